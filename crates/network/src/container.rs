@@ -1,0 +1,88 @@
+//! An endpoint, and the programs that run in it.
+
+use crate::Error;
+use std::fmt;
+use std::io::{Read, Write};
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+/// What a program's standard streams are connected to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stdio {
+    /// Input and output are pipes to us; errors go to our own standard error.
+    #[default]
+    Piped,
+    /// All three are ours: the user's terminal.
+    Inherit,
+}
+
+/// A program to run in a container.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Command {
+    /// The program; nothing stands for tare itself (the same static binary).
+    pub program: Option<PathBuf>,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Variables added to its environment.
+    pub environment: Vec<(String, String)>,
+    /// Names that resolve inside, in a private hosts file; nothing where none are asked for.
+    pub hosts: Vec<(String, IpAddr)>,
+    /// Its standard streams.
+    pub stdio: Stdio,
+}
+
+impl Command {
+    /// tare itself, with these arguments, on pipes.
+    pub fn tare<S: Into<String>>(arguments: impl IntoIterator<Item = S>) -> Self {
+        Self {
+            arguments: arguments.into_iter().map(Into::into).collect(),
+            ..Self::default()
+        }
+    }
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// By itself, with this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exit code {code}"),
+            Self::Signal(signal) => write!(f, "signal {signal}"),
+        }
+    }
+}
+
+/// A program that runs in a container. Dropping it ends the program.
+pub trait Process: Send {
+    /// Its standard input, once; nothing when it was not piped or was taken.
+    fn take_input(&mut self) -> Option<Box<dyn Write + Send>>;
+    /// Its standard output, once; nothing when it was not piped or was taken.
+    fn take_output(&mut self) -> Option<Box<dyn Read + Send>>;
+    /// Waits for its end.
+    ///
+    /// # Errors
+    /// When the place lost sight of it.
+    fn wait(&mut self) -> Result<Exit, Error>;
+    /// Ends it now; nothing when it has ended.
+    fn kill(&mut self);
+}
+
+/// An endpoint with its own network namespace, or its node's.
+pub trait Container: Send + Sync {
+    /// Its name, unique within a topology: `client-0`, `server-1`.
+    fn name(&self) -> &str;
+    /// Its own address.
+    fn address(&self) -> IpAddr;
+    /// Starts a program inside.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    fn spawn(&self, command: &Command) -> Result<Box<dyn Process>, Error>;
+}

@@ -1,0 +1,23 @@
+//! What a network *is*: the trait that every way of connecting containers implements, and the words around it.
+//!
+//! This crate makes no system calls. A place (the lab, a Docker Engine, a cluster) implements [`Network`],
+//! [`Container`] and [`Process`]; the runner knows only these. [`mock`] is a place that exists nowhere.
+#![forbid(unsafe_code)]
+
+mod container;
+mod error;
+pub mod mock;
+mod name;
+mod need;
+mod network;
+mod registry;
+mod topology;
+
+pub use container::{Command, Container, Exit, Process, Stdio};
+pub use error::Error;
+pub use name::{NameError, Spelled};
+pub use need::{Missing, Need, Needed, Probe};
+pub use network::{About, Network, Site};
+pub use registry::{Listing, Registry};
+pub use tare_record::{Family, Hop, HopKind, Placement, Shape};
+pub use topology::{Guard, Route, Topology};

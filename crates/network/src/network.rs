@@ -1,0 +1,50 @@
+//! The trait itself.
+
+use crate::{Error, Need, Shape, Topology};
+use std::path::PathBuf;
+
+/// What a network is, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct About {
+    /// Its name, as users spell it.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// The real system that it is or stands for.
+    pub stands_for: &'static str,
+    /// Where that system's wiring is documented.
+    pub source: &'static str,
+    /// Whether `+plain` (without netfilter) makes another network of it.
+    pub has_plain: bool,
+}
+
+/// What a network is raised for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Site {
+    /// The ports that the workloads serve on, in every server; fresh in every block.
+    pub ports: Vec<u16>,
+    /// Without netfilter (`+plain`).
+    pub plain: bool,
+    /// Where programs that the network starts write their logs.
+    pub logs: Option<PathBuf>,
+}
+
+/// A way of connecting containers.
+pub trait Network: Send + Sync {
+    /// What it is.
+    fn about(&self) -> About;
+
+    /// What it needs of the machine.
+    fn needs(&self, site: &Site) -> Vec<Need>;
+
+    /// Raises it, and returns when a packet can pass.
+    ///
+    /// Blocking. Dropping the topology removes all of it; on an error nothing is left.
+    ///
+    /// # Errors
+    /// What failed, why, and what to do.
+    fn raise(&self, shape: &Shape, site: &Site) -> Result<Topology, Error>;
+
+    /// The commands by which a reader could build the same by hand, as a shell script's lines.
+    fn commands(&self, shape: &Shape, site: &Site) -> Vec<String>;
+}

@@ -1,0 +1,57 @@
+//! What a raised network consists of.
+
+use crate::{Container, Hop};
+use std::any::Any;
+use std::fmt;
+use std::net::SocketAddr;
+
+/// Whatever must be dropped for a topology's remains to go.
+pub type Guard = Box<dyn Any + Send>;
+
+/// How one client reaches one server: what the server listens on, and what the client dials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// Which client, an index into [`Topology::clients`].
+    pub client: usize,
+    /// Which server, an index into [`Topology::servers`].
+    pub server: usize,
+    /// Where the server listens: its own address and a port of the site's.
+    pub listen: SocketAddr,
+    /// Where the client connects to; not the same where a port is published.
+    pub dial: SocketAddr,
+}
+
+/// A raised network. Dropping it removes all of it.
+pub struct Topology {
+    /// The servers' containers.
+    pub servers: Vec<Box<dyn Container>>,
+    /// The clients' containers.
+    pub clients: Vec<Box<dyn Container>>,
+    /// One route for each client and each of the site's ports, ordered by client, then by port; client i goes to server i mod n.
+    pub routes: Vec<Route>,
+    /// What a packet from client 0 to its server passes, in order.
+    pub hops: Vec<Hop>,
+    /// What keeps it up. Declared last: containers go first.
+    pub guard: Guard,
+}
+
+impl Topology {
+    /// The routes of one client, one a port.
+    pub fn routes_of(&self, client: usize) -> impl Iterator<Item = &Route> {
+        self.routes.iter().filter(move |route| route.client == client)
+    }
+}
+
+impl fmt::Debug for Topology {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = |containers: &[Box<dyn Container>]| {
+            containers.iter().map(|one| one.name().to_owned()).collect::<Vec<_>>()
+        };
+        f.debug_struct("Topology")
+            .field("servers", &names(&self.servers))
+            .field("clients", &names(&self.clients))
+            .field("routes", &self.routes)
+            .field("hops", &self.hops)
+            .finish_non_exhaustive()
+    }
+}

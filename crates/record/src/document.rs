@@ -1,0 +1,87 @@
+//! The one document that `--json` prints.
+
+use crate::{Cell, Environment, Finding};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A network that cannot run here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Skipped {
+    /// Its name.
+    pub network: String,
+    /// Why not.
+    pub reason: String,
+    /// What would make it run.
+    pub remedy: String,
+}
+
+/// A network that could run, and broke.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Failure {
+    /// Its label in this run.
+    pub network: String,
+    /// The workload, where it broke in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<String>,
+    /// The block in which it broke.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<u32>,
+    /// What broke.
+    pub reason: String,
+    /// What to try.
+    pub remedy: String,
+}
+
+/// What ended the measuring. Never a verdict: looking at one while measuring inflates false alarms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum StoppedBy {
+    /// The number of blocks that the user or the study said.
+    Blocks,
+    /// The number of blocks that the pilot found for the asked precision.
+    Precision,
+    /// The time allowed.
+    Budget,
+    /// A signal.
+    Interrupted,
+    /// Every network under comparison broke.
+    Failed,
+}
+
+impl fmt::Display for StoppedBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Blocks => "blocks",
+            Self::Precision => "precision",
+            Self::Budget => "budget",
+            Self::Interrupted => "interrupted",
+            Self::Failed => "failed",
+        })
+    }
+}
+
+/// Everything that a run says, derived from its journal alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Document {
+    /// tare's version that measured.
+    pub tare: String,
+    /// The study's name.
+    pub study: String,
+    /// The seed of every random choice.
+    pub seed: u64,
+    /// The machine.
+    pub environment: Environment,
+    /// The figures.
+    pub cells: Vec<Cell>,
+    /// Networks that cannot run here.
+    pub skipped: Vec<Skipped>,
+    /// Networks that could run, and broke.
+    pub failed: Vec<Failure>,
+    /// What was noticed about the run as a whole.
+    pub findings: Vec<Finding>,
+    /// Whole blocks measured.
+    pub blocks: u32,
+    /// What ended the measuring; null while a run is unfinished or was killed.
+    pub stopped_by: Option<StoppedBy>,
+}

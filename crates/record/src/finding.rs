@@ -1,0 +1,145 @@
+//! What was noticed: every warning in one enum, each with its evidence.
+
+use crate::Nanos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Something that a reader of a figure should know.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Finding {
+    /// Some trials never reached a steady state; they stay in.
+    NeverSettled {
+        /// How many trials.
+        trials: u32,
+        /// Of how many.
+        of: u32,
+    },
+    /// The level changed inside trials after their warm-up.
+    ModeSwitch {
+        /// How many trials.
+        trials: u32,
+        /// Of how many.
+        of: u32,
+        /// The larger level over the smaller, median over those trials.
+        ratio: f64,
+    },
+    /// The level drifted inside trials after their warm-up.
+    Trend {
+        /// How many trials.
+        trials: u32,
+        /// Of how many.
+        of: u32,
+        /// Change from beginning to end over the mean, median over those trials.
+        change: f64,
+    },
+    /// Cutting the warm-up changed the answer by more than its interval's half width.
+    WarmUpMatters {
+        /// The estimate without any cut, in the metric's unit.
+        uncut: f64,
+        /// The estimate with it.
+        cut: f64,
+    },
+    /// The two ends disagree on what was carried.
+    EndsDisagree {
+        /// What the sending end counted.
+        sent: u64,
+        /// What the receiving end counted.
+        received: u64,
+    },
+    /// Other work ran on the machine.
+    BusyMachine {
+        /// CPU time used by others over all cores' time, 0–1.
+        share: f64,
+    },
+    /// Another tare was running.
+    OtherRun {
+        /// How many others.
+        others: u32,
+    },
+    /// A kernel-wide table, shared by all namespaces, is nearly full.
+    LowHeadroom {
+        /// Which: `neighbours`, `conntrack`, `pids`, `memory`.
+        resource: String,
+        /// How much is used.
+        used: u64,
+        /// How much there is.
+        limit: u64,
+    },
+    /// The sockets got smaller buffers than were asked for.
+    SmallBuffer {
+        /// Bytes asked for.
+        asked: u64,
+        /// Bytes granted.
+        granted: u64,
+    },
+    /// The congestion control asked for is not available; another was in force.
+    OtherCongestionControl {
+        /// What was asked for.
+        asked: String,
+        /// What was in force.
+        used: String,
+    },
+    /// The threads could not be placed on the cores asked for.
+    NotPinned {
+        /// Why.
+        reason: String,
+    },
+    /// A client was stalled for longer than a whole interval.
+    Stall {
+        /// The longest stretch without any progress, ns.
+        longest: Nanos,
+    },
+    /// All that a percentile needs was not there in some trials.
+    FewSamples {
+        /// The metric.
+        metric: crate::Metric,
+        /// The fewest samples beyond it in any trial.
+        beyond: u64,
+    },
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NeverSettled { trials, of } => {
+                write!(f, "{trials} of {of} trials never settled; they are kept")
+            }
+            Self::ModeSwitch { trials, of, ratio } => write!(
+                f,
+                "the level switched inside {trials} of {of} trials, by a factor of {ratio:.2}"
+            ),
+            Self::Trend { trials, of, change } => {
+                write!(f, "a trend inside {trials} of {of} trials: {:+.1} % from begin to end", change * 100.0)
+            }
+            Self::WarmUpMatters { uncut, cut } => {
+                write!(f, "the warm-up matters: {uncut:.4} with it, {cut:.4} without")
+            }
+            Self::EndsDisagree { sent, received } => {
+                write!(f, "the ends disagree: {sent} sent, {received} received")
+            }
+            Self::BusyMachine { share } => {
+                write!(f, "other work took {:.0} % of the CPU", share * 100.0)
+            }
+            Self::OtherRun { others } => {
+                write!(f, "{others} other tare run(s) on this machine: both measure a busy machine")
+            }
+            Self::LowHeadroom { resource, used, limit } => {
+                write!(f, "{resource}: {used} of {limit} used, and all namespaces share them")
+            }
+            Self::SmallBuffer { asked, granted } => {
+                write!(f, "socket buffer of {granted} bytes instead of {asked}: raise net.core.rmem_max/wmem_max")
+            }
+            Self::OtherCongestionControl { asked, used } => {
+                write!(f, "congestion control {used} instead of {asked}, which is not allowed here")
+            }
+            Self::NotPinned { reason } => write!(f, "threads are not on the cores asked for: {reason}"),
+            Self::Stall { longest } => write!(f, "nothing moved for {longest}"),
+            Self::FewSamples { metric, beyond } => write!(
+                f,
+                "{metric} is withheld: {beyond} samples beyond it, 100 are needed; use a longer --duration"
+            ),
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! The append-only file of every trial, from which all else is derived.
+//!
+//! One JSON object a line. The first is the [`Record::Run`] with the plan and the environment; then a
+//! [`Record::Trial`] for each trial, written through to the disk before the next one starts. A process that is
+//! killed can leave at most one torn line, the last; readers leave it out, [`Writer::reopen`] cuts it off.
+
+use crate::{Environment, Failure, Plan, Sizing, StoppedBy, Trial};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// The journal's file name in a run's directory.
+pub const FILE: &str = "journal.jsonl";
+
+/// The journal's format; readers refuse another.
+pub const FORMAT: u32 = 1;
+
+/// One line of a journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "record", rename_all = "kebab-case")]
+pub enum Record {
+    /// The first line: what is going to be measured, on what.
+    Run(Box<Run>),
+    /// How many blocks there will be.
+    Sizing(Sizing),
+    /// One trial.
+    Trial(Box<Trial>),
+    /// A network broke; it is left out of the rest of the run.
+    Failure(Failure),
+    /// The run goes on after it was cut off; trials of this phase in this block and later ones, written before this line, are void.
+    Resumed(Resumed),
+    /// The measuring ended.
+    End(End),
+}
+
+/// A journal's first line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Run {
+    /// The journal's format.
+    pub format: u32,
+    /// What is going to be measured.
+    pub plan: Plan,
+    /// On what.
+    pub environment: Environment,
+    /// What was noticed before the run.
+    pub findings: Vec<crate::Finding>,
+}
+
+/// Where a run that was cut off goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Resumed {
+    /// The phase of the first block that is run again.
+    pub phase: crate::Phase,
+    /// That block.
+    pub block: u32,
+    /// When, RFC 3339, UTC.
+    pub time: String,
+}
+
+/// The last line of a journal that was finished.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct End {
+    /// What ended the measuring.
+    pub stopped_by: StoppedBy,
+}
+
+/// What goes wrong with a journal.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file cannot be made, read or written.
+    #[error("{path}: {source}", path = path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// There is a journal already.
+    #[error("{path} holds a run already: choose another --out, or go on with it by `tare resume`", path = path.display())]
+    Exists {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A line that is not the last one cannot be read.
+    #[error("{path}, line {line}: not a journal record: {reason}", path = path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Which line, from 1.
+        line: usize,
+        /// Why.
+        reason: String,
+    },
+    /// The first line is no [`Record::Run`] of this format.
+    #[error("{path} does not begin with a run record of format {FORMAT}: it is no journal of this version", path = path.display())]
+    Head {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl Error {
+    fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        |source| Self::Io { path: path.to_owned(), source }
+    }
+}
+
+/// A journal, read whole.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Journal {
+    /// The first line.
+    pub run: Run,
+    /// All other whole lines, in order.
+    pub records: Vec<Record>,
+}
+
+impl Journal {
+    /// Reads the journal in a run's directory; a torn last line is left out.
+    ///
+    /// # Errors
+    /// When there is no journal, or a line other than the last cannot be read.
+    pub fn read(directory: &Path) -> Result<Self, Error> {
+        let path = directory.join(FILE);
+        let file = File::open(&path).map_err(Error::io(&path))?;
+        Self::parse(BufReader::new(file), &path)
+    }
+
+    /// Reads a journal from anything; `path` is for messages.
+    ///
+    /// # Errors
+    /// As [`Journal::read`].
+    pub fn parse(mut reader: impl BufRead, path: &Path) -> Result<Self, Error> {
+        let mut records = Vec::new();
+        let mut line = Vec::new();
+        for number in 1.. {
+            line.clear();
+            reader.read_until(b'\n', &mut line).map_err(Error::io(path))?;
+            if line.pop() != Some(b'\n') {
+                break;
+            }
+            records.push(serde_json::from_slice(&line).map_err(|error| Error::Line {
+                path: path.to_owned(),
+                line: number,
+                reason: error.to_string(),
+            })?);
+        }
+        let mut records = records.into_iter();
+        match records.next() {
+            Some(Record::Run(run)) if run.format == FORMAT => {
+                Ok(Self { run: *run, records: records.collect() })
+            }
+            _ => Err(Error::Head { path: path.to_owned() }),
+        }
+    }
+
+    /// The trials that count: those of blocks begun again after a cut-off are left out.
+    #[must_use]
+    pub fn trials(&self) -> Vec<&Trial> {
+        let mut trials: Vec<&Trial> = Vec::new();
+        for record in &self.records {
+            match record {
+                Record::Trial(trial) => trials.push(trial),
+                Record::Resumed(from) => {
+                    trials.retain(|trial| trial.phase != from.phase || trial.block < from.block);
+                }
+                _ => {}
+            }
+        }
+        trials
+    }
+
+    /// The failures, in order.
+    #[must_use]
+    pub fn failures(&self) -> Vec<&Failure> {
+        self.records
+            .iter()
+            .filter_map(|record| match record {
+                Record::Failure(failure) => Some(failure),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// The number of blocks decided on, once it was.
+    #[must_use]
+    pub fn sizing(&self) -> Option<&Sizing> {
+        self.records.iter().rev().find_map(|record| match record {
+            Record::Sizing(sizing) => Some(sizing),
+            _ => None,
+        })
+    }
+
+    /// What ended the measuring, unless the run was cut off or goes on.
+    #[must_use]
+    pub fn stopped_by(&self) -> Option<StoppedBy> {
+        match self.records.last() {
+            Some(Record::End(end)) => Some(end.stopped_by),
+            _ => None,
+        }
+    }
+}
+
+/// Where a runner keeps its records.
+pub trait Sink {
+    /// Keeps one record for good before it returns.
+    ///
+    /// # Errors
+    /// When it cannot.
+    fn append(&mut self, record: &Record) -> Result<(), Error>;
+}
+
+/// A sink in memory, for tests and simulations.
+impl Sink for Vec<Record> {
+    fn append(&mut self, record: &Record) -> Result<(), Error> {
+        self.push(record.clone());
+        Ok(())
+    }
+}
+
+/// The journal's writer.
+#[derive(Debug)]
+pub struct Writer {
+    file: File,
+    path: PathBuf,
+}
+
+impl Writer {
+    /// Makes the directory, where it is missing, and a new journal in it.
+    ///
+    /// # Errors
+    /// When there is a journal already, or it cannot be made.
+    pub fn create(directory: &Path) -> Result<Self, Error> {
+        std::fs::create_dir_all(directory).map_err(Error::io(directory))?;
+        let path = directory.join(FILE);
+        match OpenOptions::new().append(true).create_new(true).open(&path) {
+            Ok(file) => Ok(Self { file, path }),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(Error::Exists { path: directory.to_owned() })
+            }
+            Err(error) => Err(Error::io(&path)(error)),
+        }
+    }
+
+    /// Opens a journal to go on with it; a torn last line is cut off.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be written.
+    pub fn reopen(directory: &Path) -> Result<Self, Error> {
+        let path = directory.join(FILE);
+        let whole = whole_lines(&path).map_err(Error::io(&path))?;
+        let mut file =
+            OpenOptions::new().write(true).open(&path).map_err(Error::io(&path))?;
+        file.set_len(whole)
+            .and_then(|()| file.seek(SeekFrom::End(0)))
+            .map_err(Error::io(&path))?;
+        Ok(Self { file, path })
+    }
+
+    /// The journal's file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// The length of a file up to its last line end, bytes.
+fn whole_lines(path: &Path) -> io::Result<u64> {
+    let bytes = std::fs::read(path)?;
+    Ok(bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at as u64 + 1))
+}
+
+impl Sink for Writer {
+    fn append(&mut self, record: &Record) -> Result<(), Error> {
+        let write = |file: &mut File| -> io::Result<()> {
+            let mut line = serde_json::to_vec(record)?;
+            line.push(b'\n');
+            file.write_all(&line)?;
+            file.sync_data()
+        };
+        write(&mut self.file).map_err(Error::io(&self.path))
+    }
+}

@@ -1,0 +1,32 @@
+//! The vocabulary of tare, and the journal that keeps it.
+//!
+//! Everything that one crate tells another about a measurement is a type of this crate: what was asked
+//! ([`Plan`], [`Shape`]), what happened ([`Trial`], [`Interval`], [`Hop`], [`Finding`]) and what follows from it
+//! ([`Cell`], [`Document`]). The words are those of the field: RFC 1242 and RFC 2544, netperf's and iperf's.
+//! Nothing here measures, decides or prints.
+#![forbid(unsafe_code)]
+
+mod cell;
+mod document;
+mod environment;
+mod finding;
+mod histogram;
+mod hop;
+pub mod journal;
+mod metric;
+mod plan;
+mod shape;
+mod trial;
+mod units;
+
+pub use cell::{Cell, Difference, Ratio, Verdict, Withheld};
+pub use document::{Document, Failure, Skipped, StoppedBy};
+pub use environment::{Device, Environment, Headroom};
+pub use finding::Finding;
+pub use histogram::{HistogramError, LatencyHistogram};
+pub use hop::{Hop, HopKind};
+pub use metric::{Better, Metric, UnknownMetric};
+pub use plan::{Blocks, Entry, FamilyScope, Plan, Sizing, WarmUp, WorkloadPlan};
+pub use shape::{Family, Placement, PlacementError, Shape};
+pub use trial::{CpuUse, Ends, Interval, Meanwhile, Parameters, Phase, Series, Trial};
+pub use units::Nanos;

@@ -1,0 +1,120 @@
+//! What will be measured: a study, validated and expanded. The journal keeps it, so that a run can be resumed on it.
+
+use crate::{Metric, Nanos, Parameters, Shape, Skipped};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A network under comparison.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Entry {
+    /// Its label in this run: its name unless the user gave another.
+    pub label: String,
+    /// Its name, with its options: `bridge`, `veth+plain`.
+    pub network: String,
+}
+
+/// How the beginning of a trial is treated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", tag = "method", content = "length")]
+pub enum WarmUp {
+    /// Find it (MSER), where there are enough intervals; else cut a declared share.
+    #[default]
+    Auto,
+    /// Discard this long, ns.
+    Fixed(Nanos),
+}
+
+/// A workload with its parameters and times.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkloadPlan {
+    /// Its name.
+    pub name: String,
+    /// Its parameters.
+    pub parameters: Parameters,
+    /// How long payload flows in a trial, ns.
+    pub duration: Nanos,
+    /// How long an interval record is, ns.
+    pub interval: Nanos,
+    /// How the beginning is treated.
+    pub warm_up: WarmUp,
+    /// The metrics asked of it.
+    pub metrics: Vec<Metric>,
+}
+
+/// How the number of blocks is found.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", tag = "by")]
+pub enum Blocks {
+    /// As many as the user said.
+    Fixed {
+        /// How many.
+        blocks: u32,
+    },
+    /// As many as the pilot's spread asks for.
+    Precision {
+        /// The half width of a ratio's 95 % interval to reach; nothing: half the metric's margin.
+        precision: Option<f64>,
+        /// Blocks in the pilot.
+        pilot: u32,
+        /// The fewest blocks, whatever the pilot says.
+        at_least: u32,
+        /// The most blocks, whatever the pilot says.
+        at_most: u32,
+    },
+}
+
+/// Over which ratios Holm's correction is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FamilyScope {
+    /// All networks' ratios of one metric of one workload in one shape.
+    #[default]
+    Metric,
+    /// All ratios of one workload in one shape.
+    Workload,
+    /// All ratios of the study.
+    Study,
+}
+
+/// A study, validated, expanded and seeded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Plan {
+    /// The study's name.
+    pub study: String,
+    /// The seed of every random choice.
+    pub seed: u64,
+    /// The networks under comparison.
+    pub networks: Vec<Entry>,
+    /// The label of the baseline.
+    pub baseline: String,
+    /// The workloads, each run on every network in every block.
+    pub workloads: Vec<WorkloadPlan>,
+    /// The shapes.
+    pub shapes: Vec<Shape>,
+    /// The equivalence margin of every metric.
+    pub margins: BTreeMap<Metric, f64>,
+    /// Holm's family.
+    pub family: FamilyScope,
+    /// How the number of blocks is found.
+    pub blocks: Blocks,
+    /// The longest that the run may take, ns.
+    pub budget: Option<Nanos>,
+    /// Networks that were asked for or belong to `all`, and cannot run here.
+    pub skipped: Vec<Skipped>,
+}
+
+/// How many blocks there will be and why: written to the journal before the main phase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Sizing {
+    /// How many blocks.
+    pub blocks: u32,
+    /// How many the asked precision needs, were there no budget.
+    pub needed: u32,
+    /// How long a block takes, as the pilot saw it, ns.
+    pub block_time: Nanos,
+    /// What decided: `blocks`, `precision` or `budget`.
+    pub decided_by: crate::StoppedBy,
+    /// The spread of the log ratio over the pilot's blocks, per workload and metric, pooled over networks.
+    pub spreads: BTreeMap<String, f64>,
+}

@@ -1,0 +1,2 @@
+//! tare
+fn main() {}
