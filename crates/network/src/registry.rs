@@ -34,7 +34,10 @@ impl Registry {
     /// All names, in order.
     #[must_use]
     pub fn names(&self) -> Vec<&'static str> {
-        self.networks.iter().map(|network| network.about().name).collect()
+        self.networks
+            .iter()
+            .map(|network| network.about().name)
+            .collect()
     }
 
     /// The network of this name, unless there is none, or it has no such option.
@@ -49,8 +52,16 @@ impl Registry {
 
     /// What a network lacks here, if anything.
     #[must_use]
-    pub fn missing(&self, network: &dyn Network, site: &Site, probe: &dyn Probe) -> Option<Missing> {
-        network.needs(site).iter().find_map(|need| probe.check(need).err())
+    pub fn missing(
+        &self,
+        network: &dyn Network,
+        site: &Site,
+        probe: &dyn Probe,
+    ) -> Option<Missing> {
+        network
+            .needs(site)
+            .iter()
+            .find_map(|need| probe.check(need).err())
     }
 
     /// All networks, with what each lacks here.

@@ -111,10 +111,17 @@ impl fmt::Display for Finding {
                 "the level switched inside {trials} of {of} trials, by a factor of {ratio:.2}"
             ),
             Self::Trend { trials, of, change } => {
-                write!(f, "a trend inside {trials} of {of} trials: {:+.1} % from begin to end", change * 100.0)
+                write!(
+                    f,
+                    "a trend inside {trials} of {of} trials: {:+.1} % from begin to end",
+                    change * 100.0
+                )
             }
             Self::WarmUpMatters { uncut, cut } => {
-                write!(f, "the warm-up matters: {uncut:.4} with it, {cut:.4} without")
+                write!(
+                    f,
+                    "the warm-up matters: {uncut:.4} with it, {cut:.4} without"
+                )
             }
             Self::EndsDisagree { sent, received } => {
                 write!(f, "the ends disagree: {sent} sent, {received} received")
@@ -123,18 +130,36 @@ impl fmt::Display for Finding {
                 write!(f, "other work took {:.0} % of the CPU", share * 100.0)
             }
             Self::OtherRun { others } => {
-                write!(f, "{others} other tare run(s) on this machine: both measure a busy machine")
+                write!(
+                    f,
+                    "{others} other tare run(s) on this machine: both measure a busy machine"
+                )
             }
-            Self::LowHeadroom { resource, used, limit } => {
-                write!(f, "{resource}: {used} of {limit} used, and all namespaces share them")
+            Self::LowHeadroom {
+                resource,
+                used,
+                limit,
+            } => {
+                write!(
+                    f,
+                    "{resource}: {used} of {limit} used, and all namespaces share them"
+                )
             }
             Self::SmallBuffer { asked, granted } => {
-                write!(f, "socket buffer of {granted} bytes instead of {asked}: raise net.core.rmem_max/wmem_max")
+                write!(
+                    f,
+                    "socket buffer of {granted} bytes instead of {asked}: raise net.core.rmem_max/wmem_max"
+                )
             }
             Self::OtherCongestionControl { asked, used } => {
-                write!(f, "congestion control {used} instead of {asked}, which is not allowed here")
+                write!(
+                    f,
+                    "congestion control {used} instead of {asked}, which is not allowed here"
+                )
             }
-            Self::NotPinned { reason } => write!(f, "threads are not on the cores asked for: {reason}"),
+            Self::NotPinned { reason } => {
+                write!(f, "threads are not on the cores asked for: {reason}")
+            }
             Self::Stall { longest } => write!(f, "nothing moved for {longest}"),
             Self::FewSamples { metric, beyond } => write!(
                 f,

@@ -103,7 +103,10 @@ pub enum Error {
 
 impl Error {
     fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
-        |source| Self::Io { path: path.to_owned(), source }
+        |source| Self::Io {
+            path: path.to_owned(),
+            source,
+        }
     }
 }
 
@@ -136,7 +139,9 @@ impl Journal {
         let mut line = Vec::new();
         for number in 1.. {
             line.clear();
-            reader.read_until(b'\n', &mut line).map_err(Error::io(path))?;
+            reader
+                .read_until(b'\n', &mut line)
+                .map_err(Error::io(path))?;
             if line.pop() != Some(b'\n') {
                 break;
             }
@@ -148,10 +153,13 @@ impl Journal {
         }
         let mut records = records.into_iter();
         match records.next() {
-            Some(Record::Run(run)) if run.format == FORMAT => {
-                Ok(Self { run: *run, records: records.collect() })
-            }
-            _ => Err(Error::Head { path: path.to_owned() }),
+            Some(Record::Run(run)) if run.format == FORMAT => Ok(Self {
+                run: *run,
+                records: records.collect(),
+            }),
+            _ => Err(Error::Head {
+                path: path.to_owned(),
+            }),
         }
     }
 
@@ -236,9 +244,9 @@ impl Writer {
         let path = directory.join(FILE);
         match OpenOptions::new().append(true).create_new(true).open(&path) {
             Ok(file) => Ok(Self { file, path }),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                Err(Error::Exists { path: directory.to_owned() })
-            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Error::Exists {
+                path: directory.to_owned(),
+            }),
             Err(error) => Err(Error::io(&path)(error)),
         }
     }
@@ -250,8 +258,10 @@ impl Writer {
     pub fn reopen(directory: &Path) -> Result<Self, Error> {
         let path = directory.join(FILE);
         let whole = whole_lines(&path).map_err(Error::io(&path))?;
-        let mut file =
-            OpenOptions::new().write(true).open(&path).map_err(Error::io(&path))?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .open(&path)
+            .map_err(Error::io(&path))?;
         file.set_len(whole)
             .and_then(|()| file.seek(SeekFrom::End(0)))
             .map_err(Error::io(&path))?;
@@ -268,7 +278,10 @@ impl Writer {
 /// The length of a file up to its last line end, bytes.
 fn whole_lines(path: &Path) -> io::Result<u64> {
     let bytes = std::fs::read(path)?;
-    Ok(bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at as u64 + 1))
+    Ok(bytes
+        .iter()
+        .rposition(|&byte| byte == b'\n')
+        .map_or(0, |at| at as u64 + 1))
 }
 
 impl Sink for Writer {
@@ -280,5 +293,116 @@ impl Sink for Writer {
             file.sync_data()
         };
         write(&mut self.file).map_err(Error::io(&self.path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Blocks, FamilyScope, Phase};
+    use proptest::prelude::*;
+
+    fn run() -> Record {
+        let plan = Plan {
+            study: "test".into(),
+            seed: 1,
+            networks: Vec::new(),
+            baseline: "host".into(),
+            workloads: Vec::new(),
+            shapes: Vec::new(),
+            margins: Default::default(),
+            family: FamilyScope::Metric,
+            blocks: Blocks::Fixed { blocks: 1 },
+            budget: None,
+            skipped: Vec::new(),
+        };
+        let environment = Environment::default();
+        Record::Run(Box::new(Run {
+            format: FORMAT,
+            plan,
+            environment,
+            findings: Vec::new(),
+        }))
+    }
+
+    fn resumed(block: u32) -> Record {
+        Record::Resumed(Resumed {
+            phase: Phase::Main,
+            block,
+            time: "now".into(),
+        })
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_a_second_run_does_not_overwrite_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut writer = Writer::create(directory.path()).unwrap();
+        for record in [run(), resumed(1), resumed(2)] {
+            writer.append(&record).unwrap();
+        }
+        let journal = Journal::read(directory.path()).unwrap();
+        assert_eq!(journal.records, [resumed(1), resumed(2)]);
+        assert!(matches!(
+            Writer::create(directory.path()),
+            Err(Error::Exists { .. })
+        ));
+    }
+
+    #[test]
+    fn a_torn_last_line_is_left_out_and_cut_off() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut writer = Writer::create(directory.path()).unwrap();
+        writer.append(&run()).unwrap();
+        writer.append(&resumed(1)).unwrap();
+        writer.file.write_all(b"{\"record\":\"tri").unwrap();
+        assert_eq!(
+            Journal::read(directory.path()).unwrap().records,
+            [resumed(1)]
+        );
+
+        let mut writer = Writer::reopen(directory.path()).unwrap();
+        writer.append(&resumed(2)).unwrap();
+        assert_eq!(
+            Journal::read(directory.path()).unwrap().records,
+            [resumed(1), resumed(2)]
+        );
+    }
+
+    #[test]
+    fn a_broken_line_within_is_an_error_that_names_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut writer = Writer::create(directory.path()).unwrap();
+        writer.append(&run()).unwrap();
+        writer.file.write_all(b"nonsense\n").unwrap();
+        writer.append(&resumed(1)).unwrap();
+        let error = Journal::read(directory.path()).unwrap_err().to_string();
+        assert!(error.contains("line 2"), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_is_no_journal_is_refused() {
+        for text in ["", "{}\n", "\n"] {
+            assert!(
+                Journal::parse(text.as_bytes(), Path::new("x")).is_err(),
+                "{text:?}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_journal_cut_at_any_byte_reads_up_to_its_last_whole_line(cut in 0usize..4000) {
+            let mut bytes = Vec::new();
+            for record in [run(), resumed(1), resumed(2)] {
+                serde_json::to_writer(&mut bytes, &record).unwrap();
+                bytes.push(b'\n');
+            }
+            let cut = cut.min(bytes.len());
+            let lines = bytes[..cut].iter().filter(|&&byte| byte == b'\n').count();
+            match Journal::parse(&bytes[..cut], Path::new("x")) {
+                Ok(journal) => prop_assert_eq!(journal.records.len() + 1, lines),
+                Err(error) => prop_assert!(lines == 0, "{}", error),
+            }
+        }
     }
 }

@@ -58,13 +58,19 @@ pub enum Placement {
 
 /// A placement that cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("`{0}` is no placement: it is spread, same, free, or a list of cores such as 0,2 or 0-1/2-3 (clients/servers)")]
+#[error(
+    "`{0}` is no placement: it is spread, same, free, or a list of cores such as 0,2 or 0-1/2-3 (clients/servers)"
+)]
 pub struct PlacementError(pub String);
 
 impl fmt::Display for Placement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |cores: &[u32]| {
-            cores.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+            cores
+                .iter()
+                .map(u32::to_string)
+                .collect::<Vec<_>>()
+                .join(",")
         };
         match self {
             Self::Spread => f.write_str("spread"),
@@ -128,7 +134,9 @@ impl Serialize for Placement {
 
 impl<'de> Deserialize<'de> for Placement {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(serde::de::Error::custom)
     }
 }
 

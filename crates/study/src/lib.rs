@@ -1,1 +1,23 @@
-//! See the crate's description in Cargo.toml.
+//! What is to be measured: from a study as somebody wrote it, to a plan that can be run.
+//!
+//! A [`Study`] is what was written, in a TOML file or by flags; each key may be missing. Layers of it are laid over
+//! one another ([`Study::overlaid`]): the built-in study, `--quick`, then the flags. [`Study::plan`] validates and
+//! expands the result against what this build knows ([`Catalogue`]) into a [`tare_record::Plan`]. From the plan follow
+//! the order of every block ([`order::block`]) and, after a pilot, how many blocks there are ([`sizing::decide`]).
+#![forbid(unsafe_code)]
+
+mod builtin;
+mod catalogue;
+mod error;
+mod expand;
+mod layer;
+pub mod order;
+pub mod sizing;
+mod units;
+
+pub use builtin::{BUILTIN, Builtin, builtin, quick};
+pub use catalogue::Catalogue;
+pub use error::Error;
+pub use expand::Planned;
+pub use layer::{Method, ShapeLists, Study, WorkloadStudy};
+pub use units::{Percent, Span, WarmUpSpan};

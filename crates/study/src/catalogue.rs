@@ -1,0 +1,25 @@
+//! What a plan must know of the networks and workloads of this build, on this machine.
+
+use tare_network::{Missing, Spelled};
+use tare_record::{Metric, Parameters};
+
+/// What there is to choose from. The command puts it together from the registries; tests make one up.
+pub trait Catalogue {
+    /// The networks' names, in the order in which `all` lists them.
+    fn networks(&self) -> Vec<String>;
+
+    /// What a network lacks here, if anything; nothing at all for a network that nobody knows.
+    fn lacks(&self, network: &Spelled) -> Option<Option<Missing>>;
+
+    /// The workloads' names.
+    fn workloads(&self) -> Vec<String>;
+
+    /// The metrics that a workload measures; nothing for one that nobody knows.
+    fn metrics(&self, workload: &str) -> Option<Vec<Metric>>;
+
+    /// A workload's parameters, checked and with its defaults filled in.
+    ///
+    /// # Errors
+    /// What is wrong with them, in one line.
+    fn resolve(&self, workload: &str, asked: &Parameters) -> Result<Parameters, String>;
+}

@@ -1,0 +1,108 @@
+//! What can be wrong with a study: one line each, that says what, why and what to do.
+
+use std::path::PathBuf;
+
+/// A study that cannot be planned. All of these are bad usage: exit code 2.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file cannot be read.
+    #[error("study {path}: {source}; `tare list studies` names the built-in ones", path = path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file is not what a study looks like.
+    #[error("{file}:{line}:{column}: {message}")]
+    Syntax {
+        /// The file, or the built-in study's name.
+        file: String,
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+        /// What is wrong there.
+        message: String,
+    },
+    /// A network that no place has.
+    #[error("unknown network `{name}`: this build knows {known}")]
+    Network {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// A network's spelling.
+    #[error(transparent)]
+    Spelling(#[from] tare_network::NameError),
+    /// The same label twice.
+    #[error(
+        "two networks have the label `{label}`: give one another, as in `--network x={label},y={label}`"
+    )]
+    Label {
+        /// The label.
+        label: String,
+    },
+    /// No network at all.
+    #[error("no network to measure: name some by --network, or see `tare list networks`")]
+    NoNetwork,
+    /// A workload that nobody knows.
+    #[error("unknown workload `{name}`: this build knows {known}")]
+    Workload {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// A workload's parameter.
+    #[error("workload `{workload}`: {reason}")]
+    Parameter {
+        /// The workload.
+        workload: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A metric that no workload of the study measures.
+    #[error("none of the workloads measures `{metric}`: they measure {measured}")]
+    Metric {
+        /// The metric.
+        metric: String,
+        /// What they measure.
+        measured: String,
+    },
+    /// A baseline that is not under comparison.
+    #[error("the baseline `{baseline}` is not in the run: its networks are {labels}")]
+    Baseline {
+        /// What was asked for.
+        baseline: String,
+        /// The labels there are.
+        labels: String,
+    },
+    /// A number out of its range.
+    #[error("{what} is {given}: {allowed}")]
+    Range {
+        /// Which key or flag.
+        what: String,
+        /// What was given.
+        given: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// Both `blocks` and `precision`.
+    #[error(
+        "a study has either blocks or precision, not both: one fixes how many blocks there are, the other finds it"
+    )]
+    BlocksAndPrecision,
+}
+
+impl Error {
+    /// A number out of its range.
+    pub(crate) fn range(what: &str, given: impl ToString, allowed: &str) -> Self {
+        Self::Range {
+            what: what.to_owned(),
+            given: given.to_string(),
+            allowed: allowed.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! In which order a block measures: seeded, random, and balanced for which network comes before which.
+//!
+//! Networks are ordered by the rows of a Williams square (E. J. Williams, 1949): over a whole square every network
+//! stands once in every place and every network directly follows every other equally often, so that neither the place
+//! nor what a neighbour leaves behind (warm caches, a clock slowed by heat) favours one. Which network is which letter
+//! of the square, and the order of its rows, are drawn anew for every square.
+
+use rand::RngExt as _;
+use rand::SeedableRng as _;
+use rand::seq::SliceRandom as _;
+use rand_chacha::ChaCha8Rng;
+use tare_record::{Phase, Plan};
+
+/// One network's turn in a block: it is raised once, and all workloads run over it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Which of the plan's shapes.
+    pub shape: usize,
+    /// Which of the plan's networks.
+    pub network: usize,
+    /// The plan's workloads, in the order in which they run: the same for all networks of a block, so that it cancels in ratios.
+    pub workloads: Vec<usize>,
+    /// The place of the network among the networks of this shape, from 0.
+    pub position: u32,
+}
+
+/// The turns of one block. The same plan, phase and number always give the same.
+#[must_use]
+pub fn block(plan: &Plan, phase: Phase, number: u32) -> Vec<Turn> {
+    let mut random = generator(plan.seed, phase, Purpose::Block, number);
+    let mut shapes: Vec<usize> = (0..plan.shapes.len()).collect();
+    shapes.shuffle(&mut random);
+    let mut workloads: Vec<usize> = (0..plan.workloads.len()).collect();
+    workloads.shuffle(&mut random);
+    let networks = networks(plan, phase, number);
+    shapes
+        .into_iter()
+        .flat_map(|shape| {
+            let workloads = workloads.clone();
+            networks
+                .iter()
+                .zip(0..)
+                .map(move |(&network, position)| Turn {
+                    shape,
+                    network,
+                    workloads: workloads.clone(),
+                    position,
+                })
+        })
+        .collect()
+}
+
+/// The order of the networks in one block: a row of the square that this block falls into.
+fn networks(plan: &Plan, phase: Phase, number: u32) -> Vec<usize> {
+    let square = williams(plan.networks.len());
+    let rows = u32::try_from(square.len().max(1)).unwrap_or(u32::MAX);
+    let mut random = generator(plan.seed, phase, Purpose::Square, number / rows);
+    let mut letters: Vec<usize> = (0..plan.networks.len()).collect();
+    letters.shuffle(&mut random);
+    let mut order: Vec<usize> = (0..square.len()).collect();
+    order.shuffle(&mut random);
+    order
+        .get((number % rows) as usize)
+        .map(|&row| square[row].iter().map(|&letter| letters[letter]).collect())
+        .unwrap_or_default()
+}
+
+/// What a generator is for, so that no two purposes share numbers.
+#[derive(Clone, Copy)]
+enum Purpose {
+    Block,
+    Square,
+}
+
+fn generator(seed: u64, phase: Phase, purpose: Purpose, number: u32) -> ChaCha8Rng {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let phase = match phase {
+        Phase::Pilot => 0u64,
+        Phase::Main => 1,
+    };
+    let purpose = match purpose {
+        Purpose::Block => 0u64,
+        Purpose::Square => 1,
+    };
+    random.set_stream((u64::from(number) << 2) | (phase << 1) | purpose);
+    random
+}
+
+/// The rows of a Williams square over 0..n: n of them for an even n, 2n for an odd one.
+fn williams(n: usize) -> Vec<Vec<usize>> {
+    // 0, 1, n−1, 2, n−2, …: neighbours differ by every amount exactly once.
+    let first: Vec<usize> = (0..n)
+        .map(|i| {
+            if i % 2 == 1 {
+                i.div_ceil(2)
+            } else {
+                (n - i / 2) % n
+            }
+        })
+        .collect();
+    let shifted = |by: usize| {
+        first
+            .iter()
+            .map(|&letter| (letter + by) % n)
+            .collect::<Vec<_>>()
+    };
+    let rows: Vec<Vec<usize>> = (0..n).map(shifted).collect();
+    if n.is_multiple_of(2) {
+        return rows;
+    }
+    let reversed = rows.iter().map(|row| row.iter().rev().copied().collect());
+    rows.iter().cloned().chain(reversed).collect()
+}
+
+/// A fresh seed for a run whose user gave none: short enough to be typed.
+#[must_use]
+pub fn fresh_seed() -> u64 {
+    u64::from(rand::rng().random::<u32>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expand::tests::plan_of;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        #[test]
+        fn every_network_follows_every_other_equally_often(n in 2usize..12) {
+            let square = williams(n);
+            let mut follows: BTreeMap<(usize, usize), u32> = BTreeMap::new();
+            for row in &square {
+                let mut sorted = row.clone();
+                sorted.sort_unstable();
+                prop_assert_eq!(sorted, (0..n).collect::<Vec<_>>());
+                for pair in row.windows(2) {
+                    *follows.entry((pair[0], pair[1])).or_default() += 1;
+                }
+            }
+            prop_assert_eq!(follows.len(), n * (n - 1));
+            let times = if n % 2 == 0 { 1 } else { 2 };
+            prop_assert!(follows.values().all(|&count| count == times));
+        }
+
+        #[test]
+        fn a_block_has_every_network_once_and_is_the_same_again(seed: u64, number in 0u32..500, n in 1usize..9) {
+            let mut plan = plan_of(n);
+            plan.seed = seed;
+            let turns = block(&plan, Phase::Main, number);
+            let mut networks: Vec<_> = turns.iter().map(|turn| turn.network).collect();
+            networks.sort_unstable();
+            prop_assert_eq!(networks, (0..n).collect::<Vec<_>>());
+            prop_assert_eq!(turns, block(&plan, Phase::Main, number));
+        }
+    }
+
+    #[test]
+    fn seeds_and_phases_give_other_orders() {
+        let plan = plan_of(8);
+        let other = Plan {
+            seed: plan.seed + 1,
+            ..plan.clone()
+        };
+        let orders = |plan: &Plan, phase| (0..8).map(|n| block(plan, phase, n)).collect::<Vec<_>>();
+        assert_ne!(orders(&plan, Phase::Main), orders(&other, Phase::Main));
+        assert_ne!(orders(&plan, Phase::Main), orders(&plan, Phase::Pilot));
+    }
+}

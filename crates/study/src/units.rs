@@ -1,0 +1,135 @@
+//! Spans of time and shares as people write them: `10s`, `1m30s`, `2%`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
+use std::str::FromStr;
+use tare_record::{Nanos, WarmUp};
+
+/// A span of time above zero, written `300ms`, `10s`, `1m30s`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(with = "String")]
+pub struct Span(pub Nanos);
+
+impl FromStr for Span {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let bad = |why: &str| {
+            format!("`{text}` is no span of time{why}: write it as 300ms, 10s or 1m30s")
+        };
+        let span: jiff::SignedDuration = text.parse().map_err(|_| bad(""))?;
+        match u64::try_from(span.as_nanos()) {
+            Ok(nanos) if nanos > 0 => Ok(Self(Nanos(nanos))),
+            Ok(_) => Err(bad(" above zero")),
+            Err(_) => Err(bad(if span.is_negative() {
+                " above zero"
+            } else {
+                " of any use"
+            })),
+        }
+    }
+}
+
+/// A share of one above zero and below one, written `2%` or `0.02`.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, JsonSchema)]
+#[schemars(with = "String")]
+pub struct Percent(pub f64);
+
+impl FromStr for Percent {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let bad =
+            || format!("`{text}` is no share: write it as 2% or 0.02, above 0 and below 100 %");
+        let (number, scale) = match text.strip_suffix('%') {
+            Some(number) => (number.trim_end(), 100.0),
+            None => (text, 1.0),
+        };
+        let share = number.parse::<f64>().map_err(|_| bad())? / scale;
+        if share > 0.0 && share < 1.0 {
+            Ok(Self(share))
+        } else {
+            Err(bad())
+        }
+    }
+}
+
+/// How the beginning of a trial is treated, written `auto` or as a span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(with = "String")]
+pub struct WarmUpSpan(pub WarmUp);
+
+impl FromStr for WarmUpSpan {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Self(WarmUp::Auto)),
+            span => span
+                .parse::<Span>()
+                .map(|span| Self(WarmUp::Fixed(span.0)))
+                .map_err(|error| format!("{error}, or as auto")),
+        }
+    }
+}
+
+/// Deserialises whatever is written as text through its `FromStr`.
+fn from_text<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromStr<Err = String>,
+{
+    String::deserialize(deserializer)?
+        .parse()
+        .map_err(serde::de::Error::custom)
+}
+
+impl<'de> Deserialize<'de> for Span {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        from_text(deserializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Percent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        from_text(deserializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for WarmUpSpan {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        from_text(deserializer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn spans_and_shares_read_as_people_write_them() {
+        assert_eq!("300ms".parse::<Span>().unwrap().0, Nanos(300_000_000));
+        assert_eq!("1m30s".parse::<Span>().unwrap().0, Nanos(90_000_000_000));
+        assert!(("2%".parse::<Percent>().unwrap().0 - 0.02).abs() < 1e-12);
+        assert!(("0.05".parse::<Percent>().unwrap().0 - 0.05).abs() < 1e-12);
+        assert_eq!("auto".parse::<WarmUpSpan>().unwrap().0, WarmUp::Auto);
+    }
+
+    #[test]
+    fn zero_negative_and_absurd_are_refused() {
+        for span in ["0s", "-1s", "10", "", "soon", "99999999999999999h"] {
+            assert!(span.parse::<Span>().is_err(), "{span} was taken");
+        }
+        for share in ["0%", "-1%", "100%", "NaN", "inf", "2", "%"] {
+            assert!(share.parse::<Percent>().is_err(), "{share} was taken");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_breaks_the_readers(text in ".{0,24}") {
+            let _ = (text.parse::<Span>(), text.parse::<Percent>(), text.parse::<WarmUpSpan>());
+        }
+    }
+}
