@@ -1,0 +1,334 @@
+//! What changed inside a trial after its warm-up: a switch from one level to another, or a trend.
+//!
+//! Neighbouring intervals of a trial are alike, and a test that takes them for independent sees change everywhere.
+//! So both tests first average long series down to some fifty batches, estimate the correlation of neighbours from
+//! what the fitted model leaves, and widen their standard errors by it. And what is smaller than [`LEAST`] is no
+//! finding, however certain.
+
+use crate::describe::{mean, median};
+use crate::student::Student;
+
+/// The smallest change, as a share of the mean, that is worth a word.
+pub const LEAST: f64 = 0.05;
+
+/// The fewest values in which a change is looked for: in fewer, correlation cannot be told from change.
+pub const FEWEST_VALUES: usize = 30;
+
+/// The nominal chance that each of the two tests finds something in noise. With φ estimated from thirty correlated
+/// values the real one is three times as large; the tests hold it at about 1 % or less.
+const FALSE_ALARM: f64 = 0.003;
+
+/// Batches that a long series is averaged down to, at least.
+const BATCHES: usize = 50;
+
+/// The share of the batches that each level of a switch must have lasted.
+const LEAST_STAY: f64 = 0.15;
+
+/// The largest correlation of neighbours that is reckoned with.
+const MOST_CORRELATION: f64 = 0.95;
+
+/// A change of level inside a series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shift {
+    /// From one level to another at once.
+    ModeSwitch {
+        /// The first value of the second level.
+        at: usize,
+        /// The mean of the first level.
+        before: f64,
+        /// The mean of the second.
+        after: f64,
+    },
+    /// Steadily.
+    Trend {
+        /// The change from begin to end, as a share of the mean.
+        change: f64,
+    },
+}
+
+/// The change of level in a series of rates, if there is one that is both certain and large enough to matter. When a
+/// switch and a trend would both explain it, it is the one that leaves less unexplained.
+#[must_use]
+pub fn find(values: &[f64]) -> Option<Shift> {
+    if values.len() < FEWEST_VALUES {
+        return None;
+    }
+    let size = (values.len() / BATCHES).max(1);
+    let batches: Vec<f64> = values.chunks_exact(size).filter_map(mean).collect();
+    let level = mean(&batches).filter(|level| *level > 0.0)?;
+    let switch = Switch::fit(&batches)?;
+    let line = Line::fit(&batches)?;
+    let switched =
+        (switch.after - switch.before).abs() > LEAST * level && switch.certain(batches.len());
+    let drifted = line.change().abs() > LEAST * level && line.certain(&batches);
+    let trend = Shift::Trend {
+        change: line.change() / level,
+    };
+    let mode_switch = Shift::ModeSwitch {
+        at: switch.at * size,
+        before: switch.before,
+        after: switch.after,
+    };
+    let switch_explains_more = squares(&switch.residuals) <= squares(&line.residuals);
+    match (switched, drifted) {
+        (false, false) => None,
+        (true, drifted) if !drifted || switch_explains_more => Some(mode_switch),
+        _ => Some(trend),
+    }
+}
+
+/// Two levels with one switch between them, fitted by least squares.
+struct Switch {
+    at: usize,
+    before: f64,
+    after: f64,
+    residuals: Vec<f64>,
+}
+
+impl Switch {
+    /// The best fit with both levels long enough; nothing when the series is too short for two.
+    fn fit(values: &[f64]) -> Option<Self> {
+        let stay = least_stay(values.len());
+        let total: f64 = values.iter().sum();
+        let n = values.len() as f64;
+        let mut best = (f64::NEG_INFINITY, 0);
+        let mut sum = 0.0;
+        for (at, value) in values
+            .iter()
+            .enumerate()
+            .take((values.len() + 1).saturating_sub(stay))
+        {
+            let k = at as f64;
+            let explained = (sum - k / n * total).powi(2) / (k * (n - k));
+            if at >= stay && explained > best.0 {
+                best = (explained, at);
+            }
+            sum += value;
+        }
+        let (first, second) = values.split_at(best.1);
+        let (before, after) = (mean(first)?, mean(second)?);
+        let residuals = first
+            .iter()
+            .map(|v| v - before)
+            .chain(second.iter().map(|v| v - after))
+            .collect();
+        Some(Self {
+            at: best.1,
+            before,
+            after,
+            residuals,
+        })
+    }
+
+    /// Whether so large a difference is beyond chance: a t-test with its standard error widened for correlation,
+    /// corrected by Bonferroni for all the places where the switch was looked for.
+    fn certain(&self, n: usize) -> bool {
+        let inflation = inflation(&self.residuals);
+        let (first, n) = (self.at as f64, n as f64);
+        let variance = squares(&self.residuals) / (n - 2.0) * inflation;
+        let error = (variance * (1.0 / first + 1.0 / (n - first))).sqrt();
+        let places = n - 2.0 * least_stay(n as usize) as f64 + 1.0;
+        let degrees = n - 2.0;
+        Student::new(degrees).is_some_and(|student| {
+            student.p((self.after - self.before) / error) * places < FALSE_ALARM
+        })
+    }
+}
+
+/// How many of `n` batches each level must have lasted.
+fn least_stay(n: usize) -> usize {
+    (n as f64 * LEAST_STAY).ceil() as usize
+}
+
+/// A straight line by Theil's and Sen's slope: the median over all pairs (Sen 1968).
+struct Line {
+    slope: f64,
+    residuals: Vec<f64>,
+}
+
+impl Line {
+    fn fit(values: &[f64]) -> Option<Self> {
+        let slopes: Vec<f64> = pairs(values)
+            .map(|(i, j)| (values[j] - values[i]) / (j - i) as f64)
+            .collect();
+        let slope = median(&slopes)?;
+        let level = mean(values)?;
+        let middle = (values.len() - 1) as f64 / 2.0;
+        let residuals = values
+            .iter()
+            .enumerate()
+            .map(|(i, v)| v - level - slope * (i as f64 - middle))
+            .collect();
+        Some(Self { slope, residuals })
+    }
+
+    /// The change from the first value to the last.
+    fn change(&self) -> f64 {
+        self.slope * (self.residuals.len() - 1) as f64
+    }
+
+    /// Whether the values rise or fall beyond chance: the test of Mann (1945) and Kendall, its variance widened for
+    /// correlation after Yue and Wang (2004), the trend taken out first. Ties make it more careful, not less.
+    fn certain(&self, values: &[f64]) -> bool {
+        let n = values.len() as f64;
+        let score: f64 = pairs(values)
+            .map(|(i, j)| sign(values[j] - values[i]))
+            .sum();
+        let variance = n * (n - 1.0) * (2.0 * n + 5.0) / 18.0 * inflation(&self.residuals);
+        let z = (score.abs() - 1.0).max(0.0) / variance.sqrt();
+        Student::new(n - 2.0).is_some_and(|student| student.p(z) < FALSE_ALARM)
+    }
+}
+
+/// −1, 0 or 1.
+fn sign(value: f64) -> f64 {
+    if value == 0.0 { 0.0 } else { value.signum() }
+}
+
+/// All pairs of indices, the earlier first.
+fn pairs(values: &[f64]) -> impl Iterator<Item = (usize, usize)> {
+    let n = values.len();
+    (0..n).flat_map(move |i| (i + 1..n).map(move |j| (i, j)))
+}
+
+fn squares(values: &[f64]) -> f64 {
+    values.iter().map(|value| value * value).sum()
+}
+
+/// By how much correlation of neighbours (AR(1)) widens the variance of a mean: (1 + φ) / (1 − φ).
+///
+/// φ is the residuals' lag-one correlation. Each of the two parameters of either model pulls it down by about
+/// (1 + 3φ) / n (Marriott and Pope 1954), which is given back, and one standard error of it, 1 / √n, is added, because
+/// a φ taken for too small makes false alarms. Negative correlation is not used to narrow anything.
+fn inflation(residuals: &[f64]) -> f64 {
+    let total = squares(residuals);
+    if total == 0.0 {
+        return 1.0;
+    }
+    let n = residuals.len() as f64;
+    let lagged: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    let raw = lagged / total;
+    let phi = raw + 2.0 * (1.0 + 3.0 * raw) / n + 1.0 / n.sqrt();
+    let phi = phi.clamp(0.0, MOST_CORRELATION);
+    (1.0 + phi) / (1.0 - phi)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::Noise;
+    use proptest::prelude::*;
+
+    #[test]
+    fn noise_is_rarely_taken_for_a_change() {
+        let runs = 4_000;
+        for n in [30, 50, 99, 200, 1000] {
+            for phi in [0.0, 0.5] {
+                let mut noise = Noise::seeded(n as u64);
+                let (mut switches, mut trends) = (0, 0);
+                for _ in 0..runs {
+                    // A spread of 30 %, so that the threshold for what matters helps as little as can be.
+                    let values: Vec<f64> =
+                        noise.ar1(n, phi).iter().map(|v| 100.0 + 30.0 * v).collect();
+                    match find(&values) {
+                        Some(Shift::ModeSwitch { .. }) => switches += 1,
+                        Some(Shift::Trend { .. }) => trends += 1,
+                        None => {}
+                    }
+                }
+                let share = |count: i32| f64::from(count) / f64::from(runs);
+                assert!(share(switches) <= 0.0125, "{n} {phi}: {}", share(switches));
+                assert!(share(trends) <= 0.0125, "{n} {phi}: {}", share(trends));
+            }
+        }
+    }
+
+    #[test]
+    fn a_clear_switch_is_found_where_it_is() {
+        let mut noise = Noise::seeded(2);
+        for (n, phi) in [(30, 0.0), (60, 0.5), (100, 0.5), (1000, 0.5)] {
+            let runs = 300;
+            let found = (0..runs)
+                .filter(|_| {
+                    let values: Vec<f64> = noise
+                        .ar1(n, phi)
+                        .iter()
+                        .enumerate()
+                        .map(|(i, v)| if i < n / 2 { 100.0 } else { 70.0 } + 5.0 * v)
+                        .collect();
+                    matches!(find(&values), Some(Shift::ModeSwitch { at, before, after })
+                        if at.abs_diff(n / 2) <= n / 10 && (before / after - 10.0 / 7.0).abs() < 0.15)
+                })
+                .count();
+            assert!(found >= runs * 8 / 10, "{n} {phi}: {found} of {runs}");
+        }
+    }
+
+    #[test]
+    fn a_clear_trend_is_found_with_its_size() {
+        let mut noise = Noise::seeded(3);
+        for (n, phi) in [(30, 0.0), (60, 0.5), (100, 0.5), (1000, 0.5)] {
+            let runs = 300;
+            let found = (0..runs)
+                .filter(|_| {
+                    let values: Vec<f64> = noise
+                        .ar1(n, phi)
+                        .iter()
+                        .enumerate()
+                        .map(|(i, v)| 115.0 - 30.0 * i as f64 / (n - 1) as f64 + 3.0 * v)
+                        .collect();
+                    matches!(find(&values), Some(Shift::Trend { change }) if (change + 0.3).abs() < 0.1)
+                })
+                .count();
+            assert!(found >= runs * 8 / 10, "{n} {phi}: {found} of {runs}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_matter_is_no_finding_however_certain() {
+        let step: Vec<f64> = (0..100)
+            .map(|i| if i < 50 { 100.0 } else { 104.0 })
+            .collect();
+        assert_eq!(find(&step), None);
+        let line: Vec<f64> = (0..100).map(|i| 100.0 + 0.04 * f64::from(i)).collect();
+        assert_eq!(find(&line), None);
+        assert_eq!(find(&[3.0; 100]), None);
+        assert_eq!(find(&[0.0; 100]), None);
+    }
+
+    #[test]
+    fn without_noise_the_answer_is_exact() {
+        let step: Vec<f64> = (0..40).map(|i| if i < 10 { 100.0 } else { 50.0 }).collect();
+        assert_eq!(
+            find(&step),
+            Some(Shift::ModeSwitch {
+                at: 10,
+                before: 100.0,
+                after: 50.0
+            })
+        );
+        let line: Vec<f64> = (0..=40).map(|i| 80.0 + f64::from(i)).collect();
+        assert!(
+            matches!(find(&line), Some(Shift::Trend { change }) if (change - 0.4).abs() < 1e-9)
+        );
+        assert_eq!(find(&step[..29]), None, "too few values to say");
+    }
+
+    proptest! {
+        #[test]
+        fn a_unit_changes_nothing(values in prop::collection::vec(1.0f64..1e3, 30..120)) {
+            let scaled: Vec<f64> = values.iter().map(|value| value * 1024.0).collect();
+            match (find(&values), find(&scaled)) {
+                (None, None) => {}
+                (
+                    Some(Shift::ModeSwitch { at, .. }),
+                    Some(Shift::ModeSwitch { at: scaled_at, .. }),
+                ) => prop_assert_eq!(at, scaled_at),
+                (Some(Shift::Trend { change }), Some(Shift::Trend { change: scaled })) => {
+                    prop_assert!((change - scaled).abs() < 1e-9);
+                }
+                other => prop_assert!(false, "{:?}", other),
+            }
+        }
+    }
+}

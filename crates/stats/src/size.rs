@@ -1,0 +1,142 @@
+//! How many blocks a question takes, from the spread of the log ratio over blocks.
+
+use crate::student::Student;
+
+/// No answer is larger: nobody runs a million blocks, and searches end there.
+pub const MOST: u32 = 1_000_000;
+
+/// The chance with which [`blocks_to_decide`] promises a verdict.
+const POWER: f64 = 0.80;
+
+/// The fewest blocks (at least 2, at most [`MOST`]) for which the 95 % interval of a ratio is expected to reach no
+/// further than `half_width` (as a share of 1) above it, when the log ratio spreads by `sd_log` over blocks.
+///
+/// Solved with Student's t, not with the normal distribution, whose answer is too small for few blocks.
+#[must_use]
+pub fn blocks_for_half_width(sd_log: f64, half_width: f64) -> u32 {
+    let wanted = half_width.ln_1p();
+    fewest(|n, student| student.half_width(0.95) * sd_log / n.sqrt() <= wanted)
+}
+
+/// About how many blocks (at least 2, at most [`MOST`]) until a verdict can be read off in 80 % of runs, if the true
+/// ratio is `value` and its logarithm spreads by `sd_log` over blocks: until its 90 % interval lies wholly within the
+/// margin, or wholly beyond it.
+#[must_use]
+pub fn blocks_to_decide(value: f64, sd_log: f64, margin: f64) -> u32 {
+    let (centre, margin) = (value.ln().abs(), margin.ln_1p());
+    fewest(|n, student| {
+        let error = (sd_log / n.sqrt()).max(f64::MIN_POSITIVE);
+        let half = student.half_width(0.90);
+        let chance = if centre > margin {
+            student.below((centre - margin) / error - half)
+        } else {
+            // The interval has two sides on which it may stick out (Schuirmann 1987).
+            student.below((margin - centre) / error - half)
+                + student.below((margin + centre) / error - half)
+                - 1.0
+        };
+        chance >= POWER
+    })
+}
+
+/// The fewest blocks that suffice, by bisection: what suffices for n blocks suffices for more.
+fn fewest(suffices: impl Fn(f64, Student) -> bool) -> u32 {
+    let suffices = |n: u32| {
+        Student::of_mean(n as usize).is_some_and(|student| suffices(f64::from(n), student))
+    };
+    let (mut low, mut high) = (2, MOST);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if suffices(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::Noise;
+    use crate::ratio::PairedRatio;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_half_width_of_half_the_margin() {
+        // 1.96² · 0.02² / ln(1.01)² = 15.5 by the normal distribution; Student's t takes 18.
+        assert_eq!(blocks_for_half_width(0.02, 0.01), 18);
+        assert_eq!(blocks_for_half_width(0.0, 0.01), 2);
+        assert_eq!(blocks_for_half_width(0.02, 0.0), MOST);
+        assert_eq!(blocks_for_half_width(0.02, f64::NAN), MOST);
+    }
+
+    #[test]
+    fn the_fewest_blocks_suffice_and_one_less_does_not() {
+        for (sd_log, half_width) in [(0.02, 0.01), (0.05, 0.025), (0.3, 0.1), (0.01, 0.2)] {
+            let reach = |n: u32| {
+                let student = Student::of_mean(n as usize).unwrap();
+                (student.half_width(0.95) * sd_log / f64::from(n).sqrt()).exp_m1()
+            };
+            let n = blocks_for_half_width(sd_log, half_width);
+            assert!(reach(n) <= half_width);
+            assert!(n == 2 || reach(n - 1) > half_width);
+        }
+    }
+
+    #[test]
+    fn trials_that_spread_by_two_per_cent_need_about_nineteen_blocks_to_be_the_same_within_two() {
+        // The ratio of two such trials spreads by √2 · 2 %.
+        assert!((19..=20).contains(&blocks_to_decide(1.0, 0.02 * 2f64.sqrt(), 0.02)));
+    }
+
+    #[test]
+    fn a_ratio_at_the_margin_is_never_decided() {
+        assert_eq!(blocks_to_decide(1.02, 0.02, 0.02), MOST);
+        assert_eq!(blocks_to_decide(1.5, 0.0, 0.02), 2);
+    }
+
+    #[test]
+    fn the_blocks_decide_in_four_runs_of_five() {
+        for (value, sd_log, margin) in [(1.0, 0.028, 0.02), (1.01, 0.06, 0.05), (0.85, 0.1, 0.05)] {
+            let n = blocks_to_decide(value, sd_log, margin);
+            let mut noise = Noise::seeded(u64::from(n));
+            let runs = 3_000;
+            let decided = (0..runs)
+                .filter(|_| {
+                    let pairs: Vec<_> = (0..n)
+                        .map(|_| ((f64::ln(value) + sd_log * noise.normal()).exp(), 1.0))
+                        .collect();
+                    let [low, high] = PairedRatio::of(&pairs).unwrap().ci90;
+                    let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
+                    (least <= low && high <= most) || high < least || low > most
+                })
+                .count();
+            let share = decided as f64 / f64::from(runs);
+            assert!((0.76..=0.87).contains(&share), "{value} {n}: {share}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn more_spread_takes_more_blocks_and_more_margin_fewer(
+            sd_log in 0.001f64..0.5, half_width in 0.001f64..0.5, factor in 1.0f64..10.0,
+        ) {
+            let n = blocks_for_half_width(sd_log, half_width);
+            prop_assert!(blocks_for_half_width(sd_log * factor, half_width) >= n);
+            prop_assert!(blocks_for_half_width(sd_log, half_width * factor) <= n);
+        }
+
+        #[test]
+        fn deciding_takes_as_long_from_either_side(
+            value in 0.2f64..5.0, sd_log in 0.001f64..0.5, margin in 0.005f64..0.5,
+        ) {
+            let (one, other) = (
+                blocks_to_decide(value, sd_log, margin),
+                blocks_to_decide(1.0 / value, sd_log, margin),
+            );
+            prop_assert!(one.abs_diff(other) <= 1 + one / 1000);
+        }
+    }
+}

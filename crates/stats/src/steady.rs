@@ -1,0 +1,248 @@
+//! Where the warm-up of a trial ends: the cut by MSER.
+//!
+//! MSER (K. P. White, "An effective truncation heuristic for bias reduction in simulation output", Simulation 69,
+//! 1997) cuts where the standard error of what remains is smallest: cutting a biased beginning shrinks it, cutting
+//! good values makes it grow again. MSER-5 (White, Cobb and Spratt, WSC 2000) does so on means of five values, which
+//! takes out most of the noise, and is used where there are enough of them.
+
+/// The fewest batches on which the method is used.
+pub const FEWEST_BATCHES: usize = 20;
+
+/// The share of a trial's intervals that is cut where the method cannot be used or finds no end of the warm-up.
+pub const FIXED_SHARE: f64 = 0.10;
+
+/// Values in a batch of MSER-5.
+const BATCH: usize = 5;
+
+/// How a cut was arrived at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// MSER-5: on means of five intervals.
+    Mser5,
+    /// MSER on single intervals.
+    Mser,
+    /// Too few intervals for either: the declared share.
+    TooFew,
+    /// The method would have cut half or more, so the trial never settled: the declared share.
+    NeverSettled,
+}
+
+/// How much of a trial's beginning is its warm-up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WarmUp {
+    /// Intervals to cut off; never more than half of them.
+    pub cut: usize,
+    /// Why so many.
+    pub basis: Basis,
+}
+
+impl WarmUp {
+    /// The warm-up of a trial with these interval values.
+    #[must_use]
+    pub fn of(values: &[f64]) -> Self {
+        let (batch, basis) = if values.len() >= FEWEST_BATCHES * BATCH {
+            (BATCH, Basis::Mser5)
+        } else {
+            (1, Basis::Mser)
+        };
+        if values.len() < FEWEST_BATCHES {
+            return Self {
+                cut: fixed_cut(values.len()),
+                basis: Basis::TooFew,
+            };
+        }
+        let means: Vec<f64> = values
+            .chunks_exact(batch)
+            .map(|chunk| chunk.iter().sum::<f64>() / batch as f64)
+            .collect();
+        match mser(&means) {
+            Some(cut) => Self {
+                cut: cut * batch,
+                basis,
+            },
+            None => Self {
+                cut: fixed_cut(values.len()),
+                basis: Basis::NeverSettled,
+            },
+        }
+    }
+
+    /// Whether the trial reached a steady state, as far as anyone can tell.
+    #[must_use]
+    pub fn settled(self) -> bool {
+        self.basis != Basis::NeverSettled
+    }
+}
+
+/// The declared cut of `n` intervals: [`FIXED_SHARE`] of them, rounded up, yet never more than half.
+#[must_use]
+pub fn fixed_cut(n: usize) -> usize {
+    ((n as f64 * FIXED_SHARE).ceil() as usize).min(n / 2)
+}
+
+/// The cut, in values, with the smallest squared standard error of what remains; nothing when that lies at the limit
+/// of half the values, where no end of the warm-up has been seen.
+fn mser(values: &[f64]) -> Option<usize> {
+    let limit = values.len() / 2;
+    let mut best = (f64::INFINITY, 0);
+    // From the end to the beginning, so that each further value updates the sums (Welford 1962). On a tie the
+    // shorter cut wins.
+    let (mut mean, mut squares) = (0.0, 0.0);
+    for (index, value) in values.iter().enumerate().rev() {
+        let kept = (values.len() - index) as f64;
+        let distance = value - mean;
+        mean += distance / kept;
+        squares += distance * (value - mean);
+        let error = squares / (kept * kept);
+        if index <= limit && error <= best.0 {
+            best = (error, index);
+        }
+    }
+    (best.1 < limit).then_some(best.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::Noise;
+    use proptest::prelude::*;
+
+    /// The definition, to the letter.
+    fn mser_by_definition(values: &[f64]) -> Option<usize> {
+        let error = |cut: usize| {
+            let kept = &values[cut..];
+            let mean = kept.iter().sum::<f64>() / kept.len() as f64;
+            kept.iter().map(|value| (value - mean).powi(2)).sum::<f64>()
+                / (kept.len() as f64).powi(2)
+        };
+        let limit = values.len() / 2;
+        let cut = (0..=limit).min_by(|&a, &b| error(a).total_cmp(&error(b)))?;
+        (cut < limit).then_some(cut)
+    }
+
+    #[test]
+    fn a_slow_start_is_cut_and_what_follows_is_kept() {
+        let mut noise = Noise::seeded(1997);
+        for n in [40, 100, 300] {
+            let slow = n / 6;
+            let values: Vec<f64> = (0..n)
+                .map(|i| if i < slow { 50.0 } else { 100.0 } + noise.normal())
+                .collect();
+            let warm_up = WarmUp::of(&values);
+            assert!(warm_up.settled());
+            assert!(
+                warm_up.cut >= slow && warm_up.cut <= slow + n / 6,
+                "{n}: {warm_up:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_method_follows_the_number_of_intervals() {
+        let values = |n: usize| {
+            (0..n)
+                .map(|i| if i == 0 { 0.0 } else { 1.0 })
+                .collect::<Vec<f64>>()
+        };
+        assert_eq!(
+            WarmUp::of(&values(19)),
+            WarmUp {
+                cut: 2,
+                basis: Basis::TooFew
+            }
+        );
+        assert_eq!(
+            WarmUp::of(&values(20)),
+            WarmUp {
+                cut: 1,
+                basis: Basis::Mser
+            }
+        );
+        assert_eq!(
+            WarmUp::of(&values(99)),
+            WarmUp {
+                cut: 1,
+                basis: Basis::Mser
+            }
+        );
+        assert_eq!(
+            WarmUp::of(&values(100)),
+            WarmUp {
+                cut: 5,
+                basis: Basis::Mser5
+            }
+        );
+        assert_eq!(
+            WarmUp::of(&[]),
+            WarmUp {
+                cut: 0,
+                basis: Basis::TooFew
+            }
+        );
+        assert_eq!(
+            WarmUp::of(&[1.0]),
+            WarmUp {
+                cut: 0,
+                basis: Basis::TooFew
+            }
+        );
+    }
+
+    #[test]
+    fn a_trial_that_climbs_to_its_end_never_settled() {
+        let values: Vec<f64> = (0..60).map(f64::from).collect();
+        let warm_up = WarmUp::of(&values);
+        assert_eq!(
+            warm_up,
+            WarmUp {
+                cut: 6,
+                basis: Basis::NeverSettled
+            }
+        );
+        assert!(!warm_up.settled());
+    }
+
+    #[test]
+    fn an_even_trial_is_kept_whole() {
+        assert_eq!(WarmUp::of(&[7.0; 50]).cut, 0);
+    }
+
+    #[test]
+    fn steady_noise_settles_and_loses_little() {
+        let runs = 2_000;
+        for (n, phi) in [(20, 0.0), (90, 0.0), (90, 0.5), (100, 0.0), (200, 0.5)] {
+            let mut noise = Noise::seeded(n as u64);
+            let found: Vec<WarmUp> = (0..runs).map(|_| WarmUp::of(&noise.ar1(n, phi))).collect();
+            let unsettled = found.iter().filter(|warm_up| !warm_up.settled()).count();
+            let cut: usize = found.iter().map(|warm_up| warm_up.cut).sum();
+            let (unsettled, cut) = (
+                unsettled as f64 / f64::from(runs),
+                cut as f64 / (f64::from(runs) * n as f64),
+            );
+            assert!(
+                unsettled < 0.03 && cut < 0.08,
+                "{n} {phi}: {unsettled} {cut}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn never_more_than_half(values in prop::collection::vec(0.0f64..1e9, 0..260)) {
+            prop_assert!(WarmUp::of(&values).cut <= values.len() / 2);
+        }
+
+        #[test]
+        fn a_unit_changes_nothing(values in prop::collection::vec(1.0f64..1e3, 0..260)) {
+            let scaled: Vec<f64> = values.iter().map(|value| value * 1024.0).collect();
+            prop_assert_eq!(WarmUp::of(&values), WarmUp::of(&scaled));
+        }
+
+        #[test]
+        fn the_running_sums_do_what_the_definition_says(
+            values in prop::collection::vec(1.0f64..1e3, 20..99),
+        ) {
+            prop_assert_eq!(mser(&values), mser_by_definition(&values));
+        }
+    }
+}
