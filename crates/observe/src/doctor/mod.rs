@@ -1,0 +1,113 @@
+//! What is wrong with this machine for measuring on it, and what would help.
+//!
+//! Each check is a pure function of what was read before. What forbids measuring is a [`State::Fail`]; what only
+//! makes figures noisier or keeps some networks from running is a [`State::Warn`]. Printing is the command's.
+
+mod namespaces;
+mod noise;
+mod system;
+
+use crate::environment;
+use crate::files::Files;
+use crate::presence;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// As it should be, or not visible from here.
+    Ok,
+    /// Figures will be noisier than they could be, or some networks cannot run.
+    Warn,
+    /// Nothing in the lab can be measured.
+    Fail,
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// What was looked at, in a word or two.
+    pub name: &'static str,
+    /// How bad it is.
+    pub state: State,
+    /// What was seen, in one line.
+    pub detail: String,
+    /// What would help, in one line; nothing where nothing needs help.
+    pub remedy: Option<String>,
+}
+
+impl Check {
+    fn ok(name: &'static str, detail: impl Into<String>) -> Self {
+        Self {
+            name,
+            state: State::Ok,
+            detail: detail.into(),
+            remedy: None,
+        }
+    }
+
+    fn warn(name: &'static str, detail: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            name,
+            state: State::Warn,
+            detail: detail.into(),
+            remedy: Some(remedy.into()),
+        }
+    }
+
+    fn fail(name: &'static str, detail: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            name,
+            state: State::Fail,
+            detail: detail.into(),
+            remedy: Some(remedy.into()),
+        }
+    }
+}
+
+/// Looks at everything, most fundamental first. Nothing is changed, installed or loaded.
+#[must_use]
+pub fn diagnose() -> Vec<Check> {
+    let files = Files::machine();
+    let machine = environment::read();
+    let mut checks = vec![
+        system::kernel(&machine.kernel),
+        namespaces::check(&files, machine.root),
+        system::nft(
+            environment::find_program("nft").is_some(),
+            machine.programs.get("nft"),
+        ),
+    ];
+    checks.extend(system::headroom(&machine.headroom));
+    checks.push(system::limits(&files));
+    checks.push(noise::cores(
+        &machine.cores,
+        environment::sibling_threads(&files, &machine.cores),
+    ));
+    checks.push(noise::load(machine.load, machine.cores.len()));
+    checks.push(noise::other_runs(presence::runs()));
+    checks.push(noise::governor(machine.governor.as_deref()));
+    checks.push(noise::boost(machine.boost));
+    checks.push(noise::clock(machine.clock.as_deref()));
+    checks.push(noise::virtualisation(machine.virtualisation.as_deref()));
+    checks.push(system::congestion_control(&machine));
+    checks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_is_not_well_has_a_remedy() {
+        let checks = diagnose();
+        assert!(checks.iter().any(|check| check.name == "kernel"));
+        for check in checks {
+            assert_eq!(
+                check.remedy.is_some(),
+                check.state != State::Ok,
+                "{check:?}"
+            );
+            assert!(!check.detail.contains('\n'), "{check:?}");
+        }
+    }
+}

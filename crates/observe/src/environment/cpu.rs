@@ -1,0 +1,219 @@
+//! The processors: model, cores that may be used, mitigations, frequency scaling, clock.
+
+use crate::files::Files;
+use std::collections::BTreeMap;
+
+/// The highest core number believed; Linux is built for at most 8192 cores.
+const LAST_CORE: u32 = 8191;
+
+/// The model's name, by the first of the fields that architectures use.
+pub(super) fn model(files: &Files) -> Option<String> {
+    let text = files.text("proc/cpuinfo")?;
+    [
+        "model name",
+        "Model",
+        "Hardware",
+        "cpu model",
+        "uarch",
+        "cpu",
+    ]
+    .iter()
+    .find_map(|name| field(&text, name))
+    .map(str::to_owned)
+}
+
+/// Whether the processor says that it is a virtual machine's (x86 alone says so).
+pub(super) fn hypervisor(files: &Files) -> bool {
+    files
+        .text("proc/cpuinfo")
+        .and_then(|text| {
+            field(&text, "flags").map(|flags| flags.split(' ').any(|flag| flag == "hypervisor"))
+        })
+        .unwrap_or(false)
+}
+
+/// The cores that this process may use: those of its affinity mask, as the kernel lists them.
+pub(super) fn cores(files: &Files) -> Vec<u32> {
+    files
+        .text("proc/self/status")
+        .and_then(|text| core_list(field(&text, "Cpus_allowed_list")?))
+        .unwrap_or_default()
+}
+
+/// The mitigations of processor vulnerabilities, as the kernel words them.
+pub(super) fn mitigations(files: &Files) -> BTreeMap<String, String> {
+    let directory = "sys/devices/system/cpu/vulnerabilities";
+    files
+        .names(directory)
+        .into_iter()
+        .filter_map(|name| {
+            let state = files.text(format!("{directory}/{name}"))?;
+            Some((name, state))
+        })
+        .collect()
+}
+
+/// The frequency governor of the first core that this process may use.
+pub(super) fn governor(files: &Files) -> Option<String> {
+    let core = cores(files).first().copied().unwrap_or(0);
+    files.text(format!(
+        "sys/devices/system/cpu/cpu{core}/cpufreq/scaling_governor"
+    ))
+}
+
+/// Whether turbo or boost is on, where a driver lets one know.
+pub(super) fn boost(files: &Files) -> Option<bool> {
+    let flag = |path: &str| files.value::<u8>(path).map(|value| value != 0);
+    flag("sys/devices/system/cpu/cpufreq/boost")
+        .or_else(|| flag("sys/devices/system/cpu/intel_pstate/no_turbo").map(|off| !off))
+}
+
+/// The clock source in use.
+pub(super) fn clock(files: &Files) -> Option<String> {
+    files.text("sys/devices/system/clocksource/clocksource0/current_clocksource")
+}
+
+/// Whether some of these cores are threads of one core (SMT): two agents on them share its units.
+pub(crate) fn sibling_threads(files: &Files, cores: &[u32]) -> bool {
+    cores.iter().any(|core| {
+        files
+            .text(format!(
+                "sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list"
+            ))
+            .and_then(|text| core_list(&text))
+            .is_some_and(|siblings| {
+                siblings
+                    .iter()
+                    .any(|other| other != core && cores.contains(other))
+            })
+    })
+}
+
+/// The value of the first `name : value` line.
+fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        let value = value.trim();
+        (key.trim() == name && !value.is_empty()).then_some(value)
+    })
+}
+
+/// A list as the kernel writes it: `0-3,8,10-11`.
+fn core_list(text: &str) -> Option<Vec<u32>> {
+    let mut cores = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let first: u32 = first.trim().parse().ok()?;
+        let last: u32 = last.trim().parse().ok()?;
+        cores.extend(first..=last.min(LAST_CORE));
+    }
+    Some(cores)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::lay_out;
+    use proptest::prelude::*;
+
+    const X86: &str = "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Intel(R) Xeon(R) Processor\n\
+        flags\t\t: fpu vme hypervisor lahf_lm\n";
+    const ARM: &str = "processor\t: 0\nBogoMIPS\t: 50.00\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\n\n\
+        Model\t\t: Raspberry Pi 4 Model B\n";
+
+    #[test]
+    fn models_of_two_architectures() {
+        let root = tempfile::tempdir().unwrap();
+        let files = lay_out(root.path(), &[("proc/cpuinfo", X86)]);
+        assert_eq!(model(&files).as_deref(), Some("Intel(R) Xeon(R) Processor"));
+        assert!(hypervisor(&files));
+        let files = lay_out(root.path(), &[("proc/cpuinfo", ARM)]);
+        assert_eq!(model(&files).as_deref(), Some("Raspberry Pi 4 Model B"));
+        assert!(!hypervisor(&files));
+    }
+
+    #[test]
+    fn boost_is_read_either_way_round() {
+        let root = tempfile::tempdir().unwrap();
+        let files = lay_out(
+            root.path(),
+            &[("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n")],
+        );
+        assert_eq!(boost(&files), Some(false));
+        let files = lay_out(
+            root.path(),
+            &[("sys/devices/system/cpu/cpufreq/boost", "1\n")],
+        );
+        assert_eq!(boost(&files), Some(true));
+    }
+
+    #[test]
+    fn the_governor_is_that_of_a_core_that_may_be_used() {
+        let root = tempfile::tempdir().unwrap();
+        let files = lay_out(
+            root.path(),
+            &[
+                ("proc/self/status", "Name:\ttare\nCpus_allowed_list:\t2-3\n"),
+                (
+                    "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+                    "performance\n",
+                ),
+                (
+                    "sys/devices/system/cpu/cpu2/cpufreq/scaling_governor",
+                    "powersave\n",
+                ),
+            ],
+        );
+        assert_eq!(governor(&files).as_deref(), Some("powersave"));
+    }
+
+    #[test]
+    fn siblings_count_only_where_both_may_be_used() {
+        let root = tempfile::tempdir().unwrap();
+        let files = lay_out(
+            root.path(),
+            &[
+                (
+                    "sys/devices/system/cpu/cpu0/topology/thread_siblings_list",
+                    "0,2\n",
+                ),
+                (
+                    "sys/devices/system/cpu/cpu1/topology/thread_siblings_list",
+                    "1,3\n",
+                ),
+            ],
+        );
+        assert!(!sibling_threads(&files, &[0, 1]));
+        assert!(sibling_threads(&files, &[0, 1, 2]));
+    }
+
+    #[test]
+    fn core_lists_as_the_kernel_writes_them() {
+        assert_eq!(core_list("0-3,8,10-11"), Some(vec![0, 1, 2, 3, 8, 10, 11]));
+        assert_eq!(core_list("5"), Some(vec![5]));
+        assert_eq!(core_list(""), None);
+        assert_eq!(core_list("a-b"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_breaks_the_core_list(text in "[0-9,\\-a ]{0,30}") {
+            if let Some(cores) = core_list(&text) {
+                prop_assert!(cores.iter().all(|&core| core <= LAST_CORE));
+            }
+        }
+
+        #[test]
+        fn a_list_of_single_cores_reads_back(cores in prop::collection::vec(0..LAST_CORE, 1..20)) {
+            let text: Vec<String> = cores.iter().map(u32::to_string).collect();
+            prop_assert_eq!(core_list(&text.join(",")), Some(cores));
+        }
+
+        #[test]
+        fn no_text_breaks_the_field_reader(text in ".{0,60}") {
+            if let Some(value) = field(&text, "model name") {
+                prop_assert!(text.contains(value));
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Versions of the programs that networks use, by asking the programs.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use std::collections::BTreeMap;
+use std::env;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The programs, and how each is asked.
+const PROGRAMS: &[(&str, &str)] = &[
+    ("dockerd", "--version"),
+    ("ip", "-V"),
+    ("iptables", "--version"),
+    ("nft", "--version"),
+];
+
+/// Where system programs are that an ordinary user's PATH lacks.
+const SYSTEM_DIRECTORIES: &[&str] = &["/usr/local/sbin", "/usr/sbin", "/sbin"];
+
+/// How long all of them together may take to answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The first line of each program's answer; those that are not there, fail or do not answer in time are left out.
+pub(super) fn versions() -> BTreeMap<String, String> {
+    let deadline = Instant::now() + PATIENCE;
+    let asked: Vec<(&str, Child)> = PROGRAMS
+        .iter()
+        .filter_map(|&(name, argument)| Some((name, ask(&find(name)?, argument)?)))
+        .collect();
+    asked
+        .into_iter()
+        .filter_map(|(name, child)| Some((name.to_owned(), answer(child, deadline)?)))
+        .collect()
+}
+
+/// Where a program is: on the PATH, or in a system directory.
+pub(crate) fn find(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path)
+        .chain(SYSTEM_DIRECTORIES.iter().map(PathBuf::from))
+        .map(|directory| directory.join(name))
+        .find(|file| file.is_file())
+}
+
+fn ask(program: &Path, argument: &str) -> Option<Child> {
+    Command::new(program)
+        .arg(argument)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()
+}
+
+/// Waits for a program until the deadline; kills one that takes longer.
+fn answer(mut child: Child, deadline: Instant) -> Option<String> {
+    if !ended(&child, deadline) {
+        // A child that ended just now cannot be killed any more, which is as good.
+        let _ = child.kill();
+    }
+    let status = child.wait().ok()?;
+    let mut text = String::new();
+    child.stdout.take()?.read_to_string(&mut text).ok()?;
+    let line = text.lines().next()?.trim();
+    (status.success() && !line.is_empty()).then(|| line.to_owned())
+}
+
+/// Whether a child ended before the deadline.
+fn ended(child: &Child, deadline: Instant) -> bool {
+    let Ok(pidfd) = pidfd_open(Pid::from_child(child), PidfdFlags::empty()) else {
+        return false;
+    };
+    let left = deadline.saturating_duration_since(Instant::now());
+    let Ok(timeout) = Timespec::try_from(left) else {
+        return false;
+    };
+    matches!(
+        poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], Some(&timeout)),
+        Ok(1)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_of_an_answer() {
+        let child = ask(&find("printf").unwrap(), "tool 1.2\nmore").unwrap();
+        let deadline = Instant::now() + Duration::from_secs(60);
+        assert_eq!(answer(child, deadline).as_deref(), Some("tool 1.2"));
+    }
+
+    #[test]
+    fn a_program_that_fails_has_no_version() {
+        let child = ask(&find("ls").unwrap(), "/no/such/file").unwrap();
+        assert_eq!(
+            answer(child, Instant::now() + Duration::from_secs(60)),
+            None
+        );
+    }
+
+    #[test]
+    fn a_program_that_never_ends_is_killed() {
+        let child = ask(&find("sleep").unwrap(), "infinity").unwrap();
+        let pid = Pid::from_child(&child);
+        assert_eq!(answer(child, Instant::now()), None);
+        assert!(pidfd_open(pid, PidfdFlags::empty()).is_err());
+    }
+
+    #[test]
+    fn what_is_nowhere_is_not_found() {
+        assert_eq!(find("tare-no-such-program"), None);
+    }
+}

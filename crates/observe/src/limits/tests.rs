@@ -1,0 +1,127 @@
+//! The algorithm is tried on a tree of plain files; the group's life on the real tree, where root may write it.
+
+use super::*;
+use crate::files::lay_out;
+use std::process::{Command, Stdio};
+
+/// A process far below, with controllers passed on at two levels above it.
+fn machine(root: &Path) -> Files {
+    lay_out(
+        root,
+        &[
+            ("proc/self/mounts", "cgroup2 /cg cgroup2 rw 0 0\n"),
+            ("proc/self/cgroup", "0::/user/app/tab\n"),
+            ("proc/loadavg", "0.5 0.4 0.3 1/100 10024\n"),
+            ("proc/sys/kernel/pid_max", "1100\n"),
+            ("proc/meminfo", "MemTotal: 2000 kB\nMemAvailable: 1000 kB\n"),
+            ("cg/cgroup.subtree_control", "cpu memory pids\n"),
+            ("cg/user/cgroup.subtree_control", "memory pids\n"),
+            ("cg/user/app/cgroup.subtree_control", "cpu pids\n"),
+            ("cg/user/app/tab/cgroup.subtree_control", "\n"),
+        ],
+    )
+}
+
+fn text(path: &Path, file: &str) -> String {
+    std::fs::read_to_string(path.join(file)).unwrap()
+}
+
+#[test]
+fn the_nearest_group_that_passes_both_controllers_on() {
+    let root = tempfile::tempdir().unwrap();
+    let limits = Limits::within(&machine(root.path()), 7).unwrap();
+    assert_eq!(limits.directory(), root.path().join("cg/user/tare-7"));
+    assert_eq!(
+        limits.bounds(),
+        Bounds {
+            pids: 900,
+            memory: 921_600
+        }
+    );
+    assert_eq!(text(limits.directory(), "pids.max"), "900");
+    assert_eq!(
+        text(limits.directory(), "memory.max"),
+        limits.bounds().memory.to_string()
+    );
+    limits.add(4711).unwrap();
+    assert_eq!(text(limits.directory(), "cgroup.procs"), "4711");
+}
+
+#[test]
+fn groups_of_dead_runs_are_swept_and_no_others() {
+    let root = tempfile::tempdir().unwrap();
+    let files = machine(root.path());
+    for directory in [
+        "cg/user/tare-5",
+        "cg/user/tare-6",
+        "cg/user/tare-six",
+        "cg/user/other-5",
+        "proc/6",
+    ] {
+        std::fs::create_dir_all(root.path().join(directory)).unwrap();
+    }
+    let _limits = Limits::within(&files, 7).unwrap();
+    let there = |name: &str| root.path().join("cg/user").join(name).exists();
+    assert!(!there("tare-5"));
+    assert!(there("tare-6") && there("tare-six") && there("other-5"));
+}
+
+#[test]
+fn without_delegation_there_is_a_reason() {
+    let root = tempfile::tempdir().unwrap();
+    let files = machine(root.path());
+    lay_out(
+        root.path(),
+        &[
+            ("cg/cgroup.subtree_control", "\n"),
+            ("cg/user/cgroup.subtree_control", "pids\n"),
+        ],
+    );
+    assert!(matches!(
+        Limits::within(&files, 7),
+        Err(Unlimited::NotDelegated)
+    ));
+    assert!(matches!(possible(&files), Err(Unlimited::NotDelegated)));
+    lay_out(root.path(), &[("proc/self/cgroup", "8:pids:/\n")]);
+    assert!(matches!(Limits::within(&files, 7), Err(Unlimited::Absent)));
+}
+
+#[test]
+fn a_group_that_cannot_be_written_gives_way_to_one_above() {
+    let root = tempfile::tempdir().unwrap();
+    let files = machine(root.path());
+    // A file of the group's name stands in the way, which stops root as well as anybody.
+    lay_out(root.path(), &[("cg/user/tare-7", "")]);
+    let limits = Limits::within(&files, 7).unwrap();
+    assert_eq!(limits.directory(), root.path().join("cg/tare-7"));
+}
+
+#[test]
+fn what_is_in_a_group_ends_with_it() {
+    let files = Files::machine();
+    let Some(hierarchy) = Hierarchy::read(&files) else {
+        return;
+    };
+    let Some(parent) = hierarchy.ancestors().last().map(|mount| files.path(mount)) else {
+        return;
+    };
+    let directory = parent.join(format!("tare-test-{}", std::process::id()));
+    // Only root may write the real tree's root; in a container not even root.
+    if std::fs::create_dir(&directory).is_err() {
+        return;
+    }
+    let mut child = Command::new("sleep")
+        .arg("infinity")
+        .stdin(Stdio::null())
+        .spawn()
+        .unwrap();
+    let added = group::set(&directory, "cgroup.procs", u64::from(child.id()));
+    let removed = remove(&directory);
+    // Whatever went wrong, nothing is to stay behind.
+    let _ = child.kill();
+    let status = child.wait().unwrap();
+    added.unwrap();
+    removed.unwrap();
+    assert!(!directory.exists());
+    assert!(!status.success());
+}
