@@ -1,1 +1,40 @@
-//! See the crate's description in Cargo.toml.
+//! From a [`Document`](tare_record::Document) to what a person or a program reads.
+//!
+//! Everything here is derived from the document alone: nothing measures, nothing calculates beyond rounding, and the
+//! same document gives the same bytes. [`table()`] is for the terminal, [`markdown()`] for an issue or a README,
+//! [`csv()`] for a spreadsheet, [`json()`] for programs; [`pairs()`] sets every network beside every other.
+#![forbid(unsafe_code)]
+
+mod columns;
+mod csv;
+mod findings;
+mod grid;
+mod headline;
+mod json;
+mod layout;
+mod markdown;
+mod notes;
+mod number;
+mod pairs;
+mod sections;
+mod style;
+mod table;
+mod text;
+
+pub use csv::csv;
+pub use json::json;
+pub use markdown::markdown;
+pub use pairs::{Pair, pairs};
+pub use style::Style;
+pub use table::table;
+
+/// A document that cannot be written in a format.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Not as JSON.
+    #[error("the document cannot be written as JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// Not as CSV.
+    #[error("the document cannot be written as CSV: {0}")]
+    Csv(#[from] ::csv::Error),
+}

@@ -1,0 +1,164 @@
+//! One row a cell, for spreadsheets and statistics programs: full precision, nothing rounded.
+
+use crate::Error;
+use tare_record::{Cell, Document};
+
+/// The columns, in order. `ratio` and all that begins with it is empty for the baseline, `difference` nearly always.
+const COLUMNS: [&str; 44] = [
+    "network",
+    "label",
+    "workload",
+    "scope",
+    "nodes",
+    "servers",
+    "clients",
+    "processes",
+    "flows",
+    "family",
+    "mtu",
+    "cpus",
+    "link",
+    "parameters",
+    "metric",
+    "unit",
+    "better",
+    "n",
+    "mean",
+    "median",
+    "ci95_low",
+    "ci95_high",
+    "uncut_mean",
+    "best",
+    "baseline",
+    "ratio",
+    "ratio_ci90_low",
+    "ratio_ci90_high",
+    "ratio_ci95_low",
+    "ratio_ci95_high",
+    "p",
+    "p_adjusted",
+    "family_of_tests",
+    "margin",
+    "verdict",
+    "detectable",
+    "blocks_to_decide",
+    "pairs",
+    "difference",
+    "difference_ci95_low",
+    "difference_ci95_high",
+    "withheld",
+    "findings",
+    "samples",
+];
+
+/// The cells as CSV (RFC 4180) with a heading row. Parameters are JSON; samples and findings are separated by `; `.
+///
+/// # Errors
+/// When a cell's parameters cannot be written as JSON.
+pub fn csv(document: &Document) -> Result<String, Error> {
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    writer.write_record(COLUMNS)?;
+    for cell in &document.cells {
+        writer.write_record(row(cell)?)?;
+    }
+    let bytes = writer
+        .into_inner()
+        .map_err(|error| ::csv::Error::from(error.into_error()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn row(cell: &Cell) -> Result<Vec<String>, Error> {
+    let mut fields = what(cell)?;
+    fields.extend(figures(cell));
+    fields.extend(beside(cell));
+    fields.extend(remarks(cell));
+    Ok(fields)
+}
+
+/// What the cell is of.
+fn what(cell: &Cell) -> Result<Vec<String>, Error> {
+    let shape = &cell.shape;
+    Ok(vec![
+        cell.network.clone(),
+        cell.label.clone(),
+        cell.workload.clone(),
+        cell.scope.clone(),
+        shape.nodes.to_string(),
+        shape.servers.to_string(),
+        shape.clients.to_string(),
+        shape.processes.to_string(),
+        shape.flows.to_string(),
+        shape.family.to_string(),
+        shape.mtu.to_string(),
+        shape.cpus.to_string(),
+        shape.link.clone().unwrap_or_default(),
+        serde_json::to_string(&cell.parameters)?,
+    ])
+}
+
+/// Its own figures.
+fn figures(cell: &Cell) -> Vec<String> {
+    let better = match cell.better {
+        tare_record::Better::Higher => "higher",
+        tare_record::Better::Lower => "lower",
+    };
+    vec![
+        cell.metric.to_string(),
+        cell.unit.clone(),
+        better.to_owned(),
+        cell.n.to_string(),
+        text(cell.mean),
+        text(cell.median),
+        text(cell.ci95.map(|ci| ci[0])),
+        text(cell.ci95.map(|ci| ci[1])),
+        text(cell.uncut_mean),
+        cell.best.to_string(),
+    ]
+}
+
+/// Its figures beside the baseline.
+fn beside(cell: &Cell) -> Vec<String> {
+    let ratio = cell.ratio.as_ref();
+    let difference = cell.difference.as_ref();
+    vec![
+        text(crate::columns::baseline(cell)),
+        text(ratio.map(|ratio| ratio.value)),
+        text(ratio.map(|ratio| ratio.ci90[0])),
+        text(ratio.map(|ratio| ratio.ci90[1])),
+        text(ratio.map(|ratio| ratio.ci95[0])),
+        text(ratio.map(|ratio| ratio.ci95[1])),
+        text(ratio.map(|ratio| ratio.p)),
+        text(ratio.map(|ratio| ratio.p_adjusted)),
+        text(ratio.map(|ratio| &ratio.family)),
+        text(ratio.map(|ratio| ratio.margin)),
+        text(ratio.map(|ratio| ratio.verdict)),
+        text(ratio.map(|ratio| ratio.detectable)),
+        text(ratio.and_then(|ratio| ratio.blocks_to_decide)),
+        text(ratio.map(|ratio| ratio.pairs)),
+        text(difference.map(|difference| difference.value)),
+        text(difference.map(|difference| difference.ci95[0])),
+        text(difference.map(|difference| difference.ci95[1])),
+    ]
+}
+
+/// What else there is to say, and the samples.
+fn remarks(cell: &Cell) -> Vec<String> {
+    vec![
+        text(cell.withheld.as_ref().map(|withheld| &withheld.reason)),
+        joined(&cell.findings),
+        joined(&cell.samples),
+    ]
+}
+
+/// The value as its type prints it; an empty field where there is none.
+fn text(value: Option<impl ToString>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+fn joined(items: &[impl ToString]) -> String {
+    items
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("; ")
+}

@@ -1,0 +1,119 @@
+//! Findings as a reader wants them: each kind once for a workload, at its worst, with the networks it concerns.
+
+use std::mem::{Discriminant, discriminant};
+use tare_record::{Document, Finding, Metric};
+
+/// Findings of one kind in one workload.
+struct Group<'a> {
+    key: Key<'a>,
+    worst: Finding,
+    labels: Vec<&'a str>,
+}
+
+/// What findings must share to be told in one line.
+#[derive(PartialEq)]
+struct Key<'a> {
+    workload: &'a str,
+    kind: Discriminant<Finding>,
+    /// What the finding is about, beyond its kind.
+    about: String,
+}
+
+/// One line a kind: first of the run as a whole, then of its cells.
+pub(crate) fn lines(document: &Document) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for finding in &document.findings {
+        let line = finding.to_string();
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines.extend(groups(document).iter().map(Group::line));
+    lines
+}
+
+/// Whether a percentile's absence is told by a finding.
+pub(crate) fn tells_of(finding: &Finding, metric: Metric) -> bool {
+    matches!(finding, Finding::FewSamples { metric: withheld, .. } if *withheld == metric)
+}
+
+fn groups(document: &Document) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for cell in &document.cells {
+        for finding in cell
+            .findings
+            .iter()
+            .filter(|finding| !document.findings.contains(finding))
+        {
+            let about = about(finding, cell.metric);
+            let key = Key {
+                workload: &cell.workload,
+                kind: discriminant(finding),
+                about,
+            };
+            match groups.iter_mut().find(|group| group.key == key) {
+                Some(group) => group.add(finding, &cell.label),
+                None => groups.push(Group {
+                    key,
+                    worst: finding.clone(),
+                    labels: vec![&cell.label],
+                }),
+            }
+        }
+    }
+    groups
+}
+
+impl<'a> Group<'a> {
+    fn add(&mut self, finding: &Finding, label: &'a str) {
+        if severity(finding) > severity(&self.worst) {
+            self.worst = finding.clone();
+        }
+        if !self.labels.contains(&label) {
+            self.labels.push(label);
+        }
+    }
+
+    fn line(&self) -> String {
+        let at_worst = if self.labels.len() > 1 {
+            "at worst, "
+        } else {
+            ""
+        };
+        let (workload, labels) = (self.key.workload, self.labels.join(", "));
+        format!("{workload} over {labels}: {at_worst}{}", self.worst)
+    }
+}
+
+/// What a finding is about beyond its kind; findings about different things are never merged.
+fn about(finding: &Finding, metric: Metric) -> String {
+    match finding {
+        Finding::WarmUpMatters { .. } => metric.to_string(),
+        Finding::FewSamples { metric, .. } => metric.to_string(),
+        Finding::LowHeadroom { resource, .. } => resource.clone(),
+        Finding::OtherCongestionControl { asked, used } => format!("{asked} {used}"),
+        Finding::NotPinned { reason } => reason.clone(),
+        _ => String::new(),
+    }
+}
+
+/// How bad a finding is among its kind: larger is worse.
+fn severity(finding: &Finding) -> f64 {
+    let share = |part: f64, whole: f64| if whole == 0.0 { 0.0 } else { part / whole };
+    match finding {
+        Finding::NeverSettled { trials, of } => share(f64::from(*trials), f64::from(*of)),
+        Finding::ModeSwitch { ratio, .. } => *ratio,
+        Finding::Trend { change, .. } => change.abs(),
+        Finding::WarmUpMatters { uncut, cut } => share((uncut - cut).abs(), cut.abs()),
+        Finding::EndsDisagree { sent, received } => {
+            share(sent.abs_diff(*received) as f64, *sent as f64)
+        }
+        Finding::BusyMachine { share } => *share,
+        Finding::OtherRun { others } => f64::from(*others),
+        Finding::LowHeadroom { used, limit, .. } => share(*used as f64, *limit as f64),
+        Finding::SmallBuffer { asked, granted } => -share(*granted as f64, *asked as f64),
+        Finding::Stall { longest } => longest.as_secs_f64(),
+        Finding::FewSamples { beyond, .. } => -(*beyond as f64),
+        Finding::OtherCongestionControl { .. } | Finding::NotPinned { .. } => 0.0,
+    }
+}

@@ -1,0 +1,36 @@
+//! The line above the tables: what was run, how much of it, on what.
+
+use crate::sections::common_facts;
+use crate::text::{counted, one_line};
+use tare_record::{Document, StoppedBy};
+
+/// Study, blocks, what ended them, seed, kernel, cores, and what all shapes have in common.
+pub(crate) fn headline(document: &Document) -> String {
+    let environment = &document.environment;
+    let cores = u32::try_from(environment.cores.len()).unwrap_or(u32::MAX);
+    let mut parts = vec![
+        document.study.clone(),
+        format!(
+            "{} ({})",
+            counted(document.blocks, "block", "blocks"),
+            ended(document.stopped_by)
+        ),
+        format!("seed {}", document.seed),
+        format!("Linux {}", environment.kernel),
+        counted(cores, "core", "cores"),
+    ];
+    parts.extend(common_facts(document));
+    one_line(&parts.join(" · "))
+}
+
+/// What ended the measuring, in words.
+fn ended(stopped_by: Option<StoppedBy>) -> &'static str {
+    match stopped_by {
+        Some(StoppedBy::Blocks) => "as many as asked for",
+        Some(StoppedBy::Precision) => "enough for the precision asked for",
+        Some(StoppedBy::Budget) => "as many as the time allowed",
+        Some(StoppedBy::Interrupted) => "interrupted",
+        Some(StoppedBy::Failed) => "ended because all networks failed",
+        None => "unfinished",
+    }
+}

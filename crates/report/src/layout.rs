@@ -1,0 +1,246 @@
+//! Lays a [`Grid`] out on paper of a given width.
+//!
+//! A cell's pieces stand side by side, or in two lines, or in three. Where no such form makes the table narrow
+//! enough, its columns are continued in a further table below, with the rows' names repeated: a cell is never broken.
+//! The first form that fits whole is taken; where none does, the one that takes the fewest lines.
+
+use crate::grid::{Cell, Column, Grid, Piece};
+use crate::style::{Style, Tone};
+use crate::text;
+
+/// Blanks between columns.
+const GAP: usize = 3;
+
+/// Blanks between pieces that stand side by side.
+const PIECE_GAP: usize = 1;
+
+/// How the pieces of a cell are spread over lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// All in one line.
+    Flat,
+    /// The first piece above all others.
+    Two,
+    /// A line for each.
+    Stacked,
+}
+
+impl Form {
+    const ALL: [Self; 3] = [Self::Flat, Self::Two, Self::Stacked];
+
+    /// Which line a piece is on.
+    fn line(self, piece: usize) -> usize {
+        match self {
+            Self::Flat => 0,
+            Self::Two => piece.min(1),
+            Self::Stacked => piece,
+        }
+    }
+}
+
+/// A column with the widths of its pieces, in one form.
+struct Measured<'a> {
+    column: &'a Column,
+    form: Form,
+    pieces: Vec<usize>,
+    width: usize,
+}
+
+impl<'a> Measured<'a> {
+    fn new(column: &'a Column, form: Form) -> Self {
+        let count = column.cells.iter().map(Vec::len).max().unwrap_or(0);
+        let pieces: Vec<usize> = (0..count)
+            .map(|at| {
+                let widths = column.cells.iter().filter_map(|cell| cell.get(at));
+                widths
+                    .map(|piece| text::width(&piece.text))
+                    .max()
+                    .unwrap_or(0)
+            })
+            .collect();
+        let mut measured = Self {
+            column,
+            form,
+            pieces,
+            width: 0,
+        };
+        let heading = text::width(&column.name).max(text::width(&column.unit));
+        let widest = (0..measured.lines())
+            .map(|line| measured.line_width(line))
+            .max();
+        measured.width = heading.max(widest.unwrap_or(0));
+        measured
+    }
+
+    /// How many lines a cell takes.
+    fn lines(&self) -> usize {
+        self.pieces
+            .len()
+            .checked_sub(1)
+            .map_or(1, |last| self.form.line(last) + 1)
+    }
+
+    /// Which pieces are on a line.
+    fn on_line(&self, line: usize) -> impl Iterator<Item = usize> + '_ {
+        (0..self.pieces.len()).filter(move |&piece| self.form.line(piece) == line)
+    }
+
+    fn line_width(&self, line: usize) -> usize {
+        let widths: Vec<usize> = self.on_line(line).map(|piece| self.pieces[piece]).collect();
+        widths.iter().sum::<usize>() + PIECE_GAP * widths.len().saturating_sub(1)
+    }
+}
+
+/// One line of output, to which pieces are added at growing columns.
+struct Line {
+    style: Style,
+    text: String,
+    end: usize,
+}
+
+impl Line {
+    fn new(style: Style) -> Self {
+        Self {
+            style,
+            text: String::new(),
+            end: 0,
+        }
+    }
+
+    /// Adds a piece at a column; blanks at a piece's end are left out, so no line ends in blanks.
+    fn put(&mut self, at: usize, piece: &Piece) {
+        let words = piece.text.trim_end();
+        if words.is_empty() {
+            return;
+        }
+        self.text.push_str(&" ".repeat(at.saturating_sub(self.end)));
+        self.text.push_str(&self.style.paint(piece.tone, words));
+        self.end = at.max(self.end) + text::width(words);
+    }
+}
+
+impl Grid {
+    /// The table as text, every line with its end.
+    pub(crate) fn render(&self, style: Style) -> String {
+        let drafts = Form::ALL.map(|form| Draft::new(self, form, usize::from(style.width)));
+        let fits = drafts.iter().find(|draft| draft.panels.len() == 1);
+        let shortest = || drafts.iter().min_by_key(|draft| draft.height());
+        fits.or_else(shortest)
+            .map_or_else(String::new, |draft| draft.render(style))
+    }
+}
+
+/// A grid in one form, its columns spread over as many tables as the width asks for.
+struct Draft<'a> {
+    names: Measured<'a>,
+    panels: Vec<Vec<Measured<'a>>>,
+}
+
+impl<'a> Draft<'a> {
+    fn new(grid: &'a Grid, form: Form, width: usize) -> Self {
+        let names = Measured::new(&grid.names, form);
+        let mut panels: Vec<Vec<Measured<'a>>> = Vec::new();
+        let mut used = 0;
+        for column in &grid.columns {
+            let column = Measured::new(column, form);
+            let wider = used + GAP + column.width;
+            match panels.last_mut() {
+                Some(panel) if wider <= width => {
+                    used = wider;
+                    panel.push(column);
+                }
+                _ => {
+                    used = names.width + GAP + column.width;
+                    panels.push(vec![column]);
+                }
+            }
+        }
+        Self { names, panels }
+    }
+
+    /// Lines of a row.
+    fn row_height(&self) -> usize {
+        let all = self.panels.iter().flatten().chain([&self.names]);
+        all.map(Measured::lines).max().unwrap_or(1)
+    }
+
+    /// Lines of all tables together.
+    fn height(&self) -> usize {
+        let row = self.row_height();
+        let blank = usize::from(row > 1);
+        self.panels.len() * (self.names.column.cells.len() * (row + blank) + HEADING_LINES)
+    }
+
+    fn render(&self, style: Style) -> String {
+        let panels: Vec<String> = self
+            .panels
+            .iter()
+            .map(|panel| self.panel(panel, style))
+            .collect();
+        panels.join("\n")
+    }
+
+    /// One table: headings, a rule, the rows.
+    fn panel(&self, panel: &[Measured<'a>], style: Style) -> String {
+        let columns: Vec<(usize, &Measured<'a>)> = self.places(panel);
+        let mut lines = headings(&columns, style);
+        let spaced = self.row_height() > 1;
+        for row in 0..self.names.column.cells.len() {
+            if spaced && row > 0 {
+                lines.push(String::new());
+            }
+            lines.extend((0..self.row_height()).map(|line| row_line(&columns, row, line, style)));
+        }
+        lines.iter().map(|line| format!("{line}\n")).collect()
+    }
+
+    /// The names and a table's columns, each with where it begins.
+    fn places<'b>(&'b self, panel: &'b [Measured<'a>]) -> Vec<(usize, &'b Measured<'a>)> {
+        let mut at = 0;
+        [&self.names]
+            .into_iter()
+            .chain(panel)
+            .map(|column| {
+                let place = (at, column);
+                at += column.width + GAP;
+                place
+            })
+            .collect()
+    }
+}
+
+/// Lines above the rows: groups, names, units, a rule.
+const HEADING_LINES: usize = 4;
+
+fn headings(columns: &[(usize, &Measured<'_>)], style: Style) -> Vec<String> {
+    let [mut groups, mut names, mut units] = [Line::new(style), Line::new(style), Line::new(style)];
+    let mut group = "";
+    for (at, Measured { column, .. }) in columns {
+        if column.group != group {
+            groups.put(*at, &Piece::new(Tone::Strong, column.group.clone()));
+        }
+        group = &column.group;
+        names.put(*at, &Piece::new(Tone::Strong, column.name.clone()));
+        units.put(*at, &Piece::new(Tone::Faint, column.unit.clone()));
+    }
+    let end = columns.last().map_or(0, |(at, column)| at + column.width);
+    let rule = style.paint(Tone::Faint, &"─".repeat(end));
+    let lines = [groups.text, names.text, units.text, rule];
+    lines.into_iter().filter(|line| !line.is_empty()).collect()
+}
+
+fn row_line(columns: &[(usize, &Measured<'_>)], row: usize, line: usize, style: Style) -> String {
+    let none = Cell::new();
+    let mut text = Line::new(style);
+    for (at, column) in columns {
+        let cell = column.column.cells.get(row).unwrap_or(&none);
+        let mut at = *at;
+        for piece in column.on_line(line) {
+            if let Some(words) = cell.get(piece) {
+                text.put(at, words);
+            }
+            at += column.pieces[piece] + PIECE_GAP;
+        }
+    }
+    text.text
+}

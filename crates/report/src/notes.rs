@@ -1,0 +1,207 @@
+//! What stands below the tables: how to read them, what was noticed, what did not run and why.
+
+use crate::columns::{BEST, NOTHING, baseline};
+use crate::findings;
+use crate::number::percent;
+use crate::text::{counted, one_line};
+use tare_record::{Cell, Document, Failure, Skipped, Verdict};
+
+/// How to read the tables: paragraphs, each to be wrapped on its own.
+pub(crate) fn reading(document: &Document) -> Vec<String> {
+    [signs(document), words(document), undecided(document)]
+        .into_iter()
+        .filter(|line| !line.is_empty())
+        .collect()
+}
+
+/// What was noticed, what did not run, what broke: one line each.
+pub(crate) fn remarks(document: &Document) -> Vec<String> {
+    let mut lines: Vec<String> = loopback(document).into_iter().collect();
+    lines.extend(short(document));
+    lines.extend(withheld(document));
+    lines.extend(findings::lines(document));
+    let mut lines: Vec<String> = lines.iter().map(|line| format!("note: {line}")).collect();
+    lines.extend(document.skipped.iter().map(skipped));
+    lines.extend(document.failed.iter().map(failed));
+    lines.iter().map(|line| one_line(line)).collect()
+}
+
+/// The signs in the tables.
+fn signs(document: &Document) -> String {
+    let cells = &document.cells;
+    let mut parts = Vec::new();
+    if cells.iter().any(|cell| cell.ci95.is_some()) {
+        parts.push("± half the 95 % interval of the mean".to_owned());
+    }
+    if let Some(label) = cells.iter().find_map(baseline) {
+        if cells.iter().any(|cell| cell.ratio.is_some()) {
+            parts.push(format!("× the ratio to {label}, made within blocks"));
+        }
+        if cells.iter().any(|cell| cell.difference.is_some()) {
+            parts.push(format!("+/- the difference to {label}, in points"));
+        }
+    }
+    if cells.iter().any(|cell| cell.best) {
+        parts.push(format!("{BEST} none was better beyond doubt"));
+    }
+    if cells.iter().any(|cell| cell.mean.is_none()) {
+        parts.push(format!("{NOTHING} no figure, see below"));
+    }
+    parts.join(" · ")
+}
+
+/// The verdicts in the tables, and the margins that they were read against.
+fn words(document: &Document) -> String {
+    let ratios = || document.cells.iter().filter_map(|cell| cell.ratio.as_ref());
+    let used = |wanted: &[Verdict]| ratios().any(|ratio| wanted.contains(&ratio.verdict));
+    let mut parts = Vec::new();
+    if used(&[Verdict::Faster, Verdict::Slower]) {
+        parts.push("faster, slower: by more than the margin");
+    }
+    if used(&[Verdict::FasterSlightly, Verdict::SlowerSlightly]) {
+        parts.push("…-slightly: by less");
+    }
+    if used(&[Verdict::Same]) {
+        parts.push("same: within it");
+    }
+    if used(&[Verdict::Unclear]) {
+        parts.push("unclear: more blocks are needed");
+    }
+    if parts.is_empty() {
+        return String::new();
+    }
+    format!("{} · margins: {}", parts.join(" · "), margins(document))
+}
+
+/// Each margin with the metrics that it is for.
+fn margins(document: &Document) -> String {
+    let mut margins: Vec<(f64, Vec<&str>)> = Vec::new();
+    for cell in &document.cells {
+        let Some(ratio) = &cell.ratio else { continue };
+        let name = cell.metric.name();
+        match margins
+            .iter_mut()
+            .find(|(margin, _)| *margin == ratio.margin)
+        {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => margins.push((ratio.margin, vec![name])),
+        }
+    }
+    let worded = margins
+        .iter()
+        .map(|(margin, names)| format!("{} for {}", percent(*margin), names.join(", ")));
+    worded.collect::<Vec<_>>().join("; ")
+}
+
+/// About how many blocks would decide what is unclear, the most for each metric.
+fn undecided(document: &Document) -> String {
+    let mut needed: Vec<(&Cell, u32)> = Vec::new();
+    for cell in &document.cells {
+        let Some(blocks) = cell.ratio.as_ref().and_then(|ratio| ratio.blocks_to_decide) else {
+            continue;
+        };
+        let same = |other: &Cell| other.workload == cell.workload && other.metric == cell.metric;
+        match needed.iter_mut().find(|(other, _)| same(other)) {
+            Some((_, most)) => *most = blocks.max(*most),
+            None => needed.push((cell, blocks)),
+        }
+    }
+    let worded: Vec<String> = needed
+        .iter()
+        .map(|(cell, blocks)| format!("{} {} {blocks}", cell.workload, cell.metric))
+        .collect();
+    if worded.is_empty() {
+        return String::new();
+    }
+    format!(
+        "about so many blocks (--blocks) would decide what is unclear: {}",
+        worded.join(", ")
+    )
+}
+
+/// That `host` on one node says nothing about a wire.
+fn loopback(document: &Document) -> Option<String> {
+    let host = document
+        .cells
+        .iter()
+        .find(|cell| cell.network == "host" && cell.shape.nodes == 1)?;
+    Some(format!(
+        "{} on one node is a loopback path: its packets pass no device but lo, and no wire",
+        host.label
+    ))
+}
+
+/// Networks with fewer figures than there are blocks.
+fn short(document: &Document) -> Option<String> {
+    let mut labels: Vec<String> = Vec::new();
+    for cell in &document.cells {
+        let label = format!("{} {}", cell.label, cell.n);
+        if cell.n < document.blocks && cell.withheld.is_none() && !labels.contains(&label) {
+            labels.push(label);
+        }
+    }
+    let blocks = counted(document.blocks, "block", "blocks");
+    (!labels.is_empty()).then(|| format!("fewer figures than {blocks}: {}", labels.join(", ")))
+}
+
+/// Figures that are not shown, for reasons that no finding tells.
+fn withheld(document: &Document) -> Vec<String> {
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    for cell in &document.cells {
+        let Some(withheld) = &cell.withheld else {
+            continue;
+        };
+        if cell
+            .findings
+            .iter()
+            .any(|finding| findings::tells_of(finding, cell.metric))
+        {
+            continue;
+        }
+        let what = format!(
+            "{} {} is withheld: {}",
+            cell.workload, cell.metric, withheld.reason
+        );
+        match groups.iter_mut().find(|(other, _)| *other == what) {
+            Some((_, labels)) => labels.push(&cell.label),
+            None => groups.push((what, vec![&cell.label])),
+        }
+    }
+    groups
+        .iter()
+        .map(|(what, labels)| format!("{what} ({})", labels.join(", ")))
+        .collect()
+}
+
+fn skipped(skipped: &Skipped) -> String {
+    sentence(
+        &format!("skipped {}", skipped.network),
+        &skipped.reason,
+        &skipped.remedy,
+    )
+}
+
+fn failed(failure: &Failure) -> String {
+    let workload = failure
+        .workload
+        .as_ref()
+        .map_or_else(String::new, |name| format!(" in {name}"));
+    let block = failure
+        .block
+        .map_or_else(String::new, |block| format!(", block {block}"));
+    sentence(
+        &format!("failed {}{workload}{block}", failure.network),
+        &failure.reason,
+        &failure.remedy,
+    )
+}
+
+/// What, why, and what to do where that is known.
+fn sentence(what: &str, reason: &str, remedy: &str) -> String {
+    if remedy.is_empty() {
+        format!("{what}: {reason}")
+    } else {
+        format!("{what}: {reason}; {remedy}")
+    }
+}

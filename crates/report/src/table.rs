@@ -1,0 +1,36 @@
+//! The table that `tare run` prints.
+
+use crate::style::{Style, Tone};
+use crate::{columns, headline, notes, sections, text};
+use std::fmt::Write as _;
+use tare_record::Document;
+
+/// The document as a person reads it: a line on the run, a table for each shape, how to read them, and what was
+/// noticed, skipped or broken.
+///
+/// Tables keep to the style's width: where they would be wider, cells are stacked or columns continued below.
+#[must_use]
+pub fn table(document: &Document, style: &Style) -> String {
+    let width = usize::from(style.width);
+    let mut out = format!("{}\n", text::wrap(&headline::headline(document), width));
+    if document.cells.is_empty() {
+        out.push_str("\nNothing was measured.\n");
+    }
+    for section in sections::sections(document) {
+        out.push('\n');
+        if !section.heading.is_empty() {
+            let heading = text::wrap(&text::one_line(&section.heading), width);
+            let _ = writeln!(out, "{}\n", style.paint(Tone::Strong, &heading));
+        }
+        out.push_str(&columns::grid(&section.cells).render(*style));
+    }
+    for paragraphs in [notes::reading(document), notes::remarks(document)] {
+        if !paragraphs.is_empty() {
+            out.push('\n');
+        }
+        for paragraph in paragraphs {
+            let _ = writeln!(out, "{}", text::wrap(&paragraph, width));
+        }
+    }
+    out
+}

@@ -1,0 +1,79 @@
+//! Text as it comes to stand on paper: its width in columns, its breaks, and nothing in it that a terminal would obey.
+
+use unicode_width::UnicodeWidthStr as _;
+
+/// How many columns a text takes.
+pub(crate) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// The text on one line, without control characters: reasons come from programs and kernels.
+pub(crate) fn one_line(text: &str) -> String {
+    let clean: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    clean.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Breaks a text between words into lines of at most so many columns; a longer word has a line of its own.
+///
+/// Lines after the first are indented, so that where a paragraph begins is seen.
+pub(crate) fn wrap(text: &str, columns: usize) -> String {
+    const INDENT: &str = "  ";
+    let mut lines = String::new();
+    let mut used = 0;
+    for word in text.split(' ') {
+        if used > 0 && used + 1 + width(word) > columns {
+            lines.push('\n');
+            lines.push_str(INDENT);
+            used = INDENT.len();
+        } else if used > 0 {
+            lines.push(' ');
+            used += 1;
+        }
+        lines.push_str(word);
+        used += width(word);
+    }
+    lines
+}
+
+/// `1 block`, `2 blocks`.
+pub(crate) fn counted(count: u32, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_taken_out() {
+        assert_eq!(
+            one_line("bad\u{1b}[31m\nnews\t here "),
+            "bad [31m news here"
+        );
+    }
+
+    #[test]
+    fn later_lines_are_indented() {
+        assert_eq!(wrap("one two three", 8), "one two\n  three");
+        assert_eq!(wrap("one", 2), "one");
+    }
+
+    #[test]
+    fn signs_take_one_column_and_ideographs_two() {
+        assert_eq!(width("34.2 ± 0.4 µs ×"), 15);
+        assert_eq!(width("重"), 2);
+    }
+
+    proptest! {
+        #[test]
+        fn wrapping_keeps_every_word_and_the_width(words in prop::collection::vec("[a-zµ±]{1,9}", 1..20), columns in 12usize..40) {
+            let wrapped = wrap(&words.join(" "), columns);
+            prop_assert_eq!(wrapped.split_whitespace().collect::<Vec<_>>(), words);
+            prop_assert!(wrapped.lines().all(|line| width(line) <= columns));
+        }
+    }
+}
