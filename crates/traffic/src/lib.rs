@@ -1,1 +1,33 @@
-//! See the crate's description in Cargo.toml.
+//! The traffic: generators and receivers, the agent that runs them inside a container, its line protocol, and the
+//! session by which a runner drives agents.
+//!
+//! A [`Workload`] has two sides, a [`Server`] and a [`Client`], which work in any process; [`agent`] is the process
+//! that a [`Session`] starts in every container of a topology and drives by the lines of [`protocol`]. Everything is
+//! plain threads: nothing asynchronous, and nothing allocated, stands between a generator and the kernel.
+//! Figures are the receiver's, from its own monotonic clock; both ends count, and must agree.
+#![forbid(unsafe_code)]
+
+mod agent;
+mod drive;
+mod error;
+mod interval;
+mod lanes;
+mod latency;
+mod merge;
+mod parameters;
+mod payload;
+mod placement;
+pub mod protocol;
+mod registry;
+mod session;
+mod stall;
+mod tcp;
+mod workload;
+mod workloads;
+
+pub use agent::agent;
+pub use error::Error;
+pub use parameters::{Kind, Parameter};
+pub use registry::{Registry, workloads};
+pub use session::{Job, Outcome, Session};
+pub use workload::{About, Client, Report, Server, Task, Workload};

@@ -1,0 +1,265 @@
+//! From the reports of all agents to the outcome of one trial.
+
+use crate::{Outcome, Report};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use tare_record::{Ends, Finding, HistogramError, Interval, Nanos, Parameters, Series};
+
+/// Adds more intervals of the same grid, of another thread or process. What only one of them has is not whole.
+pub(crate) fn intervals(
+    into: &mut Vec<Interval>,
+    more: Vec<Interval>,
+) -> Result<(), HistogramError> {
+    if into.is_empty() {
+        *into = more;
+        return Ok(());
+    }
+    into.truncate(more.len());
+    for (interval, other) in into.iter_mut().zip(more) {
+        interval.bytes += other.bytes;
+        interval.operations += other.operations;
+        match (&mut interval.latency, other.latency) {
+            (Some(latency), Some(more)) => latency.merge(&more)?,
+            (nothing, latency) => {
+                if nothing.is_none() {
+                    *nothing = latency;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The outcome of a trial in which these reports were made.
+pub(crate) fn outcome(
+    servers: Vec<Report>,
+    clients: Vec<Report>,
+) -> Result<Outcome, HistogramError> {
+    let mut ends = Ends::default();
+    let mut series: BTreeMap<u32, Vec<Interval>> = BTreeMap::new();
+    let mut findings: Vec<Finding> = Vec::new();
+    let mut agents_cpu = Nanos(0);
+    let [client_side, server_side] =
+        [&clients, &servers].map(|side| in_force(side.iter().map(|report| &report.parameters)));
+    for report in clients.into_iter().chain(servers) {
+        ends = sum(ends, report.ends);
+        agents_cpu = agents_cpu + report.cpu;
+        report
+            .findings
+            .into_iter()
+            .for_each(|finding| note(&mut findings, finding));
+        for one in report.series {
+            intervals(series.entry(one.client).or_default(), one.intervals)?;
+        }
+    }
+    for finding in disagreements(ends)
+        .into_iter()
+        .chain(other_congestion(&client_side, &server_side))
+    {
+        note(&mut findings, finding);
+    }
+    Ok(Outcome {
+        series: series
+            .into_iter()
+            .map(|(client, intervals)| Series { client, intervals })
+            .collect(),
+        ends,
+        parameters: both(client_side, server_side),
+        findings,
+        agents_cpu,
+    })
+}
+
+fn sum(one: Ends, two: Ends) -> Ends {
+    Ends {
+        sent: one.sent + two.sent,
+        received: one.received + two.received,
+        completed: one.completed + two.completed,
+        answered: one.answered + two.answered,
+    }
+}
+
+/// Where what was taken is not what was given.
+fn disagreements(ends: Ends) -> Vec<Finding> {
+    [(ends.sent, ends.received), (ends.answered, ends.completed)]
+        .into_iter()
+        .filter(|(sent, received)| sent != received)
+        .map(|(sent, received)| Finding::EndsDisagree { sent, received })
+        .collect()
+}
+
+/// Where nobody asked for a congestion control and the two sides' defaults differ.
+fn other_congestion(client: &Parameters, server: &Parameters) -> Option<Finding> {
+    let word = |side: &Parameters| {
+        side.get("congestion")
+            .and_then(Value::as_str)
+            .map(str::to_owned)
+    };
+    let (asked, used) = (word(client)?, word(server)?);
+    (asked != used).then_some(Finding::OtherCongestionControl { asked, used })
+}
+
+/// Keeps each finding once; of stalls the longest.
+fn note(findings: &mut Vec<Finding>, finding: Finding) {
+    if let Finding::Stall { longest: new } = finding {
+        for known in findings.iter_mut() {
+            if let Finding::Stall { longest } = known {
+                *longest = new.max(*longest);
+                return;
+            }
+        }
+    }
+    if !findings.contains(&finding) {
+        findings.push(finding);
+    }
+}
+
+/// What was in force on one side: lists (of cores) are united, of other values the first stands for all.
+fn in_force<'r>(reports: impl Iterator<Item = &'r Parameters>) -> Parameters {
+    let mut all = Parameters::new();
+    for (name, value) in reports.flatten() {
+        match (all.get_mut(name), value) {
+            (Some(Value::Array(known)), Value::Array(more)) => {
+                known.extend(
+                    more.iter()
+                        .filter(|one| !known.contains(one))
+                        .cloned()
+                        .collect::<Vec<_>>(),
+                );
+                known.sort_by_key(Value::as_u64);
+            }
+            (Some(_), _) => {}
+            (None, value) => drop(all.insert(name.clone(), value.clone())),
+        }
+    }
+    all
+}
+
+/// What was in force on both; where they differ, the server's has a name of its own.
+fn both(mut client: Parameters, server: Parameters) -> Parameters {
+    for (name, value) in server {
+        match client.get(&name) {
+            Some(known) if *known == value => {}
+            Some(_) => drop(client.insert(format!("server_{name}"), value)),
+            None => drop(client.insert(name, value)),
+        }
+    }
+    client
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use tare_record::LatencyHistogram;
+
+    fn parameters(pairs: &[(&str, Value)]) -> Parameters {
+        pairs
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect()
+    }
+
+    fn interval(bytes: u64, latency: u64) -> Interval {
+        let latency = Some(LatencyHistogram::of([latency]).unwrap());
+        Interval {
+            bytes,
+            operations: 1,
+            latency,
+            ..Interval::default()
+        }
+    }
+
+    #[test]
+    fn intervals_of_two_processes_add_up_as_far_as_both_go() {
+        let mut all = Vec::new();
+        intervals(&mut all, vec![interval(1, 10), interval(2, 20)]).unwrap();
+        intervals(&mut all, vec![interval(4, 30)]).unwrap();
+        assert_eq!(all.len(), 1);
+        assert_eq!((all[0].bytes, all[0].operations), (5, 2));
+        assert_eq!(all[0].latency.as_ref().unwrap().count(), 2);
+    }
+
+    #[test]
+    fn sides_that_agree_leave_no_finding() {
+        let side = |ends| Report {
+            ends,
+            ..Report::default()
+        };
+        let client = side(Ends {
+            sent: 10,
+            completed: 3,
+            ..Ends::default()
+        });
+        let server = side(Ends {
+            received: 10,
+            answered: 3,
+            ..Ends::default()
+        });
+        let agreed = outcome(vec![server], vec![client.clone()]).unwrap();
+        assert!(agreed.findings.is_empty());
+        let short = side(Ends {
+            received: 9,
+            answered: 4,
+            ..Ends::default()
+        });
+        let differ = outcome(vec![short], vec![client]).unwrap();
+        let expected = [
+            Finding::EndsDisagree {
+                sent: 10,
+                received: 9,
+            },
+            Finding::EndsDisagree {
+                sent: 4,
+                received: 3,
+            },
+        ];
+        assert_eq!(differ.findings, expected);
+    }
+
+    #[test]
+    fn cores_are_united_and_what_differs_is_named_apart() {
+        let side = |pairs: &[(&str, Value)]| Report {
+            parameters: parameters(pairs),
+            ..Report::default()
+        };
+        let clients = vec![
+            side(&[("congestion", json!("bbr")), ("client_cores", json!([2]))]),
+            side(&[
+                ("congestion", json!("bbr")),
+                ("client_cores", json!([0, 2])),
+            ]),
+        ];
+        let servers = vec![side(&[
+            ("congestion", json!("reno")),
+            ("server_cores", json!([1])),
+        ])];
+        let outcome = outcome(servers, clients).unwrap();
+        let expected = parameters(&[
+            ("congestion", json!("bbr")),
+            ("server_congestion", json!("reno")),
+            ("client_cores", json!([0, 2])),
+            ("server_cores", json!([1])),
+        ]);
+        assert_eq!(outcome.parameters, expected);
+        let differs = Finding::OtherCongestionControl {
+            asked: "bbr".into(),
+            used: "reno".into(),
+        };
+        assert_eq!(outcome.findings, [differs]);
+    }
+
+    #[test]
+    fn of_several_stalls_the_longest_is_kept() {
+        let mut findings = Vec::new();
+        for longest in [5, 9, 7] {
+            note(
+                &mut findings,
+                Finding::Stall {
+                    longest: Nanos(longest),
+                },
+            );
+        }
+        assert_eq!(findings, [Finding::Stall { longest: Nanos(9) }]);
+    }
+}

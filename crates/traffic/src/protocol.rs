@@ -1,0 +1,164 @@
+//! The agent's line protocol: JSON, one value a line, orders on its standard input, replies on its standard output.
+//!
+//! | order | to | reply |
+//! |---|---|---|
+//! | (none: the agent has started) | | `{"hello":{"protocol":1}}` |
+//! | `{"serve":TASK}` | server | `"ready"`: it listens |
+//! | `{"connect":TASK}` | client | `"ready"`: all flows are connected and their server knows them |
+//! | `"go"` | client | after the task's duration `{"done":REPORT}` |
+//! | `"finish"` | server | once all that was sent has come `{"done":REPORT}` |
+//!
+//! TASK is [`Task`], REPORT is [`Report`]. Whatever fails is answered with `{"error":"one line"}`, a line that cannot
+//! be read too. Orders are done one after another; every order has exactly one reply. The end of standard input ends
+//! the agent at once, in whatever it is doing.
+
+use crate::{Report, Task};
+use serde::{Deserialize, Serialize};
+use std::io::{self, BufRead, Write};
+
+/// The protocol's version: both ends must have the same.
+pub const VERSION: u32 = 1;
+
+/// The longest order that is read, bytes. Replies carry histograms and have no such limit.
+const LONGEST_ORDER: usize = 1 << 20;
+
+/// What an agent is told.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// Listen.
+    Serve(Task),
+    /// Connect all flows.
+    Connect(Task),
+    /// Generate.
+    Go,
+    /// Wait for what is on its way, and say what was counted.
+    Finish,
+}
+
+impl Order {
+    /// Its name on the wire.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Serve(_) => "serve",
+            Self::Connect(_) => "connect",
+            Self::Go => "go",
+            Self::Finish => "finish",
+        }
+    }
+}
+
+/// What an agent answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reply {
+    /// It has started.
+    Hello {
+        /// The version that it speaks.
+        protocol: u32,
+    },
+    /// It is prepared.
+    Ready,
+    /// What was counted.
+    Done(Box<Report>),
+    /// What failed, in one line.
+    Error(String),
+}
+
+/// Reads one order. `None` at the end of input; an `Err` within is a line that is no order, in words.
+///
+/// # Errors
+/// When the input itself cannot be read.
+pub fn read_order(input: &mut impl BufRead) -> io::Result<Option<Result<Order, String>>> {
+    let mut line = Vec::new();
+    if !read_line(input, &mut line)? {
+        return Ok(None);
+    }
+    if line.len() > LONGEST_ORDER {
+        return Ok(Some(Err(format!(
+            "an order of more than {LONGEST_ORDER} bytes"
+        ))));
+    }
+    Ok(Some(
+        serde_json::from_slice(&line).map_err(|error| format!("not an order: {error}")),
+    ))
+}
+
+/// Reads up to the end of a line, of which it keeps little more than the longest order. False at the end of input.
+fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    let mut begun = false;
+    loop {
+        let chunk = match input.fill_buf() {
+            Ok(chunk) => chunk,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        if chunk.is_empty() {
+            return Ok(begun);
+        }
+        begun = true;
+        let end = chunk.iter().position(|&byte| byte == b'\n');
+        let used = end.map_or(chunk.len(), |end| end + 1);
+        if line.len() <= LONGEST_ORDER {
+            line.extend_from_slice(&chunk[..used]);
+        }
+        input.consume(used);
+        if end.is_some() {
+            return Ok(true);
+        }
+    }
+}
+
+/// Writes one order or reply as a line, and flushes it.
+///
+/// # Errors
+/// When the other side is gone.
+pub fn write_line(output: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    output.write_all(&line)?;
+    output.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn orders_are_spelled_as_documented() {
+        let mut line = Vec::new();
+        write_line(&mut line, &Order::Go).unwrap();
+        write_line(&mut line, &Reply::Hello { protocol: VERSION }).unwrap();
+        write_line(&mut line, &Reply::Ready).unwrap();
+        write_line(&mut line, &Reply::Error("no".to_owned())).unwrap();
+        let expected = "\"go\"\n{\"hello\":{\"protocol\":1}}\n\"ready\"\n{\"error\":\"no\"}\n";
+        assert_eq!(String::from_utf8(line).unwrap(), expected);
+    }
+
+    #[test]
+    fn an_endless_line_is_refused_and_the_next_one_read() {
+        let mut text = vec![b'x'; 3 * LONGEST_ORDER];
+        text.extend_from_slice(b"\n\"go\"\n");
+        let mut input = text.as_slice();
+        assert!(read_order(&mut input).unwrap().unwrap().is_err());
+        assert_eq!(read_order(&mut input).unwrap().unwrap().unwrap(), Order::Go);
+        assert!(read_order(&mut input).unwrap().is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn every_line_is_an_order_or_an_error(lines in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 0..10)) {
+            let text = lines.concat();
+            let mut input = text.as_slice();
+            let mut read = 0;
+            while read_order(&mut input).unwrap().is_some() {
+                read += 1;
+            }
+            let newlines = text.iter().filter(|&&byte| byte == b'\n').count();
+            let unfinished = usize::from(text.last().is_some_and(|&byte| byte != b'\n'));
+            prop_assert_eq!(read, newlines + unfinished);
+        }
+    }
+}

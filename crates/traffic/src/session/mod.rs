@@ -1,0 +1,244 @@
+//! The session: the agents of one raised topology, driven through one trial after another.
+//!
+//! Every wait has a deadline and looks at the caller's wish to stop. After whatever went wrong the agents may be in
+//! the middle of anything: they are ended, and the session can do nothing more.
+
+mod crew;
+mod remote;
+
+use crate::protocol::Order;
+use crate::{Error, Report, Task, merge};
+use crew::{Crew, Member};
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+use tare_network::{Route, Topology};
+use tare_record::{Ends, Finding, Nanos, Parameters, Series, Shape};
+
+/// How long an agent may take to start, to listen or to connect all its flows.
+const SET_UP: Duration = Duration::from_secs(10);
+
+/// How long a side may take beyond the trial's duration to say what it counted.
+const AFTERWARDS: Duration = Duration::from_secs(10);
+
+/// One trial to do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// The workload's name.
+    pub workload: String,
+    /// Its parameters, resolved.
+    pub parameters: Parameters,
+    /// How many processes and flows, and on which cores.
+    pub shape: Shape,
+    /// The site's ports that this workload serves on.
+    pub ports: Vec<u16>,
+    /// How long payload flows, ns.
+    pub duration: Nanos,
+    /// How long an interval record is, ns.
+    pub interval: Nanos,
+}
+
+/// What came of a trial.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// Interval records, one series a client.
+    pub series: Vec<Series>,
+    /// What each end counted over the whole trial.
+    pub ends: Ends,
+    /// What was really in force: the job's parameters, congestion control, buffers granted, cores.
+    pub parameters: Parameters,
+    /// What was noticed.
+    pub findings: Vec<Finding>,
+    /// CPU time of all threads that carried traffic, ns.
+    pub agents_cpu: Nanos,
+}
+
+/// The agents of one raised topology. Dropping it ends them.
+#[derive(Debug)]
+pub struct Session {
+    /// The agents; nothing after something went wrong.
+    crew: Option<Crew>,
+    servers: usize,
+    clients: usize,
+    processes: usize,
+    routes: Vec<Route>,
+}
+
+impl Session {
+    /// Starts an agent in every server and in every client.
+    ///
+    /// # Errors
+    /// When one does not start, or does not say within ten seconds that it has.
+    pub fn open(topology: &Topology) -> Result<Self, Error> {
+        Self::with_processes(topology, 1)
+    }
+
+    /// Starts an agent in every server, and as many as there are client processes in every client.
+    ///
+    /// # Errors
+    /// As [`Session::open`].
+    pub fn with_processes(topology: &Topology, processes: u32) -> Result<Self, Error> {
+        let processes = processes.max(1) as usize;
+        let mut crew = Crew::default();
+        let clients = topology
+            .clients
+            .iter()
+            .flat_map(|client| std::iter::repeat_n(client, processes));
+        for container in topology.servers.iter().chain(clients) {
+            crew.enlist(container.as_ref())?;
+        }
+        crew.greet(SET_UP)?;
+        Ok(Self {
+            crew: Some(crew),
+            servers: topology.servers.len(),
+            clients: topology.clients.len(),
+            processes,
+            routes: topology.routes.clone(),
+        })
+    }
+
+    /// Does one trial.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`] when the caller wished it, else what went wrong first. Afterwards this session is at its
+    /// end; open another one.
+    pub fn trial(&mut self, job: &Job, cancelled: &dyn Fn() -> bool) -> Result<Outcome, Error> {
+        let tasks = self.tasks(job)?;
+        // Until the trial has succeeded the session has no agents: whatever goes wrong, they are dropped here.
+        let mut crew = self.crew.take().ok_or_else(|| {
+            Error::Job(
+                "this session ended when its last trial failed: raise the network anew".to_owned(),
+            )
+        })?;
+        let outcome = conduct(&mut crew, tasks, job.duration, cancelled)?;
+        self.crew = Some(crew);
+        Ok(outcome)
+    }
+
+    /// What every agent is told, by side. A server to which no client is routed is told nothing.
+    fn tasks(&self, job: &Job) -> Result<Tasks, Error> {
+        if job.shape.processes.max(1) as usize != self.processes {
+            return Err(Error::Job(format!(
+                "{} client processes asked for, {} started",
+                job.shape.processes, self.processes
+            )));
+        }
+        let blank = Task {
+            workload: job.workload.clone(),
+            parameters: job.parameters.clone(),
+            addresses: Vec::new(),
+            flows: job.shape.flows,
+            client: 0,
+            index: 0,
+            peers: 0,
+            cpus: job.shape.cpus.clone(),
+            duration: job.duration,
+            interval: job.interval,
+            token: RandomState::new().hash_one(std::process::id()),
+        };
+        let tasks = Tasks {
+            servers: self.server_tasks(job, &blank),
+            clients: self.client_tasks(job, &blank)?,
+        };
+        tasks
+            .servers
+            .iter()
+            .chain(&tasks.clients)
+            .try_for_each(|(_, task)| task.check())?;
+        Ok(tasks)
+    }
+
+    fn server_tasks(&self, job: &Job, blank: &Task) -> Vec<(Member, Task)> {
+        let per_client = job.shape.flows.saturating_mul(self.processes as u32);
+        (0..self.servers)
+            .filter_map(|server| {
+                let routes =
+                    || routes(&self.routes, job).filter(move |route| route.server == server);
+                let clients = (0..self.clients)
+                    .filter(|client| routes().any(|route| route.client == *client))
+                    .count();
+                let task = Task {
+                    addresses: routes().map(|route| route.listen).collect(),
+                    flows: per_client.saturating_mul(clients as u32),
+                    index: server as u32,
+                    peers: self.servers as u32,
+                    ..blank.clone()
+                };
+                (clients > 0).then_some((Member(server), task))
+            })
+            .collect()
+    }
+
+    fn client_tasks(&self, job: &Job, blank: &Task) -> Result<Vec<(Member, Task)>, Error> {
+        let peers = self.clients * self.processes;
+        (0..peers)
+            .map(|index| {
+                let client = index / self.processes;
+                let addresses: Vec<_> = routes(&self.routes, job)
+                    .filter(|route| route.client == client)
+                    .map(|route| route.dial)
+                    .collect();
+                if addresses.len() != job.ports.len() {
+                    return Err(Error::Job(format!(
+                        "client {client} has routes to {} of the {} ports of {}",
+                        addresses.len(),
+                        job.ports.len(),
+                        job.workload
+                    )));
+                }
+                let (client, index, peers) = (client as u32, index as u32, peers as u32);
+                let task = Task {
+                    addresses,
+                    client,
+                    index,
+                    peers,
+                    ..blank.clone()
+                };
+                Ok((Member(self.servers + index as usize), task))
+            })
+            .collect()
+    }
+}
+
+/// The routes to a job's ports.
+fn routes<'r>(all: &'r [Route], job: &'r Job) -> impl Iterator<Item = &'r Route> {
+    all.iter()
+        .filter(|route| job.ports.contains(&route.listen.port()))
+}
+
+/// What every agent is told in one trial.
+struct Tasks {
+    servers: Vec<(Member, Task)>,
+    clients: Vec<(Member, Task)>,
+}
+
+/// One trial: servers are ready before any client connects, and all clients before any generates.
+fn conduct(
+    crew: &mut Crew,
+    tasks: Tasks,
+    duration: Nanos,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<Outcome, Error> {
+    let orders = |side: Vec<(Member, Task)>, order: fn(Task) -> Order| {
+        side.into_iter()
+            .map(|(member, task)| (member, order(task)))
+            .collect::<Vec<_>>()
+    };
+    let members =
+        |side: &[(Member, Task)]| side.iter().map(|(member, _)| *member).collect::<Vec<_>>();
+    let (servers, clients) = (members(&tasks.servers), members(&tasks.clients));
+    crew.prepare(orders(tasks.servers, Order::Serve), SET_UP, cancelled)?;
+    crew.prepare(orders(tasks.clients, Order::Connect), SET_UP, cancelled)?;
+    let mut collect = |members: &[Member], order: Order, limit| -> Result<Vec<Report>, Error> {
+        crew.collect(
+            members
+                .iter()
+                .map(|member| (*member, order.clone()))
+                .collect(),
+            limit,
+            cancelled,
+        )
+    };
+    let sent = collect(&clients, Order::Go, Duration::from(duration) + AFTERWARDS)?;
+    let received = collect(&servers, Order::Finish, AFTERWARDS)?;
+    Ok(merge::outcome(received, sent)?)
+}

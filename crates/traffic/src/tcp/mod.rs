@@ -1,0 +1,9 @@
+//! What the workloads over TCP share: sockets and their options, the greeting, and accepting.
+
+mod hello;
+mod serve;
+mod socket;
+
+pub(crate) use hello::Accepted;
+pub(crate) use serve::{GRACE, Serving};
+pub(crate) use socket::{Granted, Options, connect, shut};

@@ -1,0 +1,236 @@
+//! What a workload is: its two sides, what each is told, and what each says in the end.
+
+use crate::placement::{Cores, Role};
+use crate::tcp::Granted;
+use crate::{Error, Parameter, parameters};
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
+use tare_record::{Ends, Finding, Metric, Nanos, Parameters, Placement, Series};
+
+/// What a workload is, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct About {
+    /// Its name, as users spell it.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// What it is or stands for in other tools.
+    pub stands_for: &'static str,
+    /// Where that is defined.
+    pub source: &'static str,
+}
+
+/// A kind of traffic.
+///
+/// A new one is a file in `workloads/` and a line in the registry.
+pub trait Workload: Send + Sync {
+    /// What it is.
+    fn about(&self) -> About;
+
+    /// What it measures.
+    fn metrics(&self) -> &'static [Metric];
+
+    /// How many listening ports it needs in each server.
+    fn ports(&self) -> usize;
+
+    /// Its parameters, with their defaults and limits.
+    fn parameters(&self) -> &'static [Parameter];
+
+    /// Validates what was asked, and fills in the defaults. Resolving twice changes nothing.
+    ///
+    /// # Errors
+    /// [`Error::UnknownParameter`] and [`Error::BadParameter`], each with what is allowed.
+    fn resolve(&self, asked: &Parameters) -> Result<Parameters, Error> {
+        parameters::resolve(self.about().name, self.parameters(), asked)
+    }
+
+    /// Starts the serving side. It is listening on all addresses of the task when this returns.
+    ///
+    /// # Errors
+    /// When it cannot listen.
+    fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error>;
+
+    /// Prepares the generating side. All its flows are connected, and known to their server, when this returns.
+    ///
+    /// # Errors
+    /// When a server cannot be reached.
+    fn connect(&self, task: &Task) -> Result<Box<dyn Client>, Error>;
+}
+
+/// The serving side of one trial. Dropping it ends it.
+pub trait Server: Send {
+    /// Waits until everything that the clients sent has come, but not for ever, and says what was counted.
+    ///
+    /// # Errors
+    /// When a flow broke.
+    fn finish(self: Box<Self>) -> Result<Report, Error>;
+}
+
+/// The generating side of one trial. Dropping it closes its flows.
+pub trait Client: Send {
+    /// Generates for the task's duration by this side's clock, and says what was counted.
+    ///
+    /// # Errors
+    /// When a flow broke.
+    fn run(self: Box<Self>) -> Result<Report, Error>;
+}
+
+/// What one side of a trial is told.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Task {
+    /// The workload's name.
+    pub workload: String,
+    /// Its parameters, resolved.
+    pub parameters: Parameters,
+    /// Where a server listens; what a client dials, one address a port.
+    pub addresses: Vec<SocketAddr>,
+    /// How many flows a server shall expect in all; how many a client shall open.
+    pub flows: u32,
+    /// Which client this is, from 0; the processes of one client share it. 0 for a server.
+    pub client: u32,
+    /// The place of this process among those of its side, from 0.
+    pub index: u32,
+    /// How many processes its side has.
+    pub peers: u32,
+    /// Which cores the two sides run on.
+    pub cpus: Placement,
+    /// How long to generate, ns.
+    pub duration: Nanos,
+    /// How long an interval record is, ns.
+    pub interval: Nanos,
+    /// Names the trial, so that a server refuses strangers and stragglers.
+    pub token: u64,
+}
+
+/// What one side of a trial counted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Report {
+    /// Interval records, one series a client: from the side whose figures are the result, none from the other.
+    pub series: Vec<Series>,
+    /// What this side counted over the whole trial.
+    pub ends: Ends,
+    /// What was really in force on this side.
+    pub parameters: Parameters,
+    /// What was noticed.
+    pub findings: Vec<Finding>,
+    /// CPU time of the threads that carried traffic (user and system, softirq run in their context included), ns.
+    pub cpu: Nanos,
+}
+
+impl Report {
+    /// The same report with what was counted.
+    pub(crate) fn counted(mut self, ends: Ends) -> Self {
+        self.ends = ends;
+        self
+    }
+
+    /// The same report with what was granted to a side's sockets, and the cores it ran on.
+    pub(crate) fn with(mut self, granted: &Granted, cores: &Cores, role: Role) -> Self {
+        self.parameters.extend(granted.parameters.clone());
+        self.findings.extend(granted.findings.iter().cloned());
+        self.parameters
+            .insert(role.cores().to_owned(), cores.list().into());
+        self
+    }
+}
+
+impl Task {
+    /// The most flows of one process: each is a descriptor.
+    const MOST_FLOWS: u32 = 16_384;
+    /// The most interval records of one trial.
+    const MOST_INTERVALS: u64 = 1_000_000;
+
+    /// Whether the numbers make sense, whoever sent them.
+    ///
+    /// # Errors
+    /// [`Error::Job`], with what is allowed.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let refused = |why: String| Err(Error::Job(why));
+        if !(1..=Self::MOST_FLOWS).contains(&self.flows) {
+            return refused(format!(
+                "{} flows in a process: it is 1 to {}",
+                self.flows,
+                Self::MOST_FLOWS
+            ));
+        }
+        if self.interval.0 == 0 || self.interval > self.duration {
+            return refused(format!(
+                "intervals of {} in a trial of {}: at least one has to fit",
+                self.interval, self.duration
+            ));
+        }
+        if self.duration.0 / self.interval.0 > Self::MOST_INTERVALS {
+            return refused(format!(
+                "intervals of {} in a trial of {}: at most {} are kept",
+                self.interval,
+                self.duration,
+                Self::MOST_INTERVALS
+            ));
+        }
+        if self.addresses.is_empty() {
+            return refused("no address to listen on or to dial".to_owned());
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A task of one flow, 50 ms long.
+    pub(crate) fn task(workload: &str, addresses: Vec<SocketAddr>) -> Task {
+        Task {
+            workload: workload.to_owned(),
+            parameters: crate::workloads()
+                .find(workload)
+                .and_then(|workload| workload.resolve(&Parameters::new()))
+                .unwrap(),
+            addresses,
+            flows: 1,
+            client: 0,
+            index: 0,
+            peers: 1,
+            cpus: Placement::Free,
+            duration: Nanos(50_000_000),
+            interval: Nanos(10_000_000),
+            token: 1,
+        }
+    }
+
+    #[test]
+    fn absurd_numbers_are_refused() {
+        let good = task("tcp-rr", vec![([127, 0, 0, 1], 7).into()]);
+        assert!(good.check().is_ok());
+        for bad in [
+            Task {
+                flows: 0,
+                ..good.clone()
+            },
+            Task {
+                flows: u32::MAX,
+                ..good.clone()
+            },
+            Task {
+                interval: Nanos(0),
+                ..good.clone()
+            },
+            Task {
+                interval: Nanos(60_000_000),
+                ..good.clone()
+            },
+            Task {
+                interval: Nanos(1),
+                ..good.clone()
+            },
+            Task {
+                addresses: Vec::new(),
+                ..good
+            },
+        ] {
+            assert!(matches!(bad.check(), Err(Error::Job(_))), "{bad:?}");
+        }
+    }
+}
