@@ -17,17 +17,13 @@ pub(crate) struct Files {
 impl Files {
     /// This machine's.
     pub(crate) fn machine() -> Self {
-        Self {
-            root: PathBuf::from("/"),
-        }
+        Self { root: PathBuf::from("/") }
     }
 
     /// Those of a machine laid out in a directory.
     #[cfg(test)]
     pub(crate) fn under(root: &Path) -> Self {
-        Self {
-            root: root.to_owned(),
-        }
+        Self { root: root.to_owned() }
     }
 
     /// Where the file really is; `path` is relative to the root, without a slash at its head.
@@ -58,9 +54,8 @@ impl Files {
         let Ok(entries) = fs::read_dir(self.path(directory)) else {
             return Vec::new();
         };
-        let mut names: Vec<String> = entries
-            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-            .collect();
+        let mut names: Vec<String> =
+            entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
         names.sort();
         names
     }

@@ -34,11 +34,7 @@ impl Watch {
     }
 
     fn over(files: Files) -> Self {
-        Self {
-            start: Times::read(&files),
-            own: own_time(),
-            files,
-        }
+        Self { start: Times::read(&files), own: own_time(), files }
     }
 
     /// What the machine did since the start. `agents` is the CPU time (user and system) that tare's agents took
@@ -50,14 +46,7 @@ impl Watch {
         let end = Times::read(&self.files);
         let load = environment::load(&self.files).map_or(0.0, |load| load[0]);
         let Some((start, end)) = self.start.zip(end) else {
-            return (
-                Meanwhile {
-                    agents,
-                    load,
-                    ..Meanwhile::default()
-                },
-                Vec::new(),
-            );
+            return (Meanwhile { agents, load, ..Meanwhile::default() }, Vec::new());
         };
         let cpu = end.since(&start, ticks_per_second());
         let ours = agents + (own_time() - self.own);
@@ -218,10 +207,7 @@ mod tests {
 
     #[test]
     fn too_short_to_tell() {
-        let busy_for = |ms: u64| CpuUse {
-            user: Nanos(ms * 1_000_000),
-            ..CpuUse::default()
-        };
+        let busy_for = |ms: u64| CpuUse { user: Nanos(ms * 1_000_000), ..CpuUse::default() };
         assert_eq!(busy(&busy_for(390), 2, Nanos(0)), None);
         assert!(busy(&busy_for(400), 2, Nanos(0)).is_some());
         assert_eq!(busy(&CpuUse::default(), 0, Nanos(0)), None);
@@ -231,23 +217,11 @@ mod tests {
     fn a_watch_reads_twice() {
         let root = tempfile::tempdir().unwrap();
         let before = stat([0, 0, 0, 0, 0, 0, 0, 0]);
-        lay_out(
-            root.path(),
-            &[
-                ("proc/stat", &before),
-                ("proc/loadavg", "0.1 0.2 0.3 1/9 7\n"),
-            ],
-        );
+        lay_out(root.path(), &[("proc/stat", &before), ("proc/loadavg", "0.1 0.2 0.3 1/9 7\n")]);
         let watch = Watch::over(Files::under(root.path()));
         let ticks = ticks_per_second();
         let after = stat([ticks, 0, 0, ticks, 0, 0, 0, 0]);
-        lay_out(
-            root.path(),
-            &[
-                ("proc/stat", &after),
-                ("proc/loadavg", "1.5 0.2 0.3 1/9 7\n"),
-            ],
-        );
+        lay_out(root.path(), &[("proc/stat", &after), ("proc/loadavg", "1.5 0.2 0.3 1/9 7\n")]);
         let (meanwhile, findings) = watch.finish(Nanos(7));
         assert_eq!(meanwhile.cpu.user, Nanos(SECOND));
         assert_eq!(meanwhile.cpu.idle, Nanos(SECOND));
@@ -260,13 +234,7 @@ mod tests {
     fn without_the_file_nothing_is_said() {
         let root = tempfile::tempdir().unwrap();
         let (meanwhile, findings) = Watch::over(Files::under(root.path())).finish(Nanos(7));
-        assert_eq!(
-            meanwhile,
-            Meanwhile {
-                agents: Nanos(7),
-                ..Meanwhile::default()
-            }
-        );
+        assert_eq!(meanwhile, Meanwhile { agents: Nanos(7), ..Meanwhile::default() });
         assert!(findings.is_empty());
     }
 

@@ -30,10 +30,7 @@ impl Presence {
     #[must_use]
     pub fn announce() -> (Self, u32) {
         let name = format!("{PREFIX}{}", process::id());
-        let presence = Self {
-            _socket: bind(&name).ok(),
-            name,
-        };
+        let presence = Self { _socket: bind(&name).ok(), name };
         let others = presence.others();
         (presence, others)
     }

@@ -37,30 +37,15 @@ pub struct Check {
 
 impl Check {
     fn ok(name: &'static str, detail: impl Into<String>) -> Self {
-        Self {
-            name,
-            state: State::Ok,
-            detail: detail.into(),
-            remedy: None,
-        }
+        Self { name, state: State::Ok, detail: detail.into(), remedy: None }
     }
 
     fn warn(name: &'static str, detail: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self {
-            name,
-            state: State::Warn,
-            detail: detail.into(),
-            remedy: Some(remedy.into()),
-        }
+        Self { name, state: State::Warn, detail: detail.into(), remedy: Some(remedy.into()) }
     }
 
     fn fail(name: &'static str, detail: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self {
-            name,
-            state: State::Fail,
-            detail: detail.into(),
-            remedy: Some(remedy.into()),
-        }
+        Self { name, state: State::Fail, detail: detail.into(), remedy: Some(remedy.into()) }
     }
 }
 
@@ -72,17 +57,11 @@ pub fn diagnose() -> Vec<Check> {
     let mut checks = vec![
         system::kernel(&machine.kernel),
         namespaces::check(&files, machine.root),
-        system::nft(
-            environment::find_program("nft").is_some(),
-            machine.programs.get("nft"),
-        ),
+        system::nft(environment::find_program("nft").is_some(), machine.programs.get("nft")),
     ];
     checks.extend(system::headroom(&machine.headroom));
     checks.push(system::limits(&files));
-    checks.push(noise::cores(
-        &machine.cores,
-        environment::sibling_threads(&files, &machine.cores),
-    ));
+    checks.push(noise::cores(&machine.cores, environment::sibling_threads(&files, &machine.cores)));
     checks.push(noise::load(machine.load, machine.cores.len()));
     checks.push(noise::other_runs(presence::runs()));
     checks.push(noise::governor(machine.governor.as_deref()));
@@ -102,11 +81,7 @@ mod tests {
         let checks = diagnose();
         assert!(checks.iter().any(|check| check.name == "kernel"));
         for check in checks {
-            assert_eq!(
-                check.remedy.is_some(),
-                check.state != State::Ok,
-                "{check:?}"
-            );
+            assert_eq!(check.remedy.is_some(), check.state != State::Ok, "{check:?}");
             assert!(!check.detail.contains('\n'), "{check:?}");
         }
     }

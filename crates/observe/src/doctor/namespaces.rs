@@ -55,10 +55,8 @@ mod tests {
 
     const USER: (&str, &str) = ("proc/self/ns/user", "");
     const ALLOWED: (&str, &str) = ("proc/sys/user/max_user_namespaces", "31000\n");
-    const RESTRICTED: (&str, &str) = (
-        "proc/sys/kernel/apparmor_restrict_unprivileged_userns",
-        "1\n",
-    );
+    const RESTRICTED: (&str, &str) =
+        ("proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n");
 
     fn state(machine: &[(&str, &str)]) -> (State, String) {
         let root = tempfile::tempdir().unwrap();
@@ -77,22 +75,12 @@ mod tests {
         assert_eq!(state(&[USER, ALLOWED]).0, State::Ok);
         let cases: [(&[(&str, &str)], &str); 4] = [
             (&[], "the kernel has none"),
+            (&[USER, ("proc/sys/user/max_user_namespaces", "0")], "user.max_user_namespaces"),
             (
-                &[USER, ("proc/sys/user/max_user_namespaces", "0")],
-                "user.max_user_namespaces",
-            ),
-            (
-                &[
-                    USER,
-                    ALLOWED,
-                    ("proc/sys/kernel/unprivileged_userns_clone", "0"),
-                ],
+                &[USER, ALLOWED, ("proc/sys/kernel/unprivileged_userns_clone", "0")],
                 "kernel.unprivileged_userns_clone",
             ),
-            (
-                &[USER, ALLOWED, RESTRICTED],
-                "kernel.apparmor_restrict_unprivileged_userns",
-            ),
+            (&[USER, ALLOWED, RESTRICTED], "kernel.apparmor_restrict_unprivileged_userns"),
         ];
         for (machine, name) in cases {
             let (state, detail) = state(machine);
@@ -104,13 +92,7 @@ mod tests {
     #[test]
     fn a_profile_for_this_program_lifts_the_restriction() {
         let label = |text| ("proc/self/attr/apparmor/current", text);
-        assert_eq!(
-            state(&[USER, ALLOWED, RESTRICTED, label("tare (unconfined)\n")]).0,
-            State::Ok
-        );
-        assert_eq!(
-            state(&[USER, ALLOWED, RESTRICTED, label("unconfined\n")]).0,
-            State::Fail
-        );
+        assert_eq!(state(&[USER, ALLOWED, RESTRICTED, label("tare (unconfined)\n")]).0, State::Ok);
+        assert_eq!(state(&[USER, ALLOWED, RESTRICTED, label("unconfined\n")]).0, State::Fail);
     }
 }

@@ -21,10 +21,7 @@ pub(super) fn cores(cores: &[u32], siblings: bool) -> Check {
             "two, which are threads of one core (SMT): client and server share its units",
             "use a machine with more cores, or take the figures as those of one core",
         ),
-        (n, true) => Check::ok(
-            "cores",
-            format!("{n}, some of them threads of one core (SMT)"),
-        ),
+        (n, true) => Check::ok("cores", format!("{n}, some of them threads of one core (SMT)")),
         (n, false) => Check::ok("cores", format!("{n}")),
     }
 }
@@ -54,10 +51,7 @@ pub(super) fn other_runs(runs: u32) -> Check {
 
 pub(super) fn governor(governor: Option<&str>) -> Check {
     match governor {
-        None => Check::ok(
-            "governor",
-            "not visible from here: firmware or a hypervisor decides",
-        ),
+        None => Check::ok("governor", "not visible from here: firmware or a hypervisor decides"),
         Some("performance") => Check::ok("governor", "performance"),
         Some(other) => Check::warn(
             "governor",
@@ -95,10 +89,7 @@ pub(super) fn clock(clock: Option<&str>) -> Check {
 pub(super) fn virtualisation(technology: Option<&str>) -> Check {
     match technology {
         None => Check::ok("virtualisation", "none seen"),
-        Some(name) => Check::ok(
-            "virtualisation",
-            format!("{name}: its other guests may be felt"),
-        ),
+        Some(name) => Check::ok("virtualisation", format!("{name}: its other guests may be felt")),
     }
 }
 

@@ -52,10 +52,7 @@ pub(super) fn headroom(tables: &[Headroom]) -> Vec<Check> {
         })
         .collect();
     if full.is_empty() {
-        vec![Check::ok(
-            "headroom",
-            "no table that all namespaces share is nearly full",
-        )]
+        vec![Check::ok("headroom", "no table that all namespaces share is nearly full")]
     } else {
         full
     }
@@ -72,10 +69,7 @@ pub(super) fn limits(files: &Files) -> Check {
 pub(super) fn congestion_control(machine: &Environment) -> Check {
     let allowed = machine.congestion_controls_allowed.join(" ");
     match machine.congestion_control.as_deref() {
-        Some(used) => Check::ok(
-            "congestion",
-            format!("{used}; any user may choose: {allowed}"),
-        ),
+        Some(used) => Check::ok("congestion", format!("{used}; any user may choose: {allowed}")),
         None => Check::ok("congestion", "not visible from here"),
     }
 }
@@ -98,11 +92,7 @@ mod tests {
 
     #[test]
     fn only_what_is_nearly_full_is_named() {
-        let table = |resource: &str, used| Headroom {
-            resource: resource.into(),
-            used,
-            limit: 100,
-        };
+        let table = |resource: &str, used| Headroom { resource: resource.into(), used, limit: 100 };
         let checks = headroom(&[table("pids", 80), table("memory", 81)]);
         assert_eq!(checks.len(), 1);
         assert_eq!(checks[0].detail, "memory: 81 of 100 used");
@@ -113,10 +103,7 @@ mod tests {
     fn nft_is_needed_and_its_version_is_not() {
         assert_eq!(nft(false, None).state, State::Warn);
         assert_eq!(nft(true, None).state, State::Ok);
-        assert_eq!(
-            nft(true, Some(&"nftables v1.0.6".to_owned())).detail,
-            "nftables v1.0.6"
-        );
+        assert_eq!(nft(true, Some(&"nftables v1.0.6".to_owned())).detail, "nftables v1.0.6");
     }
 
     proptest! {

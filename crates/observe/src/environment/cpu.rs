@@ -9,17 +9,10 @@ const LAST_CORE: u32 = 8191;
 /// The model's name, by the first of the fields that architectures use.
 pub(super) fn model(files: &Files) -> Option<String> {
     let text = files.text("proc/cpuinfo")?;
-    [
-        "model name",
-        "Model",
-        "Hardware",
-        "cpu model",
-        "uarch",
-        "cpu",
-    ]
-    .iter()
-    .find_map(|name| field(&text, name))
-    .map(str::to_owned)
+    ["model name", "Model", "Hardware", "cpu model", "uarch", "cpu"]
+        .iter()
+        .find_map(|name| field(&text, name))
+        .map(str::to_owned)
 }
 
 /// Whether the processor says that it is a virtual machine's (x86 alone says so).
@@ -56,9 +49,7 @@ pub(super) fn mitigations(files: &Files) -> BTreeMap<String, String> {
 /// The frequency governor of the first core that this process may use.
 pub(super) fn governor(files: &Files) -> Option<String> {
     let core = cores(files).first().copied().unwrap_or(0);
-    files.text(format!(
-        "sys/devices/system/cpu/cpu{core}/cpufreq/scaling_governor"
-    ))
+    files.text(format!("sys/devices/system/cpu/cpu{core}/cpufreq/scaling_governor"))
 }
 
 /// Whether turbo or boost is on, where a driver lets one know.
@@ -77,14 +68,10 @@ pub(super) fn clock(files: &Files) -> Option<String> {
 pub(crate) fn sibling_threads(files: &Files, cores: &[u32]) -> bool {
     cores.iter().any(|core| {
         files
-            .text(format!(
-                "sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list"
-            ))
+            .text(format!("sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list"))
             .and_then(|text| core_list(&text))
             .is_some_and(|siblings| {
-                siblings
-                    .iter()
-                    .any(|other| other != core && cores.contains(other))
+                siblings.iter().any(|other| other != core && cores.contains(other))
             })
     })
 }
@@ -135,15 +122,10 @@ mod tests {
     #[test]
     fn boost_is_read_either_way_round() {
         let root = tempfile::tempdir().unwrap();
-        let files = lay_out(
-            root.path(),
-            &[("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n")],
-        );
+        let files =
+            lay_out(root.path(), &[("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n")]);
         assert_eq!(boost(&files), Some(false));
-        let files = lay_out(
-            root.path(),
-            &[("sys/devices/system/cpu/cpufreq/boost", "1\n")],
-        );
+        let files = lay_out(root.path(), &[("sys/devices/system/cpu/cpufreq/boost", "1\n")]);
         assert_eq!(boost(&files), Some(true));
     }
 
@@ -154,14 +136,8 @@ mod tests {
             root.path(),
             &[
                 ("proc/self/status", "Name:\ttare\nCpus_allowed_list:\t2-3\n"),
-                (
-                    "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
-                    "performance\n",
-                ),
-                (
-                    "sys/devices/system/cpu/cpu2/cpufreq/scaling_governor",
-                    "powersave\n",
-                ),
+                ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n"),
+                ("sys/devices/system/cpu/cpu2/cpufreq/scaling_governor", "powersave\n"),
             ],
         );
         assert_eq!(governor(&files).as_deref(), Some("powersave"));
@@ -173,14 +149,8 @@ mod tests {
         let files = lay_out(
             root.path(),
             &[
-                (
-                    "sys/devices/system/cpu/cpu0/topology/thread_siblings_list",
-                    "0,2\n",
-                ),
-                (
-                    "sys/devices/system/cpu/cpu1/topology/thread_siblings_list",
-                    "1,3\n",
-                ),
+                ("sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0,2\n"),
+                ("sys/devices/system/cpu/cpu1/topology/thread_siblings_list", "1,3\n"),
             ],
         );
         assert!(!sibling_threads(&files, &[0, 1]));

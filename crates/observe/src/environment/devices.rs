@@ -29,15 +29,11 @@ fn device(files: &Files, name: String) -> Device {
 
 /// The driver that is bound to it, or for a device of the kernel's own its type: `bridge`, `vlan`, `vxlan`.
 fn driver(files: &Files, directory: &str) -> Option<String> {
-    files
-        .link_name(format!("{directory}/device/driver"))
-        .or_else(|| {
-            let uevent = files.text(format!("{directory}/uevent"))?;
-            let kind = uevent
-                .lines()
-                .find_map(|line| line.strip_prefix("DEVTYPE="))?;
-            Some(kind.to_owned())
-        })
+    files.link_name(format!("{directory}/device/driver")).or_else(|| {
+        let uevent = files.text(format!("{directory}/uevent"))?;
+        let kind = uevent.lines().find_map(|line| line.strip_prefix("DEVTYPE="))?;
+        Some(kind.to_owned())
+    })
 }
 
 #[cfg(test)]
@@ -55,18 +51,13 @@ mod tests {
                 ("sys/class/net/bonding_masters", "\n"),
                 ("sys/class/net/tare-test-br0/mtu", "1500\n"),
                 ("sys/class/net/tare-test-br0/speed", "-1\n"),
-                (
-                    "sys/class/net/tare-test-br0/uevent",
-                    "DEVTYPE=bridge\nINTERFACE=tare-test-br0\n",
-                ),
+                ("sys/class/net/tare-test-br0/uevent", "DEVTYPE=bridge\nINTERFACE=tare-test-br0\n"),
                 ("sys/class/net/tare-test-up0/mtu", "9000\n"),
                 ("sys/class/net/tare-test-up0/speed", "25000\n"),
                 ("sys/class/net/tare-test-up0/device/vendor", "0x15b3\n"),
             ],
         );
-        let link = root
-            .path()
-            .join("sys/class/net/tare-test-up0/device/driver");
+        let link = root.path().join("sys/class/net/tare-test-up0/device/driver");
         symlink("../../../../bus/pci/drivers/mlx5_core", link).unwrap();
         let device = |name: &str, driver: &str, mtu, speed| Device {
             name: name.to_owned(),

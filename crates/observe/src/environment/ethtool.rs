@@ -53,9 +53,7 @@ pub(super) fn offloads(device: &str) -> BTreeMap<String, bool> {
     });
     let flags = ask(&socket, device, GET_FLAGS);
     let flagged = flags.into_iter().flat_map(|answer| {
-        FLAGS
-            .iter()
-            .map(move |&(name, bit)| (name.to_owned(), answer & bit != 0))
+        FLAGS.iter().map(move |&(name, bit)| (name.to_owned(), answer & bit != 0))
     });
     switches.chain(flagged).collect()
 }

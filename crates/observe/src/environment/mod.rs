@@ -72,9 +72,7 @@ pub fn read() -> Environment {
 /// This moment in RFC 3339, UTC, to the second.
 #[must_use]
 pub fn now() -> String {
-    jiff::Timestamp::now()
-        .strftime("%Y-%m-%dT%H:%M:%SZ")
-        .to_string()
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// Whether this process has root's privileges on the host: user 0, and not only inside a user namespace.
@@ -168,17 +166,11 @@ mod tests {
                 ("proc/sys/net/ipv4/tcp_rmem", "4096\t131072\t6291456\n"),
                 ("proc/sys/net/core/default_qdisc", "fq_codel\n"),
                 ("proc/sys/net/ipv4/tcp_congestion_control", "bbr\n"),
-                (
-                    "proc/sys/net/ipv4/tcp_allowed_congestion_control",
-                    "reno cubic\n",
-                ),
+                ("proc/sys/net/ipv4/tcp_allowed_congestion_control", "reno cubic\n"),
             ],
         );
         let environment = from_files(&files);
-        assert_eq!(
-            environment.sysctls["net.ipv4.tcp_rmem"],
-            "4096 131072 6291456"
-        );
+        assert_eq!(environment.sysctls["net.ipv4.tcp_rmem"], "4096 131072 6291456");
         assert_eq!(environment.sysctls["net.core.default_qdisc"], "fq_codel");
         assert_eq!(environment.sysctls.len(), 2);
         assert_eq!(environment.congestion_control.as_deref(), Some("bbr"));

@@ -10,12 +10,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The programs, and how each is asked.
-const PROGRAMS: &[(&str, &str)] = &[
-    ("dockerd", "--version"),
-    ("ip", "-V"),
-    ("iptables", "--version"),
-    ("nft", "--version"),
-];
+const PROGRAMS: &[(&str, &str)] =
+    &[("dockerd", "--version"), ("ip", "-V"), ("iptables", "--version"), ("nft", "--version")];
 
 /// Where system programs are that an ordinary user's PATH lacks.
 const SYSTEM_DIRECTORIES: &[&str] = &["/usr/local/sbin", "/usr/sbin", "/sbin"];
@@ -77,10 +73,7 @@ fn ended(child: &Child, deadline: Instant) -> bool {
     let Ok(timeout) = Timespec::try_from(left) else {
         return false;
     };
-    matches!(
-        poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], Some(&timeout)),
-        Ok(1)
-    )
+    matches!(poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], Some(&timeout)), Ok(1))
 }
 
 #[cfg(test)]
@@ -97,10 +90,7 @@ mod tests {
     #[test]
     fn a_program_that_fails_has_no_version() {
         let child = ask(&find("ls").unwrap(), "/no/such/file").unwrap();
-        assert_eq!(
-            answer(child, Instant::now() + Duration::from_secs(60)),
-            None
-        );
+        assert_eq!(answer(child, Instant::now() + Duration::from_secs(60)), None);
     }
 
     #[test]

@@ -13,9 +13,7 @@ pub(crate) struct Memory {
 
 /// The distribution's name and version, as os-release(5) has them.
 pub(super) fn distribution(files: &Files) -> Option<String> {
-    ["etc/os-release", "usr/lib/os-release"]
-        .iter()
-        .find_map(|path| pretty_name(&files.text(path)?))
+    ["etc/os-release", "usr/lib/os-release"].iter().find_map(|path| pretty_name(&files.text(path)?))
 }
 
 fn pretty_name(text: &str) -> Option<String> {
@@ -35,18 +33,13 @@ pub(crate) fn memory(files: &Files) -> Option<Memory> {
 
 fn meminfo(text: &str) -> Option<Memory> {
     let bytes = |name: &str| {
-        let line = text
-            .lines()
-            .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
         let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
         kibibytes.checked_mul(1024)
     };
     let total = bytes("MemTotal")?;
     let available = bytes("MemAvailable").or_else(|| bytes("MemFree"))?;
-    Some(Memory {
-        total,
-        available: available.min(total),
-    })
+    Some(Memory { total, available: available.min(total) })
 }
 
 /// The load averages of `/proc/loadavg`.
@@ -106,16 +99,10 @@ fn firmware(files: &Files) -> Option<String> {
         "Firecracker",
         "Parallels",
     ];
-    let vendor = files
-        .text("sys/class/dmi/id/sys_vendor")
-        .unwrap_or_default();
-    let product = files
-        .text("sys/class/dmi/id/product_name")
-        .unwrap_or_default();
+    let vendor = files.text("sys/class/dmi/id/sys_vendor").unwrap_or_default();
+    let product = files.text("sys/class/dmi/id/product_name").unwrap_or_default();
     let name = format!("{vendor} {product}").trim().to_owned();
-    let known = HYPERVISORS
-        .iter()
-        .any(|hypervisor| name.contains(hypervisor));
+    let known = HYPERVISORS.iter().any(|hypervisor| name.contains(hypervisor));
     // Clouds rent out bare machines under the same maker's name: there the processor's word decides.
     (known || (!name.is_empty() && super::cpu::hypervisor(files))).then_some(name)
 }
@@ -129,34 +116,22 @@ mod tests {
     #[test]
     fn distributions_are_named_as_they_name_themselves() {
         let debian = "PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nNAME=\"Debian GNU/Linux\"\n";
-        assert_eq!(
-            pretty_name(debian).as_deref(),
-            Some("Debian GNU/Linux 12 (bookworm)")
-        );
-        assert_eq!(
-            pretty_name("ID=x\nNAME=Alpine\n").as_deref(),
-            Some("Alpine")
-        );
+        assert_eq!(pretty_name(debian).as_deref(), Some("Debian GNU/Linux 12 (bookworm)"));
+        assert_eq!(pretty_name("ID=x\nNAME=Alpine\n").as_deref(), Some("Alpine"));
         assert_eq!(pretty_name("ID=x\n"), None);
     }
 
     #[test]
     fn memory_in_bytes() {
         let text = "MemTotal:        8000000 kB\nMemFree:          100000 kB\nMemAvailable:    6000000 kB\n";
-        let memory = Memory {
-            total: 8_000_000 * 1024,
-            available: 6_000_000 * 1024,
-        };
+        let memory = Memory { total: 8_000_000 * 1024, available: 6_000_000 * 1024 };
         assert_eq!(meminfo(text), Some(memory));
         assert_eq!(meminfo("MemTotal: 5 pages\n"), None);
     }
 
     #[test]
     fn load_averages() {
-        assert_eq!(
-            load("0.54 0.42 0.26 1/89 10024\n"),
-            Some([0.54, 0.42, 0.26])
-        );
+        assert_eq!(load("0.54 0.42 0.26 1/89 10024\n"), Some([0.54, 0.42, 0.26]));
         assert_eq!(load("0.54"), None);
     }
 
@@ -171,10 +146,7 @@ mod tests {
                 ("sys/class/dmi/id/product_name", "Standard PC\n"),
             ],
         );
-        assert_eq!(
-            virtualisation(&files).as_deref(),
-            Some("docker in QEMU Standard PC")
-        );
+        assert_eq!(virtualisation(&files).as_deref(), Some("docker in QEMU Standard PC"));
     }
 
     #[test]
@@ -188,10 +160,7 @@ mod tests {
         let files = lay_out(root.path(), &machine);
         assert_eq!(virtualisation(&files), None);
         let files = lay_out(root.path(), &[("proc/cpuinfo", "flags : fpu hypervisor\n")]);
-        assert_eq!(
-            virtualisation(&files).as_deref(),
-            Some("Amazon EC2 m5.metal")
-        );
+        assert_eq!(virtualisation(&files).as_deref(), Some("Amazon EC2 m5.metal"));
     }
 
     #[test]

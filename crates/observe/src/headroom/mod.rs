@@ -71,10 +71,7 @@ impl Kind {
             Self::Conntrack => Demand { base: 0, each: 64 },
             Self::Pids => Demand { base: 32, each: 8 },
             Self::OpenFiles => Demand { base: 64, each: 8 },
-            Self::Memory => Demand {
-                base: 64 << 20,
-                each: 16 << 20,
-            },
+            Self::Memory => Demand { base: 64 << 20, each: 16 << 20 },
         }
     }
 
@@ -139,41 +136,22 @@ struct Table {
 
 impl Table {
     fn free(&self) -> u64 {
-        if self.kind.shared() {
-            self.limit.saturating_sub(self.used)
-        } else {
-            self.limit
-        }
+        if self.kind.shared() { self.limit.saturating_sub(self.used) } else { self.limit }
     }
 
     /// The same table once a run is raised.
     fn with(self, more: u64) -> Self {
-        Self {
-            used: self.used.saturating_add(more),
-            ..self
-        }
+        Self { used: self.used.saturating_add(more), ..self }
     }
 
     fn finding(&self) -> Option<Finding> {
-        let Headroom {
-            resource,
-            used,
-            limit,
-        } = self.record();
+        let Headroom { resource, used, limit } = self.record();
         let low = used as f64 > limit as f64 * WARN_ABOVE;
-        low.then_some(Finding::LowHeadroom {
-            resource,
-            used,
-            limit,
-        })
+        low.then_some(Finding::LowHeadroom { resource, used, limit })
     }
 
     fn record(&self) -> Headroom {
-        Headroom {
-            resource: self.kind.name().to_owned(),
-            used: self.used,
-            limit: self.limit,
-        }
+        Headroom { resource: self.kind.name().to_owned(), used: self.used, limit: self.limit }
     }
 }
 
@@ -213,11 +191,7 @@ fn check_tables(tables: &[Table], containers: u32) -> Result<Vec<Finding>, Error
         let Demand { base, each } = table.kind.demand();
         let needed = base.saturating_add(each.saturating_mul(u64::from(containers)));
         if needed > table.free() {
-            return Err(Error {
-                containers,
-                needed,
-                table,
-            });
+            return Err(Error { containers, needed, table });
         }
         findings.extend(table.with(needed).finding());
     }
@@ -239,10 +213,7 @@ impl Watch {
     }
 
     fn over(files: Files) -> Self {
-        Self {
-            overflows: neighbours::Overflows::read(&files),
-            files,
-        }
+        Self { overflows: neighbours::Overflows::read(&files), files }
     }
 
     /// Reads the tables again, which takes well under a millisecond: those that are nearly full, and the neighbour
@@ -254,16 +225,8 @@ impl Watch {
             .into_iter()
             .filter_map(|table| {
                 // By the time of a look the table may have been emptied again; the refusal stands.
-                let used = if overflowed.contains(&table.kind) {
-                    table.limit
-                } else {
-                    0
-                };
-                Table {
-                    used: table.used.max(used),
-                    ..table
-                }
-                .finding()
+                let used = if overflowed.contains(&table.kind) { table.limit } else { 0 };
+                Table { used: table.used.max(used), ..table }.finding()
             })
             .collect()
     }
@@ -293,27 +256,15 @@ mod tests {
              use fewer containers, or raise the limit by `ulimit -n`"
         );
         let error = check_tables(&[table(Kind::Memory, 0, 1_000_000_000)], 100).unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .contains("1.7 GB of memory, and 1.0 GB are free"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("1.7 GB of memory, and 1.0 GB are free"), "{error}");
     }
 
     #[test]
     fn what_gets_narrow_is_found() {
         let findings = check_tables(&[table(Kind::Pids, 700, 1000)], 10).unwrap();
-        let found = Finding::LowHeadroom {
-            resource: "pids".into(),
-            used: 812,
-            limit: 1000,
-        };
+        let found = Finding::LowHeadroom { resource: "pids".into(), used: 812, limit: 1000 };
         assert_eq!(findings, [found]);
-        assert_eq!(
-            check_tables(&[table(Kind::Pids, 100, 1000)], 10),
-            Ok(vec![])
-        );
+        assert_eq!(check_tables(&[table(Kind::Pids, 100, 1000)], 10), Ok(vec![]));
     }
 
     #[test]
@@ -329,21 +280,12 @@ mod tests {
         let limit = ("proc/sys/net/ipv4/neigh/default/gc_thresh3", "1024\n");
         let stat =
             |fulls: &str| format!("entries  allocs   table_fulls\n00000002 00000001 {fulls}\n");
-        let files = lay_out(
-            root.path(),
-            &[limit, ("proc/net/stat/arp_cache", &stat("00000000"))],
-        );
+        let files = lay_out(root.path(), &[limit, ("proc/net/stat/arp_cache", &stat("00000000"))]);
         let watch = Watch::over(files);
         assert_eq!(watch.look(), []);
-        lay_out(
-            root.path(),
-            &[("proc/net/stat/arp_cache", &stat("0000000a"))],
-        );
-        let found = Finding::LowHeadroom {
-            resource: "neighbours-ipv4".into(),
-            used: 1024,
-            limit: 1024,
-        };
+        lay_out(root.path(), &[("proc/net/stat/arp_cache", &stat("0000000a"))]);
+        let found =
+            Finding::LowHeadroom { resource: "neighbours-ipv4".into(), used: 1024, limit: 1024 };
         assert_eq!(watch.look(), [found]);
     }
 

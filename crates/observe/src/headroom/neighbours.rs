@@ -9,16 +9,8 @@ use crate::files::Files;
 
 /// The two tables: their statistics, and the sysctl that bounds them.
 const TABLES: [(Kind, &str, &str); 2] = [
-    (
-        Kind::NeighboursV4,
-        "proc/net/stat/arp_cache",
-        "proc/sys/net/ipv4/neigh/default/gc_thresh3",
-    ),
-    (
-        Kind::NeighboursV6,
-        "proc/net/stat/ndisc_cache",
-        "proc/sys/net/ipv6/neigh/default/gc_thresh3",
-    ),
+    (Kind::NeighboursV4, "proc/net/stat/arp_cache", "proc/sys/net/ipv4/neigh/default/gc_thresh3"),
+    (Kind::NeighboursV6, "proc/net/stat/ndisc_cache", "proc/sys/net/ipv6/neigh/default/gc_thresh3"),
 ];
 
 /// How full the tables are. The number of entries includes permanent ones, which the threshold does not.
@@ -27,11 +19,7 @@ pub(super) fn tables(files: &Files) -> Vec<Table> {
         .iter()
         .filter_map(|&(kind, statistics, limit)| {
             let used = column(&files.text(statistics)?, "entries")?.next()?;
-            Some(Table {
-                kind,
-                used,
-                limit: files.value(limit)?,
-            })
+            Some(Table { kind, used, limit: files.value(limit)? })
         })
         .collect()
 }
@@ -53,13 +41,7 @@ impl Overflows {
 
     /// The tables that refused an entry between an earlier reading and this one.
     pub(super) fn since(&self, earlier: &Self) -> Vec<Kind> {
-        let before = |kind| {
-            earlier
-                .0
-                .iter()
-                .find(|entry| entry.0 == kind)
-                .map(|entry| entry.1)
-        };
+        let before = |kind| earlier.0.iter().find(|entry| entry.0 == kind).map(|entry| entry.1);
         self.0
             .iter()
             .filter(|&&(kind, now)| before(kind).is_some_and(|before| now > before))
@@ -71,10 +53,7 @@ impl Overflows {
 /// The values of a column, a core each.
 fn column<'a>(text: &'a str, name: &str) -> Option<impl Iterator<Item = u64> + 'a> {
     let mut lines = text.lines();
-    let place = lines
-        .next()?
-        .split_whitespace()
-        .position(|word| word == name)?;
+    let place = lines.next()?.split_whitespace().position(|word| word == name)?;
     Some(lines.filter_map(move |line| {
         let value = line.split_whitespace().nth(place)?;
         u64::from_str_radix(value, 16).ok()
@@ -106,22 +85,11 @@ mod tests {
         assert_eq!(
             tables(&files),
             [
-                Table {
-                    kind: Kind::NeighboursV4,
-                    used: 31,
-                    limit: 1024
-                },
-                Table {
-                    kind: Kind::NeighboursV6,
-                    used: 10,
-                    limit: 512
-                },
+                Table { kind: Kind::NeighboursV4, used: 31, limit: 1024 },
+                Table { kind: Kind::NeighboursV6, used: 10, limit: 512 },
             ]
         );
-        assert_eq!(
-            Overflows::read(&files),
-            Overflows(vec![(Kind::NeighboursV4, 16)])
-        );
+        assert_eq!(Overflows::read(&files), Overflows(vec![(Kind::NeighboursV4, 16)]));
     }
 
     #[test]

@@ -10,15 +10,10 @@ use crate::limits::Hierarchy;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 pub(super) fn tables(files: &Files) -> Vec<Table> {
-    [
-        conntrack(files),
-        pids(files),
-        open_files(files),
-        memory(files),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    [conntrack(files), pids(files), open_files(files), memory(files)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Lets this process open as many files as it may: its soft limit is raised to the hard one. Programs that it starts
@@ -26,13 +21,7 @@ pub(super) fn tables(files: &Files) -> Vec<Table> {
 pub fn lift_open_files() {
     let limit = getrlimit(Resource::Nofile);
     // Raising the soft limit as far as the hard one is always allowed; were it not, `check` would say what lacks.
-    let _ = setrlimit(
-        Resource::Nofile,
-        Rlimit {
-            current: limit.maximum,
-            ..limit
-        },
-    );
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 /// Connections tracked in this network namespace. The limit is the same for every namespace, each with its own count.
@@ -40,11 +29,7 @@ fn conntrack(files: &Files) -> Option<Table> {
     let used = files.value("proc/sys/net/netfilter/nf_conntrack_count")?;
     let limit = files.value("proc/sys/net/netfilter/nf_conntrack_max")?;
     // A limit of 0 is none.
-    (limit > 0).then_some(Table {
-        kind: Kind::Conntrack,
-        used,
-        limit,
-    })
+    (limit > 0).then_some(Table { kind: Kind::Conntrack, used, limit })
 }
 
 /// Threads of the whole machine, and of every control group above this process.
@@ -84,9 +69,7 @@ fn tightest(
     files: &Files,
     of_group: impl Fn(&Files, &str) -> Option<(u64, u64)>,
 ) -> Option<Table> {
-    let groups = Hierarchy::read(files)
-        .map(|hierarchy| hierarchy.ancestors())
-        .unwrap_or_default();
+    let groups = Hierarchy::read(files).map(|hierarchy| hierarchy.ancestors()).unwrap_or_default();
     groups
         .iter()
         .filter_map(|group| of_group(files, group))
@@ -99,27 +82,17 @@ fn tightest(
 fn open_files(files: &Files) -> Option<Table> {
     let used = files.names("proc/self/fd").len() as u64;
     let limit = getrlimit(Resource::Nofile).current?;
-    (used > 0).then_some(Table {
-        kind: Kind::OpenFiles,
-        used,
-        limit,
-    })
+    (used > 0).then_some(Table { kind: Kind::OpenFiles, used, limit })
 }
 
 /// The number of threads in `/proc/loadavg`: `0.54 0.42 0.26 1/89 10024`.
 fn threads(text: &str) -> Option<u64> {
-    text.split_whitespace()
-        .nth(3)?
-        .split_once('/')?
-        .1
-        .parse()
-        .ok()
+    text.split_whitespace().nth(3)?.split_once('/')?.1.parse().ok()
 }
 
 /// The page cache not used lately, by a control group's `memory.stat`.
 fn inactive_file(text: &str) -> Option<u64> {
-    text.lines()
-        .find_map(|line| line.strip_prefix("inactive_file ")?.trim().parse().ok())
+    text.lines().find_map(|line| line.strip_prefix("inactive_file ")?.trim().parse().ok())
 }
 
 #[cfg(test)]
@@ -144,21 +117,9 @@ mod tests {
         assert_eq!(
             tables(&files),
             [
-                Table {
-                    kind: Kind::Conntrack,
-                    used: 7,
-                    limit: 262_144
-                },
-                Table {
-                    kind: Kind::Pids,
-                    used: 89,
-                    limit: 9000
-                },
-                Table {
-                    kind: Kind::Memory,
-                    used: 40 * 1024,
-                    limit: 100 * 1024
-                },
+                Table { kind: Kind::Conntrack, used: 7, limit: 262_144 },
+                Table { kind: Kind::Pids, used: 89, limit: 9000 },
+                Table { kind: Kind::Memory, used: 40 * 1024, limit: 100 * 1024 },
             ]
         );
     }
@@ -172,10 +133,7 @@ mod tests {
                 ("proc/loadavg", "0.5 0.4 0.3 1/89 10024\n"),
                 ("proc/sys/kernel/pid_max", "32768\n"),
                 ("proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 900 kB\n"),
-                (
-                    "proc/self/mounts",
-                    "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n",
-                ),
+                ("proc/self/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n"),
                 ("proc/self/cgroup", "0::/a.slice/b.scope\n"),
                 ("sys/fs/cgroup/a.slice/pids.current", "10\n"),
                 ("sys/fs/cgroup/a.slice/pids.max", "50\n"),
@@ -183,27 +141,13 @@ mod tests {
                 ("sys/fs/cgroup/a.slice/b.scope/pids.max", "max\n"),
                 ("sys/fs/cgroup/a.slice/memory.current", "300000\n"),
                 ("sys/fs/cgroup/a.slice/memory.max", "400000\n"),
-                (
-                    "sys/fs/cgroup/a.slice/memory.stat",
-                    "anon 1\ninactive_file 100000\n",
-                ),
+                ("sys/fs/cgroup/a.slice/memory.stat", "anon 1\ninactive_file 100000\n"),
             ],
         );
-        assert_eq!(
-            pids(&files),
-            Some(Table {
-                kind: Kind::Pids,
-                used: 10,
-                limit: 50
-            })
-        );
+        assert_eq!(pids(&files), Some(Table { kind: Kind::Pids, used: 10, limit: 50 }));
         assert_eq!(
             memory(&files),
-            Some(Table {
-                kind: Kind::Memory,
-                used: 200_000,
-                limit: 400_000
-            })
+            Some(Table { kind: Kind::Memory, used: 200_000, limit: 400_000 })
         );
     }
 

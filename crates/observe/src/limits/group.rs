@@ -53,9 +53,7 @@ fn emptied(directory: &Path, deadline: Instant) -> bool {
     };
     loop {
         let mut text = String::new();
-        let read = events
-            .rewind()
-            .and_then(|()| events.read_to_string(&mut text));
+        let read = events.rewind().and_then(|()| events.read_to_string(&mut text));
         if read.is_err() || text.lines().any(|line| line == "populated 0") {
             return true;
         }

@@ -55,22 +55,13 @@ mod tests {
 
     #[test]
     fn a_place_and_all_above_it() {
-        let hierarchy = Hierarchy {
-            mount: "sys/fs/cgroup".into(),
-            own: "user.slice/x.scope".into(),
-        };
+        let hierarchy =
+            Hierarchy { mount: "sys/fs/cgroup".into(), own: "user.slice/x.scope".into() };
         assert_eq!(
             hierarchy.ancestors(),
-            [
-                "sys/fs/cgroup/user.slice/x.scope",
-                "sys/fs/cgroup/user.slice",
-                "sys/fs/cgroup"
-            ]
+            ["sys/fs/cgroup/user.slice/x.scope", "sys/fs/cgroup/user.slice", "sys/fs/cgroup"]
         );
-        let root = Hierarchy {
-            mount: "sys/fs/cgroup".into(),
-            own: String::new(),
-        };
+        let root = Hierarchy { mount: "sys/fs/cgroup".into(), own: String::new() };
         assert_eq!(root.ancestors(), ["sys/fs/cgroup"]);
     }
 
@@ -78,14 +69,8 @@ mod tests {
     fn the_mount_beside_those_of_version_1() {
         let mounts = "proc /proc proc rw 0 0\ncgroup /sys/fs/cgroup/pids cgroup rw,pids 0 0\n\
             cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
-        assert_eq!(
-            mount_point(mounts).as_deref(),
-            Some("sys/fs/cgroup/unified")
-        );
-        assert_eq!(
-            mount_point("cgroup /sys/fs/cgroup/pids cgroup rw 0 0\n"),
-            None
-        );
+        assert_eq!(mount_point(mounts).as_deref(), Some("sys/fs/cgroup/unified"));
+        assert_eq!(mount_point("cgroup /sys/fs/cgroup/pids cgroup rw 0 0\n"), None);
     }
 
     #[test]

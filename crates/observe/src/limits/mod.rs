@@ -34,8 +34,8 @@ pub enum Unlimited {
     Absent,
     /// No group above this process may be written and passes the controllers on.
     #[error(
-        "no control group above this process may be written with memory and pids: \
-         start tare by `systemd-run --user --scope`, or as root"
+        "no control group above this process both may be written and passes memory and pids on; \
+         where systemd runs, `systemd-run --user --scope tare …` gives one"
     )]
     NotDelegated,
     /// Nothing says how much there is to divide.
@@ -68,10 +68,7 @@ impl Bounds {
             let table = tables.iter().find(|table| table.resource == resource)?;
             Some(table.limit.saturating_sub(table.used) / 10 * 9)
         };
-        Some(Self {
-            pids: free("pids")?,
-            memory: free("memory")?,
-        })
+        Some(Self { pids: free("pids")?, memory: free("memory")? })
     }
 }
 
@@ -106,10 +103,9 @@ impl Limits {
             })
             .ok_or(Unlimited::NotDelegated)?;
         let limits = Self { directory, bounds };
-        limits.write().map_err(|source| Unlimited::Refused {
-            path: limits.directory.clone(),
-            source,
-        })?;
+        limits
+            .write()
+            .map_err(|source| Unlimited::Refused { path: limits.directory.clone(), source })?;
         Ok(limits)
     }
 
@@ -148,14 +144,10 @@ impl Drop for Limits {
 
 /// Whether a group passes on what limits need.
 fn passes_on(files: &Files, group: &str) -> bool {
-    let passed = files
-        .text(format!("{group}/cgroup.subtree_control"))
-        .unwrap_or_default();
-    CONTROLLERS.iter().all(|wanted| {
-        passed
-            .split_whitespace()
-            .any(|controller| controller == *wanted)
-    })
+    let passed = files.text(format!("{group}/cgroup.subtree_control")).unwrap_or_default();
+    CONTROLLERS
+        .iter()
+        .all(|wanted| passed.split_whitespace().any(|controller| controller == *wanted))
 }
 
 /// Removes the groups of runs that ended without doing so. The kernel keeps a group that has a process.
@@ -164,9 +156,7 @@ fn sweep(files: &Files, parent: &Path) {
         return;
     };
     for name in entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()) {
-        let pid = name
-            .strip_prefix(PREFIX)
-            .and_then(|pid| pid.parse::<u32>().ok());
+        let pid = name.strip_prefix(PREFIX).and_then(|pid| pid.parse::<u32>().ok());
         if pid.is_some_and(|pid| !files.exists(format!("proc/{pid}"))) {
             let _ = std::fs::remove_dir(parent.join(name));
         }

@@ -31,18 +31,9 @@ fn the_nearest_group_that_passes_both_controllers_on() {
     let root = tempfile::tempdir().unwrap();
     let limits = Limits::within(&machine(root.path()), 7).unwrap();
     assert_eq!(limits.directory(), root.path().join("cg/user/tare-7"));
-    assert_eq!(
-        limits.bounds(),
-        Bounds {
-            pids: 900,
-            memory: 921_600
-        }
-    );
+    assert_eq!(limits.bounds(), Bounds { pids: 900, memory: 921_600 });
     assert_eq!(text(limits.directory(), "pids.max"), "900");
-    assert_eq!(
-        text(limits.directory(), "memory.max"),
-        limits.bounds().memory.to_string()
-    );
+    assert_eq!(text(limits.directory(), "memory.max"), limits.bounds().memory.to_string());
     limits.add(4711).unwrap();
     assert_eq!(text(limits.directory(), "cgroup.procs"), "4711");
 }
@@ -51,13 +42,9 @@ fn the_nearest_group_that_passes_both_controllers_on() {
 fn groups_of_dead_runs_are_swept_and_no_others() {
     let root = tempfile::tempdir().unwrap();
     let files = machine(root.path());
-    for directory in [
-        "cg/user/tare-5",
-        "cg/user/tare-6",
-        "cg/user/tare-six",
-        "cg/user/other-5",
-        "proc/6",
-    ] {
+    for directory in
+        ["cg/user/tare-5", "cg/user/tare-6", "cg/user/tare-six", "cg/user/other-5", "proc/6"]
+    {
         std::fs::create_dir_all(root.path().join(directory)).unwrap();
     }
     let _limits = Limits::within(&files, 7).unwrap();
@@ -72,15 +59,9 @@ fn without_delegation_there_is_a_reason() {
     let files = machine(root.path());
     lay_out(
         root.path(),
-        &[
-            ("cg/cgroup.subtree_control", "\n"),
-            ("cg/user/cgroup.subtree_control", "pids\n"),
-        ],
+        &[("cg/cgroup.subtree_control", "\n"), ("cg/user/cgroup.subtree_control", "pids\n")],
     );
-    assert!(matches!(
-        Limits::within(&files, 7),
-        Err(Unlimited::NotDelegated)
-    ));
+    assert!(matches!(Limits::within(&files, 7), Err(Unlimited::NotDelegated)));
     assert!(matches!(possible(&files), Err(Unlimited::NotDelegated)));
     lay_out(root.path(), &[("proc/self/cgroup", "8:pids:/\n")]);
     assert!(matches!(Limits::within(&files, 7), Err(Unlimited::Absent)));
@@ -110,11 +91,7 @@ fn what_is_in_a_group_ends_with_it() {
     if std::fs::create_dir(&directory).is_err() {
         return;
     }
-    let mut child = Command::new("sleep")
-        .arg("infinity")
-        .stdin(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = Command::new("sleep").arg("infinity").stdin(Stdio::null()).spawn().unwrap();
     let added = group::set(&directory, "cgroup.procs", u64::from(child.id()));
     let removed = remove(&directory);
     // Whatever went wrong, nothing is to stay behind.

@@ -1,0 +1,52 @@
+# How tare is built, run and tested. Every step says what it does; nothing uses root's privileges without asking.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help run build install check test audit soak tools run-tools test-tools
+
+# What `make run` hands to tare.
+ARGS ?= run --quick
+# Where `make install` puts things.
+PREFIX ?= /usr/local
+# End-to-end tests drive the binary that is shipped.
+export TARE_BINARY := $(CURDIR)/target/bin/tare
+# Where rustup and `cargo install` put programs, for a shell that does not know yet.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+help: ## show this
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+
+run: run-tools build ## install what is missing (asking first), build, weigh this machine's networks
+	@scripts/run.sh $(ARGS)
+
+build: tools ## the static release binary, in target/bin/tare
+	@scripts/build.sh
+
+install: build ## the binary, manual pages and completions, below PREFIX
+	@scripts/install.sh "$(DESTDIR)$(PREFIX)"
+
+check: tools ## format, lints, documentation, dependencies' licences and sources
+	@scripts/components.sh
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps --locked
+	scripts/deny.sh check bans licenses sources
+
+test: test-tools build ## everything else that must hold
+	cargo test --workspace --locked
+
+audit: tools ## known vulnerabilities of dependencies
+	scripts/deny.sh check advisories
+
+soak: test-tools build ## the long controls: null comparisons and planted differences
+	cargo test --workspace --locked -- --ignored --nocapture
+
+tools:
+	@scripts/packages.sh cc:gcc,libc6-dev
+	@scripts/toolchain.sh
+
+run-tools:
+	@scripts/packages.sh nft:nftables
+
+test-tools:
+	@scripts/packages.sh nft:nftables ip:iproute2 ping:iputils-ping ps:procps setpriv:util-linux

@@ -1,0 +1,21 @@
+#!/bin/sh
+# Installs the Debian packages of programs that are missing.
+# Usage: packages.sh PROGRAM:PACKAGE[,PACKAGE..] ..
+set -eu
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# System programs are often not on an ordinary user's PATH.
+PATH=$PATH:/usr/sbin:/sbin
+
+missing=
+for need in "$@"; do
+    command -v "${need%%:*}" >/dev/null 2>&1 && continue
+    missing="$missing $(printf '%s' "${need#*:}" | tr , ' ')"
+done
+[ -n "$missing" ] || exit 0
+
+command -v apt-get >/dev/null 2>&1 ||
+    die "these packages, or what your system calls them, are missing:$missing"
+as_root "Packages are missing:$missing" \
+    "apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q --yes --no-remove --no-install-recommends$missing"
