@@ -1,1 +1,32 @@
-//! See the crate's description in Cargo.toml.
+//! Records in, cells out: what a run's journal says, in figures.
+//!
+//! [`estimate`] turns one trial into one figure a metric; [`document`] gathers all trials into cells with intervals,
+//! ratios and verdicts; [`pairs`] sets every network beside every other; [`spreads`] tells from a pilot how much the
+//! ratios vary. Everything is derived from the records alone, without chance and without I/O: the same journal always
+//! gives the same document. `docs/METHOD.md` says why it is done so.
+#![forbid(unsafe_code)]
+
+mod beginning;
+mod best;
+mod block;
+mod cell;
+mod document;
+mod error;
+mod estimate;
+mod family;
+mod findings;
+mod group;
+mod pair;
+mod spread;
+mod traffic;
+mod verdict;
+
+#[cfg(test)]
+mod made_up;
+
+pub use document::document;
+pub use error::Error;
+pub use estimate::{Estimate, Figure, estimate};
+pub use pair::{Pair, pairs};
+pub use spread::{Spread, spreads};
+pub use verdict::verdict;

@@ -44,10 +44,7 @@ pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let place = share * (sorted.len() - 1) as f64;
-    let (low, high) = (
-        sorted[place.floor() as usize],
-        sorted[place.ceil() as usize],
-    );
+    let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
     Some(low + (high - low) * place.fract())
 }
 

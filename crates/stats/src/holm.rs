@@ -9,11 +9,7 @@
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     let at = |index: usize| {
-        if p[index].is_nan() {
-            1.0
-        } else {
-            p[index].clamp(0.0, 1.0)
-        }
+        if p[index].is_nan() { 1.0 } else { p[index].clamp(0.0, 1.0) }
     };
     order.sort_by(|&a, &b| at(a).total_cmp(&at(b)));
     let mut adjusted = vec![0.0; p.len()];
@@ -85,9 +81,6 @@ mod tests {
 
     /// The largest adjusted value among smaller p-values: the only reason to exceed Bonferroni's bound.
     fn largest_below(adjusted: &[f64], p: &[f64], of: usize) -> f64 {
-        (0..p.len())
-            .filter(|&i| p[i] < p[of])
-            .map(|i| adjusted[i])
-            .fold(0.0, f64::max)
+        (0..p.len()).filter(|&i| p[i] < p[of]).map(|i| adjusted[i]).fold(0.0, f64::max)
     }
 }

@@ -33,10 +33,7 @@ impl PairedRatio {
     #[must_use]
     pub fn of(pairs: &[(f64, f64)]) -> Option<Self> {
         let positive = |figure: f64| figure > 0.0 && figure.is_finite();
-        if !pairs
-            .iter()
-            .all(|&(network, baseline)| positive(network) && positive(baseline))
-        {
+        if !pairs.iter().all(|&(network, baseline)| positive(network) && positive(baseline)) {
             return None;
         }
         let logs: Vec<f64> = pairs.iter().map(log_ratio).collect();
@@ -65,9 +62,7 @@ impl PairedRatio {
             return f64::MAX;
         };
         let errors = student.half_width(0.95) + student.quantile(0.80);
-        (errors * self.sd_log / f64::from(self.n).sqrt())
-            .exp_m1()
-            .min(f64::MAX)
+        (errors * self.sd_log / f64::from(self.n).sqrt()).exp_m1().min(f64::MAX)
     }
 }
 
@@ -104,10 +99,7 @@ mod tests {
         (0..n)
             .map(|_| {
                 let baseline = (0.3 * noise.normal()).exp();
-                (
-                    baseline * (centre + sd_log * noise.normal()).exp(),
-                    baseline,
-                )
+                (baseline * (centre + sd_log * noise.normal()).exp(), baseline)
             })
             .collect()
     }
@@ -166,11 +158,7 @@ mod tests {
                 alarms += u32::from(ratio.p < 0.05);
             }
             let share = |count| f64::from(count) / f64::from(runs);
-            assert!(
-                (0.943..=0.957).contains(&share(in95)),
-                "{n}: {}",
-                share(in95)
-            );
+            assert!((0.943..=0.957).contains(&share(in95)), "{n}: {}", share(in95));
             assert!((0.89..=0.91).contains(&share(in90)), "{n}: {}", share(in90));
             assert_eq!(alarms, runs - in95, "the test and the interval are one");
         }
@@ -192,12 +180,7 @@ mod tests {
             let change = truth.detectable().ln_1p();
             let runs = 4_000;
             let found = (0..runs)
-                .filter(|_| {
-                    PairedRatio::of(&pairs(&mut noise, n, change, 0.05))
-                        .unwrap()
-                        .p
-                        < 0.05
-                })
+                .filter(|_| PairedRatio::of(&pairs(&mut noise, n, change, 0.05)).unwrap().p < 0.05)
                 .count();
             let share = found as f64 / f64::from(runs);
             assert!((0.76..=0.84).contains(&share), "{n}: {share}");

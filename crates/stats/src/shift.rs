@@ -61,14 +61,9 @@ pub fn find(values: &[f64]) -> Option<Shift> {
     let switched =
         (switch.after - switch.before).abs() > LEAST * level && switch.certain(batches.len());
     let drifted = line.change().abs() > LEAST * level && line.certain(&batches);
-    let trend = Shift::Trend {
-        change: line.change() / level,
-    };
-    let mode_switch = Shift::ModeSwitch {
-        at: switch.at * size,
-        before: switch.before,
-        after: switch.after,
-    };
+    let trend = Shift::Trend { change: line.change() / level };
+    let mode_switch =
+        Shift::ModeSwitch { at: switch.at * size, before: switch.before, after: switch.after };
     let switch_explains_more = squares(&switch.residuals) <= squares(&line.residuals);
     match (switched, drifted) {
         (false, false) => None,
@@ -93,11 +88,7 @@ impl Switch {
         let n = values.len() as f64;
         let mut best = (f64::NEG_INFINITY, 0);
         let mut sum = 0.0;
-        for (at, value) in values
-            .iter()
-            .enumerate()
-            .take((values.len() + 1).saturating_sub(stay))
-        {
+        for (at, value) in values.iter().enumerate().take((values.len() + 1).saturating_sub(stay)) {
             let k = at as f64;
             let explained = (sum - k / n * total).powi(2) / (k * (n - k));
             if at >= stay && explained > best.0 {
@@ -107,17 +98,9 @@ impl Switch {
         }
         let (first, second) = values.split_at(best.1);
         let (before, after) = (mean(first)?, mean(second)?);
-        let residuals = first
-            .iter()
-            .map(|v| v - before)
-            .chain(second.iter().map(|v| v - after))
-            .collect();
-        Some(Self {
-            at: best.1,
-            before,
-            after,
-            residuals,
-        })
+        let residuals =
+            first.iter().map(|v| v - before).chain(second.iter().map(|v| v - after)).collect();
+        Some(Self { at: best.1, before, after, residuals })
     }
 
     /// Whether so large a difference is beyond chance: a t-test with its standard error widened for correlation,
@@ -148,9 +131,8 @@ struct Line {
 
 impl Line {
     fn fit(values: &[f64]) -> Option<Self> {
-        let slopes: Vec<f64> = pairs(values)
-            .map(|(i, j)| (values[j] - values[i]) / (j - i) as f64)
-            .collect();
+        let slopes: Vec<f64> =
+            pairs(values).map(|(i, j)| (values[j] - values[i]) / (j - i) as f64).collect();
         let slope = median(&slopes)?;
         let level = mean(values)?;
         let middle = (values.len() - 1) as f64 / 2.0;
@@ -171,9 +153,7 @@ impl Line {
     /// correlation after Yue and Wang (2004), the trend taken out first. Ties make it more careful, not less.
     fn certain(&self, values: &[f64]) -> bool {
         let n = values.len() as f64;
-        let score: f64 = pairs(values)
-            .map(|(i, j)| sign(values[j] - values[i]))
-            .sum();
+        let score: f64 = pairs(values).map(|(i, j)| sign(values[j] - values[i])).sum();
         let variance = n * (n - 1.0) * (2.0 * n + 5.0) / 18.0 * inflation(&self.residuals);
         let z = (score.abs() - 1.0).max(0.0) / variance.sqrt();
         Student::new(n - 2.0).is_some_and(|student| student.p(z) < FALSE_ALARM)
@@ -286,9 +266,7 @@ mod tests {
 
     #[test]
     fn what_does_not_matter_is_no_finding_however_certain() {
-        let step: Vec<f64> = (0..100)
-            .map(|i| if i < 50 { 100.0 } else { 104.0 })
-            .collect();
+        let step: Vec<f64> = (0..100).map(|i| if i < 50 { 100.0 } else { 104.0 }).collect();
         assert_eq!(find(&step), None);
         let line: Vec<f64> = (0..100).map(|i| 100.0 + 0.04 * f64::from(i)).collect();
         assert_eq!(find(&line), None);
@@ -299,14 +277,7 @@ mod tests {
     #[test]
     fn without_noise_the_answer_is_exact() {
         let step: Vec<f64> = (0..40).map(|i| if i < 10 { 100.0 } else { 50.0 }).collect();
-        assert_eq!(
-            find(&step),
-            Some(Shift::ModeSwitch {
-                at: 10,
-                before: 100.0,
-                after: 50.0
-            })
-        );
+        assert_eq!(find(&step), Some(Shift::ModeSwitch { at: 10, before: 100.0, after: 50.0 }));
         let line: Vec<f64> = (0..=40).map(|i| 80.0 + f64::from(i)).collect();
         assert!(
             matches!(find(&line), Some(Shift::Trend { change }) if (change - 0.4).abs() < 1e-9)

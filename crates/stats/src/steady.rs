@@ -8,8 +8,8 @@
 /// The fewest batches on which the method is used.
 pub const FEWEST_BATCHES: usize = 20;
 
-/// The share of a trial's intervals that is cut where the method cannot be used or finds no end of the warm-up.
-pub const FIXED_SHARE: f64 = 0.10;
+/// One interval in so many is cut where the method cannot be used or finds no end of the warm-up.
+pub const FIXED_PART: usize = 10;
 
 /// Values in a batch of MSER-5.
 const BATCH: usize = 5;
@@ -46,24 +46,15 @@ impl WarmUp {
             (1, Basis::Mser)
         };
         if values.len() < FEWEST_BATCHES {
-            return Self {
-                cut: fixed_cut(values.len()),
-                basis: Basis::TooFew,
-            };
+            return Self { cut: fixed_cut(values.len()), basis: Basis::TooFew };
         }
         let means: Vec<f64> = values
             .chunks_exact(batch)
             .map(|chunk| chunk.iter().sum::<f64>() / batch as f64)
             .collect();
         match mser(&means) {
-            Some(cut) => Self {
-                cut: cut * batch,
-                basis,
-            },
-            None => Self {
-                cut: fixed_cut(values.len()),
-                basis: Basis::NeverSettled,
-            },
+            Some(cut) => Self { cut: cut * batch, basis },
+            None => Self { cut: fixed_cut(values.len()), basis: Basis::NeverSettled },
         }
     }
 
@@ -74,10 +65,10 @@ impl WarmUp {
     }
 }
 
-/// The declared cut of `n` intervals: [`FIXED_SHARE`] of them, rounded up, yet never more than half.
+/// The declared cut of `n` intervals: one in [`FIXED_PART`], rounded up, yet never more than half.
 #[must_use]
 pub fn fixed_cut(n: usize) -> usize {
-    ((n as f64 * FIXED_SHARE).ceil() as usize).min(n / 2)
+    n.div_ceil(FIXED_PART).min(n / 2)
 }
 
 /// The cut, in values, with the smallest squared standard error of what remains; nothing when that lies at the limit
@@ -125,80 +116,31 @@ mod tests {
         let mut noise = Noise::seeded(1997);
         for n in [40, 100, 300] {
             let slow = n / 6;
-            let values: Vec<f64> = (0..n)
-                .map(|i| if i < slow { 50.0 } else { 100.0 } + noise.normal())
-                .collect();
+            let values: Vec<f64> =
+                (0..n).map(|i| if i < slow { 50.0 } else { 100.0 } + noise.normal()).collect();
             let warm_up = WarmUp::of(&values);
             assert!(warm_up.settled());
-            assert!(
-                warm_up.cut >= slow && warm_up.cut <= slow + n / 6,
-                "{n}: {warm_up:?}"
-            );
+            assert!(warm_up.cut >= slow && warm_up.cut <= slow + n / 6, "{n}: {warm_up:?}");
         }
     }
 
     #[test]
     fn the_method_follows_the_number_of_intervals() {
-        let values = |n: usize| {
-            (0..n)
-                .map(|i| if i == 0 { 0.0 } else { 1.0 })
-                .collect::<Vec<f64>>()
-        };
-        assert_eq!(
-            WarmUp::of(&values(19)),
-            WarmUp {
-                cut: 2,
-                basis: Basis::TooFew
-            }
-        );
-        assert_eq!(
-            WarmUp::of(&values(20)),
-            WarmUp {
-                cut: 1,
-                basis: Basis::Mser
-            }
-        );
-        assert_eq!(
-            WarmUp::of(&values(99)),
-            WarmUp {
-                cut: 1,
-                basis: Basis::Mser
-            }
-        );
-        assert_eq!(
-            WarmUp::of(&values(100)),
-            WarmUp {
-                cut: 5,
-                basis: Basis::Mser5
-            }
-        );
-        assert_eq!(
-            WarmUp::of(&[]),
-            WarmUp {
-                cut: 0,
-                basis: Basis::TooFew
-            }
-        );
-        assert_eq!(
-            WarmUp::of(&[1.0]),
-            WarmUp {
-                cut: 0,
-                basis: Basis::TooFew
-            }
-        );
+        let values =
+            |n: usize| (0..n).map(|i| if i == 0 { 0.0 } else { 1.0 }).collect::<Vec<f64>>();
+        assert_eq!(WarmUp::of(&values(19)), WarmUp { cut: 2, basis: Basis::TooFew });
+        assert_eq!(WarmUp::of(&values(20)), WarmUp { cut: 1, basis: Basis::Mser });
+        assert_eq!(WarmUp::of(&values(99)), WarmUp { cut: 1, basis: Basis::Mser });
+        assert_eq!(WarmUp::of(&values(100)), WarmUp { cut: 5, basis: Basis::Mser5 });
+        assert_eq!(WarmUp::of(&[]), WarmUp { cut: 0, basis: Basis::TooFew });
+        assert_eq!(WarmUp::of(&[1.0]), WarmUp { cut: 0, basis: Basis::TooFew });
     }
 
     #[test]
     fn a_trial_that_climbs_to_its_end_never_settled() {
         let values: Vec<f64> = (0..60).map(f64::from).collect();
         let warm_up = WarmUp::of(&values);
-        assert_eq!(
-            warm_up,
-            WarmUp {
-                cut: 6,
-                basis: Basis::NeverSettled
-            }
-        );
+        assert_eq!(warm_up, WarmUp { cut: 6, basis: Basis::NeverSettled });
         assert!(!warm_up.settled());
     }
 
@@ -215,14 +157,9 @@ mod tests {
             let found: Vec<WarmUp> = (0..runs).map(|_| WarmUp::of(&noise.ar1(n, phi))).collect();
             let unsettled = found.iter().filter(|warm_up| !warm_up.settled()).count();
             let cut: usize = found.iter().map(|warm_up| warm_up.cut).sum();
-            let (unsettled, cut) = (
-                unsettled as f64 / f64::from(runs),
-                cut as f64 / (f64::from(runs) * n as f64),
-            );
-            assert!(
-                unsettled < 0.03 && cut < 0.08,
-                "{n} {phi}: {unsettled} {cut}"
-            );
+            let (unsettled, cut) =
+                (unsettled as f64 / f64::from(runs), cut as f64 / (f64::from(runs) * n as f64));
+            assert!(unsettled < 0.03 && cut < 0.08, "{n} {phi}: {unsettled} {cut}");
         }
     }
 

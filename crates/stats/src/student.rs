@@ -33,11 +33,7 @@ impl Student {
     #[must_use]
     pub fn quantile(self, share: f64) -> f64 {
         // The median is 0 by symmetry; the library's inverse is not exact there.
-        if share == 0.5 {
-            0.0
-        } else {
-            self.0.inverse_cdf(share)
-        }
+        if share == 0.5 { 0.0 } else { self.0.inverse_cdf(share) }
     }
 
     /// The share of the distribution at or below `t`; not a number where `t` is none.
@@ -71,30 +67,15 @@ mod tests {
         ];
         for (degrees, share, expected) in quantiles {
             let t = Student::new(degrees).unwrap();
-            assert!(
-                (t.quantile(share) - expected).abs() < 1e-6,
-                "{degrees} {share}"
-            );
-            assert!(
-                (t.quantile(1.0 - share) + expected).abs() < 1e-6,
-                "{degrees} {share}"
-            );
-            assert!(
-                (t.below(expected) - share).abs() < 1e-9,
-                "{degrees} {share}"
-            );
+            assert!((t.quantile(share) - expected).abs() < 1e-6, "{degrees} {share}");
+            assert!((t.quantile(1.0 - share) + expected).abs() < 1e-6, "{degrees} {share}");
+            assert!((t.below(expected) - share).abs() < 1e-9, "{degrees} {share}");
             assert!((t.half_width(2.0 * share - 1.0) - expected).abs() < 1e-6);
         }
-        let p = [
-            (4.0, 3.0, 0.039_941_968_071_718_83),
-            (9.0, -8.0, 2.213_481_680_94e-5),
-        ];
+        let p = [(4.0, 3.0, 0.039_941_968_071_718_83), (9.0, -8.0, 2.213_481_680_94e-5)];
         for (degrees, t, expected) in p {
             let found = Student::new(degrees).unwrap().p(t);
-            assert!(
-                (found / expected - 1.0).abs() < 1e-9,
-                "{degrees} {t}: {found}"
-            );
+            assert!((found / expected - 1.0).abs() < 1e-9, "{degrees} {t}: {found}");
         }
     }
 

@@ -1,0 +1,184 @@
+//! One comparison (a metric of a workload in a shape) as cells, one a network, before the family is looked at.
+
+use crate::best::best;
+use crate::family::family;
+use crate::findings;
+use crate::group::{Group, Sampled};
+use crate::pair::in_same_blocks;
+use crate::verdict::verdict;
+use tare_record::{Cell, Metric, Parameters, Plan, Ratio, Verdict, Withheld, WorkloadPlan};
+use tare_stats::describe::{mean, mean_interval, median};
+use tare_stats::{PairedRatio, size};
+
+/// A cell whose ratio still waits for the rest of its family.
+pub(crate) struct Draft {
+    pub(crate) cell: Cell,
+    pub(crate) comparison: Option<Comparison>,
+}
+
+/// A ratio that has no verdict yet.
+pub(crate) struct Comparison {
+    pub(crate) family: String,
+    pub(crate) ratio: PairedRatio,
+    baseline: String,
+    margin: f64,
+}
+
+/// The cells of all metrics of groups that belong to one comparison.
+pub(crate) fn drafts(plan: &Plan, together: &[Group<'_>], baseline: &str) -> Vec<Draft> {
+    let workload = &plan.workloads[together[0].workload];
+    let parameters = in_force(workload, together);
+    let label = |group: &Group<'_>| plan.networks[group.network].label.as_str();
+    let mut drafts = Vec::new();
+    for &metric in &workload.metrics {
+        let sampled: Vec<Sampled> = together.iter().map(|group| group.sampled(metric)).collect();
+        let beside = together.iter().position(|group| label(group) == baseline);
+        let best = best(&sampled, metric.better());
+        for (index, group) in together.iter().enumerate() {
+            let shape = &plan.shapes[group.shape];
+            let mut cell = cell(plan, group, metric, &sampled[index]);
+            cell.parameters.clone_from(&parameters);
+            cell.best = best[index];
+            let comparison = beside.filter(|beside| *beside != index).and_then(|beside| {
+                Some(Comparison {
+                    family: family(plan, &workload.name, shape, metric),
+                    ratio: PairedRatio::of(&in_same_blocks(&sampled[index], &sampled[beside]))?,
+                    baseline: baseline.to_owned(),
+                    margin: plan.margins.get(&metric).copied().unwrap_or(metric.default_margin()),
+                })
+            });
+            drafts.push(Draft { cell, comparison });
+        }
+    }
+    drafts
+}
+
+/// A network's figures of one metric.
+fn cell(plan: &Plan, group: &Group<'_>, metric: Metric, sampled: &Sampled) -> Cell {
+    let entry = &plan.networks[group.network];
+    let samples = sampled.samples();
+    let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
+    let uncut: Vec<f64> = samples.iter().map(|sample| sample.uncut).collect();
+    Cell {
+        network: entry.network.clone(),
+        workload: plan.workloads[group.workload].name.clone(),
+        label: entry.label.clone(),
+        scope: "aggregate".to_owned(),
+        shape: plan.shapes[group.shape].clone(),
+        parameters: Parameters::new(),
+        hops: group.trials.first().map(|(trial, _)| trial.hops.clone()).unwrap_or_default(),
+        findings: findings::of_cell(&group.trials, metric, sampled),
+        metric,
+        unit: metric.unit().to_owned(),
+        better: metric.better(),
+        blocks: samples.iter().map(|sample| sample.block).collect(),
+        n: u32::try_from(samples.len()).unwrap_or(u32::MAX),
+        mean: mean(&values),
+        median: median(&values),
+        ci95: mean_interval(&values, 0.95),
+        uncut_mean: mean(&uncut),
+        ratio: None,
+        difference: None,
+        withheld: withheld(metric, sampled),
+        best: false,
+        samples: values,
+    }
+}
+
+/// Why there is no figure, where there is none.
+fn withheld(metric: Metric, sampled: &Sampled) -> Option<Withheld> {
+    let reason = match sampled {
+        Sampled::Withheld { beyond } => format!(
+            "a trial has only {beyond} samples beyond {metric}, and {} are needed; use a longer --duration",
+            crate::estimate::FEWEST_BEYOND
+        ),
+        Sampled::Figures(samples) if samples.is_empty() => "no trial recorded any".to_owned(),
+        Sampled::Figures(_) => return None,
+    };
+    Some(Withheld { reason })
+}
+
+/// The parameters of a comparison: what was asked, corrected and completed by what was in force in all its trials.
+/// What differs between them (a port, a granted buffer) tells no comparison from another.
+fn in_force(workload: &WorkloadPlan, together: &[Group<'_>]) -> Parameters {
+    let mut parameters = workload.parameters.clone();
+    let mut trials = together.iter().flat_map(|group| &group.trials).map(|(trial, _)| trial);
+    let Some(first) = trials.next() else {
+        return parameters;
+    };
+    let rest: Vec<_> = trials.collect();
+    let agreed = first.parameters.iter().filter(|(name, value)| {
+        rest.iter().all(|trial| trial.parameters.get(*name) == Some(*value))
+    });
+    parameters.extend(agreed.map(|(name, value)| (name.clone(), value.clone())));
+    parameters
+}
+
+impl Draft {
+    /// The cell, now that its p-value is corrected for its family.
+    pub(crate) fn finish(self, p_adjusted: Option<f64>) -> Cell {
+        let mut cell = self.cell;
+        cell.ratio = self.comparison.zip(p_adjusted).map(|(comparison, p_adjusted)| {
+            let Comparison { family, ratio, baseline, margin } = comparison;
+            let verdict = verdict(&ratio, margin, p_adjusted, cell.better);
+            Ratio {
+                baseline,
+                value: ratio.value,
+                ci90: ratio.ci90,
+                ci95: ratio.ci95,
+                p: ratio.p,
+                p_adjusted,
+                family,
+                margin,
+                verdict,
+                detectable: ratio.detectable(),
+                blocks_to_decide: (verdict == Verdict::Unclear).then(|| to_decide(&ratio, margin)),
+                pairs: ratio.n,
+            }
+        });
+        cell
+    }
+}
+
+/// About how many blocks would decide: more than there are, in any case.
+fn to_decide(ratio: &PairedRatio, margin: f64) -> u32 {
+    size::blocks_to_decide(ratio.value, ratio.sd_log, margin).max(ratio.n.saturating_add(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::group::groups;
+    use crate::made_up::{plan, trial, workload};
+
+    #[test]
+    fn parameters_are_what_was_asked_corrected_by_what_all_trials_had() {
+        let mut workload = workload("tcp-stream", &[Metric::Throughput]);
+        workload.parameters.insert("congestion".to_owned(), "bbr".into());
+        workload.parameters.insert("buffer".to_owned(), 1000.into());
+        let plan = plan(&["host", "bridge"], vec![workload.clone()]);
+        let mut trials = [trial("host", 0, &[1]), trial("bridge", 0, &[1])];
+        for (trial, (port, buffer)) in trials.iter_mut().zip([(5201, 900), (5202, 800)]) {
+            trial.parameters.insert("congestion".to_owned(), "cubic".into());
+            trial.parameters.insert("size".to_owned(), 64.into());
+            trial.parameters.insert("port".to_owned(), port.into());
+            trial.parameters.insert("buffer".to_owned(), buffer.into());
+        }
+        let groups = groups(&plan, &trials.iter().collect::<Vec<_>>()).unwrap();
+        let expected: Parameters =
+            [("buffer", 1000.into()), ("congestion", "cubic".into()), ("size", 64.into())]
+                .into_iter()
+                .map(|(name, value): (&str, serde_json::Value)| (name.to_owned(), value))
+                .collect();
+        assert_eq!(in_force(&workload, &groups), expected);
+    }
+
+    #[test]
+    fn what_is_unclear_takes_more_blocks_than_there_are() {
+        let pairs = [(1.0, 1.0), (1.05, 1.0), (0.98, 1.0), (1.04, 1.0)];
+        let ratio = PairedRatio::of(&pairs).unwrap();
+        assert!(to_decide(&ratio, 0.02) > 4);
+        let certain = PairedRatio::of(&[(2.0, 1.0), (2.01, 1.0), (2.02, 1.0)]).unwrap();
+        assert_eq!(to_decide(&certain, 0.02), 4);
+    }
+}

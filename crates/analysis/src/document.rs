@@ -1,0 +1,260 @@
+//! A run's whole document, from its journal.
+
+use crate::Error;
+use crate::block::whole_blocks;
+use crate::cell::{Draft, drafts};
+use crate::group::groups;
+use crate::pair::{main_trials, same_comparison};
+use std::collections::BTreeMap;
+use tare_record::journal::Journal;
+use tare_record::{Document, Plan};
+use tare_stats::holm::holm;
+
+/// Everything that a journal says: cells in the order shapes × workloads × metrics × networks, ratios to `baseline`
+/// (a label; the plan's own when there is none), verdicts. Networks without any trial have no cells; the reason is
+/// among the skipped or the failed.
+///
+/// # Errors
+/// When the baseline asked for is not in the run, or a trial's histograms cannot be added up.
+pub fn document(journal: &Journal, baseline: Option<&str>) -> Result<Document, Error> {
+    let run = &journal.run;
+    let baseline = known(&run.plan, baseline)?;
+    let trials = main_trials(journal);
+    let mut all = Vec::new();
+    for together in groups(&run.plan, &trials)?.chunk_by(same_comparison) {
+        all.extend(drafts(&run.plan, together, baseline));
+    }
+    let adjusted = adjusted(&all);
+    let failures = journal.failures();
+    Ok(Document {
+        tare: run.environment.tare.clone(),
+        study: run.plan.study.clone(),
+        seed: run.plan.seed,
+        environment: run.environment.clone(),
+        cells: all.into_iter().zip(adjusted).map(|(draft, p)| draft.finish(p)).collect(),
+        skipped: run.plan.skipped.clone(),
+        blocks: whole_blocks(&run.plan, &trials, &failures),
+        failed: failures.into_iter().cloned().collect(),
+        findings: run.findings.clone(),
+        stopped_by: journal.stopped_by(),
+    })
+}
+
+/// The label of the baseline. One that is asked for must be in the run; the plan's own may have been skipped, and
+/// then there are no ratios.
+fn known<'a>(plan: &'a Plan, asked: Option<&'a str>) -> Result<&'a str, Error> {
+    let Some(asked) = asked else {
+        return Ok(&plan.baseline);
+    };
+    let labels = || plan.networks.iter().map(|entry| entry.label.clone());
+    if labels().any(|label| label == asked) {
+        Ok(asked)
+    } else {
+        Err(Error::Baseline { asked: asked.to_owned(), labels: labels().collect() })
+    }
+}
+
+/// The p-value of each draft that has one, corrected over its family.
+fn adjusted(drafts: &[Draft]) -> Vec<Option<f64>> {
+    let mut families: BTreeMap<&str, (Vec<usize>, Vec<f64>)> = BTreeMap::new();
+    for (index, draft) in drafts.iter().enumerate() {
+        if let Some(comparison) = &draft.comparison {
+            let (members, p) = families.entry(&comparison.family).or_default();
+            members.push(index);
+            p.push(comparison.ratio.p);
+        }
+    }
+    let mut adjusted = vec![None; drafts.len()];
+    for (members, p) in families.into_values() {
+        for (member, p) in members.into_iter().zip(holm(&p)) {
+            adjusted[member] = Some(p);
+        }
+    }
+    adjusted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made_up::{Chance, journal, plan, transactions, trial, workload};
+    use tare_record::journal::{Record, Resumed};
+    use tare_record::{
+        Cell, FamilyScope, Finding, Metric, Phase, Ratio, Skipped, Trial, Verdict, WorkloadPlan,
+    };
+
+    fn stream() -> WorkloadPlan {
+        workload("tcp-stream", &[Metric::Throughput])
+    }
+
+    /// A trial whose throughput is `gigabits` Gbit/s.
+    fn steady(label: &str, block: u32, gigabits: f64) -> Trial {
+        trial(label, block, &[(gigabits * 1e9 / 8.0 / 10.0).round() as u64; 10])
+    }
+
+    fn cell<'a>(document: &'a Document, label: &str, metric: Metric) -> &'a Cell {
+        document.cells.iter().find(|cell| cell.label == label && cell.metric == metric).unwrap()
+    }
+
+    fn ratio<'a>(document: &'a Document, label: &str) -> &'a Ratio {
+        cell(document, label, Metric::Throughput).ratio.as_ref().unwrap()
+    }
+
+    /// Three networks over four blocks: `slow` at 0.8 of `host`, `equal` like it; block 3 has no `slow`.
+    fn small() -> Journal {
+        let host = [10.0, 11.0, 9.0, 10.0];
+        let slow = [8.0, 8.9, 7.2];
+        let equal = [10.02, 10.98, 9.0, 10.01];
+        let mut trials = Vec::new();
+        for (label, figures) in [("slow", &slow[..]), ("host", &host), ("equal", &equal)] {
+            trials.extend((0..).zip(figures).map(|(block, &figure)| steady(label, block, figure)));
+        }
+        journal(plan(&["host", "slow", "equal"], vec![stream()]), trials)
+    }
+
+    #[test]
+    fn cells_stand_in_the_plans_order_with_figures_ratios_and_verdicts() {
+        let document = document(&small(), None).unwrap();
+        let labels: Vec<&str> = document.cells.iter().map(|cell| cell.label.as_str()).collect();
+        assert_eq!(labels, ["host", "slow", "equal"]);
+        let host = &document.cells[0];
+        assert_eq!((host.n, host.mean, host.median), (4, Some(10.0), Some(10.0)));
+        assert_eq!((&host.ratio, host.unit.as_str()), (&None, "Gbit/s"));
+        assert_eq!(document.cells[1].blocks, [0, 1, 2]);
+        let slow = ratio(&document, "slow");
+        assert!((slow.value - 0.803).abs() < 0.001, "{slow:?}");
+        assert_eq!((slow.pairs, slow.verdict, slow.margin), (3, Verdict::Slower, 0.02));
+        assert_eq!(slow.family, "made-up/tcp-stream/throughput");
+        assert_eq!(ratio(&document, "equal").verdict, Verdict::Same);
+        // Holm by hand: the smaller of two p-values is doubled, the larger stays.
+        assert!((slow.p_adjusted - 2.0 * slow.p).abs() < 1e-12);
+        assert_eq!(ratio(&document, "equal").p_adjusted, ratio(&document, "equal").p);
+        assert_eq!(
+            document.cells.iter().map(|cell| cell.best).collect::<Vec<_>>(),
+            [true, false, true]
+        );
+        assert_eq!((document.blocks, document.stopped_by), (3, None));
+    }
+
+    #[test]
+    fn another_baseline_mirrors_the_ratios() {
+        let (one, other) =
+            (document(&small(), None).unwrap(), document(&small(), Some("slow")).unwrap());
+        assert!((ratio(&one, "slow").value * ratio(&other, "host").value - 1.0).abs() < 1e-12);
+        assert_eq!(ratio(&other, "host").verdict, Verdict::Faster);
+        assert_eq!(ratio(&other, "host").baseline, "slow");
+        let error = document(&small(), Some("moon")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the baseline `moon` is not in this run: choose one of host, slow, equal"
+        );
+    }
+
+    #[test]
+    fn a_baseline_that_was_skipped_leaves_figures_without_ratios() {
+        let mut journal = small();
+        journal.run.plan.baseline = "ovs".to_owned();
+        journal.run.plan.skipped.push(Skipped {
+            network: "ovs".to_owned(),
+            reason: "no such device".to_owned(),
+            remedy: "modprobe openvswitch".to_owned(),
+        });
+        let document = document(&journal, None).unwrap();
+        assert!(document.cells.iter().all(|cell| cell.ratio.is_none() && cell.n > 0));
+        assert_eq!(document.skipped.len(), 1);
+    }
+
+    #[test]
+    fn the_pilot_and_void_trials_are_no_part_of_the_result() {
+        let mut journal = small();
+        let mut pilot = steady("host", 0, 1000.0);
+        pilot.phase = Phase::Pilot;
+        journal.records.insert(0, Record::Trial(Box::new(pilot)));
+        assert_eq!(cell(&document(&journal, None).unwrap(), "host", Metric::Throughput).n, 4);
+        let again = Resumed { phase: Phase::Main, block: 1, time: String::new() };
+        journal.records.push(Record::Resumed(again));
+        assert_eq!(cell(&document(&journal, None).unwrap(), "host", Metric::Throughput).n, 1);
+    }
+
+    #[test]
+    fn a_percentile_that_one_trial_cannot_give_is_withheld_for_all() {
+        let metrics = [Metric::LatencyP50, Metric::LatencyP99];
+        let latencies = |per_interval| vec![vec![5_000; per_interval]; 10];
+        let trials = vec![
+            transactions("host", 0, &latencies(2_000)),
+            transactions("host", 1, &latencies(100)),
+        ];
+        let document =
+            document(&journal(plan(&["host"], vec![workload("tcp-rr", &metrics)]), trials), None)
+                .unwrap();
+        let p99 = cell(&document, "host", Metric::LatencyP99);
+        assert!(p99.samples.is_empty() && p99.mean.is_none() && p99.withheld.is_some());
+        assert_eq!(p99.findings, [Finding::FewSamples { metric: Metric::LatencyP99, beyond: 9 }]);
+        let p50 = cell(&document, "host", Metric::LatencyP50);
+        assert_eq!((p50.n, p50.withheld.as_ref(), p50.best), (2, None, false));
+    }
+
+    #[test]
+    fn a_figure_of_zero_has_no_ratio() {
+        let mut journal = small();
+        journal.records.push(Record::Trial(Box::new(steady("slow", 3, 0.0))));
+        let document = document(&journal, None).unwrap();
+        let slow = cell(&document, "slow", Metric::Throughput);
+        assert_eq!((slow.n, slow.samples[3], slow.ratio.as_ref()), (4, 0.0, None));
+    }
+
+    #[test]
+    fn every_figure_is_one_that_json_can_say() {
+        // JSON has no infinity and no NaN: they would be written as null, and not read back.
+        for trials in 1..=11 {
+            let mut journal = small();
+            journal.records.truncate(trials);
+            let text = serde_json::to_string(&document(&journal, None).unwrap()).unwrap();
+            let again: Document = serde_json::from_str(&text).unwrap();
+            assert!(again.cells.iter().all(|cell| cell.mean.is_some() && cell.n > 0));
+        }
+    }
+
+    #[test]
+    fn nothing_measured_is_an_empty_document() {
+        let document =
+            document(&journal(plan(&["host"], vec![stream()]), Vec::new()), None).unwrap();
+        assert_eq!((document.cells.len(), document.blocks), (0, 0));
+    }
+
+    /// A study of five networks with drift from block to block, in which only `slow` differs, by 10 %.
+    fn simulated(chance: &mut Chance) -> Document {
+        let networks = ["host", "a", "b", "c", "slow"];
+        let mut plan = plan(&networks, vec![stream()]);
+        plan.family = FamilyScope::Study;
+        let mut trials = Vec::new();
+        for block in 0..8 {
+            let drift = (0.3 * chance.normal()).exp();
+            for label in networks {
+                let truth = if label == "slow" { 9.0 } else { 10.0 };
+                trials.push(steady(label, block, truth * drift * (0.02 * chance.normal()).exp()));
+            }
+        }
+        document(&journal(plan, trials), None).unwrap()
+    }
+
+    #[test]
+    fn intervals_cover_and_families_err_as_rarely_as_promised() {
+        let mut chance = Chance::seeded(2017);
+        let runs = 2_000;
+        let (mut covered, mut wrong, mut found) = (0, 0, 0);
+        for _ in 0..runs {
+            let document = simulated(&mut chance);
+            let claims = |label: &str| {
+                !matches!(ratio(&document, label).verdict, Verdict::Same | Verdict::Unclear)
+            };
+            let [low, high] = ratio(&document, "slow").ci95;
+            covered += u32::from(low <= 0.9 && 0.9 <= high);
+            wrong += u32::from(["a", "b", "c"].into_iter().any(claims));
+            found += u32::from(ratio(&document, "slow").verdict == Verdict::Slower);
+        }
+        let share = |count| f64::from(count) / f64::from(runs);
+        assert!((0.935..=0.965).contains(&share(covered)), "{}", share(covered));
+        assert!(share(wrong) <= 0.05, "{}", share(wrong));
+        assert!(share(found) >= 0.95, "{}", share(found));
+    }
+}

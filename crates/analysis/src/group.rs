@@ -1,0 +1,152 @@
+//! A run's trials put in order: by shape, workload and network, each with its estimate.
+
+use crate::Error;
+use crate::estimate::{Estimate, Figure, estimate};
+use tare_record::{Metric, Parameters, Plan, Trial};
+
+/// The trials of one network under one workload in one shape, by block.
+pub(crate) struct Group<'a> {
+    /// Which of the plan's shapes.
+    pub(crate) shape: usize,
+    /// Which of the plan's workloads.
+    pub(crate) workload: usize,
+    /// Which of the plan's networks.
+    pub(crate) network: usize,
+    /// The trials with what they say; never empty.
+    pub(crate) trials: Vec<(&'a Trial, Estimate)>,
+}
+
+/// One trial's figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Sample {
+    /// The trial's block.
+    pub(crate) block: u32,
+    /// The figure over its steady part.
+    pub(crate) value: f64,
+    /// The figure over the whole of it.
+    pub(crate) uncut: f64,
+}
+
+/// What a group's trials say of one metric.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Sampled {
+    /// Their figures; a trial that recorded nothing is left out.
+    Figures(Vec<Sample>),
+    /// Some have too few samples beyond the percentile. All are withheld then, not only those: what is slow has few
+    /// samples, and leaving out the slow ones would flatter the network.
+    Withheld {
+        /// The fewest samples beyond it in any trial.
+        beyond: u64,
+    },
+}
+
+impl Sampled {
+    /// The figures; none where they are withheld.
+    pub(crate) fn samples(&self) -> &[Sample] {
+        match self {
+            Self::Figures(samples) => samples,
+            Self::Withheld { .. } => &[],
+        }
+    }
+}
+
+impl Group<'_> {
+    /// What this group's trials say of a metric.
+    pub(crate) fn sampled(&self, metric: Metric) -> Sampled {
+        let mut samples = Vec::new();
+        let mut fewest = None;
+        for (trial, estimate) in &self.trials {
+            match estimate.figures.get(&metric) {
+                Some(&Figure::Value { value, uncut }) => {
+                    samples.push(Sample { block: trial.block, value, uncut });
+                }
+                Some(&Figure::Withheld { beyond }) => {
+                    fewest = Some(fewest.unwrap_or(beyond).min(beyond));
+                }
+                Some(Figure::Absent) | None => {}
+            }
+        }
+        fewest.map_or(Sampled::Figures(samples), |beyond| Sampled::Withheld { beyond })
+    }
+}
+
+/// All groups that have trials, in the order shapes × workloads × networks.
+pub(crate) fn groups<'a>(plan: &Plan, trials: &[&'a Trial]) -> Result<Vec<Group<'a>>, Error> {
+    let mut groups = Vec::new();
+    for shape in 0..plan.shapes.len() {
+        for workload in 0..plan.workloads.len() {
+            for network in 0..plan.networks.len() {
+                let trials = trials
+                    .iter()
+                    .filter(|trial| place(plan, trial) == Some((shape, workload, network)))
+                    .map(|trial| Ok((*trial, estimate(trial, &plan.workloads[workload])?)))
+                    .collect::<Result<Vec<_>, Error>>()?;
+                groups.push(Group { shape, workload, network, trials });
+            }
+        }
+    }
+    groups.retain(|group| !group.trials.is_empty());
+    for group in &mut groups {
+        group.trials.sort_by_key(|(trial, _)| trial.block);
+    }
+    Ok(groups)
+}
+
+/// A trial's shape, workload and network in its plan.
+pub(crate) fn place(plan: &Plan, trial: &Trial) -> Option<(usize, usize, usize)> {
+    let shape = plan.shapes.iter().position(|shape| *shape == trial.shape)?;
+    let network = plan.networks.iter().position(|entry| entry.label == trial.label)?;
+    Some((shape, workload(plan, trial)?, network))
+}
+
+/// A trial's workload: that of its name; of several with that name the first of those whose parameters agree most
+/// with what was in force.
+fn workload(plan: &Plan, trial: &Trial) -> Option<usize> {
+    let agreeing = |asked: &Parameters| {
+        asked.iter().filter(|(name, value)| trial.parameters.get(*name) == Some(value)).count()
+    };
+    plan.workloads
+        .iter()
+        .enumerate()
+        .filter(|(_, workload)| workload.name == trial.workload)
+        .rev()
+        .max_by_key(|(_, workload)| agreeing(&workload.parameters))
+        .map(|(index, _)| index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made_up::{plan, trial, workload};
+
+    #[test]
+    fn a_workload_that_stands_twice_is_told_by_its_parameters() {
+        let with = |size: u64| {
+            let mut workload = workload("tcp-stream", &[Metric::Throughput]);
+            workload.parameters.insert("size".to_owned(), size.into());
+            workload
+        };
+        let plan = plan(&["host"], vec![with(64), with(4096)]);
+        let mut trial = trial("host", 0, &[1]);
+        for (size, expected) in [(64u64, 0), (4096, 1), (9000, 0)] {
+            trial.parameters.insert("size".to_owned(), size.into());
+            trial.parameters.insert("port".to_owned(), 5201.into());
+            assert_eq!(place(&plan, &trial), Some((0, expected, 0)), "{size}");
+        }
+        trial.workload = "udp-rate".to_owned();
+        assert_eq!(place(&plan, &trial), None);
+    }
+
+    #[test]
+    fn trials_stand_by_block_whatever_the_order_in_which_they_ran() {
+        let plan = plan(&["host", "bridge"], vec![workload("tcp-stream", &[Metric::Throughput])]);
+        let trials = [trial("bridge", 1, &[8]), trial("host", 0, &[8]), trial("bridge", 0, &[])];
+        let groups = groups(&plan, &trials.iter().collect::<Vec<_>>()).unwrap();
+        assert_eq!(groups.iter().map(|group| group.network).collect::<Vec<_>>(), [0, 1]);
+        let blocks: Vec<u32> = groups[1].trials.iter().map(|(trial, _)| trial.block).collect();
+        assert_eq!(blocks, [0, 1]);
+        // The trial without any interval is left out, and the block of the other is kept with it.
+        let samples = groups[1].sampled(Metric::Throughput);
+        assert_eq!(samples.samples().iter().map(|sample| sample.block).collect::<Vec<_>>(), [1]);
+    }
+}

@@ -1,0 +1,112 @@
+//! Plans, trials and journals made up for tests.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::collections::BTreeMap;
+use tare_record::journal::{FORMAT, Journal, Record, Run};
+use tare_record::{
+    Blocks, Ends, Entry, Environment, FamilyScope, Interval, LatencyHistogram, Meanwhile, Metric,
+    Nanos, Parameters, Phase, Plan, Series, Shape, Trial, WarmUp, WorkloadPlan,
+};
+
+/// The length of an interval, ns.
+const INTERVAL: u64 = 100_000_000;
+
+/// A seeded source of chance.
+pub(crate) struct Chance(ChaCha8Rng);
+
+impl Chance {
+    pub(crate) fn seeded(seed: u64) -> Self {
+        Self(ChaCha8Rng::seed_from_u64(seed))
+    }
+
+    /// One standard normal value (Box and Muller, 1958).
+    pub(crate) fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * (1.0 - self.0.random::<f64>()).ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.0.random::<f64>()).cos()
+    }
+}
+
+pub(crate) fn workload(name: &str, metrics: &[Metric]) -> WorkloadPlan {
+    WorkloadPlan {
+        name: name.to_owned(),
+        parameters: Parameters::new(),
+        duration: Nanos(10 * INTERVAL),
+        interval: Nanos(INTERVAL),
+        warm_up: WarmUp::Auto,
+        metrics: metrics.to_vec(),
+    }
+}
+
+/// A plan of these networks, the first of which is the baseline.
+pub(crate) fn plan(networks: &[&str], workloads: Vec<WorkloadPlan>) -> Plan {
+    let entry = |name: &&str| Entry { label: (*name).to_owned(), network: (*name).to_owned() };
+    Plan {
+        study: "made-up".to_owned(),
+        seed: 1,
+        networks: networks.iter().map(entry).collect(),
+        baseline: networks[0].to_owned(),
+        workloads,
+        shapes: vec![Shape::default()],
+        margins: BTreeMap::new(),
+        family: FamilyScope::Metric,
+        blocks: Blocks::Fixed { blocks: 10 },
+        budget: None,
+        skipped: Vec::new(),
+    }
+}
+
+/// A trial of `tcp-stream` by one client whose intervals carried these bytes.
+pub(crate) fn trial(label: &str, block: u32, bytes: &[u64]) -> Trial {
+    let intervals = (0..).zip(bytes).map(|(at, &bytes)| Interval { bytes, ..interval(at) });
+    of_intervals("tcp-stream", label, block, intervals.collect())
+}
+
+/// A trial of `tcp-rr` by one client whose intervals had transactions of these latencies, ns.
+pub(crate) fn transactions(label: &str, block: u32, latencies: &[Vec<u64>]) -> Trial {
+    let intervals = (0..).zip(latencies).map(|(at, latencies)| Interval {
+        operations: latencies.len() as u64,
+        latency: Some(LatencyHistogram::of(latencies.iter().copied()).unwrap()),
+        ..interval(at)
+    });
+    of_intervals("tcp-rr", label, block, intervals.collect())
+}
+
+fn interval(at: u64) -> Interval {
+    Interval { start: Nanos(at * INTERVAL), length: Nanos(INTERVAL), ..Interval::default() }
+}
+
+fn of_intervals(workload: &str, label: &str, block: u32, intervals: Vec<Interval>) -> Trial {
+    let series =
+        if intervals.is_empty() { Vec::new() } else { vec![Series { client: 0, intervals }] };
+    Trial {
+        block,
+        phase: Phase::Main,
+        position: 0,
+        label: label.to_owned(),
+        network: label.to_owned(),
+        workload: workload.to_owned(),
+        shape: Shape::default(),
+        parameters: Parameters::new(),
+        began: Nanos(0),
+        took: Nanos(INTERVAL),
+        series,
+        ends: Ends::default(),
+        hops: Vec::new(),
+        findings: Vec::new(),
+        meanwhile: Meanwhile::default(),
+    }
+}
+
+/// A journal of this plan with these trials.
+pub(crate) fn journal(plan: Plan, trials: Vec<Trial>) -> Journal {
+    Journal {
+        run: Run {
+            format: FORMAT,
+            plan,
+            environment: Environment::default(),
+            findings: Vec::new(),
+        },
+        records: trials.into_iter().map(|trial| Record::Trial(Box::new(trial))).collect(),
+    }
+}

@@ -1,0 +1,115 @@
+//! Figures of two networks in the same blocks.
+
+use crate::Error;
+use crate::group::{Group, Sampled, groups};
+use tare_record::journal::Journal;
+use tare_record::{Metric, Phase, Shape, Trial};
+use tare_stats::PairedRatio;
+
+/// One network beside another in one metric, paired within blocks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// The workload.
+    pub workload: String,
+    /// How many of what.
+    pub shape: Shape,
+    /// The metric.
+    pub metric: Metric,
+    /// The label of the network above the line of the ratio: the later one in the plan.
+    pub network: String,
+    /// The label of the network below it.
+    pub beside: String,
+    /// The ratio; its p-value is not corrected for the number of pairs.
+    pub ratio: PairedRatio,
+}
+
+/// Every two networks beside each other, once, in every metric of every workload in every shape; left out where they
+/// share fewer than two blocks, a figure is withheld, or one is zero.
+///
+/// # Errors
+/// When a trial's histograms cannot be added up.
+pub fn pairs(journal: &Journal) -> Result<Vec<Pair>, Error> {
+    let plan = &journal.run.plan;
+    let groups = groups(plan, &main_trials(journal))?;
+    let mut pairs = Vec::new();
+    for together in groups.chunk_by(same_comparison) {
+        let workload = &plan.workloads[together[0].workload];
+        for &metric in &workload.metrics {
+            let sampled: Vec<Sampled> =
+                together.iter().map(|group| group.sampled(metric)).collect();
+            for (below, beside) in together.iter().enumerate() {
+                for (above, network) in together.iter().enumerate().skip(below + 1) {
+                    let figures = in_same_blocks(&sampled[above], &sampled[below]);
+                    let Some(ratio) = PairedRatio::of(&figures) else {
+                        continue;
+                    };
+                    pairs.push(Pair {
+                        workload: workload.name.clone(),
+                        shape: plan.shapes[network.shape].clone(),
+                        metric,
+                        network: plan.networks[network.network].label.clone(),
+                        beside: plan.networks[beside.network].label.clone(),
+                        ratio,
+                    });
+                }
+            }
+        }
+    }
+    Ok(pairs)
+}
+
+/// The trials that answer the question: those of the main phase.
+pub(crate) fn main_trials(journal: &Journal) -> Vec<&Trial> {
+    journal.trials().into_iter().filter(|trial| trial.phase == Phase::Main).collect()
+}
+
+/// Whether two groups are compared with each other: one workload in one shape.
+pub(crate) fn same_comparison(one: &Group<'_>, other: &Group<'_>) -> bool {
+    (one.shape, one.workload) == (other.shape, other.workload)
+}
+
+/// The figures of two networks in the blocks that both have.
+pub(crate) fn in_same_blocks(above: &Sampled, below: &Sampled) -> Vec<(f64, f64)> {
+    let below = below.samples();
+    above
+        .samples()
+        .iter()
+        .filter_map(|sample| {
+            let beside = below.iter().find(|beside| beside.block == sample.block)?;
+            Some((sample.value, beside.value))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made_up::{journal, plan, trial, workload};
+
+    #[test]
+    fn every_two_networks_stand_beside_each_other_once() {
+        let plan =
+            plan(&["host", "bridge", "veth"], vec![workload("tcp-stream", &[Metric::Throughput])]);
+        let mut trials = Vec::new();
+        for block in 0..3 {
+            for (label, bytes) in [("host", 1_000), ("bridge", 500), ("veth", 800)] {
+                // `veth` is only in one block: too little for a ratio.
+                if label != "veth" || block == 1 {
+                    trials.push(trial(label, block, &[bytes + u64::from(block); 10]));
+                }
+            }
+        }
+        let found = pairs(&journal(plan.clone(), trials.clone())).unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].network.as_str(), found[0].beside.as_str()), ("bridge", "host"));
+        assert!((found[0].ratio.value - 0.5).abs() < 1e-3);
+        assert_eq!(found[0].ratio.n, 3);
+        trials.push(trial("veth", 0, &[800; 10]));
+        let found = pairs(&journal(plan, trials)).unwrap();
+        let names: Vec<_> = found
+            .iter()
+            .map(|pair| (pair.network.as_str(), pair.beside.as_str(), pair.ratio.n))
+            .collect();
+        assert_eq!(names, [("bridge", "host", 3), ("veth", "host", 2), ("veth", "bridge", 2)]);
+    }
+}
