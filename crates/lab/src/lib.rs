@@ -1,1 +1,36 @@
-//! See the crate's description in Cargo.toml.
+//! The lab: the embedded place, made of private namespaces on this machine.
+//!
+//! [`Lab::enter`] turns the process into one that can hold network namespaces and start programs in them, without root
+//! where unprivileged user namespaces are allowed. [`networks`] are the ways of connecting containers that it knows.
+//! Nothing of the machine itself is changed, and nothing outlives the process: namespaces are held by descriptors,
+//! programs by the [`keeper`].
+
+mod address;
+mod build;
+mod container;
+mod docker;
+mod enter;
+mod inside;
+mod keeper;
+mod kernel;
+mod lab;
+mod layout;
+mod namespace;
+mod netlink;
+mod networks;
+mod nft;
+mod nodes;
+mod process;
+pub mod program;
+mod reach;
+mod shell;
+mod spawner;
+mod sys;
+mod wiring;
+
+pub use enter::Privilege;
+pub use inside::inside;
+pub use keeper::keeper;
+pub use kernel::{KernelProbe, Modules};
+pub use lab::{EnterOptions, Lab};
+pub use networks::networks;

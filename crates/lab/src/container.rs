@@ -1,0 +1,85 @@
+//! Containers: an address, a network namespace, and the programs started in it.
+
+use crate::lab::Lab;
+use crate::namespace::Namespace;
+use crate::process::LabProcess;
+use crate::spawner::TARE;
+use std::ffi::OsString;
+use std::net::IpAddr;
+use std::os::unix::process::CommandExt;
+use std::process::Stdio as Stream;
+use std::sync::Arc;
+use tare_network::{Command, Container, Error, Process, Stdio};
+
+/// A container of the lab's.
+pub(crate) struct LabContainer {
+    pub(crate) lab: Arc<Lab>,
+    pub(crate) name: String,
+    pub(crate) address: IpAddr,
+    /// Nothing where it shares the network namespace of tare itself.
+    pub(crate) namespace: Option<Arc<Namespace>>,
+}
+
+impl Container for LabContainer {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn address(&self) -> IpAddr {
+        self.address
+    }
+
+    fn spawn(&self, command: &Command) -> Result<Box<dyn Process>, Error> {
+        let child = self.lab.start(prepare(command), self.namespace.clone())?;
+        Ok(Box::new(LabProcess::new(child, command.stdio)))
+    }
+}
+
+/// The command as the standard library starts it.
+fn prepare(command: &Command) -> std::process::Command {
+    let (program, arguments) = words(command);
+    let mut prepared = std::process::Command::new(&program);
+    if program == TARE {
+        prepared.arg0("tare");
+    }
+    prepared.args(arguments);
+    prepared.envs(command.environment.iter().map(|(name, value)| (name, value)));
+    match command.stdio {
+        // Ctrl-C at a terminal goes to its foreground process group: agents end in order, by us.
+        Stdio::Piped => {
+            prepared.stdin(Stream::piped()).stdout(Stream::piped()).process_group(0);
+        }
+        Stdio::Inherit => {}
+    }
+    prepared
+}
+
+/// The program and its arguments, through tare's `inside` where names must resolve.
+fn words(command: &Command) -> (OsString, Vec<OsString>) {
+    let program = command.program.clone().map_or_else(|| TARE.into(), OsString::from);
+    let arguments = command.arguments.iter().map(OsString::from);
+    if command.hosts.is_empty() {
+        return (program, arguments.collect());
+    }
+    let hosts: Vec<String> =
+        command.hosts.iter().map(|(name, address)| format!("{name}={address}")).collect();
+    let inside = ["inside".into(), "--hosts".into(), hosts.join(",").into(), "--".into(), program];
+    (TARE.into(), inside.into_iter().chain(arguments).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv6Addr;
+
+    #[test]
+    fn names_are_resolved_by_going_inside() {
+        let mut command = Command::tare(["agent"]);
+        assert_eq!(words(&command), (TARE.into(), vec!["agent".into()]));
+        command.program = Some("ping".into());
+        command.hosts = vec![("server".to_owned(), Ipv6Addr::LOCALHOST.into())];
+        let (program, arguments) = words(&command);
+        assert_eq!(program, TARE);
+        assert_eq!(arguments, ["inside", "--hosts", "server=::1", "--", "ping", "agent"]);
+    }
+}

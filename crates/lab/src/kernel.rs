@@ -1,0 +1,308 @@
+//! What this machine's kernel and programs have, found out without changing either.
+//!
+//! Asking the kernel for a device type or a netfilter expression can make it load a module, even for an ordinary user.
+//! So nothing is asked of it before the module is known to be there: loaded (/proc/modules), built in
+//! (modules.builtin, or a symbol of it in /proc/kallsyms). A module that lies ready but is not loaded counts as
+//! missing, unless the user has allowed to load it.
+
+use crate::enter::{Settings, refusal};
+use crate::{program, spawner, sys};
+use rustix::io::Errno;
+use rustix::thread::CapabilitySet;
+use std::collections::HashSet;
+use std::fs;
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use tare_network::{Error, Missing, Need, Probe};
+
+/// Whether kernel modules may be loaded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Modules {
+    /// Never: what is not loaded is missing.
+    #[default]
+    Never,
+    /// When a network is raised that needs them (`--load-modules`).
+    Load,
+}
+
+/// A module that the lab may need, and a symbol by which one recognises it where it is built in.
+struct Feature {
+    module: &'static str,
+    symbol: &'static str,
+}
+
+/// All of them. On Debian's and Ubuntu's kernels each is a module of its own, but for `nft_counter` from 5.17 on.
+const FEATURES: [Feature; 11] = [
+    Feature { module: "veth", symbol: "veth_xmit" },
+    Feature { module: "bridge", symbol: "br_dev_xmit" },
+    Feature { module: "br_netfilter", symbol: "br_nf_pre_routing" },
+    Feature { module: "nf_tables", symbol: "nft_do_chain" },
+    Feature { module: "nft_counter", symbol: "nft_counter_init" },
+    Feature { module: "nft_chain_nat", symbol: "nft_nat_do_chain" },
+    Feature { module: "nft_nat", symbol: "nft_nat_init" },
+    Feature { module: "nft_masq", symbol: "nft_masq_init" },
+    Feature { module: "nft_ct", symbol: "nft_ct_get_init" },
+    Feature { module: "nft_fib_ipv4", symbol: "nft_fib4_eval_type" },
+    Feature { module: "nft_fib_ipv6", symbol: "nft_fib6_eval_type" },
+];
+
+/// Part of nf_tables since Linux 5.17, a module of its own before.
+const MERGED: (&str, &str) = ("nft_counter", "nf_tables");
+
+/// Nothing in the kernel asks for this module: only modprobe loads it.
+const NOT_ON_DEMAND: &str = "br_netfilter";
+
+/// How a module stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    /// Loaded or built in.
+    Present,
+    /// It could be loaded.
+    Loadable,
+    /// This kernel does not have it.
+    Absent,
+}
+
+/// The machine's answers. Read once: what is loaded meanwhile is not seen.
+struct Catalogue {
+    /// /proc/modules; nothing where the kernel cannot load modules at all.
+    loaded: Option<HashSet<String>>,
+    /// modules.builtin, or else the features that /proc/kallsyms has a symbol of.
+    built_in: HashSet<String>,
+    /// modules.dep; nothing where the modules' directory is not to be seen.
+    loadable: Option<HashSet<String>>,
+}
+
+impl Catalogue {
+    fn read() -> Self {
+        let release = rustix::system::uname().release().to_string_lossy().into_owned();
+        let list = |file: &str| {
+            let text = fs::read_to_string(format!("/lib/modules/{release}/{file}")).ok()?;
+            Some(text.lines().filter_map(module_of_path).collect::<HashSet<_>>())
+        };
+        let loaded = fs::read_to_string("/proc/modules").ok().map(|text| {
+            text.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
+        });
+        let built_in = list("modules.builtin").unwrap_or_else(|| {
+            features_of(&fs::read_to_string("/proc/kallsyms").unwrap_or_default())
+        });
+        Self { loaded, built_in, loadable: list("modules.dep") }
+    }
+
+    fn status(&self, module: &str) -> Status {
+        let loaded = self.loaded.as_ref().is_some_and(|loaded| loaded.contains(module));
+        if loaded || self.built_in.contains(module) {
+            return Status::Present;
+        }
+        match (&self.loaded, &self.loadable) {
+            (None, _) => Status::Absent,
+            (Some(_), Some(loadable)) if loadable.contains(module) => Status::Loadable,
+            (Some(_), Some(_)) if module == MERGED.0 => self.status(MERGED.1),
+            (Some(_), Some(_)) => Status::Absent,
+            // A container without /lib/modules: the host may well have it.
+            (Some(_), None) => Status::Loadable,
+        }
+    }
+}
+
+/// The module of a line of modules.builtin or modules.dep: `kernel/drivers/net/veth.ko.xz: …` is `veth`.
+fn module_of_path(line: &str) -> Option<String> {
+    let path = line.split(':').next()?;
+    let file = path.rsplit('/').next()?;
+    Some(file.split(".ko").next()?.replace('-', "_"))
+}
+
+/// The features that a symbol table has a symbol of.
+fn features_of(symbols: &str) -> HashSet<String> {
+    let names: HashSet<&str> =
+        symbols.lines().filter_map(|line| line.split_ascii_whitespace().nth(2)).collect();
+    FEATURES
+        .iter()
+        .filter(|feature| names.contains(feature.symbol))
+        .map(|feature| feature.module.to_owned())
+        .collect()
+}
+
+/// Says whether this machine has what the lab's networks need.
+#[derive(Default)]
+pub struct KernelProbe {
+    modules: Modules,
+    catalogue: OnceLock<Catalogue>,
+}
+
+impl KernelProbe {
+    /// A probe for which a module that is not loaded is missing, or not.
+    #[must_use]
+    pub fn new(modules: Modules) -> Self {
+        Self { modules, catalogue: OnceLock::new() }
+    }
+
+    fn catalogue(&self) -> &Catalogue {
+        self.catalogue.get_or_init(Catalogue::read)
+    }
+
+    /// The modules that networks may need, that are not loaded and that `modprobe` would load.
+    #[must_use]
+    pub fn loadable(&self) -> Vec<&'static str> {
+        FEATURES
+            .iter()
+            .map(|feature| feature.module)
+            .filter(|module| self.catalogue().status(module) == Status::Loadable)
+            .collect()
+    }
+
+    fn module(&self, module: &str) -> Result<(), Missing> {
+        match (self.catalogue().status(module), self.modules) {
+            (Status::Present, _) | (Status::Loadable, Modules::Load) => Ok(()),
+            (Status::Loadable, Modules::Never) => Err(self.not_loaded(module)),
+            (Status::Absent, _) => Err(Missing {
+                reason: format!("this kernel has no {module}"),
+                remedy: "boot a kernel that has it; on Ubuntu, install \
+                         linux-modules-extra-$(uname -r)"
+                    .to_owned(),
+            }),
+        }
+    }
+
+    /// The remedy names all that is not loaded, so that one command helps.
+    fn not_loaded(&self, module: &str) -> Missing {
+        let others = FEATURES
+            .iter()
+            .map(|feature| feature.module)
+            .filter(|&other| other != module && self.catalogue().status(other) == Status::Loadable);
+        let all: Vec<&str> = std::iter::once(module).chain(others).collect();
+        Missing {
+            reason: format!("the kernel module {module} is not loaded"),
+            remedy: format!("sudo modprobe -a {}, or pass --load-modules", all.join(" ")),
+        }
+    }
+
+    /// Makes sure that these needs can be met without a surprise: checks each, and loads modules where that is allowed.
+    ///
+    /// An ordinary user cannot load a module by name; the kernel then loads it on demand, but for one.
+    pub(crate) fn ensure(&self, needs: &[Need]) -> Result<(), Error> {
+        for need in needs {
+            let refused = |missing: Missing| {
+                Error::new(format!("find {need}"), missing.reason).with_remedy(missing.remedy)
+            };
+            self.check(need).map_err(refused)?;
+            if let Need::Kernel { module } = need
+                && self.catalogue().status(module) == Status::Loadable
+                && !modprobe(module)
+                && *module == NOT_ON_DEMAND
+            {
+                return Err(refused(self.not_loaded(module)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Loads a module; whether that worked.
+fn modprobe(module: &str) -> bool {
+    let run =
+        |path| Command::new(path).args(["-q", "--", module]).stderr(Stdio::null()).status().ok();
+    program::find("modprobe").and_then(run).is_some_and(|status| status.success())
+}
+
+impl Probe for KernelProbe {
+    fn check(&self, need: &Need) -> Result<(), Missing> {
+        match need {
+            Need::Namespaces => namespaces(),
+            Need::Kernel { module } => self.module(module),
+            Need::Program { name, package } => match program::find(name) {
+                Some(_) => Ok(()),
+                None => Err(Missing {
+                    reason: format!("the program {name} is not installed"),
+                    remedy: format!("sudo apt-get install {package}"),
+                }),
+            },
+            // The lab makes nodes as it needs them.
+            Need::Nodes(_) => Ok(()),
+        }
+    }
+}
+
+/// Whether private namespaces can be had: by right, or, tried out in a child, by a user namespace.
+fn namespaces() -> Result<(), Missing> {
+    let mine = rustix::thread::capabilities(None);
+    if mine.is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN)) {
+        return Ok(());
+    }
+    let mut command = Command::new(spawner::TARE);
+    command.arg("keeper").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    sys::try_namespaces_before_exec(&mut command);
+    match command.spawn() {
+        Ok(mut child) => {
+            // It ends at once: its input is empty. How it ends is no matter; that it was started is the answer.
+            let _ = child.wait();
+            Ok(())
+        }
+        Err(error) => {
+            let errno = Errno::from_io_error(&error).unwrap_or(Errno::PERM);
+            let refused = refusal(errno, &Settings::read());
+            Err(Missing { reason: refused.why, remedy: refused.remedy })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(names: &[&str]) -> HashSet<String> {
+        names.iter().map(|&name| name.to_owned()).collect()
+    }
+
+    fn probe(modules: Modules, catalogue: Catalogue) -> KernelProbe {
+        let probe = KernelProbe::new(modules);
+        assert!(probe.catalogue.set(catalogue).is_ok());
+        probe
+    }
+
+    fn debian() -> Catalogue {
+        Catalogue {
+            loaded: Some(set(&["nf_tables"])),
+            built_in: set(&["bridge"]),
+            loadable: Some(set(&["nf_tables", "veth", "br_netfilter"])),
+        }
+    }
+
+    #[test]
+    fn a_module_that_lies_ready_is_missing_until_loading_is_allowed() {
+        let never = probe(Modules::Never, debian());
+        let veth = Need::Kernel { module: "veth" };
+        let missing = never.check(&veth).unwrap_err();
+        assert_eq!(missing.reason, "the kernel module veth is not loaded");
+        assert_eq!(missing.remedy, "sudo modprobe -a veth br_netfilter, or pass --load-modules");
+        assert!(probe(Modules::Load, debian()).check(&veth).is_ok());
+        for module in ["bridge", "nf_tables", "nft_counter"] {
+            assert!(never.check(&Need::Kernel { module }).is_ok(), "{module}");
+        }
+        let absent = never.check(&Need::Kernel { module: "nft_ct" }).unwrap_err();
+        assert_eq!(absent.reason, "this kernel has no nft_ct");
+    }
+
+    #[test]
+    fn a_kernel_without_modules_has_what_is_built_in() {
+        let catalogue = || Catalogue { loaded: None, built_in: set(&["veth"]), loadable: None };
+        let probe = probe(Modules::Load, catalogue());
+        assert!(probe.check(&Need::Kernel { module: "veth" }).is_ok());
+        assert!(probe.check(&Need::Kernel { module: "bridge" }).is_err());
+    }
+
+    #[test]
+    fn modules_are_read_off_paths_and_symbols() {
+        let line = "kernel/net/bridge/br-netfilter.ko.xz: kernel/net/bridge/bridge.ko.xz";
+        assert_eq!(module_of_path(line).as_deref(), Some("br_netfilter"));
+        let symbols = "0000 t veth_xmit\n0000 T br_dev_xmit\t[bridge]\n0000 t veth_xmit_other\n";
+        assert_eq!(features_of(symbols), set(&["veth", "bridge"]));
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_missing_with_its_package() {
+        let need = Need::Program { name: "no-such-program", package: "some-package" };
+        let missing = KernelProbe::default().check(&need).unwrap_err();
+        assert!(missing.remedy.ends_with("install some-package"));
+    }
+}

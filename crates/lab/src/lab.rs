@@ -1,0 +1,64 @@
+//! The lab itself: what the process holds so that namespaces and programs can be.
+
+use crate::enter::{self, Privilege};
+use crate::kernel::{KernelProbe, Modules};
+use crate::namespace::Namespace;
+use crate::spawner::Spawner;
+use crate::sys;
+use std::process::{Child, Command};
+use std::sync::Arc;
+use tare_network::Error;
+
+/// How to enter the lab.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EnterOptions {
+    /// Whether kernel modules may be loaded.
+    pub modules: Modules,
+}
+
+/// Private namespaces on this machine, and the programs that run in them.
+///
+/// Everything is held by descriptors and pipes of this process: when it ends, however it ends, the kernel removes all
+/// of it.
+pub struct Lab {
+    privilege: Privilege,
+    kernel: KernelProbe,
+    spawner: Spawner,
+}
+
+impl Lab {
+    /// Enters the lab: the process leaves its mount namespace (and, unless it is root, its user namespace), and the
+    /// lab's PID namespace begins. Its network namespace stays what it is.
+    ///
+    /// To be called once, while the process has a single thread. The program's `main` must have the hidden subcommands
+    /// `keeper` ([`crate::keeper`]) and `inside` ([`crate::inside`]).
+    ///
+    /// # Errors
+    /// When the kernel or its configuration forbids private namespaces; the remedy says what to do.
+    pub fn enter(options: EnterOptions) -> Result<Arc<Self>, Error> {
+        let privilege = enter::private_namespaces()?;
+        let spawner = Spawner::start()?;
+        Ok(Arc::new(Self { privilege, kernel: KernelProbe::new(options.modules), spawner }))
+    }
+
+    /// By what right it stands.
+    #[must_use]
+    pub fn privilege(&self) -> Privilege {
+        self.privilege
+    }
+
+    /// What this kernel has.
+    pub(crate) fn kernel(&self) -> &KernelProbe {
+        &self.kernel
+    }
+
+    /// Starts a program in the lab's PID namespace and a network namespace, in the process's own where none is given.
+    pub(crate) fn start(
+        &self,
+        mut command: Command,
+        namespace: Option<Arc<Namespace>>,
+    ) -> Result<Child, Error> {
+        sys::enter_before_exec(&mut command, namespace);
+        self.spawner.spawn(command)
+    }
+}

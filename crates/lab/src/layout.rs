@@ -1,0 +1,107 @@
+//! A network laid out: what is to be wired, and where in it the servers, the clients and the packet's path are.
+
+use crate::wiring::{SpaceId, Wiring};
+use std::net::{IpAddr, SocketAddr};
+use tare_network::{Error, Hop, HopKind, Route, Shape, Site};
+
+/// Where a server or a client is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Endpoint {
+    /// Its namespace; nothing for tare's own.
+    pub(crate) space: Option<SpaceId>,
+    /// Its own address.
+    pub(crate) address: IpAddr,
+}
+
+/// One thing on the path of a packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Waypoint {
+    /// A device, whose MTU is asked of the kernel when it is there.
+    Device {
+        /// What kind of device.
+        kind: HopKind,
+        /// Its namespace; nothing for tare's own.
+        space: Option<SpaceId>,
+        /// Its name.
+        name: String,
+    },
+    /// Something without an MTU of its own.
+    Other(Hop),
+}
+
+impl Waypoint {
+    /// A device in a namespace of the wiring.
+    pub(crate) fn device(kind: HopKind, space: SpaceId, name: impl Into<String>) -> Self {
+        Self::Device { kind, space: Some(space), name: name.into() }
+    }
+}
+
+/// A rule whose counter must have moved once clients have connected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Proof {
+    /// Where it is loaded.
+    pub(crate) space: SpaceId,
+    /// A part of its text that no other rule has.
+    pub(crate) rule: &'static str,
+}
+
+/// A network, laid out for a shape and a site.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// What is to be wired.
+    pub(crate) wiring: Wiring,
+    /// The servers.
+    pub(crate) servers: Vec<Endpoint>,
+    /// The clients.
+    pub(crate) clients: Vec<Endpoint>,
+    /// One for each client and port.
+    pub(crate) routes: Vec<Route>,
+    /// What a packet from client 0 to its server passes.
+    pub(crate) path: Vec<Waypoint>,
+    /// What shows that it does.
+    pub(crate) proof: Option<Proof>,
+}
+
+/// The server of a client: client i talks to server i mod n.
+pub(crate) fn server_of(client: usize, shape: &Shape) -> usize {
+    client % (shape.servers.max(1) as usize)
+}
+
+/// Routes by two addresses a client: where its server listens, and what it dials.
+pub(crate) fn routes(
+    shape: &Shape,
+    site: &Site,
+    addresses: impl Fn(usize, usize) -> (IpAddr, IpAddr),
+) -> Vec<Route> {
+    let mut routes = Vec::new();
+    for client in 0..shape.clients as usize {
+        let server = server_of(client, shape);
+        let (listen, dial) = addresses(client, server);
+        routes.extend(site.ports.iter().map(|&port| Route {
+            client,
+            server,
+            listen: SocketAddr::new(listen, port),
+            dial: SocketAddr::new(dial, port),
+        }));
+    }
+    routes
+}
+
+/// Refuses shapes that no network on one node has.
+pub(crate) fn one_node(name: &str, shape: &Shape) -> Result<(), Error> {
+    let what = || format!("lay out {name}");
+    if shape.nodes > 1 {
+        return Err(Error::new(what(), format!("{name} joins containers on one node"))
+            .with_remedy("use --nodes 1, or a network that joins nodes"));
+    }
+    if shape.servers == 0 || shape.clients == 0 {
+        return Err(Error::new(what(), "there must be a server and a client")
+            .with_remedy("use --servers 1 --clients 1 or more"));
+    }
+    let most = crate::nodes::DockerBridge::MOST;
+    if shape.servers.saturating_add(shape.clients) > most {
+        return Err(Error::new(what(), format!("there is room for {most} containers"))
+            .with_remedy("ask for fewer --servers and --clients"));
+    }
+    Ok(())
+}

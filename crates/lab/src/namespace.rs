@@ -1,0 +1,120 @@
+//! A network namespace, held by a descriptor and by nothing else.
+//!
+//! Each is made by a thread of its own that enters it, sets it up, opens what must be opened from within, and ends: no
+//! thread is ever in two. The netlink socket keeps its namespace for life, so nobody has to enter it again.
+
+use crate::netlink::{Device, Request, Socket};
+use crate::sys;
+use crate::wiring::{Presence, Sysctl};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use std::fs;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use tare_network::Error;
+
+/// How many are made at once: enough to keep the machine busy, few enough to stay below limits on threads.
+const AT_ONCE: usize = 64;
+
+/// A network namespace of the lab. It ends with its last descriptor and its last program.
+pub(crate) struct Namespace {
+    name: String,
+    descriptor: OwnedFd,
+    socket: Mutex<Socket>,
+}
+
+impl AsFd for Namespace {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+impl Namespace {
+    /// Makes one namespace for each name, with its settings; in order.
+    pub(crate) fn make_all(plans: &[(&str, &[Sysctl])]) -> Result<Vec<Self>, Error> {
+        let mut made = Vec::with_capacity(plans.len());
+        for some in plans.chunks(AT_ONCE) {
+            std::thread::scope(|scope| {
+                let threads: Vec<_> = some
+                    .iter()
+                    .map(|&(name, sysctls)| scope.spawn(move || Self::make(name, sysctls)))
+                    .collect();
+                for thread in threads {
+                    made.push(thread.join().unwrap_or_else(|_| Err(panicked()))?);
+                }
+                Ok::<_, Error>(())
+            })?;
+        }
+        Ok(made)
+    }
+
+    /// Makes a namespace, in a thread that ends with this function.
+    fn make(name: &str, sysctls: &[Sysctl]) -> Result<Self, Error> {
+        let what = || format!("make the network namespace {name}");
+        sys::unshare_network().map_err(|errno| Error::new(what(), errno))?;
+        let descriptor = fs::File::open("/proc/thread-self/ns/net")
+            .map_err(|error| Error::new(what(), error))?
+            .into();
+        let mut socket = Socket::open()?;
+        socket.execute(&[Request::up(name, "lo", LOOPBACK_INDEX)])?;
+        for sysctl in sysctls {
+            write_sysctl(name, sysctl)?;
+        }
+        Ok(Self { name: name.to_owned(), descriptor, socket: Mutex::new(socket) })
+    }
+
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Carries out requests in it.
+    pub(crate) fn execute(&self, requests: &[Request]) -> Result<(), Error> {
+        self.socket.lock().unwrap_or_else(PoisonError::into_inner).execute(requests)
+    }
+
+    /// The devices in it.
+    pub(crate) fn devices(&self) -> Result<Vec<Device>, Error> {
+        self.socket.lock().unwrap_or_else(PoisonError::into_inner).devices()
+    }
+
+    /// Moves the calling thread into it, for the rest of that thread's life.
+    pub(crate) fn enter(&self) -> Result<(), Error> {
+        move_into_link_name_space(self.as_fd(), Some(LinkNameSpaceType::Network)).map_err(|errno| {
+            Error::new(format!("enter the network namespace {}", self.name), errno)
+        })
+    }
+}
+
+/// The loopback device is the first of every network namespace.
+const LOOPBACK_INDEX: u32 = 1;
+
+fn panicked() -> Error {
+    Error::new("make a network namespace", "its thread panicked")
+}
+
+/// Writes a setting of the calling thread's network namespace: /proc/sys/net shows each thread its own.
+fn write_sysctl(name: &str, sysctl: &Sysctl) -> Result<(), Error> {
+    let path = Path::new("/proc/sys").join(sysctl.key.replace('.', "/"));
+    if sysctl.presence == Presence::IfThere && !path.exists() {
+        return Ok(());
+    }
+    fs::write(&path, sysctl.value).map_err(|error| {
+        Error::new(format!("set {}={} in {name}", sysctl.key, sysctl.value), error)
+    })
+}
+
+/// Opens a listener in a namespace (in the caller's own where there is none), from a thread that enters it and ends.
+pub(crate) fn listen_in(
+    namespace: Option<&Namespace>,
+    address: SocketAddr,
+) -> Result<TcpListener, Error> {
+    let listen = || {
+        namespace.map_or(Ok(()), Namespace::enter)?;
+        TcpListener::bind(address)
+            .map_err(|error| Error::new(format!("listen on {address}"), error))
+    };
+    std::thread::scope(|scope| scope.spawn(listen).join())
+        .unwrap_or_else(|_| Err(Error::new("listen", "the thread panicked")))
+}

@@ -1,0 +1,194 @@
+//! The socket: requests out, many at a time, acknowledgements in.
+
+use super::Request;
+use netlink_packet_core::{NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use netlink_sys::{SocketAddr, protocols::NETLINK_ROUTE};
+use std::io;
+use tare_network::Error;
+
+/// The most requests in one system call: their acknowledgements must fit the socket's receive buffer.
+const MOST_AT_ONCE: usize = 64;
+
+/// The largest answer the kernel gives in one piece: it fills 32 KiB when the reader's buffer takes it.
+const ANSWER_BYTES: usize = 64 * 1024;
+
+/// A network device, as the kernel describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Device {
+    /// Its name.
+    pub(crate) name: String,
+    /// The largest packet it carries, bytes.
+    pub(crate) mtu: u32,
+    /// Whether it is up and its other end is there.
+    pub(crate) running: bool,
+}
+
+/// A netlink socket; it belongs to the network namespace in which it was opened, for life.
+pub(crate) struct Socket {
+    socket: netlink_sys::Socket,
+    sequence: u32,
+}
+
+impl Socket {
+    /// Opens a socket in the calling thread's network namespace.
+    pub(crate) fn open() -> Result<Self, Error> {
+        let open = || -> io::Result<netlink_sys::Socket> {
+            let mut socket = netlink_sys::Socket::new(NETLINK_ROUTE)?;
+            // Acknowledgements need not repeat the request.
+            socket.set_cap_ack(true)?;
+            socket.bind_auto()?;
+            socket.connect(&SocketAddr::new(0, 0))?;
+            Ok(socket)
+        };
+        let socket = open().map_err(|error| Error::new("open a netlink socket", error))?;
+        Ok(Self { socket, sequence: 0 })
+    }
+
+    /// Carries out requests in order.
+    ///
+    /// The kernel carries out the later ones even where an earlier one failed; the error is that of the first.
+    pub(crate) fn execute(&mut self, requests: &[Request]) -> Result<(), Error> {
+        requests.chunks(MOST_AT_ONCE).try_for_each(|some| self.execute_some(some))
+    }
+
+    fn execute_some(&mut self, requests: &[Request]) -> Result<(), Error> {
+        let Some(first_request) = requests.first() else {
+            return Ok(());
+        };
+        let first = self.sequence.wrapping_add(1);
+        let mut bytes = Vec::new();
+        for request in requests {
+            let flags = NLM_F_REQUEST | NLM_F_ACK | request.flags;
+            self.append(&mut bytes, request.message.clone(), flags);
+        }
+        self.socket
+            .send(&bytes, 0)
+            .map_err(|error| Error::new(first_request.what.clone(), error))?;
+
+        let mut outcome = Ok(());
+        let mut outstanding = requests.len();
+        while outstanding > 0 {
+            self.receive(|message| {
+                let NetlinkPayload::Error(answer) = message.payload else {
+                    return Ok(());
+                };
+                outstanding = outstanding.saturating_sub(1);
+                let position = message.header.sequence_number.wrapping_sub(first) as usize;
+                if let (Some(code), Some(request), Ok(())) =
+                    (answer.code, requests.get(position), &outcome)
+                {
+                    let error = io::Error::from_raw_os_error(-code.get());
+                    outcome = Err(Error::new(request.what.clone(), error));
+                }
+                Ok(())
+            })?;
+        }
+        outcome
+    }
+
+    /// All devices of the namespace.
+    pub(crate) fn devices(&mut self) -> Result<Vec<Device>, Error> {
+        const WHAT: &str = "list network devices";
+        let mut bytes = Vec::new();
+        let ask = RouteNetlinkMessage::GetLink(LinkMessage::default());
+        self.append(&mut bytes, ask, NLM_F_REQUEST | NLM_F_DUMP);
+        self.socket.send(&bytes, 0).map_err(|error| Error::new(WHAT, error))?;
+
+        let mut devices = Vec::new();
+        let mut done = false;
+        while !done {
+            self.receive(|message| {
+                match message.payload {
+                    NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => {
+                        devices.push(describe(&link));
+                    }
+                    NetlinkPayload::Done(_) => done = true,
+                    NetlinkPayload::Error(answer) => {
+                        let code = answer.code.map_or(0, |code| -code.get());
+                        return Err(Error::new(WHAT, io::Error::from_raw_os_error(code)));
+                    }
+                    _ => {}
+                }
+                Ok(())
+            })?;
+        }
+        Ok(devices)
+    }
+
+    /// Adds a message to a buffer under the next sequence number, padded as the next one needs it (`NLMSG_ALIGN`).
+    fn append(&mut self, bytes: &mut Vec<u8>, message: RouteNetlinkMessage, flags: u16) {
+        const ALIGNMENT: usize = 4;
+        self.sequence = self.sequence.wrapping_add(1);
+        let mut message = NetlinkMessage::from(message);
+        message.header.flags = flags;
+        message.header.sequence_number = self.sequence;
+        message.finalize();
+        let start = bytes.len();
+        bytes.resize(start + message.buffer_len().next_multiple_of(ALIGNMENT), 0);
+        message.serialize(&mut bytes[start..]);
+    }
+
+    /// Receives once, and hands over each message of what came.
+    fn receive(
+        &self,
+        mut each: impl FnMut(NetlinkMessage<RouteNetlinkMessage>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        const WHAT: &str = "read the kernel's answer on netlink";
+        let mut bytes = Vec::with_capacity(ANSWER_BYTES);
+        loop {
+            match self.socket.recv(&mut bytes, 0) {
+                Ok(_) => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(Error::new(WHAT, error)),
+            }
+        }
+        let mut rest = bytes.as_slice();
+        while !rest.is_empty() {
+            let message = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest)
+                .map_err(|error| Error::new(WHAT, error))?;
+            let length = (message.header.length as usize).next_multiple_of(4).min(rest.len());
+            rest = &rest[length..];
+            each(message)?;
+        }
+        Ok(())
+    }
+}
+
+fn describe(link: &LinkMessage) -> Device {
+    let mut device = Device {
+        name: String::new(),
+        mtu: 0,
+        running: link.header.flags.contains(LinkFlags::Up | LinkFlags::LowerUp),
+    };
+    for attribute in &link.attributes {
+        match attribute {
+            LinkAttribute::IfName(name) => device.name.clone_from(name),
+            LinkAttribute::Mtu(mtu) => device.mtu = *mtu,
+            _ => {}
+        }
+    }
+    device
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loopback_device_is_described() {
+        let devices = Socket::open().unwrap().devices().unwrap();
+        let loopback = devices.iter().find(|device| device.name == "lo").unwrap();
+        assert!(loopback.mtu > 0);
+    }
+
+    #[test]
+    fn a_refusal_says_what_was_being_done() {
+        // No machine has so many devices; and an ordinary user is refused before that.
+        let request = Request::up("here", "nothing0", u32::MAX / 4);
+        let error = Socket::open().unwrap().execute(&[request]).unwrap_err();
+        assert_eq!(error.what, "set here:nothing0 up");
+        assert!(!error.why.is_empty());
+    }
+}

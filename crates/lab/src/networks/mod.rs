@@ -1,0 +1,172 @@
+//! The lab's networks, one file each.
+//!
+//! A network of the lab is a [`Recipe`]: words, needs, and a layout. [`Laid`] makes a [`Network`] of it: it checks the
+//! needs, builds the layout, proves that packets pass and where, and hands out containers; or it prints the layout as
+//! commands.
+
+mod bridge;
+mod bridge_plain;
+mod host;
+mod loopback;
+mod native;
+mod published;
+mod shared;
+mod veth;
+
+use crate::build::build;
+use crate::container::LabContainer;
+use crate::lab::Lab;
+use crate::layout::{Endpoint, Layout, Waypoint};
+use crate::namespace::Namespace;
+use crate::netlink::Socket;
+use crate::reach::{Attempt, connect};
+use crate::{nft, shell};
+use std::sync::Arc;
+use tare_network::{About, Container, Error, Hop, Need, Network, Shape, Site, Topology};
+
+/// What a network of the lab has of its own.
+trait Recipe: Send + Sync + 'static {
+    /// What it is.
+    fn about(&self) -> About;
+    /// What it needs beside private namespaces.
+    fn needs(&self, site: &Site) -> Vec<Need>;
+    /// How it is laid out.
+    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error>;
+}
+
+/// All networks of the lab; without a lab they can be listed and shown, not raised.
+#[must_use]
+pub fn networks(lab: Option<Arc<Lab>>) -> Vec<Box<dyn Network>> {
+    vec![
+        laid(native::Native, &lab),
+        laid(loopback::Loopback, &lab),
+        laid(host::Host, &lab),
+        laid(shared::Shared, &lab),
+        laid(veth::Veth, &lab),
+        laid(bridge::Bridge, &lab),
+        laid(bridge_plain::BridgePlain, &lab),
+        laid(published::Published, &lab),
+    ]
+}
+
+fn laid(recipe: impl Recipe, lab: &Option<Arc<Lab>>) -> Box<dyn Network> {
+    Box::new(Laid { recipe, lab: lab.clone() })
+}
+
+/// A recipe, and the lab to carry it out in.
+struct Laid<R> {
+    recipe: R,
+    lab: Option<Arc<Lab>>,
+}
+
+impl<R: Recipe> Network for Laid<R> {
+    fn about(&self) -> About {
+        self.recipe.about()
+    }
+
+    fn needs(&self, site: &Site) -> Vec<Need> {
+        let mut needs = vec![Need::Namespaces];
+        needs.extend(self.recipe.needs(site));
+        needs
+    }
+
+    fn raise(&self, shape: &Shape, site: &Site) -> Result<Topology, Error> {
+        let name = self.about().name;
+        let lab = self.lab.as_ref().ok_or_else(|| {
+            Error::new(format!("raise {name}"), "this process has not entered a lab")
+        })?;
+        let layout = self.recipe.layout(shape, site)?;
+        lab.kernel().ensure(&self.recipe.needs(site))?;
+        let spaces = build(lab, &layout.wiring)?;
+        prove(lab, &layout, &spaces)?;
+        let hops = hops(&layout, &spaces)?;
+        Ok(Topology {
+            servers: containers(lab, "server", &layout.servers, &spaces),
+            clients: containers(lab, "client", &layout.clients, &spaces),
+            routes: layout.routes,
+            hops,
+            guard: Box::new(spaces),
+        })
+    }
+
+    fn commands(&self, shape: &Shape, site: &Site) -> Vec<String> {
+        match self.recipe.layout(shape, site) {
+            Ok(layout) => shell::script(&layout.wiring),
+            Err(error) => vec![format!("# {error}")],
+        }
+    }
+}
+
+/// Connects every client with its server, and sees that the packets passed where they should.
+fn prove(lab: &Lab, layout: &Layout, spaces: &[Arc<Namespace>]) -> Result<(), Error> {
+    let mut last = None;
+    for route in
+        layout.routes.iter().filter(|route| last.replace(route.client) != Some(route.client))
+    {
+        connect(&Attempt {
+            client: namespace(&layout.clients[route.client], spaces).map(AsRef::as_ref),
+            server: namespace(&layout.servers[route.server], spaces).map(AsRef::as_ref),
+            listen: route.listen,
+            dial: route.dial,
+        })?;
+    }
+    if let Some(proof) = layout.proof.as_ref().filter(|_| !layout.routes.is_empty()) {
+        let space = &spaces[proof.space.0];
+        if nft::packets(lab, space, proof.rule)? == 0 {
+            let what = format!("see packets pass `{}` in {}", proof.rule, space.name());
+            return Err(Error::new(what, "its counter has not moved: they take another path"));
+        }
+    }
+    Ok(())
+}
+
+fn namespace<'a>(endpoint: &Endpoint, spaces: &'a [Arc<Namespace>]) -> Option<&'a Arc<Namespace>> {
+    endpoint.space.map(|space| &spaces[space.0])
+}
+
+fn containers(
+    lab: &Arc<Lab>,
+    role: &str,
+    endpoints: &[Endpoint],
+    spaces: &[Arc<Namespace>],
+) -> Vec<Box<dyn Container>> {
+    let container = |(index, endpoint): (usize, &Endpoint)| LabContainer {
+        lab: Arc::clone(lab),
+        name: format!("{role}-{index}"),
+        address: endpoint.address,
+        namespace: namespace(endpoint, spaces).cloned(),
+    };
+    endpoints.iter().enumerate().map(|one| Box::new(container(one)) as Box<dyn Container>).collect()
+}
+
+/// The path, with each device's MTU as the kernel has it now.
+fn hops(layout: &Layout, spaces: &[Arc<Namespace>]) -> Result<Vec<Hop>, Error> {
+    let hop = |waypoint: &Waypoint| match waypoint {
+        Waypoint::Other(hop) => Ok(hop.clone()),
+        Waypoint::Device { kind, space, name } => {
+            let (place, devices) = match space {
+                Some(space) => (layout.wiring.name(*space), spaces[space.0].devices()?),
+                None => (native::PLACE, Socket::open()?.devices()?),
+            };
+            let device = devices.into_iter().find(|device| device.name == *name && device.running);
+            let device = device.ok_or_else(|| {
+                Error::new(format!("find {place}:{name} running"), "the kernel does not list it so")
+            })?;
+            Ok(Hop::new(*kind, name, place).with_mtu(device.mtu))
+        }
+    };
+    layout.path.iter().map(hop).collect()
+}
+
+/// The kernel features of every network with devices of its own.
+fn wired() -> Vec<Need> {
+    ["veth", "bridge"].into_iter().map(|module| Need::Kernel { module }).collect()
+}
+
+/// The program and the kernel features of rules with these modules.
+fn filtered(modules: &[&'static str]) -> Vec<Need> {
+    let (name, package) = nft::NFT;
+    let always = ["nf_tables", "nft_counter", "nft_chain_nat", "nft_nat"];
+    let kernel = always.iter().chain(modules).map(|module| Need::Kernel { module });
+    std::iter::once(Need::Program { name, package }).chain(kernel).collect()
+}

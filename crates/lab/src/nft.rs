@@ -1,0 +1,86 @@
+//! Netfilter rules, by the program nft(8) run inside a namespace.
+
+use crate::lab::Lab;
+use crate::namespace::Namespace;
+use crate::program;
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use tare_network::Error;
+
+/// The program's name, and the Debian package that has it.
+pub(crate) const NFT: (&str, &str) = ("nft", "nftables");
+
+/// Loads rules, each text into its namespace, all at the same time.
+pub(crate) fn load(lab: &Lab, rules: &[(Arc<Namespace>, &str)]) -> Result<(), Error> {
+    let mut running = Vec::with_capacity(rules.len());
+    for (namespace, text) in rules {
+        let mut child = start(lab, namespace, &["-f", "-"])?;
+        // When nft has ended early, what it says on its standard error tells more than a broken pipe.
+        let _ = child.stdin.take().map(|mut input| input.write_all(text.as_bytes()));
+        running.push((namespace, child));
+    }
+    let mut outcome = Ok(());
+    for (namespace, child) in running {
+        let done = finish(child, &format!("load netfilter rules into {}", namespace.name()));
+        outcome = outcome.and(done.map(|_| ()));
+    }
+    outcome
+}
+
+/// How many packets have passed the rules of a namespace whose text contains `rule`, by their counters.
+pub(crate) fn packets(lab: &Lab, namespace: &Arc<Namespace>, rule: &str) -> Result<u64, Error> {
+    let child = start(lab, namespace, &["list", "ruleset"])?;
+    let what = format!("list the netfilter rules of {}", namespace.name());
+    Ok(finish(child, &what)?.lines().filter_map(|line| counted(line, rule)).sum())
+}
+
+/// The packet counter of a listed rule, where it is the one asked for.
+fn counted(line: &str, rule: &str) -> Option<u64> {
+    let rest = line.contains(rule).then(|| line.split("counter packets ").nth(1)).flatten()?;
+    rest.split(' ').next()?.parse().ok()
+}
+
+fn start(lab: &Lab, namespace: &Arc<Namespace>, arguments: &[&str]) -> Result<Child, Error> {
+    let (name, package) = NFT;
+    let path = program::find(name).ok_or_else(|| {
+        Error::new("start nft", "the program is not installed")
+            .with_remedy(format!("sudo apt-get install {package}"))
+    })?;
+    let mut command = Command::new(path);
+    command.args(arguments);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    lab.start(command, Some(Arc::clone(namespace)))
+}
+
+/// Waits for nft; its output, or the first line of what it complains about.
+fn finish(mut child: Child, what: &str) -> Result<String, Error> {
+    let error = |error: std::io::Error| Error::new(what, error);
+    drop(child.stdin.take());
+    let mut output = String::new();
+    if let Some(mut stream) = child.stdout.take() {
+        stream.read_to_string(&mut output).map_err(error)?;
+    }
+    let mut complaint = String::new();
+    if let Some(mut stream) = child.stderr.take() {
+        stream.read_to_string(&mut complaint).map_err(error)?;
+    }
+    if child.wait().map_err(error)?.success() {
+        Ok(output)
+    } else {
+        Err(Error::new(what, complaint.lines().next().unwrap_or("nft failed without a word")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_read_off_the_rule_asked_for() {
+        let line = "\t\ttcp dport 7001 counter packets 12 bytes 720 dnat to 10.100.0.2:7001";
+        assert_eq!(counted(line, "dnat to"), Some(12));
+        assert_eq!(counted(line, "masquerade"), None);
+        assert_eq!(counted("dnat to 10.0.0.1", "dnat to"), None);
+    }
+}

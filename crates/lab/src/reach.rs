@@ -1,0 +1,41 @@
+//! Proof that a packet passes, before anything is measured.
+//!
+//! For every client a listener is opened in its server's namespace and a TCP connection is made to the address that
+//! the client will dial. Each socket is opened by a thread that enters the namespace and ends. The connection is reset,
+//! so that neither end keeps it.
+
+use crate::namespace::{Namespace, listen_in};
+use rustix::net::sockopt::set_socket_linger;
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+use tare_network::Error;
+
+/// Longer than the first retransmission of a connection request, which takes a second (RFC 6298, 2.1).
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// A connection to try.
+pub(crate) struct Attempt<'a> {
+    /// Who dials; nothing for tare's own namespace.
+    pub(crate) client: Option<&'a Namespace>,
+    /// Who answers.
+    pub(crate) server: Option<&'a Namespace>,
+    /// Where the server listens.
+    pub(crate) listen: SocketAddr,
+    /// What the client dials.
+    pub(crate) dial: SocketAddr,
+}
+
+/// Tries one connection.
+pub(crate) fn connect(attempt: &Attempt<'_>) -> Result<(), Error> {
+    let _listener = listen_in(attempt.server, attempt.listen)?;
+    let name = attempt.client.map_or("this machine", Namespace::name);
+    let what = || format!("reach {} from {name}", attempt.dial);
+    let dial = || {
+        attempt.client.map_or(Ok(()), Namespace::enter)?;
+        let stream = TcpStream::connect_timeout(&attempt.dial, PATIENCE)
+            .map_err(|error| Error::new(what(), error))?;
+        set_socket_linger(&stream, Some(Duration::ZERO)).map_err(|errno| Error::new(what(), errno))
+    };
+    std::thread::scope(|scope| scope.spawn(dial).join())
+        .unwrap_or_else(|_| Err(Error::new("reach a server", "the thread panicked")))
+}

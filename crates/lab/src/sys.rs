@@ -1,0 +1,73 @@
+//! The system calls that the compiler cannot vouch for: leaving namespaces, and what happens between fork and exec.
+//!
+//! Everything `unsafe` of this crate is here, each block with the reason why it is sound.
+#![allow(unsafe_code)]
+
+use crate::namespace::Namespace;
+use rustix::io;
+use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::sync::Arc;
+
+/// Leaves the user and the mount namespace for private ones. The process must have a single thread.
+pub(crate) fn unshare_user_and_mounts() -> io::Result<()> {
+    unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNS)
+}
+
+/// Leaves the mount namespace for a private copy.
+pub(crate) fn unshare_mounts() -> io::Result<()> {
+    unshare(UnshareFlags::NEWNS)
+}
+
+/// The calling thread's children, from the next one on, are born in a PID namespace of their own.
+pub(crate) fn unshare_children() -> io::Result<()> {
+    unshare(UnshareFlags::NEWPID)
+}
+
+/// The calling thread leaves its network namespace for a new, empty one.
+pub(crate) fn unshare_network() -> io::Result<()> {
+    unshare(UnshareFlags::NEWNET)
+}
+
+fn unshare(flags: UnshareFlags) -> io::Result<()> {
+    // SAFETY: the call is unsound only with `FILES`, which would part the threads' descriptor tables; no caller
+    // in this module passes it.
+    unsafe { unshare_unsafe(flags) }
+}
+
+/// Before it becomes its program, the child enters the namespace (when there is one) and asks the kernel to be killed
+/// when the thread that started it ends.
+pub(crate) fn enter_before_exec(command: &mut Command, namespace: Option<Arc<Namespace>>) {
+    let enter = move || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        if let Some(namespace) = &namespace {
+            let network = Some(LinkNameSpaceType::Network);
+            move_into_link_name_space(namespace.as_fd(), network)?;
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec the closure makes two system calls and nothing else: it neither allocates nor takes
+    // a lock, and the descriptor lives as long as the closure, which owns its namespace.
+    unsafe { command.pre_exec(enter) };
+}
+
+/// Before it becomes its program, the child tries what the lab needs: a user namespace, then a mount and a network
+/// namespace owned by it. A refusal is the error of [`Command::spawn`].
+pub(crate) fn try_namespaces_before_exec(command: &mut Command) {
+    let attempt = || {
+        unshare(UnshareFlags::NEWUSER)?;
+        unshare(UnshareFlags::NEWNS | UnshareFlags::NEWNET)?;
+        Ok(())
+    };
+    // SAFETY: between fork and exec the closure makes two system calls and nothing else.
+    unsafe { command.pre_exec(attempt) };
+}
+
+/// Children that end are forgotten by the kernel at once, without anybody waiting for them.
+pub(crate) fn forget_children() {
+    // SAFETY: SIG_IGN is a valid disposition of SIGCHLD, and no handler of ours is replaced.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+}

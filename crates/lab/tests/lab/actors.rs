@@ -1,0 +1,53 @@
+//! The programs that the tests run in containers.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::ExitCode;
+use std::time::Duration;
+use tare_network::{Command, Container, Process};
+
+/// Longer than any exchange takes on the busiest machine.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Says that it listens, then sends back what the first client sends.
+pub(crate) fn serve(address: &str) -> ExitCode {
+    let listener = TcpListener::bind(address).expect("the server listens");
+    println!("listening");
+    let (mut stream, _) = listener.accept().expect("a client comes");
+    let mut received = Vec::new();
+    stream.read_to_end(&mut received).expect("the client sends");
+    stream.write_all(&received).expect("the client listens");
+    ExitCode::SUCCESS
+}
+
+/// Sends more than one packet and prints how many bytes came back unchanged.
+pub(crate) fn dial(address: &str) -> ExitCode {
+    let sent: Vec<u8> = (0..100_000_u32).map(|number| number as u8).collect();
+    let address = address.parse().expect("an address and a port");
+    let mut stream = TcpStream::connect_timeout(&address, PATIENCE).expect("the server answers");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a time limit can be set");
+    stream.write_all(&sent).expect("the server takes it");
+    stream.shutdown(std::net::Shutdown::Write).expect("the stream can end");
+    let mut received = Vec::new();
+    stream.read_to_end(&mut received).expect("the server sends");
+    assert_eq!(sent, received);
+    println!("{}", received.len());
+    ExitCode::SUCCESS
+}
+
+/// Says that it runs, and waits to be killed.
+pub(crate) fn idle() -> ExitCode {
+    println!("{}", std::process::id());
+    loop {
+        std::thread::park();
+    }
+}
+
+/// Starts this program with these arguments in a container, and waits for the first line that it prints.
+pub(crate) fn start(container: &dyn Container, arguments: &[&str]) -> (Box<dyn Process>, String) {
+    let mut process = container.spawn(&Command::tare(arguments.to_vec())).expect("it starts");
+    let output = process.take_output().expect("its output is piped");
+    let mut line = String::new();
+    BufReader::new(output).read_line(&mut line).expect("it prints");
+    (process, line.trim_end().to_owned())
+}

@@ -1,0 +1,312 @@
+//! What every network must do, and what the lab must.
+
+use crate::actors::start;
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+use tare_lab::{EnterOptions, KernelProbe, Lab, networks};
+use tare_network::{
+    Command, Container, Exit, Family, HopKind, Registry, Shape, Site, Spelled, Topology,
+};
+
+/// Every network, as users spell it.
+pub(crate) const ALL: [&str; 10] = [
+    "native",
+    "loopback",
+    "host",
+    "shared",
+    "veth",
+    "veth+plain",
+    "bridge",
+    "bridge+plain",
+    "bridge-plain",
+    "published",
+];
+
+/// A port that nobody else on this machine listens on now: `native` has no namespace of its own.
+pub(crate) fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    listener.local_addr().expect("it has an address").port()
+}
+
+/// Two ports that workloads could serve on.
+pub(crate) fn site(spelled: &Spelled) -> Site {
+    Site { ports: vec![free_port(), free_port()], plain: spelled.plain, logs: None }
+}
+
+pub(crate) fn enter() -> Arc<Lab> {
+    Lab::enter(EnterOptions::default()).expect("the lab can be entered")
+}
+
+fn raise(lab: &Arc<Lab>, name: &str, shape: &Shape) -> Topology {
+    let spelled: Spelled = name.parse().expect("a good name");
+    let registry = Registry::new(networks(Some(Arc::clone(lab))));
+    let network = registry.find(&spelled).expect("a known network");
+    let raised = network.raise(shape, &site(&spelled));
+    raised.unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+pub(crate) fn every_network_carries_tcp_over_ipv4() {
+    every_network_carries_tcp(Family::Ipv4);
+}
+
+pub(crate) fn every_network_carries_tcp_over_ipv6() {
+    every_network_carries_tcp(Family::Ipv6);
+}
+
+fn every_network_carries_tcp(family: Family) {
+    let lab = enter();
+    for name in ALL {
+        let one_address = name == "native" && family == Family::Ipv6;
+        let servers = if one_address { 1 } else { 2 };
+        let shape = Shape { servers, clients: 3, family, ..Shape::default() };
+        let topology = raise(&lab, name, &shape);
+        assert_eq!(topology.routes.len(), 6, "{name}: a route for each client and port");
+        assert!(!topology.hops.is_empty(), "{name} names its hops");
+        for route in &topology.routes {
+            assert_eq!(route.server, route.client % servers as usize, "{name}");
+            let server = topology.servers[route.server].as_ref();
+            let client = topology.clients[route.client].as_ref();
+            let (mut serving, line) = start(server, &["serve", &route.listen.to_string()]);
+            assert_eq!(line, "listening", "{name}");
+            let (mut dialling, line) = start(client, &["dial", &route.dial.to_string()]);
+            assert_eq!(line, "100000", "{name}: all bytes came back");
+            assert_eq!(dialling.wait().unwrap(), Exit::Code(0), "{name}");
+            assert_eq!(serving.wait().unwrap(), Exit::Code(0), "{name}");
+        }
+    }
+}
+
+/// The hops as `place:name kind`, in order.
+fn path(topology: &Topology) -> Vec<String> {
+    topology.hops.iter().map(|hop| format!("{hop} {:?}", hop.kind)).collect()
+}
+
+pub(crate) fn published_names_its_hops() {
+    let topology = raise(&enter(), "published", &Shape::default());
+    let expected = [
+        "node-0:nf_conntrack Conntrack",
+        "node-0:nat/DOCKER Nat",
+        "node-0:docker0 Bridge",
+        "node-0:veth-s0 Veth",
+        "server-0:eth0 Veth",
+    ];
+    assert_eq!(path(&topology), expected);
+    let port = topology.routes[0].dial.port();
+    let rule = topology.hops[1].detail.as_deref().expect("the rule's own text");
+    assert!(rule.contains(&format!("tcp dport {port} counter dnat to ")), "{rule}");
+    assert_eq!(topology.hops[2].mtu, Some(1500));
+}
+
+pub(crate) fn bridge_names_its_hops() {
+    let lab = enter();
+    let netfilter = ["node-0:nf_conntrack Conntrack", "node-0:filter/FORWARD Filter"];
+    let mut expected = vec![
+        "client-0:eth0 Veth",
+        "node-0:veth-c0 Veth",
+        "node-0:docker0 Bridge",
+        "node-0:veth-s0 Veth",
+        "server-0:eth0 Veth",
+    ];
+    assert_eq!(path(&raise(&lab, "bridge-plain", &Shape::default())), expected);
+    assert_eq!(path(&raise(&lab, "bridge+plain", &Shape::default())), expected);
+    expected.splice(3..3, netfilter);
+    assert_eq!(path(&raise(&lab, "bridge", &Shape::default())), expected);
+}
+
+pub(crate) fn host_passes_the_loopback_device() {
+    let topology = raise(&enter(), "host", &Shape::default());
+    assert_eq!(path(&topology), ["node-0:lo Loopback"]);
+    assert_eq!(topology.hops[0].mtu, Some(65_536), "a loopback device keeps its own MTU");
+}
+
+pub(crate) fn mtu_is_read_back() {
+    let shape = Shape { mtu: 9000, ..Shape::default() };
+    let topology = raise(&enter(), "bridge-plain", &shape);
+    let mtus: Vec<_> = topology.hops.iter().map(|hop| hop.mtu).collect();
+    assert_eq!(mtus, [Some(9000); 5]);
+    assert!(topology.hops.iter().all(|hop| hop.kind != HopKind::Loopback));
+}
+
+pub(crate) fn ten_containers_answer() {
+    let lab = enter();
+    let shape = Shape { servers: 5, clients: 5, ..Shape::default() };
+    for name in ["bridge-plain", "bridge", "veth"] {
+        let mut times: Vec<f64> = (0..9)
+            .map(|_| {
+                let begin = Instant::now();
+                // Raising returns when every client has connected with its server.
+                let topology = raise(&lab, name, &shape);
+                let took = begin.elapsed().as_secs_f64() * 1e3;
+                assert_eq!(topology.servers.len() + topology.clients.len(), 10);
+                took
+            })
+            .collect();
+        times.sort_by(f64::total_cmp);
+        println!("  {name}: ten containers up and proven in {:.1} ms (median of 9)", times[4]);
+    }
+}
+
+/// Runs a program in a container and returns what it prints.
+pub(crate) fn output(container: &dyn Container, program: &Path, arguments: &[&str]) -> String {
+    let command = Command {
+        program: Some(program.to_owned()),
+        arguments: arguments.iter().map(|&word| word.to_owned()).collect(),
+        ..Command::default()
+    };
+    let mut process = container.spawn(&command).expect("it starts");
+    let mut text = String::new();
+    let mut stream = process.take_output().expect("its output is piped");
+    stream.read_to_string(&mut text).expect("it prints text");
+    assert_eq!(process.wait().expect("it ends"), Exit::Code(0), "{}", program.display());
+    text
+}
+
+pub(crate) fn packets_pass_the_published_rule() {
+    let lab = enter();
+    let topology = raise(&lab, "published", &Shape::default());
+    let route = topology.routes[0];
+    let nft = tare_lab::program::find("nft").expect("nft is installed");
+    // The client is on the node: it sees the node's rules.
+    let packets = || -> u64 {
+        let rules = output(topology.clients[0].as_ref(), &nft, &["list", "table", "ip", "nat"]);
+        let rule = format!("tcp dport {} counter packets ", route.dial.port());
+        let rest = rules.split(&rule).nth(1).expect("the rule is listed");
+        rest.split(' ').next().and_then(|count| count.parse().ok()).expect("it counts")
+    };
+    let before = packets();
+    assert!(before > 0, "raising has proven the path");
+    let (_serving, _) = start(topology.servers[0].as_ref(), &["serve", &route.listen.to_string()]);
+    let (_, line) = start(topology.clients[0].as_ref(), &["dial", &route.dial.to_string()]);
+    assert_eq!(line, "100000");
+    assert_eq!(packets(), before + 1, "one new connection passes the rule once");
+}
+
+pub(crate) fn the_caller_stays_where_it_was() {
+    let mine = || fs::metadata("/proc/thread-self/ns/net").expect("it has one").ino();
+    let before = mine();
+    let lab = enter();
+    let inode = |topology: &Topology| -> u64 {
+        let stat = Path::new("/usr/bin/stat");
+        let arguments = ["--dereference", "--format=%i", "/proc/self/ns/net"];
+        let text = output(topology.servers[0].as_ref(), stat, &arguments);
+        text.trim().parse().expect("an inode's number")
+    };
+    assert_eq!(inode(&raise(&lab, "native", &Shape::default())), before);
+    assert_ne!(inode(&raise(&lab, "loopback", &Shape::default())), before);
+    assert_eq!(mine(), before);
+}
+
+pub(crate) fn names_resolve_inside() {
+    let lab = enter();
+    let topology = raise(&lab, "bridge-plain", &Shape::default());
+    let server = topology.servers[0].address();
+    let command = Command {
+        program: Some("sh".into()),
+        arguments: vec![
+            "-c".to_owned(),
+            "getent ahosts server; ls /sys/class/net; echo pid $$; ls -d /tmp/hosts".to_owned(),
+        ],
+        hosts: vec![("server".to_owned(), server)],
+        ..Command::default()
+    };
+    let mut process = topology.clients[0].spawn(&command).expect("it starts");
+    let mut text = String::new();
+    process.take_output().expect("piped").read_to_string(&mut text).expect("text");
+    let lines: Vec<&str> = text.lines().collect();
+    let resolved = lines[0].split_whitespace().next();
+    assert_eq!(resolved, Some(server.to_string().as_str()));
+    assert!(lines.contains(&"eth0"), "/sys is the container's own: {text}");
+    assert!(!lines.contains(&"/tmp/hosts"), "nothing is left on a disk");
+    assert!(!fs::read_to_string("/etc/hosts").unwrap_or_default().contains(&server.to_string()));
+}
+
+pub(crate) fn programs_end_as_they_should() {
+    let lab = enter();
+    let topology = raise(&lab, "loopback", &Shape::default());
+    let container = topology.clients[0].as_ref();
+    let shell = |script: &str| Command {
+        program: Some("sh".into()),
+        arguments: vec!["-c".to_owned(), script.to_owned()],
+        environment: vec![("COLOUR".to_owned(), "7".to_owned())],
+        ..Command::default()
+    };
+    let mut coded = container.spawn(&shell("exit $COLOUR")).unwrap();
+    assert_eq!(coded.wait().unwrap(), Exit::Code(7));
+    assert_eq!(coded.wait().unwrap(), Exit::Code(7), "asked twice");
+    let mut killed = container.spawn(&shell("read nothing")).unwrap();
+    killed.kill();
+    assert_eq!(killed.wait().unwrap(), Exit::Signal(9));
+    let missing = Command { program: Some("no-such-program".into()), ..Command::default() };
+    let error = container.spawn(&missing).err().expect("it cannot start");
+    assert_eq!(error.what, "start no-such-program");
+}
+
+pub(crate) fn dropped_programs_are_gone() {
+    let lab = enter();
+    let topology = raise(&lab, "loopback", &Shape::default());
+    let command = Command {
+        program: Some("sh".into()),
+        arguments: vec!["-c".to_owned(), "sleep 1000 & echo up; wait".to_owned()],
+        ..Command::default()
+    };
+    let mut process = topology.clients[0].spawn(&command).unwrap();
+    let mut stream = process.take_output().unwrap();
+    let mut line = [0; 3];
+    stream.read_exact(&mut line).unwrap();
+    drop(process);
+    // The pipe ends when the last program that holds it has: the shell's own child as well.
+    let mut rest = Vec::new();
+    stream.read_to_end(&mut rest).unwrap();
+    assert_eq!((&line, rest.len()), (b"up\n", 0));
+}
+
+pub(crate) fn bad_shapes_are_refused() {
+    let lab = enter();
+    let registry = Registry::new(networks(Some(lab)));
+    let cases = [
+        ("bridge", Shape { nodes: 2, ..Shape::default() }, "one node"),
+        ("veth", Shape { servers: 2, ..Shape::default() }, "no cable"),
+        ("host", Shape { servers: 251, clients: 251, ..Shape::default() }, "more servers"),
+        ("shared", Shape { clients: 0, ..Shape::default() }, "a client"),
+        ("loopback", Shape { clients: u32::MAX, ..Shape::default() }, "room"),
+        ("native", Shape { servers: 2, family: Family::Ipv6, ..Shape::default() }, "one IPv6"),
+    ];
+    for (name, shape, why) in cases {
+        let spelled: Spelled = name.parse().unwrap();
+        let network = registry.find(&spelled).unwrap();
+        let error = network.raise(&shape, &site(&spelled)).unwrap_err();
+        assert!(error.to_string().contains(why), "{error}");
+        assert!(!error.remedy.is_empty(), "{name} says what to do");
+        let shown = network.commands(&shape, &site(&spelled));
+        assert!(shown[0].starts_with("# "), "{name} shows why: {shown:?}");
+    }
+}
+
+pub(crate) fn a_refused_device_names_itself() {
+    let registry = Registry::new(networks(Some(enter())));
+    let spelled: Spelled = "bridge-plain".parse().unwrap();
+    let shape = Shape { mtu: 70_000, ..Shape::default() };
+    let error = registry.find(&spelled).unwrap().raise(&shape, &site(&spelled)).unwrap_err();
+    assert!(error.what.contains("underlay"), "{error}");
+    assert!(error.why.contains("Invalid argument") || error.why.contains("range"), "{error}");
+}
+
+pub(crate) fn without_a_lab_nothing_is_raised() {
+    for network in networks(None) {
+        let error = network.raise(&Shape::default(), &Site::default()).unwrap_err();
+        assert!(error.why.contains("has not entered"), "{error}");
+        assert!(!network.about().summary.is_empty());
+    }
+}
+
+pub(crate) fn everything_needed_is_found() {
+    let listing = Registry::new(networks(None)).listing(&KernelProbe::default());
+    assert_eq!(listing.len(), 8);
+    for one in listing {
+        assert_eq!(one.missing, None, "{}", one.about.name);
+    }
+}

@@ -1,0 +1,113 @@
+//! What is left when tare is killed at once: nothing.
+
+use crate::actors::start;
+use crate::cases::{enter, site};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tare_network::{Registry, Shape, Spelled};
+
+/// Longer than the kernel takes to end a dozen processes on the busiest machine.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Raises networks, starts programs in them, says so, and waits to be killed.
+pub(crate) fn hold() -> ExitCode {
+    let lab = enter();
+    let registry = Registry::new(tare_lab::networks(Some(Arc::clone(&lab))));
+    let mut held = Vec::new();
+    for name in ["bridge", "published", "veth"] {
+        let spelled: Spelled = name.parse().expect("a good name");
+        let network = registry.find(&spelled).expect("a known network");
+        let topology = network.raise(&Shape::default(), &site(&spelled)).expect("it rises");
+        let programs: Vec<_> = topology
+            .servers
+            .iter()
+            .chain(&topology.clients)
+            .map(|container| start(container.as_ref(), &["idle"]).0)
+            .collect();
+        held.push((programs, topology));
+    }
+    println!("up");
+    loop {
+        std::thread::park();
+    }
+}
+
+/// The machine as the user sees it.
+#[derive(Debug, PartialEq, Eq)]
+struct Machine {
+    links: String,
+    namespaces: String,
+    rules: String,
+}
+
+impl Machine {
+    fn now() -> Self {
+        let say = |program: &str, arguments: &[&str]| {
+            let path = tare_lab::program::find(program).expect("it is installed");
+            let output = Command::new(path).args(arguments).output().expect("it runs");
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        };
+        Self {
+            links: say("ip", &["-o", "link"]),
+            namespaces: say("ip", &["netns"]),
+            rules: say("nft", &["list", "ruleset"]),
+        }
+    }
+}
+
+/// The processes that have a process of this number among their ancestors, and itself.
+fn family_of(ancestor: u32) -> Vec<u32> {
+    let mut parents = Vec::new();
+    for entry in std::fs::read_dir("/proc").expect("/proc is there").flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
+            continue;
+        };
+        // Who ends between the listing and the reading is no leftover.
+        let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else {
+            continue;
+        };
+        let after_name = stat.rsplit(") ").next().unwrap_or_default();
+        let parent = after_name.split(' ').nth(1).and_then(|field| field.parse::<u32>().ok());
+        parents.push((pid, parent.expect("a parent's number")));
+    }
+    let mut family = vec![ancestor];
+    let mut next = 0;
+    while let Some(&one) = family.get(next) {
+        family.extend(parents.iter().filter(|(_, parent)| *parent == one).map(|(pid, _)| pid));
+        next += 1;
+    }
+    family
+}
+
+pub(crate) fn sigkill_leaves_nothing() {
+    let before = Machine::now();
+    let this = std::env::current_exe().expect("this program has a path");
+    let mut holder =
+        Command::new(this).arg("hold").stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut line = String::new();
+    let mut output = BufReader::new(holder.stdout.take().expect("its output is piped"));
+    output.read_line(&mut line).expect("it prints");
+    assert_eq!(line, "up\n");
+    let family = family_of(holder.id());
+    // Itself, the keeper, and two programs in each of three networks.
+    assert_eq!(family.len(), 8, "all of it is seen: {family:?}");
+
+    holder.kill().expect("it can be killed");
+    holder.wait().expect("it ends");
+    let begin = Instant::now();
+    let remaining = || -> Vec<&u32> { family.iter().filter(|pid| is_running(**pid)).collect() };
+    while !remaining().is_empty() {
+        assert!(begin.elapsed() < PATIENCE, "still there: {:?}", remaining());
+        std::thread::yield_now();
+    }
+    assert_eq!(Machine::now(), before);
+}
+
+/// Whether a process still runs; one that has ended and waits to be reaped does not.
+fn is_running(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
+    state.is_some_and(|state| state != 'Z' && state != 'X')
+}

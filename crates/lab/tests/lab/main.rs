@@ -1,0 +1,116 @@
+//! The lab's tests, on the real kernel.
+//!
+//! A lab is entered once, by a process with a single thread, and starts programs by running that process's own
+//! executable. So this program has no test harness around it: it is at once the harness (without arguments), the lab's
+//! hidden subcommands, the programs that run in containers, and each test case, in a process of its own.
+
+mod actors;
+mod cases;
+mod leftovers;
+mod scripts;
+
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+/// A test case: its name, and what it does in a process of its own.
+type Case = (&'static str, fn());
+
+/// Cases that ordinary users must be able to run too.
+const FOR_EVERYBODY: &[Case] = &[
+    ("every_network_carries_tcp_over_ipv4", cases::every_network_carries_tcp_over_ipv4),
+    ("every_network_carries_tcp_over_ipv6", cases::every_network_carries_tcp_over_ipv6),
+    ("published_names_its_hops", cases::published_names_its_hops),
+    ("bridge_names_its_hops", cases::bridge_names_its_hops),
+    ("host_passes_the_loopback_device", cases::host_passes_the_loopback_device),
+    ("mtu_is_read_back", cases::mtu_is_read_back),
+    ("ten_containers_answer", cases::ten_containers_answer),
+    ("packets_pass_the_published_rule", cases::packets_pass_the_published_rule),
+    ("the_caller_stays_where_it_was", cases::the_caller_stays_where_it_was),
+    ("names_resolve_inside", cases::names_resolve_inside),
+    ("programs_end_as_they_should", cases::programs_end_as_they_should),
+    ("dropped_programs_are_gone", cases::dropped_programs_are_gone),
+    ("bad_shapes_are_refused", cases::bad_shapes_are_refused),
+    ("a_refused_device_names_itself", cases::a_refused_device_names_itself),
+    ("without_a_lab_nothing_is_raised", cases::without_a_lab_nothing_is_raised),
+    ("everything_needed_is_found", cases::everything_needed_is_found),
+    ("sigkill_leaves_nothing", leftovers::sigkill_leaves_nothing),
+    ("the_shown_commands_build_it_over_ipv4", scripts::over_ipv4),
+    ("the_shown_commands_build_it_over_ipv6", scripts::over_ipv6),
+];
+
+/// The user as whom root runs them a second time.
+const NOBODY: &str = "65534";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["keeper"] => ExitCode::from(u8::try_from(tare_lab::keeper()).unwrap_or(1)),
+        ["inside", rest @ ..] => {
+            let refused = tare_lab::inside(rest.iter().map(|&word| word.into()));
+            eprintln!("{}", refused.unwrap_err());
+            ExitCode::FAILURE
+        }
+        ["serve", address] => actors::serve(address),
+        ["dial", address] => actors::dial(address),
+        ["idle"] => actors::idle(),
+        ["hold"] => leftovers::hold(),
+        ["case", name] => run_case(name),
+        _ => run_all(words.iter().find(|word| !word.starts_with('-')).copied().unwrap_or("")),
+    }
+}
+
+fn run_case(name: &str) -> ExitCode {
+    match FOR_EVERYBODY.iter().find(|(one, _)| *one == name) {
+        Some((_, case)) => {
+            case();
+            ExitCode::SUCCESS
+        }
+        None => {
+            eprintln!("no case {name}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs the cases whose name contains `filter`, as the calling user and, when that is root, as an ordinary one.
+fn run_all(filter: &str) -> ExitCode {
+    let mut failed = 0;
+    let users: &[Option<&str>] =
+        if rustix::process::geteuid().is_root() { &[None, Some(NOBODY)] } else { &[None] };
+    for user in users {
+        for (name, _) in FOR_EVERYBODY.iter().filter(|(name, _)| name.contains(filter)) {
+            failed += u32::from(!passes(name, *user));
+        }
+    }
+    println!("\ntest result: {}", if failed == 0 { "ok" } else { "FAILED" });
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn passes(name: &str, user: Option<&str>) -> bool {
+    let this = std::env::current_exe().expect("this program has a path");
+    let mut command = match user {
+        None => Command::new(this),
+        Some(user) => {
+            let mut command = Command::new("setpriv");
+            command.args(["--reuid", user, "--regid", user, "--clear-groups", "--"]).arg(this);
+            command
+        }
+    };
+    let begin = Instant::now();
+    let done = command.args(["case", name]).output();
+    let passed = done.as_ref().is_ok_and(|output| output.status.success());
+    let whom = user.map(|user| format!(" as user {user}")).unwrap_or_default();
+    let verdict = if passed { "ok" } else { "FAILED" };
+    println!("test {name}{whom} ... {verdict} ({} ms)", begin.elapsed().as_millis());
+    match done {
+        Ok(output) => {
+            print!("{}", String::from_utf8_lossy(&output.stdout));
+            if !passed {
+                println!("{}", String::from_utf8_lossy(&output.stderr));
+            }
+        }
+        Err(error) => println!("{error}"),
+    }
+    passed
+}

@@ -1,0 +1,58 @@
+//! `tare show` tells the truth: the commands, run by hand in private namespaces, build a network that answers.
+
+use crate::cases::{ALL, site};
+use std::io::Write;
+use std::process::{Command, Stdio};
+use tare_network::{Family, Registry, Shape, Spelled};
+
+pub(crate) fn over_ipv4() {
+    ALL.into_iter().for_each(|name| builds(name, Family::Ipv4));
+}
+
+pub(crate) fn over_ipv6() {
+    ALL.into_iter().for_each(|name| builds(name, Family::Ipv6));
+}
+
+/// Where the client of a network is, and the address of the server as it sees it, when built by the commands.
+fn client_and_server(name: &str, family: Family) -> (Option<&'static str>, &'static str) {
+    let v4 = family == Family::Ipv4;
+    let either = |ipv4, ipv6| if v4 { ipv4 } else { ipv6 };
+    match name {
+        "native" => (None, either("127.0.0.1", "::1")),
+        "loopback" => (Some("node-0"), either("127.0.0.1", "::1")),
+        "host" => (Some("node-0"), either("10.20.0.1", "fd00:0:0:14::1")),
+        "shared" => (Some("server-0"), either("10.100.0.2", "fd00:0:0:64::2")),
+        "veth" | "veth+plain" => (Some("client-0"), either("10.40.0.2", "fd00:0:0:28::2")),
+        // Ping passes no published port: it tries the server's own address.
+        "published" => (Some("node-0"), either("10.100.0.2", "fd00:0:0:64::2")),
+        _ => (Some("client-0"), either("10.100.0.2", "fd00:0:0:64::2")),
+    }
+}
+
+fn builds(name: &str, family: Family) {
+    let spelled: Spelled = name.parse().expect("a good name");
+    let registry = Registry::new(tare_lab::networks(None));
+    let network = registry.find(&spelled).expect("a known network");
+    let shape = Shape { family, ..Shape::default() };
+    let (client, server) = client_and_server(name, family);
+    let place = client.map(|name| format!("ip netns exec {name} ")).unwrap_or_default();
+    // A private /run, so that namespaces can have names; `native` needs the loopback device of what it runs in.
+    let mut script = "set -e\nmount -t tmpfs tmpfs /run\nip link set lo up\n".to_owned();
+    script.push_str(&network.commands(&shape, &site(&spelled)).join("\n"));
+    script.push_str(&format!("\n{place}ping -n -c 1 -W 5 {server}\n"));
+
+    let mut shell = Command::new("unshare")
+        .args(["--map-root-user", "--mount", "--net", "sh", "-s"])
+        .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("unshare runs");
+    shell.stdin.take().expect("piped").write_all(script.as_bytes()).expect("the shell reads");
+    let done = shell.wait_with_output().expect("the shell ends");
+    let said = String::from_utf8_lossy(&done.stdout);
+    let complaints = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{name} {family}:\n{script}\n{said}{complaints}");
+    assert!(said.contains("1 received"), "{name} {family}: {said}");
+}
