@@ -16,10 +16,7 @@ pub(crate) const BEST: &str = "*";
 /// The table of a section.
 pub(crate) fn grid(cells: &[&Cell]) -> Grid {
     let rows = rows(cells);
-    let names = rows
-        .iter()
-        .map(|cell| vec![Piece::new(Tone::Strong, name(cell))])
-        .collect();
+    let names = rows.iter().map(|cell| vec![Piece::new(Tone::Strong, name(cell))]).collect();
     Grid {
         names: Column {
             group: String::new(),
@@ -27,21 +24,14 @@ pub(crate) fn grid(cells: &[&Cell]) -> Grid {
             unit: String::new(),
             cells: names,
         },
-        columns: kinds(cells)
-            .into_iter()
-            .map(|kind| column(kind, cells, &rows))
-            .collect(),
+        columns: kinds(cells).into_iter().map(|kind| column(kind, cells, &rows)).collect(),
     }
 }
 
 /// The label of the network that a column's ratios are against.
 pub(crate) fn baseline(cell: &Cell) -> Option<&str> {
     let ratio = cell.ratio.as_ref().map(|ratio| ratio.baseline.as_str());
-    ratio.or_else(|| {
-        cell.difference
-            .as_ref()
-            .map(|difference| difference.baseline.as_str())
-    })
+    ratio.or_else(|| cell.difference.as_ref().map(|difference| difference.baseline.as_str()))
 }
 
 /// What a column is of.
@@ -94,23 +84,13 @@ fn name(cell: &Cell) -> String {
 }
 
 fn find<'a>(cells: &[&'a Cell], wanted: Kind<'_>, label: &str) -> Option<&'a Cell> {
-    cells
-        .iter()
-        .find(|cell| cell.label == label && kind(cell) == wanted)
-        .copied()
+    cells.iter().find(|cell| cell.label == label && kind(cell) == wanted).copied()
 }
 
 fn column(kind: Kind<'_>, cells: &[&Cell], rows: &[&Cell]) -> Column {
     let (workload, metric) = kind;
-    let column: Vec<Option<&Cell>> = rows
-        .iter()
-        .map(|row| find(cells, kind, &row.label))
-        .collect();
-    let unit = column
-        .iter()
-        .flatten()
-        .next()
-        .map_or("", |cell| cell.unit.as_str());
+    let column: Vec<Option<&Cell>> = rows.iter().map(|row| find(cells, kind, &row.label)).collect();
+    let unit = column.iter().flatten().next().map_or("", |cell| cell.unit.as_str());
     let baseline = column.iter().flatten().find_map(|cell| baseline(cell));
     let ratios = number::align(&column.iter().map(|cell| ratio(*cell)).collect::<Vec<_>>());
     let cells = column
@@ -119,22 +99,15 @@ fn column(kind: Kind<'_>, cells: &[&Cell], rows: &[&Cell]) -> Column {
         .zip(ratios)
         .map(|((cell, value), ratio)| pieces(*cell, value, ratio, baseline))
         .collect();
-    Column {
-        group: one_line(workload),
-        name: metric.to_string(),
-        unit: one_line(unit),
-        cells,
-    }
+    Column { group: one_line(workload), name: metric.to_string(), unit: one_line(unit), cells }
 }
 
 /// The figures of a column with their half widths and marks, equally wide and aligned.
 fn values(column: &[Option<&Cell>]) -> Vec<String> {
     let measured: Vec<(String, Option<String>)> = column.iter().map(|cell| figure(*cell)).collect();
     let means: Vec<String> = measured.iter().map(|(mean, _)| mean.clone()).collect();
-    let halves: Vec<String> = measured
-        .iter()
-        .map(|(_, half)| half.clone().unwrap_or_default())
-        .collect();
+    let halves: Vec<String> =
+        measured.iter().map(|(_, half)| half.clone().unwrap_or_default()).collect();
     let marked = |cell: &Option<&Cell>| cell.is_some_and(|cell| cell.best);
     number::align(&means)
         .into_iter()
@@ -163,24 +136,15 @@ fn ratio(cell: Option<&Cell>) -> String {
     if let Some(ratio) = &cell.ratio {
         return format!("{}×", number::supported(ratio.value, ratio.ci95));
     }
-    cell.difference
-        .as_ref()
-        .map_or_else(String::new, |difference| {
-            let sign = if difference.value > 0.0 { "+" } else { "" };
-            format!(
-                "{sign}{}",
-                number::supported(difference.value, difference.ci95)
-            )
-        })
+    cell.difference.as_ref().map_or_else(String::new, |difference| {
+        let sign = if difference.value > 0.0 { "+" } else { "" };
+        format!("{sign}{}", number::supported(difference.value, difference.ci95))
+    })
 }
 
 fn pieces(cell: Option<&Cell>, value: String, ratio: String, baseline: Option<&str>) -> grid::Cell {
     let (tone, word) = cell.map_or((Tone::Plain, String::new()), |cell| verdict(cell, baseline));
-    vec![
-        Piece::new(Tone::Plain, value),
-        Piece::new(tone, ratio),
-        Piece::new(tone, word),
-    ]
+    vec![Piece::new(Tone::Plain, value), Piece::new(tone, ratio), Piece::new(tone, word)]
 }
 
 /// What is said of a figure beside the baseline.

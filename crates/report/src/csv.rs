@@ -61,9 +61,7 @@ pub fn csv(document: &Document) -> Result<String, Error> {
     for cell in &document.cells {
         writer.write_record(row(cell)?)?;
     }
-    let bytes = writer
-        .into_inner()
-        .map_err(|error| ::csv::Error::from(error.into_error()))?;
+    let bytes = writer.into_inner().map_err(|error| ::csv::Error::from(error.into_error()))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -156,9 +154,5 @@ fn text(value: Option<impl ToString>) -> String {
 }
 
 fn joined(items: &[impl ToString]) -> String {
-    items
-        .iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join("; ")
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

@@ -40,24 +40,14 @@ pub(crate) fn tells_of(finding: &Finding, metric: Metric) -> bool {
 fn groups(document: &Document) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for cell in &document.cells {
-        for finding in cell
-            .findings
-            .iter()
-            .filter(|finding| !document.findings.contains(finding))
-        {
+        for finding in cell.findings.iter().filter(|finding| !document.findings.contains(finding)) {
             let about = about(finding, cell.metric);
-            let key = Key {
-                workload: &cell.workload,
-                kind: discriminant(finding),
-                about,
-            };
+            let key = Key { workload: &cell.workload, kind: discriminant(finding), about };
             match groups.iter_mut().find(|group| group.key == key) {
                 Some(group) => group.add(finding, &cell.label),
-                None => groups.push(Group {
-                    key,
-                    worst: finding.clone(),
-                    labels: vec![&cell.label],
-                }),
+                None => {
+                    groups.push(Group { key, worst: finding.clone(), labels: vec![&cell.label] });
+                }
             }
         }
     }
@@ -75,21 +65,20 @@ impl<'a> Group<'a> {
     }
 
     fn line(&self) -> String {
-        let at_worst = if self.labels.len() > 1 {
-            "at worst, "
-        } else {
-            ""
+        let at_worst = if self.labels.len() > 1 { "at worst, " } else { "" };
+        let metric = match self.worst {
+            Finding::WarmUpMatters { .. } => format!(" {}", self.key.about),
+            _ => String::new(),
         };
         let (workload, labels) = (self.key.workload, self.labels.join(", "));
-        format!("{workload} over {labels}: {at_worst}{}", self.worst)
+        format!("{workload}{metric} over {labels}: {at_worst}{}", self.worst)
     }
 }
 
 /// What a finding is about beyond its kind; findings about different things are never merged.
 fn about(finding: &Finding, metric: Metric) -> String {
     match finding {
-        Finding::WarmUpMatters { .. } => metric.to_string(),
-        Finding::FewSamples { metric, .. } => metric.to_string(),
+        Finding::WarmUpMatters { .. } | Finding::FewSamples { .. } => metric.to_string(),
         Finding::LowHeadroom { resource, .. } => resource.clone(),
         Finding::OtherCongestionControl { asked, used } => format!("{asked} {used}"),
         Finding::NotPinned { reason } => reason.clone(),

@@ -11,10 +11,7 @@ pub(crate) struct Piece {
 
 impl Piece {
     pub(crate) fn new(tone: Tone, text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            tone,
-        }
+        Self { text: text.into(), tone }
     }
 }
 

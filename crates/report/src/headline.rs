@@ -10,11 +10,7 @@ pub(crate) fn headline(document: &Document) -> String {
     let cores = u32::try_from(environment.cores.len()).unwrap_or(u32::MAX);
     let mut parts = vec![
         document.study.clone(),
-        format!(
-            "{} ({})",
-            counted(document.blocks, "block", "blocks"),
-            ended(document.stopped_by)
-        ),
+        format!("{} ({})", counted(document.blocks, "block", "blocks"), ended(document.stopped_by)),
         format!("seed {}", document.seed),
         format!("Linux {}", environment.kernel),
         counted(cores, "core", "cores"),
@@ -26,11 +22,11 @@ pub(crate) fn headline(document: &Document) -> String {
 /// What ended the measuring, in words.
 fn ended(stopped_by: Option<StoppedBy>) -> &'static str {
     match stopped_by {
-        Some(StoppedBy::Blocks) => "as many as asked for",
-        Some(StoppedBy::Precision) => "enough for the precision asked for",
-        Some(StoppedBy::Budget) => "as many as the time allowed",
+        Some(StoppedBy::Blocks) => "as asked",
+        Some(StoppedBy::Precision) => "for the precision asked",
+        Some(StoppedBy::Budget) => "all that the time allowed",
         Some(StoppedBy::Interrupted) => "interrupted",
-        Some(StoppedBy::Failed) => "ended because all networks failed",
+        Some(StoppedBy::Failed) => "ended: every network failed",
         None => "unfinished",
     }
 }

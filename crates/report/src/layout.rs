@@ -1,15 +1,15 @@
 //! Lays a [`Grid`] out on paper of a given width.
 //!
-//! A cell's pieces stand side by side, or in two lines, or in three. Where no such form makes the table narrow
-//! enough, its columns are continued in a further table below, with the rows' names repeated: a cell is never broken.
-//! The first form that fits whole is taken; where none does, the one that takes the fewest lines.
+//! A cell's pieces stand side by side, or, where that makes the table too wide, in two lines. Where even this does
+//! not fit, pieces stand side by side again and the columns are continued in further tables below, with the rows'
+//! names repeated: a cell is never broken.
 
 use crate::grid::{Cell, Column, Grid, Piece};
 use crate::style::{Style, Tone};
 use crate::text;
 
 /// Blanks between columns.
-const GAP: usize = 3;
+const GAP: usize = 2;
 
 /// Blanks between pieces that stand side by side.
 const PIECE_GAP: usize = 1;
@@ -20,20 +20,15 @@ enum Form {
     /// All in one line.
     Flat,
     /// The first piece above all others.
-    Two,
-    /// A line for each.
     Stacked,
 }
 
 impl Form {
-    const ALL: [Self; 3] = [Self::Flat, Self::Two, Self::Stacked];
-
     /// Which line a piece is on.
     fn line(self, piece: usize) -> usize {
         match self {
             Self::Flat => 0,
-            Self::Two => piece.min(1),
-            Self::Stacked => piece,
+            Self::Stacked => piece.min(1),
         }
     }
 }
@@ -52,32 +47,19 @@ impl<'a> Measured<'a> {
         let pieces: Vec<usize> = (0..count)
             .map(|at| {
                 let widths = column.cells.iter().filter_map(|cell| cell.get(at));
-                widths
-                    .map(|piece| text::width(&piece.text))
-                    .max()
-                    .unwrap_or(0)
+                widths.map(|piece| text::width(&piece.text)).max().unwrap_or(0)
             })
             .collect();
-        let mut measured = Self {
-            column,
-            form,
-            pieces,
-            width: 0,
-        };
-        let heading = text::width(&column.name).max(text::width(&column.unit));
-        let widest = (0..measured.lines())
-            .map(|line| measured.line_width(line))
-            .max();
-        measured.width = heading.max(widest.unwrap_or(0));
+        let mut measured = Self { column, form, pieces, width: 0 };
+        let headings = [&column.group, &column.name, &column.unit].map(|text| text::width(text));
+        let lines = (0..measured.lines()).map(|line| measured.line_width(line));
+        measured.width = lines.chain(headings).max().unwrap_or(0);
         measured
     }
 
     /// How many lines a cell takes.
     fn lines(&self) -> usize {
-        self.pieces
-            .len()
-            .checked_sub(1)
-            .map_or(1, |last| self.form.line(last) + 1)
+        self.pieces.len().checked_sub(1).map_or(1, |last| self.form.line(last) + 1)
     }
 
     /// Which pieces are on a line.
@@ -100,11 +82,7 @@ struct Line {
 
 impl Line {
     fn new(style: Style) -> Self {
-        Self {
-            style,
-            text: String::new(),
-            end: 0,
-        }
+        Self { style, text: String::new(), end: 0 }
     }
 
     /// Adds a piece at a column; blanks at a piece's end are left out, so no line ends in blanks.
@@ -122,11 +100,11 @@ impl Line {
 impl Grid {
     /// The table as text, every line with its end.
     pub(crate) fn render(&self, style: Style) -> String {
-        let drafts = Form::ALL.map(|form| Draft::new(self, form, usize::from(style.width)));
-        let fits = drafts.iter().find(|draft| draft.panels.len() == 1);
-        let shortest = || drafts.iter().min_by_key(|draft| draft.height());
-        fits.or_else(shortest)
-            .map_or_else(String::new, |draft| draft.render(style))
+        let draft = |form| Draft::new(self, form, usize::from(style.width));
+        let flat = draft(Form::Flat);
+        let stacked = draft(Form::Stacked);
+        let stacks = flat.panels.len() > 1 && stacked.panels.len() == 1;
+        if stacks { stacked.render(style) } else { flat.render(style) }
     }
 }
 
@@ -164,19 +142,9 @@ impl<'a> Draft<'a> {
         all.map(Measured::lines).max().unwrap_or(1)
     }
 
-    /// Lines of all tables together.
-    fn height(&self) -> usize {
-        let row = self.row_height();
-        let blank = usize::from(row > 1);
-        self.panels.len() * (self.names.column.cells.len() * (row + blank) + HEADING_LINES)
-    }
-
     fn render(&self, style: Style) -> String {
-        let panels: Vec<String> = self
-            .panels
-            .iter()
-            .map(|panel| self.panel(panel, style))
-            .collect();
+        let panels: Vec<String> =
+            self.panels.iter().map(|panel| self.panel(panel, style)).collect();
         panels.join("\n")
     }
 
@@ -209,9 +177,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Lines above the rows: groups, names, units, a rule.
-const HEADING_LINES: usize = 4;
-
+/// Groups, names, units, a rule; a line without any text is left out.
 fn headings(columns: &[(usize, &Measured<'_>)], style: Style) -> Vec<String> {
     let [mut groups, mut names, mut units] = [Line::new(style), Line::new(style), Line::new(style)];
     let mut group = "";
@@ -236,11 +202,61 @@ fn row_line(columns: &[(usize, &Measured<'_>)], row: usize, line: usize, style: 
         let cell = column.column.cells.get(row).unwrap_or(&none);
         let mut at = *at;
         for piece in column.on_line(line) {
-            if let Some(words) = cell.get(piece) {
-                text.put(at, words);
-            }
+            // What follows a blank piece takes its place: a word about a figure without a ratio.
+            let Some(words) = cell.get(piece).filter(|words| !words.text.trim().is_empty()) else {
+                continue;
+            };
+            text.put(at, words);
             at += column.pieces[piece] + PIECE_GAP;
         }
     }
     text.text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn column(name: &str, cells: &[Vec<String>]) -> Column {
+        let piece = |text: &String| Piece::new(Tone::Plain, text.clone());
+        Column {
+            group: String::new(),
+            name: name.to_owned(),
+            unit: String::new(),
+            cells: cells.iter().map(|cell| cell.iter().map(piece).collect()).collect(),
+        }
+    }
+
+    fn figures(rows: usize, columns: usize) -> impl Strategy<Value = Vec<Vec<Vec<String>>>> {
+        let cell = prop::collection::vec("[0-9±]{0,8}", 3);
+        prop::collection::vec(prop::collection::vec(cell, rows), columns)
+    }
+
+    proptest! {
+        #[test]
+        fn every_piece_is_shown_and_no_line_is_wider_than_the_paper(
+            figures in figures(3, 5), width in 50u16..150
+        ) {
+            let names: Vec<Vec<String>> = (0..3).map(|row| vec![format!("row-{row}")]).collect();
+            let grid = Grid {
+                names: column("name", &names),
+                columns: figures.iter().map(|cells| column("figure", cells)).collect(),
+            };
+            let text = grid.render(Style { width, colour: false });
+            for line in text.lines() {
+                prop_assert!(text::width(line) <= usize::from(width));
+                prop_assert_eq!(line, line.trim_end());
+            }
+            let shown = |text: &str| {
+                let mut pieces: Vec<String> =
+                    text.split_whitespace().filter(|word| !word.contains("row")).map(str::to_owned).collect();
+                pieces.retain(|word| !word.contains('─') && word != "name" && word != "figure");
+                pieces.sort_unstable();
+                pieces
+            };
+            let all = figures.iter().flatten().flatten().cloned().collect::<Vec<_>>().join(" ");
+            prop_assert_eq!(shown(&text), shown(&all));
+        }
+    }
 }

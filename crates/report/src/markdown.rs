@@ -57,11 +57,8 @@ fn row(cells: impl Iterator<Item = String>) -> String {
 /// Group, name and unit, one under the other.
 fn heading(column: &Column) -> String {
     let parts = [&column.group, &column.name, &column.unit];
-    let parts: Vec<String> = parts
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .map(|part| escape(part))
-        .collect();
+    let parts: Vec<String> =
+        parts.into_iter().filter(|part| !part.is_empty()).map(|part| escape(part)).collect();
     parts.join("<br>")
 }
 
@@ -71,16 +68,11 @@ fn cell(pieces: &Cell) -> String {
         .iter()
         .map(|piece| escape(&piece.text.split_whitespace().collect::<Vec<_>>().join(" ")))
         .collect();
-    let (figure, rest) = words
-        .split_first()
-        .map_or((String::new(), String::new()), |(first, rest)| {
+    let (figure, rest) =
+        words.split_first().map_or((String::new(), String::new()), |(first, rest)| {
             (first.clone(), rest.join(" ").trim().to_owned())
         });
-    if rest.is_empty() {
-        figure
-    } else {
-        format!("{figure}<br>{rest}")
-    }
+    if rest.is_empty() { figure } else { format!("{figure}<br>{rest}") }
 }
 
 /// The text with all that Markdown or HTML would obey made literal.
@@ -91,7 +83,7 @@ fn escape(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
-            '|' | '*' | '_' | '`' | '\\' | '[' | ']' => {
+            '|' | '*' | '`' | '\\' | '[' | ']' => {
                 out.push('\\');
                 out.push(c);
             }

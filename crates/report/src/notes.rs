@@ -32,6 +32,8 @@ fn signs(document: &Document) -> String {
     let mut parts = Vec::new();
     if cells.iter().any(|cell| cell.ci95.is_some()) {
         parts.push("± half the 95 % interval of the mean".to_owned());
+    } else if cells.iter().any(|cell| cell.mean.is_some()) {
+        parts.push("a single block gives neither interval nor ratio, two or more do".to_owned());
     }
     if let Some(label) = cells.iter().find_map(baseline) {
         if cells.iter().any(|cell| cell.ratio.is_some()) {
@@ -42,7 +44,7 @@ fn signs(document: &Document) -> String {
         }
     }
     if cells.iter().any(|cell| cell.best) {
-        parts.push(format!("{BEST} none was better beyond doubt"));
+        parts.push(format!("{BEST} no network was better beyond doubt"));
     }
     if cells.iter().any(|cell| cell.mean.is_none()) {
         parts.push(format!("{NOTHING} no figure, see below"));
@@ -79,10 +81,7 @@ fn margins(document: &Document) -> String {
     for cell in &document.cells {
         let Some(ratio) = &cell.ratio else { continue };
         let name = cell.metric.name();
-        match margins
-            .iter_mut()
-            .find(|(margin, _)| *margin == ratio.margin)
-        {
+        match margins.iter_mut().find(|(margin, _)| *margin == ratio.margin) {
             Some((_, names)) if names.contains(&name) => {}
             Some((_, names)) => names.push(name),
             None => margins.push((ratio.margin, vec![name])),
@@ -109,23 +108,18 @@ fn undecided(document: &Document) -> String {
     }
     let worded: Vec<String> = needed
         .iter()
-        .map(|(cell, blocks)| format!("{} {} {blocks}", cell.workload, cell.metric))
+        .map(|(cell, blocks)| format!("{blocks} for {} {}", cell.workload, cell.metric))
         .collect();
     if worded.is_empty() {
         return String::new();
     }
-    format!(
-        "about so many blocks (--blocks) would decide what is unclear: {}",
-        worded.join(", ")
-    )
+    format!("blocks that would decide what is unclear, about: {} (--blocks)", worded.join(", "))
 }
 
 /// That `host` on one node says nothing about a wire.
 fn loopback(document: &Document) -> Option<String> {
-    let host = document
-        .cells
-        .iter()
-        .find(|cell| cell.network == "host" && cell.shape.nodes == 1)?;
+    let host =
+        document.cells.iter().find(|cell| cell.network == "host" && cell.shape.nodes == 1)?;
     Some(format!(
         "{} on one node is a loopback path: its packets pass no device but lo, and no wire",
         host.label
@@ -152,44 +146,25 @@ fn withheld(document: &Document) -> Vec<String> {
         let Some(withheld) = &cell.withheld else {
             continue;
         };
-        if cell
-            .findings
-            .iter()
-            .any(|finding| findings::tells_of(finding, cell.metric))
-        {
+        if cell.findings.iter().any(|finding| findings::tells_of(finding, cell.metric)) {
             continue;
         }
-        let what = format!(
-            "{} {} is withheld: {}",
-            cell.workload, cell.metric, withheld.reason
-        );
+        let what = format!("{} {} is withheld: {}", cell.workload, cell.metric, withheld.reason);
         match groups.iter_mut().find(|(other, _)| *other == what) {
             Some((_, labels)) => labels.push(&cell.label),
             None => groups.push((what, vec![&cell.label])),
         }
     }
-    groups
-        .iter()
-        .map(|(what, labels)| format!("{what} ({})", labels.join(", ")))
-        .collect()
+    groups.iter().map(|(what, labels)| format!("{what} ({})", labels.join(", "))).collect()
 }
 
 fn skipped(skipped: &Skipped) -> String {
-    sentence(
-        &format!("skipped {}", skipped.network),
-        &skipped.reason,
-        &skipped.remedy,
-    )
+    sentence(&format!("skipped {}", skipped.network), &skipped.reason, &skipped.remedy)
 }
 
 fn failed(failure: &Failure) -> String {
-    let workload = failure
-        .workload
-        .as_ref()
-        .map_or_else(String::new, |name| format!(" in {name}"));
-    let block = failure
-        .block
-        .map_or_else(String::new, |block| format!(", block {block}"));
+    let workload = failure.workload.as_ref().map_or_else(String::new, |name| format!(" in {name}"));
+    let block = failure.block.map_or_else(String::new, |block| format!(", block {block}"));
     sentence(
         &format!("failed {}{workload}{block}", failure.network),
         &failure.reason,

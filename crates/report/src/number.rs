@@ -40,11 +40,7 @@ pub(crate) fn percent(share: f64) -> String {
 
 /// A p-value: three digits after the point, or below the smallest of them.
 pub(crate) fn p_value(p: f64) -> String {
-    if p < 0.001 {
-        "<0.001".to_owned()
-    } else {
-        format!("{p:.3}")
-    }
+    if p < 0.001 { "<0.001".to_owned() } else { format!("{p:.3}") }
 }
 
 /// Pads numbers of a column so that their decimal points stand under each other.
@@ -55,17 +51,12 @@ pub(crate) fn align(numbers: &[String]) -> Vec<String> {
     let widest = |pick: fn(&(&str, &str)) -> usize| split.iter().map(pick).max().unwrap_or(0);
     let whole = widest(|(whole, _)| whole.chars().count());
     let rest = widest(|(_, rest)| rest.chars().count());
-    split
-        .iter()
-        .map(|(before, after)| format!("{before:>whole$}{after:<rest$}"))
-        .collect()
+    split.iter().map(|(before, after)| format!("{before:>whole$}{after:<rest$}")).collect()
 }
 
 /// A number's digits before its decimal point, and the rest with the point.
 fn at_point(number: &str) -> (&str, &str) {
-    number
-        .find('.')
-        .map_or((number, ""), |point| number.split_at(point))
+    number.find('.').map_or((number, ""), |point| number.split_at(point))
 }
 
 fn half_width([low, high]: [f64; 2]) -> f64 {
@@ -80,17 +71,9 @@ fn places(value: f64, half: f64) -> i32 {
     }
     let exponent = exponent(half);
     let leading = (half / 10f64.powi(exponent) * 100.0).round();
-    let supported = if (355.0..950.0).contains(&leading) {
-        -exponent
-    } else {
-        1 - exponent
-    };
+    let supported = if (355.0..950.0).contains(&leading) { -exponent } else { 1 - exponent };
     // From 950 the one digit becomes 10, of which both are shown, one place further left.
-    let supported = if leading >= 950.0 {
-        supported - 1
-    } else {
-        supported
-    };
+    let supported = if leading >= 950.0 { supported - 1 } else { supported };
     supported.min(most)
 }
 
@@ -162,21 +145,14 @@ mod tests {
 
     #[test]
     fn percentages_and_p_values_are_short() {
-        assert_eq!(
-            [percent(0.02), percent(0.005), percent(0.25)],
-            ["2 %", "0.5 %", "25 %"]
-        );
+        assert_eq!([percent(0.02), percent(0.005), percent(0.25)], ["2 %", "0.5 %", "25 %"]);
         assert_eq!([p_value(0.000_2), p_value(0.04)], ["<0.001", "0.040"]);
     }
 
     #[test]
     fn decimal_points_stand_under_each_other() {
-        let aligned = align(&[
-            "34.21".to_owned(),
-            "5.2".to_owned(),
-            "120".to_owned(),
-            String::new(),
-        ]);
+        let aligned =
+            align(&["34.21".to_owned(), "5.2".to_owned(), "120".to_owned(), String::new()]);
         assert_eq!(aligned, [" 34.21", "  5.2 ", "120   ", "      "]);
     }
 

@@ -33,7 +33,8 @@ pub struct Pair {
 #[must_use]
 pub fn pairs(pairs: &[Pair], style: &Style) -> String {
     if pairs.is_empty() {
-        return "No two networks were measured in the same block.\n".to_owned();
+        return "No two networks were measured in the same blocks, at least two of them.\n"
+            .to_owned();
     }
     let mut out = String::new();
     for shape in distinct(pairs, |pair| &pair.shape) {
@@ -65,10 +66,7 @@ fn distinct<'a, P, T: PartialEq>(pairs: &'a [P], property: impl Fn(&'a P) -> T) 
 fn grid(pairs: &[&Pair]) -> Grid {
     let rows = distinct(pairs, |pair| (pair.network.as_str(), pair.beside.as_str()));
     let names = rows.iter().map(|(network, beside)| {
-        vec![Piece::new(
-            Tone::Strong,
-            one_line(&format!("{network} / {beside}")),
-        )]
+        vec![Piece::new(Tone::Strong, one_line(&format!("{network} / {beside}")))]
     });
     Grid {
         names: Column {
@@ -104,11 +102,7 @@ fn column(kind: (&str, Metric), pairs: &[&Pair], rows: &[(&str, &str)]) -> Colum
         group: one_line(workload),
         name: metric.to_string(),
         unit: String::new(),
-        cells: found
-            .iter()
-            .zip(ratios)
-            .map(|(pair, ratio)| cell(*pair, ratio))
-            .collect(),
+        cells: found.iter().zip(ratios).map(|(pair, ratio)| cell(*pair, ratio)).collect(),
     }
 }
 

@@ -26,11 +26,7 @@ struct Key<'a> {
 pub(crate) fn sections(document: &Document) -> Vec<Section<'_>> {
     let mut tables: Vec<(Key<'_>, Vec<&Cell>)> = Vec::new();
     for cell in &document.cells {
-        let key = Key {
-            shape: &cell.shape,
-            scope: &cell.scope,
-            variant: variant(document, cell),
-        };
+        let key = Key { shape: &cell.shape, scope: &cell.scope, variant: variant(document, cell) };
         match tables.iter_mut().find(|(other, _)| *other == key) {
             Some((_, cells)) => cells.push(cell),
             None => tables.push((key, vec![cell])),
@@ -39,10 +35,7 @@ pub(crate) fn sections(document: &Document) -> Vec<Section<'_>> {
     let keys: Vec<Key<'_>> = tables.iter().map(|(key, _)| *key).collect();
     tables
         .into_iter()
-        .map(|(key, cells)| Section {
-            heading: heading(&key, &keys),
-            cells,
-        })
+        .map(|(key, cells)| Section { heading: heading(&key, &keys), cells })
         .collect()
 }
 
@@ -57,10 +50,7 @@ pub(crate) fn common_facts(document: &Document) -> Vec<String> {
         .into_iter()
         .enumerate()
         .filter(|(at, fact)| {
-            let shared = document
-                .cells
-                .iter()
-                .all(|cell| facts(&cell.shape)[*at] == *fact);
+            let shared = document.cells.iter().all(|cell| facts(&cell.shape)[*at] == *fact);
             shared && (*at == placement || usual[*at] != *fact)
         })
         .map(|(_, fact)| fact)
@@ -91,11 +81,7 @@ fn facts(shape: &Shape) -> [String; 9] {
         counted(shape.nodes, "node", "nodes"),
         counted(shape.servers, "server", "servers"),
         counted(shape.clients, "client", "clients"),
-        counted(
-            shape.processes,
-            "process per client",
-            "processes per client",
-        ),
+        counted(shape.processes, "process per client", "processes per client"),
         counted(shape.flows, "flow", "flows"),
         format!("MTU {}", shape.mtu),
         format!("link {}", shape.link.as_deref().unwrap_or("unlimited")),
@@ -103,11 +89,13 @@ fn facts(shape: &Shape) -> [String; 9] {
     ]
 }
 
+/// The cell's workload and parameters, where other cells of its shape have the same workload with others.
 fn variant<'a>(document: &'a Document, cell: &'a Cell) -> Option<(&'a str, &'a Parameters)> {
-    let several = document
-        .cells
-        .iter()
-        .any(|other| other.workload == cell.workload && other.parameters != cell.parameters);
+    let several = document.cells.iter().any(|other| {
+        other.workload == cell.workload
+            && other.shape == cell.shape
+            && other.parameters != cell.parameters
+    });
     several.then_some((cell.workload.as_str(), &cell.parameters))
 }
 
@@ -141,7 +129,5 @@ fn differing(workload: &str, parameters: &Parameters, keys: &[Key<'_>]) -> Vec<S
 
 /// A value without the quotes that JSON puts around strings.
 fn bare(value: &serde_json::Value) -> String {
-    value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned)
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

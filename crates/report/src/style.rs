@@ -18,10 +18,7 @@ pub struct Style {
 
 impl Style {
     /// Fixed width, no colour: for files, pipes and tests.
-    pub const PLAIN: Self = Self {
-        width: FIXED_WIDTH,
-        colour: false,
-    };
+    pub const PLAIN: Self = Self { width: FIXED_WIDTH, colour: false };
 
     /// What standard output can show.
     ///
@@ -107,14 +104,8 @@ mod tests {
     #[test]
     fn plain_style_paints_nothing() {
         assert_eq!(Style::PLAIN.paint(Tone::Bad, "slower"), "slower");
-        let coloured = Style {
-            colour: true,
-            ..Style::PLAIN
-        };
-        assert_eq!(
-            coloured.paint(Tone::Bad, "slower"),
-            "\u{1b}[31mslower\u{1b}[0m"
-        );
+        let coloured = Style { colour: true, ..Style::PLAIN };
+        assert_eq!(coloured.paint(Tone::Bad, "slower"), "\u{1b}[31mslower\u{1b}[0m");
         assert_eq!(coloured.paint(Tone::Plain, "same"), "same");
     }
 }

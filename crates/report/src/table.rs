@@ -8,7 +8,8 @@ use tare_record::Document;
 /// The document as a person reads it: a line on the run, a table for each shape, how to read them, and what was
 /// noticed, skipped or broken.
 ///
-/// Tables keep to the style's width: where they would be wider, cells are stacked or columns continued below.
+/// Tables keep to the style's width: where they would be wider, cells are stacked or columns continued below. What is
+/// noticed, skipped or broken takes one line each, however long.
 #[must_use]
 pub fn table(document: &Document, style: &Style) -> String {
     let width = usize::from(style.width);
@@ -24,12 +25,12 @@ pub fn table(document: &Document, style: &Style) -> String {
         }
         out.push_str(&columns::grid(&section.cells).render(*style));
     }
-    for paragraphs in [notes::reading(document), notes::remarks(document)] {
-        if !paragraphs.is_empty() {
-            out.push('\n');
-        }
-        for paragraph in paragraphs {
-            let _ = writeln!(out, "{}", text::wrap(&paragraph, width));
+    let reading = notes::reading(document);
+    let reading = reading.iter().map(|paragraph| text::wrap(paragraph, width)).collect();
+    // Remarks stay on one line each: remedies are commands to be copied.
+    for lines in [reading, notes::remarks(document)] {
+        if !lines.is_empty() {
+            let _ = writeln!(out, "\n{}", lines.join("\n"));
         }
     }
     out

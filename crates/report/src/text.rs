@@ -9,22 +9,20 @@ pub(crate) fn width(text: &str) -> usize {
 
 /// The text on one line, without control characters: reasons come from programs and kernels.
 pub(crate) fn one_line(text: &str) -> String {
-    let clean: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
+    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     clean.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Breaks a text between words into lines of at most so many columns; a longer word has a line of its own.
 ///
-/// Lines after the first are indented, so that where a paragraph begins is seen.
+/// A percent sign stays with its number, a dot with what it ends. Lines after the first are indented, so that where a
+/// paragraph begins is seen.
 pub(crate) fn wrap(text: &str, columns: usize) -> String {
     const INDENT: &str = "  ";
     let mut lines = String::new();
     let mut used = 0;
-    for word in text.split(' ') {
-        if used > 0 && used + 1 + width(word) > columns {
+    for word in unbreakable(text) {
+        if used > 0 && used + 1 + width(&word) > columns {
             lines.push('\n');
             lines.push_str(INDENT);
             used = INDENT.len();
@@ -32,10 +30,25 @@ pub(crate) fn wrap(text: &str, columns: usize) -> String {
             lines.push(' ');
             used += 1;
         }
-        lines.push_str(word);
-        used += width(word);
+        lines.push_str(&word);
+        used += width(&word);
     }
     lines
+}
+
+/// The words of a text, each with the sign that follows it.
+fn unbreakable(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match words.last_mut() {
+            Some(last) if word == "·" || word.starts_with('%') => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
 }
 
 /// `1 block`, `2 blocks`.
@@ -50,16 +63,15 @@ mod tests {
 
     #[test]
     fn what_a_terminal_would_obey_is_taken_out() {
-        assert_eq!(
-            one_line("bad\u{1b}[31m\nnews\t here "),
-            "bad [31m news here"
-        );
+        assert_eq!(one_line("bad\u{1b}[31m\nnews\t here "), "bad [31m news here");
     }
 
     #[test]
     fn later_lines_are_indented() {
         assert_eq!(wrap("one two three", 8), "one two\n  three");
         assert_eq!(wrap("one", 2), "one");
+        assert_eq!(wrap("about 10 %, or", 9), "about\n  10 %,\n  or");
+        assert_eq!(wrap("a · b", 4), "a ·\n  b");
     }
 
     #[test]

@@ -1,0 +1,6 @@
+//! What a reader sees of made-up documents with exact figures.
+
+mod fixture;
+mod formats;
+mod pairs;
+mod tables;
