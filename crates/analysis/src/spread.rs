@@ -6,6 +6,7 @@ use crate::pair::{in_same_blocks, same_comparison};
 use std::collections::BTreeMap;
 use tare_record::{Metric, Plan, Trial};
 use tare_stats::describe::mean;
+use tare_stats::size::upper_limit;
 
 /// The spread of one metric of one workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,6 +17,9 @@ pub struct Spread {
     /// of the mean variance, each network's weighted by its degrees of freedom. Where there is nothing to compare
     /// with, that of the logarithm of the figures themselves.
     pub log_ratio: f64,
+    /// Its 80 % upper confidence limit, by which a run is sized with care
+    /// ([`upper_limit`](tare_stats::size::upper_limit)).
+    pub upper: f64,
 }
 
 /// The spreads in these trials, by `WORKLOAD/METRIC`. Metrics that are withheld, zero somewhere, or have fewer than
@@ -30,13 +34,12 @@ pub fn spreads(plan: &Plan, trials: &[&Trial]) -> Result<BTreeMap<String, Spread
         for &metric in &workload.metrics {
             let key = format!("{}/{metric}", workload.name);
             let (_, pool) = pools.entry(key).or_insert((metric, Pool::default()));
-            for logs in logs(plan, together, metric) {
-                pool.add(&logs);
-            }
+            pool.add(&logs(plan, together, metric));
         }
     }
     let spread = |(key, (metric, pool)): (String, (Metric, Pool))| {
-        Some((key, Spread { metric, log_ratio: pool.deviation()? }))
+        let (log_ratio, upper) = pool.deviation()?;
+        Some((key, Spread { metric, log_ratio, upper }))
     };
     Ok(pools.into_iter().filter_map(spread).collect())
 }
@@ -71,21 +74,36 @@ fn logs(plan: &Plan, together: &[Group<'_>], metric: Metric) -> Vec<Vec<f64>> {
 #[derive(Default)]
 struct Pool {
     squares: f64,
-    degrees: usize,
+    degrees: f64,
+    independent: f64,
 }
 
 impl Pool {
-    /// Adds a sample, unless it has no spread that could be known: fewer than two values, or the logarithm of zero.
-    fn add(&mut self, values: &[f64]) {
-        let Some(mean) = mean(values).filter(|mean| mean.is_finite()) else {
-            return;
-        };
-        self.squares += values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
-        self.degrees += values.len() - 1;
+    /// The correlation of two networks' sample variances. Their log ratios share the baseline's own noise and are
+    /// correlated by about a half, their variances by the square of that.
+    const SHARED: f64 = 0.25;
+
+    /// Adds the samples of one comparison, but those without a spread that could be known: fewer than two values, or
+    /// the logarithm of zero among them.
+    fn add(&mut self, samples: &[Vec<f64>]) {
+        let known: Vec<(f64, &[f64])> = samples
+            .iter()
+            .filter(|values| values.len() > 1)
+            .filter_map(|values| Some((mean(values).filter(|mean| mean.is_finite())?, &values[..])))
+            .collect();
+        let others = known.len().saturating_sub(1) as f64;
+        for (mean, values) in known {
+            let degrees = (values.len() - 1) as f64;
+            self.squares += values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+            self.degrees += degrees;
+            self.independent += degrees / (1.0 + Self::SHARED * others);
+        }
     }
 
-    fn deviation(&self) -> Option<f64> {
-        (self.degrees > 0).then(|| (self.squares / self.degrees as f64).sqrt())
+    /// The pooled standard deviation and its upper limit.
+    fn deviation(&self) -> Option<(f64, f64)> {
+        let pooled = (self.degrees > 0.0).then(|| (self.squares / self.degrees).sqrt())?;
+        Some((pooled, upper_limit(pooled, self.independent.max(1.0))?))
     }
 }
 
@@ -123,6 +141,26 @@ mod tests {
         let expected = f64::sqrt((0.03f64.powi(2) + 0.05f64.powi(2)) / 2.0);
         let log_ratio = spreads["tcp-stream/throughput"].log_ratio;
         assert!((log_ratio / expected - 1.0).abs() < 0.06, "{log_ratio}");
+    }
+
+    #[test]
+    fn after_a_short_pilot_the_upper_limit_lies_above_the_truth_in_four_of_five() {
+        let networks = ["host", "a", "b", "c", "d", "e", "f", "g"];
+        let plan = plan(&networks, vec![workload("tcp-stream", &[Metric::Throughput])]);
+        let mut chance = Chance::seeded(8);
+        let (runs, noise) = (1_000, 0.02);
+        let above = (0..runs)
+            .filter(|_| {
+                let trials: Vec<Trial> = (0..3)
+                    .flat_map(|block| networks.map(|label| (label, block)))
+                    .map(|(label, block)| steady(label, block, (noise * chance.normal()).exp()))
+                    .collect();
+                let found = spreads(&plan, &trials.iter().collect::<Vec<_>>()).unwrap();
+                found["tcp-stream/throughput"].upper >= noise * 2f64.sqrt()
+            })
+            .count();
+        let share = above as f64 / f64::from(runs);
+        assert!((0.77..=0.85).contains(&share), "{share}");
     }
 
     #[test]

@@ -1,9 +1,13 @@
 //! How many blocks a question takes, from the spread of the log ratio over blocks.
 
 use crate::student::Student;
+use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 /// No answer is larger: nobody runs a million blocks, and searches end there.
 pub const MOST: u32 = 1_000_000;
+
+/// The confidence of [`upper_limit`].
+const CAUTION: f64 = 0.80;
 
 /// The chance with which [`blocks_to_decide`] promises a verdict.
 const POWER: f64 = 0.80;
@@ -37,6 +41,19 @@ pub fn blocks_to_decide(value: f64, sd_log: f64, margin: f64) -> u32 {
         };
         chance >= POWER
     })
+}
+
+/// The 80 % upper confidence limit of a standard deviation that was estimated with these degrees of freedom: what to
+/// size a run by after a short pilot. Half of all pilots estimate too small a spread, and a run sized by such a one
+/// misses its precision; by this limit one in five does (R. H. Browne, "On the use of a pilot sample for sample size
+/// determination", Statistics in Medicine 14, 1995). Nothing below one degree of freedom.
+#[must_use]
+pub fn upper_limit(sd: f64, degrees: f64) -> Option<f64> {
+    if degrees.is_nan() || degrees < 1.0 {
+        return None;
+    }
+    let chi_squared = ChiSquared::new(degrees).ok()?;
+    Some(sd * (degrees / chi_squared.inverse_cdf(1.0 - CAUTION)).sqrt())
 }
 
 /// The fewest blocks that suffice, by bisection: what suffices for n blocks suffices for more.
@@ -89,6 +106,40 @@ mod tests {
     fn trials_that_spread_by_two_per_cent_need_about_nineteen_blocks_to_be_the_same_within_two() {
         // The ratio of two such trials spreads by √2 · 2 %.
         assert!((19..=20).contains(&blocks_to_decide(1.0, 0.02 * 2f64.sqrt(), 0.02)));
+    }
+
+    /// Reference: `sqrt(df / scipy.stats.chi2.ppf(0.2, df))`.
+    #[test]
+    fn the_upper_limit_of_a_spread_is_that_of_the_tables() {
+        for (degrees, expected) in [
+            (1.0, 3.947_153_875_543),
+            (2.0, 2.116_936_493_55),
+            (5.6, 1.420_391_147_129),
+            (14.0, 1.216_046_847_728),
+            (100.0, 1.066_334_827_599),
+        ] {
+            let found = upper_limit(2.0, degrees).unwrap();
+            assert!((found / 2.0 - expected).abs() < 1e-5, "{degrees}: {found}");
+        }
+        assert_eq!(upper_limit(1.0, 0.0), None);
+        assert_eq!(upper_limit(1.0, f64::NAN), None);
+    }
+
+    #[test]
+    fn a_pilot_of_three_blocks_leads_to_the_precision_in_four_runs_of_five() {
+        let (spread, half_width) = (0.03, 0.01);
+        let needed = blocks_for_half_width(spread, half_width);
+        let mut noise = Noise::seeded(1995);
+        let runs = 4_000;
+        let enough = (0..runs)
+            .filter(|_| {
+                let pilot: Vec<f64> = noise.white(3).iter().map(|value| value * spread).collect();
+                let limit = upper_limit(crate::describe::sd(&pilot).unwrap(), 2.0).unwrap();
+                blocks_for_half_width(limit, half_width) >= needed
+            })
+            .count();
+        let share = enough as f64 / f64::from(runs);
+        assert!((0.78..=0.83).contains(&share), "{share}");
     }
 
     #[test]
