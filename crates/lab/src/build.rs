@@ -6,6 +6,7 @@ use crate::netlink::{NewBridge, NewPair, PairEnd, Request};
 use crate::nft;
 use crate::wiring::{Cable, SpaceId, Sysctl, Wiring};
 use std::collections::HashMap;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use tare_network::Error;
 
@@ -98,7 +99,6 @@ fn pair(
     spaces: &[Arc<Namespace>],
     indices: &Indices,
 ) -> Result<Request, Error> {
-    use std::os::fd::AsFd;
     let Cable { near, bridge, far } = cable;
     let new = NewPair {
         near: PairEnd {

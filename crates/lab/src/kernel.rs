@@ -95,12 +95,11 @@ impl Catalogue {
             return Status::Present;
         }
         match (&self.loaded, &self.loadable) {
-            (None, _) => Status::Absent,
             (Some(_), Some(loadable)) if loadable.contains(module) => Status::Loadable,
             (Some(_), Some(_)) if module == MERGED.0 => self.status(MERGED.1),
-            (Some(_), Some(_)) => Status::Absent,
             // A container without /lib/modules: the host may well have it.
             (Some(_), None) => Status::Loadable,
+            (Some(_), Some(_)) | (None, _) => Status::Absent,
         }
     }
 }

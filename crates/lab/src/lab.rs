@@ -47,8 +47,9 @@ impl Lab {
         self.privilege
     }
 
-    /// What this kernel has.
-    pub(crate) fn kernel(&self) -> &KernelProbe {
+    /// What this kernel has; the same probe says what is missing for a network, so that it looks only once.
+    #[must_use]
+    pub fn kernel(&self) -> &KernelProbe {
         &self.kernel
     }
 

@@ -2,7 +2,7 @@
 
 use crate::wiring::{SpaceId, Wiring};
 use std::net::{IpAddr, SocketAddr};
-use tare_network::{Error, Hop, HopKind, Route, Shape, Site};
+use tare_network::{Error, Family, Hop, HopKind, Route, Shape, Site};
 
 /// Where a server or a client is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +87,13 @@ pub(crate) fn routes(
     routes
 }
 
+/// The smallest MTU for IPv4, bytes (RFC 791, 3.2).
+const LEAST_MTU_IPV4: u32 = 68;
+/// The smallest MTU for IPv6, bytes (RFC 8200, 5).
+const LEAST_MTU_IPV6: u32 = 1280;
+/// The largest MTU of a veth device, bytes.
+const MOST_MTU: u32 = 65_535;
+
 /// Refuses shapes that no network on one node has.
 pub(crate) fn one_node(name: &str, shape: &Shape) -> Result<(), Error> {
     let what = || format!("lay out {name}");
@@ -97,6 +104,17 @@ pub(crate) fn one_node(name: &str, shape: &Shape) -> Result<(), Error> {
     if shape.servers == 0 || shape.clients == 0 {
         return Err(Error::new(what(), "there must be a server and a client")
             .with_remedy("use --servers 1 --clients 1 or more"));
+    }
+    let least = match shape.family {
+        Family::Ipv4 => LEAST_MTU_IPV4,
+        Family::Ipv6 => LEAST_MTU_IPV6,
+    };
+    if !(least..=MOST_MTU).contains(&shape.mtu) {
+        return Err(Error::new(
+            what(),
+            format!("no device carries {} with an MTU of {}", shape.family, shape.mtu),
+        )
+        .with_remedy(format!("use an --mtu from {least} to {MOST_MTU}")));
     }
     let most = crate::nodes::DockerBridge::MOST;
     if shape.servers.saturating_add(shape.clients) > most {

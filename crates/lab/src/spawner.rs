@@ -44,8 +44,7 @@ impl Spawner {
 
     /// Starts a program in the lab's PID namespace.
     pub(crate) fn spawn(&self, command: Command) -> Result<Child, Error> {
-        let what = || format!("start {}", command_name(&command));
-        let what = what();
+        let what = format!("start {}", command.get_program().to_string_lossy());
         let (answer, started) = sync_channel(1);
         let orders = self.orders.as_ref().ok_or_else(gone)?;
         orders.send(Order { command, answer }).map_err(|_| gone())?;
@@ -65,10 +64,6 @@ impl Drop for Spawner {
 
 fn gone() -> Error {
     Error::new("start a program", "the lab has ended")
-}
-
-fn command_name(command: &Command) -> String {
-    command.get_program().to_string_lossy().into_owned()
 }
 
 /// The spawner's thread: the keeper first, then what is ordered until nobody can order any more.

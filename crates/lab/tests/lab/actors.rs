@@ -45,7 +45,15 @@ pub(crate) fn idle() -> ExitCode {
 
 /// Starts this program with these arguments in a container, and waits for the first line that it prints.
 pub(crate) fn start(container: &dyn Container, arguments: &[&str]) -> (Box<dyn Process>, String) {
-    let mut process = container.spawn(&Command::tare(arguments.to_vec())).expect("it starts");
+    start_command(container, &Command::tare(arguments.to_vec()))
+}
+
+/// Starts a program in a container, and waits for the first line that it prints.
+pub(crate) fn start_command(
+    container: &dyn Container,
+    command: &Command,
+) -> (Box<dyn Process>, String) {
+    let mut process = container.spawn(command).expect("it starts");
     let output = process.take_output().expect("its output is piped");
     let mut line = String::new();
     BufReader::new(output).read_line(&mut line).expect("it prints");

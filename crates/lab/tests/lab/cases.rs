@@ -1,6 +1,6 @@
 //! What every network must do, and what the lab must.
 
-use crate::actors::start;
+use crate::actors::{start, start_command};
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::Instant;
 use tare_lab::{EnterOptions, KernelProbe, Lab, networks};
 use tare_network::{
-    Command, Container, Exit, Family, HopKind, Registry, Shape, Site, Spelled, Topology,
+    Command, Container, Exit, Family, HopKind, Need, Probe, Registry, Shape, Site, Spelled,
+    Topology,
 };
 
 /// Every network, as users spell it.
@@ -221,6 +222,9 @@ pub(crate) fn names_resolve_inside() {
     assert_eq!(resolved, Some(server.to_string().as_str()));
     assert!(lines.contains(&"eth0"), "/sys is the container's own: {text}");
     assert!(!lines.contains(&"/tmp/hosts"), "nothing is left on a disk");
+    let ours = Command { program: None, arguments: vec!["idle".to_owned()], ..command };
+    let (_idle, number) = start_command(topology.clients[0].as_ref(), &ours);
+    assert!(number.parse::<u32>().unwrap() < 100, "it runs in the lab's PID namespace: {number}");
     assert!(!fs::read_to_string("/etc/hosts").unwrap_or_default().contains(&server.to_string()));
 }
 
@@ -271,6 +275,8 @@ pub(crate) fn bad_shapes_are_refused() {
         ("bridge", Shape { nodes: 2, ..Shape::default() }, "one node"),
         ("veth", Shape { servers: 2, ..Shape::default() }, "no cable"),
         ("host", Shape { servers: 251, clients: 251, ..Shape::default() }, "more servers"),
+        ("bridge", Shape { mtu: 70_000, ..Shape::default() }, "MTU of 70000"),
+        ("veth", Shape { mtu: 1279, family: Family::Ipv6, ..Shape::default() }, "MTU of 1279"),
         ("shared", Shape { clients: 0, ..Shape::default() }, "a client"),
         ("loopback", Shape { clients: u32::MAX, ..Shape::default() }, "room"),
         ("native", Shape { servers: 2, family: Family::Ipv6, ..Shape::default() }, "one IPv6"),
@@ -284,15 +290,6 @@ pub(crate) fn bad_shapes_are_refused() {
         let shown = network.commands(&shape, &site(&spelled));
         assert!(shown[0].starts_with("# "), "{name} shows why: {shown:?}");
     }
-}
-
-pub(crate) fn a_refused_device_names_itself() {
-    let registry = Registry::new(networks(Some(enter())));
-    let spelled: Spelled = "bridge-plain".parse().unwrap();
-    let shape = Shape { mtu: 70_000, ..Shape::default() };
-    let error = registry.find(&spelled).unwrap().raise(&shape, &site(&spelled)).unwrap_err();
-    assert!(error.what.contains("underlay"), "{error}");
-    assert!(error.why.contains("Invalid argument") || error.why.contains("range"), "{error}");
 }
 
 pub(crate) fn without_a_lab_nothing_is_raised() {
@@ -309,4 +306,28 @@ pub(crate) fn everything_needed_is_found() {
     for one in listing {
         assert_eq!(one.missing, None, "{}", one.about.name);
     }
+}
+
+/// Prints why the lab cannot be entered, and what the probe says; for a process that may not have namespaces.
+pub(crate) fn refused() {
+    let missing = KernelProbe::default().check(&Need::Namespaces).expect_err("they are missing");
+    println!("{} | {}", missing.reason, missing.remedy);
+    let error = Lab::enter(EnterOptions::default()).err().expect("it is refused");
+    println!("{} | {}", error.why, error.remedy);
+}
+
+pub(crate) fn a_refusal_says_why_and_what_to_do() {
+    // In a user namespace of its own anybody may set its limit, and give up all capabilities.
+    let script = "echo 0 > /proc/sys/user/max_user_namespaces
+        exec setpriv --bounding-set=-all --inh-caps=-all \"$0\" refused";
+    let this = std::env::current_exe().expect("this program has a path");
+    let done = std::process::Command::new("unshare")
+        .args(["--map-root-user", "sh", "-c", script])
+        .arg(this)
+        .output()
+        .expect("unshare runs");
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let expected = "user namespaces are off (user.max_user_namespaces=0) | run tare as root";
+    assert_eq!(said.lines().collect::<Vec<_>>(), [expected, expected]);
 }

@@ -4,6 +4,15 @@
 //! executable. So this program has no test harness around it: it is at once the harness (without arguments), the lab's
 //! hidden subcommands, the programs that run in containers, and each test case, in a process of its own.
 
+// The whole program is a test: it prints its verdicts, and panics where something is not as it should be.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used
+)]
+
 mod actors;
 mod cases;
 mod leftovers;
@@ -15,8 +24,8 @@ use std::time::Instant;
 /// A test case: its name, and what it does in a process of its own.
 type Case = (&'static str, fn());
 
-/// Cases that ordinary users must be able to run too.
-const FOR_EVERYBODY: &[Case] = &[
+/// All cases. Ordinary users must be able to run them too.
+const CASES: &[Case] = &[
     ("every_network_carries_tcp_over_ipv4", cases::every_network_carries_tcp_over_ipv4),
     ("every_network_carries_tcp_over_ipv6", cases::every_network_carries_tcp_over_ipv6),
     ("published_names_its_hops", cases::published_names_its_hops),
@@ -30,7 +39,7 @@ const FOR_EVERYBODY: &[Case] = &[
     ("programs_end_as_they_should", cases::programs_end_as_they_should),
     ("dropped_programs_are_gone", cases::dropped_programs_are_gone),
     ("bad_shapes_are_refused", cases::bad_shapes_are_refused),
-    ("a_refused_device_names_itself", cases::a_refused_device_names_itself),
+    ("a_refusal_says_why_and_what_to_do", cases::a_refusal_says_why_and_what_to_do),
     ("without_a_lab_nothing_is_raised", cases::without_a_lab_nothing_is_raised),
     ("everything_needed_is_found", cases::everything_needed_is_found),
     ("sigkill_leaves_nothing", leftovers::sigkill_leaves_nothing),
@@ -55,13 +64,17 @@ fn main() -> ExitCode {
         ["dial", address] => actors::dial(address),
         ["idle"] => actors::idle(),
         ["hold"] => leftovers::hold(),
+        ["refused"] => {
+            cases::refused();
+            ExitCode::SUCCESS
+        }
         ["case", name] => run_case(name),
         _ => run_all(words.iter().find(|word| !word.starts_with('-')).copied().unwrap_or("")),
     }
 }
 
 fn run_case(name: &str) -> ExitCode {
-    match FOR_EVERYBODY.iter().find(|(one, _)| *one == name) {
+    match CASES.iter().find(|(one, _)| *one == name) {
         Some((_, case)) => {
             case();
             ExitCode::SUCCESS
@@ -79,7 +92,7 @@ fn run_all(filter: &str) -> ExitCode {
     let users: &[Option<&str>] =
         if rustix::process::geteuid().is_root() { &[None, Some(NOBODY)] } else { &[None] };
     for user in users {
-        for (name, _) in FOR_EVERYBODY.iter().filter(|(name, _)| name.contains(filter)) {
+        for (name, _) in CASES.iter().filter(|(name, _)| name.contains(filter)) {
             failed += u32::from(!passes(name, *user));
         }
     }
