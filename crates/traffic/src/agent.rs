@@ -49,10 +49,7 @@ struct Worker {
 
 impl Worker {
     fn new(registry: Registry) -> Self {
-        Self {
-            registry,
-            side: Side::None,
-        }
+        Self { registry, side: Side::None }
     }
 
     fn work(
@@ -60,17 +57,12 @@ impl Worker {
         inbox: &Receiver<Result<Order, String>>,
         output: &mut impl Write,
     ) -> io::Result<()> {
-        protocol::write_line(
-            output,
-            &Reply::Hello {
-                protocol: protocol::VERSION,
-            },
-        )?;
+        protocol::write_line(output, &Reply::Hello { protocol: protocol::VERSION })?;
         for order in inbox {
             let reply = match order {
-                Ok(order) => self
-                    .obey(order)
-                    .unwrap_or_else(|error| Reply::Error(one_line(&error))),
+                Ok(order) => {
+                    self.obey(order).unwrap_or_else(|error| Reply::Error(one_line(&error)))
+                }
                 Err(why) => Reply::Error(why),
             };
             protocol::write_line(output, &reply)?;
@@ -95,9 +87,7 @@ impl Worker {
             (Order::Finish, Side::Server(server)) => Ok(Reply::Done(Box::new(server.finish()?))),
             (_, side) => {
                 self.side = side;
-                Err(Error::Job(format!(
-                    "the order `{name}` came before its preparation"
-                )))
+                Err(Error::Job(format!("the order `{name}` came before its preparation")))
             }
         }
     }
@@ -137,23 +127,10 @@ mod tests {
 
     #[test]
     fn garbage_and_orders_out_of_turn_are_answered_with_errors() {
-        let replies = replies(vec![
-            Err("not an order".to_owned()),
-            Ok(Order::Go),
-            Ok(Order::Finish),
-        ]);
-        assert_eq!(
-            replies[0],
-            Reply::Hello {
-                protocol: protocol::VERSION
-            }
-        );
+        let replies =
+            replies(vec![Err("not an order".to_owned()), Ok(Order::Go), Ok(Order::Finish)]);
+        assert_eq!(replies[0], Reply::Hello { protocol: protocol::VERSION });
         assert_eq!(replies.len(), 4);
-        assert!(
-            replies[1..]
-                .iter()
-                .all(|reply| matches!(reply, Reply::Error(_))),
-            "{replies:?}"
-        );
+        assert!(replies[1..].iter().all(|reply| matches!(reply, Reply::Error(_))), "{replies:?}");
     }
 }

@@ -61,10 +61,7 @@ impl Patience {
     /// Whether it is time to give up.
     pub(crate) fn is_over(&self) -> bool {
         self.limited.load(Ordering::Acquire)
-            && self
-                .until
-                .get()
-                .is_some_and(|until| Instant::now() >= *until)
+            && self.until.get().is_some_and(|until| Instant::now() >= *until)
     }
 }
 
@@ -128,12 +125,7 @@ impl Waiting {
         let queue = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         for flow in 0..lane.flows() {
             lane.socket(flow).set_nonblocking(true)?;
-            epoll::add(
-                &queue,
-                lane.socket(flow),
-                data(flow),
-                epoll::EventFlags::empty(),
-            )?;
+            epoll::add(&queue, lane.socket(flow), data(flow), epoll::EventFlags::empty())?;
         }
         Ok(Self {
             queue,
@@ -158,20 +150,12 @@ impl Waiting {
                 return Ok(epoll::delete(&self.queue, lane.socket(flow))?);
             }
         };
-        Ok(epoll::modify(
-            &self.queue,
-            lane.socket(flow),
-            data(flow),
-            flags,
-        )?)
+        Ok(epoll::modify(&self.queue, lane.socket(flow), data(flow), flags)?)
     }
 
     /// Waits for a tick at most; `ready` are then the flows whose wish is granted.
     fn wait(&mut self, ready: &mut Vec<usize>) -> io::Result<()> {
-        let tick = Timespec {
-            tv_sec: 0,
-            tv_nsec: TICK.subsec_nanos().into(),
-        };
+        let tick = Timespec { tv_sec: 0, tv_nsec: TICK.subsec_nanos().into() };
         self.events.clear();
         ready.clear();
         match epoll::wait(&self.queue, spare_capacity(&mut self.events), Some(&tick)) {
@@ -191,10 +175,7 @@ fn data(flow: usize) -> epoll::EventData {
 fn take_turn<L: Lane>(lane: &mut L, flow: usize) -> io::Result<()> {
     match lane.turn(flow) {
         Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-            ) =>
+            if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) =>
         {
             Ok(())
         }

@@ -81,9 +81,6 @@ pub enum Error {
 impl Error {
     /// An error of the kernel's while doing something.
     pub(crate) fn io(what: impl Into<String>, source: impl Into<io::Error>) -> Self {
-        Self::Io {
-            what: what.into(),
-            source: source.into(),
-        }
+        Self::Io { what: what.into(), source: source.into() }
     }
 }

@@ -105,25 +105,13 @@ mod tests {
     }
 
     fn bytes(meter: &Meter) -> Vec<u64> {
-        meter
-            .intervals()
-            .iter()
-            .map(|interval| interval.bytes)
-            .collect()
+        meter.intervals().iter().map(|interval| interval.bytes).collect()
     }
 
     #[test]
     fn bytes_fall_into_the_interval_in_which_they_came() {
         let mut meter = meter(40, 10);
-        for (at, count) in [
-            (0, 1),
-            (9, 2),
-            (10, 4),
-            (35, 8),
-            (39, 16),
-            (40, 32),
-            (90, 64),
-        ] {
+        for (at, count) in [(0, 1), (9, 2), (10, 4), (35, 8), (39, 16), (40, 32), (90, 64)] {
             meter.add(at, count);
         }
         meter.ended(95);

@@ -58,11 +58,7 @@ pub(crate) fn run<L: Lane>(
             .map(|spawned| spawned.and_then(|thread| thread.join().unwrap_or_else(|_| Err(died()))))
             .collect::<Vec<_>>()
     });
-    let mut driven = Driven {
-        lanes: Vec::new(),
-        cpu: Nanos(0),
-        findings: Vec::new(),
-    };
+    let mut driven = Driven { lanes: Vec::new(), cpu: Nanos(0), findings: Vec::new() };
     for result in results {
         let (lane, cpu, finding) = result.map_err(|error| Error::io("a flow broke", error))?;
         driven.lanes.push(lane);

@@ -35,11 +35,7 @@ impl LatencyLog {
     pub(crate) fn new(duration: Nanos, interval: Nanos, sharing: u64) -> Self {
         let expected = duration.0 / 1_000_000_000 * Self::MOST_PER_SECOND + Self::MOST_PER_SECOND;
         let capacity = (expected / sharing.max(1)).clamp(Self::LEAST, Self::MOST);
-        Self::with_capacity(
-            duration,
-            interval,
-            usize::try_from(capacity).unwrap_or(usize::MAX),
-        )
+        Self::with_capacity(duration, interval, usize::try_from(capacity).unwrap_or(usize::MAX))
     }
 
     fn with_capacity(duration: Nanos, interval: Nanos, capacity: usize) -> Self {

@@ -44,17 +44,13 @@ pub(crate) fn outcome(
     for report in clients.into_iter().chain(servers) {
         ends = sum(ends, report.ends);
         agents_cpu = agents_cpu + report.cpu;
-        report
-            .findings
-            .into_iter()
-            .for_each(|finding| note(&mut findings, finding));
+        report.findings.into_iter().for_each(|finding| note(&mut findings, finding));
         for one in report.series {
             intervals(series.entry(one.client).or_default(), one.intervals)?;
         }
     }
-    for finding in disagreements(ends)
-        .into_iter()
-        .chain(other_congestion(&client_side, &server_side))
+    for finding in
+        disagreements(ends).into_iter().chain(other_congestion(&client_side, &server_side))
     {
         note(&mut findings, finding);
     }
@@ -90,11 +86,8 @@ fn disagreements(ends: Ends) -> Vec<Finding> {
 
 /// Where nobody asked for a congestion control and the two sides' defaults differ.
 fn other_congestion(client: &Parameters, server: &Parameters) -> Option<Finding> {
-    let word = |side: &Parameters| {
-        side.get("congestion")
-            .and_then(Value::as_str)
-            .map(str::to_owned)
-    };
+    let word =
+        |side: &Parameters| side.get("congestion").and_then(Value::as_str).map(str::to_owned);
     let (asked, used) = (word(client)?, word(server)?);
     (asked != used).then_some(Finding::OtherCongestionControl { asked, used })
 }
@@ -121,10 +114,7 @@ fn in_force<'r>(reports: impl Iterator<Item = &'r Parameters>) -> Parameters {
         match (all.get_mut(name), value) {
             (Some(Value::Array(known)), Value::Array(more)) => {
                 known.extend(
-                    more.iter()
-                        .filter(|one| !known.contains(one))
-                        .cloned()
-                        .collect::<Vec<_>>(),
+                    more.iter().filter(|one| !known.contains(one)).cloned().collect::<Vec<_>>(),
                 );
                 known.sort_by_key(Value::as_u64);
             }
@@ -154,20 +144,12 @@ mod tests {
     use tare_record::LatencyHistogram;
 
     fn parameters(pairs: &[(&str, Value)]) -> Parameters {
-        pairs
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), value.clone()))
-            .collect()
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
     }
 
     fn interval(bytes: u64, latency: u64) -> Interval {
         let latency = Some(LatencyHistogram::of([latency]).unwrap());
-        Interval {
-            bytes,
-            operations: 1,
-            latency,
-            ..Interval::default()
-        }
+        Interval { bytes, operations: 1, latency, ..Interval::default() }
     }
 
     #[test]
@@ -182,58 +164,29 @@ mod tests {
 
     #[test]
     fn sides_that_agree_leave_no_finding() {
-        let side = |ends| Report {
-            ends,
-            ..Report::default()
-        };
-        let client = side(Ends {
-            sent: 10,
-            completed: 3,
-            ..Ends::default()
-        });
-        let server = side(Ends {
-            received: 10,
-            answered: 3,
-            ..Ends::default()
-        });
+        let side = |ends| Report { ends, ..Report::default() };
+        let client = side(Ends { sent: 10, completed: 3, ..Ends::default() });
+        let server = side(Ends { received: 10, answered: 3, ..Ends::default() });
         let agreed = outcome(vec![server], vec![client.clone()]).unwrap();
         assert!(agreed.findings.is_empty());
-        let short = side(Ends {
-            received: 9,
-            answered: 4,
-            ..Ends::default()
-        });
+        let short = side(Ends { received: 9, answered: 4, ..Ends::default() });
         let differ = outcome(vec![short], vec![client]).unwrap();
         let expected = [
-            Finding::EndsDisagree {
-                sent: 10,
-                received: 9,
-            },
-            Finding::EndsDisagree {
-                sent: 4,
-                received: 3,
-            },
+            Finding::EndsDisagree { sent: 10, received: 9 },
+            Finding::EndsDisagree { sent: 4, received: 3 },
         ];
         assert_eq!(differ.findings, expected);
     }
 
     #[test]
     fn cores_are_united_and_what_differs_is_named_apart() {
-        let side = |pairs: &[(&str, Value)]| Report {
-            parameters: parameters(pairs),
-            ..Report::default()
-        };
+        let side =
+            |pairs: &[(&str, Value)]| Report { parameters: parameters(pairs), ..Report::default() };
         let clients = vec![
             side(&[("congestion", json!("bbr")), ("client_cores", json!([2]))]),
-            side(&[
-                ("congestion", json!("bbr")),
-                ("client_cores", json!([0, 2])),
-            ]),
+            side(&[("congestion", json!("bbr")), ("client_cores", json!([0, 2]))]),
         ];
-        let servers = vec![side(&[
-            ("congestion", json!("reno")),
-            ("server_cores", json!([1])),
-        ])];
+        let servers = vec![side(&[("congestion", json!("reno")), ("server_cores", json!([1]))])];
         let outcome = outcome(servers, clients).unwrap();
         let expected = parameters(&[
             ("congestion", json!("bbr")),
@@ -242,10 +195,7 @@ mod tests {
             ("server_cores", json!([1])),
         ]);
         assert_eq!(outcome.parameters, expected);
-        let differs = Finding::OtherCongestionControl {
-            asked: "bbr".into(),
-            used: "reno".into(),
-        };
+        let differs = Finding::OtherCongestionControl { asked: "bbr".into(), used: "reno".into() };
         assert_eq!(outcome.findings, [differs]);
     }
 
@@ -253,12 +203,7 @@ mod tests {
     fn of_several_stalls_the_longest_is_kept() {
         let mut findings = Vec::new();
         for longest in [5, 9, 7] {
-            note(
-                &mut findings,
-                Finding::Stall {
-                    longest: Nanos(longest),
-                },
-            );
+            note(&mut findings, Finding::Stall { longest: Nanos(longest) });
         }
         assert_eq!(findings, [Finding::Stall { longest: Nanos(9) }]);
     }

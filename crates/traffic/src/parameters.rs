@@ -49,18 +49,17 @@ impl Kind {
     /// The value in its canonical form; nothing where it is not allowed.
     fn read(self, given: &Value) -> Option<Value> {
         match self {
-            Self::Bytes { least, most } => bytes(given)
-                .filter(|size| (least..=most).contains(size))
-                .map(Value::from),
+            Self::Bytes { least, most } => {
+                bytes(given).filter(|size| (least..=most).contains(size)).map(Value::from)
+            }
             Self::Switch => match given {
                 Value::Bool(_) => Some(given.clone()),
                 Value::String(text) => text.parse::<bool>().ok().map(Value::from),
                 _ => None,
             },
-            Self::Choice(words) => given
-                .as_str()
-                .filter(|word| words.contains(word))
-                .map(Value::from),
+            Self::Choice(words) => {
+                given.as_str().filter(|word| words.contains(word)).map(Value::from)
+            }
             Self::Name => given.as_str().filter(|name| is_name(name)).map(Value::from),
         }
     }
@@ -90,20 +89,9 @@ pub(crate) fn resolve(
     table: &[Parameter],
     asked: &Parameters,
 ) -> Result<Parameters, Error> {
-    if let Some(name) = asked
-        .keys()
-        .find(|name| table.iter().all(|one| one.name != **name))
-    {
-        let known = table
-            .iter()
-            .map(|one| one.name)
-            .collect::<Vec<_>>()
-            .join(", ");
-        return Err(Error::UnknownParameter {
-            workload,
-            name: name.clone(),
-            known,
-        });
+    if let Some(name) = asked.keys().find(|name| table.iter().all(|one| one.name != **name)) {
+        let known = table.iter().map(|one| one.name).collect::<Vec<_>>().join(", ");
+        return Err(Error::UnknownParameter { workload, name: name.clone(), known });
     }
     let mut resolved = Parameters::new();
     for parameter in table {
@@ -111,17 +99,12 @@ pub(crate) fn resolve(
         let Some(given) = asked.get(parameter.name).or(default.as_ref()) else {
             continue;
         };
-        let value = parameter
-            .kind
-            .read(given)
-            .ok_or_else(|| Error::BadParameter {
-                workload,
-                name: parameter.name,
-                given: given
-                    .as_str()
-                    .map_or_else(|| given.to_string(), str::to_owned),
-                allowed: parameter.kind.allowed(),
-            })?;
+        let value = parameter.kind.read(given).ok_or_else(|| Error::BadParameter {
+            workload,
+            name: parameter.name,
+            given: given.as_str().map_or_else(|| given.to_string(), str::to_owned),
+            allowed: parameter.kind.allowed(),
+        })?;
         resolved.insert(parameter.name.to_owned(), value);
     }
     Ok(resolved)
@@ -129,10 +112,7 @@ pub(crate) fn resolve(
 
 /// A size of resolved parameters; nothing where the system decides.
 pub(crate) fn size(parameters: &Parameters, name: &str) -> Option<usize> {
-    parameters
-        .get(name)
-        .and_then(Value::as_u64)
-        .and_then(|size| usize::try_from(size).ok())
+    parameters.get(name).and_then(Value::as_u64).and_then(|size| usize::try_from(size).ok())
 }
 
 /// A word of resolved parameters; nothing where the system decides.
@@ -142,10 +122,7 @@ pub(crate) fn word<'p>(parameters: &'p Parameters, name: &str) -> Option<&'p str
 
 /// Whether a switch of resolved parameters is on.
 pub(crate) fn is_on(parameters: &Parameters, name: &str) -> bool {
-    parameters
-        .get(name)
-        .and_then(Value::as_bool)
-        .unwrap_or(false)
+    parameters.get(name).and_then(Value::as_bool).unwrap_or(false)
 }
 
 #[cfg(test)]
@@ -158,47 +135,28 @@ mod tests {
         Parameter {
             name: "size",
             summary: "",
-            kind: Kind::Bytes {
-                least: 1,
-                most: 1 << 20,
-            },
+            kind: Kind::Bytes { least: 1, most: 1 << 20 },
             default: Some("128K"),
         },
-        Parameter {
-            name: "push",
-            summary: "",
-            kind: Kind::Switch,
-            default: Some("false"),
-        },
+        Parameter { name: "push", summary: "", kind: Kind::Switch, default: Some("false") },
         Parameter {
             name: "send",
             summary: "",
             kind: Kind::Choice(&["copy"]),
             default: Some("copy"),
         },
-        Parameter {
-            name: "control",
-            summary: "",
-            kind: Kind::Name,
-            default: None,
-        },
+        Parameter { name: "control", summary: "", kind: Kind::Name, default: None },
     ];
 
     fn asked(pairs: &[(&str, Value)]) -> Parameters {
-        pairs
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), value.clone()))
-            .collect()
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
     }
 
     #[test]
     fn defaults_are_filled_in_and_values_made_canonical() {
         let resolved = resolve("w", TABLE, &asked(&[("push", json!("true"))])).unwrap();
-        let expected = asked(&[
-            ("push", json!(true)),
-            ("send", json!("copy")),
-            ("size", json!(131_072)),
-        ]);
+        let expected =
+            asked(&[("push", json!(true)), ("send", json!("copy")), ("size", json!(131_072))]);
         assert_eq!(resolved, expected);
         assert_eq!(size(&resolved, "size"), Some(131_072));
         assert!(is_on(&resolved, "push"));
@@ -219,21 +177,12 @@ mod tests {
             ("control", json!("a/b")),
             ("control", json!("")),
         ] {
-            let error = resolve("w", TABLE, &asked(&[(name, value.clone())]))
-                .unwrap_err()
-                .to_string();
-            assert!(
-                error.starts_with("w: `") && error.contains(name),
-                "{value}: {error}"
-            );
+            let error =
+                resolve("w", TABLE, &asked(&[(name, value.clone())])).unwrap_err().to_string();
+            assert!(error.starts_with("w: `") && error.contains(name), "{value}: {error}");
         }
-        let error = resolve("w", TABLE, &asked(&[("sise", json!(1))]))
-            .unwrap_err()
-            .to_string();
-        assert_eq!(
-            error,
-            "w has no parameter `sise`: it has size, push, send, control"
-        );
+        let error = resolve("w", TABLE, &asked(&[("sise", json!(1))])).unwrap_err().to_string();
+        assert_eq!(error, "w has no parameter `sise`: it has size, push, send, control");
     }
 
     proptest! {

@@ -21,9 +21,7 @@ mod tests {
     fn it_is_of_the_asked_size_and_every_byte_is_as_likely() {
         assert_eq!(payload(13).len(), 13);
         let mut counts = [0u32; 256];
-        payload(256 * 1000)
-            .iter()
-            .for_each(|&byte| counts[usize::from(byte)] += 1);
+        payload(256 * 1000).iter().for_each(|&byte| counts[usize::from(byte)] += 1);
         // 1000 expected of each; the standard deviation is 32.
         assert!(counts.iter().all(|count| (800..1200).contains(count)));
     }

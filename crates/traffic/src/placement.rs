@@ -44,11 +44,8 @@ impl Cores {
             (Placement::Same, _) => Self::Pinned(allowed.iter().take(1).copied().collect()),
             (Placement::Spread, _) => {
                 let (clients, servers) = allowed.split_at(allowed.len() / 2);
-                let half = if role == Role::Client && !clients.is_empty() {
-                    clients
-                } else {
-                    servers
-                };
+                let half =
+                    if role == Role::Client && !clients.is_empty() { clients } else { servers };
                 Self::Pinned(half.to_vec())
             }
             (Placement::List { clients, .. }, Role::Client) => Self::Pinned(clients.clone()),
@@ -81,10 +78,7 @@ impl Cores {
 fn allowed() -> Vec<u32> {
     sched_getaffinity(None)
         .map(|set| {
-            (0..CpuSet::MAX_CPU)
-                .filter(|&core| set.is_set(core))
-                .map(|core| core as u32)
-                .collect()
+            (0..CpuSet::MAX_CPU).filter(|&core| set.is_set(core)).map(|core| core as u32).collect()
         })
         .unwrap_or_default()
 }
@@ -93,16 +87,12 @@ fn allowed() -> Vec<u32> {
 pub(crate) fn pin(core: u32) -> Option<Finding> {
     let index = core as usize;
     if index >= CpuSet::MAX_CPU {
-        return Some(Finding::NotPinned {
-            reason: format!("core {core} does not exist"),
-        });
+        return Some(Finding::NotPinned { reason: format!("core {core} does not exist") });
     }
     let mut set = CpuSet::new();
     set.set(index);
     let error = sched_setaffinity(None, &set).err()?;
-    Some(Finding::NotPinned {
-        reason: format!("core {core}: {error}"),
-    })
+    Some(Finding::NotPinned { reason: format!("core {core}: {error}") })
 }
 
 #[cfg(test)]
@@ -134,10 +124,7 @@ mod tests {
     #[test]
     fn threads_take_the_cores_in_turn() {
         let pinned = Cores::Pinned(vec![3, 7]);
-        assert_eq!(
-            (pinned.nth(0), pinned.nth(1), pinned.nth(2)),
-            (Some(3), Some(7), Some(3))
-        );
+        assert_eq!((pinned.nth(0), pinned.nth(1), pinned.nth(2)), (Some(3), Some(7), Some(3)));
         assert_eq!((pinned.threads(1), pinned.threads(64)), (1, 2));
         assert_eq!(Cores::Free(vec![3, 7]).nth(0), None);
         assert_eq!(Cores::Pinned(Vec::new()).nth(0), None);

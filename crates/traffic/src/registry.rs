@@ -11,9 +11,7 @@ pub struct Registry {
 /// Every workload of this build.
 #[must_use]
 pub fn workloads() -> Registry {
-    Registry {
-        workloads: vec![Box::new(TcpStream), Box::new(TcpRr)],
-    }
+    Registry { workloads: vec![Box::new(TcpStream), Box::new(TcpRr)] }
 }
 
 impl Registry {
@@ -22,12 +20,9 @@ impl Registry {
     /// # Errors
     /// [`Error::UnknownWorkload`], with the names that there are.
     pub fn find(&self, name: &str) -> Result<&dyn Workload, Error> {
-        self.iter()
-            .find(|workload| workload.about().name == name)
-            .ok_or_else(|| Error::UnknownWorkload {
-                name: name.to_owned(),
-                known: self.names().join(", "),
-            })
+        self.iter().find(|workload| workload.about().name == name).ok_or_else(|| {
+            Error::UnknownWorkload { name: name.to_owned(), known: self.names().join(", ") }
+        })
     }
 
     /// All names, in order.
@@ -52,30 +47,19 @@ mod tests {
     fn every_workload_is_found_by_its_own_name_and_takes_its_own_defaults() {
         let registry = workloads();
         let names = registry.names();
-        assert_eq!(
-            names.iter().collect::<BTreeSet<_>>().len(),
-            names.len(),
-            "names are unique"
-        );
+        assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "names are unique");
         for name in names {
             let workload = registry.find(name).unwrap();
             assert_eq!(workload.about().name, name);
             assert!(!workload.metrics().is_empty());
             let resolved = workload.resolve(&Parameters::new()).unwrap();
-            assert_eq!(
-                workload.resolve(&resolved).unwrap(),
-                resolved,
-                "resolving twice"
-            );
+            assert_eq!(workload.resolve(&resolved).unwrap(), resolved, "resolving twice");
         }
     }
 
     #[test]
     fn an_unknown_name_is_answered_with_the_known_ones() {
         let error = workloads().find("tcp-strem").err().unwrap().to_string();
-        assert!(
-            error.contains("tcp-strem") && error.contains("tcp-stream"),
-            "{error}"
-        );
+        assert!(error.contains("tcp-strem") && error.contains("tcp-stream"), "{error}");
     }
 }

@@ -16,11 +16,7 @@ impl Gaps {
 
     /// For a trial of this duration; what happens after it does not count.
     pub(crate) fn new(duration: Nanos) -> Self {
-        Self {
-            duration: duration.0,
-            last: 0,
-            longest: 0,
-        }
+        Self { duration: duration.0, last: 0, longest: 0 }
     }
 
     /// Notes that something moved at a time.
@@ -44,9 +40,8 @@ impl Gaps {
     /// A stretch longer than an interval and than what scheduling explains.
     pub(crate) fn finding(self, interval: Nanos) -> Option<Finding> {
         let longest = self.longest();
-        (longest > interval.0.max(Self::LEAST)).then_some(Finding::Stall {
-            longest: Nanos(longest),
-        })
+        (longest > interval.0.max(Self::LEAST))
+            .then_some(Finding::Stall { longest: Nanos(longest) })
     }
 }
 
@@ -73,13 +68,7 @@ mod tests {
             (vec![], 1000),
         ] {
             let found = gaps(&times).finding(Nanos(10 * MS));
-            assert_eq!(
-                found,
-                Some(Finding::Stall {
-                    longest: Nanos(longest * MS)
-                }),
-                "{times:?}"
-            );
+            assert_eq!(found, Some(Finding::Stall { longest: Nanos(longest * MS) }), "{times:?}");
         }
     }
 
@@ -94,11 +83,6 @@ mod tests {
     fn threads_are_merged_to_the_worst() {
         let mut one = gaps(&[100, 200, 300, 400, 500, 600, 700, 800, 900, 1000]);
         one.merge(gaps(&[500, 1000]));
-        assert_eq!(
-            one.finding(Nanos(MS)),
-            Some(Finding::Stall {
-                longest: Nanos(500 * MS)
-            })
-        );
+        assert_eq!(one.finding(Nanos(MS)), Some(Finding::Stall { longest: Nanos(500 * MS) }));
     }
 }

@@ -130,8 +130,7 @@ impl Report {
     pub(crate) fn with(mut self, granted: &Granted, cores: &Cores, role: Role) -> Self {
         self.parameters.extend(granted.parameters.clone());
         self.findings.extend(granted.findings.iter().cloned());
-        self.parameters
-            .insert(role.cores().to_owned(), cores.list().into());
+        self.parameters.insert(role.cores().to_owned(), cores.list().into());
         self
     }
 }
@@ -205,30 +204,12 @@ pub(crate) mod tests {
         let good = task("tcp-rr", vec![([127, 0, 0, 1], 7).into()]);
         assert!(good.check().is_ok());
         for bad in [
-            Task {
-                flows: 0,
-                ..good.clone()
-            },
-            Task {
-                flows: u32::MAX,
-                ..good.clone()
-            },
-            Task {
-                interval: Nanos(0),
-                ..good.clone()
-            },
-            Task {
-                interval: Nanos(60_000_000),
-                ..good.clone()
-            },
-            Task {
-                interval: Nanos(1),
-                ..good.clone()
-            },
-            Task {
-                addresses: Vec::new(),
-                ..good
-            },
+            Task { flows: 0, ..good.clone() },
+            Task { flows: u32::MAX, ..good.clone() },
+            Task { interval: Nanos(0), ..good.clone() },
+            Task { interval: Nanos(60_000_000), ..good.clone() },
+            Task { interval: Nanos(1), ..good.clone() },
+            Task { addresses: Vec::new(), ..good },
         ] {
             assert!(matches!(bad.check(), Err(Error::Job(_))), "{bad:?}");
         }

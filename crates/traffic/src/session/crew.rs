@@ -29,11 +29,7 @@ pub(super) struct Crew {
 impl Default for Crew {
     fn default() -> Self {
         let (speaker, heard) = channel();
-        Self {
-            remotes: Vec::new(),
-            heard,
-            speaker,
-        }
+        Self { remotes: Vec::new(), heard, speaker }
     }
 }
 
@@ -41,8 +37,7 @@ impl Crew {
     /// Starts another agent.
     pub(super) fn enlist(&mut self, container: &dyn Container) -> Result<(), Error> {
         let number = self.remotes.len();
-        self.remotes
-            .push(Remote::start(container, number, self.speaker.clone())?);
+        self.remotes.push(Remote::start(container, number, self.speaker.clone())?);
         Ok(())
     }
 
@@ -107,12 +102,7 @@ impl Crew {
         for (member, order) in &orders {
             self.remotes[member.0].tell(order)?;
         }
-        self.replies(
-            orders.into_iter().map(|(member, _)| member).collect(),
-            name,
-            limit,
-            cancelled,
-        )
+        self.replies(orders.into_iter().map(|(member, _)| member).collect(), name, limit, cancelled)
     }
 
     /// Waits for a reply from each. Whatever goes wrong with anybody ends the waiting.
@@ -147,11 +137,7 @@ impl Crew {
             }
             if Instant::now() >= deadline {
                 let container = self.remotes[first.0].container().to_owned();
-                return Err(Error::Deadline {
-                    container,
-                    order,
-                    waited: limit,
-                });
+                return Err(Error::Deadline { container, order, waited: limit });
             }
         }
         Ok(replies)
@@ -160,9 +146,8 @@ impl Crew {
     /// Why a member failed: when another one has ended, that is why.
     fn explain(&mut self, member: Member, why: &str) -> Error {
         let until = Instant::now() + AFTERMATH;
-        while let Ok((number, heard)) = self
-            .heard
-            .recv_timeout(until.saturating_duration_since(Instant::now()))
+        while let Ok((number, heard)) =
+            self.heard.recv_timeout(until.saturating_duration_since(Instant::now()))
         {
             if matches!(heard, Heard::End) {
                 return self.remotes[number].ended();

@@ -79,10 +79,8 @@ impl Session {
     pub fn with_processes(topology: &Topology, processes: u32) -> Result<Self, Error> {
         let processes = processes.max(1) as usize;
         let mut crew = Crew::default();
-        let clients = topology
-            .clients
-            .iter()
-            .flat_map(|client| std::iter::repeat_n(client, processes));
+        let clients =
+            topology.clients.iter().flat_map(|client| std::iter::repeat_n(client, processes));
         for container in topology.servers.iter().chain(clients) {
             crew.enlist(container.as_ref())?;
         }
@@ -139,11 +137,7 @@ impl Session {
             servers: self.server_tasks(job, &blank),
             clients: self.client_tasks(job, &blank)?,
         };
-        tasks
-            .servers
-            .iter()
-            .chain(&tasks.clients)
-            .try_for_each(|(_, task)| task.check())?;
+        tasks.servers.iter().chain(&tasks.clients).try_for_each(|(_, task)| task.check())?;
         Ok(tasks)
     }
 
@@ -186,13 +180,7 @@ impl Session {
                     )));
                 }
                 let (client, index, peers) = (client as u32, index as u32, peers as u32);
-                let task = Task {
-                    addresses,
-                    client,
-                    index,
-                    peers,
-                    ..blank.clone()
-                };
+                let task = Task { addresses, client, index, peers, ..blank.clone() };
                 Ok((Member(self.servers + index as usize), task))
             })
             .collect()
@@ -201,8 +189,7 @@ impl Session {
 
 /// The routes to a job's ports.
 fn routes<'r>(all: &'r [Route], job: &'r Job) -> impl Iterator<Item = &'r Route> {
-    all.iter()
-        .filter(|route| job.ports.contains(&route.listen.port()))
+    all.iter().filter(|route| job.ports.contains(&route.listen.port()))
 }
 
 /// What every agent is told in one trial.
@@ -219,9 +206,7 @@ fn conduct(
     cancelled: &dyn Fn() -> bool,
 ) -> Result<Outcome, Error> {
     let orders = |side: Vec<(Member, Task)>, order: fn(Task) -> Order| {
-        side.into_iter()
-            .map(|(member, task)| (member, order(task)))
-            .collect::<Vec<_>>()
+        side.into_iter().map(|(member, task)| (member, order(task))).collect::<Vec<_>>()
     };
     let members =
         |side: &[(Member, Task)]| side.iter().map(|(member, _)| *member).collect::<Vec<_>>();
@@ -230,10 +215,7 @@ fn conduct(
     crew.prepare(orders(tasks.clients, Order::Connect), SET_UP, cancelled)?;
     let mut collect = |members: &[Member], order: Order, limit| -> Result<Vec<Report>, Error> {
         crew.collect(
-            members
-                .iter()
-                .map(|member| (*member, order.clone()))
-                .collect(),
+            members.iter().map(|member| (*member, order.clone())).collect(),
             limit,
             cancelled,
         )

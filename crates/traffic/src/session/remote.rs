@@ -44,11 +44,7 @@ impl Remote {
             .name(format!("hear {name}"))
             .spawn(move || listen(output, number, &heard))
             .map_err(|error| Error::io("start a thread", error))?;
-        Ok(Self {
-            container: name,
-            process,
-            orders,
-        })
+        Ok(Self { container: name, process, orders })
     }
 
     /// The container it runs in.
@@ -65,27 +61,20 @@ impl Remote {
     pub(super) fn ended(&mut self) -> Error {
         // A process that has ended is not hurt by this; one that only closed its output would be waited for in vain.
         self.process.kill();
-        let how = self
-            .process
-            .wait()
-            .map_or_else(|error| error.to_string(), |exit| exit.to_string());
+        let how =
+            self.process.wait().map_or_else(|error| error.to_string(), |exit| exit.to_string());
         self.wrong(format!("its agent ended early ({how})"))
     }
 
     /// That something is wrong with it.
     pub(super) fn wrong(&self, why: impl Into<String>) -> Error {
-        Error::Agent {
-            container: self.container.clone(),
-            why: why.into(),
-        }
+        Error::Agent { container: self.container.clone(), why: why.into() }
     }
 }
 
 impl fmt::Debug for Remote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Remote")
-            .field("container", &self.container)
-            .finish_non_exhaustive()
+        f.debug_struct("Remote").field("container", &self.container).finish_non_exhaustive()
     }
 }
 

@@ -36,11 +36,7 @@ pub(crate) fn greet(mut stream: &TcpStream, token: u64, client: u32) -> io::Resu
     stream.write_all(&greeting(token, client))?;
     let mut answer = [0; ANSWER.len()];
     stream.read_exact(&mut answer)?;
-    if answer == ANSWER {
-        Ok(())
-    } else {
-        Err(io::Error::other("what answers there is not tare"))
-    }
+    if answer == ANSWER { Ok(()) } else { Err(io::Error::other("what answers there is not tare")) }
 }
 
 /// The server's part; nothing for whoever does not greet with this trial's token.
@@ -87,9 +83,7 @@ mod tests {
     #[test]
     fn a_stranger_is_refused() {
         let (client, server) = pair();
-        (&client)
-            .write_all(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
-            .unwrap();
+        (&client).write_all(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n").unwrap();
         assert!(welcome(server, 77).is_none());
     }
 }

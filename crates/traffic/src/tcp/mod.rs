@@ -5,5 +5,7 @@ mod serve;
 mod socket;
 
 pub(crate) use hello::Accepted;
+#[cfg(test)]
+pub(crate) use hello::welcome;
 pub(crate) use serve::{GRACE, Serving};
 pub(crate) use socket::{Granted, Options, connect, shut};

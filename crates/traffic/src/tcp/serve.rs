@@ -57,12 +57,7 @@ impl<L: Lane + 'static> Serving<L> {
                 lanes::run(lanes, &cores, &task, &patience)
             }
         });
-        Ok(Self {
-            patience,
-            thread: Some(thread),
-            granted,
-            cores,
-        })
+        Ok(Self { patience, thread: Some(thread), granted, cores })
     }
 
     /// Waits until all flows have come to their end, but no longer than the grace.
@@ -121,14 +116,9 @@ fn is_passing(error: &io::Error) -> bool {
 
 /// Waits until a listener has somebody, or for a tick.
 fn wait_for_any(listeners: &[TcpListener]) -> io::Result<()> {
-    let mut waits: Vec<_> = listeners
-        .iter()
-        .map(|listener| PollFd::new(listener, PollFlags::IN))
-        .collect();
-    let tick = Timespec {
-        tv_sec: 0,
-        tv_nsec: TICK.subsec_nanos().into(),
-    };
+    let mut waits: Vec<_> =
+        listeners.iter().map(|listener| PollFd::new(listener, PollFlags::IN)).collect();
+    let tick = Timespec { tv_sec: 0, tv_nsec: TICK.subsec_nanos().into() };
     match poll(&mut waits, Some(&tick)) {
         Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
         Err(error) => Err(error.into()),

@@ -51,15 +51,11 @@ impl Granted {
         let mut granted = Self::default();
         let used = sockopt::tcp_congestion(socket).map_err(refused)?;
         if let Some(asked) = options.congestion.as_ref().filter(|asked| **asked != used) {
-            let finding = Finding::OtherCongestionControl {
-                asked: asked.clone(),
-                used: used.clone(),
-            };
+            let finding =
+                Finding::OtherCongestionControl { asked: asked.clone(), used: used.clone() };
             granted.findings.push(finding);
         }
-        granted
-            .parameters
-            .insert("congestion".to_owned(), json!(used));
+        granted.parameters.insert("congestion".to_owned(), json!(used));
         if let Some(asked) = options.buffer {
             let (name, size) = match role {
                 Role::Client => ("send_buffer", sockopt::socket_send_buffer_size(socket)),
@@ -70,10 +66,7 @@ impl Granted {
             granted.parameters.insert(name.to_owned(), json!(size));
             if size < asked {
                 let (asked, granted_size) = (asked as u64, size as u64);
-                granted.findings.push(Finding::SmallBuffer {
-                    asked,
-                    granted: granted_size,
-                });
+                granted.findings.push(Finding::SmallBuffer { asked, granted: granted_size });
             }
         }
         Ok(granted)
@@ -83,11 +76,7 @@ impl Granted {
 /// A socket with its options, not yet connected. What the kernel refuses shows in [`Granted`].
 fn socket(address: SocketAddr, options: &Options) -> Result<Socket, Error> {
     let open = || -> std::io::Result<Socket> {
-        let socket = Socket::new(
-            Domain::for_address(address),
-            Type::STREAM,
-            Some(Protocol::TCP),
-        )?;
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
         socket.set_tcp_nodelay(options.no_delay)?;
         if let Some(size) = options.buffer {
             // Beyond the limit for everybody only root may go; others get what the limit allows.
@@ -125,9 +114,7 @@ pub(super) fn listen(
     // Flows of the trial before may still be in TIME_WAIT on this port.
     socket.set_reuse_address(true).map_err(refused)?;
     socket.bind(&address.into()).map_err(refused)?;
-    socket
-        .listen(i32::try_from(backlog).unwrap_or(i32::MAX))
-        .map_err(refused)?;
+    socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX)).map_err(refused)?;
     socket.set_nonblocking(true).map_err(refused)?;
     let granted = Granted::read(&socket, options, Role::Server)?;
     Ok((socket.into(), granted))
@@ -140,9 +127,7 @@ pub(crate) fn connect(task: &Task, options: &Options) -> Result<(Vec<TcpStream>,
     for &address in task.addresses.iter().cycle().take(task.flows as usize) {
         let refused = |error| Error::io(format!("connect to {address}"), error);
         let socket = socket(address, options)?;
-        socket
-            .connect_timeout(&address.into(), CONNECT)
-            .map_err(refused)?;
+        socket.connect_timeout(&address.into(), CONNECT).map_err(refused)?;
         granted = Granted::read(&socket, options, Role::Client)?;
         let stream = TcpStream::from(socket);
         stream.set_read_timeout(Some(CONNECT)).map_err(refused)?;
@@ -166,36 +151,22 @@ mod tests {
     use std::net::Ipv4Addr;
 
     fn granted(options: &Options) -> Granted {
-        listen((Ipv4Addr::LOCALHOST, 0).into(), 1, options)
-            .unwrap()
-            .1
+        listen((Ipv4Addr::LOCALHOST, 0).into(), 1, options).unwrap().1
     }
 
     #[test]
     fn what_is_in_force_is_said_and_what_is_not_is_a_finding() {
         let default = granted(&Options::default());
         assert!(default.findings.is_empty());
-        let used = default.parameters["congestion"]
-            .as_str()
-            .unwrap()
-            .to_owned();
-        let asked = Options {
-            congestion: Some("nosuch".to_owned()),
-            ..Options::default()
-        };
-        let expected = Finding::OtherCongestionControl {
-            asked: "nosuch".to_owned(),
-            used,
-        };
+        let used = default.parameters["congestion"].as_str().unwrap().to_owned();
+        let asked = Options { congestion: Some("nosuch".to_owned()), ..Options::default() };
+        let expected = Finding::OtherCongestionControl { asked: "nosuch".to_owned(), used };
         assert_eq!(granted(&asked).findings, [expected]);
     }
 
     #[test]
     fn a_buffer_is_granted_as_asked_or_there_is_a_finding() {
-        let small = granted(&Options {
-            buffer: Some(64 << 10),
-            ..Options::default()
-        });
+        let small = granted(&Options { buffer: Some(64 << 10), ..Options::default() });
         assert_eq!(small.parameters["receive_buffer"], json!(64 << 10));
         assert!(small.findings.is_empty());
     }
@@ -208,9 +179,6 @@ mod tests {
         drop(listener);
         let task = crate::workload::tests::task("tcp-stream", vec![address]);
         let error = connect(&task, &Options::default()).unwrap_err().to_string();
-        assert!(
-            error.starts_with(&format!("connect to {address}: ")),
-            "{error}"
-        );
+        assert!(error.starts_with(&format!("connect to {address}: ")), "{error}");
     }
 }

@@ -47,10 +47,7 @@ impl Workload for TcpStream {
             Parameter {
                 name: "size",
                 summary: "bytes handed to the kernel in one write",
-                kind: Kind::Bytes {
-                    least: 1,
-                    most: 16 << 20,
-                },
+                kind: Kind::Bytes { least: 1, most: 16 << 20 },
                 default: Some("131072"),
             },
             Parameter {
@@ -74,10 +71,7 @@ impl Workload for TcpStream {
             Parameter {
                 name: "buffer",
                 summary: "bytes of each socket buffer; the kernel's own tuning unless given",
-                kind: Kind::Bytes {
-                    least: 4096,
-                    most: 1 << 30,
-                },
+                kind: Kind::Bytes { least: 4096, most: 1 << 30 },
                 default: None,
             },
         ]
@@ -93,11 +87,7 @@ impl Workload for TcpStream {
 
     fn connect(&self, task: &Task) -> Result<Box<dyn Client>, Error> {
         let (streams, granted) = connect(task, &Options::of(&task.parameters))?;
-        Ok(Box::new(Sending {
-            streams,
-            granted,
-            task: task.clone(),
-        }))
+        Ok(Box::new(Sending { streams, granted, task: task.clone() }))
     }
 }
 
@@ -120,10 +110,7 @@ struct Epochs(std::sync::Mutex<BTreeMap<u32, Arc<OnceLock<Instant>>>>);
 
 impl Epochs {
     fn of(&self, client: u32) -> Arc<OnceLock<Instant>> {
-        let mut epochs = self
-            .0
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut epochs = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         Arc::clone(epochs.entry(client).or_default())
     }
 }
@@ -156,18 +143,11 @@ impl Receiver {
     fn new(flows: Vec<Accepted>, duration: Nanos, interval: Nanos, epochs: &Epochs) -> Self {
         let mut counts: Vec<Count> = Vec::new();
         let mut place = |client: u32| {
-            counts
-                .iter()
-                .position(|count| count.client == client)
-                .unwrap_or_else(|| {
-                    let meter = Meter::new(duration, interval);
-                    counts.push(Count {
-                        client,
-                        epoch: epochs.of(client),
-                        meter,
-                    });
-                    counts.len() - 1
-                })
+            counts.iter().position(|count| count.client == client).unwrap_or_else(|| {
+                let meter = Meter::new(duration, interval);
+                counts.push(Count { client, epoch: epochs.of(client), meter });
+                counts.len() - 1
+            })
         };
         let flows = flows
             .into_iter()
@@ -177,11 +157,7 @@ impl Receiver {
                 stage: Stage::Silent,
             })
             .collect();
-        Self {
-            flows,
-            counts,
-            buffer: vec![1; READ].into_boxed_slice(),
-        }
+        Self { flows, counts, buffer: vec![1; READ].into_boxed_slice() }
     }
 }
 
@@ -195,11 +171,7 @@ impl Lane for Receiver {
     }
 
     fn wish(&self, flow: usize) -> Wish {
-        if self.flows[flow].stage == Stage::Over {
-            Wish::Over
-        } else {
-            Wish::Read
-        }
+        if self.flows[flow].stage == Stage::Over { Wish::Over } else { Wish::Read }
     }
 
     fn turn(&mut self, flow: usize) -> io::Result<()> {
@@ -231,11 +203,7 @@ struct Receiving {
 
 impl Server for Receiving {
     fn finish(mut self: Box<Self>) -> Result<Report, Error> {
-        let Driven {
-            lanes,
-            cpu,
-            mut findings,
-        } = self.serving.finish()?;
+        let Driven { lanes, cpu, mut findings } = self.serving.finish()?;
         let mut clients: BTreeMap<u32, Meter> = BTreeMap::new();
         for count in lanes.into_iter().flat_map(|lane| lane.counts) {
             match clients.get_mut(&count.client) {
@@ -243,31 +211,18 @@ impl Server for Receiving {
                 None => drop(clients.insert(count.client, count.meter)),
             }
         }
-        findings.extend(
-            clients
-                .values()
-                .filter_map(|meter| meter.gaps().finding(self.interval)),
-        );
+        findings.extend(clients.values().filter_map(|meter| meter.gaps().finding(self.interval)));
         let received = clients.values().map(Meter::total).sum();
         let series = clients
             .into_iter()
-            .map(|(client, meter)| Series {
-                client,
-                intervals: meter.intervals(),
-            })
+            .map(|(client, meter)| Series { client, intervals: meter.intervals() })
             .collect();
-        let report = Report {
-            series,
-            findings,
-            cpu,
-            ..Report::default()
-        };
-        Ok(report
-            .counted(Ends {
-                received,
-                ..Ends::default()
-            })
-            .with(&self.serving.granted, &self.serving.cores, Role::Server))
+        let report = Report { series, findings, cpu, ..Report::default() };
+        Ok(report.counted(Ends { received, ..Ends::default() }).with(
+            &self.serving.granted,
+            &self.serving.cores,
+            Role::Server,
+        ))
     }
 }
 
@@ -332,21 +287,14 @@ struct Sending {
 
 impl Client for Sending {
     fn run(self: Box<Self>) -> Result<Report, Error> {
-        let Self {
-            streams,
-            granted,
-            task,
-        } = *self;
+        let Self { streams, granted, task } = *self;
         let cores = Cores::of(&task.cpus, Role::Client);
         let size = parameters::size(&task.parameters, "size").unwrap_or(READ);
         let (epoch, patience) = (Arc::new(OnceLock::new()), Arc::new(Patience::default()));
         let lanes = lanes::deal(streams, &cores)
             .into_iter()
             .map(|flows| Sender {
-                flows: flows
-                    .into_iter()
-                    .map(|stream| (stream, Stage::Flowing))
-                    .collect(),
+                flows: flows.into_iter().map(|stream| (stream, Stage::Flowing)).collect(),
                 payload: payload(size),
                 sent: 0,
                 epoch: Arc::clone(&epoch),
@@ -355,23 +303,9 @@ impl Client for Sending {
                 patience: Arc::clone(&patience),
             })
             .collect();
-        let Driven {
-            lanes,
-            cpu,
-            findings,
-        } = lanes::run(lanes, &cores, &task, &patience)?;
+        let Driven { lanes, cpu, findings } = lanes::run(lanes, &cores, &task, &patience)?;
         let sent = lanes.iter().map(|lane| lane.sent).sum();
-        let report = Report {
-            parameters: task.parameters,
-            findings,
-            cpu,
-            ..Report::default()
-        };
-        Ok(report
-            .counted(Ends {
-                sent,
-                ..Ends::default()
-            })
-            .with(&granted, &cores, Role::Client))
+        let report = Report { parameters: task.parameters, findings, cpu, ..Report::default() };
+        Ok(report.counted(Ends { sent, ..Ends::default() }).with(&granted, &cores, Role::Client))
     }
 }
