@@ -53,6 +53,7 @@ pub(crate) fn plan(networks: &[&str], workloads: Vec<WorkloadPlan>) -> Plan {
         blocks: Blocks::Fixed { blocks: 10 },
         budget: None,
         skipped: Vec::new(),
+        refused: Vec::new(),
     }
 }
 

@@ -34,10 +34,7 @@ pub struct Command {
 impl Command {
     /// tare itself, with these arguments, on pipes.
     pub fn tare<S: Into<String>>(arguments: impl IntoIterator<Item = S>) -> Self {
-        Self {
-            arguments: arguments.into_iter().map(Into::into).collect(),
-            ..Self::default()
-        }
+        Self { arguments: arguments.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 }
 

@@ -15,11 +15,7 @@ pub struct Error {
 impl Error {
     /// An error whose remedy is not known.
     pub fn new(what: impl Into<String>, why: impl ToString) -> Self {
-        Self {
-            what: what.into(),
-            why: why.to_string(),
-            remedy: String::new(),
-        }
+        Self { what: what.into(), why: why.to_string(), remedy: String::new() }
     }
 
     /// The same error with a remedy.

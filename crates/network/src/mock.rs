@@ -35,10 +35,7 @@ impl Container for Nowhere {
     }
 
     fn spawn(&self, _: &Command) -> Result<Box<dyn Process>, Error> {
-        Err(Error::new(
-            format!("start a program in {}", self.0),
-            "a mock container runs nothing",
-        ))
+        Err(Error::new(format!("start a program in {}", self.0), "a mock container runs nothing"))
     }
 }
 
@@ -68,12 +65,7 @@ impl Network for Mock {
             .flat_map(|client| site.ports.iter().map(move |&port| (client, port)))
             .map(|(client, port)| {
                 let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-                Route {
-                    client,
-                    server: client % servers,
-                    listen: address,
-                    dial: address,
-                }
+                Route { client, server: client % servers, listen: address, dial: address }
             })
             .collect();
         Ok(Topology {
@@ -96,15 +88,8 @@ mod tests {
 
     #[test]
     fn clients_are_spread_over_servers() {
-        let shape = Shape {
-            servers: 2,
-            clients: 5,
-            ..Shape::default()
-        };
-        let site = Site {
-            ports: vec![7001, 7002],
-            ..Site::default()
-        };
+        let shape = Shape { servers: 2, clients: 5, ..Shape::default() };
+        let site = Site { ports: vec![7001, 7002], ..Site::default() };
         let topology = Mock::new("mock").raise(&shape, &site).unwrap();
         let servers: Vec<_> = topology.routes.iter().map(|route| route.server).collect();
         assert_eq!(servers, [0, 0, 1, 1, 0, 0, 1, 1, 0, 0]);

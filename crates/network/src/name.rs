@@ -37,10 +37,7 @@ impl FromStr for Spelled {
         if name.is_empty() {
             return Err(NameError::Empty(text.to_owned()));
         }
-        let mut spelled = Self {
-            name: name.to_owned(),
-            plain: false,
-        };
+        let mut spelled = Self { name: name.to_owned(), plain: false };
         for option in parts {
             match option {
                 "plain" => spelled.plain = true,

@@ -34,10 +34,7 @@ impl Registry {
     /// All names, in order.
     #[must_use]
     pub fn names(&self) -> Vec<&'static str> {
-        self.networks
-            .iter()
-            .map(|network| network.about().name)
-            .collect()
+        self.networks.iter().map(|network| network.about().name).collect()
     }
 
     /// The network of this name, unless there is none, or it has no such option.
@@ -58,10 +55,7 @@ impl Registry {
         site: &Site,
         probe: &dyn Probe,
     ) -> Option<Missing> {
-        network
-            .needs(site)
-            .iter()
-            .find_map(|need| probe.check(need).err())
+        network.needs(site).iter().find_map(|need| probe.check(need).err())
     }
 
     /// All networks, with what each lacks here.

@@ -38,19 +38,14 @@ pub struct Topology {
 impl Topology {
     /// The routes of one client, one a port.
     pub fn routes_of(&self, client: usize) -> impl Iterator<Item = &Route> {
-        self.routes
-            .iter()
-            .filter(move |route| route.client == client)
+        self.routes.iter().filter(move |route| route.client == client)
     }
 }
 
 impl fmt::Debug for Topology {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = |containers: &[Box<dyn Container>]| {
-            containers
-                .iter()
-                .map(|one| one.name().to_owned())
-                .collect::<Vec<_>>()
+            containers.iter().map(|one| one.name().to_owned()).collect::<Vec<_>>()
         };
         f.debug_struct("Topology")
             .field("servers", &names(&self.servers))

@@ -118,10 +118,7 @@ impl fmt::Display for Finding {
                 )
             }
             Self::WarmUpMatters { uncut, cut } => {
-                write!(
-                    f,
-                    "the warm-up matters: {uncut:.4} with it, {cut:.4} without"
-                )
+                write!(f, "the warm-up matters: {uncut:.4} with it, {cut:.4} without")
             }
             Self::EndsDisagree { sent, received } => {
                 write!(f, "the ends disagree: {sent} sent, {received} received")
@@ -130,20 +127,10 @@ impl fmt::Display for Finding {
                 write!(f, "other work took {:.0} % of the CPU", share * 100.0)
             }
             Self::OtherRun { others } => {
-                write!(
-                    f,
-                    "{others} other tare run(s) on this machine: both measure a busy machine"
-                )
+                write!(f, "{others} other tare run(s) on this machine: both measure a busy machine")
             }
-            Self::LowHeadroom {
-                resource,
-                used,
-                limit,
-            } => {
-                write!(
-                    f,
-                    "{resource}: {used} of {limit} used, and all namespaces share them"
-                )
+            Self::LowHeadroom { resource, used, limit } => {
+                write!(f, "{resource}: {used} of {limit} used, and all namespaces share them")
             }
             Self::SmallBuffer { asked, granted } => {
                 write!(
@@ -152,10 +139,7 @@ impl fmt::Display for Finding {
                 )
             }
             Self::OtherCongestionControl { asked, used } => {
-                write!(
-                    f,
-                    "congestion control {used} instead of {asked}, which is not allowed here"
-                )
+                write!(f, "congestion control {used} instead of {asked}, which is not allowed here")
             }
             Self::NotPinned { reason } => {
                 write!(f, "threads are not on the cores asked for: {reason}")

@@ -64,9 +64,7 @@ impl LatencyHistogram {
     /// # Errors
     /// Never for two histograms that grow; the library's signature allows it.
     pub fn merge(&mut self, other: &Self) -> Result<(), HistogramError> {
-        self.0
-            .add(&other.0)
-            .map_err(|error| HistogramError::Encoding(error.to_string()))
+        self.0.add(&other.0).map_err(|error| HistogramError::Encoding(error.to_string()))
     }
 
     /// How many latencies it holds.
@@ -89,9 +87,7 @@ impl LatencyHistogram {
 
     /// Every latency with its count, smallest first.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.0
-            .iter_recorded()
-            .map(|step| (step.value_iterated_to(), step.count_at_value()))
+        self.0.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value()))
     }
 
     /// The journal's spelling.

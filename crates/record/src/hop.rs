@@ -53,13 +53,7 @@ impl Hop {
     /// A hop with neither MTU nor detail.
     #[must_use]
     pub fn new(kind: HopKind, name: impl Into<String>, place: impl Into<String>) -> Self {
-        Self {
-            kind,
-            name: name.into(),
-            place: place.into(),
-            mtu: None,
-            detail: None,
-        }
+        Self { kind, name: name.into(), place: place.into(), mtu: None, detail: None }
     }
 
     /// The same hop with its MTU, bytes.

@@ -103,10 +103,7 @@ pub enum Error {
 
 impl Error {
     fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
-        |source| Self::Io {
-            path: path.to_owned(),
-            source,
-        }
+        |source| Self::Io { path: path.to_owned(), source }
     }
 }
 
@@ -139,9 +136,7 @@ impl Journal {
         let mut line = Vec::new();
         for number in 1.. {
             line.clear();
-            reader
-                .read_until(b'\n', &mut line)
-                .map_err(Error::io(path))?;
+            reader.read_until(b'\n', &mut line).map_err(Error::io(path))?;
             if line.pop() != Some(b'\n') {
                 break;
             }
@@ -153,13 +148,10 @@ impl Journal {
         }
         let mut records = records.into_iter();
         match records.next() {
-            Some(Record::Run(run)) if run.format == FORMAT => Ok(Self {
-                run: *run,
-                records: records.collect(),
-            }),
-            _ => Err(Error::Head {
-                path: path.to_owned(),
-            }),
+            Some(Record::Run(run)) if run.format == FORMAT => {
+                Ok(Self { run: *run, records: records.collect() })
+            }
+            _ => Err(Error::Head { path: path.to_owned() }),
         }
     }
 
@@ -244,9 +236,9 @@ impl Writer {
         let path = directory.join(FILE);
         match OpenOptions::new().append(true).create_new(true).open(&path) {
             Ok(file) => Ok(Self { file, path }),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Error::Exists {
-                path: directory.to_owned(),
-            }),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(Error::Exists { path: directory.to_owned() })
+            }
             Err(error) => Err(Error::io(&path)(error)),
         }
     }
@@ -258,13 +250,8 @@ impl Writer {
     pub fn reopen(directory: &Path) -> Result<Self, Error> {
         let path = directory.join(FILE);
         let whole = whole_lines(&path).map_err(Error::io(&path))?;
-        let mut file = OpenOptions::new()
-            .write(true)
-            .open(&path)
-            .map_err(Error::io(&path))?;
-        file.set_len(whole)
-            .and_then(|()| file.seek(SeekFrom::End(0)))
-            .map_err(Error::io(&path))?;
+        let mut file = OpenOptions::new().write(true).open(&path).map_err(Error::io(&path))?;
+        file.set_len(whole).and_then(|()| file.seek(SeekFrom::End(0))).map_err(Error::io(&path))?;
         Ok(Self { file, path })
     }
 
@@ -278,10 +265,7 @@ impl Writer {
 /// The length of a file up to its last line end, bytes.
 fn whole_lines(path: &Path) -> io::Result<u64> {
     let bytes = std::fs::read(path)?;
-    Ok(bytes
-        .iter()
-        .rposition(|&byte| byte == b'\n')
-        .map_or(0, |at| at as u64 + 1))
+    Ok(bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at as u64 + 1))
 }
 
 impl Sink for Writer {
@@ -315,22 +299,14 @@ mod tests {
             blocks: Blocks::Fixed { blocks: 1 },
             budget: None,
             skipped: Vec::new(),
+            refused: Vec::new(),
         };
         let environment = Environment::default();
-        Record::Run(Box::new(Run {
-            format: FORMAT,
-            plan,
-            environment,
-            findings: Vec::new(),
-        }))
+        Record::Run(Box::new(Run { format: FORMAT, plan, environment, findings: Vec::new() }))
     }
 
     fn resumed(block: u32) -> Record {
-        Record::Resumed(Resumed {
-            phase: Phase::Main,
-            block,
-            time: "now".into(),
-        })
+        Record::Resumed(Resumed { phase: Phase::Main, block, time: "now".into() })
     }
 
     #[test]
@@ -342,10 +318,7 @@ mod tests {
         }
         let journal = Journal::read(directory.path()).unwrap();
         assert_eq!(journal.records, [resumed(1), resumed(2)]);
-        assert!(matches!(
-            Writer::create(directory.path()),
-            Err(Error::Exists { .. })
-        ));
+        assert!(matches!(Writer::create(directory.path()), Err(Error::Exists { .. })));
     }
 
     #[test]
@@ -355,17 +328,11 @@ mod tests {
         writer.append(&run()).unwrap();
         writer.append(&resumed(1)).unwrap();
         writer.file.write_all(b"{\"record\":\"tri").unwrap();
-        assert_eq!(
-            Journal::read(directory.path()).unwrap().records,
-            [resumed(1)]
-        );
+        assert_eq!(Journal::read(directory.path()).unwrap().records, [resumed(1)]);
 
         let mut writer = Writer::reopen(directory.path()).unwrap();
         writer.append(&resumed(2)).unwrap();
-        assert_eq!(
-            Journal::read(directory.path()).unwrap().records,
-            [resumed(1), resumed(2)]
-        );
+        assert_eq!(Journal::read(directory.path()).unwrap().records, [resumed(1), resumed(2)]);
     }
 
     #[test]
@@ -382,10 +349,7 @@ mod tests {
     #[test]
     fn a_file_that_is_no_journal_is_refused() {
         for text in ["", "{}\n", "\n"] {
-            assert!(
-                Journal::parse(text.as_bytes(), Path::new("x")).is_err(),
-                "{text:?}"
-            );
+            assert!(Journal::parse(text.as_bytes(), Path::new("x")).is_err(), "{text:?}");
         }
     }
 

@@ -162,10 +162,7 @@ mod tests {
     fn every_name_reads_back_and_is_what_json_says() {
         for metric in Metric::ALL {
             assert_eq!(metric.name().parse::<Metric>().unwrap(), metric);
-            assert_eq!(
-                serde_json::to_string(&metric).unwrap(),
-                format!("\"{}\"", metric.name())
-            );
+            assert_eq!(serde_json::to_string(&metric).unwrap(), format!("\"{}\"", metric.name()));
         }
         assert!("latency_p98".parse::<Metric>().is_err());
     }

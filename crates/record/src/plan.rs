@@ -102,6 +102,9 @@ pub struct Plan {
     pub budget: Option<Nanos>,
     /// Networks that were asked for or belong to `all`, and cannot run here.
     pub skipped: Vec<Skipped>,
+    /// Those of them that were asked for by name: a run without them has failed to do all it was asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
 }
 
 /// How many blocks there will be and why: written to the journal before the main phase.

@@ -12,10 +12,8 @@ pub struct Builtin {
 }
 
 /// All of them: one file in `studies/`, one line here.
-pub const BUILTIN: &[Builtin] = &[Builtin {
-    name: "tour",
-    text: include_str!("../../../studies/tour.toml"),
-}];
+pub const BUILTIN: &[Builtin] =
+    &[Builtin { name: "tour", text: include_str!("../../../studies/tour.toml") }];
 
 /// What `--quick` lays over a study.
 const QUICK: &str = include_str!("../../../studies/quick.layer.toml");

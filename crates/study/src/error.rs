@@ -99,10 +99,6 @@ pub enum Error {
 impl Error {
     /// A number out of its range.
     pub(crate) fn range(what: &str, given: impl ToString, allowed: &str) -> Self {
-        Self::Range {
-            what: what.to_owned(),
-            given: given.to_string(),
-            allowed: allowed.to_owned(),
-        }
+        Self::Range { what: what.to_owned(), given: given.to_string(), allowed: allowed.to_owned() }
     }
 }

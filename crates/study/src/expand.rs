@@ -21,29 +21,14 @@ const LEAST_MTU_IPV6: u32 = 1280;
 /// IPv4 wants at least this (RFC 791).
 const LEAST_MTU_IPV4: u32 = 68;
 
-/// A plan, and what became of the networks that were asked for by name.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Planned {
-    /// The plan.
-    pub plan: Plan,
-    /// Networks that were asked for by name, not by `all`, and cannot run here.
-    pub refused: Vec<String>,
-}
-
 impl Study {
     /// Validates and expands the study. `seed` is for when the study has none.
     ///
     /// # Errors
     /// The first thing that is wrong with it, in one line.
-    pub fn plan(self, catalogue: &dyn Catalogue, seed: u64) -> Result<Planned, Error> {
-        let Chosen {
-            entries,
-            skipped,
-            refused,
-        } = choose(
-            self.networks.as_deref().unwrap_or(&["all".to_owned()]),
-            catalogue,
-        )?;
+    pub fn plan(self, catalogue: &dyn Catalogue, seed: u64) -> Result<Plan, Error> {
+        let Chosen { entries, skipped, refused } =
+            choose(self.networks.as_deref().unwrap_or(&["all".to_owned()]), catalogue)?;
         let baseline = baseline(self.baseline.as_deref(), &entries, &skipped)?;
         let shapes = shapes(&self.shape)?;
         let workloads = workloads(
@@ -53,20 +38,18 @@ impl Study {
             catalogue,
         )?;
         let blocks = blocks(&self.method)?;
-        Ok(Planned {
-            plan: Plan {
-                study: self.name.unwrap_or_else(|| "unnamed".to_owned()),
-                seed: self.method.seed.unwrap_or(seed),
-                networks: entries,
-                baseline,
-                workloads,
-                shapes,
-                margins: margins(&self.method),
-                family: self.method.family.unwrap_or_default(),
-                blocks,
-                budget: self.method.budget.map(|span| span.0),
-                skipped,
-            },
+        Ok(Plan {
+            study: self.name.unwrap_or_else(|| "unnamed".to_owned()),
+            seed: self.method.seed.unwrap_or(seed),
+            networks: entries,
+            baseline,
+            workloads,
+            shapes,
+            margins: margins(&self.method),
+            family: self.method.family.unwrap_or_default(),
+            blocks,
+            budget: self.method.budget.map(|span| span.0),
+            skipped,
             refused,
         })
     }
@@ -80,11 +63,7 @@ struct Chosen {
 }
 
 fn choose(asked: &[String], catalogue: &dyn Catalogue) -> Result<Chosen, Error> {
-    let mut chosen = Chosen {
-        entries: Vec::new(),
-        skipped: Vec::new(),
-        refused: Vec::new(),
-    };
+    let mut chosen = Chosen { entries: Vec::new(), skipped: Vec::new(), refused: Vec::new() };
     for text in asked {
         if text == "all" {
             for name in catalogue.networks() {
@@ -103,9 +82,7 @@ fn choose(asked: &[String], catalogue: &dyn Catalogue) -> Result<Chosen, Error> 
     let mut labels = BTreeSet::new();
     for entry in &chosen.entries {
         if entry.label.is_empty() || !labels.insert(&entry.label) {
-            return Err(Error::Label {
-                label: entry.label.clone(),
-            });
+            return Err(Error::Label { label: entry.label.clone() });
         }
     }
     if chosen.entries.is_empty() && chosen.skipped.is_empty() {
@@ -129,10 +106,7 @@ impl Chosen {
         })?;
         match lacks {
             None => {
-                self.entries.push(Entry {
-                    label: label.to_owned(),
-                    network: spelled.to_string(),
-                });
+                self.entries.push(Entry { label: label.to_owned(), network: spelled.to_string() });
                 Ok(None)
             }
             Some(missing) => {
@@ -156,17 +130,10 @@ fn baseline(asked: Option<&str>, entries: &[Entry], skipped: &[Skipped]) -> Resu
         Some(label) if skipped.iter().any(|one| one.network == label) => Ok(label.to_owned()),
         Some(label) => Err(Error::Baseline {
             baseline: label.to_owned(),
-            labels: entries
-                .iter()
-                .map(|entry| entry.label.as_str())
-                .collect::<Vec<_>>()
-                .join(", "),
+            labels: entries.iter().map(|entry| entry.label.as_str()).collect::<Vec<_>>().join(", "),
         }),
         None if has("host") => Ok("host".to_owned()),
-        None => Ok(entries
-            .first()
-            .map(|entry| entry.label.clone())
-            .unwrap_or_default()),
+        None => Ok(entries.first().map(|entry| entry.label.clone()).unwrap_or_default()),
     }
 }
 
@@ -174,31 +141,21 @@ fn shapes(lists: &ShapeLists) -> Result<Vec<Shape>, Error> {
     let counts = |what: &str, list: &Option<Vec<u32>>| -> Result<Vec<u32>, Error> {
         let list = list.clone().unwrap_or_else(|| vec![1]);
         match list.iter().find(|&&count| count == 0 || count > MOST) {
-            Some(&count) => Err(Error::range(
-                what,
-                count,
-                &format!("it is from 1 to {MOST}"),
-            )),
+            Some(&count) => Err(Error::range(what, count, &format!("it is from 1 to {MOST}"))),
             None if list.is_empty() => {
                 Err(Error::range(what, "an empty list", "name at least one"))
             }
             None => Ok(list),
         }
     };
-    let (servers, clients) = (
-        counts("servers", &lists.servers)?,
-        counts("clients", &lists.clients)?,
-    );
+    let (servers, clients) =
+        (counts("servers", &lists.servers)?, counts("clients", &lists.clients)?);
     let flows = counts("flows", &lists.flows)?;
     let mut shapes = Vec::new();
     for &family in lists.family.as_deref().unwrap_or(&[Family::Ipv4]) {
         for &mtu in lists.mtu.as_deref().unwrap_or(&[1500]) {
             check_mtu(mtu, family)?;
-            for cpus in lists
-                .cpus
-                .as_deref()
-                .unwrap_or(&[tare_record::Placement::Spread])
-            {
+            for cpus in lists.cpus.as_deref().unwrap_or(&[tare_record::Placement::Spread]) {
                 for &servers in &servers {
                     for &clients in &clients {
                         for &flows in &flows {
@@ -229,11 +186,7 @@ fn check_mtu(mtu: u32, family: Family) -> Result<(), Error> {
     if (least..=65_535).contains(&mtu) {
         Ok(())
     } else {
-        Err(Error::range(
-            "mtu",
-            mtu,
-            &format!("for {family} it is from {least} to 65535 bytes"),
-        ))
+        Err(Error::range("mtu", mtu, &format!("for {family} it is from {least} to 65535 bytes")))
     }
 }
 
@@ -244,10 +197,7 @@ fn workloads(
     catalogue: &dyn Catalogue,
 ) -> Result<Vec<WorkloadPlan>, Error> {
     let asked = if asked.is_empty() {
-        let named = |name: String| WorkloadStudy {
-            name,
-            ..WorkloadStudy::default()
-        };
+        let named = |name: String| WorkloadStudy { name, ..WorkloadStudy::default() };
         catalogue.workloads().into_iter().map(named).collect()
     } else {
         asked
@@ -257,10 +207,7 @@ fn workloads(
         .map(|workload| expand_workload(workload, metrics, method, catalogue))
         .collect::<Result<Vec<_>, _>>()?;
     check_metrics(&plans, metrics, catalogue)?;
-    Ok(plans
-        .into_iter()
-        .filter(|plan| !plan.metrics.is_empty())
-        .collect())
+    Ok(plans.into_iter().filter(|plan| !plan.metrics.is_empty()).collect())
 }
 
 fn expand_workload(
@@ -276,14 +223,8 @@ fn expand_workload(
     })?;
     let parameters = catalogue
         .resolve(&name, &workload.parameters)
-        .map_err(|reason| Error::Parameter {
-            workload: name.clone(),
-            reason,
-        })?;
-    let duration = workload
-        .duration
-        .or(method.duration)
-        .map_or(DURATION, |span| span.0);
+        .map_err(|reason| Error::Parameter { workload: name.clone(), reason })?;
+    let duration = workload.duration.or(method.duration).map_or(DURATION, |span| span.0);
     let interval = method.interval.map_or(INTERVAL, |span| span.0);
     let warm_up = method.warm_up.map_or(WarmUp::Auto, |warm_up| warm_up.0);
     check_times(&name, duration, interval, warm_up)?;
@@ -314,11 +255,7 @@ fn check_times(
     }
     if duration > DAY || duration.0 / interval.0 < FEWEST_INTERVALS {
         let allowed = format!("it is from {FEWEST_INTERVALS} intervals ({interval} each) to a day");
-        return Err(Error::range(
-            &format!("the duration of {workload}"),
-            duration,
-            &allowed,
-        ));
+        return Err(Error::range(&format!("the duration of {workload}"), duration, &allowed));
     }
     match warm_up {
         WarmUp::Fixed(length) if length.0 > duration.0 / 2 => Err(Error::range(
@@ -336,21 +273,14 @@ fn check_metrics(
     metrics: Option<&[Metric]>,
     catalogue: &dyn Catalogue,
 ) -> Result<(), Error> {
-    let measured: BTreeSet<Metric> = plans
-        .iter()
-        .filter_map(|plan| catalogue.metrics(&plan.name))
-        .flatten()
-        .collect();
+    let measured: BTreeSet<Metric> =
+        plans.iter().filter_map(|plan| catalogue.metrics(&plan.name)).flatten().collect();
     // The tour's own list names the metrics of all its workloads; a run of one of them need not have all.
     let served = metrics.is_none_or(|wanted| wanted.iter().any(|metric| measured.contains(metric)));
     match metrics.and_then(<[Metric]>::first) {
         Some(metric) if !served => Err(Error::Metric {
             metric: metric.to_string(),
-            measured: measured
-                .iter()
-                .map(|metric| metric.name())
-                .collect::<Vec<_>>()
-                .join(", "),
+            measured: measured.iter().map(|metric| metric.name()).collect::<Vec<_>>().join(", "),
         }),
         _ => Ok(()),
     }
@@ -360,10 +290,8 @@ fn margins(method: &Method) -> BTreeMap<Metric, f64> {
     Metric::ALL
         .into_iter()
         .map(|metric| {
-            let margin = method
-                .margins
-                .get(&metric)
-                .map_or(metric.default_margin(), |given| given.0);
+            let margin =
+                method.margins.get(&metric).map_or(metric.default_margin(), |given| given.0);
             (metric, margin)
         })
         .collect()
@@ -375,18 +303,12 @@ fn blocks(method: &Method) -> Result<Blocks, Error> {
         if (least..=MOST_BLOCKS).contains(&value) {
             Ok(value)
         } else {
-            Err(Error::range(
-                what,
-                value,
-                &format!("it is from {least} to {MOST_BLOCKS}"),
-            ))
+            Err(Error::range(what, value, &format!("it is from {least} to {MOST_BLOCKS}")))
         }
     };
     match (method.blocks, method.precision) {
         (Some(_), Some(_)) => Err(Error::BlocksAndPrecision),
-        (Some(blocks), None) => Ok(Blocks::Fixed {
-            blocks: checked("blocks", blocks, 1)?,
-        }),
+        (Some(blocks), None) => Ok(Blocks::Fixed { blocks: checked("blocks", blocks, 1)? }),
         (None, precision) => {
             let at_least = checked("at-least", method.at_least.unwrap_or(5), 2)?;
             Ok(Blocks::Precision {
@@ -416,10 +338,7 @@ pub(crate) mod tests {
         fn lacks(&self, network: &Spelled) -> Option<Option<Missing>> {
             match network.name.as_str() {
                 "host" | "bridge" => Some(None),
-                "ovs" => Some(Some(Missing {
-                    reason: "no ovs".into(),
-                    remedy: "get it".into(),
-                })),
+                "ovs" => Some(Some(Missing { reason: "no ovs".into(), remedy: "get it".into() })),
                 _ => None,
             }
         }
@@ -444,34 +363,26 @@ pub(crate) mod tests {
         }
     }
 
-    fn plan(text: &str) -> Result<Planned, Error> {
+    fn plan(text: &str) -> Result<Plan, Error> {
         Study::parse(text, "test").and_then(|study| study.plan(&Few, 7))
     }
 
     /// A plan over n networks, for tests of what follows from a plan.
     pub(crate) fn plan_of(n: usize) -> Plan {
-        let mut plan = plan("").unwrap().plan;
-        plan.networks = (0..n)
-            .map(|i| Entry {
-                label: format!("n{i}"),
-                network: format!("n{i}"),
-            })
-            .collect();
+        let mut plan = plan("").unwrap();
+        plan.networks =
+            (0..n).map(|i| Entry { label: format!("n{i}"), network: format!("n{i}") }).collect();
         plan
     }
 
     #[test]
     fn nothing_said_is_all_that_runs_here() {
-        let Planned { plan, refused } = plan("").unwrap();
-        let labels: Vec<_> = plan
-            .networks
-            .iter()
-            .map(|entry| entry.label.as_str())
-            .collect();
+        let plan = plan("").unwrap();
+        let labels: Vec<_> = plan.networks.iter().map(|entry| entry.label.as_str()).collect();
         assert_eq!(labels, ["host", "bridge"]);
         assert_eq!(plan.baseline, "host");
         assert_eq!(plan.skipped[0].network, "ovs");
-        assert!(refused.is_empty());
+        assert!(plan.refused.is_empty());
         assert_eq!(plan.workloads.len(), 2);
         assert_eq!(plan.seed, 7);
     }
@@ -480,25 +391,19 @@ pub(crate) mod tests {
     fn a_network_named_outright_that_cannot_run_is_refused() {
         let planned = plan("networks = [\"host\", \"ovs\"]").unwrap();
         assert_eq!(planned.refused, ["ovs"]);
-        assert_eq!(planned.plan.skipped.len(), 1);
+        assert_eq!(planned.skipped.len(), 1);
     }
 
     #[test]
     fn the_null_control_is_one_network_twice() {
         let planned = plan("networks = [\"a=bridge\", \"b=bridge\"]\nbaseline = \"a\"").unwrap();
-        assert_eq!(
-            planned.plan.networks[1],
-            Entry {
-                label: "b".into(),
-                network: "bridge".into()
-            }
-        );
+        assert_eq!(planned.networks[1], Entry { label: "b".into(), network: "bridge".into() });
     }
 
     #[test]
     fn every_combination_is_a_shape() {
         let text = "[shape]\nclients = [1, 2]\nflows = [1, 8, 50]\nfamily = [\"ipv4\", \"ipv6\"]";
-        assert_eq!(plan(text).unwrap().plan.shapes.len(), 12);
+        assert_eq!(plan(text).unwrap().shapes.len(), 12);
     }
 
     #[test]
@@ -509,10 +414,7 @@ pub(crate) mod tests {
                 "unknown network `bridg`: this build knows host, bridge, ovs",
             ),
             ("networks = [\"bridge+fast\"]", "unknown option `+fast`"),
-            (
-                "networks = [\"bridge\", \"bridge\"]",
-                "two networks have the label `bridge`",
-            ),
+            ("networks = [\"bridge\", \"bridge\"]", "two networks have the label `bridge`"),
             ("networks = []", "no network to measure"),
             (
                 "baseline = \"moon\"",
@@ -523,28 +425,16 @@ pub(crate) mod tests {
                 "[[workload]]\nname = \"tcp-rr\"\nparameters = { size = 0 }",
                 "workload `tcp-rr`: size is 0",
             ),
-            (
-                "metrics = [\"latency_p99.9\"]",
-                "none of the workloads measures `latency_p99.9`",
-            ),
+            ("metrics = [\"latency_p99.9\"]", "none of the workloads measures `latency_p99.9`"),
             ("[shape]\nclients = [0]", "clients is 0"),
             ("[shape]\nflows = [4000000]", "flows is 4000000"),
             ("[shape]\nmtu = [20]", "mtu is 20"),
             ("[shape]\nmtu = [1000]\nfamily = [\"ipv6\"]", "mtu is 1000"),
             ("[method]\nblocks = 0", "blocks is 0"),
-            (
-                "[method]\nblocks = 5\nprecision = \"2%\"",
-                "either blocks or precision",
-            ),
-            (
-                "[method]\nduration = \"50ms\"",
-                "the duration of tcp-stream is 50ms",
-            ),
+            ("[method]\nblocks = 5\nprecision = \"2%\"", "either blocks or precision"),
+            ("[method]\nduration = \"50ms\"", "the duration of tcp-stream is 50ms"),
             ("[method]\ninterval = \"1us\"", "interval is 1µs"),
-            (
-                "[method]\nduration = \"10s\"\nwarm-up = \"6s\"",
-                "the warm-up of tcp-stream is 6s",
-            ),
+            ("[method]\nduration = \"10s\"\nwarm-up = \"6s\"", "the warm-up of tcp-stream is 6s"),
         ];
         for (text, words) in cases {
             let error = plan(text).unwrap_err().to_string();

@@ -102,15 +102,11 @@ impl Study {
     /// # Errors
     /// When it cannot be read, or is not what a study looks like: with line and column.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let text = std::fs::read_to_string(path).map_err(|source| Error::Unreadable {
-            path: path.to_owned(),
-            source,
-        })?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| Error::Unreadable { path: path.to_owned(), source })?;
         let mut study = Self::parse(&text, &path.display().to_string())?;
         if study.name.is_none() {
-            study.name = path
-                .file_stem()
-                .map(|stem| stem.to_string_lossy().into_owned());
+            study.name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         }
         Ok(study)
     }
@@ -193,11 +189,7 @@ impl Method {
 fn position(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
-    let column = before
-        .rsplit('\n')
-        .next()
-        .map_or(0, |last| last.chars().count())
-        + 1;
+    let column = before.rsplit('\n').next().map_or(0, |last| last.chars().count()) + 1;
     (line, column)
 }
 
@@ -209,15 +201,9 @@ mod tests {
     #[test]
     fn errors_have_line_and_column() {
         let cases = [
-            (
-                "name = \"x\"\nnetwork = [\"bridge\"]\n",
-                "s.toml:2:1: unknown field `network`",
-            ),
+            ("name = \"x\"\nnetwork = [\"bridge\"]\n", "s.toml:2:1: unknown field `network`"),
             ("[method]\nblocks = \"many\"\n", "s.toml:2:10: invalid type"),
-            (
-                "[method]\nbudget = \"soon\"\n",
-                "s.toml:2:10: `soon` is no span of time",
-            ),
+            ("[method]\nbudget = \"soon\"\n", "s.toml:2:10: `soon` is no span of time"),
             ("networks = [\n", "s.toml:"),
         ];
         for (text, begin) in cases {

@@ -18,6 +18,5 @@ mod units;
 pub use builtin::{BUILTIN, Builtin, builtin, quick};
 pub use catalogue::Catalogue;
 pub use error::Error;
-pub use expand::Planned;
 pub use layer::{Method, ShapeLists, Study, WorkloadStudy};
 pub use units::{Percent, Span, WarmUpSpan};

@@ -37,15 +37,12 @@ pub fn block(plan: &Plan, phase: Phase, number: u32) -> Vec<Turn> {
         .into_iter()
         .flat_map(|shape| {
             let workloads = workloads.clone();
-            networks
-                .iter()
-                .zip(0..)
-                .map(move |(&network, position)| Turn {
-                    shape,
-                    network,
-                    workloads: workloads.clone(),
-                    position,
-                })
+            networks.iter().zip(0..).map(move |(&network, position)| Turn {
+                shape,
+                network,
+                workloads: workloads.clone(),
+                position,
+            })
         })
         .collect()
 }
@@ -89,21 +86,9 @@ fn generator(seed: u64, phase: Phase, purpose: Purpose, number: u32) -> ChaCha8R
 /// The rows of a Williams square over 0..n: n of them for an even n, 2n for an odd one.
 fn williams(n: usize) -> Vec<Vec<usize>> {
     // 0, 1, n−1, 2, n−2, …: neighbours differ by every amount exactly once.
-    let first: Vec<usize> = (0..n)
-        .map(|i| {
-            if i % 2 == 1 {
-                i.div_ceil(2)
-            } else {
-                (n - i / 2) % n
-            }
-        })
-        .collect();
-    let shifted = |by: usize| {
-        first
-            .iter()
-            .map(|&letter| (letter + by) % n)
-            .collect::<Vec<_>>()
-    };
+    let first: Vec<usize> =
+        (0..n).map(|i| if i % 2 == 1 { i.div_ceil(2) } else { (n - i / 2) % n }).collect();
+    let shifted = |by: usize| first.iter().map(|&letter| (letter + by) % n).collect::<Vec<_>>();
     let rows: Vec<Vec<usize>> = (0..n).map(shifted).collect();
     if n.is_multiple_of(2) {
         return rows;
@@ -158,10 +143,7 @@ mod tests {
     #[test]
     fn seeds_and_phases_give_other_orders() {
         let plan = plan_of(8);
-        let other = Plan {
-            seed: plan.seed + 1,
-            ..plan.clone()
-        };
+        let other = Plan { seed: plan.seed + 1, ..plan.clone() };
         let orders = |plan: &Plan, phase| (0..8).map(|n| block(plan, phase, n)).collect::<Vec<_>>();
         assert_ne!(orders(&plan, Phase::Main), orders(&other, Phase::Main));
         assert_ne!(orders(&plan, Phase::Main), orders(&plan, Phase::Pilot));

@@ -3,20 +3,13 @@
 //! The pilot's spread gives the number that the asked precision needs; the time left gives the number that fits. Once
 //! fixed, nothing that is measured changes it: looking at a verdict, a p-value or a width while measuring inflates false alarms.
 //! The spread of the log ratio is pooled over networks (the root mean square), metric by metric, because two or three
-//! blocks say little about one network alone; the metric that needs most decides. Tails beyond the median never
+//! blocks say little about one network alone, and its upper 80 % confidence limit is taken: a pilot that happened to be
+//! quiet would else promise too much. The metric that needs most decides. Tails beyond the median never
 //! decide: they take what precision they get, and each ratio says what it could have detected.
 
 use std::collections::BTreeMap;
+use tare_analysis::Spread;
 use tare_record::{Blocks, Metric, Nanos, Plan, Sizing, StoppedBy};
-
-/// The spread of one metric of one workload in the pilot.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spread {
-    /// The metric.
-    pub metric: Metric,
-    /// The standard deviation of the log ratio to the baseline, pooled over networks.
-    pub log_ratio: f64,
-}
 
 /// What the pilot learnt, and how much time there is.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,12 +41,7 @@ pub fn decide(plan: &Plan, pilot: &Pilot) -> Sizing {
     };
     match plan.blocks {
         Blocks::Fixed { blocks } => sizing(blocks, blocks, StoppedBy::Blocks),
-        Blocks::Precision {
-            precision,
-            at_least,
-            at_most,
-            ..
-        } => {
+        Blocks::Precision { precision, at_least, at_most, .. } => {
             let needed = needed(plan, precision, &pilot.spreads);
             let wanted = needed.clamp(at_least, at_most);
             match affordable(plan, pilot) {
@@ -70,18 +58,14 @@ fn needed(plan: &Plan, precision: Option<f64>, spreads: &BTreeMap<String, Spread
         metric.quantile().is_none_or(|quantile| quantile <= 0.5) && metric != Metric::LatencyMax
     };
     let half_width = |metric: Metric| {
-        let margin = plan
-            .margins
-            .get(&metric)
-            .copied()
-            .unwrap_or_else(|| metric.default_margin());
+        let margin = plan.margins.get(&metric).copied().unwrap_or_else(|| metric.default_margin());
         precision.unwrap_or(margin / 2.0)
     };
     spreads
         .values()
         .filter(|spread| drives(spread.metric))
         .map(|spread| {
-            tare_stats::size::blocks_for_half_width(spread.log_ratio, half_width(spread.metric))
+            tare_stats::size::blocks_for_half_width(spread.upper, half_width(spread.metric))
         })
         .max()
         .unwrap_or(FEWEST)
@@ -100,17 +84,11 @@ mod tests {
     use crate::expand::tests::plan_of;
 
     fn pilot(sd: f64, block_time: u64) -> Pilot {
-        let of = |metric, log_ratio| Spread { metric, log_ratio };
+        let of = |metric, log_ratio| Spread { metric, log_ratio, upper: log_ratio };
         Pilot {
             spreads: BTreeMap::from([
-                (
-                    "tcp-stream/throughput".to_owned(),
-                    of(Metric::Throughput, sd),
-                ),
-                (
-                    "tcp-rr/latency_p99".to_owned(),
-                    of(Metric::LatencyP99, 10.0),
-                ),
+                ("tcp-stream/throughput".to_owned(), of(Metric::Throughput, sd)),
+                ("tcp-rr/latency_p99".to_owned(), of(Metric::LatencyP99, 10.0)),
             ]),
             block_time: Nanos(block_time),
             elapsed: Nanos(100),
@@ -118,17 +96,8 @@ mod tests {
     }
 
     fn plan(budget: Option<u64>) -> Plan {
-        let blocks = Blocks::Precision {
-            precision: None,
-            pilot: 3,
-            at_least: 5,
-            at_most: 500,
-        };
-        Plan {
-            blocks,
-            budget: budget.map(Nanos),
-            ..plan_of(2)
-        }
+        let blocks = Blocks::Precision { precision: None, pilot: 3, at_least: 5, at_most: 500 };
+        Plan { blocks, budget: budget.map(Nanos), ..plan_of(2) }
     }
 
     #[test]

@@ -21,11 +21,7 @@ impl FromStr for Span {
         match u64::try_from(span.as_nanos()) {
             Ok(nanos) if nanos > 0 => Ok(Self(Nanos(nanos))),
             Ok(_) => Err(bad(" above zero")),
-            Err(_) => Err(bad(if span.is_negative() {
-                " above zero"
-            } else {
-                " of any use"
-            })),
+            Err(_) => Err(bad(if span.is_negative() { " above zero" } else { " of any use" })),
         }
     }
 }
@@ -46,11 +42,7 @@ impl FromStr for Percent {
             None => (text, 1.0),
         };
         let share = number.parse::<f64>().map_err(|_| bad())? / scale;
-        if share > 0.0 && share < 1.0 {
-            Ok(Self(share))
-        } else {
-            Err(bad())
-        }
+        if share > 0.0 && share < 1.0 { Ok(Self(share)) } else { Err(bad()) }
     }
 }
 
@@ -79,9 +71,7 @@ where
     D: Deserializer<'de>,
     T: FromStr<Err = String>,
 {
-    String::deserialize(deserializer)?
-        .parse()
-        .map_err(serde::de::Error::custom)
+    String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
 }
 
 impl<'de> Deserialize<'de> for Span {

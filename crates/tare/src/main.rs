@@ -1,2 +1,33 @@
-//! tare
-fn main() {}
+//! `tare` weighs container networks. This file is the whole program on one screen; each subcommand is a file.
+#![forbid(unsafe_code)]
+
+mod catalogue;
+mod cli;
+mod commands;
+mod exit;
+mod out;
+mod progress;
+mod signals;
+
+use clap::Parser as _;
+use cli::{Cli, Subcommand};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Subcommand::Run(arguments) => commands::run::run(*arguments),
+        Subcommand::Resume(arguments) => commands::resume::run(&arguments),
+        Subcommand::Report(arguments) => commands::report::run(&arguments),
+        Subcommand::List(arguments) => commands::list::run(&arguments),
+        Subcommand::Doctor(arguments) => commands::doctor::run(&arguments),
+        Subcommand::Show(arguments) => commands::show::run(&arguments),
+        Subcommand::Up(arguments) => commands::up::run(&arguments),
+        Subcommand::Completions(arguments) => commands::manual::completions(&arguments),
+        Subcommand::Manual(arguments) => commands::manual::pages(&arguments),
+        Subcommand::Schema(arguments) => commands::schema::run(&arguments),
+        Subcommand::Agent => commands::hidden::agent(),
+        Subcommand::Keeper => commands::hidden::keeper(),
+        Subcommand::Inside(_) => commands::hidden::inside(),
+    };
+    exit::code(result)
+}

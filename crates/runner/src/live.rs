@@ -1,0 +1,172 @@
+//! The real stage: networks of the registry, agents in their containers, the machine watched meanwhile.
+
+use crate::ports::Ports;
+use crate::stage::{Broken, Measured, Raised, Scene, Stage};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+use tare_network::{Registry, Site, Spelled, Topology};
+use tare_observe::headroom;
+use tare_observe::meanwhile::Watch;
+use tare_observe::presence::Presence;
+use tare_record::{Finding, Hop, Nanos, Shape, WorkloadPlan};
+use tare_traffic::{Job, Session};
+
+/// The real stage.
+pub struct Live<'a> {
+    networks: &'a Registry,
+    workloads: &'a tare_traffic::Registry,
+    stop: Arc<AtomicBool>,
+    machine: Arc<Machine>,
+    began: Instant,
+    before: Nanos,
+    ports: Ports,
+}
+
+/// What all namespaces share, looked at after every trial.
+struct Machine {
+    presence: Presence,
+    headroom: headroom::Watch,
+}
+
+impl Machine {
+    fn look(&self) -> Vec<Finding> {
+        let others = self.presence.others();
+        let other = (others > 0).then_some(Finding::OtherRun { others });
+        self.headroom.look().into_iter().chain(other).collect()
+    }
+}
+
+impl<'a> Live<'a> {
+    /// A stage with these networks and workloads, which stops when `stop` is set; `presence` makes this run known to
+    /// others, `before` is what a resumed run took before.
+    #[must_use]
+    pub fn new(
+        networks: &'a Registry,
+        workloads: &'a tare_traffic::Registry,
+        stop: Arc<AtomicBool>,
+        presence: Presence,
+        before: Nanos,
+    ) -> Self {
+        let machine = Arc::new(Machine { presence, headroom: headroom::Watch::start() });
+        Self {
+            networks,
+            workloads,
+            stop,
+            machine,
+            began: Instant::now(),
+            before,
+            ports: Ports::new(),
+        }
+    }
+
+    /// Ports for all workloads, one list each.
+    fn ports(&mut self, workloads: &[WorkloadPlan]) -> Result<Vec<Vec<u16>>, Broken> {
+        workloads
+            .iter()
+            .map(|plan| {
+                let wanted = self.workloads.find(&plan.name).map_or(1, |workload| workload.ports());
+                let ports = self.ports.take(wanted);
+                if ports.len() == wanted { Ok(ports) } else { Err(no_ports()) }
+            })
+            .collect()
+    }
+}
+
+fn no_ports() -> Broken {
+    Broken::Failed {
+        reason: "choose ports to serve on: none is free".to_owned(),
+        remedy: "end programs that listen on many ports".to_owned(),
+    }
+}
+
+impl Stage for Live<'_> {
+    fn raise(&mut self, scene: &Scene<'_>) -> Result<Box<dyn Raised>, Broken> {
+        let spelled: Spelled =
+            scene.entry.network.parse().map_err(|error: tare_network::NameError| {
+                Broken::Failed { reason: error.to_string(), remedy: String::new() }
+            })?;
+        let network = self.networks.find(&spelled).ok_or_else(|| Broken::Failed {
+            reason: format!("this build has no network `{}`", scene.entry.network),
+            remedy: "see `tare list networks`".to_owned(),
+        })?;
+        let ports = self.ports(scene.workloads)?;
+        let site = Site { ports: ports.concat(), plain: spelled.plain, logs: None };
+        let topology = network.raise(scene.shape, &site).map_err(failed_network)?;
+        let session = Session::open(&topology).map_err(failed_traffic)?;
+        Ok(Box::new(Up {
+            session,
+            topology,
+            ports,
+            shape: scene.shape.clone(),
+            workloads: scene.workloads.to_vec(),
+            stop: Arc::clone(&self.stop),
+            machine: Arc::clone(&self.machine),
+        }))
+    }
+
+    fn elapsed(&self) -> Nanos {
+        self.before + Nanos::from(self.began.elapsed())
+    }
+
+    fn interrupted(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// A network that is up, with agents in it. Fields are dropped in order: the agents before their containers.
+struct Up {
+    session: Session,
+    topology: Topology,
+    ports: Vec<Vec<u16>>,
+    shape: Shape,
+    workloads: Vec<WorkloadPlan>,
+    stop: Arc<AtomicBool>,
+    machine: Arc<Machine>,
+}
+
+impl Raised for Up {
+    fn hops(&self) -> Vec<Hop> {
+        self.topology.hops.clone()
+    }
+
+    fn trial(&mut self, workload: usize) -> Result<Measured, Broken> {
+        let plan = &self.workloads[workload];
+        let job = Job {
+            workload: plan.name.clone(),
+            parameters: plan.parameters.clone(),
+            shape: self.shape.clone(),
+            ports: self.ports[workload].clone(),
+            duration: plan.duration,
+            interval: plan.interval,
+        };
+        let watch = Watch::start();
+        let stop = Arc::clone(&self.stop);
+        let outcome = self
+            .session
+            .trial(&job, &move || stop.load(Ordering::Relaxed))
+            .map_err(failed_traffic)?;
+        let (meanwhile, noticed) = watch.finish(outcome.agents_cpu);
+        let mut findings = outcome.findings;
+        findings.extend(noticed);
+        findings.extend(self.machine.look());
+        Ok(Measured {
+            series: outcome.series,
+            ends: outcome.ends,
+            parameters: outcome.parameters,
+            findings,
+            meanwhile,
+        })
+    }
+}
+
+fn failed_network(error: tare_network::Error) -> Broken {
+    Broken::Failed { reason: error.to_string(), remedy: error.remedy }
+}
+
+fn failed_traffic(error: tare_traffic::Error) -> Broken {
+    match error {
+        tare_traffic::Error::Cancelled => Broken::Interrupted,
+        other => Broken::Failed { reason: other.to_string(), remedy: String::new() },
+    }
+}

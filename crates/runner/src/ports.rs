@@ -1,0 +1,62 @@
+//! Fresh ports for every block.
+//!
+//! Most networks serve in namespaces where every port is free; `native` serves in the caller's own, where others
+//! live too. So each port is tried there first, below the range from which the kernel takes ports for clients.
+
+use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
+
+/// Where servers' ports come from; the kernel's own range begins at 32768 (net.ipv4.ip_local_port_range).
+const RANGE: std::ops::Range<u16> = 20_000..32_000;
+
+/// Hands out ports, never the same again before all others were used.
+#[derive(Debug)]
+pub(crate) struct Ports {
+    next: u16,
+}
+
+impl Ports {
+    /// Begins at a port that follows from the process id, so that two runs at once seldom meet.
+    pub(crate) fn new() -> Self {
+        let size = u32::from(RANGE.end - RANGE.start);
+        let offset = std::process::id().wrapping_mul(97) % size;
+        Self { next: RANGE.start + u16::try_from(offset).unwrap_or_default() }
+    }
+
+    /// The next so many ports that are free in the caller's namespace; fewer when there are no more.
+    pub(crate) fn take(&mut self, count: usize) -> Vec<u16> {
+        (0..RANGE.len()).map(|_| self.advance()).filter(|&port| is_free(port)).take(count).collect()
+    }
+
+    fn advance(&mut self) -> u16 {
+        let port = self.next;
+        self.next = if port + 1 < RANGE.end { port + 1 } else { RANGE.start };
+        port
+    }
+}
+
+/// Whether nobody listens on this port, in either family.
+fn is_free(port: u16) -> bool {
+    TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).is_ok()
+        && match TcpListener::bind((Ipv6Addr::UNSPECIFIED, port)) {
+            Ok(_) => true,
+            Err(error) => error.kind() != std::io::ErrorKind::AddrInUse,
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_are_fresh_and_taken_ones_are_left_out() {
+        let mut ports = Ports { next: RANGE.end - 2 };
+        let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, ports.next));
+        let first = ports.take(3);
+        let second = ports.take(3);
+        assert_eq!(first.len(), 3);
+        if let Ok(taken) = taken {
+            assert!(!first.contains(&taken.local_addr().unwrap().port()));
+        }
+        assert!(first.iter().all(|port| RANGE.contains(port) && !second.contains(port)));
+    }
+}

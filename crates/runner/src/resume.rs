@@ -1,0 +1,71 @@
+//! From where a run goes on: a fresh one from the beginning, one that was cut off from its first incomplete block.
+//!
+//! A block that was cut in two is run again as a whole, for its ratios are worth something only because its trials
+//! were made back to back. The journal says so in a [`Resumed`] record, which makes the old half void.
+
+use std::collections::BTreeSet;
+use tare_record::journal::{Journal, Resumed};
+use tare_record::{Nanos, Phase, Plan, Sizing, Trial};
+
+/// From where a run goes on.
+#[derive(Clone, Debug, Default)]
+pub struct Start {
+    /// The first pilot block to run.
+    pub pilot: u32,
+    /// The first main block to run.
+    pub main: u32,
+    /// The number of blocks, where it was decided.
+    pub sizing: Option<Sizing>,
+    /// The labels of networks that broke.
+    pub broken: BTreeSet<String>,
+    /// The pilot's trials so far.
+    pub pilot_trials: Vec<Trial>,
+    /// The run's clock when it was cut off.
+    pub elapsed: Nanos,
+}
+
+impl Start {
+    /// Where the run of this journal stands.
+    #[must_use]
+    pub fn after(journal: &Journal) -> Self {
+        let trials = journal.trials();
+        let broken: BTreeSet<String> =
+            journal.failures().iter().map(|failure| failure.network.clone()).collect();
+        let whole = |phase| whole_blocks(&journal.run.plan, &trials, phase, &broken);
+        let pilot = whole(Phase::Pilot);
+        let in_pilot = |trial: &&&Trial| trial.phase == Phase::Pilot && trial.block < pilot;
+        Self {
+            pilot,
+            main: whole(Phase::Main),
+            sizing: journal.sizing().cloned(),
+            pilot_trials: trials.iter().filter(in_pilot).map(|&trial| trial.clone()).collect(),
+            elapsed: trials.iter().map(|trial| trial.began + trial.took).max().unwrap_or_default(),
+            broken,
+        }
+    }
+
+    /// The record that says from where the run goes on.
+    #[must_use]
+    pub fn resumed(&self, plan: &Plan, time: String) -> Resumed {
+        let in_main =
+            self.sizing.is_some() || matches!(plan.blocks, tare_record::Blocks::Fixed { .. });
+        let (phase, block) =
+            if in_main { (Phase::Main, self.main) } else { (Phase::Pilot, self.pilot) };
+        Resumed { phase, block, time }
+    }
+}
+
+/// How many blocks of a phase, from the first, have a trial of every network that has not broken.
+fn whole_blocks(plan: &Plan, trials: &[&Trial], phase: Phase, broken: &BTreeSet<String>) -> u32 {
+    let wanted = plan.networks.iter().filter(|entry| !broken.contains(&entry.label)).count()
+        * plan.workloads.len()
+        * plan.shapes.len();
+    let measured = |block: u32| {
+        trials
+            .iter()
+            .filter(|trial| trial.phase == phase && trial.block == block)
+            .filter(|trial| !broken.contains(&trial.label))
+            .count()
+    };
+    (0..).take_while(|&block| wanted > 0 && measured(block) == wanted).count() as u32
+}

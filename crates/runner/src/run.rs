@@ -1,0 +1,258 @@
+//! The walk through the blocks.
+
+use crate::stage::{Broken, Measured, Raised, Scene, Stage};
+use crate::{Error, Event, Progress, Start};
+use std::collections::BTreeSet;
+use tare_record::journal::{End, Record, Sink};
+use tare_record::{Blocks, Failure, Nanos, Phase, Plan, Sizing, StoppedBy, Trial};
+use tare_study::order::{self, Turn};
+use tare_study::sizing;
+
+/// Measures what is left of a plan, and says what ended the measuring.
+///
+/// # Errors
+/// When the journal cannot be written. A network that breaks is kept as a failure, and the run goes on without it.
+pub fn run(
+    plan: &Plan,
+    start: Start,
+    stage: &mut dyn Stage,
+    sink: &mut dyn Sink,
+    progress: &mut dyn Progress,
+) -> Result<StoppedBy, Error> {
+    let mut walk =
+        Walk { plan, stage, sink, progress, broken: start.broken, pilot: start.pilot_trials };
+    let stopped_by = match walk.all(start.sizing, start.pilot, start.main)? {
+        Ended::Done(decided_by) => decided_by,
+        Ended::Early(early) => early,
+    };
+    walk.sink.append(&Record::End(End { stopped_by }))?;
+    Ok(stopped_by)
+}
+
+/// How a phase, or a run, ended.
+enum Ended {
+    /// All its blocks are measured; what decided their number.
+    Done(StoppedBy),
+    /// Before that, and by this.
+    Early(StoppedBy),
+}
+
+struct Walk<'a> {
+    plan: &'a Plan,
+    stage: &'a mut dyn Stage,
+    sink: &'a mut dyn Sink,
+    progress: &'a mut dyn Progress,
+    /// The labels of networks that broke.
+    broken: BTreeSet<String>,
+    /// The pilot's trials, from which the number of blocks is found.
+    pilot: Vec<Trial>,
+}
+
+impl Walk<'_> {
+    /// The pilot, the decision, the main phase: each from where the run stands.
+    fn all(
+        &mut self,
+        decided: Option<Sizing>,
+        pilot_from: u32,
+        main_from: u32,
+    ) -> Result<Ended, Error> {
+        let (blocks, decided_by) = match (self.plan.blocks, decided) {
+            (Blocks::Fixed { blocks }, _) => (blocks, StoppedBy::Blocks),
+            (Blocks::Precision { .. }, Some(sizing)) => (sizing.blocks, sizing.decided_by),
+            (Blocks::Precision { pilot, .. }, None) => {
+                if let Ended::Early(early) = self.phase(Phase::Pilot, pilot_from, pilot)? {
+                    return Ok(Ended::Early(early));
+                }
+                let sizing = self.decide(pilot)?;
+                (sizing.blocks, sizing.decided_by)
+            }
+        };
+        match self.phase(Phase::Main, main_from, blocks)? {
+            Ended::Done(_) => Ok(Ended::Done(decided_by)),
+            early @ Ended::Early(_) => Ok(early),
+        }
+    }
+
+    /// Fixes the number of blocks. From here on no result is looked at.
+    fn decide(&mut self, blocks: u32) -> Result<Sizing, Error> {
+        let trials: Vec<&Trial> = self.pilot.iter().collect();
+        let elapsed = self.stage.elapsed();
+        let sizing = sizing::decide(
+            self.plan,
+            &sizing::Pilot {
+                spreads: tare_analysis::spreads(self.plan, &trials)?,
+                block_time: Nanos(elapsed.0 / u64::from(blocks.max(1))),
+                elapsed,
+            },
+        );
+        self.sink.append(&Record::Sizing(sizing.clone()))?;
+        self.progress.event(Event::Sized { plan: self.plan, sizing: &sizing });
+        Ok(sizing)
+    }
+
+    fn phase(&mut self, phase: Phase, from: u32, blocks: u32) -> Result<Ended, Error> {
+        self.progress.event(Event::Phase { phase, from, blocks, trials: self.trials_in_block() });
+        for number in from..blocks {
+            if self.over_budget(phase, number) {
+                return Ok(Ended::Early(StoppedBy::Budget));
+            }
+            if let Some(early) = self.block(phase, number)? {
+                return Ok(Ended::Early(early));
+            }
+            self.progress.event(Event::Block { phase, block: number });
+        }
+        Ok(Ended::Done(StoppedBy::Blocks))
+    }
+
+    fn trials_in_block(&self) -> u32 {
+        let networks = self.plan.networks.len() - self.broken.len();
+        let trials = networks * self.plan.workloads.len() * self.plan.shapes.len();
+        u32::try_from(trials).unwrap_or(u32::MAX)
+    }
+
+    /// Whether the time allowed has run out: looked at between blocks only, and never before there are two.
+    fn over_budget(&self, phase: Phase, number: u32) -> bool {
+        phase == Phase::Main
+            && number >= 2
+            && self.plan.budget.is_some_and(|budget| self.stage.elapsed() >= budget)
+    }
+
+    /// One block; says what ended the run, where something did.
+    fn block(&mut self, phase: Phase, number: u32) -> Result<Option<StoppedBy>, Error> {
+        for turn in order::block(self.plan, phase, number) {
+            if self.stage.interrupted() {
+                return Ok(Some(StoppedBy::Interrupted));
+            }
+            let label = &self.plan.networks[turn.network].label;
+            if self.broken.contains(label) {
+                continue;
+            }
+            let Err(broken) = self.turn(phase, number, &turn)? else { continue };
+            let Some(failure) = broken.into_failure(label, number) else {
+                return Ok(Some(StoppedBy::Interrupted));
+            };
+            self.give_up(failure)?;
+        }
+        let all_broken = self.broken.len() == self.plan.networks.len();
+        Ok(all_broken.then_some(StoppedBy::Failed))
+    }
+
+    /// Leaves a network out of the rest of the run.
+    fn give_up(&mut self, failure: Failure) -> Result<(), Error> {
+        self.sink.append(&Record::Failure(failure.clone()))?;
+        self.progress.event(Event::Failed(&failure));
+        self.broken.insert(failure.network);
+        Ok(())
+    }
+
+    /// Raises one network and runs all workloads over it.
+    fn turn(
+        &mut self,
+        phase: Phase,
+        number: u32,
+        turn: &Turn,
+    ) -> Result<Result<(), Trouble>, Error> {
+        let scene = Scene {
+            entry: &self.plan.networks[turn.network],
+            shape: &self.plan.shapes[turn.shape],
+            workloads: &self.plan.workloads,
+        };
+        let mut raised = match self.stage.raise(&scene) {
+            Ok(raised) => raised,
+            Err(broken) => return Ok(Err(Trouble { workload: None, broken })),
+        };
+        for &workload in &turn.workloads {
+            let plan = &self.plan.workloads[workload];
+            self.progress.event(Event::Trial {
+                entry: scene.entry,
+                workload: plan,
+                shape: scene.shape,
+                block: number,
+            });
+            let began = self.stage.elapsed();
+            match raised.trial(workload) {
+                Ok(measured) => {
+                    let took = self.stage.elapsed() - began;
+                    let at = At { phase, number, turn, began, took };
+                    let trial = at.trial(&scene, workload, raised.as_ref(), measured);
+                    self.keep(trial)?;
+                }
+                Err(broken) => {
+                    return Ok(Err(Trouble { workload: Some(plan.name.clone()), broken }));
+                }
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    fn keep(&mut self, trial: Trial) -> Result<(), Error> {
+        let record = Record::Trial(Box::new(trial));
+        self.sink.append(&record)?;
+        if let Record::Trial(trial) = record {
+            self.progress.event(Event::Measured(&trial));
+            if trial.phase == Phase::Pilot {
+                self.pilot.push(*trial);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Something that broke, and in which workload.
+struct Trouble {
+    workload: Option<String>,
+    broken: Broken,
+}
+
+impl Trouble {
+    /// The failure to keep; nothing for an interruption.
+    fn into_failure(self, label: &str, block: u32) -> Option<Failure> {
+        match self.broken {
+            Broken::Interrupted => None,
+            Broken::Failed { reason, remedy } => Some(Failure {
+                network: label.to_owned(),
+                workload: self.workload,
+                block: Some(block),
+                reason,
+                remedy,
+            }),
+        }
+    }
+}
+
+/// Where in the run a trial stands.
+struct At<'a> {
+    phase: Phase,
+    number: u32,
+    turn: &'a Turn,
+    began: Nanos,
+    took: Nanos,
+}
+
+impl At<'_> {
+    fn trial(
+        &self,
+        scene: &Scene<'_>,
+        workload: usize,
+        raised: &dyn Raised,
+        measured: Measured,
+    ) -> Trial {
+        Trial {
+            block: self.number,
+            phase: self.phase,
+            position: self.turn.position,
+            label: scene.entry.label.clone(),
+            network: scene.entry.network.clone(),
+            workload: scene.workloads[workload].name.clone(),
+            shape: scene.shape.clone(),
+            parameters: measured.parameters,
+            began: self.began,
+            took: self.took,
+            series: measured.series,
+            ends: measured.ends,
+            hops: raised.hops(),
+            findings: measured.findings,
+            meanwhile: measured.meanwhile,
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The walk through the blocks: what is kept in which order, what happens when a network breaks, when somebody
+//! interrupts, and when a run that was cut off goes on.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use tare_record::journal::{FORMAT, Journal, Record, Run};
+use tare_record::{
+    Blocks, Entry, Environment, FamilyScope, Hop, Metric, Nanos, Parameters, Phase, Plan, Shape,
+    StoppedBy, Trial, WarmUp, WorkloadPlan,
+};
+use tare_runner::{Broken, Measured, Quiet, Raised, Scene, Stage, Start, run};
+
+/// A stage on which nothing is measured, that counts trials and obeys a script.
+#[derive(Default)]
+struct Script {
+    trials: Rc<Cell<u32>>,
+    /// The label of a network that cannot be raised.
+    breaks: Option<&'static str>,
+    /// Interrupt after this many trials.
+    interrupt_after: Option<u32>,
+    clock: u64,
+}
+
+struct Up(Rc<Cell<u32>>);
+
+impl Stage for Script {
+    fn raise(&mut self, scene: &Scene<'_>) -> Result<Box<dyn Raised>, Broken> {
+        self.clock += 1_000_000_000;
+        if self.breaks == Some(scene.entry.label.as_str()) {
+            return Err(Broken::Failed { reason: "it broke".into(), remedy: "mend it".into() });
+        }
+        Ok(Box::new(Up(Rc::clone(&self.trials))))
+    }
+
+    fn elapsed(&self) -> Nanos {
+        Nanos(self.clock)
+    }
+
+    fn interrupted(&self) -> bool {
+        self.interrupt_after.is_some_and(|limit| self.trials.get() >= limit)
+    }
+}
+
+impl Raised for Up {
+    fn hops(&self) -> Vec<Hop> {
+        Vec::new()
+    }
+
+    fn trial(&mut self, _: usize) -> Result<Measured, Broken> {
+        self.0.set(self.0.get() + 1);
+        Ok(Measured::default())
+    }
+}
+
+fn plan(networks: &[&str], blocks: u32) -> Plan {
+    let workload = |name: &str| WorkloadPlan {
+        name: name.into(),
+        parameters: Parameters::new(),
+        duration: Nanos(1_000_000_000),
+        interval: Nanos(100_000_000),
+        warm_up: WarmUp::Auto,
+        metrics: vec![Metric::Throughput],
+    };
+    Plan {
+        study: "flow".into(),
+        seed: 5,
+        networks: networks
+            .iter()
+            .map(|name| Entry { label: (*name).into(), network: (*name).into() })
+            .collect(),
+        baseline: networks[0].into(),
+        workloads: vec![workload("tcp-stream"), workload("tcp-rr")],
+        shapes: vec![Shape::default()],
+        margins: Default::default(),
+        family: FamilyScope::Metric,
+        blocks: Blocks::Fixed { blocks },
+        budget: None,
+        skipped: Vec::new(),
+        refused: Vec::new(),
+    }
+}
+
+fn journal(plan: &Plan, records: Vec<Record>) -> Journal {
+    let environment = Environment::default();
+    Journal {
+        run: Run { format: FORMAT, plan: plan.clone(), environment, findings: vec![] },
+        records,
+    }
+}
+
+/// Block, label and workload of every trial, in the order in which they were kept.
+fn order(trials: &[&Trial]) -> Vec<(u32, String, String)> {
+    trials.iter().map(|trial| (trial.block, trial.label.clone(), trial.workload.clone())).collect()
+}
+
+#[test]
+fn every_block_has_every_network_and_workload_once() {
+    let plan = plan(&["a", "b", "c"], 4);
+    let mut records = Vec::new();
+    let ended = run(&plan, Start::default(), &mut Script::default(), &mut records, &mut Quiet);
+    assert_eq!(ended.unwrap(), StoppedBy::Blocks);
+    let journal = journal(&plan, records);
+    assert_eq!(journal.stopped_by(), Some(StoppedBy::Blocks));
+    let order = order(&journal.trials());
+    assert_eq!(order.len(), 4 * 3 * 2);
+    for block in 0..4 {
+        let mut of_block: Vec<_> = order.iter().filter(|trial| trial.0 == block).cloned().collect();
+        of_block.sort();
+        of_block.dedup();
+        assert_eq!(of_block.len(), 6);
+    }
+}
+
+#[test]
+fn a_network_that_breaks_is_left_out_and_the_others_go_on() {
+    let plan = plan(&["a", "b", "c"], 3);
+    let mut records = Vec::new();
+    let mut stage = Script { breaks: Some("b"), ..Script::default() };
+    let ended = run(&plan, Start::default(), &mut stage, &mut records, &mut Quiet).unwrap();
+    assert_eq!(ended, StoppedBy::Blocks);
+    let journal = journal(&plan, records);
+    assert_eq!(journal.failures().len(), 1);
+    assert_eq!(journal.failures()[0].reason, "it broke");
+    assert_eq!(journal.trials().len(), 3 * 2 * 2);
+    assert!(journal.trials().iter().all(|trial| trial.label != "b"));
+}
+
+#[test]
+fn when_all_break_the_run_ends() {
+    let plan = plan(&["a"], 3);
+    let mut records = Vec::new();
+    let mut stage = Script { breaks: Some("a"), ..Script::default() };
+    let ended = run(&plan, Start::default(), &mut stage, &mut records, &mut Quiet).unwrap();
+    assert_eq!(ended, StoppedBy::Failed);
+}
+
+#[test]
+fn a_run_that_was_interrupted_anywhere_and_goes_on_gives_the_same_blocks_as_one_that_was_not() {
+    let plan = plan(&["a", "b", "c"], 3);
+    let mut whole = Vec::new();
+    run(&plan, Start::default(), &mut Script::default(), &mut whole, &mut Quiet).unwrap();
+    let whole = order(&journal(&plan, whole).trials());
+
+    for cut in 0..18 {
+        let mut records = Vec::new();
+        let mut stage = Script { interrupt_after: Some(cut), ..Script::default() };
+        let ended = run(&plan, Start::default(), &mut stage, &mut records, &mut Quiet).unwrap();
+        assert_eq!(ended, StoppedBy::Interrupted, "after {cut} trials");
+
+        let first = journal(&plan, records.clone());
+        let start = Start::after(&first);
+        records.push(Record::Resumed(start.resumed(&plan, "now".into())));
+        run(&plan, start, &mut Script::default(), &mut records, &mut Quiet).unwrap();
+        let second = journal(&plan, records);
+        assert_eq!(order(&second.trials()), whole, "cut after {cut} trials");
+        assert_eq!(second.stopped_by(), Some(StoppedBy::Blocks));
+    }
+}
+
+#[test]
+fn the_pilot_is_measured_first_and_is_no_part_of_the_result() {
+    let mut plan = plan(&["a", "b"], 1);
+    plan.blocks = Blocks::Precision { precision: Some(0.5), pilot: 2, at_least: 3, at_most: 9 };
+    let mut records = Vec::new();
+    let ended = run(&plan, Start::default(), &mut Script::default(), &mut records, &mut Quiet);
+    assert_eq!(ended.unwrap(), StoppedBy::Precision);
+    let journal = journal(&plan, records);
+    let sizing = journal.sizing().unwrap();
+    assert_eq!(sizing.blocks, 3);
+    let of = |phase| journal.trials().iter().filter(|trial| trial.phase == phase).count();
+    assert_eq!((of(Phase::Pilot), of(Phase::Main)), (2 * 4, 3 * 4));
+    let decided = journal.records.iter().position(|record| matches!(record, Record::Sizing(_)));
+    assert_eq!(decided, Some(8), "the number is fixed right after the pilot");
+}
+
+#[test]
+fn the_budget_ends_the_run_between_blocks_and_never_before_two() {
+    let mut plan = plan(&["a", "b"], 50);
+    plan.budget = Some(Nanos(9_000_000_000));
+    let mut records = Vec::new();
+    let ended = run(&plan, Start::default(), &mut Script::default(), &mut records, &mut Quiet);
+    assert_eq!(ended.unwrap(), StoppedBy::Budget);
+    // Two networks a block, a second each: the ninth second falls into the fifth block.
+    assert_eq!(journal(&plan, records).trials().len(), 5 * 2 * 2);
+}

@@ -1,0 +1,79 @@
+//! The registries, put together: what this build knows, and what of it runs on this machine.
+
+use std::sync::Arc;
+use tare_lab::{KernelProbe, Lab, Modules};
+use tare_network::{Missing, Registry, Site, Spelled};
+use tare_record::{Metric, Parameters};
+use tare_study::Catalogue;
+
+/// All networks, workloads, and the probe that says what runs here.
+pub(crate) struct Everything {
+    pub(crate) networks: Registry,
+    pub(crate) workloads: tare_traffic::Registry,
+    probe: KernelProbe,
+}
+
+/// What this build knows. Without a lab it is for listing and planning: nothing can be raised.
+pub(crate) fn everything(lab: Option<Arc<Lab>>, modules: Modules) -> Everything {
+    Everything {
+        networks: Registry::new(tare_lab::networks(lab)),
+        workloads: tare_traffic::workloads(),
+        probe: KernelProbe::new(modules),
+    }
+}
+
+/// Whether kernel modules may be loaded, from the flag.
+pub(crate) fn modules(load: bool) -> Modules {
+    if load { Modules::Load } else { Modules::Never }
+}
+
+impl Everything {
+    /// All networks, with what each lacks here.
+    pub(crate) fn listing(&self) -> Vec<tare_network::Listing> {
+        self.networks.listing(&self.probe)
+    }
+
+    /// What a network lacks here, if anything; nothing at all for one that nobody knows.
+    pub(crate) fn missing(&self, spelled: &Spelled) -> Option<Option<Missing>> {
+        let network = self.networks.find(spelled)?;
+        let site = Site { plain: spelled.plain, ..Site::default() };
+        Some(self.networks.missing(network, &site, &self.probe))
+    }
+
+    /// The kernel modules that networks may need, that are not loaded and could be.
+    pub(crate) fn loadable_modules(&self) -> Vec<String> {
+        self.probe.loadable().into_iter().map(str::to_owned).collect()
+    }
+
+    /// Whether a workload has a parameter of this name.
+    pub(crate) fn has_parameter(&self, workload: &str, name: &str) -> bool {
+        self.workloads
+            .find(workload)
+            .is_ok_and(|workload| workload.parameters().iter().any(|one| one.name == name))
+    }
+}
+
+impl Catalogue for Everything {
+    fn networks(&self) -> Vec<String> {
+        self.networks.names().into_iter().map(str::to_owned).collect()
+    }
+
+    fn lacks(&self, network: &Spelled) -> Option<Option<Missing>> {
+        self.missing(network)
+    }
+
+    fn workloads(&self) -> Vec<String> {
+        self.workloads.names().into_iter().map(str::to_owned).collect()
+    }
+
+    fn metrics(&self, workload: &str) -> Option<Vec<Metric>> {
+        self.workloads.find(workload).ok().map(|workload| workload.metrics().to_vec())
+    }
+
+    fn resolve(&self, workload: &str, asked: &Parameters) -> Result<Parameters, String> {
+        self.workloads
+            .find(workload)
+            .and_then(|workload| workload.resolve(asked))
+            .map_err(|error| error.to_string())
+    }
+}

@@ -1,0 +1,21 @@
+//! What tare starts of itself: the agent in each container, the keeper of the lab, the way into a container.
+
+use crate::exit::Exit;
+
+/// Runs traffic on orders from standard input until it is closed.
+pub(crate) fn agent() -> anyhow::Result<Exit> {
+    tare_traffic::agent()?;
+    Ok(Exit::Done)
+}
+
+/// Lives until the tare that started it ends, and takes the lab's processes along.
+pub(crate) fn keeper() -> anyhow::Result<Exit> {
+    Ok(if tare_lab::keeper() == 0 { Exit::Done } else { Exit::Failed })
+}
+
+/// Becomes another program, with a private hosts file.
+///
+/// The arguments are the lab's own spelling, `--` included, so they are taken as they came.
+pub(crate) fn inside() -> anyhow::Result<Exit> {
+    match tare_lab::inside(std::env::args_os().skip(2))? {}
+}

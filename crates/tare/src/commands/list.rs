@@ -1,0 +1,151 @@
+//! `tare list`: what there is, what runs here, and for what does not: why, and the remedy. All of it from the registries.
+
+use crate::catalogue::everything;
+use crate::cli::{ListArguments, Listed};
+use crate::exit::Exit;
+use schemars::JsonSchema;
+use serde::Serialize;
+use tare_lab::Modules;
+
+/// What `tare list networks --json` prints.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Networks {
+    networks: Vec<Row>,
+}
+
+/// What `tare list workloads --json` prints.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Workloads {
+    workloads: Vec<Row>,
+}
+
+/// What `tare list studies --json` prints.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Studies {
+    studies: Vec<Row>,
+}
+
+/// One network, workload or study.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Row {
+    /// Its name.
+    name: String,
+    /// One line.
+    summary: String,
+    /// The real system or tool that it is or stands for.
+    stands_for: Option<String>,
+    /// Whether it runs here.
+    available: bool,
+    /// Why not, where it does not.
+    reason: Option<String>,
+    /// What would make it run.
+    remedy: Option<String>,
+    /// Where it is documented.
+    source: Option<String>,
+}
+
+/// Lists networks, workloads or studies.
+pub(crate) fn run(arguments: &ListArguments) -> anyhow::Result<Exit> {
+    let rows = match arguments.what {
+        Listed::Networks => networks(),
+        Listed::Workloads => workloads(),
+        Listed::Studies => studies()?,
+    };
+    let text = if arguments.json {
+        json(arguments.what, rows)?
+    } else if arguments.markdown {
+        markdown(&rows)
+    } else {
+        plain(&rows)
+    };
+    crate::out::print(&text)?;
+    Ok(Exit::Done)
+}
+
+fn networks() -> Vec<Row> {
+    everything(None, Modules::Never)
+        .listing()
+        .into_iter()
+        .map(|listing| {
+            let (reason, remedy) =
+                listing.missing.map(|missing| (missing.reason, missing.remedy)).unzip();
+            Row {
+                name: listing.about.name.to_owned(),
+                summary: listing.about.summary.to_owned(),
+                stands_for: Some(listing.about.stands_for.to_owned()),
+                available: reason.is_none(),
+                reason,
+                remedy,
+                source: Some(listing.about.source.to_owned()),
+            }
+        })
+        .collect()
+}
+
+fn workloads() -> Vec<Row> {
+    tare_traffic::workloads()
+        .iter()
+        .map(|workload| {
+            let about = workload.about();
+            Row {
+                name: about.name.to_owned(),
+                summary: about.summary.to_owned(),
+                stands_for: Some(about.stands_for.to_owned()),
+                available: true,
+                reason: None,
+                remedy: None,
+                source: Some(about.source.to_owned()),
+            }
+        })
+        .collect()
+}
+
+fn studies() -> anyhow::Result<Vec<Row>> {
+    tare_study::BUILTIN
+        .iter()
+        .filter_map(|built_in| tare_study::builtin(built_in.name))
+        .map(|study| {
+            let study = study?;
+            Ok(Row {
+                name: study.name.unwrap_or_default(),
+                summary: study.summary.unwrap_or_default(),
+                stands_for: None,
+                available: true,
+                reason: None,
+                remedy: None,
+                source: study.source,
+            })
+        })
+        .collect()
+}
+
+fn json(what: Listed, rows: Vec<Row>) -> anyhow::Result<String> {
+    Ok(match what {
+        Listed::Networks => serde_json::to_string_pretty(&Networks { networks: rows })?,
+        Listed::Workloads => serde_json::to_string_pretty(&Workloads { workloads: rows })?,
+        Listed::Studies => serde_json::to_string_pretty(&Studies { studies: rows })?,
+    })
+}
+
+fn plain(rows: &[Row]) -> String {
+    let width = rows.iter().map(|row| row.name.len()).max().unwrap_or_default();
+    let mut text = String::new();
+    for row in rows {
+        let mark = if row.available { "yes" } else { "no " };
+        text.push_str(&format!("{:width$}  {mark}  {}\n", row.name, row.summary));
+        if let (Some(reason), Some(remedy)) = (&row.reason, &row.remedy) {
+            text.push_str(&format!("{:width$}       {reason}: {remedy}\n", ""));
+        }
+    }
+    text
+}
+
+/// For documentation: what there is, not what happens to run on the machine where it was made.
+fn markdown(rows: &[Row]) -> String {
+    let mut text = "| name | what it is | stands for |\n|---|---|---|\n".to_owned();
+    for row in rows {
+        let stands_for = row.stands_for.as_deref().unwrap_or_default();
+        text.push_str(&format!("| `{}` | {} | {stands_for} |\n", row.name, row.summary));
+    }
+    text
+}

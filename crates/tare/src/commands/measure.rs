@@ -1,0 +1,163 @@
+//! The measuring itself, the same for a fresh run and for one that goes on: lab, journal, runner, results.
+
+use crate::catalogue::everything;
+use crate::exit::Exit;
+use crate::progress::Bar;
+use crate::{out, signals};
+use anyhow::Context as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use tare_lab::{EnterOptions, Lab, Modules};
+use tare_observe::presence::Presence;
+use tare_observe::{environment, headroom};
+use tare_record::journal::{FORMAT, Journal, Record, Run, Sink as _, Writer};
+use tare_record::{Document, Finding, Plan, StoppedBy};
+use tare_report::Style;
+use tare_runner::live::Live;
+use tare_runner::{Start, run};
+
+/// What a measuring is told beside its plan.
+pub(crate) struct Job {
+    /// Where the journal and the results go.
+    pub(crate) directory: PathBuf,
+    /// Print JSON instead of the table.
+    pub(crate) json: bool,
+    /// Whether kernel modules may be loaded.
+    pub(crate) modules: Modules,
+}
+
+/// Measures a plan from its beginning.
+pub(crate) fn fresh(plan: Plan, job: &Job) -> anyhow::Result<Exit> {
+    let stop = signals::stop_flag()?;
+    let (presence, mut findings) = look_around(&plan)?;
+    if plan.networks.is_empty() {
+        for skipped in &plan.skipped {
+            out::say(&format!(
+                "tare: {} cannot run: {}: {}",
+                skipped.network, skipped.reason, skipped.remedy
+            ));
+        }
+        return Ok(Exit::Failed);
+    }
+    let lab = enter(job)?;
+    findings.extend(headroom::Watch::start().look());
+    let mut writer = Writer::create(&job.directory)?;
+    let environment = environment::read();
+    writer.append(&Record::Run(Box::new(Run {
+        format: FORMAT,
+        plan: plan.clone(),
+        environment,
+        findings,
+    })))?;
+    let stage = Stage { lab, stop, presence };
+    measure(&plan, Start::default(), writer, stage, job)
+}
+
+/// Measures what is left of a run that was cut off.
+pub(crate) fn rest(journal: &Journal, job: &Job) -> anyhow::Result<Exit> {
+    let plan = &journal.run.plan;
+    let stop = signals::stop_flag()?;
+    let (presence, _) = look_around(plan)?;
+    let lab = enter(job)?;
+    let start = Start::after(journal);
+    let mut writer = Writer::reopen(&job.directory)?;
+    let now = jiff::Timestamp::now().to_string();
+    writer.append(&Record::Resumed(start.resumed(plan, now)))?;
+    measure(plan, start, writer, Stage { lab, stop, presence }, job)
+}
+
+/// What the runner works on.
+struct Stage {
+    lab: Arc<Lab>,
+    stop: Arc<AtomicBool>,
+    presence: Presence,
+}
+
+/// What should be known before anything is raised: who else measures, and whether there is room.
+fn look_around(plan: &Plan) -> anyhow::Result<(Presence, Vec<Finding>)> {
+    let (presence, others) = Presence::announce();
+    let containers = plan.shapes.iter().map(|shape| shape.clients + shape.servers).max();
+    let mut findings = headroom::check(containers.unwrap_or_default())?;
+    if others > 0 {
+        findings.push(Finding::OtherRun { others });
+    }
+    for finding in &findings {
+        out::say(&format!("tare: warning: {finding}"));
+    }
+    Ok((presence, findings))
+}
+
+fn enter(job: &Job) -> anyhow::Result<Arc<Lab>> {
+    Lab::enter(EnterOptions { modules: job.modules }).map_err(with_remedy)
+}
+
+/// An error of a network with its remedy on the same line.
+pub(crate) fn with_remedy(error: tare_network::Error) -> anyhow::Error {
+    if error.remedy.is_empty() {
+        error.into()
+    } else {
+        anyhow::anyhow!("{error}: {}", error.remedy)
+    }
+}
+
+fn measure(
+    plan: &Plan,
+    start: Start,
+    mut writer: Writer,
+    stage: Stage,
+    job: &Job,
+) -> anyhow::Result<Exit> {
+    let everything = everything(Some(stage.lab), job.modules);
+    let mut live = Live::new(
+        &everything.networks,
+        &everything.workloads,
+        stage.stop,
+        stage.presence,
+        start.elapsed,
+    );
+    let mut bar = Bar::new(plan);
+    let measured = run(plan, start, &mut live, &mut writer, &mut bar);
+    bar.finish();
+    // Whatever stopped the runner, what was measured is reported; its error then ends the command.
+    let stopped_by = match measured {
+        Ok(stopped_by) => stopped_by,
+        Err(error) => {
+            let _ = results(job);
+            return Err(error.into());
+        }
+    };
+    let document = results(job)?;
+    Ok(exit(plan, &document, stopped_by))
+}
+
+/// A network that broke, or that was asked for by name and is missing, is a failure whatever else was measured.
+fn exit(plan: &Plan, document: &Document, stopped_by: StoppedBy) -> Exit {
+    if stopped_by == StoppedBy::Interrupted {
+        Exit::Interrupted
+    } else if document.failed.is_empty() && plan.refused.is_empty() {
+        Exit::Done
+    } else {
+        Exit::Failed
+    }
+}
+
+/// Prints the results, and keeps them beside the journal; all from the journal alone.
+fn results(job: &Job) -> anyhow::Result<Document> {
+    let journal = Journal::read(&job.directory)?;
+    let document = tare_analysis::document(&journal, None)?;
+    let json = tare_report::json(&document)?;
+    keep(&job.directory.join("result.json"), &json)?;
+    keep(&job.directory.join("result.csv"), &tare_report::csv(&document)?)?;
+    let text = if job.json { json } else { tare_report::table(&document, &Style::detect()) };
+    out::print(&text)?;
+    out::say(&format!(
+        "tare: journal, result.json and result.csv are in {}",
+        job.directory.display()
+    ));
+    Ok(document)
+}
+
+fn keep(path: &Path, text: &str) -> anyhow::Result<()> {
+    std::fs::write(path, text).with_context(|| format!("write {}", path.display()))
+}

@@ -1,0 +1,14 @@
+//! One file per subcommand.
+
+pub(crate) mod doctor;
+pub(crate) mod hidden;
+pub(crate) mod list;
+pub(crate) mod manual;
+pub(crate) mod report;
+pub(crate) mod resume;
+pub(crate) mod run;
+pub(crate) mod schema;
+pub(crate) mod show;
+pub(crate) mod up;
+
+mod measure;

@@ -1,0 +1,178 @@
+//! `tare run`: from flags and a study to a plan, and from there to a table.
+
+use crate::catalogue::{self, Everything, everything};
+use crate::cli::{RunArguments, ShapeArguments};
+use crate::commands::measure::{self, Job};
+use crate::exit::{Exit, usage};
+use std::path::{Path, PathBuf};
+use tare_record::{Metric, Parameters, Plan};
+use tare_study::{Method, ShapeLists, Study, WorkloadStudy};
+
+/// The study that is run when none is named.
+const DEFAULT: &str = "tour";
+
+/// Measures what the study and the flags ask for.
+pub(crate) fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
+    let modules = catalogue::modules(arguments.load_modules);
+    let everything = everything(None, modules);
+    let plan = plan(&arguments, &everything)?;
+    if arguments.dry_run {
+        crate::out::print(&dry_run(&plan, arguments.json)?)?;
+        return Ok(if plan.refused.is_empty() { Exit::Done } else { Exit::Failed });
+    }
+    let directory = arguments.out.unwrap_or_else(|| fresh_directory(&plan.study));
+    measure::fresh(plan, &Job { directory, json: arguments.json, modules })
+}
+
+/// The plan: the study, `--quick` over it, the flags over both.
+fn plan(arguments: &RunArguments, everything: &Everything) -> anyhow::Result<Plan> {
+    let mut study = study(arguments.study.as_deref().unwrap_or(DEFAULT))?;
+    if arguments.quick {
+        study = tare_study::quick(study).map_err(usage)?;
+    }
+    let mut study = study.overlaid(flags(arguments));
+    study.workloads = Some(workloads(study.workloads.unwrap_or_default(), arguments, everything)?);
+    study.plan(everything, tare_study::order::fresh_seed()).map_err(usage)
+}
+
+/// A built-in study by its name, or one from a file.
+fn study(name: &str) -> anyhow::Result<Study> {
+    match tare_study::builtin(name) {
+        Some(study) => study.map_err(usage),
+        None => Study::read(Path::new(name)).map_err(usage),
+    }
+}
+
+/// The flags as a layer over the study.
+fn flags(arguments: &RunArguments) -> Study {
+    let some = |list: &[String]| (!list.is_empty()).then(|| list.to_vec());
+    Study {
+        networks: some(&arguments.networks),
+        baseline: arguments.baseline.clone(),
+        metrics: (!arguments.metrics.is_empty()).then(|| arguments.metrics.clone()),
+        shape: shape(&arguments.shape),
+        method: Method {
+            blocks: arguments.blocks,
+            precision: arguments.precision,
+            budget: arguments.budget,
+            interval: arguments.interval,
+            warm_up: arguments.warmup,
+            margins: arguments
+                .margin
+                .iter()
+                .flat_map(|margin| {
+                    let metrics = margin.metric.map_or(Metric::ALL.to_vec(), |metric| vec![metric]);
+                    metrics.into_iter().map(|metric| (metric, margin.share))
+                })
+                .collect(),
+            seed: arguments.seed,
+            ..Method::default()
+        },
+        ..Study::default()
+    }
+}
+
+fn shape(arguments: &ShapeArguments) -> ShapeLists {
+    let some = |list: &[u32]| (!list.is_empty()).then(|| list.to_vec());
+    ShapeLists {
+        servers: some(&arguments.servers),
+        clients: some(&arguments.clients),
+        flows: some(&arguments.flows),
+        family: (!arguments.family.is_empty()).then(|| arguments.family.clone()),
+        mtu: some(&arguments.mtu),
+        cpus: arguments.cpus.clone().map(|cpus| vec![cpus]),
+    }
+}
+
+/// The workloads that the flags leave, with the flags' times and parameters.
+///
+/// A workload named by a flag keeps what the study says of it; a parameter goes to the workloads that have it.
+fn workloads(
+    studied: Vec<WorkloadStudy>,
+    arguments: &RunArguments,
+    everything: &Everything,
+) -> anyhow::Result<Vec<WorkloadStudy>> {
+    let mut chosen = if arguments.workloads.is_empty() {
+        studied
+    } else {
+        arguments.workloads.iter().flat_map(|name| named(name, &studied)).collect()
+    };
+    for workload in &mut chosen {
+        workload.duration = arguments.duration.or(workload.duration);
+    }
+    for (flag, parameters) in traffic(arguments) {
+        let mut taken = false;
+        for workload in &mut chosen {
+            if everything.has_parameter(&workload.name, flag) {
+                workload.parameters.extend(parameters.clone());
+                taken = true;
+            }
+        }
+        if !taken {
+            return Err(usage(anyhow::anyhow!(
+                "--{flag}: none of the workloads has it; see `tare list workloads`"
+            )));
+        }
+    }
+    Ok(chosen)
+}
+
+fn named(name: &str, studied: &[WorkloadStudy]) -> Vec<WorkloadStudy> {
+    let found: Vec<_> = studied.iter().filter(|workload| workload.name == name).cloned().collect();
+    if found.is_empty() {
+        vec![WorkloadStudy { name: name.to_owned(), ..WorkloadStudy::default() }]
+    } else {
+        found
+    }
+}
+
+/// The flags that are parameters of workloads.
+fn traffic(arguments: &RunArguments) -> Vec<(&'static str, Parameters)> {
+    let one = |name: &'static str, value: serde_json::Value| {
+        (name, Parameters::from([(name.to_owned(), value)]))
+    };
+    let size = arguments.size.map(|size| one("size", size.into()));
+    let congestion = arguments.congestion.clone().map(|name| one("congestion", name.into()));
+    size.into_iter().chain(congestion).collect()
+}
+
+/// What would be measured, for a person or as JSON, with the order of the first blocks.
+fn dry_run(plan: &Plan, json: bool) -> anyhow::Result<String> {
+    if json {
+        return Ok(serde_json::to_string_pretty(plan)?);
+    }
+    let mut text =
+        format!("study {}, seed {}, baseline {}\n", plan.study, plan.seed, plan.baseline);
+    for workload in &plan.workloads {
+        let metrics: Vec<_> = workload.metrics.iter().map(|metric| metric.name()).collect();
+        text.push_str(&format!(
+            "workload {}, {}: {}\n",
+            workload.name,
+            workload.duration,
+            metrics.join(", ")
+        ));
+    }
+    for number in 0..3 {
+        let turns = tare_study::order::block(plan, tare_record::Phase::Main, number);
+        let order: Vec<_> =
+            turns.iter().map(|turn| plan.networks[turn.network].label.as_str()).collect();
+        text.push_str(&format!("block {number}: {}\n", order.join(" ")));
+    }
+    for skipped in &plan.skipped {
+        text.push_str(&format!(
+            "skipped {}: {}: {}\n",
+            skipped.network, skipped.reason, skipped.remedy
+        ));
+    }
+    Ok(text)
+}
+
+/// A directory that is not there yet, named after the study and the time.
+fn fresh_directory(study: &str) -> PathBuf {
+    let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S");
+    let name = format!("tare-{study}-{now}");
+    (1..)
+        .map(|n| PathBuf::from(if n == 1 { name.clone() } else { format!("{name}-{n}") }))
+        .find(|path| !path.exists())
+        .unwrap_or_else(|| PathBuf::from(&name))
+}

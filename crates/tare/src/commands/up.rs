@@ -1,0 +1,86 @@
+//! `tare up`: a network to look around in, with a program (or a shell) in its first client.
+
+use crate::catalogue::{self, everything};
+use crate::cli::UpArguments;
+use crate::commands::measure::with_remedy;
+use crate::commands::show;
+use crate::exit::{Exit, usage};
+use std::net::IpAddr;
+use tare_lab::{EnterOptions, Lab};
+use tare_network::{Command, Exit as Ended, Process, Site, Stdio, Topology};
+
+/// Raises the network, runs the program, and takes it down when the program ends.
+pub(crate) fn run(arguments: &UpArguments) -> anyhow::Result<Exit> {
+    let shape = show::one_shape(&arguments.shape)?;
+    let modules = catalogue::modules(arguments.load_modules);
+    let known = everything(None, modules);
+    let (spelled, _) = show::find(&known.networks, &arguments.network)?;
+    if let Some(missing) = known.missing(&spelled).flatten() {
+        anyhow::bail!("{spelled} cannot run here: {}: {}", missing.reason, missing.remedy);
+    }
+    let lab = Lab::enter(EnterOptions { modules }).map_err(with_remedy)?;
+    let everything = everything(Some(lab), modules);
+    let (spelled, network) = show::find(&everything.networks, &arguments.network)?;
+    let site = Site { ports: arguments.port.clone(), plain: spelled.plain, logs: None };
+    let topology = network.raise(&shape, &site).map_err(with_remedy)?;
+    let server = server_address(&topology)?;
+    let mut serving =
+        arguments.serve.as_deref().map(|line| serve(&topology, line, server)).transpose()?;
+    let ended = run_in_client(&topology, &arguments.program, server)?;
+    if let Some(serving) = &mut serving {
+        serving.kill();
+    }
+    Ok(match ended {
+        Ended::Code(code) => Exit::Of(u8::try_from(code).unwrap_or(1)),
+        // As a shell reports a signal.
+        Ended::Signal(signal) => Exit::Of(u8::try_from(128 + signal).unwrap_or(1)),
+    })
+}
+
+/// The address that the first client dials.
+fn server_address(topology: &Topology) -> anyhow::Result<IpAddr> {
+    topology
+        .routes_of(0)
+        .next()
+        .map(|route| route.dial.ip())
+        .ok_or_else(|| usage(anyhow::anyhow!("--port: at least one is needed")))
+}
+
+/// Runs a shell command in the first server.
+fn serve(topology: &Topology, line: &str, server: IpAddr) -> anyhow::Result<Box<dyn Process>> {
+    let command = Command {
+        program: Some("/bin/sh".into()),
+        arguments: vec!["-c".to_owned(), line.to_owned()],
+        environment: environment(server),
+        hosts: hosts(server),
+        stdio: Stdio::Inherit,
+    };
+    let container =
+        topology.servers.first().ok_or_else(|| anyhow::anyhow!("the network has no server"))?;
+    container.spawn(&command).map_err(with_remedy)
+}
+
+/// Runs the program in the first client, and waits for its end.
+fn run_in_client(topology: &Topology, program: &[String], server: IpAddr) -> anyhow::Result<Ended> {
+    let shell = || std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".to_owned());
+    let mut words = program.iter().map(|word| word.replace("{server}", &server.to_string()));
+    let command = Command {
+        program: Some(words.next().unwrap_or_else(shell).into()),
+        arguments: words.collect(),
+        environment: environment(server),
+        hosts: hosts(server),
+        stdio: Stdio::Inherit,
+    };
+    let container =
+        topology.clients.first().ok_or_else(|| anyhow::anyhow!("the network has no client"))?;
+    let mut process = container.spawn(&command).map_err(with_remedy)?;
+    process.wait().map_err(with_remedy)
+}
+
+fn environment(server: IpAddr) -> Vec<(String, String)> {
+    vec![("TARE_SERVER".to_owned(), server.to_string())]
+}
+
+fn hosts(server: IpAddr) -> Vec<(String, IpAddr)> {
+    vec![("server".to_owned(), server)]
+}

@@ -1,0 +1,18 @@
+//! SIGINT and SIGTERM: the first asks the run to stop and report what it has; a second one ends it at once.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A flag that the first SIGINT or SIGTERM sets.
+///
+/// # Errors
+/// When the kernel refuses the handlers.
+pub(crate) fn stop_flag() -> anyhow::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        // In this order: the second signal finds the flag set and ends the process; the kernel takes the lab down.
+        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))?;
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    Ok(stop)
+}
