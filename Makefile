@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build install check test audit soak tools run-tools test-tools
+.PHONY: help run build install check test audit soak generated tools run-tools test-tools
 
 # What `make run` hands to tare.
 ARGS ?= run --quick
@@ -41,12 +41,21 @@ audit: tools ## known vulnerabilities of dependencies
 soak: test-tools build ## the long controls: null comparisons and planted differences
 	cargo test --workspace --locked -- --ignored --nocapture
 
+generated: build ## schemas and tables that are made from the program itself
+	@scripts/generated.sh
+
 tools:
 	@scripts/packages.sh cc:gcc,libc6-dev
 	@scripts/toolchain.sh
 
-run-tools:
+run-generated: build ## schemas and tables that are made from the program itself
+	@scripts/generated.sh
+
+tools:
 	@scripts/packages.sh nft:nftables
 
-test-tools:
+test-generated: build ## schemas and tables that are made from the program itself
+	@scripts/generated.sh
+
+tools:
 	@scripts/packages.sh nft:nftables ip:iproute2 ping:iputils-ping ps:procps setpriv:util-linux

@@ -21,7 +21,10 @@ struct Script {
     clock: u64,
 }
 
-struct Up(Rc<Cell<u32>>);
+struct Up {
+    trials: Rc<Cell<u32>>,
+    interrupt_after: Option<u32>,
+}
 
 impl Stage for Script {
     fn raise(&mut self, scene: &Scene<'_>) -> Result<Box<dyn Raised>, Broken> {
@@ -29,7 +32,7 @@ impl Stage for Script {
         if self.breaks == Some(scene.entry.label.as_str()) {
             return Err(Broken::Failed { reason: "it broke".into(), remedy: "mend it".into() });
         }
-        Ok(Box::new(Up(Rc::clone(&self.trials))))
+        Ok(Box::new(Up { trials: Rc::clone(&self.trials), interrupt_after: self.interrupt_after }))
     }
 
     fn elapsed(&self) -> Nanos {
@@ -47,7 +50,10 @@ impl Raised for Up {
     }
 
     fn trial(&mut self, _: usize) -> Result<Measured, Broken> {
-        self.0.set(self.0.get() + 1);
+        if self.interrupt_after == Some(self.trials.get()) {
+            return Err(Broken::Interrupted);
+        }
+        self.trials.set(self.trials.get() + 1);
         Ok(Measured::default())
     }
 }

@@ -4,6 +4,8 @@ use crate::exit::Exit;
 
 /// Runs traffic on orders from standard input until it is closed.
 pub(crate) fn agent() -> anyhow::Result<Exit> {
+    // Started by its descriptor, the process would be called "exe": people look for a running tare by its name.
+    let _ = rustix::thread::set_name(c"tare");
     tare_traffic::agent()?;
     Ok(Exit::Done)
 }
