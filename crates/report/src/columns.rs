@@ -134,11 +134,11 @@ fn ratio(cell: Option<&Cell>) -> String {
         return String::new();
     };
     if let Some(ratio) = &cell.ratio {
-        return format!("{}×", number::supported(ratio.value, ratio.ci95));
+        return format!("{}×", number::ratio(ratio.value, ratio.ci95));
     }
     cell.difference.as_ref().map_or_else(String::new, |difference| {
         let sign = if difference.value > 0.0 { "+" } else { "" };
-        format!("{sign}{}", number::supported(difference.value, difference.ci95))
+        format!("{sign}{}", number::ratio(difference.value, difference.ci95))
     })
 }
 

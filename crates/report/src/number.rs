@@ -20,9 +20,12 @@ pub(crate) fn measured(value: f64, interval: Option<[f64; 2]>) -> (String, Optio
     }
 }
 
-/// A value, rounded as its interval supports.
-pub(crate) fn supported(value: f64, interval: [f64; 2]) -> String {
-    measured(value, Some(interval)).0
+/// A ratio, rounded as its interval supports, but never to fewer than two digits: `0×` would say something else.
+pub(crate) fn ratio(value: f64, interval: [f64; 2]) -> String {
+    let half = half_width(interval);
+    let least = significant(value, 2);
+    let places = if half.is_finite() { places(value, half).max(least) } else { least };
+    fixed(value, places)
 }
 
 /// The two ends of an interval, rounded as it supports itself.
@@ -159,7 +162,7 @@ mod tests {
     proptest! {
         #[test]
         fn rounding_never_moves_a_value_out_of_its_interval(value in -1e6f64..1e6, half in 1e-3f64..1e5) {
-            let text = supported(value, [value - half, value + half]);
+            let text = measured(value, Some([value - half, value + half])).0;
             let shown: f64 = text.parse().unwrap();
             let finest = 10f64.powf(value.abs().max(1e-9).log10().floor() - 5.0);
             prop_assert!((shown - value).abs() <= half.max(finest), "{value} ± {half}: {text}");

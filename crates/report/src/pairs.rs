@@ -94,7 +94,7 @@ fn column(kind: (&str, Metric), pairs: &[&Pair], rows: &[(&str, &str)]) -> Colum
     let ratio = |pair: &Option<&&Pair>| {
         pair.map_or_else(
             || columns::NOTHING.to_owned(),
-            |pair| format!("{}×", number::supported(pair.value, pair.ci95)),
+            |pair| format!("{}×", number::ratio(pair.value, pair.ci95)),
         )
     };
     let ratios = number::align(&found.iter().map(ratio).collect::<Vec<_>>());

@@ -8,6 +8,7 @@
 
 mod builtin;
 mod catalogue;
+mod choose;
 mod error;
 mod expand;
 mod layer;

@@ -1,0 +1,93 @@
+//! Which networks are compared, with which baseline, and which cannot be.
+
+use crate::{Catalogue, Error};
+use std::collections::BTreeSet;
+use tare_network::Spelled;
+use tare_record::{Entry, Skipped};
+
+/// The networks, sorted into those that run here and those that do not.
+pub(crate) struct Chosen {
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) skipped: Vec<Skipped>,
+    pub(crate) refused: Vec<String>,
+}
+
+/// Sorts the networks that were asked for; `all` stands for all that there are.
+pub(crate) fn choose(asked: &[String], catalogue: &dyn Catalogue) -> Result<Chosen, Error> {
+    let mut chosen = Chosen { entries: Vec::new(), skipped: Vec::new(), refused: Vec::new() };
+    for text in asked {
+        if text == "all" {
+            for name in catalogue.networks() {
+                let already = chosen.entries.iter().any(|entry| entry.label == name);
+                if !already {
+                    chosen.add(&name, &name, catalogue)?;
+                }
+            }
+        } else {
+            let (label, name) = text.split_once('=').unwrap_or((text, text));
+            if let Some(missing) = chosen.add(label, name, catalogue)? {
+                chosen.refused.push(missing);
+            }
+        }
+    }
+    let mut labels = BTreeSet::new();
+    for entry in &chosen.entries {
+        if entry.label.is_empty() || !labels.insert(&entry.label) {
+            return Err(Error::Label { label: entry.label.clone() });
+        }
+    }
+    if chosen.entries.is_empty() && chosen.skipped.is_empty() {
+        return Err(Error::NoNetwork);
+    }
+    Ok(chosen)
+}
+
+impl Chosen {
+    /// Adds one network; gives its name back when it cannot run here.
+    fn add(
+        &mut self,
+        label: &str,
+        name: &str,
+        catalogue: &dyn Catalogue,
+    ) -> Result<Option<String>, Error> {
+        let spelled: Spelled = name.parse()?;
+        let lacks = catalogue.lacks(&spelled).ok_or_else(|| Error::Network {
+            name: name.to_owned(),
+            known: catalogue.networks().join(", "),
+        })?;
+        match lacks {
+            None => {
+                self.entries.push(Entry { label: label.to_owned(), network: spelled.to_string() });
+                Ok(None)
+            }
+            Some(missing) => {
+                self.skipped.push(Skipped {
+                    network: spelled.to_string(),
+                    reason: missing.reason,
+                    remedy: missing.remedy,
+                });
+                Ok(Some(spelled.to_string()))
+            }
+        }
+    }
+}
+
+/// The baseline: as asked, or `host` where it is under comparison, or the first network.
+pub(crate) fn baseline(
+    asked: Option<&str>,
+    entries: &[Entry],
+    skipped: &[Skipped],
+) -> Result<String, Error> {
+    let has = |label: &str| entries.iter().any(|entry| entry.label == label);
+    match asked {
+        Some(label) if has(label) => Ok(label.to_owned()),
+        // A baseline that cannot run here is no slip of the user's; the table then has figures without ratios.
+        Some(label) if skipped.iter().any(|one| one.network == label) => Ok(label.to_owned()),
+        Some(label) => Err(Error::Baseline {
+            baseline: label.to_owned(),
+            labels: entries.iter().map(|entry| entry.label.as_str()).collect::<Vec<_>>().join(", "),
+        }),
+        None if has("host") => Ok("host".to_owned()),
+        None => Ok(entries.first().map(|entry| entry.label.clone()).unwrap_or_default()),
+    }
+}
