@@ -15,6 +15,9 @@ use std::thread;
 /// # Errors
 /// When standard input cannot be read.
 pub fn agent() -> Result<(), Error> {
+    // Out of the terminal's foreground group: an interrupt from the keyboard is for whoever gives the orders, who
+    // ends this process by ending its input. Refused to the leader of a group, to which it would change nothing.
+    let _ = rustix::process::setsid();
     let (orders, inbox) = channel();
     thread::spawn(move || {
         // Standard output is gone only when nobody listens any more; then input ends as well.

@@ -110,8 +110,13 @@ pub(crate) fn resolve(
     Ok(resolved)
 }
 
+/// A size that has a default, of resolved parameters.
+pub(crate) fn size(parameters: &Parameters, name: &str) -> Result<usize, Error> {
+    optional_size(parameters, name).ok_or_else(|| Error::Job(format!("the task says no `{name}`")))
+}
+
 /// A size of resolved parameters; nothing where the system decides.
-pub(crate) fn size(parameters: &Parameters, name: &str) -> Option<usize> {
+pub(crate) fn optional_size(parameters: &Parameters, name: &str) -> Option<usize> {
     parameters.get(name).and_then(Value::as_u64).and_then(|size| usize::try_from(size).ok())
 }
 
@@ -158,7 +163,8 @@ mod tests {
         let expected =
             asked(&[("push", json!(true)), ("send", json!("copy")), ("size", json!(131_072))]);
         assert_eq!(resolved, expected);
-        assert_eq!(size(&resolved, "size"), Some(131_072));
+        assert_eq!(size(&resolved, "size").unwrap(), 131_072);
+        assert!(size(&resolved, "buffer").is_err());
         assert!(is_on(&resolved, "push"));
         assert_eq!(word(&resolved, "control"), None);
     }

@@ -75,6 +75,26 @@ fn cancelling_ends_the_trial_and_the_agents() {
 }
 
 #[test]
+fn agents_that_end_by_the_signal_that_cancels_are_no_failure() {
+    let server = Here::new("server-0");
+    let started = Arc::clone(&server.started);
+    let topology = topology(vec![server], vec![Here::new("client-0")], free_port);
+    let mut session = Session::open(&topology).unwrap();
+    let victim = started.lock().unwrap()[0];
+    let polls = AtomicU32::new(0);
+    let wish = || match polls.fetch_add(1, Ordering::Relaxed) {
+        0..20 => false,
+        20 => {
+            kill(victim);
+            false
+        }
+        _ => true,
+    };
+    let error = session.trial(&endless("tcp-rr", &topology), &wish).unwrap_err();
+    assert!(matches!(error, Error::Cancelled), "{error}");
+}
+
+#[test]
 fn dropping_a_session_ends_its_agents() {
     let server = Here::new("server-0");
     let started = Arc::clone(&server.started);

@@ -107,7 +107,10 @@ impl Session {
                 "this session ended when its last trial failed: raise the network anew".to_owned(),
             )
         })?;
-        let outcome = conduct(&mut crew, tasks, job.duration, cancelled)?;
+        let outcome = conduct(&mut crew, tasks, job.duration, cancelled).map_err(|error| {
+            // A signal to everybody ends agents too: then it was the caller's wish, and no failure.
+            if cancelled() { Error::Cancelled } else { error }
+        })?;
         self.crew = Some(crew);
         Ok(outcome)
     }

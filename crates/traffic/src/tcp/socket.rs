@@ -29,7 +29,7 @@ impl Options {
     pub(crate) fn of(parameters: &Parameters) -> Self {
         Self {
             congestion: parameters::word(parameters, "congestion").map(str::to_owned),
-            buffer: parameters::size(parameters, "buffer"),
+            buffer: parameters::optional_size(parameters, "buffer"),
             no_delay: parameters::is_on(parameters, "no_delay"),
         }
     }

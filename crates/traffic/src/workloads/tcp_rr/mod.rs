@@ -93,9 +93,9 @@ struct Sizes {
 }
 
 impl Sizes {
-    fn of(parameters: &Parameters) -> Self {
-        let size = |name| parameters::size(parameters, name).unwrap_or(1);
-        Self { request: size("request"), response: size("response") }
+    fn of(parameters: &Parameters) -> Result<Self, Error> {
+        let size = |name| parameters::size(parameters, name);
+        Ok(Self { request: size("request")?, response: size("response")? })
     }
 }
 

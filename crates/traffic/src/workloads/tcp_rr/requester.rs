@@ -41,11 +41,11 @@ impl Requester {
     fn new(
         flows: Vec<net::TcpStream>,
         task: &Task,
+        sizes: Sizes,
         sharing: u64,
         epoch: &Arc<OnceLock<Instant>>,
         patience: &Arc<Patience>,
     ) -> Self {
-        let sizes = Sizes::of(&task.parameters);
         let now = Instant::now();
         let stage = Stage::Sending(sizes.request);
         Self {
@@ -170,6 +170,7 @@ pub(super) struct Requesting {
 impl Requesting {
     /// Connects all flows, and prepares everything that the loop will use.
     pub(super) fn connect(task: &Task) -> Result<Self, Error> {
+        let sizes = Sizes::of(&task.parameters)?;
         let (streams, granted) = connect(task, &no_delay())?;
         let cores = Cores::of(&task.cpus, Role::Client);
         let hands = lanes::deal(streams, &cores);
@@ -177,7 +178,7 @@ impl Requesting {
         let (epoch, patience) = (Arc::new(OnceLock::new()), Arc::new(Patience::default()));
         let lanes = hands
             .into_iter()
-            .map(|flows| Requester::new(flows, task, sharing as u64, &epoch, &patience))
+            .map(|flows| Requester::new(flows, task, sizes, sharing as u64, &epoch, &patience))
             .collect();
         Ok(Self { lanes, granted, cores, patience, task: task.clone() })
     }

@@ -81,7 +81,7 @@ pub(super) struct Responding {
 impl Responding {
     /// Listens.
     pub(super) fn start(task: &Task) -> Result<Self, Error> {
-        let sizes = Sizes::of(&task.parameters);
+        let sizes = Sizes::of(&task.parameters)?;
         let lane = move |flows| Responder::new(flows, sizes);
         Ok(Self { serving: Serving::start(task, &no_delay(), lane)? })
     }
