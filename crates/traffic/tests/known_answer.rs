@@ -1,11 +1,13 @@
-//! Traffic over a path whose rate is known must say that rate.
+//! Traffic over a path whose behaviour is known must say just that.
+#![allow(clippy::unwrap_used, reason = "whatever fails here fails the test")]
 
 mod common;
 
 use common::namespaces::Pair;
 use common::{job, topology};
-use tare_record::Nanos;
-use tare_traffic::Session;
+use std::sync::atomic::{AtomicU32, Ordering};
+use tare_record::{Finding, Nanos};
+use tare_traffic::{Job, Session};
 
 const NEVER: &dyn Fn() -> bool = &|| false;
 
@@ -37,4 +39,38 @@ fn a_path_of_100_mbit_per_second_carries_95_to_100() {
         let rate = settled_rate(&outcome);
         assert!((0.095..=0.100).contains(&rate), "{flows} flows: {rate} Gbit/s");
     }
+}
+
+/// A trial during which the path is cut: it must end in time, with what was counted, and say what happened.
+fn cut_in_the_middle(workload: &str) {
+    let Some(pair) = Pair::new() else { return };
+    let topology = topology(vec![pair.server()], vec![pair.client()], |_| 7001);
+    let mut session = Session::open(&topology).unwrap();
+    let job = Job { duration: Nanos(2_000_000_000), ..job(workload, &topology, &[]) };
+    let polls = AtomicU32::new(0);
+    let outcome = session.trial(&job, &|| {
+        // Set-up takes a few polls; at the thirtieth the traffic flows.
+        if polls.fetch_add(1, Ordering::Relaxed) == 30 {
+            pair.in_client("ip link set eth0 down");
+        }
+        false
+    });
+    let outcome = outcome.unwrap();
+    assert!(outcome.ends.received + outcome.ends.completed > 0, "{workload}: before the cut");
+    let stalled = outcome.findings.iter().any(|one| matches!(one, Finding::Stall { .. }));
+    assert!(stalled, "{workload}: {:?}", outcome.findings);
+    // The silence is in the record, as intervals in which nothing moved.
+    let intervals = &outcome.series[0].intervals;
+    assert_eq!(intervals.len() as u64, job.duration.0 / job.interval.0);
+    assert!(intervals.last().is_some_and(|last| last.bytes + last.operations == 0));
+}
+
+#[test]
+fn a_stream_whose_path_is_cut_ends_and_says_so() {
+    cut_in_the_middle("tcp-stream");
+}
+
+#[test]
+fn round_trips_whose_path_is_cut_end_and_say_so() {
+    cut_in_the_middle("tcp-rr");
 }
