@@ -49,6 +49,7 @@ pub(crate) fn build(lab: &Lab, wiring: &Wiring) -> Result<Vec<Arc<Namespace>>, E
         Namespace::make_all(&plans)?.into_iter().map(Arc::new).collect();
     let indices = Indices::of(wiring);
     carry_out(&spaces, devices(wiring, &spaces, &indices)?)?;
+    carry_out(&spaces, queues(wiring, &indices)?)?;
     carry_out(&spaces, addresses(wiring, &indices)?)?;
     let rules: Vec<_> = wiring
         .rules
@@ -99,7 +100,7 @@ fn pair(
     spaces: &[Arc<Namespace>],
     indices: &Indices,
 ) -> Result<Request, Error> {
-    let Cable { near, bridge, far } = cable;
+    let Cable { near, bridge, far, rate: _ } = cable;
     let new = NewPair {
         near: PairEnd {
             name: &near.device,
@@ -116,6 +117,20 @@ fn pair(
         mtu: wiring.mtu,
     };
     Ok(Request::pair(wiring.name(near.space), &new))
+}
+
+/// A queue in front of each end of every limited cable.
+fn queues(wiring: &Wiring, indices: &Indices) -> Result<Requests, Error> {
+    let mut requests = Vec::new();
+    for cable in &wiring.cables {
+        let Some(bucket) = cable.bucket(wiring.mtu) else { continue };
+        for end in [&cable.near, &cable.far] {
+            let index = indices.get(end.space, &end.device)?;
+            let request = Request::queue(wiring.name(end.space), &end.device, index, &bucket);
+            requests.push((end.space, request));
+        }
+    }
+    Ok(requests)
 }
 
 /// Far ends up, then addresses, routes and neighbours.

@@ -32,7 +32,7 @@ struct Feature {
 }
 
 /// All of them. On Debian's and Ubuntu's kernels each is a module of its own, but for `nft_counter` from 5.17 on.
-const FEATURES: [Feature; 11] = [
+const FEATURES: [Feature; 12] = [
     Feature { module: "veth", symbol: "veth_xmit" },
     Feature { module: "bridge", symbol: "br_dev_xmit" },
     Feature { module: "br_netfilter", symbol: "br_nf_pre_routing" },
@@ -44,6 +44,7 @@ const FEATURES: [Feature; 11] = [
     Feature { module: "nft_ct", symbol: "nft_ct_get_init" },
     Feature { module: "nft_fib_ipv4", symbol: "nft_fib4_eval_type" },
     Feature { module: "nft_fib_ipv6", symbol: "nft_fib6_eval_type" },
+    Feature { module: "sch_tbf", symbol: "tbf_enqueue" },
 ];
 
 /// Part of nf_tables since Linux 5.17, a module of its own before.

@@ -1,6 +1,6 @@
 //! A network laid out: what is to be wired, and where in it the servers, the clients and the packet's path are.
 
-use crate::wiring::{SpaceId, Wiring};
+use crate::wiring::{Cable, End, SpaceId, Wiring};
 use std::net::{IpAddr, SocketAddr};
 use tare_network::{Error, Family, Hop, HopKind, Route, Shape, Site};
 
@@ -60,6 +60,39 @@ pub(crate) struct Layout {
     pub(crate) path: Vec<Waypoint>,
     /// What shows that it does.
     pub(crate) proof: Option<Proof>,
+}
+
+impl Layout {
+    /// The path, with the queue in front of every device by which a packet enters a limited cable.
+    pub(crate) fn path_with_queues(&self) -> Vec<Waypoint> {
+        let mut path = Vec::new();
+        for (index, waypoint) in self.path.iter().enumerate() {
+            let next = self.path.get(index + 1);
+            path.extend(next.and_then(|next| self.queue(waypoint, next)).map(Waypoint::Other));
+            path.push(waypoint.clone());
+        }
+        path
+    }
+
+    /// The queue in front of a device whose other end is the next waypoint, where there is one.
+    fn queue(&self, from: &Waypoint, to: &Waypoint) -> Option<Hop> {
+        let cable = self.wiring.cables.iter().find(|cable| joins(cable, from, to))?;
+        let bucket = cable.bucket(self.wiring.mtu)?;
+        let Waypoint::Device { space: Some(space), name, .. } = from else {
+            return None;
+        };
+        let place = self.wiring.name(*space);
+        Some(Hop::new(HopKind::Queue, format!("{name}/tbf"), place).with_detail(bucket.to_string()))
+    }
+}
+
+/// Whether these two are a cable's two ends.
+fn joins(cable: &Cable, from: &Waypoint, to: &Waypoint) -> bool {
+    let is = |waypoint: &Waypoint, end: &End| {
+        matches!(waypoint, Waypoint::Device { space: Some(space), name, .. }
+            if *space == end.space && *name == end.device)
+    };
+    (is(from, &cable.near) && is(to, &cable.far)) || (is(from, &cable.far) && is(to, &cable.near))
 }
 
 /// The server of a client: client i talks to server i mod n.

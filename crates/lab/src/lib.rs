@@ -6,6 +6,7 @@
 //! programs by the [`keeper`].
 
 mod address;
+mod bucket;
 mod build;
 mod container;
 mod docker;

@@ -3,7 +3,7 @@
 use crate::address::{Slot, Subnet};
 use crate::docker::BRIDGE;
 use crate::wiring::{Bridge, Cable, DefaultRoute, End, SpaceId, Sysctl, Wiring};
-use tare_network::Error;
+use tare_network::{BitsPerSecond, Error};
 
 /// The device by which a namespace is connected: a node to the underlay, a container to its bridge.
 pub(crate) const UPLINK: &str = "eth0";
@@ -37,7 +37,7 @@ pub(crate) fn add_nodes(wiring: &mut Wiring, count: u8, sysctls: &[Sysctl]) -> V
         let near = End { space: underlay, device: format!("veth-n{}", node.number), mac: None };
         let mac = Some(node.slot(0).mac());
         let far = End { space: node.space, device: UPLINK.to_owned(), mac };
-        wiring.cables.push(Cable { near, bridge: Some(SWITCH), far });
+        wiring.cables.push(Cable { near, bridge: Some(SWITCH), far, rate: None });
         wiring.address(node.space, UPLINK, node.slot(0));
     }
     nodes
@@ -72,6 +72,7 @@ impl Node {
 /// Docker's default bridge on a node.
 pub(crate) struct DockerBridge {
     node: Node,
+    rate: Option<BitsPerSecond>,
     plugged: u16,
 }
 
@@ -85,9 +86,9 @@ pub(crate) struct Plugged {
 }
 
 impl DockerBridge {
-    /// Adds the bridge, with the gateway's address.
-    pub(crate) fn add(wiring: &mut Wiring, node: Node) -> Self {
-        let bridge = Self { node, plugged: 0 };
+    /// Adds the bridge, with the gateway's address; every container's link to it is limited to the rate.
+    pub(crate) fn add(wiring: &mut Wiring, node: Node, rate: Option<BitsPerSecond>) -> Self {
+        let bridge = Self { node, rate, plugged: 0 };
         let gateway = bridge.gateway();
         wiring.bridges.push(Bridge { space: node.space, name: BRIDGE, mac: Some(gateway.mac()) });
         wiring.address(node.space, BRIDGE, gateway);
@@ -114,7 +115,7 @@ impl DockerBridge {
         let space = wiring.space(name, &[]);
         let near = End { space: self.node.space, device: port.to_owned(), mac: None };
         let far = End { space, device: UPLINK.to_owned(), mac: Some(slot.mac()) };
-        wiring.cables.push(Cable { near, bridge: Some(BRIDGE), far });
+        wiring.cables.push(Cable { near, bridge: Some(BRIDGE), far, rate: self.rate });
         wiring.address(space, UPLINK, slot);
         let gateway = self.gateway().address(wiring.family);
         wiring.routes.push(DefaultRoute { space, gateway });

@@ -1,5 +1,6 @@
-//! A wiring as the commands by which a reader could build it: ip(8), sysctl(8) and nft(8), in order.
+//! A wiring as the commands by which a reader could build it: ip(8), sysctl(8), tc(8) and nft(8), in order.
 
+use crate::bucket::TokenBucket;
 use crate::wiring::{Bridge, Cable, End, Presence, Space, Wiring};
 use std::net::IpAddr;
 
@@ -9,6 +10,7 @@ pub(crate) fn script(wiring: &Wiring) -> Vec<String> {
     lines.extend(wiring.spaces.iter().flat_map(namespace));
     lines.extend(wiring.bridges.iter().map(|one| bridge(wiring, one)));
     lines.extend(wiring.cables.iter().flat_map(|one| cable(wiring, one)));
+    lines.extend(wiring.cables.iter().flat_map(|one| queues(wiring, one)));
     lines.extend(wiring.addresses.iter().map(|one| {
         let (space, address) = (wiring.name(one.space), one.address);
         let nodad = if address.is_ipv6() { " nodad" } else { "" };
@@ -78,4 +80,15 @@ fn cable(wiring: &Wiring, cable: &Cable) -> [String; 2] {
         ),
         format!("ip -n {far} link set {} up", cable.far.device),
     ]
+}
+
+/// The queues of a limited cable, one at each end.
+fn queues(wiring: &Wiring, cable: &Cable) -> Vec<String> {
+    let queue = |bucket: TokenBucket| {
+        [&cable.near, &cable.far].map(|end| {
+            let place = wiring.name(end.space);
+            format!("tc -n {place} qdisc add dev {} root tbf {bucket}", end.device)
+        })
+    };
+    cable.bucket(wiring.mtu).into_iter().flat_map(queue).collect()
 }

@@ -5,8 +5,9 @@
 //! it in the order of its fields.
 
 use crate::address::{Mac, Slot, prefix_length};
+use crate::bucket::TokenBucket;
 use std::net::IpAddr;
-use tare_network::Family;
+use tare_network::{BitsPerSecond, Family};
 
 /// A namespace of a wiring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +85,15 @@ pub(crate) struct Cable {
     pub(crate) bridge: Option<&'static str>,
     /// The other end.
     pub(crate) far: End,
+    /// To what it is limited, in each direction; nothing for as fast as it goes.
+    pub(crate) rate: Option<BitsPerSecond>,
+}
+
+impl Cable {
+    /// The queue in front of each end, where the cable is limited.
+    pub(crate) fn bucket(&self, mtu: u32) -> Option<TokenBucket> {
+        self.rate.map(|rate| TokenBucket::new(rate, mtu))
+    }
 }
 
 /// An address of a device.

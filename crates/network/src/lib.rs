@@ -10,6 +10,8 @@ pub mod mock;
 mod name;
 mod need;
 mod network;
+mod options;
+mod rate;
 mod registry;
 mod topology;
 
@@ -18,6 +20,8 @@ pub use error::Error;
 pub use name::{NameError, Spelled};
 pub use need::{Missing, Need, Needed, Probe};
 pub use network::{About, Network, Site};
-pub use registry::{Listing, Registry};
+pub use options::{NetworkOption, Options};
+pub use rate::{BitsPerSecond, RateError};
+pub use registry::{FindError, Listing, Registry};
 pub use tare_record::{Family, Hop, HopKind, Placement, Shape};
 pub use topology::{Guard, Route, Topology};

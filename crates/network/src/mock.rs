@@ -3,8 +3,8 @@
 //! With it the whole flow runs without privileges, on any machine, with exact figures.
 
 use crate::{
-    About, Command, Container, Error, Hop, HopKind, Need, Network, Process, Route, Shape, Site,
-    Topology,
+    About, Command, Container, Error, Hop, HopKind, Need, Network, NetworkOption, Process, Route,
+    Shape, Site, Topology,
 };
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -46,7 +46,7 @@ impl Network for Mock {
             summary: "a network that exists nowhere, for tests",
             stands_for: "nothing",
             source: "tare's own tests",
-            has_plain: true,
+            options: &[NetworkOption::Plain],
         }
     }
 

@@ -1,15 +1,17 @@
-//! How a network is spelled: `bridge`, `veth+plain`.
+//! How a network is spelled: `bridge`, `veth+plain`, `bridge+rate=970mbit`.
 
+use crate::options::{NetworkOption, Options, listed};
+use crate::{BitsPerSecond, RateError};
 use std::fmt;
 use std::str::FromStr;
 
-/// A network's name, with the options that change it.
+/// A network's name, with the options that change it. It is written with its options in one order, however it was read.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Spelled {
     /// The name in the registry.
     pub name: String,
-    /// Whether netfilter is left out (`+plain`).
-    pub plain: bool,
+    /// The options.
+    pub options: Options,
 }
 
 /// A spelling that cannot be read.
@@ -19,12 +21,28 @@ pub enum NameError {
     #[error("`{0}` names no network")]
     Empty(String),
     /// An option that no network has.
-    #[error("`{spelled}`: unknown option `+{option}`; the options are +plain (without netfilter)")]
+    #[error("`{spelled}`: unknown option `+{option}`; the options are {all}", all = listed(&NetworkOption::ALL))]
     Option {
         /// What was written.
         spelled: String,
         /// The option.
         option: String,
+    },
+    /// An option twice.
+    #[error("`{spelled}`: `+{option}` stands there twice; leave one out")]
+    Twice {
+        /// What was written.
+        spelled: String,
+        /// The option's name.
+        option: &'static str,
+    },
+    /// A rate that is none.
+    #[error("`{spelled}`: {source}")]
+    Rate {
+        /// What was written.
+        spelled: String,
+        /// What is wrong with it.
+        source: RateError,
     },
 }
 
@@ -37,24 +55,98 @@ impl FromStr for Spelled {
         if name.is_empty() {
             return Err(NameError::Empty(text.to_owned()));
         }
-        let mut spelled = Self { name: name.to_owned(), plain: false };
-        for option in parts {
-            match option {
-                "plain" => spelled.plain = true,
-                other => {
-                    return Err(NameError::Option {
-                        spelled: text.to_owned(),
-                        option: other.to_owned(),
-                    });
-                }
-            }
+        let mut options = Options::default();
+        for part in parts {
+            read(part, text, &mut options)?;
         }
-        Ok(spelled)
+        Ok(Self { name: name.to_owned(), options })
     }
+}
+
+/// Adds one option, which stands in `spelled` after a `+`.
+fn read(option: &str, spelled: &str, options: &mut Options) -> Result<(), NameError> {
+    let twice = |option| NameError::Twice { spelled: spelled.to_owned(), option };
+    if option == "plain" {
+        if options.plain {
+            return Err(twice("plain"));
+        }
+        options.plain = true;
+    } else if let Some(rate) = option.strip_prefix("rate=") {
+        if options.rate.is_some() {
+            return Err(twice("rate"));
+        }
+        options.rate = Some(read_rate(rate, spelled)?);
+    } else {
+        let (spelled, option) = (spelled.to_owned(), option.to_owned());
+        return Err(NameError::Option { spelled, option });
+    }
+    Ok(())
+}
+
+fn read_rate(rate: &str, spelled: &str) -> Result<BitsPerSecond, NameError> {
+    rate.parse().map_err(|source| NameError::Rate { spelled: spelled.to_owned(), source })
 }
 
 impl fmt::Display for Spelled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.name, if self.plain { "+plain" } else { "" })
+        write!(f, "{}{}", self.name, self.options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn spelled(text: &str) -> Result<Spelled, NameError> {
+        text.parse()
+    }
+
+    #[test]
+    fn options_stand_in_any_order() {
+        let one = spelled("bridge+plain+rate=970mbit").unwrap();
+        assert_eq!(Ok(&one), spelled("bridge+rate=970mbit+plain").as_ref());
+        assert_eq!(one.to_string(), "bridge+plain+rate=970mbit");
+        assert!(one.options.plain);
+        assert_eq!(one.options.rate.map(BitsPerSecond::bits), Some(970_000_000));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_in_one_line() {
+        let cases = [
+            ("+plain", "`+plain` names no network"),
+            ("bridge+fast", "unknown option `+fast`; the options are +plain (without netfilter), "),
+            ("bridge+rate", "unknown option `+rate`; the options are "),
+            ("bridge+plain=1", "unknown option `+plain=1`"),
+            ("bridge+", "unknown option `+`"),
+            ("bridge+plain+plain", "`+plain` stands there twice"),
+            ("bridge+rate=1gbit+rate=2gbit", "`+rate` stands there twice"),
+            ("bridge+rate=fast", "`bridge+rate=fast`: `fast` is no rate"),
+            ("bridge+rate=0mbit", "`bridge+rate=0mbit`: the rate `0mbit` is not "),
+        ];
+        for (text, words) in cases {
+            let error = spelled(text).unwrap_err().to_string();
+            assert!(error.contains(words), "{text}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_name_reads_as_it_is_written(
+            name in "[a-z][a-z0-9:-]{0,12}",
+            plain: bool,
+            rate in proptest::option::of(8_u64..1_000_000),
+        ) {
+            let rate = rate.map(|kilobits| format!("{kilobits}kbit").parse().unwrap());
+            let one = Spelled { name, options: Options { plain, rate } };
+            prop_assert_eq!(spelled(&one.to_string()), Ok(one));
+        }
+
+        #[test]
+        fn no_text_breaks_the_reader(text in "([a-z=]{0,5}[+]?(plain|rate=[0-9]mbit)?){0,4}") {
+            if let Ok(one) = spelled(&text) {
+                prop_assert_eq!(spelled(&one.to_string()), Ok(one));
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The trait itself.
 
-use crate::{Error, Need, Shape, Topology};
+use crate::{Error, Need, NetworkOption, Options, Shape, Spelled, Topology};
 use std::path::PathBuf;
 
 /// What a network is, in words.
@@ -14,8 +14,8 @@ pub struct About {
     pub stands_for: &'static str,
     /// Where that system's wiring is documented.
     pub source: &'static str,
-    /// Whether `+plain` (without netfilter) makes another network of it.
-    pub has_plain: bool,
+    /// The options that it takes: each makes another network of it.
+    pub options: &'static [NetworkOption],
 }
 
 /// What a network is raised for.
@@ -23,10 +23,18 @@ pub struct About {
 pub struct Site {
     /// The ports that the workloads serve on, in every server; fresh in every block.
     pub ports: Vec<u16>,
-    /// Without netfilter (`+plain`).
-    pub plain: bool,
+    /// The options that change the network.
+    pub options: Options,
     /// Where programs that the network starts write their logs.
     pub logs: Option<PathBuf>,
+}
+
+impl Site {
+    /// A site for a network as it is spelled, with workloads on these ports.
+    #[must_use]
+    pub fn of(spelled: &Spelled, ports: Vec<u16>) -> Self {
+        Self { ports, options: spelled.options, logs: None }
+    }
 }
 
 /// A way of connecting containers.

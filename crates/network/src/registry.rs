@@ -1,5 +1,6 @@
 //! All networks of all places, in one list that is handed about, never global.
 
+use crate::options::{NetworkOption, listed};
 use crate::{About, Missing, Network, Probe, Site, Spelled};
 
 /// The networks that this build knows.
@@ -15,6 +16,31 @@ pub struct Listing {
     pub about: About,
     /// What is missing, where something is.
     pub missing: Option<Missing>,
+}
+
+/// A network that this build does not know as it is spelled.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FindError {
+    /// No network has the name.
+    #[error("unknown network `{name}`: this build knows {known}")]
+    Name {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// The network has no such option.
+    #[error("`{spelled}`: {name} does not take {refused}; {takes}")]
+    Option {
+        /// What was asked for.
+        spelled: String,
+        /// The network.
+        name: &'static str,
+        /// The option that it does not have.
+        refused: NetworkOption,
+        /// What it has instead.
+        takes: String,
+    },
 }
 
 impl Registry {
@@ -37,14 +63,30 @@ impl Registry {
         self.networks.iter().map(|network| network.about().name).collect()
     }
 
-    /// The network of this name, unless there is none, or it has no such option.
-    #[must_use]
-    pub fn find(&self, spelled: &Spelled) -> Option<&dyn Network> {
-        self.networks
+    /// The network of this name, which takes these options.
+    ///
+    /// # Errors
+    /// When there is none, or it does not take one of the options; the error says what there is.
+    pub fn find(&self, spelled: &Spelled) -> Result<&dyn Network, FindError> {
+        let network = self
+            .networks
             .iter()
             .map(AsRef::as_ref)
             .find(|network| network.about().name == spelled.name)
-            .filter(|network| !spelled.plain || network.about().has_plain)
+            .ok_or_else(|| FindError::Name {
+                name: spelled.name.clone(),
+                known: self.names().join(", "),
+            })?;
+        let About { name, options, .. } = network.about();
+        match spelled.options.chosen().find(|option| !options.contains(option)) {
+            None => Ok(network),
+            Some(refused) => Err(FindError::Option {
+                spelled: spelled.to_string(),
+                name,
+                refused,
+                takes: takes(options),
+            }),
+        }
     }
 
     /// What a network lacks here, if anything.
@@ -68,5 +110,41 @@ impl Registry {
                 missing: self.missing(network.as_ref(), &Site::default(), probe),
             })
             .collect()
+    }
+}
+
+/// What a network takes, for whoever asked for something else.
+fn takes(options: &[NetworkOption]) -> String {
+    if options.is_empty() {
+        "it has no options".to_owned()
+    } else {
+        format!("it takes {}", listed(options))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mock::Mock;
+
+    #[test]
+    fn what_there_is_is_said_to_whom_asks_for_something_else() {
+        let registry = Registry::new(vec![Box::new(Mock::new("mock"))]);
+        let find = |text: &str| registry.find(&text.parse().unwrap()).map(Network::about);
+        assert_eq!(find("mock+plain").unwrap().name, "mock");
+        assert_eq!(
+            find("mick+plain").unwrap_err().to_string(),
+            "unknown network `mick`: this build knows mock"
+        );
+        assert_eq!(
+            find("mock+plain+rate=1gbit").unwrap_err().to_string(),
+            "`mock+plain+rate=1gbit`: mock does not take +rate=RATE (every container's link \
+             limited, as in +rate=970mbit); it takes +plain (without netfilter)"
+        );
+    }
+
+    #[test]
+    fn a_network_without_options_says_so() {
+        assert_eq!(takes(&[]), "it has no options");
     }
 }

@@ -16,6 +16,8 @@ pub enum HopKind {
     Bridge,
     /// Any other network device.
     Device,
+    /// A queue in front of a device, which limits what leaves by it.
+    Queue,
     /// Connection tracking in a namespace.
     Conntrack,
     /// A filter rule or chain that every packet passes.

@@ -86,12 +86,12 @@ impl Stage for Live<'_> {
             scene.entry.network.parse().map_err(|error: tare_network::NameError| {
                 Broken::Failed { reason: error.to_string(), remedy: String::new() }
             })?;
-        let network = self.networks.find(&spelled).ok_or_else(|| Broken::Failed {
-            reason: format!("this build has no network `{}`", scene.entry.network),
+        let network = self.networks.find(&spelled).map_err(|error| Broken::Failed {
+            reason: error.to_string(),
             remedy: "see `tare list networks`".to_owned(),
         })?;
         let ports = self.ports(scene.workloads)?;
-        let site = Site { ports: ports.concat(), plain: spelled.plain, logs: None };
+        let site = Site::of(&spelled, ports.concat());
         let topology = network.raise(scene.shape, &site).map_err(failed_network)?;
         let session = Session::open(&topology).map_err(failed_traffic)?;
         Ok(Box::new(Up {

@@ -1,6 +1,6 @@
 //! What a plan must know of the networks and workloads of this build, on this machine.
 
-use tare_network::{Missing, Spelled};
+use tare_network::{FindError, Missing, Spelled};
 use tare_record::{Metric, Parameters};
 
 /// What there is to choose from. The command puts it together from the registries; tests make one up.
@@ -8,8 +8,11 @@ pub trait Catalogue {
     /// The networks' names, in the order in which `all` lists them.
     fn networks(&self) -> Vec<String>;
 
-    /// What a network lacks here, if anything; nothing at all for a network that nobody knows.
-    fn lacks(&self, network: &Spelled) -> Option<Option<Missing>>;
+    /// What a network lacks here, if anything.
+    ///
+    /// # Errors
+    /// When nobody knows the network, or it does not take its options.
+    fn lacks(&self, network: &Spelled) -> Result<Option<Missing>, FindError>;
 
     /// The workloads' names.
     fn workloads(&self) -> Vec<String>;

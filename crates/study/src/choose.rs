@@ -24,7 +24,7 @@ pub(crate) fn choose(asked: &[String], catalogue: &dyn Catalogue) -> Result<Chos
                 }
             }
         } else {
-            let (label, name) = text.split_once('=').unwrap_or((text, text));
+            let (label, name) = labelled(text);
             if let Some(missing) = chosen.add(label, name, catalogue)? {
                 chosen.refused.push(missing);
             }
@@ -42,6 +42,14 @@ pub(crate) fn choose(asked: &[String], catalogue: &dyn Catalogue) -> Result<Chos
     Ok(chosen)
 }
 
+/// A label and a network's name; where no label stands, the name is its own. What follows a `+` is the network's.
+fn labelled(text: &str) -> (&str, &str) {
+    match text.split_once('=') {
+        Some((label, name)) if !label.contains('+') => (label, name),
+        _ => (text, text),
+    }
+}
+
 impl Chosen {
     /// Adds one network; gives its name back when it cannot run here.
     fn add(
@@ -51,11 +59,7 @@ impl Chosen {
         catalogue: &dyn Catalogue,
     ) -> Result<Option<String>, Error> {
         let spelled: Spelled = name.parse()?;
-        let lacks = catalogue.lacks(&spelled).ok_or_else(|| Error::Network {
-            name: name.to_owned(),
-            known: catalogue.networks().join(", "),
-        })?;
-        match lacks {
+        match catalogue.lacks(&spelled)? {
             None => {
                 self.entries.push(Entry { label: label.to_owned(), network: spelled.to_string() });
                 Ok(None)
@@ -89,5 +93,20 @@ pub(crate) fn baseline(
         }),
         None if has("host") => Ok("host".to_owned()),
         None => Ok(entries.first().map(|entry| entry.label.clone()).unwrap_or_default()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_with_a_value_is_no_label() {
+        assert_eq!(labelled("bridge"), ("bridge", "bridge"));
+        assert_eq!(labelled("a=bridge"), ("a", "bridge"));
+        let limited = "bridge+rate=1gbit";
+        assert_eq!(labelled(limited), (limited, limited));
+        assert_eq!(labelled("slow=bridge+rate=1gbit"), ("slow", limited));
+        assert_eq!(labelled("=bridge"), ("", "bridge"));
     }
 }

@@ -25,14 +25,9 @@ pub enum Error {
         /// What is wrong there.
         message: String,
     },
-    /// A network that no place has.
-    #[error("unknown network `{name}`: this build knows {known}")]
-    Network {
-        /// What was asked for.
-        name: String,
-        /// What there is.
-        known: String,
-    },
+    /// A network that no place has, or that does not take its options.
+    #[error(transparent)]
+    Network(#[from] tare_network::FindError),
     /// A network's spelling.
     #[error(transparent)]
     Spelling(#[from] tare_network::NameError),

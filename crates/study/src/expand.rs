@@ -240,7 +240,7 @@ fn blocks(method: &Method) -> Result<Blocks, Error> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use tare_network::{Missing, Spelled};
+    use tare_network::{FindError, Missing, Spelled};
     use tare_record::{Entry, Parameters};
 
     /// Three networks, one of which cannot run, and two workloads.
@@ -251,11 +251,14 @@ pub(crate) mod tests {
             ["host", "bridge", "ovs"].map(str::to_owned).to_vec()
         }
 
-        fn lacks(&self, network: &Spelled) -> Option<Option<Missing>> {
+        fn lacks(&self, network: &Spelled) -> Result<Option<Missing>, FindError> {
             match network.name.as_str() {
-                "host" | "bridge" => Some(None),
-                "ovs" => Some(Some(Missing { reason: "no ovs".into(), remedy: "get it".into() })),
-                _ => None,
+                "host" | "bridge" => Ok(None),
+                "ovs" => Ok(Some(Missing { reason: "no ovs".into(), remedy: "get it".into() })),
+                name => {
+                    let known = self.networks().join(", ");
+                    Err(FindError::Name { name: name.to_owned(), known })
+                }
             }
         }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use tare_lab::{KernelProbe, Lab, Modules};
-use tare_network::{Missing, Registry, Site, Spelled};
+use tare_network::{FindError, Missing, Registry, Site, Spelled};
 use tare_record::{Metric, Parameters};
 use tare_study::Catalogue;
 
@@ -33,11 +33,11 @@ impl Everything {
         self.networks.listing(&self.probe)
     }
 
-    /// What a network lacks here, if anything; nothing at all for one that nobody knows.
-    pub(crate) fn missing(&self, spelled: &Spelled) -> Option<Option<Missing>> {
+    /// What a network lacks here, if anything; an error where nobody knows it.
+    pub(crate) fn missing(&self, spelled: &Spelled) -> Result<Option<Missing>, FindError> {
         let network = self.networks.find(spelled)?;
-        let site = Site { plain: spelled.plain, ..Site::default() };
-        Some(self.networks.missing(network, &site, &self.probe))
+        let site = Site::of(spelled, Vec::new());
+        Ok(self.networks.missing(network, &site, &self.probe))
     }
 
     /// The kernel modules that networks may need, that are not loaded and could be.
@@ -58,7 +58,7 @@ impl Catalogue for Everything {
         self.networks.names().into_iter().map(str::to_owned).collect()
     }
 
-    fn lacks(&self, network: &Spelled) -> Option<Option<Missing>> {
+    fn lacks(&self, network: &Spelled) -> Result<Option<Missing>, FindError> {
         self.missing(network)
     }
 

@@ -1,7 +1,8 @@
 //! The requests that the lab makes, each with what it is for.
 
 use crate::address::Mac;
-use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
+use crate::bucket::TokenBucket;
+use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{
     InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
@@ -10,6 +11,7 @@ use netlink_packet_route::neighbour::{NeighbourAttribute, NeighbourMessage, Neig
 use netlink_packet_route::route::{
     RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
+use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use std::net::IpAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -103,6 +105,23 @@ impl Request {
             what: format!("set {place}:{name} up"),
             flags: 0,
             message: RouteNetlinkMessage::SetLink(link),
+        }
+    }
+
+    /// Puts a token bucket in front of a device: all that leaves by it waits there for its turn.
+    pub(crate) fn queue(place: &str, name: &str, index: u32, bucket: &TokenBucket) -> Self {
+        let mut message = TcMessage::default();
+        message.header.index = index.cast_signed();
+        message.header.parent = TcHandle::ROOT;
+        let option = |(kind, value)| TcOption::Other(DefaultNla::new(kind, value));
+        message.attributes = vec![
+            TcAttribute::Kind("tbf".to_owned()),
+            TcAttribute::Options(bucket.attributes().into_iter().map(option).collect()),
+        ];
+        Self {
+            what: format!("limit {place}:{name} to {}", bucket.rate),
+            flags: CREATE,
+            message: RouteNetlinkMessage::NewQueueDiscipline(message),
         }
     }
 

@@ -4,7 +4,7 @@ use super::{Recipe, bridge_plain, filtered, wired};
 use crate::docker::{FORWARD, host_rules};
 use crate::layout::{Layout, Proof, Waypoint};
 use crate::wiring::{Rules, Sysctl};
-use tare_network::{About, Error, Hop, HopKind, Need, Shape, Site};
+use tare_network::{About, Error, Hop, HopKind, Need, NetworkOption, Shape, Site};
 
 pub(super) struct Bridge;
 
@@ -32,16 +32,16 @@ impl Recipe for Bridge {
             summary: "two containers on a bridge, with Docker's netfilter rules",
             stands_for: "Docker's default network, docker0",
             source: "moby, integration/network/bridge/iptablesdoc",
-            has_plain: true,
+            options: &NetworkOption::ALL,
         }
     }
 
     fn needs(&self, site: &Site) -> Vec<Need> {
-        if site.plain { wired() } else { docker_needs() }
+        if site.options.plain { wired() } else { docker_needs() }
     }
 
     fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-        if site.plain {
+        if site.options.plain {
             return bridge_plain::layout("bridge", shape, site);
         }
         let bridge_plain::Bridged { mut layout, node, subnet } =

@@ -6,7 +6,7 @@ use crate::docker::BRIDGE;
 use crate::layout::{Endpoint, Layout, Waypoint, one_node, routes, server_of};
 use crate::nodes::{BRIDGED_PAST_NETFILTER, DockerBridge, Plugged, UPLINK, add_nodes};
 use crate::wiring::{SpaceId, Sysctl, Wiring};
-use tare_network::{About, Error, HopKind, Need, Shape, Site};
+use tare_network::{About, Error, HopKind, Need, NetworkOption, Shape, Site};
 
 pub(super) struct BridgePlain;
 
@@ -17,7 +17,7 @@ impl Recipe for BridgePlain {
             summary: "two containers on a bridge, without netfilter",
             stands_for: "dockerd --iptables=false --ip6tables=false, br_netfilter off",
             source: "https://docs.docker.com/engine/network/packet-filtering-firewalls/",
-            has_plain: false,
+            options: &[NetworkOption::Rate],
         }
     }
 
@@ -55,7 +55,7 @@ pub(super) fn bridged(
     one_node(name, shape)?;
     let mut wiring = Wiring::new(shape.family, shape.mtu);
     let node = add_nodes(&mut wiring, 1, sysctls)[0];
-    let mut bridge = DockerBridge::add(&mut wiring, node);
+    let mut bridge = DockerBridge::add(&mut wiring, node, site.options.rate);
     let mut plug = |role: &str, count: u32| -> Vec<Plugged> {
         (0..count)
             .map(|index| {

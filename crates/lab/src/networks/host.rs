@@ -15,7 +15,7 @@ impl Recipe for Host {
             summary: "both ends in the node's own namespace, over the node's own address",
             stands_for: "docker run --network host, hostNetwork: true",
             source: "https://docs.docker.com/engine/network/drivers/host/",
-            has_plain: false,
+            options: &[],
         }
     }
 

@@ -15,7 +15,7 @@ impl Recipe for Loopback {
             summary: "both ends in one fresh network namespace, over its loopback device",
             stands_for: "two processes in one pod or container that talk over localhost",
             source: "network_namespaces(7)",
-            has_plain: false,
+            options: &[],
         }
     }
 

@@ -59,6 +59,15 @@ struct Laid<R> {
     lab: Option<Arc<Lab>>,
 }
 
+impl<R: Recipe> Laid<R> {
+    /// What it needs beside private namespaces, its options included.
+    fn beside_namespaces(&self, site: &Site) -> Vec<Need> {
+        let mut needs = self.recipe.needs(site);
+        needs.extend(site.options.rate.map(|_| Need::Kernel { module: "sch_tbf" }));
+        needs
+    }
+}
+
 impl<R: Recipe> Network for Laid<R> {
     fn about(&self) -> About {
         self.recipe.about()
@@ -66,7 +75,7 @@ impl<R: Recipe> Network for Laid<R> {
 
     fn needs(&self, site: &Site) -> Vec<Need> {
         let mut needs = vec![Need::Namespaces];
-        needs.extend(self.recipe.needs(site));
+        needs.extend(self.beside_namespaces(site));
         needs
     }
 
@@ -76,7 +85,7 @@ impl<R: Recipe> Network for Laid<R> {
             Error::new(format!("raise {name}"), "this process has not entered a lab")
         })?;
         let layout = self.recipe.layout(shape, site)?;
-        lab.kernel().ensure(&self.recipe.needs(site))?;
+        lab.kernel().ensure(&self.beside_namespaces(site))?;
         let spaces = build(lab, &layout.wiring)?;
         prove(lab, &layout, &spaces)?;
         let hops = hops(&layout, &spaces)?;
@@ -155,7 +164,7 @@ fn hops(layout: &Layout, spaces: &[Arc<Namespace>]) -> Result<Vec<Hop>, Error> {
             Ok(Hop::new(*kind, name, place).with_mtu(device.mtu))
         }
     };
-    layout.path.iter().map(hop).collect()
+    layout.path_with_queues().iter().map(hop).collect()
 }
 
 /// The kernel features of every network with devices of its own.

@@ -18,7 +18,7 @@ impl Recipe for Native {
             summary: "both ends outside of the lab, over this machine's own loopback device",
             stands_for: "two processes on one machine, without containers",
             source: "RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.3",
-            has_plain: false,
+            options: &[],
         }
     }
 

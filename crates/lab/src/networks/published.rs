@@ -6,7 +6,7 @@ use crate::docker::{self, BRIDGE, host_rules, translation};
 use crate::layout::{Endpoint, Layout, Proof, Waypoint, one_node, routes};
 use crate::nodes::{DockerBridge, Plugged, UPLINK, add_nodes};
 use crate::wiring::{Rules, SpaceId, Wiring};
-use tare_network::{About, Error, Hop, HopKind, Need, Shape, Site};
+use tare_network::{About, Error, Hop, HopKind, Need, NetworkOption, Shape, Site};
 
 pub(super) struct Published;
 
@@ -17,7 +17,7 @@ impl Recipe for Published {
             summary: "a client on the node, a server on the bridge behind a published port",
             stands_for: "docker run --publish PORT:PORT, dialled by the host's own address",
             source: "moby, integration/network/bridge/iptablesdoc",
-            has_plain: false,
+            options: &[NetworkOption::Rate],
         }
     }
 
@@ -30,7 +30,7 @@ impl Recipe for Published {
         let mut wiring = Wiring::new(shape.family, shape.mtu);
         let node = add_nodes(&mut wiring, 1, &DOCKER_HOST)[0];
         let outer = node.addresses(&mut wiring, shape.servers)?;
-        let mut bridge = DockerBridge::add(&mut wiring, node);
+        let mut bridge = DockerBridge::add(&mut wiring, node, site.options.rate);
         let servers: Vec<Plugged> = (0..shape.servers)
             .map(|index| {
                 let (name, port) = (format!("server-{index}"), format!("veth-s{index}"));

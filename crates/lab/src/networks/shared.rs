@@ -15,7 +15,7 @@ impl Recipe for Shared {
             summary: "both ends in one container's namespace, over the container's own address",
             stands_for: "docker run --network container:NAME, containers of one pod",
             source: "https://docs.docker.com/engine/network/#container-networks",
-            has_plain: false,
+            options: &[],
         }
     }
 
@@ -27,7 +27,7 @@ impl Recipe for Shared {
         one_node("shared", shape)?;
         let mut wiring = Wiring::new(shape.family, shape.mtu);
         let node = add_nodes(&mut wiring, 1, &BRIDGED_PAST_NETFILTER)[0];
-        let mut bridge = DockerBridge::add(&mut wiring, node);
+        let mut bridge = DockerBridge::add(&mut wiring, node, None);
         let servers: Vec<Endpoint> = (0..shape.servers)
             .map(|index| {
                 let (name, port) = (format!("server-{index}"), format!("veth-s{index}"));

@@ -6,7 +6,9 @@ use crate::docker::dns_rules;
 use crate::layout::{Endpoint, Layout, Waypoint, one_node, routes, server_of};
 use crate::nodes::UPLINK;
 use crate::wiring::{Address, Cable, End, Rules, SpaceId, Wiring};
-use tare_network::{About, Error, Family, Hop, HopKind, Need, Shape, Site};
+use tare_network::{
+    About, BitsPerSecond, Error, Family, Hop, HopKind, Need, NetworkOption, Shape, Site,
+};
 
 pub(super) struct Veth;
 
@@ -28,13 +30,13 @@ impl Recipe for Veth {
             summary: "two containers joined by a veth pair, with Docker's DNS rules in both",
             stands_for: "a veth pair straight between two Docker containers",
             source: "veth(4); moby, libnetwork/resolver_unix.go",
-            has_plain: true,
+            options: &NetworkOption::ALL,
         }
     }
 
     fn needs(&self, site: &Site) -> Vec<Need> {
         let mut needs = vec![Need::Kernel { module: "veth" }];
-        if !site.plain {
+        if !site.options.plain {
             needs.extend(filtered(&[]));
         }
         needs
@@ -63,9 +65,10 @@ impl Recipe for Veth {
         let joints: Vec<Joint> =
             (0..).zip(&clients).map(|(client, _)| joint(client, shape)).collect();
         for (client, joint) in joints.iter().enumerate() {
-            lay(&mut wiring, clients[client], servers[server_of(client, shape)], joint);
+            let server = servers[server_of(client, shape)];
+            lay(&mut wiring, clients[client], server, joint, site.options.rate);
         }
-        if !site.plain {
+        if !site.options.plain {
             let all = servers.iter().chain(&clients);
             wiring.rules.extend(all.map(|&space| Rules { space, text: dns_rules() }));
         }
@@ -107,7 +110,13 @@ fn joint(client: u16, shape: &Shape) -> Joint {
 }
 
 /// Lays one cable.
-fn lay(wiring: &mut Wiring, client: SpaceId, server: SpaceId, joint: &Joint) {
+fn lay(
+    wiring: &mut Wiring,
+    client: SpaceId,
+    server: SpaceId,
+    joint: &Joint,
+    rate: Option<BitsPerSecond>,
+) {
     let end = |space, device: &str, slot: Slot| End {
         space,
         device: device.to_owned(),
@@ -117,6 +126,7 @@ fn lay(wiring: &mut Wiring, client: SpaceId, server: SpaceId, joint: &Joint) {
         near: end(client, UPLINK, joint.client),
         bridge: None,
         far: end(server, &joint.device, joint.server),
+        rate,
     });
     let prefix = match wiring.family {
         Family::Ipv4 => 30,

@@ -35,7 +35,7 @@ pub(crate) fn free_port() -> u16 {
 
 /// Two ports that workloads could serve on.
 pub(crate) fn site(spelled: &Spelled) -> Site {
-    Site { ports: vec![free_port(), free_port()], plain: spelled.plain, logs: None }
+    Site::of(spelled, vec![free_port(), free_port()])
 }
 
 pub(crate) fn enter() -> Arc<Lab> {

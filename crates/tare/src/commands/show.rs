@@ -11,7 +11,7 @@ pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<Exit> {
     let everything = everything(None, Modules::Never);
     let (spelled, network) = find(&everything.networks, &arguments.network)?;
     let shape = one_shape(&arguments.shape)?;
-    let site = Site { ports: arguments.port.clone(), plain: spelled.plain, logs: None };
+    let site = Site::of(&spelled, arguments.port.clone());
     let mut text = network.commands(&shape, &site).join("\n");
     text.push('\n');
     crate::out::print(&text)?;
@@ -24,12 +24,7 @@ pub(crate) fn find<'a>(
     text: &str,
 ) -> anyhow::Result<(Spelled, &'a dyn Network)> {
     let spelled: Spelled = text.parse().map_err(|error: tare_network::NameError| usage(error))?;
-    let network = networks.find(&spelled).ok_or_else(|| {
-        usage(anyhow::anyhow!(
-            "unknown network `{text}`: this build knows {}",
-            networks.names().join(", ")
-        ))
-    })?;
+    let network = networks.find(&spelled).map_err(usage)?;
     Ok((spelled, network))
 }
 

@@ -15,13 +15,13 @@ pub(crate) fn run(arguments: &UpArguments) -> anyhow::Result<Exit> {
     let modules = catalogue::modules(arguments.load_modules);
     let known = everything(None, modules);
     let (spelled, _) = show::find(&known.networks, &arguments.network)?;
-    if let Some(missing) = known.missing(&spelled).flatten() {
+    if let Some(missing) = known.missing(&spelled).map_err(usage)? {
         anyhow::bail!("{spelled} cannot run here: {}: {}", missing.reason, missing.remedy);
     }
     let lab = Lab::enter(EnterOptions { modules }).map_err(with_remedy)?;
     let everything = everything(Some(lab), modules);
     let (spelled, network) = show::find(&everything.networks, &arguments.network)?;
-    let site = Site { ports: arguments.port.clone(), plain: spelled.plain, logs: None };
+    let site = Site::of(&spelled, arguments.port.clone());
     let topology = network.raise(&shape, &site).map_err(with_remedy)?;
     let server = server_address(&topology)?;
     let mut serving =

@@ -1,0 +1,121 @@
+//! The token bucket filter (tc-tbf(8)): a queue that lets bytes leave a device at a rate, and not faster.
+//!
+//! A byte leaves for a token; tokens come at the rate, and no more than the burst are kept. The kernel counts a frame's
+//! Ethernet header and, of a large segment, every header that it will have on a wire, but neither preamble nor gap. So
+//! TCP gets of a rate what it gets of a frame: 1448 of 1514 bytes where the MTU is 1500.
+
+use std::fmt;
+use tare_network::BitsPerSecond;
+
+/// How long the queue may have been kept from sending without losing any of its rate, milliseconds. A kernel timer wakes
+/// it, on a busy machine late.
+const BURST_MILLIS: u64 = 4;
+/// How long a byte may wait before others are dropped, milliseconds.
+const QUEUE_MILLIS: u64 = 50;
+/// The least burst and the least queue, frames: a slow link, too, carries whole ones.
+const LEAST_FRAMES: (u64, u64) = (2, 16);
+/// What a frame has beyond the MTU, bytes: an Ethernet header.
+const HEADER: u64 = 14;
+
+/// Attributes of TCA_OPTIONS (linux/pkt_sched.h).
+const TCA_TBF_PARMS: u16 = 1;
+const TCA_TBF_RATE64: u16 = 4;
+const TCA_TBF_BURST: u16 = 6;
+/// A rate with this link layer needs no table of transmission times.
+const TC_LINKLAYER_ETHERNET: u8 = 1;
+
+/// A token bucket in front of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TokenBucket {
+    /// The rate.
+    pub(crate) rate: BitsPerSecond,
+    /// The most tokens, bytes.
+    burst: u32,
+    /// The most that waits, bytes.
+    limit: u32,
+}
+
+impl TokenBucket {
+    /// A bucket for a rate, and frames with this MTU.
+    pub(crate) fn new(rate: BitsPerSecond, mtu: u32) -> Self {
+        let in_millis = |millis: u64| rate.bytes() * millis / 1_000;
+        let frame = u64::from(mtu) + HEADER;
+        let (least_burst, least_queue) = LEAST_FRAMES;
+        let burst = in_millis(BURST_MILLIS).max(least_burst * frame);
+        let limit = burst + in_millis(QUEUE_MILLIS).max(least_queue * frame);
+        // The kernel counts both in 32 bits; a queue of four gigabytes is as good as any.
+        let bytes = |size: u64| u32::try_from(size).unwrap_or(u32::MAX);
+        Self { rate, burst: bytes(burst), limit: bytes(limit) }
+    }
+
+    /// The attributes by which the kernel is told, each a kind and a value.
+    pub(crate) fn attributes(&self) -> [(u16, Vec<u8>); 3] {
+        [
+            (TCA_TBF_PARMS, self.parameters()),
+            (TCA_TBF_RATE64, self.rate.bytes().to_ne_bytes().to_vec()),
+            (TCA_TBF_BURST, self.burst.to_ne_bytes().to_vec()),
+        ]
+    }
+
+    /// `struct tc_tbf_qopt`: two `struct tc_ratespec` (rate, peak rate), limit, and what the other attributes say better.
+    fn parameters(&self) -> Vec<u8> {
+        const PEAK_RATE: [u8; 12] = [0; 12];
+        const BUFFER_AND_MTU: [u8; 8] = [0; 8];
+        let rate = u32::try_from(self.rate.bytes()).unwrap_or(u32::MAX);
+        [
+            &[0, TC_LINKLAYER_ETHERNET, 0, 0, 0, 0, 0, 0],
+            &rate.to_ne_bytes()[..],
+            &PEAK_RATE,
+            &self.limit.to_ne_bytes(),
+            &BUFFER_AND_MTU,
+        ]
+        .concat()
+    }
+}
+
+/// In tc's own words.
+impl fmt::Display for TokenBucket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rate {} burst {} limit {}", self.rate, self.burst, self.limit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn bucket(rate: &str, mtu: u32) -> TokenBucket {
+        TokenBucket::new(rate.parse().unwrap(), mtu)
+    }
+
+    #[test]
+    fn burst_and_queue_follow_from_the_rate() {
+        let words = "rate 1gbit burst 500000 limit 6750000";
+        assert_eq!(bucket("1gbit", 1500).to_string(), words);
+        // Two frames, and sixteen more.
+        assert_eq!(bucket("8kbit", 1500).to_string(), "rate 8kbit burst 3028 limit 27252");
+        assert_eq!(bucket("1000gbit", 1500).limit, u32::MAX);
+    }
+
+    #[test]
+    fn the_kernel_is_told_in_its_own_layout() {
+        let [(parms, options), (rate64, rate), (burst, size)] = bucket("80gbit", 1500).attributes();
+        assert_eq!((parms, rate64, burst), (1, 4, 6));
+        assert_eq!(options.len(), 36);
+        assert_eq!(options[1], TC_LINKLAYER_ETHERNET);
+        assert_eq!(options[8..12], u32::MAX.to_ne_bytes(), "more than 32 bits hold");
+        assert_eq!(options[24..28], 540_000_000_u32.to_ne_bytes());
+        assert_eq!(rate, 10_000_000_000_u64.to_ne_bytes());
+        assert_eq!(size, 40_000_000_u32.to_ne_bytes());
+    }
+
+    proptest! {
+        #[test]
+        fn a_whole_frame_always_passes(kilobits in 8_u64..=1_000_000_000, mtu in 68_u32..65_536) {
+            let bucket = bucket(&format!("{kilobits}kbit"), mtu);
+            prop_assert!(bucket.burst > mtu + 14);
+            prop_assert!(bucket.limit > bucket.burst);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What changes a network, spelled after a `+`.
+
+use crate::BitsPerSecond;
+use std::fmt;
+
+/// An option that a network may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NetworkOption {
+    /// Without netfilter.
+    Plain,
+    /// Every container's link limited to a rate, in each direction.
+    Rate,
+}
+
+impl NetworkOption {
+    /// All there are.
+    pub const ALL: [Self; 2] = [Self::Plain, Self::Rate];
+}
+
+impl fmt::Display for NetworkOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Plain => "+plain (without netfilter)",
+            Self::Rate => "+rate=RATE (every container's link limited, as in +rate=970mbit)",
+        })
+    }
+}
+
+/// Options as one line of prose, for those who may choose from them.
+pub(crate) fn listed(options: &[NetworkOption]) -> String {
+    options.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// What was chosen of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Options {
+    /// Whether netfilter is left out (`+plain`).
+    pub plain: bool,
+    /// To what every container's link is limited, in each direction (`+rate=`); nothing for as fast as it goes.
+    pub rate: Option<BitsPerSecond>,
+}
+
+impl Options {
+    /// The options that were chosen.
+    pub fn chosen(&self) -> impl Iterator<Item = NetworkOption> {
+        let plain = self.plain.then_some(NetworkOption::Plain);
+        plain.into_iter().chain(self.rate.map(|_| NetworkOption::Rate))
+    }
+}
+
+impl fmt::Display for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.plain {
+            f.write_str("+plain")?;
+        }
+        self.rate.map_or(Ok(()), |rate| write!(f, "+rate={rate}"))
+    }
+}
