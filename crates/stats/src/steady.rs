@@ -14,6 +14,10 @@ pub const FIXED_PART: usize = 10;
 /// Values in a batch of MSER-5.
 const BATCH: usize = 5;
 
+/// At most one value in so many is cut by the method. White allows half; less keeps enough of a trial for its
+/// percentiles, and a warm-up that is longer than a third wants a longer trial, which the finding says.
+const LONGEST_PART: usize = 3;
+
 /// How a cut was arrived at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
@@ -23,14 +27,14 @@ pub enum Basis {
     Mser,
     /// Too few intervals for either: the declared share.
     TooFew,
-    /// The method would have cut half or more, so the trial never settled: the declared share.
+    /// The method would have cut a third or more, so the trial never settled: the declared share.
     NeverSettled,
 }
 
 /// How much of a trial's beginning is its warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WarmUp {
-    /// Intervals to cut off; never more than half of them.
+    /// Intervals to cut off; never more than a third of them, or half of three or fewer.
     pub cut: usize,
     /// Why so many.
     pub basis: Basis,
@@ -71,10 +75,10 @@ pub fn fixed_cut(n: usize) -> usize {
     n.div_ceil(FIXED_PART).min(n / 2)
 }
 
-/// The cut, in values, with the smallest squared standard error of what remains; nothing when that lies at the limit
-/// of half the values, where no end of the warm-up has been seen.
+/// The cut, in values, with the smallest squared standard error of what remains; nothing when that lies at the limit,
+/// where no end of the warm-up has been seen.
 fn mser(values: &[f64]) -> Option<usize> {
-    let limit = values.len() / 2;
+    let limit = values.len() / LONGEST_PART;
     let mut best = (f64::INFINITY, 0);
     // From the end to the beginning, so that each further value updates the sums (Welford 1962). On a tie the
     // shorter cut wins.
@@ -106,7 +110,7 @@ mod tests {
             kept.iter().map(|value| (value - mean).powi(2)).sum::<f64>()
                 / (kept.len() as f64).powi(2)
         };
-        let limit = values.len() / 2;
+        let limit = values.len() / LONGEST_PART;
         let cut = (0..=limit).min_by(|&a, &b| error(a).total_cmp(&error(b)))?;
         (cut < limit).then_some(cut)
     }
@@ -152,21 +156,25 @@ mod tests {
     #[test]
     fn steady_noise_settles_and_loses_little() {
         let runs = 2_000;
-        for (n, phi) in [(20, 0.0), (90, 0.0), (90, 0.5), (100, 0.0), (200, 0.5)] {
+        // Of few intervals the limit is near, and noise alone reaches it more often.
+        for (n, phi, most) in
+            [(20, 0.0, 0.05), (90, 0.0, 0.03), (90, 0.5, 0.03), (100, 0.0, 0.03), (200, 0.5, 0.03)]
+        {
             let mut noise = Noise::seeded(n as u64);
             let found: Vec<WarmUp> = (0..runs).map(|_| WarmUp::of(&noise.ar1(n, phi))).collect();
             let unsettled = found.iter().filter(|warm_up| !warm_up.settled()).count();
             let cut: usize = found.iter().map(|warm_up| warm_up.cut).sum();
             let (unsettled, cut) =
                 (unsettled as f64 / f64::from(runs), cut as f64 / (f64::from(runs) * n as f64));
-            assert!(unsettled < 0.03 && cut < 0.08, "{n} {phi}: {unsettled} {cut}");
+            assert!(unsettled < most && cut < 0.08, "{n} {phi}: {unsettled} {cut}");
         }
     }
 
     proptest! {
         #[test]
-        fn never_more_than_half(values in prop::collection::vec(0.0f64..1e9, 0..260)) {
-            prop_assert!(WarmUp::of(&values).cut <= values.len() / 2);
+        fn never_more_than_a_third(values in prop::collection::vec(0.0f64..1e9, 0..260)) {
+            let most = if values.len() < 4 { values.len() / 2 } else { values.len() / 3 };
+            prop_assert!(WarmUp::of(&values).cut <= most);
         }
 
         #[test]
