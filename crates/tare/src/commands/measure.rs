@@ -147,14 +147,14 @@ fn results(job: &Job) -> anyhow::Result<Document> {
     let journal = Journal::read(&job.directory)?;
     let document = tare_analysis::document(&journal, None)?;
     let json = tare_report::json(&document)?;
-    keep(&job.directory.join("result.json"), &json)?;
-    keep(&job.directory.join("result.csv"), &tare_report::csv(&document)?)?;
+    // Where the disk is full, what was measured is shown all the same; where nobody reads, it is kept all the same.
+    let kept = keep(&job.directory.join("result.json"), &json)
+        .and_then(|()| keep(&job.directory.join("result.csv"), &tare_report::csv(&document)?));
     let text = if job.json { json } else { tare_report::table(&document, &Style::detect()) };
     out::print(&text)?;
-    out::say(&format!(
-        "tare: journal, result.json and result.csv are in {}",
-        job.directory.display()
-    ));
+    kept?;
+    let place = job.directory.display();
+    out::say(&format!("tare: journal, result.json and result.csv are in {place}"));
     Ok(document)
 }
 
