@@ -69,7 +69,7 @@ impl FromStr for BitsPerSecond {
 impl fmt::Display for BitsPerSecond {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, unit) =
-            UNITS.into_iter().find(|(_, unit)| self.0 % unit == 0).unwrap_or(("bit", 1));
+            UNITS.into_iter().find(|(_, unit)| self.0.is_multiple_of(*unit)).unwrap_or(("bit", 1));
         write!(f, "{}{name}", self.0 / unit)
     }
 }
