@@ -12,7 +12,7 @@ use tare_lab::{EnterOptions, Lab, Modules};
 use tare_observe::presence::Presence;
 use tare_observe::{environment, headroom};
 use tare_record::journal::{FORMAT, Journal, Record, Run, Sink as _, Writer};
-use tare_record::{Document, Finding, Plan, StoppedBy};
+use tare_record::{Document, Finding, Plan, Skipped, StoppedBy};
 use tare_report::Style;
 use tare_runner::live::Live;
 use tare_runner::{Start, run};
@@ -32,26 +32,44 @@ pub(crate) fn fresh(plan: Plan, job: &Job) -> anyhow::Result<Exit> {
     let stop = signals::stop_flag()?;
     let (presence, mut findings) = look_around(&plan)?;
     if plan.networks.is_empty() {
-        for skipped in &plan.skipped {
-            out::say(&format!(
-                "tare: {} cannot run: {}: {}",
-                skipped.network, skipped.reason, skipped.remedy
-            ));
-        }
-        return Ok(Exit::Failed);
+        return nothing_runs(plan, job);
     }
     let lab = enter(job)?;
     findings.extend(headroom::Watch::start().look());
-    let mut writer = Writer::create(&job.directory)?;
     let environment = environment::read();
-    writer.append(&Record::Run(Box::new(Run {
-        format: FORMAT,
-        plan: plan.clone(),
-        environment,
-        findings,
-    })))?;
+    let head = Run { format: FORMAT, plan: plan.clone(), environment, findings };
+    let writer = begin(&job.directory, head)?;
     let stage = Stage { lab, stop, presence };
     measure(&plan, Start::default(), writer, stage, job)
+}
+
+/// Makes the journal with its first line; where that cannot be written, nothing half-made is left.
+fn begin(directory: &Path, head: Run) -> anyhow::Result<Writer> {
+    let was_there = directory.exists();
+    let mut writer = Writer::create(directory)?;
+    if let Err(error) = writer.append(&Record::Run(Box::new(head))) {
+        let _ = std::fs::remove_file(writer.path());
+        if !was_there {
+            let _ = std::fs::remove_dir(directory);
+        }
+        return Err(error.into());
+    }
+    Ok(writer)
+}
+
+/// Says why none of the networks can run here; there is no journal of nothing.
+fn nothing_runs(plan: Plan, job: &Job) -> anyhow::Result<Exit> {
+    if job.json {
+        let environment = environment::read();
+        let run = Run { format: FORMAT, plan, environment, findings: Vec::new() };
+        let journal = Journal { run, records: Vec::new() };
+        out::print(&tare_report::json(&tare_analysis::document(&journal, None)?)?)?;
+    } else {
+        for Skipped { network, reason, remedy } in &plan.skipped {
+            out::say(&format!("tare: {network} cannot run: {reason}: {remedy}"));
+        }
+    }
+    Ok(Exit::Failed)
 }
 
 /// Measures what is left of a run that was cut off.
