@@ -69,9 +69,17 @@ pub struct End {
 /// What goes wrong with a journal.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The file cannot be made, read or written.
-    #[error("{path}: {source}", path = path.display())]
-    Io {
+    /// The file cannot be read.
+    #[error("{path}: {source}: name the directory of a run", path = path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file cannot be made or written.
+    #[error("{path}: {source}: choose a directory that is writable and has room by --out", path = path.display())]
+    Write {
         /// The file.
         path: PathBuf,
         /// Why.
@@ -102,8 +110,12 @@ pub enum Error {
 }
 
 impl Error {
-    fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
-        |source| Self::Io { path: path.to_owned(), source }
+    fn read(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        |source| Self::Read { path: path.to_owned(), source }
+    }
+
+    fn write(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        |source| Self::Write { path: path.to_owned(), source }
     }
 }
 
@@ -123,7 +135,7 @@ impl Journal {
     /// When there is no journal, or a line other than the last cannot be read.
     pub fn read(directory: &Path) -> Result<Self, Error> {
         let path = directory.join(FILE);
-        let file = File::open(&path).map_err(Error::io(&path))?;
+        let file = File::open(&path).map_err(Error::read(&path))?;
         Self::parse(BufReader::new(file), &path)
     }
 
@@ -136,7 +148,7 @@ impl Journal {
         let mut line = Vec::new();
         for number in 1.. {
             line.clear();
-            reader.read_until(b'\n', &mut line).map_err(Error::io(path))?;
+            reader.read_until(b'\n', &mut line).map_err(Error::read(path))?;
             if line.pop() != Some(b'\n') {
                 break;
             }
@@ -232,14 +244,14 @@ impl Writer {
     /// # Errors
     /// When there is a journal already, or it cannot be made.
     pub fn create(directory: &Path) -> Result<Self, Error> {
-        std::fs::create_dir_all(directory).map_err(Error::io(directory))?;
+        std::fs::create_dir_all(directory).map_err(Error::write(directory))?;
         let path = directory.join(FILE);
         match OpenOptions::new().append(true).create_new(true).open(&path) {
             Ok(file) => Ok(Self { file, path }),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 Err(Error::Exists { path: directory.to_owned() })
             }
-            Err(error) => Err(Error::io(&path)(error)),
+            Err(error) => Err(Error::write(&path)(error)),
         }
     }
 
@@ -249,9 +261,11 @@ impl Writer {
     /// When there is none, or it cannot be written.
     pub fn reopen(directory: &Path) -> Result<Self, Error> {
         let path = directory.join(FILE);
-        let whole = whole_lines(&path).map_err(Error::io(&path))?;
-        let mut file = OpenOptions::new().write(true).open(&path).map_err(Error::io(&path))?;
-        file.set_len(whole).and_then(|()| file.seek(SeekFrom::End(0))).map_err(Error::io(&path))?;
+        let whole = whole_lines(&path).map_err(Error::read(&path))?;
+        let mut file = OpenOptions::new().write(true).open(&path).map_err(Error::write(&path))?;
+        file.set_len(whole)
+            .and_then(|()| file.seek(SeekFrom::End(0)))
+            .map_err(Error::write(&path))?;
         Ok(Self { file, path })
     }
 
@@ -276,7 +290,7 @@ impl Sink for Writer {
             file.write_all(&line)?;
             file.sync_data()
         };
-        write(&mut self.file).map_err(Error::io(&self.path))
+        write(&mut self.file).map_err(Error::write(&self.path))
     }
 }
 

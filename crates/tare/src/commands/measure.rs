@@ -176,6 +176,9 @@ fn results(job: &Job) -> anyhow::Result<Document> {
     Ok(document)
 }
 
+/// Writes a file whole, or leaves none.
 fn keep(path: &Path, text: &str) -> anyhow::Result<()> {
-    std::fs::write(path, text).with_context(|| format!("write {}", path.display()))
+    std::fs::write(path, text).inspect_err(|_| drop(std::fs::remove_file(path))).with_context(
+        || format!("write {}: the journal is kept, `tare report` shows it", path.display()),
+    )
 }
