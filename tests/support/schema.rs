@@ -1,0 +1,30 @@
+//! The kept JSON schemas, against which every output is checked.
+
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// Where the schemas are kept.
+pub(crate) fn directory() -> PathBuf {
+    repository().join("docs/schema")
+}
+
+/// The repository's root.
+pub(crate) fn repository() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// Fails unless the document is what the kept schema of this name says.
+#[track_caller]
+pub(crate) fn check(document: &Value, name: &str) {
+    let path = directory().join(name);
+    let text = std::fs::read_to_string(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let schema: Value = serde_json::from_str(&text).expect("a schema is JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a schema is a schema");
+    let wrong: Vec<String> = validator
+        .iter_errors(document)
+        .take(5)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(wrong.is_empty(), "not as {name} says: {wrong:#?}");
+}
