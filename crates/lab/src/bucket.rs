@@ -12,8 +12,11 @@ use tare_network::BitsPerSecond;
 const BURST_MILLIS: u64 = 4;
 /// How long a byte may wait before others are dropped, milliseconds.
 const QUEUE_MILLIS: u64 = 50;
-/// The least burst and the least queue, frames: a slow link, too, carries whole ones.
-const LEAST_FRAMES: (u64, u64) = (2, 16);
+/// The least burst, frames: a slow link, too, carries whole ones.
+const LEAST_BURST: u64 = 2;
+/// The least queue beside the burst, bytes. TCP hands a device up to two segments of 64 KiB at once, however slow it is
+/// (net/ipv4/tcp_output.c, `tcp_small_queue_check`); a shorter queue would drop what no link loses.
+const LEAST_QUEUE: u64 = 256 * 1024;
 /// What a frame has beyond the MTU, bytes: an Ethernet header.
 const HEADER: u64 = 14;
 
@@ -40,9 +43,8 @@ impl TokenBucket {
     pub(crate) fn new(rate: BitsPerSecond, mtu: u32) -> Self {
         let in_millis = |millis: u64| rate.bytes() * millis / 1_000;
         let frame = u64::from(mtu) + HEADER;
-        let (least_burst, least_queue) = LEAST_FRAMES;
-        let burst = in_millis(BURST_MILLIS).max(least_burst * frame);
-        let limit = burst + in_millis(QUEUE_MILLIS).max(least_queue * frame);
+        let burst = in_millis(BURST_MILLIS).max(LEAST_BURST * frame);
+        let limit = burst + in_millis(QUEUE_MILLIS).max(LEAST_QUEUE);
         // The kernel counts both in 32 bits; a queue of four gigabytes is as good as any.
         let bytes = |size: u64| u32::try_from(size).unwrap_or(u32::MAX);
         Self { rate, burst: bytes(burst), limit: bytes(limit) }
@@ -93,8 +95,7 @@ mod tests {
     fn burst_and_queue_follow_from_the_rate() {
         let words = "rate 1gbit burst 500000 limit 6750000";
         assert_eq!(bucket("1gbit", 1500).to_string(), words);
-        // Two frames, and sixteen more.
-        assert_eq!(bucket("8kbit", 1500).to_string(), "rate 8kbit burst 3028 limit 27252");
+        assert_eq!(bucket("8kbit", 1500).to_string(), "rate 8kbit burst 3028 limit 265172");
         assert_eq!(bucket("1000gbit", 1500).limit, u32::MAX);
     }
 
