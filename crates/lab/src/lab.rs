@@ -1,19 +1,24 @@
 //! The lab itself: what the process holds so that namespaces and programs can be.
 
 use crate::enter::{self, Privilege};
+use crate::group::Group;
 use crate::kernel::{KernelProbe, Modules};
 use crate::namespace::Namespace;
 use crate::spawner::Spawner;
 use crate::sys;
+use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::sync::Arc;
 use tare_network::Error;
 
 /// How to enter the lab.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EnterOptions {
     /// Whether kernel modules may be loaded.
     pub modules: Modules,
+    /// The directory of a control group (version 2) that every program which the lab starts joins, if the kernel lets
+    /// it. When the lab ends, however it ends, so does the group.
+    pub control_group: Option<PathBuf>,
 }
 
 /// Private namespaces on this machine, and the programs that run in them.
@@ -23,6 +28,7 @@ pub struct EnterOptions {
 pub struct Lab {
     privilege: Privilege,
     kernel: KernelProbe,
+    group: Option<Arc<Group>>,
     spawner: Spawner,
 }
 
@@ -34,11 +40,13 @@ impl Lab {
     /// `keeper` ([`crate::keeper`]) and `inside` ([`crate::inside`]).
     ///
     /// # Errors
-    /// When the kernel or its configuration forbids private namespaces; the remedy says what to do.
+    /// When the kernel or its configuration forbids private namespaces; the remedy says what to do. When the control
+    /// group is not there.
     pub fn enter(options: EnterOptions) -> Result<Arc<Self>, Error> {
+        let group = options.control_group.map(Group::open).transpose()?.map(Arc::new);
         let privilege = enter::private_namespaces()?;
-        let spawner = Spawner::start()?;
-        Ok(Arc::new(Self { privilege, kernel: KernelProbe::new(options.modules), spawner }))
+        let spawner = Spawner::start(group.as_deref())?;
+        Ok(Arc::new(Self { privilege, kernel: KernelProbe::new(options.modules), group, spawner }))
     }
 
     /// By what right it stands.
@@ -59,7 +67,7 @@ impl Lab {
         mut command: Command,
         namespace: Option<Arc<Namespace>>,
     ) -> Result<Child, Error> {
-        sys::enter_before_exec(&mut command, namespace);
+        sys::enter_before_exec(&mut command, self.group.clone(), namespace);
         self.spawner.spawn(command)
     }
 }

@@ -11,6 +11,7 @@ mod build;
 mod container;
 mod docker;
 mod enter;
+mod group;
 mod inside;
 mod keeper;
 mod kernel;

@@ -4,9 +4,11 @@
 //! killed when *the thread* that started it ends. Both say the same: one thread that lives as long as the lab, and does
 //! nothing else. Its first child is the keeper.
 
+use crate::group::Group;
 use crate::keeper::READY;
 use crate::sys;
-use std::io::Read;
+use std::io::{Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -29,13 +31,15 @@ pub(crate) struct Spawner {
 }
 
 impl Spawner {
-    /// Starts the thread and, in a PID namespace of its own, the keeper.
-    pub(crate) fn start() -> Result<Self, Error> {
+    /// Starts the thread and, in a PID namespace of its own, the keeper; the group is the keeper's to remove.
+    pub(crate) fn start(group: Option<&Group>) -> Result<Self, Error> {
+        let group = group.map(|group| group.directory().as_os_str().as_bytes().to_owned());
+        let group = group.unwrap_or_default();
         let (orders, received) = channel();
         let (ready, started) = sync_channel(1);
         let thread = std::thread::Builder::new()
             .name("tare-spawner".to_owned())
-            .spawn(move || serve(&received, &ready))
+            .spawn(move || serve(&group, &received, &ready))
             .map_err(|error| Error::new("start the lab's spawner", error))?;
         let spawner = Self { orders: Some(orders), thread: Some(thread) };
         started.recv().map_err(|_| gone())??;
@@ -67,8 +71,8 @@ fn gone() -> Error {
 }
 
 /// The spawner's thread: the keeper first, then what is ordered until nobody can order any more.
-fn serve(orders: &Receiver<Order>, ready: &SyncSender<Result<(), Error>>) {
-    let mut keeper = match start_keeper() {
+fn serve(group: &[u8], orders: &Receiver<Order>, ready: &SyncSender<Result<(), Error>>) {
+    let mut keeper = match start_keeper(group) {
         Ok(keeper) => keeper,
         Err(error) => {
             // Whoever waits for the answer has given up if this fails.
@@ -90,19 +94,21 @@ fn serve(orders: &Receiver<Order>, ready: &SyncSender<Result<(), Error>>) {
     let _ = keeper.wait();
 }
 
-/// Starts the keeper and waits until it keeps.
-fn start_keeper() -> Result<Child, Error> {
+/// Starts the keeper, tells it the group's directory and waits until it keeps.
+///
+/// It is the one child that does not ask to be killed with its parent: it has to survive tare for a moment.
+fn start_keeper(group: &[u8]) -> Result<Child, Error> {
     const WHAT: &str = "start the lab's keeper";
     sys::unshare_children().map_err(|error| Error::new("make the lab's PID namespace", error))?;
     let mut command = Command::new(TARE);
     command.arg0("tare").arg("keeper").process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    sys::enter_before_exec(&mut command, None);
     let mut keeper = command.spawn().map_err(|error| Error::new(WHAT, error))?;
     let mut first = [0];
+    let told = keeper.stdin.as_mut().map(|input| input.write_all(group));
     let read = keeper.stdout.take().map(|mut output| output.read_exact(&mut first));
-    match read {
-        Some(Ok(())) if first[0] == READY => Ok(keeper),
+    match (told, read) {
+        (Some(Ok(())), Some(Ok(()))) if first[0] == READY => Ok(keeper),
         _ => {
             let _ = keeper.kill();
             let _ = keeper.wait();

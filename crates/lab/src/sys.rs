@@ -3,6 +3,7 @@
 //! Everything `unsafe` of this crate is here, each block with the reason why it is sound.
 #![allow(unsafe_code)]
 
+use crate::group::Group;
 use crate::namespace::Namespace;
 use rustix::io;
 use rustix::process::{Signal, set_parent_process_death_signal};
@@ -38,19 +39,27 @@ fn unshare(flags: UnshareFlags) -> io::Result<()> {
     unsafe { unshare_unsafe(flags) }
 }
 
-/// Before it becomes its program, the child enters the namespace (when there is one) and asks the kernel to be killed
-/// when the thread that started it ends.
-pub(crate) fn enter_before_exec(command: &mut Command, namespace: Option<Arc<Namespace>>) {
+/// Before it becomes its program, the child joins the control group and enters the namespace (where there is one) and
+/// asks the kernel to be killed when the thread that started it ends.
+pub(crate) fn enter_before_exec(
+    command: &mut Command,
+    group: Option<Arc<Group>>,
+    namespace: Option<Arc<Namespace>>,
+) {
     let enter = move || {
         set_parent_process_death_signal(Some(Signal::KILL))?;
+        if let Some(group) = &group {
+            // Limits guard the machine; a program that may not be put under them runs all the same.
+            let _ = group.join();
+        }
         if let Some(namespace) = &namespace {
             let network = Some(LinkNameSpaceType::Network);
             move_into_link_name_space(namespace.as_fd(), network)?;
         }
         Ok(())
     };
-    // SAFETY: between fork and exec the closure makes two system calls and nothing else: it neither allocates nor takes
-    // a lock, and the descriptor lives as long as the closure, which owns its namespace.
+    // SAFETY: between fork and exec the closure makes three system calls and nothing else: it neither allocates nor
+    // takes a lock, and the descriptors live as long as the closure, which owns its group and its namespace.
     unsafe { command.pre_exec(enter) };
 }
 
@@ -70,4 +79,10 @@ pub(crate) fn try_namespaces_before_exec(command: &mut Command) {
 pub(crate) fn forget_children() {
     // SAFETY: SIG_IGN is a valid disposition of SIGCHLD, and no handler of ours is replaced.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+}
+
+/// Kills every process of the calling process's PID namespace but itself, its first.
+pub(crate) fn kill_all_others() {
+    // SAFETY: the call takes two numbers and touches no memory. It fails when there is nobody else, as was wanted.
+    unsafe { libc::kill(-1, libc::SIGKILL) };
 }

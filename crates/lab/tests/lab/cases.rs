@@ -14,7 +14,7 @@ use tare_network::{
 };
 
 /// Every network, as users spell it.
-pub(crate) const ALL: [&str; 10] = [
+pub(crate) const ALL: [&str; 13] = [
     "native",
     "loopback",
     "host",
@@ -25,6 +25,9 @@ pub(crate) const ALL: [&str; 10] = [
     "bridge+plain",
     "bridge-plain",
     "published",
+    "veth+rate=100mbit",
+    "bridge+rate=1gbit",
+    "published+rate=40gbit",
 ];
 
 /// A port that nobody else on this machine listens on now: `native` has no namespace of its own.
@@ -39,10 +42,14 @@ pub(crate) fn site(spelled: &Spelled) -> Site {
 }
 
 pub(crate) fn enter() -> Arc<Lab> {
-    Lab::enter(EnterOptions::default()).expect("the lab can be entered")
+    enter_with(EnterOptions::default())
 }
 
-fn raise(lab: &Arc<Lab>, name: &str, shape: &Shape) -> Topology {
+pub(crate) fn enter_with(options: EnterOptions) -> Arc<Lab> {
+    Lab::enter(options).expect("the lab can be entered")
+}
+
+pub(crate) fn raise(lab: &Arc<Lab>, name: &str, shape: &Shape) -> Topology {
     let spelled: Spelled = name.parse().expect("a good name");
     let registry = Registry::new(networks(Some(Arc::clone(lab))));
     let network = registry.find(&spelled).expect("a known network");
@@ -82,7 +89,7 @@ fn every_network_carries_tcp(family: Family) {
 }
 
 /// The hops as `place:name kind`, in order.
-fn path(topology: &Topology) -> Vec<String> {
+pub(crate) fn path(topology: &Topology) -> Vec<String> {
     topology.hops.iter().map(|hop| format!("{hop} {:?}", hop.kind)).collect()
 }
 

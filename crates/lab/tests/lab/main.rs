@@ -15,7 +15,9 @@
 
 mod actors;
 mod cases;
+mod groups;
 mod leftovers;
+mod rates;
 mod scripts;
 
 use std::process::{Command, ExitCode};
@@ -43,6 +45,10 @@ const CASES: &[Case] = &[
     ("without_a_lab_nothing_is_raised", cases::without_a_lab_nothing_is_raised),
     ("everything_needed_is_found", cases::everything_needed_is_found),
     ("sigkill_leaves_nothing", leftovers::sigkill_leaves_nothing),
+    ("programs_run_in_the_control_group", groups::programs_run_in_it),
+    ("sigkill_leaves_no_control_group", groups::sigkill_leaves_none),
+    ("a_rate_limits_both_directions", rates::both_directions),
+    ("a_rate_shows_among_the_hops", rates::among_the_hops),
     ("the_shown_commands_build_it_over_ipv4", scripts::over_ipv4),
     ("the_shown_commands_build_it_over_ipv6", scripts::over_ipv6),
 ];
@@ -64,6 +70,9 @@ fn main() -> ExitCode {
         ["dial", address] => actors::dial(address),
         ["idle"] => actors::idle(),
         ["hold"] => leftovers::hold(),
+        ["hold-in", group] => groups::hold(group),
+        ["swallow", end, address] => rates::swallow(end, address),
+        ["pour", end, address] => rates::pour(end, address),
         ["refused"] => {
             cases::refused();
             ExitCode::SUCCESS

@@ -17,12 +17,12 @@ pub(crate) fn over_ipv6() {
 fn client_and_server(name: &str, family: Family) -> (Option<&'static str>, &'static str) {
     let v4 = family == Family::Ipv4;
     let either = |ipv4, ipv6| if v4 { ipv4 } else { ipv6 };
-    match name {
+    match name.split('+').next().unwrap_or_default() {
         "native" => (None, either("127.0.0.1", "::1")),
         "loopback" => (Some("node-0"), either("127.0.0.1", "::1")),
         "host" => (Some("node-0"), either("10.20.0.1", "fd00:0:0:14::1")),
         "shared" => (Some("server-0"), either("10.100.0.2", "fd00:0:0:64::2")),
-        "veth" | "veth+plain" => (Some("client-0"), either("10.40.0.2", "fd00:0:0:28::2")),
+        "veth" => (Some("client-0"), either("10.40.0.2", "fd00:0:0:28::2")),
         // Ping passes no published port: it tries the server's own address.
         "published" => (Some("node-0"), either("10.100.0.2", "fd00:0:0:64::2")),
         _ => (Some("client-0"), either("10.100.0.2", "fd00:0:0:64::2")),

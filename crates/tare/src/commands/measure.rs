@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use tare_lab::{EnterOptions, Lab, Modules};
+use tare_observe::limits::Limits;
 use tare_observe::presence::Presence;
 use tare_observe::{environment, headroom};
 use tare_record::journal::{FORMAT, Journal, Record, Run, Sink as _, Writer};
@@ -34,12 +35,12 @@ pub(crate) fn fresh(plan: Plan, job: &Job) -> anyhow::Result<Exit> {
     if plan.networks.is_empty() {
         return nothing_runs(plan, job);
     }
-    let lab = enter(job)?;
+    let (lab, limits) = enter(job)?;
     findings.extend(headroom::Watch::start().look());
     let environment = environment::read();
     let head = Run { format: FORMAT, plan: plan.clone(), environment, findings };
     let writer = begin(&job.directory, head)?;
-    let stage = Stage { lab, stop, presence };
+    let stage = Stage { lab, stop, presence, _limits: limits };
     measure(&plan, Start::default(), writer, stage, job)
 }
 
@@ -77,12 +78,12 @@ pub(crate) fn rest(journal: &Journal, job: &Job) -> anyhow::Result<Exit> {
     let plan = &journal.run.plan;
     let stop = signals::stop_flag()?;
     let (presence, _) = look_around(plan)?;
-    let lab = enter(job)?;
+    let (lab, limits) = enter(job)?;
     let start = Start::after(journal);
     let mut writer = Writer::reopen(&job.directory)?;
     let now = jiff::Timestamp::now().to_string();
     writer.append(&Record::Resumed(start.resumed(plan, now)))?;
-    measure(plan, start, writer, Stage { lab, stop, presence }, job)
+    measure(plan, start, writer, Stage { lab, stop, presence, _limits: limits }, job)
 }
 
 /// What the runner works on.
@@ -90,6 +91,8 @@ struct Stage {
     lab: Arc<Lab>,
     stop: Arc<AtomicBool>,
     presence: Presence,
+    /// Dropped last: by then nothing runs in them any more.
+    _limits: Option<Limits>,
 }
 
 /// What should be known before anything is raised: who else measures, and whether there is room.
@@ -106,8 +109,12 @@ fn look_around(plan: &Plan) -> anyhow::Result<(Presence, Vec<Finding>)> {
     Ok((presence, findings))
 }
 
-fn enter(job: &Job) -> anyhow::Result<Arc<Lab>> {
-    Lab::enter(EnterOptions { modules: job.modules }).map_err(with_remedy)
+/// Enters the lab, under limits where there can be any; where there can be none, `tare doctor` says why.
+fn enter(job: &Job) -> anyhow::Result<(Arc<Lab>, Option<Limits>)> {
+    let limits = Limits::set().ok();
+    let control_group = limits.as_ref().map(|limits| limits.directory().to_owned());
+    let options = EnterOptions { modules: job.modules, control_group };
+    Ok((Lab::enter(options).map_err(with_remedy)?, limits))
 }
 
 /// An error of a network with its remedy on the same line.

@@ -18,7 +18,8 @@ pub(crate) fn run(arguments: &UpArguments) -> anyhow::Result<Exit> {
     if let Some(missing) = known.missing(&spelled).map_err(usage)? {
         anyhow::bail!("{spelled} cannot run here: {}: {}", missing.reason, missing.remedy);
     }
-    let lab = Lab::enter(EnterOptions { modules }).map_err(with_remedy)?;
+    let lab =
+        Lab::enter(EnterOptions { modules, ..EnterOptions::default() }).map_err(with_remedy)?;
     let everything = everything(Some(lab), modules);
     let (spelled, network) = show::find(&everything.networks, &arguments.network)?;
     let site = Site::of(&spelled, arguments.port.clone());

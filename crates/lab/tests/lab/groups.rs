@@ -1,0 +1,101 @@
+//! The control group that the lab's programs run in, and its end.
+//!
+//! Only root may make groups at the root of the tree, and in a container not even root; elsewhere these cases say that
+//! they have not tried.
+
+use crate::actors::start;
+use crate::cases::{enter_with, output, raise};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+use tare_lab::EnterOptions;
+use tare_network::Shape;
+
+/// Longer than the kernel takes to end two processes on the busiest machine.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A group of this test's own, removed with the value.
+struct Own(PathBuf);
+
+impl Own {
+    /// Nothing where none can be made.
+    fn make() -> Option<Self> {
+        let mounts = fs::read_to_string("/proc/self/mounts").expect("/proc is there");
+        let tree = mounts.lines().find_map(|line| {
+            let mut fields = line.split(' ').skip(1);
+            let place = fields.next()?;
+            (fields.next() == Some("cgroup2")).then_some(place)
+        });
+        let directory = Path::new(tree?).join(format!("tare-lab-test-{}", std::process::id()));
+        let made = fs::create_dir(&directory);
+        if let Err(error) = &made {
+            println!("  not tried: {}: {error}", directory.display());
+        }
+        made.ok().map(|()| Self(directory))
+    }
+
+    fn members(&self) -> usize {
+        let members = fs::read_to_string(self.0.join("cgroup.procs")).expect("it lists them");
+        members.lines().count()
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        // The keeper has removed it, unless a case has failed.
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+fn options(directory: &Path) -> EnterOptions {
+    EnterOptions { control_group: Some(directory.to_owned()), ..EnterOptions::default() }
+}
+
+pub(crate) fn programs_run_in_it() {
+    let Some(group) = Own::make() else { return };
+    let lab = enter_with(options(&group.0));
+    let topology = raise(&lab, "loopback", &Shape::default());
+    let name = group.0.file_name().and_then(|name| name.to_str()).expect("a name");
+    let client = topology.clients[0].as_ref();
+    let place = output(client, Path::new("/bin/cat"), &["/proc/self/cgroup"]);
+    assert!(place.lines().any(|line| line == format!("0::/{name}")), "{place}");
+    let idle = start(client, &["idle"]);
+    assert_eq!(group.members(), 1, "the program, and not the keeper");
+    drop((idle, topology));
+    drop(lab);
+    assert!(!group.0.exists(), "the keeper has removed it");
+}
+
+/// Enters a lab with this group, starts programs, says so, and waits to be killed.
+pub(crate) fn hold(directory: &str) -> ExitCode {
+    let lab = enter_with(options(Path::new(directory)));
+    let topology = raise(&lab, "loopback", &Shape::default());
+    let _programs = [&topology.servers[0], &topology.clients[0]]
+        .map(|container| start(container.as_ref(), &["idle"]));
+    println!("up");
+    loop {
+        std::thread::park();
+    }
+}
+
+pub(crate) fn sigkill_leaves_none() {
+    let Some(group) = Own::make() else { return };
+    let this = std::env::current_exe().expect("this program has a path");
+    let mut command = Command::new(this);
+    command.arg("hold-in").arg(&group.0).stdout(Stdio::piped());
+    let mut holder = command.spawn().expect("it starts");
+    let mut line = String::new();
+    let mut output = BufReader::new(holder.stdout.take().expect("its output is piped"));
+    output.read_line(&mut line).expect("it prints");
+    let members = group.members();
+    holder.kill().expect("it can be killed");
+    holder.wait().expect("it ends");
+    assert_eq!((line.as_str(), members), ("up\n", 2));
+    let begin = Instant::now();
+    while group.0.exists() {
+        assert!(begin.elapsed() < PATIENCE, "{} is still there", group.0.display());
+        std::thread::yield_now();
+    }
+}
