@@ -50,6 +50,36 @@ fn only_the_journal_is_needed() {
 }
 
 #[test]
+fn a_figure_that_does_not_follow_from_the_journal_is_noticed() {
+    let scratch = Scratch::new();
+    let (_, run) = measured(&scratch, &["--network", "host,veth", "--blocks", "3", "--json"]);
+    let journal = String::from_utf8(read(&scratch.path("out/journal.jsonl"))).expect("text");
+    let document = run.json();
+    recompute::check(&journal, &document);
+    let cells = list(&document, "cells");
+    let compared = cells.iter().position(|cell| !cell["ratio"].is_null()).expect("a ratio");
+    for figure in [
+        "mean",
+        "median",
+        "uncut_mean",
+        "ci95/0",
+        "samples/1",
+        "ratio/value",
+        "ratio/ci90/0",
+        "ratio/ci95/1",
+        "ratio/p",
+        "ratio/p_adjusted",
+        "ratio/detectable",
+    ] {
+        let mut wrong = document.clone();
+        let place = wrong.pointer_mut(&format!("/cells/{compared}/{figure}")).expect("a figure");
+        *place = (place.as_f64().expect("a number") * (1.0 + 1e-5)).into();
+        let noticed = std::panic::catch_unwind(|| recompute::check(&journal, &wrong)).is_err();
+        assert!(noticed, "{figure} was off by a hundred-thousandth");
+    }
+}
+
+#[test]
 fn other_views_of_the_same_run() {
     let scratch = Scratch::new();
     let (tare, _) =

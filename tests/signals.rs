@@ -106,12 +106,14 @@ fn kill_at_a_random_moment(tare: &Tare, name: &str) {
     let networks = "host,veth,bridge,published";
     let arguments = ["--network", networks, "--blocks", BLOCKS, "--seed", "3", "--out", name];
     let running = tare.start(&short_run(&arguments));
+    let pid = running.pid();
     let moment = RandomState::new().hash_one(name) % 2_000;
     std::thread::sleep(Duration::from_millis(moment));
     running.signal(Signal::KILL);
     let outcome = running.wait();
     assert_eq!(outcome.signal, Some(9), "it was killed before its end: {}", outcome.stderr);
     machine::wait_for_the_end_of(tare.program());
+    assert_eq!(machine::groups_of(pid), [] as [&Path; 0]);
 }
 
 /// How many whole lines there are in a killed run's journal, all of which can be shown.

@@ -2,7 +2,7 @@
 
 use super::program::{User, ends_within, tied};
 use rustix::process::Pid;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Longer than the kernel takes to end a dozen processes on the busiest machine.
@@ -36,6 +36,26 @@ fn said(program: &str, arguments: &[&str]) -> String {
         .output()
         .unwrap_or_else(|error| panic!("{program}: {error}"));
     String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The control groups that a run of this process number made, and that are still there.
+pub(crate) fn groups_of(run: u32) -> Vec<PathBuf> {
+    let name = format!("tare-{run}");
+    let mut left = vec![PathBuf::from("/sys/fs/cgroup")];
+    let mut found = Vec::new();
+    while let Some(directory) = left.pop() {
+        // What vanishes meanwhile, or may not be looked into, holds none.
+        let entries = std::fs::read_dir(&directory).into_iter().flatten().flatten();
+        let below = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        for group in below.map(|entry| entry.path()) {
+            if group.ends_with(&name) {
+                found.push(group);
+            } else {
+                left.push(group);
+            }
+        }
+    }
+    found
 }
 
 /// The processes that run this program file, or have its path among their arguments.

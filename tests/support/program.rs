@@ -151,6 +151,11 @@ impl Running {
         Self { child, stdout, lines, said: String::new() }
     }
 
+    /// Its number.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends it a signal.
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).expect("it has not been waited for");
@@ -247,7 +252,10 @@ impl Outcome {
     /// The same, if it ended with this code.
     #[track_caller]
     pub(crate) fn expect(self, code: i32) -> Self {
-        assert_eq!(self.code, Some(code), "{}\n{}", self.text(), self.stderr);
+        // Of a long document the end tells what was skipped and what failed.
+        let text = self.text();
+        let end = text.char_indices().nth_back(1_000).map_or(0, |(at, _)| at);
+        assert_eq!(self.code, Some(code), "{}\n{}", &text[end..], self.stderr);
         self
     }
 
