@@ -35,7 +35,7 @@ impl Study {
             &self.method,
             catalogue,
         )?;
-        let blocks = blocks(&self.method)?;
+        let blocks = blocks(&self.method, entries.len())?;
         Ok(Plan {
             study: self.name.unwrap_or_else(|| "unnamed".to_owned()),
             seed: self.method.seed.unwrap_or(seed),
@@ -213,7 +213,15 @@ fn margins(method: &Method) -> BTreeMap<Metric, f64> {
         .collect()
 }
 
-fn blocks(method: &Method) -> Result<Blocks, Error> {
+/// Blocks in a pilot of so many networks, unless the study says: enough for a spread with six degrees of freedom. From
+/// fewer, the spread's upper confidence limit asks for several times the blocks that are needed.
+fn pilot(networks: usize) -> u32 {
+    const DEGREES_OF_FREEDOM: u32 = 6;
+    let compared = u32::try_from(networks.saturating_sub(1)).unwrap_or(u32::MAX).max(1);
+    1 + DEGREES_OF_FREEDOM.div_ceil(compared)
+}
+
+fn blocks(method: &Method, networks: usize) -> Result<Blocks, Error> {
     const MOST_BLOCKS: u32 = 100_000;
     let checked = |what: &str, value: u32, least: u32| {
         if (least..=MOST_BLOCKS).contains(&value) {
@@ -229,7 +237,7 @@ fn blocks(method: &Method) -> Result<Blocks, Error> {
             let at_least = checked("at-least", method.at_least.unwrap_or(5), 2)?;
             Ok(Blocks::Precision {
                 precision: precision.map(|share| share.0),
-                pilot: checked("pilot", method.pilot.unwrap_or(3), 2)?,
+                pilot: checked("pilot", method.pilot.unwrap_or_else(|| pilot(networks)), 2)?,
                 at_least,
                 at_most: checked("at-most", method.at_most.unwrap_or(1000), at_least)?,
             })
@@ -317,6 +325,12 @@ pub(crate) mod tests {
     fn the_null_control_is_one_network_twice() {
         let planned = plan("networks = [\"a=bridge\", \"b=bridge\"]\nbaseline = \"a\"").unwrap();
         assert_eq!(planned.networks[1], Entry { label: "b".into(), network: "bridge".into() });
+    }
+
+    #[test]
+    fn the_pilot_is_as_long_as_its_spread_needs() {
+        let blocks = [1, 2, 3, 4, 7, 8, 30].map(pilot);
+        assert_eq!(blocks, [7, 7, 4, 3, 2, 2, 2]);
     }
 
     #[test]

@@ -76,7 +76,7 @@ pub struct Method {
     pub precision: Option<Percent>,
     /// The longest that the run may take.
     pub budget: Option<Span>,
-    /// Blocks in the pilot.
+    /// Blocks in the pilot; nothing: enough for a spread with six degrees of freedom.
     pub pilot: Option<u32>,
     /// The fewest blocks, whatever the pilot says.
     pub at_least: Option<u32>,

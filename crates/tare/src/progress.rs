@@ -16,7 +16,14 @@ pub(crate) struct Bar {
     from: u32,
     blocks: u32,
     done: u32,
+    /// When the last plain line was written.
+    said: Option<Instant>,
 }
+
+/// Plain lines come at most this often, but for the first blocks and the last.
+const PAUSE: Duration = Duration::from_secs(5);
+/// As many of the first blocks have a line each.
+const FIRST: u32 = 3;
 
 impl Bar {
     /// A bar for this plan.
@@ -33,6 +40,7 @@ impl Bar {
             from: 0,
             blocks: 0,
             done: 0,
+            said: None,
         }
     }
 
@@ -67,14 +75,12 @@ impl Bar {
 
     fn block(&mut self, phase: Phase, block: u32) {
         self.done = block + 1;
-        if self.bar.is_none() {
-            let of = self.blocks;
-            let name = phase_name(phase);
-            self.line(&format!(
-                "tare: {name} {} of {of} done, about {} left",
-                block + 1,
-                short(self.left())
-            ));
+        let early_or_last = self.done <= self.from + FIRST || self.done == self.blocks;
+        let due = self.said.is_none_or(|said| said.elapsed() >= PAUSE);
+        if self.bar.is_none() && (early_or_last || due) {
+            let (name, of, left) = (phase_name(phase), self.blocks, short(self.left()));
+            self.line(&format!("tare: {name} {} of {of} done, about {left} left", self.done));
+            self.said = Some(Instant::now());
         }
     }
 }
