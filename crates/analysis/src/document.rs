@@ -200,6 +200,7 @@ mod tests {
         let document = document(&journal, None).unwrap();
         let slow = cell(&document, "slow", Metric::Throughput);
         assert_eq!((slow.n, slow.samples[3], slow.ratio.as_ref()), (4, 0.0, None));
+        assert!(slow.findings.contains(&Finding::Silent { trials: 1, of: 4 }), "and says why");
     }
 
     #[test]

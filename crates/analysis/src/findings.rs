@@ -15,11 +15,14 @@ pub(crate) fn of_cell(
     metric: Metric,
     sampled: &Sampled,
 ) -> Vec<Finding> {
-    let mut findings: Vec<Finding> =
-        [few_samples(metric, sampled), warm_up_matters(sampled.samples())]
-            .into_iter()
-            .flatten()
-            .collect();
+    let mut findings: Vec<Finding> = [
+        few_samples(metric, sampled),
+        silent(sampled.samples()),
+        warm_up_matters(sampled.samples()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     findings.extend(inside_trials(trials));
     findings.extend(worst(trials.iter().flat_map(|(trial, _)| &trial.findings)));
     findings
@@ -30,6 +33,13 @@ fn few_samples(metric: Metric, sampled: &Sampled) -> Option<Finding> {
         Sampled::Withheld { beyond } => Some(Finding::FewSamples { metric, beyond }),
         Sampled::Figures(_) => None,
     }
+}
+
+/// A figure of 0 has no ratio, and a reader should know why there is none.
+fn silent(samples: &[Sample]) -> Option<Finding> {
+    let trials = samples.iter().filter(|sample| sample.value == 0.0).count();
+    let of = count(samples.len());
+    (trials > 0).then(|| Finding::Silent { trials: count(trials), of })
 }
 
 /// The cut matters where it moves the mean by more than the half width of its 95 % interval.

@@ -41,6 +41,13 @@ pub enum Finding {
         /// The estimate with it.
         cut: f64,
     },
+    /// Nothing at all arrived in some trials, so that there is no ratio.
+    Silent {
+        /// How many trials.
+        trials: u32,
+        /// Of how many.
+        of: u32,
+    },
     /// The two ends disagree on what was carried.
     EndsDisagree {
         /// What the sending end counted.
@@ -119,6 +126,9 @@ impl fmt::Display for Finding {
             }
             Self::WarmUpMatters { uncut, cut } => {
                 write!(f, "the warm-up matters: {uncut:.4} with it, {cut:.4} without")
+            }
+            Self::Silent { trials, of } => {
+                write!(f, "nothing arrived in {trials} of {of} trials, so there is no ratio")
             }
             Self::EndsDisagree { sent, received } => {
                 write!(f, "the ends disagree: {sent} sent, {received} received")

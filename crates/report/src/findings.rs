@@ -90,7 +90,9 @@ fn about(finding: &Finding, metric: Metric) -> String {
 fn severity(finding: &Finding) -> f64 {
     let share = |part: f64, whole: f64| if whole == 0.0 { 0.0 } else { part / whole };
     match finding {
-        Finding::NeverSettled { trials, of } => share(f64::from(*trials), f64::from(*of)),
+        Finding::NeverSettled { trials, of } | Finding::Silent { trials, of } => {
+            share(f64::from(*trials), f64::from(*of))
+        }
         Finding::ModeSwitch { ratio, .. } => *ratio,
         Finding::Trend { change, .. } => change.abs(),
         Finding::WarmUpMatters { uncut, cut } => share((uncut - cut).abs(), cut.abs()),
