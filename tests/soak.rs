@@ -30,7 +30,7 @@ static MACHINE: Mutex<()> = Mutex::new(());
 fn a_network_is_the_same_as_itself() {
     let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let control = Comparison {
-        networks: "base=bridge,other=bridge",
+        networks: "a=bridge,b=bridge",
         duration: setting("TARE_SOAK_DURATION", "200ms".to_owned()),
         margin: Some(setting("TARE_SOAK_MARGIN", "10%".to_owned())),
         truth: 1.0,
@@ -90,7 +90,7 @@ fn setting<T: FromStr>(name: &str, default: T) -> T {
 
 /// Two networks, run against one another again and again, each time with as many blocks as the pilot advises.
 struct Comparison {
-    /// `base` and `other`, as `--network` takes them.
+    /// The baseline and another, as `--network` takes them.
     networks: &'static str,
     duration: String,
     /// Nothing for the default.
@@ -111,7 +111,8 @@ impl Comparison {
     fn once(&self, seed: usize) -> Finding {
         let scratch = Scratch::new();
         let seed = seed.to_string();
-        let mut arguments = vec!["run", "--network", self.networks, "--baseline", "base"];
+        let baseline = self.networks.split('=').next().expect("a label");
+        let mut arguments = vec!["run", "--network", self.networks, "--baseline", baseline];
         arguments.extend(["--workload", "tcp-stream", "--metric", "throughput"]);
         arguments.extend(["--duration", &self.duration, "--interval", "10ms"]);
         arguments.extend(["--seed", &seed, "--out", "out", "--json"]);

@@ -46,6 +46,8 @@ pub fn decide(plan: &Plan, pilot: &Pilot) -> Sizing {
             let wanted = needed.clamp(at_least, at_most);
             match affordable(plan, pilot) {
                 Some(fit) if fit < wanted => sizing(fit.max(FEWEST), needed, StoppedBy::Budget),
+                // A study's own most is its author's decision, and no precision was reached by it.
+                _ if wanted < needed => sizing(wanted, needed, StoppedBy::Blocks),
                 _ => sizing(wanted, needed, StoppedBy::Precision),
             }
         }
@@ -114,6 +116,13 @@ mod tests {
         assert_eq!((sizing.blocks, sizing.decided_by), (10, StoppedBy::Budget));
         let sizing = decide(&plan(Some(1)), &pilot(0.0283, 10));
         assert_eq!((sizing.blocks, sizing.decided_by), (2, StoppedBy::Budget));
+    }
+
+    #[test]
+    fn the_most_blocks_of_a_study_are_not_a_precision_that_was_reached() {
+        let sizing = decide(&plan(None), &pilot(1.0, 10));
+        assert_eq!((sizing.blocks, sizing.decided_by), (500, StoppedBy::Blocks));
+        assert!(sizing.needed > 500);
     }
 
     #[test]

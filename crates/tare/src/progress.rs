@@ -157,6 +157,9 @@ fn sized(plan: &Plan, sizing: &Sizing) -> String {
                 sizing.needed, sizing.blocks
             )
         }
+        StoppedBy::Blocks => {
+            format!("a precision of {goal} needs {}, the study allows no more", sizing.needed)
+        }
         _ => format!("for a precision of {goal}"),
     };
     format!("tare: {} blocks, about {time}: {why}", sizing.blocks)
