@@ -187,10 +187,11 @@ fn a_killed_up_takes_its_programs_along() {
     let tare = Tare::copied(&scratch, User::Caller);
     // Both programs have the path of this copy of tare among their arguments, by which they are found.
     let mark = tare.program().to_str().expect("a plain path");
-    let serve = format!("exec sh -c 'sleep 1000; :' {mark}");
-    let client = ["--", "sh", "-c", "echo up >&2; sleep 1000; :", mark];
+    let serve = format!("exec sh -c 'echo serving >&2; sleep 1000; :' {mark}");
+    let client = ["--", "sh", "-c", "echo asking >&2; sleep 1000; :", mark];
     let mut up = tare.start(&[&["up", "bridge", "--serve", &serve], &client[..]].concat());
-    up.wait_for("up");
+    up.wait_for("serving");
+    up.wait_for("asking");
     assert!(machine::processes_of(tare.program()).len() >= 4, "tare, its keeper, two programs");
     up.signal(Signal::KILL);
     assert_eq!(up.wait().signal, Some(9));

@@ -166,15 +166,12 @@ impl Running {
         kill_process_group(Pid::from_child(&self.child), signal).expect("it has a group");
     }
 
-    /// Waits until it says a line with these words.
+    /// Waits until it has said these words.
     pub(crate) fn wait_for(&mut self, words: &str) {
-        loop {
+        while !self.said.contains(words) {
             let line = self.lines.recv_timeout(PATIENCE);
             let line = line.unwrap_or_else(|_| panic!("`{words}` was not said:\n{}", self.said));
             self.said.push_str(&line);
-            if line.contains(words) {
-                return;
-            }
         }
     }
 
