@@ -48,14 +48,8 @@ tools:
 	@scripts/packages.sh cc:gcc,libc6-dev
 	@scripts/toolchain.sh
 
-run-generated: build ## schemas and tables that are made from the program itself
-	@scripts/generated.sh
-
-tools:
+run-tools:
 	@scripts/packages.sh nft:nftables
 
-test-generated: build ## schemas and tables that are made from the program itself
-	@scripts/generated.sh
-
-tools:
-	@scripts/packages.sh nft:nftables ip:iproute2 ping:iputils-ping ps:procps setpriv:util-linux
+test-tools:
+	@scripts/packages.sh nft:nftables ip:iproute2 ping:iputils-ping ps:procps setpriv:util-linux perl:perl-base

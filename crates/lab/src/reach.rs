@@ -6,12 +6,17 @@
 
 use crate::namespace::{Namespace, listen_in};
 use rustix::net::sockopt::set_socket_linger;
+use std::io::ErrorKind::TimedOut;
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tare_network::Error;
 
 /// Longer than the first retransmission of a connection request, which takes a second (RFC 6298, 2.1).
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// One try. The kernel puts the local route of an IPv6 address into its table later, from a work queue; a connection
+/// request sent before that leaves by the device and is lost, and so are its retransmissions.
+const TRY: Duration = Duration::from_millis(250);
 
 /// A connection to try.
 pub(crate) struct Attempt<'a> {
@@ -32,8 +37,14 @@ pub(crate) fn connect(attempt: &Attempt<'_>) -> Result<(), Error> {
     let what = || format!("reach {} from {name}", attempt.dial);
     let dial = || {
         attempt.client.map_or(Ok(()), Namespace::enter)?;
-        let stream = TcpStream::connect_timeout(&attempt.dial, PATIENCE)
-            .map_err(|error| Error::new(what(), error))?;
+        let deadline = Instant::now() + PATIENCE;
+        let stream = loop {
+            match TcpStream::connect_timeout(&attempt.dial, TRY) {
+                Ok(stream) => break stream,
+                Err(error) if error.kind() == TimedOut && Instant::now() < deadline => {}
+                Err(error) => return Err(Error::new(what(), error)),
+            }
+        };
         set_socket_linger(&stream, Some(Duration::ZERO)).map_err(|errno| Error::new(what(), errno))
     };
     std::thread::scope(|scope| scope.spawn(dial).join())

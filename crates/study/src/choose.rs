@@ -25,6 +25,9 @@ pub(crate) fn choose(asked: &[String], catalogue: &dyn Catalogue) -> Result<Chos
             }
         } else {
             let (label, name) = labelled(text);
+            if label.is_empty() {
+                return Err(Error::NoLabel { given: text.clone() });
+            }
             if let Some(missing) = chosen.add(label, name, catalogue)? {
                 chosen.refused.push(missing);
             }
@@ -32,7 +35,7 @@ pub(crate) fn choose(asked: &[String], catalogue: &dyn Catalogue) -> Result<Chos
     }
     let mut labels = BTreeSet::new();
     for entry in &chosen.entries {
-        if entry.label.is_empty() || !labels.insert(&entry.label) {
+        if !labels.insert(&entry.label) {
             return Err(Error::Label { label: entry.label.clone() });
         }
     }

@@ -31,6 +31,12 @@ pub enum Error {
     /// A network's spelling.
     #[error(transparent)]
     Spelling(#[from] tare_network::NameError),
+    /// A label of no letters.
+    #[error("`{given}` has no label: write LABEL=NAME, or NAME alone")]
+    NoLabel {
+        /// What was given.
+        given: String,
+    },
     /// The same label twice.
     #[error(
         "two networks have the label `{label}`: give one another, as in `--network x={label},y={label}`"
@@ -51,11 +57,9 @@ pub enum Error {
         known: String,
     },
     /// A workload's parameter.
-    #[error("workload `{workload}`: {reason}")]
+    #[error("{reason}")]
     Parameter {
-        /// The workload.
-        workload: String,
-        /// What is wrong.
+        /// What is wrong, with the workload's name.
         reason: String,
     },
     /// A metric that no workload of the study measures.

@@ -139,7 +139,7 @@ fn expand_workload(
     })?;
     let parameters = catalogue
         .resolve(&name, &workload.parameters)
-        .map_err(|reason| Error::Parameter { workload: name.clone(), reason })?;
+        .map_err(|reason| Error::Parameter { reason })?;
     let duration = workload.duration.or(method.duration).map_or(DURATION, |span| span.0);
     let interval = method.interval.map_or(INTERVAL, |span| span.0);
     let warm_up = method.warm_up.map_or(WarmUp::Auto, |warm_up| warm_up.0);
@@ -284,7 +284,7 @@ pub(crate) mod tests {
 
         fn resolve(&self, _: &str, asked: &Parameters) -> Result<Parameters, String> {
             match asked.get("size").and_then(serde_json::Value::as_u64) {
-                Some(0) => Err("size is 0".to_owned()),
+                Some(0) => Err("tcp-rr: size is 0".to_owned()),
                 _ => Ok(asked.clone()),
             }
         }
@@ -349,15 +349,13 @@ pub(crate) mod tests {
             ("networks = [\"bridge+fast\"]", "unknown option `+fast`"),
             ("networks = [\"bridge\", \"bridge\"]", "two networks have the label `bridge`"),
             ("networks = []", "no network to measure"),
+            ("networks = [\"=bridge\"]", "`=bridge` has no label"),
             (
                 "baseline = \"moon\"",
                 "the baseline `moon` is not in the run: its networks are host, bridge",
             ),
             ("[[workload]]\nname = \"smtp\"", "unknown workload `smtp`"),
-            (
-                "[[workload]]\nname = \"tcp-rr\"\nparameters = { size = 0 }",
-                "workload `tcp-rr`: size is 0",
-            ),
+            ("[[workload]]\nname = \"tcp-rr\"\nparameters = { size = 0 }", "tcp-rr: size is 0"),
             ("metrics = [\"latency_p99.9\"]", "none of the workloads measures `latency_p99.9`"),
             ("[shape]\nclients = [0]", "clients is 0"),
             ("[shape]\nflows = [4000000]", "flows is 4000000"),

@@ -97,7 +97,7 @@ pub(crate) struct RunArguments {
     pub(crate) congestion: Option<String>,
 
     /// How long payload flows in a trial
-    #[arg(short, long, value_name = "T", help_heading = "Method")]
+    #[arg(short, long, value_name = "T", allow_hyphen_values = true, help_heading = "Method")]
     pub(crate) duration: Option<Span>,
     /// How long an interval record is
     #[arg(long, value_name = "T", help_heading = "Method")]
@@ -106,7 +106,14 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "auto|T", help_heading = "Method")]
     pub(crate) warmup: Option<WarmUpSpan>,
     /// How many blocks, whatever the spread
-    #[arg(short, long, value_name = "K", conflicts_with = "precision", help_heading = "Method")]
+    #[arg(
+        short,
+        long,
+        value_name = "K",
+        conflicts_with = "precision",
+        allow_negative_numbers = true,
+        help_heading = "Method"
+    )]
     pub(crate) blocks: Option<u32>,
     /// The half width of a ratio's 95 % interval to reach [default: half the metric's margin]
     #[arg(short, long, value_name = "SHARE", help_heading = "Method")]
