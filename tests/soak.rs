@@ -2,7 +2,7 @@
 //!
 //! A network compared with itself must be called different as seldom as the method promises, and a known difference
 //! must be found. Known differences are made by a shaper (`+rate=`). `TARE_SOAK_RUNS` sets how often each comparison
-//! is run, `TARE_SOAK_MARGIN` and `TARE_SOAK_DURATION` how wide the null control's margin and how long its trials are.
+//! is run, `TARE_SOAK_FIRST` the first seed (to go on with a series), `TARE_SOAK_MARGIN` and `TARE_SOAK_DURATION` how wide the null control's margin and how long its trials are.
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::unwrap_used)]
 
 mod support;
@@ -103,12 +103,15 @@ struct Comparison {
 impl Comparison {
     /// Runs it, and prints what came out as a row of a table.
     fn run(&self) -> Vec<Finding> {
-        let findings: Vec<_> = (1..=self.runs).map(|seed| self.once(seed)).collect();
+        let first: usize = setting("TARE_SOAK_FIRST", 1);
+        let findings: Vec<_> =
+            (first..first + self.runs).filter_map(|seed| self.once(seed)).collect();
         self.print(&findings);
         findings
     }
 
-    fn once(&self, seed: usize) -> Finding {
+    /// One run; nothing where it has no ratio, because nothing arrived in one of its trials.
+    fn once(&self, seed: usize) -> Option<Finding> {
         let scratch = Scratch::new();
         let seed = seed.to_string();
         let baseline = self.networks.split('=').next().expect("a label");
@@ -136,7 +139,7 @@ impl Comparison {
             ("true ratio", self.truth.to_string()),
             ("trials of", self.duration.clone()),
             ("margin", self.margin.clone().unwrap_or_else(|| "default".to_owned())),
-            ("runs", findings.len().to_string()),
+            ("runs with a ratio", format!("{} of {}", findings.len(), self.runs)),
             ("seconds a run, mean", format!("{:.1}", mean(|one| one.seconds))),
             ("blocks, mean", format!("{:.1}", mean(|one| one.blocks))),
             (
@@ -176,16 +179,16 @@ struct Finding {
 }
 
 impl Finding {
-    /// Of a run's document: that of its one ratio.
-    fn of(document: &Value, seconds: f64) -> Self {
+    /// Of a run's document: that of its one ratio, if it has one.
+    fn of(document: &Value, seconds: f64) -> Option<Self> {
         let ratios: Vec<_> = list(document, "cells")
             .iter()
             .map(|cell| &cell["ratio"])
             .filter(|one| !one.is_null())
             .collect();
-        let [ratio] = ratios.as_slice() else { panic!("one ratio, not {ratios:?}") };
+        let [ratio] = ratios.as_slice() else { return None };
         let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{value} in {ratio}"));
-        Self {
+        Some(Self {
             verdict: text(ratio, "verdict").to_owned(),
             ratio: number(&ratio["value"]),
             interval: [number(&ratio["ci95"][0]), number(&ratio["ci95"][1])],
@@ -193,7 +196,7 @@ impl Finding {
             blocks: number(&document["blocks"]),
             seconds,
             reached_the_advised_number: text(document, "stopped_by") == "precision",
-        }
+        })
     }
 
     /// Whether it says that there is a difference, however small.
