@@ -25,7 +25,7 @@ pub(crate) fn choose(asked: &[String], catalogue: &dyn Catalogue) -> Result<Chos
             }
         } else {
             let (label, name) = labelled(text);
-            if label.is_empty() {
+            if label.is_empty() && !name.is_empty() {
                 return Err(Error::NoLabel { given: text.clone() });
             }
             if let Some(missing) = chosen.add(label, name, catalogue)? {
