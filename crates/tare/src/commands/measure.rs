@@ -31,12 +31,11 @@ pub(crate) struct Job {
 /// Measures a plan from its beginning.
 pub(crate) fn fresh(plan: Plan, job: &Job) -> anyhow::Result<Exit> {
     let stop = signals::stop_flag()?;
-    let (presence, mut findings) = look_around(&plan)?;
+    let (presence, findings) = look_around(&plan)?;
     if plan.networks.is_empty() {
         return nothing_runs(plan, job);
     }
     let (lab, limits) = enter(job)?;
-    findings.extend(headroom::Watch::start().look());
     let environment = environment::read();
     let head = Run { format: FORMAT, plan: plan.clone(), environment, findings };
     let writer = begin(&job.directory, head)?;
