@@ -6,7 +6,9 @@ use crate::findings;
 use crate::group::{Group, Sampled};
 use crate::pair::in_same_blocks;
 use crate::verdict::verdict;
-use tare_record::{Cell, Metric, Parameters, Plan, Ratio, Verdict, Withheld, WorkloadPlan};
+use tare_record::{
+    Beside, Cell, Difference, Metric, Parameters, Plan, Ratio, Verdict, Withheld, WorkloadPlan,
+};
 use tare_stats::describe::{mean, mean_interval, median};
 use tare_stats::{PairedRatio, size};
 
@@ -33,24 +35,40 @@ pub(crate) fn drafts(plan: &Plan, together: &[Group<'_>], baseline: &str) -> Vec
     for &metric in &workload.metrics {
         let sampled: Vec<Sampled> = together.iter().map(|group| group.sampled(metric)).collect();
         let beside = together.iter().position(|group| label(group) == baseline);
-        let best = best(&sampled, metric.better());
+        let best = best(&sampled, metric);
         for (index, group) in together.iter().enumerate() {
             let shape = &plan.shapes[group.shape];
             let mut cell = cell(plan, group, metric, &sampled[index]);
             cell.parameters.clone_from(&parameters);
             cell.best = best[index];
-            let comparison = beside.filter(|beside| *beside != index).and_then(|beside| {
-                Some(Comparison {
-                    family: family(plan, &workload.name, shape, metric),
-                    ratio: PairedRatio::of(&in_same_blocks(&sampled[index], &sampled[beside]))?,
-                    baseline: baseline.to_owned(),
-                    margin: plan.margins.get(&metric).copied().unwrap_or(metric.default_margin()),
-                })
+            let beside = beside.filter(|beside| *beside != index);
+            let pairs = beside.map(|beside| in_same_blocks(&sampled[index], &sampled[beside]));
+            let pairs = pairs.unwrap_or_default();
+            if metric.beside() == Beside::Difference {
+                cell.difference = difference(&pairs, baseline);
+                drafts.push(Draft { cell, comparison: None });
+                continue;
+            }
+            let comparison = PairedRatio::of(&pairs).map(|ratio| Comparison {
+                family: family(plan, group.workload, shape, metric),
+                ratio,
+                baseline: baseline.to_owned(),
+                margin: plan.margins.get(&metric).copied().unwrap_or(metric.default_margin()),
             });
             drafts.push(Draft { cell, comparison });
         }
     }
     drafts
+}
+
+/// The mean of the blocks' differences, with its interval; nothing where fewer than two blocks have both.
+fn difference(pairs: &[(f64, f64)], baseline: &str) -> Option<Difference> {
+    let differences: Vec<f64> = pairs.iter().map(|(network, beside)| network - beside).collect();
+    Some(Difference {
+        baseline: baseline.to_owned(),
+        value: mean(&differences)?,
+        ci95: mean_interval(&differences, 0.95)?,
+    })
 }
 
 /// A network's figures of one metric.
@@ -90,7 +108,7 @@ fn withheld(metric: Metric, sampled: &Sampled) -> Option<Withheld> {
     let reason = match sampled {
         Sampled::Withheld { beyond } => format!(
             "a trial has only {beyond} samples beyond {metric}, and {} are needed; use a longer --duration",
-            crate::estimate::FEWEST_BEYOND
+            crate::figures::FEWEST_BEYOND
         ),
         Sampled::Figures(samples) if samples.is_empty() => "no trial recorded any".to_owned(),
         Sampled::Figures(_) => return None,

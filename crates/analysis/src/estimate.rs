@@ -2,14 +2,11 @@
 
 use crate::Error;
 use crate::beginning::Beginning;
-use crate::traffic::{Count, Traffic};
+use crate::figures::figures;
+use crate::traffic::Traffic;
 use std::collections::BTreeMap;
-use std::ops::Range;
-use tare_record::{HistogramError, LatencyHistogram, Metric, Nanos, Trial, WorkloadPlan};
+use tare_record::{Metric, Trial, WorkloadPlan};
 use tare_stats::shift::Shift;
-
-/// The fewest samples beyond a percentile for which it is given.
-pub(crate) const FEWEST_BEYOND: u64 = 100;
 
 /// What one trial says of one metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,79 +47,10 @@ pub struct Estimate {
 pub fn estimate(trial: &Trial, plan: &WorkloadPlan) -> Result<Estimate, Error> {
     let traffic = Traffic::of(trial);
     let beginning = Beginning::of(&traffic, plan);
-    let figures = figures(&traffic, plan, beginning.cut).map_err(|source| Error::Latencies {
-        label: trial.label.clone(),
-        block: trial.block,
-        source,
+    let figures = figures(trial, &traffic, plan, beginning.cut).map_err(|source| {
+        Error::Latencies { label: trial.label.clone(), block: trial.block, source }
     })?;
     Ok(Estimate { figures, cut: beginning.cut, settled: beginning.settled, shift: beginning.shift })
-}
-
-fn figures(
-    traffic: &Traffic<'_>,
-    plan: &WorkloadPlan,
-    cut: usize,
-) -> Result<BTreeMap<Metric, Figure>, HistogramError> {
-    let (kept, whole) = (cut..traffic.len(), 0..traffic.len());
-    let mut latencies = None;
-    let mut figures = BTreeMap::new();
-    for &metric in &plan.metrics {
-        let figure = match metric {
-            _ if kept.is_empty() => Figure::Absent,
-            Metric::Throughput => rate(traffic, &kept, &whole, Count::Bytes, 8.0 / 1e9),
-            Metric::Transactions => rate(traffic, &kept, &whole, Count::Operations, 1.0),
-            _ => {
-                let [kept, whole] = match &latencies {
-                    Some(both) => both,
-                    None => latencies.insert([
-                        traffic.latencies(kept.clone())?,
-                        traffic.latencies(whole.clone())?,
-                    ]),
-                };
-                latency(metric, kept, whole)
-            }
-        };
-        figures.insert(metric, figure);
-    }
-    Ok(figures)
-}
-
-/// A rate in a unit that is `unit` times as many per second.
-fn rate(
-    traffic: &Traffic<'_>,
-    kept: &Range<usize>,
-    whole: &Range<usize>,
-    count: Count,
-    unit: f64,
-) -> Figure {
-    Figure::Value {
-        value: traffic.rate(kept.clone(), count) * unit,
-        uncut: traffic.rate(whole.clone(), count) * unit,
-    }
-}
-
-/// A latency, µs.
-fn latency(metric: Metric, kept: &LatencyHistogram, whole: &LatencyHistogram) -> Figure {
-    let read = |histogram: &LatencyHistogram| {
-        let nanos = match metric.quantile() {
-            Some(share) => histogram.quantile(share),
-            None => histogram.max(),
-        };
-        nanos.map(|nanos| Nanos(nanos).as_micros_f64())
-    };
-    let beyond = metric.quantile().map(|share| samples_beyond(kept.count(), share));
-    match (beyond, read(kept), read(whole)) {
-        (Some(beyond), ..) if beyond < FEWEST_BEYOND => Figure::Withheld { beyond },
-        (_, Some(value), Some(uncut)) => Figure::Value { value, uncut },
-        _ => Figure::Absent,
-    }
-}
-
-/// How many of `count` samples lie beyond the percentile with this share at or below it.
-fn samples_beyond(count: u64, share: f64) -> u64 {
-    // 1 − share is not exact in binary: of 1,000 samples 99.99… lie beyond the 90th percentile.
-    const ROUNDING: f64 = 1e-6;
-    (count as f64 * (1.0 - share) + ROUNDING) as u64
 }
 
 #[cfg(test)]
@@ -176,16 +104,6 @@ mod tests {
         let silent = estimate(&trial("bridge", 0, &[0; 10]), &workload("s", &metrics)).unwrap();
         assert_eq!(silent.figures[&Metric::Throughput], Figure::Value { value: 0.0, uncut: 0.0 });
         assert_eq!(silent.figures[&Metric::LatencyMax], Figure::Absent);
-    }
-
-    #[test]
-    fn a_hundred_samples_beyond_are_enough_to_the_sample() {
-        for (share, count) in
-            [(0.5, 200), (0.9, 1_000), (0.95, 2_000), (0.99, 10_000), (0.999, 100_000)]
-        {
-            assert_eq!(samples_beyond(count, share), 100, "{share}");
-            assert_eq!(samples_beyond(count - 1, share), 99, "{share}");
-        }
     }
 
     proptest! {

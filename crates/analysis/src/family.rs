@@ -1,21 +1,38 @@
 //! Which ratios belong to one family, over which Holm's correction is made.
 
-use tare_record::{FamilyScope, Metric, Plan, Shape};
+use tare_record::{FamilyScope, Metric, Plan, Shape, WorkloadPlan};
 
 /// The name of the family of one metric of one workload in one shape: `STUDY/WORKLOAD/METRIC`, shortened by what the
-/// plan's scope takes together, and with what tells the shape from the others where there are several.
-pub(crate) fn family(plan: &Plan, workload: &str, shape: &Shape, metric: Metric) -> String {
+/// plan's scope takes together, and with what tells the shape, and the workload of its name, from the others where
+/// there are several.
+pub(crate) fn family(plan: &Plan, workload: usize, shape: &Shape, metric: Metric) -> String {
+    let workload = &variant(&plan.workloads, workload);
     let mut parts = vec![plan.study.clone()];
     match plan.family {
         FamilyScope::Study => return plan.study.clone(),
-        FamilyScope::Workload => parts.push(workload.to_owned()),
-        FamilyScope::Metric => parts.extend([workload.to_owned(), metric.name().to_owned()]),
+        FamilyScope::Workload => parts.push(workload.clone()),
+        FamilyScope::Metric => parts.extend([workload.clone(), metric.name().to_owned()]),
     }
     let telling = telling(shape, &plan.shapes);
     if !telling.is_empty() {
         parts.push(telling);
     }
     parts.join("/")
+}
+
+/// A workload's name, with the parameters that tell it from others of that name: `udp-rate,rate=10mbit`.
+fn variant(all: &[WorkloadPlan], index: usize) -> String {
+    let one = &all[index];
+    let others = || all.iter().filter(|other| other.name == one.name);
+    let telling = one
+        .parameters
+        .iter()
+        .filter(|(name, value)| others().any(|other| other.parameters.get(*name) != Some(*value)))
+        .map(|(name, value)| match value.as_str() {
+            Some(text) => format!(",{name}={text}"),
+            None => format!(",{name}={value}"),
+        });
+    std::iter::once(one.name.clone()).chain(telling).collect()
 }
 
 /// What tells a shape from the others of its plan: `family=ipv6,clients=2`; nothing when there is no other.
@@ -51,10 +68,22 @@ mod tests {
     use tare_record::Family;
 
     #[test]
+    fn a_sweep_has_a_family_for_every_rate() {
+        let rate = |rate: &str| {
+            let mut one = workload("udp-rate", &[Metric::Jitter]);
+            one.parameters.insert("rate".to_owned(), rate.into());
+            one.parameters.insert("size".to_owned(), 64.into());
+            one
+        };
+        let plan = plan(&["host"], vec![rate("4mbit"), rate("8mbit")]);
+        let name = family(&plan, 1, &plan.shapes[0], Metric::Jitter);
+        assert_eq!(name, "made-up/udp-rate,rate=8mbit/jitter");
+    }
+
+    #[test]
     fn families_are_named_by_what_they_take_together() {
         let mut plan = plan(&["host", "bridge"], vec![workload("tcp-rr", &[Metric::LatencyP50])]);
-        let name =
-            |plan: &Plan, shape| family(plan, "tcp-rr", &plan.shapes[shape], Metric::LatencyP50);
+        let name = |plan: &Plan, shape| family(plan, 0, &plan.shapes[shape], Metric::LatencyP50);
         assert_eq!(name(&plan, 0), "made-up/tcp-rr/latency_p50");
         plan.shapes.push(Shape { family: Family::Ipv6, clients: 2, ..Shape::default() });
         assert_eq!(name(&plan, 0), "made-up/tcp-rr/latency_p50/clients=1,family=ipv4");

@@ -2,7 +2,7 @@
 
 use crate::estimate::Estimate;
 use crate::group::{Sample, Sampled};
-use tare_record::{Finding, Metric, Trial};
+use tare_record::{Beside, Finding, Metric, Trial};
 use tare_stats::describe::{mean, mean_interval, median};
 use tare_stats::shift::Shift;
 
@@ -17,7 +17,7 @@ pub(crate) fn of_cell(
 ) -> Vec<Finding> {
     let mut findings: Vec<Finding> = [
         few_samples(metric, sampled),
-        silent(sampled.samples()),
+        silent(metric, sampled.samples()),
         warm_up_matters(sampled.samples()),
     ]
     .into_iter()
@@ -36,7 +36,10 @@ fn few_samples(metric: Metric, sampled: &Sampled) -> Option<Finding> {
 }
 
 /// A figure of 0 has no ratio, and a reader should know why there is none.
-fn silent(samples: &[Sample]) -> Option<Finding> {
+fn silent(metric: Metric, samples: &[Sample]) -> Option<Finding> {
+    if metric.beside() == Beside::Difference {
+        return None;
+    }
     let trials = samples.iter().filter(|sample| sample.value == 0.0).count();
     let of = count(samples.len());
     (trials > 0).then(|| Finding::Silent { trials: count(trials), of })
@@ -108,12 +111,22 @@ pub(crate) fn worst<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Vec<
 }
 
 fn about_the_same(one: &Finding, other: &Finding) -> bool {
-    use Finding::{BusyMachine, EndsDisagree, LowHeadroom, OtherRun, SmallBuffer, Stall};
+    use Finding::{
+        BusyMachine, DroppedAtSocket, EndsDisagree, LowHeadroom, OtherRun, PortsExhausted,
+        SearchAtSendersLimit, SearchUnfinished, SenderTooSlow, SmallBuffer, Stall,
+        TimeWaitOverflow,
+    };
     match (one, other) {
         (EndsDisagree { .. }, EndsDisagree { .. })
         | (BusyMachine { .. }, BusyMachine { .. })
         | (OtherRun { .. }, OtherRun { .. })
-        | (Stall { .. }, Stall { .. }) => true,
+        | (Stall { .. }, Stall { .. })
+        | (DroppedAtSocket { .. }, DroppedAtSocket { .. })
+        | (PortsExhausted { .. }, PortsExhausted { .. })
+        | (TimeWaitOverflow { .. }, TimeWaitOverflow { .. })
+        | (SearchAtSendersLimit { .. }, SearchAtSendersLimit { .. })
+        | (SearchUnfinished { .. }, SearchUnfinished { .. })
+        | (SenderTooSlow { .. }, SenderTooSlow { .. }) => true,
         (LowHeadroom { resource: one, .. }, LowHeadroom { resource: other, .. }) => one == other,
         (SmallBuffer { asked: one, .. }, SmallBuffer { asked: other, .. }) => one == other,
         _ => one == other,
@@ -129,6 +142,12 @@ fn weight(finding: &Finding) -> f64 {
         Finding::Stall { longest } => longest.0 as f64,
         Finding::LowHeadroom { used, .. } => *used as f64,
         Finding::SmallBuffer { granted, .. } => -(*granted as f64),
+        Finding::SenderTooSlow { asked, offered } => 1.0 - offered / asked,
+        Finding::DroppedAtSocket { dropped, of } => *dropped as f64 / (*of).max(1) as f64,
+        Finding::PortsExhausted { times } => *times as f64,
+        Finding::TimeWaitOverflow { overflowed } => *overflowed as f64,
+        Finding::SearchAtSendersLimit { rate } => -rate,
+        Finding::SearchUnfinished { width } => *width,
         _ => 0.0,
     }
 }

@@ -5,8 +5,8 @@ use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
 use tare_record::journal::{FORMAT, Journal, Record, Run};
 use tare_record::{
-    Blocks, Ends, Entry, Environment, FamilyScope, Interval, LatencyHistogram, Meanwhile, Metric,
-    Nanos, Parameters, Phase, Plan, Series, Shape, Trial, WarmUp, WorkloadPlan,
+    AgentsCpu, Blocks, Ends, Entry, Environment, FamilyScope, Interval, LatencyHistogram,
+    Meanwhile, Metric, Nanos, Parameters, Phase, Plan, Series, Shape, Trial, WarmUp, WorkloadPlan,
 };
 
 /// The length of an interval, ns.
@@ -93,6 +93,8 @@ fn of_intervals(workload: &str, label: &str, block: u32, intervals: Vec<Interval
         took: Nanos(INTERVAL),
         series,
         ends: Ends::default(),
+        agents: AgentsCpu::default(),
+        search: None,
         hops: Vec::new(),
         findings: Vec::new(),
         meanwhile: Meanwhile::default(),

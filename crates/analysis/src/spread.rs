@@ -4,7 +4,7 @@ use crate::Error;
 use crate::group::{Group, Sampled, groups};
 use crate::pair::{in_same_blocks, same_comparison};
 use std::collections::BTreeMap;
-use tare_record::{Metric, Plan, Trial};
+use tare_record::{Beside, Metric, Plan, Trial};
 use tare_stats::describe::mean;
 use tare_stats::size::upper_limit;
 
@@ -31,7 +31,9 @@ pub fn spreads(plan: &Plan, trials: &[&Trial]) -> Result<BTreeMap<String, Spread
     let mut pools: BTreeMap<String, (Metric, Pool)> = BTreeMap::new();
     for together in groups(plan, trials)?.chunk_by(same_comparison) {
         let workload = &plan.workloads[together[0].workload];
-        for &metric in &workload.metrics {
+        // What is compared by difference has no logarithm, and sizes no run.
+        let sizing = |metric: &&Metric| metric.beside() == Beside::Ratio;
+        for &metric in workload.metrics.iter().filter(sizing) {
             let key = format!("{}/{metric}", workload.name);
             let (_, pool) = pools.entry(key).or_insert((metric, Pool::default()));
             pool.add(&logs(plan, together, metric));

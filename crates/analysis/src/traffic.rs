@@ -1,7 +1,7 @@
 //! A trial's clients added up, interval by interval.
 
 use std::ops::Range;
-use tare_record::{HistogramError, Interval, LatencyHistogram, Nanos, Trial};
+use tare_record::{HistogramError, Interval, Latency, LatencyHistogram, Nanos, Trial};
 
 /// What is counted in an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,13 +10,32 @@ pub(crate) enum Count {
     Bytes,
     /// Transactions completed.
     Operations,
+    /// Payload bytes of datagrams sent.
+    Offered,
+    /// Datagrams sent.
+    Sent,
+    /// Datagrams received, each once.
+    Received,
+    /// Datagrams received again.
+    Duplicates,
+    /// Datagrams received out of order.
+    Reordered,
+    /// TCP segments sent again.
+    Retransmits,
 }
 
 impl Count {
     fn of(self, interval: &Interval) -> u64 {
+        let datagrams = interval.datagrams.unwrap_or_default();
         match self {
             Self::Bytes => interval.bytes,
             Self::Operations => interval.operations,
+            Self::Offered => datagrams.sent_bytes,
+            Self::Sent => datagrams.sent,
+            Self::Received => datagrams.received,
+            Self::Duplicates => datagrams.duplicates,
+            Self::Reordered => datagrams.reordered,
+            Self::Retransmits => interval.tcp.unwrap_or_default().retransmits,
         }
     }
 }
@@ -66,14 +85,46 @@ impl<'a> Traffic<'a> {
             .sum()
     }
 
-    /// The latencies of all clients in these intervals.
-    pub(crate) fn latencies(&self, over: Range<usize>) -> Result<LatencyHistogram, HistogramError> {
-        let mut all = LatencyHistogram::new()?;
-        for client in &self.clients {
-            for latency in
-                client[over.clone()].iter().filter_map(|interval| interval.latency.as_ref())
-            {
-                all.merge(latency)?;
+    /// All that was counted in these intervals.
+    pub(crate) fn sum(&self, over: Range<usize>, count: Count) -> u64 {
+        let kept = self.clients.iter().flat_map(|client| &client[over.clone()]);
+        kept.map(|interval| count.of(interval)).sum()
+    }
+
+    /// Interarrival jitter in these intervals, µs, mean over the datagrams that came; nothing where none did.
+    pub(crate) fn jitter(&self, over: Range<usize>) -> Option<f64> {
+        let kept = self.clients.iter().flat_map(|client| &client[over.clone()]);
+        let (mut sum, mut received) = (0.0, 0u64);
+        for datagrams in kept.filter_map(|interval| interval.datagrams) {
+            sum += datagrams.jitter.as_micros_f64() * datagrams.received as f64;
+            received += datagrams.received;
+        }
+        (received > 0).then(|| sum / received as f64)
+    }
+
+    /// From where to where these intervals go, after the first payload; nothing where there are none.
+    pub(crate) fn span(&self, over: Range<usize>) -> Option<Range<Nanos>> {
+        let kept = &self.clients.first()?[over];
+        let (first, last) = (kept.first()?, kept.last()?);
+        Some(first.start..last.start + last.length)
+    }
+
+    /// The latencies of all clients in these intervals; nothing where none were kept.
+    pub(crate) fn latencies(
+        &self,
+        over: Range<usize>,
+        which: Latency,
+    ) -> Result<Option<LatencyHistogram>, HistogramError> {
+        let mut all: Option<LatencyHistogram> = None;
+        let kept = self.clients.iter().flat_map(|client| &client[over.clone()]);
+        for latency in kept.filter_map(|interval| match which {
+            Latency::RoundTrip => interval.latency.as_ref(),
+            Latency::OneWay => interval.one_way.as_ref(),
+            Latency::Connect => interval.connect.as_ref(),
+        }) {
+            match &mut all {
+                Some(all) => all.merge(latency)?,
+                None => all = Some(latency.clone()),
             }
         }
         Ok(all)
@@ -94,7 +145,13 @@ mod tests {
     use tare_record::Series;
 
     fn interval(start: u64, length: u64, bytes: u64, operations: u64) -> Interval {
-        Interval { start: Nanos(start), length: Nanos(length), bytes, operations, latency: None }
+        Interval {
+            start: Nanos(start),
+            length: Nanos(length),
+            bytes,
+            operations,
+            ..Interval::default()
+        }
     }
 
     #[test]

@@ -16,3 +16,5 @@ pub mod headroom;
 pub mod limits;
 pub mod meanwhile;
 pub mod presence;
+mod sampler;
+mod times;

@@ -1,6 +1,7 @@
 //! What the CPUs did while a trial ran, and how much of it was not ours.
 //!
-//! The source is `/proc/stat` (proc(5)), read before and after: time by kind over all cores, in ticks.
+//! The source is `/proc/stat` (proc(5)), read before and after and at a few moments in between, so that the CPU time of
+//! a trial's steady part can be told, which is known only afterwards.
 //!
 //! Whose time it was cannot be told exactly. The kernel books a software interrupt as `softirq` in `/proc/stat`
 //! *and* in the system time of the process it happened to interrupt; it runs for an agent's packets inside the
@@ -9,6 +10,8 @@
 
 use crate::environment;
 use crate::files::Files;
+use crate::sampler::Sampler;
+use crate::times::{Stat, ticks_per_second};
 use rustix::time::{ClockId, clock_gettime};
 use tare_record::{CpuUse, Finding, Meanwhile, Nanos};
 
@@ -19,39 +22,43 @@ const BUSY: f64 = 0.10;
 const SHORTEST: f64 = 0.2;
 
 /// A span of time during which the machine is watched.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Watch {
     files: Files,
-    start: Option<Times>,
+    start: Option<Stat>,
     own: Nanos,
+    sampler: Sampler,
 }
 
 impl Watch {
-    /// Begins to watch.
+    /// Begins to watch a trial of this length.
     #[must_use]
-    pub fn start() -> Self {
-        Self::over(Files::machine())
+    pub fn start(trial: Nanos) -> Self {
+        Self::over(Files::machine(), trial)
     }
 
-    fn over(files: Files) -> Self {
-        Self { start: Times::read(&files), own: own_time(), files }
+    fn over(files: Files, trial: Nanos) -> Self {
+        let sampler = Sampler::start(files.clone(), trial);
+        Self { start: Stat::read(&files), own: own_time(), sampler, files }
     }
 
     /// What the machine did since the start. `agents` is the CPU time (user and system) that tare's agents took
-    /// meanwhile; this process's own time is known here.
+    /// meanwhile; this process's own time is known here. `epoch` is when the trial's first payload was there, by the
+    /// monotonic clock: samples are told by the time after it.
     ///
     /// Where `/proc/stat` cannot be read, all times are zero and nothing is found.
     #[must_use]
-    pub fn finish(self, agents: Nanos) -> (Meanwhile, Vec<Finding>) {
-        let end = Times::read(&self.files);
+    pub fn finish(self, agents: Nanos, epoch: Option<Nanos>) -> (Meanwhile, Vec<Finding>) {
+        let samples = self.sampler.finish(epoch);
+        let end = Stat::read(&self.files);
         let load = environment::load(&self.files).map_or(0.0, |load| load[0]);
         let Some((start, end)) = self.start.zip(end) else {
-            return (Meanwhile { agents, load, ..Meanwhile::default() }, Vec::new());
+            return (Meanwhile { agents, load, samples, ..Meanwhile::default() }, Vec::new());
         };
-        let cpu = end.since(&start, ticks_per_second());
+        let cpu = end.whole.since(&start.whole, ticks_per_second());
         let ours = agents + (own_time() - self.own);
-        let findings = busy(&cpu, end.cores, ours).into_iter().collect();
-        (Meanwhile { cpu, agents, load }, findings)
+        let findings = busy(&cpu, end.count(), ours).into_iter().collect();
+        (Meanwhile { cpu, agents, load, samples }, findings)
     }
 }
 
@@ -66,73 +73,6 @@ fn busy(cpu: &CpuUse, cores: u32, ours: Nanos) -> Option<Finding> {
     (share > BUSY).then_some(Finding::BusyMachine { share })
 }
 
-/// CPU time since the machine started, in ticks, over all cores.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Times {
-    user: u64,
-    system: u64,
-    softirq: u64,
-    irq: u64,
-    steal: u64,
-    idle: u64,
-    cores: u32,
-}
-
-impl Times {
-    fn read(files: &Files) -> Option<Self> {
-        Self::parse(&files.text("proc/stat")?)
-    }
-
-    /// Reads the line of all cores; guest time is in user time already.
-    fn parse(text: &str) -> Option<Self> {
-        let mut fields = text
-            .lines()
-            .find_map(|line| line.strip_prefix("cpu "))?
-            .split_whitespace()
-            .map_while(|field| field.parse::<u64>().ok());
-        let mut next = || fields.next();
-        let (user, nice, system, idle, iowait) = (next()?, next()?, next()?, next()?, next()?);
-        let (irq, softirq, steal) = (next()?, next()?, next().unwrap_or(0));
-        let cores = text.lines().filter(|line| is_core(line)).count();
-        Some(Self {
-            user: user.saturating_add(nice),
-            system,
-            softirq,
-            irq,
-            steal,
-            idle: idle.saturating_add(iowait),
-            cores: u32::try_from(cores).ok()?.max(1),
-        })
-    }
-
-    /// The time between two readings. The kernel lets idle time run backwards now and then: that counts as none.
-    fn since(&self, start: &Self, ticks_per_second: u64) -> CpuUse {
-        let span = |end: u64, start: u64| {
-            let nanos = u128::from(end.saturating_sub(start)) * 1_000_000_000;
-            Nanos(u64::try_from(nanos / u128::from(ticks_per_second.max(1))).unwrap_or(u64::MAX))
-        };
-        CpuUse {
-            user: span(self.user, start.user),
-            system: span(self.system, start.system),
-            softirq: span(self.softirq, start.softirq),
-            irq: span(self.irq, start.irq),
-            steal: span(self.steal, start.steal),
-            idle: span(self.idle, start.idle),
-        }
-    }
-}
-
-/// Whether a line of `/proc/stat` is about one core: `cpu7 …`.
-fn is_core(line: &str) -> bool {
-    line.strip_prefix("cpu")
-        .is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
-}
-
-/// The unit of `/proc/stat`: `sysconf(_SC_CLK_TCK)`.
-fn ticks_per_second() -> u64 {
-    rustix::param::clock_ticks_per_second()
-}
-
 /// The CPU time of this process so far.
 fn own_time() -> Nanos {
     let time = clock_gettime(ClockId::ProcessCPUTime);
@@ -145,16 +85,10 @@ fn own_time() -> Nanos {
 mod tests {
     use super::*;
     use crate::files::lay_out;
+    use crate::times::tests::stat;
     use proptest::prelude::*;
 
     const SECOND: u64 = 1_000_000_000;
-
-    /// `/proc/stat` of two cores with these times: user, nice, system, idle, iowait, irq, softirq, steal.
-    fn stat(times: [u64; 8]) -> String {
-        let times: Vec<String> = times.iter().map(u64::to_string).collect();
-        let times = times.join(" ");
-        format!("cpu  {times} 5 0\ncpu0 {times} 0 0\ncpu1 {times} 0 0\nintr 1 2\nctxt 7\n")
-    }
 
     fn one_second_of(user: u64, system: u64, softirq: u64, steal: u64) -> CpuUse {
         let tenths = |n: u64| Nanos(n * SECOND / 10);
@@ -166,26 +100,6 @@ mod tests {
             steal: tenths(steal),
             idle: tenths(20 - user - system - softirq - steal),
         }
-    }
-
-    #[test]
-    fn ticks_become_times_by_kind() {
-        let start = Times::parse(&stat([100, 10, 50, 1000, 5, 1, 2, 3])).unwrap();
-        let end = Times::parse(&stat([130, 20, 55, 1100, 15, 2, 12, 4])).unwrap();
-        let ms = |n: u64| Nanos(n * 1_000_000);
-        assert_eq!(start.cores, 2);
-        assert_eq!(
-            end.since(&start, 100),
-            CpuUse {
-                user: ms(400),
-                system: ms(50),
-                softirq: ms(100),
-                irq: ms(10),
-                steal: ms(10),
-                idle: ms(1100)
-            }
-        );
-        assert_eq!(start.since(&end, 100), CpuUse::default());
     }
 
     #[test]
@@ -218,11 +132,11 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let before = stat([0, 0, 0, 0, 0, 0, 0, 0]);
         lay_out(root.path(), &[("proc/stat", &before), ("proc/loadavg", "0.1 0.2 0.3 1/9 7\n")]);
-        let watch = Watch::over(Files::under(root.path()));
+        let watch = Watch::over(Files::under(root.path()), Nanos(SECOND));
         let ticks = ticks_per_second();
         let after = stat([ticks, 0, 0, ticks, 0, 0, 0, 0]);
         lay_out(root.path(), &[("proc/stat", &after), ("proc/loadavg", "1.5 0.2 0.3 1/9 7\n")]);
-        let (meanwhile, findings) = watch.finish(Nanos(7));
+        let (meanwhile, findings) = watch.finish(Nanos(7), None);
         assert_eq!(meanwhile.cpu.user, Nanos(SECOND));
         assert_eq!(meanwhile.cpu.idle, Nanos(SECOND));
         assert_eq!(meanwhile.agents, Nanos(7));
@@ -233,17 +147,13 @@ mod tests {
     #[test]
     fn without_the_file_nothing_is_said() {
         let root = tempfile::tempdir().unwrap();
-        let (meanwhile, findings) = Watch::over(Files::under(root.path())).finish(Nanos(7));
+        let (meanwhile, findings) =
+            Watch::over(Files::under(root.path()), Nanos(SECOND)).finish(Nanos(7), None);
         assert_eq!(meanwhile, Meanwhile { agents: Nanos(7), ..Meanwhile::default() });
         assert!(findings.is_empty());
     }
 
     proptest! {
-        #[test]
-        fn no_text_breaks_the_reader(text in "(cpu[0-9]? |[0-9]{1,20} |-|\n){0,40}") {
-            let _ = Times::parse(&text);
-        }
-
         #[test]
         fn a_share_is_a_share(kinds in prop::array::uniform6(0..100 * SECOND), ours in 0..200 * SECOND) {
             let [user, system, softirq, irq, steal, idle] = kinds.map(Nanos);

@@ -98,6 +98,47 @@ pub enum Finding {
         /// The longest stretch without any progress, ns.
         longest: Nanos,
     },
+    /// The sender could not keep up with the rate asked for.
+    SenderTooSlow {
+        /// Datagrams or transactions per second asked for.
+        asked: f64,
+        /// What was really offered.
+        offered: f64,
+    },
+    /// Datagrams came to the receiver's socket and found its buffer full.
+    DroppedAtSocket {
+        /// How many.
+        dropped: u64,
+        /// Of how many that were sent.
+        of: u64,
+    },
+    /// Connections could not be made for want of local ports.
+    PortsExhausted {
+        /// How often.
+        times: u64,
+    },
+    /// The kernel's table of connections in TIME_WAIT overflowed (`net.ipv4.tcp_max_tw_buckets`).
+    TimeWaitOverflow {
+        /// Connections that it could not hold.
+        overflowed: u64,
+    },
+    /// Threads that spin share a core: they take from one another what they measure.
+    SpinsOnSharedCore {
+        /// Threads that spin.
+        threads: u32,
+        /// The cores that they have.
+        cores: u32,
+    },
+    /// A search ended at a rate that the sender could not exceed: the network may carry more.
+    SearchAtSendersLimit {
+        /// That rate, datagrams per second.
+        rate: f64,
+    },
+    /// A search ran out of time before its bounds were as close as asked.
+    SearchUnfinished {
+        /// How far apart they were, as a share of the upper one.
+        width: f64,
+    },
     /// All that a percentile needs was not there in some trials.
     FewSamples {
         /// The metric.
@@ -155,6 +196,35 @@ impl fmt::Display for Finding {
                 write!(f, "threads are not on the cores asked for: {reason}")
             }
             Self::Stall { longest } => write!(f, "nothing moved for {longest}"),
+            Self::SenderTooSlow { asked, offered } => write!(
+                f,
+                "the sender could not keep up: {offered:.0}/s offered of {asked:.0}/s asked for"
+            ),
+            Self::DroppedAtSocket { dropped, of } => write!(
+                f,
+                "{dropped} of {of} datagrams were lost in the receiver's full socket buffer, not on the network"
+            ),
+            Self::PortsExhausted { times } => write!(
+                f,
+                "no local port was free {times} times: raise net.ipv4.ip_local_port_range, or close by --close rst"
+            ),
+            Self::TimeWaitOverflow { overflowed } => write!(
+                f,
+                "{overflowed} connections did not fit into the table of those in TIME_WAIT: raise net.ipv4.tcp_max_tw_buckets, or close by --close rst"
+            ),
+            Self::SpinsOnSharedCore { threads, cores } => write!(
+                f,
+                "{threads} spinning threads share {cores} cores and wait for one another: use fewer flows or more --cpus"
+            ),
+            Self::SearchAtSendersLimit { rate } => write!(
+                f,
+                "the sender can do no more than {rate:.0} datagrams/s: the network may carry more"
+            ),
+            Self::SearchUnfinished { width } => write!(
+                f,
+                "the search ran out of time with bounds {:.1} % apart: use a longer --duration",
+                width * 100.0
+            ),
             Self::FewSamples { metric, beyond } => write!(
                 f,
                 "{metric} is withheld: {beyond} samples beyond it, 100 are needed; use a longer --duration"

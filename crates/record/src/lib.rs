@@ -7,26 +7,32 @@
 #![forbid(unsafe_code)]
 
 mod cell;
+mod cpu;
 mod document;
 mod environment;
 mod finding;
 mod histogram;
 mod hop;
+mod interval;
 pub mod journal;
 mod metric;
 mod plan;
+mod search;
 mod shape;
 mod trial;
 mod units;
 
 pub use cell::{Cell, Difference, Ratio, Verdict, Withheld};
+pub use cpu::{AgentsCpu, CpuUse, MachineSample, Meanwhile, ThreadCpu};
 pub use document::{Document, Failure, Skipped, StoppedBy};
 pub use environment::{Device, Environment, Headroom};
 pub use finding::Finding;
 pub use histogram::{HistogramError, LatencyHistogram};
 pub use hop::{Hop, HopKind};
-pub use metric::{Better, Metric, UnknownMetric};
+pub use interval::{Datagrams, Interval, Series, TcpState};
+pub use metric::{Beside, Better, Latency, Metric, Point, UnknownMetric};
 pub use plan::{Blocks, Entry, FamilyScope, Plan, Sizing, WarmUp, WorkloadPlan};
+pub use search::{Bounds, Probe, Search};
 pub use shape::{Family, Placement, PlacementError, Shape};
-pub use trial::{CpuUse, Ends, Interval, Meanwhile, Parameters, Phase, Series, Trial};
+pub use trial::{Ends, Parameters, Phase, Trial};
 pub use units::Nanos;

@@ -1,6 +1,6 @@
 //! What happened in one trial.
 
-use crate::{Finding, Hop, LatencyHistogram, Nanos, Shape};
+use crate::{AgentsCpu, Finding, Hop, Meanwhile, Nanos, Search, Series, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -18,33 +18,6 @@ pub enum Phase {
     Main,
 }
 
-/// A short stretch of a trial, as the side that counts saw it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Interval {
-    /// Its start after the trial's first payload, ns.
-    pub start: Nanos,
-    /// Its length, ns: really elapsed, not the one asked for.
-    pub length: Nanos,
-    /// Payload bytes received in it.
-    #[serde(default)]
-    pub bytes: u64,
-    /// Transactions completed in it.
-    #[serde(default)]
-    pub operations: u64,
-    /// The latencies of those transactions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub latency: Option<LatencyHistogram>,
-}
-
-/// All intervals of one client, in order and without gaps.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Series {
-    /// Which client, from 0.
-    pub client: u32,
-    /// Its intervals.
-    pub intervals: Vec<Interval>,
-}
-
 /// What each end counted over the whole trial, so that a disagreement is seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ends {
@@ -56,34 +29,18 @@ pub struct Ends {
     pub completed: u64,
     /// Requests that servers answered.
     pub answered: u64,
-}
-
-/// CPU time by kind, over all cores, ns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct CpuUse {
-    /// Programs (user and nice).
-    pub user: Nanos,
-    /// The kernel on behalf of programs.
-    pub system: Nanos,
-    /// Software interrupts.
-    pub softirq: Nanos,
-    /// Hardware interrupts.
-    pub irq: Nanos,
-    /// Stolen by the hypervisor.
-    pub steal: Nanos,
-    /// Nothing to do (idle and waiting for I/O).
-    pub idle: Nanos,
-}
-
-/// What the machine did while a trial ran.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Meanwhile {
-    /// CPU time of the whole machine.
-    pub cpu: CpuUse,
-    /// CPU time of tare's own agents (user and system, softirq run in their context included), ns.
-    pub agents: Nanos,
-    /// The one-minute load average at the end.
-    pub load: f64,
+    /// Datagrams sent.
+    #[serde(default)]
+    pub datagrams_sent: u64,
+    /// Datagrams received, duplicates too.
+    #[serde(default)]
+    pub datagrams_received: u64,
+    /// Connections that clients made for transactions of their own (netperf's CRR).
+    #[serde(default)]
+    pub connected: u64,
+    /// Connections that servers accepted for them.
+    #[serde(default)]
+    pub accepted: u64,
 }
 
 /// One run of one workload over one network in one shape.
@@ -113,6 +70,12 @@ pub struct Trial {
     pub series: Vec<Series>,
     /// What each end counted.
     pub ends: Ends,
+    /// CPU time of the threads that carried traffic.
+    #[serde(default)]
+    pub agents: AgentsCpu,
+    /// The rates tried and what was found, where the workload is a search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<Search>,
     /// What a packet passed.
     pub hops: Vec<Hop>,
     /// What was noticed.

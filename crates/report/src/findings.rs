@@ -104,6 +104,15 @@ fn severity(finding: &Finding) -> f64 {
         Finding::LowHeadroom { used, limit, .. } => share(*used as f64, *limit as f64),
         Finding::SmallBuffer { asked, granted } => -share(*granted as f64, *asked as f64),
         Finding::Stall { longest } => longest.as_secs_f64(),
+        Finding::SenderTooSlow { asked, offered } => 1.0 - share(*offered, *asked),
+        Finding::DroppedAtSocket { dropped, of } => share(*dropped as f64, *of as f64),
+        Finding::PortsExhausted { times } => *times as f64,
+        Finding::TimeWaitOverflow { overflowed } => *overflowed as f64,
+        Finding::SpinsOnSharedCore { threads, cores } => {
+            share(f64::from(*threads), f64::from(*cores))
+        }
+        Finding::SearchAtSendersLimit { rate } => -rate,
+        Finding::SearchUnfinished { width } => *width,
         Finding::FewSamples { beyond, .. } => -(*beyond as f64),
         Finding::OtherCongestionControl { .. } | Finding::NotPinned { .. } => 0.0,
     }

@@ -2,6 +2,7 @@
 
 use crate::ports::Ports;
 use crate::stage::{Broken, Measured, Raised, Scene, Stage};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -60,17 +61,27 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// Ports for all workloads, one list each.
+    /// Ports for all workloads, one list each. Workloads of one name take turns on the same ports.
     fn ports(&mut self, workloads: &[WorkloadPlan]) -> Result<Vec<Vec<u16>>, Broken> {
-        workloads
-            .iter()
-            .map(|plan| {
-                let wanted = self.workloads.find(&plan.name).map_or(1, |workload| workload.ports());
-                let ports = self.ports.take(wanted);
-                if ports.len() == wanted { Ok(ports) } else { Err(no_ports()) }
-            })
-            .collect()
+        let mut by_name: BTreeMap<&str, Vec<u16>> = BTreeMap::new();
+        for plan in workloads {
+            if by_name.contains_key(plan.name.as_str()) {
+                continue;
+            }
+            let wanted = self.workloads.find(&plan.name).map_or(1, |workload| workload.ports());
+            let ports = self.ports.take(wanted);
+            if ports.len() != wanted {
+                return Err(no_ports());
+            }
+            by_name.insert(&plan.name, ports);
+        }
+        Ok(workloads.iter().map(|plan| by_name[plan.name.as_str()].clone()).collect())
     }
+}
+
+/// Every port once.
+fn distinct(ports: &[Vec<u16>]) -> Vec<u16> {
+    ports.iter().flatten().copied().collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 fn no_ports() -> Broken {
@@ -91,7 +102,7 @@ impl Stage for Live<'_> {
             remedy: "see `tare list networks`".to_owned(),
         })?;
         let ports = self.ports(scene.workloads)?;
-        let site = Site::of(&spelled, ports.concat());
+        let site = Site::of(&spelled, distinct(&ports));
         let topology = network.raise(scene.shape, &site).map_err(failed_network)?;
         let session = Session::open(&topology).map_err(failed_traffic)?;
         Ok(Box::new(Up {
@@ -140,19 +151,21 @@ impl Raised for Up {
             duration: plan.duration,
             interval: plan.interval,
         };
-        let watch = Watch::start();
+        let watch = Watch::start(plan.duration);
         let stop = Arc::clone(&self.stop);
         let outcome = self
             .session
             .trial(&job, &move || stop.load(Ordering::Relaxed))
             .map_err(failed_traffic)?;
-        let (meanwhile, noticed) = watch.finish(outcome.agents_cpu);
+        let (meanwhile, noticed) = watch.finish(outcome.agents_cpu, outcome.epoch);
         let mut findings = outcome.findings;
         findings.extend(noticed);
         findings.extend(self.machine.look());
         Ok(Measured {
             series: outcome.series,
             ends: outcome.ends,
+            agents: outcome.agents,
+            search: outcome.search,
             parameters: outcome.parameters,
             findings,
             meanwhile,

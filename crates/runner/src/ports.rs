@@ -3,7 +3,7 @@
 //! Most networks serve in namespaces where every port is free; `native` serves in the caller's own, where others
 //! live too. So each port is tried there first, below the range from which the kernel takes ports for clients.
 
-use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
+use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, UdpSocket};
 
 /// Where servers' ports come from; the kernel's own range begins at 32768 (net.ipv4.ip_local_port_range).
 const RANGE: std::ops::Range<u16> = 20_000..32_000;
@@ -34,13 +34,14 @@ impl Ports {
     }
 }
 
-/// Whether nobody listens on this port, in either family.
+/// Whether nobody has this port, over TCP or UDP, in either family.
 fn is_free(port: u16) -> bool {
-    TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).is_ok()
-        && match TcpListener::bind((Ipv6Addr::UNSPECIFIED, port)) {
-            Ok(_) => true,
-            Err(error) => error.kind() != std::io::ErrorKind::AddrInUse,
-        }
+    let unused = |error: std::io::Error| error.kind() != std::io::ErrorKind::AddrInUse;
+    let (four, six) = ((Ipv4Addr::UNSPECIFIED, port), (Ipv6Addr::UNSPECIFIED, port));
+    TcpListener::bind(four).is_ok()
+        && UdpSocket::bind(four).is_ok()
+        && TcpListener::bind(six).map_or_else(unused, |_| true)
+        && UdpSocket::bind(six).map_or_else(unused, |_| true)
 }
 
 #[cfg(test)]

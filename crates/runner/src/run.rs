@@ -250,6 +250,8 @@ impl At<'_> {
             took: self.took,
             series: measured.series,
             ends: measured.ends,
+            agents: measured.agents,
+            search: measured.search,
             hops: raised.hops(),
             findings: measured.findings,
             meanwhile: measured.meanwhile,

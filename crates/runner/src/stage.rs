@@ -1,7 +1,8 @@
 //! What a runner needs of the world: somewhere to raise a network and run a trial, a clock, and a way to be told to stop.
 
 use tare_record::{
-    Ends, Entry, Finding, Hop, Meanwhile, Nanos, Parameters, Series, Shape, WorkloadPlan,
+    AgentsCpu, Ends, Entry, Finding, Hop, Meanwhile, Nanos, Parameters, Search, Series, Shape,
+    WorkloadPlan,
 };
 
 /// The world.
@@ -53,6 +54,10 @@ pub struct Measured {
     pub parameters: Parameters,
     /// What was noticed.
     pub findings: Vec<Finding>,
+    /// CPU time of the threads that carried traffic.
+    pub agents: AgentsCpu,
+    /// What a search tried and found.
+    pub search: Option<Search>,
     /// What the machine did meanwhile.
     pub meanwhile: Meanwhile,
 }

@@ -87,9 +87,7 @@ impl Stage for Machine {
             measured: Measured {
                 series: vec![Series { client: 0, intervals }],
                 ends: Ends { sent: received, received, ..Ends::default() },
-                parameters: Parameters::new(),
-                findings: Vec::new(),
-                meanwhile: Meanwhile::default(),
+                ..Measured::default()
             },
         }))
     }

@@ -56,6 +56,15 @@ pub enum Error {
         /// What there is.
         known: String,
     },
+    /// No workload at all: a parameter's list of values is empty.
+    #[error("no workload to measure: a list of a parameter's values is empty")]
+    NoWorkload,
+    /// A workload twice with the same parameters.
+    #[error("{workload} stands twice with the same parameters: its trials could not be told apart")]
+    Twice {
+        /// The workload.
+        workload: String,
+    },
     /// A workload's parameter.
     #[error("{reason}")]
     Parameter {

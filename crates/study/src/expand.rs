@@ -120,10 +120,32 @@ fn workloads(
     };
     let plans = asked
         .into_iter()
+        .flat_map(variants)
         .map(|workload| expand_workload(workload, metrics, method, catalogue))
         .collect::<Result<Vec<_>, _>>()?;
+    if plans.is_empty() {
+        return Err(Error::NoWorkload);
+    }
     check_metrics(&plans, metrics, catalogue)?;
+    check_variants(&plans)?;
     Ok(plans.into_iter().filter(|plan| !plan.metrics.is_empty()).collect())
+}
+
+/// A workload for every combination of the parameters that are lists: a sweep.
+fn variants(workload: WorkloadStudy) -> Vec<WorkloadStudy> {
+    let list = workload
+        .parameters
+        .iter()
+        .find_map(|(name, value)| value.as_array().map(|values| (name.clone(), values.clone())));
+    let Some((name, values)) = list else {
+        return vec![workload];
+    };
+    let with = |value| {
+        let mut one = workload.clone();
+        one.parameters.insert(name.clone(), value);
+        one
+    };
+    values.into_iter().map(with).flat_map(variants).collect()
 }
 
 fn expand_workload(
@@ -200,6 +222,19 @@ fn check_metrics(
         }),
         _ => Ok(()),
     }
+}
+
+/// No workload stands twice with the same parameters: its trials could not be told apart.
+fn check_variants(plans: &[WorkloadPlan]) -> Result<(), Error> {
+    let same = |one: &WorkloadPlan, other: &WorkloadPlan| {
+        (&one.name, &one.parameters) == (&other.name, &other.parameters)
+    };
+    for (index, plan) in plans.iter().enumerate() {
+        if plans[..index].iter().any(|other| same(other, plan)) {
+            return Err(Error::Twice { workload: plan.name.clone() });
+        }
+    }
+    Ok(())
 }
 
 fn margins(method: &Method) -> BTreeMap<Metric, f64> {
@@ -340,6 +375,18 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn lists_of_parameters_are_sweeps() {
+        let text = "[[workload]]\nname = \"tcp-stream\"\nparameters = { size = [64, 128], send = \"copy\", no_delay = [true, false] }";
+        let plans = plan(text).unwrap().workloads;
+        let told: Vec<String> = plans
+            .iter()
+            .map(|plan| format!("{}/{}", plan.parameters["size"], plan.parameters["no_delay"]))
+            .collect();
+        assert_eq!(told, ["64/true", "128/true", "64/false", "128/false"]);
+        assert!(plans.iter().all(|plan| plan.parameters["send"] == "copy"));
+    }
+
+    #[test]
     fn what_is_wrong_is_said_in_one_line() {
         let cases = [
             (
@@ -356,6 +403,11 @@ pub(crate) mod tests {
             ),
             ("[[workload]]\nname = \"smtp\"", "unknown workload `smtp`"),
             ("[[workload]]\nname = \"tcp-rr\"\nparameters = { size = 0 }", "tcp-rr: size is 0"),
+            (
+                "[[workload]]\nname = \"tcp-stream\"\nparameters = { size = [64, 64] }",
+                "tcp-stream stands twice",
+            ),
+            ("[[workload]]\nname = \"tcp-stream\"\nparameters = { size = [] }", "no workload"),
             ("metrics = [\"latency_p99.9\"]", "none of the workloads measures `latency_p99.9`"),
             ("[shape]\nclients = [0]", "clients is 0"),
             ("[shape]\nflows = [4000000]", "flows is 4000000"),

@@ -1,5 +1,6 @@
 //! The command line, from which help, completions and the manual page come.
 
+use crate::traffic_flags::TrafficArguments;
 use clap::{Args, Parser, ValueEnum};
 use std::path::PathBuf;
 use tare_record::{Family, Metric, Placement};
@@ -89,12 +90,8 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) shape: ShapeArguments,
 
-    /// Payload bytes of a write (tcp-stream)
-    #[arg(long, value_name = "BYTES", help_heading = "Traffic")]
-    pub(crate) size: Option<u64>,
-    /// TCP congestion control of both ends [default: the host's]
-    #[arg(long, value_name = "NAME", help_heading = "Traffic")]
-    pub(crate) congestion: Option<String>,
+    #[command(flatten)]
+    pub(crate) traffic: TrafficArguments,
 
     /// How long payload flows in a trial
     #[arg(short, long, value_name = "T", allow_hyphen_values = true, help_heading = "Method")]

@@ -8,6 +8,7 @@ mod exit;
 mod out;
 mod progress;
 mod signals;
+mod traffic_flags;
 
 use clap::Parser as _;
 use cli::{Cli, Subcommand};

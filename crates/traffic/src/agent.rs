@@ -2,6 +2,7 @@
 //!
 //! One thread reads, so that the end of input is seen at once; another does the orders, one after another.
 
+use crate::clock;
 use crate::protocol::{self, Order, Reply};
 use crate::{Client, Error, Registry, Server, Task, Workload, workloads};
 use std::io::{self, BufReader, Write};
@@ -60,7 +61,10 @@ impl Worker {
         inbox: &Receiver<Result<Order, String>>,
         output: &mut impl Write,
     ) -> io::Result<()> {
-        protocol::write_line(output, &Reply::Hello { protocol: protocol::VERSION })?;
+        protocol::write_line(
+            output,
+            &Reply::Hello { protocol: protocol::VERSION, clock: clock::name() },
+        )?;
         for order in inbox {
             let reply = match order {
                 Ok(order) => {
@@ -132,7 +136,7 @@ mod tests {
     fn garbage_and_orders_out_of_turn_are_answered_with_errors() {
         let replies =
             replies(vec![Err("not an order".to_owned()), Ok(Order::Go), Ok(Order::Finish)]);
-        assert_eq!(replies[0], Reply::Hello { protocol: protocol::VERSION });
+        assert!(matches!(replies[0], Reply::Hello { protocol: protocol::VERSION, .. }));
         assert_eq!(replies.len(), 4);
         assert!(replies[1..].iter().all(|reply| matches!(reply, Reply::Error(_))), "{replies:?}");
     }

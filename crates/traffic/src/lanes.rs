@@ -2,12 +2,20 @@
 
 use crate::drive::{Lane, Patience, drive};
 use crate::placement::{Cores, pin};
-use crate::{Error, Task};
+use crate::{Error, Kind, Parameter, Task, parameters};
 use rustix::time::{ClockId, clock_gettime};
 use std::io;
 use std::thread;
 use std::time::Instant;
-use tare_record::{Finding, Nanos};
+use tare_record::{Finding, Nanos, Parameters};
+
+/// How many threads a side has: a parameter of every workload whose flows are dealt over lanes.
+pub(crate) const THREADS: Parameter = Parameter {
+    name: "threads",
+    summary: "threads that carry the flows of each side; as many as its cores unless given",
+    kind: Kind::Count { least: 1, most: 1024 },
+    default: None,
+};
 
 /// Lanes that have come to their end.
 #[derive(Debug)]
@@ -20,9 +28,13 @@ pub(crate) struct Driven<L> {
     pub(crate) findings: Vec<Finding>,
 }
 
-/// Deals flows over the threads that a process with these cores has.
-pub(crate) fn deal<T>(flows: Vec<T>, cores: &Cores) -> Vec<Vec<T>> {
-    let threads = cores.threads(flows.len());
+/// Deals flows over the threads of a process: as many as were asked for, else one for each of these cores; never more
+/// than flows.
+pub(crate) fn deal<T>(flows: Vec<T>, cores: &Cores, parameters: &Parameters) -> Vec<Vec<T>> {
+    let threads = match parameters::optional_size(parameters, THREADS.name) {
+        Some(asked) => asked.clamp(1, flows.len().max(1)),
+        None => cores.threads(flows.len()),
+    };
     let mut hands: Vec<Vec<T>> = (0..threads).map(|_| Vec::new()).collect();
     for (index, flow) in flows.into_iter().enumerate() {
         hands[index % threads].push(flow);
@@ -101,8 +113,11 @@ mod tests {
     #[test]
     fn flows_are_dealt_evenly_over_no_more_threads_than_cores() {
         let cores = Cores::Pinned(vec![0, 1]);
-        assert_eq!(deal(vec![1, 2, 3], &cores), [vec![1, 3], vec![2]]);
-        assert_eq!(deal(vec![1], &cores), [vec![1]]);
-        assert_eq!(deal(Vec::<u32>::new(), &cores), [Vec::<u32>::new()]);
+        let free = Parameters::new();
+        assert_eq!(deal(vec![1, 2, 3], &cores, &free), [vec![1, 3], vec![2]]);
+        assert_eq!(deal(vec![1], &cores, &free), [vec![1]]);
+        assert_eq!(deal(Vec::<u32>::new(), &cores, &free), [Vec::<u32>::new()]);
+        let four = Parameters::from([("threads".to_owned(), 4.into())]);
+        assert_eq!(deal(vec![1, 2, 3], &cores, &four), [vec![1], vec![2], vec![3]]);
     }
 }

@@ -130,6 +130,7 @@ impl LatencyLog {
                 bytes: 0,
                 operations: latency.count(),
                 latency: Some(latency),
+                ..Interval::default()
             })
             .collect())
     }

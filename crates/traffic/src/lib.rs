@@ -5,14 +5,17 @@
 //! that a [`Session`] starts in every container of a topology and drives by the lines of [`protocol`]. Everything is
 //! plain threads: nothing asynchronous, and nothing allocated, stands between a generator and the kernel.
 //! Figures are the receiver's, from its own monotonic clock; both ends count, and must agree.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod agent;
+mod clock;
+mod cpu;
 mod drive;
 mod error;
 mod interval;
 mod lanes;
 mod latency;
+mod load;
 mod merge;
 mod parameters;
 mod payload;
@@ -21,12 +24,14 @@ pub mod protocol;
 mod registry;
 mod session;
 mod stall;
+mod sys;
 mod tcp;
 mod workload;
 mod workloads;
 
 pub use agent::agent;
 pub use error::Error;
+pub use load::Load;
 pub use parameters::{Kind, Parameter};
 pub use registry::{Registry, workloads};
 pub use session::{Job, Outcome, Session};

@@ -1,9 +1,11 @@
 //! From the reports of all agents to the outcome of one trial.
 
-use crate::{Outcome, Report};
+use crate::{Outcome, Report, cpu};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use tare_record::{Ends, Finding, HistogramError, Interval, Nanos, Parameters, Series};
+use tare_record::{
+    AgentsCpu, Ends, Finding, HistogramError, Interval, Nanos, Parameters, Series, ThreadCpu,
+};
 
 /// Adds more intervals of the same grid, of another thread or process. What only one of them has is not whole.
 pub(crate) fn intervals(
@@ -16,16 +18,7 @@ pub(crate) fn intervals(
     }
     into.truncate(more.len());
     for (interval, other) in into.iter_mut().zip(more) {
-        interval.bytes += other.bytes;
-        interval.operations += other.operations;
-        match (&mut interval.latency, other.latency) {
-            (Some(latency), Some(more)) => latency.merge(&more)?,
-            (nothing, latency) => {
-                if nothing.is_none() {
-                    *nothing = latency;
-                }
-            }
-        }
+        interval.merge(other)?;
     }
     Ok(())
 }
@@ -39,11 +32,15 @@ pub(crate) fn outcome(
     let mut series: BTreeMap<u32, Vec<Interval>> = BTreeMap::new();
     let mut findings: Vec<Finding> = Vec::new();
     let mut agents_cpu = Nanos(0);
+    let agents = AgentsCpu { clients: by_interval(&clients), servers: by_interval(&servers) };
+    let epoch = clients.iter().chain(&servers).filter_map(|report| report.epoch).min();
+    let mut search = None;
     let [client_side, server_side] =
         [&clients, &servers].map(|side| in_force(side.iter().map(|report| &report.parameters)));
     for report in clients.into_iter().chain(servers) {
         ends = sum(ends, report.ends);
         agents_cpu = agents_cpu + report.cpu;
+        search = search.or(report.search);
         report.findings.into_iter().for_each(|finding| note(&mut findings, finding));
         for one in report.series {
             intervals(series.entry(one.client).or_default(), one.intervals)?;
@@ -63,7 +60,17 @@ pub(crate) fn outcome(
         parameters: both(client_side, server_side),
         findings,
         agents_cpu,
+        agents,
+        epoch,
+        search,
     })
+}
+
+/// CPU time of one side by interval.
+fn by_interval(side: &[Report]) -> Vec<ThreadCpu> {
+    let mut all = Vec::new();
+    side.iter().for_each(|report| cpu::add(&mut all, &report.cpu_by_interval));
+    all
 }
 
 fn sum(one: Ends, two: Ends) -> Ends {
@@ -72,12 +79,17 @@ fn sum(one: Ends, two: Ends) -> Ends {
         received: one.received + two.received,
         completed: one.completed + two.completed,
         answered: one.answered + two.answered,
+        datagrams_sent: one.datagrams_sent + two.datagrams_sent,
+        datagrams_received: one.datagrams_received + two.datagrams_received,
+        connected: one.connected + two.connected,
+        accepted: one.accepted + two.accepted,
     }
 }
 
 /// Where what was taken is not what was given.
 fn disagreements(ends: Ends) -> Vec<Finding> {
-    [(ends.sent, ends.received), (ends.answered, ends.completed)]
+    // Of datagrams some may be lost, and that is no disagreement.
+    [(ends.sent, ends.received), (ends.answered, ends.completed), (ends.connected, ends.accepted)]
         .into_iter()
         .filter(|(sent, received)| sent != received)
         .map(|(sent, received)| Finding::EndsDisagree { sent, received })

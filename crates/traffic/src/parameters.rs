@@ -1,6 +1,7 @@
 //! A workload's parameters as a table: from it come validation, defaults and the documentation.
 
-use crate::Error;
+use crate::load::decimal;
+use crate::{Error, Load};
 use serde_json::Value;
 use tare_record::Parameters;
 
@@ -33,6 +34,19 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// The name of something in the kernel: up to 15 letters, digits, `-` and `_`.
     Name,
+    /// A whole number, from the least to the most.
+    Count {
+        /// The least.
+        least: u64,
+        /// The most.
+        most: u64,
+    },
+    /// An offered load: bits of payload or datagrams per second.
+    Load,
+    /// So many a second; k and m stand for 10³ and 10⁶.
+    PerSecond,
+    /// A share between 0 and 1, written in per cent.
+    Share,
 }
 
 impl Kind {
@@ -43,6 +57,10 @@ impl Kind {
             Self::Switch => "true or false".to_owned(),
             Self::Choice(words) => words.join(" or "),
             Self::Name => "a name of at most 15 letters, digits, - and _".to_owned(),
+            Self::Count { least, most } => format!("a number from {least} to {most}"),
+            Self::Load => "a number with kbit, mbit, gbit, pps, kpps or mpps".to_owned(),
+            Self::PerSecond => "a number a second above 0, with k or m for 10³ or 10⁶".to_owned(),
+            Self::Share => "a percentage between 0% and 100%".to_owned(),
         }
     }
 
@@ -61,8 +79,47 @@ impl Kind {
                 given.as_str().filter(|word| words.contains(word)).map(Value::from)
             }
             Self::Name => given.as_str().filter(|name| is_name(name)).map(Value::from),
+            Self::Count { least, most } => {
+                count(given).filter(|count| (least..=most).contains(count)).map(Value::from)
+            }
+            Self::Load => {
+                given.as_str()?.parse::<Load>().ok().map(|load| Value::from(load.to_string()))
+            }
+            Self::PerSecond => per_second(given).map(Value::from),
+            Self::Share => share(given).map(Value::from),
         }
     }
+}
+
+/// A whole number from JSON or from text.
+fn count(given: &Value) -> Option<u64> {
+    given.as_str().map_or_else(|| given.as_u64(), |text| text.parse().ok())
+}
+
+/// So many a second, above 0, from a JSON number or from text such as `10000` or `2.5k`.
+fn per_second(given: &Value) -> Option<f64> {
+    const MOST: f64 = 1e9;
+    let number = match given {
+        Value::String(text) => {
+            let (digits, unit) = match text.as_bytes().last()? {
+                b'k' => (&text[..text.len() - 1], 1e3),
+                b'm' => (&text[..text.len() - 1], 1e6),
+                _ => (text.as_str(), 1.0),
+            };
+            decimal(digits)? * unit
+        }
+        other => other.as_f64()?,
+    };
+    (number > 0.0 && number <= MOST).then_some(number)
+}
+
+/// A share from a JSON number (0.005) or from text such as `0.5%`.
+fn share(given: &Value) -> Option<f64> {
+    let share = match given {
+        Value::String(text) => decimal(text.strip_suffix('%')?)? / 100.0,
+        other => other.as_f64()?,
+    };
+    (share > 0.0 && share < 1.0).then_some(share)
 }
 
 /// A size from a JSON number, or from text such as `1500` or `128K`.
@@ -120,6 +177,16 @@ pub(crate) fn optional_size(parameters: &Parameters, name: &str) -> Option<usize
     parameters.get(name).and_then(Value::as_u64).and_then(|size| usize::try_from(size).ok())
 }
 
+/// A number of resolved parameters; nothing where the system decides.
+pub(crate) fn number(parameters: &Parameters, name: &str) -> Option<f64> {
+    parameters.get(name).and_then(Value::as_f64)
+}
+
+/// The load of resolved parameters; nothing where the system decides.
+pub(crate) fn load(parameters: &Parameters, name: &str) -> Option<Load> {
+    word(parameters, name)?.parse().ok()
+}
+
 /// A word of resolved parameters; nothing where the system decides.
 pub(crate) fn word<'p>(parameters: &'p Parameters, name: &str) -> Option<&'p str> {
     parameters.get(name).and_then(Value::as_str)
@@ -151,6 +218,15 @@ mod tests {
             default: Some("copy"),
         },
         Parameter { name: "control", summary: "", kind: Kind::Name, default: None },
+        Parameter { name: "rate", summary: "", kind: Kind::Load, default: None },
+        Parameter { name: "open_loop", summary: "", kind: Kind::PerSecond, default: None },
+        Parameter { name: "pdr", summary: "", kind: Kind::Share, default: None },
+        Parameter {
+            name: "slots",
+            summary: "",
+            kind: Kind::Count { least: 1, most: 64 },
+            default: None,
+        },
     ];
 
     fn asked(pairs: &[(&str, Value)]) -> Parameters {
@@ -170,6 +246,23 @@ mod tests {
     }
 
     #[test]
+    fn rates_shares_and_counts_have_one_form() {
+        let given = [
+            ("rate", json!("1000kbit")),
+            ("open_loop", json!("2.5k")),
+            ("pdr", json!("0.5%")),
+            ("slots", json!("8")),
+        ];
+        let resolved = resolve("w", TABLE, &asked(&given)).unwrap();
+        assert_eq!(resolved["rate"], json!("1mbit"));
+        assert_eq!(load(&resolved, "rate"), Some(Load::Bits(1_000_000)));
+        assert_eq!(number(&resolved, "open_loop"), Some(2500.0));
+        assert_eq!(resolved["pdr"], json!(0.005));
+        assert_eq!(resolved["slots"], json!(8));
+        assert_eq!(resolve("w", TABLE, &resolved).unwrap(), resolved);
+    }
+
+    #[test]
     fn what_is_not_allowed_is_refused_with_what_is() {
         for (name, value) in [
             ("size", json!(0)),
@@ -182,13 +275,24 @@ mod tests {
             ("send", json!("teleport")),
             ("control", json!("a/b")),
             ("control", json!("")),
+            ("rate", json!("200")),
+            ("rate", json!(200)),
+            ("open_loop", json!("0")),
+            ("open_loop", json!("-1")),
+            ("pdr", json!("1")),
+            ("pdr", json!("100%")),
+            ("slots", json!(65)),
+            ("slots", json!("many")),
         ] {
             let error =
                 resolve("w", TABLE, &asked(&[(name, value.clone())])).unwrap_err().to_string();
             assert!(error.starts_with("w: `") && error.contains(name), "{value}: {error}");
         }
         let error = resolve("w", TABLE, &asked(&[("sise", json!(1))])).unwrap_err().to_string();
-        assert_eq!(error, "w has no parameter `sise`: it has size, push, send, control");
+        assert_eq!(
+            error,
+            "w has no parameter `sise`: it has size, push, send, control, rate, open_loop, pdr, slots"
+        );
     }
 
     proptest! {

@@ -2,7 +2,7 @@
 //!
 //! | order | to | reply |
 //! |---|---|---|
-//! | (none: the agent has started) | | `{"hello":{"protocol":1}}` |
+//! | (none: the agent has started) | | `{"hello":{"protocol":2,"clock":"…"}}` |
 //! | `{"serve":TASK}` | server | `"ready"`: it listens |
 //! | `{"connect":TASK}` | client | `"ready"`: all flows are connected and their server knows them |
 //! | `"go"` | client | after the task's duration `{"done":REPORT}` |
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Write};
 
 /// The protocol's version: both ends must have the same.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The longest order that is read, bytes. Replies carry histograms and have no such limit.
 const LONGEST_ORDER: usize = 1 << 20;
@@ -57,6 +57,8 @@ pub enum Reply {
     Hello {
         /// The version that it speaks.
         protocol: u32,
+        /// Names its monotonic clock: agents that say the same read the same one. Empty where that cannot be told.
+        clock: String,
     },
     /// It is prepared.
     Ready,
@@ -126,10 +128,11 @@ mod tests {
     fn orders_are_spelled_as_documented() {
         let mut line = Vec::new();
         write_line(&mut line, &Order::Go).unwrap();
-        write_line(&mut line, &Reply::Hello { protocol: VERSION }).unwrap();
+        write_line(&mut line, &Reply::Hello { protocol: VERSION, clock: "c".to_owned() }).unwrap();
         write_line(&mut line, &Reply::Ready).unwrap();
         write_line(&mut line, &Reply::Error("no".to_owned())).unwrap();
-        let expected = "\"go\"\n{\"hello\":{\"protocol\":1}}\n\"ready\"\n{\"error\":\"no\"}\n";
+        let expected =
+            "\"go\"\n{\"hello\":{\"protocol\":2,\"clock\":\"c\"}}\n\"ready\"\n{\"error\":\"no\"}\n";
         assert_eq!(String::from_utf8(line).unwrap(), expected);
     }
 

@@ -5,7 +5,8 @@ use crate::tcp::Granted;
 use crate::{Error, Parameter, parameters};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
-use tare_record::{Ends, Finding, Metric, Nanos, Parameters, Placement, Series};
+use std::time::Duration;
+use tare_record::{Ends, Finding, Metric, Nanos, Parameters, Placement, Search, Series, ThreadCpu};
 
 /// What a workload is, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +43,11 @@ pub trait Workload: Send + Sync {
     /// [`Error::UnknownParameter`] and [`Error::BadParameter`], each with what is allowed.
     fn resolve(&self, asked: &Parameters) -> Result<Parameters, Error> {
         parameters::resolve(self.about().name, self.parameters(), asked)
+    }
+
+    /// How long its client generates in such a task: the task's duration, unless it says otherwise.
+    fn lasts(&self, task: &Task) -> Duration {
+        task.duration.into()
     }
 
     /// Starts the serving side. It is listening on all addresses of the task when this returns.
@@ -101,6 +107,8 @@ pub struct Task {
     pub interval: Nanos,
     /// Names the trial, so that a server refuses strangers and stragglers.
     pub token: u64,
+    /// Whether both sides read the same monotonic clock, so that the time from one to the other can be told.
+    pub one_clock: bool,
 }
 
 /// What one side of a trial counted.
@@ -117,6 +125,15 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// CPU time of the threads that carried traffic (user and system, softirq run in their context included), ns.
     pub cpu: Nanos,
+    /// The same by interval, over all threads of this side.
+    #[serde(default)]
+    pub cpu_by_interval: Vec<ThreadCpu>,
+    /// When this side's intervals began, by its monotonic clock; nothing where it has none of its own.
+    #[serde(default)]
+    pub epoch: Option<Nanos>,
+    /// The rates that a search tried, and what it found.
+    #[serde(default)]
+    pub search: Option<Search>,
 }
 
 impl Report {
@@ -196,6 +213,7 @@ pub(crate) mod tests {
             duration: Nanos(50_000_000),
             interval: Nanos(10_000_000),
             token: 1,
+            one_clock: true,
         }
     }
 

@@ -5,7 +5,7 @@ use crate::cli::{RunArguments, ShapeArguments};
 use crate::commands::measure::{self, Job};
 use crate::exit::{Exit, usage};
 use std::path::{Path, PathBuf};
-use tare_record::{Metric, Parameters, Plan};
+use tare_record::{Metric, Plan};
 use tare_study::{Method, ShapeLists, Study, WorkloadStudy};
 
 /// The study that is run when none is named.
@@ -100,20 +100,8 @@ fn workloads(
     for workload in &mut chosen {
         workload.duration = arguments.duration.or(workload.duration);
     }
-    for (flag, parameters) in traffic(arguments) {
-        let mut taken = false;
-        for workload in &mut chosen {
-            if everything.has_parameter(&workload.name, flag) {
-                workload.parameters.extend(parameters.clone());
-                taken = true;
-            }
-        }
-        if !taken {
-            return Err(usage(anyhow::anyhow!(
-                "--{flag}: none of the workloads has it; see `tare list workloads`"
-            )));
-        }
-    }
+    let has = |workload: &str, name: &str| everything.has_parameter(workload, name);
+    arguments.traffic.apply(&mut chosen, has)?;
     Ok(chosen)
 }
 
@@ -124,16 +112,6 @@ fn named(name: &str, studied: &[WorkloadStudy]) -> Vec<WorkloadStudy> {
     } else {
         found
     }
-}
-
-/// The flags that are parameters of workloads.
-fn traffic(arguments: &RunArguments) -> Vec<(&'static str, Parameters)> {
-    let one = |name: &'static str, value: serde_json::Value| {
-        (name, Parameters::from([(name.to_owned(), value)]))
-    };
-    let size = arguments.size.map(|size| one("size", size.into()));
-    let congestion = arguments.congestion.clone().map(|name| one("congestion", name.into()));
-    size.into_iter().chain(congestion).collect()
 }
 
 /// What would be measured, for a person or as JSON, with the order of the first blocks.

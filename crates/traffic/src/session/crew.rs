@@ -3,7 +3,7 @@
 use super::remote::{Heard, Remote};
 use crate::protocol::{Order, Reply, VERSION};
 use crate::{Error, Report};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use tare_network::Container;
@@ -41,13 +41,14 @@ impl Crew {
         Ok(())
     }
 
-    /// Waits until every agent has said that it has started.
-    pub(super) fn greet(&mut self, limit: Duration) -> Result<(), Error> {
+    /// Waits until every agent has said that it has started. Says whether all of them read the same clock.
+    pub(super) fn greet(&mut self, limit: Duration) -> Result<bool, Error> {
         let everybody = (0..self.remotes.len()).map(Member).collect();
+        let mut clocks = BTreeSet::new();
         for (member, reply) in self.replies(everybody, "start", limit, &|| false)? {
             match reply {
-                Reply::Hello { protocol: VERSION } => {}
-                Reply::Hello { protocol } => {
+                Reply::Hello { protocol: VERSION, clock } => drop(clocks.insert(clock)),
+                Reply::Hello { protocol, .. } => {
                     let why = format!(
                         "its agent speaks version {protocol} of the protocol, not {VERSION}; use the same tare everywhere"
                     );
@@ -56,7 +57,7 @@ impl Crew {
                 _ => return Err(self.out_of_turn(member)),
             }
         }
-        Ok(())
+        Ok(clocks.len() == 1 && !clocks.contains(""))
     }
 
     /// Gives orders of preparation, and waits until all are ready.

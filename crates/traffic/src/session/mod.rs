@@ -7,12 +7,12 @@ mod crew;
 mod remote;
 
 use crate::protocol::Order;
-use crate::{Error, Report, Task, merge};
+use crate::{Error, Report, Task, merge, workloads};
 use crew::{Crew, Member};
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 use tare_network::{Route, Topology};
-use tare_record::{Ends, Finding, Nanos, Parameters, Series, Shape};
+use tare_record::{AgentsCpu, Ends, Finding, Nanos, Parameters, Search, Series, Shape};
 
 /// How long an agent may take to start, to listen or to connect all its flows.
 const SET_UP: Duration = Duration::from_secs(10);
@@ -50,6 +50,12 @@ pub struct Outcome {
     pub findings: Vec<Finding>,
     /// CPU time of all threads that carried traffic, ns.
     pub agents_cpu: Nanos,
+    /// The same by side and interval.
+    pub agents: AgentsCpu,
+    /// When the first payload was there, by the agents' monotonic clock, where they have one in common.
+    pub epoch: Option<Nanos>,
+    /// What a search tried and found.
+    pub search: Option<Search>,
 }
 
 /// The agents of one raised topology. Dropping it ends them.
@@ -61,6 +67,8 @@ pub struct Session {
     clients: usize,
     processes: usize,
     routes: Vec<Route>,
+    /// Whether all agents read the same monotonic clock.
+    one_clock: bool,
 }
 
 impl Session {
@@ -84,13 +92,14 @@ impl Session {
         for container in topology.servers.iter().chain(clients) {
             crew.enlist(container.as_ref())?;
         }
-        crew.greet(SET_UP)?;
+        let one_clock = crew.greet(SET_UP)?;
         Ok(Self {
             crew: Some(crew),
             servers: topology.servers.len(),
             clients: topology.clients.len(),
             processes,
             routes: topology.routes.clone(),
+            one_clock,
         })
     }
 
@@ -101,13 +110,14 @@ impl Session {
     /// end; open another one.
     pub fn trial(&mut self, job: &Job, cancelled: &dyn Fn() -> bool) -> Result<Outcome, Error> {
         let tasks = self.tasks(job)?;
+        let lasts = lasts(job, &tasks)?;
         // Until the trial has succeeded the session has no agents: whatever goes wrong, they are dropped here.
         let mut crew = self.crew.take().ok_or_else(|| {
             Error::Job(
                 "this session ended when its last trial failed: raise the network anew".to_owned(),
             )
         })?;
-        let outcome = conduct(&mut crew, tasks, job.duration, cancelled).map_err(|error| {
+        let outcome = conduct(&mut crew, tasks, lasts, cancelled).map_err(|error| {
             // A signal to everybody ends agents too: then it was the caller's wish, and no failure.
             if cancelled() { Error::Cancelled } else { error }
         })?;
@@ -135,6 +145,7 @@ impl Session {
             duration: job.duration,
             interval: job.interval,
             token: RandomState::new().hash_one(std::process::id()),
+            one_clock: self.one_clock,
         };
         let tasks = Tasks {
             servers: self.server_tasks(job, &blank),
@@ -195,6 +206,13 @@ fn routes<'r>(all: &'r [Route], job: &'r Job) -> impl Iterator<Item = &'r Route>
     all.iter().filter(|route| job.ports.contains(&route.listen.port()))
 }
 
+/// How long the clients generate.
+fn lasts(job: &Job, tasks: &Tasks) -> Result<Duration, Error> {
+    let registry = workloads();
+    let workload = registry.find(&job.workload)?;
+    Ok(tasks.clients.iter().map(|(_, task)| workload.lasts(task)).max().unwrap_or_default())
+}
+
 /// What every agent is told in one trial.
 struct Tasks {
     servers: Vec<(Member, Task)>,
@@ -205,7 +223,7 @@ struct Tasks {
 fn conduct(
     crew: &mut Crew,
     tasks: Tasks,
-    duration: Nanos,
+    lasts: Duration,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<Outcome, Error> {
     let orders = |side: Vec<(Member, Task)>, order: fn(Task) -> Order| {
@@ -223,7 +241,7 @@ fn conduct(
             cancelled,
         )
     };
-    let sent = collect(&clients, Order::Go, Duration::from(duration) + AFTERWARDS)?;
+    let sent = collect(&clients, Order::Go, lasts + AFTERWARDS)?;
     let received = collect(&servers, Order::Finish, AFTERWARDS)?;
     Ok(merge::outcome(received, sent)?)
 }

@@ -53,7 +53,8 @@ impl<L: Lane + 'static> Serving<L> {
             let no_delay = options.no_delay;
             move || {
                 let flows = accept(&listeners, &task, no_delay, &patience)?;
-                let lanes = lanes::deal(flows, &cores).into_iter().map(lane).collect();
+                let lanes =
+                    lanes::deal(flows, &cores, &task.parameters).into_iter().map(lane).collect();
                 lanes::run(lanes, &cores, &task, &patience)
             }
         });

@@ -75,6 +75,7 @@ impl Workload for TcpStream {
                 kind: Kind::Bytes { least: 4096, most: 1 << 30 },
                 default: None,
             },
+            lanes::THREADS,
         ]
     }
 
@@ -295,7 +296,7 @@ impl Sending {
         let (streams, granted) = connect(task, &Options::of(&task.parameters))?;
         let cores = Cores::of(&task.cpus, Role::Client);
         let (epoch, patience) = (Arc::new(OnceLock::new()), Arc::new(Patience::default()));
-        let lanes = lanes::deal(streams, &cores)
+        let lanes = lanes::deal(streams, &cores, &task.parameters)
             .into_iter()
             .map(|flows| Sender {
                 flows: flows.into_iter().map(|stream| (stream, Stage::Flowing)).collect(),

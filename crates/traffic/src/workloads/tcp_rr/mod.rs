@@ -8,6 +8,7 @@ mod requester;
 mod responder;
 
 use crate::drive::Wish;
+use crate::lanes;
 use crate::tcp::Options;
 use crate::{About, Client, Error, Kind, Parameter, Server, Task, Workload, parameters};
 use requester::Requesting;
@@ -68,6 +69,7 @@ impl Workload for TcpRr {
                 kind: Kind::Choice(&["block"]),
                 default: Some("block"),
             },
+            lanes::THREADS,
         ]
     }
 

@@ -173,7 +173,7 @@ impl Requesting {
         let sizes = Sizes::of(&task.parameters)?;
         let (streams, granted) = connect(task, &no_delay())?;
         let cores = Cores::of(&task.cpus, Role::Client);
-        let hands = lanes::deal(streams, &cores);
+        let hands = lanes::deal(streams, &cores, &task.parameters);
         let sharing = hands.len() * task.peers as usize / cores.list().len().max(1);
         let (epoch, patience) = (Arc::new(OnceLock::new()), Arc::new(Patience::default()));
         let lanes = hands

@@ -1,0 +1,8 @@
+//! The system calls that the compiler cannot vouch for, one idea a file.
+//!
+//! Everything `unsafe` of this crate is here, each block with the reason why it is sound.
+#![allow(unsafe_code)]
+
+mod usage;
+
+pub(crate) use usage::thread_usage;
