@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build install check test audit soak generated tools run-tools test-tools
+.PHONY: help run build install check test audit soak vm generated tools run-tools test-tools
 
 # What `make run` hands to tare.
 ARGS ?= run --quick
@@ -39,7 +39,10 @@ audit: tools ## known vulnerabilities of dependencies
 	scripts/deny.sh check advisories
 
 soak: test-tools build ## the long controls: null comparisons and planted differences
-	cargo test --workspace --locked -- --ignored --nocapture
+	cargo test --workspace --locked -- --ignored --nocapture --skip unless_the_user_says_so
+
+vm: test-tools build ## what only a kernel with loadable modules can show, in a virtual machine
+	scripts/vm-test.sh modules
 
 generated: build ## schemas and tables that are made from the program itself
 	@scripts/generated.sh

@@ -21,7 +21,7 @@ pub(crate) fn family(plan: &Plan, workload: usize, shape: &Shape, metric: Metric
 }
 
 /// A workload's name, with the parameters that tell it from others of that name: `udp-rate,rate=10mbit`.
-fn variant(all: &[WorkloadPlan], index: usize) -> String {
+pub(crate) fn variant(all: &[WorkloadPlan], index: usize) -> String {
     let one = &all[index];
     let others = || all.iter().filter(|other| other.name == one.name);
     let telling = one

@@ -29,6 +29,6 @@ mod made_up;
 pub use document::document;
 pub use error::Error;
 pub use estimate::{Estimate, Figure, estimate};
-pub use pair::{Pair, pairs};
+pub use pair::pairs;
 pub use spread::{Spread, spreads};
 pub use verdict::verdict;

@@ -1,27 +1,11 @@
 //! Figures of two networks in the same blocks.
 
 use crate::Error;
+use crate::family::variant;
 use crate::group::{Group, Sampled, groups};
 use tare_record::journal::Journal;
-use tare_record::{Metric, Phase, Shape, Trial};
+use tare_record::{Pair, Phase, Trial};
 use tare_stats::PairedRatio;
-
-/// One network beside another in one metric, paired within blocks.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Pair {
-    /// The workload.
-    pub workload: String,
-    /// How many of what.
-    pub shape: Shape,
-    /// The metric.
-    pub metric: Metric,
-    /// The label of the network above the line of the ratio: the later one in the plan.
-    pub network: String,
-    /// The label of the network below it.
-    pub beside: String,
-    /// The ratio; its p-value is not corrected for the number of pairs.
-    pub ratio: PairedRatio,
-}
 
 /// Every two networks beside each other, once, in every metric of every workload in every shape; left out where they
 /// share fewer than two blocks, a figure is withheld, or one is zero.
@@ -44,12 +28,15 @@ pub fn pairs(journal: &Journal) -> Result<Vec<Pair>, Error> {
                         continue;
                     };
                     pairs.push(Pair {
-                        workload: workload.name.clone(),
+                        workload: variant(&plan.workloads, network.workload),
                         shape: plan.shapes[network.shape].clone(),
                         metric,
                         network: plan.networks[network.network].label.clone(),
                         beside: plan.networks[beside.network].label.clone(),
-                        ratio,
+                        value: ratio.value,
+                        ci95: ratio.ci95,
+                        p: ratio.p,
+                        n: ratio.n,
                     });
                 }
             }
@@ -85,6 +72,7 @@ pub(crate) fn in_same_blocks(above: &Sampled, below: &Sampled) -> Vec<(f64, f64)
 mod tests {
     use super::*;
     use crate::made_up::{journal, plan, trial, workload};
+    use tare_record::Metric;
 
     #[test]
     fn every_two_networks_stand_beside_each_other_once() {
@@ -102,13 +90,13 @@ mod tests {
         let found = pairs(&journal(plan.clone(), trials.clone())).unwrap();
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].network.as_str(), found[0].beside.as_str()), ("bridge", "host"));
-        assert!((found[0].ratio.value - 0.5).abs() < 1e-3);
-        assert_eq!(found[0].ratio.n, 3);
+        assert!((found[0].value - 0.5).abs() < 1e-3);
+        assert_eq!(found[0].n, 3);
         trials.push(trial("veth", 0, &[800; 10]));
         let found = pairs(&journal(plan, trials)).unwrap();
         let names: Vec<_> = found
             .iter()
-            .map(|pair| (pair.network.as_str(), pair.beside.as_str(), pair.ratio.n))
+            .map(|pair| (pair.network.as_str(), pair.beside.as_str(), pair.n))
             .collect();
         assert_eq!(names, [("bridge", "host", 3), ("veth", "host", 2), ("veth", "bridge", 2)]);
     }

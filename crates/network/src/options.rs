@@ -15,14 +15,23 @@ pub enum NetworkOption {
 impl NetworkOption {
     /// All there are.
     pub const ALL: [Self; 2] = [Self::Plain, Self::Rate];
+
+    /// What it does, in words.
+    #[must_use]
+    pub fn summary(self) -> &'static str {
+        match self {
+            Self::Plain => "without netfilter",
+            Self::Rate => "every container's link limited, in each direction",
+        }
+    }
 }
 
 impl fmt::Display for NetworkOption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Plain => "+plain (without netfilter)",
-            Self::Rate => "+rate=RATE (every container's link limited, as in +rate=970mbit)",
-        })
+        match self {
+            Self::Plain => write!(f, "+plain ({})", self.summary()),
+            Self::Rate => write!(f, "+rate=RATE ({}, as in +rate=970mbit)", self.summary()),
+        }
     }
 }
 

@@ -24,7 +24,7 @@ mod text;
 pub use csv::csv;
 pub use json::json;
 pub use markdown::markdown;
-pub use pairs::{Pair, pairs};
+pub use pairs::pairs;
 pub use style::Style;
 pub use table::table;
 

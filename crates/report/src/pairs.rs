@@ -6,28 +6,7 @@ use crate::style::{Style, Tone};
 use crate::text::{one_line, wrap};
 use crate::{columns, number};
 use std::fmt::Write as _;
-use tare_record::{Metric, Shape};
-
-/// One network beside another in one metric, paired within blocks.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Pair {
-    /// The workload.
-    pub workload: String,
-    /// How many of what.
-    pub shape: Shape,
-    /// The metric.
-    pub metric: Metric,
-    /// The label of the network above the line of the ratio.
-    pub network: String,
-    /// The label of the network below it.
-    pub beside: String,
-    /// The geometric mean of the blocks' ratios.
-    pub value: f64,
-    /// Its 95 % interval.
-    pub ci95: [f64; 2],
-    /// Two-sided p-value of a ratio of 1, not corrected for the number of pairs.
-    pub p: f64,
-}
+use tare_record::{Metric, Pair};
 
 /// The pairs as a table: a row a pair, a column a metric, and a table for each shape.
 #[must_use]

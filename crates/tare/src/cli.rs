@@ -56,7 +56,7 @@ pub(crate) struct RunArguments {
     /// A built-in study's name or a TOML file; `tour` (all networks that run here) unless given
     pub(crate) study: Option<String>,
 
-    /// Networks, each [LABEL=]NAME; `all` stands for all that run here
+    /// Networks, each [LABEL=]NAME[+OPTION..], as in bridge+plain or x=veth+rate=1gbit; `all` stands for all that run here
     #[arg(
         short,
         long = "network",

@@ -51,7 +51,8 @@ pub enum Kind {
 
 impl Kind {
     /// What is allowed, in words.
-    fn allowed(self) -> String {
+    #[must_use]
+    pub fn allowed(self) -> String {
         match self {
             Self::Bytes { least, most } => format!("a number of bytes from {least} to {most}"),
             Self::Switch => "true or false".to_owned(),

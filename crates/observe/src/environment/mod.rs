@@ -63,7 +63,7 @@ pub fn read() -> Environment {
         kernel: uname.release().to_string_lossy().into_owned(),
         kernel_build: uname.version().to_string_lossy().into_owned(),
         architecture: uname.machine().to_string_lossy().into_owned(),
-        programs: programs::versions(),
+        programs: programs::versions(&files),
         root: root(),
         ..from_files(&files)
     }

@@ -1,5 +1,6 @@
 //! Versions of the programs that networks use, by asking the programs.
 
+use crate::files::Files;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::collections::BTreeMap;
@@ -9,9 +10,20 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The programs, and how each is asked.
-const PROGRAMS: &[(&str, &str)] =
-    &[("dockerd", "--version"), ("ip", "-V"), ("iptables", "--version"), ("nft", "--version")];
+/// A program, how it is asked, and the kernel module that it makes the kernel load by being started at all.
+struct Program {
+    name: &'static str,
+    argument: &'static str,
+    wakes: Option<&'static str>,
+}
+
+const PROGRAMS: &[Program] = &[
+    Program { name: "dockerd", argument: "--version", wakes: None },
+    Program { name: "ip", argument: "-V", wakes: None },
+    Program { name: "iptables", argument: "--version", wakes: None },
+    // It opens a socket to netfilter before it looks at its arguments.
+    Program { name: "nft", argument: "--version", wakes: Some("nfnetlink") },
+];
 
 /// Where system programs are that an ordinary user's PATH lacks.
 const SYSTEM_DIRECTORIES: &[&str] = &["/usr/local/sbin", "/usr/sbin", "/sbin"];
@@ -19,17 +31,33 @@ const SYSTEM_DIRECTORIES: &[&str] = &["/usr/local/sbin", "/usr/sbin", "/sbin"];
 /// How long all of them together may take to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The first line of each program's answer; those that are not there, fail or do not answer in time are left out.
-pub(super) fn versions() -> BTreeMap<String, String> {
+/// The first line of each program's answer; those that are not there, fail or do not answer in time are left out, and
+/// so are those that would load a kernel module.
+pub(super) fn versions(files: &Files) -> BTreeMap<String, String> {
     let deadline = Instant::now() + PATIENCE;
+    let harmless =
+        |program: &&Program| program.wakes.is_none_or(|module| is_present(files, module));
     let asked: Vec<(&str, Child)> = PROGRAMS
         .iter()
-        .filter_map(|&(name, argument)| Some((name, ask(&find(name)?, argument)?)))
+        .filter(harmless)
+        .filter_map(|program| Some((program.name, ask(&find(program.name)?, program.argument)?)))
         .collect();
     asked
         .into_iter()
         .filter_map(|(name, child)| Some((name.to_owned(), answer(child, deadline)?)))
         .collect()
+}
+
+/// Whether a kernel module is loaded or built in, or the kernel cannot load any.
+fn is_present(files: &Files, module: &str) -> bool {
+    if !files.exists("proc/modules") {
+        return true;
+    }
+    let loaded = files.text("proc/modules").unwrap_or_default();
+    let release = files.text("proc/sys/kernel/osrelease").unwrap_or_default();
+    let built_in = files.text(format!("lib/modules/{release}/modules.builtin")).unwrap_or_default();
+    loaded.lines().any(|line| line.split(' ').next() == Some(module))
+        || built_in.lines().any(|line| line.ends_with(&format!("/{module}.ko")))
 }
 
 /// Where a program is: on the PATH, or in a system directory.
@@ -79,6 +107,7 @@ fn ended(child: &Child, deadline: Instant) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::lay_out;
 
     #[test]
     fn the_first_line_of_an_answer() {
@@ -99,6 +128,19 @@ mod tests {
         let pid = Pid::from_child(&child);
         assert_eq!(answer(child, Instant::now()), None);
         assert!(pidfd_open(pid, PidfdFlags::empty()).is_err());
+    }
+
+    #[test]
+    fn a_module_is_present_where_it_is_loaded_or_built_in_or_none_can_be() {
+        let root = tempfile::tempdir().unwrap();
+        let files = Files::under(root.path());
+        assert!(is_present(&files, "nfnetlink"), "a kernel without modules");
+        let release = ("proc/sys/kernel/osrelease", "6.1.0\n");
+        lay_out(root.path(), &[("proc/modules", "veth 16384 0 - Live 0x0\n"), release]);
+        assert!(!is_present(&files, "nfnetlink") && is_present(&files, "veth"));
+        let built_in = "kernel/net/netfilter/nfnetlink.ko\n";
+        lay_out(root.path(), &[("lib/modules/6.1.0/modules.builtin", built_in)]);
+        assert!(is_present(&files, "nfnetlink") && !is_present(&files, "netlink"));
     }
 
     #[test]

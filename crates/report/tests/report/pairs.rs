@@ -1,7 +1,7 @@
 //! Every network beside every other.
 
-use tare_record::{Family, Metric, Shape};
-use tare_report::{Pair, Style, pairs};
+use tare_record::{Family, Metric, Pair, Shape};
+use tare_report::{Style, pairs};
 
 fn pair(network: &str, beside: &str, metric: Metric, value: f64, half: f64) -> Pair {
     let workload = if metric == Metric::Throughput { "tcp-stream" } else { "tcp-rr" };
@@ -14,6 +14,7 @@ fn pair(network: &str, beside: &str, metric: Metric, value: f64, half: f64) -> P
         value,
         ci95: [value - half, value + half],
         p: if half < (value - 1.0).abs() { 0.000_3 } else { 0.41 },
+        n: 10,
     }
 }
 

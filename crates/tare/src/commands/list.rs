@@ -6,6 +6,9 @@ use crate::exit::Exit;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tare_lab::Modules;
+use tare_network::NetworkOption;
+use tare_record::Metric;
+use tare_traffic::Parameter;
 
 /// What `tare list networks --json` prints.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -42,6 +45,51 @@ pub(crate) struct Row {
     remedy: Option<String>,
     /// Where it is documented.
     source: Option<String>,
+    /// What can be chosen of it: a network's options, a workload's parameters.
+    options: Vec<Choice>,
+    /// What it measures, for a workload.
+    metrics: Vec<Metric>,
+}
+
+/// One thing that can be chosen.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Choice {
+    /// Its name: `+plain` of a network, `size` of a workload.
+    name: String,
+    /// One line.
+    summary: String,
+    /// What it may be, in words.
+    allowed: Option<String>,
+    /// What it is unless chosen; nothing where the system decides.
+    default: Option<String>,
+}
+
+impl Choice {
+    fn of_network(option: NetworkOption) -> Self {
+        let (name, allowed) = match option {
+            NetworkOption::Plain => ("+plain", None),
+            NetworkOption::Rate => ("+rate=", Some("a rate such as 970mbit".to_owned())),
+        };
+        let summary = option.summary().to_owned();
+        Self { name: name.to_owned(), summary, allowed, default: None }
+    }
+
+    fn of_workload(parameter: &Parameter) -> Self {
+        Self {
+            name: parameter.name.to_owned(),
+            summary: parameter.summary.to_owned(),
+            allowed: Some(parameter.kind.allowed()),
+            default: parameter.default.map(str::to_owned),
+        }
+    }
+
+    /// As people read it.
+    fn line(&self, width: usize) -> String {
+        let allowed = self.allowed.as_ref().map(|allowed| format!(": {allowed}"));
+        let default = self.default.as_ref().map(|default| format!(" [{default}]"));
+        let (allowed, default) = (allowed.unwrap_or_default(), default.unwrap_or_default());
+        format!("{:width$}  {}{allowed}{default}", self.name, self.summary)
+    }
 }
 
 /// Lists networks, workloads or studies.
@@ -77,6 +125,8 @@ fn networks() -> Vec<Row> {
                 reason,
                 remedy,
                 source: Some(listing.about.source.to_owned()),
+                options: listing.about.options.iter().copied().map(Choice::of_network).collect(),
+                metrics: Vec::new(),
             }
         })
         .collect()
@@ -95,6 +145,8 @@ fn workloads() -> Vec<Row> {
                 reason: None,
                 remedy: None,
                 source: Some(about.source.to_owned()),
+                options: workload.parameters().iter().map(Choice::of_workload).collect(),
+                metrics: workload.metrics().to_vec(),
             }
         })
         .collect()
@@ -114,6 +166,8 @@ fn studies() -> anyhow::Result<Vec<Row>> {
                 reason: None,
                 remedy: None,
                 source: study.source,
+                options: Vec::new(),
+                metrics: Vec::new(),
             })
         })
         .collect()
@@ -135,6 +189,10 @@ fn plain(rows: &[Row]) -> String {
         text.push_str(&format!("{:width$}  {mark}  {}\n", row.name, row.summary));
         if let (Some(reason), Some(remedy)) = (&row.reason, &row.remedy) {
             text.push_str(&format!("{:width$}       {reason}: {remedy}\n", ""));
+        }
+        let names = row.options.iter().map(|option| option.name.len()).max().unwrap_or_default();
+        for option in &row.options {
+            text.push_str(&format!("{:width$}       {}\n", "", option.line(names)));
         }
     }
     text

@@ -97,6 +97,7 @@ struct Stage {
 /// What should be known before anything is raised: who else measures, and whether there is room.
 fn look_around(plan: &Plan) -> anyhow::Result<(Presence, Vec<Finding>)> {
     let (presence, others) = Presence::announce();
+    headroom::lift_open_files();
     let containers = plan.shapes.iter().map(|shape| shape.clients + shape.servers).max();
     let mut findings = headroom::check(containers.unwrap_or_default())?;
     if others > 0 {

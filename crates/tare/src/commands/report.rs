@@ -11,7 +11,7 @@ use tare_report::Style;
 pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
     let journal = Journal::read(&arguments.directory).map_err(usage)?;
     if arguments.pairs {
-        crate::out::print(&tare_report::pairs(&pairs(&journal)?, &Style::detect()))?;
+        crate::out::print(&tare_report::pairs(&tare_analysis::pairs(&journal)?, &Style::detect()))?;
         return Ok(Exit::Done);
     }
     let document =
@@ -31,24 +31,6 @@ pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
     };
     crate::out::print(&text)?;
     Ok(Exit::Done)
-}
-
-/// Every network beside every other, as the report wants them.
-fn pairs(journal: &Journal) -> anyhow::Result<Vec<tare_report::Pair>> {
-    let pairs = tare_analysis::pairs(journal)?;
-    Ok(pairs
-        .into_iter()
-        .map(|pair| tare_report::Pair {
-            workload: pair.workload,
-            shape: pair.shape,
-            metric: pair.metric,
-            network: pair.network,
-            beside: pair.beside,
-            value: pair.ratio.value,
-            ci95: pair.ratio.ci95,
-            p: pair.ratio.p,
-        })
-        .collect())
 }
 
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {

@@ -1,0 +1,59 @@
+#!/bin/sh
+# Boots Debian's kernel in a virtual machine with this machine's files read-only inside, and runs a command there as root.
+# Its modules are there and not loaded. Nothing of this machine is changed; what the command says is printed when it ends.
+# Usage: vm.sh COMMAND [ARGUMENT..]
+#
+# Everything runs under emulation: it shows that something works, never how fast.
+set -eu
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# A boot takes 20 s on two cores; what runs inside is tens of times slower than outside.
+LIMIT=${TARE_VM_LIMIT:-1200}
+
+here=$(cd "$(dirname "$0")/.." && pwd)
+vm=$here/target/vm
+mkdir -p "$vm"
+
+"$here/scripts/packages.sh" qemu-system-x86_64:qemu-system-x86 depmod:kmod busybox:busybox-static python3:python3,python3-venv
+
+# The newest kernel of this distribution, unpacked, not installed.
+kernel() {
+    name=$(apt-cache depends linux-image-amd64 | sed -n 's/^ *Depends: \(linux-image-[0-9].*\)/\1/p' | head -1)
+    [ -n "$name" ] || die "apt knows no package linux-image-amd64: this needs Debian's package lists"
+    if [ ! -e "$vm/$name/done" ]; then
+        rm -rf "${vm:?}/$name"
+        mkdir -p "$vm/$name"
+        (cd "$vm" && apt-get download -q "$name" >&2 && dpkg -x "$name"_*.deb "$name" && rm "$name"_*.deb)
+        depmod -b "$vm/$name" "${name#linux-image-}"
+        : >"$vm/$name/done"
+    fi
+    printf '%s\n' "$vm/$name/boot/vmlinuz-${name#linux-image-}"
+}
+
+if [ ! -x "$vm/venv/bin/vng" ]; then
+    python3 -m venv "$vm/venv"
+    "$vm/venv/bin/pip" install -q "virtme-ng==1.*"
+fi
+
+image=$(kernel)
+# What the guest writes here stays; it has a TMPDIR of its own, and all else is read-only.
+out=$(mktemp -d "$vm/run.XXXXXX")
+trap 'rm -rf "$out"' EXIT
+{
+    printf 'mount -t tmpfs -o mode=1777 tmpfs /mnt && export TMPDIR=/mnt && cd %s && %s\n' "'$here'" "$*"
+    # shellcheck disable=SC2016
+    printf 'echo $? >%s/status\n' "$out"
+} >"$out/command"
+
+# Under heavy load a boot was once seen to hang: it is tried twice.
+for attempt in 1 2; do
+    timeout "$LIMIT" "$vm/venv/bin/vng" -r "$image" --disable-kvm --cpus 2 --memory 2G --rwdir "$out" \
+        --exec "sh $out/command >$out/log 2>&1" </dev/null >"$out/console" 2>&1 || true
+    [ ! -s "$out/status" ] || break
+    [ ! -s "$out/log" ] || break
+    say "the machine did not start (attempt $attempt): $(tail -n 2 "$out/console")"
+done
+[ ! -e "$out/log" ] || cat "$out/log"
+[ -s "$out/status" ] || { tail -5 "$out/console" >&2; die "the machine ended before the command did"; }
+exit "$(cat "$out/status")"
