@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(
             find("mock+plain+rate=1gbit").unwrap_err().to_string(),
             "`mock+plain+rate=1gbit`: mock does not take +rate=RATE (every container's link \
-             limited, as in +rate=970mbit); it takes +plain (without netfilter)"
+             limited, in each direction, as in +rate=970mbit); it takes +plain (without netfilter)"
         );
     }
 

@@ -199,6 +199,26 @@ mod tests {
     use crate::noise::Noise;
     use proptest::prelude::*;
 
+    /// Correlated noise of this spread around a level that depends on the place.
+    fn around(
+        noise: &mut Noise,
+        (n, phi): (usize, f64),
+        spread: f64,
+        level: impl Fn(usize) -> f64,
+    ) -> Vec<f64> {
+        noise.ar1(n, phi).iter().enumerate().map(|(i, v)| level(i) + spread * v).collect()
+    }
+
+    /// Whether at least eight of ten made-up series show what was put into them, short ones and correlated ones too.
+    fn found_mostly(seed: u64, shows: impl Fn(&mut Noise, (usize, f64)) -> bool) {
+        let mut noise = Noise::seeded(seed);
+        for (n, phi) in [(30, 0.0), (60, 0.5), (100, 0.5), (1000, 0.5)] {
+            let runs = 300;
+            let found = (0..runs).filter(|_| shows(&mut noise, (n, phi))).count();
+            assert!(found >= runs * 8 / 10, "{n} {phi}: {found} of {runs}");
+        }
+    }
+
     #[test]
     fn noise_is_rarely_taken_for_a_change() {
         let runs = 4_000;
@@ -208,8 +228,7 @@ mod tests {
                 let (mut switches, mut trends) = (0, 0);
                 for _ in 0..runs {
                     // A spread of 30 %, so that the threshold for what matters helps as little as can be.
-                    let values: Vec<f64> =
-                        noise.ar1(n, phi).iter().map(|v| 100.0 + 30.0 * v).collect();
+                    let values = around(&mut noise, (n, phi), 30.0, |_| 100.0);
                     match find(&values) {
                         Some(Shift::ModeSwitch { .. }) => switches += 1,
                         Some(Shift::Trend { .. }) => trends += 1,
@@ -225,43 +244,21 @@ mod tests {
 
     #[test]
     fn a_clear_switch_is_found_where_it_is() {
-        let mut noise = Noise::seeded(2);
-        for (n, phi) in [(30, 0.0), (60, 0.5), (100, 0.5), (1000, 0.5)] {
-            let runs = 300;
-            let found = (0..runs)
-                .filter(|_| {
-                    let values: Vec<f64> = noise
-                        .ar1(n, phi)
-                        .iter()
-                        .enumerate()
-                        .map(|(i, v)| if i < n / 2 { 100.0 } else { 70.0 } + 5.0 * v)
-                        .collect();
-                    matches!(find(&values), Some(Shift::ModeSwitch { at, before, after })
-                        if at.abs_diff(n / 2) <= n / 10 && (before / after - 10.0 / 7.0).abs() < 0.15)
-                })
-                .count();
-            assert!(found >= runs * 8 / 10, "{n} {phi}: {found} of {runs}");
-        }
+        found_mostly(2, |noise, (n, phi)| {
+            let level = |i| if i < n / 2 { 100.0 } else { 70.0 };
+            matches!(find(&around(noise, (n, phi), 5.0, level)),
+                Some(Shift::ModeSwitch { at, before, after })
+                    if at.abs_diff(n / 2) <= n / 10 && (before / after - 10.0 / 7.0).abs() < 0.15)
+        });
     }
 
     #[test]
     fn a_clear_trend_is_found_with_its_size() {
-        let mut noise = Noise::seeded(3);
-        for (n, phi) in [(30, 0.0), (60, 0.5), (100, 0.5), (1000, 0.5)] {
-            let runs = 300;
-            let found = (0..runs)
-                .filter(|_| {
-                    let values: Vec<f64> = noise
-                        .ar1(n, phi)
-                        .iter()
-                        .enumerate()
-                        .map(|(i, v)| 115.0 - 30.0 * i as f64 / (n - 1) as f64 + 3.0 * v)
-                        .collect();
-                    matches!(find(&values), Some(Shift::Trend { change }) if (change + 0.3).abs() < 0.1)
-                })
-                .count();
-            assert!(found >= runs * 8 / 10, "{n} {phi}: {found} of {runs}");
-        }
+        found_mostly(3, |noise, (n, phi)| {
+            let level = |i| 115.0 - 30.0 * i as f64 / (n - 1) as f64;
+            matches!(find(&around(noise, (n, phi), 3.0, level)),
+                Some(Shift::Trend { change }) if (change + 0.3).abs() < 0.1)
+        });
     }
 
     #[test]
