@@ -60,7 +60,7 @@ fn become_root_of_a_user_namespace() -> Result<(), Error> {
 }
 
 /// The machine's settings that can forbid unprivileged user namespaces; nothing where the kernel has no such setting.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Settings {
     /// user.max_user_namespaces
     pub(crate) most: Option<u64>,
@@ -68,6 +68,8 @@ pub(crate) struct Settings {
     pub(crate) clone: Option<u64>,
     /// kernel.apparmor_restrict_unprivileged_userns, of Ubuntu's.
     pub(crate) apparmor: Option<u64>,
+    /// The AppArmor profile that confines this process; nothing where none does.
+    pub(crate) profile: Option<String>,
 }
 
 impl Settings {
@@ -78,8 +80,17 @@ impl Settings {
             most: number("/proc/sys/user/max_user_namespaces"),
             clone: number("/proc/sys/kernel/unprivileged_userns_clone"),
             apparmor: number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"),
+            profile: fs::read_to_string("/proc/self/attr/apparmor/current")
+                .ok()
+                .and_then(|label| confining(&label)),
         }
     }
+}
+
+/// The profile of a label such as `docker-default (enforce)`; nothing for one that confines nothing.
+fn confining(label: &str) -> Option<String> {
+    let (profile, mode) = label.trim_end_matches(['\n', '\0']).rsplit_once(" (")?;
+    (mode == "enforce)" || mode == "kill)").then(|| profile.to_owned())
 }
 
 /// Why the kernel refused a private namespace, and the remedy that opens no more than is needed.
@@ -100,6 +111,8 @@ pub(crate) fn refusal(errno: Errno, settings: &Settings) -> Error {
     } else if errno == Errno::NOSPC || errno == Errno::USERS {
         let why = "the limit of user namespaces is reached (user.max_user_namespaces)";
         (why.to_owned(), "end the programs that hold them".to_owned())
+    } else if let Some(name) = &settings.profile {
+        (format!("AppArmor's profile `{name}`, which this process runs under, forbids it"), profile)
     } else {
         let why = format!("{errno}: a container runtime or security module forbids it");
         (why, "run tare outside of that container, or give the container CAP_SYS_ADMIN".to_owned())
@@ -113,18 +126,27 @@ mod tests {
 
     #[test]
     fn a_refusal_names_the_setting_and_never_opens_all() {
-        let none = Settings::default();
+        let none = Settings::default;
         let cases = [
-            (Settings { apparmor: Some(1), ..none }, "apparmor_restrict_unprivileged_userns"),
-            (Settings { clone: Some(0), ..none }, "unprivileged_userns_clone"),
-            (Settings { most: Some(0), ..none }, "max_user_namespaces"),
+            (Settings { apparmor: Some(1), ..none() }, "apparmor_restrict_unprivileged_userns"),
+            (Settings { clone: Some(0), ..none() }, "unprivileged_userns_clone"),
+            (Settings { most: Some(0), ..none() }, "max_user_namespaces"),
+            (Settings { profile: Some("shut".to_owned()), ..none() }, "profile `shut`"),
         ];
         for (settings, name) in cases {
             let error = refusal(Errno::PERM, &settings);
             assert!(error.why.contains(name), "{error}");
             assert!(!error.remedy.contains("sysctl"), "{}", error.remedy);
         }
-        let full = refusal(Errno::NOSPC, &Settings { most: Some(9), ..none });
+        let full = refusal(Errno::NOSPC, &Settings { most: Some(9), ..none() });
         assert!(full.why.contains("limit"), "{full}");
+    }
+
+    #[test]
+    fn only_a_profile_that_is_enforced_confines() {
+        assert_eq!(confining("docker-default (enforce)\n").as_deref(), Some("docker-default"));
+        for label in ["unconfined\n", "tare (unconfined)\n", "new (complain)\0", ""] {
+            assert_eq!(confining(label), None, "{label}");
+        }
     }
 }

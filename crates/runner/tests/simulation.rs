@@ -12,8 +12,8 @@ use tare_network::Network as _;
 use tare_network::mock::Mock;
 use tare_record::journal::{FORMAT, Journal, Record, Run};
 use tare_record::{
-    Blocks, Document, Ends, Entry, Environment, FamilyScope, Hop, Interval, Meanwhile, Metric,
-    Nanos, Parameters, Plan, Series, Shape, Verdict, WarmUp, WorkloadPlan,
+    Blocks, Document, Ends, Entry, Environment, FamilyScope, Hop, Interval, Metric, Nanos,
+    Parameters, Plan, Series, Shape, Verdict, WarmUp, WorkloadPlan,
 };
 use tare_runner::{Broken, Measured, Quiet, Raised, Scene, Stage, Start};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use tare_lab::{KernelProbe, Lab, Modules};
-use tare_network::{FindError, Missing, Registry, Site, Spelled};
+use tare_network::{FindError, Missing, Need, Probe as _, Registry, Site, Spelled};
 use tare_record::{Metric, Parameters};
 use tare_study::Catalogue;
 
@@ -38,6 +38,11 @@ impl Everything {
         let network = self.networks.find(spelled)?;
         let site = Site::of(spelled, Vec::new());
         Ok(self.networks.missing(network, &site, &self.probe))
+    }
+
+    /// Why the lab cannot have its namespaces here, if it cannot.
+    pub(crate) fn lacks_namespaces(&self) -> Option<Missing> {
+        self.probe.check(&Need::Namespaces).err()
     }
 
     /// The kernel modules that networks may need, that are not loaded and could be.

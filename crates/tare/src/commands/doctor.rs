@@ -1,11 +1,12 @@
 //! `tare doctor`: what is wrong with this machine for measuring on it, and what would help. Nothing is changed.
 
-use crate::catalogue::everything;
+use crate::catalogue::{Everything, everything};
 use crate::cli::DoctorArguments;
 use crate::exit::Exit;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tare_lab::Modules;
+use tare_network::Missing;
 use tare_observe::doctor::{self, State};
 
 /// What `tare doctor --json` prints.
@@ -32,14 +33,15 @@ struct Check {
 
 /// Looks at the machine.
 pub(crate) fn run(arguments: &DoctorArguments) -> anyhow::Result<Exit> {
-    let modules = modules();
+    let everything = everything(None, Modules::Never);
+    let modules = everything.loadable_modules();
     if arguments.modules {
         if !modules.is_empty() {
             crate::out::print(&modules.join("\n"))?;
         }
         return Ok(Exit::Done);
     }
-    let found = doctor::diagnose();
+    let found = doctor::diagnose(namespaces(&everything));
     let failed = found.iter().any(|check| check.state == State::Fail);
     let diagnosis = Diagnosis { checks: found.into_iter().map(Check::from).collect(), modules };
     let text = if arguments.json {
@@ -51,9 +53,13 @@ pub(crate) fn run(arguments: &DoctorArguments) -> anyhow::Result<Exit> {
     Ok(if failed { Exit::Failed } else { Exit::Done })
 }
 
-/// The modules that networks need and that a `modprobe` would bring.
-fn modules() -> Vec<String> {
-    everything(None, Modules::Never).loadable_modules()
+/// Whether this user may make the lab's namespaces: tried out, for many things can forbid it.
+fn namespaces(everything: &Everything) -> doctor::Check {
+    const NAME: &str = "namespaces";
+    match everything.lacks_namespaces() {
+        None => doctor::Check::ok(NAME, "this user may make those that the lab needs"),
+        Some(Missing { reason, remedy }) => doctor::Check::fail(NAME, reason, remedy),
+    }
 }
 
 impl From<doctor::Check> for Check {
