@@ -266,6 +266,26 @@ impl Metric {
         }
     }
 
+    /// Whether a run is made as long as this metric's precision needs. The others take what precision they get: tails,
+    /// jitter and CPU time vary by so much that they would decide alone.
+    #[must_use]
+    pub fn sizes_runs(self) -> bool {
+        matches!(
+            self,
+            Self::Throughput
+                | Self::Packets
+                | Self::Ndr
+                | Self::NdrPackets
+                | Self::Pdr
+                | Self::PdrPackets
+                | Self::Transactions
+                | Self::Connections
+                | Self::LatencyP50
+                | Self::OneWayP50
+                | Self::ConnectP50
+        )
+    }
+
     /// Which latencies it is read off and where, for a latency: 0.99 of the round trips for `latency_p99`.
     #[must_use]
     pub fn latency(self) -> Option<(Latency, Point)> {

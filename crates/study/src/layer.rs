@@ -42,6 +42,8 @@ pub struct WorkloadStudy {
     pub duration: Option<Span>,
     /// The same under `--quick`.
     pub quick_duration: Option<Span>,
+    /// Whether `--quick` runs it; it does unless this says otherwise.
+    pub quick: Option<bool>,
     /// Its parameters.
     #[serde(default)]
     pub parameters: Parameters,

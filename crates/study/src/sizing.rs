@@ -4,8 +4,8 @@
 //! fixed, nothing that is measured changes it: looking at a verdict, a p-value or a width while measuring inflates false alarms.
 //! The spread of the log ratio is pooled over networks (the root mean square), metric by metric, because two or three
 //! blocks say little about one network alone, and its upper 80 % confidence limit is taken: a pilot that happened to be
-//! quiet would else promise too much. The metric that needs most decides. Tails beyond the median never
-//! decide: they take what precision they get, and each ratio says what it could have detected.
+//! quiet would else promise too much. The metric that needs most decides. Tails beyond the median,
+//! jitter and CPU time never decide: they take what precision they get, and each ratio says what it could have detected.
 
 use std::collections::BTreeMap;
 use tare_analysis::Spread;
@@ -56,16 +56,13 @@ pub fn decide(plan: &Plan, pilot: &Pilot) -> Sizing {
 
 /// How many blocks the precision needs: that of the metric that needs most.
 fn needed(plan: &Plan, precision: Option<f64>, spreads: &BTreeMap<String, Spread>) -> u32 {
-    let drives = |metric: Metric| {
-        metric.quantile().is_none_or(|quantile| quantile <= 0.5) && metric != Metric::LatencyMax
-    };
     let half_width = |metric: Metric| {
         let margin = plan.margins.get(&metric).copied().unwrap_or_else(|| metric.default_margin());
         precision.unwrap_or(margin / 2.0)
     };
     spreads
         .values()
-        .filter(|spread| drives(spread.metric))
+        .filter(|spread| spread.metric.sizes_runs())
         .map(|spread| {
             tare_stats::size::blocks_for_half_width(spread.upper, half_width(spread.metric))
         })
