@@ -1,15 +1,18 @@
 //! Every figure of a run, worked out a second time: from the raw lines of its journal and docs/METHOD.md, with none of
 //! the program's own code.
 
+mod figures;
 mod numbers;
 mod warm_up;
 
 use crate::support::{list, text};
-use base64::Engine as _;
-use hdrhistogram::Histogram;
+use figures::{Figure, clients, figure, rate};
 use numbers::{beyond, holm, interval, mean, median, p_of_zero, quantile, standard_error};
 use serde_json::Value;
 use std::collections::BTreeMap;
+
+/// Metrics that are compared by difference.
+const DIFFERENCES: [&str; 5] = ["loss", "reordered", "duplicates", "retransmits", "cpu_busy"];
 
 /// The largest relative difference between two ways of working out the same figure.
 const TOLERANCE: f64 = 1e-6;
@@ -58,75 +61,29 @@ fn samples(trials: &[&Value], cell: &Value) -> Vec<Sample> {
     let same = |trial: &&&Value| {
         ["label", "workload", "shape"].iter().all(|key| trial[*key] == cell[*key])
     };
-    let figures: Option<Vec<Sample>> = trials
+    let figures: Option<Vec<Option<Sample>>> = trials
         .iter()
         .filter(same)
         .map(|trial| {
             let clients = clients(trial);
             let intervals = clients.iter().map(Vec::len).min().expect("a client");
-            let counted = if text(cell, "workload") == "tcp-rr" { "operations" } else { "bytes" };
+            let counted =
+                if text(cell, "workload").ends_with("rr") { "operations" } else { "bytes" };
             let rates: Vec<f64> =
                 (0..intervals).map(|at| rate(&clients, at, at + 1, counted)).collect();
             let cut = warm_up::cut(&rates);
-            let of = |from| figure(&clients, from, intervals, text(cell, "metric"));
-            Some(Sample {
-                block: trial["block"].as_u64().expect("a number"),
-                value: of(cut)?,
-                uncut: of(0)?,
-            })
+            let of = |from| figure(trial, &clients, from, intervals, text(cell, "metric"));
+            match (of(cut), of(0)) {
+                (Figure::Value(value), Figure::Value(uncut)) => {
+                    let block = trial["block"].as_u64().expect("a number");
+                    Some(Some(Sample { block, value, uncut }))
+                }
+                (Figure::TooFew, _) | (_, Figure::TooFew) => None,
+                _ => Some(None),
+            }
         })
         .collect();
-    figures.unwrap_or_default()
-}
-
-/// The intervals of each client.
-fn clients(trial: &Value) -> Vec<Vec<&Value>> {
-    let series = list(trial, "series").iter();
-    series.map(|one| list(one, "intervals").iter().collect()).collect()
-}
-
-/// What was counted per second in some intervals: of each client all over all its time, added up.
-fn rate(clients: &[Vec<&Value>], from: usize, to: usize, counted: &str) -> f64 {
-    let sum = |intervals: &[&Value], key: &str| -> f64 {
-        intervals.iter().map(|interval| interval[key].as_u64().expect("a count") as f64).sum()
-    };
-    clients
-        .iter()
-        .map(|client| &client[from..to])
-        .map(|kept| sum(kept, counted) / sum(kept, "length") * 1e9)
-        .sum()
-}
-
-/// One figure of the intervals from here to there; nothing where fewer than 100 round trips lie beyond a percentile.
-fn figure(clients: &[Vec<&Value>], from: usize, to: usize, metric: &str) -> Option<f64> {
-    match metric {
-        "throughput" => Some(rate(clients, from, to, "bytes") * 8.0 / 1e9),
-        "transactions" => Some(rate(clients, from, to, "operations")),
-        "latency_max" => Some(latencies(clients, from, to).max() as f64 / 1e3),
-        percentile => {
-            let percent: f64 = percentile
-                .strip_prefix("latency_p")
-                .and_then(|percent| percent.parse().ok())
-                .unwrap_or_else(|| panic!("the metric {percentile} is new to this test"));
-            let all = latencies(clients, from, to);
-            let beyond = all.len() as f64 * (100.0 - percent) / 100.0;
-            (beyond + TOLERANCE >= 100.0)
-                .then(|| all.value_at_quantile(percent / 100.0) as f64 / 1e3)
-        }
-    }
-}
-
-/// All round trips of some intervals, ns.
-fn latencies(clients: &[Vec<&Value>], from: usize, to: usize) -> Histogram<u64> {
-    let mut all = Histogram::new(3).expect("three digits");
-    let mut reader = hdrhistogram::serialization::Deserializer::new();
-    for interval in clients.iter().flat_map(|client| &client[from..to]) {
-        let Some(text) = interval["latency"].as_str() else { continue };
-        let bytes = base64::engine::general_purpose::STANDARD.decode(text).expect("base64");
-        let one: Histogram<u64> = reader.deserialize(&mut bytes.as_slice()).expect("a histogram");
-        all.add(one).expect("a histogram that grows");
-    }
-    all
+    figures.unwrap_or_default().into_iter().flatten().collect()
 }
 
 fn check_cell(cell: &Value, samples: &[Sample]) {
@@ -179,6 +136,11 @@ fn check_ratio(plan: &Value, cell: &Value, cells: &[Value]) {
         Some(baseline) if one["label"] != plan["baseline"] => log_ratios(one, baseline),
         _ => Vec::new(),
     };
+    if DIFFERENCES.contains(&text(cell, "metric")) {
+        assert!(cell["ratio"].is_null(), "{cell}");
+        check_difference(plan, cell, baseline.filter(|one| one["label"] != cell["label"]).copied());
+        return;
+    }
     let logs = logs_of(cell);
     if logs.len() < 2 {
         assert!(cell["ratio"].is_null(), "{cell}");
@@ -208,6 +170,23 @@ fn check_ratio(plan: &Value, cell: &Value, cells: &[Value]) {
     for other in family.iter().filter(|other| !other["ratio"].is_null()) {
         assert_eq!(other["ratio"]["family"], ratio["family"], "one family");
     }
+}
+
+/// The mean of the blocks' differences.
+fn check_difference(plan: &Value, cell: &Value, baseline: Option<&Value>) {
+    let below = baseline.map(by_block).unwrap_or_default();
+    let differences: Vec<f64> = by_block(cell)
+        .into_iter()
+        .filter_map(|(block, value)| Some(value - below.get(&block)?))
+        .collect();
+    if differences.len() < 2 {
+        assert!(cell["difference"].is_null(), "{cell}");
+        return;
+    }
+    let difference = &cell["difference"];
+    same(&difference["value"], mean(&differences), "the difference", cell);
+    same_interval(&difference["ci95"], interval(&differences, 0.95), "its ci95", cell);
+    assert_eq!(difference["baseline"], plan["baseline"], "{cell}");
 }
 
 /// The change found in 80 % of runs at two-sided 5 %.

@@ -34,6 +34,11 @@ fn a_run_is_shown_again_byte_for_byte() {
     let both = tare.run(&["report", "out", "--csv", "copy.csv"]).expect(0);
     assert_eq!(both.text(), run.text());
     assert_eq!(read(&scratch.path("copy.csv")), files("result.csv"));
+    let density = tare.run(&["report", "out", "--density", "-"]).expect(0).text();
+    for label in ["host", "bridge", "veth"] {
+        let of_label = density.lines().filter(|line| line.starts_with(&format!("{label},tcp-rr,")));
+        assert!(of_label.count() > 10, "{density}");
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod beginning;
 mod best;
 mod block;
 mod cell;
+mod distribution;
 mod document;
 mod error;
 mod estimate;
@@ -26,6 +27,7 @@ mod verdict;
 #[cfg(test)]
 mod made_up;
 
+pub use distribution::distributions;
 pub use document::document;
 pub use error::Error;
 pub use estimate::{Estimate, Figure, estimate};

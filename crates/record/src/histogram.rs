@@ -90,6 +90,14 @@ impl LatencyHistogram {
         self.0.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value()))
     }
 
+    /// Every step of the histogram that holds latencies, smallest first: the least and the most that is counted in it,
+    /// ns, and how many there are.
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
+        self.iter().map(|(nanos, count)| {
+            (self.0.lowest_equivalent(nanos), self.0.highest_equivalent(nanos), count)
+        })
+    }
+
     /// The journal's spelling.
     ///
     /// # Errors
@@ -153,6 +161,18 @@ mod tests {
         let median = histogram.quantile(0.5).unwrap() as f64;
         assert!((median / 500_000.0 - 1.0).abs() < 1e-3, "{median}");
         assert!(LatencyHistogram::new().unwrap().quantile(0.5).is_none());
+    }
+
+    #[test]
+    fn buckets_lie_side_by_side_and_hold_what_was_counted() {
+        let values = [1, 2, 2, 1_000_003, 5_000_000];
+        let histogram = LatencyHistogram::of(values).unwrap();
+        let buckets: Vec<_> = histogram.buckets().collect();
+        assert_eq!(buckets.iter().map(|(.., count)| count).sum::<u64>(), 5);
+        assert!(buckets.windows(2).all(|pair| pair[0].1 < pair[1].0), "{buckets:?}");
+        for value in values {
+            assert!(buckets.iter().any(|&(low, high, _)| low <= value && value <= high), "{value}");
+        }
     }
 
     proptest! {

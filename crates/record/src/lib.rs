@@ -8,6 +8,7 @@
 
 mod cell;
 mod cpu;
+mod distribution;
 mod document;
 mod environment;
 mod finding;
@@ -25,6 +26,7 @@ mod units;
 
 pub use cell::{Cell, Difference, Ratio, Verdict, Withheld};
 pub use cpu::{AgentsCpu, CpuUse, MachineSample, Meanwhile, ThreadCpu};
+pub use distribution::Distribution;
 pub use document::{Document, Failure, Skipped, StoppedBy};
 pub use environment::{Device, Environment, Headroom};
 pub use finding::Finding;

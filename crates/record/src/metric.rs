@@ -143,6 +143,21 @@ pub enum Latency {
     Connect,
 }
 
+impl Latency {
+    /// All there are.
+    pub const ALL: [Self; 3] = [Self::RoundTrip, Self::OneWay, Self::Connect];
+
+    /// Its name, as the metrics that are read off it begin.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::RoundTrip => "latency",
+            Self::OneWay => "one_way",
+            Self::Connect => "connect",
+        }
+    }
+}
+
 /// Where in a distribution a metric is read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Point {

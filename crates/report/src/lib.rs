@@ -2,11 +2,12 @@
 //!
 //! Everything here is derived from the document alone: nothing measures, nothing calculates beyond rounding, and the
 //! same document gives the same bytes. [`table()`] is for the terminal, [`markdown()`] for an issue or a README,
-//! [`csv()`] for a spreadsheet, [`json()`] for programs; [`pairs()`] sets every network beside every other.
+//! [`csv()`] for a spreadsheet, [`density()`] for a curve, [`json()`] for programs; [`pairs()`] sets every network beside every other.
 #![forbid(unsafe_code)]
 
 mod columns;
 mod csv;
+mod density;
 mod findings;
 mod grid;
 mod headline;
@@ -22,6 +23,7 @@ mod table;
 mod text;
 
 pub use csv::csv;
+pub use density::density;
 pub use json::json;
 pub use markdown::markdown;
 pub use pairs::pairs;

@@ -209,7 +209,7 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_name = "LABEL")]
     pub(crate) baseline: Option<String>,
     /// Compare every pair of networks
-    #[arg(long, conflicts_with_all = ["json", "markdown", "csv"])]
+    #[arg(long, conflicts_with_all = ["json", "markdown", "csv", "density"])]
     pub(crate) pairs: bool,
     /// Print one JSON document
     #[arg(long, conflicts_with = "markdown")]
@@ -220,6 +220,9 @@ pub(crate) struct ReportArguments {
     /// Write comma-separated values to this file (- for standard output)
     #[arg(long, value_name = "F")]
     pub(crate) csv: Option<PathBuf>,
+    /// Write the latencies' distributions as comma-separated values to this file (- for standard output)
+    #[arg(long, value_name = "F")]
+    pub(crate) density: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

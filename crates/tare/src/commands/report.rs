@@ -14,6 +14,12 @@ pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
         crate::out::print(&tare_report::pairs(&tare_analysis::pairs(&journal)?, &Style::detect()))?;
         return Ok(Exit::Done);
     }
+    if let Some(path) = &arguments.density {
+        write(path, &tare_report::density(&tare_analysis::distributions(&journal)?)?)?;
+        if path == Path::new("-") {
+            return Ok(Exit::Done);
+        }
+    }
     let document =
         tare_analysis::document(&journal, arguments.baseline.as_deref()).map_err(usage)?;
     if let Some(path) = &arguments.csv {

@@ -1,0 +1,84 @@
+//! Whole distributions of latencies, for looking at.
+
+use crate::Error;
+use crate::family::variant;
+use crate::group::{Group, groups};
+use crate::pair::main_trials;
+use crate::traffic::Traffic;
+use tare_record::journal::Journal;
+use tare_record::{Distribution, Latency, LatencyHistogram};
+
+/// Every network's latencies, each kind that was measured, over the steady parts of all trials of the main phase, in
+/// the order shapes × workloads × networks.
+///
+/// # Errors
+/// When a trial's histograms cannot be added up.
+pub fn distributions(journal: &Journal) -> Result<Vec<Distribution>, Error> {
+    let plan = &journal.run.plan;
+    let mut all = Vec::new();
+    for group in groups(plan, &main_trials(journal))? {
+        for which in Latency::ALL {
+            if let Some(latencies) = merged(&group, which)? {
+                all.push(Distribution {
+                    label: plan.networks[group.network].label.clone(),
+                    workload: variant(&plan.workloads, group.workload),
+                    shape: plan.shapes[group.shape].clone(),
+                    which,
+                    latencies,
+                });
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The latencies of all trials of a group; nothing where none has any.
+fn merged(group: &Group<'_>, which: Latency) -> Result<Option<LatencyHistogram>, Error> {
+    let mut all: Option<LatencyHistogram> = None;
+    for (trial, estimate) in &group.trials {
+        let broken =
+            |source| Error::Latencies { label: trial.label.clone(), block: trial.block, source };
+        let traffic = Traffic::of(trial);
+        let kept = traffic.latencies(estimate.cut..traffic.len(), which).map_err(broken)?;
+        match (&mut all, kept) {
+            (Some(all), Some(kept)) => all.merge(&kept).map_err(broken)?,
+            (nothing @ None, kept) => *nothing = kept,
+            (Some(_), None) => {}
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made_up::{journal, plan, transactions, trial, workload};
+    use tare_record::Metric;
+
+    #[test]
+    fn all_trials_of_a_network_are_one_distribution_without_their_warm_up() {
+        let plan = plan(
+            &["host", "bridge"],
+            vec![workload("tcp-rr", &[Metric::LatencyP50]), workload("tcp-stream", &[])],
+        );
+        // One interval of ten is cut.
+        let slow_start = |level: u64| {
+            let mut intervals = vec![vec![level; 5]; 10];
+            intervals[0] = vec![1];
+            intervals
+        };
+        let trials = vec![
+            transactions("host", 0, &slow_start(1_000)),
+            transactions("host", 1, &slow_start(2_000)),
+            transactions("bridge", 0, &slow_start(3_000)),
+            trial("bridge", 0, &[7; 10]),
+        ];
+        let found = distributions(&journal(plan, trials)).unwrap();
+        let told: Vec<_> = found
+            .iter()
+            .map(|one| (one.label.as_str(), one.workload.as_str(), one.latencies.count()))
+            .collect();
+        assert_eq!(told, [("host", "tcp-rr", 90), ("bridge", "tcp-rr", 45)]);
+        assert!(found[0].latencies.iter().all(|(nanos, _)| nanos >= 1_000));
+    }
+}

@@ -1,0 +1,137 @@
+//! One trial's figures, from the raw lines of the journal.
+
+use crate::support::list;
+use base64::Engine as _;
+use hdrhistogram::Histogram;
+use serde_json::Value;
+
+/// What some intervals say of a metric.
+pub(crate) enum Figure {
+    Value(f64),
+    /// Fewer than 100 round trips lie beyond the percentile.
+    TooFew,
+    /// Nothing was recorded that it could be made from.
+    Nothing,
+}
+
+impl Figure {
+    /// A quotient, where it is a number.
+    fn of(value: f64) -> Self {
+        if value.is_finite() { Self::Value(value) } else { Self::Nothing }
+    }
+}
+
+/// The intervals of each client.
+pub(crate) fn clients(trial: &Value) -> Vec<Vec<&Value>> {
+    let series = list(trial, "series").iter();
+    series.map(|one| list(one, "intervals").iter().collect()).collect()
+}
+
+/// What was counted per second in some intervals: of each client all over all its time, added up.
+pub(crate) fn rate(clients: &[Vec<&Value>], from: usize, to: usize, counted: &str) -> f64 {
+    let sum = |intervals: &[&Value], key: &str| -> f64 {
+        intervals.iter().map(|interval| interval[key].as_u64().expect("a count") as f64).sum()
+    };
+    clients
+        .iter()
+        .map(|client| &client[from..to])
+        .map(|kept| sum(kept, counted) / sum(kept, "length") * 1e9)
+        .sum()
+}
+
+/// One figure of a trial's intervals from here to there.
+pub(crate) fn figure(
+    trial: &Value,
+    clients: &[Vec<&Value>],
+    from: usize,
+    to: usize,
+    metric: &str,
+) -> Figure {
+    let datagrams = |key: &str| -> f64 {
+        let kept = clients.iter().flat_map(|client| &client[from..to]);
+        kept.map(|interval| interval["datagrams"][key].as_u64().expect("a count") as f64).sum()
+    };
+    let counted = |key: &str| -> f64 {
+        let kept = clients.iter().flat_map(|client| &client[from..to]);
+        kept.map(|interval| interval[key].as_u64().expect("a count") as f64).sum()
+    };
+    match metric {
+        "throughput" => Figure::Value(rate(clients, from, to, "bytes") * 8.0 / 1e9),
+        "transactions" | "connections" => Figure::Value(rate(clients, from, to, "operations")),
+        "loss" => {
+            Figure::of(100.0 * (datagrams("sent") - datagrams("received")) / datagrams("sent"))
+        }
+        "jitter" => {
+            let kept = clients.iter().flat_map(|client| &client[from..to]);
+            let sum: f64 = kept
+                .map(|interval| &interval["datagrams"])
+                .map(|one| {
+                    one["jitter"].as_f64().expect("ns") * one["received"].as_f64().expect("n")
+                })
+                .sum();
+            Figure::of(sum / datagrams("received") / 1e3)
+        }
+        "cpu_per_gb" => cpu(trial, clients, from, to, counted("bytes") / 1e9),
+        "cpu_per_op" => cpu(trial, clients, from, to, counted("operations") * 1e-6),
+        "latency_max" => Figure::of(latencies(clients, from, to).max() as f64 / 1e3),
+        percentile => {
+            let percent: f64 = percentile
+                .strip_prefix("latency_p")
+                .and_then(|percent| percent.parse().ok())
+                .unwrap_or_else(|| panic!("the metric {percentile} is new to this test"));
+            let all = latencies(clients, from, to);
+            let beyond = all.len() as f64 * (100.0 - percent) / 100.0;
+            if beyond + super::TOLERANCE < 100.0 {
+                return Figure::TooFew;
+            }
+            Figure::Value(all.value_at_quantile(percent / 100.0) as f64 / 1e3)
+        }
+    }
+}
+
+/// Busy seconds of all cores between the beginning of one interval and the end of another, for each `unit`.
+fn cpu(trial: &Value, clients: &[Vec<&Value>], from: usize, to: usize, unit: f64) -> Figure {
+    let Some(samples) = trial["meanwhile"]["samples"].as_array() else { return Figure::Nothing };
+    let time = |interval: &Value, key: &str| interval[key].as_f64().expect("ns");
+    let last = clients[0][to - 1];
+    let ends = [time(clients[0][from], "start"), time(last, "start") + time(last, "length")];
+    let points: Vec<(f64, f64)> = samples
+        .iter()
+        .map(|sample| {
+            let of_core = |core: &Value| -> f64 {
+                ["user", "system", "softirq", "irq"].iter().map(|kind| time(core, kind)).sum()
+            };
+            (time(sample, "at"), list(sample, "cores").iter().map(of_core).sum::<f64>() / 1e9)
+        })
+        .collect();
+    let busy: Option<Vec<f64>> = ends.iter().map(|&end| at(&points, end)).collect();
+    busy.map_or(Figure::Nothing, |busy| Figure::of((busy[1] - busy[0]) / unit))
+}
+
+/// A value between two points, on the line that joins them; nothing where it lies more than a tick outside of all.
+fn at(points: &[(f64, f64)], moment: f64) -> Option<f64> {
+    const TICK: f64 = 1e7;
+    let (first, last) = (points.first()?, points.last()?);
+    if moment > last.0 {
+        return (moment <= last.0 + TICK).then_some(last.1);
+    }
+    if moment < first.0 {
+        return (moment >= first.0 - TICK).then_some(first.1);
+    }
+    let pair = points.windows(2).find(|pair| pair[0].0 <= moment && moment <= pair[1].0)?;
+    let [(x, y), (x_end, y_end)] = [pair[0], pair[1]];
+    Some(if x_end > x { y + (y_end - y) * (moment - x) / (x_end - x) } else { y_end })
+}
+
+/// All round trips of some intervals, ns.
+fn latencies(clients: &[Vec<&Value>], from: usize, to: usize) -> Histogram<u64> {
+    let mut all = Histogram::new(3).expect("three digits");
+    let mut reader = hdrhistogram::serialization::Deserializer::new();
+    for interval in clients.iter().flat_map(|client| &client[from..to]) {
+        let Some(text) = interval["latency"].as_str() else { continue };
+        let bytes = base64::engine::general_purpose::STANDARD.decode(text).expect("base64");
+        let one: Histogram<u64> = reader.deserialize(&mut bytes.as_slice()).expect("a histogram");
+        all.add(one).expect("a histogram that grows");
+    }
+    all
+}
