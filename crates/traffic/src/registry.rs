@@ -1,6 +1,6 @@
 //! All workloads, in one list that is handed about, never global.
 
-use crate::workloads::{Idle, TcpRr, TcpStream, UdpRr};
+use crate::workloads::{Idle, TcpCrr, TcpRr, TcpStream, UdpRr};
 use crate::{Error, Workload};
 
 /// The workloads that this build knows.
@@ -16,6 +16,7 @@ pub fn workloads() -> Registry {
             Box::new(TcpStream),
             Box::new(TcpRr),
             Box::new(UdpRr),
+            Box::new(TcpCrr),
 
             Box::new(Idle),
         ],

@@ -2,13 +2,13 @@
 
 mod idle;
 mod rr;
-//CRR mod tcp_crr;
+mod tcp_crr;
 mod tcp_rr;
 mod tcp_stream;
 mod udp_rr;
 
 pub(crate) use idle::Idle;
-//CRR
+pub(crate) use tcp_crr::TcpCrr;
 pub(crate) use tcp_rr::TcpRr;
 pub(crate) use tcp_stream::TcpStream;
 pub(crate) use udp_rr::UdpRr;
