@@ -1,19 +1,25 @@
-//! The loop that drives the flows of one thread: one flow blocks in its calls, several wait in epoll.
+//! The loop that drives the flows of one thread: one flow waits in its own calls, several wait in epoll.
 //!
-//! What a flow does in its turn is the workload's; when its turn comes is decided here.
+//! What a flow does in its turn is the workload's; when its turn comes is decided here, by how the thread shall wait.
 
-use rustix::buffer::spare_capacity;
-use rustix::event::{Timespec, epoll};
-use rustix::io::Errno;
+use crate::clock;
+use crate::ready::Ready;
+use crate::wait::{Wait, precise_timers};
 use std::io;
 use std::net::TcpStream;
-use std::os::fd::OwnedFd;
+use std::os::fd::BorrowedFd;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How often a thread in which nothing happens looks whether it shall end.
 pub(crate) const TICK: Duration = Duration::from_millis(20);
+
+/// The same, ns.
+const TICK_NANOS: u64 = 20_000_000;
+
+/// After how many turns a lane looks at the clock: often enough for a tick, seldom enough to cost nothing.
+const TURNS: u32 = 64;
 
 /// What a flow waits for before its next turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +28,8 @@ pub(crate) enum Wish {
     Read,
     /// Room to write.
     Write,
+    /// Nothing, until its lane has looked at the clock.
+    Rest,
     /// Nothing: it has come to its end.
     Over,
 }
@@ -32,7 +40,7 @@ pub(crate) trait Lane: Send {
     fn flows(&self) -> usize;
 
     /// A flow's socket.
-    fn socket(&self, flow: usize) -> &TcpStream;
+    fn socket(&self, flow: usize) -> BorrowedFd<'_>;
 
     /// Called once on the lane's own thread before the first turn.
     fn begin(&mut self) {}
@@ -42,6 +50,16 @@ pub(crate) trait Lane: Send {
 
     /// Lets a flow do one step; `WouldBlock` where it cannot do any now.
     fn turn(&mut self, flow: usize) -> io::Result<()>;
+
+    /// When something is to be done that nobody sends, by the monotonic clock; nothing while there is no such thing.
+    fn due(&self) -> Option<u64> {
+        None
+    }
+
+    /// Looks at the clock. Called when something is due, and every tick or some dozens of turns.
+    fn look(&mut self, _now: u64) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// How long a side waits for flows that do not come to their end.
@@ -66,119 +84,131 @@ impl Patience {
 }
 
 /// Drives all flows of a lane to their end, or until patience is over.
-pub(crate) fn drive<L: Lane>(lane: &mut L, patience: &Patience) -> io::Result<()> {
+pub(crate) fn drive<L: Lane>(lane: &mut L, wait: Wait, patience: &Patience) -> io::Result<()> {
     match lane.flows() {
         0 => Ok(()),
-        1 => drive_one(lane, patience),
-        _ => drive_many(lane, patience),
+        1 => drive_one(lane, wait, patience),
+        _ => drive_many(lane, wait, patience),
     }
 }
 
-fn drive_one<L: Lane>(lane: &mut L, patience: &Patience) -> io::Result<()> {
-    let socket = lane.socket(0);
-    socket.set_nonblocking(false)?;
+fn drive_one<L: Lane>(lane: &mut L, wait: Wait, patience: &Patience) -> io::Result<()> {
+    let idle = prepare_one(lane.socket(0), wait)?;
+    precise_timers();
+    lane.begin();
+    let mut turns = 0;
+    loop {
+        match lane.wish(0) {
+            Wish::Over => return Ok(()),
+            Wish::Rest => {
+                rest(lane, wait);
+                turns = TURNS;
+            }
+            Wish::Read | Wish::Write => turns += if take_turn(lane, 0)? { 1 } else { idle },
+        }
+        if turns >= TURNS {
+            turns = 0;
+            if patience.is_over() {
+                return Ok(());
+            }
+            lane.look(clock::now().0)?;
+        }
+    }
+}
+
+/// Prepares the socket of a lane's only flow; says how many turns one counts for that could do nothing.
+fn prepare_one(socket: BorrowedFd<'_>, wait: Wait) -> io::Result<u32> {
+    rustix::io::ioctl_fionbio(socket, wait == Wait::Spin)?;
+    if wait == Wait::Spin {
+        return Ok(1);
+    }
+    // It returns by itself after a tick: then it is time for a look.
+    let socket = TcpStream::from(socket.try_clone_to_owned()?);
     socket.set_read_timeout(Some(TICK))?;
     socket.set_write_timeout(Some(TICK))?;
-    lane.begin();
-    while lane.wish(0) != Wish::Over && !patience.is_over() {
-        take_turn(lane, 0)?;
-    }
-    Ok(())
+    Ok(TURNS)
 }
 
-fn drive_many<L: Lane>(lane: &mut L, patience: &Patience) -> io::Result<()> {
-    let mut waiting = Waiting::new(lane)?;
-    let mut ready = Vec::with_capacity(Waiting::BATCH);
+/// Waits until something is due, but no longer than a tick.
+fn rest<L: Lane>(lane: &L, wait: Wait) {
+    let tick = clock::now().0 + TICK_NANOS;
+    wait.until(lane.due().map_or(tick, |due| due.min(tick)));
+}
+
+fn drive_many<L: Lane>(lane: &mut L, wait: Wait, patience: &Patience) -> io::Result<()> {
+    let mut waiting = Ready::new(lane, wait)?;
+    let mut ready = Vec::with_capacity(lane.flows());
+    precise_timers();
     lane.begin();
-    for flow in 0..lane.flows() {
-        waiting.note(lane, flow)?;
-    }
+    let mut clock = Clock::new(wait);
+    waiting.note_all(lane)?;
     while waiting.alive > 0 && !patience.is_over() {
-        waiting.wait(&mut ready)?;
-        if ready.is_empty() {
+        let nanos = clock.may_sleep(lane.due());
+        waiting.wait(nanos, &mut ready)?;
+        if ready.is_empty() && nanos == TICK_NANOS {
             // Nothing moves: flows that wait in vain must still see that their time is over.
-            ready.extend((0..lane.flows()).filter(|&flow| waiting.wishes[flow] != Wish::Over));
+            waiting.all(&mut ready);
         }
         for &flow in &ready {
             take_turn(lane, flow)?;
             waiting.note(lane, flow)?;
         }
+        if clock.is_time(lane.due()) {
+            lane.look(clock.now)?;
+            waiting.note_all(lane)?;
+        }
     }
     Ok(())
 }
 
-/// The flows of a lane in epoll, with what each waits for.
-struct Waiting {
-    queue: OwnedFd,
-    events: Vec<epoll::Event>,
-    wishes: Vec<Wish>,
-    /// How many have not come to their end.
-    alive: usize,
+/// When a lane of several flows looks at the clock.
+struct Clock {
+    wait: Wait,
+    now: u64,
+    next: u64,
+    waits: u32,
 }
 
-impl Waiting {
-    /// How many ready flows one wait returns.
-    const BATCH: usize = 256;
+impl Clock {
+    fn new(wait: Wait) -> Self {
+        Self { wait, now: clock::now().0, next: 0, waits: 0 }
+    }
 
-    /// All flows of a lane, waiting for nothing yet.
-    fn new<L: Lane>(lane: &L) -> io::Result<Self> {
-        let queue = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        for flow in 0..lane.flows() {
-            lane.socket(flow).set_nonblocking(true)?;
-            epoll::add(&queue, lane.socket(flow), data(flow), epoll::EventFlags::empty())?;
+    /// How long the next wait may sleep, ns.
+    fn may_sleep(&mut self, due: Option<u64>) -> u64 {
+        if self.wait == Wait::Spin {
+            return 0;
         }
-        Ok(Self {
-            queue,
-            events: Vec::with_capacity(Self::BATCH),
-            wishes: vec![Wish::Over; lane.flows()],
-            alive: lane.flows(),
+        due.map_or(TICK_NANOS, |due| {
+            self.now = clock::now().0;
+            self.wait.asleep(due.saturating_sub(self.now)).min(TICK_NANOS)
         })
     }
 
-    /// Notes what a flow waits for now, where that has changed.
-    fn note<L: Lane>(&mut self, lane: &L, flow: usize) -> io::Result<()> {
-        let wish = lane.wish(flow);
-        if wish == self.wishes[flow] {
-            return Ok(());
+    /// Whether a look is due after a wait. A thread that spins reads the clock seldom, unless something will be due.
+    fn is_time(&mut self, due: Option<u64>) -> bool {
+        self.waits += 1;
+        if self.wait == Wait::Spin && due.is_none() && !self.waits.is_multiple_of(TURNS) {
+            return false;
         }
-        self.wishes[flow] = wish;
-        let flags = match wish {
-            Wish::Read => epoll::EventFlags::IN,
-            Wish::Write => epoll::EventFlags::OUT,
-            Wish::Over => {
-                self.alive -= 1;
-                return Ok(epoll::delete(&self.queue, lane.socket(flow))?);
-            }
-        };
-        Ok(epoll::modify(&self.queue, lane.socket(flow), data(flow), flags)?)
-    }
-
-    /// Waits for a tick at most; `ready` are then the flows whose wish is granted.
-    fn wait(&mut self, ready: &mut Vec<usize>) -> io::Result<()> {
-        let tick = Timespec { tv_sec: 0, tv_nsec: TICK.subsec_nanos().into() };
-        self.events.clear();
-        ready.clear();
-        match epoll::wait(&self.queue, spare_capacity(&mut self.events), Some(&tick)) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
+        self.now = clock::now().0;
+        let tick = self.now >= self.next;
+        if tick {
+            self.next = self.now + TICK_NANOS;
         }
-        ready.extend(self.events.iter().map(|event| event.data.u64() as usize));
-        Ok(())
+        tick || due.is_some_and(|due| self.now >= due)
     }
 }
 
-fn data(flow: usize) -> epoll::EventData {
-    epoll::EventData::new_u64(flow as u64)
-}
-
-/// One turn; that a flow could do nothing is no error.
-fn take_turn<L: Lane>(lane: &mut L, flow: usize) -> io::Result<()> {
+/// One turn: whether anything was done. That a flow could do nothing is no error.
+fn take_turn<L: Lane>(lane: &mut L, flow: usize) -> io::Result<bool> {
     match lane.turn(flow) {
+        Ok(()) => Ok(true),
         Err(error)
             if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) =>
         {
-            Ok(())
+            Ok(false)
         }
-        other => other,
+        Err(error) => Err(error),
     }
 }

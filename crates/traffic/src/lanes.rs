@@ -2,6 +2,7 @@
 
 use crate::drive::{Lane, Patience, drive};
 use crate::placement::{Cores, pin};
+use crate::wait::Wait;
 use crate::{Error, Kind, Parameter, Task, parameters};
 use rustix::time::{ClockId, clock_gettime};
 use std::io;
@@ -28,13 +29,18 @@ pub(crate) struct Driven<L> {
     pub(crate) findings: Vec<Finding>,
 }
 
+/// How many threads a process with so many flows has.
+pub(crate) fn threads(flows: usize, cores: &Cores, parameters: &Parameters) -> usize {
+    match parameters::optional_size(parameters, THREADS.name) {
+        Some(asked) => asked.clamp(1, flows.max(1)),
+        None => cores.threads(flows),
+    }
+}
+
 /// Deals flows over the threads of a process: as many as were asked for, else one for each of these cores; never more
 /// than flows.
 pub(crate) fn deal<T>(flows: Vec<T>, cores: &Cores, parameters: &Parameters) -> Vec<Vec<T>> {
-    let threads = match parameters::optional_size(parameters, THREADS.name) {
-        Some(asked) => asked.clamp(1, flows.len().max(1)),
-        None => cores.threads(flows.len()),
-    };
+    let threads = threads(flows.len(), cores, parameters);
     let mut hands: Vec<Vec<T>> = (0..threads).map(|_| Vec::new()).collect();
     for (index, flow) in flows.into_iter().enumerate() {
         hands[index % threads].push(flow);
@@ -42,7 +48,8 @@ pub(crate) fn deal<T>(flows: Vec<T>, cores: &Cores, parameters: &Parameters) -> 
     hands
 }
 
-/// Runs every lane on a thread of its own until all have come to their end, or patience is over.
+/// Runs every lane on a thread of its own until all have come to their end, or patience is over. How they wait is a
+/// parameter of the task.
 ///
 /// When one breaks, the others are not waited for.
 pub(crate) fn run<L: Lane>(
@@ -51,6 +58,19 @@ pub(crate) fn run<L: Lane>(
     task: &Task,
     patience: &Patience,
 ) -> Result<Driven<L>, Error> {
+    let wait = Wait::of(&task.parameters);
+    run_by(lanes, cores, task, patience, |lane| drive(lane, wait, patience))
+}
+
+/// The same for lanes that have a loop of their own.
+pub(crate) fn run_by<L: Send>(
+    lanes: Vec<L>,
+    cores: &Cores,
+    task: &Task,
+    patience: &Patience,
+    work: impl Fn(&mut L) -> io::Result<()> + Sync,
+) -> Result<Driven<L>, Error> {
+    let work = &work;
     let first = task.index as usize * lanes.len();
     let results = thread::scope(|scope| {
         let threads: Vec<_> = (first..)
@@ -58,7 +78,7 @@ pub(crate) fn run<L: Lane>(
             .map(|(nth, lane)| {
                 let spawned = thread::Builder::new()
                     .name(task.workload.clone())
-                    .spawn_scoped(scope, move || carry(lane, cores.nth(nth), patience));
+                    .spawn_scoped(scope, move || carry(lane, cores.nth(nth), patience, work));
                 if spawned.is_err() {
                     patience.limit(Instant::now());
                 }
@@ -81,14 +101,15 @@ pub(crate) fn run<L: Lane>(
 }
 
 /// The life of one thread.
-fn carry<L: Lane>(
+fn carry<L>(
     mut lane: L,
     core: Option<u32>,
     patience: &Patience,
+    work: &(impl Fn(&mut L) -> io::Result<()> + Sync),
 ) -> io::Result<(L, Nanos, Option<Finding>)> {
     let finding = core.and_then(pin);
     let before = thread_cpu();
-    let result = drive(&mut lane, patience);
+    let result = work(&mut lane);
     let cpu = thread_cpu() - before;
     if result.is_err() {
         patience.limit(Instant::now());

@@ -1,8 +1,8 @@
-//! The log of round-trip latencies on one thread: raw nanoseconds while the trial runs, histograms afterwards.
+//! The log of latencies on one thread: raw nanoseconds while the trial runs, histograms afterwards.
 //!
-//! The loop only writes a number into memory that was touched before. A long trial does not fit in that memory: then
-//! what is logged is folded into histograms, by choice at the boundary of an interval, between two transactions, so
-//! that no latency contains it (on a thread with several flows those outstanding at that moment do).
+//! The loop only writes a number into memory that was touched before. A long trial does not fit in that memory: once
+//! it is nearly full, every new latency sends the oldest one into its histogram, some nanoseconds each time, so that
+//! no latency contains more of it than that.
 
 use crate::stall::Gaps;
 use tare_record::{HistogramError, Interval, LatencyHistogram, Nanos};
@@ -12,11 +12,13 @@ use tare_record::{HistogramError, Interval, LatencyHistogram, Nanos};
 pub(crate) struct LatencyLog {
     interval: u64,
     slots: usize,
-    samples: Vec<u64>,
-    /// Where in `samples` each interval that was closed since the last fold ends.
-    marks: Vec<usize>,
-    /// Intervals closed before the last fold.
-    folded: usize,
+    /// A ring: the n-th latency stands at n modulo its length, which is a power of two.
+    ring: Box<[u64]>,
+    /// How many latencies have come, and how many of them have left for their histograms.
+    head: u64,
+    tail: u64,
+    /// How many had come when each interval was closed.
+    marks: Vec<u64>,
     current_ends: u64,
     histograms: Vec<LatencyHistogram>,
     completed: u64,
@@ -31,7 +33,7 @@ impl LatencyLog {
     /// The fewest kept raw.
     const LEAST: u64 = 1 << 12;
 
-    /// A log for one of `sharing` threads on a core. All memory that the loop will use is allocated and touched here.
+    /// A log for one of `sharing` that share a core. All memory that the loop will use is allocated and touched here.
     pub(crate) fn new(duration: Nanos, interval: Nanos, sharing: u64) -> Self {
         let expected = duration.0 / 1_000_000_000 * Self::MOST_PER_SECOND + Self::MOST_PER_SECOND;
         let capacity = (expected / sharing.max(1)).clamp(Self::LEAST, Self::MOST);
@@ -44,9 +46,11 @@ impl LatencyLog {
         Self {
             interval,
             slots,
-            samples: touched(capacity, u64::MAX),
-            marks: touched(slots, usize::MAX),
-            folded: 0,
+            // Zeros alone would be memory that the kernel hands out only when it is first written to.
+            ring: vec![u64::MAX; capacity.next_power_of_two()].into_boxed_slice(),
+            head: 0,
+            tail: 0,
+            marks: touched(slots, u64::MAX),
             current_ends: interval,
             histograms: Vec::with_capacity(slots),
             completed: 0,
@@ -55,53 +59,42 @@ impl LatencyLog {
     }
 
     /// Logs a transaction that completed at a time.
+    #[inline]
     pub(crate) fn add(&mut self, at: u64, latency: u64) -> Result<(), HistogramError> {
         self.completed += 1;
         self.gaps.progress(at);
-        if at >= self.current_ends {
-            self.close_until(at)?;
-        }
-        if self.open_interval() < self.slots {
-            if self.samples.len() == self.samples.capacity() {
-                self.fold()?;
-            }
-            self.samples.push(latency);
-        }
-        Ok(())
-    }
-
-    /// The interval now being filled.
-    fn open_interval(&self) -> usize {
-        self.folded + self.marks.len()
-    }
-
-    fn close_until(&mut self, at: u64) -> Result<(), HistogramError> {
-        while at >= self.current_ends && self.open_interval() < self.slots {
-            self.marks.push(self.samples.len());
+        while at >= self.current_ends && self.marks.len() < self.slots {
+            self.marks.push(self.head);
             self.current_ends += self.interval;
         }
-        if self.samples.len() > self.samples.capacity() / 2 {
-            self.fold()?;
+        if self.marks.len() < self.slots {
+            if self.head - self.tail == self.ring.len() as u64 {
+                self.fold_one()?;
+            }
+            let at = self.at(self.head);
+            self.ring[at] = latency;
+            self.head += 1;
         }
         Ok(())
     }
 
-    /// Empties the samples into histograms.
-    fn fold(&mut self) -> Result<(), HistogramError> {
-        let mut from = 0;
-        let ends = self.marks.iter().copied().chain([self.samples.len()]);
-        for (index, end) in (self.folded..self.slots).zip(ends) {
-            while self.histograms.len() <= index {
-                self.histograms.push(LatencyHistogram::new()?);
-            }
-            for &sample in &self.samples[from..end] {
-                self.histograms[index].record(sample);
-            }
-            from = end;
+    fn at(&self, nth: u64) -> usize {
+        (nth & (self.ring.len() as u64 - 1)) as usize
+    }
+
+    /// Sends the oldest latency into the histogram of its interval.
+    fn fold_one(&mut self) -> Result<(), HistogramError> {
+        // The interval being folded is that of the last histogram, until its mark is reached.
+        while self.histograms.is_empty()
+            || self.marks.get(self.histograms.len() - 1).is_some_and(|&mark| mark <= self.tail)
+        {
+            self.histograms.push(LatencyHistogram::new()?);
         }
-        self.folded += self.marks.len();
-        self.marks.clear();
-        self.samples.clear();
+        let sample = self.ring[self.at(self.tail)];
+        if let Some(histogram) = self.histograms.last_mut() {
+            histogram.record(sample);
+        }
+        self.tail += 1;
         Ok(())
     }
 
@@ -115,25 +108,47 @@ impl LatencyLog {
         self.gaps
     }
 
-    /// The whole intervals of the trial.
-    pub(crate) fn intervals(mut self) -> Result<Vec<Interval>, HistogramError> {
-        self.fold()?;
+    /// A histogram for every whole interval of the trial.
+    pub(crate) fn histograms(mut self) -> Result<Vec<LatencyHistogram>, HistogramError> {
+        while self.tail < self.head {
+            self.fold_one()?;
+        }
         while self.histograms.len() < self.slots {
             self.histograms.push(LatencyHistogram::new()?);
         }
-        let interval = self.interval;
-        Ok((0u64..)
-            .zip(self.histograms)
-            .map(|(index, latency)| Interval {
-                start: Nanos(index * interval),
-                length: Nanos(interval),
-                bytes: 0,
-                operations: latency.count(),
-                latency: Some(latency),
-                ..Interval::default()
-            })
-            .collect())
+        Ok(self.histograms)
     }
+
+    /// The whole intervals of the trial, with what `fill` makes of each histogram.
+    pub(crate) fn intervals(
+        self,
+        fill: fn(&mut Interval, LatencyHistogram),
+    ) -> Result<Vec<Interval>, HistogramError> {
+        let length = self.interval;
+        let mut intervals = empty_intervals(self.slots, Nanos(length));
+        for (interval, histogram) in intervals.iter_mut().zip(self.histograms()?) {
+            fill(interval, histogram);
+        }
+        Ok(intervals)
+    }
+}
+
+/// So many intervals of this length in which nothing was counted.
+pub(crate) fn empty_intervals(slots: usize, length: Nanos) -> Vec<Interval> {
+    (0u64..)
+        .take(slots)
+        .map(|index| Interval {
+            start: Nanos(index * length.0),
+            length,
+            ..Interval::default()
+        })
+        .collect()
+}
+
+/// What a histogram of round trips says of its interval.
+pub(crate) fn round_trips(interval: &mut Interval, histogram: LatencyHistogram) {
+    interval.operations = histogram.count();
+    interval.latency = Some(histogram);
 }
 
 /// An empty vector whose memory has been written to, so that no page fault comes later.
@@ -149,7 +164,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn counts(log: LatencyLog) -> Vec<Vec<(u64, u64)>> {
-        let intervals = log.intervals().unwrap();
+        let intervals = log.intervals(round_trips).unwrap();
         intervals
             .iter()
             .map(|interval| interval.latency.as_ref().unwrap().iter().collect())

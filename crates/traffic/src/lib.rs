@@ -21,11 +21,13 @@ mod parameters;
 mod payload;
 mod placement;
 pub mod protocol;
+mod ready;
 mod registry;
 mod session;
 mod stall;
 mod sys;
 mod tcp;
+mod wait;
 mod workload;
 mod workloads;
 

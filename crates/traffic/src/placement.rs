@@ -1,6 +1,7 @@
 //! Which cores the threads of a side run on, and putting them there.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::collections::BTreeSet;
 use tare_record::{Finding, Placement};
 
 /// The two sides of a trial.
@@ -74,6 +75,12 @@ impl Cores {
     }
 }
 
+/// That threads which spin share cores, of one side or, where both are on one machine, of both together.
+pub(crate) fn crowded(threads: usize, cores: &BTreeSet<u32>) -> Option<Finding> {
+    let (threads, cores) = (threads as u32, cores.len() as u32);
+    (cores > 0 && threads > cores).then_some(Finding::SpinsOnSharedCore { threads, cores })
+}
+
 /// The cores that this thread may use, smallest first; empty where the kernel does not say.
 fn allowed() -> Vec<u32> {
     sched_getaffinity(None)
@@ -129,6 +136,15 @@ mod tests {
         assert_eq!(Cores::Free(vec![3, 7]).nth(0), None);
         assert_eq!(Cores::Pinned(Vec::new()).nth(0), None);
         assert_eq!(Cores::Free(Vec::new()).threads(8), 1);
+    }
+
+    #[test]
+    fn more_threads_than_cores_are_a_crowd() {
+        let cores = BTreeSet::from([0, 1]);
+        assert_eq!(crowded(2, &cores), None);
+        let expected = Finding::SpinsOnSharedCore { threads: 3, cores: 2 };
+        assert_eq!(crowded(3, &cores), Some(expected));
+        assert_eq!(crowded(3, &BTreeSet::new()), None);
     }
 
     #[test]

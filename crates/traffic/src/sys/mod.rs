@@ -3,6 +3,8 @@
 //! Everything `unsafe` of this crate is here, each block with the reason why it is sound.
 #![allow(unsafe_code)]
 
+mod busy_poll;
 mod usage;
 
+pub(crate) use busy_poll::{busy_poll, busy_poll_many, incoming_queue};
 pub(crate) use usage::thread_usage;

@@ -31,6 +31,21 @@ pub(crate) struct Serving<L> {
     pub(crate) cores: Cores,
 }
 
+/// What a server has once all flows that it expects are there.
+#[derive(Debug)]
+pub(crate) struct Gathered {
+    /// The flows.
+    pub(crate) flows: Vec<Accepted>,
+    /// Where they came from: they listen still.
+    pub(crate) listeners: Vec<TcpListener>,
+    /// What the server was told.
+    pub(crate) task: Task,
+    /// The cores of its lanes.
+    pub(crate) cores: Cores,
+    /// How long it waits.
+    pub(crate) patience: Arc<Patience>,
+}
+
 impl<L: Lane + 'static> Serving<L> {
     /// Listens, and begins to accept. Once the task's flows are there they are dealt over lanes, which `lane` makes.
     pub(crate) fn start(
@@ -38,11 +53,29 @@ impl<L: Lane + 'static> Serving<L> {
         options: &Options,
         lane: impl Fn(Vec<Accepted>) -> L + Send + 'static,
     ) -> Result<Self, Error> {
+        Self::start_with(task, options, task.flows, move |gathered| {
+            let Gathered { flows, listeners, task, cores, patience } = gathered;
+            drop(listeners);
+            let hands = lanes::deal(flows, &cores, &task.parameters);
+            lanes::run(hands.into_iter().map(lane).collect(), &cores, &task, &patience)
+        })
+    }
+}
+
+impl<L: Send + 'static> Serving<L> {
+    /// Listens with room for so many that have not been accepted, and begins to accept. Once the task's flows are
+    /// there, `work` does the rest on the same thread.
+    pub(crate) fn start_with(
+        task: &Task,
+        options: &Options,
+        backlog: u32,
+        work: impl FnOnce(Gathered) -> Result<Driven<L>, Error> + Send + 'static,
+    ) -> Result<Self, Error> {
         let mut listeners = Vec::new();
         let mut granted = Granted::default();
         // Clients that are routed to the same address share its listener.
         for &address in &task.addresses.iter().collect::<BTreeSet<_>>() {
-            let (listener, got) = listen(*address, task.flows, options)?;
+            let (listener, got) = listen(*address, backlog, options)?;
             listeners.push(listener);
             granted = got;
         }
@@ -53,9 +86,7 @@ impl<L: Lane + 'static> Serving<L> {
             let no_delay = options.no_delay;
             move || {
                 let flows = accept(&listeners, &task, no_delay, &patience)?;
-                let lanes =
-                    lanes::deal(flows, &cores, &task.parameters).into_iter().map(lane).collect();
-                lanes::run(lanes, &cores, &task, &patience)
+                work(Gathered { flows, listeners, task, cores, patience })
             }
         });
         Ok(Self { patience, thread: Some(thread), granted, cores })

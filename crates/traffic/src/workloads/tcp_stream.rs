@@ -13,6 +13,7 @@ use crate::{About, Client, Error, Kind, Parameter, Report, Server, Task, Workloa
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{self, Shutdown};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tare_record::{Ends, Metric, Nanos, Series};
@@ -167,8 +168,8 @@ impl Lane for Receiver {
         self.flows.len()
     }
 
-    fn socket(&self, flow: usize) -> &net::TcpStream {
-        &self.flows[flow].stream
+    fn socket(&self, flow: usize) -> BorrowedFd<'_> {
+        self.flows[flow].stream.as_fd()
     }
 
     fn wish(&self, flow: usize) -> Wish {
@@ -245,8 +246,8 @@ impl Lane for Sender {
         self.flows.len()
     }
 
-    fn socket(&self, flow: usize) -> &net::TcpStream {
-        &self.flows[flow].0
+    fn socket(&self, flow: usize) -> BorrowedFd<'_> {
+        self.flows[flow].0.as_fd()
     }
 
     fn begin(&mut self) {

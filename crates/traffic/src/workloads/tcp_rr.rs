@@ -1,0 +1,243 @@
+//! `tcp-rr`: request and response over TCP.
+
+use super::rr::{self, Requesting, Responder, Taken, Wire};
+use crate::lanes;
+use crate::placement::Role;
+use crate::tcp::{Gathered, Options, Serving, connect, shut};
+use crate::wait::Wait;
+use crate::{About, Client, Error, Parameter, Report, Server, Task, Workload};
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use std::io;
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use tare_record::Metric;
+
+/// The workload.
+#[derive(Debug)]
+pub(crate) struct TcpRr;
+
+impl Workload for TcpRr {
+    fn about(&self) -> About {
+        About {
+            name: "tcp-rr",
+            summary: "requests and responses over TCP, one outstanding per flow; their rate and latency",
+            stands_for: "netperf TCP_RR, sockperf ping-pong",
+            source: "https://hewlettpackard.github.io/netperf/doc/netperf.html#TCP_005fRR",
+        }
+    }
+
+    fn metrics(&self) -> &'static [Metric] {
+        &rr::METRICS
+    }
+
+    fn ports(&self) -> usize {
+        1
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        const PARAMETERS: &[Parameter] = &rr::parameters(16 << 20);
+        PARAMETERS
+    }
+
+    fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
+        let serving = Serving::start_with(task, &no_delay(), task.flows, |gathered| {
+            let Gathered { flows, task, cores, patience, .. } = gathered;
+            let wait = Wait::of(&task.parameters);
+            let epoch = Arc::default();
+            let mut lanes = Vec::new();
+            for hand in lanes::deal(flows, &cores, &task.parameters) {
+                hand.iter().try_for_each(|flow| wait.prepare(&flow.stream, &flow.stream))?;
+                let wires = hand.into_iter().map(|flow| (Stream::new(flow.stream), flow.client));
+                lanes.push(Responder::new(wires.collect(), &task, &epoch)?);
+            }
+            lanes::run(lanes, &cores, &task, &patience)
+        })?;
+        Ok(Box::new(Responding { serving }))
+    }
+
+    fn connect(&self, task: &Task) -> Result<Box<dyn Client>, Error> {
+        let (streams, granted) = connect(task, &no_delay())?;
+        let wait = Wait::of(&task.parameters);
+        streams.iter().try_for_each(|stream| wait.prepare(stream, stream))?;
+        let wires = streams.into_iter().map(Stream::new).collect();
+        Ok(Box::new(Requesting::new(wires, granted, task)?))
+    }
+}
+
+/// Without TCP_NODELAY a small request would wait for the acknowledgement of the one before (RFC 896).
+pub(super) fn no_delay() -> Options {
+    Options { no_delay: true, ..Options::default() }
+}
+
+/// The serving side.
+struct Responding {
+    serving: Serving<Responder<Stream>>,
+}
+
+impl Server for Responding {
+    fn finish(mut self: Box<Self>) -> Result<Report, Error> {
+        let report = rr::report(self.serving.finish()?)?;
+        Ok(report.with(&self.serving.granted, &self.serving.cores, Role::Server))
+    }
+}
+
+/// One end of a TCP flow.
+#[derive(Debug)]
+struct Stream {
+    stream: TcpStream,
+    /// Bytes of the present message that have gone, or come.
+    given: usize,
+    taken: usize,
+    head: [u8; 8],
+}
+
+impl Stream {
+    fn new(stream: TcpStream) -> Self {
+        Self { stream, given: 0, taken: 0, head: [0; 8] }
+    }
+
+    /// Keeps the first bytes of a message.
+    #[inline]
+    fn keep(&mut self, piece: &[u8]) {
+        if let Some(space) = self.head.get_mut(self.taken..) {
+            let fits = space.len().min(piece.len());
+            space[..fits].copy_from_slice(&piece[..fits]);
+        }
+    }
+}
+
+impl Wire for Stream {
+    const LOST_AFTER: Option<u64> = None;
+
+    fn socket(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+
+    #[inline]
+    fn give(&mut self, message: &[u8]) -> io::Result<bool> {
+        self.given += send(&self.stream, &message[self.given..], SendFlags::NOSIGNAL)?;
+        let whole = self.given == message.len();
+        if whole {
+            self.given = 0;
+        }
+        Ok(whole)
+    }
+
+    #[inline]
+    fn take(&mut self, buffer: &mut [u8], size: usize) -> io::Result<Taken> {
+        let most = buffer.len().min(size - self.taken);
+        let (bytes, _) = recv(&self.stream, &mut buffer[..most], RecvFlags::empty())?;
+        if bytes == 0 {
+            return Ok(Taken::End);
+        }
+        self.keep(&buffer[..bytes]);
+        self.taken += bytes;
+        if self.taken < size {
+            return Ok(Taken::Part);
+        }
+        self.taken = 0;
+        Ok(Taken::Whole)
+    }
+
+    fn head(&self) -> [u8; 8] {
+        self.head
+    }
+
+    fn hang_up(&mut self) -> io::Result<()> {
+        shut(&self.stream, Shutdown::Write)
+    }
+
+    /// The stream itself says so, when it is read.
+    fn is_left(&self) -> io::Result<bool> {
+        Ok(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::welcome;
+    use std::io::{Read, Write};
+    use std::net::{Ipv4Addr, TcpListener};
+    use std::thread;
+    use std::time::Duration;
+    use tare_record::Nanos;
+
+    /// A server that does not answer before this time has passed; it says how many requests it got.
+    fn slow_server(listener: TcpListener, token: u64, delay: Duration) -> u64 {
+        let mut stream = welcome(listener.accept().unwrap().0, token).unwrap().stream;
+        let mut requests = 0;
+        while stream.read(&mut [0]).unwrap() == 1 {
+            requests += 1;
+            thread::sleep(delay);
+            stream.write_all(&[0]).unwrap();
+        }
+        requests
+    }
+
+    /// A client of a slow server, and what the server said.
+    fn against(delay: Duration, asked: &[(&str, serde_json::Value)]) -> (Report, u64) {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let mut task = crate::workload::tests::task("tcp-rr", vec![listener.local_addr().unwrap()]);
+        task.parameters
+            .extend(asked.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
+        let token = task.token;
+        let server = thread::spawn(move || slow_server(listener, token, delay));
+        let report = TcpRr.connect(&task).unwrap().run().unwrap();
+        (report, server.join().unwrap())
+    }
+
+    #[test]
+    fn a_server_that_delays_is_seen_to_delay_however_one_waits() {
+        const DELAY: Duration = Duration::from_millis(3);
+        for wait in ["block", "spin"] {
+            let (report, requests) = against(DELAY, &[("wait", wait.into())]);
+            assert!(report.ends.completed > 0);
+            assert_eq!(report.ends.completed, requests);
+            // Histograms keep three digits.
+            let least = Nanos::from(DELAY).0 * 999 / 1000;
+            for latency in report.series[0].intervals.iter().filter_map(|one| one.latency.as_ref())
+            {
+                assert!(latency.iter().all(|(nanos, _)| nanos >= least), "{wait}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_server_slower_than_the_schedule_makes_latencies_that_grow_and_a_finding() {
+        // Due every millisecond, done every three: after 50 ms some 30 ms behind.
+        let (report, _) = against(Duration::from_millis(3), &[("open_loop", 1000.0.into())]);
+        let longest = |at: usize| {
+            let intervals = &report.series[0].intervals;
+            intervals[at].latency.as_ref().and_then(|latency| latency.max()).unwrap_or(0)
+        };
+        assert!(longest(4) > longest(0) + 15_000_000, "{} {}", longest(0), longest(4));
+        let slow = |one: &tare_record::Finding| {
+            matches!(one, tare_record::Finding::SenderTooSlow { asked, .. } if *asked == 1000.0)
+        };
+        assert!(report.findings.iter().any(slow), "{:?}", report.findings);
+    }
+
+    #[test]
+    fn an_open_loop_keeps_its_rate_however_one_waits() {
+        for wait in ["block", "spin"] {
+            let asked = [("open_loop", 200.0.into()), ("wait", wait.into())];
+            let (report, requests) = against(Duration::ZERO, &asked);
+            assert_eq!(report.ends.completed, requests, "{wait}");
+            // Due at 0, 5 … 45 ms; a machine that is busy at the end may do fewer, but never more.
+            assert!((1..=10).contains(&requests), "{wait}: {requests}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_goes_away_breaks_the_flow() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let task = crate::workload::tests::task("tcp-rr", vec![listener.local_addr().unwrap()]);
+        let token = task.token;
+        let server = thread::spawn(move || drop(welcome(listener.accept().unwrap().0, token)));
+        let client = TcpRr.connect(&task).unwrap();
+        server.join().unwrap();
+        assert!(matches!(client.run(), Err(Error::Io { .. })));
+    }
+}
