@@ -3,6 +3,10 @@
 //! Everything `unsafe` of this crate is here, each block with the reason why it is sound.
 #![allow(unsafe_code)]
 
+mod splice;
+mod tcp_info;
 mod usage;
 
+pub(crate) use splice::PagePipe;
+pub(crate) use tcp_info::{TcpInfo, tcp_info};
 pub(crate) use usage::thread_usage;

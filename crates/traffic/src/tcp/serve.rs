@@ -38,6 +38,15 @@ impl<L: Lane + 'static> Serving<L> {
         options: &Options,
         lane: impl Fn(Vec<Accepted>) -> L + Send + 'static,
     ) -> Result<Self, Error> {
+        Self::try_start(task, options, move |flows| Ok(lane(flows)))
+    }
+
+    /// The same with lanes that may fail to be made.
+    pub(crate) fn try_start(
+        task: &Task,
+        options: &Options,
+        lane: impl Fn(Vec<Accepted>) -> Result<L, Error> + Send + 'static,
+    ) -> Result<Self, Error> {
         let mut listeners = Vec::new();
         let mut granted = Granted::default();
         // Clients that are routed to the same address share its listener.
@@ -53,8 +62,8 @@ impl<L: Lane + 'static> Serving<L> {
             let no_delay = options.no_delay;
             move || {
                 let flows = accept(&listeners, &task, no_delay, &patience)?;
-                let lanes =
-                    lanes::deal(flows, &cores, &task.parameters).into_iter().map(lane).collect();
+                let hands = lanes::deal(flows, &cores, &task.parameters);
+                let lanes = hands.into_iter().map(lane).collect::<Result<Vec<_>, Error>>()?;
                 lanes::run(lanes, &cores, &task, &patience)
             }
         });
