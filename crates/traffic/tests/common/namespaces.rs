@@ -38,6 +38,15 @@ impl Held {
         let status = Command::new(&words[0]).args(&words[1..]).status().unwrap();
         assert!(status.success(), "{line}");
     }
+
+    /// What a command says in it.
+    fn output(&self, line: &str) -> String {
+        let words: Vec<String> =
+            self.enter().into_iter().chain(line.split(' ').map(str::to_owned)).collect();
+        let output = Command::new(&words[0]).args(&words[1..]).output().unwrap();
+        assert!(output.status.success(), "{line}");
+        String::from_utf8(output.stdout).unwrap()
+    }
 }
 
 impl Drop for Held {
@@ -92,6 +101,21 @@ impl Pair {
     /// Runs a command in the client's namespace.
     pub(crate) fn in_client(&self, line: &str) {
         self.client.run(line);
+    }
+
+    /// Runs a command in the server's namespace.
+    pub(crate) fn in_server(&self, line: &str) {
+        self.server.run(line);
+    }
+
+    /// What a file of the client's namespace under /proc/net says.
+    pub(crate) fn client_file(&self, name: &str) -> String {
+        self.client.output(&format!("cat /proc/net/{name}"))
+    }
+
+    /// What a file of the server's namespace under /proc/net says.
+    pub(crate) fn server_file(&self, name: &str) -> String {
+        self.server.output(&format!("cat /proc/net/{name}"))
     }
 
     /// The client's container.
