@@ -115,7 +115,8 @@ pub struct Task {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Report {
-    /// Interval records, one series a client: from the side whose figures are the result, none from the other.
+    /// Interval records by client. Those of one client, of either side, are added up interval by interval: bytes are in
+    /// those of the receiving side.
     pub series: Vec<Series>,
     /// What this side counted over the whole trial.
     pub ends: Ends,

@@ -4,7 +4,11 @@
 #![allow(unsafe_code)]
 
 mod busy_poll;
+mod splice;
+mod tcp_info;
 mod usage;
 
 pub(crate) use busy_poll::{busy_poll, busy_poll_many, incoming_queue};
+pub(crate) use splice::PagePipe;
+pub(crate) use tcp_info::{TcpInfo, tcp_info};
 pub(crate) use usage::thread_usage;

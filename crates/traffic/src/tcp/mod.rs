@@ -3,9 +3,11 @@
 mod hello;
 mod serve;
 mod socket;
+mod state;
 
-pub(crate) use hello::Accepted;
 #[cfg(test)]
 pub(crate) use hello::welcome;
+pub(crate) use hello::{Accepted, Way};
 pub(crate) use serve::{GRACE, Gathered, Serving};
-pub(crate) use socket::{Granted, Options, connect, shut};
+pub(crate) use socket::{Granted, Options, connect, connect_as, shut};
+pub(crate) use state::StateLog;

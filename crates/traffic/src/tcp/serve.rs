@@ -53,11 +53,21 @@ impl<L: Lane + 'static> Serving<L> {
         options: &Options,
         lane: impl Fn(Vec<Accepted>) -> L + Send + 'static,
     ) -> Result<Self, Error> {
+        Self::try_start(task, options, move |flows| Ok(lane(flows)))
+    }
+
+    /// The same with lanes that may fail to be made.
+    pub(crate) fn try_start(
+        task: &Task,
+        options: &Options,
+        lane: impl Fn(Vec<Accepted>) -> Result<L, Error> + Send + 'static,
+    ) -> Result<Self, Error> {
         Self::start_with(task, options, task.flows, move |gathered| {
             let Gathered { flows, listeners, task, cores, patience } = gathered;
             drop(listeners);
             let hands = lanes::deal(flows, &cores, &task.parameters);
-            lanes::run(hands.into_iter().map(lane).collect(), &cores, &task, &patience)
+            let lanes = hands.into_iter().map(lane).collect::<Result<Vec<_>, Error>>()?;
+            lanes::run(lanes, &cores, &task, &patience)
         })
     }
 }

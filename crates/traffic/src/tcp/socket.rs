@@ -1,7 +1,6 @@
 //! TCP sockets with the options that a workload asks for, and what the kernel really granted.
 
-use super::hello::greet;
-use crate::placement::Role;
+use super::hello::{Way, greet};
 use crate::{Error, Task, parameters};
 use rustix::net::sockopt;
 use serde_json::json;
@@ -46,7 +45,7 @@ pub(crate) struct Granted {
 
 impl Granted {
     /// Reads it off a socket.
-    pub(crate) fn read(socket: &Socket, options: &Options, role: Role) -> Result<Self, Error> {
+    pub(crate) fn read(socket: &Socket, options: &Options) -> Result<Self, Error> {
         let refused = |error| Error::io("read a socket's options", error);
         let mut granted = Self::default();
         let used = sockopt::tcp_congestion(socket).map_err(refused)?;
@@ -57,19 +56,27 @@ impl Granted {
         }
         granted.parameters.insert("congestion".to_owned(), json!(used));
         if let Some(asked) = options.buffer {
-            let (name, size) = match role {
-                Role::Client => ("send_buffer", sockopt::socket_send_buffer_size(socket)),
-                Role::Server => ("receive_buffer", sockopt::socket_recv_buffer_size(socket)),
-            };
-            // The kernel counts its own overhead as much again (socket(7)).
-            let size = size.map_err(refused)? / 2;
-            granted.parameters.insert(name.to_owned(), json!(size));
-            if size < asked {
-                let (asked, granted_size) = (asked as u64, size as u64);
-                granted.findings.push(Finding::SmallBuffer { asked, granted: granted_size });
-            }
+            granted.size("send_buffer", asked, sockopt::socket_send_buffer_size(socket))?;
+            granted.size("receive_buffer", asked, sockopt::socket_recv_buffer_size(socket))?;
         }
         Ok(granted)
+    }
+
+    /// Notes what a buffer's size is, as the kernel says.
+    fn size(
+        &mut self,
+        name: &str,
+        asked: usize,
+        said: rustix::io::Result<usize>,
+    ) -> Result<(), Error> {
+        // The kernel counts its own overhead as much again (socket(7)).
+        let size = said.map_err(|error| Error::io("read a socket's options", error))? / 2;
+        self.parameters.insert(name.to_owned(), json!(size));
+        if size < asked {
+            let (asked, granted) = (asked as u64, size as u64);
+            self.findings.push(Finding::SmallBuffer { asked, granted });
+        }
+        Ok(())
     }
 }
 
@@ -116,22 +123,31 @@ pub(super) fn listen(
     socket.bind(&address.into()).map_err(refused)?;
     socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX)).map_err(refused)?;
     socket.set_nonblocking(true).map_err(refused)?;
-    let granted = Granted::read(&socket, options, Role::Server)?;
+    let granted = Granted::read(&socket, options)?;
     Ok((socket.into(), granted))
 }
 
 /// Connects all flows of a client, over its addresses in turn, each greeted by its server.
 pub(crate) fn connect(task: &Task, options: &Options) -> Result<(Vec<TcpStream>, Granted), Error> {
+    connect_as(task, options, Way::Up)
+}
+
+/// The same for flows whose payload goes this way.
+pub(crate) fn connect_as(
+    task: &Task,
+    options: &Options,
+    way: Way,
+) -> Result<(Vec<TcpStream>, Granted), Error> {
     let mut streams = Vec::with_capacity(task.flows as usize);
     let mut granted = Granted::default();
     for &address in task.addresses.iter().cycle().take(task.flows as usize) {
         let refused = |error| Error::io(format!("connect to {address}"), error);
         let socket = socket(address, options)?;
         socket.connect_timeout(&address.into(), CONNECT).map_err(refused)?;
-        granted = Granted::read(&socket, options, Role::Client)?;
+        granted = Granted::read(&socket, options)?;
         let stream = TcpStream::from(socket);
         stream.set_read_timeout(Some(CONNECT)).map_err(refused)?;
-        greet(&stream, task.token, task.client).map_err(refused)?;
+        greet(&stream, task.token, task.client, way).map_err(refused)?;
         streams.push(stream);
     }
     Ok((streams, granted))
@@ -167,7 +183,9 @@ mod tests {
     #[test]
     fn a_buffer_is_granted_as_asked_or_there_is_a_finding() {
         let small = granted(&Options { buffer: Some(64 << 10), ..Options::default() });
-        assert_eq!(small.parameters["receive_buffer"], json!(64 << 10));
+        for name in ["send_buffer", "receive_buffer"] {
+            assert_eq!(small.parameters[name], json!(64 << 10), "{name}");
+        }
         assert!(small.findings.is_empty());
     }
 

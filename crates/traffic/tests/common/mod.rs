@@ -3,6 +3,7 @@
 #![allow(clippy::print_stderr, reason = "what could not be tested is said")]
 #![allow(clippy::unwrap_used, reason = "whatever fails here fails the test")]
 
+pub(crate) mod counters;
 pub(crate) mod namespaces;
 
 use std::io::{Read, Write};
