@@ -51,6 +51,18 @@ pub(crate) fn run<L: Lane>(
     task: &Task,
     patience: &Patience,
 ) -> Result<Driven<L>, Error> {
+    run_by(drive, lanes, cores, task, patience)
+}
+
+/// The same for lanes that are driven by something else: what they do on their thread, until patience is over.
+pub(crate) fn run_by<L: Send>(
+    drive: impl Fn(&mut L, &Patience) -> io::Result<()> + Sync,
+    lanes: Vec<L>,
+    cores: &Cores,
+    task: &Task,
+    patience: &Patience,
+) -> Result<Driven<L>, Error> {
+    let drive = &drive;
     let first = task.index as usize * lanes.len();
     let results = thread::scope(|scope| {
         let threads: Vec<_> = (first..)
@@ -58,7 +70,7 @@ pub(crate) fn run<L: Lane>(
             .map(|(nth, lane)| {
                 let spawned = thread::Builder::new()
                     .name(task.workload.clone())
-                    .spawn_scoped(scope, move || carry(lane, cores.nth(nth), patience));
+                    .spawn_scoped(scope, move || carry(drive, lane, cores.nth(nth), patience));
                 if spawned.is_err() {
                     patience.limit(Instant::now());
                 }
@@ -81,7 +93,8 @@ pub(crate) fn run<L: Lane>(
 }
 
 /// The life of one thread.
-fn carry<L: Lane>(
+fn carry<L>(
+    drive: impl Fn(&mut L, &Patience) -> io::Result<()>,
     mut lane: L,
     core: Option<u32>,
     patience: &Patience,

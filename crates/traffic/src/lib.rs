@@ -26,6 +26,7 @@ mod session;
 mod stall;
 mod sys;
 mod tcp;
+mod udp;
 mod workload;
 mod workloads;
 

@@ -1,6 +1,6 @@
 //! All workloads, in one list that is handed about, never global.
 
-use crate::workloads::{TcpRr, TcpStream};
+use crate::workloads::{TcpRr, TcpStream, UdpRate};
 use crate::{Error, Workload};
 
 /// The workloads that this build knows.
@@ -11,7 +11,7 @@ pub struct Registry {
 /// Every workload of this build.
 #[must_use]
 pub fn workloads() -> Registry {
-    Registry { workloads: vec![Box::new(TcpStream), Box::new(TcpRr)] }
+    Registry { workloads: vec![Box::new(TcpStream), Box::new(UdpRate), Box::new(TcpRr)] }
 }
 
 impl Registry {

@@ -3,6 +3,13 @@
 //! Everything `unsafe` of this crate is here, each block with the reason why it is sound.
 #![allow(unsafe_code)]
 
+mod datagram_options;
+mod kept;
+mod mmsg;
 mod usage;
 
+pub(crate) use datagram_options::{
+    gather_segments, lost_in_full_buffer, split_into_segments, stamp_arrivals,
+};
+pub(crate) use mmsg::{Ancillary, Inbox, Message, Outbox, Waiting};
 pub(crate) use usage::thread_usage;

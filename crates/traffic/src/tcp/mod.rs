@@ -7,5 +7,5 @@ mod socket;
 pub(crate) use hello::Accepted;
 #[cfg(test)]
 pub(crate) use hello::welcome;
-pub(crate) use serve::{GRACE, Serving};
-pub(crate) use socket::{Granted, Options, connect, shut};
+pub(crate) use serve::{GRACE, Serving, accept_one as accept};
+pub(crate) use socket::{Granted, Options, connect, listen, shut};

@@ -40,6 +40,17 @@ impl Held {
     }
 }
 
+impl Held {
+    /// What a command in it prints; it must succeed.
+    fn read(&self, line: &str) -> String {
+        let words: Vec<String> =
+            self.enter().into_iter().chain(line.split(' ').map(str::to_owned)).collect();
+        let output = Command::new(&words[0]).args(&words[1..]).output().unwrap();
+        assert!(output.status.success(), "{line}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
 impl Drop for Held {
     fn drop(&mut self) {
         let _ = self.0.kill();
@@ -92,6 +103,21 @@ impl Pair {
     /// Runs a command in the client's namespace.
     pub(crate) fn in_client(&self, line: &str) {
         self.client.run(line);
+    }
+
+    /// Runs a command in the server's namespace.
+    pub(crate) fn in_server(&self, line: &str) {
+        self.server.run(line);
+    }
+
+    /// What a command in the client's namespace prints.
+    pub(crate) fn read_in_client(&self, line: &str) -> String {
+        self.client.read(line)
+    }
+
+    /// What a command in the server's namespace prints.
+    pub(crate) fn read_in_server(&self, line: &str) -> String {
+        self.server.read(line)
     }
 
     /// The client's container.
