@@ -137,11 +137,7 @@ impl LatencyLog {
 pub(crate) fn empty_intervals(slots: usize, length: Nanos) -> Vec<Interval> {
     (0u64..)
         .take(slots)
-        .map(|index| Interval {
-            start: Nanos(index * length.0),
-            length,
-            ..Interval::default()
-        })
+        .map(|index| Interval { start: Nanos(index * length.0), length, ..Interval::default() })
         .collect()
 }
 

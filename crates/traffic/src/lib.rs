@@ -27,6 +27,7 @@ mod session;
 mod stall;
 mod sys;
 mod tcp;
+mod udp;
 mod wait;
 mod workload;
 mod workloads;

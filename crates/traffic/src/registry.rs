@@ -1,6 +1,6 @@
 //! All workloads, in one list that is handed about, never global.
 
-use crate::workloads::{Idle, TcpCrr, TcpRr, TcpStream, UdpRr};
+use crate::workloads::{Idle, TcpCrr, TcpRr, TcpStream, UdpRate, UdpRr};
 use crate::{Error, Workload};
 
 /// The workloads that this build knows.
@@ -14,10 +14,10 @@ pub fn workloads() -> Registry {
     Registry {
         workloads: vec![
             Box::new(TcpStream),
+            Box::new(UdpRate),
             Box::new(TcpRr),
             Box::new(UdpRr),
             Box::new(TcpCrr),
-
             Box::new(Idle),
         ],
     }

@@ -87,10 +87,7 @@ pub(crate) fn precise_timers() {
 
 /// Nanoseconds as the kernel wants them.
 pub(crate) fn timespec(nanos: u64) -> Timespec {
-    Timespec {
-        tv_sec: (nanos / 1_000_000_000) as i64,
-        tv_nsec: (nanos % 1_000_000_000) as i64,
-    }
+    Timespec { tv_sec: (nanos / 1_000_000_000) as i64, tv_nsec: (nanos % 1_000_000_000) as i64 }
 }
 
 #[cfg(test)]

@@ -123,7 +123,8 @@ fn an_overflow_of_those_in_time_wait_is_said() {
     let mut session = Session::open(&topology).unwrap();
     let outcome = session.trial(&job("tcp-crr", &topology, &[]), NEVER).unwrap();
     agreed(&outcome);
-    let over = |one: &Finding| matches!(one, Finding::TimeWaitOverflow { overflowed } if *overflowed > 0);
+    let over =
+        |one: &Finding| matches!(one, Finding::TimeWaitOverflow { overflowed } if *overflowed > 0);
     assert!(outcome.findings.iter().any(over), "{:?}", outcome.findings);
 }
 

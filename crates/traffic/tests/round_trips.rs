@@ -18,9 +18,8 @@ const NEVER: &dyn Fn() -> bool = &|| false;
 
 /// Findings that speak of the machine, which is busy when tests run side by side, and not of the traffic.
 fn sound(outcome: &Outcome) {
-    let of_machine = |one: &&Finding| {
-        !matches!(one, Finding::Stall { .. } | Finding::SpinsOnSharedCore { .. })
-    };
+    let of_machine =
+        |one: &&Finding| !matches!(one, Finding::Stall { .. } | Finding::SpinsOnSharedCore { .. });
     assert_eq!(outcome.findings.iter().find(of_machine), None);
 }
 
@@ -224,13 +223,13 @@ fn datagrams_that_a_filter_drops_are_counted_one_by_one_and_the_rest_goes_on() {
     let outcome = session.trial(&job, NEVER).unwrap();
     sound(&outcome);
     let lost = outcome.ends.datagrams_sent - outcome.ends.datagrams_received;
-    let rules = pair.server_says("nft list chain inet t c");
+    let rules = pair.read_in_server("nft list chain inet t c");
     let words: Vec<&str> = rules.split_whitespace().collect();
     let at = words.iter().position(|word| *word == "packets").unwrap();
     assert_eq!(lost, words[at + 1].parse::<u64>().unwrap());
     let datagrams = outcome.series[0].intervals.iter().map(|one| one.datagrams.unwrap());
-    let (sent, received) = datagrams
-        .fold((0, 0), |(sent, received), one| (sent + one.sent, received + one.received));
+    let (sent, received) =
+        datagrams.fold((0, 0), |(sent, received), one| (sent + one.sent, received + one.received));
     let (expected, deviation) = (sent as f64 * 0.03, (sent as f64 * 0.03 * 0.97).sqrt());
     // Every flow's trial may end in the middle of a loss.
     let off = ((sent - received) as f64 - expected).abs();

@@ -47,12 +47,8 @@ pub(crate) fn busy_poll(socket: impl AsFd) -> io::Result<()> {
 
 /// Makes waits on an epoll queue poll the queue of its sockets (Linux 6.9).
 pub(crate) fn busy_poll_many(queue: impl AsFd) -> io::Result<()> {
-    let parameters = EpollParams {
-        microseconds: MICROSECONDS.unsigned_abs(),
-        budget: 8,
-        prefer: 1,
-        unused: 0,
-    };
+    let parameters =
+        EpollParams { microseconds: MICROSECONDS.unsigned_abs(), budget: 8, prefer: 1, unused: 0 };
     // SAFETY: the request reads one `struct epoll_params`, which lives through the call.
     let result = unsafe {
         libc::ioctl(queue.as_fd().as_raw_fd(), EPIOCSPARAMS as libc::Ioctl, &raw const parameters)

@@ -8,6 +8,6 @@ mod state;
 #[cfg(test)]
 pub(crate) use hello::welcome;
 pub(crate) use hello::{Accepted, Way};
-pub(crate) use serve::{GRACE, Gathered, Serving};
-pub(crate) use socket::{Granted, Options, connect, connect_as, shut};
+pub(crate) use serve::{GRACE, Gathered, Serving, accept_one as accept};
+pub(crate) use socket::{Granted, Options, connect, connect_as, listen, shut};
 pub(crate) use state::StateLog;

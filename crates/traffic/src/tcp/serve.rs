@@ -135,19 +135,29 @@ fn accept(
     while flows.len() < task.flows as usize && !patience.is_over() {
         wait_for_any(listeners).map_err(refused)?;
         for listener in listeners {
-            match listener.accept() {
-                Ok((stream, _)) => {
-                    stream.set_nonblocking(false).map_err(refused)?;
-                    stream.set_nodelay(no_delay).map_err(refused)?;
-                    stream.set_read_timeout(Some(GREETING)).map_err(refused)?;
-                    flows.extend(welcome(stream, task.token));
-                }
-                Err(error) if is_passing(&error) => {}
-                Err(error) => return Err(refused(error)),
+            if let Some(Some(flow)) = accept_one(listener, task.token).map_err(refused)? {
+                flow.stream.set_nodelay(no_delay).map_err(refused)?;
+                flows.push(flow);
             }
         }
     }
     Ok(flows)
+}
+
+/// Accepts one connection: nothing where nobody is there, nothing inside for whoever does not greet with this token.
+pub(crate) fn accept_one(
+    listener: &TcpListener,
+    token: u64,
+) -> io::Result<Option<Option<Accepted>>> {
+    match listener.accept() {
+        Ok((stream, _)) => {
+            stream.set_nonblocking(false)?;
+            stream.set_read_timeout(Some(GREETING))?;
+            Ok(Some(welcome(stream, token)))
+        }
+        Err(error) if is_passing(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Whether the next call may well succeed: nobody there, a signal, a connection that was given up (accept(2)).

@@ -111,7 +111,7 @@ fn is_loaded(name: &str) -> bool {
 }
 
 /// A listener. Flows accepted from it have its options.
-pub(super) fn listen(
+pub(crate) fn listen(
     address: SocketAddr,
     backlog: u32,
     options: &Options,

@@ -213,9 +213,7 @@ mod tests {
             intervals[at].latency.as_ref().and_then(|latency| latency.max()).unwrap_or(0)
         };
         assert!(longest(4) > longest(0) + 15_000_000, "{} {}", longest(0), longest(4));
-        let slow = |one: &tare_record::Finding| {
-            matches!(one, tare_record::Finding::SenderTooSlow { asked, .. } if *asked == 1000.0)
-        };
+        let slow = |one: &tare_record::Finding| matches!(one, tare_record::Finding::SenderTooSlow { asked, .. } if *asked == 1000.0);
         assert!(report.findings.iter().any(slow), "{:?}", report.findings);
     }
 

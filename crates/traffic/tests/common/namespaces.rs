@@ -118,8 +118,13 @@ impl Pair {
         self.server.output(&format!("cat /proc/net/{name}"))
     }
 
-    /// What a command in the server's namespace says.
-    pub(crate) fn server_says(&self, line: &str) -> String {
+    /// What a command in the client's namespace prints.
+    pub(crate) fn read_in_client(&self, line: &str) -> String {
+        self.client.output(line)
+    }
+
+    /// What a command in the server's namespace prints.
+    pub(crate) fn read_in_server(&self, line: &str) -> String {
         self.server.output(line)
     }
 

@@ -305,8 +305,7 @@ impl<W: Wire> Client for Requesting<W> {
         let crowd = crowd(lanes.len(), &cores, &task);
         let Driven { lanes, cpu, mut findings } = lanes::run(lanes, &cores, &task, &patience)?;
         findings.extend(crowd);
-        findings
-            .extend(shortfall(&task, lanes.iter().map(|lane| lane.ledger.begun()).sum()));
+        findings.extend(shortfall(&task, lanes.iter().map(|lane| lane.ledger.begun()).sum()));
         let mut report = Report { findings, cpu, ..Report::default() };
         report.epoch = epoch.get().copied().map(Nanos);
         let mut intervals = Vec::new();

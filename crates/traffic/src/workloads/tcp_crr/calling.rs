@@ -171,7 +171,8 @@ impl Caller {
     }
 
     fn socket(&self) -> io::Result<OwnedFd> {
-        let family = if self.address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let family =
+            if self.address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = socket_with(family, SocketType::STREAM, flags, None)?;
         if self.plan.close == Close::Rst {
@@ -309,9 +310,10 @@ impl Client for Calling {
         let patience = Patience::default();
         let driven =
             lanes::run_by(callers, &cores, &task, &patience, |caller| caller.work(&patience));
-        controls.iter().try_for_each(|control| shut(control, Shutdown::Both)).map_err(|error| {
-            Error::io("end the control connections", error)
-        })?;
+        controls
+            .iter()
+            .try_for_each(|control| shut(control, Shutdown::Both))
+            .map_err(|error| Error::io("end the control connections", error))?;
         let Driven { lanes: callers, cpu, mut findings } = driven?;
         let times = callers.iter().map(|caller| caller.exhausted).sum();
         findings.extend((times > 0).then_some(Finding::PortsExhausted { times }));

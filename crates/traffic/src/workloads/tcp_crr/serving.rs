@@ -159,8 +159,7 @@ impl Answerer {
             }
             if let Some(at) = self.free.pop() {
                 let watched = EventFlags::empty();
-                self.conversations[at] =
-                    Some(Conversation { socket, taken: 0, given: 0, watched });
+                self.conversations[at] = Some(Conversation { socket, taken: 0, given: 0, watched });
                 self.converse(at)?;
             }
         }

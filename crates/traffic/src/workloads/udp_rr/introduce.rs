@@ -80,7 +80,10 @@ pub(super) fn announce(
         }
         await_answers(&flows, &mut pending)?;
     }
-    Ok(flows.into_iter().map(|(socket, control, hello)| Datagrams::new(socket, control, hello)).collect())
+    Ok(flows
+        .into_iter()
+        .map(|(socket, control, hello)| Datagrams::new(socket, control, hello))
+        .collect())
 }
 
 /// A socket towards a server.

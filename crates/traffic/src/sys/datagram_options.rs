@@ -1,0 +1,82 @@
+//! Options of UDP sockets for which the libraries in use have no function (udp(7), socket(7)).
+
+use std::io;
+use std::mem::size_of;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Sets an option whose value is an `int`.
+fn set(
+    socket: BorrowedFd<'_>,
+    level: libc::c_int,
+    name: libc::c_int,
+    value: libc::c_int,
+) -> io::Result<()> {
+    // SAFETY: the pointer is to an `int` that lives through the call, and the length is its size.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            (&raw const value).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Lets the kernel split what is sent into datagrams of so many bytes (UDP_SEGMENT).
+pub(crate) fn split_into_segments(socket: BorrowedFd<'_>, size: usize) -> io::Result<()> {
+    let size = libc::c_int::try_from(size).map_err(io::Error::other)?;
+    set(socket, libc::SOL_UDP, libc::UDP_SEGMENT, size)
+}
+
+/// Lets the kernel hand over several datagrams of one size as one (UDP_GRO).
+pub(crate) fn gather_segments(socket: BorrowedFd<'_>) -> io::Result<()> {
+    set(socket, libc::SOL_UDP, libc::UDP_GRO, 1)
+}
+
+/// Lets the kernel say of every datagram when it came (SO_TIMESTAMPNS).
+pub(crate) fn stamp_arrivals(socket: BorrowedFd<'_>) -> io::Result<()> {
+    set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)
+}
+
+/// How often something came for a socket and found its buffer full, since it was opened (SO_MEMINFO). It goes round
+/// after 2³².
+pub(crate) fn lost_in_full_buffer(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    const DROPS: usize = libc::SK_MEMINFO_DROPS as usize;
+    let mut values = [0u32; DROPS + 1];
+    let mut length = size_of_val(&values) as libc::socklen_t;
+    // SAFETY: the pointers are to an array and to its size, both of which live through the call.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MEMINFO,
+            values.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    if result == 0 { Ok(values[DROPS]) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{Ipv4Addr, UdpSocket};
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn what_finds_the_buffer_full_is_counted() {
+        let receiver = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        rustix::net::sockopt::set_socket_recv_buffer_size(&receiver, 2048).unwrap();
+        let sender = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        assert_eq!(lost_in_full_buffer(receiver.as_fd()).unwrap(), 0);
+        for _ in 0..100 {
+            sender.send_to(&[0; 100], receiver.local_addr().unwrap()).unwrap();
+        }
+        receiver.set_nonblocking(true).unwrap();
+        let came = (0..100).take_while(|_| receiver.recv(&mut [0; 100]).is_ok()).count();
+        assert!(came < 100);
+        assert_eq!(lost_in_full_buffer(receiver.as_fd()).unwrap() as usize, 100 - came);
+    }
+}

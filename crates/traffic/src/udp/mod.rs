@@ -1,0 +1,20 @@
+//! What the workloads over UDP share: the conversation beside the datagrams, their header, pacing, and the books.
+
+mod control;
+mod header;
+mod introduce;
+mod options;
+mod pace;
+mod receive;
+mod send;
+mod serve;
+mod tally;
+mod track;
+mod transmit;
+
+pub(crate) use introduce::{Flow, Introduced};
+pub(crate) use options::{BUFFER, GSO, Options, RECEIVE, SIZE, WAIT, Wait, granted};
+pub(crate) use receive::Receiver;
+pub(crate) use serve::{Received, Serving, Station, by_client};
+pub(crate) use tally::Tally;
+pub(crate) use transmit::{Sent, Transmitter};

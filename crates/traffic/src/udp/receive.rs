@@ -1,0 +1,335 @@
+//! The receiving loop of one thread: takes datagrams in batches, and books each of them by its header.
+
+use super::header::{Header, LENGTH, Mark};
+use super::introduce::Flow;
+use super::options::{Handing, Keep, Options, Stamp, Wait};
+use super::tally::Tally;
+use super::track::{Arrival, Jitter, Track};
+use crate::Task;
+use crate::clock;
+use crate::cpu::CpuLog;
+use crate::drive::{Patience, TICK};
+use crate::stall::Gaps;
+use crate::sys::{Ancillary, Inbox, Message, Waiting, lost_in_full_buffer};
+use rustix::buffer::spare_capacity;
+use rustix::event::{Timespec, epoll};
+use rustix::io::Errno;
+use std::io;
+use std::net::UdpSocket;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What the sender has said of a flow's end.
+#[derive(Debug)]
+pub(crate) struct Ending {
+    /// How many datagrams it sent; [`Ending::UNKNOWN`] before it has said so, or where it never will.
+    sent: AtomicU64,
+    /// When nothing more was to be expected but what is on its way, by the monotonic clock, ns; 0 before that.
+    told: AtomicU64,
+}
+
+impl Ending {
+    const UNKNOWN: u64 = u64::MAX;
+
+    /// A flow that still flows.
+    pub(crate) fn new() -> Self {
+        Self { sent: AtomicU64::new(Self::UNKNOWN), told: AtomicU64::new(0) }
+    }
+
+    /// So many were sent.
+    pub(crate) fn tell(&self, sent: u64) {
+        self.sent.store(sent, Ordering::Relaxed);
+        self.told.store(clock::now().0, Ordering::Release);
+    }
+
+    /// The sender is gone.
+    pub(crate) fn gone(&self) {
+        if !self.is_told() {
+            self.told.store(clock::now().0, Ordering::Release);
+        }
+    }
+
+    /// Whether the sender sends no more.
+    pub(crate) fn is_told(&self) -> bool {
+        self.told.load(Ordering::Acquire) != 0
+    }
+
+    /// How many were sent, where it is known.
+    pub(crate) fn sent(&self) -> Option<u64> {
+        Some(self.sent.load(Ordering::Relaxed)).filter(|sent| *sent != Self::UNKNOWN)
+    }
+}
+
+/// One receiving flow.
+#[derive(Debug)]
+pub(crate) struct Incoming {
+    socket: Arc<UdpSocket>,
+    mark: Mark,
+    track: Track,
+    jitter: Jitter,
+    ending: Arc<Ending>,
+    /// An index into the lane's counts.
+    count: usize,
+    /// Datagrams that came, each once.
+    received: u64,
+    /// When the last one came, by the monotonic clock.
+    last: u64,
+    /// What had found the socket's buffer full before the trial.
+    full_before: u32,
+}
+
+impl Incoming {
+    /// After the sender's last word, silence of this length means that the rest is lost, ns.
+    const SETTLED: u64 = 250_000_000;
+
+    /// Whether all has come, or nothing comes any more.
+    fn is_over(&self, now: u64) -> bool {
+        let told = self.ending.told.load(Ordering::Acquire);
+        told != 0
+            && (self.ending.sent().is_some_and(|sent| self.received >= sent)
+                || now.saturating_sub(told.max(self.last)) > Self::SETTLED)
+    }
+
+    /// Books one datagram, or none if it is not of this flow. `came` is by whatever clock stamps arrivals.
+    #[inline]
+    fn book(&mut self, tally: &mut Tally, header: Header, length: usize, came: u64) {
+        if !header.is_of(self.mark) {
+            return;
+        }
+        let arrival = self.track.arrived(header.number);
+        let mut jitter = 0;
+        if arrival != Arrival::Duplicate {
+            self.received += 1;
+            jitter = self.jitter.arrived(header.sent, came);
+        }
+        tally.received(header.sent, arrival, length as u64, jitter);
+    }
+}
+
+/// What one thread counts of one client's flows.
+#[derive(Debug)]
+pub(crate) struct Count {
+    /// Which client.
+    pub(crate) client: u32,
+    /// Its datagrams.
+    pub(crate) tally: Tally,
+    /// How long nothing came.
+    pub(crate) gaps: Gaps,
+}
+
+/// The receiving flows of one thread.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    flows: Vec<Incoming>,
+    counts: Vec<Count>,
+    inbox: Inbox,
+    wait: Wait,
+    keep: Keep,
+    /// When the first datagram of any flow came.
+    began: Option<u64>,
+    cpu: CpuLog,
+}
+
+impl Receiver {
+    /// For these flows in a trial of this number. All memory that the loop will use is allocated here.
+    pub(crate) fn new(
+        flows: Vec<(Flow, Arc<Ending>)>,
+        task: &Task,
+        options: &Options,
+        trial: u32,
+    ) -> io::Result<Self> {
+        let mut counts: Vec<Count> = Vec::new();
+        let mut place = |client: u32| {
+            counts.iter().position(|count| count.client == client).unwrap_or_else(|| {
+                let tally = Tally::new(task.duration, task.interval);
+                counts.push(Count { client, tally, gaps: Gaps::new(task.duration) });
+                counts.len() - 1
+            })
+        };
+        let incoming = |(flow, ending): (Flow, Arc<Ending>)| {
+            Ok(Incoming {
+                mark: Mark::new(task.token, trial, flow.number),
+                track: Track::new(),
+                jitter: Jitter::default(),
+                ending,
+                count: place(flow.client),
+                received: 0,
+                last: 0,
+                full_before: lost_in_full_buffer(flow.socket.as_fd())?,
+                socket: flow.socket,
+            })
+        };
+        let flows = flows.into_iter().map(incoming).collect::<io::Result<_>>()?;
+        Ok(Self {
+            flows,
+            counts,
+            inbox: inbox(options),
+            wait: options.wait,
+            keep: options.keep,
+            began: None,
+            cpu: CpuLog::new(task.duration, task.interval),
+        })
+    }
+
+    /// What was counted, by client.
+    pub(crate) fn counts(&self) -> &[Count] {
+        &self.counts
+    }
+
+    /// This thread's CPU time.
+    pub(crate) fn cpu(&self) -> &CpuLog {
+        &self.cpu
+    }
+
+    /// How often something for these flows found a socket's buffer full.
+    pub(crate) fn found_full(&self) -> io::Result<u64> {
+        self.flows.iter().try_fold(0, |sum, flow| {
+            let full = lost_in_full_buffer(flow.socket.as_fd())?.wrapping_sub(flow.full_before);
+            Ok(sum + u64::from(full))
+        })
+    }
+
+    /// Receives until all flows have come to their end, or patience is over.
+    pub(crate) fn run(&mut self, patience: &Patience) -> io::Result<()> {
+        self.cpu.begin(0);
+        match (self.wait, self.flows.len()) {
+            (Wait::Block, 1) => self.block(patience),
+            (Wait::Block, _) => self.poll(patience),
+            (Wait::Spin, _) => self.spin(patience),
+        }
+    }
+
+    /// One flow: waits within the call that receives.
+    fn block(&mut self, patience: &Patience) -> io::Result<()> {
+        self.flows[0].socket.set_nonblocking(false)?;
+        self.flows[0].socket.set_read_timeout(Some(TICK))?;
+        while !self.is_over(clock::now().0) && !patience.is_over() {
+            self.take(0, Waiting::ForOne)?;
+        }
+        Ok(())
+    }
+
+    /// All flows in turn, again and again.
+    fn spin(&mut self, patience: &Patience) -> io::Result<()> {
+        while !self.is_over(clock::now().0) && !patience.is_over() {
+            for flow in 0..self.flows.len() {
+                self.take(flow, Waiting::Never)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Many flows: waits for any of them.
+    fn poll(&mut self, patience: &Patience) -> io::Result<()> {
+        const BATCH: usize = 64;
+        let queue = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        for (index, flow) in self.flows.iter().enumerate() {
+            let data = epoll::EventData::new_u64(index as u64);
+            epoll::add(&queue, flow.socket.as_fd(), data, epoll::EventFlags::IN)?;
+        }
+        let tick = Timespec { tv_sec: 0, tv_nsec: TICK.subsec_nanos().into() };
+        let mut events = Vec::with_capacity(BATCH);
+        while !self.is_over(clock::now().0) && !patience.is_over() {
+            events.clear();
+            match epoll::wait(&queue, spare_capacity(&mut events), Some(&tick)) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            for event in &events {
+                self.take(event.data.u64() as usize, Waiting::Never)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_over(&self, now: u64) -> bool {
+        self.flows.iter().all(|flow| flow.is_over(now))
+    }
+
+    /// Takes what is there of a flow; that there is nothing is no error.
+    fn take(&mut self, flow: usize, waiting: Waiting) -> io::Result<()> {
+        let Self { flows, counts, inbox, .. } = self;
+        let flow = &mut flows[flow];
+        let came = match inbox.receive(flow.socket.as_fd(), waiting) {
+            Ok(came) => came,
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+                ) =>
+            {
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        let now = clock::now().0;
+        flow.last = now;
+        let Count { tally, gaps, .. } = &mut counts[flow.count];
+        for message in 0..came {
+            let message = inbox.message(message);
+            let stamp = message.at.unwrap_or(now);
+            match message.segment {
+                Some(segment) if segment < message.length => {
+                    unfold(flow, tally, &message, segment, self.keep, stamp);
+                }
+                _ => {
+                    if let Some(header) = Header::read(message.kept) {
+                        flow.book(tally, header, message.length, stamp);
+                    }
+                }
+            }
+        }
+        let at = now - *self.began.get_or_insert(now);
+        gaps.progress(at);
+        self.cpu.at(at);
+        Ok(())
+    }
+}
+
+/// Books the datagrams that were gathered in one message.
+///
+/// Where only the first header was kept, the others are taken to follow it without a gap: a datagram that is missing
+/// among them is missed at the next message, so that no loss is overlooked.
+fn unfold(
+    flow: &mut Incoming,
+    tally: &mut Tally,
+    message: &Message<'_>,
+    segment: usize,
+    keep: Keep,
+    stamp: u64,
+) {
+    let mut first = Header::read(message.kept);
+    for (nth, from) in (0..message.length).step_by(segment).enumerate() {
+        let length = segment.min(message.length - from);
+        let header = match keep {
+            Keep::Whole => message.kept.get(from..).and_then(Header::read),
+            Keep::Header => {
+                let header = first;
+                if let Some(first) = &mut first {
+                    first.number = first.number.wrapping_add(1);
+                }
+                header.filter(|_| nth == 0 || length >= LENGTH)
+            }
+        };
+        if let Some(header) = header {
+            flow.book(tally, header, length, stamp);
+        }
+    }
+}
+
+/// Room for what comes in one call: enough that a call per datagram is not what limits the rate, and no more than stays
+/// in the nearer caches.
+fn inbox(options: &Options) -> Inbox {
+    /// The largest message that the kernel makes of several datagrams, bytes.
+    const GATHERED: usize = 1 << 16;
+    let ancillary = match (options.handing, options.stamp) {
+        (Handing::Single, Stamp::Receiver) => Ancillary::None,
+        _ => Ancillary::Wanted,
+    };
+    match (options.keep, options.handing) {
+        (Keep::Header, _) => Inbox::new(64, LENGTH, ancillary),
+        (Keep::Whole, Handing::Single) => Inbox::new(64, options.size, ancillary),
+        (Keep::Whole, Handing::Grouped) => Inbox::new(4, GATHERED, ancillary),
+    }
+}
