@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build install check test audit soak generated tools run-tools test-tools
+.PHONY: help run build install check test audit soak bench generated tools run-tools test-tools bench-tools
 
 # What `make run` hands to tare.
 ARGS ?= run --quick
@@ -41,6 +41,9 @@ audit: tools ## known vulnerabilities of dependencies
 soak: test-tools build ## the long controls: null comparisons and planted differences
 	cargo test --workspace --locked -- --ignored --nocapture
 
+bench: bench-tools build ## tare beside its peers: ratios with intervals, to bench/RESULTS.md (BENCH_QUICK=1, BENCH_ROWS=..)
+	cargo run --release --locked --package tare-bench
+
 generated: build ## schemas and tables that are made from the program itself
 	@scripts/generated.sh
 
@@ -53,3 +56,6 @@ run-tools:
 
 test-tools:
 	@scripts/packages.sh nft:nftables ip:iproute2 ping:iputils-ping ps:procps setpriv:util-linux perl:perl-base
+
+bench-tools: test-tools
+	@scripts/packages.sh iperf3:iperf3 iperf:iperf sockperf:sockperf qperf:qperf nuttcp:nuttcp taskset:util-linux
