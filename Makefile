@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build install check test audit soak vm generated tools run-tools test-tools
+.PHONY: help run build install check test audit soak vm bench generated tools run-tools test-tools bench-tools
 
 # What `make run` hands to tare.
 ARGS ?= run --quick
@@ -44,6 +44,9 @@ soak: test-tools build ## the long controls: null comparisons and planted differ
 vm: test-tools build ## what only a kernel with loadable modules can show, in a virtual machine
 	scripts/vm-test.sh modules
 
+bench: bench-tools build ## tare beside its peers: ratios with intervals, to bench/RESULTS.md (BENCH_QUICK=1, BENCH_ROWS=..)
+	cargo run --release --locked --package tare-bench
+
 generated: build ## schemas and tables that are made from the program itself
 	@scripts/generated.sh
 
@@ -56,3 +59,6 @@ run-tools:
 
 test-tools:
 	@scripts/packages.sh nft:nftables ip:iproute2 ping:iputils-ping ps:procps setpriv:util-linux perl:perl-base
+
+bench-tools: test-tools
+	@scripts/packages.sh iperf3:iperf3 iperf:iperf sockperf:sockperf qperf:qperf nuttcp:nuttcp taskset:util-linux

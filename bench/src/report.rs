@@ -1,0 +1,225 @@
+//! The results in Markdown: for every row the ratio with its interval, and every tool's own figures.
+
+use crate::contest::{Outcome, Results, Tally, Who};
+use crate::endpoints::{self, Endpoints};
+use crate::judge::{Verdict, figures, judge};
+use crate::peers::{PEERS, Peer, installed};
+use crate::rows::{Bound, Check, Measure};
+use crate::settings::Settings;
+use crate::stage::socket_buffer;
+use crate::traffic::Kind;
+use std::fmt::Write as _;
+use std::process::Command;
+use tare_observe::environment;
+
+/// The machine and the tools.
+pub(crate) struct Machine {
+    pub(crate) cores: Vec<u32>,
+    lines: Vec<String>,
+}
+
+impl Machine {
+    /// Reads them.
+    pub(crate) fn read() -> Self {
+        let read = environment::read();
+        let cpu = read.cpu.unwrap_or_else(|| "unknown CPU".to_owned());
+        let kind = read.virtualisation.map_or_else(String::new, |kind| format!(", {kind}"));
+        let congestion = read.congestion_control.unwrap_or_else(|| "unknown".to_owned());
+        let right = if read.root { "as root" } else { "as an ordinary user" };
+        let mut lines = vec![
+            format!("{} cores, {cpu}{kind}", read.cores.len()),
+            format!("kernel {}, TCP congestion control {congestion}", read.kernel),
+            format!("{right}; peers may ask for socket buffers of {} KiB", socket_buffer() >> 10),
+        ];
+        if let Some([one, ..]) = read.load {
+            lines.push(format!("load average at the beginning {one:.2}"));
+        }
+        lines.push(format!("tare {}; {}", read.tare, versions()));
+        Self { cores: read.cores, lines }
+    }
+}
+
+/// The peers' versions, as they say them.
+fn versions() -> String {
+    let told: Vec<String> = PEERS.iter().map(|&peer| version(peer)).collect();
+    told.join("; ")
+}
+
+fn version(peer: &dyn Peer) -> String {
+    let name = peer.name();
+    let Some(program) = installed(peer) else {
+        return format!("{name} not installed");
+    };
+    let (_, arguments) = peer.program();
+    if arguments.is_empty() {
+        return format!("{name} of unknown version");
+    }
+    let said = Command::new(program).args(arguments).output();
+    let text = said.map(|said| [said.stdout, said.stderr].concat()).unwrap_or_default();
+    format!("{name} {}", number(&String::from_utf8_lossy(&text)))
+}
+
+/// The first word with a digit and a dot in it: a version's number.
+fn number(text: &str) -> String {
+    let is_version =
+        |word: &&str| word.contains('.') && word.contains(|letter: char| letter.is_ascii_digit());
+    let word = text
+        .split(|letter: char| letter.is_whitespace() || "-,_#()".contains(letter))
+        .find(is_version);
+    word.unwrap_or("of unknown version").to_owned()
+}
+
+/// Everything, as a document.
+pub(crate) fn markdown(settings: &Settings, machine: &Machine, results: &Results) -> String {
+    let mut text = String::from("# tare beside its peers\n\n");
+    let _ = writeln!(
+        text,
+        "Made by `make bench`: {} blocks, each tool {} s, order by seed {}, everything in one interleaved run. Ratios\n\
+         are tare's figure over the best peer's, paired within blocks, with their 95 % intervals. `within noise` says\n\
+         that the interval holds the bound. Each row's tools all run on the same cores.\n",
+        settings.blocks, settings.seconds, settings.seed
+    );
+    for line in &machine.lines {
+        let _ = writeln!(text, "- {line}");
+    }
+    text.push_str("\n## Ratios\n\n");
+    text.push_str("| row | traffic | network | against | ratio [95 %] | to reach | result |\n");
+    text.push_str("|---|---|---|---|---|---|---|\n");
+    for outcome in &results.outcomes {
+        for &check in outcome.row.checks {
+            ratio_line(&mut text, outcome, check, f64::from(settings.seconds));
+        }
+    }
+    if let Some(endpoints) = &results.endpoints {
+        endpoints_line(&mut text, endpoints);
+    }
+    text.push_str("\n## Figures\n\nMedians over blocks, the least and the most.\n\n");
+    text.push_str("| row | network | tool | figure | unit | lost | CPU s/GB | blocks |\n");
+    text.push_str("|---|---|---|---|---|---|---|---|\n");
+    for outcome in &results.outcomes {
+        for tally in &outcome.tallies {
+            figure_line(&mut text, outcome, tally, f64::from(settings.seconds));
+        }
+    }
+    text
+}
+
+fn ratio_line(text: &mut String, outcome: &Outcome, check: Check, seconds: f64) {
+    let row = outcome.row;
+    let what = match check.measure {
+        Measure::Rate => row.title.to_owned(),
+        Measure::CpuPerGb => format!("{}: CPU per GB", row.title),
+    };
+    let wanted = match check.bound {
+        Bound::AtLeast(least) => format!("≥ {least}"),
+        Bound::AtMost(most) => format!("≤ {most}"),
+        Bound::Agrees(share, _) => format!("1 ± {share}"),
+    };
+    let (name, network) = (row.name, &outcome.network);
+    let place = row.traffic.place;
+    let _ = match judge(outcome, check, seconds) {
+        Verdict::NotCompared(why) => {
+            writeln!(
+                text,
+                "| {name} | {what}, {place} | {network} | – | – | {wanted} | not compared: {why} |"
+            )
+        }
+        Verdict::Compared { peer, ratio, word } => writeln!(
+            text,
+            "| {name} | {what}, {place} | {network} | {peer} | {:.3} [{:.3}, {:.3}] | {wanted} | {word} |",
+            ratio.value, ratio.ci95[0], ratio.ci95[1]
+        ),
+    };
+}
+
+fn endpoints_line(text: &mut String, endpoints: &Endpoints) {
+    let name = endpoints::NAME;
+    let wanted = format!("≥ {}, under {} s", endpoints::TIMES, endpoints::LONGEST);
+    let Some(ratio) = endpoints.ratio() else {
+        let _ =
+            writeln!(text, "| {name} | – | bridge | `ip -batch` | – | {wanted} | not compared |");
+        return;
+    };
+    let (ours, ip): (Vec<f64>, Vec<f64>) = endpoints.pairs.iter().copied().unzip();
+    let kept = ratio.value >= endpoints::TIMES && median(&ours) < endpoints::LONGEST;
+    let word = if kept { "reached" } else { "missed" };
+    let _ = writeln!(
+        text,
+        "| {name} | 1,000 endpoints: {:.2} s, {:.2} s | bridge | `ip -batch` | {:.2} [{:.2}, {:.2}] times as fast | \
+         {wanted} | {word} |",
+        median(&ours),
+        median(&ip),
+        ratio.value,
+        ratio.ci95[0],
+        ratio.ci95[1]
+    );
+}
+
+fn figure_line(text: &mut String, outcome: &Outcome, tally: &Tally, seconds: f64) {
+    let (row, network, name) = (outcome.row.name, &outcome.network, tally.name());
+    let all = |measure| -> Vec<f64> {
+        figures(tally, measure, outcome, seconds).into_iter().flatten().collect()
+    };
+    let rates = all(Measure::Rate);
+    if rates.is_empty() {
+        let why = tally.failure.as_deref().unwrap_or("nothing");
+        let _ = writeln!(text, "| {row} | {network} | {name} | failed: {why} | | | | 0 |");
+        return;
+    }
+    let (figure, unit) = match outcome.row.traffic.kind {
+        Kind::TcpStream => (spread(&rates, 1.0, 1), "Gbit/s"),
+        Kind::UdpStream => (spread(&rates, 1e3, 1), "10³ datagrams/s received"),
+        Kind::TcpRr | Kind::UdpRr => (spread(&rates, 1e3, 1), "10³/s"),
+        Kind::TcpCrr => (spread(&rates, 1e3, 2), "10³ connections/s"),
+    };
+    let loss = match outcome.row.traffic.kind {
+        Kind::UdpStream => {
+            let losses: Vec<f64> =
+                tally.runs.iter().flatten().map(|run| run.reading.loss).collect();
+            format!("{:.2} %", 100.0 * median(&losses))
+        }
+        _ => String::new(),
+    };
+    let cpu = match (&tally.who, all(Measure::CpuPerGb).as_slice()) {
+        (_, []) => String::new(),
+        (Who::Peer(..) | Who::Ours, costs) => match outcome.row.traffic.kind {
+            Kind::TcpStream => format!("{:.3}", median(costs)),
+            _ => String::new(),
+        },
+    };
+    let _ = writeln!(
+        text,
+        "| {row} | {network} | {name} | {figure} | {unit} | {loss} | {cpu} | {} |",
+        rates.len()
+    );
+}
+
+/// `median (least–most)` in a unit.
+fn spread(figures: &[f64], unit: f64, digits: usize) -> String {
+    let least = figures.iter().copied().fold(f64::INFINITY, f64::min) / unit;
+    let most = figures.iter().copied().fold(0.0, f64::max) / unit;
+    format!("{:.digits$} ({least:.digits$}–{most:.digits$})", median(figures) / unit)
+}
+
+fn median(figures: &[f64]) -> f64 {
+    tare_stats::describe::median(figures).unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_the_number_alone() {
+        assert_eq!(number("iperf 3.12 (cJSON 1.7.15)"), "3.12");
+        assert_eq!(number("iperf version 2.1.8 (12 August 2022) pthreads"), "2.1.8");
+        assert_eq!(number("sockperf, version 3.7-no.git "), "3.7");
+        assert_eq!(number("nuttcp-6.1.2"), "6.1.2");
+        assert_eq!(number("nothing of the kind"), "of unknown version");
+    }
+
+    #[test]
+    fn a_spread_is_told_in_its_unit() {
+        assert_eq!(spread(&[3_000.0, 1_000.0, 2_000.0], 1e3, 1), "2.0 (1.0–3.0)");
+    }
+}
