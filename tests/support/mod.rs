@@ -7,6 +7,7 @@
 #![allow(dead_code)]
 
 pub(crate) mod machine;
+pub(crate) mod pair;
 pub(crate) mod program;
 pub(crate) mod schema;
 pub(crate) mod scratch;

@@ -175,6 +175,22 @@ impl Running {
         }
     }
 
+    /// The same, where it has said them before and shall say them once more.
+    pub(crate) fn wait_for_again(&mut self, words: &str) {
+        self.said.clear();
+        self.wait_for(words);
+    }
+
+    /// What it has said and was waited for.
+    pub(crate) fn said(&self) -> String {
+        self.said.clone()
+    }
+
+    /// Whether it still runs.
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.child.try_wait().expect("it is ours").is_none()
+    }
+
     /// Waits for its end.
     pub(crate) fn wait(mut self) -> Outcome {
         let in_time = ends_within(Pid::from_child(&self.child), PATIENCE);

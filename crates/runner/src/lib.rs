@@ -1,13 +1,15 @@
 //! Plan × network × traffic × observation, into the journal.
 //!
 //! [`run`] walks the plan's blocks in their order: it raises each network anew, runs all workloads over it, and keeps
-//! every trial before the next one starts. It knows a [`Stage`], not places: [`live::Live`] is the real one, tests have
-//! their own. It decides how many blocks there are once, after the pilot, and looks at no result after that.
+//! every trial before the next one starts. It knows a [`Stage`], not places: [`live::Live`] is the one in which networks
+//! are raised, [`probe::Remote`] the one whose other end is a listener, tests have their own. It decides how many blocks
+//! there are once, after the pilot, and looks at no result after that.
 #![forbid(unsafe_code)]
 
 mod error;
 pub mod live;
 mod ports;
+pub mod probe;
 mod progress;
 mod resume;
 mod run;

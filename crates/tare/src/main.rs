@@ -7,6 +7,7 @@ mod commands;
 mod exit;
 mod out;
 mod progress;
+mod remote;
 mod signals;
 mod traffic_flags;
 
@@ -23,6 +24,8 @@ fn main() -> ExitCode {
         Subcommand::Doctor(arguments) => commands::doctor::run(&arguments),
         Subcommand::Show(arguments) => commands::show::run(&arguments),
         Subcommand::Up(arguments) => commands::up::run(&arguments),
+        Subcommand::Listen(arguments) => commands::listen::run(&arguments),
+        Subcommand::Probe(arguments) => commands::probe::run(&arguments),
         Subcommand::Completions(arguments) => commands::manual::completions(&arguments),
         Subcommand::Manual(arguments) => commands::manual::pages(&arguments),
         Subcommand::Schema(arguments) => commands::schema::run(&arguments),

@@ -31,7 +31,8 @@ impl Bar {
         let terminal = std::io::stderr().is_terminal();
         if let Blocks::Fixed { blocks } = plan.blocks {
             let time = block_time(plan) * blocks;
-            out::say(&format!("tare: {blocks} blocks, about {}", short(time)));
+            let noun = if blocks == 1 { "block" } else { "blocks" };
+            out::say(&format!("tare: {blocks} {noun}, about {}", short(time)));
         }
         Self {
             bar: terminal.then(bar),

@@ -1,6 +1,7 @@
 //! What goes wrong with traffic: always one line that says what, why and, where it is known, what to do.
 
 use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Why a workload, an agent or a session failed.
@@ -64,6 +65,22 @@ pub enum Error {
         order: &'static str,
         /// How long was waited.
         waited: Duration,
+    },
+    /// A listener that anybody could use.
+    #[error(
+        "listen on {address}: whoever reaches it could use this machine's network: ask for a token by --token-file, --token or TARE_TOKEN, or bind to a loopback address"
+    )]
+    NoToken {
+        /// Where it should listen.
+        address: SocketAddr,
+    },
+    /// A listener did not do what it was asked, or could not be reached.
+    #[error("{listener}: {why}")]
+    Listener {
+        /// Its address.
+        listener: SocketAddr,
+        /// What happened.
+        why: String,
     },
     /// The kernel refused something.
     #[error("{what}: {source}")]

@@ -2,8 +2,9 @@
 //! session by which a runner drives agents.
 //!
 //! A [`Workload`] has two sides, a [`Server`] and a [`Client`], which work in any process; [`agent`] is the process
-//! that a [`Session`] starts in every container of a topology and drives by the lines of [`protocol`]. Everything is
-//! plain threads: nothing asynchronous, and nothing allocated, stands between a generator and the kernel.
+//! that a [`Session`] starts in every container of a topology and drives by the lines of [`protocol`]; outside the lab,
+//! [`probe`] joins the two sides over a network that is not tare's. Everything is plain threads: nothing asynchronous,
+//! and nothing allocated, stands between a generator and the kernel.
 //! Figures are the receiver's, from its own monotonic clock; both ends count, and must agree.
 #![deny(unsafe_code)]
 
@@ -20,6 +21,7 @@ mod merge;
 mod parameters;
 mod payload;
 mod placement;
+pub mod probe;
 pub mod protocol;
 mod ready;
 mod registry;

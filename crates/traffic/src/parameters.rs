@@ -178,6 +178,24 @@ pub(crate) fn optional_size(parameters: &Parameters, name: &str) -> Option<usize
     parameters.get(name).and_then(Value::as_u64).and_then(|size| usize::try_from(size).ok())
 }
 
+/// The most payload that a workload with this table offers in one direction, bits/s; nothing where it goes as fast as
+/// it can.
+///
+/// It is what its load says, or so many a second of its largest message.
+pub(crate) fn offered(table: &[Parameter], resolved: &Parameters) -> Option<f64> {
+    let named = |kind: fn(Kind) -> bool| table.iter().filter(move |one| kind(one.kind));
+    let largest = ["size", "request", "response"]
+        .into_iter()
+        .filter_map(|name| optional_size(resolved, name))
+        .max()
+        .unwrap_or(0);
+    let bits = |size: usize| size as f64 * 8.0;
+    let load = named(|kind| kind == Kind::Load).find_map(|one| load(resolved, one.name));
+    let paced = named(|kind| kind == Kind::PerSecond).find_map(|one| number(resolved, one.name));
+    let datagrams = load.map(|load| load.packets_per_second(largest));
+    datagrams.or(paced).map(|each| each * bits(largest))
+}
+
 /// A number of resolved parameters; nothing where the system decides.
 pub(crate) fn number(parameters: &Parameters, name: &str) -> Option<f64> {
     parameters.get(name).and_then(Value::as_f64)
@@ -261,6 +279,16 @@ mod tests {
         assert_eq!(resolved["pdr"], json!(0.005));
         assert_eq!(resolved["slots"], json!(8));
         assert_eq!(resolve("w", TABLE, &resolved).unwrap(), resolved);
+    }
+
+    #[test]
+    fn an_offer_is_what_the_load_says_or_so_many_messages_a_second() {
+        let offer =
+            |given: &[(&str, Value)]| offered(TABLE, &resolve("w", TABLE, &asked(given)).unwrap());
+        assert_eq!(offer(&[]), None);
+        assert_eq!(offer(&[("rate", json!("8mbit"))]), Some(8e6));
+        assert_eq!(offer(&[("rate", json!("1kpps")), ("size", json!(100))]), Some(8e5));
+        assert_eq!(offer(&[("open_loop", json!(10)), ("size", json!(100))]), Some(8e3));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::placement::{Cores, Role};
 use crate::tcp::Granted;
 use crate::{Error, Parameter, parameters};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -48,6 +49,13 @@ pub trait Workload: Send + Sync {
     /// How long its client generates in such a task: the task's duration, unless it says otherwise.
     fn lasts(&self, task: &Task) -> Duration {
         task.duration.into()
+    }
+
+    /// The most payload that its client offers in one direction, bits/s; nothing where it goes as fast as it can.
+    ///
+    /// `resolved` are parameters as [`Workload::resolve`] gives them.
+    fn offers(&self, resolved: &Parameters) -> Option<f64> {
+        parameters::offered(self.parameters(), resolved)
     }
 
     /// Starts the serving side. It is listening on all addresses of the task when this returns.
@@ -112,7 +120,7 @@ pub struct Task {
 }
 
 /// What one side of a trial counted.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Report {
     /// Interval records by client. Those of one client, of either side, are added up interval by interval: bytes are in
@@ -164,6 +172,17 @@ impl Task {
     /// # Errors
     /// [`Error::Job`], with what is allowed.
     pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.addresses.is_empty() {
+            return Err(Error::Job("no address to listen on or to dial".to_owned()));
+        }
+        self.check_numbers()
+    }
+
+    /// The same for a task that has no addresses yet.
+    ///
+    /// # Errors
+    /// As [`Task::check`].
+    pub(crate) fn check_numbers(&self) -> Result<(), Error> {
         let refused = |why: String| Err(Error::Job(why));
         if !(1..=Self::MOST_FLOWS).contains(&self.flows) {
             return refused(format!(
@@ -185,9 +204,6 @@ impl Task {
                 self.duration,
                 Self::MOST_INTERVALS
             ));
-        }
-        if self.addresses.is_empty() {
-            return refused("no address to listen on or to dial".to_owned());
         }
         Ok(())
     }

@@ -44,7 +44,7 @@ pub(crate) fn fresh(plan: Plan, job: &Job) -> anyhow::Result<Exit> {
 }
 
 /// Makes the journal with its first line; where that cannot be written, nothing half-made is left.
-fn begin(directory: &Path, head: Run) -> anyhow::Result<Writer> {
+pub(crate) fn begin(directory: &Path, head: Run) -> anyhow::Result<Writer> {
     let was_there = directory.exists();
     let mut writer = Writer::create(directory)?;
     if let Err(error) = writer.append(&Record::Run(Box::new(head))) {
@@ -148,11 +148,11 @@ fn measure(
     let stopped_by = match measured {
         Ok(stopped_by) => stopped_by,
         Err(error) => {
-            let _ = results(job);
+            let _ = results(&job.directory, job.json);
             return Err(error.into());
         }
     };
-    let document = results(job)?;
+    let document = results(&job.directory, job.json)?;
     Ok(exit(plan, &document, stopped_by))
 }
 
@@ -168,17 +168,17 @@ fn exit(plan: &Plan, document: &Document, stopped_by: StoppedBy) -> Exit {
 }
 
 /// Prints the results, and keeps them beside the journal; all from the journal alone.
-fn results(job: &Job) -> anyhow::Result<Document> {
-    let journal = Journal::read(&job.directory)?;
+pub(crate) fn results(directory: &Path, json: bool) -> anyhow::Result<Document> {
+    let journal = Journal::read(directory)?;
     let document = tare_analysis::document(&journal, None)?;
-    let json = tare_report::json(&document)?;
+    let kept_json = tare_report::json(&document)?;
     // Where the disk is full, what was measured is shown all the same; where nobody reads, it is kept all the same.
-    let kept = keep(&job.directory.join("result.json"), &json)
-        .and_then(|()| keep(&job.directory.join("result.csv"), &tare_report::csv(&document)?));
-    let text = if job.json { json } else { tare_report::table(&document, &Style::detect()) };
+    let kept = keep(&directory.join("result.json"), &kept_json)
+        .and_then(|()| keep(&directory.join("result.csv"), &tare_report::csv(&document)?));
+    let text = if json { kept_json } else { tare_report::table(&document, &Style::detect()) };
     out::print(&text)?;
     kept?;
-    let place = job.directory.display();
+    let place = directory.display();
     out::say(&format!("tare: journal, result.json and result.csv are in {place}"));
     Ok(document)
 }

@@ -3,7 +3,9 @@
 pub(crate) mod doctor;
 pub(crate) mod hidden;
 pub(crate) mod list;
+pub(crate) mod listen;
 pub(crate) mod manual;
+pub(crate) mod probe;
 pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;

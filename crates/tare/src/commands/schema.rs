@@ -5,6 +5,7 @@ use crate::commands::{doctor, list};
 use crate::exit::Exit;
 use anyhow::Context as _;
 use schemars::{Schema, schema_for};
+use tare_traffic::probe::message;
 
 /// Each schema with its file name.
 fn schemas() -> Vec<(&'static str, Schema)> {
@@ -17,6 +18,8 @@ fn schemas() -> Vec<(&'static str, Schema)> {
         ("workloads.json", schema_for!(list::Workloads)),
         ("studies.json", schema_for!(list::Studies)),
         ("doctor.json", schema_for!(doctor::Diagnosis)),
+        ("protocol-ask.json", schema_for!(message::Ask)),
+        ("protocol-answer.json", schema_for!(message::Answer)),
     ]
 }
 

@@ -1,0 +1,136 @@
+//! Ports of a listener's own choosing for a trial.
+
+use crate::Error;
+use std::fmt;
+use std::io;
+use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::str::FromStr;
+
+/// Where to look for ports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ports {
+    /// Wherever the kernel finds one.
+    #[default]
+    Any,
+    /// From the first to the last, as a firewall lets them through.
+    Within {
+        /// The first.
+        first: u16,
+        /// The last.
+        last: u16,
+    },
+}
+
+/// A text that is no range of ports.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no range of ports: write it as 5300-5399")]
+pub struct PortsError(String);
+
+impl FromStr for Ports {
+    type Err = PortsError;
+
+    fn from_str(text: &str) -> Result<Self, PortsError> {
+        let read = || {
+            let (first, last) = text.split_once('-')?;
+            let (first, last) = (first.parse().ok()?, last.parse().ok()?);
+            (0 < first && first <= last).then_some(Self::Within { first, last })
+        };
+        read().ok_or_else(|| PortsError(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Ports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Any => f.write_str("any"),
+            Self::Within { first, last } => write!(f, "{first}-{last}"),
+        }
+    }
+}
+
+/// A port that is held in both transports, for a workload may use either or both.
+struct Held {
+    address: SocketAddr,
+    _tcp: TcpListener,
+    _udp: UdpSocket,
+}
+
+impl Held {
+    fn at(address: SocketAddr) -> io::Result<Self> {
+        let tcp = TcpListener::bind(address)?;
+        let address = tcp.local_addr()?;
+        Ok(Self { address, _udp: UdpSocket::bind(address)?, _tcp: tcp })
+    }
+}
+
+impl Ports {
+    /// How often the kernel is asked for a port that is free in both transports.
+    const TRIES: usize = 64;
+
+    /// So many different ports of this address that are free now.
+    ///
+    /// They are let go before the workload binds them: another process may be quicker, which its error then says.
+    pub(super) fn choose(self, at: SocketAddr, count: usize) -> Result<Vec<SocketAddr>, Error> {
+        let with = |port| {
+            let mut address = at;
+            address.set_port(port);
+            address
+        };
+        let mut held: Vec<Held> = Vec::new();
+        let mut last = io::Error::from(io::ErrorKind::AddrInUse);
+        let candidates: Box<dyn Iterator<Item = u16>> = match self {
+            Self::Any => Box::new(std::iter::repeat_n(0, Self::TRIES)),
+            Self::Within { first, last } => Box::new(first..=last),
+        };
+        for port in candidates {
+            if held.len() == count {
+                break;
+            }
+            match Held::at(with(port)) {
+                Ok(port) => held.push(port),
+                Err(error) => last = error,
+            }
+        }
+        if held.len() < count {
+            return Err(Error::io(format!("find {count} free ports on {}, {self}", at.ip()), last));
+        }
+        Ok(held.iter().map(|port| port.address).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    const HERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+    #[test]
+    fn ports_are_free_and_different() {
+        let ports = Ports::Any.choose(HERE, 3).unwrap();
+        assert_eq!(ports.len(), 3);
+        assert!(ports[0] != ports[1] && ports[1] != ports[2] && ports[0] != ports[2]);
+        assert!(ports.iter().all(|port| port.ip() == HERE.ip() && port.port() != 0));
+    }
+
+    #[test]
+    fn a_range_is_kept_to_and_what_is_taken_is_passed_over() {
+        let taken = UdpSocket::bind(HERE).unwrap();
+        let first = taken.local_addr().unwrap().port();
+        let within = Ports::Within { first, last: first };
+        let error = within.choose(HERE, 1).unwrap_err().to_string();
+        assert!(error.contains(&format!("{first}-{first}")), "{error}");
+        let last = first.saturating_add(200);
+        let chosen = Ports::Within { first, last }.choose(HERE, 1).unwrap()[0].port();
+        assert!(first < chosen && chosen <= last);
+    }
+
+    #[test]
+    fn ranges_read_as_written() {
+        assert_eq!("5300-5399".parse(), Ok(Ports::Within { first: 5300, last: 5399 }));
+        assert_eq!("7-7".parse::<Ports>().unwrap().to_string(), "7-7");
+        for bad in ["", "5300", "0-5", "9-8", "1-65536", "-", "a-b"] {
+            assert!(bad.parse::<Ports>().is_err(), "{bad}");
+        }
+    }
+}
