@@ -34,6 +34,9 @@ pub fn builtin(name: &str) -> Option<Result<Study, Error>> {
 /// # Errors
 /// When the layer's text is wrong, which a test rules out.
 pub fn quick(mut study: Study) -> Result<Study, Error> {
+    if let Some(workloads) = &mut study.workloads {
+        workloads.retain(|workload| workload.quick != Some(false));
+    }
     for workload in study.workloads.iter_mut().flatten() {
         workload.duration = workload.quick_duration;
     }
@@ -53,5 +56,12 @@ mod tests {
             quick(read).unwrap();
         }
         assert!(builtin("no-such-study").is_none());
+    }
+
+    #[test]
+    fn what_is_not_quick_is_left_out() {
+        let text = "[[workload]]\nname = \"a\"\n[[workload]]\nname = \"b\"\nquick = false\n";
+        let left = quick(Study::parse(text, "test").unwrap()).unwrap().workloads.unwrap();
+        assert_eq!(left.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["a"]);
     }
 }
