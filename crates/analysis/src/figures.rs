@@ -56,7 +56,7 @@ impl Figures<'_> {
                 self.found(metric)
             }
             Metric::CpuPerGb => self.cpu_per(Count::Bytes, 1e9),
-            Metric::CpuPerOp => self.cpu_per(Count::Operations, 1e-6),
+            Metric::CpuPerOp => self.cpu_per(Count::Operations, 1e6),
             Metric::CpuBusy => self.both(|over| {
                 let (busy, all) = busy(&self.trial.meanwhile.samples, self.traffic.span(over)?)?;
                 (all > 0.0).then(|| 100.0 * busy / all)
@@ -89,12 +89,12 @@ impl Figures<'_> {
         })
     }
 
-    /// CPU time of the whole machine for every `unit` that was counted, s.
-    fn cpu_per(&self, count: Count, unit: f64) -> Figure {
+    /// CPU seconds of the whole machine for so many (`each`) that were counted.
+    fn cpu_per(&self, count: Count, each: f64) -> Figure {
         self.both(|over| {
             let (busy, _) = busy(&self.trial.meanwhile.samples, self.traffic.span(over.clone())?)?;
             let counted = self.traffic.sum(over, count);
-            (counted > 0).then(|| busy / (counted as f64 / unit))
+            (counted > 0).then(|| busy / counted as f64 * each)
         })
     }
 
@@ -226,6 +226,11 @@ mod tests {
             vec![sample(0, 0, 0), sample(100, 0, 100), sample(1100, 1000, 100)];
         assert!((value(&trial, Metric::CpuPerGb) - 1.0).abs() < 1e-9);
         assert!((value(&trial, Metric::CpuBusy) - 50.0).abs() < 1e-9);
+        // A second of CPU time over ten thousand operations is 100 µs each.
+        for interval in &mut trial.series[0].intervals {
+            interval.operations = 1_000;
+        }
+        assert!((value(&trial, Metric::CpuPerOp) - 100.0).abs() < 1e-6);
         trial.meanwhile.samples.clear();
         let found = estimate(&trial, &workload("w", &[Metric::CpuPerGb])).unwrap();
         assert_eq!(found.figures[&Metric::CpuPerGb], Figure::Absent);
