@@ -74,7 +74,7 @@ impl Workload for TcpCrr {
                 name: "slots",
                 summary: "connections in progress at once in each thread of the client",
                 kind: Kind::Count { least: 1, most: 1024 },
-                default: Some("16"),
+                default: Some("8"),
             },
             Parameter {
                 name: "close",
