@@ -179,6 +179,27 @@ mod tests {
 
     proptest! {
         #[test]
+        fn threads_merged_are_one_log(
+            steps in prop::collection::vec((0u64..12, 1u64..2_000_000, 0usize..3), 0..200),
+            duration in 1u64..400,
+            interval in 1u64..40,
+        ) {
+            let log = || LatencyLog::with_capacity(Nanos(duration), Nanos(interval), 16);
+            let (mut one, mut threads) = (log(), [log(), log(), log()]);
+            let mut now = 0;
+            for (step, latency, thread) in steps {
+                now += step;
+                one.add(now, latency).unwrap();
+                threads[thread].add(now, latency).unwrap();
+            }
+            let mut merged = Vec::new();
+            for thread in threads {
+                crate::merge::intervals(&mut merged, thread.intervals(round_trips).unwrap()).unwrap();
+            }
+            prop_assert_eq!(merged, one.intervals(round_trips).unwrap());
+        }
+
+        #[test]
         fn folding_early_changes_nothing(
             steps in prop::collection::vec((0u64..12, 1u64..2000), 0..200),
             duration in 1u64..400,

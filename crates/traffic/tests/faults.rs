@@ -51,7 +51,7 @@ fn killed_mid_trial(workload: &str, role: &str) {
 
 #[test]
 fn an_agent_that_is_killed_is_named() {
-    for workload in ["tcp-stream", "tcp-rr"] {
+    for workload in ["tcp-stream", "tcp-rr", "udp-rr", "tcp-crr", "idle"] {
         for role in ["server", "client"] {
             killed_mid_trial(workload, role);
         }
