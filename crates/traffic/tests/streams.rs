@@ -3,11 +3,11 @@
 
 mod common;
 
-use common::counters::{Received, sent_again};
+use common::counters::{Received, device_received, sent_again};
 use common::namespaces::Pair;
 use common::{job, loopback, topology};
 use serde_json::{Value, json};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use tare_network::Topology;
 use tare_record::{Finding, Interval, Nanos, Placement, TcpState};
 use tare_traffic::{Job, Outcome, Session};
@@ -215,11 +215,13 @@ fn cut_in_the_middle(direction: &str) {
     let mut session = Session::open(&topology).unwrap();
     let job = stream(&topology, &[("direction", direction)]);
     let job = Job { duration: Nanos(2_000_000_000), ..job };
-    let polls = AtomicU32::new(0);
+    let cut = AtomicBool::new(false);
     let outcome = session.trial(&job, &|| {
-        // Set-up takes a few polls; at the thirtieth the traffic flows.
-        if polls.fetch_add(1, Ordering::Relaxed) == 30 {
+        // A megabyte is no set-up: the traffic flows.
+        let flows = || device_received(&pair.client_file("dev")).0 > 1_000_000;
+        if !cut.load(Ordering::Relaxed) && flows() {
             pair.in_client("ip link set eth0 down");
+            cut.store(true, Ordering::Relaxed);
         }
         false
     });
