@@ -7,7 +7,7 @@ use crate::rows::{ROWS, Row};
 use crate::settings::Settings;
 use crate::stage::{Stage, socket_buffer};
 use crate::traffic::{Cores, Kind, Measured, Traffic};
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
 use rand_chacha::ChaCha8Rng;
@@ -66,7 +66,9 @@ pub(crate) struct Results {
 
 /// Runs everything that was asked for.
 pub(crate) fn run(settings: &Settings, lab: &Arc<Lab>, there: &[u32]) -> anyhow::Result<Results> {
-    let rows = || ROWS.iter().filter(|row| settings.wants(row.name));
+    let all: Vec<&str> = ROWS.iter().map(|row| row.name).chain([endpoints::NAME]).collect();
+    known(settings, &all)?;
+    let rows = || ROWS.iter().filter(|row| settings.wants(row.name, &all));
     let mut outcomes: Vec<Outcome> = settings
         .networks
         .iter()
@@ -89,10 +91,21 @@ pub(crate) fn run(settings: &Settings, lab: &Arc<Lab>, there: &[u32]) -> anyhow:
         }
     }
     let endpoints = settings
-        .wants(endpoints::NAME)
+        .wants(endpoints::NAME, &all)
         .then(|| endpoints::run(lab, settings.blocks, &mut chance))
         .transpose()?;
     Ok(Results { outcomes, endpoints })
+}
+
+/// Refuses the beginning of no row's name.
+fn known(settings: &Settings, all: &[&str]) -> anyhow::Result<()> {
+    let begins = |wanted: &&String| !all.iter().any(|row| row.starts_with(wanted.as_str()));
+    match settings.rows.iter().find(begins) {
+        None => Ok(()),
+        Some(unknown) => {
+            bail!("BENCH_ROWS: no row is called {unknown}; they are {}", all.join(", "))
+        }
+    }
 }
 
 /// A row's contenders, without figures yet.
