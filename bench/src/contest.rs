@@ -170,8 +170,8 @@ fn play(
             Who::Ours => ours::run(stage, outcome.row, &cores, seconds),
             Who::Peer(peer, traffic) => peer_run(stage, *peer, traffic, &cores, seconds),
         };
-        let told = run.as_ref().map_err(|error| format!("{error:#}"));
-        if let Err(error) = told {
+        let run = run.and_then(something);
+        if let Err(error) = run.as_ref().map_err(|error| format!("{error:#}")) {
             eprintln!("  {} {}: {error}", outcome.row.name, tally.name());
             tally.failure = Some(error);
         }
@@ -193,9 +193,14 @@ fn peer_run(
     let (said, cpu) = stage.play(&plan, cores, port, seconds)?;
     let reading = peer
         .read(traffic, &said)
-        .filter(|reading| reading.rate > 0.0 && reading.rate.is_finite())
         .with_context(|| format!("no figure in what it says: {}", last_line(&said)))?;
     Ok(Measured { reading, cpu })
+}
+
+/// A run in which something went over the network: nought has no ratio.
+fn something(run: Measured) -> anyhow::Result<Measured> {
+    let rate = run.reading.rate;
+    if rate > 0.0 && rate.is_finite() { Ok(run) } else { bail!("a rate of {rate}") }
 }
 
 /// The last line that says something, and not too much of it.
