@@ -7,7 +7,7 @@ use crate::rows::{ROWS, Row};
 use crate::settings::Settings;
 use crate::stage::{Stage, socket_buffer};
 use crate::traffic::{Cores, Kind, Measured, Traffic};
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
 use rand_chacha::ChaCha8Rng;
@@ -66,7 +66,9 @@ pub(crate) struct Results {
 
 /// Runs everything that was asked for.
 pub(crate) fn run(settings: &Settings, lab: &Arc<Lab>, there: &[u32]) -> anyhow::Result<Results> {
-    let rows = || ROWS.iter().filter(|row| settings.wants(row.name));
+    let all: Vec<&str> = ROWS.iter().map(|row| row.name).chain([endpoints::NAME]).collect();
+    known(settings, &all)?;
+    let rows = || ROWS.iter().filter(|row| settings.wants(row.name, &all));
     let mut outcomes: Vec<Outcome> = settings
         .networks
         .iter()
@@ -89,10 +91,21 @@ pub(crate) fn run(settings: &Settings, lab: &Arc<Lab>, there: &[u32]) -> anyhow:
         }
     }
     let endpoints = settings
-        .wants(endpoints::NAME)
+        .wants(endpoints::NAME, &all)
         .then(|| endpoints::run(lab, settings.blocks, &mut chance))
         .transpose()?;
     Ok(Results { outcomes, endpoints })
+}
+
+/// Refuses the beginning of no row's name.
+fn known(settings: &Settings, all: &[&str]) -> anyhow::Result<()> {
+    let begins = |wanted: &&String| !all.iter().any(|row| row.starts_with(wanted.as_str()));
+    match settings.rows.iter().find(begins) {
+        None => Ok(()),
+        Some(unknown) => {
+            bail!("BENCH_ROWS: no row is called {unknown}; they are {}", all.join(", "))
+        }
+    }
 }
 
 /// A row's contenders, without figures yet.
@@ -157,8 +170,8 @@ fn play(
             Who::Ours => ours::run(stage, outcome.row, &cores, seconds),
             Who::Peer(peer, traffic) => peer_run(stage, *peer, traffic, &cores, seconds),
         };
-        let told = run.as_ref().map_err(|error| format!("{error:#}"));
-        if let Err(error) = told {
+        let run = run.and_then(something);
+        if let Err(error) = run.as_ref().map_err(|error| format!("{error:#}")) {
             eprintln!("  {} {}: {error}", outcome.row.name, tally.name());
             tally.failure = Some(error);
         }
@@ -180,9 +193,14 @@ fn peer_run(
     let (said, cpu) = stage.play(&plan, cores, port, seconds)?;
     let reading = peer
         .read(traffic, &said)
-        .filter(|reading| reading.rate > 0.0 && reading.rate.is_finite())
         .with_context(|| format!("no figure in what it says: {}", last_line(&said)))?;
     Ok(Measured { reading, cpu })
+}
+
+/// A run in which something went over the network: nought has no ratio.
+fn something(run: Measured) -> anyhow::Result<Measured> {
+    let rate = run.reading.rate;
+    if rate > 0.0 && rate.is_finite() { Ok(run) } else { bail!("a rate of {rate}") }
 }
 
 /// The last line that says something, and not too much of it.

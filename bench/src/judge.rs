@@ -40,7 +40,8 @@ pub(crate) fn judge(outcome: &Outcome, check: Check, seconds: f64) -> Verdict {
     let Some((peer, ratio)) = ratios.iter().min_by(worst) else {
         return Verdict::NotCompared(reason(outcome));
     };
-    let word = lost(outcome, ours).unwrap_or_else(|| word(check.bound, ratio).to_owned());
+    let mut word = lost(outcome, ours).unwrap_or_else(|| word(check.bound, ratio).to_owned());
+    word.extend(failed(peers));
     Verdict::Compared { peer: peer.clone(), ratio: *ratio, word }
 }
 
@@ -82,8 +83,15 @@ fn reason(outcome: &Outcome) -> String {
         .tallies
         .iter()
         .filter_map(|tally| Some(format!("{}: {}", tally.name(), tally.failure.as_ref()?)));
-    let all: Vec<String> = outcome.absent.iter().cloned().chain(failures).collect();
+    let all: Vec<String> = failures.chain(outcome.absent.iter().cloned()).collect();
     if all.is_empty() { "no peer says it".to_owned() } else { all.join("; ") }
+}
+
+/// The peers that never had a figure: the best one may be among them.
+fn failed(peers: &[Tally]) -> Option<String> {
+    let never = |tally: &&Tally| tally.runs.iter().all(Option::is_none);
+    let names: Vec<String> = peers.iter().filter(never).map(Tally::name).collect();
+    (!names.is_empty()).then(|| format!(" (without {}, which failed)", names.join(", ")))
 }
 
 /// That tare lost more datagrams than it may, on the mean over its runs.
@@ -157,6 +165,25 @@ mod tests {
             panic!("compared");
         };
         assert_eq!((peer.as_str(), word.as_str()), ("iperf3 128K", "missed"));
+    }
+
+    #[test]
+    fn a_peer_that_failed_is_told() {
+        let traffic = ROWS[0].traffic;
+        let tallies = vec![
+            tally(Who::Ours, &[Some(2.0), Some(2.1)], 0.0),
+            tally(peer(0, traffic), &[None, None], 0.0),
+            tally(peer(1, traffic), &[Some(1.0), Some(1.05)], 0.0),
+        ];
+        let outcome = outcome("tcp-1", tallies);
+        let Verdict::Compared { peer, word, .. } = judge(&outcome, outcome.row.checks[0], 1.0)
+        else {
+            panic!("compared");
+        };
+        let told = "reached (without iperf3 128K, which failed)";
+        assert_eq!((peer.as_str(), word.as_str()), ("iperf 128K", told));
+        let agreement = judge(&outcome, outcome.row.checks[1], 1.0);
+        assert!(matches!(agreement, Verdict::NotCompared(_)));
     }
 
     #[test]

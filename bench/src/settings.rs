@@ -11,7 +11,7 @@ const FEWEST_KEPT: u32 = 10;
 /// What to run, and how long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// Beginnings of the names of rows; all rows where there are none (`BENCH_ROWS`).
+    /// Names of rows, or beginnings of them; all rows where there are none (`BENCH_ROWS`).
     pub(crate) rows: Vec<String>,
     /// Blocks (`BENCH_N`).
     pub(crate) blocks: u32,
@@ -54,9 +54,13 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Whether a row was asked for.
-    pub(crate) fn wants(&self, row: &str) -> bool {
-        self.rows.is_empty() || self.rows.iter().any(|wanted| row.starts_with(wanted.as_str()))
+    /// Whether a row was asked for, of all these. What is a row's whole name is no beginning of another's.
+    pub(crate) fn wants(&self, row: &str, all: &[&str]) -> bool {
+        let is_asked = |wanted: &String| {
+            let whole = all.contains(&wanted.as_str());
+            if whole { row == wanted } else { row.starts_with(wanted.as_str()) }
+        };
+        self.rows.is_empty() || self.rows.iter().any(is_asked)
     }
 
     /// Where the results are kept: beside the code only those of a run with all rows and enough blocks.
@@ -89,8 +93,8 @@ mod tests {
     #[test]
     fn variables_choose_rows_and_blocks() {
         let settings = read(&[("BENCH_ROWS", "tcp-1,udp"), ("BENCH_N", "20")]).unwrap();
-        assert!(settings.wants("tcp-1-core") && settings.wants("udp-64"));
-        assert!(!settings.wants("tcp-rr"));
+        let all = ["tcp-1", "tcp-1-core", "udp-64", "tcp-rr"];
+        assert_eq!(all.map(|row| settings.wants(row, &all)), [true, false, true, false]);
         assert_eq!((settings.blocks, settings.keep()), (20, None));
         assert!(read(&[("BENCH_N", "1")]).is_err() && read(&[("BENCH_N", "ten")]).is_err());
     }

@@ -6,7 +6,7 @@ use anyhow::{Context as _, anyhow, bail};
 use std::fs;
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tare_lab::Lab;
@@ -33,13 +33,14 @@ pub(crate) struct Stage {
 
 impl Stage {
     /// Raises one of the lab's networks; tare in its containers will be the binary under test.
-    pub(crate) fn raise(lab: &Arc<Lab>, network: &str, tare: &PathBuf) -> anyhow::Result<Self> {
+    pub(crate) fn raise(lab: &Arc<Lab>, network: &str, tare: &Path) -> anyhow::Result<Self> {
         let networks = Registry::new(tare_lab::networks(Some(Arc::clone(lab))));
         let spelled: Spelled = network.parse()?;
         let network: &dyn Network = networks.find(&spelled)?;
         let site = Site::of(&spelled, vec![FIRST_PORT]);
         let mut topology = network.raise(&Shape::default(), &site).map_err(said)?;
-        let ship = |inner| Box::new(Shipped { inner, tare: tare.clone() }) as Box<dyn Container>;
+        let ship =
+            |inner| Box::new(Shipped { inner, tare: tare.to_path_buf() }) as Box<dyn Container>;
         topology.servers = std::mem::take(&mut topology.servers).into_iter().map(ship).collect();
         topology.clients = std::mem::take(&mut topology.clients).into_iter().map(ship).collect();
         Ok(Self { topology, next_port: FIRST_PORT })
