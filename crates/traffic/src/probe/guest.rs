@@ -36,6 +36,7 @@ const TRIES: usize = 5;
 /// Lives through one connection.
 pub(super) fn receive(stream: TcpStream, peer: SocketAddr, house: &House) {
     let stop = || house.stop.load(Ordering::Relaxed);
+    let peer = plain(peer);
     let Ok(wire) = Wire::new(stream) else { return };
     let mut guest = Guest { wire, peer, house, one_clock: false, stop: &stop };
     // Whoever is not let in keeps the place at the door while being told why, and loses it to others.
@@ -245,12 +246,17 @@ fn told(trouble: &Trouble) -> String {
     }
 }
 
-/// The address that the client dialled; IPv4 as itself where the listener takes both families.
+/// The address that the client dialled.
 fn here(stream: &TcpStream) -> Result<SocketAddr, Error> {
-    let mut address =
+    let address =
         stream.local_addr().map_err(|error| Error::io("read a connection's address", error))?;
+    Ok(plain(address))
+}
+
+/// An address of IPv4 as itself, where the listener takes both families by one socket.
+fn plain(mut address: SocketAddr) -> SocketAddr {
     address.set_ip(address.ip().to_canonical());
-    Ok(address)
+    address
 }
 
 /// Whether somebody else had a port first.

@@ -5,9 +5,9 @@
 //! serving side of a workload on ports of its own choosing, of the address that the client dialled; its end, in
 //! whatever way, ends with the control connection. `docs/PROTOCOL.md` says all of it for people.
 //!
-//! Whoever has not proved the token is held at the [`door`]: bounded lines, one deadline for everything, and where the
-//! door is crowded the one who stands there longest goes. Whoever has is held to the [`caps`] and to what the
-//! [`ledger`] has left.
+//! Whoever has not proved the token is held at the door: bounded lines, one deadline for everything, and where the
+//! door is crowded the one who stands there longest goes. Whoever has is held to the [`Caps`], and to what other clients
+//! have left of them.
 
 mod caps;
 mod client;
@@ -26,7 +26,7 @@ pub use client::{Probe, Probed};
 pub use listener::{Listener, Terms};
 pub use notice::Notice;
 pub use ports::Ports;
-pub use secret::Token;
+pub use secret::{Bits256, Token};
 
 /// The port that a listener has unless told otherwise; nobody has registered it.
 pub const PORT: u16 = 8273;

@@ -11,7 +11,7 @@ use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::Instant;
-use tare_record::{Metric, Nanos, Series};
+use tare_record::{Metric, Nanos, Parameters, Series};
 
 /// The workload.
 #[derive(Debug)]
@@ -37,6 +37,10 @@ impl Workload for Idle {
 
     fn parameters(&self) -> &'static [Parameter] {
         &[]
+    }
+
+    fn offers(&self, _: &Parameters) -> Option<f64> {
+        Some(0.0)
     }
 
     fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {

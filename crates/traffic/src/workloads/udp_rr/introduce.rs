@@ -2,8 +2,9 @@
 //!
 //! Every flow has a TCP connection to the same port number, which greets as any flow over TCP does and tells the
 //! flow's number. Then the client sends datagrams with that number and the trial's token until the server has seen
-//! one, which it says over TCP. To an address that has not come this far nothing is ever sent by UDP; an address that
-//! is translated on the way is known as the server sees it. The TCP connection stays; its end is the flow's.
+//! one, which it says over TCP. To an address that has not come this far nothing is ever sent by UDP, and none comes this
+//! far but the connection's own: a datagram's source can be forged. An address that is translated on the way is known as
+//! the server sees it. The TCP connection stays; its end is the flow's.
 
 use super::datagrams::Datagrams;
 use crate::drive::Patience;
@@ -171,7 +172,14 @@ pub(super) fn admit(
             let Some((hello, peer)) = knock(door).map_err(refused)? else {
                 continue;
             };
-            let Some(at) = pending.iter().position(|(.., known)| hello == *known) else {
+            // A source that is not the connection's own may be a forged one: whoever is there did not ask for answers.
+            let is_theirs = |control: &TcpStream| {
+                control.peer_addr().is_ok_and(|control| control.ip() == peer.ip())
+            };
+            let Some(at) = pending
+                .iter()
+                .position(|(control, _, known)| hello == *known && is_theirs(control))
+            else {
                 continue;
             };
             let (control, client, hello) = pending.swap_remove(at);
@@ -206,4 +214,35 @@ fn meet(door: &UdpSocket, peer: SocketAddr) -> io::Result<UdpSocket> {
     while socket.recv(&mut [0]).is_ok() {}
     socket.set_nonblocking(false)?;
     Ok(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::Way;
+    use crate::workload::tests::task;
+    use std::net::TcpListener;
+
+    /// How many flows are admitted that are announced from this address, beside a connection from 127.0.0.1.
+    fn admitted_from(source: [u8; 4]) -> usize {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let doors = listen(&[address]).unwrap();
+        let mut control = TcpStream::connect(address).unwrap();
+        control.write_all(&7u64.to_be_bytes()).unwrap();
+        let stream = listener.accept().unwrap().0;
+        let task = task("udp-rr", vec![address]);
+        let announcer = UdpSocket::bind((Ipv4Addr::from(source), 0)).unwrap();
+        announcer.send_to(&Hello::new(task.token, 7).0, address).unwrap();
+        let patience = Patience::default();
+        patience.limit(Instant::now() + Duration::from_millis(200));
+        let flows = vec![Accepted { stream, client: 0, way: Way::Up }];
+        admit(&doors, flows, &task, &patience).unwrap().len()
+    }
+
+    #[test]
+    fn a_flow_comes_from_where_its_connection_comes_from() {
+        assert_eq!(admitted_from([127, 0, 0, 1]), 1);
+        assert_eq!(admitted_from([127, 0, 0, 2]), 0);
+    }
 }
