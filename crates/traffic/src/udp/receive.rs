@@ -80,15 +80,12 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
-    /// After the sender's last word, silence of this length means that the rest is lost, ns.
-    const SETTLED: u64 = 250_000_000;
-
-    /// Whether all has come, or nothing comes any more.
-    fn is_over(&self, now: u64) -> bool {
+    /// Whether all has come, or nothing has for so long, ns, since the sender's last word.
+    fn is_over(&self, now: u64, settle: u64) -> bool {
         let told = self.ending.told.load(Ordering::Acquire);
         told != 0
             && (self.ending.sent().is_some_and(|sent| self.received >= sent)
-                || now.saturating_sub(told.max(self.last)) > Self::SETTLED)
+                || now.saturating_sub(told.max(self.last)) > settle)
     }
 
     /// Books one datagram, or none if it is not of this flow. `came` is by whatever clock stamps arrivals.
@@ -126,6 +123,8 @@ pub(crate) struct Receiver {
     inbox: Inbox,
     wait: Wait,
     keep: Keep,
+    /// How long to wait for the last datagrams, ns.
+    settle: u64,
     /// When the first datagram of any flow came.
     began: Option<u64>,
     cpu: CpuLog,
@@ -167,6 +166,7 @@ impl Receiver {
             inbox: inbox(options),
             wait: options.wait,
             keep: options.keep,
+            settle: options.settle.as_nanos() as u64,
             began: None,
             cpu: CpuLog::new(task.duration, task.interval),
         })
@@ -244,7 +244,7 @@ impl Receiver {
     }
 
     fn is_over(&self, now: u64) -> bool {
-        self.flows.iter().all(|flow| flow.is_over(now))
+        self.flows.iter().all(|flow| flow.is_over(now, self.settle))
     }
 
     /// Takes what is there of a flow; that there is nothing is no error.
