@@ -125,6 +125,8 @@ pub(crate) struct Receiver {
     keep: Keep,
     /// How long to wait for the last datagrams, ns.
     settle: u64,
+    /// The most datagrams that came in one message.
+    gathered: u64,
     /// When the first datagram of any flow came.
     began: Option<u64>,
     cpu: CpuLog,
@@ -167,6 +169,7 @@ impl Receiver {
             wait: options.wait,
             keep: options.keep,
             settle: options.settle.as_nanos() as u64,
+            gathered: 1,
             began: None,
             cpu: CpuLog::new(task.duration, task.interval),
         })
@@ -182,11 +185,12 @@ impl Receiver {
         &self.cpu
     }
 
-    /// How often something for these flows found a socket's buffer full.
+    /// How many datagrams for these flows found a socket's buffer full. The kernel counts messages: where several
+    /// datagrams come in one, each is taken to have been as large as the largest that did come.
     pub(crate) fn found_full(&self) -> io::Result<u64> {
         self.flows.iter().try_fold(0, |sum, flow| {
             let full = lost_in_full_buffer(flow.socket.as_fd())?.wrapping_sub(flow.full_before);
-            Ok(sum + u64::from(full))
+            Ok(sum + u64::from(full) * self.gathered)
         })
     }
 
@@ -271,6 +275,7 @@ impl Receiver {
             let stamp = message.at.unwrap_or(now);
             match message.segment {
                 Some(segment) if segment < message.length => {
+                    self.gathered = self.gathered.max(message.length.div_ceil(segment) as u64);
                     unfold(flow, tally, &message, segment, self.keep, stamp);
                 }
                 _ => {

@@ -128,7 +128,7 @@ impl Server for Receiving {
     }
 }
 
-/// Datagrams that were lost in the receiver's own full buffers: where several are gathered in a message, no fewer.
+/// Datagrams that were lost in the receiver's own full buffers.
 fn dropped_at_socket(
     lanes: &[Receiver],
     received: u64,
