@@ -1,6 +1,6 @@
 //! All workloads, in one list that is handed about, never global.
 
-use crate::workloads::{Idle, TcpCrr, TcpRr, TcpStream, UdpRate, UdpRr};
+use crate::workloads::{Idle, TcpCrr, TcpRr, TcpStream, UdpRate, UdpRr, UdpSearch};
 use crate::{Error, Workload};
 
 /// The workloads that this build knows.
@@ -15,6 +15,7 @@ pub fn workloads() -> Registry {
         workloads: vec![
             Box::new(TcpStream),
             Box::new(UdpRate),
+            Box::new(UdpSearch),
             Box::new(TcpRr),
             Box::new(UdpRr),
             Box::new(TcpCrr),

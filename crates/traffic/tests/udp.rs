@@ -208,7 +208,9 @@ fn forward(inside: &UdpSocket, server: SocketAddr, over: &AtomicBool) -> Datagra
     while !over.load(Ordering::Acquire) {
         let Ok(length) = inside.recv(&mut bytes) else {
             // Nothing follows: then it is not late.
-            held.take().into_iter().for_each(|late| drop(outside.send(&late).unwrap()));
+            if let Some(late) = held.take() {
+                outside.send(&late).unwrap();
+            }
             continue;
         };
         let datagram = &bytes[..length];
@@ -330,4 +332,56 @@ fn datagrams_over_ipv6_are_counted_alike() {
         let sum = sum(&outcome);
         assert!(sum.sent > 0 && sum.sent == sum.received, "{sum:?} {:?}", outcome.findings);
     }
+}
+
+/// One search over a topology.
+fn search(topology: &tare_network::Topology, duration: u64, asked: &[(&str, Value)]) -> Outcome {
+    let mut session = Session::open(topology).unwrap();
+    let job = Job { duration: Nanos(duration), ..job("udp-search", topology, asked) };
+    session.trial(&job, NEVER).unwrap()
+}
+
+#[test]
+fn a_search_finds_the_rate_of_a_shaper() {
+    let Some(pair) = Pair::new() else { return };
+    pair.in_client("tc qdisc add dev eth0 root tbf rate 20mbit burst 5kb latency 10ms");
+    let topology = topology(vec![pair.server()], vec![pair.client()], |_| 7001);
+    let asked = [("size", json!(1000)), ("final_trial", json!(400)), ("pdr", json!("1%"))];
+    let outcome = search(&topology, 12_000 * MS, &asked);
+    let found = outcome.search.unwrap();
+    let carried = 20e6 / 8.0 / 1042.0;
+    assert_eq!((found.size, found.found.len()), (1000, 2));
+    // Where a busy machine kept the sender from offering what it should, it was said by how much.
+    let offered = outcome.findings.iter().find_map(|finding| match finding {
+        Finding::SenderTooSlow { asked, offered } => Some(offered / asked),
+        _ => None,
+    });
+    // In a trial of 400 ms the queue of 10 ms hides 2.5 %.
+    let most = 1.06 / offered.unwrap_or(1.0);
+    for bounds in &found.found {
+        let share = bounds.conditional / carried;
+        assert!((0.9..most).contains(&share), "{share}: {found:?} {:?}", outcome.findings);
+    }
+    assert!(found.found[1].conditional >= found.found[0].conditional * 0.98);
+    assert!(found.probes.iter().any(|probe| probe.received < probe.sent));
+    let last = found.probes.last().unwrap();
+    assert!(last.began.0 + last.length.0 <= 12_000 * MS, "within the duration");
+    let (sent, received) = found
+        .probes
+        .iter()
+        .fold((0, 0), |(sent, received), probe| (sent + probe.sent, received + probe.received));
+    let ends = outcome.ends;
+    assert_eq!((ends.datagrams_sent, ends.datagrams_received), (sent, received));
+}
+
+#[test]
+fn a_search_without_time_says_so_and_ends() {
+    let topology = loopback(1, 1);
+    let outcome = search(&topology, 300 * MS, &[]);
+    let found = outcome.search.unwrap();
+    assert!(!found.probes.is_empty() && found.found.len() == 2);
+    let said = outcome.findings.iter().any(|finding| {
+        matches!(finding, Finding::SearchUnfinished { .. } | Finding::SearchAtSendersLimit { .. })
+    });
+    assert_eq!(said, found.found.iter().any(|bounds| !bounds.converged), "{found:?}");
 }

@@ -6,9 +6,10 @@
 
 use super::control::{Link, Message, out_of_turn};
 use super::header::Mark;
-use super::options::{Options, hearing, incoming, outgoing};
+use super::options::{Options, granted, hearing, incoming, outgoing};
 use crate::drive::{Patience, TICK};
-use crate::tcp;
+use crate::placement::Role;
+use crate::tcp::{self, Granted};
 use crate::{Error, Task};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::BTreeSet;
@@ -34,6 +35,13 @@ pub(crate) struct Flow {
     pub(crate) client: u32,
     /// Over which of the links it was announced.
     pub(crate) link: usize,
+}
+
+/// What was granted to the sockets of flows; nothing where there are none.
+pub(crate) fn granted_of(flows: &[Flow], options: &Options, role: Role) -> Result<Granted, Error> {
+    flows
+        .first()
+        .map_or_else(|| Ok(Granted::default()), |flow| granted(&flow.socket, options, role))
 }
 
 /// What one side has after the introduction.

@@ -12,8 +12,9 @@ mod tally;
 mod track;
 mod transmit;
 
-pub(crate) use introduce::{Flow, Introduced};
-pub(crate) use options::{BUFFER, GSO, Options, RECEIVE, SIZE, WAIT, Wait, granted};
+pub(crate) use control::{Link, Message, out_of_turn};
+pub(crate) use introduce::{Introduced, granted_of};
+pub(crate) use options::{BUFFER, GSO, Options, RECEIVE, SIZE, WAIT, Wait};
 pub(crate) use receive::Receiver;
 pub(crate) use serve::{Received, Serving, Station, by_client};
 pub(crate) use tally::Tally;

@@ -10,6 +10,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
+use std::time::Duration;
 use tare_record::{Finding, Parameters};
 
 /// Payload bytes of a datagram. The default and its headers fit into 1280 bytes, which every network that carries IPv6
@@ -105,9 +106,14 @@ pub(crate) struct Options {
     pub(crate) wait: Wait,
     /// Who says when a datagram came.
     pub(crate) stamp: Stamp,
+    /// After the sender's last word, silence of this length means that the rest is lost.
+    pub(crate) settle: Duration,
 }
 
 impl Options {
+    /// How long to wait for the last datagrams unless there is a reason to be quicker.
+    const SETTLE: Duration = Duration::from_millis(250);
+
     /// Up to so many datagrams per second the kernel stamps each of them. Beyond, that would slow the receiver down.
     const STAMPED: f64 = 200_000.0;
 
@@ -125,6 +131,7 @@ impl Options {
             keep: if word(RECEIVE.name) == Some("drop") { Keep::Header } else { Keep::Whole },
             wait: if word(WAIT.name) == Some("spin") { Wait::Spin } else { Wait::Block },
             stamp: if slow && !grouped { Stamp::Kernel } else { Stamp::Receiver },
+            settle: Self::SETTLE,
         })
     }
 }
@@ -225,6 +232,7 @@ mod tests {
             keep: Keep::Whole,
             wait: Wait::Block,
             stamp: Stamp::Receiver,
+            settle: Duration::ZERO,
         };
         let ear = hearing((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
         let own = ear.local_addr().unwrap();

@@ -80,15 +80,12 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
-    /// After the sender's last word, silence of this length means that the rest is lost, ns.
-    const SETTLED: u64 = 250_000_000;
-
-    /// Whether all has come, or nothing comes any more.
-    fn is_over(&self, now: u64) -> bool {
+    /// Whether all has come, or nothing has for so long, ns, since the sender's last word.
+    fn is_over(&self, now: u64, settle: u64) -> bool {
         let told = self.ending.told.load(Ordering::Acquire);
         told != 0
             && (self.ending.sent().is_some_and(|sent| self.received >= sent)
-                || now.saturating_sub(told.max(self.last)) > Self::SETTLED)
+                || now.saturating_sub(told.max(self.last)) > settle)
     }
 
     /// Books one datagram, or none if it is not of this flow. `came` is by whatever clock stamps arrivals.
@@ -126,6 +123,10 @@ pub(crate) struct Receiver {
     inbox: Inbox,
     wait: Wait,
     keep: Keep,
+    /// How long to wait for the last datagrams, ns.
+    settle: u64,
+    /// The most datagrams that came in one message.
+    gathered: u64,
     /// When the first datagram of any flow came.
     began: Option<u64>,
     cpu: CpuLog,
@@ -167,6 +168,8 @@ impl Receiver {
             inbox: inbox(options),
             wait: options.wait,
             keep: options.keep,
+            settle: options.settle.as_nanos() as u64,
+            gathered: 1,
             began: None,
             cpu: CpuLog::new(task.duration, task.interval),
         })
@@ -182,11 +185,12 @@ impl Receiver {
         &self.cpu
     }
 
-    /// How often something for these flows found a socket's buffer full.
+    /// How many datagrams for these flows found a socket's buffer full. The kernel counts messages: where several
+    /// datagrams come in one, each is taken to have been as large as the largest that did come.
     pub(crate) fn found_full(&self) -> io::Result<u64> {
         self.flows.iter().try_fold(0, |sum, flow| {
             let full = lost_in_full_buffer(flow.socket.as_fd())?.wrapping_sub(flow.full_before);
-            Ok(sum + u64::from(full))
+            Ok(sum + u64::from(full) * self.gathered)
         })
     }
 
@@ -244,7 +248,7 @@ impl Receiver {
     }
 
     fn is_over(&self, now: u64) -> bool {
-        self.flows.iter().all(|flow| flow.is_over(now))
+        self.flows.iter().all(|flow| flow.is_over(now, self.settle))
     }
 
     /// Takes what is there of a flow; that there is nothing is no error.
@@ -271,6 +275,7 @@ impl Receiver {
             let stamp = message.at.unwrap_or(now);
             match message.segment {
                 Some(segment) if segment < message.length => {
+                    self.gathered = self.gathered.max(message.length.div_ceil(segment) as u64);
                     unfold(flow, tally, &message, segment, self.keep, stamp);
                 }
                 _ => {

@@ -7,6 +7,7 @@ mod tcp_rr;
 mod tcp_stream;
 mod udp_rate;
 mod udp_rr;
+mod udp_search;
 
 pub(crate) use idle::Idle;
 pub(crate) use tcp_crr::TcpCrr;
@@ -14,3 +15,4 @@ pub(crate) use tcp_rr::TcpRr;
 pub(crate) use tcp_stream::TcpStream;
 pub(crate) use udp_rate::UdpRate;
 pub(crate) use udp_rr::UdpRr;
+pub(crate) use udp_search::UdpSearch;

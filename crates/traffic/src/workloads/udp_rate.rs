@@ -8,8 +8,8 @@
 use crate::placement::{Cores, Role};
 use crate::tcp::Granted;
 use crate::udp::{
-    BUFFER, Flow, GSO, Introduced, Options, RECEIVE, Received, Receiver, SIZE, Sent, Serving,
-    Station, Tally, Transmitter, WAIT, Wait, by_client, granted,
+    BUFFER, GSO, Introduced, Options, RECEIVE, Received, Receiver, SIZE, Sent, Serving, Tally,
+    Transmitter, WAIT, Wait, by_client, granted_of,
 };
 use crate::{About, Client, Error, Kind, Parameter, Report, Server, Task, Workload};
 use crate::{cpu, lanes, parameters};
@@ -65,7 +65,7 @@ impl Workload for UdpRate {
         let serving = Serving::start(task, &options, |introduced, station| {
             let Introduced { mut links, flows } = introduced;
             let received = station.receive(station.prepare(&flows, 0)?, &mut links, &flows)?;
-            Ok(Caught { received, granted: granted_to(&flows, station)? })
+            Ok(Caught { received, granted: granted_of(&flows, station.options, Role::Server)? })
         })?;
         Ok(Box::new(Receiving { serving, options, task: task.clone() }))
     }
@@ -74,14 +74,6 @@ impl Workload for UdpRate {
         let options = Options::of(&task.parameters)?;
         Ok(Box::new(Sending { transmitter: Transmitter::connect(task, options)? }))
     }
-}
-
-/// What was granted to a server's sockets; nothing where no flow came.
-fn granted_to(flows: &[Flow], station: &Station<'_>) -> Result<Granted, Error> {
-    flows.first().map_or_else(
-        || Ok(Granted::default()),
-        |flow| granted(&flow.socket, station.options, Role::Server),
-    )
 }
 
 /// Datagrams per second that the task asks of a client.
@@ -136,7 +128,7 @@ impl Server for Receiving {
     }
 }
 
-/// Datagrams that were lost in the receiver's own full buffers: where several are gathered in a message, no fewer.
+/// Datagrams that were lost in the receiver's own full buffers.
 fn dropped_at_socket(
     lanes: &[Receiver],
     received: u64,
@@ -185,10 +177,7 @@ impl Client for Sending {
         let sent = tally.total().sent;
         report.findings.extend(too_slow(asked, sent, task.duration));
         report.series = vec![Series { client: task.client, intervals: tally.intervals() }];
-        let granted = flows.first().map_or_else(
-            || Ok(Granted::default()),
-            |flow| granted(&flow.socket, options, Role::Client),
-        )?;
+        let granted = granted_of(flows, options, Role::Client)?;
         let ends = Ends { datagrams_sent: sent, ..Ends::default() };
         Ok(report.counted(ends).with(&granted, cores, Role::Client))
     }
