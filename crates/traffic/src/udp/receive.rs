@@ -4,7 +4,7 @@ use super::header::{Header, LENGTH, Mark};
 use super::introduce::Flow;
 use super::options::{Handing, Keep, Options, Stamp, Wait};
 use super::tally::Tally;
-use super::track::{Arrival, Jitter, Track};
+use super::track::{Arrival, Backlog, Jitter, Track};
 use crate::Task;
 use crate::clock;
 use crate::cpu::CpuLog;
@@ -68,6 +68,7 @@ pub(crate) struct Incoming {
     mark: Mark,
     track: Track,
     jitter: Jitter,
+    backlog: Backlog,
     ending: Arc<Ending>,
     /// An index into the lane's counts.
     count: usize,
@@ -99,6 +100,7 @@ impl Incoming {
         if arrival != Arrival::Duplicate {
             self.received += 1;
             jitter = self.jitter.arrived(header.sent, came);
+            self.backlog.arrived(header.sent, came);
         }
         tally.received(header.sent, arrival, length as u64, jitter);
     }
@@ -153,6 +155,7 @@ impl Receiver {
                 mark: Mark::new(task.token, trial, flow.number),
                 track: Track::new(),
                 jitter: Jitter::default(),
+                backlog: Backlog::default(),
                 ending,
                 count: place(flow.client),
                 received: 0,
@@ -192,6 +195,11 @@ impl Receiver {
             let full = lost_in_full_buffer(flow.socket.as_fd())?.wrapping_sub(flow.full_before);
             Ok(sum + u64::from(full) * self.gathered)
         })
+    }
+
+    /// How many of the datagrams that came were still queued on their way when their sender ended.
+    pub(crate) fn late(&self) -> u64 {
+        self.flows.iter().map(|flow| flow.backlog.late(flow.received)).sum()
     }
 
     /// Receives until all flows have come to their end, or patience is over.

@@ -98,9 +98,67 @@ impl Jitter {
     }
 }
 
+/// Whether datagrams come as fast as they are sent, or ever later: then they fill a queue somewhere, which a short trial
+/// does not live to see overflow.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Backlog {
+    /// The shortest way that a datagram had, by two clocks whose difference does not matter, ns.
+    shortest: Option<u64>,
+    /// When the last one was sent, ns after the sender's beginning, and the way that it had.
+    last: (u64, u64),
+}
+
+impl Backlog {
+    /// What the last datagram may be late beyond the quickest, ns: a scheduler's turn.
+    const TURN: u64 = 2_000_000;
+    /// And one part in so many of the time that was sent: how close a search's bounds are.
+    const PART: u64 = 50;
+
+    /// Notes a datagram that was sent and came at these times.
+    #[inline]
+    pub(crate) fn arrived(&mut self, sent: u64, came: u64) {
+        let way = came.wrapping_sub(sent);
+        self.shortest = Some(self.shortest.map_or(way, |shortest| shortest.min(way)));
+        if sent >= self.last.0 {
+            self.last = (sent, way);
+        }
+    }
+
+    /// How many of so many that came would still have been in the queue when the sender ended.
+    pub(crate) fn late(&self, received: u64) -> u64 {
+        let (sent, way) = self.last;
+        let grown = way.saturating_sub(self.shortest.unwrap_or(way));
+        if grown <= Self::TURN + sent / Self::PART {
+            return 0;
+        }
+        let share = u128::from(received) * u128::from(grown) / u128::from(sent + grown);
+        u64::try_from(share).unwrap_or(received)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_comes_ever_later_fills_a_queue() {
+        const MS: u64 = 1_000_000;
+        let trial = |stretch: u64, hiccup: u64| {
+            let mut backlog = Backlog::default();
+            for nth in 0..1000u64 {
+                let sent = nth * MS / 5;
+                let stalled = if nth == 500 { hiccup } else { 0 };
+                backlog.arrived(sent, 77 * MS + sent * stretch / 100 + stalled);
+            }
+            backlog.late(1000)
+        };
+        assert_eq!(trial(100, 0), 0);
+        assert_eq!(trial(100, 30 * MS), 0, "one stall is no queue");
+        assert_eq!(trial(102, 0), 0, "no more than the bounds are apart");
+        // At five quarters of what the path carries, a fifth is still to come at the end.
+        assert!((195..=201).contains(&trial(125, 0)), "{}", trial(125, 0));
+        assert_eq!(Backlog::default().late(0), 0);
+    }
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 

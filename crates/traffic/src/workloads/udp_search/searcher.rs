@@ -191,7 +191,7 @@ impl Client for Searching {
                 .map(|probe| Finding::SenderTooSlow { asked: probe.asked, offered: probe.offered }),
         );
         let Transmitter { task, options, flows, cores, .. } = &transmitter;
-        record.found = found.iter().map(bounds).collect();
+        record.found = found.iter().map(|found| bounds(found, &record.probes)).collect();
         for finding in found.iter().filter_map(|found| finding(found, limit)) {
             if !findings.contains(&finding) {
                 findings.push(finding);

@@ -95,6 +95,9 @@ impl Sum {
             }
         }
         let dropped = u32::try_from(dropped).unwrap_or(u32::MAX);
+        // What a queue took that it could not have gone on taking was not carried.
+        let late = driven.lanes.iter().map(Receiver::late).sum();
+        let received = received.saturating_sub(late);
         // Gone meanwhile, the client does not want to know.
         let _ = tell(links, Message::Received { dropped, datagrams: received });
         Ok(())
