@@ -18,7 +18,7 @@ const BAD_USAGE: &[Case<'_>] = &[
     (&["run", "--network", "bridge+nosuch"], &["`bridge+nosuch`", "unknown option", "+plain"]),
     (&["run", "--network", "host,host"], &["two networks have the label `host`", "x=host"]),
     (&["run", "--network", ""], &["names no network"]),
-    (&["run", "--workload", "nosuch"], &["unknown workload `nosuch`", "tcp-stream, tcp-rr"]),
+    (&["run", "--workload", "nosuch"], &["unknown workload `nosuch`", "tcp-stream, udp-rate"]),
     (
         &["run", "--workload", "tcp-stream", "--metric", "transactions"],
         &["none of the workloads measures `transactions`", "throughput"],

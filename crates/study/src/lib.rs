@@ -13,8 +13,10 @@ mod error;
 mod expand;
 mod layer;
 pub mod order;
+mod shapes;
 pub mod sizing;
 mod units;
+mod workloads;
 
 pub use builtin::{BUILTIN, Builtin, builtin, quick};
 pub use catalogue::Catalogue;

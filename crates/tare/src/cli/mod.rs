@@ -1,0 +1,210 @@
+//! The command line, from which help, completions and the manual page come.
+
+mod probe;
+mod run;
+
+use clap::{Args, Parser, ValueEnum};
+use std::path::PathBuf;
+
+pub(crate) use probe::{ListenArguments, ProbeArguments};
+pub(crate) use run::{RunArguments, ShapeArguments};
+
+/// Weighs container networks: what each way of connecting containers costs, and how sure one can be.
+#[derive(Debug, Parser)]
+#[command(name = "tare", version, max_term_width = 100, propagate_version = true)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Subcommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Subcommand {
+    /// Measure networks against one another and print what each costs
+    Run(Box<RunArguments>),
+    /// Finish a run that was cut off, on the same plan and seed
+    Resume(ResumeArguments),
+    /// Show a run again, from its journal
+    Report(ReportArguments),
+    /// List what there is: networks, workloads, studies; what runs here, and for what does not: why, and the remedy
+    List(ListArguments),
+    /// Check this machine: kernel, privileges, programs, noise
+    Doctor(DoctorArguments),
+    /// Print the commands by which a network could be built by hand
+    Show(ShowArguments),
+    /// Raise a network and run a program (or a shell) in its first client
+    Up(UpArguments),
+    /// Serve probes from other machines, until interrupted
+    #[command(after_help = LISTEN_EXAMPLES)]
+    Listen(ListenArguments),
+    /// Measure the way to a machine on which `tare listen` runs
+    #[command(after_help = PROBE_EXAMPLES)]
+    Probe(Box<ProbeArguments>),
+    /// Print completions for a shell
+    Completions(CompletionsArguments),
+    /// Write the manual pages
+    #[command(hide = true)]
+    Manual(ManualArguments),
+    /// Write the JSON schemas of what `--json` prints
+    #[command(hide = true)]
+    Schema(SchemaArguments),
+    /// Run traffic on orders from standard input (started by tare in each container)
+    #[command(hide = true)]
+    Agent,
+    /// Keep the lab's processes together (started by tare)
+    #[command(hide = true)]
+    Keeper,
+    /// Start a program with a private hosts file (started by tare)
+    #[command(hide = true)]
+    Inside(InsideArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ResumeArguments {
+    /// The run's directory
+    pub(crate) directory: PathBuf,
+    /// Print one JSON document instead of the table
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Let the kernel load modules that networks need
+    #[arg(long)]
+    pub(crate) load_modules: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArguments {
+    /// The run's directory
+    pub(crate) directory: PathBuf,
+    /// Compute ratios against this network instead
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) baseline: Option<String>,
+    /// Compare every pair of networks
+    #[arg(long, conflicts_with_all = ["json", "markdown", "csv", "density"])]
+    pub(crate) pairs: bool,
+    /// Print one JSON document
+    #[arg(long, conflicts_with = "markdown")]
+    pub(crate) json: bool,
+    /// Print GitHub Markdown
+    #[arg(long)]
+    pub(crate) markdown: bool,
+    /// Write comma-separated values to this file (- for standard output)
+    #[arg(long, value_name = "F")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Write the latencies' distributions as comma-separated values to this file (- for standard output)
+    #[arg(long, value_name = "F")]
+    pub(crate) density: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArguments {
+    /// What to list
+    pub(crate) what: Listed,
+    /// As JSON
+    #[arg(long, conflicts_with = "markdown")]
+    pub(crate) json: bool,
+    /// As GitHub Markdown
+    #[arg(long)]
+    pub(crate) markdown: bool,
+}
+
+/// What can be listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Listed {
+    /// Ways of connecting containers
+    Networks,
+    /// Kinds of traffic
+    Workloads,
+    /// Studies in this binary
+    Studies,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArguments {
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print only the kernel modules that networks need and that could be loaded, one a line
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) modules: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArguments {
+    /// The network
+    pub(crate) network: String,
+    #[command(flatten)]
+    pub(crate) shape: ShapeArguments,
+    /// Ports that the servers serve on
+    #[arg(long, value_name = "PORT", value_delimiter = ',', default_value = "5201")]
+    pub(crate) port: Vec<u16>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UpArguments {
+    /// The network
+    pub(crate) network: String,
+    #[command(flatten)]
+    pub(crate) shape: ShapeArguments,
+    /// Ports that the servers serve on, published where the network publishes ports
+    #[arg(long, value_name = "PORT", value_delimiter = ',', default_value = "5201")]
+    pub(crate) port: Vec<u16>,
+    /// Run this shell command in the first server meanwhile
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) serve: Option<String>,
+    /// Let the kernel load modules that the network needs
+    #[arg(long)]
+    pub(crate) load_modules: bool,
+    /// The program for the first client, with its arguments; {server} stands for the server's address, and the name `server` resolves to it. A shell unless given
+    #[arg(last = true, value_name = "PROGRAM")]
+    pub(crate) program: Vec<String>,
+}
+
+const LISTEN_EXAMPLES: &str = "\
+Examples:
+  tare listen                                     for probes of this machine alone
+  openssl rand -hex 16 >token                     a token, to be copied to the other machine
+  tare listen --bind 0.0.0.0 --token-file token   for everybody who has it
+  tare listen --bind :: --token-file token --ports 5300-5399 --max-duration 1m
+                                                  through a firewall that lets 8273 and 5300-5399 pass";
+
+const PROBE_EXAMPLES: &str = "\
+Examples:
+  tare probe localhost                                       throughput and round trips, 10s each
+  tare probe db1 --token-file token --flows 8 --blocks 5     five trials of each, with an interval
+  tare probe db1 --token-file token --workload tcp-rr --size 64 --duration 30s --json";
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArguments {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManualArguments {
+    /// Where to
+    pub(crate) directory: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SchemaArguments {
+    /// Where to
+    pub(crate) directory: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InsideArguments {
+    /// What to do there, as the lab spells it
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    _arguments: Vec<std::ffi::OsString>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        use clap::CommandFactory as _;
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,160 @@
+//! What `tare run` takes.
+
+use crate::traffic_flags::TrafficArguments;
+use clap::Args;
+use std::path::PathBuf;
+use tare_record::{Family, Metric, Placement};
+use tare_study::{Percent, Span, WarmUpSpan};
+
+/// What to measure, and how.
+#[derive(Debug, Default, Args)]
+pub(crate) struct RunArguments {
+    /// A built-in study's name or a TOML file; `tour` (all networks that run here) unless given
+    pub(crate) study: Option<String>,
+
+    /// Networks, each [LABEL=]NAME[+OPTION..], as in bridge+plain or x=veth+rate=1gbit; `all` stands for all that run here
+    #[arg(
+        short,
+        long = "network",
+        value_name = "[LABEL=]NAME",
+        value_delimiter = ',',
+        help_heading = "What"
+    )]
+    pub(crate) networks: Vec<String>,
+    /// Workloads
+    #[arg(
+        short,
+        long = "workload",
+        value_name = "NAME",
+        value_delimiter = ',',
+        help_heading = "What"
+    )]
+    pub(crate) workloads: Vec<String>,
+    /// Metrics, of those that the workloads measure
+    #[arg(
+        short,
+        long = "metric",
+        value_name = "NAME",
+        value_delimiter = ',',
+        help_heading = "What"
+    )]
+    pub(crate) metrics: Vec<Metric>,
+    /// The label of the network that ratios are against [default: host]
+    #[arg(long, value_name = "LABEL", help_heading = "What")]
+    pub(crate) baseline: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) shape: ShapeArguments,
+
+    #[command(flatten)]
+    pub(crate) traffic: TrafficArguments,
+
+    /// How long payload flows in a trial
+    #[arg(short, long, value_name = "T", allow_hyphen_values = true, help_heading = "Method")]
+    pub(crate) duration: Option<Span>,
+    /// How long an interval record is
+    #[arg(long, value_name = "T", help_heading = "Method")]
+    pub(crate) interval: Option<Span>,
+    /// How the beginning of a trial is treated: found (auto), or this long discarded
+    #[arg(long, value_name = "auto|T", help_heading = "Method")]
+    pub(crate) warmup: Option<WarmUpSpan>,
+    /// How many blocks, whatever the spread
+    #[arg(
+        short,
+        long,
+        value_name = "K",
+        conflicts_with = "precision",
+        allow_negative_numbers = true,
+        help_heading = "Method"
+    )]
+    pub(crate) blocks: Option<u32>,
+    /// The half width of a ratio's 95 % interval to reach [default: half the metric's margin]
+    #[arg(short, long, value_name = "SHARE", help_heading = "Method")]
+    pub(crate) precision: Option<Percent>,
+    /// The longest that the run may take
+    #[arg(long, value_name = "T", help_heading = "Method")]
+    pub(crate) budget: Option<Span>,
+    /// A difference smaller than this does not matter: a share for all metrics, or METRIC=SHARE
+    #[arg(long, value_name = "[METRIC=]SHARE", value_delimiter = ',', help_heading = "Method")]
+    pub(crate) margin: Vec<Margin>,
+    /// The seed of every random choice
+    #[arg(long, value_name = "S", help_heading = "Method")]
+    pub(crate) seed: Option<u64>,
+    /// In under a minute, at a wider precision
+    #[arg(short, long, help_heading = "Method")]
+    pub(crate) quick: bool,
+
+    /// The directory for the journal and the results [default: tare-STUDY-TIME]
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the plan, and measure nothing
+    #[arg(long, help_heading = "Output")]
+    pub(crate) dry_run: bool,
+    /// Print one JSON document instead of the table
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+
+    /// Let the kernel load modules that networks need
+    #[arg(long, help_heading = "Machine")]
+    pub(crate) load_modules: bool,
+}
+
+/// How many of what: every combination is measured.
+#[derive(Debug, Default, Args)]
+pub(crate) struct ShapeArguments {
+    /// Client containers; client i talks to server i mod n
+    #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "Shape")]
+    pub(crate) clients: Vec<u32>,
+    /// Server containers
+    #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "Shape")]
+    pub(crate) servers: Vec<u32>,
+    /// Flows (connections) of each client
+    #[arg(short, long, value_name = "N", value_delimiter = ',', help_heading = "Shape")]
+    pub(crate) flows: Vec<u32>,
+    /// IP families: ipv4, ipv6
+    #[arg(long, value_name = "FAMILY", value_delimiter = ',', help_heading = "Shape")]
+    pub(crate) family: Vec<Family>,
+    /// MTU of the network's devices, bytes
+    #[arg(long, value_name = "BYTES", value_delimiter = ',', help_heading = "Shape")]
+    pub(crate) mtu: Vec<u32>,
+    /// Cores of the two sides: spread, same, free, or CLIENTS/SERVERS as in 0-1/2-3
+    #[arg(long, value_name = "PLACEMENT", help_heading = "Shape")]
+    pub(crate) cpus: Option<Placement>,
+}
+
+/// A margin for one metric, or for all.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Margin {
+    pub(crate) metric: Option<Metric>,
+    pub(crate) share: Percent,
+}
+
+impl std::str::FromStr for Margin {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (metric, share) = match text.split_once('=') {
+            Some((metric, share)) => (Some(metric), share),
+            None => (None, text),
+        };
+        let metric = metric
+            .map(str::parse)
+            .transpose()
+            .map_err(|error: tare_record::UnknownMetric| error.to_string())?;
+        Ok(Self { metric, share: share.parse()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn margins_are_for_one_metric_or_for_all() {
+        let one: Margin = "latency_p99=20%".parse().unwrap();
+        assert_eq!(one.metric, Some(Metric::LatencyP99));
+        assert!("2%".parse::<Margin>().unwrap().metric.is_none());
+        assert!("speed=2%".parse::<Margin>().is_err());
+        assert!("throughput=0%".parse::<Margin>().is_err());
+    }
+}

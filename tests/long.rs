@@ -1,0 +1,82 @@
+//! A trial of ten minutes: what is measured does not drift, every figure is a number, and no process grows.
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::unwrap_used)]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+use support::list;
+use support::machine::processes_of;
+use support::program::{Tare, User};
+use support::scratch::Scratch;
+
+/// How long the trial is: by `TARE_LONG_DURATION`, in seconds.
+const MINUTES: &str = "600";
+/// How often processes are looked at.
+const LOOK: Duration = Duration::from_secs(5);
+/// What a process may grow by after the first quarter of its looks, KiB: a few pages of bookkeeping.
+const GROWTH: u64 = 2048;
+/// A level that changes by more than this from begin to end has drifted.
+const DRIFT: f64 = 0.10;
+
+/// Resident memory of every process of this program, KiB.
+fn memory(program: &Path) -> BTreeMap<i32, u64> {
+    processes_of(program)
+        .into_iter()
+        .filter_map(|pid| {
+            let pid = pid.as_raw_nonzero().get();
+            let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+            let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+            Some((pid, line.trim().strip_suffix(" kB")?.parse().ok()?))
+        })
+        .collect()
+}
+
+/// Looks at all processes of a trial until it is over: of each, what it had at every look.
+fn watched(tare: &Tare, arguments: &[&str]) -> (BTreeMap<i32, Vec<u64>>, serde_json::Value) {
+    let mut running = tare.start(arguments);
+    let mut looks: BTreeMap<i32, Vec<u64>> = BTreeMap::new();
+    while running.is_running() {
+        for (pid, kib) in memory(tare.program()) {
+            looks.entry(pid).or_default().push(kib);
+        }
+        thread::sleep(LOOK);
+    }
+    (looks, running.wait().expect(0).json())
+}
+
+#[test]
+#[ignore = "takes twenty minutes: make soak"]
+fn ten_minutes_show_no_drift_no_nan_and_no_growth() {
+    let duration = std::env::var("TARE_LONG_DURATION").unwrap_or_else(|_| MINUTES.to_owned());
+    for workload in ["tcp-rr", "udp-rate"] {
+        let scratch = Scratch::new();
+        let tare = Tare::copied(&scratch, User::Ordinary);
+        let duration = format!("{duration}s");
+        let arguments = ["run", "--network", "veth", "--baseline", "veth", "--workload", workload];
+        let times = ["--duration", &duration, "--blocks", "1", "--interval", "100ms", "--json"];
+        let (looks, document) =
+            watched(&tare, &[&arguments[..], &times, &["--out", "out"]].concat());
+        assert!(looks.len() >= 3, "the command and its agents: {looks:?}");
+        for (pid, kib) in &looks {
+            let settled = kib.len() / 4;
+            let (early, late) = (kib[..=settled].iter().max().unwrap(), kib.iter().max().unwrap());
+            println!(
+                "{workload}: process {pid}: {early} KiB in the first quarter, {late} KiB at most"
+            );
+            // In the end the command holds the whole trial, once, to write it down.
+            let whole_trial = *pid == *looks.keys().min().unwrap();
+            assert!(whole_trial || late - early <= GROWTH, "{workload} grew: {kib:?}");
+        }
+        for cell in list(&document, "cells") {
+            let mean = cell["mean"].as_f64();
+            assert!(mean.is_some_and(f64::is_finite) || !cell["withheld"].is_null(), "{cell}");
+            for finding in list(cell, "findings").iter().filter(|one| one["kind"] == "trend") {
+                let change = finding["change"].as_f64().expect("a number");
+                assert!(change.abs() <= DRIFT, "{workload} drifted: {finding}");
+            }
+        }
+    }
+}
