@@ -23,7 +23,7 @@ const BAD_USAGE: &[Case<'_>] = &[
         &["run", "--workload", "tcp-stream", "--metric", "transactions"],
         &["none of the workloads measures `transactions`", "throughput"],
     ),
-    (&["run", "--workload", "tcp-rr", "--size", "100"], &["--size", "tare list workloads"]),
+    (&["run", "--workload", "idle", "--size", "100"], &["--size", "tare list workloads"]),
     (&["run", "--baseline", "moon"], &["the baseline `moon` is not in the run", "host"]),
     (&["run", "nosuch.toml"], &["nosuch.toml", "No such file", "tare list studies"]),
     (&["run", "--blocks", "0"], &["blocks is 0", "from 1 to"]),

@@ -35,7 +35,7 @@ fn a_run_is_shown_again_byte_for_byte() {
     assert_eq!(both.text(), run.text());
     assert_eq!(read(&scratch.path("copy.csv")), files("result.csv"));
     let density = tare.run(&["report", "out", "--density", "-"]).expect(0).text();
-    for label in ["host", "bridge", "veth"] {
+    for label in ["host", "bridge", "veth+plain"] {
         let of_label = density.lines().filter(|line| line.starts_with(&format!("{label},tcp-rr,")));
         assert!(of_label.count() > 10, "{density}");
     }
@@ -166,7 +166,7 @@ fn a_network_stands_beside_itself() {
     let document = run.json();
     let cells: Vec<(&str, &str)> = list(&document, "cells")
         .iter()
-        .filter(|cell| cell["metric"] == "throughput")
+        .filter(|cell| cell["workload"] == "tcp-stream" && cell["metric"] == "throughput")
         .map(|cell| (text(cell, "label"), text(cell, "network")))
         .collect();
     assert_eq!(cells, [("a", "bridge"), ("b", "bridge")]);

@@ -102,6 +102,8 @@ fn the_hops_of_a_published_port_are_named_in_their_order() {
             "host,published",
             "--workload",
             "tcp-stream",
+            "--metric",
+            "throughput",
             "--family",
             "ipv4,ipv6",
             "--blocks",
