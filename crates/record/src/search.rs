@@ -17,7 +17,7 @@ pub struct Probe {
     pub offered: f64,
     /// Datagrams sent.
     pub sent: u64,
-    /// Those of them that came, each once.
+    /// Those of them that came in time, each once: not those that were still queued on their way when the sender ended.
     pub received: u64,
 }
 

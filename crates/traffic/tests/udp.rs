@@ -371,7 +371,9 @@ fn a_search_finds_the_rate_of_a_shaper() {
         .iter()
         .fold((0, 0), |(sent, received), probe| (sent + probe.sent, received + probe.received));
     let ends = outcome.ends;
-    assert_eq!((ends.datagrams_sent, ends.datagrams_received), (sent, received));
+    assert_eq!(ends.datagrams_sent, sent);
+    // What the queue held at the end of a trial came too, and too late.
+    assert!(received <= ends.datagrams_received && ends.datagrams_received <= sent, "{ends:?}");
 }
 
 #[test]
