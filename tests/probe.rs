@@ -212,7 +212,7 @@ fn a_listener_ends_when_asked_and_its_clients_are_told() {
         let (_scratch, tare) = in_scratch();
         let mut listening = Listening::start(&tare, &[]);
         let probe = listening.begin(&tare, ENDLESS);
-        listening.running.wait_for("tcp-rr, 1 flow(s)");
+        listening.wait_for_traffic();
         listening.running.signal(signal);
         listening.running.wait().expect(0);
         let said = probe.wait().expect(1);
@@ -228,7 +228,7 @@ fn a_killed_listener_is_noticed_at_once() {
     let (_scratch, tare) = in_scratch();
     let mut listening = Listening::start(&tare, &[]);
     let probe = listening.begin(&tare, ENDLESS);
-    listening.running.wait_for("tcp-rr, 1 flow(s)");
+    listening.wait_for_traffic();
     listening.running.signal(Signal::KILL);
     let said = probe.wait().expect(1);
     assert!(said.stderr.contains("it ended, or the connection to it was lost"), "{}", said.stderr);

@@ -60,6 +60,13 @@ impl Listening {
         tare.start(&Self::probe(&port, &host, arguments))
     }
 
+    /// Waits until a trial of round trips has begun that does not end by itself. It is announced before its flows are
+    /// connected, and an end in between is told in other words.
+    pub(crate) fn wait_for_traffic(&mut self) {
+        self.running.wait_for("tcp-rr, 1 flow(s)");
+        std::thread::sleep(Duration::from_millis(500));
+    }
+
     pub(crate) fn dial(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).expect("it listens");
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
