@@ -22,19 +22,30 @@ pub(crate) fn figures(
     plan: &WorkloadPlan,
     cut: usize,
 ) -> Result<BTreeMap<Metric, Figure>, HistogramError> {
-    let figures = Figures { trial, traffic, kept: cut..traffic.len(), whole: 0..traffic.len() };
+    let mut figures = Figures {
+        trial,
+        traffic,
+        kept: cut..traffic.len(),
+        whole: 0..traffic.len(),
+        latencies: Vec::new(),
+    };
     plan.metrics.iter().map(|&metric| Ok((metric, figures.of(metric)?))).collect()
 }
+
+/// The latencies of the steady part and of the whole.
+type Merged = (LatencyHistogram, LatencyHistogram);
 
 struct Figures<'a> {
     trial: &'a Trial,
     traffic: &'a Traffic<'a>,
     kept: Range<usize>,
     whole: Range<usize>,
+    /// Merged once for all the metrics that are read off them; nothing where none were kept.
+    latencies: Vec<(Latency, Option<Merged>)>,
 }
 
 impl Figures<'_> {
-    fn of(&self, metric: Metric) -> Result<Figure, HistogramError> {
+    fn of(&mut self, metric: Metric) -> Result<Figure, HistogramError> {
         if let Some((which, point)) = metric.latency() {
             return self.latency(which, point);
         }
@@ -98,16 +109,28 @@ impl Figures<'_> {
         })
     }
 
+    /// All latencies of a kind.
+    fn merged(&mut self, which: Latency) -> Result<Option<&Merged>, HistogramError> {
+        let known = self.latencies.iter().position(|(kind, _)| *kind == which);
+        let at = match known {
+            Some(at) => at,
+            None => {
+                let kept = self.traffic.latencies(self.kept.clone(), which)?;
+                let whole = self.traffic.latencies(self.whole.clone(), which)?;
+                self.latencies.push((which, kept.zip(whole)));
+                self.latencies.len() - 1
+            }
+        };
+        Ok(self.latencies[at].1.as_ref())
+    }
+
     /// A latency, µs.
-    fn latency(&self, which: Latency, point: Point) -> Result<Figure, HistogramError> {
+    fn latency(&mut self, which: Latency, point: Point) -> Result<Figure, HistogramError> {
         if self.kept.is_empty() {
             return Ok(Figure::Absent);
         }
         // Where none was kept there is no such latency; where all that were kept are empty, there is too little.
-        let (Some(kept), Some(whole)) = (
-            self.traffic.latencies(self.kept.clone(), which)?,
-            self.traffic.latencies(self.whole.clone(), which)?,
-        ) else {
+        let Some((kept, whole)) = self.merged(which)? else {
             return Ok(Figure::Absent);
         };
         let read = |histogram: &LatencyHistogram| {
@@ -121,7 +144,7 @@ impl Figures<'_> {
             Point::Quantile(share) => Some(samples_beyond(kept.count(), share)),
             Point::Max => None,
         };
-        Ok(match (beyond, read(&kept), read(&whole)) {
+        Ok(match (beyond, read(kept), read(whole)) {
             (Some(beyond), ..) if beyond < FEWEST_BEYOND => Figure::Withheld { beyond },
             (_, Some(value), Some(uncut)) => Figure::Value { value, uncut },
             _ => Figure::Absent,

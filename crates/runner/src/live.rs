@@ -158,18 +158,7 @@ impl Raised for Up {
             .trial(&job, &move || stop.load(Ordering::Relaxed))
             .map_err(failed_traffic)?;
         let (meanwhile, noticed) = watch.finish(outcome.agents_cpu, outcome.epoch);
-        let mut findings = outcome.findings;
-        findings.extend(noticed);
-        findings.extend(self.machine.look());
-        Ok(Measured {
-            series: outcome.series,
-            ends: outcome.ends,
-            agents: outcome.agents,
-            search: outcome.search,
-            parameters: outcome.parameters,
-            findings,
-            meanwhile,
-        })
+        Ok(Measured::of(outcome, meanwhile, noticed.into_iter().chain(self.machine.look())))
     }
 }
 

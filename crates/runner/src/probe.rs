@@ -81,19 +81,9 @@ impl Raised for Reached {
         let beside = listener_cpu.unwrap_or_default();
         let (mut meanwhile, noticed) = watch.finish(beside, outcome.epoch);
         meanwhile.agents = beside + client_cpu;
-        let mut findings = outcome.findings;
-        findings.extend(noticed);
         let others = self.presence.others();
-        findings.extend((others > 0).then_some(Finding::OtherRun { others }));
-        Ok(Measured {
-            series: outcome.series,
-            ends: outcome.ends,
-            agents: outcome.agents,
-            search: outcome.search,
-            parameters: outcome.parameters,
-            findings,
-            meanwhile,
-        })
+        let other = (others > 0).then_some(Finding::OtherRun { others });
+        Ok(Measured::of(outcome, meanwhile, noticed.into_iter().chain(other)))
     }
 }
 

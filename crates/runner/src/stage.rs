@@ -4,6 +4,7 @@ use tare_record::{
     AgentsCpu, Ends, Entry, Finding, Hop, Meanwhile, Nanos, Parameters, Search, Series, Shape,
     WorkloadPlan,
 };
+use tare_traffic::Outcome;
 
 /// The world.
 pub trait Stage {
@@ -60,6 +61,27 @@ pub struct Measured {
     pub search: Option<Search>,
     /// What the machine did meanwhile.
     pub meanwhile: Meanwhile,
+}
+
+impl Measured {
+    /// What came of a trial, with what was noticed of the machine beside it.
+    pub(crate) fn of(
+        outcome: Outcome,
+        meanwhile: Meanwhile,
+        noticed: impl IntoIterator<Item = Finding>,
+    ) -> Self {
+        let mut findings = outcome.findings;
+        findings.extend(noticed);
+        Self {
+            series: outcome.series,
+            ends: outcome.ends,
+            agents: outcome.agents,
+            search: outcome.search,
+            parameters: outcome.parameters,
+            findings,
+            meanwhile,
+        }
+    }
 }
 
 /// Why a network or a trial gave nothing.

@@ -1,6 +1,8 @@
 //! CPU time of one thread, interval by interval: read when the thread first notices that an interval is over.
 
+use crate::clock;
 use crate::sys::thread_usage;
+use std::sync::OnceLock;
 use tare_record::{Nanos, ThreadCpu};
 
 /// The CPU time of a lane's thread over a trial. Times are ns after the trial's beginning and never go back.
@@ -34,6 +36,16 @@ impl CpuLog {
     /// To be called once on the thread itself, at this time.
     pub(crate) fn begin(&mut self, now: u64) {
         (self.last_at, self.last) = (now, thread_usage());
+    }
+
+    /// The same for a thread whose time begins when something first comes to any thread of its side: the zero of all of
+    /// them, by the monotonic clock, ns, which the first of them sets.
+    #[cold]
+    pub(crate) fn begin_by(&mut self, shared_epoch: &OnceLock<u64>) -> u64 {
+        let now = clock::now().0;
+        let epoch = *shared_epoch.get_or_init(|| now);
+        self.begin(now.saturating_sub(epoch));
+        epoch
     }
 
     /// Notes the time: a comparison, unless an interval is over.

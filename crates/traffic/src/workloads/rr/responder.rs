@@ -152,12 +152,8 @@ impl<W: Wire> Responder<W> {
     }
 
     /// The first request of this thread: its CPU time counts from now.
-    #[cold]
     fn first(&mut self) {
-        let now = clock::now().0;
-        let epoch = *self.shared_epoch.get_or_init(|| now);
-        self.epoch = Some(epoch);
-        self.cpu.begin(now.saturating_sub(epoch));
+        self.epoch = Some(self.cpu.begin_by(&self.shared_epoch));
     }
 }
 

@@ -167,12 +167,8 @@ impl Answerer {
     }
 
     /// The first connection of this thread: its CPU time counts from now.
-    #[cold]
     fn first(&mut self) {
-        let now = clock::now().0;
-        let epoch = *self.shared_epoch.get_or_init(|| now);
-        self.epoch = Some(epoch);
-        self.cpu.begin(now.saturating_sub(epoch));
+        self.epoch = Some(self.cpu.begin_by(&self.shared_epoch));
     }
 
     /// Nothing but the end comes over a control connection.
