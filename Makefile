@@ -33,7 +33,7 @@ check: tools ## format, lints, documentation, dependencies' licences and sources
 	scripts/deny.sh check bans licenses sources
 
 test: test-tools build ## everything else that must hold
-	cargo test --workspace --locked
+	cargo test --workspace --locked --no-fail-fast
 
 audit: tools ## known vulnerabilities of dependencies
 	scripts/deny.sh check advisories
