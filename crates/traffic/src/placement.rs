@@ -61,6 +61,12 @@ impl Cores {
         }
     }
 
+    /// Whether a thread of either side may run on a core of the other's: both are on this machine.
+    pub(crate) fn are_shared(placement: &Placement) -> bool {
+        let [clients, servers] = [Role::Client, Role::Server].map(|role| Self::of(placement, role));
+        clients.list().iter().any(|core| servers.list().contains(core))
+    }
+
     /// How many threads a process with so many flows has: no more than cores.
     pub(crate) fn threads(&self, flows: usize) -> usize {
         flows.clamp(1, self.list().len().max(1))
@@ -105,6 +111,19 @@ pub(crate) fn pin(core: u32) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sides_share_cores_unless_they_are_kept_apart() {
+        let list = |clients: &[u32], servers: &[u32]| Placement::List {
+            clients: clients.to_vec(),
+            servers: servers.to_vec(),
+        };
+        for shared in [Placement::Same, Placement::Free, list(&[0, 1], &[1, 2])] {
+            assert!(Cores::are_shared(&shared), "{shared}");
+        }
+        assert!(!Cores::are_shared(&list(&[0], &[1])));
+        assert_eq!(Cores::are_shared(&Placement::Spread), allowed().len() < 2);
+    }
     use proptest::prelude::*;
 
     fn both(allowed: &[u32], placement: &str) -> (Vec<u32>, Vec<u32>) {

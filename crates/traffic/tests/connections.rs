@@ -54,7 +54,10 @@ fn the_kernel_counts_as_many_connections_and_what_stays_is_the_servers() {
             assert!(client + server <= 1, "{client} {server}");
         } else {
             // Not all: a new connection from the same port takes the place of the one that waits (RFC 6191).
-            assert!(server > 10 * client && 2 * server > outcome.ends.accepted, "{client} {server}");
+            assert!(
+                server > 10 * client && 2 * server > outcome.ends.accepted,
+                "{client} {server}"
+            );
         }
         for interval in &outcome.series[0].intervals {
             let [whole, connect] =

@@ -5,7 +5,7 @@ use super::feed::Feed;
 use super::sink::Sink;
 use crate::cpu::CpuLog;
 use crate::drive::{Lane, Patience, Wish};
-use crate::placement::Role;
+use crate::placement::{Cores, Role};
 use crate::tcp::{Accepted, GRACE, Way, shut};
 use crate::{Error, Task};
 use std::io::{self, Read, Write};
@@ -72,6 +72,12 @@ pub(super) struct Bulk {
     /// When the side began; nothing before it has.
     began: Option<u64>,
     patience: Option<Arc<Patience>>,
+    /// Whether a sender lets others run after every write (sched_yield(2)): where the receiver may wait for its core.
+    ///
+    /// Else it fills the socket's buffers first, which are larger than the caches, and all of it is copied from memory.
+    /// On a virtual machine of two cores, over a veth pair, that is 1.7 times the throughput of one flow on one core, and
+    /// 1.8 times that of eight flows on two (medians of 6 interleaved trials of one second).
+    gives_way: bool,
 }
 
 impl Bulk {
@@ -107,6 +113,7 @@ impl Bulk {
             shared: Arc::clone(shared),
             began: None,
             patience: patience.map(Arc::clone),
+            gives_way: task.one_clock && Cores::are_shared(&task.cpus),
         })
     }
 
@@ -199,6 +206,9 @@ impl Bulk {
         let Flow { stream, stage, .. } = &mut self.flows[flow];
         if at < self.duration {
             self.sent += self.feed.give(stream)? as u64;
+            if self.gives_way {
+                std::thread::yield_now();
+            }
             return Ok(());
         }
         *stage = Stage::Closing;
