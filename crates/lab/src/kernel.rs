@@ -25,27 +25,46 @@ pub enum Modules {
     Load,
 }
 
-/// A module that the lab may need, and a symbol by which one recognises it where it is built in.
+/// A module that the lab may need.
 struct Feature {
     module: &'static str,
+    /// By which one recognises it where it is built in.
     symbol: &'static str,
+    /// What switches it on in a kernel's configuration.
+    option: &'static str,
+}
+
+/// A row of the table below.
+const fn feature(module: &'static str, symbol: &'static str, option: &'static str) -> Feature {
+    Feature { module, symbol, option }
 }
 
 /// All of them. On Debian's and Ubuntu's kernels each is a module of its own, but for `nft_counter` from 5.17 on.
-const FEATURES: [Feature; 12] = [
-    Feature { module: "veth", symbol: "veth_xmit" },
-    Feature { module: "bridge", symbol: "br_dev_xmit" },
-    Feature { module: "br_netfilter", symbol: "br_nf_pre_routing" },
-    Feature { module: "nf_tables", symbol: "nft_do_chain" },
-    Feature { module: "nft_counter", symbol: "nft_counter_init" },
-    Feature { module: "nft_chain_nat", symbol: "nft_nat_do_chain" },
-    Feature { module: "nft_nat", symbol: "nft_nat_init" },
-    Feature { module: "nft_masq", symbol: "nft_masq_init" },
-    Feature { module: "nft_ct", symbol: "nft_ct_get_init" },
-    Feature { module: "nft_fib_ipv4", symbol: "nft_fib4_eval_type" },
-    Feature { module: "nft_fib_ipv6", symbol: "nft_fib6_eval_type" },
-    Feature { module: "sch_tbf", symbol: "tbf_enqueue" },
+const FEATURES: &[Feature] = &[
+    feature("veth", "veth_xmit", "CONFIG_VETH"),
+    feature("bridge", "br_dev_xmit", "CONFIG_BRIDGE"),
+    feature("br_netfilter", "br_nf_pre_routing", "CONFIG_BRIDGE_NETFILTER"),
+    feature("nf_tables", "nft_do_chain", "CONFIG_NF_TABLES"),
+    feature("nft_counter", "nft_counter_init", "CONFIG_NF_TABLES"),
+    feature("nft_chain_nat", "nft_nat_do_chain", "CONFIG_NFT_NAT"),
+    feature("nft_nat", "nft_nat_init", "CONFIG_NFT_NAT"),
+    feature("nft_masq", "nft_masq_init", "CONFIG_NFT_MASQ"),
+    feature("nft_ct", "nft_ct_get_init", "CONFIG_NFT_CT"),
+    feature("nft_fib_ipv4", "nft_fib4_eval_type", "CONFIG_NFT_FIB_IPV4"),
+    feature("nft_fib_ipv6", "nft_fib6_eval_type", "CONFIG_NFT_FIB_IPV6"),
+    feature("sch_tbf", "tbf_enqueue", "CONFIG_NET_SCH_TBF"),
+    feature("macvlan", "macvlan_start_xmit", "CONFIG_MACVLAN"),
+    feature("ipvlan", "ipvlan_start_xmit", "CONFIG_IPVLAN"),
+    feature("8021q", "vlan_dev_hard_start_xmit", "CONFIG_VLAN_8021Q"),
+    feature("vrf", "vrf_xmit", "CONFIG_NET_VRF"),
+    feature("netkit", "netkit_xmit", "CONFIG_NETKIT, in Linux 6.7 and later"),
 ];
+
+/// What switches a module on in a kernel's configuration.
+fn option_of(module: &str) -> String {
+    let known = FEATURES.iter().find(|feature| feature.module == module);
+    known.map(|feature| format!(" ({})", feature.option)).unwrap_or_default()
+}
 
 /// Part of nf_tables since Linux 5.17, a module of its own before.
 const MERGED: (&str, &str) = ("nft_counter", "nf_tables");
@@ -157,9 +176,11 @@ impl KernelProbe {
             (Status::Loadable, Modules::Never) => Err(self.not_loaded(module)),
             (Status::Absent, _) => Err(Missing {
                 reason: format!("this kernel has no {module}"),
-                remedy: "boot a kernel that has it; on Ubuntu, install \
-                         linux-modules-extra-$(uname -r)"
-                    .to_owned(),
+                remedy: format!(
+                    "boot a kernel that has it{}; on Ubuntu, install \
+                     linux-modules-extra-$(uname -r)",
+                    option_of(module)
+                ),
             }),
         }
     }
@@ -281,6 +302,7 @@ mod tests {
         }
         let absent = never.check(&Need::Kernel { module: "nft_ct" }).unwrap_err();
         assert_eq!(absent.reason, "this kernel has no nft_ct");
+        assert!(absent.remedy.starts_with("boot a kernel that has it (CONFIG_NFT_CT); "));
     }
 
     #[test]

@@ -36,13 +36,23 @@ impl Waypoint {
     }
 }
 
-/// A rule whose counter must have moved once clients have connected.
+/// What must have counted packets once clients have connected.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Proof {
-    /// Where it is loaded.
-    pub(crate) space: SpaceId,
-    /// A part of its text that no other rule has.
-    pub(crate) rule: &'static str,
+pub(crate) enum Proof {
+    /// A netfilter rule.
+    Rule {
+        /// Where it is loaded.
+        space: SpaceId,
+        /// A part of its text that no other rule has.
+        rule: &'static str,
+    },
+    /// A device, in both directions.
+    Device {
+        /// Where it is.
+        space: SpaceId,
+        /// Its name.
+        name: String,
+    },
 }
 
 /// A network, laid out for a shape and a site.
@@ -77,7 +87,7 @@ impl Layout {
     /// The queue in front of a device whose other end is the next waypoint, where there is one.
     fn queue(&self, from: &Waypoint, to: &Waypoint) -> Option<Hop> {
         let cable = self.wiring.cables.iter().find(|cable| joins(cable, from, to))?;
-        let bucket = cable.bucket(self.wiring.mtu)?;
+        let bucket = cable.bucket(&self.wiring)?;
         let Waypoint::Device { space: Some(space), name, .. } = from else {
             return None;
         };

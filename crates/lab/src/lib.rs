@@ -24,6 +24,7 @@ mod nft;
 mod nodes;
 mod process;
 pub mod program;
+mod prove;
 mod reach;
 mod shell;
 mod spawner;

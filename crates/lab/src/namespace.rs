@@ -5,7 +5,7 @@
 
 use crate::netlink::{Device, Request, Socket};
 use crate::sys;
-use crate::wiring::{Presence, Sysctl};
+use crate::wiring::{Presence, Setting, Sysctl};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
@@ -58,8 +58,8 @@ impl Namespace {
             .into();
         let mut socket = Socket::open()?;
         socket.execute(&[Request::up(name, "lo", LOOPBACK_INDEX)])?;
-        for sysctl in sysctls {
-            write_sysctl(name, sysctl)?;
+        for Sysctl { key, value, presence } in sysctls {
+            write_setting(name, key, value, *presence)?;
         }
         Ok(Self { name: name.to_owned(), descriptor, socket: Mutex::new(socket) })
     }
@@ -79,6 +79,29 @@ impl Namespace {
         self.socket.lock().unwrap_or_else(PoisonError::into_inner).devices()
     }
 
+    /// Makes settings of devices that are in it by now.
+    pub(crate) fn set(&self, settings: &[Setting]) -> Result<(), Error> {
+        self.within(|| {
+            settings.iter().try_for_each(|Setting { key, value, presence, .. }| {
+                write_setting(&self.name, key, value, *presence)
+            })
+        })
+    }
+
+    /// Does something in it, by a thread that enters it and ends.
+    pub(crate) fn within<T: Send>(
+        &self,
+        work: impl FnOnce() -> Result<T, Error> + Send,
+    ) -> Result<T, Error> {
+        let enter_and_work = || {
+            self.enter()?;
+            work()
+        };
+        std::thread::scope(|scope| scope.spawn(enter_and_work).join()).unwrap_or_else(|_| {
+            Err(Error::new(format!("work in the network namespace {}", self.name), PANICKED))
+        })
+    }
+
     /// Moves the calling thread into it, for the rest of that thread's life.
     pub(crate) fn enter(&self) -> Result<(), Error> {
         move_into_link_name_space(self.as_fd(), Some(LinkNameSpaceType::Network)).map_err(|errno| {
@@ -90,19 +113,20 @@ impl Namespace {
 /// The loopback device is the first of every network namespace.
 const LOOPBACK_INDEX: u32 = 1;
 
+const PANICKED: &str = "its thread panicked";
+
 fn panicked() -> Error {
-    Error::new("make a network namespace", "its thread panicked")
+    Error::new("make a network namespace", PANICKED)
 }
 
 /// Writes a setting of the calling thread's network namespace: /proc/sys/net shows each thread its own.
-fn write_sysctl(name: &str, sysctl: &Sysctl) -> Result<(), Error> {
-    let path = Path::new("/proc/sys").join(sysctl.key.replace('.', "/"));
-    if sysctl.presence == Presence::IfThere && !path.exists() {
+fn write_setting(place: &str, key: &str, value: &str, presence: Presence) -> Result<(), Error> {
+    let path = Path::new("/proc/sys").join(key.replace('.', "/"));
+    if presence == Presence::IfThere && !path.exists() {
         return Ok(());
     }
-    fs::write(&path, sysctl.value).map_err(|error| {
-        Error::new(format!("set {}={} in {name}", sysctl.key, sysctl.value), error)
-    })
+    fs::write(&path, value)
+        .map_err(|error| Error::new(format!("set {key}={value} in {place}"), error))
 }
 
 /// Opens a listener in a namespace (in the caller's own where there is none), from a thread that enters it and ends.

@@ -2,11 +2,14 @@
 
 use crate::address::{Slot, Subnet};
 use crate::docker::BRIDGE;
-use crate::wiring::{Bridge, Cable, DefaultRoute, End, SpaceId, Sysctl, Wiring};
+use crate::wiring::{Cable, End, Route, SpaceId, Sysctl, Wiring};
 use tare_network::{BitsPerSecond, Error};
 
 /// The device by which a namespace is connected: a node to the underlay, a container to its bridge.
 pub(crate) const UPLINK: &str = "eth0";
+
+/// How the names of nodes' namespaces begin; a number follows.
+pub(crate) const NODE: &str = "node-";
 
 /// Bridged packets do not pass netfilter: the underlay stands for switches, and a plain bridge is nothing but a bridge.
 pub(crate) const BRIDGED_PAST_NETFILTER: [Sysctl; 2] = [
@@ -26,18 +29,17 @@ pub(crate) struct Node {
 pub(crate) fn add_nodes(wiring: &mut Wiring, count: u8, sysctls: &[Sysctl]) -> Vec<Node> {
     const SWITCH: &str = "underlay0";
     let underlay = wiring.space("underlay", &BRIDGED_PAST_NETFILTER);
-    wiring.bridges.push(Bridge { space: underlay, name: SWITCH, mac: None });
+    wiring.bridge(underlay, SWITCH, None);
     let nodes: Vec<Node> = (0..count)
         .map(|number| {
-            let space = wiring.space(format!("node-{number}"), sysctls);
+            let space = wiring.space(format!("{NODE}{number}"), sysctls);
             Node { space, number }
         })
         .collect();
     for node in &nodes {
-        let near = End { space: underlay, device: format!("veth-n{}", node.number), mac: None };
-        let mac = Some(node.slot(0).mac());
-        let far = End { space: node.space, device: UPLINK.to_owned(), mac };
-        wiring.cables.push(Cable { near, bridge: Some(SWITCH), far, rate: None });
+        let near = End::new(underlay, format!("veth-n{}", node.number)).plugged_into(SWITCH);
+        let far = End::new(node.space, UPLINK).with_mac(node.slot(0).mac());
+        wiring.cables.push(Cable::new(near, far));
         wiring.address(node.space, UPLINK, node.slot(0));
     }
     nodes
@@ -90,7 +92,7 @@ impl DockerBridge {
     pub(crate) fn add(wiring: &mut Wiring, node: Node, rate: Option<BitsPerSecond>) -> Self {
         let bridge = Self { node, rate, plugged: 0 };
         let gateway = bridge.gateway();
-        wiring.bridges.push(Bridge { space: node.space, name: BRIDGE, mac: Some(gateway.mac()) });
+        wiring.bridge(node.space, BRIDGE, Some(gateway.mac()));
         wiring.address(node.space, BRIDGE, gateway);
         bridge
     }
@@ -113,12 +115,12 @@ impl DockerBridge {
         let slot = self.subnet().slot(2 + self.plugged);
         self.plugged += 1;
         let space = wiring.space(name, &[]);
-        let near = End { space: self.node.space, device: port.to_owned(), mac: None };
-        let far = End { space, device: UPLINK.to_owned(), mac: Some(slot.mac()) };
-        wiring.cables.push(Cable { near, bridge: Some(BRIDGE), far, rate: self.rate });
+        let near = End::new(self.node.space, port).plugged_into(BRIDGE);
+        let far = End::new(space, UPLINK).with_mac(slot.mac());
+        wiring.cables.push(Cable::new(near, far).limited_to(self.rate));
         wiring.address(space, UPLINK, slot);
         let gateway = self.gateway().address(wiring.family);
-        wiring.routes.push(DefaultRoute { space, gateway });
+        wiring.routes.push(Route::default_via(space, gateway));
         Plugged { space, slot }
     }
 }

@@ -71,6 +71,7 @@ impl Network for Mock {
         Ok(Topology {
             servers: containers("server", shape.servers),
             clients: containers("client", shape.clients),
+            nodes: Vec::new(),
             routes,
             hops: vec![Hop::new(HopKind::Device, self.name, "nowhere")],
             guard: Box::new(()),

@@ -27,6 +27,8 @@ pub struct Topology {
     pub servers: Vec<Box<dyn Container>>,
     /// The clients' containers.
     pub clients: Vec<Box<dyn Container>>,
+    /// The nodes' own namespaces, where programs can be started in them: to look at what packets pass there.
+    pub nodes: Vec<Box<dyn Container>>,
     /// One route for each client and each of the site's ports, ordered by client, then by port; client i goes to server i mod n.
     pub routes: Vec<Route>,
     /// What a packet from client 0 to its server passes, in order.
@@ -50,6 +52,7 @@ impl fmt::Debug for Topology {
         f.debug_struct("Topology")
             .field("servers", &names(&self.servers))
             .field("clients", &names(&self.clients))
+            .field("nodes", &names(&self.nodes))
             .field("routes", &self.routes)
             .field("hops", &self.hops)
             .finish_non_exhaustive()

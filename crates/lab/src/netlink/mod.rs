@@ -4,8 +4,13 @@
 //! first that the kernel refused. Devices are created with the index that the caller chose, so that later requests
 //! can name them without asking.
 
+mod link;
+mod pair;
 mod request;
+mod route;
 mod socket;
 
-pub(crate) use request::{NewBridge, NewPair, PairEnd, Request};
+pub(crate) use link::NewLink;
+pub(crate) use pair::{NewPair, PairEnd};
+pub(crate) use request::{NewBridge, Request};
 pub(crate) use socket::{Device, Socket};

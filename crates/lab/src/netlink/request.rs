@@ -4,17 +4,11 @@ use crate::address::Mac;
 use crate::bucket::TokenBucket;
 use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
-use netlink_packet_route::link::{
-    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
-};
+use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage};
 use netlink_packet_route::neighbour::{NeighbourAttribute, NeighbourMessage, NeighbourState};
-use netlink_packet_route::route::{
-    RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
-};
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use std::net::IpAddr;
-use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// One message to the kernel.
 #[derive(Clone, Debug)]
@@ -39,31 +33,8 @@ pub(crate) struct NewBridge<'a> {
     pub(crate) mtu: u32,
 }
 
-/// One end of a veth pair to create.
-pub(crate) struct PairEnd<'a> {
-    /// Its name.
-    pub(crate) name: &'a str,
-    /// Its index in its namespace.
-    pub(crate) index: u32,
-    /// Its link-layer address; a random one otherwise.
-    pub(crate) mac: Option<Mac>,
-}
-
-/// A veth pair to create: its near end in the socket's own namespace, its far end in another.
-pub(crate) struct NewPair<'a> {
-    /// The end in the socket's namespace; it comes up at once.
-    pub(crate) near: PairEnd<'a>,
-    /// The index of the bridge that the near end is plugged into.
-    pub(crate) bridge: Option<u32>,
-    /// The end in the other namespace; it is down until it is set up there.
-    pub(crate) far: PairEnd<'a>,
-    /// The other namespace.
-    pub(crate) namespace: BorrowedFd<'a>,
-    /// Of both ends, bytes.
-    pub(crate) mtu: u32,
-}
-
-const CREATE: u16 = NLM_F_CREATE | NLM_F_EXCL;
+/// Flags of a message that makes something which must not be there yet.
+pub(super) const CREATE: u16 = NLM_F_CREATE | NLM_F_EXCL;
 
 impl Request {
     /// Creates a bridge, up.
@@ -78,28 +49,16 @@ impl Request {
         }
     }
 
-    /// Creates a veth pair across two namespaces and plugs its near end in, all in one message.
-    pub(crate) fn pair(place: &str, pair: &NewPair<'_>) -> Self {
-        let mut far = device(pair.far.name, pair.far.index, pair.far.mac, pair.mtu);
-        far.attributes.push(LinkAttribute::NetNsFd(pair.namespace.as_raw_fd()));
-        let mut near = device(pair.near.name, pair.near.index, pair.near.mac, pair.mtu);
-        set_up(&mut near);
-        near.attributes.extend(pair.bridge.map(LinkAttribute::Controller));
-        near.attributes.push(LinkAttribute::LinkInfo(vec![
-            LinkInfo::Kind(InfoKind::Veth),
-            LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(far))),
-        ]));
-        Self {
-            what: format!("create the veth pair {place}:{}", pair.near.name),
-            flags: CREATE,
-            message: RouteNetlinkMessage::NewLink(near),
-        }
-    }
-
     /// Sets a device up.
     pub(crate) fn up(place: &str, name: &str, index: u32) -> Self {
+        Self::up_in(place, name, index, None)
+    }
+
+    /// Plugs a device into the bridge or VRF of an index, where one is given, and sets it up.
+    pub(crate) fn up_in(place: &str, name: &str, index: u32, controller: Option<u32>) -> Self {
         let mut link = LinkMessage::default();
         link.header.index = index;
+        link.attributes.extend(controller.map(LinkAttribute::Controller));
         set_up(&mut link);
         Self {
             what: format!("set {place}:{name} up"),
@@ -143,22 +102,6 @@ impl Request {
         }
     }
 
-    /// Routes everything through a gateway.
-    pub(crate) fn default_route(place: &str, gateway: IpAddr) -> Self {
-        let mut message = RouteMessage::default();
-        message.header.address_family = family(gateway);
-        message.header.table = RouteHeader::RT_TABLE_MAIN;
-        message.header.protocol = RouteProtocol::Boot;
-        message.header.scope = RouteScope::Universe;
-        message.header.kind = RouteType::Unicast;
-        message.attributes = vec![RouteAttribute::Gateway(gateway.into())];
-        Self {
-            what: format!("route {place} through {gateway}"),
-            flags: CREATE,
-            message: RouteNetlinkMessage::NewRoute(message),
-        }
-    }
-
     /// Enters a neighbour for good. Permanent neighbours do not count against the machine-wide limit (`gc_thresh3`).
     pub(crate) fn neighbour(place: &str, index: u32, address: IpAddr, mac: Mac) -> Self {
         let mut message = NeighbourMessage::default();
@@ -177,7 +120,8 @@ impl Request {
     }
 }
 
-fn device(name: &str, index: u32, mac: Option<Mac>, mtu: u32) -> LinkMessage {
+/// A device to create, down.
+pub(super) fn device(name: &str, index: u32, mac: Option<Mac>, mtu: u32) -> LinkMessage {
     let mut link = LinkMessage::default();
     link.header.index = index;
     link.attributes = vec![LinkAttribute::IfName(name.to_owned()), LinkAttribute::Mtu(mtu)];
@@ -185,12 +129,14 @@ fn device(name: &str, index: u32, mac: Option<Mac>, mtu: u32) -> LinkMessage {
     link
 }
 
-fn set_up(link: &mut LinkMessage) {
+/// Has the device come up with the message.
+pub(super) fn set_up(link: &mut LinkMessage) {
     link.header.flags = LinkFlags::Up;
     link.header.change_mask = LinkFlags::Up;
 }
 
-fn family(address: IpAddr) -> AddressFamily {
+/// The family of an address.
+pub(super) fn family(address: IpAddr) -> AddressFamily {
     match address {
         IpAddr::V4(_) => AddressFamily::Inet,
         IpAddr::V6(_) => AddressFamily::Inet6,

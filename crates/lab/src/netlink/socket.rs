@@ -23,6 +23,10 @@ pub(crate) struct Device {
     pub(crate) mtu: u32,
     /// Whether it is up and its other end is there.
     pub(crate) running: bool,
+    /// How many packets have come in by it.
+    pub(crate) received: u64,
+    /// How many packets have gone out by it.
+    pub(crate) sent: u64,
 }
 
 /// A netlink socket; it belongs to the network namespace in which it was opened, for life.
@@ -161,11 +165,16 @@ fn describe(link: &LinkMessage) -> Device {
         name: String::new(),
         mtu: 0,
         running: link.header.flags.contains(LinkFlags::Up | LinkFlags::LowerUp),
+        received: 0,
+        sent: 0,
     };
     for attribute in &link.attributes {
         match attribute {
             LinkAttribute::IfName(name) => device.name.clone_from(name),
             LinkAttribute::Mtu(mtu) => device.mtu = *mtu,
+            LinkAttribute::Stats64(counted) => {
+                (device.received, device.sent) = (counted.rx_packets, counted.tx_packets);
+            }
             _ => {}
         }
     }

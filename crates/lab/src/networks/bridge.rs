@@ -58,7 +58,7 @@ impl Recipe for Bridge {
         ];
         let after_the_bridge = 3;
         layout.path.splice(after_the_bridge..after_the_bridge, rules.map(Waypoint::Other));
-        layout.proof = Some(Proof { space: node, rule: FORWARD });
+        layout.proof = Some(Proof::Rule { space: node, rule: FORWARD });
         Ok(layout)
     }
 }

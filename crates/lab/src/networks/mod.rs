@@ -19,8 +19,10 @@ use crate::lab::Lab;
 use crate::layout::{Endpoint, Layout, Waypoint};
 use crate::namespace::Namespace;
 use crate::netlink::Socket;
-use crate::reach::{Attempt, connect};
+use crate::prove::{namespace, prove};
 use crate::{nft, shell};
+use crate::wiring::SpaceId;
+use std::net::IpAddr;
 use std::sync::Arc;
 use tare_network::{About, Container, Error, Hop, Need, Network, Shape, Site, Topology};
 
@@ -92,6 +94,7 @@ impl<R: Recipe> Network for Laid<R> {
         Ok(Topology {
             servers: containers(lab, "server", &layout.servers, &spaces),
             clients: containers(lab, "client", &layout.clients, &spaces),
+            nodes: nodes(lab, &layout, &spaces),
             routes: layout.routes,
             hops,
             guard: Box::new(spaces),
@@ -104,33 +107,6 @@ impl<R: Recipe> Network for Laid<R> {
             Err(error) => vec![format!("# {error}")],
         }
     }
-}
-
-/// Connects every client with its server, and sees that the packets passed where they should.
-fn prove(lab: &Lab, layout: &Layout, spaces: &[Arc<Namespace>]) -> Result<(), Error> {
-    let mut last = None;
-    for route in
-        layout.routes.iter().filter(|route| last.replace(route.client) != Some(route.client))
-    {
-        connect(&Attempt {
-            client: namespace(&layout.clients[route.client], spaces).map(AsRef::as_ref),
-            server: namespace(&layout.servers[route.server], spaces).map(AsRef::as_ref),
-            listen: route.listen,
-            dial: route.dial,
-        })?;
-    }
-    if let Some(proof) = layout.proof.as_ref().filter(|_| !layout.routes.is_empty()) {
-        let space = &spaces[proof.space.0];
-        if nft::packets(lab, space, proof.rule)? == 0 {
-            let what = format!("see packets pass `{}` in {}", proof.rule, space.name());
-            return Err(Error::new(what, "its counter has not moved: they take another path"));
-        }
-    }
-    Ok(())
-}
-
-fn namespace<'a>(endpoint: &Endpoint, spaces: &'a [Arc<Namespace>]) -> Option<&'a Arc<Namespace>> {
-    endpoint.space.map(|space| &spaces[space.0])
 }
 
 fn containers(
@@ -146,6 +122,18 @@ fn containers(
         namespace: namespace(endpoint, spaces).cloned(),
     };
     endpoints.iter().enumerate().map(|one| Box::new(container(one)) as Box<dyn Container>).collect()
+}
+
+/// The nodes' own namespaces.
+fn nodes(lab: &Arc<Lab>, layout: &Layout, spaces: &[Arc<Namespace>]) -> Vec<Box<dyn Container>> {
+    let container = |(space, address): (SpaceId, IpAddr)| LabContainer {
+        lab: Arc::clone(lab),
+        name: layout.wiring.name(space).to_owned(),
+        address,
+        namespace: Some(Arc::clone(&spaces[space.0])),
+    };
+    let nodes = layout.wiring.nodes();
+    nodes.map(|node| Box::new(container(node)) as Box<dyn Container>).collect()
 }
 
 /// The path, with each device's MTU as the kernel has it now.

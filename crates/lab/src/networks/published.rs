@@ -69,7 +69,7 @@ impl Recipe for Published {
                 (listen, outer[server].address(shape.family))
             }),
             path: path(&wiring, node.space, servers[0].space, published.first()),
-            proof: Some(Proof { space: node.space, rule: "dnat to" }),
+            proof: Some(Proof::Rule { space: node.space, rule: "dnat to" }),
             wiring,
         })
     }

@@ -117,17 +117,9 @@ fn lay(
     joint: &Joint,
     rate: Option<BitsPerSecond>,
 ) {
-    let end = |space, device: &str, slot: Slot| End {
-        space,
-        device: device.to_owned(),
-        mac: Some(slot.mac()),
-    };
-    wiring.cables.push(Cable {
-        near: end(client, UPLINK, joint.client),
-        bridge: None,
-        far: end(server, &joint.device, joint.server),
-        rate,
-    });
+    let near = End::new(client, UPLINK).with_mac(joint.client.mac());
+    let far = End::new(server, joint.device.as_str()).with_mac(joint.server.mac());
+    wiring.cables.push(Cable::new(near, far).limited_to(rate));
     let prefix = match wiring.family {
         Family::Ipv4 => 30,
         Family::Ipv6 => 126,

@@ -123,6 +123,7 @@ pub(crate) fn topology(
     Topology {
         servers: boxed(servers),
         clients: boxed(clients),
+        nodes: Vec::new(),
         routes,
         hops: Vec::new(),
         guard: Box::new(()),

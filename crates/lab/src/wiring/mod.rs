@@ -1,49 +1,29 @@
-//! What is to be wired, as data: namespaces, bridges, cables, addresses, rules.
+//! What is to be wired, as data: namespaces, bridges, cables, links, addresses, routes, settings, rules.
 //!
 //! A network describes itself once, as a [`Wiring`]. From that one description the lab builds it ([`crate::build`]) and
 //! prints the commands by which a reader could ([`crate::shell`]), so that the two cannot drift apart. Both go through
 //! it in the order of its fields.
 
+mod device;
+mod indices;
+mod link;
+mod route;
+mod setting;
+
+pub(crate) use device::{Bridge, Cable, CableKind, End, Vrf};
+pub(crate) use indices::Indices;
+pub(crate) use link::{IpvlanMode, Link, LinkKind, MacvlanMode, Parent};
+pub(crate) use route::{Destination, Route, RouteKind};
+pub(crate) use setting::{Presence, Setting, Sysctl};
+
 use crate::address::{Mac, Slot, prefix_length};
-use crate::bucket::TokenBucket;
-use std::net::IpAddr;
-use tare_network::{BitsPerSecond, Family};
+use crate::nodes::NODE;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use tare_network::Family;
 
 /// A namespace of a wiring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SpaceId(pub(crate) usize);
-
-/// Whether a setting must be there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Presence {
-    /// Without it the network is not what it says it is.
-    Required,
-    /// Where the kernel has no such setting, it has no such behaviour either.
-    IfThere,
-}
-
-/// A setting of a network namespace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Sysctl {
-    /// As sysctl(8) spells it.
-    pub(crate) key: &'static str,
-    /// Its value.
-    pub(crate) value: &'static str,
-    /// Whether it must be there.
-    pub(crate) presence: Presence,
-}
-
-impl Sysctl {
-    /// A setting that must be there.
-    pub(crate) const fn required(key: &'static str, value: &'static str) -> Self {
-        Self { key, value, presence: Presence::Required }
-    }
-
-    /// A setting that matters only where it is there.
-    pub(crate) const fn if_there(key: &'static str, value: &'static str) -> Self {
-        Self { key, value, presence: Presence::IfThere }
-    }
-}
 
 /// A network namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,48 +32,6 @@ pub(crate) struct Space {
     pub(crate) name: String,
     /// Its settings, made before it has any device but `lo`.
     pub(crate) sysctls: Vec<Sysctl>,
-}
-
-/// A Linux bridge.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Bridge {
-    /// Where.
-    pub(crate) space: SpaceId,
-    /// Its name.
-    pub(crate) name: &'static str,
-    /// Its own link-layer address, where it has an IP address.
-    pub(crate) mac: Option<Mac>,
-}
-
-/// One end of a cable.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct End {
-    /// Where.
-    pub(crate) space: SpaceId,
-    /// The device's name.
-    pub(crate) device: String,
-    /// Its link-layer address, where anybody must know it.
-    pub(crate) mac: Option<Mac>,
-}
-
-/// A veth pair.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Cable {
-    /// The end that may be plugged into a bridge.
-    pub(crate) near: End,
-    /// The bridge that it is plugged into, in the same namespace.
-    pub(crate) bridge: Option<&'static str>,
-    /// The other end.
-    pub(crate) far: End,
-    /// To what it is limited, in each direction; nothing for as fast as it goes.
-    pub(crate) rate: Option<BitsPerSecond>,
-}
-
-impl Cable {
-    /// The queue in front of each end, where the cable is limited.
-    pub(crate) fn bucket(&self, mtu: u32) -> Option<TokenBucket> {
-        self.rate.map(|rate| TokenBucket::new(rate, mtu))
-    }
 }
 
 /// An address of a device.
@@ -107,15 +45,6 @@ pub(crate) struct Address {
     pub(crate) address: IpAddr,
     /// The length of its network's prefix, bits.
     pub(crate) prefix: u8,
-}
-
-/// A default route.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct DefaultRoute {
-    /// Where.
-    pub(crate) space: SpaceId,
-    /// Through whom.
-    pub(crate) gateway: IpAddr,
 }
 
 /// A permanent neighbour.
@@ -145,22 +74,36 @@ pub(crate) struct Rules {
 pub(crate) struct Wiring {
     /// The IP family of every address.
     pub(crate) family: Family,
-    /// The MTU of every device but `lo`, bytes.
+    /// The MTU of every device but `lo` that has no other, bytes.
     pub(crate) mtu: u32,
     /// Namespaces.
     pub(crate) spaces: Vec<Space>,
     /// Bridges.
     pub(crate) bridges: Vec<Bridge>,
+    /// VRFs.
+    pub(crate) vrfs: Vec<Vrf>,
     /// Cables.
     pub(crate) cables: Vec<Cable>,
+    /// Links, each after the one that it hangs on.
+    pub(crate) links: Vec<Link>,
+    /// Settings of devices.
+    pub(crate) settings: Vec<Setting>,
     /// Addresses.
     pub(crate) addresses: Vec<Address>,
-    /// Routes.
-    pub(crate) routes: Vec<DefaultRoute>,
+    /// Routes, each after those by which its gateway is reached.
+    pub(crate) routes: Vec<Route>,
     /// Neighbours.
     pub(crate) neighbours: Vec<Neighbour>,
     /// Rules, last: nothing passes them while they are loaded.
     pub(crate) rules: Vec<Rules>,
+}
+
+/// The address of a machine that has no other.
+fn loopback(family: Family) -> IpAddr {
+    match family {
+        Family::Ipv4 => Ipv4Addr::LOCALHOST.into(),
+        Family::Ipv6 => Ipv6Addr::LOCALHOST.into(),
+    }
 }
 
 /// Every namespace that speaks IPv6 has it on, and waits for no duplicate address detection.
@@ -177,7 +120,10 @@ impl Wiring {
             mtu,
             spaces: Vec::new(),
             bridges: Vec::new(),
+            vrfs: Vec::new(),
             cables: Vec::new(),
+            links: Vec::new(),
+            settings: Vec::new(),
             addresses: Vec::new(),
             routes: Vec::new(),
             neighbours: Vec::new(),
@@ -201,6 +147,30 @@ impl Wiring {
         &self.spaces[space.0].name
     }
 
+    /// The nodes, each with its first address: what others know it by.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = (SpaceId, IpAddr)> {
+        let spaces = (0..self.spaces.len()).map(SpaceId);
+        spaces.filter(|&space| self.name(space).starts_with(NODE)).map(|node| {
+            let first = self.addresses.iter().find(|address| address.space == node);
+            (node, first.map_or(loopback(self.family), |first| first.address))
+        })
+    }
+
+    /// Every device but `lo`, with its namespace, in the order in which they are made.
+    pub(crate) fn devices(&self) -> impl Iterator<Item = (SpaceId, &str)> {
+        let bridges = self.bridges.iter().map(|one| (one.space, one.name.as_str()));
+        let vrfs = self.vrfs.iter().map(|one| (one.space, one.name.as_str()));
+        let ends = self.cables.iter().flat_map(Cable::ends);
+        let ends = ends.map(|one| (one.space, one.device.as_str()));
+        let links = self.links.iter().map(|one| (one.space, one.name.as_str()));
+        bridges.chain(vrfs).chain(ends).chain(links)
+    }
+
+    /// Adds a bridge; it has a link-layer address of ours where it has an IP address.
+    pub(crate) fn bridge(&mut self, space: SpaceId, name: &str, mac: Option<Mac>) {
+        self.bridges.push(Bridge { space, name: name.to_owned(), mac, mtu: None });
+    }
+
     /// Adds the slot's address to a device.
     pub(crate) fn address(&mut self, space: SpaceId, device: &str, slot: Slot) {
         self.addresses.push(Address {
@@ -213,11 +183,16 @@ impl Wiring {
 
     /// Lets a namespace know the slot's link-layer address for good.
     pub(crate) fn neighbour(&mut self, space: SpaceId, device: &str, slot: Slot) {
+        self.neighbour_at(space, device, slot, slot.mac());
+    }
+
+    /// Lets a namespace know for good that the slot is at a link-layer address which is not its own.
+    pub(crate) fn neighbour_at(&mut self, space: SpaceId, device: &str, slot: Slot, mac: Mac) {
         let neighbour = Neighbour {
             space,
             device: device.to_owned(),
             address: slot.address(self.family),
-            mac: slot.mac(),
+            mac,
         };
         if !self.neighbours.contains(&neighbour) {
             self.neighbours.push(neighbour);

@@ -1,0 +1,61 @@
+//! Proof that a network carries packets, and that they take the path that gives it its name.
+
+use crate::lab::Lab;
+use crate::layout::{Endpoint, Layout, Proof};
+use crate::namespace::Namespace;
+use crate::nft;
+use crate::reach::{Attempt, connect};
+use std::sync::Arc;
+use tare_network::Error;
+
+/// Connects every client with its server, and sees that the packets passed where they should.
+pub(crate) fn prove(lab: &Lab, layout: &Layout, spaces: &[Arc<Namespace>]) -> Result<(), Error> {
+    let proof = layout.proof.as_ref().filter(|_| !layout.routes.is_empty());
+    let before = proof.map(|proof| counted(lab, proof, spaces)).transpose()?;
+    let mut last = None;
+    for route in
+        layout.routes.iter().filter(|route| last.replace(route.client) != Some(route.client))
+    {
+        connect(&Attempt {
+            client: namespace(&layout.clients[route.client], spaces).map(AsRef::as_ref),
+            server: namespace(&layout.servers[route.server], spaces).map(AsRef::as_ref),
+            listen: route.listen,
+            dial: route.dial,
+        })?;
+    }
+    let (Some(proof), Some(before)) = (proof, before) else {
+        return Ok(());
+    };
+    if counted(lab, proof, spaces)? > before {
+        return Ok(());
+    }
+    let what = match proof {
+        Proof::Rule { space, rule } => {
+            format!("see packets pass `{rule}` in {}", layout.wiring.name(*space))
+        }
+        Proof::Device { space, name } => {
+            format!("see packets pass {}:{name}", layout.wiring.name(*space))
+        }
+    };
+    Err(Error::new(what, "its counter has not moved: they take another path"))
+}
+
+/// How many packets have passed; of a device, in the direction in which there were fewer.
+fn counted(lab: &Lab, proof: &Proof, spaces: &[Arc<Namespace>]) -> Result<u64, Error> {
+    match proof {
+        Proof::Rule { space, rule } => nft::packets(lab, &spaces[space.0], rule),
+        Proof::Device { space, name } => {
+            let devices = spaces[space.0].devices()?;
+            let device = devices.into_iter().find(|device| device.name == *name);
+            Ok(device.map_or(0, |device| device.received.min(device.sent)))
+        }
+    }
+}
+
+/// The namespace of an endpoint; nothing for tare's own.
+pub(crate) fn namespace<'a>(
+    endpoint: &Endpoint,
+    spaces: &'a [Arc<Namespace>],
+) -> Option<&'a Arc<Namespace>> {
+    endpoint.space.map(|space| &spaces[space.0])
+}

@@ -1,0 +1,109 @@
+//! The devices of a wiring, by ip(8) and tc(8).
+
+use crate::bucket::TokenBucket;
+use crate::wiring::{
+    Bridge, Cable, End, Indices, IpvlanMode, Link, LinkKind, MacvlanMode, Parent, Vrf, Wiring,
+};
+
+/// A wiring, and the indices of its devices.
+pub(super) struct Devices<'a> {
+    wiring: &'a Wiring,
+    indices: Indices,
+}
+
+impl<'a> Devices<'a> {
+    pub(super) fn of(wiring: &'a Wiring) -> Self {
+        Self { wiring, indices: Indices::of(wiring) }
+    }
+
+    /// The lines that make all of them.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let wiring = self.wiring;
+        let mut lines = Vec::new();
+        lines.extend(wiring.bridges.iter().map(|one| self.bridge(one)));
+        lines.extend(wiring.vrfs.iter().map(|one| self.vrf(one)));
+        lines.extend(wiring.cables.iter().map(|one| self.cable(one)));
+        lines.extend(wiring.cables.iter().map(|one| self.far_end(&one.far)));
+        lines.extend(wiring.links.iter().map(|one| self.link(one)));
+        lines.extend(wiring.cables.iter().flat_map(|one| self.queues(one)));
+        lines
+    }
+
+    fn bridge(&self, bridge: &Bridge) -> String {
+        let mac = bridge.mac.map(|mac| format!(" address {mac}")).unwrap_or_default();
+        let mtu = bridge.mtu.unwrap_or(self.wiring.mtu);
+        let place = self.wiring.name(bridge.space);
+        format!("ip -n {place} link add {}{mac} mtu {mtu} up type bridge", bridge.name)
+    }
+
+    fn vrf(&self, vrf: &Vrf) -> String {
+        let Vrf { space, name, table } = vrf;
+        format!("ip -n {} link add {name} up type vrf table {table}", self.wiring.name(*space))
+    }
+
+    fn cable(&self, cable: &Cable) -> String {
+        let mtu = cable.mtu.unwrap_or(self.wiring.mtu);
+        let end = |end: &End| {
+            let mac = end.mac.map(|mac| format!(" address {mac}")).unwrap_or_default();
+            format!("{}{mac} mtu {mtu}", end.device)
+        };
+        format!(
+            "ip -n {} link add {}{} up type {} peer name {} netns {}",
+            self.wiring.name(cable.near.space),
+            end(&cable.near),
+            controller(cable.near.controller.as_deref()),
+            cable.kind.name(),
+            end(&cable.far),
+            self.wiring.name(cable.far.space),
+        )
+    }
+
+    fn far_end(&self, far: &End) -> String {
+        let controller = controller(far.controller.as_deref());
+        format!("ip -n {} link set {}{controller} up", self.wiring.name(far.space), far.device)
+    }
+
+    /// A link in another namespace than its parent's has its index given: a kernel before 6.15 takes the device of
+    /// that name in the parent's namespace for the one that is to be made.
+    fn link(&self, link: &Link) -> String {
+        let from = link.kind.parent().map_or(link.space, |parent| parent.space);
+        let mut words = vec![format!("ip -n {} link add", self.wiring.name(from))];
+        words.extend(link.kind.parent().map(|Parent { device, .. }| format!("link {device}")));
+        words.push(format!("name {}", link.name));
+        words.extend(link.mac.map(|mac| format!("address {mac}")));
+        words.push(format!("mtu {}", link.mtu.unwrap_or(self.wiring.mtu)));
+        if link.parent_elsewhere().is_some() {
+            let index = self.indices.get(link.space, &link.name);
+            words.extend(index.ok().map(|index| format!("index {index}")));
+            words.push(format!("netns {}", self.wiring.name(link.space)));
+        }
+        words.extend(link.controller.as_ref().map(|name| format!("master {name}")));
+        words.push(format!("up type {}", kind(&link.kind)));
+        words.join(" ")
+    }
+
+    /// The queues of a limited cable, one at each end.
+    fn queues(&self, cable: &Cable) -> Vec<String> {
+        let queue = |bucket: TokenBucket| {
+            cable.ends().map(|end| {
+                let place = self.wiring.name(end.space);
+                format!("tc -n {place} qdisc add dev {} root tbf {bucket}", end.device)
+            })
+        };
+        cable.bucket(self.wiring).into_iter().flat_map(queue).collect()
+    }
+}
+
+fn controller(name: Option<&str>) -> String {
+    name.map(|name| format!(" master {name}")).unwrap_or_default()
+}
+
+/// A kind of link, as `ip link add … type` takes it.
+fn kind(kind: &LinkKind) -> String {
+    match kind {
+        LinkKind::Macvlan { mode: MacvlanMode::Bridge, .. } => "macvlan mode bridge".to_owned(),
+        LinkKind::Ipvlan { mode: IpvlanMode::L2, .. } => "ipvlan mode l2".to_owned(),
+        LinkKind::Ipvlan { mode: IpvlanMode::L3, .. } => "ipvlan mode l3".to_owned(),
+        LinkKind::Vlan { id, .. } => format!("vlan id {id}"),
+    }
+}

@@ -1,0 +1,77 @@
+//! A wiring as the commands by which a reader could build it: ip(8), sysctl(8), tc(8) and nft(8), in order.
+
+mod devices;
+#[cfg(test)]
+mod tests;
+
+use crate::wiring::{Destination, Presence, Route, RouteKind, Setting, Space, Wiring};
+use devices::Devices;
+use tare_network::Family;
+
+/// The lines of a shell script that builds the same, with namespaces by name.
+pub(crate) fn script(wiring: &Wiring) -> Vec<String> {
+    let mut lines = Vec::new();
+    lines.extend(wiring.spaces.iter().flat_map(namespace));
+    lines.extend(Devices::of(wiring).lines());
+    lines.extend(wiring.settings.iter().map(|one| {
+        let Setting { space, key, value, presence } = one;
+        setting(wiring.name(*space), key, value, *presence)
+    }));
+    lines.extend(wiring.addresses.iter().map(|one| {
+        let (space, address) = (wiring.name(one.space), one.address);
+        let nodad = if address.is_ipv6() { " nodad" } else { "" };
+        format!("ip -n {space} address add {address}/{} dev {}{nodad}", one.prefix, one.device)
+    }));
+    lines.extend(wiring.routes.iter().map(|one| route(wiring, one)));
+    lines.extend(wiring.neighbours.iter().map(|one| {
+        let space = wiring.name(one.space);
+        format!(
+            "ip -n {space} neighbour replace {} lladdr {} nud permanent dev {}",
+            one.address, one.mac, one.device
+        )
+    }));
+    for rules in &wiring.rules {
+        lines.push(format!("ip netns exec {} nft -f - <<'END'", wiring.name(rules.space)));
+        lines.extend(rules.text.lines().map(str::to_owned));
+        lines.push("END".to_owned());
+    }
+    lines
+}
+
+fn namespace(space: &Space) -> Vec<String> {
+    let name = &space.name;
+    let mut lines = vec![format!("ip netns add {name}"), format!("ip -n {name} link set lo up")];
+    let settings = space.sysctls.iter();
+    lines.extend(settings.map(|one| setting(name, one.key, one.value, one.presence)));
+    lines
+}
+
+fn setting(place: &str, key: &str, value: &str, presence: Presence) -> String {
+    let set = format!("ip netns exec {place} sysctl -qw {key}={value}");
+    match presence {
+        Presence::Required => set,
+        Presence::IfThere => {
+            let file = format!("/proc/sys/{}", key.replace('.', "/"));
+            format!("ip netns exec {place} test ! -e {file} || {set}")
+        }
+    }
+}
+
+fn route(wiring: &Wiring, route: &Route) -> String {
+    let family = match (route.to, route.via) {
+        (Destination::Net(address, _), _) | (Destination::Default, Some(address)) => {
+            if address.is_ipv6() { Family::Ipv6 } else { Family::Ipv4 }
+        }
+        (Destination::Default, None) => wiring.family,
+    };
+    let mut words = vec!["ip".to_owned()];
+    words.extend((family == Family::Ipv6).then(|| "-6".to_owned()));
+    words.push(format!("-n {} route add", wiring.name(route.space)));
+    words.extend((route.kind == RouteKind::Blackhole).then(|| "blackhole".to_owned()));
+    words.push(route.to.to_string());
+    words.extend(route.via.map(|via| format!("via {via}")));
+    words.extend(route.device.as_ref().map(|device| format!("dev {device}")));
+    words.extend(route.table.map(|table| format!("table {table}")));
+    words.extend(route.onlink.then(|| "onlink".to_owned()));
+    words.join(" ")
+}

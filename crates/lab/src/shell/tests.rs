@@ -1,0 +1,82 @@
+//! What devices and routes look like as commands; that they work is tested by running them (tests/lab/scripts.rs).
+
+use super::script;
+use crate::address::Subnet;
+use crate::wiring::{
+    Cable, CableKind, Destination, End, Link, LinkKind, MacvlanMode, Parent, Route, RouteKind, Setting, SpaceId, Vrf,
+    Wiring,
+};
+use std::net::Ipv6Addr;
+use tare_network::Family;
+
+/// A wiring with a node and a client, and where they are.
+fn two() -> (Wiring, SpaceId, SpaceId) {
+    let mut wiring = Wiring::new(Family::Ipv4, 1500);
+    let [node, client] = ["node-0", "client-0"].map(|name| wiring.space(name, &[]));
+    (wiring, node, client)
+}
+
+/// The lines after those that make the two namespaces.
+fn lines(wiring: &Wiring) -> Vec<String> {
+    script(wiring).split_off(4)
+}
+
+#[test]
+fn a_link_in_another_namespace_than_its_parents() {
+    let (mut wiring, node, client) = two();
+    let parent = Parent::new(node, "eth0");
+    let kind = LinkKind::Macvlan { parent: parent.clone(), mode: MacvlanMode::Bridge };
+    let mac = Subnet::UNDERLAY.slot(7).mac();
+    wiring.links.push(Link::new(client, "eth0", kind).with_mac(mac));
+    wiring.links.push(Link::new(node, "vlan7", LinkKind::Vlan { parent, id: 7 }));
+    let expected = [
+        "ip -n node-0 link add link eth0 name eth0 address 02:42:0a:14:00:07 mtu 1500 index 100 \
+         netns client-0 up type macvlan mode bridge",
+        "ip -n node-0 link add link eth0 name vlan7 mtu 1500 up type vlan id 7",
+    ];
+    assert_eq!(lines(&wiring), expected);
+}
+
+#[test]
+fn a_cable_plugged_in_at_both_ends() {
+    let (mut wiring, node, client) = two();
+    wiring.vrfs.push(Vrf { space: node, name: "blue".to_owned(), table: 10 });
+    wiring.bridge(client, "br0", None);
+    let near = End::new(node, "nk0").plugged_into("blue");
+    let far = End::new(client, "eth0").plugged_into("br0");
+    let mut cable = Cable { kind: CableKind::Netkit, ..Cable::new(near, far) };
+    cable.mtu = Some(1450);
+    wiring.cables.push(cable);
+    let expected = [
+        "ip -n client-0 link add br0 mtu 1500 up type bridge",
+        "ip -n node-0 link add blue up type vrf table 10",
+        "ip -n node-0 link add nk0 mtu 1450 master blue up type netkit peer name eth0 mtu 1450 \
+         netns client-0",
+        "ip -n client-0 link set eth0 master br0 up",
+    ];
+    assert_eq!(lines(&wiring), expected);
+}
+
+#[test]
+fn routes_and_settings_of_devices() {
+    let (mut wiring, node, client) = two();
+    wiring.settings.push(Setting::required(node, "net.ipv4.conf.eth0.proxy_arp", "1"));
+    let to = Subnet::UNDERLAY.slot(0).address(Family::Ipv4);
+    let gateway = Subnet::UNDERLAY.slot(1).address(Family::Ipv4);
+    let other = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1).into();
+    let link = Destination::Net(gateway, 32);
+    wiring.routes = vec![
+        Route::by_device(client, link, "eth0"),
+        Route { device: Some("eth0".to_owned()), onlink: true, ..Route::default_via(client, gateway) },
+        Route { kind: RouteKind::Blackhole, ..Route::to(node, Destination::Net(to, 26)) },
+        Route { table: Some(10), ..Route::default_via(node, other) },
+    ];
+    let expected = [
+        "ip netns exec node-0 sysctl -qw net.ipv4.conf.eth0.proxy_arp=1",
+        "ip -n client-0 route add 10.20.0.1/32 dev eth0",
+        "ip -n client-0 route add default via 10.20.0.1 dev eth0 onlink",
+        "ip -n node-0 route add blackhole 10.20.0.0/26",
+        "ip -6 -n node-0 route add default via fd00::1 table 10",
+    ];
+    assert_eq!(lines(&wiring), expected);
+}
