@@ -32,6 +32,7 @@ pub fn document(journal: &Journal, baseline: Option<&str>) -> Result<Document, E
         seed: run.plan.seed,
         environment: run.environment.clone(),
         cells: all.into_iter().zip(adjusted).map(|(draft, p)| draft.finish(p)).collect(),
+        stands_for: run.plan.stands_for.clone(),
         skipped: run.plan.skipped.clone(),
         blocks: whole_blocks(&run.plan, &trials, &failures),
         failed: failures.into_iter().cloned().collect(),

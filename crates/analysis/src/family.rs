@@ -47,7 +47,7 @@ fn telling(shape: &Shape, all: &[Shape]) -> String {
 }
 
 /// A shape as names and values.
-fn facts(shape: &Shape) -> [(&'static str, String); 9] {
+fn facts(shape: &Shape) -> [(&'static str, String); 10] {
     [
         ("nodes", shape.nodes.to_string()),
         ("servers", shape.servers.to_string()),
@@ -58,6 +58,7 @@ fn facts(shape: &Shape) -> [(&'static str, String); 9] {
         ("mtu", shape.mtu.to_string()),
         ("cpus", shape.cpus.to_string()),
         ("link", shape.link.clone().unwrap_or_else(|| "none".to_owned())),
+        ("without", shape.without.to_string().replace(", ", "+")),
     ]
 }
 

@@ -45,6 +45,7 @@ pub(crate) fn plan(networks: &[&str], workloads: Vec<WorkloadPlan>) -> Plan {
         study: "made-up".to_owned(),
         seed: 1,
         networks: networks.iter().map(entry).collect(),
+        stands_for: BTreeMap::new(),
         baseline: networks[0].to_owned(),
         workloads,
         shapes: vec![Shape::default()],

@@ -23,5 +23,7 @@ pub use network::{About, Network, Site};
 pub use options::{NetworkOption, Options};
 pub use rate::{BitsPerSecond, RateError};
 pub use registry::{FindError, Listing, Registry};
-pub use tare_record::{Family, Hop, HopKind, Placement, Shape};
+pub use tare_record::{
+    Family, Finding, Hop, HopKind, Offload, Offloads, Placement, Shape, UnknownOffload,
+};
 pub use topology::{Guard, Route, Topology};

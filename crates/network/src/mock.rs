@@ -74,6 +74,7 @@ impl Network for Mock {
             nodes: Vec::new(),
             routes,
             hops: vec![Hop::new(HopKind::Device, self.name, "nowhere")],
+            findings: Vec::new(),
             guard: Box::new(()),
         })
     }

@@ -1,7 +1,7 @@
 //! How a network is spelled: `bridge`, `veth+plain`, `bridge+rate=970mbit`.
 
 use crate::options::{NetworkOption, Options, listed};
-use crate::{BitsPerSecond, RateError};
+use crate::{BitsPerSecond, Offload, RateError, UnknownOffload};
 use std::fmt;
 use std::str::FromStr;
 
@@ -44,6 +44,14 @@ pub enum NameError {
         /// What is wrong with it.
         source: RateError,
     },
+    /// An offload that there is not.
+    #[error("`{spelled}`: {source}")]
+    Offload {
+        /// What was written.
+        spelled: String,
+        /// What is wrong with it.
+        source: UnknownOffload,
+    },
 }
 
 impl FromStr for Spelled {
@@ -76,6 +84,12 @@ fn read(option: &str, spelled: &str, options: &mut Options) -> Result<(), NameEr
             return Err(twice("rate"));
         }
         options.rate = Some(read_rate(rate, spelled)?);
+    } else if let Some(offload) = option.strip_prefix("without=") {
+        let offload = read_offload(offload, spelled)?;
+        if options.without.contains(offload) {
+            return Err(twice("without"));
+        }
+        options.without = options.without.with(offload);
     } else {
         let (spelled, option) = (spelled.to_owned(), option.to_owned());
         return Err(NameError::Option { spelled, option });
@@ -85,6 +99,10 @@ fn read(option: &str, spelled: &str, options: &mut Options) -> Result<(), NameEr
 
 fn read_rate(rate: &str, spelled: &str) -> Result<BitsPerSecond, NameError> {
     rate.parse().map_err(|source| NameError::Rate { spelled: spelled.to_owned(), source })
+}
+
+fn read_offload(offload: &str, spelled: &str) -> Result<Offload, NameError> {
+    offload.parse().map_err(|source| NameError::Offload { spelled: spelled.to_owned(), source })
 }
 
 impl fmt::Display for Spelled {
@@ -123,6 +141,8 @@ mod tests {
             ("bridge+rate=1gbit+rate=2gbit", "`+rate` stands there twice"),
             ("bridge+rate=fast", "`bridge+rate=fast`: `fast` is no rate"),
             ("bridge+rate=0mbit", "`bridge+rate=0mbit`: the rate `0mbit` is not "),
+            ("bridge+without=lro", "`bridge+without=lro`: unknown offload `lro`: it is one of gro"),
+            ("bridge+without=gro+without=gro", "`+without` stands there twice"),
         ];
         for (text, words) in cases {
             let error = spelled(text).unwrap_err().to_string();
@@ -136,14 +156,16 @@ mod tests {
             name in "[a-z][a-z0-9:-]{0,12}",
             plain: bool,
             rate in proptest::option::of(8_u64..1_000_000),
+            without in proptest::collection::vec(0..Offload::ALL.len(), 0..3),
         ) {
             let rate = rate.map(|kilobits| format!("{kilobits}kbit").parse().unwrap());
-            let one = Spelled { name, options: Options { plain, rate } };
+            let without = without.into_iter().map(|index| Offload::ALL[index]).collect();
+            let one = Spelled { name, options: Options { plain, rate, without } };
             prop_assert_eq!(spelled(&one.to_string()), Ok(one));
         }
 
         #[test]
-        fn no_text_breaks_the_reader(text in "([a-z=]{0,5}[+]?(plain|rate=[0-9]mbit)?){0,4}") {
+        fn no_text_breaks_the_reader(text in "([a-z=]{0,5}[+]?(plain|rate=[0-9]mbit|without=(gro|tso))?){0,4}") {
             if let Ok(one) = spelled(&text) {
                 prop_assert_eq!(spelled(&one.to_string()), Ok(one));
             }

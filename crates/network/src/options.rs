@@ -1,6 +1,6 @@
 //! What changes a network, spelled after a `+`.
 
-use crate::BitsPerSecond;
+use crate::{BitsPerSecond, Offload, Offloads};
 use std::fmt;
 
 /// An option that a network may have.
@@ -10,11 +10,13 @@ pub enum NetworkOption {
     Plain,
     /// Every container's link limited to a rate, in each direction.
     Rate,
+    /// Offloads of its devices switched off.
+    Without,
 }
 
 impl NetworkOption {
     /// All there are.
-    pub const ALL: [Self; 2] = [Self::Plain, Self::Rate];
+    pub const ALL: [Self; 3] = [Self::Plain, Self::Rate, Self::Without];
 
     /// What it does, in words.
     #[must_use]
@@ -22,6 +24,7 @@ impl NetworkOption {
         match self {
             Self::Plain => "without netfilter",
             Self::Rate => "every container's link limited, in each direction",
+            Self::Without => "an offload switched off on every device of the path",
         }
     }
 }
@@ -31,6 +34,12 @@ impl fmt::Display for NetworkOption {
         match self {
             Self::Plain => write!(f, "+plain ({})", self.summary()),
             Self::Rate => write!(f, "+rate=RATE ({}, as in +rate=970mbit)", self.summary()),
+            Self::Without => write!(
+                f,
+                "+without=OFFLOAD ({}: {}; may stand again)",
+                self.summary(),
+                Offload::ALL.map(Offload::name).join(", ")
+            ),
         }
     }
 }
@@ -47,13 +56,16 @@ pub struct Options {
     pub plain: bool,
     /// To what every container's link is limited, in each direction (`+rate=`); nothing for as fast as it goes.
     pub rate: Option<BitsPerSecond>,
+    /// Which offloads are switched off (`+without=`, once for each).
+    pub without: Offloads,
 }
 
 impl Options {
     /// The options that were chosen.
     pub fn chosen(&self) -> impl Iterator<Item = NetworkOption> {
         let plain = self.plain.then_some(NetworkOption::Plain);
-        plain.into_iter().chain(self.rate.map(|_| NetworkOption::Rate))
+        let without = (!self.without.is_empty()).then_some(NetworkOption::Without);
+        plain.into_iter().chain(self.rate.map(|_| NetworkOption::Rate)).chain(without)
     }
 }
 
@@ -62,6 +74,7 @@ impl fmt::Display for Options {
         if self.plain {
             f.write_str("+plain")?;
         }
-        self.rate.map_or(Ok(()), |rate| write!(f, "+rate={rate}"))
+        self.rate.map_or(Ok(()), |rate| write!(f, "+rate={rate}"))?;
+        self.without.iter().try_for_each(|offload| write!(f, "+without={offload}"))
     }
 }

@@ -1,6 +1,6 @@
 //! What a raised network consists of.
 
-use crate::{Container, Hop};
+use crate::{Container, Finding, Hop};
 use std::any::Any;
 use std::fmt;
 use std::net::SocketAddr;
@@ -33,6 +33,8 @@ pub struct Topology {
     pub routes: Vec<Route>,
     /// What a packet from client 0 to its server passes, in order.
     pub hops: Vec<Hop>,
+    /// What was noticed when it was raised.
+    pub findings: Vec<Finding>,
     /// What keeps it up. Declared last: containers go first.
     pub guard: Guard,
 }

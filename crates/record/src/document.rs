@@ -3,6 +3,7 @@
 use crate::{Cell, Environment, Finding};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// A network that cannot run here.
@@ -74,6 +75,9 @@ pub struct Document {
     pub environment: Environment,
     /// The figures.
     pub cells: Vec<Cell>,
+    /// Which real system each network is or stands for, by the network's name.
+    #[serde(default)]
+    pub stands_for: BTreeMap<String, String>,
     /// Networks that cannot run here.
     pub skipped: Vec<Skipped>,
     /// Networks that could run, and broke.

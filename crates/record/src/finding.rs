@@ -139,6 +139,11 @@ pub enum Finding {
         /// How far apart they were, as a share of the upper one.
         width: f64,
     },
+    /// Offloads that were to be switched off, and that the device does not let anybody switch.
+    OffloadsKept {
+        /// The devices, each with its offloads that stayed on: `node-0:lo checksum`.
+        devices: Vec<String>,
+    },
     /// All that a percentile needs was not there in some trials.
     FewSamples {
         /// The metric.
@@ -225,6 +230,9 @@ impl fmt::Display for Finding {
                 "the search ran out of time with bounds {:.1} % apart: use a longer --duration",
                 width * 100.0
             ),
+            Self::OffloadsKept { devices } => {
+                write!(f, "offloads that cannot be switched off stayed on: {}", devices.join("; "))
+            }
             Self::FewSamples { metric, beyond } => write!(
                 f,
                 "{metric} is withheld: {beyond} samples beyond it, 100 are needed; use a longer --duration"

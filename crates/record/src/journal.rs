@@ -305,6 +305,7 @@ mod tests {
             study: "test".into(),
             seed: 1,
             networks: Vec::new(),
+            stands_for: Default::default(),
             baseline: "host".into(),
             workloads: Vec::new(),
             shapes: Vec::new(),

@@ -86,6 +86,9 @@ pub struct Plan {
     pub seed: u64,
     /// The networks under comparison.
     pub networks: Vec<Entry>,
+    /// Which real system each network is or stands for, by the network's name.
+    #[serde(default)]
+    pub stands_for: BTreeMap<String, String>,
     /// The label of the baseline.
     pub baseline: String,
     /// The workloads, each run on every network in every block.

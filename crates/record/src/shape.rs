@@ -1,5 +1,6 @@
 //! How many of what, in which IP family, with which MTU, on which cores.
 
+use crate::Offloads;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -154,6 +155,10 @@ pub struct Shape {
     pub cpus: Placement,
     /// What the underlay between nodes is limited to, as the user wrote it.
     pub link: Option<String>,
+    /// The offloads that are switched off on every device of the path.
+    #[serde(default)]
+    #[schemars(with = "Vec<crate::Offload>")]
+    pub without: Offloads,
 }
 
 impl Default for Shape {
@@ -168,6 +173,7 @@ impl Default for Shape {
             mtu: 1500,
             cpus: Placement::Spread,
             link: None,
+            without: Offloads::NONE,
         }
     }
 }

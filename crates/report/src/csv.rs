@@ -4,7 +4,7 @@ use crate::Error;
 use tare_record::{Cell, Document};
 
 /// The columns, in order. `ratio` and all that begins with it is empty for the baseline, `difference` nearly always.
-const COLUMNS: [&str; 44] = [
+const COLUMNS: [&str; 46] = [
     "network",
     "label",
     "workload",
@@ -18,6 +18,7 @@ const COLUMNS: [&str; 44] = [
     "mtu",
     "cpus",
     "link",
+    "without",
     "parameters",
     "metric",
     "unit",
@@ -46,6 +47,7 @@ const COLUMNS: [&str; 44] = [
     "difference",
     "difference_ci95_low",
     "difference_ci95_high",
+    "stands_for",
     "withheld",
     "findings",
     "samples",
@@ -59,16 +61,18 @@ pub fn csv(document: &Document) -> Result<String, Error> {
     let mut writer = ::csv::Writer::from_writer(Vec::new());
     writer.write_record(COLUMNS)?;
     for cell in &document.cells {
-        writer.write_record(row(cell)?)?;
+        let stands_for = document.stands_for.get(&cell.network).map(String::as_str);
+        writer.write_record(row(cell, stands_for.unwrap_or_default())?)?;
     }
     let bytes = writer.into_inner().map_err(|error| ::csv::Error::from(error.into_error()))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn row(cell: &Cell) -> Result<Vec<String>, Error> {
+fn row(cell: &Cell, stands_for: &str) -> Result<Vec<String>, Error> {
     let mut fields = what(cell)?;
     fields.extend(figures(cell));
     fields.extend(beside(cell));
+    fields.push(stands_for.to_owned());
     fields.extend(remarks(cell));
     Ok(fields)
 }
@@ -90,6 +94,7 @@ fn what(cell: &Cell) -> Result<Vec<String>, Error> {
         shape.mtu.to_string(),
         shape.cpus.to_string(),
         shape.link.clone().unwrap_or_default(),
+        shape.without.to_string(),
         serde_json::to_string(&cell.parameters)?,
     ])
 }

@@ -82,6 +82,7 @@ fn about(finding: &Finding, metric: Metric) -> String {
         Finding::LowHeadroom { resource, .. } => resource.clone(),
         Finding::OtherCongestionControl { asked, used } => format!("{asked} {used}"),
         Finding::NotPinned { reason } => reason.clone(),
+        Finding::OffloadsKept { devices } => devices.join("; "),
         _ => String::new(),
     }
 }
@@ -114,6 +115,8 @@ fn severity(finding: &Finding) -> f64 {
         Finding::SearchAtSendersLimit { rate } => -rate,
         Finding::SearchUnfinished { width } => *width,
         Finding::FewSamples { beyond, .. } => -(*beyond as f64),
-        Finding::OtherCongestionControl { .. } | Finding::NotPinned { .. } => 0.0,
+        Finding::OtherCongestionControl { .. }
+        | Finding::NotPinned { .. }
+        | Finding::OffloadsKept { .. } => 0.0,
     }
 }

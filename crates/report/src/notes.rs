@@ -8,7 +8,7 @@ use tare_record::{Cell, Document, Failure, Skipped, Verdict};
 
 /// How to read the tables: paragraphs, each to be wrapped on its own.
 pub(crate) fn reading(document: &Document) -> Vec<String> {
-    [signs(document), words(document), undecided(document)]
+    [signs(document), words(document), undecided(document), stands_for(document)]
         .into_iter()
         .filter(|line| !line.is_empty())
         .collect()
@@ -114,6 +114,13 @@ fn undecided(document: &Document) -> String {
         return String::new();
     }
     format!("blocks that would decide what is unclear, about: {} (--blocks)", worded.join(", "))
+}
+
+/// Which real system each network of the tables is or stands for.
+fn stands_for(document: &Document) -> String {
+    let named: Vec<String> =
+        document.stands_for.iter().map(|(network, of)| format!("{network}: {of}")).collect();
+    if named.is_empty() { String::new() } else { format!("stands for · {}", named.join(" · ")) }
 }
 
 /// That `host` on one node says nothing about a wire.

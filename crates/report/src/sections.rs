@@ -71,7 +71,7 @@ where
 }
 
 /// A shape in words, one for each of its parts, always in the same places; the placement is the last.
-fn facts(shape: &Shape) -> [String; 9] {
+fn facts(shape: &Shape) -> [String; 10] {
     let family = match shape.family {
         Family::Ipv4 => "IPv4",
         Family::Ipv6 => "IPv6",
@@ -85,8 +85,18 @@ fn facts(shape: &Shape) -> [String; 9] {
         counted(shape.flows, "flow", "flows"),
         format!("MTU {}", shape.mtu),
         format!("link {}", shape.link.as_deref().unwrap_or("unlimited")),
+        without(shape),
         format!("cpus {}", shape.cpus),
     ]
+}
+
+/// What the devices are kept from doing.
+fn without(shape: &Shape) -> String {
+    if shape.without.is_empty() {
+        "with all offloads".to_owned()
+    } else {
+        format!("without {}", shape.without)
+    }
 }
 
 /// The cell's workload and parameters, where other cells of its shape have the same workload with others.

@@ -158,7 +158,9 @@ impl Raised for Up {
             .trial(&job, &move || stop.load(Ordering::Relaxed))
             .map_err(failed_traffic)?;
         let (meanwhile, noticed) = watch.finish(outcome.agents_cpu, outcome.epoch);
-        Ok(Measured::of(outcome, meanwhile, noticed.into_iter().chain(self.machine.look())))
+        let of_network = self.topology.findings.iter().cloned();
+        let noticed = noticed.into_iter().chain(self.machine.look()).chain(of_network);
+        Ok(Measured::of(outcome, meanwhile, noticed))
     }
 }
 

@@ -74,6 +74,7 @@ fn plan(networks: &[&str], blocks: u32) -> Plan {
             .iter()
             .map(|name| Entry { label: (*name).into(), network: (*name).into() })
             .collect(),
+        stands_for: Default::default(),
         baseline: networks[0].into(),
         workloads: vec![workload("tcp-stream"), workload("tcp-rr")],
         shapes: vec![Shape::default()],

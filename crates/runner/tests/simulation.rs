@@ -121,6 +121,7 @@ fn plan(seed: u64, labels: &[(&str, f64)]) -> Plan {
             .iter()
             .map(|(label, _)| Entry { label: (*label).to_owned(), network: "mock".into() })
             .collect(),
+        stands_for: Default::default(),
         baseline: labels[0].0.to_owned(),
         workloads: vec![WorkloadPlan {
             name: "tcp-stream".into(),

@@ -29,7 +29,7 @@ pub fn builtin(name: &str) -> Option<Result<Study, Error>> {
         .map(|study| Study::parse(study.text, study.name))
 }
 
-/// A study under `--quick`: its workloads' own quick durations, and the quick layer over the rest.
+/// A study under `--quick`: its own quick networks and its workloads' quick durations, and the quick layer over the rest.
 ///
 /// # Errors
 /// When the layer's text is wrong, which a test rules out.
@@ -40,6 +40,7 @@ pub fn quick(mut study: Study) -> Result<Study, Error> {
     for workload in study.workloads.iter_mut().flatten() {
         workload.duration = workload.quick_duration;
     }
+    study.networks = study.quick_networks.take().or(study.networks);
     Ok(study.overlaid(Study::parse(QUICK, "quick")?))
 }
 

@@ -8,11 +8,21 @@ pub trait Catalogue {
     /// The networks' names, in the order in which `all` lists them.
     fn networks(&self) -> Vec<String>;
 
+    /// Those of them that one begins with: what `core` lists.
+    fn core(&self) -> Vec<String> {
+        self.networks()
+    }
+
     /// What a network lacks here, if anything.
     ///
     /// # Errors
     /// When nobody knows the network, or it does not take its options.
     fn lacks(&self, network: &Spelled) -> Result<Option<Missing>, FindError>;
+
+    /// Which real system a network is or stands for, where anybody knows.
+    fn stands_for(&self, _network: &Spelled) -> Option<String> {
+        None
+    }
 
     /// The workloads' names.
     fn workloads(&self) -> Vec<String>;

@@ -2,22 +2,29 @@
 
 use crate::{Catalogue, Error};
 use std::collections::BTreeSet;
-use tare_network::Spelled;
+use tare_network::{FindError, Missing, Offloads, Spelled};
 use tare_record::{Entry, Skipped};
 
 /// The networks, sorted into those that run here and those that do not.
 pub(crate) struct Chosen {
+    /// The offloads that each is to do without.
+    without: Offloads,
     pub(crate) entries: Vec<Entry>,
     pub(crate) skipped: Vec<Skipped>,
     pub(crate) refused: Vec<String>,
 }
 
-/// Sorts the networks that were asked for; `all` stands for all that there are.
-pub(crate) fn choose(asked: &[String], catalogue: &dyn Catalogue) -> Result<Chosen, Error> {
-    let mut chosen = Chosen { entries: Vec::new(), skipped: Vec::new(), refused: Vec::new() };
+/// Sorts the networks that were asked for; `all` stands for all that there are, `core` for the few that one begins with.
+pub(crate) fn choose(
+    asked: &[String],
+    without: Offloads,
+    catalogue: &dyn Catalogue,
+) -> Result<Chosen, Error> {
+    let mut chosen =
+        Chosen { without, entries: Vec::new(), skipped: Vec::new(), refused: Vec::new() };
     for text in asked {
-        if text == "all" {
-            for name in catalogue.networks() {
+        if let Some(names) = group(text, catalogue) {
+            for name in names {
                 let already = chosen.entries.iter().any(|entry| entry.label == name);
                 if !already {
                     chosen.add(&name, &name, catalogue)?;
@@ -45,6 +52,15 @@ pub(crate) fn choose(asked: &[String], catalogue: &dyn Catalogue) -> Result<Chos
     Ok(chosen)
 }
 
+/// The networks that a word stands for, where it stands for several.
+fn group(text: &str, catalogue: &dyn Catalogue) -> Option<Vec<String>> {
+    match text {
+        "all" => Some(catalogue.networks()),
+        "core" => Some(catalogue.core()),
+        _ => None,
+    }
+}
+
 /// A label and a network's name; where no label stands, the name is its own. What follows a `+` is the network's.
 fn labelled(text: &str) -> (&str, &str) {
     match text.split_once('=') {
@@ -62,7 +78,7 @@ impl Chosen {
         catalogue: &dyn Catalogue,
     ) -> Result<Option<String>, Error> {
         let spelled: Spelled = name.parse()?;
-        match catalogue.lacks(&spelled)? {
+        match self.lacks(&spelled, catalogue)? {
             None => {
                 self.entries.push(Entry { label: label.to_owned(), network: spelled.to_string() });
                 Ok(None)
@@ -75,6 +91,31 @@ impl Chosen {
                 });
                 Ok(Some(spelled.to_string()))
             }
+        }
+    }
+}
+
+impl Chosen {
+    /// What a network lacks here; also that its offloads cannot be switched off, where they are to be.
+    fn lacks(
+        &self,
+        spelled: &Spelled,
+        catalogue: &dyn Catalogue,
+    ) -> Result<Option<Missing>, Error> {
+        let missing = catalogue.lacks(spelled)?;
+        if missing.is_some() || self.without.is_empty() {
+            return Ok(missing);
+        }
+        let mut bare = spelled.clone();
+        bare.options.without = bare.options.without.and(self.without);
+        match catalogue.lacks(&bare) {
+            Ok(missing) => Ok(missing),
+            Err(FindError::Option { .. }) => Ok(Some(Missing {
+                reason: "its devices are the machine's own, and tare changes nothing of it"
+                    .to_owned(),
+                remedy: "leave it out, or leave out --without".to_owned(),
+            })),
+            Err(error) => Err(error.into()),
         }
     }
 }

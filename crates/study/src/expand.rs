@@ -6,7 +6,7 @@ use crate::shapes::shapes;
 use crate::workloads::workloads;
 use crate::{Catalogue, Error, Study};
 use std::collections::BTreeMap;
-use tare_record::{Blocks, Metric, Plan};
+use tare_record::{Blocks, Entry, Metric, Plan};
 
 impl Study {
     /// Validates and expands the study. `seed` is for when the study has none.
@@ -14,10 +14,11 @@ impl Study {
     /// # Errors
     /// The first thing that is wrong with it, in one line.
     pub fn plan(self, catalogue: &dyn Catalogue, seed: u64) -> Result<Plan, Error> {
-        let Chosen { entries, skipped, refused } =
-            choose(self.networks.as_deref().unwrap_or(&["all".to_owned()]), catalogue)?;
-        let baseline = baseline(self.baseline.as_deref(), &entries, &skipped)?;
         let shapes = shapes(&self.shape)?;
+        let without = self.shape.without.iter().flatten().copied().collect();
+        let asked = self.networks.as_deref().unwrap_or(&["all".to_owned()]).to_vec();
+        let Chosen { entries, skipped, refused, .. } = choose(&asked, without, catalogue)?;
+        let baseline = baseline(self.baseline.as_deref(), &entries, &skipped)?;
         let workloads = workloads(
             self.workloads.unwrap_or_default(),
             self.metrics.as_deref(),
@@ -28,6 +29,7 @@ impl Study {
         Ok(Plan {
             study: self.name.unwrap_or_else(|| "unnamed".to_owned()),
             seed: self.method.seed.unwrap_or(seed),
+            stands_for: stands_for(&entries, catalogue),
             networks: entries,
             baseline,
             workloads,
@@ -40,6 +42,15 @@ impl Study {
             refused,
         })
     }
+}
+
+/// What every network stands for, by its name.
+fn stands_for(entries: &[Entry], catalogue: &dyn Catalogue) -> BTreeMap<String, String> {
+    let of = |entry: &Entry| {
+        let spelled = entry.network.parse().ok()?;
+        Some((entry.network.clone(), catalogue.stands_for(&spelled)?))
+    };
+    entries.iter().filter_map(of).collect()
 }
 
 fn margins(method: &Method) -> BTreeMap<Metric, f64> {
@@ -89,7 +100,7 @@ fn blocks(method: &Method, networks: usize) -> Result<Blocks, Error> {
 pub(crate) mod tests {
     use super::*;
     use tare_network::{FindError, Missing, Spelled};
-    use tare_record::{Entry, Parameters};
+    use tare_record::Parameters;
 
     /// Three networks, one of which cannot run, and two workloads.
     struct Few;

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
-use tare_record::{Family, FamilyScope, Metric, Parameters, Placement};
+use tare_record::{Family, FamilyScope, Metric, Offload, Parameters, Placement};
 
 /// What somebody wrote: a TOML file, or flags.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -17,8 +17,10 @@ pub struct Study {
     pub summary: Option<String>,
     /// Where its protocol was published.
     pub source: Option<String>,
-    /// The networks, each `[LABEL=]NAME`; `all` stands for all that run here.
+    /// The networks, each `[LABEL=]NAME`; `all` stands for all that run here, `core` for the few that one begins with.
     pub networks: Option<Vec<String>>,
+    /// The same under `--quick`.
+    pub quick_networks: Option<Vec<String>>,
     /// The label of the network that ratios are against.
     pub baseline: Option<String>,
     /// The metrics wanted, of all that the workloads measure.
@@ -66,6 +68,8 @@ pub struct ShapeLists {
     /// Which cores the two sides run on.
     #[schemars(with = "Option<Vec<String>>")]
     pub cpus: Option<Vec<Placement>>,
+    /// Offloads that are switched off, all of them in every shape.
+    pub without: Option<Vec<Offload>>,
 }
 
 /// How a study is measured.
@@ -138,6 +142,7 @@ impl Study {
             summary: upper.summary.or(self.summary),
             source: upper.source.or(self.source),
             networks: upper.networks.or(self.networks),
+            quick_networks: upper.quick_networks.or(self.quick_networks),
             baseline: upper.baseline.or(self.baseline),
             metrics: upper.metrics.or(self.metrics),
             workloads: upper.workloads.or(self.workloads),
@@ -156,6 +161,7 @@ impl ShapeLists {
             family: upper.family.or(self.family),
             mtu: upper.mtu.or(self.mtu),
             cpus: upper.cpus.or(self.cpus),
+            without: upper.without.or(self.without),
         }
     }
 }

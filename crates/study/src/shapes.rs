@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::layer::ShapeLists;
-use tare_record::{Family, Shape};
+use tare_record::{Family, Offloads, Shape};
 
 /// More containers or flows than this are taken for a slip of the hand.
 const MOST: u32 = 10_000;
@@ -26,6 +26,7 @@ pub(crate) fn shapes(lists: &ShapeLists) -> Result<Vec<Shape>, Error> {
     let (servers, clients) =
         (counts("servers", &lists.servers)?, counts("clients", &lists.clients)?);
     let flows = counts("flows", &lists.flows)?;
+    let without: Offloads = lists.without.iter().flatten().copied().collect();
     let mut shapes = Vec::new();
     for &family in lists.family.as_deref().unwrap_or(&[Family::Ipv4]) {
         for &mtu in lists.mtu.as_deref().unwrap_or(&[1500]) {
@@ -42,6 +43,7 @@ pub(crate) fn shapes(lists: &ShapeLists) -> Result<Vec<Shape>, Error> {
                                 family,
                                 mtu,
                                 cpus,
+                                without,
                                 ..Shape::default()
                             });
                         }

@@ -6,6 +6,10 @@ use tare_network::{FindError, Missing, Need, Probe as _, Registry, Site, Spelled
 use tare_record::{Metric, Parameters};
 use tare_study::Catalogue;
 
+/// The networks that one begins with: what Docker does on one host, and what each step of it costs.
+const CORE: [&str; 8] =
+    ["native", "loopback", "host", "shared", "veth", "bridge", "bridge-plain", "published"];
+
 /// All networks, workloads, and the probe that says what runs here.
 pub(crate) struct Everything {
     pub(crate) networks: Registry,
@@ -63,8 +67,16 @@ impl Catalogue for Everything {
         self.networks.names().into_iter().map(str::to_owned).collect()
     }
 
+    fn core(&self) -> Vec<String> {
+        CORE.map(str::to_owned).to_vec()
+    }
+
     fn lacks(&self, network: &Spelled) -> Result<Option<Missing>, FindError> {
         self.missing(network)
+    }
+
+    fn stands_for(&self, network: &Spelled) -> Option<String> {
+        self.networks.find(network).ok().map(|network| network.about().stands_for.to_owned())
     }
 
     fn workloads(&self) -> Vec<String> {

@@ -119,6 +119,7 @@ pub(crate) fn document(cells: Vec<Cell>) -> Document {
             ..Environment::default()
         },
         cells,
+        stands_for: BTreeMap::new(),
         skipped: Vec::new(),
         failed: Vec::new(),
         findings: Vec::new(),

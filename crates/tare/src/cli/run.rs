@@ -3,7 +3,7 @@
 use crate::traffic_flags::TrafficArguments;
 use clap::Args;
 use std::path::PathBuf;
-use tare_record::{Family, Metric, Placement};
+use tare_record::{Family, Metric, Offload, Placement};
 use tare_study::{Percent, Span, WarmUpSpan};
 
 /// What to measure, and how.
@@ -12,7 +12,7 @@ pub(crate) struct RunArguments {
     /// A built-in study's name or a TOML file; `tour` (all networks that run here) unless given
     pub(crate) study: Option<String>,
 
-    /// Networks, each [LABEL=]NAME[+OPTION..], as in bridge+plain or x=veth+rate=1gbit; `all` stands for all that run here
+    /// Networks, each [LABEL=]NAME[+OPTION..], as in bridge+plain or x=veth+rate=1gbit; `all` stands for all that run here, `core` for those of Docker on one host
     #[arg(
         short,
         long = "network",
@@ -80,7 +80,7 @@ pub(crate) struct RunArguments {
     /// The seed of every random choice
     #[arg(long, value_name = "S", help_heading = "Method")]
     pub(crate) seed: Option<u64>,
-    /// In under a minute, at a wider precision
+    /// At a wider precision: the tour's core networks in under a minute, networks that you name as long as they take
     #[arg(short, long, help_heading = "Method")]
     pub(crate) quick: bool,
 
@@ -117,6 +117,9 @@ pub(crate) struct ShapeArguments {
     /// MTU of the network's devices, bytes
     #[arg(long, value_name = "BYTES", value_delimiter = ',', help_heading = "Shape")]
     pub(crate) mtu: Vec<u32>,
+    /// Offloads to switch off, all of them, on every device of every path: gro, gso, tso, checksum. For the share of one beside a network with it, compare NAME with NAME+without=OFFLOAD
+    #[arg(long, value_name = "OFFLOAD", value_delimiter = ',', help_heading = "Shape")]
+    pub(crate) without: Vec<Offload>,
     /// Cores of the two sides: spread, same, free, or CLIENTS/SERVERS as in 0-1/2-3
     #[arg(long, value_name = "PLACEMENT", help_heading = "Shape")]
     pub(crate) cpus: Option<Placement>,

@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tare_lab::Modules;
-use tare_network::NetworkOption;
+use tare_network::{NetworkOption, Offload};
 use tare_record::Metric;
 use tare_traffic::Parameter;
 
@@ -64,11 +64,17 @@ pub(crate) struct Choice {
     default: Option<String>,
 }
 
+/// What `+without=` takes.
+fn offloads() -> String {
+    Offload::ALL.map(Offload::name).join(", ")
+}
+
 impl Choice {
     fn of_network(option: NetworkOption) -> Self {
         let (name, allowed) = match option {
             NetworkOption::Plain => ("+plain", None),
             NetworkOption::Rate => ("+rate=", Some("a rate such as 970mbit".to_owned())),
+            NetworkOption::Without => ("+without=", Some(offloads())),
         };
         let summary = option.summary().to_owned();
         Self { name: name.to_owned(), summary, allowed, default: None }
@@ -187,6 +193,9 @@ fn plain(rows: &[Row]) -> String {
     for row in rows {
         let mark = if row.available { "yes" } else { "no " };
         text.push_str(&format!("{:width$}  {mark}  {}\n", row.name, row.summary));
+        if let Some(stands_for) = &row.stands_for {
+            text.push_str(&format!("{:width$}       stands for {stands_for}\n", ""));
+        }
         if let (Some(reason), Some(remedy)) = (&row.reason, &row.remedy) {
             text.push_str(&format!("{:width$}       {reason}: {remedy}\n", ""));
         }

@@ -4,8 +4,9 @@ use crate::catalogue::{self, Everything, everything};
 use crate::cli::{RunArguments, ShapeArguments};
 use crate::commands::measure::{self, Job};
 use crate::exit::{Exit, usage};
+use crate::out;
 use std::path::{Path, PathBuf};
-use tare_record::{Metric, Plan};
+use tare_record::{Blocks, Metric, Plan, WorkloadPlan};
 use tare_study::{Method, ShapeLists, Study, WorkloadStudy};
 
 /// The study that is run when none is named.
@@ -17,8 +18,11 @@ pub(crate) fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
     let everything = everything(None, modules);
     let plan = plan(&arguments, &everything)?;
     if arguments.dry_run {
-        crate::out::print(&dry_run(&plan, arguments.json)?)?;
+        out::print(&dry_run(&plan, arguments.json)?)?;
         return Ok(if plan.refused.is_empty() { Exit::Done } else { Exit::Failed });
+    }
+    if arguments.quick {
+        announce(&plan, arguments.networks.is_empty(), &everything);
     }
     let directory = arguments.out.unwrap_or_else(|| fresh_directory(&plan.study));
     measure::fresh(plan, &Job { directory, json: arguments.json, modules })
@@ -30,9 +34,43 @@ fn plan(arguments: &RunArguments, everything: &Everything) -> anyhow::Result<Pla
     if arguments.quick {
         study = tare_study::quick(study).map_err(usage)?;
     }
+    if arguments.quick && !arguments.networks.is_empty() {
+        // The minute is the core networks'. Whoever names others waits for them: fewer blocks would say nothing.
+        study.method.budget = None;
+    }
     let mut study = study.overlaid(flags(arguments));
     study.workloads = Some(workloads(study.workloads.unwrap_or_default(), arguments, everything)?);
     study.plan(everything, tare_study::order::fresh_seed()).map_err(usage)
+}
+
+/// Says what a quick run leaves out, or how long it takes where it leaves out nothing.
+fn announce(plan: &Plan, core: bool, everything: &Everything) {
+    let all = everything.listing().iter().filter(|one| one.missing.is_none()).count();
+    let networks = plan.networks.len();
+    if core && networks < all {
+        let minutes = minutes(plan, all);
+        out::say(&format!(
+            "tare: quick: {networks} of {all} networks that run here; --network all measures all of them, in about {minutes}"
+        ));
+    } else if !core && plan.budget.is_none() {
+        out::say(&format!("tare: quick: this takes about {}", minutes(plan, networks)));
+    }
+}
+
+/// About how long so many networks take.
+fn minutes(plan: &Plan, networks: usize) -> String {
+    /// To raise a network, start its agents and end both.
+    const TURN: f64 = 0.15;
+    /// To begin and end a trial.
+    const TRIAL: f64 = 0.1;
+    let blocks = match plan.blocks {
+        Blocks::Fixed { blocks } => blocks,
+        Blocks::Precision { pilot, at_least, .. } => pilot + at_least,
+    };
+    let trial = |workload: &WorkloadPlan| workload.duration.0 as f64 / 1e9 + TRIAL;
+    let turn = TURN + plan.workloads.iter().map(trial).sum::<f64>();
+    let seconds = turn * f64::from(blocks) * (networks * plan.shapes.len()) as f64;
+    if seconds < 90.0 { format!("{seconds:.0} s") } else { format!("{:.1} min", seconds / 60.0) }
 }
 
 /// A built-in study by its name, or one from a file.
@@ -81,6 +119,7 @@ fn shape(arguments: &ShapeArguments) -> ShapeLists {
         family: (!arguments.family.is_empty()).then(|| arguments.family.clone()),
         mtu: some(&arguments.mtu),
         cpus: arguments.cpus.clone().map(|cpus| vec![cpus]),
+        without: (!arguments.without.is_empty()).then(|| arguments.without.clone()),
     }
 }
 

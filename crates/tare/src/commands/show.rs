@@ -12,7 +12,9 @@ pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<Exit> {
     let (spelled, network) = find(&everything.networks, &arguments.network)?;
     let shape = one_shape(&arguments.shape)?;
     let site = Site::of(&spelled, arguments.port.clone());
-    let mut text = network.commands(&shape, &site).join("\n");
+    let about = network.about();
+    let mut text = format!("# {spelled}: {}\n# stands for {}\n", about.summary, about.stands_for);
+    text.push_str(&network.commands(&shape, &site).join("\n"));
     text.push('\n');
     crate::out::print(&text)?;
     Ok(Exit::Done)
@@ -43,6 +45,7 @@ pub(crate) fn one_shape(arguments: &ShapeArguments) -> anyhow::Result<Shape> {
         mtu: first("mtu", &arguments.mtu, 68, 1500)?,
         family: arguments.family.first().copied().unwrap_or(Family::Ipv4),
         cpus: arguments.cpus.clone().unwrap_or_default(),
+        without: arguments.without.iter().copied().collect(),
         ..Shape::default()
     })
 }

@@ -126,6 +126,7 @@ pub(crate) fn topology(
         nodes: Vec::new(),
         routes,
         hops: Vec::new(),
+        findings: Vec::new(),
         guard: Box::new(()),
     }
 }
