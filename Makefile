@@ -58,7 +58,7 @@ run-tools:
 	@scripts/packages.sh nft:nftables
 
 test-tools:
-	@scripts/packages.sh nft:nftables ip:iproute2 ping:iputils-ping ps:procps setpriv:util-linux perl:perl-base
+	@scripts/packages.sh nft:nftables ip:iproute2 ping:iputils-ping ps:procps setpriv:util-linux perl:perl-base ethtool:ethtool
 
 bench-tools: test-tools
 	@scripts/packages.sh iperf3:iperf3 iperf:iperf sockperf:sockperf qperf:qperf nuttcp:nuttcp taskset:util-linux

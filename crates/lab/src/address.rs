@@ -36,6 +36,9 @@ impl Subnet {
     /// Of veth pairs that join two containers directly.
     pub(crate) const PAIRS: Self = Self(40);
 
+    /// Of pipework's own bridge on a node.
+    pub(crate) const PIPEWORK: Self = Self(60);
+
     /// Docker's default bridge on a node.
     pub(crate) fn docker(node: u8) -> Self {
         Self(100 + node)

@@ -18,6 +18,10 @@ pub(crate) struct LabContainer {
     pub(crate) address: IpAddr,
     /// Nothing where it shares the network namespace of tare itself.
     pub(crate) namespace: Option<Arc<Namespace>>,
+    /// Variables that its programs find in their environment, unless they are given others.
+    pub(crate) environment: Vec<(String, String)>,
+    /// Names that its programs can resolve, where they have a hosts file of their own.
+    pub(crate) names: Vec<(String, IpAddr)>,
 }
 
 impl Container for LabContainer {
@@ -30,8 +34,21 @@ impl Container for LabContainer {
     }
 
     fn spawn(&self, command: &Command) -> Result<Box<dyn Process>, Error> {
-        let child = self.lab.start(prepare(command), self.namespace.clone())?;
+        let child = self.lab.start(prepare(&self.with_own(command)), self.namespace.clone())?;
         Ok(Box::new(LabProcess::new(child, command.stdio)))
+    }
+}
+
+impl LabContainer {
+    /// The command with the container's own variables and names beneath its own.
+    fn with_own(&self, command: &Command) -> Command {
+        let environment = [&self.environment[..], &command.environment].concat();
+        let mut hosts = command.hosts.clone();
+        if !hosts.is_empty() {
+            let own = self.names.iter().filter(|own| !command.hosts.contains(own));
+            hosts.extend(own.cloned());
+        }
+        Command { environment, hosts, ..command.clone() }
     }
 }
 

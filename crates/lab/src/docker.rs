@@ -23,6 +23,17 @@ pub(crate) struct Published {
     pub(crate) server: Slot,
 }
 
+/// A client that is linked to a server (`docker run --link`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Linked {
+    /// The client's address.
+    pub(crate) client: Slot,
+    /// The server's address.
+    pub(crate) server: Slot,
+    /// A port that the server's image exposes.
+    pub(crate) port: u16,
+}
+
 /// The words of a family in nft's language.
 struct Words {
     table: &'static str,
@@ -44,7 +55,8 @@ pub(crate) const FORWARD: &str = "jump DOCKER-FORWARD";
 /// The rules on a node with the default bridge and these published ports.
 pub(crate) fn host_rules(family: Family, subnet: Subnet, published: &[Published]) -> String {
     let words = words(family);
-    let mut text = filter(&words, published);
+    let talking = format!("    iifname \"{BRIDGE}\" counter accept\n");
+    let mut text = filter(&words, &accepted(&words, published), &talking);
     text.push_str(&nat(&words, subnet, published));
     if !published.is_empty() {
         text.push_str(&raw(&words, published));
@@ -55,8 +67,40 @@ pub(crate) fn host_rules(family: Family, subnet: Subnet, published: &[Published]
 /// Both transports: what a workload's port speaks is the workload's business.
 const TRANSPORTS: [&str; 2] = ["tcp", "udp"];
 
-fn filter(words: &Words, published: &[Published]) -> String {
-    let Words { table, address, family, .. } = words;
+/// The rules on a node whose default bridge lets only linked containers talk to one another (`dockerd --icc=false`).
+pub(crate) fn linked_rules(family: Family, subnet: Subnet, linked: &[Linked]) -> String {
+    let words = words(family);
+    let accepted: String = linked.iter().map(|one| link(&words, one)).collect();
+    let silent = format!(
+        "    iifname \"{BRIDGE}\" oifname != \"{BRIDGE}\" counter accept
+    iifname \"{BRIDGE}\" oifname \"{BRIDGE}\" counter drop
+"
+    );
+    filter(&words, &accepted, &silent) + &nat(&words, subnet, &[])
+}
+
+/// A link's rules: there, and back.
+fn link(words: &Words, linked: &Linked) -> String {
+    let Words { address, family, .. } = words;
+    let Linked { client, server, port } = linked;
+    let (client, server) = (client.address(*family), server.address(*family));
+    let mut text = String::new();
+    for transport in TRANSPORTS {
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            text,
+            "    iifname \"{BRIDGE}\" oifname \"{BRIDGE}\" {address} saddr {client} \
+             {address} daddr {server} {transport} dport {port} counter accept
+    iifname \"{BRIDGE}\" oifname \"{BRIDGE}\" {address} saddr {server} \
+             {address} daddr {client} {transport} sport {port} counter accept"
+        );
+    }
+    text
+}
+
+/// The rules that let published ports' packets in.
+fn accepted(words: &Words, published: &[Published]) -> String {
+    let Words { address, family, .. } = words;
     let mut accepted = String::new();
     for Published { port, server, .. } in published {
         let server = server.address(*family);
@@ -69,6 +113,12 @@ fn filter(words: &Words, published: &[Published]) -> String {
             );
         }
     }
+    accepted
+}
+
+/// The filter table: what is accepted towards containers, and what becomes of packets that come from the bridge.
+fn filter(words: &Words, accepted: &str, from_bridge: &str) -> String {
+    let table = words.table;
     format!(
         "table {table} filter {{
   chain DOCKER-USER {{
@@ -88,8 +138,7 @@ fn filter(words: &Words, published: &[Published]) -> String {
     counter jump DOCKER-CT
     counter jump DOCKER-INTERNAL
     counter jump DOCKER-BRIDGE
-    iifname \"{BRIDGE}\" counter accept
-  }}
+{from_bridge}  }}
   chain INPUT {{
     type filter hook input priority filter; policy accept;
   }}

@@ -24,6 +24,8 @@ pub(crate) enum Waypoint {
         space: Option<SpaceId>,
         /// Its name.
         name: String,
+        /// What else tells it from its like.
+        detail: Option<String>,
     },
     /// Something without an MTU of its own.
     Other(Hop),
@@ -32,7 +34,18 @@ pub(crate) enum Waypoint {
 impl Waypoint {
     /// A device in a namespace of the wiring.
     pub(crate) fn device(kind: HopKind, space: SpaceId, name: impl Into<String>) -> Self {
-        Self::Device { kind, space: Some(space), name: name.into() }
+        Self::Device { kind, space: Some(space), name: name.into(), detail: None }
+    }
+
+    /// A device in a namespace of the wiring, with what tells it from its like.
+    pub(crate) fn told(kind: HopKind, space: SpaceId, name: &str, detail: &str) -> Self {
+        let (name, detail) = (name.to_owned(), Some(detail.to_owned()));
+        Self::Device { kind, space: Some(space), name, detail }
+    }
+
+    /// The loopback device of a namespace, or of tare's own.
+    pub(crate) fn loopback(space: Option<SpaceId>) -> Self {
+        Self::Device { kind: HopKind::Loopback, space, name: "lo".to_owned(), detail: None }
     }
 }
 

@@ -22,6 +22,7 @@ mod netlink;
 mod networks;
 mod nft;
 mod nodes;
+mod offload;
 mod process;
 pub mod program;
 mod prove;
@@ -29,6 +30,7 @@ mod reach;
 mod shell;
 mod spawner;
 mod sys;
+mod uplink;
 mod wiring;
 
 pub use enter::Privilege;

@@ -78,7 +78,8 @@ impl Builder<'_> {
             requests.push((one.space, Request::address(place, index, one.address, one.prefix)));
         }
         for one in &wiring.routes {
-            let device = one.device.as_ref().map(|name| indices.get(one.space, name)).transpose()?;
+            let device =
+                one.device.as_ref().map(|name| indices.get(one.space, name)).transpose()?;
             let place = wiring.name(one.space);
             requests.push((one.space, Request::route(place, one, device, wiring.family)));
         }

@@ -72,8 +72,6 @@ fn described(kind: &LinkKind) -> (InfoKind, InfoData) {
             };
             (InfoKind::IpVlan, InfoData::IpVlan(vec![InfoIpVlan::Mode(mode)]))
         }
-        LinkKind::Vlan { id, .. } => {
-            (InfoKind::Vlan, InfoData::Vlan(vec![InfoVlan::Id(*id)]))
-        }
+        LinkKind::Vlan { id, .. } => (InfoKind::Vlan, InfoData::Vlan(vec![InfoVlan::Id(*id)])),
     }
 }

@@ -44,21 +44,30 @@ impl Recipe for Bridge {
         if site.options.plain {
             return bridge_plain::layout("bridge", shape, site);
         }
-        let bridge_plain::Bridged { mut layout, node, subnet } =
+        let bridge_plain::Bridged { mut layout, node, subnet, .. } =
             bridge_plain::bridged("bridge", shape, site, &DOCKER_HOST)?;
         let text = host_rules(shape.family, subnet, &[]);
-        layout.wiring.rules.push(Rules { space: node, text });
-        let place = layout.wiring.name(node).to_owned();
-        // The rules are passed on the bridge itself, after the port of entry: that is what br_netfilter does.
-        let rules = [
-            Hop::new(HopKind::Conntrack, "nf_conntrack", &place)
-                .with_detail("bridge-nf-call-iptables=1, bridge-nf-call-ip6tables=1"),
-            Hop::new(HopKind::Filter, "filter/FORWARD", &place)
-                .with_detail(format!("policy drop; counter {FORWARD}")),
-        ];
-        let after_the_bridge = 3;
-        layout.path.splice(after_the_bridge..after_the_bridge, rules.map(Waypoint::Other));
-        layout.proof = Some(Proof::Rule { space: node, rule: FORWARD });
+        layout.wiring.rules.push(Rules { space: node.space, text });
+        let place = layout.wiring.name(node.space);
+        let rules = [tracked(place), forwarded(place)];
+        layout.path.splice(AFTER_THE_BRIDGE..AFTER_THE_BRIDGE, rules.map(Waypoint::Other));
+        layout.proof = Some(Proof::Rule { space: node.space, rule: FORWARD });
         Ok(layout)
     }
+}
+
+/// Where on the path through a bridge its rules are passed: on the bridge itself, after the port of entry. That is what
+/// br_netfilter does.
+pub(super) const AFTER_THE_BRIDGE: usize = 3;
+
+/// Connection tracking on a bridge.
+pub(super) fn tracked(place: &str) -> Hop {
+    Hop::new(HopKind::Conntrack, "nf_conntrack", place)
+        .with_detail("bridge-nf-call-iptables=1, bridge-nf-call-ip6tables=1")
+}
+
+/// Docker's filter for what is forwarded.
+pub(super) fn forwarded(place: &str) -> Hop {
+    Hop::new(HopKind::Filter, "filter/FORWARD", place)
+        .with_detail(format!("policy drop; counter {FORWARD}"))
 }

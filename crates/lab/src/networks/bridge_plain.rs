@@ -1,11 +1,11 @@
 //! `bridge-plain`: two containers on a bridge, and no netfilter on it. `bridge+plain` is the same.
 
 use super::{Recipe, wired};
-use crate::address::Subnet;
+use crate::address::{Slot, Subnet};
 use crate::docker::BRIDGE;
 use crate::layout::{Endpoint, Layout, Waypoint, one_node, routes, server_of};
-use crate::nodes::{BRIDGED_PAST_NETFILTER, DockerBridge, Plugged, UPLINK, add_nodes};
-use crate::wiring::{SpaceId, Sysctl, Wiring};
+use crate::nodes::{BRIDGED_PAST_NETFILTER, DockerBridge, Node, Plugged, UPLINK, add_nodes};
+use crate::wiring::{Sysctl, Wiring};
 use tare_network::{About, Error, HopKind, Need, NetworkOption, Shape, Site};
 
 pub(super) struct BridgePlain;
@@ -17,7 +17,7 @@ impl Recipe for BridgePlain {
             summary: "two containers on a bridge, without netfilter",
             stands_for: "dockerd --iptables=false --ip6tables=false, br_netfilter off",
             source: "https://docs.docker.com/engine/network/packet-filtering-firewalls/",
-            options: &[NetworkOption::Rate],
+            options: &[NetworkOption::Rate, NetworkOption::Without],
         }
     }
 
@@ -39,10 +39,16 @@ pub(super) fn layout(name: &str, shape: &Shape, site: &Site) -> Result<Layout, E
 pub(super) struct Bridged {
     /// All of it, without rules.
     pub(super) layout: Layout,
-    /// The node's namespace.
-    pub(super) node: SpaceId,
+    /// The node.
+    pub(super) node: Node,
     /// The bridge's network.
     pub(super) subnet: Subnet,
+    /// The bridge's own interface.
+    pub(super) gateway: Slot,
+    /// The servers.
+    pub(super) servers: Vec<Plugged>,
+    /// The clients.
+    pub(super) clients: Vec<Plugged>,
 }
 
 /// Servers and clients on Docker's default bridge, on a node with these settings.
@@ -93,5 +99,6 @@ pub(super) fn bridged(
         proof: None,
         wiring,
     };
-    Ok(Bridged { layout, node: node.space, subnet: bridge.subnet() })
+    let (subnet, gateway) = (bridge.subnet(), bridge.gateway());
+    Ok(Bridged { layout, node, subnet, gateway, servers, clients })
 }

@@ -4,7 +4,7 @@ use super::{Recipe, wired};
 use crate::layout::{Endpoint, Layout, Waypoint, one_node, routes};
 use crate::nodes::{BRIDGED_PAST_NETFILTER, add_nodes};
 use crate::wiring::Wiring;
-use tare_network::{About, Error, HopKind, Need, Shape, Site};
+use tare_network::{About, Error, HopKind, Need, NetworkOption, Shape, Site};
 
 pub(super) struct Host;
 
@@ -15,7 +15,7 @@ impl Recipe for Host {
             summary: "both ends in the node's own namespace, over the node's own address",
             stands_for: "docker run --network host, hostNetwork: true",
             source: "https://docs.docker.com/engine/network/drivers/host/",
-            options: &[],
+            options: &[NetworkOption::Without],
         }
     }
 

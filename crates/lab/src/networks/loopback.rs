@@ -4,7 +4,7 @@ use super::Recipe;
 use crate::layout::{Endpoint, Layout, Waypoint, one_node, routes};
 use crate::wiring::{Address, Wiring};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use tare_network::{About, Error, Family, HopKind, Need, Shape, Site};
+use tare_network::{About, Error, Family, HopKind, Need, NetworkOption, Shape, Site};
 
 pub(super) struct Loopback;
 
@@ -15,7 +15,7 @@ impl Recipe for Loopback {
             summary: "both ends in one fresh network namespace, over its loopback device",
             stands_for: "two processes in one pod or container that talk over localhost",
             source: "network_namespaces(7)",
-            options: &[],
+            options: &[NetworkOption::Without],
         }
     }
 

@@ -7,11 +7,21 @@
 mod bridge;
 mod bridge_plain;
 mod host;
+mod ipvlan_l2;
+mod ipvlan_l3;
+mod link;
 mod loopback;
+mod macvlan;
+mod macvlan_nat;
 mod native;
+mod netkit;
+mod pipework;
+mod pipework_macvlan;
 mod published;
 mod shared;
 mod veth;
+mod vlan;
+mod vrf;
 
 use crate::build::build;
 use crate::container::LabContainer;
@@ -20,8 +30,8 @@ use crate::layout::{Endpoint, Layout, Waypoint};
 use crate::namespace::Namespace;
 use crate::netlink::Socket;
 use crate::prove::{namespace, prove};
-use crate::{nft, shell};
-use crate::wiring::SpaceId;
+use crate::wiring::{SpaceId, Wiring};
+use crate::{nft, offload, shell};
 use std::net::IpAddr;
 use std::sync::Arc;
 use tare_network::{About, Container, Error, Hop, Need, Network, Shape, Site, Topology};
@@ -48,6 +58,16 @@ pub fn networks(lab: Option<Arc<Lab>>) -> Vec<Box<dyn Network>> {
         laid(bridge::Bridge, &lab),
         laid(bridge_plain::BridgePlain, &lab),
         laid(published::Published, &lab),
+        laid(link::Link, &lab),
+        laid(pipework::Pipework, &lab),
+        laid(pipework_macvlan::PipeworkMacvlan, &lab),
+        laid(macvlan::Macvlan, &lab),
+        laid(macvlan_nat::MacvlanNat, &lab),
+        laid(ipvlan_l2::IpvlanL2, &lab),
+        laid(ipvlan_l3::IpvlanL3, &lab),
+        laid(vlan::Vlan, &lab),
+        laid(vrf::Vrf, &lab),
+        laid(netkit::Netkit, &lab),
     ]
 }
 
@@ -89,21 +109,29 @@ impl<R: Recipe> Network for Laid<R> {
         let layout = self.recipe.layout(shape, site)?;
         lab.kernel().ensure(&self.beside_namespaces(site))?;
         let spaces = build(lab, &layout.wiring)?;
+        let offloads = shape.without.and(site.options.without);
+        let switched = offload::switch_off(&layout, &spaces, offloads)?;
         prove(lab, &layout, &spaces)?;
-        let hops = hops(&layout, &spaces)?;
+        let hops = hops(&layout, &spaces, &switched)?;
         Ok(Topology {
-            servers: containers(lab, "server", &layout.servers, &spaces),
-            clients: containers(lab, "client", &layout.clients, &spaces),
+            servers: containers(lab, &layout.wiring, "server", &layout.servers, &spaces),
+            clients: containers(lab, &layout.wiring, "client", &layout.clients, &spaces),
             nodes: nodes(lab, &layout, &spaces),
             routes: layout.routes,
             hops,
+            findings: switched.finding(&layout.wiring).into_iter().collect(),
             guard: Box::new(spaces),
         })
     }
 
     fn commands(&self, shape: &Shape, site: &Site) -> Vec<String> {
         match self.recipe.layout(shape, site) {
-            Ok(layout) => shell::script(&layout.wiring),
+            Ok(layout) => {
+                let mut lines = shell::script(&layout.wiring);
+                let offloads = shape.without.and(site.options.without);
+                lines.extend(shell::without(&layout, offloads));
+                lines
+            }
             Err(error) => vec![format!("# {error}")],
         }
     }
@@ -111,15 +139,21 @@ impl<R: Recipe> Network for Laid<R> {
 
 fn containers(
     lab: &Arc<Lab>,
+    wiring: &Wiring,
     role: &str,
     endpoints: &[Endpoint],
     spaces: &[Arc<Namespace>],
 ) -> Vec<Box<dyn Container>> {
-    let container = |(index, endpoint): (usize, &Endpoint)| LabContainer {
-        lab: Arc::clone(lab),
-        name: format!("{role}-{index}"),
-        address: endpoint.address,
-        namespace: namespace(endpoint, spaces).cloned(),
+    let container = |(index, endpoint): (usize, &Endpoint)| {
+        let own = endpoint.space.map(|space| &wiring.spaces[space.0]);
+        LabContainer {
+            lab: Arc::clone(lab),
+            name: format!("{role}-{index}"),
+            address: endpoint.address,
+            namespace: namespace(endpoint, spaces).cloned(),
+            environment: own.map(|own| own.environment.clone()).unwrap_or_default(),
+            names: own.map(|own| own.names.clone()).unwrap_or_default(),
+        }
     };
     endpoints.iter().enumerate().map(|one| Box::new(container(one)) as Box<dyn Container>).collect()
 }
@@ -131,16 +165,22 @@ fn nodes(lab: &Arc<Lab>, layout: &Layout, spaces: &[Arc<Namespace>]) -> Vec<Box<
         name: layout.wiring.name(space).to_owned(),
         address,
         namespace: Some(Arc::clone(&spaces[space.0])),
+        environment: Vec::new(),
+        names: Vec::new(),
     };
     let nodes = layout.wiring.nodes();
     nodes.map(|node| Box::new(container(node)) as Box<dyn Container>).collect()
 }
 
 /// The path, with each device's MTU as the kernel has it now.
-fn hops(layout: &Layout, spaces: &[Arc<Namespace>]) -> Result<Vec<Hop>, Error> {
+fn hops(
+    layout: &Layout,
+    spaces: &[Arc<Namespace>],
+    switched: &offload::Outcome,
+) -> Result<Vec<Hop>, Error> {
     let hop = |waypoint: &Waypoint| match waypoint {
         Waypoint::Other(hop) => Ok(hop.clone()),
-        Waypoint::Device { kind, space, name } => {
+        Waypoint::Device { kind, space, name, detail } => {
             let (place, devices) = match space {
                 Some(space) => (layout.wiring.name(*space), spaces[space.0].devices()?),
                 None => (native::PLACE, Socket::open()?.devices()?),
@@ -149,7 +189,12 @@ fn hops(layout: &Layout, spaces: &[Arc<Namespace>]) -> Result<Vec<Hop>, Error> {
             let device = device.ok_or_else(|| {
                 Error::new(format!("find {place}:{name} running"), "the kernel does not list it so")
             })?;
-            Ok(Hop::new(*kind, name, place).with_mtu(device.mtu))
+            let hop = Hop::new(*kind, name, place).with_mtu(device.mtu);
+            let hop = Hop { detail: detail.clone(), ..hop };
+            Ok(match space {
+                Some(space) => switched.told(*space, hop),
+                None => hop,
+            })
         }
     };
     layout.path_with_queues().iter().map(hop).collect()
@@ -158,6 +203,13 @@ fn hops(layout: &Layout, spaces: &[Arc<Namespace>]) -> Result<Vec<Hop>, Error> {
 /// The kernel features of every network with devices of its own.
 fn wired() -> Vec<Need> {
     ["veth", "bridge"].into_iter().map(|module| Need::Kernel { module }).collect()
+}
+
+/// The kernel features of a network whose containers hang on an uplink by this driver.
+fn hung(driver: &'static str) -> Vec<Need> {
+    let mut needs = wired();
+    needs.push(Need::Kernel { module: driver });
+    needs
 }
 
 /// The program and the kernel features of rules with these modules.

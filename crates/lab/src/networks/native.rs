@@ -4,7 +4,7 @@ use super::Recipe;
 use crate::layout::{Endpoint, Layout, Waypoint, one_node, routes};
 use crate::wiring::Wiring;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use tare_network::{About, Error, Family, HopKind, Need, Shape, Site};
+use tare_network::{About, Error, Family, Need, Shape, Site};
 
 /// What the network namespace is called in which tare itself was started.
 pub(super) const PLACE: &str = "caller";
@@ -35,11 +35,7 @@ impl Recipe for Native {
             clients: (0..shape.clients).map(|_| endpoint(servers[0])).collect(),
             routes: routes(shape, site, |_, server| (servers[server], servers[server])),
             servers: servers.into_iter().map(endpoint).collect(),
-            path: vec![Waypoint::Device {
-                kind: HopKind::Loopback,
-                space: None,
-                name: "lo".to_owned(),
-            }],
+            path: vec![Waypoint::loopback(None)],
             proof: None,
         })
     }

@@ -4,7 +4,7 @@ use super::{Recipe, wired};
 use crate::layout::{Endpoint, Layout, Waypoint, one_node, routes, server_of};
 use crate::nodes::{BRIDGED_PAST_NETFILTER, DockerBridge, add_nodes};
 use crate::wiring::Wiring;
-use tare_network::{About, Error, HopKind, Need, Shape, Site};
+use tare_network::{About, Error, Need, NetworkOption, Shape, Site};
 
 pub(super) struct Shared;
 
@@ -15,7 +15,7 @@ impl Recipe for Shared {
             summary: "both ends in one container's namespace, over the container's own address",
             stands_for: "docker run --network container:NAME, containers of one pod",
             source: "https://docs.docker.com/engine/network/#container-networks",
-            options: &[],
+            options: &[NetworkOption::Without],
         }
     }
 
@@ -42,11 +42,7 @@ impl Recipe for Shared {
             routes: routes(shape, site, |_, server| {
                 (servers[server].address, servers[server].address)
             }),
-            path: vec![Waypoint::Device {
-                kind: HopKind::Loopback,
-                space: servers[0].space,
-                name: "lo".to_owned(),
-            }],
+            path: vec![Waypoint::loopback(servers[0].space)],
             servers,
             proof: None,
             wiring,

@@ -4,9 +4,11 @@ mod devices;
 #[cfg(test)]
 mod tests;
 
+use crate::layout::Layout;
+use crate::offload;
 use crate::wiring::{Destination, Presence, Route, RouteKind, Setting, Space, Wiring};
 use devices::Devices;
-use tare_network::Family;
+use tare_network::{Family, Offload, Offloads};
 
 /// The lines of a shell script that builds the same, with namespaces by name.
 pub(crate) fn script(wiring: &Wiring) -> Vec<String> {
@@ -34,6 +36,24 @@ pub(crate) fn script(wiring: &Wiring) -> Vec<String> {
         lines.push(format!("ip netns exec {} nft -f - <<'END'", wiring.name(rules.space)));
         lines.extend(rules.text.lines().map(str::to_owned));
         lines.push("END".to_owned());
+    }
+    lines
+}
+
+/// The lines that switch offloads off, by ethtool(8).
+pub(crate) fn without(layout: &Layout, offloads: Offloads) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (space, device) in offload::devices(layout) {
+        let place = layout.wiring.name(space);
+        for offload in offloads.iter() {
+            lines.push(if device == "lo" && offload == Offload::Checksum {
+                format!("# {place}:lo keeps its checksum offload, whatever is asked")
+            } else {
+                let off: String =
+                    offload.features().iter().map(|feature| format!(" {feature} off")).collect();
+                format!("ip netns exec {place} ethtool -K {device}{off}")
+            });
+        }
     }
     lines
 }

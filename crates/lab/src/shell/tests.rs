@@ -3,8 +3,8 @@
 use super::script;
 use crate::address::Subnet;
 use crate::wiring::{
-    Cable, CableKind, Destination, End, Link, LinkKind, MacvlanMode, Parent, Route, RouteKind, Setting, SpaceId, Vrf,
-    Wiring,
+    Cable, CableKind, Destination, End, Link, LinkKind, MacvlanMode, Parent, Route, RouteKind,
+    Setting, SpaceId, Vrf, Wiring,
 };
 use std::net::Ipv6Addr;
 use tare_network::Family;
@@ -67,7 +67,11 @@ fn routes_and_settings_of_devices() {
     let link = Destination::Net(gateway, 32);
     wiring.routes = vec![
         Route::by_device(client, link, "eth0"),
-        Route { device: Some("eth0".to_owned()), onlink: true, ..Route::default_via(client, gateway) },
+        Route {
+            device: Some("eth0".to_owned()),
+            onlink: true,
+            ..Route::default_via(client, gateway)
+        },
         Route { kind: RouteKind::Blackhole, ..Route::to(node, Destination::Net(to, 26)) },
         Route { table: Some(10), ..Route::default_via(node, other) },
     ];

@@ -32,6 +32,10 @@ pub(crate) struct Space {
     pub(crate) name: String,
     /// Its settings, made before it has any device but `lo`.
     pub(crate) sysctls: Vec<Sysctl>,
+    /// Variables that programs in it find in their environment.
+    pub(crate) environment: Vec<(String, String)>,
+    /// Names that programs in it can resolve, where they have a hosts file of their own.
+    pub(crate) names: Vec<(String, IpAddr)>,
 }
 
 /// An address of a device.
@@ -138,7 +142,8 @@ impl Wiring {
             Family::Ipv6 => &IPV6,
         };
         let sysctls = [family, sysctls].concat();
-        self.spaces.push(Space { name: name.into(), sysctls });
+        let (environment, names) = (Vec::new(), Vec::new());
+        self.spaces.push(Space { name: name.into(), sysctls, environment, names });
         SpaceId(self.spaces.len() - 1)
     }
 
@@ -188,12 +193,8 @@ impl Wiring {
 
     /// Lets a namespace know for good that the slot is at a link-layer address which is not its own.
     pub(crate) fn neighbour_at(&mut self, space: SpaceId, device: &str, slot: Slot, mac: Mac) {
-        let neighbour = Neighbour {
-            space,
-            device: device.to_owned(),
-            address: slot.address(self.family),
-            mac,
-        };
+        let neighbour =
+            Neighbour { space, device: device.to_owned(), address: slot.address(self.family), mac };
         if !self.neighbours.contains(&neighbour) {
             self.neighbours.push(neighbour);
         }

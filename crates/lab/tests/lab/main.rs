@@ -17,6 +17,7 @@ mod actors;
 mod cases;
 mod groups;
 mod leftovers;
+mod paths;
 mod rates;
 mod scripts;
 
@@ -49,6 +50,26 @@ const CASES: &[Case] = &[
     ("sigkill_leaves_no_control_group", groups::sigkill_leaves_none),
     ("a_rate_limits_both_directions", rates::both_directions),
     ("a_rate_shows_among_the_hops", rates::among_the_hops),
+    (
+        "macvlan_devices_hand_packets_to_each_other",
+        paths::macvlan_devices_hand_packets_to_each_other,
+    ),
+    ("pipework_takes_the_second_bridge", paths::pipework_takes_the_second_bridge),
+    (
+        "macvlan_nat_translates_the_external_address",
+        paths::macvlan_nat_translates_the_external_address,
+    ),
+    ("only_linked_containers_talk", paths::only_linked_containers_talk),
+    (
+        "a_linked_client_is_told_where_its_server_is",
+        paths::a_linked_client_is_told_where_its_server_is,
+    ),
+    (
+        "without_segmentation_every_packet_is_of_the_mtu",
+        paths::without_segmentation_every_packet_is_of_the_mtu,
+    ),
+    ("what_cannot_be_switched_off_is_said", paths::what_cannot_be_switched_off_is_said),
+    ("tags_tables_and_modes_of_other_kernels", paths::tags_tables_and_modes_of_other_kernels),
     ("the_shown_commands_build_it_over_ipv4", scripts::over_ipv4),
     ("the_shown_commands_build_it_over_ipv6", scripts::over_ipv6),
 ];

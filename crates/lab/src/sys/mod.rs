@@ -3,6 +3,8 @@
 //! Everything `unsafe` of this crate is here, each block with the reason why it is sound.
 #![allow(unsafe_code)]
 
+pub(crate) mod ethtool;
+
 use crate::group::Group;
 use crate::namespace::Namespace;
 use rustix::io;

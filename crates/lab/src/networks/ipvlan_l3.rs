@@ -1,0 +1,29 @@
+//! `ipvlan-l3`: containers straight on the node's uplink, all with its link-layer address, ipvlan devices that route packets.
+
+use super::{Recipe, hung};
+use crate::layout::Layout;
+use crate::uplink::{self, By};
+use crate::wiring::IpvlanMode;
+use tare_network::{About, Error, Need, NetworkOption, Shape, Site};
+
+pub(super) struct IpvlanL3;
+
+impl Recipe for IpvlanL3 {
+    fn about(&self) -> About {
+        About {
+            name: "ipvlan-l3",
+            summary: "two containers on the node's uplink, by ipvlan devices that route packets",
+            stands_for: "docker network create --driver ipvlan --opt ipvlan_mode=l3",
+            source: "https://docs.docker.com/engine/network/drivers/ipvlan/",
+            options: &[NetworkOption::Without],
+        }
+    }
+
+    fn needs(&self, _: &Site) -> Vec<Need> {
+        hung("ipvlan")
+    }
+
+    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
+        uplink::layout("ipvlan-l3", By::Ipvlan(IpvlanMode::L3), shape, site)
+    }
+}

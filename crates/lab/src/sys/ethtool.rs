@@ -1,0 +1,67 @@
+//! A device's offloads, asked for and switched by the SIOCETHTOOL ioctl (linux/ethtool.h).
+//!
+//! The request names the device; the namespace is the one in which the socket was opened.
+
+use rustix::io;
+use rustix::ioctl::{Opcode, Updater, ioctl};
+use std::mem;
+use std::os::fd::AsFd;
+
+/// `SIOCETHTOOL` of linux/sockios.h.
+const SIOCETHTOOL: Opcode = 0x8946;
+
+/// One switch of a device: the command that asks, and the one that sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Switch {
+    get: u32,
+    set: u32,
+}
+
+impl Switch {
+    /// Receive checksums.
+    pub(crate) const RX_CHECKSUM: Self = Self { get: 0x14, set: 0x15 };
+    /// Transmit checksums.
+    pub(crate) const TX_CHECKSUM: Self = Self { get: 0x16, set: 0x17 };
+    /// TCP segmentation offload.
+    pub(crate) const TSO: Self = Self { get: 0x1e, set: 0x1f };
+    /// Generic segmentation offload.
+    pub(crate) const GSO: Self = Self { get: 0x23, set: 0x24 };
+    /// Generic receive offload.
+    pub(crate) const GRO: Self = Self { get: 0x2b, set: 0x2c };
+
+    /// Whether it is on.
+    pub(crate) fn is_on(self, socket: impl AsFd, device: &str) -> io::Result<bool> {
+        command(socket, device, self.get, 0).map(|answer| answer != 0)
+    }
+
+    /// Switches it off. Where the device does not let anybody, that is an error (EOPNOTSUPP).
+    pub(crate) fn off(self, socket: impl AsFd, device: &str) -> io::Result<()> {
+        command(socket, device, self.set, 0).map(|_| ())
+    }
+}
+
+/// `struct ethtool_value`: a command, and its argument or room for its answer.
+#[repr(C)]
+struct Value {
+    command: u32,
+    data: u32,
+}
+
+/// Sends one command; its answer.
+fn command(socket: impl AsFd, device: &str, command: u32, data: u32) -> io::Result<u32> {
+    // SAFETY: `ifreq` is plain data, for which all zeroes are a valid value.
+    let mut request: libc::ifreq = unsafe { mem::zeroed() };
+    if device.len() >= request.ifr_name.len() {
+        return Err(io::Errno::NODEV);
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(device.bytes()) {
+        *to = from.cast_signed() as libc::c_char;
+    }
+    let mut value = Value { command, data };
+    request.ifr_ifru.ifru_data = (&raw mut value).cast();
+    // SAFETY: SIOCETHTOOL takes a `struct ifreq` whose name ends in a zero (the name is shorter than its field) and
+    // whose data points to the command's structure, here `struct ethtool_value`, which all commands above use; both
+    // live until the call returns, and nothing else refers to them meanwhile.
+    unsafe { ioctl(socket, Updater::<SIOCETHTOOL, _>::new(&mut request)) }?;
+    Ok(value.data)
+}

@@ -1,0 +1,252 @@
+//! That packets take the path that gives a network its name: what its devices and rules count while bytes pass.
+
+use crate::actors::start;
+use crate::cases::{enter, output, raise};
+use std::path::Path;
+use tare_network::{Container, Family, Shape, Topology};
+
+/// What `dial` sends, and `serve` sends back, bytes.
+const SENT: u64 = 100_000;
+/// More than what devices carry by themselves while a connection lasts (IPv6's neighbour and multicast messages), bytes.
+const IDLE: u64 = 5_000;
+
+/// What a device has carried, bytes in each direction.
+#[derive(Clone, Copy, Debug)]
+struct Carried {
+    received: u64,
+    sent: u64,
+    packets_sent: u64,
+}
+
+/// What a device of a container has carried so far.
+fn carried(container: &dyn Container, device: &str) -> Carried {
+    let text = output(container, Path::new("/bin/cat"), &["/proc/self/net/dev"]);
+    let line = text.lines().find_map(|line| line.trim().strip_prefix(&format!("{device}:")));
+    let line = line.unwrap_or_else(|| panic!("no {device} in {}: {text}", container.name()));
+    let fields: Vec<u64> =
+        line.split_whitespace().map(|field| field.parse().expect("a number")).collect();
+    Carried { received: fields[0], sent: fields[8], packets_sent: fields[9] }
+}
+
+/// Sends bytes there and back over the first route.
+fn exchange(topology: &Topology) {
+    let route = topology.routes[0];
+    let (server, client) = (&topology.servers[route.server], &topology.clients[route.client]);
+    let (_serving, line) = start(server.as_ref(), &["serve", &route.listen.to_string()]);
+    assert_eq!(line, "listening");
+    let (_dialling, line) = start(client.as_ref(), &["dial", &route.dial.to_string()]);
+    assert_eq!(line, SENT.to_string());
+}
+
+/// What a device carries while bytes go there and back.
+fn carried_meanwhile(topology: &Topology, container: &dyn Container, device: &str) -> Carried {
+    let before = carried(container, device);
+    exchange(topology);
+    let after = carried(container, device);
+    Carried {
+        received: after.received - before.received,
+        sent: after.sent - before.sent,
+        packets_sent: after.packets_sent - before.packets_sent,
+    }
+}
+
+/// All bytes passed the device, in both directions.
+fn passes(topology: &Topology, container: &dyn Container, device: &str) {
+    let seen = carried_meanwhile(topology, container, device);
+    let place = container.name();
+    assert!(seen.received >= SENT && seen.sent >= SENT, "{place}:{device} carried {seen:?}");
+}
+
+/// None of them did.
+fn is_passed_by(topology: &Topology, container: &dyn Container, device: &str) {
+    let seen = carried_meanwhile(topology, container, device);
+    let place = container.name();
+    assert!(seen.received < IDLE && seen.sent < IDLE, "{place}:{device} carried {seen:?}");
+}
+
+/// What ip(8) says of a device.
+fn described(container: &dyn Container, device: &str) -> String {
+    let ip = tare_lab::program::find("ip").expect("ip is installed");
+    output(container, &ip, &["-details", "link", "show", device])
+}
+
+/// Packets that a rule of a node's has counted, by a part of its text.
+fn counted(topology: &Topology, rule: &str) -> u64 {
+    let nft = tare_lab::program::find("nft").expect("nft is installed");
+    let rules = output(topology.nodes[0].as_ref(), &nft, &["list", "ruleset"]);
+    let lines = rules.lines().filter(|line| line.contains(rule));
+    let counts = lines.filter_map(|line| line.split("counter packets ").nth(1));
+    counts.filter_map(|rest| rest.split(' ').next()?.parse::<u64>().ok()).sum()
+}
+
+fn shape(family: Family) -> Shape {
+    Shape { family, ..Shape::default() }
+}
+
+pub(crate) fn macvlan_devices_hand_packets_to_each_other() {
+    let lab = enter();
+    for (name, device) in [("macvlan", "eth0"), ("pipework-macvlan", "eth1")] {
+        for family in [Family::Ipv4, Family::Ipv6] {
+            let topology = raise(&lab, name, &shape(family));
+            let client = topology.clients[0].as_ref();
+            assert!(described(client, device).contains("macvlan mode bridge"), "{name}");
+            passes(&topology, client, device);
+            passes(&topology, topology.servers[0].as_ref(), device);
+            // They are on the uplink's wire, but what they say to each other does not leave by it.
+            is_passed_by(&topology, topology.nodes[0].as_ref(), "eth0");
+            let network = match family {
+                Family::Ipv4 => "10.20.128.",
+                Family::Ipv6 => "fd00:0:0:14::80",
+            };
+            let dialled = topology.routes[0].dial.ip().to_string();
+            assert!(dialled.starts_with(network), "{name} is on the node's own network: {dialled}");
+            assert_eq!(topology.servers[0].address(), topology.routes[0].dial.ip());
+        }
+    }
+}
+
+pub(crate) fn pipework_takes_the_second_bridge() {
+    let lab = enter();
+    for name in ["pipework", "pipework+plain"] {
+        for family in [Family::Ipv4, Family::Ipv6] {
+            let topology = raise(&lab, name, &shape(family));
+            let node = topology.nodes[0].as_ref();
+            assert!(described(node, "veth1pl0").contains("master br1"), "{name}");
+            passes(&topology, node, "veth1pl0");
+            passes(&topology, topology.clients[0].as_ref(), "eth1");
+            is_passed_by(&topology, topology.clients[0].as_ref(), "eth0");
+        }
+    }
+    let topology = raise(&lab, "pipework", &Shape::default());
+    let rule = "iifname \"br1\" oifname \"br1\"";
+    let before = counted(&topology, rule);
+    exchange(&topology);
+    assert!(counted(&topology, rule) > before, "bridged packets pass the filter");
+}
+
+pub(crate) fn macvlan_nat_translates_the_external_address() {
+    let lab = enter();
+    for family in [Family::Ipv4, Family::Ipv6] {
+        let topology = raise(&lab, "macvlan-nat", &shape(family));
+        let route = topology.routes[0];
+        assert_ne!(route.dial.ip(), route.listen.ip(), "the client dials another address");
+        let rule = format!("daddr {} counter", route.dial.ip());
+        let before = counted(&topology, &rule);
+        exchange(&topology);
+        assert_eq!(counted(&topology, &rule), before + 1, "each connection is translated once");
+        passes(&topology, topology.nodes[0].as_ref(), "veth-s0");
+        // The device of the node that has the address answers for it and for nothing else.
+        let node = topology.nodes[0].as_ref();
+        assert!(described(node, "mvpub0").contains("macvlan mode bridge"));
+        let ip = tare_lab::program::find("ip").expect("ip is installed");
+        let addresses = output(node, &ip, &["address", "show", "mvpub0"]);
+        let prefix = if family == Family::Ipv4 { 32 } else { 128 };
+        assert!(addresses.contains(&format!("{}/{prefix}", route.dial.ip())), "{addresses}");
+    }
+    let topology = raise(&lab, "macvlan-nat", &Shape::default());
+    let settings = [
+        "/proc/sys/net/ipv4/conf/mvpub0/arp_ignore",
+        "/proc/sys/net/ipv4/conf/mvpub0/arp_announce",
+    ];
+    let read = output(topology.nodes[0].as_ref(), Path::new("/bin/cat"), &settings);
+    assert_eq!(read, "1\n2\n");
+}
+
+pub(crate) fn only_linked_containers_talk() {
+    let lab = enter();
+    for family in [Family::Ipv4, Family::Ipv6] {
+        let topology = raise(&lab, "link", &Shape { clients: 2, servers: 2, ..shape(family) });
+        let port = topology.routes[0].listen.port();
+        let rule = format!("tcp dport {port} counter");
+        let before = counted(&topology, &rule);
+        exchange(&topology);
+        assert_eq!(counted(&topology, &rule), before + 1, "a connection is accepted once");
+        // Client 0 is linked to server 0 and not to server 1.
+        let other = topology.routes_of(1).next().expect("a route").dial;
+        let dropped = "iifname \"docker0\" oifname \"docker0\" counter";
+        let before = counted(&topology, dropped);
+        let script =
+            format!("timeout 1 bash -c '</dev/tcp/{}/{}'; echo $?", other.ip(), other.port());
+        let said = output(topology.clients[0].as_ref(), Path::new("/bin/sh"), &["-c", &script]);
+        assert_eq!(said.trim(), "124", "nothing answers, not even by a refusal");
+        assert!(counted(&topology, dropped) > before, "the bridge drops what is not linked");
+    }
+}
+
+pub(crate) fn a_linked_client_is_told_where_its_server_is() {
+    let topology = raise(&enter(), "link", &Shape::default());
+    let server = topology.routes[0].dial;
+    let ask = format!("echo $SERVER_PORT_{}_TCP_ADDR $SERVER_PORT", server.port());
+    let said = output(topology.clients[0].as_ref(), Path::new("/bin/sh"), &["-c", &ask]);
+    assert_eq!(said.trim(), format!("{} tcp://{server}", server.ip()));
+}
+
+pub(crate) fn without_segmentation_every_packet_is_of_the_mtu() {
+    let lab = enter();
+    let sent = |name: &str| {
+        let topology = raise(&lab, name, &Shape::default());
+        let seen = carried_meanwhile(&topology, topology.clients[0].as_ref(), "eth0");
+        (seen.packets_sent, topology)
+    };
+    let (with, _) = sent("bridge-plain");
+    let (without, topology) = sent("bridge-plain+without=tso+without=gso");
+    // What one packet holds: the MTU less the headers.
+    let least = SENT / 1448;
+    assert!(with < least && without >= least, "{with} packets with it, {without} without");
+    let details: Vec<_> = topology.hops.iter().map(|hop| hop.detail.as_deref()).collect();
+    assert_eq!(details, [Some("without gso, tso"); 5]);
+    assert_eq!(topology.findings, []);
+}
+
+pub(crate) fn what_cannot_be_switched_off_is_said() {
+    let lab = enter();
+    let shape = Shape {
+        without: [tare_network::Offload::Checksum].into_iter().collect(),
+        ..Shape::default()
+    };
+    let topology = raise(&lab, "host", &shape);
+    let found = format!("{}", topology.findings.first().expect("a finding"));
+    assert!(found.ends_with("stayed on: node-0:lo checksum"), "{found}");
+    let detail = topology.hops[0].detail.as_deref();
+    assert_eq!(detail, Some("keeping checksum"));
+    // A veth device merges nothing unless somebody has it do so.
+    let topology = raise(&lab, "veth+plain+without=gro", &Shape::default());
+    assert_eq!(topology.hops[0].detail.as_deref(), Some("which never had gro"));
+    assert_eq!(topology.findings, []);
+}
+
+/// Those of a kernel that has what they need; the virtual machine's has.
+pub(crate) fn tags_tables_and_modes_of_other_kernels() {
+    let lab = enter();
+    let available = crate::cases::all();
+    for (name, device, kind) in [
+        ("ipvlan-l2", "eth0", "ipvlan  mode l2"),
+        ("ipvlan-l3", "eth0", "ipvlan  mode l3"),
+        ("vlan", "vlan7", "vlan protocol 802.1Q id 7"),
+        ("netkit", "eth0", "netkit"),
+    ] {
+        if !available.contains(&name) {
+            println!("  not in this kernel: {name}");
+            continue;
+        }
+        for family in [Family::Ipv4, Family::Ipv6] {
+            let topology = raise(&lab, name, &shape(family));
+            let client = topology.clients[0].as_ref();
+            assert!(described(client, device).contains(kind), "{}", described(client, device));
+            passes(&topology, client, device);
+            passes(&topology, topology.servers[0].as_ref(), device);
+        }
+    }
+    if available.contains(&"vrf") {
+        for family in [Family::Ipv4, Family::Ipv6] {
+            let topology = raise(&lab, "vrf", &shape(family));
+            let node = topology.nodes[0].as_ref();
+            assert!(described(node, "veth-c0").contains("vrf_slave table 10"));
+            // A VRF device counts what comes in by its ports.
+            let seen = carried_meanwhile(&topology, node, "tenant");
+            assert!(seen.received >= 2 * SENT, "{seen:?}");
+        }
+    } else {
+        println!("  not in this kernel: vrf");
+    }
+}
