@@ -118,9 +118,18 @@ fn undecided(document: &Document) -> String {
 
 /// Which real system each network of the tables is or stands for.
 fn stands_for(document: &Document) -> String {
-    let named: Vec<String> =
-        document.stands_for.iter().map(|(network, of)| format!("{network}: {of}")).collect();
-    if named.is_empty() { String::new() } else { format!("stands for · {}", named.join(" · ")) }
+    let mut together: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (network, of) in &document.stands_for {
+        match together.iter_mut().find(|(other, _)| other == of) {
+            Some((_, networks)) => networks.push(network),
+            None => together.push((of, vec![network])),
+        }
+    }
+    let named: Vec<String> = together
+        .iter()
+        .map(|(of, networks)| format!("{} stands for {of}", networks.join(", ")))
+        .collect();
+    named.join(" · ")
 }
 
 /// That `host` on one node says nothing about a wire.
