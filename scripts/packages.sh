@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian packages of programs that are missing.
+# Installs the Debian packages of programs that are missing; no service is started.
 # Usage: packages.sh PROGRAM:PACKAGE[,PACKAGE..] ..
 set -eu
 # shellcheck source=scripts/lib.sh
@@ -17,5 +17,5 @@ done
 
 command -v apt-get >/dev/null 2>&1 ||
     die "these packages, or what your system calls them, are missing:$missing"
-as_root "Packages are missing:$missing" \
-    "apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q --yes --no-remove --no-install-recommends$missing"
+# apt.sh is apt-get install, without the services of what it installs.
+as_root "Packages are missing:$missing" "'$(cd "$(dirname "$0")" && pwd)/apt.sh'$missing"

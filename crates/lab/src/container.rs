@@ -3,13 +3,14 @@
 use crate::lab::Lab;
 use crate::namespace::Namespace;
 use crate::process::LabProcess;
+use crate::programs::{Mounts, Running};
 use crate::spawner::TARE;
 use std::ffi::OsString;
 use std::net::IpAddr;
 use std::os::unix::process::CommandExt;
 use std::process::Stdio as Stream;
 use std::sync::Arc;
-use tare_network::{Command, Container, Error, Process, Stdio};
+use tare_network::{Command, Container, Daemons, Error, Process, Stdio};
 
 /// A container of the lab's.
 pub(crate) struct LabContainer {
@@ -22,6 +23,10 @@ pub(crate) struct LabContainer {
     pub(crate) environment: Vec<(String, String)>,
     /// Names that its programs can resolve, where they have a hosts file of their own.
     pub(crate) names: Vec<(String, IpAddr)>,
+    /// A view of files that is not the process's own: that of a node's programs.
+    pub(crate) mounts: Option<Arc<Mounts>>,
+    /// The programs of its network, where it has any.
+    pub(crate) programs: Option<Arc<Running>>,
 }
 
 impl Container for LabContainer {
@@ -34,8 +39,13 @@ impl Container for LabContainer {
     }
 
     fn spawn(&self, command: &Command) -> Result<Box<dyn Process>, Error> {
-        let child = self.lab.start(prepare(&self.with_own(command)), self.namespace.clone())?;
+        let (namespace, mounts) = (self.namespace.clone(), self.mounts.clone());
+        let child = self.lab.start_with(prepare(&self.with_own(command)), namespace, mounts)?;
         Ok(Box::new(LabProcess::new(child, command.stdio)))
+    }
+
+    fn daemons(&self) -> Option<&dyn Daemons> {
+        self.programs.as_deref().map(|programs| programs as &dyn Daemons)
     }
 }
 

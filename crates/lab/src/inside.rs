@@ -85,7 +85,7 @@ fn bind_hosts(text: &str) -> Result<(), Error> {
 }
 
 /// Mounts the /sys of this network namespace, and the control groups of the outer one into it.
-fn mount_sys() -> rustix::io::Result<()> {
+pub(crate) fn mount_sys() -> rustix::io::Result<()> {
     let clone = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::AT_RECURSIVE;
     let groups = open_tree(CWD, GROUPS, clone | OpenTreeFlags::OPEN_TREE_CLOEXEC);
     mount("sysfs", "/sys", "sysfs", MountFlags::NOSUID | MountFlags::NODEV, None)?;

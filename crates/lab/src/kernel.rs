@@ -7,6 +7,7 @@
 
 use crate::enter::{Settings, refusal};
 use crate::{program, spawner, sys};
+use rustix::fs::{Access, access};
 use rustix::io::Errno;
 use rustix::thread::CapabilitySet;
 use std::collections::HashSet;
@@ -57,6 +58,8 @@ const FEATURES: &[Feature] = &[
     feature("ipvlan", "ipvlan_start_xmit", "CONFIG_IPVLAN"),
     feature("8021q", "vlan_dev_hard_start_xmit", "CONFIG_VLAN_8021Q"),
     feature("vrf", "vrf_xmit", "CONFIG_NET_VRF"),
+    feature("openvswitch", "ovs_dp_process_packet", "CONFIG_OPENVSWITCH"),
+    feature("tun", "tun_net_xmit", "CONFIG_TUN"),
     feature("netkit", "netkit_xmit", "CONFIG_NETKIT, in Linux 6.7 and later"),
 ];
 
@@ -185,6 +188,20 @@ impl KernelProbe {
         }
     }
 
+    /// Whether a device file may be used; one that comes with a module is not there before that is loaded.
+    fn device_file(&self, path: &str, module: &str) -> Result<(), Missing> {
+        self.module(module)?;
+        let yet_to_come = self.catalogue().status(module) == Status::Loadable;
+        match access(path, Access::READ_OK | Access::WRITE_OK) {
+            Err(Errno::NOENT) if yet_to_come => Ok(()),
+            Ok(()) => Ok(()),
+            Err(errno) => Err(Missing {
+                reason: format!("{path} may not be used: {errno}"),
+                remedy: format!("sudo chmod 666 {path}, or run tare as root"),
+            }),
+        }
+    }
+
     /// The remedy names all that is not loaded, so that one command helps.
     fn not_loaded(&self, module: &str) -> Missing {
         let others = FEATURES
@@ -238,8 +255,10 @@ impl Probe for KernelProbe {
                     remedy: format!("sudo apt-get install {package}"),
                 }),
             },
+            Need::DeviceFile { path, module } => self.device_file(path, module),
             // The lab makes nodes as it needs them.
             Need::Nodes(_) => Ok(()),
+            Need::Lacking(missing) => Err(missing.clone()),
         }
     }
 }

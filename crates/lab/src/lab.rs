@@ -4,10 +4,11 @@ use crate::enter::{self, Privilege};
 use crate::group::Group;
 use crate::kernel::{KernelProbe, Modules};
 use crate::namespace::Namespace;
-use crate::spawner::Spawner;
+use crate::programs::Mounts;
+use crate::spawner::{Spawner, TARE};
 use crate::sys;
 use std::path::PathBuf;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use tare_network::Error;
 
@@ -64,10 +65,34 @@ impl Lab {
     /// Starts a program in the lab's PID namespace and a network namespace, in the process's own where none is given.
     pub(crate) fn start(
         &self,
-        mut command: Command,
+        command: Command,
         namespace: Option<Arc<Namespace>>,
     ) -> Result<Child, Error> {
-        sys::enter_before_exec(&mut command, self.group.clone(), namespace);
+        self.start_with(command, namespace, None)
+    }
+
+    /// The same, with a view of files that is not the process's own.
+    pub(crate) fn start_with(
+        &self,
+        mut command: Command,
+        namespace: Option<Arc<Namespace>>,
+        mounts: Option<Arc<Mounts>>,
+    ) -> Result<Child, Error> {
+        sys::enter_before_exec(&mut command, self.group.clone(), namespace, mounts);
         self.spawner.spawn(command)
+    }
+
+    /// Mounts the /proc of the lab's PID namespace in a view of files: programs look themselves up by their own number.
+    ///
+    /// Only a process of that PID namespace can. It ends at once, as a keeper that has nothing to keep. Where this is
+    /// refused (nested containers may), the outer /proc stays.
+    pub(crate) fn mount_proc(&self, mounts: &Arc<Mounts>) {
+        let mut command = Command::new(TARE);
+        command.arg("keeper").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        sys::enter_before_exec(&mut command, None, None, Some(Arc::clone(mounts)));
+        sys::mount_proc_before_exec(&mut command);
+        if let Ok(mut child) = self.spawner.spawn(command) {
+            let _ = child.wait();
+        }
     }
 }

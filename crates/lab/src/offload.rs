@@ -76,6 +76,20 @@ pub(crate) fn switch_off(
     Ok(Outcome(outcome))
 }
 
+/// Lets devices send whole packets, where a wiring says so. Without checksum offload the kernel leaves out segmentation
+/// offload, too.
+pub(crate) fn send_whole(wiring: &Wiring, spaces: &[Arc<Namespace>]) -> Result<(), Error> {
+    for (space, device) in &wiring.whole {
+        let space = &spaces[space.0];
+        let what = || format!("switch {}:{device} to whole packets", space.name());
+        space.within(|| {
+            let socket = UnixDatagram::unbound().map_err(|error| Error::new(what(), error))?;
+            Switch::TX_CHECKSUM.off(&socket, device).map_err(|errno| Error::new(what(), errno))
+        })?;
+    }
+    Ok(())
+}
+
 /// The devices of the namespace that the calling thread is in.
 fn all_of_one_namespace(
     place: &str,

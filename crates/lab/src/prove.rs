@@ -4,12 +4,22 @@ use crate::lab::Lab;
 use crate::layout::{Endpoint, Layout, Proof};
 use crate::namespace::Namespace;
 use crate::nft;
+use crate::programs::{Counter, Running};
 use crate::reach::{Attempt, connect};
 use std::sync::Arc;
 use tare_network::Error;
 
 /// Connects every client with its server, and sees that the packets passed where they should.
-pub(crate) fn prove(lab: &Lab, layout: &Layout, spaces: &[Arc<Namespace>]) -> Result<(), Error> {
+pub(crate) fn prove(
+    lab: &Lab,
+    layout: &Layout,
+    spaces: &[Arc<Namespace>],
+    programs: &Running,
+) -> Result<(), Error> {
+    let counters = layout.wiring.counters.iter().filter(|_| !layout.routes.is_empty());
+    let counters: Vec<(&Counter, u64)> = counters
+        .map(|counter| Ok((counter, programs.count(counter)?)))
+        .collect::<Result<_, Error>>()?;
     let proof = layout.proof.as_ref().filter(|_| !layout.routes.is_empty());
     let before = proof.map(|proof| counted(lab, proof, spaces)).transpose()?;
     let mut last = None;
@@ -21,7 +31,13 @@ pub(crate) fn prove(lab: &Lab, layout: &Layout, spaces: &[Arc<Namespace>]) -> Re
             server: namespace(&layout.servers[route.server], spaces).map(AsRef::as_ref),
             listen: route.listen,
             dial: route.dial,
-        })?;
+        })
+        .map_err(|error| programs.explain(error))?;
+    }
+    for (counter, before) in counters {
+        if programs.count(counter)? <= before {
+            return Err(stands_still(format!("see {}", counter.what)));
+        }
     }
     let (Some(proof), Some(before)) = (proof, before) else {
         return Ok(());
@@ -37,7 +53,11 @@ pub(crate) fn prove(lab: &Lab, layout: &Layout, spaces: &[Arc<Namespace>]) -> Re
             format!("see packets pass {}:{name}", layout.wiring.name(*space))
         }
     };
-    Err(Error::new(what, "its counter has not moved: they take another path"))
+    Err(stands_still(what))
+}
+
+fn stands_still(what: String) -> Error {
+    Error::new(what, "its counter has not moved: they take another path")
 }
 
 /// How many packets have passed; of a device, in the direction in which there were fewer.

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io::{Read, Write};
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// What a program's standard streams are connected to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,6 +72,19 @@ pub trait Process: Send {
     fn kill(&mut self);
 }
 
+/// What a network runs beside its containers, so that packets pass: daemons.
+pub trait Daemons: Send + Sync {
+    /// Whether all of them still run.
+    ///
+    /// # Errors
+    /// The first one that has ended, with its last words.
+    fn check(&self) -> Result<(), Error>;
+    /// What they last said, in one line; nothing where they have said nothing.
+    fn words(&self) -> Option<String>;
+    /// The CPU time that they have taken so far.
+    fn cpu_time(&self) -> Duration;
+}
+
 /// An endpoint with its own network namespace, or its node's.
 pub trait Container: Send + Sync {
     /// Its name, unique within a topology: `client-0`, `server-1`.
@@ -82,4 +96,8 @@ pub trait Container: Send + Sync {
     /// # Errors
     /// When it cannot be started.
     fn spawn(&self, command: &Command) -> Result<Box<dyn Process>, Error>;
+    /// What its network runs beside the containers; nothing where the kernel does it all.
+    fn daemons(&self) -> Option<&dyn Daemons> {
+        None
+    }
 }

@@ -15,7 +15,7 @@ mod rate;
 mod registry;
 mod topology;
 
-pub use container::{Command, Container, Exit, Process, Stdio};
+pub use container::{Command, Container, Daemons, Exit, Process, Stdio};
 pub use error::Error;
 pub use name::{NameError, Spelled};
 pub use need::{Missing, Need, Needed, Probe};

@@ -19,8 +19,17 @@ pub enum Need {
         /// The Debian package that has it.
         package: &'static str,
     },
+    /// A device file that may be read and written, and the module that it belongs to: `/dev/net/tun`, `tun`.
+    DeviceFile {
+        /// Its path.
+        path: &'static str,
+        /// The module's name, as `modprobe` takes it.
+        module: &'static str,
+    },
     /// At least so many nodes.
     Nodes(u32),
+    /// Something that the network itself has looked for, and that is not there.
+    Lacking(Missing),
 }
 
 impl fmt::Display for Need {
@@ -29,13 +38,15 @@ impl fmt::Display for Need {
             Self::Namespaces => f.write_str("private namespaces"),
             Self::Kernel { module } => write!(f, "kernel support for {module}"),
             Self::Program { name, .. } => write!(f, "the program {name}"),
+            Self::DeviceFile { path, .. } => f.write_str(path),
             Self::Nodes(least) => write!(f, "{least} nodes"),
+            Self::Lacking(missing) => f.write_str(&missing.reason),
         }
     }
 }
 
 /// Something that is not there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Missing {
     /// What and why, in one line.
     pub reason: String,

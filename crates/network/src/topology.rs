@@ -1,6 +1,6 @@
 //! What a raised network consists of.
 
-use crate::{Container, Finding, Hop};
+use crate::{Container, Daemons, Finding, Hop};
 use std::any::Any;
 use std::fmt;
 use std::net::SocketAddr;
@@ -40,6 +40,12 @@ pub struct Topology {
 }
 
 impl Topology {
+    /// What the network runs beside its containers; nothing where the kernel does it all.
+    #[must_use]
+    pub fn daemons(&self) -> Option<&dyn Daemons> {
+        self.servers.iter().chain(&self.clients).find_map(|container| container.daemons())
+    }
+
     /// The routes of one client, one a port.
     pub fn routes_of(&self, client: usize) -> impl Iterator<Item = &Route> {
         self.routes.iter().filter(move |route| route.client == client)

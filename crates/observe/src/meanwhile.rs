@@ -42,9 +42,9 @@ impl Watch {
         Self { start: Stat::read(&files), own: own_time(), sampler, files }
     }
 
-    /// What the machine did since the start. `agents` is the CPU time (user and system) that tare's agents took
-    /// meanwhile; this process's own time is known here. `epoch` is when the trial's first payload was there, by the
-    /// monotonic clock: samples are told by the time after it.
+    /// What the machine did since the start. `agents` is the CPU time (user and system) that tare's agents and the
+    /// network's own daemons took meanwhile; this process's own time is known here. `epoch` is when the trial's first
+    /// payload was there, by the monotonic clock: samples are told by the time after it.
     ///
     /// Where `/proc/stat` cannot be read, all times are zero and nothing is found.
     #[must_use]

@@ -55,7 +55,8 @@ pub struct MachineSample {
 pub struct Meanwhile {
     /// CPU time of the whole machine.
     pub cpu: CpuUse,
-    /// CPU time of tare's own agents (user and system, softirq run in their context included), ns.
+    /// CPU time of tare's own agents and of the networks' own daemons (user and system, softirq run in their context
+    /// included), ns.
     pub agents: Nanos,
     /// The one-minute load average at the end.
     pub load: f64,

@@ -3,10 +3,11 @@
 use crate::ports::Ports;
 use crate::stage::{Broken, Measured, Raised, Scene, Stage};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
-use tare_network::{Registry, Site, Spelled, Topology};
+use tare_network::{Daemons, Registry, Site, Spelled, Topology};
 use tare_observe::headroom;
 use tare_observe::meanwhile::Watch;
 use tare_observe::presence::Presence;
@@ -22,6 +23,7 @@ pub struct Live<'a> {
     began: Instant,
     before: Nanos,
     ports: Ports,
+    logs: Option<PathBuf>,
 }
 
 /// What all namespaces share, looked at after every trial.
@@ -58,7 +60,14 @@ impl<'a> Live<'a> {
             began: Instant::now(),
             before,
             ports: Ports::new(),
+            logs: None,
         }
+    }
+
+    /// The same stage, where programs that networks start write their logs below this directory, in one for each label.
+    #[must_use]
+    pub fn with_logs(self, directory: PathBuf) -> Self {
+        Self { logs: Some(directory), ..self }
     }
 
     /// Ports for all workloads, one list each. Workloads of one name take turns on the same ports.
@@ -84,6 +93,13 @@ fn distinct(ports: &[Vec<u16>]) -> Vec<u16> {
     ports.iter().flatten().copied().collect::<BTreeSet<_>>().into_iter().collect()
 }
 
+/// A label as the name of a directory.
+fn file_name(label: &str) -> String {
+    let kept =
+        |one: char| if one.is_ascii_alphanumeric() || "-+=".contains(one) { one } else { '_' };
+    label.chars().map(kept).collect()
+}
+
 fn no_ports() -> Broken {
     Broken::Failed {
         reason: "choose ports to serve on: none is free".to_owned(),
@@ -102,7 +118,8 @@ impl Stage for Live<'_> {
             remedy: "see `tare list networks`".to_owned(),
         })?;
         let ports = self.ports(scene.workloads)?;
-        let site = Site::of(&spelled, distinct(&ports));
+        let logs = self.logs.as_ref().map(|logs| logs.join(file_name(&scene.entry.label)));
+        let site = Site { logs, ..Site::of(&spelled, distinct(&ports)) };
         let topology = network.raise(scene.shape, &site).map_err(failed_network)?;
         let session = Session::open(&topology).map_err(failed_traffic)?;
         Ok(Box::new(Up {
@@ -151,13 +168,17 @@ impl Raised for Up {
             duration: plan.duration,
             interval: plan.interval,
         };
+        let daemons = self.topology.daemons();
+        let daemons_cpu = || daemons.map_or(Nanos(0), |daemons| daemons.cpu_time().into());
+        let before = daemons_cpu();
         let watch = Watch::start(plan.duration);
         let stop = Arc::clone(&self.stop);
-        let outcome = self
-            .session
-            .trial(&job, &move || stop.load(Ordering::Relaxed))
-            .map_err(failed_traffic)?;
-        let (meanwhile, noticed) = watch.finish(outcome.agents_cpu, outcome.epoch);
+        let outcome = self.session.trial(&job, &move || stop.load(Ordering::Relaxed));
+        // Where a daemon has ended, that is why; traffic may even have gone on without it, for a while.
+        daemons.map_or(Ok(()), Daemons::check).map_err(failed_network)?;
+        let outcome = outcome.map_err(failed_traffic)?;
+        let ours = outcome.agents_cpu + (daemons_cpu() - before);
+        let (meanwhile, noticed) = watch.finish(ours, outcome.epoch);
         let of_network = self.topology.findings.iter().cloned();
         let noticed = noticed.into_iter().chain(self.machine.look()).chain(of_network);
         Ok(Measured::of(outcome, meanwhile, noticed))

@@ -5,8 +5,8 @@ mod devices;
 use crate::lab::Lab;
 use crate::namespace::Namespace;
 use crate::netlink::Request;
-use crate::nft;
 use crate::wiring::{Indices, Setting, SpaceId, Sysctl, Wiring};
+use crate::{nft, offload};
 use std::sync::Arc;
 use tare_network::Error;
 
@@ -37,6 +37,7 @@ pub(crate) fn build(lab: &Lab, wiring: &Wiring) -> Result<Vec<Arc<Namespace>>, E
         .map(|rules| (Arc::clone(&spaces[rules.space.0]), rules.text.as_str()))
         .collect();
     nft::load(lab, &rules)?;
+    offload::send_whole(wiring, &spaces)?;
     Ok(spaces)
 }
 

@@ -3,10 +3,10 @@
 use super::Request;
 use netlink_packet_core::{NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage};
 use netlink_sys::{SocketAddr, protocols::NETLINK_ROUTE};
 use std::io;
-use tare_network::Error;
+use tare_network::{Error, HopKind};
 
 /// The most requests in one system call: their acknowledgements must fit the socket's receive buffer.
 const MOST_AT_ONCE: usize = 64;
@@ -19,6 +19,8 @@ const ANSWER_BYTES: usize = 64 * 1024;
 pub(crate) struct Device {
     /// Its name.
     pub(crate) name: String,
+    /// What kind of device it is.
+    pub(crate) kind: HopKind,
     /// The largest packet it carries, bytes.
     pub(crate) mtu: u32,
     /// Whether it is up and its other end is there.
@@ -163,6 +165,7 @@ impl Socket {
 fn describe(link: &LinkMessage) -> Device {
     let mut device = Device {
         name: String::new(),
+        kind: HopKind::Device,
         mtu: 0,
         running: link.header.flags.contains(LinkFlags::Up | LinkFlags::LowerUp),
         received: 0,
@@ -172,6 +175,7 @@ fn describe(link: &LinkMessage) -> Device {
         match attribute {
             LinkAttribute::IfName(name) => device.name.clone_from(name),
             LinkAttribute::Mtu(mtu) => device.mtu = *mtu,
+            LinkAttribute::LinkInfo(info) => device.kind = kind(info),
             LinkAttribute::Stats64(counted) => {
                 (device.received, device.sent) = (counted.rx_packets, counted.tx_packets);
             }
@@ -179,6 +183,18 @@ fn describe(link: &LinkMessage) -> Device {
         }
     }
     device
+}
+
+fn kind(info: &[LinkInfo]) -> HopKind {
+    let kind = info.iter().find_map(|one| match one {
+        LinkInfo::Kind(kind) => Some(kind),
+        _ => None,
+    });
+    match kind {
+        Some(InfoKind::Veth) => HopKind::Veth,
+        Some(InfoKind::Bridge) => HopKind::Bridge,
+        _ => HopKind::Device,
+    }
 }
 
 #[cfg(test)]

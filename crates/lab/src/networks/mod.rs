@@ -15,26 +15,28 @@ mod macvlan;
 mod macvlan_nat;
 mod native;
 mod netkit;
+mod ovs;
 mod pipework;
 mod pipework_macvlan;
 mod published;
 mod shared;
+mod up;
 mod veth;
 mod vlan;
 mod vrf;
 
 use crate::build::build;
-use crate::container::LabContainer;
 use crate::lab::Lab;
-use crate::layout::{Endpoint, Layout, Waypoint};
+use crate::layout::{Layout, Waypoint};
 use crate::namespace::Namespace;
 use crate::netlink::Socket;
-use crate::prove::{namespace, prove};
-use crate::wiring::{SpaceId, Wiring};
+use crate::openvswitch::Datapath;
+use crate::programs;
+use crate::prove::prove;
 use crate::{nft, offload, shell};
-use std::net::IpAddr;
 use std::sync::Arc;
-use tare_network::{About, Container, Error, Hop, Need, Network, Shape, Site, Topology};
+use tare_network::{About, Error, Hop, Need, Network, Shape, Site, Topology};
+use up::Up;
 
 /// What a network of the lab has of its own.
 trait Recipe: Send + Sync + 'static {
@@ -68,6 +70,9 @@ pub fn networks(lab: Option<Arc<Lab>>) -> Vec<Box<dyn Network>> {
         laid(vlan::Vlan, &lab),
         laid(vrf::Vrf, &lab),
         laid(netkit::Netkit, &lab),
+        laid(ovs::Ovs { datapath: Datapath::Kernel }, &lab),
+        laid(ovs::Ovs { datapath: Datapath::Userspace }, &lab),
+        laid(ovs::OvsBridge { lab: lab.clone() }, &lab),
     ]
 }
 
@@ -111,16 +116,20 @@ impl<R: Recipe> Network for Laid<R> {
         let spaces = build(lab, &layout.wiring)?;
         let offloads = shape.without.and(site.options.without);
         let switched = offload::switch_off(&layout, &spaces, offloads)?;
-        prove(lab, &layout, &spaces)?;
+        let programs =
+            Arc::new(programs::start(lab, &layout.wiring, &spaces, site.logs.as_deref())?);
+        prove(lab, &layout, &spaces, &programs)?;
         let hops = hops(&layout, &spaces, &switched)?;
+        let up = Up { lab, layout: &layout, spaces: &spaces, programs: &programs };
         Ok(Topology {
-            servers: containers(lab, &layout.wiring, "server", &layout.servers, &spaces),
-            clients: containers(lab, &layout.wiring, "client", &layout.clients, &spaces),
-            nodes: nodes(lab, &layout, &spaces),
-            routes: layout.routes,
+            servers: up.containers("server", &layout.servers),
+            clients: up.containers("client", &layout.clients),
+            nodes: up.nodes(),
             hops,
             findings: switched.finding(&layout.wiring).into_iter().collect(),
-            guard: Box::new(spaces),
+            routes: layout.routes,
+            // The programs go before what they run in.
+            guard: Box::new((programs, spaces)),
         })
     }
 
@@ -135,41 +144,6 @@ impl<R: Recipe> Network for Laid<R> {
             Err(error) => vec![format!("# {error}")],
         }
     }
-}
-
-fn containers(
-    lab: &Arc<Lab>,
-    wiring: &Wiring,
-    role: &str,
-    endpoints: &[Endpoint],
-    spaces: &[Arc<Namespace>],
-) -> Vec<Box<dyn Container>> {
-    let container = |(index, endpoint): (usize, &Endpoint)| {
-        let own = endpoint.space.map(|space| &wiring.spaces[space.0]);
-        LabContainer {
-            lab: Arc::clone(lab),
-            name: format!("{role}-{index}"),
-            address: endpoint.address,
-            namespace: namespace(endpoint, spaces).cloned(),
-            environment: own.map(|own| own.environment.clone()).unwrap_or_default(),
-            names: own.map(|own| own.names.clone()).unwrap_or_default(),
-        }
-    };
-    endpoints.iter().enumerate().map(|one| Box::new(container(one)) as Box<dyn Container>).collect()
-}
-
-/// The nodes' own namespaces.
-fn nodes(lab: &Arc<Lab>, layout: &Layout, spaces: &[Arc<Namespace>]) -> Vec<Box<dyn Container>> {
-    let container = |(space, address): (SpaceId, IpAddr)| LabContainer {
-        lab: Arc::clone(lab),
-        name: layout.wiring.name(space).to_owned(),
-        address,
-        namespace: Some(Arc::clone(&spaces[space.0])),
-        environment: Vec::new(),
-        names: Vec::new(),
-    };
-    let nodes = layout.wiring.nodes();
-    nodes.map(|node| Box::new(container(node)) as Box<dyn Container>).collect()
 }
 
 /// The path, with each device's MTU as the kernel has it now.

@@ -1,6 +1,7 @@
 //! A wiring as the commands by which a reader could build it: ip(8), sysctl(8), tc(8) and nft(8), in order.
 
 mod devices;
+mod programs;
 #[cfg(test)]
 mod tests;
 
@@ -37,6 +38,10 @@ pub(crate) fn script(wiring: &Wiring) -> Vec<String> {
         lines.extend(rules.text.lines().map(str::to_owned));
         lines.push("END".to_owned());
     }
+    lines.extend(wiring.whole.iter().map(|(space, device)| {
+        format!("ip netns exec {} ethtool -K {device} tx off", wiring.name(*space))
+    }));
+    lines.extend(programs::lines(wiring));
     lines
 }
 

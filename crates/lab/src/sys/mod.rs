@@ -7,7 +7,9 @@ pub(crate) mod ethtool;
 
 use crate::group::Group;
 use crate::namespace::Namespace;
+use crate::programs::Mounts;
 use rustix::io;
+use rustix::mount::{MountFlags, mount};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 use std::os::fd::AsFd;
@@ -23,6 +25,11 @@ pub(crate) fn unshare_user_and_mounts() -> io::Result<()> {
 /// Leaves the mount namespace for a private copy.
 pub(crate) fn unshare_mounts() -> io::Result<()> {
     unshare(UnshareFlags::NEWNS)
+}
+
+/// The calling thread has a root and a working directory of its own: without that it may enter no mount namespace.
+pub(crate) fn unshare_working_directory() -> io::Result<()> {
+    unshare(UnshareFlags::FS)
 }
 
 /// The calling thread's children, from the next one on, are born in a PID namespace of their own.
@@ -41,12 +48,13 @@ fn unshare(flags: UnshareFlags) -> io::Result<()> {
     unsafe { unshare_unsafe(flags) }
 }
 
-/// Before it becomes its program, the child joins the control group and enters the namespace (where there is one) and
+/// Before it becomes its program, the child joins the control group and enters the namespaces (where there are any) and
 /// asks the kernel to be killed when the thread that started it ends.
 pub(crate) fn enter_before_exec(
     command: &mut Command,
     group: Option<Arc<Group>>,
     namespace: Option<Arc<Namespace>>,
+    mounts: Option<Arc<Mounts>>,
 ) {
     let enter = move || {
         set_parent_process_death_signal(Some(Signal::KILL))?;
@@ -58,11 +66,26 @@ pub(crate) fn enter_before_exec(
             let network = Some(LinkNameSpaceType::Network);
             move_into_link_name_space(namespace.as_fd(), network)?;
         }
+        if let Some(mounts) = &mounts {
+            move_into_link_name_space(mounts.as_fd(), Some(LinkNameSpaceType::Mount))?;
+        }
         Ok(())
     };
-    // SAFETY: between fork and exec the closure makes three system calls and nothing else: it neither allocates nor
-    // takes a lock, and the descriptors live as long as the closure, which owns its group and its namespace.
+    // SAFETY: between fork and exec the closure makes four system calls and nothing else: it neither allocates nor
+    // takes a lock, and the descriptors live as long as the closure, which owns its group and its namespaces.
     unsafe { command.pre_exec(enter) };
+}
+
+/// Before it becomes its program, the child mounts a /proc in its mount namespace: that of the PID namespace in which it
+/// was born. A refusal is the error of [`Command::spawn`].
+pub(crate) fn mount_proc_before_exec(command: &mut Command) {
+    let attempt = || {
+        mount(c"proc", c"/proc", c"proc", MountFlags::NOSUID | MountFlags::NODEV, None)?;
+        Ok(())
+    };
+    // SAFETY: between fork and exec the closure makes one system call, with strings that end in a null byte already, and
+    // nothing else: it neither allocates nor takes a lock.
+    unsafe { command.pre_exec(attempt) };
 }
 
 /// Before it becomes its program, the child tries what the lab needs: a user namespace, then a mount and a network

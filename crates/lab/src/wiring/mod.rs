@@ -1,4 +1,4 @@
-//! What is to be wired, as data: namespaces, bridges, cables, links, addresses, routes, settings, rules.
+//! What is to be wired, as data: namespaces, bridges, cables, links, addresses, routes, settings, rules, programs.
 //!
 //! A network describes itself once, as a [`Wiring`]. From that one description the lab builds it ([`crate::build`]) and
 //! prints the commands by which a reader could ([`crate::shell`]), so that the two cannot drift apart. Both go through
@@ -18,6 +18,7 @@ pub(crate) use setting::{Presence, Setting, Sysctl};
 
 use crate::address::{Mac, Slot, prefix_length};
 use crate::nodes::NODE;
+use crate::programs::{Counter, Program};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use tare_network::Family;
 
@@ -98,8 +99,15 @@ pub(crate) struct Wiring {
     pub(crate) routes: Vec<Route>,
     /// Neighbours.
     pub(crate) neighbours: Vec<Neighbour>,
-    /// Rules, last: nothing passes them while they are loaded.
+    /// Rules, the last of what the kernel is told: nothing passes them while they are loaded.
     pub(crate) rules: Vec<Rules>,
+    /// Devices that send whole packets: with their checksums, and no larger than the MTU. A program that takes packets off
+    /// the other end does not do what the kernel would.
+    pub(crate) whole: Vec<(SpaceId, String)>,
+    /// Programs, started once all the rest is there.
+    pub(crate) programs: Vec<Program>,
+    /// Programs that can tell how many packets have passed them.
+    pub(crate) counters: Vec<Counter>,
 }
 
 /// The address of a machine that has no other.
@@ -132,6 +140,9 @@ impl Wiring {
             routes: Vec::new(),
             neighbours: Vec::new(),
             rules: Vec::new(),
+            whole: Vec::new(),
+            programs: Vec::new(),
+            counters: Vec::new(),
         }
     }
 

@@ -36,14 +36,14 @@ pub(crate) fn hold() -> ExitCode {
 
 /// The machine as the user sees it.
 #[derive(Debug, PartialEq, Eq)]
-struct Machine {
+pub(crate) struct Machine {
     links: String,
     namespaces: String,
     rules: String,
 }
 
 impl Machine {
-    fn now() -> Self {
+    pub(crate) fn now() -> Self {
         let say = |program: &str, arguments: &[&str]| {
             let path = tare_lab::program::find(program).expect("it is installed");
             let output = Command::new(path).args(arguments).output().expect("it runs");
@@ -58,7 +58,7 @@ impl Machine {
 }
 
 /// The processes that have a process of this number among their ancestors, and itself.
-fn family_of(ancestor: u32) -> Vec<u32> {
+pub(crate) fn family_of(ancestor: u32) -> Vec<u32> {
     let mut parents = Vec::new();
     for entry in std::fs::read_dir("/proc").expect("/proc is there").flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
@@ -106,7 +106,7 @@ pub(crate) fn sigkill_leaves_nothing() {
 }
 
 /// Whether a process still runs; one that has ended and waits to be reaped does not.
-fn is_running(pid: u32) -> bool {
+pub(crate) fn is_running(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
     state.is_some_and(|state| state != 'Z' && state != 'X')

@@ -15,6 +15,7 @@
 
 mod actors;
 mod cases;
+mod daemons;
 mod groups;
 mod leftovers;
 mod paths;
@@ -44,7 +45,7 @@ const CASES: &[Case] = &[
     ("bad_shapes_are_refused", cases::bad_shapes_are_refused),
     ("a_refusal_says_why_and_what_to_do", cases::a_refusal_says_why_and_what_to_do),
     ("without_a_lab_nothing_is_raised", cases::without_a_lab_nothing_is_raised),
-    ("everything_needed_is_found", cases::everything_needed_is_found),
+    ("what_is_missing_is_the_kernels", cases::what_is_missing_is_the_kernels),
     ("sigkill_leaves_nothing", leftovers::sigkill_leaves_nothing),
     ("programs_run_in_the_control_group", groups::programs_run_in_it),
     ("sigkill_leaves_no_control_group", groups::sigkill_leaves_none),
@@ -70,6 +71,12 @@ const CASES: &[Case] = &[
     ),
     ("what_cannot_be_switched_off_is_said", paths::what_cannot_be_switched_off_is_said),
     ("tags_tables_and_modes_of_other_kernels", paths::tags_tables_and_modes_of_other_kernels),
+    ("open_vswitch_carries_the_packets", daemons::open_vswitch_carries_the_packets),
+    ("open_vswitch_names_its_hops", daemons::open_vswitch_names_its_hops),
+    ("a_daemon_that_ends_is_missed", daemons::a_daemon_that_ends_is_missed),
+    ("a_daemon_that_fails_is_quoted", daemons::a_daemon_that_fails_is_quoted),
+    ("what_daemons_say_is_kept", daemons::what_daemons_say_is_kept),
+    ("sigkill_leaves_no_daemon", daemons::sigkill_leaves_no_daemon),
     ("the_shown_commands_build_it_over_ipv4", scripts::over_ipv4),
     ("the_shown_commands_build_it_over_ipv6", scripts::over_ipv6),
 ];
@@ -91,6 +98,8 @@ fn main() -> ExitCode {
         ["dial", address] => actors::dial(address),
         ["idle"] => actors::idle(),
         ["hold"] => leftovers::hold(),
+        ["hold-daemons"] => daemons::hold(),
+        ["raise-ovs"] => daemons::raise_ovs(),
         ["hold-in", group] => groups::hold(group),
         ["swallow", end, address] => rates::swallow(end, address),
         ["pour", end, address] => rates::pour(end, address),

@@ -21,6 +21,7 @@ const PROGRAMS: &[Program] = &[
     Program { name: "dockerd", argument: "--version", wakes: None },
     Program { name: "ip", argument: "-V", wakes: None },
     Program { name: "iptables", argument: "--version", wakes: None },
+    Program { name: "ovs-vswitchd", argument: "--version", wakes: None },
     // It opens a socket to netfilter before it looks at its arguments.
     Program { name: "nft", argument: "--version", wakes: Some("nfnetlink") },
 ];

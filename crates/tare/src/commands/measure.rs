@@ -140,7 +140,8 @@ fn measure(
         stage.stop,
         stage.presence,
         start.elapsed,
-    );
+    )
+    .with_logs(job.directory.join("logs"));
     let mut bar = Bar::new(plan);
     let measured = run(plan, start, &mut live, &mut writer, &mut bar);
     bar.finish();

@@ -1,0 +1,128 @@
+//! What a program says: kept in the result directory, or in memory, and quoted where it fails.
+
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use tare_network::Error;
+
+/// How much of the end of a log is looked at, bytes.
+const TAIL: u64 = 64 * 1024;
+
+/// The longest line that becomes part of an error, characters.
+const LONGEST: usize = 300;
+
+/// Where a program writes.
+pub(crate) struct Log {
+    file: File,
+    /// Where this program's own words begin, bytes: earlier blocks' stand before them.
+    begin: u64,
+    path: Option<PathBuf>,
+}
+
+impl Log {
+    /// A file of this name in a directory, which is made where it is missing; without a directory, in memory.
+    pub(crate) fn open(directory: Option<&Path>, name: &str) -> Result<Self, Error> {
+        let Some(directory) = directory else {
+            return Self::in_memory();
+        };
+        let path = directory.join(format!("{name}.log"));
+        let open = || {
+            fs::create_dir_all(directory)?;
+            let file = File::options().create(true).append(true).read(true).open(&path)?;
+            let begin = file.metadata()?.len();
+            Ok((file, begin))
+        };
+        let (file, begin) = open().map_err(|error: std::io::Error| {
+            Error::new(format!("open the log {}", path.display()), error)
+                .with_remedy("choose a directory that is writable and has room by --out")
+        })?;
+        Ok(Self { file, begin, path: Some(path) })
+    }
+
+    /// One that is gone when nobody holds it any more.
+    pub(crate) fn in_memory() -> Result<Self, Error> {
+        let file = memfd_create("tare-log", MemfdFlags::CLOEXEC)
+            .map_err(|errno| Error::new("open a log in memory", errno))?;
+        Ok(Self { file: file.into(), begin: 0, path: None })
+    }
+
+    /// One in memory with this text, to be read from its beginning.
+    pub(crate) fn with_text(text: &str) -> Result<Self, Error> {
+        let log = Self::in_memory()?;
+        let written = log.file.write_all_at(text.as_bytes(), 0);
+        written.map_err(|error| Error::new("write a text to memory", error))?;
+        Ok(log)
+    }
+
+    /// A stream for a program to write to, or to read from.
+    pub(crate) fn stream(&self) -> Result<Stdio, Error> {
+        let copy = self.file.try_clone();
+        Ok(copy.map_err(|error| Error::new("hand a log to a program", error))?.into())
+    }
+
+    /// Where people can read it.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// What was said so far; of much, the end.
+    pub(crate) fn text(&self) -> String {
+        let length = self.file.metadata().map_or(0, |data| data.len());
+        let from = self.begin.max(length.saturating_sub(TAIL));
+        let mut bytes = vec![0; usize::try_from(length.saturating_sub(from)).unwrap_or(0)];
+        match self.file.read_exact_at(&mut bytes, from) {
+            Ok(()) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(_) => String::new(),
+        }
+    }
+
+    /// The line that tells most of a failure.
+    pub(crate) fn last_words(&self) -> Option<String> {
+        telling(&self.text())
+    }
+}
+
+/// The last line that complains, else the last one that says anything.
+fn telling(text: &str) -> Option<String> {
+    const COMPLAINTS: [&str; 8] =
+        ["err", "fail", "cannot", "can't", "unable", "refus", "denied", "no such"];
+    let complains = |line: &&str| {
+        let line = line.to_lowercase();
+        COMPLAINTS.iter().any(|word| line.contains(word))
+    };
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let line = lines().rfind(complains).or_else(|| lines().next_back())?;
+    Some(line.chars().filter(|character| !character.is_control()).take(LONGEST).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_line_that_tells_most_is_quoted() {
+        assert_eq!(telling("up\n\n"), Some("up".to_owned()));
+        assert_eq!(telling("a\nport 7: Failed\nbye\n"), Some("port 7: Failed".to_owned()));
+        assert_eq!(telling(" \n"), None);
+    }
+
+    #[test]
+    fn a_log_in_memory_is_read_as_it_was_written() {
+        let log = Log::with_text("one\ntwo\n").unwrap();
+        assert_eq!(log.text(), "one\ntwo\n");
+        assert_eq!(log.last_words().as_deref(), Some("two"));
+        assert_eq!(log.path(), None);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_said_becomes_one_short_line(text in "(?s).{0,600}") {
+            if let Some(line) = telling(&text) {
+                prop_assert!(!line.contains('\n') && line.chars().count() <= LONGEST);
+            }
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! The programs of a network that is up.
+
+use super::mounts::PRIVATE;
+use super::process::{ended, ends_within, kill_group};
+use super::ready;
+use super::station::{PATIENCE, find};
+use super::{Counter, Log, Mounts, Output, Program, Ready, Station};
+use crate::lab::Lab;
+use crate::namespace::Namespace;
+use crate::wiring::{SpaceId, Wiring};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tare_network::{Daemons, Error};
+
+/// A daemon that was ready.
+struct Daemon {
+    name: String,
+    place: String,
+    child: Mutex<Child>,
+    log: Log,
+}
+
+/// The programs of a network. Dropping it ends them, and whatever they have started.
+#[derive(Default)]
+pub(crate) struct Running {
+    daemons: Vec<Daemon>,
+    stations: BTreeMap<usize, Station>,
+}
+
+/// Starts the programs of a wiring that was built, and returns when the last one of each namespace is ready. Logs go to
+/// files in a directory, or, without one, to memory.
+pub(crate) fn start(
+    lab: &Arc<Lab>,
+    wiring: &Wiring,
+    spaces: &[Arc<Namespace>],
+    logs: Option<&Path>,
+) -> Result<Running, Error> {
+    let mut running = Running::default();
+    let mut plans: BTreeMap<usize, Vec<(&Program, Log)>> = BTreeMap::new();
+    for program in &wiring.programs {
+        let SpaceId(space) = program.space;
+        let name = format!("{}-{}", wiring.name(program.space), program.name);
+        plans.entry(space).or_default().push((program, Log::open(logs, &name)?));
+    }
+    let private = private(&wiring.programs)?;
+    for &space in plans.keys() {
+        let mounts = Mounts::make(&spaces[space], spaces, &private)?;
+        running.stations.insert(space, Station::new(lab, &spaces[space], mounts));
+    }
+    // What one namespace has started is held, and so ended, also where another one fails.
+    let outcomes: Vec<(Vec<Daemon>, Result<(), Error>)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = plans
+            .into_iter()
+            .map(|(space, plan)| {
+                let station = &running.stations[&space];
+                scope.spawn(move || start_all(station, plan))
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| panicked())).collect()
+    });
+    let mut outcome = Ok(());
+    for (daemons, done) in outcomes {
+        running.daemons.extend(daemons);
+        outcome = outcome.and(done);
+    }
+    outcome.map(|()| running)
+}
+
+fn panicked() -> (Vec<Daemon>, Result<(), Error>) {
+    (Vec::new(), Err(Error::new("start a network's programs", "the thread panicked")))
+}
+
+/// The private directories, but for those in which one of the programs itself is.
+fn private(programs: &[Program]) -> Result<Vec<&'static str>, Error> {
+    let mut private = PRIVATE.to_vec();
+    for program in programs {
+        let path = find(&program.program)?;
+        private.retain(|directory| !path.starts_with(directory));
+    }
+    Ok(private)
+}
+
+/// Starts the programs of one namespace, in a thread that ends with this function.
+fn start_all(station: &Station, plan: Vec<(&Program, Log)>) -> (Vec<Daemon>, Result<(), Error>) {
+    let mut daemons = Vec::new();
+    let all = || {
+        station.mounts().enter()?;
+        for (program, log) in plan {
+            write_files(program)?;
+            let path = log.path().map(|path| path.display().to_string());
+            let started = start_one(station, program, &log);
+            let child = started.map_err(|error| explained(error, station, program, &log, path))?;
+            daemons.extend(child.map(|child| Daemon {
+                name: program.name.clone(),
+                place: station.name().to_owned(),
+                child: Mutex::new(child),
+                log,
+            }));
+        }
+        Ok(())
+    };
+    let outcome = all();
+    (daemons, outcome)
+}
+
+fn write_files(program: &Program) -> Result<(), Error> {
+    program.files.iter().try_for_each(|(path, text)| {
+        fs::write(path, text).map_err(|error| Error::new(format!("write {path}"), error))
+    })
+}
+
+/// Starts one program and waits until it is ready; a daemon is returned.
+fn start_one(station: &Station, program: &Program, log: &Log) -> Result<Option<Child>, Error> {
+    let mut command = command(program)?;
+    command.stdin(Stdio::null()).stdout(log.stream()?).stderr(log.stream()?);
+    let mut child = station.start(command)?;
+    if program.ready == Ready::Ended {
+        return finish(child).map(|()| None);
+    }
+    match ready::wait(station, &program.ready, &mut child, log) {
+        Ok(()) => Ok(Some(child)),
+        Err(error) => {
+            kill_group(&mut child);
+            Err(error)
+        }
+    }
+}
+
+fn command(program: &Program) -> Result<Command, Error> {
+    let mut command = Command::new(find(&program.program)?);
+    command.args(&program.arguments);
+    command.envs(program.environment.iter().map(|(name, value)| (name, value)));
+    Ok(command)
+}
+
+/// Waits for the end of a step.
+fn finish(mut child: Child) -> Result<(), Error> {
+    const WHAT: &str = "wait for its end";
+    if !ends_within(&child, PATIENCE) {
+        kill_group(&mut child);
+        return Err(Error::new(WHAT, format!("it has not ended in {} s", PATIENCE.as_secs())));
+    }
+    let status = child.wait().map_err(|error| Error::new(WHAT, error))?;
+    if status.success() { Ok(()) } else { Err(Error::new(WHAT, ended(status))) }
+}
+
+/// What went wrong with a program, in its own words where it has said any.
+fn explained(
+    error: Error,
+    station: &Station,
+    program: &Program,
+    log: &Log,
+    path: Option<String>,
+) -> Error {
+    let words = log.last_words().map(|words| format!(": {words}")).unwrap_or_default();
+    let remedy = match path {
+        Some(path) if error.remedy.is_empty() => format!("its log is {path}"),
+        _ => error.remedy,
+    };
+    Error::new(
+        format!("start {} in {}", program.name, station.name()),
+        format!("{}{words}", error.why),
+    )
+    .with_remedy(remedy)
+}
+
+impl Running {
+    /// Whether there is any program at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.stations.is_empty()
+    }
+
+    /// None yet; what others start in this station is ended with it.
+    pub(crate) fn at(SpaceId(space): SpaceId, station: Station) -> Self {
+        Self { daemons: Vec::new(), stations: BTreeMap::from([(space, station)]) }
+    }
+
+    /// The view of files of a namespace's programs, where it has any.
+    pub(crate) fn mounts(&self, SpaceId(space): SpaceId) -> Option<Arc<Mounts>> {
+        self.stations.get(&space).map(Station::shared_mounts)
+    }
+
+    /// An error with what the programs have to say to it.
+    pub(crate) fn explain(&self, error: Error) -> Error {
+        let words = match self.check() {
+            Err(ended) => Some(ended.to_string()),
+            Ok(()) => self.words(),
+        };
+        let why = [Some(error.why), words].into_iter().flatten().collect::<Vec<_>>().join("; ");
+        Error { why, ..error }
+    }
+
+    /// How many packets a counter tells of.
+    pub(crate) fn count(&self, counter: &Counter) -> Result<u64, Error> {
+        let SpaceId(space) = counter.asked.space;
+        let what = format!("count {}", counter.what);
+        let station = self.stations.get(&space);
+        let station = station.ok_or_else(|| Error::new(&what, "no program runs there"))?;
+        let output: Output = station.run(command(&counter.asked)?, "")?;
+        Ok(counter.read(&output.success(&what)?))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        for daemon in self.daemons.iter_mut().rev() {
+            kill_group(daemon.child.get_mut().unwrap_or_else(PoisonError::into_inner));
+        }
+        for station in self.stations.values() {
+            station.mounts().kill_all();
+        }
+    }
+}
+
+impl Daemons for Running {
+    fn check(&self) -> Result<(), Error> {
+        for Daemon { name, place, child, log } in &self.daemons {
+            let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
+            let what = || format!("go on with {name} in {place}");
+            if let Some(status) = child.try_wait().map_err(|error| Error::new(what(), error))? {
+                let words = log.last_words().map(|words| format!(": {words}"));
+                let why = format!("{}{}", ended(status), words.unwrap_or_default());
+                return Err(Error::new(what(), why));
+            }
+        }
+        Ok(())
+    }
+
+    fn words(&self) -> Option<String> {
+        let said = |daemon: &Daemon| Some(format!("{}: {}", daemon.name, daemon.log.last_words()?));
+        let said: Vec<String> = self.daemons.iter().filter_map(said).collect();
+        (!said.is_empty()).then(|| said.join("; "))
+    }
+
+    fn cpu_time(&self) -> Duration {
+        let processes = self.stations.values().flat_map(|station| station.mounts().processes());
+        processes.filter_map(|pid| ticks(pid.as_raw_nonzero().get())).map(in_time).sum()
+    }
+}
+
+/// The CPU time of a process and of its children that it has waited for, in ticks.
+fn ticks(pid: i32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // After the name, which may hold anything: state, then by proc_pid_stat(5) utime is the 12th, stime, cutime, cstime.
+    let (_, fields) = stat.rsplit_once(") ")?;
+    let times = fields.split(' ').skip(11).take(4).map(|field| field.parse::<u64>().ok());
+    times.sum()
+}
+
+fn in_time(ticks: u64) -> Duration {
+    let a_second = rustix::param::clock_ticks_per_second().max(1);
+    Duration::from_nanos(ticks.saturating_mul(1_000_000_000) / a_second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_this_process_is_read() {
+        let pid = i32::try_from(std::process::id()).unwrap();
+        let begin = std::time::Instant::now();
+        while ticks(pid) == Some(0) {
+            assert!(begin.elapsed() < Duration::from_secs(60), "a busy loop takes CPU time");
+        }
+        assert!(ticks(pid).is_some_and(|ticks| in_time(ticks) > Duration::ZERO));
+        assert_eq!(ticks(0), None);
+    }
+
+    #[test]
+    fn a_directory_in_which_a_program_is_stays_visible() {
+        let at = |path: &str| [Program::step(SpaceId(0), path, ["x"])];
+        assert_eq!(private(&at("/usr/bin/x")).unwrap(), ["/run", "/tmp"]);
+        assert_eq!(private(&at("/tmp/x")).unwrap(), ["/run"]);
+        assert!(private(&at("no-such-program")).unwrap_err().remedy.contains("PATH"));
+    }
+}

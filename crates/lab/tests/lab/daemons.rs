@@ -1,0 +1,264 @@
+//! Networks whose packets daemons carry: that they do, and what is left of them.
+
+use crate::actors::start;
+use crate::cases::{enter, path, raise, site};
+use crate::leftovers::{Machine, family_of, is_running};
+use rustix::fs::{Access, access};
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::{Command as Program, ExitCode, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tare_lab::{KernelProbe, Lab, networks};
+use tare_network::{
+    Command, Container, Error, Exit, Family, Need, Probe, Registry, Shape, Site, Spelled, Topology,
+};
+
+/// Longer than the kernel takes to end a dozen processes on the busiest machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Those that Open vSwitch's daemon carries where the kernel cannot.
+const SWITCHED: [&str; 2] = ["ovs-user", "ovs-bridge"];
+
+/// Whether this user may make the bridges of such a daemon, which are devices of /dev/net/tun.
+pub(crate) fn may_switch() -> bool {
+    access("/dev/net/tun", Access::READ_OK | Access::WRITE_OK).is_ok()
+}
+
+/// What a network that cannot be raised says: this user may lack a device file that root has.
+fn refusal(lab: &Arc<Lab>, name: &str) -> Error {
+    let spelled: Spelled = name.parse().unwrap();
+    let registry = Registry::new(networks(Some(Arc::clone(lab))));
+    let network = registry.find(&spelled).unwrap();
+    network.raise(&Shape::default(), &site(&spelled)).expect_err("it may not rise")
+}
+
+/// Either it may be raised, or it says why not: then there is nothing more to see.
+fn refused(lab: &Arc<Lab>, name: &str) -> bool {
+    if may_switch() {
+        return false;
+    }
+    let error = refusal(lab, name);
+    assert!(error.why.contains("/dev/net/tun may not be used"), "{error}");
+    assert!(error.remedy.contains("as root"), "{}", error.remedy);
+    true
+}
+
+/// What a program says to the end on a node.
+pub(crate) fn said(node: &dyn Container, words: &[&str]) -> String {
+    let program = tare_lab::program::find(words[0]).expect("it is installed");
+    let command = Command {
+        program: Some(program),
+        arguments: words[1..].iter().map(|&word| word.to_owned()).collect(),
+        ..Command::default()
+    };
+    let mut process = node.spawn(&command).expect("it starts");
+    let mut text = String::new();
+    process.take_output().expect("piped").read_to_string(&mut text).expect("text");
+    assert_eq!(process.wait().expect("it ends"), Exit::Code(0), "{words:?}: {text}");
+    text
+}
+
+/// How many packets Open vSwitch itself has counted through its bridge.
+fn switched(topology: &Topology) -> u64 {
+    let flows = said(
+        topology.nodes[0].as_ref(),
+        &["ovs-ofctl", "dump-flows", "unix:/run/node-0/ovs0.mgmt"],
+    );
+    let rest = flows.split("n_packets=").nth(1).expect("a flow");
+    rest.split(',').next().and_then(|count| count.parse().ok()).expect("it counts")
+}
+
+/// Sends 100,000 bytes from the first client to its server and back.
+pub(crate) fn exchange(topology: &Topology) {
+    let route = topology.routes[0];
+    let (_serving, line) =
+        start(topology.servers[0].as_ref(), &["serve", &route.listen.to_string()]);
+    assert_eq!(line, "listening");
+    let (_dialling, line) = start(topology.clients[0].as_ref(), &["dial", &route.dial.to_string()]);
+    assert_eq!(line, "100000");
+}
+
+pub(crate) fn open_vswitch_carries_the_packets() {
+    let lab = enter();
+    for name in SWITCHED {
+        if refused(&lab, name) {
+            continue;
+        }
+        for family in [Family::Ipv4, Family::Ipv6] {
+            let topology = raise(&lab, name, &Shape { family, ..Shape::default() });
+            let before = switched(&topology);
+            assert!(before > 0, "{name}: raising has proven the path");
+            exchange(&topology);
+            let until = Instant::now() + PATIENCE;
+            // The daemon adds up what its datapath has counted from time to time. 200,000 bytes in packets of 1500.
+            while switched(&topology) < before + 130 {
+                assert!(Instant::now() < until, "{name}: {} packets", switched(&topology));
+            }
+            let time = topology.daemons().expect("it has daemons").cpu_time();
+            assert!(time > Duration::ZERO, "{name}: its daemons took time");
+        }
+    }
+}
+
+pub(crate) fn open_vswitch_names_its_hops() {
+    let lab = enter();
+    if refused(&lab, "ovs-user") {
+        return;
+    }
+    let whole = ["client-0:eth0 Veth", "node-0:veth-c0 Veth", "node-0:ovs0 Forwarder"];
+    let rest = ["node-0:veth-s0 Veth", "server-0:eth0 Veth"];
+    assert_eq!(path(&raise(&lab, "ovs-user", &Shape::default())), [&whole[..], &rest].concat());
+    let kernel = KernelProbe::default().check(&Need::Kernel { module: "openvswitch" }).is_ok();
+    let expected = [
+        "client-0:eth0 Veth",
+        "node-0:veth-c0 Veth",
+        "node-0:qbr-c0 Bridge",
+        "node-0:qvb-c0 Veth",
+        "node-0:qvo-c0 Veth",
+        if kernel { "node-0:ovs0 Bridge" } else { "node-0:ovs0 Forwarder" },
+        "node-0:qvo-s0 Veth",
+        "node-0:qvb-s0 Veth",
+        "node-0:qbr-s0 Bridge",
+        "node-0:veth-s0 Veth",
+        "server-0:eth0 Veth",
+    ];
+    assert_eq!(path(&raise(&lab, "ovs-bridge", &Shape::default())), expected);
+}
+
+pub(crate) fn a_daemon_that_ends_is_missed() {
+    let lab = enter();
+    if refused(&lab, "ovs-user") {
+        return;
+    }
+    let topology = raise(&lab, "ovs-user", &Shape::default());
+    let daemons = topology.daemons().expect("it has daemons");
+    daemons.check().expect("they run");
+    assert!(daemons.words().is_some_and(|words| words.contains("ovs-vswitchd: ")));
+    let exit = ["ovs-appctl", "-t", "/run/node-0/ovs-vswitchd.ctl", "exit"];
+    said(topology.nodes[0].as_ref(), &exit);
+    let until = Instant::now() + PATIENCE;
+    let error = loop {
+        match daemons.check() {
+            Err(error) => break error,
+            Ok(()) => assert!(Instant::now() < until, "nobody misses it"),
+        }
+    };
+    let told = error.to_string();
+    assert!(
+        told.starts_with("go on with ovs-vswitchd in node-0: it ended with exit code 0"),
+        "{told}"
+    );
+}
+
+pub(crate) fn what_daemons_say_is_kept() {
+    let lab = enter();
+    if refused(&lab, "ovs-user") {
+        return;
+    }
+    let directory = scratch("logs");
+    let spelled: Spelled = "ovs-user".parse().unwrap();
+    let registry = Registry::new(networks(Some(lab)));
+    let network = registry.find(&spelled).unwrap();
+    let site = Site { logs: Some(directory.clone()), ..site(&spelled) };
+    for _ in 0..2 {
+        network.raise(&Shape::default(), &site).expect("it rises");
+    }
+    let log = fs::read_to_string(directory.join("node-0-ovs-vswitchd.log")).expect("its log");
+    fs::remove_dir_all(&directory).expect("it is ours");
+    assert_eq!(log.matches("bridge ovs0: added interface veth-c0").count(), 2, "{log}");
+}
+
+/// A directory that is not there yet.
+fn scratch(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("tare-lab-{name}-{}", std::process::id()))
+}
+
+pub(crate) fn a_daemon_that_fails_is_quoted() {
+    let lab = enter();
+    if refused(&lab, "ovs-user") {
+        return;
+    }
+    let directory = scratch("programs");
+    fs::create_dir(&directory).expect("a fresh directory");
+    let script = "#!/bin/sh\necho starting; echo cannot frobnicate >&2; echo bye; exit 3\n";
+    let program = directory.join("ovs-vswitchd");
+    fs::write(&program, script).expect("room for a script");
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&program, executable).expect("it is ours");
+    let path = format!("{}:{}", directory.display(), std::env::var("PATH").unwrap_or_default());
+    // One case has a process of its own, and one thread when it sets this.
+    let this = std::env::current_exe().expect("this program has a path");
+    let done = Program::new(this).arg("raise-ovs").env("PATH", path).output().expect("it runs");
+    fs::remove_dir_all(&directory).expect("it is ours");
+    let told = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert_eq!(
+        told.trim_end(),
+        "start ovs-vswitchd in node-0: it ended with exit code 3: cannot frobnicate",
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
+}
+
+/// Prints why `ovs-user` cannot be raised.
+pub(crate) fn raise_ovs() -> ExitCode {
+    println!("{}", refusal(&enter(), "ovs-user"));
+    ExitCode::SUCCESS
+}
+
+/// Raises a network with daemons, says so, and waits to be killed.
+pub(crate) fn hold() -> ExitCode {
+    let _topology = raise(&enter(), "ovs-user", &Shape::default());
+    println!("up");
+    loop {
+        std::thread::park();
+    }
+}
+
+pub(crate) fn sigkill_leaves_no_daemon() {
+    if !may_switch() {
+        // Whoever cannot start daemons leaves none: that they say so is asserted where they try.
+        assert!(refused(&enter(), "ovs-user"));
+        return;
+    }
+    let everything = || (Machine::now(), mounts(), sockets());
+    let before = everything();
+    let this = std::env::current_exe().expect("this program has a path");
+    let mut holder =
+        Program::new(this).arg("hold-daemons").stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut line = String::new();
+    let mut output = BufReader::new(holder.stdout.take().expect("its output is piped"));
+    output.read_line(&mut line).expect("it prints");
+    assert_eq!(line, "up\n");
+    let family = family_of(holder.id());
+    // Itself, the keeper, ovsdb-server and ovs-vswitchd.
+    assert_eq!(family.len(), 4, "all of it is seen: {family:?}");
+    assert!(!PathBuf::from("/run/node-0").exists(), "its sockets are nowhere to be seen");
+
+    holder.kill().expect("it can be killed");
+    holder.wait().expect("it ends");
+    let begin = Instant::now();
+    let remaining = || -> Vec<&u32> { family.iter().filter(|pid| is_running(**pid)).collect() };
+    while !remaining().is_empty() {
+        assert!(begin.elapsed() < PATIENCE, "still there: {:?}", remaining());
+        std::thread::yield_now();
+    }
+    assert_eq!(everything(), before);
+}
+
+/// What is mounted, as this process sees it.
+fn mounts() -> String {
+    fs::read_to_string("/proc/self/mounts").expect("/proc is there")
+}
+
+/// The sockets of Open vSwitch that the machine has by a path.
+fn sockets() -> Vec<String> {
+    let all = fs::read_to_string("/proc/net/unix").expect("/proc is there");
+    let of_ours = |line: &&str| line.contains("ovs") || line.contains("/db.sock");
+    all.lines()
+        .filter(of_ours)
+        .filter_map(|line| line.split(' ').next_back())
+        .map(str::to_owned)
+        .collect()
+}
