@@ -8,6 +8,7 @@
 mod address;
 mod bucket;
 mod build;
+mod cni;
 mod container;
 mod docker;
 mod enter;

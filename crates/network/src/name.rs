@@ -58,8 +58,7 @@ impl FromStr for Spelled {
     type Err = NameError;
 
     fn from_str(text: &str) -> Result<Self, NameError> {
-        let mut parts = text.split('+');
-        let name = parts.next().unwrap_or_default();
+        let (name, parts) = split(text);
         if name.is_empty() {
             return Err(NameError::Empty(text.to_owned()));
         }
@@ -69,6 +68,31 @@ impl FromStr for Spelled {
         }
         Ok(Self { name: name.to_owned(), options })
     }
+}
+
+impl Spelled {
+    /// What follows the colon of a name such as `cni:FILE`.
+    #[must_use]
+    pub fn argument(&self) -> Option<&str> {
+        self.name.split_once(':').map(|(_, argument)| argument)
+    }
+}
+
+/// A name, and what stands after it as options. Behind a colon a `+` may belong to the name, a path or what another place
+/// calls its networks: there, only what reads as an option at the very end is one.
+fn split(text: &str) -> (&str, Vec<&str>) {
+    let is_option = |part: &str| {
+        !matches!(read(part, text, &mut Options::default()), Err(NameError::Option { .. }))
+    };
+    let (mut name, mut parts) = (text, Vec::new());
+    while let Some((before, part)) = name.rsplit_once('+') {
+        if text.split('+').next().is_some_and(|first| first.contains(':')) && !is_option(part) {
+            break;
+        }
+        name = before;
+        parts.insert(0, part);
+    }
+    (name, parts)
 }
 
 /// Adds one option, which stands in `spelled` after a `+`.
@@ -148,6 +172,23 @@ mod tests {
             let error = spelled(text).unwrap_err().to_string();
             assert!(error.contains(words), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn behind_a_colon_a_plus_may_belong_to_the_name() {
+        for (text, name, plain) in [
+            ("cni:/etc/cni/net.d/10-a.conflist", "cni:/etc/cni/net.d/10-a.conflist", false),
+            ("cni:/tmp/a+b.conf+plain", "cni:/tmp/a+b.conf", true),
+            ("docker:none+veth", "docker:none+veth", false),
+            ("docker:none+veth+plain", "docker:none+veth", true),
+        ] {
+            let one = spelled(text).unwrap();
+            assert_eq!((one.name.as_str(), one.options.plain), (name, plain));
+            assert_eq!(one.to_string(), text);
+        }
+        assert_eq!(spelled("exec:a:b").unwrap().argument(), Some("a:b"));
+        assert_eq!(spelled("bridge").unwrap().argument(), None);
+        assert!(spelled("cni:x+rate=fast").unwrap_err().to_string().contains("no rate"));
     }
 
     proptest! {

@@ -25,6 +25,8 @@ pub struct Site {
     pub ports: Vec<u16>,
     /// The options that change the network.
     pub options: Options,
+    /// What the user says after the colon of a network's name: the file of `cni:FILE`.
+    pub argument: Option<String>,
     /// Where programs that the network starts write their logs.
     pub logs: Option<PathBuf>,
 }
@@ -33,7 +35,8 @@ impl Site {
     /// A site for a network as it is spelled, with workloads on these ports.
     #[must_use]
     pub fn of(spelled: &Spelled, ports: Vec<u16>) -> Self {
-        Self { ports, options: spelled.options, logs: None }
+        let argument = spelled.argument().map(str::to_owned);
+        Self { ports, options: spelled.options, argument, logs: None }
     }
 }
 
@@ -41,6 +44,17 @@ impl Site {
 pub trait Network: Send + Sync {
     /// What it is.
     fn about(&self) -> About;
+
+    /// What its name begins with, where the user says the rest: `cni:` of `cni:FILE`.
+    fn scheme(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether the rest of its name says what to run: a study file that has such a network is run only where the command
+    /// line allows it.
+    fn runs_its_argument(&self) -> bool {
+        false
+    }
 
     /// What it needs of the machine.
     fn needs(&self, site: &Site) -> Vec<Need>;

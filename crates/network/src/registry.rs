@@ -57,10 +57,16 @@ impl Registry {
         self
     }
 
-    /// All names, in order.
+    /// The names of all networks that are complete without an argument, in order.
     #[must_use]
     pub fn names(&self) -> Vec<&'static str> {
-        self.networks.iter().map(|network| network.about().name).collect()
+        let complete = self.networks.iter().filter(|network| network.scheme().is_none());
+        complete.map(|network| network.about().name).collect()
+    }
+
+    /// All names, as users are told of them.
+    fn known(&self) -> String {
+        self.networks.iter().map(|network| network.about().name).collect::<Vec<_>>().join(", ")
     }
 
     /// The network of this name, which takes these options.
@@ -72,11 +78,8 @@ impl Registry {
             .networks
             .iter()
             .map(AsRef::as_ref)
-            .find(|network| network.about().name == spelled.name)
-            .ok_or_else(|| FindError::Name {
-                name: spelled.name.clone(),
-                known: self.names().join(", "),
-            })?;
+            .find(|network| has_name(*network, &spelled.name))
+            .ok_or_else(|| FindError::Name { name: spelled.name.clone(), known: self.known() })?;
         let About { name, options, .. } = network.about();
         match spelled.options.chosen().find(|option| !options.contains(option)) {
             None => Ok(network),
@@ -113,6 +116,14 @@ impl Registry {
     }
 }
 
+/// Whether this is a network's name: all of it, or what it begins with and an argument.
+fn has_name(network: &dyn Network, name: &str) -> bool {
+    match network.scheme() {
+        None => network.about().name == name,
+        Some(scheme) => name.strip_prefix(scheme).is_some_and(|argument| !argument.is_empty()),
+    }
+}
+
 /// What a network takes, for whoever asked for something else.
 fn takes(options: &[NetworkOption]) -> String {
     if options.is_empty() {
@@ -126,6 +137,7 @@ fn takes(options: &[NetworkOption]) -> String {
 mod tests {
     use super::*;
     use crate::mock::Mock;
+    use crate::{Error, Need, Shape, Topology};
 
     #[test]
     fn what_there_is_is_said_to_whom_asks_for_something_else() {
@@ -141,6 +153,45 @@ mod tests {
             "`mock+plain+rate=1gbit`: mock does not take +rate=RATE (every container's link \
              limited, in each direction, as in +rate=970mbit); it takes +plain (without netfilter)"
         );
+    }
+
+    /// A network of any file.
+    struct OfFile;
+
+    impl Network for OfFile {
+        fn about(&self) -> About {
+            About { name: "file:PATH", ..Mock::new("mock").about() }
+        }
+
+        fn scheme(&self) -> Option<&'static str> {
+            Some("file:")
+        }
+
+        fn needs(&self, site: &Site) -> Vec<Need> {
+            Mock::new("mock").needs(site)
+        }
+
+        fn raise(&self, shape: &Shape, site: &Site) -> Result<Topology, Error> {
+            Mock::new("mock").raise(shape, site)
+        }
+
+        fn commands(&self, shape: &Shape, site: &Site) -> Vec<String> {
+            Mock::new("mock").commands(shape, site)
+        }
+    }
+
+    #[test]
+    fn a_network_with_an_argument_is_none_of_all() {
+        let registry = Registry::new(vec![Box::new(Mock::new("mock")), Box::new(OfFile)]);
+        let find = |text: &str| registry.find(&text.parse().unwrap()).map(Network::about);
+        assert_eq!(registry.names(), ["mock"]);
+        assert_eq!(find("file:/etc/x").unwrap().name, "file:PATH");
+        for incomplete in ["file:", "file", "file:PATH+plain+rate=1gbit"] {
+            assert!(find(incomplete).is_err(), "{incomplete}");
+        }
+        assert!(find("fail:x").unwrap_err().to_string().contains("knows mock, file:PATH"));
+        let spelled = "file:/etc/x".parse().unwrap();
+        assert_eq!(Site::of(&spelled, Vec::new()).argument.as_deref(), Some("/etc/x"));
     }
 
     #[test]

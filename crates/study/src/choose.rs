@@ -61,10 +61,10 @@ fn group(text: &str, catalogue: &dyn Catalogue) -> Option<Vec<String>> {
     }
 }
 
-/// A label and a network's name; where no label stands, the name is its own. What follows a `+` is the network's.
+/// A label and a network's name; where no label stands, the name is its own. What follows a `+` or a `:` is the network's.
 fn labelled(text: &str) -> (&str, &str) {
     match text.split_once('=') {
-        Some((label, name)) if !label.contains('+') => (label, name),
+        Some((label, name)) if !label.contains(['+', ':']) => (label, name),
         _ => (text, text),
     }
 }
@@ -152,5 +152,7 @@ mod tests {
         assert_eq!(labelled(limited), (limited, limited));
         assert_eq!(labelled("slow=bridge+rate=1gbit"), ("slow", limited));
         assert_eq!(labelled("=bridge"), ("", "bridge"));
+        assert_eq!(labelled("cni:a=b.conf"), ("cni:a=b.conf", "cni:a=b.conf"));
+        assert_eq!(labelled("x=cni:a=b.conf"), ("x", "cni:a=b.conf"));
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use tare_lab::{KernelProbe, Lab, Modules};
 use tare_network::{FindError, Missing, Need, Probe as _, Registry, Site, Spelled};
-use tare_record::{Metric, Parameters};
+use tare_record::{Metric, Parameters, Plan};
 use tare_study::Catalogue;
 
 /// The networks that one begins with: what Docker does on one host, and what each step of it costs.
@@ -42,6 +42,16 @@ impl Everything {
         let network = self.networks.find(spelled)?;
         let site = Site::of(spelled, Vec::new());
         Ok(self.networks.missing(network, &site, &self.probe))
+    }
+
+    /// The first network of a plan whose name says what to run.
+    pub(crate) fn runs_its_argument<'a>(&self, plan: &'a Plan) -> Option<&'a str> {
+        let runs = |name: &str| {
+            let spelled: Option<Spelled> = name.parse().ok();
+            let found = spelled.as_ref().map(|spelled| self.networks.find(spelled));
+            matches!(found, Some(Ok(network)) if network.runs_its_argument())
+        };
+        plan.networks.iter().map(|entry| entry.network.as_str()).find(|name| runs(name))
     }
 
     /// Why the lab cannot have its namespaces here, if it cannot.

@@ -6,6 +6,9 @@
 
 mod bridge;
 mod bridge_plain;
+mod cni;
+mod exec;
+mod foreign;
 mod host;
 mod ipvlan_l2;
 mod ipvlan_l3;
@@ -73,6 +76,9 @@ pub fn networks(lab: Option<Arc<Lab>>) -> Vec<Box<dyn Network>> {
         laid(ovs::Ovs { datapath: Datapath::Kernel }, &lab),
         laid(ovs::Ovs { datapath: Datapath::Userspace }, &lab),
         laid(ovs::OvsBridge { lab: lab.clone() }, &lab),
+        Box::new(cni::Cni { lab: lab.clone(), dialled: cni::Dialled::Directly }),
+        Box::new(cni::Cni { lab: lab.clone(), dialled: cni::Dialled::ByPublishedPort }),
+        Box::new(exec::Exec { lab: lab.clone() }),
     ]
 }
 

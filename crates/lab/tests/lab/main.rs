@@ -15,7 +15,9 @@
 
 mod actors;
 mod cases;
+mod cni;
 mod daemons;
+mod exec;
 mod groups;
 mod leftovers;
 mod paths;
@@ -77,7 +79,19 @@ const CASES: &[Case] = &[
     ("a_daemon_that_fails_is_quoted", daemons::a_daemon_that_fails_is_quoted),
     ("what_daemons_say_is_kept", daemons::what_daemons_say_is_kept),
     ("sigkill_leaves_no_daemon", daemons::sigkill_leaves_no_daemon),
+    ("cni_bridge_in_both_families", cni::bridge_in_both_families),
+    (
+        "cni_ptp_is_routed_and_macvlan_is_not_seen_by_the_node",
+        cni::ptp_is_routed_and_macvlan_is_not_seen_by_the_node,
+    ),
+    ("cni_portmap_publishes_ports", cni::portmap_publishes_ports),
+    ("cni_plugins_fail_in_their_own_words", cni::plugins_fail_in_their_own_words),
+    ("cni_detaches_every_container", cni::every_container_is_detached),
+    ("exec_example_raises_a_network", exec::the_example_raises_a_network),
+    ("exec_program_that_fails_is_quoted", exec::a_program_that_fails_is_quoted),
+    ("exec_program_is_asked_to_go", exec::a_program_is_asked_to_take_its_network_down),
     ("the_shown_commands_build_it_over_ipv4", scripts::over_ipv4),
+    ("the_shown_commands_start_programs", scripts::with_programs),
     ("the_shown_commands_build_it_over_ipv6", scripts::over_ipv6),
 ];
 
@@ -100,6 +114,7 @@ fn main() -> ExitCode {
         ["hold"] => leftovers::hold(),
         ["hold-daemons"] => daemons::hold(),
         ["raise-ovs"] => daemons::raise_ovs(),
+        ["raise-once", name] => cni::raise_once(name),
         ["hold-in", group] => groups::hold(group),
         ["swallow", end, address] => rates::swallow(end, address),
         ["pour", end, address] => rates::pour(end, address),

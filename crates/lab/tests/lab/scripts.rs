@@ -33,12 +33,38 @@ fn client_and_server(name: &str, family: Family) -> (Option<&'static str>, &'sta
     }
 }
 
+/// Those that need more than the kernel: their programs are found by this user.
+pub(crate) fn with_programs() {
+    let ranges = r#"{"type": "host-local", "dataDir": "/run/cni", "subnet": "10.88.0.0/16"}"#;
+    let list = format!(
+        r#"{{"cniVersion": "1.0.0", "name": "listed", "plugins": [
+            {{"type": "bridge", "bridge": "cni0", "isGateway": true, "ipam": {ranges}}},
+            {{"type": "tuning", "sysctl": {{"net.ipv4.conf.all.forwarding": "0"}}}}]}}"#
+    );
+    let file = std::env::temp_dir().join(format!("tare-scripts-{}.conflist", std::process::id()));
+    std::fs::write(&file, list).expect("room for a configuration");
+    builds_at(&format!("cni:{}", file.display()), Family::Ipv4, (Some("client-0"), "10.88.0.2"));
+    std::fs::remove_file(&file).expect("it is ours");
+    let example = concat!("exec:", env!("CARGO_MANIFEST_DIR"), "/../../examples/exec/bridge.py");
+    builds_at(example, Family::Ipv4, (Some("client-0"), "10.77.0.1"));
+    builds_at(example, Family::Ipv6, (Some("client-0"), "fd00:77::1"));
+    if crate::daemons::may_switch() {
+        for name in ["ovs-user", "ovs-bridge"] {
+            builds(name, Family::Ipv4);
+            builds(name, Family::Ipv6);
+        }
+    }
+}
+
 fn builds(name: &str, family: Family) {
+    builds_at(name, family, client_and_server(name, family));
+}
+
+fn builds_at(name: &str, family: Family, (client, server): (Option<&str>, &str)) {
     let spelled: Spelled = name.parse().expect("a good name");
     let registry = Registry::new(tare_lab::networks(None));
     let network = registry.find(&spelled).expect("a known network");
     let shape = Shape { family, ..Shape::default() };
-    let (client, server) = client_and_server(name, family);
     let place = client.map(|name| format!("ip netns exec {name} ")).unwrap_or_default();
     // A private /run, so that namespaces can have names; `native` needs the loopback device of what it runs in.
     let mut script = "set -e\nmount -t tmpfs tmpfs /run\nip link set lo up\n".to_owned();
@@ -49,11 +75,23 @@ fn builds(name: &str, family: Family) {
         let dial = format!("timeout 5 bash -c '</dev/tcp/{server}/{}'", site.ports[0]);
         format!("\n{place}{dial} 2>&1 | grep -o refused\n")
     } else {
-        format!("\n{place}ping -n -c 1 -W 5 {server}\n")
+        // The kernel puts the local route of an IPv6 address into its table a little later.
+        let ping = format!("{place}ping -n -c 1 -W 5 {server}");
+        format!("\n{ping} || {ping} || {ping}\n")
     });
 
     let mut shell = Command::new("unshare")
-        .args(["--map-root-user", "--mount", "--net", "sh", "-s"])
+        // Daemons end with their shell.
+        .args([
+            "--map-root-user",
+            "--mount",
+            "--net",
+            "--pid",
+            "--fork",
+            "--mount-proc",
+            "sh",
+            "-s",
+        ])
         .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

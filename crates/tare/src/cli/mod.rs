@@ -69,6 +69,9 @@ pub(crate) struct ResumeArguments {
     /// Let the kernel load modules that networks need
     #[arg(long)]
     pub(crate) load_modules: bool,
+    /// Let the run's journal name programs to run, as in exec:PATH and cni:FILE
+    #[arg(long)]
+    pub(crate) allow_exec: bool,
 }
 
 #[derive(Debug, Args)]

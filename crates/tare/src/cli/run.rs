@@ -97,6 +97,9 @@ pub(crate) struct RunArguments {
     /// Let the kernel load modules that networks need
     #[arg(long, help_heading = "Machine")]
     pub(crate) load_modules: bool,
+    /// Let a study file name programs to run, as in exec:PATH and cni:FILE
+    #[arg(long, help_heading = "Machine")]
+    pub(crate) allow_exec: bool,
 }
 
 /// How many of what: every combination is measured.

@@ -1,5 +1,6 @@
 //! `tare resume`: a run that was cut off goes on, on its own plan and seed.
 
+use crate::catalogue::{self, everything};
 use crate::cli::ResumeArguments;
 use crate::commands::measure::{self, Job};
 use crate::exit::{Exit, usage};
@@ -17,12 +18,17 @@ pub(crate) fn run(arguments: &ResumeArguments) -> anyhow::Result<Exit> {
             arguments.directory.display()
         )));
     }
+    let modules = catalogue::modules(arguments.load_modules);
+    if !arguments.allow_exec
+        && let Some(network) = everything(None, modules).runs_its_argument(&journal.run.plan)
+    {
+        return Err(usage(anyhow::anyhow!(
+            "the run has {network}, which says what to run: pass --allow-exec if you trust {}",
+            arguments.directory.display()
+        )));
+    }
     measure::rest(
         &journal,
-        &Job {
-            directory: arguments.directory.clone(),
-            json: arguments.json,
-            modules: crate::catalogue::modules(arguments.load_modules),
-        },
+        &Job { directory: arguments.directory.clone(), json: arguments.json, modules },
     )
 }

@@ -21,6 +21,15 @@ pub(crate) fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
         out::print(&dry_run(&plan, arguments.json)?)?;
         return Ok(if plan.refused.is_empty() { Exit::Done } else { Exit::Failed });
     }
+    // What the command line itself names needs no leave.
+    if !arguments.allow_exec
+        && arguments.networks.is_empty()
+        && let Some(network) = everything.runs_its_argument(&plan)
+    {
+        return Err(usage(anyhow::anyhow!(
+            "the study names {network}, which says what to run: pass --allow-exec, or name it by --network"
+        )));
+    }
     if arguments.quick {
         announce(&plan, arguments.networks.is_empty(), &everything);
     }

@@ -1,0 +1,209 @@
+//! `cni:FILE`: real plugins attach containers, and packets take the way that they made.
+
+use crate::cases::{enter, path, site};
+use crate::daemons::{exchange, said};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tare_lab::{Lab, networks};
+use tare_network::{Error, Family, Registry, Shape, Spelled, Topology};
+
+/// A CNI configuration on disk, for as long as the value lives.
+struct Configuration(PathBuf);
+
+impl Configuration {
+    fn new(name: &str, text: &str) -> Self {
+        let file = format!("tare-cni-{}-{name}", std::process::id());
+        let path = std::env::temp_dir().join(file);
+        fs::write(&path, text).expect("room for a configuration");
+        Self(path)
+    }
+
+    fn spelled(&self, scheme: &str) -> Spelled {
+        format!("{scheme}:{}", self.0.display()).parse().expect("a good name")
+    }
+}
+
+impl Drop for Configuration {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// What an exchange carries in each direction, bytes.
+const SENT: u64 = 100_000;
+
+/// Addresses of both families.
+const RANGES: &str = r#"{"type": "host-local",
+    "ranges": [[{"subnet": "10.88.0.0/16"}], [{"subnet": "fd00:88::/64"}]],
+    "routes": [{"dst": "0.0.0.0/0"}, {"dst": "::/0"}]}"#;
+
+fn try_raise(lab: &Arc<Lab>, spelled: &Spelled, shape: &Shape) -> Result<Topology, Error> {
+    let registry = Registry::new(networks(Some(Arc::clone(lab))));
+    registry.find(spelled).expect("a known network").raise(shape, &site(spelled))
+}
+
+fn raise(lab: &Arc<Lab>, spelled: &Spelled, shape: &Shape) -> Topology {
+    try_raise(lab, spelled, shape).unwrap_or_else(|error| panic!("{spelled}: {error}"))
+}
+
+/// The bytes that a device of the node has received.
+fn received(topology: &Topology, device: &str) -> u64 {
+    let file = format!("/sys/class/net/{device}/statistics/rx_bytes");
+    said(topology.nodes[0].as_ref(), &["cat", &file]).trim().parse().expect("a number")
+}
+
+pub(crate) fn bridge_in_both_families() {
+    let lab = enter();
+    let text = format!(
+        r#"{{"cniVersion": "0.4.0", "name": "bridged", "type": "bridge", "bridge": "cni0",
+            "isGateway": true, "ipam": {RANGES}}}"#
+    );
+    let file = Configuration::new("bridge.conf", &text);
+    for family in [Family::Ipv4, Family::Ipv6] {
+        let shape = Shape { servers: 2, clients: 3, family, ..Shape::default() };
+        let topology = raise(&lab, &file.spelled("cni"), &shape);
+        let hops = path(&topology);
+        assert_eq!((hops.len(), hops[2].as_str()), (5, "node-0:cni0 Bridge"), "{hops:?}");
+        assert_eq!(hops[0], "client-0:eth0 Veth");
+        let address = topology.servers[1].address().to_string();
+        assert!(address.starts_with("10.88.") || address.starts_with("fd00:88::"), "{address}");
+        // The client's port on the bridge is the second hop.
+        let port = topology.hops[1].name.clone();
+        let before = received(&topology, &port);
+        exchange(&topology);
+        assert!(received(&topology, &port) >= before + SENT);
+    }
+}
+
+pub(crate) fn ptp_is_routed_and_macvlan_is_not_seen_by_the_node() {
+    let lab = enter();
+    let text =
+        format!(r#"{{"cniVersion": "1.0.0", "name": "routed", "type": "ptp", "ipam": {RANGES}}}"#);
+    let file = Configuration::new("ptp.conf", &text);
+    let topology = raise(&lab, &file.spelled("cni"), &Shape::default());
+    let kinds: Vec<String> =
+        path(&topology).iter().filter_map(|hop| hop.split(' ').nth(1)).map(str::to_owned).collect();
+    assert_eq!(kinds, ["Veth", "Veth", "Route", "Veth", "Veth"]);
+    let port = topology.hops[1].name.clone();
+    let before = received(&topology, &port);
+    exchange(&topology);
+    assert!(received(&topology, &port) >= before + SENT);
+
+    let text = format!(
+        r#"{{"cniVersion": "0.3.1", "name": "straight", "type": "macvlan", "master": "eth0", "ipam": {RANGES}}}"#
+    );
+    let file = Configuration::new("macvlan.conf", &text);
+    let topology = raise(&lab, &file.spelled("cni"), &Shape::default());
+    assert_eq!(path(&topology), ["client-0:eth0 Device", "server-0:eth0 Device"]);
+    let before = received(&topology, "eth0");
+    exchange(&topology);
+    assert!(received(&topology, "eth0") < before + SENT, "they do not pass the node");
+}
+
+/// The counter of the rules that portmap has made for a port.
+fn translated(topology: &Topology, port: u16) -> u64 {
+    let node = topology.nodes[0].as_ref();
+    let rules = said(node, &["iptables", "-t", "nat", "-nvxL"]);
+    let rule = |line: &&str| line.contains("DNAT") && line.contains(&format!("tcp dpt:{port} "));
+    let counts = rules.lines().filter(rule).filter_map(|line| line.split_whitespace().next());
+    counts.map(|count| count.parse::<u64>().expect("a number")).sum()
+}
+
+pub(crate) fn portmap_publishes_ports() {
+    let lab = enter();
+    let text = format!(
+        r#"{{"cniVersion": "1.0.0", "name": "published", "plugins": [
+            {{"type": "bridge", "bridge": "cni0", "isGateway": true, "ipMasq": true, "ipam": {RANGES}}},
+            {{"type": "portmap", "capabilities": {{"portMappings": true}}}}]}}"#
+    );
+    let file = Configuration::new("portmap.conflist", &text);
+    let shape = Shape { servers: 2, clients: 2, ..Shape::default() };
+    let topology = raise(&lab, &file.spelled("cni-published"), &shape);
+    let hops = path(&topology);
+    assert_eq!(&hops[..2], ["node-0:nat/CNI-HOSTPORT-DNAT Nat", "node-0:cni0 Bridge"]);
+    assert_eq!(hops.last().map(String::as_str), Some("server-0:eth0 Veth"));
+    let dialled: Vec<String> =
+        topology.routes.iter().map(|route| route.dial.ip().to_string()).collect();
+    assert_eq!(dialled, ["10.20.0.1", "10.20.0.1", "10.20.0.2", "10.20.0.2"]);
+    let port = topology.routes[0].dial.port();
+    let before = translated(&topology, port);
+    assert!(before > 0, "raising has passed the rule");
+    exchange(&topology);
+    assert_eq!(translated(&topology, port), before + 1, "one connection passes it once");
+    // Without the capability there is nothing to publish by.
+    let plain = Configuration::new(
+        "none.conf",
+        r#"{"cniVersion": "1.0.0", "name": "n", "type": "bridge"}"#,
+    );
+    let registry = Registry::new(networks(None));
+    let spelled = plain.spelled("cni-published");
+    let network = registry.find(&spelled).unwrap();
+    let missing = registry
+        .missing(network, &site(&spelled), &tare_lab::KernelProbe::default())
+        .expect("it cannot publish");
+    assert!(missing.reason.contains("capability portMappings"), "{missing:?}");
+}
+
+pub(crate) fn plugins_fail_in_their_own_words() {
+    let lab = enter();
+    let text = r#"{"cniVersion": "1.0.0", "name": "small", "type": "bridge", "bridge": "cni0",
+        "ipam": {"type": "host-local", "subnet": "10.88.0.0/30"}}"#;
+    let file = Configuration::new("small.conf", text);
+    let spelled = file.spelled("cni");
+    let shape = Shape { clients: 4, ..Shape::default() };
+    let error = try_raise(&lab, &spelled, &shape).unwrap_err();
+    assert!(error.what.starts_with("run the CNI plugin bridge (ADD) for client-0"), "{error}");
+    assert!(error.why.contains("no IP addresses available"), "{error}");
+    let shape = Shape { family: Family::Ipv6, ..Shape::default() };
+    let text = text.replace("/30", "/24");
+    let file = Configuration::new("one-family.conf", &text);
+    let error = try_raise(&lab, &file.spelled("cni"), &shape).unwrap_err();
+    assert!(error.why.contains("no ipv6 address"), "{error}");
+}
+
+pub(crate) fn every_container_is_detached() {
+    let directory = std::env::temp_dir().join(format!("tare-cni-{}-bin", std::process::id()));
+    fs::create_dir(&directory).expect("a fresh directory");
+    let witness = directory.join("witness");
+    let heard = directory.join("heard");
+    // It adds nothing, so it may answer nothing; what it was told before must be in its configuration.
+    let script = format!(
+        "#!/bin/sh\nconfig=$(cat)\ncase $config in *prevResult*) told=yes ;; *) told=no ;; esac\n\
+         echo \"$CNI_COMMAND $CNI_CONTAINERID $CNI_IFNAME $told\" >> {}\n",
+        heard.display()
+    );
+    fs::write(&witness, script).expect("room for a script");
+    fs::set_permissions(&witness, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let text = format!(
+        r#"{{"cniVersion": "1.0.0", "name": "witnessed", "plugins": [
+            {{"type": "bridge", "bridge": "cni0", "ipam": {RANGES}}}, {{"type": "witness"}}]}}"#
+    );
+    let file = Configuration::new("witnessed.conflist", &text);
+    let this = std::env::current_exe().expect("this program has a path");
+    let path = format!("/usr/lib/cni:/opt/cni/bin:{}", directory.display());
+    let done = std::process::Command::new(this)
+        .args(["raise-once", &file.spelled("cni").to_string()])
+        .env("CNI_PATH", path)
+        .output()
+        .expect("it runs");
+    let lines = fs::read_to_string(&heard).unwrap_or_default();
+    fs::remove_dir_all(&directory).expect("it is ours");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let lines: Vec<&str> = lines.lines().collect();
+    let expected = [
+        "ADD server-0 eth0 yes",
+        "ADD client-0 eth0 yes",
+        "DEL client-0 eth0 yes",
+        "DEL server-0 eth0 yes",
+    ];
+    assert_eq!(lines, expected);
+}
+
+/// Raises a network, and takes it down.
+pub(crate) fn raise_once(name: &str) -> std::process::ExitCode {
+    let spelled: Spelled = name.parse().expect("a good name");
+    drop(raise(&enter(), &spelled, &Shape::default()));
+    std::process::ExitCode::SUCCESS
+}

@@ -1,0 +1,106 @@
+//! `exec:PATH`: a program of the user's raises a network: the example in examples/, and programs that fail.
+
+use crate::cases::{enter, path, site};
+use crate::daemons::{PATIENCE, exchange, said};
+use crate::leftovers::{family_of, is_running};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+use tare_lab::{Lab, networks};
+use tare_network::{Error, Family, Registry, Shape, Spelled, Topology};
+
+fn try_raise(lab: &Arc<Lab>, program: &Path, shape: &Shape) -> Result<Topology, Error> {
+    let spelled: Spelled = format!("exec:{}", program.display()).parse().expect("a good name");
+    let registry = Registry::new(networks(Some(Arc::clone(lab))));
+    registry.find(&spelled).expect("a known network").raise(shape, &site(&spelled))
+}
+
+pub(crate) fn the_example_raises_a_network() {
+    let lab = enter();
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/exec/bridge.py");
+    for family in [Family::Ipv4, Family::Ipv6] {
+        let shape = Shape { servers: 2, clients: 3, family, mtu: 9000, ..Shape::default() };
+        let topology = try_raise(&lab, &example, &shape).unwrap_or_else(|error| panic!("{error}"));
+        let expected = [
+            "client-0:eth0 Veth",
+            "node-0:port3 Veth",
+            "node-0:example0 Bridge",
+            "node-0:port1 Veth",
+            "server-0:eth0 Veth",
+        ];
+        assert_eq!(path(&topology), expected);
+        assert_eq!(topology.hops[2].mtu, Some(9000), "as the kernel has it");
+        let counter = "/sys/class/net/port3/statistics/rx_bytes";
+        let received = || -> u64 {
+            said(topology.nodes[0].as_ref(), &["cat", counter]).trim().parse().expect("a number")
+        };
+        let before = received();
+        exchange(&topology);
+        assert!(received() >= before + 100_000, "all bytes have passed the port");
+    }
+}
+
+/// A program of this text, for as long as the value lives.
+struct Script(PathBuf);
+
+impl Script {
+    fn new(name: &str, text: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("tare-exec-{}-{name}", std::process::id()));
+        fs::write(&path, format!("#!/bin/sh\n{text}\n")).expect("room for a script");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is ours");
+        Self(path)
+    }
+}
+
+impl Drop for Script {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+pub(crate) fn a_program_that_fails_is_quoted() {
+    let lab = enter();
+    for (name, text, why) in [
+        ("fails", "echo it is cold >&2; exit 4", "it ended with exit code 4: it is cold"),
+        ("mute", "true", "EOF while parsing"),
+        ("few", r#"echo '{"servers": [], "clients": []}'"#, "addresses of 0 servers and 0 clients"),
+        ("unknown", r#"echo '{"servers": [], "clients": [], "hop": []}'"#, "unknown field `hop`"),
+        (
+            "dead",
+            r#"echo '{"servers": [{"address": "10.9.9.9"}], "clients": [{"address": "10.9.9.8"}]}'"#,
+            "",
+        ),
+    ] {
+        let script = Script::new(name, text);
+        let error = try_raise(&lab, &script.0, &Shape::default()).unwrap_err();
+        assert!(error.why.contains(why), "{name}: {error}");
+    }
+}
+
+pub(crate) fn a_program_is_asked_to_take_its_network_down() {
+    let lab = enter();
+    let heard = std::env::temp_dir().join(format!("tare-exec-{}-heard", std::process::id()));
+    let text = format!(
+        "grep -o '\"state\":.*' | sed \"s/^/$1 /\" >> {}\nsleep 1000 >/dev/null 2>&1 &\n\
+         [ \"$1\" = up ] || exit 0\nip -n client-0 address add 10.9.0.1/24 dev lo\n\
+         echo '{{\"servers\": [{{\"address\": \"127.0.0.1\"}}], \"clients\": [{{\"address\": \"10.9.0.1\"}}], \"state\": [7]}}'",
+        heard.display()
+    );
+    let script = Script::new("telling", &text);
+    // Client and server are not connected: it is taken down again at once, with what it has left running.
+    let error = try_raise(&lab, &script.0, &Shape::default()).unwrap_err();
+    assert!(error.what.starts_with("reach "), "{error}");
+    let lines = fs::read_to_string(&heard).expect("it was run");
+    fs::remove_file(&heard).expect("it is ours");
+    assert_eq!(lines, "up \"state\":null}\ndown \"state\":[7]}\n");
+    let sleeps = |pid: &u32| {
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        name.trim() == "sleep" && is_running(*pid)
+    };
+    let until = Instant::now() + PATIENCE;
+    while family_of(std::process::id()).iter().any(sleeps) {
+        assert!(Instant::now() < until, "something goes on in the background");
+    }
+}
