@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build install check test audit soak vm bench generated tools run-tools test-tools bench-tools
+.PHONY: help run build install check test test-vm audit soak vm bench generated tools run-tools test-tools bench-tools
 
 # What `make run` hands to tare.
 ARGS ?= run --quick
@@ -32,8 +32,9 @@ check: tools ## format, lints, documentation, dependencies' licences and sources
 	RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps --locked
 	scripts/deny.sh check bans licenses sources
 
-test: test-tools build ## everything else that must hold
+test: test-tools build ## everything else that must hold; the last part in a virtual machine
 	cargo test --workspace --locked --no-fail-fast
+	scripts/vm-test.sh modules networks
 
 audit: tools ## known vulnerabilities of dependencies
 	scripts/deny.sh check advisories
@@ -41,8 +42,10 @@ audit: tools ## known vulnerabilities of dependencies
 soak: test-tools build ## the long controls: null comparisons and planted differences
 	cargo test --workspace --locked -- --ignored --nocapture --skip unless_the_user_says_so
 
-vm: test-tools build ## what only a kernel with loadable modules can show, in a virtual machine
-	scripts/vm-test.sh modules
+test-vm: test-tools build ## what only a kernel with all modules can show, in a virtual machine; a part of test
+	scripts/vm-test.sh modules networks
+
+vm: test-vm
 
 bench: bench-tools build ## tare beside its peers: ratios with intervals, to bench/RESULTS.md (BENCH_QUICK=1, BENCH_ROWS=..)
 	cargo run --release --locked --package tare-bench
@@ -58,7 +61,9 @@ run-tools:
 	@scripts/packages.sh nft:nftables
 
 test-tools:
-	@scripts/packages.sh nft:nftables ip:iproute2 ping:iputils-ping ps:procps setpriv:util-linux perl:perl-base ethtool:ethtool
+	@scripts/packages.sh nft:nftables ip:iproute2 ping:iputils-ping ps:procps setpriv:util-linux perl:perl-base \
+		ovs-vswitchd:openvswitch-switch ethtool:ethtool iptables:iptables python3:python3 \
+		/usr/lib/cni/bridge:containernetworking-plugins
 
 bench-tools: test-tools
 	@scripts/packages.sh iperf3:iperf3 iperf:iperf sockperf:sockperf qperf:qperf nuttcp:nuttcp taskset:util-linux

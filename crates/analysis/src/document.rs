@@ -7,7 +7,7 @@ use crate::group::groups;
 use crate::pair::{main_trials, same_comparison};
 use std::collections::BTreeMap;
 use tare_record::journal::Journal;
-use tare_record::{Document, Plan};
+use tare_record::{Document, Finding, Plan};
 use tare_stats::holm::holm;
 
 /// Everything that a journal says: cells in the order shapes × workloads × metrics × networks, ratios to `baseline`
@@ -26,7 +26,7 @@ pub fn document(journal: &Journal, baseline: Option<&str>) -> Result<Document, E
     }
     let adjusted = adjusted(&all);
     let failures = journal.failures();
-    Ok(Document {
+    let document = Document {
         tare: run.environment.tare.clone(),
         study: run.plan.study.clone(),
         seed: run.plan.seed,
@@ -38,7 +38,17 @@ pub fn document(journal: &Journal, baseline: Option<&str>) -> Result<Document, E
         failed: failures.into_iter().cloned().collect(),
         findings: run.findings.clone(),
         stopped_by: journal.stopped_by(),
-    })
+    };
+    Ok(if run.environment.emulated { without_verdicts(document) } else { document })
+}
+
+/// The figures alone: under emulation a network is neither faster nor slower than another.
+fn without_verdicts(mut document: Document) -> Document {
+    for cell in &mut document.cells {
+        (cell.ratio, cell.difference, cell.best) = (None, None, false);
+    }
+    document.findings.push(Finding::Emulated);
+    document
 }
 
 /// The label of the baseline. One that is asked for must be in the run; the plan's own may have been skipped, and
@@ -80,7 +90,7 @@ mod tests {
     use crate::made_up::{Chance, journal, plan, transactions, trial, workload};
     use tare_record::journal::{Record, Resumed};
     use tare_record::{
-        Cell, FamilyScope, Finding, Metric, Phase, Ratio, Skipped, Trial, Verdict, WorkloadPlan,
+        Cell, FamilyScope, Metric, Phase, Ratio, Skipped, Trial, Verdict, WorkloadPlan,
     };
 
     fn stream() -> WorkloadPlan {
@@ -214,6 +224,20 @@ mod tests {
             let again: Document = serde_json::from_str(&text).unwrap();
             assert!(again.cells.iter().all(|cell| cell.mean.is_some() && cell.n > 0));
         }
+    }
+
+    #[test]
+    fn under_emulation_there_are_figures_and_no_verdicts() {
+        let mut journal = small();
+        journal.run.environment.emulated = true;
+        let document = document(&journal, None).unwrap();
+        assert_eq!(document.findings, [Finding::Emulated]);
+        assert_eq!(document.cells.len(), 3);
+        let without = |cell: &Cell| {
+            cell.ratio.is_none() && cell.difference.is_none() && !cell.best && cell.mean.is_some()
+        };
+        assert!(document.cells.iter().all(without));
+        assert!(crate::pairs(&journal).unwrap().is_empty());
     }
 
     #[test]

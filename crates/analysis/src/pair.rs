@@ -8,11 +8,14 @@ use tare_record::{Pair, Phase, Trial};
 use tare_stats::PairedRatio;
 
 /// Every two networks beside each other, once, in every metric of every workload in every shape; left out where they
-/// share fewer than two blocks, a figure is withheld, or one is zero.
+/// share fewer than two blocks, a figure is withheld, or one is zero. Under emulation there are none.
 ///
 /// # Errors
 /// When a trial's histograms cannot be added up.
 pub fn pairs(journal: &Journal) -> Result<Vec<Pair>, Error> {
+    if journal.run.environment.emulated {
+        return Ok(Vec::new());
+    }
     let plan = &journal.run.plan;
     let groups = groups(plan, &main_trials(journal))?;
     let mut pairs = Vec::new();

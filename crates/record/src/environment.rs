@@ -25,6 +25,9 @@ pub struct Environment {
     pub memory: Option<u64>,
     /// Hypervisor or container technology, where one shows.
     pub virtualisation: Option<String>,
+    /// Whether the processor is emulated by software (QEMU's TCG): what runs there shows function, never speed.
+    #[serde(default)]
+    pub emulated: bool,
     /// CPU vulnerabilities' mitigations, as the kernel words them.
     pub mitigations: BTreeMap<String, String>,
     /// CPU frequency governor of the first core.

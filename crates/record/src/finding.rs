@@ -60,6 +60,8 @@ pub enum Finding {
         /// CPU time used by others over all cores' time, 0–1.
         share: f64,
     },
+    /// The processor was emulated by software, so that no network is said to be faster or slower than another.
+    Emulated,
     /// Another tare was running.
     OtherRun {
         /// How many others.
@@ -182,6 +184,9 @@ impl fmt::Display for Finding {
             Self::BusyMachine { share } => {
                 write!(f, "other work took {:.0} % of the CPU", share * 100.0)
             }
+            Self::Emulated => f.write_str(
+                "under emulation (TCG) verdicts are refused: the figures show that it works, not how fast",
+            ),
             Self::OtherRun { others } => {
                 write!(f, "{others} other tare run(s) on this machine: both measure a busy machine")
             }

@@ -115,7 +115,8 @@ fn severity(finding: &Finding) -> f64 {
         Finding::SearchAtSendersLimit { rate } => -rate,
         Finding::SearchUnfinished { width } => *width,
         Finding::FewSamples { beyond, .. } => -(*beyond as f64),
-        Finding::OtherCongestionControl { .. }
+        Finding::Emulated
+        | Finding::OtherCongestionControl { .. }
         | Finding::NotPinned { .. }
         | Finding::OffloadsKept { .. } => 0.0,
     }

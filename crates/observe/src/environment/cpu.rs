@@ -25,6 +25,15 @@ pub(super) fn hypervisor(files: &Files) -> bool {
         .unwrap_or(false)
 }
 
+/// Whether the processor is one of QEMU's own making, which software emulates. QEMU calls some so even where the
+/// machine's own processor runs the guest; KVM then offers its clock.
+pub(super) fn emulated(files: &Files) -> bool {
+    let model = model(files).unwrap_or_default();
+    let clocks = files.text("sys/devices/system/clocksource/clocksource0/available_clocksource");
+    let kvm = clocks.is_some_and(|clocks| clocks.contains("kvm-clock"));
+    model.starts_with("QEMU TCG CPU") || (model.starts_with("QEMU Virtual CPU") && !kvm)
+}
+
 /// The cores that this process may use: those of its affinity mask, as the kernel lists them.
 pub(super) fn cores(files: &Files) -> Vec<u32> {
     files
@@ -117,6 +126,22 @@ mod tests {
         let files = lay_out(root.path(), &[("proc/cpuinfo", ARM)]);
         assert_eq!(model(&files).as_deref(), Some("Raspberry Pi 4 Model B"));
         assert!(!hypervisor(&files));
+    }
+
+    #[test]
+    fn an_emulated_processor_is_told_by_its_name_and_the_clocks_beside_it() {
+        let root = tempfile::tempdir().unwrap();
+        let clocks = "sys/devices/system/clocksource/clocksource0/available_clocksource";
+        for (model, available, expected) in [
+            ("QEMU TCG CPU version 2.5+", "tsc hpet acpi_pm", true),
+            ("QEMU Virtual CPU version 2.5+", "hpet acpi_pm", true),
+            ("QEMU Virtual CPU version 2.5+", "kvm-clock hpet acpi_pm", false),
+            ("Intel(R) Xeon(R) Processor", "tsc kvm-clock", false),
+        ] {
+            let text = format!("processor\t: 0\nmodel name\t: {model}\n");
+            let files = lay_out(root.path(), &[("proc/cpuinfo", &text), (clocks, available)]);
+            assert_eq!(emulated(&files), expected, "{model}, {available}");
+        }
     }
 
     #[test]

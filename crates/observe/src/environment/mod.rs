@@ -91,6 +91,7 @@ pub(crate) fn from_files(files: &Files) -> Environment {
         cores: cpu::cores(files),
         memory: system::memory(files).map(|memory| memory.total),
         virtualisation: system::virtualisation(files),
+        emulated: cpu::emulated(files),
         mitigations: cpu::mitigations(files),
         governor: cpu::governor(files),
         boost: cpu::boost(files),
