@@ -190,19 +190,38 @@ fn json(what: Listed, rows: Vec<Row>) -> anyhow::Result<String> {
 fn plain(rows: &[Row]) -> String {
     let width = rows.iter().map(|row| row.name.len()).max().unwrap_or_default();
     let mut text = String::new();
+    let mut shared: Vec<&Choice> = Vec::new();
     for row in rows {
         let mark = if row.available { "yes" } else { "no " };
         text.push_str(&format!("{:width$}  {mark}  {}\n", row.name, row.summary));
+        let mut below = |line: &str| text.push_str(&format!("{:width$}       {line}\n", ""));
         if let Some(stands_for) = &row.stands_for {
-            text.push_str(&format!("{:width$}       stands for {stands_for}\n", ""));
+            below(&format!("stands for {stands_for}"));
         }
         if let (Some(reason), Some(remedy)) = (&row.reason, &row.remedy) {
-            text.push_str(&format!("{:width$}       {reason}: {remedy}\n", ""));
+            below(&format!("{reason}: {remedy}"));
         }
-        let names = row.options.iter().map(|option| option.name.len()).max().unwrap_or_default();
-        for option in &row.options {
-            text.push_str(&format!("{:width$}       {}\n", "", option.line(names)));
+        // What follows a `+` means the same for every network: it is explained once, below.
+        let (suffixes, own): (Vec<&Choice>, Vec<&Choice>) =
+            row.options.iter().partition(|option| option.name.starts_with('+'));
+        if !suffixes.is_empty() {
+            let names: Vec<&str> = suffixes.iter().map(|option| option.name.as_str()).collect();
+            below(&format!("takes {}", names.join(" ")));
         }
+        for option in suffixes {
+            if !shared.iter().any(|known| known.name == option.name) {
+                shared.push(option);
+            }
+        }
+        let names = own.iter().map(|option| option.name.len()).max().unwrap_or_default();
+        own.iter().for_each(|option| below(&option.line(names)));
+    }
+    let names = shared.iter().map(|option| option.name.len()).max().unwrap_or_default();
+    if !shared.is_empty() {
+        text.push('\n');
+    }
+    for option in shared {
+        text.push_str(&format!("{}\n", option.line(names)));
     }
     text
 }
