@@ -32,6 +32,7 @@ fn main() -> ExitCode {
         Subcommand::Agent => commands::hidden::agent(),
         Subcommand::Keeper => commands::hidden::keeper(),
         Subcommand::Inside(_) => commands::hidden::inside(),
+        Subcommand::Proxy(_) => commands::hidden::proxy(),
     };
     exit::code(result)
 }

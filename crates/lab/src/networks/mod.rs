@@ -22,6 +22,7 @@ mod ovs;
 mod pipework;
 mod pipework_macvlan;
 mod published;
+mod published_proxy;
 mod shared;
 mod up;
 mod veth;
@@ -63,6 +64,7 @@ pub fn networks(lab: Option<Arc<Lab>>) -> Vec<Box<dyn Network>> {
         laid(bridge::Bridge, &lab),
         laid(bridge_plain::BridgePlain, &lab),
         laid(published::Published, &lab),
+        laid(published_proxy::PublishedProxy, &lab),
         laid(link::Link, &lab),
         laid(pipework::Pipework, &lab),
         laid(pipework_macvlan::PipeworkMacvlan, &lab),

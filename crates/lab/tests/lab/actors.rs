@@ -1,7 +1,7 @@
 //! The programs that the tests run in containers.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, TcpStream, UdpSocket};
 use std::process::ExitCode;
 use std::time::Duration;
 use tare_network::{Command, Container, Process};
@@ -58,4 +58,34 @@ pub(crate) fn start_command(
     let mut line = String::new();
     BufReader::new(output).read_line(&mut line).expect("it prints");
     (process, line.trim_end().to_owned())
+}
+
+/// Says that it listens, and answers each datagram with the address that it came from.
+pub(crate) fn answer(address: &str) -> ExitCode {
+    let socket = UdpSocket::bind(address).expect("the server listens");
+    println!("listening");
+    let mut bytes = [0; 100];
+    loop {
+        let (_, from) = socket.recv_from(&mut bytes).expect("a datagram comes");
+        socket.send_to(from.to_string().as_bytes(), from).expect("the client is there");
+    }
+}
+
+/// Sends datagrams until one is answered, and prints the answer.
+pub(crate) fn ask(address: &str) -> ExitCode {
+    let address: std::net::SocketAddr = address.parse().expect("an address and a port");
+    let any: std::net::IpAddr =
+        if address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let socket = UdpSocket::bind((any, 0)).expect("a port is free");
+    socket.set_read_timeout(Some(PATIENCE / 10)).expect("a time limit can be set");
+    let mut bytes = [0; 100];
+    for _ in 0..10 {
+        socket.send_to(b"who am I?", address).expect("it can be sent");
+        if let Ok((length, from)) = socket.recv_from(&mut bytes) {
+            assert_eq!(from, address, "who was asked answers");
+            println!("{}", String::from_utf8_lossy(&bytes[..length]));
+            return ExitCode::SUCCESS;
+        }
+    }
+    panic!("nobody answers");
 }

@@ -14,7 +14,7 @@ use tare_network::{
 };
 
 /// Networks that every kernel carries on which these tests run, as users spell them.
-const HERE: [&str; 22] = [
+const HERE: [&str; 23] = [
     "native",
     "loopback",
     "host",
@@ -28,6 +28,7 @@ const HERE: [&str; 22] = [
     "veth+rate=100mbit",
     "bridge+rate=1gbit",
     "published+rate=40gbit",
+    "published-proxy",
     "link",
     "pipework",
     "pipework+plain",

@@ -71,6 +71,7 @@ const CASES: &[Case] = &[
         "without_segmentation_every_packet_is_of_the_mtu",
         paths::without_segmentation_every_packet_is_of_the_mtu,
     ),
+    ("a_process_serves_the_published_port", paths::a_process_serves_the_published_port),
     ("what_cannot_be_switched_off_is_said", paths::what_cannot_be_switched_off_is_said),
     ("tags_tables_and_modes_of_other_kernels", paths::tags_tables_and_modes_of_other_kernels),
     ("open_vswitch_carries_the_packets", daemons::open_vswitch_carries_the_packets),
@@ -111,6 +112,13 @@ fn main() -> ExitCode {
         ["serve", address] => actors::serve(address),
         ["dial", address] => actors::dial(address),
         ["idle"] => actors::idle(),
+        ["answer", address] => actors::answer(address),
+        ["ask", address] => actors::ask(address),
+        ["proxy", rest @ ..] => {
+            let ended = tare_lab::proxy(rest.iter().map(|&word| word.into()));
+            eprintln!("{}", ended.unwrap_err());
+            ExitCode::FAILURE
+        }
         ["hold"] => leftovers::hold(),
         ["hold-daemons"] => daemons::hold(),
         ["raise-ovs"] => daemons::raise_ovs(),

@@ -3,7 +3,7 @@
 use crate::actors::start;
 use crate::cases::{enter, output, raise};
 use std::path::Path;
-use tare_network::{Container, Family, Shape, Topology};
+use tare_network::{Container, Family, HopKind, Shape, Topology};
 
 /// What `dial` sends, and `serve` sends back, bytes.
 const SENT: u64 = 100_000;
@@ -249,4 +249,36 @@ pub(crate) fn tags_tables_and_modes_of_other_kernels() {
     } else {
         println!("  not in this kernel: vrf");
     }
+}
+
+pub(crate) fn a_process_serves_the_published_port() {
+    let lab = enter();
+    for family in [Family::Ipv4, Family::Ipv6] {
+        let topology = raise(&lab, "published-proxy", &shape(family));
+        let (node, route) = (topology.nodes[0].as_ref(), topology.routes[0]);
+        assert_ne!(route.dial.ip(), route.listen.ip(), "the client dials the node");
+        // There and back over the loopback device to the process, and from there over the bridge.
+        passes(&topology, node, "lo");
+        passes(&topology, node, "veth-s0");
+        let nft = tare_lab::program::find("nft").expect("nft is installed");
+        assert_eq!(output(node, &nft, &["list", "ruleset"]), "", "no rule translates anything");
+        let forwarder = topology.hops.iter().find(|hop| hop.kind == HopKind::Forwarder);
+        assert!(forwarder.is_some_and(|hop| hop.detail.is_some()), "{:?}", topology.hops);
+        answers_datagrams(&topology);
+    }
+}
+
+/// A datagram to the published port reaches a server, and its answer the client, through the process.
+fn answers_datagrams(topology: &Topology) {
+    let route = topology.routes[0];
+    let server = topology.servers[0].as_ref();
+    let (_answering, line) = start(server, &["answer", &route.listen.to_string()]);
+    assert_eq!(line, "listening");
+    let (_asking, line) = start(topology.clients[0].as_ref(), &["ask", &route.dial.to_string()]);
+    let seen: std::net::SocketAddr = line.parse().expect("an address");
+    let gateway = match route.listen.ip() {
+        std::net::IpAddr::V4(_) => "10.100.0.1",
+        std::net::IpAddr::V6(_) => "fd00:0:0:64::1",
+    };
+    assert_eq!(seen.ip().to_string(), gateway, "the server sees the process, not the client");
 }

@@ -28,7 +28,7 @@ fn client_and_server(name: &str, family: Family) -> (Option<&'static str>, &'sta
         }
         "pipework" => (Some("client-0"), either("10.60.0.1", "fd00:0:0:3c::1")),
         // Ping passes no published port: it tries the server's own address.
-        "published" => (Some("node-0"), either("10.100.0.2", "fd00:0:0:64::2")),
+        "published" | "published-proxy" => (Some("node-0"), either("10.100.0.2", "fd00:0:0:64::2")),
         _ => (Some("client-0"), either("10.100.0.2", "fd00:0:0:64::2")),
     }
 }

@@ -57,6 +57,9 @@ pub(crate) enum Subcommand {
     /// Start a program with a private hosts file (started by tare)
     #[command(hide = true)]
     Inside(InsideArguments),
+    /// Forward a port in userspace (started by tare)
+    #[command(hide = true)]
+    Proxy(InsideArguments),
 }
 
 #[derive(Debug, Args)]

@@ -15,6 +15,13 @@ pub(crate) fn keeper() -> anyhow::Result<Exit> {
     Ok(if tare_lab::keeper() == 0 { Exit::Done } else { Exit::Failed })
 }
 
+/// Forwards a port in userspace until it is killed.
+pub(crate) fn proxy() -> anyhow::Result<Exit> {
+    let _ = rustix::thread::set_name(c"tare");
+    tare_lab::proxy(std::env::args_os().skip(2))?;
+    Ok(Exit::Done)
+}
+
 /// Becomes another program, with a private hosts file.
 ///
 /// The arguments are the lab's own spelling, `--` included, so they are taken as they came.

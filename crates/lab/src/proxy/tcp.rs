@@ -1,0 +1,130 @@
+//! TCP connections, each forwarded by two threads, one a direction.
+//!
+//! Bytes go from socket to socket through a pipe, by splice(2): that is what Docker's proxy does (Go's
+//! `net.TCPConn.ReadFrom`).
+
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, SpliceFlags, pipe_with, splice};
+use std::io;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+/// The most bytes that one call moves: what a pipe holds unless it is told otherwise (pipe(7)).
+const AT_ONCE: usize = 64 * 1024;
+
+/// Forwards connections until it cannot listen any more.
+pub(super) fn forward(
+    host: SocketAddr,
+    container: SocketAddr,
+    ready: impl FnOnce() -> io::Result<()>,
+) -> io::Result<()> {
+    let listener = TcpListener::bind(host)?;
+    ready()?;
+    loop {
+        match listener.accept() {
+            Ok((client, _)) => {
+                std::thread::Builder::new().spawn(move || {
+                    // A connection that breaks is its two ends' business.
+                    let _ = connect(client, container);
+                })?;
+            }
+            // A client that gave up before it was accepted is no reason to end.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Joins a client with the container until both have said all that they had to say.
+fn connect(client: TcpStream, container: SocketAddr) -> io::Result<()> {
+    let backend = Arc::new(TcpStream::connect(container)?);
+    let client = Arc::new(client);
+    for stream in [&client, &backend] {
+        stream.set_nodelay(true)?;
+    }
+    let (from, to) = (Arc::clone(&backend), Arc::clone(&client));
+    let back = std::thread::Builder::new().spawn(move || copy(&from, &to))?;
+    let there = copy(&client, &backend);
+    let back = back.join().unwrap_or(Ok(()));
+    there.and(back)
+}
+
+/// Copies until the end of what comes, and passes that end on; an error ends both directions.
+fn copy(from: &TcpStream, to: &TcpStream) -> io::Result<()> {
+    let copied = splice_all(from, to);
+    let end = if copied.is_ok() { Shutdown::Write } else { Shutdown::Both };
+    // Whoever has gone needs not be told.
+    let _ = to.shutdown(end);
+    if copied.is_err() {
+        let _ = from.shutdown(Shutdown::Both);
+    }
+    copied.map_err(Into::into)
+}
+
+fn splice_all(from: &TcpStream, to: &TcpStream) -> Result<(), Errno> {
+    let (output, input) = pipe_with(PipeFlags::CLOEXEC)?;
+    loop {
+        let mut held = move_some(from, &input, AT_ONCE)?;
+        if held == 0 {
+            return Ok(());
+        }
+        while held > 0 {
+            held -= move_some(&output, to, held)?;
+        }
+    }
+}
+
+/// Moves bytes from one descriptor to another, one of which is a pipe.
+fn move_some(from: impl AsFd, to: impl AsFd, most: usize) -> Result<usize, Errno> {
+    loop {
+        match splice(&from, None, &to, None, most, SpliceFlags::MOVE) {
+            Err(Errno::INTR) => {}
+            done => return done,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn both_directions_are_forwarded_to_their_ends() {
+        let backend = TcpListener::bind("127.0.0.1:0").unwrap();
+        let container = backend.local_addr().unwrap();
+        let host = {
+            let free = TcpListener::bind("127.0.0.1:0").unwrap();
+            free.local_addr().unwrap()
+        };
+        let (listens, listening) = channel();
+        std::thread::spawn(move || {
+            forward(host, container, || {
+                let _ = listens.send(());
+                Ok(())
+            })
+        });
+        listening.recv().unwrap();
+        let answering = std::thread::spawn(move || {
+            let (mut stream, _) = backend.accept().unwrap();
+            let mut received = Vec::new();
+            stream.read_to_end(&mut received).unwrap();
+            stream.write_all(&received).unwrap();
+            received.len()
+        });
+        let sent: Vec<u8> = (0..300_000_u32).map(|number| number as u8).collect();
+        let mut client = TcpStream::connect(host).unwrap();
+        let mut reader = client.try_clone().unwrap();
+        let reading = std::thread::spawn(move || {
+            let mut received = Vec::new();
+            reader.read_to_end(&mut received).unwrap();
+            received
+        });
+        client.write_all(&sent).unwrap();
+        client.shutdown(Shutdown::Write).unwrap();
+        assert_eq!(reading.join().unwrap(), sent);
+        assert_eq!(answering.join().unwrap(), sent.len());
+    }
+}
