@@ -1,13 +1,15 @@
 //! Proof that a packet passes, before anything is measured.
 //!
 //! For every client a listener is opened in its server's namespace and a TCP connection is made to the address that
-//! the client will dial. Each socket is opened by a thread that enters the namespace and ends. The connection is reset,
-//! so that neither end keeps it.
+//! the client will dial. Each socket is opened by a thread that enters the namespace and ends. That the listener has a
+//! connection shows that it came all the way: a proxy takes one before it has reached anybody. Then it is reset, so that
+//! neither end keeps it.
 
 use crate::namespace::{Namespace, listen_in};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::set_socket_linger;
 use std::io::ErrorKind::TimedOut;
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 use tare_network::Error;
 
@@ -32,7 +34,7 @@ pub(crate) struct Attempt<'a> {
 
 /// Tries one connection.
 pub(crate) fn connect(attempt: &Attempt<'_>) -> Result<(), Error> {
-    let _listener = listen_in(attempt.server, attempt.listen)?;
+    let listener = listen_in(attempt.server, attempt.listen)?;
     let name = attempt.client.map_or("this machine", Namespace::name);
     let what = || format!("reach {} from {name}", attempt.dial);
     let dial = || {
@@ -45,8 +47,29 @@ pub(crate) fn connect(attempt: &Attempt<'_>) -> Result<(), Error> {
                 Err(error) => return Err(Error::new(what(), error)),
             }
         };
-        set_socket_linger(&stream, Some(Duration::ZERO)).map_err(|errno| Error::new(what(), errno))
+        set_socket_linger(&stream, Some(Duration::ZERO))
+            .map_err(|errno| Error::new(what(), errno))?;
+        Ok(stream)
     };
-    std::thread::scope(|scope| scope.spawn(dial).join())
-        .unwrap_or_else(|_| Err(Error::new("reach a server", "the thread panicked")))
+    let stream = std::thread::scope(|scope| scope.spawn(dial).join())
+        .unwrap_or_else(|_| Err(Error::new("reach a server", "the thread panicked")))?;
+    if !is_dialled(&listener) {
+        return Err(Error::new(what(), "whoever took the connection did not pass it on"));
+    }
+    drop(stream);
+    Ok(())
+}
+
+/// Whether somebody has connected, or does in a moment.
+fn is_dialled(listener: &TcpListener) -> bool {
+    let until = Instant::now() + PATIENCE;
+    while let Some(left) = until.checked_duration_since(Instant::now()) {
+        let Ok(left) = Timespec::try_from(left) else { return false };
+        let mut watched = [PollFd::new(listener, PollFlags::IN)];
+        // An interrupted wait only means another look.
+        if poll(&mut watched, Some(&left)).is_ok_and(|dialled| dialled > 0) {
+            return true;
+        }
+    }
+    false
 }
