@@ -4,6 +4,7 @@
 //! "twice" and "half" equally far from 1, so that swapping the two sides mirrors every result.
 
 use crate::describe::{mean, sd};
+use crate::sequence;
 use crate::student::Student;
 
 /// Log ratios closer to zero than this are rounding of the figures, not a difference.
@@ -28,15 +29,26 @@ pub struct PairedRatio {
 }
 
 impl PairedRatio {
+    /// The same with intervals and a p-value that hold however often one looks while pairs come in
+    /// ([`sequence`]): nothing while these have no end.
+    #[must_use]
+    pub fn in_sequence(pairs: &[(f64, f64)]) -> Option<Self> {
+        let fixed = Self::of(pairs)?;
+        let logs = logs(pairs)?;
+        let interval = |confidence| Some(sequence::mean_interval(&logs, confidence)?.map(exp));
+        Some(Self {
+            ci90: interval(0.90)?,
+            ci95: interval(0.95)?,
+            p: sequence::p_of_zero(&logs),
+            ..fixed
+        })
+    }
+
     /// The ratio of pairs of a network's figure and its baseline's; nothing below two pairs, or when a figure is not
     /// positive and finite.
     #[must_use]
     pub fn of(pairs: &[(f64, f64)]) -> Option<Self> {
-        let positive = |figure: f64| figure > 0.0 && figure.is_finite();
-        if !pairs.iter().all(|&(network, baseline)| positive(network) && positive(baseline)) {
-            return None;
-        }
-        let logs: Vec<f64> = pairs.iter().map(log_ratio).collect();
+        let logs = logs(pairs)?;
         let (centre, sd_log) = (mean(&logs)?, sd(&logs)?);
         let student = Student::of_mean(logs.len())?;
         let error = sd_log / (logs.len() as f64).sqrt();
@@ -64,6 +76,13 @@ impl PairedRatio {
         let errors = student.half_width(0.95) + student.quantile(0.80);
         (errors * self.sd_log / f64::from(self.n).sqrt()).exp_m1().min(f64::MAX)
     }
+}
+
+/// The logarithms of all ratios; nothing when a figure is not positive and finite.
+fn logs(pairs: &[(f64, f64)]) -> Option<Vec<f64>> {
+    let positive = |figure: f64| figure > 0.0 && figure.is_finite();
+    let all = pairs.iter().all(|&(network, baseline)| positive(network) && positive(baseline));
+    all.then(|| pairs.iter().map(log_ratio).collect())
 }
 
 /// The logarithm of a pair's ratio. The difference of the logarithms cannot overflow, unlike the quotient.

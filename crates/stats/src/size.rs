@@ -1,7 +1,7 @@
 //! How many blocks a question takes, from the spread of the log ratio over blocks.
 
-use crate::student::Student;
-use statrs::distribution::{ChiSquared, ContinuousCDF};
+use crate::student::{Student, inverse};
+use statrs::distribution::ChiSquared;
 
 /// No answer is larger: nobody runs a million blocks, and searches end there.
 pub const MOST: u32 = 1_000_000;
@@ -53,7 +53,7 @@ pub fn upper_limit(sd: f64, degrees: f64) -> Option<f64> {
         return None;
     }
     let chi_squared = ChiSquared::new(degrees).ok()?;
-    Some(sd * (degrees / chi_squared.inverse_cdf(1.0 - CAUTION)).sqrt())
+    Some(sd * (degrees / inverse(&chi_squared, 1.0 - CAUTION)).sqrt())
 }
 
 /// The fewest blocks that suffice, by bisection: what suffices for n blocks suffices for more.
