@@ -11,6 +11,14 @@ pub enum Error {
         /// The labels that there are.
         labels: Vec<String>,
     },
+    /// An intended change that is nothing by which runs could differ.
+    #[error("--vary {asked}: runs do not differ by that; name one of {known}", known = .known.join(", "))]
+    Vary {
+        /// What was named.
+        asked: String,
+        /// What there is.
+        known: Vec<String>,
+    },
     /// Histograms of a trial could not be added up.
     #[error(
         "the latencies of `{label}` in block {block} cannot be added up: {source}; the journal is damaged"

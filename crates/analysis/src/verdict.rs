@@ -20,14 +20,24 @@ pub(crate) const LEVEL: f64 = 0.05;
 /// | anything else | | `unclear` |
 #[must_use]
 pub fn verdict(ratio: &PairedRatio, margin: f64, p_adjusted: f64, better: Better) -> Verdict {
-    let [low, high] = ratio.ci90;
+    read(ratio.value, ratio.ci90, margin, p_adjusted, better)
+}
+
+/// The same for a ratio of any making, by its value and its 90 % interval.
+pub(crate) fn read(
+    value: f64,
+    [low, high]: [f64; 2],
+    margin: f64,
+    p_adjusted: f64,
+    better: Better,
+) -> Verdict {
     let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
     let within = least <= low && high <= most;
     let beyond = high < least || low > most;
     let differs = p_adjusted < LEVEL;
     let is_better = match better {
-        Better::Higher => ratio.value > 1.0,
-        Better::Lower => ratio.value < 1.0,
+        Better::Higher => value > 1.0,
+        Better::Lower => value < 1.0,
     };
     match (differs, is_better) {
         (true, true) if beyond => Verdict::Faster,

@@ -119,6 +119,9 @@ pub struct Cell {
     pub mean: Option<f64>,
     /// Their median.
     pub median: Option<f64>,
+    /// The median's 95 % interval (bootstrap, BCa); nothing below eight samples.
+    #[serde(default)]
+    pub median_ci95: Option<[f64; 2]>,
     /// The mean's 95 % interval (Student's t); nothing below two samples.
     pub ci95: Option<[f64; 2]>,
     /// The mean with no warm-up cut off.

@@ -1,6 +1,6 @@
 //! The one document that `--json` prints.
 
-use crate::{Cell, Environment, Finding};
+use crate::{Cell, Environment, Finding, Rerun};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -42,6 +42,8 @@ pub enum StoppedBy {
     Blocks,
     /// The number of blocks that the pilot found for the asked precision.
     Precision,
+    /// Confidence sequences as narrow as asked, which may be looked at after every block.
+    Sequence,
     /// The time allowed.
     Budget,
     /// A signal.
@@ -55,6 +57,7 @@ impl fmt::Display for StoppedBy {
         f.write_str(match self {
             Self::Blocks => "blocks",
             Self::Precision => "precision",
+            Self::Sequence => "sequence",
             Self::Budget => "budget",
             Self::Interrupted => "interrupted",
             Self::Failed => "failed",
@@ -88,4 +91,7 @@ pub struct Document {
     pub blocks: u32,
     /// What ended the measuring; null while a run is unfinished or was killed.
     pub stopped_by: Option<StoppedBy>,
+    /// What the study's source published, beside what was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rerun: Option<Rerun>,
 }

@@ -146,6 +146,36 @@ pub enum Finding {
         /// The devices, each with its offloads that stayed on: `node-0:lo checksum`.
         devices: Vec<String>,
     },
+    /// A workload of the study that this build or machine lacks; it was left out.
+    WorkloadSkipped {
+        /// Which.
+        workload: String,
+        /// Why.
+        reason: String,
+        /// What would make it run.
+        remedy: String,
+    },
+    /// A workload of the study that this build or machine lacks; another stood in for it.
+    StandIn {
+        /// Which.
+        workload: String,
+        /// What stood in.
+        used: String,
+        /// Why.
+        reason: String,
+    },
+    /// The run is shorter than the study that it follows.
+    Scaled {
+        /// What is shorter, in words.
+        changes: Vec<String>,
+    },
+    /// The level of a network drifted from block to block.
+    Drift {
+        /// The change from the first block to the last over the mean.
+        change: f64,
+        /// Two-sided p-value of no trend, corrected for the number of networks.
+        p: f64,
+    },
     /// All that a percentile needs was not there in some trials.
     FewSamples {
         /// The metric.
@@ -238,6 +268,20 @@ impl fmt::Display for Finding {
             Self::OffloadsKept { devices } => {
                 write!(f, "offloads that cannot be switched off stayed on: {}", devices.join("; "))
             }
+            Self::WorkloadSkipped { workload, reason, remedy } => {
+                write!(f, "{workload} is left out: {reason}; {remedy}")
+            }
+            Self::StandIn { workload, used, reason } => {
+                write!(f, "{used} stands in for {workload}: {reason}")
+            }
+            Self::Scaled { changes } => {
+                write!(f, "scaled, not as the study says: {}", changes.join("; "))
+            }
+            Self::Drift { change, .. } => write!(
+                f,
+                "drifted by {:+.1} % from the first block to the last; ratios within blocks do not feel it, means do",
+                change * 100.0
+            ),
             Self::FewSamples { metric, beyond } => write!(
                 f,
                 "{metric} is withheld: {beyond} samples beyond it, 100 are needed; use a longer --duration"

@@ -315,6 +315,9 @@ mod tests {
             budget: None,
             skipped: Vec::new(),
             refused: Vec::new(),
+            parts: Vec::new(),
+            findings: Vec::new(),
+            publication: None,
         };
         let environment = Environment::default();
         Record::Run(Box::new(Run { format: FORMAT, plan, environment, findings: Vec::new() }))

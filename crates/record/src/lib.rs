@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod cell;
+mod comparison;
 mod cpu;
 mod distribution;
 mod document;
@@ -20,12 +21,17 @@ mod metric;
 mod offload;
 mod pair;
 mod plan;
+mod publication;
 mod search;
 mod shape;
 mod trial;
 mod units;
 
 pub use cell::{Cell, Difference, Ratio, Verdict, Withheld};
+pub use comparison::{
+    CellKey, Change, Compared, ComparedCell, Comparison, Contrasted, Gate, Outcome, Regression,
+    Session, Side, Unit, Unmatched,
+};
 pub use cpu::{AgentsCpu, CpuUse, MachineSample, Meanwhile, ThreadCpu};
 pub use distribution::Distribution;
 pub use document::{Document, Failure, Skipped, StoppedBy};
@@ -37,8 +43,13 @@ pub use interval::{Datagrams, Interval, Series, TcpState};
 pub use metric::{Beside, Better, Latency, Metric, Point, UnknownMetric};
 pub use offload::{Offload, Offloads, UnknownOffload};
 pub use pair::Pair;
-pub use plan::{Blocks, Entry, FamilyScope, Plan, Sizing, WarmUp, WorkloadPlan};
+pub use plan::{Blocks, Entry, FamilyScope, Part, Plan, Sizing, WarmUp, WorkloadPlan};
+pub use publication::{
+    Basis, CellPart, Concluded, Conclusion, FigurePair, Holding, MeasuredFigure, Per,
+    ProtocolField, Publication, PublishedFigure, RankAgreement, Relation, Rerun, Scale, ShapePart,
+    Test,
+};
 pub use search::{Bounds, Probe, Search};
 pub use shape::{Family, Placement, PlacementError, Shape};
-pub use trial::{Ends, Parameters, Phase, Trial};
+pub use trial::{Ends, Parameters, Phase, Trial, bare};
 pub use units::Nanos;

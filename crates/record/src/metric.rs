@@ -49,6 +49,9 @@ pub enum Metric {
     /// Request-response pairs completed per second (netperf's TCP_RR).
     #[serde(rename = "transactions")]
     Transactions,
+    /// Database transactions completed per second.
+    #[serde(rename = "tps")]
+    Tps,
     /// Connections made, used once and closed per second (netperf's TCP_CRR).
     #[serde(rename = "connections")]
     Connections,
@@ -191,7 +194,7 @@ const fn row(
 ///
 /// The margins: two per cent for throughput, wider for round trips, whose trials vary by 5–10 %, and wider still for
 /// tails.
-const TABLE: [Row; 32] = {
+const TABLE: [Row; 33] = {
     use Better::{Higher, Lower};
     [
         row(Metric::Throughput, "throughput", "Gbit/s", Higher, 0.02),
@@ -207,6 +210,7 @@ const TABLE: [Row; 32] = {
         row(Metric::Pdr, "pdr", "Gbit/s", Higher, 0.05),
         row(Metric::PdrPackets, "pdr_packets", "1/s", Higher, 0.05),
         row(Metric::Transactions, "transactions", "1/s", Higher, 0.05),
+        row(Metric::Tps, "tps", "1/s", Higher, 0.05),
         row(Metric::Connections, "connections", "1/s", Higher, 0.05),
         row(Metric::LatencyP50, "latency_p50", "µs", Lower, 0.05),
         row(Metric::LatencyP90, "latency_p90", "µs", Lower, 0.10),
@@ -294,6 +298,7 @@ impl Metric {
                 | Self::Pdr
                 | Self::PdrPackets
                 | Self::Transactions
+                | Self::Tps
                 | Self::Connections
                 | Self::LatencyP50
                 | Self::OneWayP50

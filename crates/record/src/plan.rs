@@ -1,6 +1,6 @@
 //! What will be measured: a study, validated and expanded. The journal keeps it, so that a run can be resumed on it.
 
-use crate::{Metric, Nanos, Parameters, Shape, Skipped};
+use crate::{Finding, Metric, Nanos, Parameters, Publication, Shape, Skipped};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -40,6 +40,20 @@ pub struct WorkloadPlan {
     pub warm_up: WarmUp,
     /// The metrics asked of it.
     pub metrics: Vec<Metric>,
+    /// The workload in whose place it stands, where this build or machine lacks that one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stands_for: Option<String>,
+}
+
+/// Networks, workloads and shapes of which every combination is measured, by their places in the plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Part {
+    /// The networks.
+    pub networks: Vec<usize>,
+    /// The workloads.
+    pub workloads: Vec<usize>,
+    /// The shapes.
+    pub shapes: Vec<usize>,
 }
 
 /// How the number of blocks is found.
@@ -60,6 +74,16 @@ pub enum Blocks {
         /// The fewest blocks, whatever the pilot says.
         at_least: u32,
         /// The most blocks, whatever the pilot says.
+        at_most: u32,
+    },
+    /// Until the confidence sequences of all ratios are as narrow as asked: looked at after every block, and paid for by wider
+    /// intervals.
+    Sequence {
+        /// The half width to reach; nothing: half the metric's margin.
+        precision: Option<f64>,
+        /// The fewest blocks.
+        at_least: u32,
+        /// The most blocks.
         at_most: u32,
     },
 }
@@ -108,6 +132,42 @@ pub struct Plan {
     /// Those of them that were asked for by name: a run without them has failed to do all it was asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<String>,
+    /// Which combinations are measured; nothing: every network under every workload in every shape.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
+    /// What was noticed while planning.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+    /// What the study's source published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub publication: Option<Publication>,
+}
+
+impl Plan {
+    /// Whether a network is measured under a workload in a shape, each by its place in the plan.
+    #[must_use]
+    pub fn measures(&self, network: usize, workload: usize, shape: usize) -> bool {
+        self.parts.is_empty()
+            || self.parts.iter().any(|part| {
+                part.networks.contains(&network)
+                    && part.workloads.contains(&workload)
+                    && part.shapes.contains(&shape)
+            })
+    }
+
+    /// The workloads that a network is measured under in a shape, by their places in the plan.
+    pub fn workloads_of(&self, network: usize, shape: usize) -> impl Iterator<Item = usize> + '_ {
+        (0..self.workloads.len()).filter(move |&workload| self.measures(network, workload, shape))
+    }
+
+    /// How many trials a block has of the networks for which `counts` holds.
+    pub fn trials_in_block(&self, counts: impl Fn(&Entry) -> bool) -> usize {
+        let networks = (0..self.networks.len()).filter(|&at| counts(&self.networks[at]));
+        networks
+            .flat_map(|network| (0..self.shapes.len()).map(move |shape| (network, shape)))
+            .map(|(network, shape)| self.workloads_of(network, shape).count())
+            .sum()
+    }
 }
 
 /// How many blocks there will be and why: written to the journal before the main phase.

@@ -8,6 +8,12 @@ use std::collections::BTreeMap;
 /// A workload's parameters: what was asked before a trial, what was really in force after it.
 pub type Parameters = BTreeMap<String, serde_json::Value>;
 
+/// A parameter's value as a user writes it: without the quotes that JSON puts around text.
+#[must_use]
+pub fn bare(value: &serde_json::Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
 /// Why a trial was run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -9,6 +9,10 @@ pub(crate) enum Exit {
     Done,
     /// Something that was asked for by name is missing, or broke during the run.
     Failed,
+    /// A comparison found a regression beyond its limit.
+    Regression,
+    /// A comparison could not tell whether there is one.
+    CouldNotTell,
     /// A signal ended the measuring; what was measured is kept and reported.
     Interrupted,
     /// A program that ran in a container ended with this code.
@@ -30,6 +34,8 @@ pub(crate) fn code(result: anyhow::Result<Exit>) -> ExitCode {
     match result {
         Ok(Exit::Done) => ExitCode::SUCCESS,
         Ok(Exit::Failed) => ExitCode::FAILURE,
+        Ok(Exit::Regression) => ExitCode::from(3),
+        Ok(Exit::CouldNotTell) => ExitCode::from(4),
         Ok(Exit::Interrupted) => ExitCode::from(130),
         Ok(Exit::Of(code)) => ExitCode::from(code),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,

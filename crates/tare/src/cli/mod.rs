@@ -1,11 +1,13 @@
 //! The command line, from which help, completions and the manual page come.
 
+mod compare;
 mod probe;
 mod run;
 
 use clap::{Args, Parser, ValueEnum};
 use std::path::PathBuf;
 
+pub(crate) use compare::CompareArguments;
 pub(crate) use probe::{ListenArguments, ProbeArguments};
 pub(crate) use run::{RunArguments, ShapeArguments};
 
@@ -26,6 +28,9 @@ pub(crate) enum Subcommand {
     Resume(ResumeArguments),
     /// Show a run again, from its journal
     Report(ReportArguments),
+    /// Set runs beside runs: another kernel, another version, another machine
+    #[command(after_help = compare::EXAMPLES)]
+    Compare(CompareArguments),
     /// List what there is: networks, workloads, studies; what runs here, and for what does not: why, and the remedy
     List(ListArguments),
     /// Check this machine: kernel, privileges, programs, noise

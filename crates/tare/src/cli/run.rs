@@ -71,6 +71,10 @@ pub(crate) struct RunArguments {
     /// The half width of a ratio's 95 % interval to reach [default: half the metric's margin]
     #[arg(short, long, value_name = "SHARE", help_heading = "Method")]
     pub(crate) precision: Option<Percent>,
+    /// Measure until the precision is reached, by intervals that may be looked at after every block and are wider for it,
+    /// instead of as many blocks as a pilot finds
+    #[arg(long, conflicts_with_all = ["blocks", "quick"], help_heading = "Method")]
+    pub(crate) sequential: bool,
     /// The longest that the run may take
     #[arg(long, value_name = "T", help_heading = "Method")]
     pub(crate) budget: Option<Span>,
@@ -80,6 +84,12 @@ pub(crate) struct RunArguments {
     /// The seed of every random choice
     #[arg(long, value_name = "S", help_heading = "Method")]
     pub(crate) seed: Option<u64>,
+    /// A published study with short trials, and as many blocks as the precision needs
+    #[arg(long, conflicts_with = "quick", help_heading = "Method")]
+    pub(crate) scaled: bool,
+    /// A published study with its own durations and repetitions, however long: the default
+    #[arg(long, conflicts_with_all = ["scaled", "quick"], help_heading = "Method")]
+    pub(crate) as_published: bool,
     /// At a wider precision: the tour's core networks in under a minute, networks that you name as long as they take
     #[arg(short, long, help_heading = "Method")]
     pub(crate) quick: bool,

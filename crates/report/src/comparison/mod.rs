@@ -1,0 +1,63 @@
+//! From a [`Comparison`](tare_record::Comparison) to what a person or a build server reads.
+
+mod junit;
+mod notes;
+mod rows;
+
+use crate::markdown::{escape, pipes};
+use crate::style::{Style, Tone};
+use crate::text;
+use std::fmt::Write as _;
+use tare_record::Comparison;
+
+pub use junit::junit;
+
+/// The comparison as a person reads it: the two sides, a row for each cell, what else differs, what cannot be compared.
+#[must_use]
+pub fn comparison_table(comparison: &Comparison, style: &Style) -> String {
+    let width = usize::from(style.width);
+    let mut out = format!("{}\n", text::wrap(&notes::headline(comparison), width));
+    if comparison.cells.is_empty() {
+        out.push_str("\nThe two sides have no cell in common.\n");
+    }
+    for section in rows::sections(comparison) {
+        out.push('\n');
+        if !section.heading.is_empty() {
+            let _ = writeln!(out, "{}\n", style.paint(Tone::Strong, &section.heading));
+        }
+        out.push_str(&section.grid.render(*style));
+    }
+    let reading = notes::reading(comparison);
+    let reading = reading.iter().map(|paragraph| text::wrap(paragraph, width)).collect();
+    for lines in [reading, notes::remarks(comparison)] {
+        if !lines.is_empty() {
+            let _ = writeln!(out, "\n{}", lines.join("\n"));
+        }
+    }
+    out
+}
+
+/// The same as GitHub Markdown.
+#[must_use]
+pub fn comparison_markdown(comparison: &Comparison) -> String {
+    let mut out = format!("**{}**\n", escape(&notes::headline(comparison)));
+    if comparison.cells.is_empty() {
+        out.push_str("\nThe two sides have no cell in common.\n");
+    }
+    for section in rows::sections(comparison) {
+        out.push('\n');
+        if !section.heading.is_empty() {
+            let _ = writeln!(out, "#### {}\n", escape(&section.heading));
+        }
+        out.push_str(&pipes(&section.grid));
+    }
+    for paragraphs in [notes::reading(comparison), notes::remarks(comparison)] {
+        if !paragraphs.is_empty() {
+            out.push('\n');
+        }
+        for paragraph in paragraphs {
+            let _ = writeln!(out, "- {}", escape(&paragraph));
+        }
+    }
+    out
+}

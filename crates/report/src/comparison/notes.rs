@@ -1,0 +1,132 @@
+//! What stands above and below the tables of a comparison.
+
+use super::rows::name;
+use crate::number::percent;
+use crate::text::{counted, one_line};
+use tare_record::{CellKey, ComparedCell, Comparison, Contrasted, Outcome, Session, Unit};
+
+/// The two sides in one line.
+pub(super) fn headline(comparison: &Comparison) -> String {
+    let unit = match comparison.unit {
+        Unit::Session => "the unit is the session",
+        Unit::Block => "the unit is the block",
+    };
+    let sides = format!("base {} · new {}", side(&comparison.base), side(&comparison.new));
+    one_line(&format!("{sides} · {} compared · {unit}", comparison.of))
+}
+
+fn side(sessions: &[Session]) -> String {
+    match sessions {
+        [one] => format!("{} (Linux {})", one.directory, one.kernel),
+        several => {
+            let mut kernels: Vec<&str> =
+                several.iter().map(|session| session.kernel.as_str()).collect();
+            kernels.sort_unstable();
+            kernels.dedup();
+            format!("{} runs (Linux {})", several.len(), kernels.join(", "))
+        }
+    }
+}
+
+/// How to read the tables.
+pub(super) fn reading(comparison: &Comparison) -> Vec<String> {
+    let mut lines = Vec::new();
+    if comparison.cells.iter().any(|cell| cell.change.is_some()) {
+        lines.push(
+            "change: new over base, or new less base in points · verdicts as of a run, Holm's correction over all cells"
+                .to_owned(),
+        );
+    }
+    lines.extend(gate(comparison));
+    lines
+}
+
+/// What came of the limit.
+fn gate(comparison: &Comparison) -> Option<String> {
+    let gate = comparison.gate.as_ref()?;
+    let limit = percent(gate.limit);
+    let cells = counted(gate.cells, "cell", "cells");
+    Some(match gate.outcome {
+        Outcome::Passed => format!("limit {limit}: none of {cells} is worse by more"),
+        Outcome::Regression => {
+            let named: Vec<String> = comparison
+                .cells
+                .iter()
+                .filter(|cell| cell.outcome == Some(Outcome::Regression))
+                .map(|cell| worse(cell, comparison))
+                .collect();
+            format!("limit {limit}, exceeded: {}", named.join("; "))
+        }
+        Outcome::CouldNotTell => {
+            let found = gate.detectable.map_or_else(String::new, |found| {
+                format!(
+                    "; a regression of {} would have been found in 80 % of such comparisons: more runs a side find less",
+                    percent(found)
+                )
+            });
+            format!("limit {limit}: of {cells}, some could not be told{found}")
+        }
+    })
+}
+
+/// A regression with its bound.
+fn worse(cell: &ComparedCell, comparison: &Comparison) -> String {
+    let name = name(&cell.cell, || keys(comparison));
+    cell.change.as_ref().map_or_else(
+        || name.clone(),
+        |change| {
+            let (value, lower) = (change.regression.value, change.regression.lower);
+            if change.difference {
+                format!("{name} by {value:.3} points, at least {lower:.3}")
+            } else {
+                format!("{name} by {}, at least {}", percent(value), percent(lower))
+            }
+        },
+    )
+}
+
+fn keys(comparison: &Comparison) -> impl Iterator<Item = &CellKey> {
+    comparison.cells.iter().map(|cell| &cell.cell)
+}
+
+/// What differs beside, what cannot be compared, what stands on weak feet: one line each.
+pub(super) fn remarks(comparison: &Comparison) -> Vec<String> {
+    let mut lines = Vec::new();
+    if comparison.unit == Unit::Block {
+        lines.push(
+            "note: one run a side: what two sessions differ by anyway counts as a change; name several by --base and --new"
+                .to_owned(),
+        );
+    }
+    let (meant, other): (Vec<&Contrasted>, Vec<&Contrasted>) =
+        comparison.differences.iter().partition(|one| one.intended);
+    lines.extend(meant.iter().map(|one| difference("intended", one)));
+    lines.extend(unchanged(comparison, &meant));
+    lines.extend(other.iter().map(|one| difference("also differs", one)));
+    lines.extend(comparison.cells.iter().filter_map(|cell| {
+        let withheld = cell.withheld.as_ref()?;
+        let name = name(&cell.cell, || keys(comparison));
+        Some(format!("note: {name}: {}", withheld.reason))
+    }));
+    lines.extend(comparison.unmatched.iter().map(|one| {
+        let all = || comparison.unmatched.iter().map(|one| &one.cell);
+        let of = |n: u32, side: &[Session]| format!("{n} of {}", side.len());
+        format!(
+            "unmatched: {}: in {} base and {} new",
+            name(&one.cell, all),
+            of(one.base, &comparison.base),
+            of(one.new, &comparison.new)
+        )
+    }));
+    lines.iter().map(|line| one_line(line)).collect()
+}
+
+fn difference(word: &str, one: &Contrasted) -> String {
+    format!("{word}: {}: base {}; new {}", one.what, one.base.join(" | "), one.new.join(" | "))
+}
+
+/// Intended changes that did not take place.
+fn unchanged(comparison: &Comparison, meant: &[&Contrasted]) -> Option<String> {
+    let none = comparison.vary.is_empty() || !meant.is_empty();
+    (!none).then(|| format!("note: {} is the same on both sides", comparison.vary.join(", ")))
+}

@@ -1,0 +1,80 @@
+//! `tare compare`: two sides of runs beside each other, from their journals alone.
+
+use crate::cli::CompareArguments;
+use crate::exit::{Exit, usage};
+use anyhow::Context as _;
+use std::path::{Path, PathBuf};
+use tare_analysis::{Asked, Named};
+use tare_record::journal::Journal;
+use tare_record::{Comparison, Outcome};
+use tare_report::Style;
+
+/// Compares, prints, and says by the exit code what came of the limit.
+pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<Exit> {
+    let (base, new) = sides(arguments)?;
+    let comparison = compare(&read(base)?, &read(new)?, arguments)?;
+    let on_stdout = arguments.junit.as_deref() == Some(Path::new("-"));
+    if let Some(path) = &arguments.junit {
+        let text = tare_report::junit(&comparison);
+        if on_stdout {
+            crate::out::print(&text)?;
+        } else {
+            std::fs::write(path, text).with_context(|| format!("write {}", path.display()))?;
+        }
+    }
+    if !on_stdout {
+        crate::out::print(&text(&comparison, arguments)?)?;
+    }
+    Ok(match comparison.gate.map(|gate| gate.outcome) {
+        None | Some(Outcome::Passed) => Exit::Done,
+        Some(Outcome::Regression) => Exit::Regression,
+        Some(Outcome::CouldNotTell) => Exit::CouldNotTell,
+    })
+}
+
+/// The directories of the two sides.
+fn sides(arguments: &CompareArguments) -> anyhow::Result<(&[PathBuf], &[PathBuf])> {
+    match arguments.runs.as_slice() {
+        [base, new] => Ok((std::slice::from_ref(base), std::slice::from_ref(new))),
+        [] if !arguments.base.is_empty() => Ok((&arguments.base, &arguments.new)),
+        _ => Err(usage(anyhow::anyhow!(
+            "name two runs' directories, BASE and NEW, or several a side by --base and --new"
+        ))),
+    }
+}
+
+/// The journals with the names of their directories.
+fn read(side: &[PathBuf]) -> anyhow::Result<Vec<(String, Journal)>> {
+    side.iter()
+        .map(|path| Ok((path.display().to_string(), Journal::read(path).map_err(usage)?)))
+        .collect()
+}
+
+fn compare(
+    base: &[(String, Journal)],
+    new: &[(String, Journal)],
+    arguments: &CompareArguments,
+) -> anyhow::Result<Comparison> {
+    let asked = Asked {
+        of: arguments.of,
+        metrics: arguments.metrics.clone(),
+        vary: arguments.vary.clone(),
+        fail_on: arguments.fail_on.map(|share| share.0),
+    };
+    let (base, new) = (named(base), named(new));
+    tare_analysis::compare(env!("CARGO_PKG_VERSION"), &base, &new, &asked).map_err(usage)
+}
+
+fn named(side: &[(String, Journal)]) -> Vec<Named<'_>> {
+    side.iter().map(|(directory, journal)| Named { directory, journal }).collect()
+}
+
+fn text(comparison: &Comparison, arguments: &CompareArguments) -> anyhow::Result<String> {
+    Ok(if arguments.json {
+        format!("{}\n", serde_json::to_string_pretty(comparison)?)
+    } else if arguments.markdown {
+        tare_report::comparison_markdown(comparison)
+    } else {
+        tare_report::comparison_table(comparison, &Style::detect())
+    })
+}
