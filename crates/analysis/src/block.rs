@@ -8,8 +8,7 @@ use tare_record::{Failure, Plan, Trial};
 /// when all networks broke.
 pub(crate) fn whole_blocks(plan: &Plan, trials: &[&Trial], failures: &[&Failure]) -> u32 {
     let stands = |label: &str| failures.iter().all(|failure| failure.network != label);
-    let standing = plan.networks.iter().filter(|entry| stands(&entry.label)).count();
-    let whole = standing * plan.workloads.len() * plan.shapes.len();
+    let whole = plan.trials_in_block(|entry| stands(&entry.label));
     let mut seen: BTreeMap<u32, BTreeSet<(usize, usize, usize)>> = BTreeMap::new();
     for trial in trials.iter().filter(|trial| stands(&trial.label)) {
         seen.entry(trial.block).or_default().extend(place(plan, trial));

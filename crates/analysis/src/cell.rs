@@ -1,14 +1,17 @@
 //! One comparison (a metric of a workload in a shape) as cells, one a network, before the family is looked at.
 
 use crate::best::best;
+use crate::drift::drifts;
 use crate::family::family;
 use crate::findings;
 use crate::group::{Group, Sampled};
 use crate::pair::in_same_blocks;
 use crate::verdict::verdict;
 use tare_record::{
-    Beside, Cell, Difference, Metric, Parameters, Plan, Ratio, Verdict, Withheld, WorkloadPlan,
+    Beside, Blocks, Cell, Difference, Metric, Parameters, Plan, Ratio, Verdict, Withheld,
+    WorkloadPlan,
 };
+use tare_stats::bootstrap::bca;
 use tare_stats::describe::{mean, mean_interval, median};
 use tare_stats::{PairedRatio, size};
 
@@ -36,11 +39,13 @@ pub(crate) fn drafts(plan: &Plan, together: &[Group<'_>], baseline: &str) -> Vec
         let sampled: Vec<Sampled> = together.iter().map(|group| group.sampled(metric)).collect();
         let beside = together.iter().position(|group| label(group) == baseline);
         let best = best(&sampled, metric);
+        let drifts = drifts(&sampled);
         for (index, group) in together.iter().enumerate() {
             let shape = &plan.shapes[group.shape];
             let mut cell = cell(plan, group, metric, &sampled[index]);
             cell.parameters.clone_from(&parameters);
             cell.best = best[index];
+            cell.findings.extend(drifts[index].clone());
             let beside = beside.filter(|beside| *beside != index);
             let pairs = beside.map(|beside| in_same_blocks(&sampled[index], &sampled[beside]));
             let pairs = pairs.unwrap_or_default();
@@ -49,7 +54,7 @@ pub(crate) fn drafts(plan: &Plan, together: &[Group<'_>], baseline: &str) -> Vec
                 drafts.push(Draft { cell, comparison: None });
                 continue;
             }
-            let comparison = PairedRatio::of(&pairs).map(|ratio| Comparison {
+            let comparison = paired(plan, &pairs).map(|ratio| Comparison {
                 family: family(plan, group.workload, shape, metric),
                 ratio,
                 baseline: baseline.to_owned(),
@@ -59,6 +64,14 @@ pub(crate) fn drafts(plan: &Plan, together: &[Group<'_>], baseline: &str) -> Vec
         }
     }
     drafts
+}
+
+/// The ratio of pairs, by intervals that stand whatever ended the measuring.
+fn paired(plan: &Plan, pairs: &[(f64, f64)]) -> Option<PairedRatio> {
+    match plan.blocks {
+        Blocks::Sequence { .. } => PairedRatio::in_sequence(pairs),
+        Blocks::Fixed { .. } | Blocks::Precision { .. } => PairedRatio::of(pairs),
+    }
 }
 
 /// The mean of the blocks' differences, with its interval; nothing where fewer than two blocks have both.
@@ -93,6 +106,7 @@ fn cell(plan: &Plan, group: &Group<'_>, metric: Metric, sampled: &Sampled) -> Ce
         n: u32::try_from(samples.len()).unwrap_or(u32::MAX),
         mean: mean(&values),
         median: median(&values),
+        median_ci95: bca(&values, median, 0.95),
         ci95: mean_interval(&values, 0.95),
         uncut_mean: mean(&uncut),
         ratio: None,

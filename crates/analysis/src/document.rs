@@ -5,9 +5,10 @@ use crate::block::whole_blocks;
 use crate::cell::{Draft, drafts};
 use crate::group::groups;
 use crate::pair::{main_trials, same_comparison};
+use crate::rerun::rerun;
 use std::collections::BTreeMap;
 use tare_record::journal::Journal;
-use tare_record::{Document, Finding, Plan};
+use tare_record::{Cell, Document, Finding, Plan};
 use tare_stats::holm::holm;
 
 /// Everything that a journal says: cells in the order shapes × workloads × metrics × networks, ratios to `baseline`
@@ -26,12 +27,15 @@ pub fn document(journal: &Journal, baseline: Option<&str>) -> Result<Document, E
     }
     let adjusted = adjusted(&all);
     let failures = journal.failures();
+    let cells: Vec<Cell> =
+        all.into_iter().zip(adjusted).map(|(draft, p)| draft.finish(p)).collect();
     let document = Document {
+        rerun: rerun(&run.plan, &cells),
         tare: run.environment.tare.clone(),
         study: run.plan.study.clone(),
         seed: run.plan.seed,
         environment: run.environment.clone(),
-        cells: all.into_iter().zip(adjusted).map(|(draft, p)| draft.finish(p)).collect(),
+        cells,
         stands_for: run.plan.stands_for.clone(),
         skipped: run.plan.skipped.clone(),
         blocks: whole_blocks(&run.plan, &trials, &failures),
@@ -90,7 +94,7 @@ mod tests {
     use crate::made_up::{Chance, journal, plan, transactions, trial, workload};
     use tare_record::journal::{Record, Resumed};
     use tare_record::{
-        Cell, FamilyScope, Metric, Phase, Ratio, Skipped, Trial, Verdict, WorkloadPlan,
+        FamilyScope, Metric, Phase, Ratio, Skipped, Trial, Verdict, WorkloadPlan,
     };
 
     fn stream() -> WorkloadPlan {

@@ -53,7 +53,9 @@ impl Figures<'_> {
             Metric::Throughput => self.rate(Count::Bytes, GIGABITS),
             Metric::Offered => self.rate(Count::Offered, GIGABITS),
             Metric::Packets => self.rate(Count::Received, 1.0),
-            Metric::Transactions | Metric::Connections => self.rate(Count::Operations, 1.0),
+            Metric::Transactions | Metric::Tps | Metric::Connections => {
+                self.rate(Count::Operations, 1.0)
+            }
             Metric::Retransmits => self.rate(Count::Retransmits, 1.0),
             Metric::Loss => self.both(|over| {
                 let sent = self.traffic.sum(over.clone(), Count::Sent);

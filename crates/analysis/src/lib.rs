@@ -2,16 +2,19 @@
 //!
 //! [`estimate`] turns one trial into one figure a metric; [`document`] gathers all trials into cells with intervals,
 //! ratios and verdicts; [`pairs`] sets every network beside every other; [`spreads`] tells from a pilot how much the
-//! ratios vary. Everything is derived from the records alone, without chance and without I/O: the same journal always
+//! ratios vary; [`compare`](compare()) sets two sides of runs beside each other. Everything is derived from the records alone, without chance and without I/O: the same journal always
 //! gives the same document. `docs/METHOD.md` says why it is done so.
 #![forbid(unsafe_code)]
 
+mod asked;
 mod beginning;
 mod best;
 mod block;
 mod cell;
+mod compare;
 mod distribution;
 mod document;
+mod drift;
 mod error;
 mod estimate;
 mod family;
@@ -20,6 +23,7 @@ mod findings;
 mod group;
 mod machine;
 mod pair;
+mod rerun;
 mod spread;
 mod traffic;
 mod verdict;
@@ -27,10 +31,11 @@ mod verdict;
 #[cfg(test)]
 mod made_up;
 
+pub use compare::{Asked, Named, compare};
 pub use distribution::distributions;
 pub use document::document;
 pub use error::Error;
 pub use estimate::{Estimate, Figure, estimate};
 pub use pair::pairs;
-pub use spread::{Spread, spreads};
+pub use spread::{Spread, narrow_enough, spreads};
 pub use verdict::verdict;

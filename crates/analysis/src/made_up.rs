@@ -35,6 +35,7 @@ pub(crate) fn workload(name: &str, metrics: &[Metric]) -> WorkloadPlan {
         interval: Nanos(INTERVAL),
         warm_up: WarmUp::Auto,
         metrics: metrics.to_vec(),
+        stands_for: None,
     }
 }
 
@@ -55,6 +56,9 @@ pub(crate) fn plan(networks: &[&str], workloads: Vec<WorkloadPlan>) -> Plan {
         budget: None,
         skipped: Vec::new(),
         refused: Vec::new(),
+        parts: Vec::new(),
+        findings: Vec::new(),
+        publication: None,
     }
 }
 

@@ -3,9 +3,11 @@
 use crate::Error;
 use crate::group::{Group, Sampled, groups};
 use crate::pair::{in_same_blocks, same_comparison};
+use crate::verdict::LEVEL;
 use std::collections::BTreeMap;
 use tare_record::{Beside, Metric, Plan, Trial};
 use tare_stats::describe::mean;
+use tare_stats::sequence::half_width;
 use tare_stats::size::upper_limit;
 
 /// The spread of one metric of one workload.
@@ -44,6 +46,36 @@ pub fn spreads(plan: &Plan, trials: &[&Trial]) -> Result<BTreeMap<String, Spread
         Some((key, Spread { metric, log_ratio, upper }))
     };
     Ok(pools.into_iter().filter_map(spread).collect())
+}
+
+/// Whether the confidence sequences of all ratios that size a run are as narrow as their precision. Metrics that are withheld
+/// or zero somewhere never are, and do not count.
+///
+/// # Errors
+/// When a trial's histograms cannot be added up.
+pub fn narrow_enough(
+    plan: &Plan,
+    trials: &[&Trial],
+    precision: Option<f64>,
+) -> Result<bool, Error> {
+    let margin = |metric: Metric| {
+        plan.margins.get(&metric).copied().unwrap_or_else(|| metric.default_margin())
+    };
+    for together in groups(plan, trials)?.chunk_by(same_comparison) {
+        let sizing = |metric: &&Metric| metric.sizes_runs();
+        for &metric in plan.workloads[together[0].workload].metrics.iter().filter(sizing) {
+            let wanted = precision.unwrap_or(margin(metric) / 2.0).ln_1p();
+            let told = |logs: &Vec<f64>| !logs.is_empty() && logs.iter().all(|log| log.is_finite());
+            let mut halves = logs(plan, together, metric)
+                .into_iter()
+                .filter(told)
+                .map(|logs| half_width(&logs, 1.0 - LEVEL).unwrap_or(f64::INFINITY));
+            if halves.any(|half| half > wanted) {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
 }
 
 /// The logarithms whose spread counts: of each network's ratios to the baseline, or of the figures of each network

@@ -161,7 +161,8 @@ fn verdict(cell: &Cell, baseline: Option<&str>) -> (Tone, String) {
     }
 }
 
-fn tone(verdict: Verdict) -> Tone {
+/// The colour of a verdict.
+pub(crate) fn tone(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Faster | Verdict::FasterSlightly => Tone::Good,
         Verdict::Same => Tone::Plain,

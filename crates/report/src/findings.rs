@@ -67,7 +67,9 @@ impl<'a> Group<'a> {
     fn line(&self) -> String {
         let at_worst = if self.labels.len() > 1 { "at worst, " } else { "" };
         let metric = match self.worst {
-            Finding::WarmUpMatters { .. } => format!(" {}", self.key.about),
+            Finding::WarmUpMatters { .. } | Finding::Drift { .. } => {
+                format!(" {}", self.key.about)
+            }
             _ => String::new(),
         };
         let (workload, labels) = (self.key.workload, self.labels.join(", "));
@@ -78,7 +80,9 @@ impl<'a> Group<'a> {
 /// What a finding is about beyond its kind; findings about different things are never merged.
 fn about(finding: &Finding, metric: Metric) -> String {
     match finding {
-        Finding::WarmUpMatters { .. } | Finding::FewSamples { .. } => metric.to_string(),
+        Finding::WarmUpMatters { .. } | Finding::FewSamples { .. } | Finding::Drift { .. } => {
+            metric.to_string()
+        }
         Finding::LowHeadroom { resource, .. } => resource.clone(),
         Finding::OtherCongestionControl { asked, used } => format!("{asked} {used}"),
         Finding::NotPinned { reason } => reason.clone(),
@@ -95,7 +99,7 @@ fn severity(finding: &Finding) -> f64 {
             share(f64::from(*trials), f64::from(*of))
         }
         Finding::ModeSwitch { ratio, .. } => *ratio,
-        Finding::Trend { change, .. } => change.abs(),
+        Finding::Trend { change, .. } | Finding::Drift { change, .. } => change.abs(),
         Finding::WarmUpMatters { uncut, cut } => share((uncut - cut).abs(), cut.abs()),
         Finding::EndsDisagree { sent, received } => {
             share(sent.abs_diff(*received) as f64, *sent as f64)
@@ -118,6 +122,9 @@ fn severity(finding: &Finding) -> f64 {
         Finding::Emulated
         | Finding::OtherCongestionControl { .. }
         | Finding::NotPinned { .. }
+        | Finding::WorkloadSkipped { .. }
+        | Finding::StandIn { .. }
+        | Finding::Scaled { .. }
         | Finding::OffloadsKept { .. } => 0.0,
     }
 }

@@ -24,6 +24,7 @@ fn ended(stopped_by: Option<StoppedBy>) -> &'static str {
     match stopped_by {
         Some(StoppedBy::Blocks) => "as asked",
         Some(StoppedBy::Precision) => "for the precision asked",
+        Some(StoppedBy::Sequence) => "confidence sequences as narrow as asked",
         Some(StoppedBy::Budget) => "all that the time allowed",
         Some(StoppedBy::Interrupted) => "interrupted",
         Some(StoppedBy::Failed) => "ended: every network failed",

@@ -3,9 +3,11 @@
 //! Everything here is derived from the document alone: nothing measures, nothing calculates beyond rounding, and the
 //! same document gives the same bytes. [`table()`] is for the terminal, [`markdown()`] for an issue or a README,
 //! [`csv()`] for a spreadsheet, [`density()`] for a curve, [`json()`] for programs; [`pairs()`] sets every network beside every other.
+//! [`comparison_table()`], [`comparison_markdown()`] and [`junit()`] do the same for two sides of runs.
 #![forbid(unsafe_code)]
 
 mod columns;
+mod comparison;
 mod csv;
 mod density;
 mod findings;
@@ -17,11 +19,13 @@ mod markdown;
 mod notes;
 mod number;
 mod pairs;
+mod rerun;
 mod sections;
 mod style;
 mod table;
 mod text;
 
+pub use comparison::{comparison_markdown, comparison_table, junit};
 pub use csv::csv;
 pub use density::density;
 pub use json::json;

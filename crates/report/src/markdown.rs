@@ -1,7 +1,7 @@
 //! The same tables as GitHub Markdown, to paste into an issue.
 
 use crate::grid::{Cell, Column, Grid};
-use crate::{columns, headline, notes, sections};
+use crate::{columns, headline, notes, rerun, sections};
 use std::fmt::Write as _;
 use tare_record::Document;
 
@@ -19,6 +19,9 @@ pub fn markdown(document: &Document) -> String {
         }
         out.push_str(&pipes(&columns::grid(&section.cells)));
     }
+    if let Some(rerun) = &document.rerun {
+        out.push_str(&rerun::markdown(rerun));
+    }
     for paragraphs in [notes::reading(document), notes::remarks(document)] {
         if !paragraphs.is_empty() {
             out.push('\n');
@@ -31,7 +34,7 @@ pub fn markdown(document: &Document) -> String {
 }
 
 /// A grid as a pipe table: the names to the left, figures to the right.
-fn pipes(grid: &Grid) -> String {
+pub(crate) fn pipes(grid: &Grid) -> String {
     let columns = || std::iter::once(&grid.names).chain(&grid.columns);
     let mut out = row(columns().map(heading));
     out.push_str(&row(
@@ -76,7 +79,7 @@ fn cell(pieces: &Cell) -> String {
 }
 
 /// The text with all that Markdown or HTML would obey made literal.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -1,7 +1,7 @@
 //! The table that `tare run` prints.
 
 use crate::style::{Style, Tone};
-use crate::{columns, headline, notes, sections, text};
+use crate::{columns, headline, notes, rerun, sections, text};
 use std::fmt::Write as _;
 use tare_record::Document;
 
@@ -24,6 +24,9 @@ pub fn table(document: &Document, style: &Style) -> String {
             let _ = writeln!(out, "{}\n", style.paint(Tone::Strong, &heading));
         }
         out.push_str(&columns::grid(&section.cells).render(*style));
+    }
+    if let Some(rerun) = &document.rerun {
+        out.push_str(&rerun::table(rerun, *style));
     }
     let reading = notes::reading(document);
     let reading = reading.iter().map(|paragraph| text::wrap(paragraph, width)).collect();

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use tare_record::journal::{Journal, Resumed};
-use tare_record::{Nanos, Phase, Plan, Sizing, Trial};
+use tare_record::{Blocks, Nanos, Phase, Plan, Sizing, Trial};
 
 /// From where a run goes on.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +20,8 @@ pub struct Start {
     pub broken: BTreeSet<String>,
     /// The pilot's trials so far.
     pub pilot_trials: Vec<Trial>,
+    /// The main phase's trials so far, where its end is looked for while it goes on.
+    pub main_trials: Vec<Trial>,
     /// The run's clock when it was cut off.
     pub elapsed: Nanos,
 }
@@ -33,10 +35,15 @@ impl Start {
             journal.failures().iter().map(|failure| failure.network.clone()).collect();
         let whole = |phase| whole_blocks(&journal.run.plan, &trials, phase, &broken);
         let pilot = whole(Phase::Pilot);
+        let main = whole(Phase::Main);
+        let sequence = matches!(journal.run.plan.blocks, Blocks::Sequence { .. });
+        let in_main =
+            |trial: &&&Trial| sequence && trial.phase == Phase::Main && trial.block < main;
         let in_pilot = |trial: &&&Trial| trial.phase == Phase::Pilot && trial.block < pilot;
         Self {
             pilot,
-            main: whole(Phase::Main),
+            main,
+            main_trials: trials.iter().filter(in_main).map(|&trial| trial.clone()).collect(),
             sizing: journal.sizing().cloned(),
             pilot_trials: trials.iter().filter(in_pilot).map(|&trial| trial.clone()).collect(),
             elapsed: trials.iter().map(|trial| trial.began + trial.took).max().unwrap_or_default(),
@@ -47,8 +54,7 @@ impl Start {
     /// The record that says from where the run goes on.
     #[must_use]
     pub fn resumed(&self, plan: &Plan, time: String) -> Resumed {
-        let in_main =
-            self.sizing.is_some() || matches!(plan.blocks, tare_record::Blocks::Fixed { .. });
+        let in_main = self.sizing.is_some() || !matches!(plan.blocks, Blocks::Precision { .. });
         let (phase, block) =
             if in_main { (Phase::Main, self.main) } else { (Phase::Pilot, self.pilot) };
         Resumed { phase, block, time }
@@ -57,9 +63,7 @@ impl Start {
 
 /// How many blocks of a phase, from the first, have a trial of every network that has not broken.
 fn whole_blocks(plan: &Plan, trials: &[&Trial], phase: Phase, broken: &BTreeSet<String>) -> u32 {
-    let wanted = plan.networks.iter().filter(|entry| !broken.contains(&entry.label)).count()
-        * plan.workloads.len()
-        * plan.shapes.len();
+    let wanted = plan.trials_in_block(|entry| !broken.contains(&entry.label));
     let measured = |block: u32| {
         trials
             .iter()

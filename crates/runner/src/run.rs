@@ -19,9 +19,10 @@ pub fn run(
     sink: &mut dyn Sink,
     progress: &mut dyn Progress,
 ) -> Result<StoppedBy, Error> {
-    let mut walk =
-        Walk { plan, stage, sink, progress, broken: start.broken, pilot: start.pilot_trials };
-    let stopped_by = match walk.all(start.sizing, start.pilot, start.main)? {
+    let Start { pilot: pilot_from, main: main_from, sizing, .. } = start;
+    let Start { broken, pilot_trials: pilot, main_trials: main, .. } = start;
+    let mut walk = Walk { plan, stage, sink, progress, broken, pilot, main };
+    let stopped_by = match walk.all(sizing, pilot_from, main_from)? {
         Ended::Done(decided_by) => decided_by,
         Ended::Early(early) => early,
     };
@@ -46,6 +47,8 @@ struct Walk<'a> {
     broken: BTreeSet<String>,
     /// The pilot's trials, from which the number of blocks is found.
     pilot: Vec<Trial>,
+    /// The main phase's trials, where its end is looked for while it goes on.
+    main: Vec<Trial>,
 }
 
 impl Walk<'_> {
@@ -58,6 +61,9 @@ impl Walk<'_> {
     ) -> Result<Ended, Error> {
         let (blocks, decided_by) = match (self.plan.blocks, decided) {
             (Blocks::Fixed { blocks }, _) => (blocks, StoppedBy::Blocks),
+            (Blocks::Sequence { at_most, .. }, _) => {
+                return self.phase(Phase::Main, main_from, at_most);
+            }
             (Blocks::Precision { .. }, Some(sizing)) => (sizing.blocks, sizing.decided_by),
             (Blocks::Precision { pilot, .. }, None) => {
                 if let Ended::Early(early) = self.phase(Phase::Pilot, pilot_from, pilot)? {
@@ -100,13 +106,29 @@ impl Walk<'_> {
                 return Ok(Ended::Early(early));
             }
             self.progress.event(Event::Block { phase, block: number });
+            if self.narrow_enough(number + 1)? {
+                return Ok(Ended::Done(StoppedBy::Sequence));
+            }
         }
         Ok(Ended::Done(StoppedBy::Blocks))
     }
 
+    /// Whether a run that ends with its precision has reached it after so many blocks. It may be looked at as often as one likes;
+    /// a tenth more blocks between looks keep the looking cheap.
+    fn narrow_enough(&self, blocks: u32) -> Result<bool, Error> {
+        let Blocks::Sequence { precision, at_least, .. } = self.plan.blocks else {
+            return Ok(false);
+        };
+        let every = (blocks / 10).max(1);
+        if blocks < at_least || !blocks.is_multiple_of(every) {
+            return Ok(false);
+        }
+        let trials: Vec<&Trial> = self.main.iter().collect();
+        Ok(tare_analysis::narrow_enough(self.plan, &trials, precision)?)
+    }
+
     fn trials_in_block(&self) -> u32 {
-        let networks = self.plan.networks.len() - self.broken.len();
-        let trials = networks * self.plan.workloads.len() * self.plan.shapes.len();
+        let trials = self.plan.trials_in_block(|entry| !self.broken.contains(&entry.label));
         u32::try_from(trials).unwrap_or(u32::MAX)
     }
 
@@ -190,8 +212,10 @@ impl Walk<'_> {
         self.sink.append(&record)?;
         if let Record::Trial(trial) = record {
             self.progress.event(Event::Measured(&trial));
-            if trial.phase == Phase::Pilot {
-                self.pilot.push(*trial);
+            match (trial.phase, self.plan.blocks) {
+                (Phase::Pilot, _) => self.pilot.push(*trial),
+                (Phase::Main, Blocks::Sequence { .. }) => self.main.push(*trial),
+                (Phase::Main, _) => {}
             }
         }
         Ok(())

@@ -66,6 +66,7 @@ fn plan(networks: &[&str], blocks: u32) -> Plan {
         interval: Nanos(100_000_000),
         warm_up: WarmUp::Auto,
         metrics: vec![Metric::Throughput],
+        stands_for: None,
     };
     Plan {
         study: "flow".into(),
@@ -84,6 +85,9 @@ fn plan(networks: &[&str], blocks: u32) -> Plan {
         budget: None,
         skipped: Vec::new(),
         refused: Vec::new(),
+        parts: Vec::new(),
+        findings: Vec::new(),
+        publication: None,
     }
 }
 

@@ -130,6 +130,7 @@ fn plan(seed: u64, labels: &[(&str, f64)]) -> Plan {
             interval: INTERVAL,
             warm_up: WarmUp::Auto,
             metrics: vec![Metric::Throughput],
+            stands_for: None,
         }],
         shapes: vec![Shape::default()],
         margins: [(Metric::Throughput, 0.02)].into(),
@@ -138,6 +139,9 @@ fn plan(seed: u64, labels: &[(&str, f64)]) -> Plan {
         budget: seed.is_multiple_of(2).then_some(Nanos(15 * block)),
         skipped: Vec::new(),
         refused: Vec::new(),
+        parts: Vec::new(),
+        findings: Vec::new(),
+        publication: None,
     }
 }
 

@@ -30,6 +30,11 @@ pub trait Catalogue {
     /// The metrics that a workload measures; nothing for one that nobody knows.
     fn metrics(&self, workload: &str) -> Option<Vec<Metric>>;
 
+    /// What a workload lacks here, if anything: a program, say.
+    fn lacks_workload(&self, _workload: &str) -> Option<Missing> {
+        None
+    }
+
     /// A workload's parameters, checked and with its defaults filled in.
     ///
     /// # Errors

@@ -1,27 +1,30 @@
 //! Which networks are compared, with which baseline, and which cannot be.
 
-use crate::{Catalogue, Error};
+use crate::{Catalogue, Error, Origin};
 use std::collections::BTreeSet;
 use tare_network::{FindError, Missing, Offloads, Spelled};
 use tare_record::{Entry, Skipped};
 
 /// The networks, sorted into those that run here and those that do not.
+#[derive(Default)]
 pub(crate) struct Chosen {
     /// The offloads that each is to do without.
     without: Offloads,
     pub(crate) entries: Vec<Entry>,
     pub(crate) skipped: Vec<Skipped>,
     pub(crate) refused: Vec<String>,
+    /// The labels of those that do not run here.
+    pub(crate) absent: Vec<String>,
 }
 
 /// Sorts the networks that were asked for; `all` stands for all that there are, `core` for the few that one begins with.
 pub(crate) fn choose(
     asked: &[String],
+    named_by: Origin,
     without: Offloads,
     catalogue: &dyn Catalogue,
 ) -> Result<Chosen, Error> {
-    let mut chosen =
-        Chosen { without, entries: Vec::new(), skipped: Vec::new(), refused: Vec::new() };
+    let mut chosen = Chosen { without, ..Chosen::default() };
     for text in asked {
         if let Some(names) = group(text, catalogue) {
             for name in names {
@@ -35,8 +38,12 @@ pub(crate) fn choose(
             if label.is_empty() && !name.is_empty() {
                 return Err(Error::NoLabel { given: text.clone() });
             }
-            if let Some(missing) = chosen.add(label, name, catalogue)? {
-                chosen.refused.push(missing);
+            match (named_by, chosen.add(label, name, catalogue)) {
+                (Origin::User, Ok(Some(missing))) => chosen.refused.push(missing),
+                (Origin::BuiltIn, Err(error @ (Error::Network(_) | Error::Spelling(_)))) => {
+                    chosen.leave_out(label, name, &error);
+                }
+                (_, added) => drop(added?),
             }
         }
     }
@@ -69,7 +76,24 @@ fn labelled(text: &str) -> (&str, &str) {
     }
 }
 
+/// The label of a network as it is spelled in a study.
+pub(crate) fn label_of(text: &str) -> &str {
+    labelled(text).0
+}
+
 impl Chosen {
+    /// Leaves out a network of a built-in study that this build does not have.
+    fn leave_out(&mut self, label: &str, name: &str, error: &Error) {
+        self.absent.push(label.to_owned());
+        self.skipped.push(Skipped {
+            network: name.to_owned(),
+            reason: format!("the study names it, and this build does not have it ({error})"),
+            remedy:
+                "see `tare list networks` for what it has, and name another by --network LABEL=NAME"
+                    .to_owned(),
+        });
+    }
+
     /// Adds one network; gives its name back when it cannot run here.
     fn add(
         &mut self,
@@ -84,6 +108,7 @@ impl Chosen {
                 Ok(None)
             }
             Some(missing) => {
+                self.absent.push(label.to_owned());
                 self.skipped.push(Skipped {
                     network: spelled.to_string(),
                     reason: missing.reason,
@@ -124,13 +149,13 @@ impl Chosen {
 pub(crate) fn baseline(
     asked: Option<&str>,
     entries: &[Entry],
-    skipped: &[Skipped],
+    absent: &[String],
 ) -> Result<String, Error> {
     let has = |label: &str| entries.iter().any(|entry| entry.label == label);
     match asked {
         Some(label) if has(label) => Ok(label.to_owned()),
         // A baseline that cannot run here is no slip of the user's; the table then has figures without ratios.
-        Some(label) if skipped.iter().any(|one| one.network == label) => Ok(label.to_owned()),
+        Some(label) if absent.iter().any(|one| one == label) => Ok(label.to_owned()),
         Some(label) => Err(Error::Baseline {
             baseline: label.to_owned(),
             labels: entries.iter().map(|entry| entry.label.as_str()).collect::<Vec<_>>().join(", "),

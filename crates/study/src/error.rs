@@ -56,6 +56,14 @@ pub enum Error {
         /// What there is.
         known: String,
     },
+    /// A section of a label that no network of the study has.
+    #[error("a [[run]] names the network `{label}`: the study's networks are {labels}")]
+    RunLabel {
+        /// The label.
+        label: String,
+        /// The labels there are.
+        labels: String,
+    },
     /// No workload at all: a parameter's list of values is empty.
     #[error("no workload to measure: a list of a parameter's values is empty")]
     NoWorkload,
@@ -97,6 +105,11 @@ pub enum Error {
         /// What is allowed.
         allowed: String,
     },
+    /// Both `blocks` and stopping by a sequence.
+    #[error(
+        "a study has either blocks or stopping by a sequence, not both: one fixes how many blocks there are, the other ends with the precision"
+    )]
+    BlocksAndSequence,
     /// Both `blocks` and `precision`.
     #[error(
         "a study has either blocks or precision, not both: one fixes how many blocks there are, the other finds it"

@@ -2,11 +2,11 @@
 
 use crate::choose::{Chosen, baseline, choose};
 use crate::layer::Method;
-use crate::shapes::shapes;
-use crate::workloads::workloads;
-use crate::{Catalogue, Error, Study};
+use crate::published::publication;
+use crate::runs::{Expanded, expand};
+use crate::{Catalogue, Error, Stopping, Study};
 use std::collections::BTreeMap;
-use tare_record::{Blocks, Entry, Metric, Plan};
+use tare_record::{Blocks, Entry, Finding, Metric, Plan, Scale};
 
 impl Study {
     /// Validates and expands the study. `seed` is for when the study has none.
@@ -14,25 +14,27 @@ impl Study {
     /// # Errors
     /// The first thing that is wrong with it, in one line.
     pub fn plan(self, catalogue: &dyn Catalogue, seed: u64) -> Result<Plan, Error> {
-        let shapes = shapes(&self.shape)?;
         let without = self.shape.without.iter().flatten().copied().collect();
-        let asked = self.networks.as_deref().unwrap_or(&["all".to_owned()]).to_vec();
-        let Chosen { entries, skipped, refused, .. } = choose(&asked, without, catalogue)?;
-        let baseline = baseline(self.baseline.as_deref(), &entries, &skipped)?;
-        let workloads = workloads(
-            self.workloads.unwrap_or_default(),
-            self.metrics.as_deref(),
-            &self.method,
-            catalogue,
-        )?;
+        let all = ["all".to_owned()];
+        let asked = self.networks.as_deref().unwrap_or(&all);
+        let chosen = choose(asked, self.named_by, without, catalogue)?;
+        let baseline = baseline(self.baseline.as_deref(), &chosen.entries, &chosen.absent)?;
+        let Expanded { workloads, shapes, parts } = expand(&self, &chosen, catalogue)?;
+        let publication = publication(&self, catalogue);
+        let Chosen { entries, skipped, mut refused, .. } = chosen;
         let blocks = blocks(&self.method, entries.len())?;
+        let mut findings = workloads.findings;
+        if self.scale == Scale::Scaled {
+            findings.push(Finding::Scaled { changes: self.changes });
+        }
+        refused.extend(workloads.refused);
         Ok(Plan {
             study: self.name.unwrap_or_else(|| "unnamed".to_owned()),
             seed: self.method.seed.unwrap_or(seed),
             stands_for: stands_for(&entries, catalogue),
             networks: entries,
             baseline,
-            workloads,
+            workloads: workloads.plans,
             shapes,
             margins: margins(&self.method),
             family: self.method.family.unwrap_or_default(),
@@ -40,6 +42,9 @@ impl Study {
             budget: self.method.budget.map(|span| span.0),
             skipped,
             refused,
+            parts,
+            findings,
+            publication,
         })
     }
 }
@@ -81,17 +86,20 @@ fn blocks(method: &Method, networks: usize) -> Result<Blocks, Error> {
             Err(Error::range(what, value, &format!("it is from {least} to {MOST_BLOCKS}")))
         }
     };
+    let stopping = method.stopping.unwrap_or_default();
     match (method.blocks, method.precision) {
         (Some(_), Some(_)) => Err(Error::BlocksAndPrecision),
+        (Some(_), None) if stopping == Stopping::Sequence => Err(Error::BlocksAndSequence),
         (Some(blocks), None) => Ok(Blocks::Fixed { blocks: checked("blocks", blocks, 1)? }),
         (None, precision) => {
             let at_least = checked("at-least", method.at_least.unwrap_or(5), 2)?;
-            Ok(Blocks::Precision {
-                precision: precision.map(|share| share.0),
-                pilot: checked("pilot", method.pilot.unwrap_or_else(|| pilot(networks)), 2)?,
-                at_least,
-                at_most: checked("at-most", method.at_most.unwrap_or(1000), at_least)?,
-            })
+            let at_most = checked("at-most", method.at_most.unwrap_or(1000), at_least)?;
+            let precision = precision.map(|share| share.0);
+            if stopping == Stopping::Sequence {
+                return Ok(Blocks::Sequence { precision, at_least, at_most });
+            }
+            let pilot = checked("pilot", method.pilot.unwrap_or_else(|| pilot(networks)), 2)?;
+            Ok(Blocks::Precision { precision, pilot, at_least, at_most })
         }
     }
 }
@@ -231,6 +239,7 @@ pub(crate) mod tests {
             ("[shape]\nmtu = [1000]\nfamily = [\"ipv6\"]", "mtu is 1000"),
             ("[method]\nblocks = 0", "blocks is 0"),
             ("[method]\nblocks = 5\nprecision = \"2%\"", "either blocks or precision"),
+            ("[method]\nblocks = 5\nstopping = \"sequence\"", "either blocks or stopping"),
             ("[method]\nduration = \"50ms\"", "the duration of tcp-stream is 50ms"),
             ("[method]\ninterval = \"1us\"", "interval is 1µs"),
             ("[method]\nduration = \"10s\"\nwarm-up = \"6s\"", "the warm-up of tcp-stream is 6s"),

@@ -1,11 +1,15 @@
 //! A study as it was written: every key may be missing, and layers lie over one another.
 
+use crate::choose::label_of;
+use crate::published::PublishedTable;
 use crate::{Error, Percent, Span, WarmUpSpan};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
-use tare_record::{Family, FamilyScope, Metric, Offload, Parameters, Placement};
+use tare_record::{
+    Conclusion, Family, FamilyScope, Metric, Offload, Parameters, Placement, ProtocolField, Scale,
+};
 
 /// What somebody wrote: a TOML file, or flags.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -32,6 +36,51 @@ pub struct Study {
     pub shape: ShapeLists,
     /// How it is measured.
     pub method: Method,
+    /// Sections: which networks are measured under which workloads in which shapes. Without any, every combination is.
+    #[serde(rename = "run")]
+    pub runs: Vec<RunStudy>,
+    /// How it is measured under `--scaled`.
+    pub scaled: Method,
+    /// The published protocol, field by field.
+    pub protocol: Vec<ProtocolField>,
+    /// The published figures, by the tables that they stand in.
+    pub published: Vec<PublishedTable>,
+    /// The published conclusions.
+    #[serde(rename = "conclusion")]
+    pub conclusions: Vec<Conclusion>,
+    /// Who named the networks.
+    #[serde(skip)]
+    pub named_by: Origin,
+    /// Whether `--scaled` has been laid over it.
+    #[serde(skip)]
+    pub scale: Scale,
+    /// What `--scaled` changed, in words.
+    #[serde(skip)]
+    pub changes: Vec<String>,
+}
+
+/// Who named something: what a study of this binary names may be missing here, what a user names may not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// A user, in a file of theirs or by a flag.
+    #[default]
+    User,
+    /// A study of this binary.
+    BuiltIn,
+}
+
+/// A section of a study.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct RunStudy {
+    /// The labels of its networks; nothing: all of the study's.
+    pub networks: Option<Vec<String>>,
+    /// Its workloads; nothing: the study's.
+    #[serde(rename = "workload")]
+    pub workloads: Option<Vec<WorkloadStudy>>,
+    /// Its shapes, each key laid over the study's; nothing: the study's.
+    #[serde(rename = "shape")]
+    pub shapes: Vec<ShapeLists>,
 }
 
 /// One workload of a study.
@@ -42,11 +91,42 @@ pub struct WorkloadStudy {
     pub name: String,
     /// How long payload flows in a trial.
     pub duration: Option<Span>,
-    /// The same under `--quick`.
+    /// How the beginning of a trial is treated, where it is not the method's.
+    pub warm_up: Option<WarmUpSpan>,
+    /// The duration under `--quick`.
     pub quick_duration: Option<Span>,
     /// Whether `--quick` runs it; it does unless this says otherwise.
     pub quick: Option<bool>,
     /// Its parameters.
+    #[serde(default)]
+    pub parameters: Parameters,
+    /// What is measured in its place where this build or machine lacks it.
+    pub stand_in: Option<StandIn>,
+    /// What it is under `--scaled`.
+    pub scaled: Option<ScaledWorkload>,
+    /// Who named it.
+    #[serde(skip)]
+    pub named_by: Origin,
+}
+
+/// A workload that is measured in the place of another.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct StandIn {
+    /// Its name.
+    pub name: String,
+    /// Its parameters.
+    #[serde(default)]
+    pub parameters: Parameters,
+}
+
+/// What a workload is under `--scaled`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ScaledWorkload {
+    /// How long payload flows in a trial.
+    pub duration: Option<Span>,
+    /// Parameters other than the published ones.
     #[serde(default)]
     pub parameters: Parameters,
 }
@@ -55,11 +135,15 @@ pub struct WorkloadStudy {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct ShapeLists {
+    /// Nodes.
+    pub nodes: Option<Vec<u32>>,
     /// Server containers.
     pub servers: Option<Vec<u32>>,
     /// Client containers.
     pub clients: Option<Vec<u32>>,
-    /// Flows of each client.
+    /// Client processes in each client container.
+    pub processes: Option<Vec<u32>>,
+    /// Flows of each client process.
     pub flows: Option<Vec<u32>>,
     /// IP families.
     pub family: Option<Vec<Family>>,
@@ -72,6 +156,17 @@ pub struct ShapeLists {
     pub without: Option<Vec<Offload>>,
 }
 
+/// What ends the measuring.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stopping {
+    /// The number of blocks that a pilot finds for the precision, fixed before the main phase.
+    #[default]
+    Pilot,
+    /// Confidence sequences as narrow as the precision: looked at after every block.
+    Sequence,
+}
+
 /// How a study is measured.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
@@ -80,6 +175,8 @@ pub struct Method {
     pub blocks: Option<u32>,
     /// The half width of a ratio's 95 % interval to reach; nothing: half the metric's margin.
     pub precision: Option<Percent>,
+    /// What ends the measuring where the number of blocks is not fixed.
+    pub stopping: Option<Stopping>,
     /// The longest that the run may take.
     pub budget: Option<Span>,
     /// Blocks in the pilot; nothing: enough for a spread with six degrees of freedom.
@@ -137,13 +234,28 @@ impl Study {
     /// This study with another laid over it: what the upper one says counts, key by key.
     #[must_use]
     pub fn overlaid(self, upper: Self) -> Self {
+        let named_by = if upper.networks.is_some() { upper.named_by } else { self.named_by };
+        let networks = upper.networks.map(|labels| by_label(labels, self.networks.as_deref()));
         Self {
+            runs: self
+                .runs
+                .into_iter()
+                .filter_map(|run| run.narrowed(networks.as_deref(), &upper.shape))
+                .chain(upper.runs)
+                .collect(),
+            named_by,
+            scaled: self.scaled.overlaid(upper.scaled),
+            protocol: chosen(self.protocol, upper.protocol),
+            published: chosen(self.published, upper.published),
+            conclusions: chosen(self.conclusions, upper.conclusions),
+            scale: self.scale,
+            changes: self.changes,
             name: upper.name.or(self.name),
             summary: upper.summary.or(self.summary),
             source: upper.source.or(self.source),
-            networks: upper.networks.or(self.networks),
             quick_networks: upper.quick_networks.or(self.quick_networks),
-            baseline: upper.baseline.or(self.baseline),
+            baseline: upper.baseline.or(self.baseline.filter(|label| stays(label, &networks))),
+            networks: networks.or(self.networks),
             metrics: upper.metrics.or(self.metrics),
             workloads: upper.workloads.or(self.workloads),
             shape: self.shape.overlaid(upper.shape),
@@ -152,9 +264,57 @@ impl Study {
     }
 }
 
+/// What the upper layer says, or else the lower one.
+fn chosen<T>(lower: Vec<T>, upper: Vec<T>) -> Vec<T> {
+    if upper.is_empty() { lower } else { upper }
+}
+
+/// Networks as the lower layer spells those of these labels: `iptables` is `iptables=macvlan-nat` where it says so.
+fn by_label(labels: Vec<String>, lower: Option<&[String]>) -> Vec<String> {
+    let spelled = |label: String| {
+        let lower = lower.unwrap_or_default().iter();
+        let mut same = lower.filter(|text| label_of(text) == label);
+        same.next().cloned().unwrap_or(label)
+    };
+    labels.into_iter().map(spelled).collect()
+}
+
+/// Whether the lower layer's baseline is among the upper layer's networks, where those are named.
+fn stays(baseline: &str, networks: &Option<Vec<String>>) -> bool {
+    let is = |text: &String| ["all", "core"].contains(&text.as_str()) || label_of(text) == baseline;
+    networks.as_ref().is_none_or(|networks| networks.iter().any(is))
+}
+
+impl Study {
+    /// All workloads that the study and its sections name.
+    pub fn all_workloads_mut(&mut self) -> impl Iterator<Item = &mut WorkloadStudy> {
+        let of_runs = self.runs.iter_mut().flat_map(|run| run.workloads.iter_mut().flatten());
+        self.workloads.iter_mut().flatten().chain(of_runs)
+    }
+}
+
+impl RunStudy {
+    /// This section under an upper layer's networks and shape; nothing where it has none of those networks.
+    fn narrowed(mut self, networks: Option<&[String]>, shape: &ShapeLists) -> Option<Self> {
+        if let (Some(labels), Some(upper)) = (&mut self.networks, networks) {
+            labels.retain(|label| upper.iter().any(|text| label_of(text) == label));
+            if labels.is_empty() {
+                return None;
+            }
+        }
+        for one in &mut self.shapes {
+            *one = std::mem::take(one).overlaid(shape.clone());
+        }
+        Some(self)
+    }
+}
+
 impl ShapeLists {
-    fn overlaid(self, upper: Self) -> Self {
+    /// These lists with others laid over them, key by key.
+    pub(crate) fn overlaid(self, upper: Self) -> Self {
         Self {
+            nodes: upper.nodes.or(self.nodes),
+            processes: upper.processes.or(self.processes),
             servers: upper.servers.or(self.servers),
             clients: upper.clients.or(self.clients),
             flows: upper.flows.or(self.flows),
@@ -167,7 +327,8 @@ impl ShapeLists {
 }
 
 impl Method {
-    fn overlaid(self, upper: Self) -> Self {
+    /// This method with another laid over it, key by key.
+    pub(crate) fn overlaid(self, upper: Self) -> Self {
         // Blocks and precision exclude each other, so the upper layer's choice of either displaces both below.
         let (blocks, precision) = if upper.blocks.is_some() || upper.precision.is_some() {
             (upper.blocks, upper.precision)
@@ -179,6 +340,7 @@ impl Method {
         Self {
             blocks,
             precision,
+            stopping: upper.stopping.or(self.stopping),
             budget: upper.budget.or(self.budget),
             pilot: upper.pilot.or(self.pilot),
             at_least: upper.at_least.or(self.at_least),

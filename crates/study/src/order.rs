@@ -33,16 +33,16 @@ pub fn block(plan: &Plan, phase: Phase, number: u32) -> Vec<Turn> {
     let mut workloads: Vec<usize> = (0..plan.workloads.len()).collect();
     workloads.shuffle(&mut random);
     let networks = networks(plan, phase, number);
+    let turn = |shape: usize, network: usize| {
+        let measured = |&workload: &usize| plan.measures(network, workload, shape);
+        let workloads: Vec<usize> = workloads.iter().copied().filter(measured).collect();
+        (!workloads.is_empty()).then_some(Turn { shape, network, workloads, position: 0 })
+    };
     shapes
         .into_iter()
         .flat_map(|shape| {
-            let workloads = workloads.clone();
-            networks.iter().zip(0..).map(move |(&network, position)| Turn {
-                shape,
-                network,
-                workloads: workloads.clone(),
-                position,
-            })
+            let turns = networks.iter().filter_map(|&network| turn(shape, network));
+            turns.zip(0..).map(|(turn, position)| Turn { position, ..turn }).collect::<Vec<_>>()
         })
         .collect()
 }

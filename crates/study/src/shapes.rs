@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::layer::ShapeLists;
-use tare_record::{Family, Offloads, Shape};
+use tare_record::{Family, Offloads, Placement, Shape};
 
 /// More containers or flows than this are taken for a slip of the hand.
 const MOST: u32 = 10_000;
@@ -23,36 +23,36 @@ pub(crate) fn shapes(lists: &ShapeLists) -> Result<Vec<Shape>, Error> {
             None => Ok(list),
         }
     };
-    let (servers, clients) =
-        (counts("servers", &lists.servers)?, counts("clients", &lists.clients)?);
-    let flows = counts("flows", &lists.flows)?;
-    let without: Offloads = lists.without.iter().flatten().copied().collect();
-    let mut shapes = Vec::new();
-    for &family in lists.family.as_deref().unwrap_or(&[Family::Ipv4]) {
-        for &mtu in lists.mtu.as_deref().unwrap_or(&[1500]) {
-            check_mtu(mtu, family)?;
-            for cpus in lists.cpus.as_deref().unwrap_or(&[tare_record::Placement::Spread]) {
-                for &servers in &servers {
-                    for &clients in &clients {
-                        for &flows in &flows {
-                            let cpus = cpus.clone();
-                            shapes.push(Shape {
-                                servers,
-                                clients,
-                                flows,
-                                family,
-                                mtu,
-                                cpus,
-                                without,
-                                ..Shape::default()
-                            });
-                        }
-                    }
-                }
-            }
-        }
+    let families = lists.family.clone().unwrap_or_else(|| vec![Family::Ipv4]);
+    let mtus = lists.mtu.clone().unwrap_or_else(|| vec![1500]);
+    for &family in &families {
+        mtus.iter().try_for_each(|&mtu| check_mtu(mtu, family))?;
     }
+    let cpus = lists.cpus.clone().unwrap_or_else(|| vec![Placement::Spread]);
+    let without: Offloads = lists.without.iter().flatten().copied().collect();
+    let mut shapes = vec![Shape { without, ..Shape::default() }];
+    spread(&mut shapes, &families, |shape, family| shape.family = family);
+    spread(&mut shapes, &mtus, |shape, mtu| shape.mtu = mtu);
+    spread(&mut shapes, &cpus, |shape, cpus| shape.cpus = cpus);
+    spread(&mut shapes, &counts("nodes", &lists.nodes)?, |shape, nodes| shape.nodes = nodes);
+    spread(&mut shapes, &counts("servers", &lists.servers)?, |shape, n| shape.servers = n);
+    spread(&mut shapes, &counts("clients", &lists.clients)?, |shape, n| shape.clients = n);
+    spread(&mut shapes, &counts("processes", &lists.processes)?, |shape, n| shape.processes = n);
+    spread(&mut shapes, &counts("flows", &lists.flows)?, |shape, flows| shape.flows = flows);
     Ok(shapes)
+}
+
+/// Each shape once for every value of one of its parts.
+fn spread<T: Clone>(shapes: &mut Vec<Shape>, values: &[T], set: impl Fn(&mut Shape, T)) {
+    let with = |shape: &Shape, value: &T| {
+        let mut shape = shape.clone();
+        set(&mut shape, value.clone());
+        shape
+    };
+    *shapes = shapes
+        .iter()
+        .flat_map(|shape| values.iter().map(|value| with(shape, value)).collect::<Vec<_>>())
+        .collect();
 }
 
 fn check_mtu(mtu: u32, family: Family) -> Result<(), Error> {

@@ -41,6 +41,8 @@ pub fn decide(plan: &Plan, pilot: &Pilot) -> Sizing {
     };
     match plan.blocks {
         Blocks::Fixed { blocks } => sizing(blocks, blocks, StoppedBy::Blocks),
+        // It has no pilot, and its number is found while it is measured.
+        Blocks::Sequence { at_most, .. } => sizing(at_most, at_most, StoppedBy::Blocks),
         Blocks::Precision { precision, at_least, at_most, .. } => {
             let needed = needed(plan, precision, &pilot.spreads);
             let wanted = needed.clamp(at_least, at_most);

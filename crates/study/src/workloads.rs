@@ -1,9 +1,9 @@
 //! The workloads of a study: sweeps unrolled, parameters resolved, times checked.
 
-use crate::layer::{Method, WorkloadStudy};
-use crate::{Catalogue, Error};
+use crate::layer::WorkloadStudy;
+use crate::{Catalogue, Error, Origin, Study};
 use std::collections::BTreeSet;
-use tare_record::{Metric, Nanos, WarmUp, WorkloadPlan};
+use tare_record::{Finding, Metric, Nanos, WarmUp, WorkloadPlan};
 
 /// Trials last this long unless the study or a flag says otherwise.
 const DURATION: Nanos = Nanos(10_000_000_000);
@@ -12,30 +12,124 @@ const INTERVAL: Nanos = Nanos(100_000_000);
 /// A trial shorter than this holds too few intervals to say anything.
 const FEWEST_INTERVALS: u64 = 10;
 
+/// The workloads of a study, or of a section of one.
+#[derive(Default)]
+pub(crate) struct Workloads {
+    pub(crate) plans: Vec<WorkloadPlan>,
+    /// What was left out, and what stands in for what.
+    pub(crate) findings: Vec<Finding>,
+    /// Those left out that a user asked for by name.
+    pub(crate) refused: Vec<String>,
+}
+
+impl Workloads {
+    /// Takes over what was noticed elsewhere, once.
+    pub(crate) fn remarks(&mut self, other: Self) {
+        for finding in other.findings {
+            if !self.findings.contains(&finding) {
+                self.findings.push(finding);
+            }
+        }
+        for name in other.refused {
+            if !self.refused.contains(&name) {
+                self.refused.push(name);
+            }
+        }
+    }
+}
+
 /// The workloads asked for, or all there are, with those of their metrics that are wanted.
 pub(crate) fn workloads(
     asked: Vec<WorkloadStudy>,
-    metrics: Option<&[Metric]>,
-    method: &Method,
+    study: &Study,
     catalogue: &dyn Catalogue,
-) -> Result<Vec<WorkloadPlan>, Error> {
+) -> Result<Workloads, Error> {
     let asked = if asked.is_empty() {
         let named = |name: String| WorkloadStudy { name, ..WorkloadStudy::default() };
         catalogue.workloads().into_iter().map(named).collect()
     } else {
         asked
     };
-    let plans = asked
-        .into_iter()
-        .flat_map(variants)
-        .map(|workload| expand_workload(workload, metrics, method, catalogue))
-        .collect::<Result<Vec<_>, _>>()?;
-    if plans.is_empty() {
-        return Err(Error::NoWorkload);
+    let mut all = Workloads::default();
+    for workload in asked {
+        match settle(workload, catalogue)? {
+            Settled::Measured { workload, stands_for, finding } => {
+                for one in variants(workload) {
+                    let stands_for = stands_for.clone();
+                    all.plans.push(expand_workload(one, stands_for, study, catalogue)?);
+                }
+                all.findings.extend(finding);
+            }
+            Settled::LeftOut { finding, refused } => {
+                all.findings.push(finding);
+                all.refused.extend(refused);
+            }
+        }
     }
-    check_metrics(&plans, metrics, catalogue)?;
-    check_variants(&plans)?;
-    Ok(plans.into_iter().filter(|plan| !plan.metrics.is_empty()).collect())
+    check_variants(&all.plans)?;
+    Ok(all)
+}
+
+/// What becomes of a workload that was asked for.
+enum Settled {
+    /// It is measured, or what stands in for it.
+    Measured { workload: WorkloadStudy, stands_for: Option<String>, finding: Option<Finding> },
+    /// It is left out; a name where a user asked for it.
+    LeftOut { finding: Finding, refused: Option<String> },
+}
+
+/// Whether a workload can be measured here, and what is measured in its place where it cannot.
+fn settle(workload: WorkloadStudy, catalogue: &dyn Catalogue) -> Result<Settled, Error> {
+    let known = catalogue.metrics(&workload.name).is_some();
+    let (reason, remedy) = match catalogue.lacks_workload(&workload.name) {
+        None if known => {
+            return Ok(Settled::Measured { workload, stands_for: None, finding: None });
+        }
+        Some(missing) => (missing.reason, missing.remedy),
+        None if workload.named_by == Origin::BuiltIn || workload.stand_in.is_some() => {
+            let remedy = "see `tare list workloads` for what it has".to_owned();
+            ("this build does not have it".to_owned(), remedy)
+        }
+        None => {
+            let known = catalogue.workloads().join(", ");
+            return Err(Error::Workload { name: workload.name, known });
+        }
+    };
+    let Some(stand_in) = workload.stand_in.clone() else {
+        let refused = (workload.named_by == Origin::User).then(|| workload.name.clone());
+        let finding = Finding::WorkloadSkipped { workload: workload.name, reason, remedy };
+        return Ok(Settled::LeftOut { finding, refused });
+    };
+    let finding = Finding::StandIn {
+        workload: workload.name.clone(),
+        used: stand_in.name.clone(),
+        reason: format!("{reason}; {remedy}"),
+    };
+    let stands_for = Some(workload.name.clone());
+    let workload = WorkloadStudy {
+        name: stand_in.name,
+        parameters: stand_in.parameters,
+        stand_in: None,
+        ..workload
+    };
+    Ok(Settled::Measured { workload, stands_for, finding: Some(finding) })
+}
+
+/// That there is anything to measure, and the metrics that are wanted are measured.
+pub(crate) fn check(
+    Workloads { plans, findings, .. }: &Workloads,
+    metrics: Option<&[Metric]>,
+    catalogue: &dyn Catalogue,
+) -> Result<(), Error> {
+    match (plans.is_empty(), findings.is_empty()) {
+        (true, true) => Err(Error::NoWorkload),
+        // All are left out, and it was said why.
+        (true, false) => Ok(()),
+        (false, _) => {
+            check_metrics(plans, metrics, catalogue)?;
+            check_variants(plans)
+        }
+    }
 }
 
 /// A workload for every combination of the parameters that are lists: a sweep.
@@ -57,10 +151,11 @@ fn variants(workload: WorkloadStudy) -> Vec<WorkloadStudy> {
 
 fn expand_workload(
     workload: WorkloadStudy,
-    metrics: Option<&[Metric]>,
-    method: &Method,
+    stands_for: Option<String>,
+    study: &Study,
     catalogue: &dyn Catalogue,
 ) -> Result<WorkloadPlan, Error> {
+    let (method, metrics) = (&study.method, study.metrics.as_deref());
     let name = workload.name;
     let measured = catalogue.metrics(&name).ok_or_else(|| Error::Workload {
         name: name.clone(),
@@ -71,7 +166,7 @@ fn expand_workload(
         .map_err(|reason| Error::Parameter { reason })?;
     let duration = workload.duration.or(method.duration).map_or(DURATION, |span| span.0);
     let interval = method.interval.map_or(INTERVAL, |span| span.0);
-    let warm_up = method.warm_up.map_or(WarmUp::Auto, |warm_up| warm_up.0);
+    let warm_up = workload.warm_up.or(method.warm_up).map_or(WarmUp::Auto, |warm_up| warm_up.0);
     check_times(&name, duration, interval, warm_up)?;
     let wanted = |metric: &Metric| metrics.is_none_or(|wanted| wanted.contains(metric));
     Ok(WorkloadPlan {
@@ -81,6 +176,7 @@ fn expand_workload(
         duration,
         interval,
         warm_up,
+        stands_for,
     })
 }
 

@@ -137,9 +137,10 @@ fn phase_name(phase: Phase) -> &'static str {
 
 /// What a block takes at least: its trials' durations.
 fn block_time(plan: &Plan) -> Duration {
-    let each: u64 = plan.workloads.iter().map(|workload| workload.duration.0).sum();
-    let turns = plan.networks.len() * plan.shapes.len();
-    Nanos(each.saturating_mul(turns as u64)).into()
+    let turns = (0..plan.networks.len())
+        .flat_map(|network| (0..plan.shapes.len()).map(move |shape| (network, shape)));
+    let trials = turns.flat_map(|(network, shape)| plan.workloads_of(network, shape));
+    Nanos(trials.map(|workload| plan.workloads[workload].duration.0).sum()).into()
 }
 
 /// The decision, in words: how many blocks, how long, and what limits them.

@@ -60,6 +60,7 @@ pub(crate) fn cell(network: &str, workload: &str, metric: Metric, mean: f64, hal
         n: 12,
         mean: Some(mean),
         median: Some(mean),
+        median_ci95: None,
         ci95: Some([mean - half, mean + half]),
         uncut_mean: Some(mean),
         ratio: None,
@@ -125,6 +126,7 @@ pub(crate) fn document(cells: Vec<Cell>) -> Document {
         findings: Vec::new(),
         blocks: 12,
         stopped_by: Some(StoppedBy::Precision),
+        rerun: None,
     }
 }
 

@@ -32,7 +32,7 @@ pub(crate) struct Job {
 pub(crate) fn fresh(plan: Plan, job: &Job) -> anyhow::Result<Exit> {
     let stop = signals::stop_flag()?;
     let (presence, findings) = look_around(&plan)?;
-    if plan.networks.is_empty() {
+    if plan.networks.is_empty() || plan.workloads.is_empty() {
         return nothing_runs(plan, job);
     }
     let (lab, limits) = enter(job)?;
@@ -57,7 +57,7 @@ pub(crate) fn begin(directory: &Path, head: Run) -> anyhow::Result<Writer> {
     Ok(writer)
 }
 
-/// Says why none of the networks can run here; there is no journal of nothing.
+/// Says why none of the networks, or of the workloads, can run here; there is no journal of nothing.
 fn nothing_runs(plan: Plan, job: &Job) -> anyhow::Result<Exit> {
     if job.json {
         let environment = environment::read();
@@ -99,7 +99,8 @@ fn look_around(plan: &Plan) -> anyhow::Result<(Presence, Vec<Finding>)> {
     let (presence, others) = Presence::announce();
     headroom::lift_open_files();
     let containers = plan.shapes.iter().map(|shape| shape.clients + shape.servers).max();
-    let mut findings = headroom::check(containers.unwrap_or_default())?;
+    let mut findings = plan.findings.clone();
+    findings.extend(headroom::check(containers.unwrap_or_default())?);
     if others > 0 {
         findings.push(Finding::OtherRun { others });
     }

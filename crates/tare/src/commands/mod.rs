@@ -1,5 +1,6 @@
 //! One file per subcommand.
 
+pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod hidden;
 pub(crate) mod list;

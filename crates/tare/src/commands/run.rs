@@ -5,9 +5,10 @@ use crate::cli::{RunArguments, ShapeArguments};
 use crate::commands::measure::{self, Job};
 use crate::exit::{Exit, usage};
 use crate::out;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tare_record::{Blocks, Metric, Plan, WorkloadPlan};
-use tare_study::{Method, ShapeLists, Study, WorkloadStudy};
+use tare_study::{Method, ShapeLists, Stopping, Study, WorkloadStudy};
 
 /// The study that is run when none is named.
 const DEFAULT: &str = "tour";
@@ -47,8 +48,11 @@ fn plan(arguments: &RunArguments, everything: &Everything) -> anyhow::Result<Pla
         // The minute is the core networks'. Whoever names others waits for them: fewer blocks would say nothing.
         study.method.budget = None;
     }
+    if arguments.scaled {
+        study = tare_study::scaled(study).map_err(usage)?;
+    }
     let mut study = study.overlaid(flags(arguments));
-    study.workloads = Some(workloads(study.workloads.unwrap_or_default(), arguments, everything)?);
+    workloads(&mut study, arguments, everything)?;
     study.plan(everything, tare_study::order::fresh_seed()).map_err(usage)
 }
 
@@ -74,6 +78,7 @@ fn minutes(plan: &Plan, networks: usize) -> String {
     const TRIAL: f64 = 0.1;
     let blocks = match plan.blocks {
         Blocks::Fixed { blocks } => blocks,
+        Blocks::Sequence { at_least, .. } => at_least,
         Blocks::Precision { pilot, at_least, .. } => pilot + at_least,
     };
     let trial = |workload: &WorkloadPlan| workload.duration.0 as f64 / 1e9 + TRIAL;
@@ -101,6 +106,7 @@ fn flags(arguments: &RunArguments) -> Study {
         method: Method {
             blocks: arguments.blocks,
             precision: arguments.precision,
+            stopping: arguments.sequential.then_some(Stopping::Sequence),
             budget: arguments.budget,
             interval: arguments.interval,
             warm_up: arguments.warmup,
@@ -125,6 +131,8 @@ fn shape(arguments: &ShapeArguments) -> ShapeLists {
         servers: some(&arguments.servers),
         clients: some(&arguments.clients),
         flows: some(&arguments.flows),
+        nodes: None,
+        processes: None,
         family: (!arguments.family.is_empty()).then(|| arguments.family.clone()),
         mtu: some(&arguments.mtu),
         cpus: arguments.cpus.clone().map(|cpus| vec![cpus]),
@@ -132,25 +140,45 @@ fn shape(arguments: &ShapeArguments) -> ShapeLists {
     }
 }
 
-/// The workloads that the flags leave, with the flags' times and parameters.
+/// The workloads that the flags leave, with the flags' times and parameters, in the study and in its sections.
 ///
 /// A workload named by a flag keeps what the study says of it; a parameter goes to the workloads that have it.
 fn workloads(
-    studied: Vec<WorkloadStudy>,
+    study: &mut Study,
     arguments: &RunArguments,
     everything: &Everything,
-) -> anyhow::Result<Vec<WorkloadStudy>> {
-    let mut chosen = if arguments.workloads.is_empty() {
-        studied
-    } else {
-        arguments.workloads.iter().flat_map(|name| named(name, &studied)).collect()
-    };
-    for workload in &mut chosen {
+) -> anyhow::Result<()> {
+    if !arguments.workloads.is_empty() {
+        narrow(study, &arguments.workloads);
+    }
+    let mut all: Vec<WorkloadStudy> = study.all_workloads_mut().map(|one| one.clone()).collect();
+    for workload in &mut all {
         workload.duration = arguments.duration.or(workload.duration);
+        workload.warm_up = arguments.warmup.or(workload.warm_up);
     }
     let has = |workload: &str, name: &str| everything.has_parameter(workload, name);
-    arguments.traffic.apply(&mut chosen, has)?;
-    Ok(chosen)
+    arguments.traffic.apply(&mut all, has)?;
+    for (place, workload) in study.all_workloads_mut().zip(all) {
+        *place = workload;
+    }
+    Ok(())
+}
+
+/// Keeps the workloads of these names alone. One that the study does not have is measured over its networks, without
+/// its sections.
+fn narrow(study: &mut Study, names: &[String]) {
+    let known: BTreeSet<String> = study.all_workloads_mut().map(|one| one.name.clone()).collect();
+    if names.iter().any(|name| !known.contains(name)) {
+        study.runs.clear();
+    }
+    let studied = study.workloads.take().unwrap_or_default();
+    for run in &mut study.runs {
+        if let Some(workloads) = &mut run.workloads {
+            workloads.retain(|workload| names.contains(&workload.name));
+        }
+    }
+    study.runs.retain(|run| run.workloads.as_ref().is_none_or(|workloads| !workloads.is_empty()));
+    study.workloads = Some(names.iter().flat_map(|name| named(name, &studied)).collect());
 }
 
 fn named(name: &str, studied: &[WorkloadStudy]) -> Vec<WorkloadStudy> {

@@ -11,6 +11,7 @@ use tare_traffic::probe::message;
 fn schemas() -> Vec<(&'static str, Schema)> {
     vec![
         ("run.json", schema_for!(tare_record::Document)),
+        ("compare.json", schema_for!(tare_record::Comparison)),
         ("journal-record.json", schema_for!(tare_record::journal::Record)),
         ("plan.json", schema_for!(tare_record::Plan)),
         ("study.json", schema_for!(tare_study::Study)),

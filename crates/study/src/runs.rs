@@ -1,0 +1,124 @@
+//! The sections of a study: which networks are measured under which workloads in which shapes.
+
+use crate::choose::Chosen;
+use crate::layer::{RunStudy, ShapeLists, WorkloadStudy};
+use crate::shapes::shapes;
+use crate::workloads::{Workloads, check, workloads};
+use crate::{Catalogue, Error, Study};
+use tare_record::{Part, Shape, WorkloadPlan};
+
+/// All workloads and shapes of a study, and how they go together.
+#[derive(Default)]
+pub(crate) struct Expanded {
+    pub(crate) workloads: Workloads,
+    pub(crate) shapes: Vec<Shape>,
+    /// Nothing where every combination is measured.
+    pub(crate) parts: Vec<Part>,
+}
+
+/// The study's sections, or all of it as one.
+pub(crate) fn expand(
+    study: &Study,
+    chosen: &Chosen,
+    catalogue: &dyn Catalogue,
+) -> Result<Expanded, Error> {
+    let mut all = Expanded::default();
+    if study.runs.is_empty() {
+        let asked = study.workloads.clone().unwrap_or_default();
+        all.workloads = workloads(asked, study, catalogue)?;
+        all.shapes = shapes(&study.shape)?;
+    } else {
+        for run in &study.runs {
+            all.add(run, study, chosen, catalogue)?;
+        }
+        // A section of networks that are all skipped, or of other metrics than those wanted, is none.
+        all.parts.retain(|part| !part.networks.is_empty() && !part.workloads.is_empty());
+    }
+    check(&all.workloads, study.metrics.as_deref(), catalogue)?;
+    all.drop_unmeasured(study);
+    Ok(all)
+}
+
+impl Expanded {
+    fn add(
+        &mut self,
+        run: &RunStudy,
+        study: &Study,
+        chosen: &Chosen,
+        catalogue: &dyn Catalogue,
+    ) -> Result<(), Error> {
+        let networks = networks(run, chosen)?;
+        let asked: Option<Vec<WorkloadStudy>> = run.workloads.clone().or(study.workloads.clone());
+        let found = workloads(asked.unwrap_or_default(), study, catalogue)?;
+        let of_run = found.plans.iter().map(|plan| self.workload(plan)).collect();
+        self.workloads.remarks(found);
+        let lists: Vec<ShapeLists> = match run.shapes.as_slice() {
+            [] => vec![study.shape.clone()],
+            some => some.iter().map(|one| study.shape.clone().overlaid(one.clone())).collect(),
+        };
+        let mut places = Vec::new();
+        for shape in lists.iter().map(shapes).collect::<Result<Vec<_>, _>>()?.concat() {
+            let place = place(&mut self.shapes, shape);
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+        self.parts.push(Part { networks, workloads: of_run, shapes: places });
+        Ok(())
+    }
+
+    /// The place of a workload among all of them.
+    fn workload(&mut self, plan: &WorkloadPlan) -> usize {
+        place(&mut self.workloads.plans, plan.clone())
+    }
+
+    /// Leaves out workloads none of whose metrics are wanted.
+    fn drop_unmeasured(&mut self, study: &Study) {
+        if study.metrics.is_none() {
+            return;
+        }
+        let plans = std::mem::take(&mut self.workloads.plans);
+        let mut moved: Vec<Option<usize>> = Vec::new();
+        for plan in plans {
+            let kept = !plan.metrics.is_empty();
+            moved.push(kept.then_some(self.workloads.plans.len()));
+            if kept {
+                self.workloads.plans.push(plan);
+            }
+        }
+        for part in &mut self.parts {
+            part.workloads = part.workloads.iter().filter_map(|&place| moved[place]).collect();
+        }
+        self.parts.retain(|part| !part.workloads.is_empty());
+    }
+}
+
+/// Where something stands in a list; it is added where it does not.
+fn place<T: PartialEq>(all: &mut Vec<T>, one: T) -> usize {
+    all.iter().position(|other| *other == one).unwrap_or_else(|| {
+        all.push(one);
+        all.len() - 1
+    })
+}
+
+/// The places of a section's networks among those that run here.
+fn networks(run: &RunStudy, chosen: &Chosen) -> Result<Vec<usize>, Error> {
+    let Some(labels) = &run.networks else {
+        return Ok((0..chosen.entries.len()).collect());
+    };
+    let mut places = Vec::new();
+    for label in labels {
+        match chosen.entries.iter().position(|entry| entry.label == *label) {
+            Some(place) => places.push(place),
+            None if chosen.absent.contains(label) => {}
+            None => {
+                let known = chosen.entries.iter().map(|entry| entry.label.as_str());
+                return Err(Error::RunLabel {
+                    label: label.clone(),
+                    labels: known.collect::<Vec<_>>().join(", "),
+                });
+            }
+        }
+    }
+    Ok(places)
+}
