@@ -156,6 +156,7 @@ fn a_sequence_ends_with_its_precision() {
         .json();
     assert_eq!(document["stopped_by"], "sequence", "{document}");
     let ratio = &list(&document, "cells")[1]["ratio"];
+    assert!(ratio.is_object(), "{document}");
     let [low, high] =
         [&ratio["ci95"][0], &ratio["ci95"][1]].map(|end| end.as_f64().expect("an end"));
     assert!((high / low).ln() / 2.0 <= 1.3f64.ln() + 1e-9, "{ratio}");

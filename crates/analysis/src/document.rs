@@ -8,7 +8,7 @@ use crate::pair::{main_trials, same_comparison};
 use crate::rerun::rerun;
 use std::collections::BTreeMap;
 use tare_record::journal::Journal;
-use tare_record::{Cell, Document, Finding, Plan};
+use tare_record::{Cell, Document, Finding, Holding, Plan, Rerun};
 use tare_stats::holm::holm;
 
 /// Everything that a journal says: cells in the order shapes × workloads × metrics × networks, ratios to `baseline`
@@ -51,8 +51,23 @@ fn without_verdicts(mut document: Document) -> Document {
     for cell in &mut document.cells {
         (cell.ratio, cell.difference, cell.best) = (None, None, false);
     }
+    if let Some(rerun) = &mut document.rerun {
+        without_conclusions(rerun);
+    }
     document.findings.push(Finding::Emulated);
     document
+}
+
+/// What was published beside what was measured, without a word on whether they agree.
+fn without_conclusions(rerun: &mut Rerun) {
+    rerun.ranks.clear();
+    for measured in rerun.figures.iter_mut().filter_map(|figure| figure.measured.as_mut()) {
+        (measured.ratio, measured.ratio_ci95) = (None, None);
+    }
+    for conclusion in &mut rerun.conclusions {
+        conclusion.result = Holding::Undecidable;
+        conclusion.evidence = vec![Finding::Emulated.to_string()];
+    }
 }
 
 /// The label of the baseline. One that is asked for must be in the run; the plan's own may have been skipped, and

@@ -19,6 +19,12 @@ pub enum Error {
         /// What there is.
         known: Vec<String>,
     },
+    /// A run under emulation beside others.
+    #[error("{directory} was measured under emulation, whose figures are compared with nothing")]
+    Emulated {
+        /// The run's directory.
+        directory: String,
+    },
     /// Histograms of a trial could not be added up.
     #[error(
         "the latencies of `{label}` in block {block} cannot be added up: {source}; the journal is damaged"

@@ -1,10 +1,13 @@
 //! Intervals for what has no simple distribution, a median or a percentile over trials: the bootstrap, bias-corrected
 //! and accelerated (BCa).
 //!
-//! Source: B. Efron, "Better bootstrap confidence intervals", Journal of the American Statistical Association 82
-//! (1987). What is drawn is the same for the same sample, so that the same journal always gives the same document.
+//! Sources: B. Efron, "Better bootstrap confidence intervals", Journal of the American Statistical Association 82
+//! (1987); for few values, whose drawn samples spread too little, the tails are widened as T. C. Hesterberg does ("What teachers should know
+//! about the bootstrap", The American Statistician 69, 2015): without it, medians of 8 to 21 values were simulated to be
+//! covered in 92 % of cases instead of 95 %. What is drawn is the same for the same sample, so that the same journal always gives the same document.
 
 use crate::describe::quantile;
+use crate::student::Student;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 /// How often the sample is drawn anew: an end of the interval then varies by a few hundredths of its width.
@@ -39,7 +42,13 @@ pub fn bca(
             statistic(&rest)
         })
         .collect();
-    interval(estimate, &drawn, &without?, confidence)
+    interval(estimate, &drawn, &without?, widened(values.len(), confidence)?)
+}
+
+/// The confidence at which an interval of `n` drawn values covers what one of this confidence should.
+fn widened(n: usize, confidence: f64) -> Option<f64> {
+    let t = Student::of_mean(n)?.half_width(confidence) * (n as f64 / (n as f64 - 1.0)).sqrt();
+    Some(1.0 - 2.0 * Normal::standard().cdf(-t))
 }
 
 /// The interval of an estimate from its values on drawn samples, and on the sample without each of its values.
@@ -140,7 +149,7 @@ mod tests {
 
     #[test]
     fn the_interval_of_a_median_covers_it_as_often_as_it_says() {
-        for n in [15, 30] {
+        for n in [10, 21, 30] {
             let share = coverage(n, 2_000, median, 1.0);
             assert!((0.93..=0.97).contains(&share), "{n}: {share}");
         }
@@ -152,7 +161,7 @@ mod tests {
         assert!((0.93..=0.97).contains(&share), "{share}");
         let quartile = |values: &[f64]| quantile(values, 0.75);
         let share = coverage(40, 2_000, quartile, (0.3f64 * 0.674_489_75).exp());
-        assert!((0.92..=0.97).contains(&share), "{share}");
+        assert!((0.93..=0.97).contains(&share), "{share}");
     }
 
     proptest! {

@@ -84,10 +84,14 @@ pub(crate) fn label_of(text: &str) -> &str {
 impl Chosen {
     /// Leaves out a network of a built-in study that this build does not have.
     fn leave_out(&mut self, label: &str, name: &str, error: &Error) {
+        let reason = match error {
+            Error::Network(FindError::Name { .. }) => "this build does not have it".to_owned(),
+            other => format!("this build does not have it so: {other}"),
+        };
         self.absent.push(label.to_owned());
         self.skipped.push(Skipped {
             network: name.to_owned(),
-            reason: format!("the study names it, and this build does not have it ({error})"),
+            reason,
             remedy:
                 "see `tare list networks` for what it has, and name another by --network LABEL=NAME"
                     .to_owned(),

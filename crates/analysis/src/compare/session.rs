@@ -27,6 +27,9 @@ impl Read {
     /// Reads one run.
     pub(super) fn of(named: &Named<'_>, asked: &Asked) -> Result<Self, Error> {
         let run = &named.journal.run;
+        if run.environment.emulated {
+            return Err(Error::Emulated { directory: named.directory.to_owned() });
+        }
         let document = document(named.journal, None)?;
         let wanted =
             |cell: &&Cell| asked.metrics.is_empty() || asked.metrics.contains(&cell.metric);

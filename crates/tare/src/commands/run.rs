@@ -168,17 +168,20 @@ fn workloads(
 /// its sections.
 fn narrow(study: &mut Study, names: &[String]) {
     let known: BTreeSet<String> = study.all_workloads_mut().map(|one| one.name.clone()).collect();
-    if names.iter().any(|name| !known.contains(name)) {
-        study.runs.clear();
-    }
     let studied = study.workloads.take().unwrap_or_default();
-    for run in &mut study.runs {
-        if let Some(workloads) = &mut run.workloads {
-            workloads.retain(|workload| names.contains(&workload.name));
-        }
+    let wanted = |workload: &WorkloadStudy| names.contains(&workload.name);
+    if study.runs.is_empty() || names.iter().any(|name| !known.contains(name)) {
+        study.runs.clear();
+        study.workloads = Some(names.iter().flat_map(|name| named(name, &studied)).collect());
+        return;
     }
-    study.runs.retain(|run| run.workloads.as_ref().is_none_or(|workloads| !workloads.is_empty()));
-    study.workloads = Some(names.iter().flat_map(|name| named(name, &studied)).collect());
+    let left: Vec<WorkloadStudy> = studied.into_iter().filter(wanted).collect();
+    for workloads in study.runs.iter_mut().filter_map(|run| run.workloads.as_mut()) {
+        workloads.retain(wanted);
+    }
+    let has_some = |workloads: &Vec<WorkloadStudy>| !workloads.is_empty();
+    study.runs.retain(|run| has_some(run.workloads.as_ref().unwrap_or(&left)));
+    study.workloads = Some(left);
 }
 
 fn named(name: &str, studied: &[WorkloadStudy]) -> Vec<WorkloadStudy> {
@@ -211,6 +214,9 @@ fn dry_run(plan: &Plan, json: bool) -> anyhow::Result<String> {
         let order: Vec<_> =
             turns.iter().map(|turn| plan.networks[turn.network].label.as_str()).collect();
         text.push_str(&format!("block {number}: {}\n", order.join(" ")));
+    }
+    for finding in &plan.findings {
+        text.push_str(&format!("note: {finding}\n"));
     }
     for skipped in &plan.skipped {
         text.push_str(&format!(
