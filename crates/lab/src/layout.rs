@@ -59,7 +59,7 @@ pub(crate) enum Proof {
         /// A part of its text that no other rule has.
         rule: &'static str,
     },
-    /// A device, in both directions.
+    /// A device, by what comes in by it.
     Device {
         /// Where it is.
         space: SpaceId,
