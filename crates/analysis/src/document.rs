@@ -108,9 +108,7 @@ mod tests {
     use super::*;
     use crate::made_up::{Chance, journal, plan, transactions, trial, workload};
     use tare_record::journal::{Record, Resumed};
-    use tare_record::{
-        FamilyScope, Metric, Phase, Ratio, Skipped, Trial, Verdict, WorkloadPlan,
-    };
+    use tare_record::{FamilyScope, Metric, Phase, Ratio, Skipped, Trial, Verdict, WorkloadPlan};
 
     fn stream() -> WorkloadPlan {
         workload("tcp-stream", &[Metric::Throughput])
