@@ -2,6 +2,7 @@
 
 use crate::{Catalogue, Error, Origin};
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 use tare_network::{FindError, Missing, Offloads, Spelled};
 use tare_record::{Entry, Skipped};
 
@@ -71,9 +72,14 @@ fn group(text: &str, catalogue: &dyn Catalogue) -> Option<Vec<String>> {
 /// A label and a network's name; where no label stands, the name is its own. What follows a `+` or a `:` is the network's.
 fn labelled(text: &str) -> (&str, &str) {
     match text.split_once('=') {
-        Some((label, name)) if !label.contains(['+', ':']) => (label, name),
+        Some((label, name)) if !label.contains(['+', ':']) || is_address(label) => (label, name),
         _ => (text, text),
     }
+}
+
+/// Whether it is a machine's address, by which a probe is labelled; one of IPv6 may name its device.
+fn is_address(text: &str) -> bool {
+    text.split('%').next().is_some_and(|address| address.parse::<IpAddr>().is_ok())
 }
 
 /// The label of a network as it is spelled in a study.
@@ -182,6 +188,7 @@ mod tests {
         assert_eq!(labelled("slow=bridge+rate=1gbit"), ("slow", limited));
         assert_eq!(labelled("=bridge"), ("", "bridge"));
         assert_eq!(labelled("cni:a=b.conf"), ("cni:a=b.conf", "cni:a=b.conf"));
+        assert_eq!(labelled("fe80::2%eth0=probe"), ("fe80::2%eth0", "probe"));
         assert_eq!(labelled("x=cni:a=b.conf"), ("x", "cni:a=b.conf"));
     }
 }
