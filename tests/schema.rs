@@ -85,8 +85,9 @@ fn a_study_file_may_be_checked_by_its_schema() {
     }
 }
 
-/// A name is a file's, with the dashes that Rust has no use for.
+/// A name is a file's, with the dashes that Rust has no use for; what the user adds after a colon is not.
 fn source(directory: &str, name: &str) -> String {
+    let name = name.split(':').next().unwrap_or_default();
     format!("{directory}/{}.rs", name.replace('-', "_"))
 }
 

@@ -19,12 +19,18 @@ pub(crate) struct PortMapping {
     pub(crate) port: u16,
 }
 
-/// What a runtime tells plugins that say they can do it.
+/// What a runtime tells plugins beside their configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Runtime {
-    /// `portMappings`: each for TCP and for UDP.
+    /// `portMappings`, for those that say they can do it: each for TCP and for UDP.
     pub(crate) ports: Vec<PortMapping>,
+    /// `mtu`, bytes, for those that make devices and are not told another one: not a part of the specification, but all
+    /// plugins that everybody has take it.
+    pub(crate) mtu: Option<u32>,
 }
+
+/// The plugins that take `mtu`.
+const MAKE_DEVICES: [&str; 5] = ["bridge", "ipvlan", "macvlan", "ptp", "vlan"];
 
 impl Runtime {
     /// The part of it that a plugin asks for.
@@ -39,6 +45,12 @@ impl Runtime {
             })
         });
         Some(json!({ PORTS: mappings.collect::<Vec<Value>>() }))
+    }
+
+    /// The MTU that a plugin is told.
+    fn mtu_of(&self, plugin: &Plugin) -> Option<u32> {
+        let takes = MAKE_DEVICES.contains(&plugin.kind.as_str());
+        self.mtu.filter(|_| takes && !plugin.config.contains_key("mtu"))
     }
 }
 
@@ -132,6 +144,7 @@ pub(super) fn input(
     let mut config: Map<String, Value> = plugin.config.clone();
     config.insert("name".to_owned(), json!(list.name));
     config.insert("cniVersion".to_owned(), json!(list.version));
+    config.extend(runtime.mtu_of(plugin).map(|mtu| ("mtu".to_owned(), json!(mtu))));
     config.extend(runtime.of(plugin).map(|runtime| ("runtimeConfig".to_owned(), runtime)));
     config.extend(previous.map(|previous| ("prevResult".to_owned(), previous.clone())));
     Value::Object(config)

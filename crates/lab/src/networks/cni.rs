@@ -1,7 +1,7 @@
-//! `cni:FILE`, `cni-published:FILE`: whatever a CNI configuration describes, raised by its own plugins.
+//! `cni:FILE`: whatever a CNI configuration describes, raised by its own plugins. `cni-published:FILE` differs in who dials.
 
 use super::foreign::{Built, Ground, entered};
-use super::wired;
+use super::{cni_published, wired};
 use crate::cni::{
     Answer, Attachment, DEVICE, List, PortMapping, Runtime, STATE, plugins_path, script,
 };
@@ -14,6 +14,14 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use tare_network::{About, Error, Hop, HopKind, Missing, Need, Network, Shape, Site, Topology};
+
+pub(super) const ABOUT: About = About {
+    name: "cni:FILE",
+    summary: "containers attached by the plugins of a CNI configuration or list",
+    stands_for: "whatever the configuration describes, by its real plugins",
+    source: "containernetworking/cni, SPEC.md",
+    options: &[],
+};
 
 /// Who dials.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,14 +55,15 @@ impl Cni {
         Ok((ground, outer.iter().map(|slot| slot.address(shape.family)).collect()))
     }
 
-    /// What plugins are told of a server that is published on an address of the node.
-    fn runtime(&self, site: &Site, on: IpAddr) -> Runtime {
-        match self.dialled {
-            Dialled::Directly => Runtime::default(),
+    /// What plugins are told of a server, which may be published on an address of the node.
+    fn runtime(&self, shape: &Shape, site: &Site, on: IpAddr) -> Runtime {
+        let ports = match self.dialled {
+            Dialled::Directly => Vec::new(),
             Dialled::ByPublishedPort => {
-                Runtime { ports: site.ports.iter().map(|&port| PortMapping { on, port }).collect() }
+                site.ports.iter().map(|&port| PortMapping { on, port }).collect()
             }
-        }
+        };
+        Runtime { ports, ..unpublished(shape) }
     }
 
     /// What is missing of a list, or of what it must be able to do.
@@ -70,6 +79,12 @@ impl Cni {
             })
             .or_else(|| list.missing())
     }
+}
+
+/// What plugins are told of a container: an MTU where one is asked for, else nothing.
+fn unpublished(shape: &Shape) -> Runtime {
+    let asked = shape.mtu != Shape::default().mtu;
+    Runtime { ports: Vec::new(), mtu: asked.then_some(shape.mtu) }
 }
 
 /// The kernel features and programs of the plugins that everybody has.
@@ -94,28 +109,16 @@ fn needs_of(list: &List) -> Vec<Need> {
 
 impl Network for Cni {
     fn about(&self) -> About {
-        let (name, summary) = match self.dialled {
-            Dialled::Directly => {
-                ("cni:FILE", "containers attached by the plugins of a CNI configuration or list")
-            }
-            Dialled::ByPublishedPort => (
-                "cni-published:FILE",
-                "the same, with the client on the node and the server behind a published port",
-            ),
-        };
-        About {
-            name,
-            summary,
-            stands_for: "whatever the configuration describes, by its real plugins",
-            source: "containernetworking/cni, SPEC.md",
-            options: &[],
+        match self.dialled {
+            Dialled::Directly => ABOUT,
+            Dialled::ByPublishedPort => cni_published::ABOUT,
         }
     }
 
     fn scheme(&self) -> Option<&'static str> {
         Some(match self.dialled {
             Dialled::Directly => "cni:",
-            Dialled::ByPublishedPort => "cni-published:",
+            Dialled::ByPublishedPort => cni_published::SCHEME,
         })
     }
 
@@ -149,15 +152,16 @@ impl Network for Cni {
         };
         let servers = ground.servers.iter().zip(&outer);
         let servers: Vec<Attachment> = servers
-            .map(|(&space, &on)| attach(space, self.runtime(site, on)))
+            .map(|(&space, &on)| attach(space, self.runtime(shape, site, on)))
             .collect::<Result<_, _>>()?;
         let clients: Vec<Attachment> = ground
             .clients
             .iter()
-            .map(|&space| attach(space, Runtime::default()))
+            .map(|&space| attach(space, unpublished(shape)))
             .collect::<Result<_, _>>()?;
         let attached =
             Attached { list: &list, servers: &servers, clients: &clients, outer: &outer };
+        attached.has_mtu(&ground, shape, &built.spaces)?;
         let layout = attached.layout(ground, shape, site, &built.spaces)?;
         // They are detached in the opposite order.
         built.finish(layout, shape.without, (clients, servers))
@@ -170,12 +174,12 @@ impl Network for Cni {
             let node = ground.wiring.name(ground.node.space);
             let mut lines = shell::script(&ground.wiring);
             for (&space, &on) in ground.servers.iter().zip(&outer) {
-                let runtime = self.runtime(site, on);
+                let runtime = self.runtime(shape, site, on);
                 lines.extend(script(&list, node, ground.wiring.name(space), &runtime));
             }
             for &space in &ground.clients {
                 let name = ground.wiring.name(space);
-                lines.extend(script(&list, node, name, &Runtime::default()));
+                lines.extend(script(&list, node, name, &unpublished(shape)));
             }
             Ok(lines)
         };
@@ -203,6 +207,24 @@ struct Attached<'a> {
 }
 
 impl Attached<'_> {
+    /// Whether containers have the MTU that was asked for: the configuration may say another one, or its plugins none.
+    fn has_mtu(
+        &self,
+        ground: &Ground,
+        shape: &Shape,
+        spaces: &[Arc<Namespace>],
+    ) -> Result<(), Error> {
+        let devices = spaces[ground.servers[0].0].devices()?;
+        let device = devices.into_iter().find(|device| device.name == DEVICE);
+        let mtu = device.map_or(shape.mtu, |device| device.mtu);
+        if shape.mtu == Shape::default().mtu || shape.mtu == mtu {
+            return Ok(());
+        }
+        let what = format!("attach containers by the CNI network {}", self.list.name);
+        Err(Error::new(what, format!("it gives them an MTU of {mtu}, not of {}", shape.mtu))
+            .with_remedy(format!("say `\"mtu\": {}` in the configuration", shape.mtu)))
+    }
+
     fn layout(
         &self,
         ground: Ground,

@@ -91,6 +91,8 @@ impl Built {
     ) -> Result<Topology, Error> {
         let Self { lab, spaces, running, .. } = self;
         let programs = Arc::new(running);
+        // On an error it goes before the station in which it may start programs once more.
+        let guard = guard;
         let switched = offload::switch_off(&layout, &spaces, offloads)?;
         prove(&lab, &layout, &spaces, &programs)?;
         let hops = hops(&layout, &spaces, &switched)?;

@@ -7,6 +7,7 @@
 mod bridge;
 mod bridge_plain;
 mod cni;
+mod cni_published;
 mod exec;
 mod foreign;
 mod host;
@@ -19,6 +20,8 @@ mod macvlan_nat;
 mod native;
 mod netkit;
 mod ovs;
+mod ovs_bridge;
+mod ovs_user;
 mod pipework;
 mod pipework_macvlan;
 mod published;
@@ -34,7 +37,6 @@ use crate::lab::Lab;
 use crate::layout::{Layout, Waypoint};
 use crate::namespace::Namespace;
 use crate::netlink::Socket;
-use crate::openvswitch::Datapath;
 use crate::programs;
 use crate::prove::prove;
 use crate::{nft, offload, shell};
@@ -75,11 +77,11 @@ pub fn networks(lab: Option<Arc<Lab>>) -> Vec<Box<dyn Network>> {
         laid(vlan::Vlan, &lab),
         laid(vrf::Vrf, &lab),
         laid(netkit::Netkit, &lab),
-        laid(ovs::Ovs { datapath: Datapath::Kernel }, &lab),
-        laid(ovs::Ovs { datapath: Datapath::Userspace }, &lab),
-        laid(ovs::OvsBridge { lab: lab.clone() }, &lab),
+        laid(ovs::Ovs, &lab),
+        laid(ovs_user::OvsUser, &lab),
+        laid(ovs_bridge::OvsBridge { lab: lab.clone() }, &lab),
         Box::new(cni::Cni { lab: lab.clone(), dialled: cni::Dialled::Directly }),
-        Box::new(cni::Cni { lab: lab.clone(), dialled: cni::Dialled::ByPublishedPort }),
+        Box::new(cni_published::cni_published(&lab)),
         Box::new(exec::Exec { lab: lab.clone() }),
     ]
 }

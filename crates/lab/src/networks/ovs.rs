@@ -1,42 +1,23 @@
-//! `ovs`, `ovs-user`: containers on an Open vSwitch bridge, one port each; `ovs-bridge`: each on a Linux bridge of its own
-//! before that.
+//! `ovs`: containers on an Open vSwitch bridge, one port each, forwarded by the kernel. `ovs-user` and `ovs-bridge` are laid
+//! out alike.
 
 use super::{Recipe, wired};
 use crate::address::{Slot, Subnet};
-use crate::kernel::KernelProbe;
-use crate::lab::Lab;
 use crate::layout::{Endpoint, Layout, Waypoint, one_node, routes, server_of};
 use crate::nodes::{BRIDGED_PAST_NETFILTER, UPLINK, add_nodes};
 use crate::openvswitch::{self, Datapath, Port};
 use crate::wiring::{Cable, End, SpaceId, Wiring};
-use std::sync::Arc;
-use tare_network::{About, BitsPerSecond, Error, HopKind, Need, NetworkOption, Probe, Shape, Site};
+use tare_network::{About, BitsPerSecond, Error, HopKind, Need, NetworkOption, Shape, Site};
 
-/// `ovs` and `ovs-user`.
-pub(super) struct Ovs {
-    pub(super) datapath: Datapath,
-}
+pub(super) struct Ovs;
 
-/// `ovs-bridge`.
-pub(super) struct OvsBridge {
-    pub(super) lab: Option<Arc<Lab>>,
-}
-
-const SOURCE: &str = "https://docs.openvswitch.org/en/latest/intro/install/general/";
+pub(super) const SOURCE: &str = "https://docs.openvswitch.org/en/latest/intro/install/general/";
 
 impl Recipe for Ovs {
     fn about(&self) -> About {
-        let (name, summary) = match self.datapath {
-            Datapath::Kernel => {
-                ("ovs", "two containers on an Open vSwitch bridge, forwarded by the kernel")
-            }
-            Datapath::Userspace => {
-                ("ovs-user", "two containers on an Open vSwitch bridge, forwarded by its daemon")
-            }
-        };
         About {
-            name,
-            summary,
+            name: "ovs",
+            summary: "two containers on an Open vSwitch bridge, forwarded by the kernel",
             stands_for: "Open vSwitch itself, private to the lab",
             source: SOURCE,
             options: &[NetworkOption::Rate],
@@ -44,53 +25,22 @@ impl Recipe for Ovs {
     }
 
     fn needs(&self, _: &Site) -> Vec<Need> {
-        needs(self.datapath)
+        needs(Datapath::Kernel)
     }
 
     fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-        layout(self.about().name, shape, site, self.datapath, Between::Nothing)
+        layout("ovs", shape, site, Datapath::Kernel, Between::Nothing)
     }
 }
 
-impl OvsBridge {
-    /// The kernel's datapath where the kernel has it.
-    fn datapath(&self) -> Datapath {
-        let module = Need::Kernel { module: "openvswitch" };
-        let there = match &self.lab {
-            Some(lab) => lab.kernel().check(&module),
-            None => KernelProbe::default().check(&module),
-        };
-        if there.is_ok() { Datapath::Kernel } else { Datapath::Userspace }
-    }
-}
-
-impl Recipe for OvsBridge {
-    fn about(&self) -> About {
-        About {
-            name: "ovs-bridge",
-            summary: "two containers, each on a Linux bridge that is a port of Open vSwitch",
-            stands_for: "OpenStack Neutron's hybrid plug: Open vSwitch itself, private to the lab",
-            source: "https://docs.openstack.org/neutron/latest/contributor/internals/openvswitch_firewall.html",
-            options: &[NetworkOption::Rate],
-        }
-    }
-
-    fn needs(&self, _: &Site) -> Vec<Need> {
-        needs(self.datapath())
-    }
-
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-        layout("ovs-bridge", shape, site, self.datapath(), Between::LinuxBridge)
-    }
-}
-
-fn needs(datapath: Datapath) -> Vec<Need> {
+/// What Open vSwitch and its ports need.
+pub(super) fn needs(datapath: Datapath) -> Vec<Need> {
     wired().into_iter().chain(datapath.needs()).collect()
 }
 
 /// What is between a container's cable and Open vSwitch.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Between {
+pub(super) enum Between {
     Nothing,
     LinuxBridge,
 }
@@ -103,7 +53,8 @@ struct Plugged {
     devices: Vec<(HopKind, String)>,
 }
 
-fn layout(
+/// A node with Open vSwitch, and containers on it.
+pub(super) fn layout(
     name: &str,
     shape: &Shape,
     site: &Site,

@@ -132,6 +132,11 @@ pub(crate) fn portmap_publishes_ports() {
     assert!(before > 0, "raising has passed the rule");
     exchange(&topology);
     assert_eq!(translated(&topology, port), before + 1, "one connection passes it once");
+    drop(topology);
+    let shape = Shape { family: Family::Ipv6, ..Shape::default() };
+    let topology = raise(&lab, &file.spelled("cni-published"), &shape);
+    assert_eq!(topology.routes[0].dial.ip().to_string(), "fd00:0:0:14::1");
+    exchange(&topology);
     // Without the capability there is nothing to publish by.
     let plain = Configuration::new(
         "none.conf",
@@ -161,6 +166,14 @@ pub(crate) fn plugins_fail_in_their_own_words() {
     let file = Configuration::new("one-family.conf", &text);
     let error = try_raise(&lab, &file.spelled("cni"), &shape).unwrap_err();
     assert!(error.why.contains("no ipv6 address"), "{error}");
+    let shape = Shape { mtu: 9000, ..Shape::default() };
+    let topology = raise(&lab, &file.spelled("cni"), &shape);
+    assert!(topology.hops.iter().all(|hop| hop.mtu == Some(9000)), "{:?}", topology.hops);
+    drop(topology);
+    let text = text.replace("\"bridge\": \"cni0\",", "\"bridge\": \"cni0\", \"mtu\": 1400,");
+    let file = Configuration::new("own-mtu.conf", &text);
+    let error = try_raise(&lab, &file.spelled("cni"), &shape).unwrap_err();
+    assert!(error.why.contains("an MTU of 1400, not of 9000"), "{error}");
 }
 
 pub(crate) fn every_container_is_detached() {
