@@ -197,7 +197,7 @@ impl KernelProbe {
             Ok(()) => Ok(()),
             Err(errno) => Err(Missing {
                 reason: format!("{path} may not be used: {errno}"),
-                remedy: format!("sudo chmod 666 {path}, or run tare as root"),
+                remedy: format!("sudo setfacl -m u:$USER:rw {path}, or run tare as root"),
             }),
         }
     }
