@@ -80,7 +80,11 @@ impl Tare {
     /// machine runs this copy.
     pub(crate) fn copied(scratch: &Scratch, user: User) -> Self {
         let program = scratch.path("tare");
-        std::fs::copy(binary(), &program).expect("room for a copy of the program");
+        // By a process of its own: a child that another test starts meanwhile would inherit our descriptor for writing,
+        // and nobody may run a program that is being written.
+        let mut copy = std::process::Command::new("cp");
+        let copied = copy.arg(binary()).arg(&program).status();
+        assert!(copied.is_ok_and(|status| status.success()), "room for a copy of the program");
         Self { program, directory: scratch.directory_of("home", user.id()), user }
     }
 
