@@ -27,6 +27,9 @@ const SET_UP: Duration = Duration::from_secs(10);
 /// How long either side may take, beyond the trial, to say what it counted.
 const AFTERWARDS: Duration = Duration::from_secs(30);
 
+/// How long after the flows broke the listener may say why.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
 /// How often one who waits for the trial's end looks whether to go on.
 const TICK: Duration = Duration::from_millis(20);
 
@@ -180,8 +183,7 @@ impl Probe {
             }
             match reports.recv_timeout(TICK) {
                 Ok(Ok(report)) => return Ok(report),
-                // When the listener has ended, that is why the flows broke.
-                Ok(Err(error)) => return Err(self.last_words(wire).unwrap_or(error)),
+                Ok(Err(error)) => return Err(self.why_broken(wire).unwrap_or(error)),
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(Error::io("generate", std::io::Error::other("its thread died")));
                 }
@@ -193,6 +195,18 @@ impl Probe {
             if Instant::now() >= until {
                 return Err(self.said("the trial does not come to its end; the network lost it, or the machine is overloaded"));
             }
+        }
+    }
+
+    /// When the listener has ended, that is why the flows broke; it may say so a little later than they do.
+    fn why_broken(&self, wire: &mut Wire) -> Option<Error> {
+        let until = Instant::now() + LAST_WORDS;
+        loop {
+            let words = self.last_words(wire);
+            if words.is_some() || Instant::now() >= until {
+                return words;
+            }
+            thread::sleep(TICK);
         }
     }
 
