@@ -20,10 +20,10 @@ struct Program {
 const PROGRAMS: &[Program] = &[
     Program { name: "dockerd", argument: "--version", wakes: None },
     Program { name: "ip", argument: "-V", wakes: None },
-    Program { name: "iptables", argument: "--version", wakes: None },
-    Program { name: "ovs-vswitchd", argument: "--version", wakes: None },
-    // It opens a socket to netfilter before it looks at its arguments.
+    // These open a socket to netfilter before they look at their arguments.
+    Program { name: "iptables", argument: "--version", wakes: Some("nfnetlink") },
     Program { name: "nft", argument: "--version", wakes: Some("nfnetlink") },
+    Program { name: "ovs-vswitchd", argument: "--version", wakes: None },
 ];
 
 /// Where system programs are that an ordinary user's PATH lacks.
