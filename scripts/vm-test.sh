@@ -35,7 +35,7 @@ for test in "$@"; do
         ;;
     esac
     [ -x "$built" ] || die "cargo did not say where it built the test $test"
-    [ "$test" = "${test#lab:}" ] || command="$command; modprobe -a \$(target/bin/tare doctor --modules) || true"
+    [ "$test" = "${test#lab:}" ] || command="$command; target/bin/tare doctor --modules | xargs -r modprobe -a || true"
     command="$command; $built $arguments || failed=1"
 done
 exec "$(dirname "$0")/vm.sh" "$command; [ -z \"\${failed:-}\" ]"
