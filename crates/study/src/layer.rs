@@ -2,6 +2,7 @@
 
 use crate::choose::label_of;
 use crate::published::PublishedTable;
+use crate::runs::RunStudy;
 use crate::{Error, Percent, Span, WarmUpSpan};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -67,20 +68,6 @@ pub enum Origin {
     User,
     /// A study of this binary.
     BuiltIn,
-}
-
-/// A section of a study.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct RunStudy {
-    /// The labels of its networks; nothing: all of the study's.
-    pub networks: Option<Vec<String>>,
-    /// Its workloads; nothing: the study's.
-    #[serde(rename = "workload")]
-    pub workloads: Option<Vec<WorkloadStudy>>,
-    /// Its shapes, each key laid over the study's; nothing: the study's.
-    #[serde(rename = "shape")]
-    pub shapes: Vec<ShapeLists>,
 }
 
 /// One workload of a study.
@@ -290,22 +277,6 @@ impl Study {
     pub fn all_workloads_mut(&mut self) -> impl Iterator<Item = &mut WorkloadStudy> {
         let of_runs = self.runs.iter_mut().flat_map(|run| run.workloads.iter_mut().flatten());
         self.workloads.iter_mut().flatten().chain(of_runs)
-    }
-}
-
-impl RunStudy {
-    /// This section under an upper layer's networks and shape; nothing where it has none of those networks.
-    fn narrowed(mut self, networks: Option<&[String]>, shape: &ShapeLists) -> Option<Self> {
-        if let (Some(labels), Some(upper)) = (&mut self.networks, networks) {
-            labels.retain(|label| upper.iter().any(|text| label_of(text) == label));
-            if labels.is_empty() {
-                return None;
-            }
-        }
-        for one in &mut self.shapes {
-            *one = std::mem::take(one).overlaid(shape.clone());
-        }
-        Some(self)
     }
 }
 

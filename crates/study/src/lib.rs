@@ -25,8 +25,9 @@ pub use builtin::{BUILTIN, Builtin, builtin, quick};
 pub use catalogue::Catalogue;
 pub use error::Error;
 pub use layer::{
-    Method, Origin, RunStudy, ScaledWorkload, ShapeLists, StandIn, Stopping, Study, WorkloadStudy,
+    Method, Origin, ScaledWorkload, ShapeLists, StandIn, Stopping, Study, WorkloadStudy,
 };
 pub use published::{FigureStudy, PublishedTable};
+pub use runs::RunStudy;
 pub use scaled::scaled;
 pub use units::{Percent, Span, WarmUpSpan};

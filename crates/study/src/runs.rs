@@ -1,11 +1,47 @@
 //! The sections of a study: which networks are measured under which workloads in which shapes.
 
-use crate::choose::Chosen;
-use crate::layer::{RunStudy, ShapeLists, WorkloadStudy};
+use crate::choose::{Chosen, label_of};
+use crate::layer::{ShapeLists, WorkloadStudy};
 use crate::shapes::shapes;
 use crate::workloads::{Workloads, check, workloads};
 use crate::{Catalogue, Error, Study};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use tare_record::{Part, Shape, WorkloadPlan};
+
+/// A section of a study.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct RunStudy {
+    /// The labels of its networks; nothing: all of the study's.
+    pub networks: Option<Vec<String>>,
+    /// Its workloads; nothing: the study's.
+    #[serde(rename = "workload")]
+    pub workloads: Option<Vec<WorkloadStudy>>,
+    /// Its shapes, each key laid over the study's; nothing: the study's.
+    #[serde(rename = "shape")]
+    pub shapes: Vec<ShapeLists>,
+}
+
+impl RunStudy {
+    /// This section under an upper layer's networks and shape; nothing where it has none of those networks.
+    pub(crate) fn narrowed(
+        mut self,
+        networks: Option<&[String]>,
+        shape: &ShapeLists,
+    ) -> Option<Self> {
+        if let (Some(labels), Some(upper)) = (&mut self.networks, networks) {
+            labels.retain(|label| upper.iter().any(|text| label_of(text) == label));
+            if labels.is_empty() {
+                return None;
+            }
+        }
+        for one in &mut self.shapes {
+            *one = std::mem::take(one).overlaid(shape.clone());
+        }
+        Some(self)
+    }
+}
 
 /// All workloads and shapes of a study, and how they go together.
 #[derive(Default)]
