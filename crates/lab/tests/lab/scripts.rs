@@ -1,6 +1,7 @@
 //! `tare show` tells the truth: the commands, run by hand in private namespaces, build a network that answers.
 
 use crate::cases::{all, site};
+use crate::cni::Configuration;
 use std::io::Write;
 use std::process::{Command, Stdio};
 use tare_network::{Family, Registry, Shape, Spelled};
@@ -41,10 +42,8 @@ pub(crate) fn with_programs() {
             {{"type": "bridge", "bridge": "cni0", "isGateway": true, "ipam": {ranges}}},
             {{"type": "tuning", "sysctl": {{"net.ipv4.conf.all.forwarding": "0"}}}}]}}"#
     );
-    let file = std::env::temp_dir().join(format!("tare-scripts-{}.conflist", std::process::id()));
-    std::fs::write(&file, list).expect("room for a configuration");
-    builds_at(&format!("cni:{}", file.display()), Family::Ipv4, (Some("client-0"), "10.88.0.2"));
-    std::fs::remove_file(&file).expect("it is ours");
+    let file = Configuration::new("scripts.conflist", &list);
+    builds_at(&file.spelled("cni").to_string(), Family::Ipv4, (Some("client-0"), "10.88.0.2"));
     let example = concat!("exec:", env!("CARGO_MANIFEST_DIR"), "/../../examples/exec/bridge.py");
     builds_at(example, Family::Ipv4, (Some("client-0"), "10.77.0.1"));
     builds_at(example, Family::Ipv6, (Some("client-0"), "fd00:77::1"));
