@@ -5,6 +5,7 @@ use crate::block::whole_blocks;
 use crate::cell::{Draft, drafts};
 use crate::group::groups;
 use crate::pair::{main_trials, same_comparison};
+use crate::raising::raising;
 use crate::rerun::rerun;
 use std::collections::BTreeMap;
 use tare_record::journal::Journal;
@@ -25,6 +26,7 @@ pub fn document(journal: &Journal, baseline: Option<&str>) -> Result<Document, E
     for together in groups(&run.plan, &trials)?.chunk_by(same_comparison) {
         all.extend(drafts(&run.plan, together, baseline));
     }
+    all.extend(raising(journal, baseline));
     let adjusted = adjusted(&all);
     let failures = journal.failures();
     let cells: Vec<Cell> =

@@ -47,7 +47,7 @@ fn telling(shape: &Shape, all: &[Shape]) -> String {
 }
 
 /// A shape as names and values.
-fn facts(shape: &Shape) -> [(&'static str, String); 10] {
+fn facts(shape: &Shape) -> [(&'static str, String); 11] {
     [
         ("nodes", shape.nodes.to_string()),
         ("servers", shape.servers.to_string()),
@@ -59,6 +59,7 @@ fn facts(shape: &Shape) -> [(&'static str, String); 10] {
         ("cpus", shape.cpus.to_string()),
         ("link", shape.link.clone().unwrap_or_else(|| "none".to_owned())),
         ("without", shape.without.to_string().replace(", ", "+")),
+        ("background", shape.background.clone().unwrap_or_else(|| "none".to_owned())),
     ]
 }
 

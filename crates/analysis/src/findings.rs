@@ -112,13 +112,14 @@ pub(crate) fn worst<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Vec<
 
 fn about_the_same(one: &Finding, other: &Finding) -> bool {
     use Finding::{
-        BusyMachine, DroppedAtSocket, EndsDisagree, LowHeadroom, OtherRun, PortsExhausted,
-        SearchAtSendersLimit, SearchUnfinished, SenderTooSlow, SmallBuffer, Stall,
+        BusyMachine, DroppedAtSocket, EndsDisagree, Fragmented, LowHeadroom, OtherRun,
+        PortsExhausted, SearchAtSendersLimit, SearchUnfinished, SenderTooSlow, SmallBuffer, Stall,
         TimeWaitOverflow,
     };
     match (one, other) {
         (EndsDisagree { .. }, EndsDisagree { .. })
         | (BusyMachine { .. }, BusyMachine { .. })
+        | (Fragmented { .. }, Fragmented { .. })
         | (OtherRun { .. }, OtherRun { .. })
         | (Stall { .. }, Stall { .. })
         | (DroppedAtSocket { .. }, DroppedAtSocket { .. })
@@ -138,6 +139,7 @@ fn weight(finding: &Finding) -> f64 {
     match finding {
         Finding::EndsDisagree { sent, received } => sent.abs_diff(*received) as f64,
         Finding::BusyMachine { share } => *share,
+        Finding::Fragmented { packets, refused, .. } => *packets as f64 + *refused as f64,
         Finding::OtherRun { others } => f64::from(*others),
         Finding::Stall { longest } => longest.0 as f64,
         Finding::LowHeadroom { used, .. } => *used as f64,

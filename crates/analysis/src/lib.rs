@@ -23,6 +23,7 @@ mod findings;
 mod group;
 mod machine;
 mod pair;
+mod raising;
 mod rerun;
 mod spread;
 mod traffic;

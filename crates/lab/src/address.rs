@@ -13,6 +13,9 @@ use tare_network::Family;
 pub(crate) struct Mac([u8; 6]);
 
 impl Mac {
+    /// That of every device by which a node of Calico's has its containers.
+    pub(crate) const CALICO: Self = Self([0xee; 6]);
+
     /// Its bytes.
     pub(crate) fn bytes(self) -> [u8; 6] {
         self.0
@@ -35,6 +38,10 @@ impl Subnet {
     pub(crate) const UNDERLAY: Self = Self(20);
     /// Of veth pairs that join two containers directly.
     pub(crate) const PAIRS: Self = Self(40);
+    /// Of containers of all nodes that are on one network.
+    pub(crate) const OVERLAY: Self = Self(60);
+    /// The ends of tunnels.
+    pub(crate) const TUNNELS: Self = Self(61);
 
     /// Of pipework's own bridge on a node.
     pub(crate) const PIPEWORK: Self = Self(60);

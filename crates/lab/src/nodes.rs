@@ -8,6 +8,12 @@ use tare_network::{BitsPerSecond, Error};
 /// The device by which a namespace is connected: a node to the underlay, a container to its bridge.
 pub(crate) const UPLINK: &str = "eth0";
 
+/// The name of the namespace between the nodes.
+pub(crate) const UNDERLAY: &str = "underlay";
+
+/// The bridge that joins the nodes' uplinks.
+pub(crate) const SWITCH: &str = "underlay0";
+
 /// How the names of nodes' namespaces begin; a number follows.
 pub(crate) const NODE: &str = "node-";
 
@@ -27,8 +33,7 @@ pub(crate) struct Node {
 
 /// Adds nodes, all with the same settings, and the underlay that joins their uplinks.
 pub(crate) fn add_nodes(wiring: &mut Wiring, count: u8, sysctls: &[Sysctl]) -> Vec<Node> {
-    const SWITCH: &str = "underlay0";
-    let underlay = wiring.space("underlay", &BRIDGED_PAST_NETFILTER);
+    let underlay = wiring.space(UNDERLAY, &BRIDGED_PAST_NETFILTER);
     wiring.bridge(underlay, SWITCH, None);
     let nodes: Vec<Node> = (0..count)
         .map(|number| {
@@ -37,7 +42,7 @@ pub(crate) fn add_nodes(wiring: &mut Wiring, count: u8, sysctls: &[Sysctl]) -> V
         })
         .collect();
     for node in &nodes {
-        let near = End::new(underlay, format!("veth-n{}", node.number)).plugged_into(SWITCH);
+        let near = End::new(underlay, node.port()).plugged_into(SWITCH);
         let far = End::new(node.space, UPLINK).with_mac(node.slot(0).mac());
         wiring.cables.push(Cable::new(near, far));
         wiring.address(node.space, UPLINK, node.slot(0));
@@ -46,6 +51,16 @@ pub(crate) fn add_nodes(wiring: &mut Wiring, count: u8, sysctls: &[Sysctl]) -> V
 }
 
 impl Node {
+    /// Its number, from 0.
+    pub(crate) fn number(self) -> u8 {
+        self.number
+    }
+
+    /// The port of the switch that it is plugged into.
+    pub(crate) fn port(self) -> String {
+        format!("veth-n{}", self.number)
+    }
+
     /// How many addresses a node can have of its own.
     pub(crate) const MOST_ADDRESSES: u32 = 250;
 

@@ -9,6 +9,7 @@ use crate::namespace::{Namespace, listen_in};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::set_socket_linger;
 use std::io::ErrorKind::TimedOut;
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 use tare_network::Error;
@@ -35,29 +36,53 @@ pub(crate) struct Attempt<'a> {
 /// Tries one connection.
 pub(crate) fn connect(attempt: &Attempt<'_>) -> Result<(), Error> {
     let listener = listen_in(attempt.server, attempt.listen)?;
+    let client = dial(attempt)?;
+    reset(&client)?;
+    if is_dialled(&listener) { Ok(()) } else { Err(not_passed_on(attempt)) }
+}
+
+/// Carries some bytes over one connection, and returns when they have come.
+pub(crate) fn carry(attempt: &Attempt<'_>, bytes: &[u8]) -> Result<(), Error> {
+    let listener = listen_in(attempt.server, attempt.listen)?;
+    let mut client = dial(attempt)?;
+    let what = || format!("carry {} bytes to {}", bytes.len(), attempt.dial);
+    let error = |error: std::io::Error| Error::new(what(), error);
+    client.write_all(bytes).map_err(error)?;
+    if !is_dialled(&listener) {
+        return Err(not_passed_on(attempt));
+    }
+    let (mut server, _) = listener.accept().map_err(error)?;
+    server.set_read_timeout(Some(PATIENCE)).map_err(error)?;
+    let mut came = vec![0; bytes.len()];
+    server.read_exact(&mut came).map_err(error)?;
+    reset(&client)?;
+    if came == bytes { Ok(()) } else { Err(Error::new(what(), "other bytes came")) }
+}
+
+fn not_passed_on(attempt: &Attempt<'_>) -> Error {
+    Error::new(what(attempt), "whoever took the connection did not pass it on")
+}
+
+fn what(attempt: &Attempt<'_>) -> String {
     let name = attempt.client.map_or("this machine", Namespace::name);
-    let what = || format!("reach {} from {name}", attempt.dial);
+    format!("reach {} from {name}", attempt.dial)
+}
+
+/// Dials from within the client's namespace; the connection stays there.
+fn dial(attempt: &Attempt<'_>) -> Result<TcpStream, Error> {
     let dial = || {
         attempt.client.map_or(Ok(()), Namespace::enter)?;
         let deadline = Instant::now() + PATIENCE;
-        let stream = loop {
+        loop {
             match TcpStream::connect_timeout(&attempt.dial, TRY) {
-                Ok(stream) => break stream,
+                Ok(stream) => return Ok(stream),
                 Err(error) if error.kind() == TimedOut && Instant::now() < deadline => {}
-                Err(error) => return Err(Error::new(what(), error)),
+                Err(error) => return Err(Error::new(what(attempt), error)),
             }
-        };
-        set_socket_linger(&stream, Some(Duration::ZERO))
-            .map_err(|errno| Error::new(what(), errno))?;
-        Ok(stream)
+        }
     };
-    let stream = std::thread::scope(|scope| scope.spawn(dial).join())
-        .unwrap_or_else(|_| Err(Error::new("reach a server", "the thread panicked")))?;
-    if !is_dialled(&listener) {
-        return Err(Error::new(what(), "whoever took the connection did not pass it on"));
-    }
-    drop(stream);
-    Ok(())
+    std::thread::scope(|scope| scope.spawn(dial).join())
+        .unwrap_or_else(|_| Err(Error::new("reach a server", "the thread panicked")))
 }
 
 /// Whether somebody has connected, or does in a moment.
@@ -72,4 +97,10 @@ fn is_dialled(listener: &TcpListener) -> bool {
         }
     }
     false
+}
+
+/// So that neither end keeps it.
+fn reset(stream: &TcpStream) -> Result<(), Error> {
+    set_socket_linger(stream, Some(Duration::ZERO))
+        .map_err(|errno| Error::new("reset a connection", errno))
 }

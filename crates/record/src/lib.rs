@@ -25,6 +25,7 @@ mod publication;
 mod search;
 mod shape;
 mod trial;
+mod turn;
 mod units;
 
 pub use cell::{Cell, Difference, Ratio, Verdict, Withheld};
@@ -32,7 +33,7 @@ pub use comparison::{
     CellKey, Change, Compared, ComparedCell, Comparison, Contrasted, Gate, Outcome, Regression,
     Session, Side, Unit, Unmatched,
 };
-pub use cpu::{AgentsCpu, CpuUse, MachineSample, Meanwhile, ThreadCpu};
+pub use cpu::{AgentsCpu, CpuUse, MachineSample, Meanwhile, Memory, ThreadCpu};
 pub use distribution::Distribution;
 pub use document::{Document, Failure, Skipped, StoppedBy};
 pub use environment::{Device, Environment, Headroom};
@@ -50,6 +51,7 @@ pub use publication::{
     Test,
 };
 pub use search::{Bounds, Probe, Search};
-pub use shape::{Family, Placement, PlacementError, Shape};
+pub use shape::{Family, MtuBy, Placement, PlacementError, Shape};
 pub use trial::{Ends, Parameters, Phase, Trial, bare};
+pub use turn::Turn;
 pub use units::Nanos;

@@ -117,6 +117,9 @@ pub struct Plan {
     pub baseline: String,
     /// The workloads, each run on every network in every block.
     pub workloads: Vec<WorkloadPlan>,
+    /// The metrics asked of the networks themselves, whatever the workload ([`Metric::of_network`]).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub raising: Vec<Metric>,
     /// The shapes.
     pub shapes: Vec<Shape>,
     /// The equivalence margin of every metric.

@@ -3,7 +3,7 @@
 //! A heading names only what differs between the tables; what all of them share belongs to the line above them.
 
 use crate::text::counted;
-use tare_record::{Cell, Document, Family, Parameters, Shape};
+use tare_record::{Cell, Document, Family, MtuBy, Parameters, Shape};
 
 /// One table's cells, in the document's order.
 pub(crate) struct Section<'a> {
@@ -71,7 +71,7 @@ where
 }
 
 /// A shape in words, one for each of its parts, always in the same places; the placement is the last.
-fn facts(shape: &Shape) -> [String; 10] {
+fn facts(shape: &Shape) -> [String; 11] {
     let family = match shape.family {
         Family::Ipv4 => "IPv4",
         Family::Ipv6 => "IPv6",
@@ -83,9 +83,10 @@ fn facts(shape: &Shape) -> [String; 10] {
         counted(shape.clients, "client", "clients"),
         counted(shape.processes, "process per client", "processes per client"),
         counted(shape.flows, "flow", "flows"),
-        format!("MTU {}", shape.mtu),
+        mtu(shape),
         format!("link {}", shape.link.as_deref().unwrap_or("unlimited")),
         without(shape),
+        format!("background {}", shape.background.as_deref().unwrap_or("none")),
         format!("cpus {}", shape.cpus),
     ]
 }
@@ -96,6 +97,14 @@ fn without(shape: &Shape) -> String {
         "with all offloads".to_owned()
     } else {
         format!("without {}", shape.without)
+    }
+}
+
+/// The MTU; one that the user chose is that of containers, whether it fits or not.
+fn mtu(shape: &Shape) -> String {
+    match shape.mtu_by {
+        MtuBy::Network => format!("MTU {}", shape.mtu),
+        MtuBy::User => format!("MTU {} in containers", shape.mtu),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a plan must know of the networks and workloads of this build, on this machine.
 
+use std::ops::RangeInclusive;
 use tare_network::{FindError, Missing, Spelled};
 use tare_record::{Metric, Parameters};
 
@@ -23,6 +24,12 @@ pub trait Catalogue {
     fn stands_for(&self, _network: &Spelled) -> Option<String> {
         None
     }
+
+    /// How many nodes a network can join.
+    ///
+    /// # Errors
+    /// When nobody knows the network, or it does not take its options.
+    fn nodes(&self, network: &Spelled) -> Result<RangeInclusive<u32>, FindError>;
 
     /// The workloads' names.
     fn workloads(&self) -> Vec<String>;

@@ -3,8 +3,9 @@
 use crate::{Catalogue, Error, Origin};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 use tare_network::{FindError, Missing, Offloads, Spelled};
-use tare_record::{Entry, Skipped};
+use tare_record::{Entry, Shape, Skipped};
 
 /// The networks, sorted into those that run here and those that do not.
 #[derive(Default)]
@@ -22,6 +23,7 @@ pub(crate) struct Chosen {
 pub(crate) fn choose(
     asked: &[String],
     named_by: Origin,
+    shapes: &[Shape],
     without: Offloads,
     catalogue: &dyn Catalogue,
 ) -> Result<Chosen, Error> {
@@ -31,7 +33,7 @@ pub(crate) fn choose(
             for name in names {
                 let already = chosen.entries.iter().any(|entry| entry.label == name);
                 if !already {
-                    chosen.add(&name, &name, catalogue)?;
+                    chosen.add(&name, &name, shapes, catalogue)?;
                 }
             }
         } else {
@@ -39,7 +41,7 @@ pub(crate) fn choose(
             if label.is_empty() && !name.is_empty() {
                 return Err(Error::NoLabel { given: text.clone() });
             }
-            match (named_by, chosen.add(label, name, catalogue)) {
+            match (named_by, chosen.add(label, name, shapes, catalogue)) {
                 (Origin::User, Ok(Some(missing))) => chosen.refused.push(missing),
                 (Origin::BuiltIn, Err(error @ (Error::Network(_) | Error::Spelling(_)))) => {
                     chosen.leave_out(label, name, &error);
@@ -109,10 +111,12 @@ impl Chosen {
         &mut self,
         label: &str,
         name: &str,
+        shapes: &[Shape],
         catalogue: &dyn Catalogue,
     ) -> Result<Option<String>, Error> {
         let spelled: Spelled = name.parse()?;
-        match self.lacks(&spelled, catalogue)? {
+        let misfit = misfit(&spelled, &catalogue.nodes(&spelled)?, shapes);
+        match misfit.map_or_else(|| self.lacks(&spelled, catalogue), |it| Ok(Some(it)))? {
             None => {
                 self.entries.push(Entry { label: label.to_owned(), network: spelled.to_string() });
                 Ok(None)
@@ -153,6 +157,26 @@ impl Chosen {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Why a network cannot have one of these shapes: each is measured over all networks, or there would be no ratios.
+pub(crate) fn misfit(
+    spelled: &Spelled,
+    nodes: &RangeInclusive<u32>,
+    shapes: &[Shape],
+) -> Option<Missing> {
+    let shape = shapes.iter().find(|shape| !nodes.contains(&shape.nodes))?;
+    let (least, most) = (nodes.start(), nodes.end());
+    let reason = match (shape.nodes < *least, *most) {
+        (true, _) => format!("{spelled} joins {least} nodes or more"),
+        (false, 1) => format!("{spelled} joins containers on one node"),
+        (false, _) => format!("{spelled} joins {most} nodes at most"),
+    };
+    let remedy = match (least, most) {
+        (least, most) if least == most => format!("use --nodes {least}"),
+        _ => format!("use --nodes from {least} to {most}"),
+    };
+    Some(Missing { reason, remedy })
 }
 
 /// The baseline: as asked, or `host` where it is under comparison, or the first network.

@@ -137,6 +137,10 @@ pub struct ScaledWorkload {
 pub struct ShapeLists {
     /// Nodes.
     pub nodes: Option<Vec<u32>>,
+    /// What the links between nodes are like, each as in `rate=10gbit,delay=100us,loss=0.01%,mtu=1500`.
+    pub link: Option<Vec<String>>,
+    /// What loads the nodes beside the traffic, each as in `cpu=2`.
+    pub background: Option<Vec<String>>,
     /// Server containers.
     pub servers: Option<Vec<u32>>,
     /// Client containers.
@@ -315,6 +319,8 @@ impl ShapeLists {
         Self {
             nodes: upper.nodes.or(self.nodes),
             processes: upper.processes.or(self.processes),
+            link: upper.link.or(self.link),
+            background: upper.background.or(self.background),
             servers: upper.servers.or(self.servers),
             clients: upper.clients.or(self.clients),
             flows: upper.flows.or(self.flows),

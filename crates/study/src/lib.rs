@@ -12,6 +12,7 @@ mod choose;
 mod error;
 mod expand;
 mod layer;
+mod nodes;
 pub mod order;
 mod published;
 mod runs;

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::layer::ShapeLists;
+use crate::nodes::across_nodes;
 use tare_record::{Family, Offloads, Placement, Shape};
 
 /// More containers or flows than this are taken for a slip of the hand.
@@ -34,12 +35,11 @@ pub(crate) fn shapes(lists: &ShapeLists) -> Result<Vec<Shape>, Error> {
     spread(&mut shapes, &families, |shape, family| shape.family = family);
     spread(&mut shapes, &mtus, |shape, mtu| shape.mtu = mtu);
     spread(&mut shapes, &cpus, |shape, cpus| shape.cpus = cpus);
-    spread(&mut shapes, &counts("nodes", &lists.nodes)?, |shape, nodes| shape.nodes = nodes);
     spread(&mut shapes, &counts("servers", &lists.servers)?, |shape, n| shape.servers = n);
     spread(&mut shapes, &counts("clients", &lists.clients)?, |shape, n| shape.clients = n);
     spread(&mut shapes, &counts("processes", &lists.processes)?, |shape, n| shape.processes = n);
     spread(&mut shapes, &counts("flows", &lists.flows)?, |shape, flows| shape.flows = flows);
-    Ok(shapes)
+    across_nodes(&shapes, lists)
 }
 
 /// Each shape once for every value of one of its parts.

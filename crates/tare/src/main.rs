@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Subcommand::Manual(arguments) => commands::manual::pages(&arguments),
         Subcommand::Schema(arguments) => commands::schema::run(&arguments),
         Subcommand::Agent => commands::hidden::agent(),
+        Subcommand::Burn => commands::hidden::burn(),
         Subcommand::Keeper => commands::hidden::keeper(),
         Subcommand::Inside(_) => commands::hidden::inside(),
         Subcommand::Proxy(_) => commands::hidden::proxy(),

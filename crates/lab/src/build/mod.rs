@@ -29,6 +29,7 @@ pub(crate) fn build(lab: &Lab, wiring: &Wiring) -> Result<Vec<Arc<Namespace>>, E
     // A link hangs on one that was made before it, perhaps in another namespace.
     builder.carry_out_in_order(builder.links()?)?;
     builder.carry_out(builder.queues()?)?;
+    builder.carry_out(builder.impairments()?)?;
     builder.set(&wiring.settings)?;
     builder.carry_out(builder.addresses()?)?;
     let rules: Vec<_> = wiring
@@ -69,7 +70,7 @@ impl Builder<'_> {
             .try_for_each(|stretch| self.spaces[stretch[0].space.0].set(stretch))
     }
 
-    /// Addresses, routes and neighbours.
+    /// Addresses, routes, neighbours and forwarding entries.
     fn addresses(&self) -> Result<Requests, Error> {
         let Self { wiring, indices, .. } = self;
         let mut requests = Vec::new();
@@ -88,6 +89,11 @@ impl Builder<'_> {
             let index = indices.get(one.space, &one.device)?;
             let place = wiring.name(one.space);
             requests.push((one.space, Request::neighbour(place, index, one.address, one.mac)));
+        }
+        for one in &wiring.forwarding {
+            let index = indices.get(one.space, &one.device)?;
+            let place = wiring.name(one.space);
+            requests.push((one.space, Request::forwarding(place, index, one.mac, one.remote)));
         }
         Ok(requests)
     }

@@ -104,6 +104,7 @@ impl Built {
             hops,
             findings: switched.finding(&layout.wiring).into_iter().collect(),
             routes: layout.routes,
+            watch: None,
             guard: Box::new((guard, programs, spaces)),
         })
     }

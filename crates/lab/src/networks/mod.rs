@@ -6,6 +6,8 @@
 
 mod bridge;
 mod bridge_plain;
+mod bridge_plain;
+mod calico;
 mod cni;
 mod cni_published;
 mod exec;
@@ -22,15 +24,21 @@ mod netkit;
 mod ovs;
 mod ovs_bridge;
 mod ovs_user;
+mod pairs;
 mod pipework;
 mod pipework_macvlan;
 mod published;
 mod published_proxy;
+mod routed;
 mod shared;
+mod tunnels;
 mod up;
 mod veth;
 mod vlan;
 mod vrf;
+mod vxlan;
+mod vxlan_encrypted;
+mod wireguard;
 
 use crate::build::build;
 use crate::lab::Lab;
@@ -39,7 +47,11 @@ use crate::namespace::Namespace;
 use crate::netlink::Socket;
 use crate::programs;
 use crate::prove::prove;
-use crate::{nft, offload, shell};
+use crate::tap::{self, Secrecy};
+use crate::underlay::{link_needs, link_of};
+use crate::watch::Fragments;
+use crate::{burner, nft, offload, shell};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use tare_network::{About, Error, Hop, Need, Network, Shape, Site, Topology};
 use up::Up;
@@ -50,6 +62,14 @@ trait Recipe: Send + Sync + 'static {
     fn about(&self) -> About;
     /// What it needs beside private namespaces.
     fn needs(&self, site: &Site) -> Vec<Need>;
+    /// How many nodes it joins.
+    fn nodes(&self) -> RangeInclusive<u32> {
+        1..=1
+    }
+    /// Whether those who listen between nodes can read what it carries.
+    fn secrecy(&self) -> Secrecy {
+        Secrecy::Plain
+    }
     /// How it is laid out.
     fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error>;
 }
@@ -83,7 +103,23 @@ pub fn networks(lab: Option<Arc<Lab>>) -> Vec<Box<dyn Network>> {
         Box::new(cni::Cni { lab: lab.clone(), dialled: cni::Dialled::Directly }),
         Box::new(cni_published::cni_published(&lab)),
         Box::new(exec::Exec { lab: lab.clone() }),
+        laid(routed::Routed, &lab),
+        laid(vxlan::Vxlan, &lab),
+        laid(vxlan_encrypted::VxlanEncrypted, &lab),
+        laid(tunnels::GENEVE, &lab),
+        laid(tunnels::IPIP, &lab),
+        laid(tunnels::GRE, &lab),
+        laid(wireguard::Wireguard, &lab),
+        laid(calico::CALICO, &lab),
+        laid(calico::CALICO_VXLAN, &lab),
+        laid(calico::CALICO_IPIP, &lab),
     ]
+}
+
+/// The pairs of places `CLIENT/SERVER`, for those who name them: most are much like one of the networks.
+#[must_use]
+pub fn pairs(lab: Option<Arc<Lab>>) -> Vec<Box<dyn Network>> {
+    pairs::PAIRS.into_iter().map(|pair| laid(pair, &lab)).collect()
 }
 
 fn laid(recipe: impl Recipe, lab: &Option<Arc<Lab>>) -> Box<dyn Network> {
@@ -116,6 +152,10 @@ impl<R: Recipe> Network for Laid<R> {
         needs
     }
 
+    fn nodes(&self) -> RangeInclusive<u32> {
+        self.recipe.nodes()
+    }
+
     fn raise(&self, shape: &Shape, site: &Site) -> Result<Topology, Error> {
         let name = self.about().name;
         let lab = self.lab.as_ref().ok_or_else(|| {
@@ -123,12 +163,18 @@ impl<R: Recipe> Network for Laid<R> {
         })?;
         let layout = self.recipe.layout(shape, site)?;
         lab.kernel().ensure(&self.beside_namespaces(site))?;
+        lab.kernel().ensure(&link_needs(&link_of(shape)?))?;
         let spaces = build(lab, &layout.wiring)?;
         let offloads = shape.without.and(site.options.without);
         let switched = offload::switch_off(&layout, &spaces, offloads)?;
         let programs =
             Arc::new(programs::start(lab, &layout.wiring, &spaces, site.logs.as_deref())?);
         prove(lab, &layout, &spaces, &programs)?;
+        if shape.nodes > 1 {
+            tap::listen(&layout, &spaces, self.recipe.secrecy())?;
+        }
+        let homes: Vec<_> = layout.wiring.nodes().map(|(node, _)| spaces[node.0].clone()).collect();
+        let burners = burner::start(lab, shape, &homes)?;
         let hops = hops(&layout, &spaces, &switched)?;
         let up = Up { lab, layout: &layout, spaces: &spaces, programs: &programs };
         Ok(Topology {
@@ -137,9 +183,10 @@ impl<R: Recipe> Network for Laid<R> {
             nodes: up.nodes(),
             hops,
             findings: switched.finding(&layout.wiring).into_iter().collect(),
+            watch: Some(Box::new(Fragments::watch(&spaces))),
             routes: layout.routes,
             // The programs go before what they run in.
-            guard: Box::new((programs, spaces)),
+            guard: Box::new((burners, programs, spaces)),
         })
     }
 

@@ -4,6 +4,7 @@ mod devices;
 mod programs;
 #[cfg(test)]
 mod tests;
+mod tunnels;
 
 use crate::layout::Layout;
 use crate::offload;
@@ -33,6 +34,7 @@ pub(crate) fn script(wiring: &Wiring) -> Vec<String> {
             one.address, one.mac, one.device
         )
     }));
+    lines.extend(wiring.forwarding.iter().map(|one| tunnels::forwarding(wiring, one)));
     for rules in &wiring.rules {
         lines.push(format!("ip netns exec {} nft -f - <<'END'", wiring.name(rules.space)));
         lines.extend(rules.text.lines().map(str::to_owned));

@@ -9,12 +9,14 @@ mod indices;
 mod link;
 mod route;
 mod setting;
+mod tunnel;
 
 pub(crate) use device::{Bridge, Cable, CableKind, End, Vrf};
 pub(crate) use indices::Indices;
 pub(crate) use link::{IpvlanMode, Link, LinkKind, MacvlanMode, Parent};
 pub(crate) use route::{Destination, Route, RouteKind};
 pub(crate) use setting::{Presence, Setting, Sysctl};
+pub(crate) use tunnel::{Forwarding, Impairment, Proxy, Wrap};
 
 use crate::address::{Mac, Slot, prefix_length};
 use crate::nodes::NODE;
@@ -75,7 +77,7 @@ pub(crate) struct Rules {
 }
 
 /// All that is to be wired.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Wiring {
     /// The IP family of every address.
     pub(crate) family: Family,
@@ -91,6 +93,8 @@ pub(crate) struct Wiring {
     pub(crate) cables: Vec<Cable>,
     /// Links, each after the one that it hangs on.
     pub(crate) links: Vec<Link>,
+    /// Devices that are worse than they could be.
+    pub(crate) impairments: Vec<Impairment>,
     /// Settings of devices.
     pub(crate) settings: Vec<Setting>,
     /// Addresses.
@@ -99,6 +103,8 @@ pub(crate) struct Wiring {
     pub(crate) routes: Vec<Route>,
     /// Neighbours.
     pub(crate) neighbours: Vec<Neighbour>,
+    /// Forwarding entries of VXLAN devices.
+    pub(crate) forwarding: Vec<Forwarding>,
     /// Rules, the last of what the kernel is told: nothing passes them while they are loaded.
     pub(crate) rules: Vec<Rules>,
     /// Devices that send whole packets: with their checksums, and no larger than the MTU. A program that takes packets off
@@ -135,10 +141,12 @@ impl Wiring {
             vrfs: Vec::new(),
             cables: Vec::new(),
             links: Vec::new(),
+            impairments: Vec::new(),
             settings: Vec::new(),
             addresses: Vec::new(),
             routes: Vec::new(),
             neighbours: Vec::new(),
+            forwarding: Vec::new(),
             rules: Vec::new(),
             whole: Vec::new(),
             programs: Vec::new(),

@@ -61,15 +61,20 @@ fn builds(name: &str, family: Family) {
 }
 
 fn builds_at(name: &str, family: Family, (client, server): (Option<&str>, &str)) {
+    ping(name, &Shape { family, ..Shape::default() }, client, server);
+}
+
+/// Builds a network by its commands in private namespaces, and sends a packet from a client to a server and back.
+pub(crate) fn ping(name: &str, shape: &Shape, client: Option<&str>, server: &str) {
+    let family = shape.family;
     let spelled: Spelled = name.parse().expect("a good name");
     let registry = Registry::new(tare_lab::networks(None));
     let network = registry.find(&spelled).expect("a known network");
-    let shape = Shape { family, ..Shape::default() };
     let place = client.map(|name| format!("ip netns exec {name} ")).unwrap_or_default();
     // A private /run, so that namespaces can have names; `native` needs the loopback device of what it runs in.
     let mut script = "set -e\nmount -t tmpfs tmpfs /run\nip link set lo up\n".to_owned();
     let site = site(&spelled);
-    script.push_str(&network.commands(&shape, &site).join("\n"));
+    script.push_str(&network.commands(shape, &site).join("\n"));
     script.push_str(&if name == "link" {
         // Only its port is let through: that nobody listens there is said by the server itself.
         let dial = format!("timeout 5 bash -c '</dev/tcp/{server}/{}'", site.ports[0]);

@@ -59,6 +59,9 @@ pub(crate) enum Subcommand {
     /// Keep the lab's processes together (started by tare)
     #[command(hide = true)]
     Keeper,
+    /// Compute and nothing else (started by tare beside the traffic)
+    #[command(hide = true)]
+    Burn,
     /// Start a program with a private hosts file (started by tare)
     #[command(hide = true)]
     Inside(InsideArguments),

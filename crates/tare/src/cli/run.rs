@@ -115,6 +115,15 @@ pub(crate) struct RunArguments {
 /// How many of what: every combination is measured.
 #[derive(Debug, Default, Args)]
 pub(crate) struct ShapeArguments {
+    /// Nodes, joined by a switch: clients on the first half of them, servers on the others
+    #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "Shape")]
+    pub(crate) nodes: Vec<u32>,
+    /// What the links between nodes are like: some of rate=10gbit,delay=100us,loss=0.01%,mtu=1500. Given twice, both are measured
+    #[arg(long, value_name = "LINK", help_heading = "Shape")]
+    pub(crate) link: Vec<String>,
+    /// What loads the nodes beside the traffic: cpu=N, processes that compute
+    #[arg(long, value_name = "cpu=N", help_heading = "Shape")]
+    pub(crate) background: Vec<String>,
     /// Client containers; client i talks to server i mod n
     #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "Shape")]
     pub(crate) clients: Vec<u32>,

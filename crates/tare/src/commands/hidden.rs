@@ -22,6 +22,12 @@ pub(crate) fn proxy() -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// Computes beside the traffic until it is killed.
+pub(crate) fn burn() -> anyhow::Result<Exit> {
+    let _ = rustix::thread::set_name(c"tare");
+    tare_lab::burn()
+}
+
 /// Becomes another program, with a private hosts file.
 ///
 /// The arguments are the lab's own spelling, `--` included, so they are taken as they came.

@@ -7,6 +7,7 @@ use crate::exit::{Exit, usage};
 use crate::out;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use tare_network::{Link, LinkError, Missing};
 use tare_record::{Blocks, Metric, Plan, WorkloadPlan};
 use tare_study::{Method, ShapeLists, Stopping, Study, WorkloadStudy};
 
@@ -53,7 +54,20 @@ fn plan(arguments: &RunArguments, everything: &Everything) -> anyhow::Result<Pla
     }
     let mut study = study.overlaid(flags(arguments));
     workloads(&mut study, arguments, everything)?;
-    study.plan(everything, tare_study::order::fresh_seed()).map_err(usage)
+    let plan = study.plan(everything, tare_study::order::fresh_seed()).map_err(usage)?;
+    check_links(&plan, everything)?;
+    Ok(plan)
+}
+
+/// Links that this kernel cannot make are refused before anything is raised.
+fn check_links(plan: &Plan, everything: &Everything) -> anyhow::Result<()> {
+    for link in plan.shapes.iter().filter_map(|shape| shape.link.as_deref()) {
+        let parsed: Link = link.parse().map_err(|error: LinkError| usage(error))?;
+        if let Some(Missing { reason, remedy }) = everything.lacks_link(&parsed) {
+            anyhow::bail!("--link {link}: {reason}: {remedy}");
+        }
+    }
+    Ok(())
 }
 
 /// Says what a quick run leaves out, or how long it takes where it leaves out nothing.
@@ -126,12 +140,15 @@ fn flags(arguments: &RunArguments) -> Study {
 }
 
 fn shape(arguments: &ShapeArguments) -> ShapeLists {
+    let texts = |list: &[String]| (!list.is_empty()).then(|| list.to_vec());
     let some = |list: &[u32]| (!list.is_empty()).then(|| list.to_vec());
     ShapeLists {
+        nodes: some(&arguments.nodes),
+        link: texts(&arguments.link),
+        background: texts(&arguments.background),
         servers: some(&arguments.servers),
         clients: some(&arguments.clients),
         flows: some(&arguments.flows),
-        nodes: None,
         processes: None,
         family: (!arguments.family.is_empty()).then(|| arguments.family.clone()),
         mtu: some(&arguments.mtu),
