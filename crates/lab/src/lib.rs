@@ -7,9 +7,11 @@
 
 mod address;
 mod backbone;
+mod bgp;
 mod bucket;
 mod build;
 mod burner;
+mod clamp;
 mod cni;
 mod container;
 mod docker;

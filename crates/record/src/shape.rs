@@ -179,6 +179,9 @@ pub struct Shape {
     #[serde(default)]
     #[schemars(with = "Vec<crate::Offload>")]
     pub without: Offloads,
+    /// Whether nodes lower the maximum segment size of TCP connections to what fits (RFC 4459, 3.2).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub clamp_mss: bool,
     /// What loads the nodes beside the traffic, as the user wrote it: `cpu=2`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<String>,
@@ -198,6 +201,7 @@ impl Default for Shape {
             cpus: Placement::Spread,
             link: None,
             without: Offloads::NONE,
+            clamp_mss: false,
             background: None,
         }
     }

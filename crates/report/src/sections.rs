@@ -102,9 +102,10 @@ fn without(shape: &Shape) -> String {
 
 /// The MTU; one that the user chose is that of containers, whether it fits or not.
 fn mtu(shape: &Shape) -> String {
+    let clamped = if shape.clamp_mss { ", MSS clamped" } else { "" };
     match shape.mtu_by {
-        MtuBy::Network => format!("MTU {}", shape.mtu),
-        MtuBy::User => format!("MTU {} in containers", shape.mtu),
+        MtuBy::Network => format!("MTU {}{clamped}", shape.mtu),
+        MtuBy::User => format!("MTU {} in containers{clamped}", shape.mtu),
     }
 }
 

@@ -139,6 +139,8 @@ pub struct ShapeLists {
     pub nodes: Option<Vec<u32>>,
     /// What the links between nodes are like, each as in `rate=10gbit,delay=100us,loss=0.01%,mtu=1500`.
     pub link: Option<Vec<String>>,
+    /// Whether nodes lower the maximum segment size of TCP connections to what fits.
+    pub clamp_mss: Option<bool>,
     /// What loads the nodes beside the traffic, each as in `cpu=2`.
     pub background: Option<Vec<String>>,
     /// Server containers.
@@ -320,6 +322,7 @@ impl ShapeLists {
             nodes: upper.nodes.or(self.nodes),
             processes: upper.processes.or(self.processes),
             link: upper.link.or(self.link),
+            clamp_mss: upper.clamp_mss.or(self.clamp_mss),
             background: upper.background.or(self.background),
             servers: upper.servers.or(self.servers),
             clients: upper.clients.or(self.clients),

@@ -28,6 +28,7 @@ pub(crate) fn across_nodes(shapes: &[Shape], lists: &ShapeLists) -> Result<Vec<S
                     nodes,
                     mtu_by: mtu_by(nodes, lists),
                     link: link.clone(),
+                    clamp_mss: lists.clamp_mss.unwrap_or_default(),
                     background: background.clone(),
                     ..shape.clone()
                 }));

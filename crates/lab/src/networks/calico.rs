@@ -8,6 +8,7 @@ use super::tunnels::encapsulated;
 use super::{Recipe, filtered};
 use crate::address::{Mac, Subnet, prefix_length};
 use crate::backbone::Backbone;
+use crate::bgp;
 use crate::felix::{self, FROM_WORKLOADS, PREFIX};
 use crate::layout::{Layout, Proof, Waypoint};
 use crate::nodes::{Node, UPLINK};
@@ -33,8 +34,8 @@ const SOURCE: &str =
 pub(super) const CALICO: Calico = Calico {
     about: About {
         name: "calico",
-        summary: "a routed address for every container, Calico's policy chains, plain routes between nodes",
-        stands_for: "Calico's data plane without encapsulation; its routes are static here, by BGP there",
+        summary: "a routed address for every container, Calico's policy chains, routes by BGP (BIRD)",
+        stands_for: "Calico's data plane without encapsulation: rules as Felix writes them, a real BIRD on each node",
         source: SOURCE,
         options: &[NetworkOption::Rate, NetworkOption::Without],
     },
@@ -79,6 +80,9 @@ impl Recipe for Calico {
         let mut needs = vec![Need::Nodes(2), Need::Kernel { module: "veth" }];
         needs.push(Need::Kernel { module: "bridge" });
         needs.extend(self.module.map(|module| Need::Kernel { module }));
+        if self.backbone == Backbone::Routes {
+            needs.push(bgp::need());
+        }
         needs.extend(filtered(&["nft_masq", "nft_ct", "nft_fib_ipv4", "nft_fib_ipv6"]));
         needs
     }
@@ -95,7 +99,11 @@ impl Recipe for Calico {
         let mut wiring = Wiring::new(shape.family, inside);
         let underlay = Underlay::add(&mut wiring, shape, &ROUTER)?;
         let pods = hung_on_nodes(&mut wiring, &underlay, shape, site);
-        self.backbone.add(&mut wiring, &underlay);
+        match self.backbone {
+            Backbone::Routes => bgp::add(&mut wiring, &underlay),
+            // Felix itself tells the kernel of tunnels.
+            backbone => backbone.add(&mut wiring, &underlay),
+        }
         for node in &underlay.nodes {
             block(&mut wiring, *node);
         }

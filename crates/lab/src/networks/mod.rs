@@ -50,7 +50,7 @@ use crate::prove::prove;
 use crate::tap::{self, Secrecy};
 use crate::underlay::{link_needs, link_of};
 use crate::watch::Fragments;
-use crate::{burner, nft, offload, shell};
+use crate::{burner, clamp, nft, offload, shell};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use tare_network::{About, Error, Hop, Need, Network, Shape, Site, Topology};
@@ -133,6 +133,13 @@ struct Laid<R> {
 }
 
 impl<R: Recipe> Laid<R> {
+    /// How it is laid out, with what the shape asks of every network.
+    fn laid_out(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
+        let mut layout = self.recipe.layout(shape, site)?;
+        clamp::clamp(&mut layout, shape)?;
+        Ok(layout)
+    }
+
     /// What it needs beside private namespaces, its options included.
     fn beside_namespaces(&self, site: &Site) -> Vec<Need> {
         let mut needs = self.recipe.needs(site);
@@ -161,8 +168,11 @@ impl<R: Recipe> Network for Laid<R> {
         let lab = self.lab.as_ref().ok_or_else(|| {
             Error::new(format!("raise {name}"), "this process has not entered a lab")
         })?;
-        let layout = self.recipe.layout(shape, site)?;
+        let layout = self.laid_out(shape, site)?;
         lab.kernel().ensure(&self.beside_namespaces(site))?;
+        if shape.clamp_mss {
+            lab.kernel().ensure(&clamp::needs())?;
+        }
         lab.kernel().ensure(&link_needs(&link_of(shape)?))?;
         let spaces = build(lab, &layout.wiring)?;
         let offloads = shape.without.and(site.options.without);
@@ -191,7 +201,7 @@ impl<R: Recipe> Network for Laid<R> {
     }
 
     fn commands(&self, shape: &Shape, site: &Site) -> Vec<String> {
-        match self.recipe.layout(shape, site) {
+        match self.laid_out(shape, site) {
             Ok(layout) => {
                 let mut lines = shell::script(&layout.wiring);
                 let offloads = shape.without.and(site.options.without);

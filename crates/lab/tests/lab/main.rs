@@ -61,6 +61,7 @@ const CASES: &[Case] = &[
     ("vxlan_names_its_hops", nodes::vxlan_names_its_hops),
     ("each_network_has_the_mtu_that_fits", nodes::each_has_the_mtu_that_fits),
     ("a_wrong_mtu_is_noticed", nodes::a_wrong_mtu_is_noticed),
+    ("a_clamped_connection_fits", nodes::a_clamped_connection_fits),
     ("a_link_is_as_slow_as_it_is_told", nodes::a_link_is_as_slow_as_it_is_told),
     ("a_background_load_runs_beside", nodes::a_background_load_runs_as_long_as_the_network),
     ("shapes_without_nodes_are_refused", nodes::shapes_that_nodes_do_not_have_are_refused),

@@ -238,6 +238,18 @@ pub(crate) fn a_wrong_mtu_is_noticed() {
     assert!(refused > 0, "{packets} fragments, {refused} refused");
 }
 
+pub(crate) fn a_clamped_connection_fits() {
+    let lab = enter();
+    for family in [Family::Ipv4, Family::Ipv6] {
+        let wrong = Shape { mtu: 1500, mtu_by: MtuBy::User, family, ..two() };
+        let clamped = Shape { clamp_mss: true, ..wrong.clone() };
+        for name in ["vxlan", "calico-vxlan"] {
+            assert_ne!(noticed(&lab, name, &wrong), [], "{name} {family} does not fit");
+            assert_eq!(noticed(&lab, name, &clamped), [], "{name} {family} fits");
+        }
+    }
+}
+
 pub(crate) fn a_link_is_as_slow_as_it_is_told() {
     let lab = enter();
     let shape = Shape { link: Some("rate=100mbit".to_owned()), ..two() };

@@ -121,6 +121,9 @@ pub(crate) struct ShapeArguments {
     /// What the links between nodes are like: some of rate=10gbit,delay=100us,loss=0.01%,mtu=1500. Given twice, both are measured
     #[arg(long, value_name = "LINK", help_heading = "Shape")]
     pub(crate) link: Vec<String>,
+    /// Let nodes lower the maximum segment size of TCP connections to what fits, where they send packets on
+    #[arg(long, help_heading = "Shape")]
+    pub(crate) clamp_mss: bool,
     /// What loads the nodes beside the traffic: cpu=N, processes that compute
     #[arg(long, value_name = "cpu=N", help_heading = "Shape")]
     pub(crate) background: Vec<String>,

@@ -145,6 +145,7 @@ fn shape(arguments: &ShapeArguments) -> ShapeLists {
     ShapeLists {
         nodes: some(&arguments.nodes),
         link: texts(&arguments.link),
+        clamp_mss: arguments.clamp_mss.then_some(true),
         background: texts(&arguments.background),
         servers: some(&arguments.servers),
         clients: some(&arguments.clients),

@@ -52,6 +52,7 @@ pub(crate) fn one_shape(arguments: &ShapeArguments) -> anyhow::Result<Shape> {
         nodes,
         link,
         mtu_by,
+        clamp_mss: arguments.clamp_mss,
         servers: first("servers", &arguments.servers, 1, 1)?,
         clients: first("clients", &arguments.clients, 1, 1)?,
         flows: first("flows", &arguments.flows, 1, 1)?,
