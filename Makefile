@@ -63,7 +63,9 @@ run-tools:
 	@scripts/packages.sh nft:nftables
 
 test-tools:
-	@scripts/packages.sh nft:nftables ip:iproute2 wg:wireguard-tools bird:bird2 ping:iputils-ping ps:procps setpriv:util-linux perl:perl-base \
+	@scripts/packages.sh nft:nftables ip:iproute2 wg:wireguard-tools bird:bird2 \
+		swanctl:strongswan-swanctl charon-systemd:charon-systemd,libcharon-extra-plugins,libstrongswan-standard-plugins \
+		ping:iputils-ping ps:procps setpriv:util-linux perl:perl-base \
 		ovs-vswitchd:openvswitch-switch ethtool:ethtool iptables:iptables python3:python3 \
 		/usr/lib/cni/bridge:containernetworking-plugins
 

@@ -42,6 +42,7 @@ mod secret;
 mod shell;
 mod spawner;
 mod spread;
+mod strongswan;
 mod sys;
 mod tap;
 mod underlay;

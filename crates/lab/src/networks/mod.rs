@@ -13,6 +13,7 @@ mod cni_published;
 mod exec;
 mod foreign;
 mod host;
+mod ipsec_user;
 mod ipvlan_l2;
 mod ipvlan_l3;
 mod link;
@@ -110,6 +111,7 @@ pub fn networks(lab: Option<Arc<Lab>>) -> Vec<Box<dyn Network>> {
         laid(tunnels::IPIP, &lab),
         laid(tunnels::GRE, &lab),
         laid(wireguard::Wireguard, &lab),
+        laid(ipsec_user::IpsecUser, &lab),
         laid(calico::CALICO, &lab),
         laid(calico::CALICO_VXLAN, &lab),
         laid(calico::CALICO_IPIP, &lab),

@@ -20,6 +20,13 @@ fn joining() -> Vec<&'static str> {
         .collect()
 }
 
+/// Those of them whose containers speak this family.
+fn speaking(family: Family) -> Vec<&'static str> {
+    const IPV4_ALONE: [&str; 3] = ["ipip", "calico-ipip", "ipsec-user"];
+    let speaks = |name: &&str| family == Family::Ipv4 || !IPV4_ALONE.contains(name);
+    joining().into_iter().filter(speaks).collect()
+}
+
 /// All pairs of places.
 fn places() -> Vec<&'static str> {
     pairs(None).iter().map(|pair| pair.about().name).collect()
@@ -58,7 +65,7 @@ fn exchange_over_routes(name: &str, topology: &Topology) {
 
 pub(crate) fn there_are_some() {
     let names = joining();
-    for name in ["host", "published", "routed", "vxlan", "calico", "calico-vxlan"] {
+    for name in ["host", "published", "routed", "vxlan", "ipsec-user", "calico", "calico-vxlan"] {
         assert!(names.contains(&name), "{name} runs here: {names:?}");
     }
     assert_eq!(places().len(), 12);
@@ -74,7 +81,7 @@ pub(crate) fn two_carry_tcp_over_ipv6() {
 
 fn two_carry_tcp(family: Family) {
     let lab = enter();
-    for name in joining() {
+    for name in speaking(family) {
         let shape = Shape { servers: 2, clients: 3, family, ..two() };
         let topology = raise(&lab, name, &shape);
         assert_eq!((topology.routes.len(), topology.nodes.len()), (6, 2), "{name}");
@@ -99,7 +106,7 @@ pub(crate) fn places_carry_tcp_on_one_node_and_on_two() {
 pub(crate) fn of_three_all_reach_all() {
     let lab = enter();
     for family in [Family::Ipv4, Family::Ipv6] {
-        for name in joining() {
+        for name in speaking(family) {
             let shape = Shape { nodes: 3, clients: 2, family, ..Shape::default() };
             let topology = raise(&lab, name, &shape);
             // A published server is reached by its port and by nothing else.
@@ -155,6 +162,8 @@ pub(crate) fn packets_are_wrapped_as_the_name_says() {
         ("routed", "iifname eth0 ip saddr 10.100.0.2", true),
         ("calico", "iifname eth0 ip saddr 10.100.0.1", true),
         ("vxlan", "iifname eth0 ip saddr 10.60.0.0/16", false),
+        ("ipsec-user", "iifname eth0 udp dport 4500", true),
+        ("ipsec-user", "iifname eth0 ip saddr 10.100.0.2", false),
         ("bridge/host", "iifname eth0 ip saddr 10.20.0.1", true),
         ("bridge/host", "iifname eth0 ip saddr 10.100.0.0/16", false),
     ];
@@ -320,7 +329,7 @@ fn client_and_server(name: &str, family: Family) -> (&'static str, &'static str)
 
 pub(crate) fn the_shown_commands_build_it() {
     for family in [Family::Ipv4, Family::Ipv6] {
-        for name in joining() {
+        for name in speaking(family) {
             let (client, server) = client_and_server(name, family);
             scripts::ping(name, &Shape { family, ..two() }, Some(client), server);
         }
