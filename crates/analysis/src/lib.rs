@@ -1,8 +1,9 @@
 //! Records in, cells out: what a run's journal says, in figures.
 //!
 //! [`estimate`] turns one trial into one figure a metric; [`document`] gathers all trials into cells with intervals,
-//! ratios and verdicts; [`pairs`] sets every network beside every other; [`spreads`] tells from a pilot how much the
-//! ratios vary; [`compare`](compare()) sets two sides of runs beside each other. Everything is derived from the records alone, without chance and without I/O: the same journal always
+//! ratios and verdicts; [`pairs`] sets every network beside every other; [`picture`] is what lies beneath the
+//! figures; [`spreads`] tells from a pilot how much the ratios vary; [`compare`](compare()) sets two sides of runs
+//! beside each other. Everything is derived from the records alone, without chance and without I/O: the same journal always
 //! gives the same document. `docs/METHOD.md` says why it is done so.
 #![forbid(unsafe_code)]
 
@@ -23,6 +24,7 @@ mod findings;
 mod group;
 mod machine;
 mod pair;
+mod picture;
 mod rerun;
 mod spread;
 mod traffic;
@@ -37,5 +39,6 @@ pub use document::document;
 pub use error::Error;
 pub use estimate::{Estimate, Figure, estimate};
 pub use pair::pairs;
+pub use picture::picture;
 pub use spread::{Spread, narrow_enough, spreads};
 pub use verdict::verdict;

@@ -20,6 +20,7 @@ pub mod journal;
 mod metric;
 mod offload;
 mod pair;
+mod picture;
 mod plan;
 mod publication;
 mod search;
@@ -43,6 +44,7 @@ pub use interval::{Datagrams, Interval, Series, TcpState};
 pub use metric::{Beside, Better, Latency, Metric, Point, UnknownMetric};
 pub use offload::{Offload, Offloads, UnknownOffload};
 pub use pair::Pair;
+pub use picture::{Course, CpuCost, Picture, Work};
 pub use plan::{Blocks, Entry, FamilyScope, Part, Plan, Sizing, WarmUp, WorkloadPlan};
 pub use publication::{
     Basis, CellPart, Concluded, Conclusion, FigurePair, Holding, MeasuredFigure, Per,
