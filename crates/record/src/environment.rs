@@ -54,6 +54,12 @@ pub struct Environment {
     pub headroom: Vec<Headroom>,
     /// When the run began, RFC 3339, UTC.
     pub time: String,
+    /// The command line that began it, without the program.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// SHA-256 of the program that measured, in hexadecimal.
+    #[serde(default)]
+    pub binary: Option<String>,
 }
 
 /// A network device of the host.
