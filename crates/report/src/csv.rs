@@ -78,7 +78,7 @@ fn row(cell: &Cell, stands_for: &str) -> Result<Vec<String>, Error> {
 }
 
 /// What the cell is of.
-fn what(cell: &Cell) -> Result<Vec<String>, Error> {
+pub(crate) fn what(cell: &Cell) -> Result<Vec<String>, Error> {
     let shape = &cell.shape;
     Ok(vec![
         cell.network.clone(),
@@ -99,16 +99,20 @@ fn what(cell: &Cell) -> Result<Vec<String>, Error> {
     ])
 }
 
-/// Its own figures.
-fn figures(cell: &Cell) -> Vec<String> {
-    let better = match cell.better {
+/// Which way its metric is better.
+pub(crate) fn better(cell: &Cell) -> &'static str {
+    match cell.better {
         tare_record::Better::Higher => "higher",
         tare_record::Better::Lower => "lower",
-    };
+    }
+}
+
+/// Its own figures.
+fn figures(cell: &Cell) -> Vec<String> {
     vec![
         cell.metric.to_string(),
         cell.unit.clone(),
-        better.to_owned(),
+        better(cell).to_owned(),
         cell.n.to_string(),
         text(cell.mean),
         text(cell.median),

@@ -23,7 +23,7 @@ pub fn table(document: &Document, style: &Style) -> String {
             let heading = text::wrap(&text::one_line(&section.heading), width);
             let _ = writeln!(out, "{}\n", style.paint(Tone::Strong, &heading));
         }
-        out.push_str(&columns::grid(&section.cells).render(*style));
+        out.push_str(&columns::grid_with_bars(&section.cells).render(*style));
     }
     if let Some(rerun) = &document.rerun {
         out.push_str(&rerun::table(rerun, *style));

@@ -21,6 +21,7 @@ fn main() -> ExitCode {
         Subcommand::Resume(arguments) => commands::resume::run(&arguments),
         Subcommand::Report(arguments) => commands::report::run(&arguments),
         Subcommand::Compare(arguments) => commands::compare::run(&arguments),
+        Subcommand::Bundle(arguments) => commands::bundle::run(&arguments),
         Subcommand::List(arguments) => commands::list::run(&arguments),
         Subcommand::Doctor(arguments) => commands::doctor::run(&arguments),
         Subcommand::Show(arguments) => commands::show::run(&arguments),

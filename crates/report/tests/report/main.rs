@@ -2,5 +2,7 @@
 
 mod fixture;
 mod formats;
+mod markup;
+mod page;
 mod pairs;
 mod tables;

@@ -31,6 +31,8 @@ pub(crate) enum Subcommand {
     /// Set runs beside runs: another kernel, another version, another machine
     #[command(after_help = compare::EXAMPLES)]
     Compare(CompareArguments),
+    /// Pack a run into one archive that anybody can check, cite and show again
+    Bundle(BundleArguments),
     /// List what there is: networks, workloads, studies; what runs here, and for what does not: why, and the remedy
     List(ListArguments),
     /// Check this machine: kernel, privileges, programs, noise
@@ -90,7 +92,7 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_name = "LABEL")]
     pub(crate) baseline: Option<String>,
     /// Compare every pair of networks
-    #[arg(long, conflicts_with_all = ["json", "markdown", "csv", "density"])]
+    #[arg(long, conflicts_with_all = ["json", "markdown", "html", "csv", "samples", "openmetrics", "density"])]
     pub(crate) pairs: bool,
     /// Print one JSON document
     #[arg(long, conflicts_with = "markdown")]
@@ -98,12 +100,43 @@ pub(crate) struct ReportArguments {
     /// Print GitHub Markdown
     #[arg(long)]
     pub(crate) markdown: bool,
+    /// Draw in the terminal instead of printing the table
+    #[arg(long, value_name = "WHAT", conflicts_with_all = ["json", "markdown", "pairs"])]
+    pub(crate) plot: Option<Plotted>,
+    /// Write the page, one HTML file with all figures, to this file (- for standard output)
+    #[arg(long, value_name = "F")]
+    pub(crate) html: Option<PathBuf>,
     /// Write comma-separated values to this file (- for standard output)
     #[arg(long, value_name = "F")]
     pub(crate) csv: Option<PathBuf>,
+    /// Write one row a sample (tidy data) as comma-separated values to this file (- for standard output)
+    #[arg(long, value_name = "F")]
+    pub(crate) samples: Option<PathBuf>,
+    /// Write OpenMetrics text, which Prometheus reads, to this file (- for standard output)
+    #[arg(long, value_name = "F")]
+    pub(crate) openmetrics: Option<PathBuf>,
     /// Write the latencies' distributions as comma-separated values to this file (- for standard output)
     #[arg(long, value_name = "F")]
     pub(crate) density: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BundleArguments {
+    /// The run's directory
+    pub(crate) directory: PathBuf,
+    /// The archive [default: tare-STUDY-SEED.tar.gz]
+    #[arg(short, long, value_name = "F")]
+    pub(crate) out: Option<PathBuf>,
+    /// Leave out what tells this machine from others of its kind: names of devices, paths, times of day
+    #[arg(long)]
+    pub(crate) redact: bool,
+}
+
+/// What is drawn in the terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Plotted {
+    /// How many round trips take how long
+    Latency,
 }
 
 #[derive(Debug, Args)]

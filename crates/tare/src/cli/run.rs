@@ -97,6 +97,9 @@ pub(crate) struct RunArguments {
     /// The directory for the journal and the results [default: tare-STUDY-TIME]
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
+    /// Write the page, one HTML file with all figures, to this file
+    #[arg(long, value_name = "F", help_heading = "Output")]
+    pub(crate) html: Option<PathBuf>,
     /// Print the plan, and measure nothing
     #[arg(long, help_heading = "Output")]
     pub(crate) dry_run: bool,

@@ -1,6 +1,7 @@
 //! The measuring itself, the same for a fresh run and for one that goes on: lab, journal, runner, results.
 
 use crate::catalogue::everything;
+use crate::commands::page;
 use crate::exit::Exit;
 use crate::progress::Bar;
 use crate::{out, signals};
@@ -24,6 +25,8 @@ pub(crate) struct Job {
     pub(crate) directory: PathBuf,
     /// Print JSON instead of the table.
     pub(crate) json: bool,
+    /// Where the page goes.
+    pub(crate) html: Option<PathBuf>,
     /// Whether kernel modules may be loaded.
     pub(crate) modules: Modules,
 }
@@ -155,6 +158,9 @@ fn measure(
         }
     };
     let document = results(&job.directory, job.json)?;
+    if let Some(path) = &job.html {
+        page::keep(&job.directory, &document, path)?;
+    }
     Ok(exit(plan, &document, stopped_by))
 }
 

@@ -1,5 +1,6 @@
 //! One file per subcommand.
 
+pub(crate) mod bundle;
 pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod hidden;
@@ -15,3 +16,4 @@ pub(crate) mod show;
 pub(crate) mod up;
 
 mod measure;
+mod page;

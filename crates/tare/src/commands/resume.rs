@@ -29,6 +29,6 @@ pub(crate) fn run(arguments: &ResumeArguments) -> anyhow::Result<Exit> {
     }
     measure::rest(
         &journal,
-        &Job { directory: arguments.directory.clone(), json: arguments.json, modules },
+        &Job { directory: arguments.directory.clone(), json: arguments.json, html: None, modules },
     )
 }

@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
         announce(&plan, arguments.networks.is_empty(), &everything);
     }
     let directory = arguments.out.unwrap_or_else(|| fresh_directory(&plan.study));
-    measure::fresh(plan, &Job { directory, json: arguments.json, modules })
+    measure::fresh(plan, &Job { directory, json: arguments.json, html: arguments.html, modules })
 }
 
 /// The plan: the study, `--quick` over it, the flags over both.
