@@ -76,6 +76,12 @@ impl<'a> Measured<'a> {
         (0..self.pieces.len()).filter(move |&piece| self.form.line(piece) == line)
     }
 
+    /// Where bars begin on this line: all of them below each other, whatever stands before.
+    fn before_bar(&self, line: usize) -> usize {
+        let before = self.on_line(line).filter(|&piece| piece < BAR);
+        before.map(|piece| self.pieces[piece] + PIECE_GAP).sum()
+    }
+
     fn line_width(&self, line: usize) -> usize {
         let widths: Vec<usize> = self.on_line(line).map(|piece| self.pieces[piece]).collect();
         widths.iter().sum::<usize>() + PIECE_GAP * widths.len().saturating_sub(1)
@@ -209,12 +215,16 @@ fn row_line(columns: &[(usize, &Measured<'_>)], row: usize, line: usize, style: 
     let mut text = Line::new(style);
     for (at, column) in columns {
         let cell = column.column.cells.get(row).unwrap_or(&none);
-        let mut at = *at;
+        let begin = *at;
+        let mut at = begin;
         for piece in column.on_line(line) {
             // What follows a blank piece takes its place: a word about a figure without a ratio.
             let Some(words) = cell.get(piece).filter(|words| !words.text.trim().is_empty()) else {
                 continue;
             };
+            if piece == BAR {
+                at = begin + column.before_bar(line);
+            }
             text.put(at, words);
             at += column.pieces[piece] + PIECE_GAP;
         }

@@ -66,7 +66,7 @@ fn ridges(group: &[&Distribution], style: Style) -> String {
     let figures = FIGURE * QUANTILES.len();
     let columns = usize::from(style.width).saturating_sub(names + figures).max(NARROWEST);
     let bins = Bins::over(group, columns);
-    let mut out = format!("{}", " ".repeat(names + columns));
+    let mut out = " ".repeat(names + columns);
     for (name, _) in QUANTILES {
         let _ = write!(out, "{name:>FIGURE$}");
     }

@@ -18,13 +18,21 @@ const TRIPS: [Metric; 4] =
 pub(crate) fn answer(document: &Document, subjects: &[Subject<'_>]) -> Vec<Element> {
     let sentence = |metrics: &[Metric]| {
         metrics.iter().find_map(|metric| {
-            subjects.iter().find_map(|subject| cost(subject, &subject.of(*metric)))
+            let telling = subjects.iter().filter(|subject| !is_paced(subject, *metric));
+            telling.into_iter().find_map(|subject| cost(subject, &subject.of(*metric)))
         })
     };
     let mut sentences: Vec<Vec<Node>> =
         [sentence(&BULK), sentence(&TRIPS)].into_iter().flatten().collect();
     sentences.push(vec![certainty(document).into()]);
     sentences.into_iter().map(|words| Element::new("p").extend(words)).collect()
+}
+
+/// Whether a figure is what was asked for rather than what the network can do: a rate that paces itself.
+fn is_paced(subject: &Subject<'_>, metric: Metric) -> bool {
+    matches!(metric, Metric::Throughput | Metric::Packets)
+        && !subject.of(Metric::Offered).is_empty()
+        || subject.workload.starts_with("udp-rate")
 }
 
 fn strong(words: &str) -> Node {
@@ -67,7 +75,7 @@ fn cost(subject: &Subject<'_>, cells: &[&Cell]) -> Option<Vec<Node>> {
     }
     let same = of(Verdict::Same);
     if !same.is_empty() {
-        words.push(format!(". As good as {baseline} is {}", listed(&same)).into());
+        words.push(format!(". As good as {baseline}: {}", listed(&same)).into());
     }
     words.push(".".into());
     Some(words)
@@ -149,7 +157,7 @@ fn certainty(document: &Document) -> String {
     let most = ratios.iter().filter_map(|ratio| ratio.blocks_to_decide).max();
     if let Some(most) = most.filter(|_| unclear > 0) {
         words.push_str(&format!(
-            ": about {} blocks would decide all of them",
+            "; the least certain would take about {} blocks",
             super::subject::grouped(&most.to_string())
         ));
     }

@@ -1,7 +1,7 @@
 //! Bars with intervals: every metric of a subject, a bar a network, best first.
 
 use super::data::{Datum, Table};
-use super::element::Element;
+use super::element::{Element, Px};
 use super::figure::{Drawing, Figure};
 use super::networks::Networks;
 use super::plot::{Area, dot, fitted, hint, line, rect, text, width_of};
@@ -14,6 +14,8 @@ use tare_record::{Better, Cell, Metric};
 const ROW: f64 = 25.0;
 /// What a panel takes above its rows and below them, px.
 const AROUND: [f64; 2] = [30.0, 30.0];
+/// Blocks that have a dot, evenly over all.
+const MOST_DOTS: usize = 40;
 /// Blank between two panels, px.
 const GAP: f64 = 36.0;
 
@@ -193,14 +195,15 @@ fn bar(
     group.add(text(left, y + 4.0, &fitted(&cell.label, area.left - left)).class("name"));
     if let Some(mean) = cell.mean {
         group.add(rect([scale.base(), y - 7.0], [scale.at(mean), y + 7.0]).class("bar"));
-        let dots = cell.samples.iter().map(|sample| dot(scale.at(*sample), y, 1.6).class("sample"));
+        let every = cell.samples.len().div_ceil(MOST_DOTS).max(1);
+        let samples = cell.samples.iter().step_by(every);
+        let dots = samples.map(|sample| dot(scale.at(*sample), y, 1.6).class("sample"));
         group = group.extend(dots);
         if let Some([low, high]) = cell.ci95 {
-            let (low, high) = (scale.at(low), scale.at(high));
-            group.add(line([low, y], [high, y]).class("whisker"));
-            for end in [low, high] {
-                group.add(line([end, y - 4.0], [end, y + 4.0]).class("whisker"));
-            }
+            let (low, high) = (Px(scale.at(low)), Px(scale.at(high)));
+            let (up, down, y) = (Px(y - 4.0), Px(y + 4.0), Px(y));
+            let d = format!("M{low},{up}V{down}M{high},{up}V{down}M{low},{y}H{high}");
+            group.add(Element::new("path").class("whisker").with("d", d));
         }
     }
     group.add(text(right, y + 4.0, &figure(cell)).class("end number"));

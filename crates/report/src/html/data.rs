@@ -86,9 +86,9 @@ pub(crate) fn data_link(media: &str, content: &str) -> String {
     let mut link = format!("data:{media};charset=utf-8,");
     for byte in content.bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => link.push(char::from(byte)),
-            b'-' | b'.' | b'_' | b'~' | b'!' | b'*' | b'(' | b')' | b';' | b'/' | b'?' | b':'
-            | b'@' | b'=' | b'+' | b'$' | b',' | b'\'' => link.push(char::from(byte)),
+            _ if byte.is_ascii_alphanumeric() || b"-._~!*();/?:@=+$,'".contains(&byte) => {
+                link.push(char::from(byte));
+            }
             _ => link.push_str(&format!("%{byte:02X}")),
         }
     }

@@ -8,7 +8,7 @@ use super::element::Element;
 use super::figure::{Drawing, Figure};
 use super::networks::Networks;
 use super::plot::{fitted, hint, rect, text, width_of};
-use super::subject::{Subject, beside, figure, told, verdict};
+use super::subject::{Subject, beside, figure, mean, told, verdict};
 use crate::columns::NOTHING;
 use tare_record::{Better, Cell, Metric, Verdict};
 
@@ -167,7 +167,7 @@ fn draw_field(
     let (first, second) = match (beside(cell), &cell.ratio) {
         (Some(ratio), Some(judged)) => (ratio, verdict(judged.verdict).to_owned()),
         (Some(difference), None) => (difference, cell.unit.clone()),
-        (None, _) if is_baseline => (figure(cell), cell.unit.clone()),
+        (None, _) if is_baseline => (mean(cell), cell.unit.clone()),
         (None, _) => (figure(cell), "no ratio".to_owned()),
     };
     let weight = if is_baseline { "small" } else { "figure" };
@@ -191,6 +191,7 @@ fn strength(cell: &Cell) -> (&'static str, f64) {
     match ratio.verdict {
         Verdict::Same => (kind, 0.0),
         Verdict::Unclear => (kind, 0.04 + 0.14 * full),
-        _ => (kind, 0.2 + 0.7 * full),
+        Verdict::FasterSlightly | Verdict::SlowerSlightly => (kind, 0.08 + 0.25 * full),
+        Verdict::Faster | Verdict::Slower => (kind, 0.2 + 0.7 * full),
     }
 }

@@ -1,6 +1,6 @@
 //! Lines, one a network, each named at its end.
 
-use super::element::{Element, polyline};
+use super::element::{Element, Px, polyline};
 use super::networks::Networks;
 use super::plot::{Area, dot, fitted, hint, line, spread_out, text, width_of};
 
@@ -72,10 +72,10 @@ fn mark(point: &Point, marked: bool) -> Option<Element> {
     }
     let mut group = Element::new("g");
     if let Some([low, high]) = point.interval {
-        group.add(line([point.x, low], [point.x, high]).class("whisker"));
-        for end in [low, high] {
-            group.add(line([point.x - 3.0, end], [point.x + 3.0, end]).class("whisker"));
-        }
+        let (left, right) = (Px(point.x - 3.0), Px(point.x + 3.0));
+        let (x, low, high) = (Px(point.x), Px(low), Px(high));
+        let d = format!("M{left},{low}H{right}M{left},{high}H{right}M{x},{low}V{high}");
+        group.add(Element::new("path").class("whisker").with("d", d));
     }
     let class = if marked { "mark" } else { "catch" };
     group.add(dot(point.x, point.y, if marked { 3.2 } else { 7.0 }).class(class));

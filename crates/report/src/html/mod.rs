@@ -35,14 +35,14 @@ use tare_record::{Document, Picture};
 /// The largest page, bytes: larger ones tell less of each workload and shape.
 const LARGEST: usize = 1_400_000;
 
-/// How much is told, from everything to the least: workloads and shapes that are told in full, and what links hold.
+/// How much is told, from everything to the least: workloads and shapes that are told in full, sweeps, what links hold.
 const DETAILS: [Detail; 6] = [
-    Detail { subjects: usize::MAX, links: Links::Embedded },
-    Detail { subjects: usize::MAX, links: Links::Scripted },
-    Detail { subjects: 12, links: Links::Scripted },
-    Detail { subjects: 6, links: Links::Scripted },
-    Detail { subjects: 3, links: Links::Scripted },
-    Detail { subjects: 1, links: Links::Scripted },
+    Detail { subjects: usize::MAX, sweeps: usize::MAX, links: Links::Embedded },
+    Detail { subjects: usize::MAX, sweeps: usize::MAX, links: Links::Scripted },
+    Detail { subjects: 12, sweeps: 24, links: Links::Scripted },
+    Detail { subjects: 6, sweeps: 12, links: Links::Scripted },
+    Detail { subjects: 3, sweeps: 6, links: Links::Scripted },
+    Detail { subjects: 1, sweeps: 3, links: Links::Scripted },
 ];
 
 /// All that a page is made from.

@@ -12,6 +12,8 @@ use crate::Error;
 pub(crate) struct Detail {
     /// Workloads and shapes that are told in full.
     pub(crate) subjects: usize,
+    /// Sweeps that are drawn.
+    pub(crate) sweeps: usize,
     /// What links to drawings hold.
     pub(crate) links: Links,
 }
@@ -126,14 +128,14 @@ impl Story {
             "As it grows",
             "What becomes of a network when there is more of everything.",
             "body",
-            sweeps::sweeps(&all, networks),
+            sweeps::sweeps(&all, networks, detail.sweeps),
         )?;
         telling.figures(
             "loss",
             "What gets lost",
             "Datagrams that never came, by the rate at which they were sent.",
             "body",
-            sweeps::losses(&all, networks),
+            sweeps::losses(&all, networks, detail.sweeps),
         )?;
         let latencies =
             told.iter().flat_map(|one| latency::latencies(one, &picture.distributions, networks));

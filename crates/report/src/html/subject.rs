@@ -78,6 +78,12 @@ pub(crate) fn figure(cell: &Cell) -> String {
     }
 }
 
+/// A figure as it is rounded beside its interval: `26`; a dash where there is none.
+pub(crate) fn mean(cell: &Cell) -> String {
+    let mean = cell.mean.map(|mean| grouped(&number::measured(mean, cell.ci95).0));
+    mean.unwrap_or_else(|| columns::NOTHING.to_owned())
+}
+
 /// A figure with its interval and its unit.
 pub(crate) fn with_unit(cell: &Cell) -> String {
     match unit(cell) {

@@ -32,18 +32,28 @@ const METRICS: [Metric; 5] = [
     Metric::LatencyP99,
 ];
 
+/// Points of a figure that are marked, each with its interval; more than that are lines alone.
+const MOST_MARKS: usize = 150;
+
 /// A line of cells: where each stands, and the cell.
 struct Track<'a> {
     label: &'a str,
     cells: Vec<(f64, &'a Cell)>,
 }
 
-/// Every sweep of a dimension with two values or more, all else being equal.
-pub(crate) fn sweeps(subjects: &[Subject<'_>], networks: &Networks<'_>) -> Vec<Figure> {
+/// Every sweep of a dimension with two values or more, all else being equal; no more of them than so many.
+pub(crate) fn sweeps(
+    subjects: &[Subject<'_>],
+    networks: &Networks<'_>,
+    most: usize,
+) -> Vec<Figure> {
     let mut figures = Vec::new();
     for (name, words, part) in DIMENSIONS {
         for (subject, together) in alike(subjects, part) {
             for metric in METRICS.into_iter().filter(|metric| !subject.of(*metric).is_empty()) {
+                if figures.len() >= most {
+                    return figures;
+                }
                 let id =
                     format!("{name}-{}-{}", metric.name().replace(['.', '_'], "-"), subject.id);
                 let x = |shape: &Shape| f64::from(*part(&mut shape.clone()));
@@ -81,7 +91,11 @@ fn alike<'s, 'a>(
 }
 
 /// Loss over the rate that was really offered, where one shape was measured at several rates.
-pub(crate) fn losses(subjects: &[Subject<'_>], networks: &Networks<'_>) -> Vec<Figure> {
+pub(crate) fn losses(
+    subjects: &[Subject<'_>],
+    networks: &Networks<'_>,
+    most: usize,
+) -> Vec<Figure> {
     let mut groups: Vec<Vec<&Subject<'_>>> = Vec::new();
     for subject in subjects.iter().filter(|subject| !subject.of(Metric::Loss).is_empty()) {
         let alike =
@@ -92,7 +106,7 @@ pub(crate) fn losses(subjects: &[Subject<'_>], networks: &Networks<'_>) -> Vec<F
         }
     }
     let mut figures = Vec::new();
-    for group in groups.into_iter().filter(|group| group.len() > 1) {
+    for group in groups.into_iter().filter(|group| group.len() > 1).take(most) {
         let offered = |cell: &Cell| rate(cell, &group);
         let tracks = tracks(&group, Metric::Loss, networks, offered);
         let title = format!("Loss by rate: {}", name(group[0]));
@@ -119,7 +133,7 @@ fn rate(cell: &Cell, group: &[&Subject<'_>]) -> Option<f64> {
                 && other.parameters == cell.parameters
         };
         let mut cells = group.iter().flat_map(|subject| &subject.cells);
-        cells.find(|other| same(&other)).and_then(|other| other.mean)
+        cells.find(|other| same(other)).and_then(|other| other.mean)
     };
     let lost = cell.mean? / 100.0;
     let arrived = || beside(Metric::Throughput).filter(|_| lost < 1.0);
@@ -234,6 +248,8 @@ fn draw(
     places.dedup();
     let level: Vec<_> = y.ticks(5).into_iter().map(|value| (value, tick(value))).collect();
     let upright: Vec<_> = places.into_iter().map(|value| (value, tick(value))).collect();
+    // Many points are a line; each with its interval they would be a thicket.
+    let marked = all().count() <= MOST_MARKS;
     let line = |track: &Track<'_>| -> Vec<Point> {
         let point = |(at, cell): &(f64, &Cell)| Point {
             x: x.at(*at),
@@ -241,11 +257,12 @@ fn draw(
             interval: cell.ci95.map(|ci| ci.map(|end| y.at(end.max(0.0)))),
             hint: Some(format!("{} at {} {}", told(cell), tick(*at), axis.what)),
         };
-        track.cells.iter().map(point).collect()
+        let bare = |(at, cell): &(f64, &Cell)| Point::at(x.at(*at), y.at(cell.mean.unwrap_or(0.0)));
+        track.cells.iter().map(|one| if marked { point(one) } else { bare(one) }).collect()
     };
     let drawn: Vec<Line<'_>> = tracks
         .iter()
-        .map(|track| Line { label: track.label, points: line(track), marked: true })
+        .map(|track| Line { label: track.label, points: line(track), marked })
         .collect();
     let content = vec![
         area.level(&y, &level),

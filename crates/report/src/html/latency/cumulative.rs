@@ -132,7 +132,7 @@ fn draw(of: &Latencies<'_>, networks: &Networks<'_>, width: f64, spread: Spread)
 /// A point of a line; one in ten says what it stands for.
 fn place(one: &Distribution, at: usize, (nines, value): (f64, f64), x: &Scale, y: &Scale) -> Point {
     let share = 100.0 * (1.0 - 10f64.powf(-nines));
-    let told = (at % 10 == 0 && at > 0).then(|| {
+    let told = (at.is_multiple_of(10) && at > 0).then(|| {
         let digits = (nines.ceil() as usize).saturating_sub(1);
         format!("{}: {share:.digits$} % within {} µs", one.label, micros(value))
     });
