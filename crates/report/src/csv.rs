@@ -77,6 +77,11 @@ fn row(cell: &Cell, stands_for: &str) -> Result<Vec<String>, Error> {
     Ok(fields)
 }
 
+/// The columns that say what a cell is of.
+pub(crate) fn what_columns() -> impl Iterator<Item = &'static str> {
+    COLUMNS.into_iter().take_while(|column| *column != "metric")
+}
+
 /// What the cell is of.
 pub(crate) fn what(cell: &Cell) -> Result<Vec<String>, Error> {
     let shape = &cell.shape;

@@ -3,28 +3,8 @@
 use crate::Error;
 use tare_record::{Cell, Document};
 
-/// The columns, in order.
-const COLUMNS: [&str; 19] = [
-    "network",
-    "label",
-    "workload",
-    "scope",
-    "nodes",
-    "servers",
-    "clients",
-    "processes",
-    "flows",
-    "family",
-    "mtu",
-    "cpus",
-    "link",
-    "parameters",
-    "metric",
-    "unit",
-    "better",
-    "block",
-    "value",
-];
+/// The columns after those that say what a cell is of.
+const SAMPLE: [&str; 5] = ["metric", "unit", "better", "block", "value"];
 
 /// Every sample of every cell as a row of its own (RFC 4180, with a heading row), in full precision. Parameters are
 /// JSON. A figure that is withheld has no rows.
@@ -33,7 +13,7 @@ const COLUMNS: [&str; 19] = [
 /// When a cell's parameters cannot be written as JSON.
 pub fn samples(document: &Document) -> Result<String, Error> {
     let mut writer = ::csv::Writer::from_writer(Vec::new());
-    writer.write_record(COLUMNS)?;
+    writer.write_record(crate::csv::what_columns().chain(SAMPLE))?;
     for cell in &document.cells {
         let what = what(cell)?;
         for (block, value) in cell.blocks.iter().zip(&cell.samples) {

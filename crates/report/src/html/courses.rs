@@ -13,7 +13,7 @@ use tare_record::{Course, Metric};
 /// Trials of one network that are drawn, evenly over all blocks.
 const MOST_TRIALS: usize = 8;
 /// Points of a trial that are drawn: more intervals than that are averaged in groups.
-const MOST_POINTS: usize = 80;
+const MOST_POINTS: usize = 64;
 /// The height of a panel with its name, px.
 const PANEL: f64 = 108.0;
 /// Blank between panels, px.
@@ -67,7 +67,7 @@ pub(crate) fn courses(
     let title = format!("{}: interval by interval", subject.heading);
     let figure = Figure::new(format!("course-{}", subject.id), title, table(&panels))
         .told(caption, described.join(" "))
-        .with_csv(csv(&panels)?)
+        .with_csv(csv(&panels, metric)?)
         .drawn(|width| draw(&panels, metric, networks, width));
     Ok(Some(figure))
 }
@@ -123,20 +123,18 @@ fn table(panels: &[Panel<'_>]) -> Table {
 }
 
 /// Every point that is drawn.
-fn csv(panels: &[Panel<'_>]) -> Result<String, Error> {
-    let mut table =
-        Table::new(["network", "block", "metric", "unit", "start_s", "rate", "warm_up"]);
+fn csv(panels: &[Panel<'_>], metric: Metric) -> Result<String, Error> {
+    let rate = format!("{metric} ({})", metric.unit());
+    let mut table = Table::new(["network", "block", "start (s)", &rate, "warm-up"]);
     for course in panels.iter().flat_map(|panel| &panel.drawn) {
         let cut = warm_up(course);
         for (start, rate) in points(course) {
             table.add(vec![
                 course.label.as_str().into(),
                 course.block.to_string().into(),
-                course.metric.name().into(),
-                course.metric.unit().into(),
-                format!("{start:.4}").into(),
-                format!("{rate:.4}").into(),
-                (start < cut).to_string().into(),
+                format!("{start:.3}").into(),
+                crate::number::measured(rate, None).0.into(),
+                if start < cut { "1" } else { "0" }.into(),
             ]);
         }
     }

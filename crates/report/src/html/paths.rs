@@ -7,7 +7,7 @@ use super::figure::{Drawing, Figure};
 use super::networks::Networks;
 use super::plot::{dot, fitted, hint, line, rect, text};
 use super::subject::Subject;
-use tare_record::{CpuCost, Hop, HopKind};
+use tare_record::{CpuCost, Document, Hop, HopKind};
 
 /// The width of a map, px: it stands in narrow pages as it is, and two abreast in wide ones.
 const WIDTH: f64 = 340.0;
@@ -24,6 +24,7 @@ const TRACK: f64 = 82.0;
 
 /// A map for every network whose hops are known.
 pub(crate) fn paths(
+    document: &Document,
     subjects: &[Subject<'_>],
     costs: &[CpuCost],
     networks: &Networks<'_>,
@@ -41,11 +42,17 @@ pub(crate) fn paths(
         let described = format!("From client to server: {}.", words.join("; "));
         Some(
             Figure::new(format!("path-{}", n + 1), title, table(hops))
-                .told(sides(cost, subject), described)
+                .told(caption(document, &cell.network, sides(cost, subject)), described)
                 .drawn_once(draw(label, hops, networks)),
         )
     };
     networks.labels().iter().enumerate().filter_map(map).collect()
+}
+
+/// What a network stands for, and what it spends.
+fn caption(document: &Document, network: &str, sides: String) -> String {
+    let real = document.stands_for.get(network).map(|real| format!("As {real}."));
+    real.into_iter().chain([sides]).filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// What the two ends spend.

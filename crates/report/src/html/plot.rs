@@ -147,8 +147,7 @@ mod tests {
     proptest! {
         #[test]
         fn labels_do_not_stand_on_each_other(wanted in prop::collection::vec(0.0f64..200.0, 0..12)) {
-            let places = spread_out(&wanted, 14.0, [200.0, 0.0]);
-            let mut sorted = places.clone();
+            let mut sorted = spread_out(&wanted, 14.0, [200.0, 0.0]);
             sorted.sort_by(f64::total_cmp);
             prop_assert!(sorted.windows(2).all(|pair| pair[1] - pair[0] >= 13.99));
             prop_assert!(sorted.iter().all(|place| (-0.01..=200.01).contains(place)));

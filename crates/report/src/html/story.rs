@@ -173,7 +173,7 @@ impl Story {
             "From client to server, every hop in its order; bands are network namespaces. An open circle is a device, a \
              full one decides, counts or rewrites.",
             "maps",
-            paths::paths(&all, &picture.costs, networks),
+            paths::paths(page.document, &all, &picture.costs, networks),
         )?;
         Self::words(page, &mut telling);
         Ok(Self { answer: answer::answer(page.document, &all), sections: telling.sections })

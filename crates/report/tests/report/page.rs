@@ -25,6 +25,7 @@ fn plan(document: &Document) -> Plan {
         study: document.study.clone(),
         seed: document.seed,
         networks: NETWORKS.iter().map(|(name, _)| entry(name)).collect(),
+        stands_for: Default::default(),
         baseline: "host".to_owned(),
         workloads: vec![workload("tcp-stream"), workload("tcp-rr")],
         shapes: vec![Shape::default()],

@@ -149,6 +149,7 @@ mod tests {
             study: "live".to_owned(),
             seed: 1,
             networks: vec![entry("host"), entry("bridge")],
+            stands_for: Default::default(),
             baseline: "host".to_owned(),
             workloads: vec![WorkloadPlan {
                 name: "tcp-stream".to_owned(),

@@ -11,7 +11,7 @@ use crate::scale::{Scale, Spread, ends, tick};
 use tare_record::{Distribution, Nanos};
 
 /// Points of a line.
-const POINTS: u32 = 110;
+const POINTS: u32 = 80;
 /// The percentiles of the table.
 const SHARES: [f64; 8] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999, 0.999_999];
 
@@ -129,10 +129,10 @@ fn draw(of: &Latencies<'_>, networks: &Networks<'_>, width: f64, spread: Spread)
     Drawing { width, height, content }
 }
 
-/// A point of a line; one in ten says what it stands for.
+/// A point of a line; one in eight says what it stands for.
 fn place(one: &Distribution, at: usize, (nines, value): (f64, f64), x: &Scale, y: &Scale) -> Point {
     let share = 100.0 * (1.0 - 10f64.powf(-nines));
-    let told = (at.is_multiple_of(10) && at > 0).then(|| {
+    let told = (at.is_multiple_of(8) && at > 0).then(|| {
         let digits = (nines.ceil() as usize).saturating_sub(1);
         format!("{}: {share:.digits$} % within {} µs", one.label, micros(value))
     });
