@@ -52,7 +52,7 @@ fn cost(subject: &Subject<'_>, cells: &[&Cell]) -> Option<Vec<Node>> {
         those.map(|(cell, ..)| cell.label.as_str()).collect()
     };
     let mut words: Vec<Node> = vec![
-        format!("Under {}, ", subject.heading).into(),
+        format!("Under {}, ", subject.heading.replace(" · ", ", ")).into(),
         strong(baseline),
         format!(" {} {}", does(beside.metric), amount(beside)).into(),
     ];

@@ -157,7 +157,9 @@ fn panel(
     let drawn = cells.iter().flat_map(|cell| {
         cell.samples.iter().copied().chain(cell.mean).chain(cell.ci95.into_iter().flatten())
     });
-    let scale = Scale::new(spread, drawn.map(|value| value.max(0.0)), area.across());
+    // No share is more than all, however wide its interval.
+    let most = if metric.unit() == "%" { 100.0 } else { f64::INFINITY };
+    let scale = Scale::new(spread, drawn.map(|value| value.clamp(0.0, most)), area.across());
     let ticks: Vec<_> = scale
         .ticks(if area.right - area.left > 150.0 { 5 } else { 3 })
         .iter()

@@ -70,7 +70,7 @@ fn mark(point: &Point, marked: bool) -> Option<Element> {
     if !marked && point.hint.is_none() {
         return None;
     }
-    let mut group = Element::new("g");
+    let mut group = Element::new("g").class("point");
     if let Some([low, high]) = point.interval {
         let (left, right) = (Px(point.x - 3.0), Px(point.x + 3.0));
         let (x, low, high) = (Px(point.x), Px(low), Px(high));

@@ -35,6 +35,10 @@ const METRICS: [Metric; 5] = [
 /// Points of a figure that are marked, each with its interval; more than that are lines alone.
 const MOST_MARKS: usize = 150;
 
+/// How far apart lines stand at the same place, and how much room all of them have, px.
+const ASIDE: f64 = 4.0;
+const ROOM: f64 = 24.0;
+
 /// A line of cells: where each stands, and the cell.
 struct Track<'a> {
     label: &'a str,
@@ -237,11 +241,13 @@ fn draw(
     let height = if width > 600.0 { 360.0 } else { 310.0 };
     let room = room_for_names(tracks.iter().map(|track| track.label), width);
     let area = Area { left: 46.0, top: 26.0, right: width - room, bottom: height - 42.0 };
+    let inner = [area.left + ROOM / 2.0, area.right - ROOM / 2.0];
     let all = || tracks.iter().flat_map(|track| &track.cells);
-    let x = Scale::new(spread, all().map(|(at, _)| *at), area.across());
+    let x = Scale::new(spread, all().map(|(at, _)| *at), inner);
     let drawn =
         all().flat_map(|(_, cell)| cell.mean.into_iter().chain(cell.ci95.into_iter().flatten()));
-    let y = Scale::linear(drawn.map(|value| value.max(0.0)), area.up());
+    let most = if axis.unit.starts_with('%') { 100.0 } else { f64::INFINITY };
+    let y = Scale::linear(drawn.map(|value| value.clamp(0.0, most)), area.up());
     let mut places: Vec<f64> =
         if axis.exact { all().map(|(at, _)| *at).collect() } else { x.ticks(6) };
     places.sort_by(f64::total_cmp);
@@ -250,9 +256,12 @@ fn draw(
     let upright: Vec<_> = places.into_iter().map(|value| (value, tick(value))).collect();
     // Many points are a line; each with its interval they would be a thicket.
     let marked = all().count() <= MOST_MARKS;
-    let line = |track: &Track<'_>| -> Vec<Point> {
+    let line = |(n, track): (usize, &Track<'_>)| -> Vec<Point> {
+        // Lines stand a little apart, so that their intervals do not stand on each other.
+        let aside =
+            (n as f64 - (tracks.len() - 1) as f64 / 2.0) * ASIDE.min(ROOM / tracks.len() as f64);
         let point = |(at, cell): &(f64, &Cell)| Point {
-            x: x.at(*at),
+            x: x.at(*at) + aside,
             y: y.at(cell.mean.unwrap_or(0.0)),
             interval: cell.ci95.map(|ci| ci.map(|end| y.at(end.max(0.0)))),
             hint: Some(format!("{} at {} {}", told(cell), tick(*at), axis.what)),
@@ -262,7 +271,8 @@ fn draw(
     };
     let drawn: Vec<Line<'_>> = tracks
         .iter()
-        .map(|track| Line { label: track.label, points: line(track), marked })
+        .enumerate()
+        .map(|(n, track)| Line { label: track.label, points: line((n, track)), marked })
         .collect();
     let content = vec![
         area.level(&y, &level),

@@ -166,13 +166,7 @@ fn a_label_that_is_no_network_shows_its_network() {
     let mut cells = vec![cell("bridge", "tcp-stream", Metric::Throughput, 28.8, 0.3)];
     cells[0].label = "a".to_owned();
     let text = plain(&document(cells), 80);
-    assert!(
-        text.contains(
-            "
-a (bridge)  28.80 ± 0.30  "
-        ),
-        "{text}"
-    );
+    assert!(text.contains("\na (bridge)  28.80 ± 0.30  "), "{text}");
 }
 
 #[test]
