@@ -120,7 +120,8 @@ fn heads(panel: &[Column<'_>], names: f64, field: f64, top: f64) -> Vec<Element>
     for together in panel.chunk_by(|a, b| a.subject.id == b.subject.id) {
         let x = names + field * from as f64 + 2.0;
         let room = field * together.len() as f64 - 6.0;
-        let words = fitted(&together[0].subject.heading, room);
+        // Strong words are wider than others.
+        let words = fitted(&together[0].subject.heading, room * 0.86);
         heads.push(
             text(x, top + 12.0, &words).class("strong").push(hint(&*together[0].subject.heading)),
         );
