@@ -212,7 +212,7 @@ mod tests {
             match block {
                 0 => assert_eq!(line, "tcp-stream bridge ██████████ 8.000 Gbit/s"),
                 1 => {
-                    assert!(line.contains("0.81× host ± ") && half(&line).unwrap() > 5.0, "{line}")
+                    assert!(line.contains("0.81× host ± ") && half(&line).unwrap() > 5.0, "{line}");
                 }
                 _ => assert!(half(&line).unwrap() < 5.0, "{line}"),
             }
