@@ -155,7 +155,7 @@ fn draw_field(
         .class(format!("field {kind}"))
         .with("fill-opacity", (strength * 100.0).round() / 100.0);
     let on = match strength {
-        s if s > 0.55 => " on",
+        s if s > 0.75 => " on",
         s if s > 0.15 => " over",
         _ => "",
     };
