@@ -37,7 +37,7 @@ pub use bundle::{bundle, redact};
 pub use comparison::{comparison_markdown, comparison_table, junit};
 pub use csv::csv;
 pub use density::density;
-pub use html::{Page, Published, html};
+pub use html::{Page, html};
 pub use json::json;
 pub use markdown::markdown;
 pub use openmetrics::openmetrics;

@@ -22,8 +22,6 @@ mod story;
 mod subject;
 mod sweeps;
 
-pub use published::Published;
-
 use crate::Error;
 use element::{Element, Node};
 use figure::{Links, STYLE, compact};
@@ -54,8 +52,6 @@ pub struct Page<'a> {
     pub run: &'a Run,
     /// What lies beneath the figures.
     pub picture: &'a Picture,
-    /// Published figures beside which this run's can be put.
-    pub published: &'a [Published],
 }
 
 /// The page, well formed as HTML and as XML, with no reference to anything outside of it.

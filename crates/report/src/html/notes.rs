@@ -155,13 +155,17 @@ pub(crate) fn again(document: &Document, run: &Run) -> Vec<Element> {
 }
 
 fn blocks(document: &Document, asked: Blocks) -> String {
+    let goal = |precision: Option<f64>| match precision {
+        Some(share) => format!("± {}", crate::number::percent(share)),
+        None => "half of each margin".to_owned(),
+    };
     let how = match asked {
         Blocks::Fixed { .. } => "fixed before the run".to_owned(),
-        Blocks::Precision { precision: Some(share), .. } => {
-            format!("found from a pilot, for ± {}", crate::number::percent(share))
+        Blocks::Precision { precision, .. } => {
+            format!("found from a pilot, for {}", goal(precision))
         }
-        Blocks::Precision { precision: None, .. } => {
-            "found from a pilot, for half of each margin".to_owned()
+        Blocks::Sequence { precision, .. } => {
+            format!("until every confidence sequence was as narrow as {}", goal(precision))
         }
     };
     format!("{} · {how}", document.blocks)

@@ -1,49 +1,49 @@
-//! Figures that somebody published, beside the same measured here.
+//! What a study's source published, beside what was measured here.
 
 use super::data::{Datum, Table};
 use super::element::Element;
-use super::subject::grouped;
-use crate::number;
+use crate::grid::{Cell, Column, Grid};
+use crate::rerun::{Rows, conclusion, grids, headline, rank};
+use tare_record::Rerun;
 
-/// A published figure with the one that was measured here.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Published {
-    /// Who published it, where and when.
-    pub source: String,
-    /// What it is of: the network, the workload, the metric.
-    pub what: String,
-    /// The unit of both.
-    pub unit: String,
-    /// As it was published.
-    pub published: f64,
-    /// As it was measured here.
-    pub measured: f64,
-    /// The 95 % interval of what was measured.
-    pub ci95: Option<[f64; 2]>,
-}
-
-/// The table of both; nothing where there is nothing to be beside.
-pub(crate) fn table(rows: &[Published]) -> Option<Element> {
-    if rows.is_empty() {
-        return None;
-    }
-    let mut table = Table::new(["what", "published", "measured here", "unit", "source"]);
-    for row in rows {
-        let (mean, half) = number::measured(row.measured, row.ci95);
-        let shown =
-            half.map_or_else(|| grouped(&mean), |half| format!("{} ± {half}", grouped(&mean)));
-        table.add(vec![
-            row.what.as_str().into(),
-            Datum::number(row.published, grouped(&number::measured(row.published, None).0)),
-            Datum::number(row.measured, shown),
-            row.unit.as_str().into(),
-            row.source.as_str().into(),
-        ]);
-    }
-    Some(
+/// A table for each published one, then orders and conclusions.
+pub(crate) fn published(rerun: &Rerun) -> Vec<Element> {
+    let mut parts = vec![Element::new("p").push(headline(rerun))];
+    parts.extend(grids(rerun, Rows::All).iter().map(|(heading, grid)| {
         Element::new("div")
             .class("scroll")
             .with("tabindex", 0)
-            .push(table.render("Published and measured")),
-    )
+            .with("role", "region")
+            .with("aria-label", heading)
+            .push(table(grid).render(heading))
+    }));
+    let lines: Vec<String> =
+        rerun.ranks.iter().map(rank).chain(rerun.conclusions.iter().flat_map(conclusion)).collect();
+    if !lines.is_empty() {
+        let items = lines.iter().map(|line| Element::new("li").push(line.trim()));
+        parts.push(Element::new("ul").class("notes").extend(items));
+    }
+    parts
+}
+
+/// The grid of the terminal as a table of the page.
+fn table(grid: &Grid) -> Table {
+    let columns = || std::iter::once(&grid.names).chain(&grid.columns);
+    let head = |column: &Column| {
+        let parts = [&column.group, &column.name, &column.unit].map(String::as_str);
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    };
+    let words = |cell: &Cell| {
+        let pieces = cell.iter().map(|piece| piece.text.trim());
+        pieces.filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ")
+    };
+    let mut table = Table::new(columns().map(head));
+    for at in 0..grid.names.cells.len() {
+        table.add(
+            columns()
+                .map(|column| Datum::from(column.cells.get(at).map_or_else(String::new, words)))
+                .collect(),
+        );
+    }
+    table
 }

@@ -186,7 +186,7 @@ impl Story {
             "Published and measured",
             "What others found, beside the same on this machine. Other machines, other kernels: compare the order.",
             "body",
-            published::table(page.published).into_iter().collect(),
+            page.document.rerun.iter().flat_map(published::published).collect(),
         );
         telling.parts(
             "findings",

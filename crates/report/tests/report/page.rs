@@ -5,11 +5,11 @@ use crate::markup::read;
 use std::collections::BTreeSet;
 use tare_record::journal::{FORMAT, Run};
 use tare_record::{
-    Blocks, Course, CpuCost, Distribution, Document, Entry, Environment, FamilyScope, Hop, HopKind,
-    Latency, LatencyHistogram, Metric, Nanos, Parameters, Picture, Plan, Shape, WarmUp, Work,
-    WorkloadPlan,
+    Blocks, CellPart, Concluded, Course, CpuCost, Distribution, Document, Entry, Environment,
+    FamilyScope, FigurePair, Holding, Hop, HopKind, Latency, LatencyHistogram, Metric, Nanos,
+    Parameters, Picture, Plan, PublishedFigure, Rerun, Scale, Shape, WarmUp, Work, WorkloadPlan,
 };
-use tare_report::{Page, Published, bundle, html};
+use tare_report::{Page, bundle, html};
 
 fn plan(document: &Document) -> Plan {
     let workload = |name: &str| WorkloadPlan {
@@ -35,6 +35,9 @@ fn plan(document: &Document) -> Plan {
         budget: None,
         skipped: Vec::new(),
         refused: Vec::new(),
+        parts: Vec::new(),
+        findings: Vec::new(),
+        publication: None,
     }
 }
 
@@ -89,8 +92,8 @@ fn picture() -> Picture {
 }
 
 /// The page of a document, with everything that there is to show.
-fn page(document: &Document, picture: &Picture, published: &[Published]) -> String {
-    html(&Page { document, run: &run(document), picture, published }).unwrap()
+fn page(document: &Document, picture: &Picture) -> String {
+    html(&Page { document, run: &run(document), picture }).unwrap()
 }
 
 fn whole() -> Document {
@@ -104,23 +107,51 @@ fn whole() -> Document {
         ];
     }
     document.environment.command = run(&document).environment.command;
+    document.rerun = Some(rerun());
     document
 }
 
-fn published() -> Vec<Published> {
-    vec![Published {
-        source: "somebody, 2016".to_owned(),
-        what: "bridge, TCP throughput".to_owned(),
-        unit: "Gbit/s".to_owned(),
-        published: 2.23,
-        measured: 28.8,
-        ci95: Some([28.5, 29.1]),
-    }]
+/// A published figure beside a measured one, with what its source concluded.
+fn rerun() -> Rerun {
+    Rerun {
+        scale: Scale::Scaled,
+        protocol: Vec::new(),
+        figures: vec![FigurePair {
+            published: PublishedFigure {
+                table: "IPv4 and IPv6".to_owned(),
+                cell: CellPart {
+                    network: "bridge".to_owned(),
+                    workload: "tcp-stream".to_owned(),
+                    metric: Metric::Throughput,
+                    shape: Default::default(),
+                    parameters: Parameters::new(),
+                    per: Default::default(),
+                },
+                value: Some(2.23),
+                unit: "GB/sec".to_owned(),
+                ratio: None,
+                text: "2.23 GB/sec".to_owned(),
+                conflict: None,
+                ambiguous: None,
+            },
+            published_ratio: Some(0.09),
+            measured: None,
+            unit: "Gbit/s".to_owned(),
+            absent: Some("not measured".to_owned()),
+        }],
+        ranks: Vec::new(),
+        conclusions: vec![Concluded {
+            claim: "stock docker has a negligible impact".to_owned(),
+            by: None,
+            result: Holding::Fails,
+            evidence: vec!["0.65×".to_owned()],
+        }],
+    }
 }
 
 #[test]
 fn a_page_is_well_formed_and_has_every_part() {
-    let text = page(&whole(), &picture(), &published());
+    let text = page(&whole(), &picture());
     let elements = read(&text).unwrap();
     let has = |part: &str| elements.iter().any(|element| element.contains(part));
     let sections = [
@@ -161,7 +192,7 @@ fn a_page_is_well_formed_and_has_every_part() {
 
 #[test]
 fn nothing_outside_is_referred_to() {
-    let text = page(&whole(), &picture(), &published());
+    let text = page(&whole(), &picture());
     for scheme in ["http://", "https://", "//"] {
         let allowed = [
             "http://www.w3.org/2000/svg",
@@ -181,12 +212,12 @@ fn nothing_outside_is_referred_to() {
 
 #[test]
 fn the_same_run_gives_the_same_page() {
-    assert!(page(&whole(), &picture(), &[]) == page(&whole(), &picture(), &[]));
+    assert!(page(&whole(), &picture()) == page(&whole(), &picture()));
 }
 
 #[test]
 fn the_answer_is_three_sentences() {
-    let text = page(&quick(), &Picture::default(), &[]);
+    let text = page(&quick(), &Picture::default());
     let (_, answer) = text.split_once("aria-label=\"The answer\">").unwrap();
     let (answer, _) = answer.split_once("</section>").unwrap();
     insta::assert_snapshot!(answer.replace("</p>", "</p>\n"));
@@ -196,7 +227,7 @@ fn the_answer_is_three_sentences() {
 fn a_run_of_nothing_is_a_page() {
     let mut document = quick();
     document.cells.clear();
-    let text = page(&document, &Picture::default(), &[]);
+    let text = page(&document, &Picture::default());
     assert!(read(&text).is_ok() && text.contains("Nothing was measured."));
 }
 
@@ -220,7 +251,7 @@ fn a_large_study_keeps_to_the_size() {
             one
         }));
     }
-    let text = page(&document, &pictured, &[]);
+    let text = page(&document, &pictured);
     assert!(text.len() < 1_500_000, "{}", text.len());
     assert!(read(&text).is_ok());
     assert!(text.contains("to keep the page small"));
@@ -235,7 +266,7 @@ fn nothing_in_a_name_is_obeyed() {
             cell.label = "<script>alert(\"1\")</script>&amp;".to_owned();
         }
     }
-    let text = page(&document, &Picture::default(), &[]);
+    let text = page(&document, &Picture::default());
     assert!(!text.contains("<script>alert") && read(&text).is_ok());
 }
 
@@ -243,7 +274,7 @@ fn nothing_in_a_name_is_obeyed() {
 fn a_bundle_is_the_same_every_time() {
     let (document, picture) = (whole(), picture());
     let run = run(&document);
-    let page = Page { document: &document, run: &run, picture: &picture, published: &[] };
+    let page = Page { document: &document, run: &run, picture: &picture };
     let pack = || bundle(&page, "{}\n", "tare-quick-42").unwrap();
     assert!(pack() == pack());
 }

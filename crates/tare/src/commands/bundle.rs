@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &BundleArguments) -> anyhow::Result<Exit> {
     }
     let document = tare_analysis::document(&journal, None)?;
     let picture = tare_analysis::picture(&journal)?;
-    let page = Page { document: &document, run: &journal.run, picture: &picture, published: &[] };
+    let page = Page { document: &document, run: &journal.run, picture: &picture };
     let bytes = tare_report::bundle(&page, &lines(&journal)?, &name)?;
     keep(&path, &bytes)?;
     crate::out::print(&path.display().to_string())?;

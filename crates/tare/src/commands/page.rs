@@ -12,7 +12,7 @@ use tare_report::Page;
 /// When the journal's histograms cannot be added up.
 pub(crate) fn text(journal: &Journal, document: &Document) -> anyhow::Result<String> {
     let picture = tare_analysis::picture(journal)?;
-    let page = Page { document, run: &journal.run, picture: &picture, published: &[] };
+    let page = Page { document, run: &journal.run, picture: &picture };
     Ok(tare_report::html(&page)?)
 }
 

@@ -166,6 +166,9 @@ mod tests {
             budget: None,
             skipped: Vec::new(),
             refused: Vec::new(),
+            parts: Vec::new(),
+            findings: Vec::new(),
+            publication: None,
         }
     }
 
