@@ -82,7 +82,7 @@ impl Live {
             return Some(format!(
                 "{:.2}× {} ± {:.1} %",
                 ratio.value,
-                base_name(&self.plan),
+                self.plan.baseline,
                 half * 100.0
             ));
         }
@@ -93,10 +93,6 @@ impl Live {
             format!("mean {} ± {:.1} %", four_digits(mean), (high - low) / 2.0 / mean * 100.0)
         })
     }
-}
-
-fn base_name(plan: &Plan) -> &str {
-    &plan.baseline
 }
 
 /// What all clients completed or received in each interval.
