@@ -121,7 +121,8 @@ impl Stage for Live<'_> {
         let logs = self.logs.as_ref().map(|logs| logs.join(file_name(&scene.entry.label)));
         let site = Site { logs, ..Site::of(&spelled, distinct(&ports)) };
         let topology = network.raise(scene.shape, &site).map_err(failed_network)?;
-        let session = Session::open(&topology).map_err(failed_traffic)?;
+        let session =
+            Session::with_processes(&topology, scene.shape.processes).map_err(failed_traffic)?;
         Ok(Box::new(Up {
             session,
             topology,
