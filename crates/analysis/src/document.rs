@@ -11,7 +11,8 @@ use tare_record::journal::Journal;
 use tare_record::{Cell, Document, Finding, Holding, Plan, Rerun};
 use tare_stats::holm::holm;
 
-/// Everything that a journal says: cells in the order shapes × workloads × metrics × networks, ratios to `baseline`
+/// Everything that a journal says: cells in the order shapes × workloads × metrics × networks, of each workload those
+/// over all clients before those of each client and of fairness, ratios to `baseline`
 /// (a label; the plan's own when there is none), verdicts. Networks without any trial have no cells; the reason is
 /// among the skipped or the failed.
 ///

@@ -28,6 +28,11 @@ pub(crate) fn of_cell(
     findings
 }
 
+/// The findings that samples show by themselves.
+pub(crate) fn of_samples(metric: Metric, sampled: &Sampled) -> Vec<Finding> {
+    few_samples(metric, sampled).into_iter().chain(silent(metric, sampled.samples())).collect()
+}
+
 fn few_samples(metric: Metric, sampled: &Sampled) -> Option<Finding> {
     match *sampled {
         Sampled::Withheld { beyond } => Some(Finding::FewSamples { metric, beyond }),
@@ -160,7 +165,7 @@ mod tests {
     use tare_record::Nanos;
 
     fn estimate(settled: bool, shift: Option<Shift>) -> Estimate {
-        Estimate { figures: BTreeMap::new(), cut: 0, settled, shift }
+        Estimate { figures: BTreeMap::new(), clients: None, cut: 0, settled, shift }
     }
 
     #[test]

@@ -51,16 +51,21 @@ impl Sampled {
 }
 
 impl Group<'_> {
-    /// What this group's trials say of a metric.
+    /// What this group's trials say of a metric, over all clients.
     pub(crate) fn sampled(&self, metric: Metric) -> Sampled {
+        self.sampled_by(|estimate| estimate.figures.get(&metric).copied())
+    }
+
+    /// What this group's trials say of whatever is read off their estimates.
+    pub(crate) fn sampled_by(&self, read: impl Fn(&Estimate) -> Option<Figure>) -> Sampled {
         let mut samples = Vec::new();
         let mut fewest = None;
         for (trial, estimate) in &self.trials {
-            match estimate.figures.get(&metric) {
-                Some(&Figure::Value { value, uncut }) => {
+            match read(estimate) {
+                Some(Figure::Value { value, uncut }) => {
                     samples.push(Sample { block: trial.block, value, uncut });
                 }
-                Some(&Figure::Withheld { beyond }) => {
+                Some(Figure::Withheld { beyond }) => {
                     fewest = Some(fewest.unwrap_or(beyond).min(beyond));
                 }
                 Some(Figure::Absent) | None => {}

@@ -11,6 +11,7 @@ mod beginning;
 mod best;
 mod block;
 mod cell;
+mod clients;
 mod compare;
 mod distribution;
 mod document;
@@ -24,6 +25,7 @@ mod group;
 mod machine;
 mod pair;
 mod rerun;
+mod scopes;
 mod spread;
 mod traffic;
 mod verdict;
@@ -31,6 +33,7 @@ mod verdict;
 #[cfg(test)]
 mod made_up;
 
+pub use clients::Clients;
 pub use compare::{Asked, Named, compare};
 pub use distribution::distributions;
 pub use document::document;
