@@ -75,7 +75,7 @@ fn by_figure(a: Option<f64>, b: Option<f64>, better: Better) -> Ordering {
 }
 
 /// The label, and the network where it is called otherwise.
-fn name(cell: &Cell) -> String {
+pub(crate) fn name(cell: &Cell) -> String {
     if cell.label == cell.network {
         one_line(&cell.label)
     } else {

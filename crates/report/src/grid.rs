@@ -19,7 +19,7 @@ impl Piece {
 pub(crate) type Cell = Vec<Piece>;
 
 /// A column: what it is of, and its cells from the top.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Column {
     /// What several columns share, e.g. the workload.
     pub(crate) group: String,

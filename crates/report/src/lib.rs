@@ -6,9 +6,11 @@
 //! [`comparison_table()`], [`comparison_markdown()`] and [`junit()`] do the same for two sides of runs.
 #![forbid(unsafe_code)]
 
+mod clients;
 mod columns;
 mod comparison;
 mod csv;
+mod curves;
 mod density;
 mod findings;
 mod grid;
