@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use tare_network::Family;
 
 /// A link-layer address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Mac([u8; 6]);
 
 impl Mac {
@@ -71,6 +71,11 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
+    /// Its number in its subnet.
+    pub(crate) fn number(self) -> u16 {
+        self.number
+    }
+
     /// Its IP address.
     pub(crate) fn address(self, family: Family) -> IpAddr {
         let Subnet(net) = self.subnet;

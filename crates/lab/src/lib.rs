@@ -25,6 +25,7 @@ mod nft;
 mod nodes;
 mod offload;
 mod openvswitch;
+mod parallel;
 mod process;
 pub mod program;
 mod programs;

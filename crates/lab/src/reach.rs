@@ -1,11 +1,10 @@
 //! Proof that a packet passes, before anything is measured.
 //!
-//! For every client a listener is opened in its server's namespace and a TCP connection is made to the address that
-//! the client will dial. Each socket is opened by a thread that enters the namespace and ends. That the listener has a
-//! connection shows that it came all the way: a proxy takes one before it has reached anybody. Then it is reset, so that
-//! neither end keeps it.
+//! While a listener stands in the server's namespace, a TCP connection is made to the address that the client will dial.
+//! The socket is opened by a thread that enters the namespace and ends. That the listener has a connection shows that it
+//! came all the way: a proxy takes one before it has reached anybody. Then it is reset, so that neither end keeps it.
 
-use crate::namespace::{Namespace, listen_in};
+use crate::namespace::Namespace;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::set_socket_linger;
 use std::io::ErrorKind::TimedOut;
@@ -20,28 +19,19 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// request sent before that leaves by the device and is lost, and so are its retransmissions.
 const TRY: Duration = Duration::from_millis(250);
 
-/// A connection to try.
-pub(crate) struct Attempt<'a> {
-    /// Who dials; nothing for tare's own namespace.
-    pub(crate) client: Option<&'a Namespace>,
-    /// Who answers.
-    pub(crate) server: Option<&'a Namespace>,
-    /// Where the server listens.
-    pub(crate) listen: SocketAddr,
-    /// What the client dials.
-    pub(crate) dial: SocketAddr,
-}
-
-/// Tries one connection.
-pub(crate) fn connect(attempt: &Attempt<'_>) -> Result<(), Error> {
-    let listener = listen_in(attempt.server, attempt.listen)?;
-    let name = attempt.client.map_or("this machine", Namespace::name);
-    let what = || format!("reach {} from {name}", attempt.dial);
+/// Connects from a namespace (from tare's own where there is none) to an address by which this listener is reached.
+pub(crate) fn connect(
+    client: Option<&Namespace>,
+    address: SocketAddr,
+    listener: &TcpListener,
+) -> Result<(), Error> {
+    let name = client.map_or("this machine", Namespace::name);
+    let what = || format!("reach {address} from {name}");
     let dial = || {
-        attempt.client.map_or(Ok(()), Namespace::enter)?;
+        client.map_or(Ok(()), Namespace::enter)?;
         let deadline = Instant::now() + PATIENCE;
         let stream = loop {
-            match TcpStream::connect_timeout(&attempt.dial, TRY) {
+            match TcpStream::connect_timeout(&address, TRY) {
                 Ok(stream) => break stream,
                 Err(error) if error.kind() == TimedOut && Instant::now() < deadline => {}
                 Err(error) => return Err(Error::new(what(), error)),
@@ -53,21 +43,23 @@ pub(crate) fn connect(attempt: &Attempt<'_>) -> Result<(), Error> {
     };
     let stream = std::thread::scope(|scope| scope.spawn(dial).join())
         .unwrap_or_else(|_| Err(Error::new("reach a server", "the thread panicked")))?;
-    if !is_dialled(&listener) {
+    if !is_dialled(listener) {
         return Err(Error::new(what(), "whoever took the connection did not pass it on"));
     }
     drop(stream);
     Ok(())
 }
 
-/// Whether somebody has connected, or does in a moment.
+/// Whether somebody has connected, or does in a moment. Of several that connect at the same time each counts once.
 fn is_dialled(listener: &TcpListener) -> bool {
     let until = Instant::now() + PATIENCE;
     while let Some(left) = until.checked_duration_since(Instant::now()) {
         let Ok(left) = Timespec::try_from(left) else { return false };
         let mut watched = [PollFd::new(listener, PollFlags::IN)];
         // An interrupted wait only means another look.
-        if poll(&mut watched, Some(&left)).is_ok_and(|dialled| dialled > 0) {
+        if poll(&mut watched, Some(&left)).is_ok_and(|dialled| dialled > 0)
+            && listener.accept().is_ok()
+        {
             return true;
         }
     }

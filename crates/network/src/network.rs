@@ -59,6 +59,15 @@ pub trait Network: Send + Sync {
     /// What it needs of the machine.
     fn needs(&self, site: &Site) -> Vec<Need>;
 
+    /// Whether it has room for a shape: ports, addresses, and whatever else is bounded by its kind rather than by the
+    /// machine. Looked at before anything is raised.
+    ///
+    /// # Errors
+    /// What there is no room for, and what to do.
+    fn has_room(&self, _shape: &Shape, _site: &Site) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Raises it, and returns when a packet can pass.
     ///
     /// Blocking. Dropping the topology removes all of it; on an error nothing is left.

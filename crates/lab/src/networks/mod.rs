@@ -116,6 +116,10 @@ impl<R: Recipe> Network for Laid<R> {
         needs
     }
 
+    fn has_room(&self, shape: &Shape, site: &Site) -> Result<(), Error> {
+        self.recipe.layout(shape, site).map(drop)
+    }
+
     fn raise(&self, shape: &Shape, site: &Site) -> Result<Topology, Error> {
         let name = self.about().name;
         let lab = self.lab.as_ref().ok_or_else(|| {
@@ -165,12 +169,11 @@ fn hops(
     let hop = |waypoint: &Waypoint| match waypoint {
         Waypoint::Other(hop) => Ok(hop.clone()),
         Waypoint::Device { kind, space, name, detail } => {
-            let (place, devices) = match space {
-                Some(space) => (layout.wiring.name(*space), spaces[space.0].devices()?),
-                None => (native::PLACE, Socket::open()?.devices()?),
+            let (place, device) = match space {
+                Some(space) => (layout.wiring.name(*space), spaces[space.0].device(name)?),
+                None => (native::PLACE, Socket::open()?.device(name)?),
             };
-            let device = devices.into_iter().find(|device| device.name == *name && device.running);
-            let device = device.ok_or_else(|| {
+            let device = device.filter(|device| device.running).ok_or_else(|| {
                 Error::new(format!("find {place}:{name} running"), "the kernel does not list it so")
             })?;
             let hop = Hop::new(*kind, name, place).with_mtu(device.mtu);

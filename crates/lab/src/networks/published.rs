@@ -27,6 +27,7 @@ impl Recipe for Published {
 
     fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
         one_node("published", shape)?;
+        DockerBridge::check_ports("published", shape.servers)?;
         let mut wiring = Wiring::new(shape.family, shape.mtu);
         let node = add_nodes(&mut wiring, 1, &DOCKER_HOST)[0];
         let outer = node.addresses(&mut wiring, shape.servers)?;

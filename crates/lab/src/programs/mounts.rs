@@ -90,14 +90,13 @@ impl Mounts {
     }
 
     /// Ends all processes that have this view.
-    ///
-    /// It takes two looks that find none: one that is about to become another program may show no namespaces meanwhile.
     pub(crate) fn kill_all(&self) {
         let until = Instant::now() + PATIENCE;
-        let mut empty = 0;
-        while empty < 2 && Instant::now() < until {
+        loop {
             let processes = self.processes();
-            empty = if processes.is_empty() { empty + 1 } else { 0 };
+            if processes.is_empty() || Instant::now() > until {
+                return;
+            }
             for pid in processes {
                 // The number may be somebody else's by now: what the descriptor is of is looked at once more.
                 let Ok(descriptor) = pidfd_open(pid, PidfdFlags::empty()) else { continue };

@@ -16,6 +16,7 @@
 mod actors;
 mod cases;
 mod cni;
+mod crowds;
 mod daemons;
 mod exec;
 mod groups;
@@ -48,6 +49,10 @@ const CASES: &[Case] = &[
     ("a_refusal_says_why_and_what_to_do", cases::a_refusal_says_why_and_what_to_do),
     ("without_a_lab_nothing_is_raised", cases::without_a_lab_nothing_is_raised),
     ("what_is_missing_is_the_kernels", cases::what_is_missing_is_the_kernels),
+    (
+        "a_thousand_containers_come_and_go_and_nobody_is_forgotten",
+        crowds::a_thousand_containers_come_and_go_and_nobody_is_forgotten,
+    ),
     ("sigkill_leaves_nothing", leftovers::sigkill_leaves_nothing),
     ("programs_run_in_the_control_group", groups::programs_run_in_it),
     ("sigkill_leaves_no_control_group", groups::sigkill_leaves_none),
