@@ -4,7 +4,7 @@ use crate::{Catalogue, Error, Origin};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use tare_network::{FindError, Missing, Offloads, Spelled};
-use tare_record::{Entry, Skipped};
+use tare_record::{Entry, Shape, Skipped};
 
 /// The networks, sorted into those that run here and those that do not.
 #[derive(Default)]
@@ -18,10 +18,12 @@ pub(crate) struct Chosen {
     pub(crate) absent: Vec<String>,
 }
 
-/// Sorts the networks that were asked for; `all` stands for all that there are, `core` for the few that one begins with.
+/// Sorts the networks that were asked for in these shapes; `all` stands for all that there are, `core` for the few that
+/// one begins with.
 pub(crate) fn choose(
     asked: &[String],
     named_by: Origin,
+    shapes: &[Shape],
     without: Offloads,
     catalogue: &dyn Catalogue,
 ) -> Result<Chosen, Error> {
@@ -31,7 +33,7 @@ pub(crate) fn choose(
             for name in names {
                 let already = chosen.entries.iter().any(|entry| entry.label == name);
                 if !already {
-                    chosen.add(&name, &name, catalogue)?;
+                    chosen.add(&name, &name, shapes, catalogue)?;
                 }
             }
         } else {
@@ -39,7 +41,7 @@ pub(crate) fn choose(
             if label.is_empty() && !name.is_empty() {
                 return Err(Error::NoLabel { given: text.clone() });
             }
-            match (named_by, chosen.add(label, name, catalogue)) {
+            match (named_by, chosen.add(label, name, shapes, catalogue)) {
                 (Origin::User, Ok(Some(missing))) => chosen.refused.push(missing),
                 (Origin::BuiltIn, Err(error @ (Error::Network(_) | Error::Spelling(_)))) => {
                     chosen.leave_out(label, name, &error);
@@ -109,10 +111,15 @@ impl Chosen {
         &mut self,
         label: &str,
         name: &str,
+        shapes: &[Shape],
         catalogue: &dyn Catalogue,
     ) -> Result<Option<String>, Error> {
         let spelled: Spelled = name.parse()?;
-        match self.lacks(&spelled, catalogue)? {
+        let lacks = match self.lacks(&spelled, catalogue)? {
+            None => catalogue.lacks_room(&spelled, shapes),
+            lacks => lacks,
+        };
+        match lacks {
             None => {
                 self.entries.push(Entry { label: label.to_owned(), network: spelled.to_string() });
                 Ok(None)

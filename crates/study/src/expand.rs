@@ -4,6 +4,7 @@ use crate::choose::{Chosen, baseline, choose};
 use crate::layer::Method;
 use crate::published::publication;
 use crate::runs::{Expanded, expand};
+use crate::shapes::shapes;
 use crate::{Catalogue, Error, Stopping, Study};
 use std::collections::BTreeMap;
 use tare_record::{Blocks, Entry, Finding, Metric, Plan, Scale};
@@ -17,7 +18,9 @@ impl Study {
         let without = self.shape.without.iter().flatten().copied().collect();
         let all = ["all".to_owned()];
         let asked = self.networks.as_deref().unwrap_or(&all);
-        let chosen = choose(asked, self.named_by, without, catalogue)?;
+        // Which shapes a network of a study in sections is measured in, is not known before they are all read.
+        let whole = if self.runs.is_empty() { shapes(&self.shape)? } else { Vec::new() };
+        let chosen = choose(asked, self.named_by, &whole, without, catalogue)?;
         let baseline = baseline(self.baseline.as_deref(), &chosen.entries, &chosen.absent)?;
         let Expanded { workloads, shapes, parts } = expand(&self, &chosen, catalogue)?;
         let publication = publication(&self, catalogue);

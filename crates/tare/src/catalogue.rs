@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use tare_lab::{KernelProbe, Lab, Modules};
 use tare_network::{FindError, Missing, Need, Probe as _, Registry, Site, Spelled};
-use tare_record::{Metric, Parameters, Plan};
+use tare_record::{Metric, Parameters, Plan, Shape};
 use tare_study::Catalogue;
 
 /// The networks that one begins with: what Docker does on one host, and what each step of it costs.
@@ -87,6 +87,15 @@ impl Catalogue for Everything {
 
     fn stands_for(&self, network: &Spelled) -> Option<String> {
         self.networks.find(network).ok().map(|network| network.about().stands_for.to_owned())
+    }
+
+    fn lacks_room(&self, network: &Spelled, shapes: &[Shape]) -> Option<Missing> {
+        // Whichever ports the workloads will get, there are as many of them.
+        const PORT: u16 = 5201;
+        let site = Site::of(network, vec![PORT]);
+        let network = self.networks.find(network).ok()?;
+        let error = shapes.iter().find_map(|shape| network.has_room(shape, &site).err())?;
+        Some(Missing { reason: error.to_string(), remedy: error.remedy })
     }
 
     fn workloads(&self) -> Vec<String> {

@@ -30,7 +30,7 @@ fn main() -> ExitCode {
         Subcommand::Completions(arguments) => commands::manual::completions(&arguments),
         Subcommand::Manual(arguments) => commands::manual::pages(&arguments),
         Subcommand::Schema(arguments) => commands::schema::run(&arguments),
-        Subcommand::Agent => commands::hidden::agent(),
+        Subcommand::Agent(arguments) => commands::hidden::agent(&arguments),
         Subcommand::Keeper => commands::hidden::keeper(),
         Subcommand::Inside(_) => commands::hidden::inside(),
         Subcommand::Proxy(_) => commands::hidden::proxy(),

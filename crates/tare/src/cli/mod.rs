@@ -55,7 +55,7 @@ pub(crate) enum Subcommand {
     Schema(SchemaArguments),
     /// Run traffic on orders from standard input (started by tare in each container)
     #[command(hide = true)]
-    Agent,
+    Agent(AgentArguments),
     /// Keep the lab's processes together (started by tare)
     #[command(hide = true)]
     Keeper,
@@ -80,6 +80,9 @@ pub(crate) struct ResumeArguments {
     /// Let the run's journal name programs to run, as in exec:PATH and cni:FILE
     #[arg(long)]
     pub(crate) allow_exec: bool,
+    /// Run even if it takes more than half of what the host has left
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]
@@ -165,6 +168,9 @@ pub(crate) struct UpArguments {
     /// Let the kernel load modules that the network needs
     #[arg(long)]
     pub(crate) load_modules: bool,
+    /// Raise it even if it takes more than half of what the host has left
+    #[arg(long)]
+    pub(crate) force: bool,
     /// The program for the first client, with its arguments; {server} stands for the server's address, and the name `server` resolves to it. A shell unless given
     #[arg(last = true, value_name = "PROGRAM")]
     pub(crate) program: Vec<String>,
@@ -200,6 +206,13 @@ pub(crate) struct ManualArguments {
 pub(crate) struct SchemaArguments {
     /// Where to
     pub(crate) directory: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AgentArguments {
+    /// Files of the network namespaces to serve; unless given, the one in which it was started
+    #[arg(long, value_name = "FILE", value_delimiter = ',')]
+    pub(crate) namespaces: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]

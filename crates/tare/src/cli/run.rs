@@ -110,6 +110,9 @@ pub(crate) struct RunArguments {
     /// Let a study file name programs to run, as in exec:PATH and cni:FILE
     #[arg(long, help_heading = "Machine")]
     pub(crate) allow_exec: bool,
+    /// Run even if it takes more than half of what the host has left: neighbours, connections tracked, process numbers
+    #[arg(long, help_heading = "Machine")]
+    pub(crate) force: bool,
 }
 
 /// How many of what: every combination is measured.
@@ -121,7 +124,10 @@ pub(crate) struct ShapeArguments {
     /// Server containers
     #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "Shape")]
     pub(crate) servers: Vec<u32>,
-    /// Flows (connections) of each client
+    /// Client processes in each client container
+    #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "Shape")]
+    pub(crate) processes: Vec<u32>,
+    /// Flows (connections) of each client process
     #[arg(short, long, value_name = "N", value_delimiter = ',', help_heading = "Shape")]
     pub(crate) flows: Vec<u32>,
     /// IP families: ipv4, ipv6

@@ -9,14 +9,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use tare_lab::{EnterOptions, Lab, Modules};
+use tare_observe::headroom::{Care, Crowd};
 use tare_observe::limits::Limits;
 use tare_observe::presence::Presence;
 use tare_observe::{environment, headroom};
 use tare_record::journal::{FORMAT, Journal, Record, Run, Sink as _, Writer};
-use tare_record::{Document, Finding, Plan, Skipped, StoppedBy};
+use tare_record::{Document, Family, Finding, Plan, Shape, Skipped, StoppedBy};
 use tare_report::Style;
 use tare_runner::live::Live;
 use tare_runner::{Start, run};
+use tare_traffic::Session;
 
 /// What a measuring is told beside its plan.
 pub(crate) struct Job {
@@ -26,12 +28,19 @@ pub(crate) struct Job {
     pub(crate) json: bool,
     /// Whether kernel modules may be loaded.
     pub(crate) modules: Modules,
+    /// How much of the machine the run may take.
+    pub(crate) care: Care,
+}
+
+/// What `--force` means.
+pub(crate) fn care(force: bool) -> Care {
+    if force { Care::Forced } else { Care::Careful }
 }
 
 /// Measures a plan from its beginning.
 pub(crate) fn fresh(plan: Plan, job: &Job) -> anyhow::Result<Exit> {
     let stop = signals::stop_flag()?;
-    let (presence, findings) = look_around(&plan)?;
+    let (presence, findings) = look_around(&plan, job.care)?;
     if plan.networks.is_empty() || plan.workloads.is_empty() {
         return nothing_runs(plan, job);
     }
@@ -76,7 +85,7 @@ fn nothing_runs(plan: Plan, job: &Job) -> anyhow::Result<Exit> {
 pub(crate) fn rest(journal: &Journal, job: &Job) -> anyhow::Result<Exit> {
     let plan = &journal.run.plan;
     let stop = signals::stop_flag()?;
-    let (presence, _) = look_around(plan)?;
+    let (presence, _) = look_around(plan, job.care)?;
     let (lab, limits) = enter(job)?;
     let start = Start::after(journal);
     let mut writer = Writer::reopen(&job.directory)?;
@@ -95,12 +104,11 @@ struct Stage {
 }
 
 /// What should be known before anything is raised: who else measures, and whether there is room.
-fn look_around(plan: &Plan) -> anyhow::Result<(Presence, Vec<Finding>)> {
+fn look_around(plan: &Plan, care: Care) -> anyhow::Result<(Presence, Vec<Finding>)> {
     let (presence, others) = Presence::announce();
     headroom::lift_open_files();
-    let containers = plan.shapes.iter().map(|shape| shape.clients + shape.servers).max();
     let mut findings = plan.findings.clone();
-    findings.extend(headroom::check(containers.unwrap_or_default())?);
+    findings.extend(headroom::check(&crowd(&plan.shapes), care)?);
     if others > 0 {
         findings.push(Finding::OtherRun { others });
     }
@@ -108,6 +116,26 @@ fn look_around(plan: &Plan) -> anyhow::Result<(Presence, Vec<Finding>)> {
         out::say(&format!("tare: warning: {finding}"));
     }
     Ok((presence, findings))
+}
+
+/// The most of everything that any of these shapes has.
+pub(crate) fn crowd(shapes: &[Shape]) -> Crowd {
+    let containers = |shape: &Shape| shape.servers.saturating_add(shape.clients);
+    let ipv6 = shapes.iter().filter(|shape| shape.family == Family::Ipv6).map(containers);
+    let clients = |shape: &Shape| shape.clients.saturating_mul(shape.processes);
+    let agents = |shape: &Shape| {
+        let members = shape.servers.saturating_add(clients(shape)) as usize;
+        u32::try_from(Session::agents(members)).unwrap_or(u32::MAX)
+    };
+    let greatest =
+        |count: &dyn Fn(&Shape) -> u32| shapes.iter().map(count).max().unwrap_or_default();
+    Crowd {
+        containers: greatest(&containers),
+        speak_ipv6: ipv6.max().unwrap_or_default(),
+        agents: greatest(&agents),
+        clients: greatest(&clients),
+        flows: greatest(&|shape| clients(shape).saturating_mul(shape.flows)),
+    }
 }
 
 /// Enters the lab, under limits where there can be any; where there can be none, `tare doctor` says why.

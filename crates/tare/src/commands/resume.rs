@@ -29,6 +29,11 @@ pub(crate) fn run(arguments: &ResumeArguments) -> anyhow::Result<Exit> {
     }
     measure::rest(
         &journal,
-        &Job { directory: arguments.directory.clone(), json: arguments.json, modules },
+        &Job {
+            directory: arguments.directory.clone(),
+            json: arguments.json,
+            modules,
+            care: measure::care(arguments.force),
+        },
     )
 }

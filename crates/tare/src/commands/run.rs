@@ -35,7 +35,8 @@ pub(crate) fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
         announce(&plan, arguments.networks.is_empty(), &everything);
     }
     let directory = arguments.out.unwrap_or_else(|| fresh_directory(&plan.study));
-    measure::fresh(plan, &Job { directory, json: arguments.json, modules })
+    let care = measure::care(arguments.force);
+    measure::fresh(plan, &Job { directory, json: arguments.json, modules, care })
 }
 
 /// The plan: the study, `--quick` over it, the flags over both.
@@ -130,9 +131,9 @@ fn shape(arguments: &ShapeArguments) -> ShapeLists {
     ShapeLists {
         servers: some(&arguments.servers),
         clients: some(&arguments.clients),
+        processes: some(&arguments.processes),
         flows: some(&arguments.flows),
         nodes: None,
-        processes: None,
         family: (!arguments.family.is_empty()).then(|| arguments.family.clone()),
         mtu: some(&arguments.mtu),
         cpus: arguments.cpus.clone().map(|cpus| vec![cpus]),

@@ -41,6 +41,7 @@ pub(crate) fn one_shape(arguments: &ShapeArguments) -> anyhow::Result<Shape> {
     Ok(Shape {
         servers: first("servers", &arguments.servers, 1, 1)?,
         clients: first("clients", &arguments.clients, 1, 1)?,
+        processes: first("processes", &arguments.processes, 1, 1)?,
         flows: first("flows", &arguments.flows, 1, 1)?,
         mtu: first("mtu", &arguments.mtu, 68, 1500)?,
         family: arguments.family.first().copied().unwrap_or(Family::Ipv4),
