@@ -66,6 +66,7 @@ test-tools:
 	@scripts/packages.sh nft:nftables ip:iproute2 ping:iputils-ping ps:procps setpriv:util-linux perl:perl-base \
 		ovs-vswitchd:openvswitch-switch ethtool:ethtool iptables:iptables python3:python3 \
 		/usr/lib/cni/bridge:containernetworking-plugins
+	@scripts/docker.sh
 
 bench-tools: test-tools
 	@scripts/packages.sh iperf3:iperf3 iperf:iperf sockperf:sockperf qperf:qperf nuttcp:nuttcp taskset:util-linux

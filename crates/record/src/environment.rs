@@ -1,5 +1,6 @@
 //! The machine a run was made on.
 
+use crate::Engine;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -52,6 +53,9 @@ pub struct Environment {
     pub root: bool,
     /// Kernel-wide tables that all namespaces share.
     pub headroom: Vec<Headroom>,
+    /// Docker Engines that networks of the run are on.
+    #[serde(default)]
+    pub engines: Vec<Engine>,
     /// When the run began, RFC 3339, UTC.
     pub time: String,
 }

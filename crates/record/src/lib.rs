@@ -11,6 +11,7 @@ mod comparison;
 mod cpu;
 mod distribution;
 mod document;
+mod engine;
 mod environment;
 mod finding;
 mod histogram;
@@ -35,6 +36,7 @@ pub use comparison::{
 pub use cpu::{AgentsCpu, CpuUse, MachineSample, Meanwhile, ThreadCpu};
 pub use distribution::Distribution;
 pub use document::{Document, Failure, Skipped, StoppedBy};
+pub use engine::Engine;
 pub use environment::{Device, Environment, Headroom};
 pub use finding::Finding;
 pub use histogram::{HistogramError, LatencyHistogram};

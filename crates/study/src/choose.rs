@@ -18,7 +18,8 @@ pub(crate) struct Chosen {
     pub(crate) absent: Vec<String>,
 }
 
-/// Sorts the networks that were asked for; `all` stands for all that there are, `core` for the few that one begins with.
+/// Sorts the networks that were asked for; `all` stands for all of the lab, `PLACE:all` for all of another place, `core` for
+/// the few that one begins with. Only where one is named does a run leave its own namespaces.
 pub(crate) fn choose(
     asked: &[String],
     named_by: Origin,
@@ -62,11 +63,19 @@ pub(crate) fn choose(
 
 /// The networks that a word stands for, where it stands for several.
 fn group(text: &str, catalogue: &dyn Catalogue) -> Option<Vec<String>> {
+    let of = |place: &str| {
+        catalogue.networks().into_iter().filter(|name| place_of(name) == place).collect()
+    };
     match text {
-        "all" => Some(catalogue.networks()),
+        "all" => Some(of("")),
         "core" => Some(catalogue.core()),
-        _ => None,
+        _ => text.strip_suffix(":all").map(of),
     }
+}
+
+/// The place of a network, which stands before the colon; the lab has no name.
+fn place_of(name: &str) -> &str {
+    name.split_once(':').map_or("", |(place, _)| place)
 }
 
 /// A label and a network's name; where no label stands, the name is its own. What follows a `+` or a `:` is the network's.
@@ -178,6 +187,11 @@ pub(crate) fn baseline(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_place_stands_before_the_colon() {
+        assert_eq!((place_of("bridge"), place_of("docker:none+veth")), ("", "docker"));
+    }
 
     #[test]
     fn an_option_with_a_value_is_no_label() {

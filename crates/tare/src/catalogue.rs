@@ -1,5 +1,6 @@
 //! The registries, put together: what this build knows, and what of it runs on this machine.
 
+use crate::docker::Docker;
 use std::sync::Arc;
 use tare_lab::{KernelProbe, Lab, Modules};
 use tare_network::{FindError, Missing, Need, Probe as _, Registry, Site, Spelled};
@@ -19,8 +20,17 @@ pub(crate) struct Everything {
 
 /// What this build knows. Without a lab it is for listing and planning: nothing can be raised.
 pub(crate) fn everything(lab: Option<Arc<Lab>>, modules: Modules) -> Everything {
+    everything_with(lab, modules, &Docker::default())
+}
+
+/// The same, with what was chosen of Docker's.
+pub(crate) fn everything_with(
+    lab: Option<Arc<Lab>>,
+    modules: Modules,
+    docker: &Docker,
+) -> Everything {
     Everything {
-        networks: Registry::new(tare_lab::networks(lab)),
+        networks: Registry::new(tare_lab::networks(lab)).with(docker.networks()),
         workloads: tare_traffic::workloads(),
         probe: KernelProbe::new(modules),
     }

@@ -4,6 +4,7 @@
 mod catalogue;
 mod cli;
 mod commands;
+mod docker;
 mod exit;
 mod out;
 mod progress;
@@ -27,6 +28,10 @@ fn main() -> ExitCode {
         Subcommand::Up(arguments) => commands::up::run(&arguments),
         Subcommand::Listen(arguments) => commands::listen::run(&arguments),
         Subcommand::Probe(arguments) => commands::probe::run(&arguments),
+        #[cfg(feature = "docker")]
+        Subcommand::Image(arguments) => commands::image::run(&arguments),
+        #[cfg(feature = "docker")]
+        Subcommand::Clean(arguments) => commands::clean::run(&arguments),
         Subcommand::Completions(arguments) => commands::manual::completions(&arguments),
         Subcommand::Manual(arguments) => commands::manual::pages(&arguments),
         Subcommand::Schema(arguments) => commands::schema::run(&arguments),
@@ -34,6 +39,8 @@ fn main() -> ExitCode {
         Subcommand::Keeper => commands::hidden::keeper(),
         Subcommand::Inside(_) => commands::hidden::inside(),
         Subcommand::Proxy(_) => commands::hidden::proxy(),
+        #[cfg(feature = "docker")]
+        Subcommand::Look(_) => commands::hidden::look(),
     };
     exit::code(result)
 }

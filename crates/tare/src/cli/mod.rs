@@ -1,13 +1,18 @@
 //! The command line, from which help, completions and the manual page come.
 
 mod compare;
+#[cfg(feature = "docker")]
+mod docker;
 mod probe;
 mod run;
 
+use crate::docker::DockerArguments;
 use clap::{Args, Parser, ValueEnum};
 use std::path::PathBuf;
 
 pub(crate) use compare::CompareArguments;
+#[cfg(feature = "docker")]
+pub(crate) use docker::{CleanArguments, ImageArguments};
 pub(crate) use probe::{ListenArguments, ProbeArguments};
 pub(crate) use run::{RunArguments, ShapeArguments};
 
@@ -45,6 +50,13 @@ pub(crate) enum Subcommand {
     /// Measure the way to a machine on which `tare listen` runs
     #[command(after_help = PROBE_EXAMPLES)]
     Probe(Box<ProbeArguments>),
+    /// Write an image of this tare for Docker, to a file or into an engine
+    #[cfg(feature = "docker")]
+    #[command(after_help = docker::IMAGE_EXAMPLES)]
+    Image(ImageArguments),
+    /// Remove what runs that were killed left in Docker: list it, then remove what carries tare's label
+    #[cfg(feature = "docker")]
+    Clean(CleanArguments),
     /// Print completions for a shell
     Completions(CompletionsArguments),
     /// Write the manual pages
@@ -65,6 +77,10 @@ pub(crate) enum Subcommand {
     /// Forward a port in userspace (started by tare)
     #[command(hide = true)]
     Proxy(InsideArguments),
+    /// Say what a container sees of its network (started by tare)
+    #[cfg(feature = "docker")]
+    #[command(hide = true)]
+    Look(InsideArguments),
 }
 
 #[derive(Debug, Args)]
@@ -159,6 +175,8 @@ pub(crate) struct UpArguments {
     /// Ports that the servers serve on, published where the network publishes ports
     #[arg(long, value_name = "PORT", value_delimiter = ',', default_value = "5201")]
     pub(crate) port: Vec<u16>,
+    #[command(flatten)]
+    pub(crate) docker: DockerArguments,
     /// Run this shell command in the first server meanwhile
     #[arg(long, value_name = "COMMAND")]
     pub(crate) serve: Option<String>,

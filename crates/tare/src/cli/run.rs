@@ -1,5 +1,6 @@
 //! What `tare run` takes.
 
+use crate::docker::DockerArguments;
 use crate::traffic_flags::TrafficArguments;
 use clap::Args;
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ pub(crate) struct RunArguments {
     /// A built-in study's name or a TOML file; `tour` (all networks that run here) unless given
     pub(crate) study: Option<String>,
 
-    /// Networks, each [LABEL=]NAME[+OPTION..], as in bridge+plain or x=veth+rate=1gbit; `all` stands for all that run here, `core` for those of Docker on one host
+    /// Networks, each [LABEL=]NAME[+OPTION..], as in bridge+plain or x=veth+rate=1gbit; `all` stands for all of the lab that run here, `core` for those of Docker's kind on one host, `docker:all` for all of a Docker Engine
     #[arg(
         short,
         long = "network",
@@ -48,6 +49,9 @@ pub(crate) struct RunArguments {
 
     #[command(flatten)]
     pub(crate) traffic: TrafficArguments,
+
+    #[command(flatten)]
+    pub(crate) docker: DockerArguments,
 
     /// How long payload flows in a trial
     #[arg(short, long, value_name = "T", allow_hyphen_values = true, help_heading = "Method")]

@@ -22,6 +22,13 @@ pub(crate) fn proxy() -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// Says what a container sees of its network.
+#[cfg(feature = "docker")]
+pub(crate) fn look() -> anyhow::Result<Exit> {
+    tare_docker::look(std::env::args().skip(2))?;
+    Ok(Exit::Done)
+}
+
 /// Becomes another program, with a private hosts file.
 ///
 /// The arguments are the lab's own spelling, `--` included, so they are taken as they came.

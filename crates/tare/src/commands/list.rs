@@ -75,6 +75,7 @@ impl Choice {
             NetworkOption::Plain => ("+plain", None),
             NetworkOption::Rate => ("+rate=", Some("a rate such as 970mbit".to_owned())),
             NetworkOption::Without => ("+without=", Some(offloads())),
+            NetworkOption::Unconfined => ("+unconfined", None),
         };
         let summary = option.summary().to_owned();
         Self { name: name.to_owned(), summary, allowed, default: None }

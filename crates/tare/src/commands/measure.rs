@@ -1,6 +1,7 @@
 //! The measuring itself, the same for a fresh run and for one that goes on: lab, journal, runner, results.
 
-use crate::catalogue::everything;
+use crate::catalogue::everything_with;
+use crate::docker::Docker;
 use crate::exit::Exit;
 use crate::progress::Bar;
 use crate::{out, signals};
@@ -13,7 +14,7 @@ use tare_observe::limits::Limits;
 use tare_observe::presence::Presence;
 use tare_observe::{environment, headroom};
 use tare_record::journal::{FORMAT, Journal, Record, Run, Sink as _, Writer};
-use tare_record::{Document, Finding, Plan, Skipped, StoppedBy};
+use tare_record::{Document, Environment, Finding, Plan, Skipped, StoppedBy};
 use tare_report::Style;
 use tare_runner::live::Live;
 use tare_runner::{Start, run};
@@ -26,6 +27,8 @@ pub(crate) struct Job {
     pub(crate) json: bool,
     /// Whether kernel modules may be loaded.
     pub(crate) modules: Modules,
+    /// The engine of networks that are Docker's.
+    pub(crate) docker: Docker,
 }
 
 /// Measures a plan from its beginning.
@@ -36,7 +39,9 @@ pub(crate) fn fresh(plan: Plan, job: &Job) -> anyhow::Result<Exit> {
         return nothing_runs(plan, job);
     }
     let (lab, limits) = enter(job)?;
-    let environment = environment::read();
+    // The engine is spoken to by a thread of its own, which only starts now that the lab is entered.
+    let engines = job.docker.engines(&plan);
+    let environment = Environment { engines, ..environment::read() };
     let head = Run { format: FORMAT, plan: plan.clone(), environment, findings };
     let writer = begin(&job.directory, head)?;
     let stage = Stage { lab, stop, presence, _limits: limits };
@@ -134,7 +139,7 @@ fn measure(
     stage: Stage,
     job: &Job,
 ) -> anyhow::Result<Exit> {
-    let everything = everything(Some(stage.lab), job.modules);
+    let everything = everything_with(Some(stage.lab), job.modules, &job.docker);
     let mut live = Live::new(
         &everything.networks,
         &everything.workloads,
@@ -146,6 +151,9 @@ fn measure(
     let mut bar = Bar::new(plan);
     let measured = run(plan, start, &mut live, &mut writer, &mut bar);
     bar.finish();
+    if let Err(error) = job.docker.finish() {
+        out::say(&format!("tare: warning: {:#}", with_remedy(error)));
+    }
     // Whatever stopped the runner, what was measured is reported; its error then ends the command.
     let stopped_by = match measured {
         Ok(stopped_by) => stopped_by,

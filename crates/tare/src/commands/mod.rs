@@ -1,8 +1,12 @@
 //! One file per subcommand.
 
+#[cfg(feature = "docker")]
+pub(crate) mod clean;
 pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod hidden;
+#[cfg(feature = "docker")]
+pub(crate) mod image;
 pub(crate) mod list;
 pub(crate) mod listen;
 pub(crate) mod manual;

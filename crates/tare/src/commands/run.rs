@@ -1,8 +1,9 @@
 //! `tare run`: from flags and a study to a plan, and from there to a table.
 
-use crate::catalogue::{self, Everything, everything};
+use crate::catalogue::{self, Everything, everything_with};
 use crate::cli::{RunArguments, ShapeArguments};
 use crate::commands::measure::{self, Job};
+use crate::docker::Docker;
 use crate::exit::{Exit, usage};
 use crate::out;
 use std::collections::BTreeSet;
@@ -16,7 +17,8 @@ const DEFAULT: &str = "tour";
 /// Measures what the study and the flags ask for.
 pub(crate) fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
     let modules = catalogue::modules(arguments.load_modules);
-    let everything = everything(None, modules);
+    let docker = Docker::of(&arguments.docker);
+    let everything = everything_with(None, modules, &docker);
     let plan = plan(&arguments, &everything)?;
     if arguments.dry_run {
         out::print(&dry_run(&plan, arguments.json)?)?;
@@ -35,7 +37,7 @@ pub(crate) fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
         announce(&plan, arguments.networks.is_empty(), &everything);
     }
     let directory = arguments.out.unwrap_or_else(|| fresh_directory(&plan.study));
-    measure::fresh(plan, &Job { directory, json: arguments.json, modules })
+    measure::fresh(plan, &Job { directory, json: arguments.json, modules, docker })
 }
 
 /// The plan: the study, `--quick` over it, the flags over both.

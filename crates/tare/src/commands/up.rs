@@ -1,9 +1,10 @@
 //! `tare up`: a network to look around in, with a program (or a shell) in its first client.
 
-use crate::catalogue::{self, everything};
+use crate::catalogue::{self, everything_with};
 use crate::cli::UpArguments;
 use crate::commands::measure::with_remedy;
 use crate::commands::show;
+use crate::docker::Docker;
 use crate::exit::{Exit, usage};
 use std::net::IpAddr;
 use tare_lab::{EnterOptions, Lab};
@@ -13,14 +14,16 @@ use tare_network::{Command, Exit as Ended, Process, Site, Stdio, Topology};
 pub(crate) fn run(arguments: &UpArguments) -> anyhow::Result<Exit> {
     let shape = show::one_shape(&arguments.shape)?;
     let modules = catalogue::modules(arguments.load_modules);
-    let known = everything(None, modules);
+    let docker = Docker::of(&arguments.docker);
+    let known = everything_with(None, modules, &docker);
     let (spelled, _) = show::find(&known.networks, &arguments.network)?;
     if let Some(missing) = known.missing(&spelled).map_err(usage)? {
         anyhow::bail!("{spelled} cannot run here: {}: {}", missing.reason, missing.remedy);
     }
     let lab =
         Lab::enter(EnterOptions { modules, ..EnterOptions::default() }).map_err(with_remedy)?;
-    let everything = everything(Some(lab), modules);
+    let everything = everything_with(Some(lab), modules, &docker);
+    docker.finish_on_signal(&spelled)?;
     let (spelled, network) = show::find(&everything.networks, &arguments.network)?;
     let site = Site::of(&spelled, arguments.port.clone());
     let topology = network.raise(&shape, &site).map_err(with_remedy)?;
