@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build install check test test-vm audit soak vm bench generated tools run-tools test-tools bench-tools
+.PHONY: help run build install check test test-vm audit soak vm bench book generated tools run-tools test-tools bench-tools
 
 # What `make run` hands to tare.
 ARGS ?= run --quick
@@ -27,8 +27,9 @@ build: tools ## the static release binary, in target/bin/tare
 install: build ## the binary, manual pages and completions, below PREFIX
 	@scripts/install.sh "$(DESTDIR)$(PREFIX)"
 
-check: tools ## format, lints, documentation, dependencies' licences and sources
+check: tools ## format, lints, documentation and its links, dependencies' licences and sources
 	@scripts/components.sh
+	scripts/links.sh
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps --locked
@@ -52,6 +53,9 @@ vm: test-vm
 bench: bench-tools build ## tare beside its peers: ratios with intervals, to bench/RESULTS.md (BENCH_QUICK=1, BENCH_ROWS=..)
 	cargo run --release --locked --package tare-bench
 
+book: ## the user's guide as a book, in target/book
+	@scripts/book.sh
+
 generated: build ## schemas and tables that are made from the program itself
 	@scripts/generated.sh
 
@@ -63,9 +67,13 @@ run-tools:
 	@scripts/packages.sh nft:nftables
 
 test-tools:
-	@scripts/packages.sh nft:nftables ip:iproute2 ping:iputils-ping ps:procps setpriv:util-linux perl:perl-base \
+	@scripts/packages.sh nft:nftables ip:iproute2 wg:wireguard-tools bird:bird2 \
+		swanctl:strongswan-swanctl charon-systemd:charon-systemd,libcharon-extra-plugins,libstrongswan-standard-plugins \
+		ping:iputils-ping ps:procps setpriv:util-linux perl:perl-base \
 		ovs-vswitchd:openvswitch-switch ethtool:ethtool iptables:iptables python3:python3 \
 		/usr/lib/cni/bridge:containernetworking-plugins
+	@scripts/packages.sh chromium:chromium tar:tar sha256sum:coreutils
+	@scripts/docker.sh
 
 bench-tools: test-tools
 	@scripts/packages.sh iperf3:iperf3 iperf:iperf sockperf:sockperf qperf:qperf nuttcp:nuttcp taskset:util-linux

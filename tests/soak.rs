@@ -242,3 +242,32 @@ fn the_bound_is_that_of_the_binomial_distribution() {
     // Summed elsewhere, from exact binomial coefficients.
     assert_eq!([200, 25, 5].map(|runs| most_of(runs, MISSES)), [18, 4, 2]);
 }
+
+#[test]
+#[ignore = "takes minutes and gigabytes: make soak"]
+fn five_thousand_containers_stand_on_several_bridges() {
+    let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    let free = || support::machine::available_memory();
+    let before = free();
+    let began = Instant::now();
+    // The first client looks for the server, which stands on the first bridge, from the first one, too: that all others
+    // reach it was tried when they were raised.
+    let script = "ping -c 1 -w 5 server && echo up";
+    let arguments = ["up", "bridge-plain", "--clients", "4999", "--", "sh", "-c", script];
+    let mut running = tare.start(&arguments);
+    let mut least = before;
+    while running.is_running() {
+        least = least.min(free());
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let outcome = running.wait().expect(0);
+    assert!(outcome.text().lines().any(|line| line == "up"), "{}", outcome.text());
+    println!(
+        "5,000 containers on 5 bridges: {:.1} s up and down, {:.2} GB of memory ({:.0} kB a container)",
+        began.elapsed().as_secs_f64(),
+        (before - least) as f64 / 1e9,
+        (before - least) as f64 / 5e6
+    );
+}

@@ -1,13 +1,16 @@
-//! A thousand endpoints on a bridge: how long the lab takes to make them, and how long `ip -batch`.
+//! A thousand endpoints on a bridge: how long the lab takes to make them, and how long `ip -batch`; and how long until they
+//! are gone again.
 //!
 //! An endpoint is a namespace with one end of a veth pair, up and with an address, the other end in the bridge. `ip`
 //! makes what it can in one process and needs one more for the inside of every namespace. The lab proves besides that
-//! packets pass.
+//! packets pass from each to a server. It has removed them when the kernel has: it takes namespaces apart in the background
+//! (net/core/net_namespace.c, `cleanup_net`).
 
 use crate::stage::said;
 use anyhow::{Context as _, bail};
 use rand::seq::SliceRandom as _;
 use rand_chacha::ChaCha8Rng;
+use std::fs;
 use std::io::Read;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,6 +30,9 @@ pub(crate) const LONGEST: f64 = 4.0;
 
 /// The kernel takes namespaces apart in the background: what is measured next shall not pay for it.
 const SETTLE: Duration = Duration::from_secs(5);
+
+/// How long it may take for that.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The lab's network that has no rules of its own.
 const NETWORK: &str = "bridge+plain";
@@ -55,8 +61,10 @@ echo took $(($(date +%s%N) - began))
 
 /// The times of every block, s.
 pub(crate) struct Endpoints {
-    /// tare's and `ip`'s, block by block.
+    /// tare's and `ip`'s to make them, block by block.
     pub(crate) pairs: Vec<(f64, f64)>,
+    /// tare's to remove them.
+    pub(crate) removals: Vec<f64>,
 }
 
 impl Endpoints {
@@ -73,7 +81,7 @@ pub(crate) fn run(
     blocks: u32,
     chance: &mut ChaCha8Rng,
 ) -> anyhow::Result<Endpoints> {
-    let mut pairs = Vec::new();
+    let (mut pairs, mut removals) = (Vec::new(), Vec::new());
     for block in 0..blocks {
         eprintln!("block {} of {blocks}, {ENDPOINTS} endpoints", block + 1);
         let mut order = [true, false];
@@ -81,7 +89,9 @@ pub(crate) fn run(
         let mut times = (0.0, 0.0);
         for ours in order {
             if ours {
-                times.0 = by_tare(lab)?;
+                let (up, down) = by_tare(lab)?;
+                times.0 = up;
+                removals.push(down);
             } else {
                 times.1 = by_ip(lab)?;
             }
@@ -89,19 +99,66 @@ pub(crate) fn run(
         }
         pairs.push(times);
     }
-    Ok(Endpoints { pairs })
+    Ok(Endpoints { pairs, removals })
 }
 
-/// Seconds that the lab takes.
-fn by_tare(lab: &Arc<Lab>) -> anyhow::Result<f64> {
+/// What the kernel has of namespaces, machine-wide.
+#[derive(Clone, Copy, Debug)]
+struct Remains {
+    /// IPv4 neighbours: the lab's containers know their servers, for good.
+    neighbours: u64,
+    /// Namespaces; nothing where only root may see (slabinfo(5)).
+    namespaces: Option<u64>,
+}
+
+impl Remains {
+    fn now() -> anyhow::Result<Self> {
+        let cache = fs::read_to_string("/proc/net/stat/arp_cache").context("count neighbours")?;
+        let entries = cache.lines().nth(1).and_then(|line| line.split_whitespace().next());
+        let neighbours = u64::from_str_radix(entries.context("no column of entries")?, 16)?;
+        let slabs = fs::read_to_string("/proc/slabinfo").unwrap_or_default();
+        let line = slabs.lines().find_map(|line| line.strip_prefix("net_namespace"));
+        let namespaces = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+        Ok(Self { neighbours, namespaces })
+    }
+
+    /// Whether there is no more of anything than before, but for what other programs do meanwhile, and what the kernel's
+    /// allocator counts as used although it is not.
+    fn are_as(&self, before: &Self) -> bool {
+        const OTHERS: u64 = 16;
+        const UNUSED: u64 = 128;
+        let namespaces = self.namespaces.zip(before.namespaces);
+        self.neighbours <= before.neighbours + OTHERS
+            && namespaces.is_none_or(|(now, before)| now <= before + UNUSED)
+    }
+}
+
+/// Waits until all is gone that was not there before.
+fn wait_for(before: &Remains) -> anyhow::Result<()> {
+    let began = Instant::now();
+    while !Remains::now()?.are_as(before) {
+        if began.elapsed() > PATIENCE {
+            bail!("the endpoints are not gone after {} s", PATIENCE.as_secs());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+/// Seconds that the lab takes to make them, and to remove them.
+fn by_tare(lab: &Arc<Lab>) -> anyhow::Result<(f64, f64)> {
     let networks = Registry::new(tare_lab::networks(Some(Arc::clone(lab))));
     let spelled: Spelled = NETWORK.parse()?;
     let shape = Shape { clients: ENDPOINTS - 1, ..Shape::default() };
+    let before = Remains::now()?;
     let began = Instant::now();
     let topology = networks.find(&spelled)?.raise(&shape, &Site::of(&spelled, vec![5_000]));
-    let took = began.elapsed().as_secs_f64();
-    topology.map_err(said)?;
-    Ok(took)
+    let up = began.elapsed().as_secs_f64();
+    let topology = topology.map_err(said)?;
+    let began = Instant::now();
+    drop(topology);
+    wait_for(&before)?;
+    Ok((up, began.elapsed().as_secs_f64()))
 }
 
 /// Seconds that `ip` takes, in namespaces of its own that end with it.
@@ -133,8 +190,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_is_left_of_a_thousand_is_seen() {
+        let before = Remains { neighbours: 10, namespaces: Some(40) };
+        let with = |neighbours, namespaces| Remains { neighbours, namespaces };
+        assert!(Remains::now().unwrap().are_as(&Remains::now().unwrap()));
+        assert!(with(12, Some(90)).are_as(&before) && with(12, None).are_as(&before));
+        assert!(!with(500, None).are_as(&before) && !with(10, Some(1_040)).are_as(&before));
+    }
+
+    #[test]
     fn the_ratio_says_how_many_times_as_fast() {
-        let endpoints = Endpoints { pairs: vec![(2.0, 16.0), (1.0, 8.0)] };
+        let pairs = vec![(2.0, 16.0), (1.0, 8.0)];
+        let endpoints = Endpoints { pairs, removals: Vec::new() };
         assert!((endpoints.ratio().unwrap().value - 8.0).abs() < 1e-9);
     }
 }

@@ -153,6 +153,14 @@ fn endpoints_line(text: &mut String, endpoints: &Endpoints) {
         ratio.ci95[0],
         ratio.ci95[1]
     );
+    let down = median(&endpoints.removals);
+    let word = if down < endpoints::LONGEST { "reached" } else { "missed" };
+    let _ = writeln!(
+        text,
+        "| {name} | 1,000 endpoints removed, until the kernel has none of them left | bridge | – | {down:.2} s | \
+         under {} s | {word} |",
+        endpoints::LONGEST
+    );
 }
 
 fn figure_line(text: &mut String, outcome: &Outcome, tally: &Tally, seconds: f64) {

@@ -38,6 +38,14 @@ fn said(program: &str, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// Memory that could be had now without swapping, bytes (proc(5), MemAvailable).
+pub(crate) fn available_memory() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").expect("/proc is there");
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kibibytes.expect("Linux 3.14 and later say it") * 1024
+}
+
 /// The control groups that a run of this process number made, and that are still there.
 pub(crate) fn groups_of(run: u32) -> Vec<PathBuf> {
     let name = format!("tare-{run}");

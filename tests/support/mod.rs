@@ -6,6 +6,8 @@
 // Each test program has this module as its own copy, and uses the part of it that it needs.
 #![allow(dead_code)]
 
+pub(crate) mod chromium;
+pub(crate) mod engine;
 pub(crate) mod listening;
 pub(crate) mod machine;
 pub(crate) mod pair;

@@ -68,12 +68,14 @@ pub(crate) struct Tare {
     program: PathBuf,
     directory: PathBuf,
     user: User,
+    variables: Vec<(String, String)>,
 }
 
 impl Tare {
     /// The program, run by the caller in this directory.
     pub(crate) fn in_directory(directory: &Path) -> Self {
-        Self { program: binary(), directory: directory.to_owned(), user: User::Caller }
+        let variables = Vec::new();
+        Self { program: binary(), directory: directory.to_owned(), user: User::Caller, variables }
     }
 
     /// A copy of the program that everybody may run, in a directory that belongs to this user. Nothing else on the
@@ -85,7 +87,14 @@ impl Tare {
         let mut copy = std::process::Command::new("cp");
         let copied = copy.arg(binary()).arg(&program).status();
         assert!(copied.is_ok_and(|status| status.success()), "room for a copy of the program");
-        Self { program, directory: scratch.directory_of("home", user.id()), user }
+        let directory = scratch.directory_of("home", user.id());
+        Self { program, directory, user, variables: Vec::new() }
+    }
+
+    /// The same, with a variable in its environment.
+    pub(crate) fn with_variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
     }
 
     /// Where the program is.
@@ -107,6 +116,7 @@ impl Tare {
     pub(crate) fn start<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Running {
         let mut command = tied(self.user, &self.program);
         command.args(arguments).current_dir(&self.directory);
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         Running::of(command.process_group(0))
     }
 

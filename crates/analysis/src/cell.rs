@@ -6,6 +6,7 @@ use crate::family::family;
 use crate::findings;
 use crate::group::{Group, Sampled};
 use crate::pair::in_same_blocks;
+use crate::scopes;
 use crate::verdict::verdict;
 use tare_record::{
     Beside, Blocks, Cell, Difference, Metric, Parameters, Plan, Ratio, Verdict, Withheld,
@@ -29,7 +30,8 @@ pub(crate) struct Comparison {
     margin: f64,
 }
 
-/// The cells of all metrics of groups that belong to one comparison.
+/// The cells of all metrics of groups that belong to one comparison: over all clients, then those of each client and of
+/// fairness.
 pub(crate) fn drafts(plan: &Plan, together: &[Group<'_>], baseline: &str) -> Vec<Draft> {
     let workload = &plan.workloads[together[0].workload];
     let parameters = in_force(workload, together);
@@ -63,6 +65,9 @@ pub(crate) fn drafts(plan: &Plan, together: &[Group<'_>], baseline: &str) -> Vec
             drafts.push(Draft { cell, comparison });
         }
     }
+    let mut beside = scopes::drafts(plan, together, baseline);
+    beside.iter_mut().for_each(|draft| draft.cell.parameters.clone_from(&parameters));
+    drafts.extend(beside);
     drafts
 }
 
@@ -75,7 +80,7 @@ fn paired(plan: &Plan, pairs: &[(f64, f64)]) -> Option<PairedRatio> {
 }
 
 /// The mean of the blocks' differences, with its interval; nothing where fewer than two blocks have both.
-fn difference(pairs: &[(f64, f64)], baseline: &str) -> Option<Difference> {
+pub(crate) fn difference(pairs: &[(f64, f64)], baseline: &str) -> Option<Difference> {
     let differences: Vec<f64> = pairs.iter().map(|(network, beside)| network - beside).collect();
     Some(Difference {
         baseline: baseline.to_owned(),
@@ -84,8 +89,8 @@ fn difference(pairs: &[(f64, f64)], baseline: &str) -> Option<Difference> {
     })
 }
 
-/// A network's figures of one metric.
-fn cell(plan: &Plan, group: &Group<'_>, metric: Metric, sampled: &Sampled) -> Cell {
+/// A network's figures of one metric, over all clients unless the caller says otherwise.
+pub(crate) fn cell(plan: &Plan, group: &Group<'_>, metric: Metric, sampled: &Sampled) -> Cell {
     let entry = &plan.networks[group.network];
     let samples = sampled.samples();
     let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();

@@ -1,12 +1,11 @@
 //! Whole distributions of latencies, for looking at.
 
 use crate::Error;
-use crate::family::variant;
 use crate::group::{Group, groups};
 use crate::pair::main_trials;
 use crate::traffic::Traffic;
 use tare_record::journal::Journal;
-use tare_record::{Distribution, Latency, LatencyHistogram};
+use tare_record::{Distribution, Latency, LatencyHistogram, Plan, WorkloadPlan};
 
 /// Every network's latencies, each kind that was measured, over the steady parts of all trials of the main phase, in
 /// the order shapes × workloads × networks.
@@ -15,13 +14,18 @@ use tare_record::{Distribution, Latency, LatencyHistogram};
 /// When a trial's histograms cannot be added up.
 pub fn distributions(journal: &Journal) -> Result<Vec<Distribution>, Error> {
     let plan = &journal.run.plan;
+    of_groups(plan, &groups(plan, &main_trials(journal))?)
+}
+
+/// The same of trials that are in groups already.
+pub(crate) fn of_groups(plan: &Plan, groups: &[Group<'_>]) -> Result<Vec<Distribution>, Error> {
     let mut all = Vec::new();
-    for group in groups(plan, &main_trials(journal))? {
+    for group in groups {
         for which in Latency::ALL {
-            if let Some(latencies) = merged(&group, which)? {
+            if let Some(latencies) = merged(group, which)? {
                 all.push(Distribution {
                     label: plan.networks[group.network].label.clone(),
-                    workload: variant(&plan.workloads, group.workload),
+                    workload: WorkloadPlan::variant(&plan.workloads, group.workload),
                     shape: plan.shapes[group.shape].clone(),
                     which,
                     latencies,

@@ -5,13 +5,15 @@ use crate::block::whole_blocks;
 use crate::cell::{Draft, drafts};
 use crate::group::groups;
 use crate::pair::{main_trials, same_comparison};
+use crate::raising::raising;
 use crate::rerun::rerun;
 use std::collections::BTreeMap;
 use tare_record::journal::Journal;
 use tare_record::{Cell, Document, Finding, Holding, Plan, Rerun};
 use tare_stats::holm::holm;
 
-/// Everything that a journal says: cells in the order shapes × workloads × metrics × networks, ratios to `baseline`
+/// Everything that a journal says: cells in the order shapes × workloads × metrics × networks, of each workload those
+/// over all clients before those of each client and of fairness, ratios to `baseline`
 /// (a label; the plan's own when there is none), verdicts. Networks without any trial have no cells; the reason is
 /// among the skipped or the failed.
 ///
@@ -25,6 +27,7 @@ pub fn document(journal: &Journal, baseline: Option<&str>) -> Result<Document, E
     for together in groups(&run.plan, &trials)?.chunk_by(same_comparison) {
         all.extend(drafts(&run.plan, together, baseline));
     }
+    all.extend(raising(journal, baseline));
     let adjusted = adjusted(&all);
     let failures = journal.failures();
     let cells: Vec<Cell> =

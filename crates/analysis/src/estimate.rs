@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::beginning::Beginning;
+use crate::clients::{Clients, clients};
 use crate::figures::figures;
 use crate::traffic::Traffic;
 use std::collections::BTreeMap;
@@ -32,6 +33,8 @@ pub enum Figure {
 pub struct Estimate {
     /// A figure for each metric of the plan.
     pub figures: BTreeMap<Metric, Figure>,
+    /// What each of its clients got; nothing where there was only one.
+    pub clients: Option<Clients>,
     /// Intervals that were cut off as its warm-up.
     pub cut: usize,
     /// Whether the trial reached a steady state, as far as was looked.
@@ -47,10 +50,15 @@ pub struct Estimate {
 pub fn estimate(trial: &Trial, plan: &WorkloadPlan) -> Result<Estimate, Error> {
     let traffic = Traffic::of(trial);
     let beginning = Beginning::of(&traffic, plan);
-    let figures = figures(trial, &traffic, plan, beginning.cut).map_err(|source| {
-        Error::Latencies { label: trial.label.clone(), block: trial.block, source }
-    })?;
-    Ok(Estimate { figures, cut: beginning.cut, settled: beginning.settled, shift: beginning.shift })
+    let unreadable =
+        |source| Error::Latencies { label: trial.label.clone(), block: trial.block, source };
+    Ok(Estimate {
+        figures: figures(trial, &traffic, &plan.metrics, beginning.cut).map_err(unreadable)?,
+        clients: clients(trial, &traffic, plan, beginning.cut).map_err(unreadable)?,
+        cut: beginning.cut,
+        settled: beginning.settled,
+        shift: beginning.shift,
+    })
 }
 
 #[cfg(test)]

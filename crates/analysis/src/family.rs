@@ -6,7 +6,7 @@ use tare_record::{FamilyScope, Metric, Plan, Shape, WorkloadPlan};
 /// plan's scope takes together, and with what tells the shape, and the workload of its name, from the others where
 /// there are several.
 pub(crate) fn family(plan: &Plan, workload: usize, shape: &Shape, metric: Metric) -> String {
-    let workload = &variant(&plan.workloads, workload);
+    let workload = &WorkloadPlan::variant(&plan.workloads, workload);
     let mut parts = vec![plan.study.clone()];
     match plan.family {
         FamilyScope::Study => return plan.study.clone(),
@@ -18,21 +18,6 @@ pub(crate) fn family(plan: &Plan, workload: usize, shape: &Shape, metric: Metric
         parts.push(telling);
     }
     parts.join("/")
-}
-
-/// A workload's name, with the parameters that tell it from others of that name: `udp-rate,rate=10mbit`.
-pub(crate) fn variant(all: &[WorkloadPlan], index: usize) -> String {
-    let one = &all[index];
-    let others = || all.iter().filter(|other| other.name == one.name);
-    let telling = one
-        .parameters
-        .iter()
-        .filter(|(name, value)| others().any(|other| other.parameters.get(*name) != Some(*value)))
-        .map(|(name, value)| match value.as_str() {
-            Some(text) => format!(",{name}={text}"),
-            None => format!(",{name}={value}"),
-        });
-    std::iter::once(one.name.clone()).chain(telling).collect()
 }
 
 /// What tells a shape from the others of its plan: `family=ipv6,clients=2`; nothing when there is no other.
@@ -47,7 +32,7 @@ fn telling(shape: &Shape, all: &[Shape]) -> String {
 }
 
 /// A shape as names and values.
-fn facts(shape: &Shape) -> [(&'static str, String); 10] {
+fn facts(shape: &Shape) -> [(&'static str, String); 11] {
     [
         ("nodes", shape.nodes.to_string()),
         ("servers", shape.servers.to_string()),
@@ -59,6 +44,7 @@ fn facts(shape: &Shape) -> [(&'static str, String); 10] {
         ("cpus", shape.cpus.to_string()),
         ("link", shape.link.clone().unwrap_or_else(|| "none".to_owned())),
         ("without", shape.without.to_string().replace(", ", "+")),
+        ("background", shape.background.clone().unwrap_or_else(|| "none".to_owned())),
     ]
 }
 

@@ -5,9 +5,7 @@ use crate::machine::busy;
 use crate::traffic::{Count, Traffic};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use tare_record::{
-    Bounds, HistogramError, Latency, LatencyHistogram, Metric, Nanos, Point, Trial, WorkloadPlan,
-};
+use tare_record::{Bounds, HistogramError, Latency, LatencyHistogram, Metric, Nanos, Point, Trial};
 
 /// The fewest samples beyond a percentile for which it is given.
 pub(crate) const FEWEST_BEYOND: u64 = 100;
@@ -15,11 +13,11 @@ pub(crate) const FEWEST_BEYOND: u64 = 100;
 /// Bits of a byte in units of 10⁹.
 const GIGABITS: f64 = 8.0 / 1e9;
 
-/// The figures of one trial whose first `cut` intervals are its warm-up.
+/// The figures of one trial whose first `cut` intervals are its warm-up, or of some of its traffic.
 pub(crate) fn figures(
     trial: &Trial,
     traffic: &Traffic<'_>,
-    plan: &WorkloadPlan,
+    metrics: &[Metric],
     cut: usize,
 ) -> Result<BTreeMap<Metric, Figure>, HistogramError> {
     let mut figures = Figures {
@@ -29,7 +27,7 @@ pub(crate) fn figures(
         whole: 0..traffic.len(),
         latencies: Vec::new(),
     };
-    plan.metrics.iter().map(|&metric| Ok((metric, figures.of(metric)?))).collect()
+    metrics.iter().map(|&metric| Ok((metric, figures.of(metric)?))).collect()
 }
 
 /// The latencies of the steady part and of the whole.

@@ -28,6 +28,11 @@ pub(crate) fn of_cell(
     findings
 }
 
+/// The findings that samples show by themselves.
+pub(crate) fn of_samples(metric: Metric, sampled: &Sampled) -> Vec<Finding> {
+    few_samples(metric, sampled).into_iter().chain(silent(metric, sampled.samples())).collect()
+}
+
 fn few_samples(metric: Metric, sampled: &Sampled) -> Option<Finding> {
     match *sampled {
         Sampled::Withheld { beyond } => Some(Finding::FewSamples { metric, beyond }),
@@ -112,13 +117,14 @@ pub(crate) fn worst<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Vec<
 
 fn about_the_same(one: &Finding, other: &Finding) -> bool {
     use Finding::{
-        BusyMachine, DroppedAtSocket, EndsDisagree, LowHeadroom, OtherRun, PortsExhausted,
-        SearchAtSendersLimit, SearchUnfinished, SenderTooSlow, SmallBuffer, Stall,
+        BusyMachine, DroppedAtSocket, EndsDisagree, Fragmented, LowHeadroom, OtherRun,
+        PortsExhausted, SearchAtSendersLimit, SearchUnfinished, SenderTooSlow, SmallBuffer, Stall,
         TimeWaitOverflow,
     };
     match (one, other) {
         (EndsDisagree { .. }, EndsDisagree { .. })
         | (BusyMachine { .. }, BusyMachine { .. })
+        | (Fragmented { .. }, Fragmented { .. })
         | (OtherRun { .. }, OtherRun { .. })
         | (Stall { .. }, Stall { .. })
         | (DroppedAtSocket { .. }, DroppedAtSocket { .. })
@@ -138,6 +144,7 @@ fn weight(finding: &Finding) -> f64 {
     match finding {
         Finding::EndsDisagree { sent, received } => sent.abs_diff(*received) as f64,
         Finding::BusyMachine { share } => *share,
+        Finding::Fragmented { packets, refused, .. } => *packets as f64 + *refused as f64,
         Finding::OtherRun { others } => f64::from(*others),
         Finding::Stall { longest } => longest.0 as f64,
         Finding::LowHeadroom { used, .. } => *used as f64,
@@ -160,7 +167,7 @@ mod tests {
     use tare_record::Nanos;
 
     fn estimate(settled: bool, shift: Option<Shift>) -> Estimate {
-        Estimate { figures: BTreeMap::new(), cut: 0, settled, shift }
+        Estimate { figures: BTreeMap::new(), clients: None, cut: 0, settled, shift }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::estimate::{Estimate, Figure, estimate};
-use tare_record::{Metric, Parameters, Plan, Trial};
+use tare_record::{Metric, Plan, Trial, WorkloadPlan};
 
 /// The trials of one network under one workload in one shape, by block.
 pub(crate) struct Group<'a> {
@@ -51,16 +51,21 @@ impl Sampled {
 }
 
 impl Group<'_> {
-    /// What this group's trials say of a metric.
+    /// What this group's trials say of a metric, over all clients.
     pub(crate) fn sampled(&self, metric: Metric) -> Sampled {
+        self.sampled_by(|estimate| estimate.figures.get(&metric).copied())
+    }
+
+    /// What this group's trials say of whatever is read off their estimates.
+    pub(crate) fn sampled_by(&self, read: impl Fn(&Estimate) -> Option<Figure>) -> Sampled {
         let mut samples = Vec::new();
         let mut fewest = None;
         for (trial, estimate) in &self.trials {
-            match estimate.figures.get(&metric) {
-                Some(&Figure::Value { value, uncut }) => {
+            match read(estimate) {
+                Some(Figure::Value { value, uncut }) => {
                     samples.push(Sample { block: trial.block, value, uncut });
                 }
-                Some(&Figure::Withheld { beyond }) => {
+                Some(Figure::Withheld { beyond }) => {
                     fewest = Some(fewest.unwrap_or(beyond).min(beyond));
                 }
                 Some(Figure::Absent) | None => {}
@@ -96,22 +101,8 @@ pub(crate) fn groups<'a>(plan: &Plan, trials: &[&'a Trial]) -> Result<Vec<Group<
 pub(crate) fn place(plan: &Plan, trial: &Trial) -> Option<(usize, usize, usize)> {
     let shape = plan.shapes.iter().position(|shape| *shape == trial.shape)?;
     let network = plan.networks.iter().position(|entry| entry.label == trial.label)?;
-    Some((shape, workload(plan, trial)?, network))
-}
-
-/// A trial's workload: that of its name; of several with that name the first of those whose parameters agree most
-/// with what was in force.
-fn workload(plan: &Plan, trial: &Trial) -> Option<usize> {
-    let agreeing = |asked: &Parameters| {
-        asked.iter().filter(|(name, value)| trial.parameters.get(*name) == Some(value)).count()
-    };
-    plan.workloads
-        .iter()
-        .enumerate()
-        .filter(|(_, workload)| workload.name == trial.workload)
-        .rev()
-        .max_by_key(|(_, workload)| agreeing(&workload.parameters))
-        .map(|(index, _)| index)
+    let workload = WorkloadPlan::find(&plan.workloads, &trial.workload, &trial.parameters)?;
+    Some((shape, workload, network))
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Records in, cells out: what a run's journal says, in figures.
 //!
 //! [`estimate`] turns one trial into one figure a metric; [`document`] gathers all trials into cells with intervals,
-//! ratios and verdicts; [`pairs`] sets every network beside every other; [`spreads`] tells from a pilot how much the
-//! ratios vary; [`compare`](compare()) sets two sides of runs beside each other. Everything is derived from the records alone, without chance and without I/O: the same journal always
+//! ratios and verdicts; [`pairs`] sets every network beside every other; [`picture`] is what lies beneath the
+//! figures; [`spreads`] tells from a pilot how much the ratios vary; [`compare`](compare()) sets two sides of runs
+//! beside each other. Everything is derived from the records alone, without chance and without I/O: the same journal always
 //! gives the same document. `docs/METHOD.md` says why it is done so.
 #![forbid(unsafe_code)]
 
@@ -11,6 +12,7 @@ mod beginning;
 mod best;
 mod block;
 mod cell;
+mod clients;
 mod compare;
 mod distribution;
 mod document;
@@ -23,7 +25,10 @@ mod findings;
 mod group;
 mod machine;
 mod pair;
+mod picture;
+mod raising;
 mod rerun;
+mod scopes;
 mod spread;
 mod traffic;
 mod verdict;
@@ -31,11 +36,13 @@ mod verdict;
 #[cfg(test)]
 mod made_up;
 
+pub use clients::Clients;
 pub use compare::{Asked, Named, compare};
 pub use distribution::distributions;
 pub use document::document;
 pub use error::Error;
 pub use estimate::{Estimate, Figure, estimate};
 pub use pair::pairs;
+pub use picture::picture;
 pub use spread::{Spread, narrow_enough, spreads};
 pub use verdict::verdict;

@@ -3,39 +3,88 @@
 use std::ops::Range;
 use tare_record::{CpuUse, MachineSample, Nanos};
 
-/// Busy time and all time of all cores within a span of a trial, s: between two samples time passes evenly. What was
-/// stolen by the hypervisor is neither. Nothing where the samples do not reach over the span, but for a tick.
-pub(crate) fn busy(samples: &[MachineSample], span: Range<Nanos>) -> Option<(f64, f64)> {
-    let (busy_from, all_from) = at(samples, span.start)?;
-    let (busy_to, all_to) = at(samples, span.end)?;
-    (span.start < span.end).then_some((busy_to - busy_from, all_to - all_from))
+/// CPU time of all cores by kind, s. What was stolen by the hypervisor is in none.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Kinds {
+    pub(crate) user: f64,
+    pub(crate) system: f64,
+    pub(crate) softirq: f64,
+    pub(crate) irq: f64,
+    pub(crate) idle: f64,
 }
 
-/// Busy time and all time up to a moment, s.
-fn at(samples: &[MachineSample], moment: Nanos) -> Option<(f64, f64)> {
+impl Kinds {
+    /// The time up to a sample.
+    fn of(sample: &MachineSample) -> Self {
+        let sum = |part: fn(&CpuUse) -> Nanos| {
+            sample.cores.iter().map(|core| part(core).as_secs_f64()).sum::<f64>()
+        };
+        Self {
+            user: sum(|core| core.user),
+            system: sum(|core| core.system),
+            softirq: sum(|core| core.softirq),
+            irq: sum(|core| core.irq),
+            idle: sum(|core| core.idle),
+        }
+    }
+
+    /// This time with so much (`share`) of another.
+    fn plus(self, other: Self, share: f64) -> Self {
+        Self {
+            user: self.user + share * other.user,
+            system: self.system + share * other.system,
+            softirq: self.softirq + share * other.softirq,
+            irq: self.irq + share * other.irq,
+            idle: self.idle + share * other.idle,
+        }
+    }
+
+    /// The same for each of so many pieces of work.
+    pub(crate) fn per(self, work: f64) -> Self {
+        Self::default().plus(self, 1.0 / work)
+    }
+
+    /// All but idle.
+    pub(crate) fn busy(&self) -> f64 {
+        self.user + self.system + self.softirq + self.irq
+    }
+
+    /// All.
+    pub(crate) fn all(&self) -> f64 {
+        self.busy() + self.idle
+    }
+}
+
+/// CPU time of all cores within a span of a trial: between two samples time passes evenly. Nothing where the samples
+/// do not reach over the span, but for a tick.
+pub(crate) fn kinds(samples: &[MachineSample], span: Range<Nanos>) -> Option<Kinds> {
+    let from = at(samples, span.start)?;
+    let to = at(samples, span.end)?;
+    (span.start < span.end).then(|| to.plus(from, -1.0))
+}
+
+/// Busy time and all time of all cores within a span of a trial, s.
+pub(crate) fn busy(samples: &[MachineSample], span: Range<Nanos>) -> Option<(f64, f64)> {
+    kinds(samples, span).map(|kinds| (kinds.busy(), kinds.all()))
+}
+
+/// CPU time up to a moment.
+fn at(samples: &[MachineSample], moment: Nanos) -> Option<Kinds> {
     /// The file that is sampled counts in ticks of 10 ms.
     const TICK: u64 = 10_000_000;
     let after = samples.iter().position(|sample| sample.at >= moment);
     let Some(after) = after else {
         let last = samples.last().filter(|last| last.at.0 + TICK >= moment.0)?;
-        return Some(total(last));
+        return Some(Kinds::of(last));
     };
-    let (busy, all) = total(&samples[after]);
+    let there = Kinds::of(&samples[after]);
     let Some(before) = after.checked_sub(1).map(|before| &samples[before]) else {
-        return (samples[after].at.0 <= moment.0 + TICK).then_some((busy, all));
+        return (samples[after].at.0 <= moment.0 + TICK).then_some(there);
     };
-    let (busy_before, all_before) = total(before);
+    let here = Kinds::of(before);
     let length = (samples[after].at - before.at).as_secs_f64();
     let share = (moment - before.at).as_secs_f64() / length;
-    Some((busy_before + share * (busy - busy_before), all_before + share * (all - all_before)))
-}
-
-fn total(sample: &MachineSample) -> (f64, f64) {
-    let busy = |core: &CpuUse| core.user + core.system + core.softirq + core.irq;
-    let sum = |part: &dyn Fn(&CpuUse) -> Nanos| {
-        sample.cores.iter().map(|core| part(core).as_secs_f64()).sum::<f64>()
-    };
-    (sum(&busy), sum(&|core| busy(core) + core.idle))
+    Some(here.plus(there.plus(here, -1.0), share))
 }
 
 #[cfg(test)]

@@ -49,6 +49,7 @@ pub(crate) fn plan(networks: &[&str], workloads: Vec<WorkloadPlan>) -> Plan {
         stands_for: BTreeMap::new(),
         baseline: networks[0].to_owned(),
         workloads,
+        raising: Vec::new(),
         shapes: vec![Shape::default()],
         margins: BTreeMap::new(),
         family: FamilyScope::Metric,

@@ -1,10 +1,9 @@
 //! Figures of two networks in the same blocks.
 
 use crate::Error;
-use crate::family::variant;
 use crate::group::{Group, Sampled, groups};
 use tare_record::journal::Journal;
-use tare_record::{Pair, Phase, Trial};
+use tare_record::{Pair, Phase, Trial, WorkloadPlan};
 use tare_stats::PairedRatio;
 
 /// Every two networks beside each other, once, in every metric of every workload in every shape; left out where they
@@ -31,7 +30,7 @@ pub fn pairs(journal: &Journal) -> Result<Vec<Pair>, Error> {
                         continue;
                     };
                     pairs.push(Pair {
-                        workload: variant(&plan.workloads, network.workload),
+                        workload: WorkloadPlan::variant(&plan.workloads, network.workload),
                         shape: plan.shapes[network.shape].clone(),
                         metric,
                         network: plan.networks[network.network].label.clone(),

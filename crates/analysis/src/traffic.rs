@@ -40,7 +40,8 @@ impl Count {
     }
 }
 
-/// The intervals of all clients, over as many of them as every client has.
+/// The intervals of all clients, over the stretch in which every client runs: from where the last one begins to where
+/// the first one ends. Clients that do not begin together are put side by side to the nearest interval.
 pub(crate) struct Traffic<'a> {
     clients: Vec<&'a [Interval]>,
     len: usize,
@@ -49,9 +50,17 @@ pub(crate) struct Traffic<'a> {
 impl<'a> Traffic<'a> {
     /// The traffic of a trial.
     pub(crate) fn of(trial: &'a Trial) -> Self {
-        let len = trial.series.iter().map(|series| series.intervals.len()).min().unwrap_or(0);
-        let clients = trial.series.iter().map(|series| &series.intervals[..len]).collect();
-        Self { clients, len }
+        let starts = trial.series.iter().filter_map(|series| series.intervals.first());
+        let last = starts.map(|interval| interval.start).max().unwrap_or_default();
+        let running: Vec<_> =
+            trial.series.iter().map(|series| from(&series.intervals, last)).collect();
+        let len = running.iter().map(|intervals| intervals.len()).min().unwrap_or(0);
+        Self { clients: running.into_iter().map(|intervals| &intervals[..len]).collect(), len }
+    }
+
+    /// The same of each client alone, in the trial's order.
+    pub(crate) fn alone(&self) -> impl Iterator<Item = Self> {
+        self.clients.iter().map(|&client| Self { clients: vec![client], len: self.len })
     }
 
     /// How many intervals every client has.
@@ -124,7 +133,11 @@ impl<'a> Traffic<'a> {
         }) {
             match &mut all {
                 Some(all) => all.merge(latency)?,
-                None => all = Some(latency.clone()),
+                None => {
+                    let mut open = LatencyHistogram::new()?;
+                    open.merge(latency)?;
+                    all = Some(open);
+                }
             }
         }
         Ok(all)
@@ -136,6 +149,12 @@ impl<'a> Traffic<'a> {
             .first()
             .map_or(0, |client| client.iter().take_while(|interval| interval.start < span).count())
     }
+}
+
+/// A client's intervals from this moment on: those that begin less than half their length before it, or later.
+fn from(intervals: &[Interval], moment: Nanos) -> &[Interval] {
+    let before = |interval: &&Interval| interval.start.0 + interval.length.0 / 2 < moment.0;
+    &intervals[intervals.iter().take_while(before).count()..]
 }
 
 #[cfg(test)]
@@ -181,6 +200,29 @@ mod tests {
         assert!((traffic.rate(0..2, Count::Bytes) - (200.0 / 3.0 + 400.0)).abs() < 1e-9);
         assert_eq!(traffic.begun_within(Nanos(1)), 1);
         assert_eq!(traffic.begun_within(Nanos(0)), 0);
+    }
+
+    #[test]
+    fn what_counts_is_where_all_clients_run() {
+        const LENGTH: u64 = 100;
+        let series = |client, offset: u64, bytes: &[u64]| Series {
+            client,
+            intervals: (0..)
+                .zip(bytes)
+                .map(|(at, &bytes)| interval(offset + at * LENGTH, LENGTH, bytes, 0))
+                .collect(),
+        };
+        let mut trial = trial("bridge", 0, &[]);
+        trial.series = vec![
+            series(0, 0, &[9, 9, 1, 2, 3]),
+            series(1, 210, &[10, 20, 30, 40]),
+            series(2, 40, &[9, 9, 100, 200]),
+        ];
+        let traffic = Traffic::of(&trial);
+        assert_eq!(traffic.len(), 2);
+        assert_eq!(traffic.sum(0..2, Count::Bytes), 1 + 2 + 10 + 20 + 100 + 200);
+        let alone: Vec<u64> = traffic.alone().map(|one| one.sum(0..2, Count::Bytes)).collect();
+        assert_eq!(alone, [3, 30, 300]);
     }
 
     #[test]

@@ -9,10 +9,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use tare_network::Family;
 
 /// A link-layer address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Mac([u8; 6]);
 
 impl Mac {
+    /// That of every device by which a node of Calico's has its containers.
+    pub(crate) const CALICO: Self = Self([0xee; 6]);
+
     /// Its bytes.
     pub(crate) fn bytes(self) -> [u8; 6] {
         self.0
@@ -35,6 +38,10 @@ impl Subnet {
     pub(crate) const UNDERLAY: Self = Self(20);
     /// Of veth pairs that join two containers directly.
     pub(crate) const PAIRS: Self = Self(40);
+    /// Of containers of all nodes that are on one network.
+    pub(crate) const OVERLAY: Self = Self(60);
+    /// The ends of tunnels.
+    pub(crate) const TUNNELS: Self = Self(61);
 
     /// Of pipework's own bridge on a node.
     pub(crate) const PIPEWORK: Self = Self(60);
@@ -71,6 +78,11 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
+    /// Its number in its subnet.
+    pub(crate) fn number(self) -> u16 {
+        self.number
+    }
+
     /// Its IP address.
     pub(crate) fn address(self, family: Family) -> IpAddr {
         let Subnet(net) = self.subnet;

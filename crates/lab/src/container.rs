@@ -7,7 +7,9 @@ use crate::programs::{Mounts, Running};
 use crate::spawner::TARE;
 use std::ffi::OsString;
 use std::net::IpAddr;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Stdio as Stream;
 use std::sync::Arc;
 use tare_network::{Command, Container, Daemons, Error, Process, Stdio};
@@ -36,6 +38,12 @@ impl Container for LabContainer {
 
     fn address(&self) -> IpAddr {
         self.address
+    }
+
+    fn namespace(&self) -> Option<PathBuf> {
+        let namespace = self.namespace.as_ref()?;
+        let descriptor = namespace.as_fd().as_raw_fd();
+        Some(format!("/proc/{}/fd/{descriptor}", std::process::id()).into())
     }
 
     fn spawn(&self, command: &Command) -> Result<Box<dyn Process>, Error> {

@@ -1,6 +1,6 @@
 //! A network laid out: what is to be wired, and where in it the servers, the clients and the packet's path are.
 
-use crate::wiring::{Cable, End, SpaceId, Wiring};
+use crate::wiring::{Cable, End, Impairment, SpaceId, Wiring};
 use std::net::{IpAddr, SocketAddr};
 use tare_network::{Error, Family, Hop, HopKind, Route, Shape, Site};
 
@@ -69,7 +69,7 @@ pub(crate) enum Proof {
 }
 
 /// A network, laid out for a shape and a site.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Layout {
     /// What is to be wired.
     pub(crate) wiring: Wiring,
@@ -100,12 +100,18 @@ impl Layout {
     /// The queue in front of a device whose other end is the next waypoint, where there is one.
     fn queue(&self, from: &Waypoint, to: &Waypoint) -> Option<Hop> {
         let cable = self.wiring.cables.iter().find(|cable| joins(cable, from, to))?;
-        let bucket = cable.bucket(&self.wiring)?;
         let Waypoint::Device { space: Some(space), name, .. } = from else {
             return None;
         };
+        let is_here = |one: &&Impairment| one.space == *space && one.device == *name;
+        let impaired = self.wiring.impairments.iter().find(is_here);
+        let (queue, detail) = match (impaired, cable.bucket(&self.wiring)) {
+            (Some(impaired), _) => ("netem", impaired.netem.to_string()),
+            (None, Some(bucket)) => ("tbf", bucket.to_string()),
+            (None, None) => return None,
+        };
         let place = self.wiring.name(*space);
-        Some(Hop::new(HopKind::Queue, format!("{name}/tbf"), place).with_detail(bucket.to_string()))
+        Some(Hop::new(HopKind::Queue, format!("{name}/{queue}"), place).with_detail(detail))
     }
 }
 

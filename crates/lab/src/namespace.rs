@@ -4,18 +4,17 @@
 //! thread is ever in two. The netlink socket keeps its namespace for life, so nobody has to enter it again.
 
 use crate::netlink::{Device, Request, Socket};
+use crate::parallel;
 use crate::sys;
 use crate::wiring::{Presence, Setting, Sysctl};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use tare_network::Error;
-
-/// How many are made at once: enough to keep the machine busy, few enough to stay below limits on threads.
-const AT_ONCE: usize = 64;
 
 /// A network namespace of the lab. It ends with its last descriptor and its last program.
 pub(crate) struct Namespace {
@@ -33,20 +32,10 @@ impl AsFd for Namespace {
 impl Namespace {
     /// Makes one namespace for each name, with its settings; in order.
     pub(crate) fn make_all(plans: &[(&str, &[Sysctl])]) -> Result<Vec<Self>, Error> {
-        let mut made = Vec::with_capacity(plans.len());
-        for some in plans.chunks(AT_ONCE) {
-            std::thread::scope(|scope| {
-                let threads: Vec<_> = some
-                    .iter()
-                    .map(|&(name, sysctls)| scope.spawn(move || Self::make(name, sysctls)))
-                    .collect();
-                for thread in threads {
-                    made.push(thread.join().unwrap_or_else(|_| Err(panicked()))?);
-                }
-                Ok::<_, Error>(())
-            })?;
-        }
-        Ok(made)
+        parallel::each(plans, |&(name, sysctls)| {
+            std::thread::scope(|scope| scope.spawn(|| Self::make(name, sysctls)).join())
+                .unwrap_or_else(|_| Err(panicked()))
+        })
     }
 
     /// Makes a namespace, in a thread that ends with this function.
@@ -74,9 +63,22 @@ impl Namespace {
         self.socket.lock().unwrap_or_else(PoisonError::into_inner).execute(requests)
     }
 
-    /// The devices in it.
-    pub(crate) fn devices(&self) -> Result<Vec<Device>, Error> {
-        self.socket.lock().unwrap_or_else(PoisonError::into_inner).devices()
+    /// A device in it; nothing where there is none of this name.
+    pub(crate) fn device(&self, name: &str) -> Result<Option<Device>, Error> {
+        self.socket.lock().unwrap_or_else(PoisonError::into_inner).device(name)
+    }
+
+    /// Has the kernel take note of the links of these devices now.
+    pub(crate) fn note_links(&self, devices: &[&str]) -> Result<(), Error> {
+        self.within(|| {
+            let socket = UnixDatagram::unbound()
+                .map_err(|error| Error::new("open a socket to look at links by", error))?;
+            for device in devices {
+                // A kind of device that does not say is taken note of in the kernel's own time.
+                let _ = sys::ethtool::note_link(&socket, device);
+            }
+            Ok(())
+        })
     }
 
     /// Makes settings of devices that are in it by now.
@@ -129,7 +131,7 @@ fn write_setting(place: &str, key: &str, value: &str, presence: Presence) -> Res
         .map_err(|error| Error::new(format!("set {key}={value} in {place}"), error))
 }
 
-/// Opens a listener in a namespace (in the caller's own where there is none), from a thread that enters it and ends.
+/// Opens a listener that does not wait, in a namespace (in the caller's own where there is none), from a thread that enters it and ends.
 pub(crate) fn listen_in(
     namespace: Option<&Namespace>,
     address: SocketAddr,
@@ -137,6 +139,7 @@ pub(crate) fn listen_in(
     let listen = || {
         namespace.map_or(Ok(()), Namespace::enter)?;
         TcpListener::bind(address)
+            .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
             .map_err(|error| Error::new(format!("listen on {address}"), error))
     };
     std::thread::scope(|scope| scope.spawn(listen).join())

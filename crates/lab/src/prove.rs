@@ -2,12 +2,15 @@
 
 use crate::lab::Lab;
 use crate::layout::{Endpoint, Layout, Proof};
-use crate::namespace::Namespace;
-use crate::nft;
+use crate::namespace::{Namespace, listen_in};
 use crate::programs::{Counter, Running};
-use crate::reach::{Attempt, connect};
+use crate::reach::connect;
+use crate::{nft, parallel};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use tare_network::Error;
+use tare_network::{Error, Route};
 
 /// Connects every client with its server, and sees that the packets passed where they should.
 pub(crate) fn prove(
@@ -22,18 +25,7 @@ pub(crate) fn prove(
         .collect::<Result<_, Error>>()?;
     let proof = layout.proof.as_ref().filter(|_| !layout.routes.is_empty());
     let before = proof.map(|proof| counted(lab, proof, spaces)).transpose()?;
-    let mut last = None;
-    for route in
-        layout.routes.iter().filter(|route| last.replace(route.client) != Some(route.client))
-    {
-        connect(&Attempt {
-            client: namespace(&layout.clients[route.client], spaces).map(AsRef::as_ref),
-            server: namespace(&layout.servers[route.server], spaces).map(AsRef::as_ref),
-            listen: route.listen,
-            dial: route.dial,
-        })
-        .map_err(|error| programs.explain(error))?;
-    }
+    reach_all(layout, spaces).map_err(|error| programs.explain(error))?;
     for (counter, before) in counters {
         if programs.count(counter)? <= before {
             return Err(stands_still(format!("see {}", counter.what)));
@@ -60,13 +52,30 @@ fn stands_still(what: String) -> Error {
     Error::new(what, "its counter has not moved: they take another path")
 }
 
+/// Connects every client with its server, by the first of its routes.
+fn reach_all(layout: &Layout, spaces: &[Arc<Namespace>]) -> Result<(), Error> {
+    let space = |endpoint| namespace(endpoint, spaces).map(AsRef::as_ref);
+    let mut routes: Vec<&Route> = layout.routes.iter().collect();
+    routes.dedup_by_key(|route| route.client);
+    let mut listeners: BTreeMap<(usize, SocketAddr), TcpListener> = BTreeMap::new();
+    for route in &routes {
+        if let Entry::Vacant(place) = listeners.entry((route.server, route.listen)) {
+            place.insert(listen_in(space(&layout.servers[route.server]), route.listen)?);
+        }
+    }
+    let reached = parallel::each(&routes, |route| {
+        let listener = &listeners[&(route.server, route.listen)];
+        connect(space(&layout.clients[route.client]), route.dial, listener)
+    });
+    reached.map(drop)
+}
+
 /// How many packets have passed; of a device, how many came in by it: a VRF device counts no others that it forwards.
 fn counted(lab: &Lab, proof: &Proof, spaces: &[Arc<Namespace>]) -> Result<u64, Error> {
     match proof {
         Proof::Rule { space, rule } => nft::packets(lab, &spaces[space.0], rule),
         Proof::Device { space, name } => {
-            let devices = spaces[space.0].devices()?;
-            let device = devices.into_iter().find(|device| device.name == *name);
+            let device = spaces[space.0].device(name)?;
             Ok(device.map_or(0, |device| device.received))
         }
     }

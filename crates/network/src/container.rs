@@ -91,6 +91,11 @@ pub trait Container: Send + Sync {
     fn name(&self) -> &str;
     /// Its own address.
     fn address(&self) -> IpAddr;
+    /// Its network namespace as a file of this machine that setns(2) takes, good as long as the container is: so that
+    /// one program may serve many containers. Nothing where it has none of its own, or is on another machine.
+    fn namespace(&self) -> Option<PathBuf> {
+        None
+    }
     /// Starts a program inside.
     ///
     /// # Errors

@@ -4,8 +4,10 @@
 //! [`Container`] and [`Process`]; the runner knows only these. [`mock`] is a place that exists nowhere.
 #![forbid(unsafe_code)]
 
+mod background;
 mod container;
 mod error;
+mod link;
 pub mod mock;
 mod name;
 mod need;
@@ -15,15 +17,17 @@ mod rate;
 mod registry;
 mod topology;
 
+pub use background::Background;
 pub use container::{Command, Container, Daemons, Exit, Process, Stdio};
 pub use error::Error;
+pub use link::{Link, LinkError};
 pub use name::{NameError, Spelled};
 pub use need::{Missing, Need, Needed, Probe};
-pub use network::{About, Network, Site};
+pub use network::{About, Network, NodeKind, Site};
 pub use options::{NetworkOption, Options};
 pub use rate::{BitsPerSecond, RateError};
 pub use registry::{FindError, Listing, Registry};
 pub use tare_record::{
-    Family, Finding, Hop, HopKind, Offload, Offloads, Placement, Shape, UnknownOffload,
+    Family, Finding, Hop, HopKind, MtuBy, Offload, Offloads, Placement, Shape, UnknownOffload,
 };
-pub use topology::{Guard, Route, Topology};
+pub use topology::{Guard, Route, Topology, Watch};

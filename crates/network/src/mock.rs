@@ -75,6 +75,7 @@ impl Network for Mock {
             routes,
             hops: vec![Hop::new(HopKind::Device, self.name, "nowhere")],
             findings: Vec::new(),
+            watch: None,
             guard: Box::new(()),
         })
     }

@@ -103,6 +103,11 @@ fn read(option: &str, spelled: &str, options: &mut Options) -> Result<(), NameEr
             return Err(twice("plain"));
         }
         options.plain = true;
+    } else if option == "unconfined" {
+        if options.unconfined {
+            return Err(twice("unconfined"));
+        }
+        options.unconfined = true;
     } else if let Some(rate) = option.strip_prefix("rate=") {
         if options.rate.is_some() {
             return Err(twice("rate"));
@@ -196,12 +201,13 @@ mod tests {
         fn a_name_reads_as_it_is_written(
             name in "[a-z][a-z0-9:-]{0,12}",
             plain: bool,
+            unconfined: bool,
             rate in proptest::option::of(8_u64..1_000_000),
             without in proptest::collection::vec(0..Offload::ALL.len(), 0..3),
         ) {
             let rate = rate.map(|kilobits| format!("{kilobits}kbit").parse().unwrap());
             let without = without.into_iter().map(|index| Offload::ALL[index]).collect();
-            let one = Spelled { name, options: Options { plain, rate, without } };
+            let one = Spelled { name, options: Options { plain, rate, without, unconfined } };
             prop_assert_eq!(spelled(&one.to_string()), Ok(one));
         }
 

@@ -1,6 +1,7 @@
 //! The trait itself.
 
 use crate::{Error, Need, NetworkOption, Options, Shape, Spelled, Topology};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 /// What a network is, in words.
@@ -40,6 +41,15 @@ impl Site {
     }
 }
 
+/// What the nodes of a place are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// Namespaces of one machine: whatever joins them is that machine's CPU.
+    Namespace,
+    /// Machines, or what their place takes for machines.
+    Machine,
+}
+
 /// A way of connecting containers.
 pub trait Network: Send + Sync {
     /// What it is.
@@ -59,6 +69,15 @@ pub trait Network: Send + Sync {
     /// What it needs of the machine.
     fn needs(&self, site: &Site) -> Vec<Need>;
 
+    /// Whether it has room for a shape: ports, addresses, and whatever else is bounded by its kind rather than by the
+    /// machine. Looked at before anything is raised.
+    ///
+    /// # Errors
+    /// What there is no room for, and what to do.
+    fn has_room(&self, _shape: &Shape, _site: &Site) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Raises it, and returns when a packet can pass.
     ///
     /// Blocking. Dropping the topology removes all of it; on an error nothing is left.
@@ -66,6 +85,16 @@ pub trait Network: Send + Sync {
     /// # Errors
     /// What failed, why, and what to do.
     fn raise(&self, shape: &Shape, site: &Site) -> Result<Topology, Error>;
+
+    /// How many nodes it can join.
+    fn nodes(&self) -> RangeInclusive<u32> {
+        1..=1
+    }
+
+    /// What its nodes are.
+    fn node_kind(&self) -> NodeKind {
+        NodeKind::Namespace
+    }
 
     /// The commands by which a reader could build the same by hand, as a shell script's lines.
     fn commands(&self, shape: &Shape, site: &Site) -> Vec<String>;

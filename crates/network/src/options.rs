@@ -12,11 +12,16 @@ pub enum NetworkOption {
     Rate,
     /// Offloads of its devices switched off.
     Without,
+    /// Without the security profile that an engine gives its containers.
+    Unconfined,
 }
 
 impl NetworkOption {
     /// All there are.
-    pub const ALL: [Self; 3] = [Self::Plain, Self::Rate, Self::Without];
+    pub const ALL: [Self; 4] = [Self::Plain, Self::Rate, Self::Without, Self::Unconfined];
+
+    /// Those of a network that tare wires and filters itself.
+    pub const WIRED: [Self; 3] = [Self::Plain, Self::Rate, Self::Without];
 
     /// What it does, in words.
     #[must_use]
@@ -25,6 +30,7 @@ impl NetworkOption {
             Self::Plain => "without netfilter",
             Self::Rate => "every container's link limited, in each direction",
             Self::Without => "an offload switched off on every device of the path",
+            Self::Unconfined => "without the engine's seccomp and AppArmor profiles",
         }
     }
 }
@@ -33,6 +39,7 @@ impl fmt::Display for NetworkOption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Plain => write!(f, "+plain ({})", self.summary()),
+            Self::Unconfined => write!(f, "+unconfined ({})", self.summary()),
             Self::Rate => write!(f, "+rate=RATE ({}, as in +rate=970mbit)", self.summary()),
             Self::Without => write!(
                 f,
@@ -58,6 +65,8 @@ pub struct Options {
     pub rate: Option<BitsPerSecond>,
     /// Which offloads are switched off (`+without=`, once for each).
     pub without: Offloads,
+    /// Whether an engine's security profile is left out (`+unconfined`).
+    pub unconfined: bool,
 }
 
 impl Options {
@@ -65,7 +74,9 @@ impl Options {
     pub fn chosen(&self) -> impl Iterator<Item = NetworkOption> {
         let plain = self.plain.then_some(NetworkOption::Plain);
         let without = (!self.without.is_empty()).then_some(NetworkOption::Without);
-        plain.into_iter().chain(self.rate.map(|_| NetworkOption::Rate)).chain(without)
+        let unconfined = self.unconfined.then_some(NetworkOption::Unconfined);
+        let rate = self.rate.map(|_| NetworkOption::Rate);
+        plain.into_iter().chain(rate).chain(without).chain(unconfined)
     }
 }
 
@@ -75,6 +86,7 @@ impl fmt::Display for Options {
             f.write_str("+plain")?;
         }
         self.rate.map_or(Ok(()), |rate| write!(f, "+rate={rate}"))?;
-        self.without.iter().try_for_each(|offload| write!(f, "+without={offload}"))
+        self.without.iter().try_for_each(|offload| write!(f, "+without={offload}"))?;
+        f.write_str(if self.unconfined { "+unconfined" } else { "" })
     }
 }

@@ -2,11 +2,14 @@
 
 use crate::options::{NetworkOption, listed};
 use crate::{About, Missing, Network, Probe, Site, Spelled};
+use std::ops::RangeInclusive;
 
 /// The networks that this build knows.
 #[derive(Default)]
 pub struct Registry {
     networks: Vec<Box<dyn Network>>,
+    /// Those that are measured only when they are named.
+    apart: Vec<Box<dyn Network>>,
 }
 
 /// A network, and whether it runs here.
@@ -14,6 +17,8 @@ pub struct Registry {
 pub struct Listing {
     /// What it is.
     pub about: About,
+    /// How many nodes it can join.
+    pub nodes: RangeInclusive<u32>,
     /// What is missing, where something is.
     pub missing: Option<Missing>,
 }
@@ -47,7 +52,19 @@ impl Registry {
     /// A registry of these networks.
     #[must_use]
     pub fn new(networks: Vec<Box<dyn Network>>) -> Self {
-        Self { networks }
+        Self { networks, apart: Vec::new() }
+    }
+
+    /// The same registry with networks that `all` does not stand for: they are measured only when they are named.
+    #[must_use]
+    pub fn with_apart(mut self, networks: Vec<Box<dyn Network>>) -> Self {
+        self.apart.extend(networks);
+        self
+    }
+
+    /// All networks, those apart last.
+    fn everything(&self) -> impl Iterator<Item = &dyn Network> {
+        self.networks.iter().chain(&self.apart).map(AsRef::as_ref)
     }
 
     /// The same registry with another place's networks after its own.
@@ -57,7 +74,7 @@ impl Registry {
         self
     }
 
-    /// The names of all networks that are complete without an argument, in order.
+    /// The names of all networks that `all` stands for: those that are complete without an argument, in order.
     #[must_use]
     pub fn names(&self) -> Vec<&'static str> {
         let complete = self.networks.iter().filter(|network| network.scheme().is_none());
@@ -66,7 +83,7 @@ impl Registry {
 
     /// All names, as users are told of them.
     fn known(&self) -> String {
-        self.networks.iter().map(|network| network.about().name).collect::<Vec<_>>().join(", ")
+        self.everything().map(|network| network.about().name).collect::<Vec<_>>().join(", ")
     }
 
     /// The network of this name, which takes these options.
@@ -75,9 +92,7 @@ impl Registry {
     /// When there is none, or it does not take one of the options; the error says what there is.
     pub fn find(&self, spelled: &Spelled) -> Result<&dyn Network, FindError> {
         let network = self
-            .networks
-            .iter()
-            .map(AsRef::as_ref)
+            .everything()
             .find(|network| has_name(*network, &spelled.name))
             .ok_or_else(|| FindError::Name { name: spelled.name.clone(), known: self.known() })?;
         let About { name, options, .. } = network.about();
@@ -106,11 +121,11 @@ impl Registry {
     /// All networks, with what each lacks here.
     #[must_use]
     pub fn listing(&self, probe: &dyn Probe) -> Vec<Listing> {
-        self.networks
-            .iter()
+        self.everything()
             .map(|network| Listing {
                 about: network.about(),
-                missing: self.missing(network.as_ref(), &Site::default(), probe),
+                nodes: network.nodes(),
+                missing: self.missing(network, &Site::default(), probe),
             })
             .collect()
     }

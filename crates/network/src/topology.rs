@@ -21,6 +21,12 @@ pub struct Route {
     pub dial: SocketAddr,
 }
 
+/// Looks at a raised network while a trial runs over it.
+pub trait Watch: Send {
+    /// What happened in it since it was last asked.
+    fn look(&mut self) -> Vec<Finding>;
+}
+
 /// A raised network. Dropping it removes all of it.
 pub struct Topology {
     /// The servers' containers.
@@ -35,6 +41,8 @@ pub struct Topology {
     pub hops: Vec<Hop>,
     /// What was noticed when it was raised.
     pub findings: Vec<Finding>,
+    /// Who looks at its counters, where it has any.
+    pub watch: Option<Box<dyn Watch>>,
     /// What keeps it up. Declared last: containers go first.
     pub guard: Guard,
 }

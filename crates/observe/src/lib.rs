@@ -15,6 +15,7 @@ mod files;
 pub mod headroom;
 pub mod limits;
 pub mod meanwhile;
+mod memory;
 pub mod presence;
 mod sampler;
 mod times;

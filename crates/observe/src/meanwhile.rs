@@ -10,6 +10,7 @@
 
 use crate::environment;
 use crate::files::Files;
+use crate::memory::Pressure;
 use crate::sampler::Sampler;
 use crate::times::{Stat, ticks_per_second};
 use rustix::time::{ClockId, clock_gettime};
@@ -28,6 +29,7 @@ pub struct Watch {
     start: Option<Stat>,
     own: Nanos,
     sampler: Sampler,
+    memory: Pressure,
 }
 
 impl Watch {
@@ -39,7 +41,8 @@ impl Watch {
 
     fn over(files: Files, trial: Nanos) -> Self {
         let sampler = Sampler::start(files.clone(), trial);
-        Self { start: Stat::read(&files), own: own_time(), sampler, files }
+        let memory = Pressure::now(&files);
+        Self { start: Stat::read(&files), own: own_time(), sampler, memory, files }
     }
 
     /// What the machine did since the start. `agents` is the CPU time (user and system) that tare's agents and the
@@ -52,13 +55,17 @@ impl Watch {
         let samples = self.sampler.finish(epoch);
         let end = Stat::read(&self.files);
         let load = environment::load(&self.files).map_or(0.0, |load| load[0]);
+        let memory = self.memory.until_now(&self.files);
         let Some((start, end)) = self.start.zip(end) else {
-            return (Meanwhile { agents, load, samples, ..Meanwhile::default() }, Vec::new());
+            return (
+                Meanwhile { agents, load, samples, memory, ..Meanwhile::default() },
+                Vec::new(),
+            );
         };
         let cpu = end.whole.since(&start.whole, ticks_per_second());
         let ours = agents + (own_time() - self.own);
         let findings = busy(&cpu, end.count(), ours).into_iter().collect();
-        (Meanwhile { cpu, agents, load, samples }, findings)
+        (Meanwhile { cpu, agents, load, samples, memory }, findings)
     }
 }
 
@@ -87,6 +94,7 @@ mod tests {
     use crate::files::lay_out;
     use crate::times::tests::stat;
     use proptest::prelude::*;
+    use tare_record::Memory;
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -141,6 +149,7 @@ mod tests {
         assert_eq!(meanwhile.cpu.idle, Nanos(SECOND));
         assert_eq!(meanwhile.agents, Nanos(7));
         assert_eq!(meanwhile.load, 1.5);
+        assert_eq!(meanwhile.memory, Memory::default(), "no file says anything of memory");
         assert_eq!(findings.len(), 1);
     }
 

@@ -93,7 +93,9 @@ pub struct Cell {
     pub workload: String,
     /// The network's label in this run.
     pub label: String,
-    /// `aggregate`, or `client:3`, or `fairness`.
+    /// Of whom: `aggregate`, all clients together; `client:3`, the fourth of them; `fairness`, how evenly they shared the
+    /// metric, by Jain's index (1: all alike; 1/n: one of n had all). The last two have no ratio, and only trials of
+    /// several clients have them.
     pub scope: String,
     /// How many of what.
     pub shape: Shape,
@@ -105,7 +107,7 @@ pub struct Cell {
     pub findings: Vec<Finding>,
     /// What was measured.
     pub metric: Metric,
-    /// Its unit.
+    /// Its unit; `index` for fairness.
     pub unit: String,
     /// Which way is better.
     pub better: Better,

@@ -63,4 +63,19 @@ pub struct Meanwhile {
     /// CPU time core by core, at a few moments of the trial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<MachineSample>,
+    /// What memory was left, and how long work waited for it.
+    #[serde(default)]
+    pub memory: Memory,
+}
+
+/// The machine's memory while a trial ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Memory {
+    /// What programs could still have had at the end, bytes (`MemAvailable` of /proc/meminfo).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub available: Option<u64>,
+    /// How long some task waited for memory meanwhile, ns (`some` of /proc/pressure/memory); nothing where the kernel
+    /// does not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pressure: Option<Nanos>,
 }

@@ -17,6 +17,23 @@ pub struct Skipped {
     pub remedy: String,
 }
 
+impl Skipped {
+    /// The same for people: networks that cannot run for one reason, with commas between their names, in one entry, where
+    /// the first of them stood.
+    #[must_use]
+    pub fn grouped(skipped: &[Self]) -> Vec<Self> {
+        let mut groups: Vec<Self> = Vec::new();
+        for one in skipped {
+            let same = |group: &&mut Self| group.reason == one.reason && group.remedy == one.remedy;
+            match groups.iter_mut().find(same) {
+                Some(group) => group.network = format!("{}, {}", group.network, one.network),
+                None => groups.push(one.clone()),
+            }
+        }
+        groups
+    }
+}
+
 /// A network that could run, and broke.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Failure {

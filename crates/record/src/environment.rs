@@ -1,5 +1,6 @@
 //! The machine a run was made on.
 
+use crate::Engine;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -52,8 +53,17 @@ pub struct Environment {
     pub root: bool,
     /// Kernel-wide tables that all namespaces share.
     pub headroom: Vec<Headroom>,
+    /// Docker Engines that networks of the run are on.
+    #[serde(default)]
+    pub engines: Vec<Engine>,
     /// When the run began, RFC 3339, UTC.
     pub time: String,
+    /// The command line that began it, without the program.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// SHA-256 of the program that measured, in hexadecimal.
+    #[serde(default)]
+    pub binary: Option<String>,
 }
 
 /// A network device of the host.

@@ -176,6 +176,20 @@ pub enum Finding {
         /// Two-sided p-value of no trend, corrected for the number of networks.
         p: f64,
     },
+    /// The nodes are namespaces of one machine.
+    OneMachine {
+        /// The cores that all nodes share.
+        cores: u32,
+    },
+    /// Packets were larger than what they had to pass.
+    Fragmented {
+        /// Packets that were cut into fragments.
+        packets: u64,
+        /// Packets dropped because they may not be cut, or told to come smaller (RFC 1191, RFC 8201).
+        refused: u64,
+        /// The namespace that did most of it.
+        place: String,
+    },
     /// All that a percentile needs was not there in some trials.
     FewSamples {
         /// The metric.
@@ -281,6 +295,13 @@ impl fmt::Display for Finding {
                 f,
                 "drifted by {:+.1} % from the first block to the last; ratios within blocks do not feel it, means do",
                 change * 100.0
+            ),
+            Self::OneMachine { cores } => {
+                write!(f, "one machine, {cores} shared cores, no NIC: CPU cost, not wire speed")
+            }
+            Self::Fragmented { packets, refused, place } => write!(
+                f,
+                "packets did not fit the MTU: {packets} were fragmented, {refused} refused, most in {place}"
             ),
             Self::FewSamples { metric, beyond } => write!(
                 f,

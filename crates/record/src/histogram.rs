@@ -6,12 +6,31 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Significant decimal digits kept.
+const DIGITS: u8 = 3;
 
 /// Latencies in nanoseconds, to three significant digits (HDR histogram, G. Tene).
 ///
-/// In the journal it is base64 over the HDR library's V2 encoding with deflate, which every HDR tool reads.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LatencyHistogram(Histogram<u64>);
+/// In the journal it is base64 over the HDR library's V2 encoding with deflate, which every HDR tool reads. In memory it
+/// is open, with room for every value up to its largest, while latencies come; packed, with what was counted and nothing
+/// else, once it is kept: of a thousand clients there are a hundred thousand.
+#[derive(Clone, Debug)]
+pub struct LatencyHistogram(Counts);
+
+#[derive(Clone, Debug)]
+enum Counts {
+    Open(Histogram<u64>),
+    /// By the most that is counted in a step.
+    Packed(BTreeMap<u64, u64>),
+}
+
+impl PartialEq for LatencyHistogram {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
 
 /// A histogram that cannot be read or added to.
 #[derive(Debug, thiserror::Error)]
@@ -25,17 +44,18 @@ pub enum HistogramError {
 }
 
 impl LatencyHistogram {
-    /// Significant decimal digits kept.
-    const DIGITS: u8 = 3;
-
-    /// An empty histogram, which grows as values come.
+    /// An empty histogram, open, which grows as values come.
     ///
     /// # Errors
     /// Never for the fixed number of digits; the library's signature allows it.
     pub fn new() -> Result<Self, HistogramError> {
-        Histogram::new(Self::DIGITS)
-            .map(Self)
-            .map_err(|error| HistogramError::Encoding(error.to_string()))
+        open().map(|histogram| Self(Counts::Open(histogram)))
+    }
+
+    /// An empty histogram that takes no memory.
+    #[must_use]
+    pub fn none() -> Self {
+        Self(Counts::Packed(BTreeMap::new()))
     }
 
     /// A histogram of these latencies.
@@ -50,12 +70,30 @@ impl LatencyHistogram {
         Ok(histogram)
     }
 
+    /// The same counts in no more memory than they take.
+    #[must_use]
+    pub fn packed(self) -> Self {
+        match self.0 {
+            Counts::Open(_) => Self(Counts::Packed(self.iter().collect())),
+            packed @ Counts::Packed(_) => Self(packed),
+        }
+    }
+
     /// Counts one latency; a zero counts as 1 ns, which is below any clock's resolution.
     pub fn record(&mut self, nanos: u64) {
+        self.record_many(nanos, 1);
+    }
+
+    fn record_many(&mut self, nanos: u64, count: u64) {
         let nanos = nanos.max(1);
-        // Recording grows the histogram; only where memory for that is refused is the value clamped.
-        if self.0.record(nanos).is_err() {
-            self.0.saturating_record(nanos);
+        match &mut self.0 {
+            Counts::Open(histogram) => {
+                // Recording grows the histogram; only where memory for that is refused is the value clamped.
+                if histogram.record_n(nanos, count).is_err() {
+                    histogram.saturating_record_n(nanos, count);
+                }
+            }
+            Counts::Packed(counts) => *counts.entry(step(nanos).1).or_default() += count,
         }
     }
 
@@ -64,37 +102,62 @@ impl LatencyHistogram {
     /// # Errors
     /// Never for two histograms that grow; the library's signature allows it.
     pub fn merge(&mut self, other: &Self) -> Result<(), HistogramError> {
-        self.0.add(&other.0).map_err(|error| HistogramError::Encoding(error.to_string()))
+        if let (Counts::Open(all), Counts::Open(more)) = (&mut self.0, &other.0) {
+            return all.add(more).map_err(|error| HistogramError::Encoding(error.to_string()));
+        }
+        for (nanos, count) in other.iter() {
+            self.record_many(nanos, count);
+        }
+        Ok(())
     }
 
     /// How many latencies it holds.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.0.len()
+        match &self.0 {
+            Counts::Open(histogram) => histogram.len(),
+            Counts::Packed(counts) => counts.values().sum(),
+        }
     }
 
     /// The smallest latency such that this share of all (0–1) is at or below it, ns; nothing when empty.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Option<u64> {
-        (self.count() > 0).then(|| self.0.value_at_quantile(share))
+        let wanted = ((self.count() as f64 * share.min(1.0)).ceil() as u64).max(1);
+        let mut below = 0;
+        let reached = |(_, count): &(u64, u64)| {
+            below += count;
+            below >= wanted
+        };
+        self.iter().find(reached).map(|(nanos, _)| nanos)
     }
 
     /// The largest latency, ns, to the histogram's three digits; nothing when empty.
     #[must_use]
     pub fn max(&self) -> Option<u64> {
-        (self.count() > 0).then(|| self.0.max())
+        match &self.0 {
+            Counts::Open(histogram) => (!histogram.is_empty()).then(|| histogram.max()),
+            Counts::Packed(counts) => counts.keys().next_back().copied(),
+        }
     }
 
-    /// Every latency with its count, smallest first.
+    /// Every latency with its count, smallest first: of each step the most that is counted in it.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.0.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value()))
+        let (open, packed) = match &self.0 {
+            Counts::Open(histogram) => (Some(histogram), None),
+            Counts::Packed(counts) => (None, Some(counts)),
+        };
+        let open = open.into_iter().flat_map(Histogram::iter_recorded);
+        let packed = packed.into_iter().flatten().map(|(nanos, count)| (*nanos, *count));
+        open.map(|step| (step.value_iterated_to(), step.count_at_value())).chain(packed)
     }
 
     /// Every step of the histogram that holds latencies, smallest first: the least and the most that is counted in it,
     /// ns, and how many there are.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
         self.iter().map(|(nanos, count)| {
-            (self.0.lowest_equivalent(nanos), self.0.highest_equivalent(nanos), count)
+            let (least, most) = step(nanos);
+            (least, most, count)
         })
     }
 
@@ -104,9 +167,22 @@ impl LatencyHistogram {
     /// When the library cannot encode it.
     pub fn encode(&self) -> Result<String, HistogramError> {
         let mut bytes = Vec::new();
-        V2DeflateSerializer::new()
-            .serialize(&self.0, &mut bytes)
-            .map_err(|error| HistogramError::Encoding(error.to_string()))?;
+        let mut write = |histogram: &Histogram<u64>| {
+            V2DeflateSerializer::new()
+                .serialize(histogram, &mut bytes)
+                .map_err(|error| HistogramError::Encoding(error.to_string()))
+        };
+        match &self.0 {
+            Counts::Open(histogram) => write(histogram)?,
+            Counts::Packed(counts) => {
+                let mut histogram = open()?;
+                for (&nanos, &count) in counts {
+                    let recorded = histogram.record_n(nanos, count);
+                    recorded.map_err(|error| HistogramError::Encoding(error.to_string()))?;
+                }
+                write(&histogram)?
+            }
+        };
         Ok(STANDARD.encode(bytes))
     }
 
@@ -116,12 +192,30 @@ impl LatencyHistogram {
     /// When the text is no such histogram.
     pub fn decode(text: &str) -> Result<Self, HistogramError> {
         let bytes = STANDARD.decode(text)?;
-        let mut histogram: Histogram<u64> = Deserializer::new()
+        let histogram: Histogram<u64> = Deserializer::new()
             .deserialize(&mut bytes.as_slice())
             .map_err(|error| HistogramError::Encoding(error.to_string()))?;
-        histogram.auto(true);
-        Ok(Self(histogram))
+        let mut counts = BTreeMap::new();
+        for one in histogram.iter_recorded() {
+            // One of another precision is read to this one's.
+            *counts.entry(step(one.value_iterated_to()).1).or_default() += one.count_at_value();
+        }
+        Ok(Self(Counts::Packed(counts)))
     }
+}
+
+/// An empty histogram of the library's that grows.
+fn open() -> Result<Histogram<u64>, HistogramError> {
+    Histogram::new(DIGITS).map_err(|error| HistogramError::Encoding(error.to_string()))
+}
+
+/// The least and the most that the library counts as one with a latency, ns: 2048 steps of 1 ns, then 1024 of twice the
+/// width for every doubling.
+fn step(nanos: u64) -> (u64, u64) {
+    const EXACT_BITS: u32 = 11;
+    let shift = (nanos.max(1).ilog2() + 1).saturating_sub(EXACT_BITS);
+    let least = nanos >> shift << shift;
+    (least, least + ((1 << shift) - 1))
 }
 
 impl Serialize for LatencyHistogram {
@@ -176,6 +270,44 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn packed_it_says_the_same(
+            values in prop::collection::vec(0u64..10_000_000_000, 0..200),
+            more in prop::collection::vec(0u64..10_000_000_000, 0..50),
+            share in 0.0f64..=1.0,
+        ) {
+            let open = LatencyHistogram::of(values).unwrap();
+            let packed = open.clone().packed();
+            prop_assert_eq!(&packed, &open);
+            prop_assert_eq!((packed.count(), packed.max()), (open.count(), open.max()));
+            prop_assert_eq!(packed.quantile(share), open.quantile(share));
+            prop_assert_eq!(packed.buckets().collect::<Vec<_>>(), open.buckets().collect::<Vec<_>>());
+            prop_assert_eq!(packed.encode().unwrap(), open.encode().unwrap());
+            let more = LatencyHistogram::of(more).unwrap();
+            let sums = [(&open, &more), (&open, &more.clone().packed()), (&packed, &more)];
+            let sums = sums.map(|(one, other)| {
+                let mut sum = one.clone();
+                sum.merge(other).unwrap();
+                sum
+            });
+            prop_assert!(sums.iter().all(|sum| *sum == sums[0]));
+        }
+
+        #[test]
+        fn steps_and_quantiles_are_the_librarys(
+            values in prop::collection::vec(1u64..1_000_000_000_000, 1..100),
+            share in 0.0001f64..=1.0,
+        ) {
+            let mut library = open().unwrap();
+            values.iter().for_each(|value| library.record(*value).unwrap());
+            for &value in &values {
+                let expected = (library.lowest_equivalent(value), library.highest_equivalent(value));
+                prop_assert_eq!(step(value), expected);
+            }
+            let ours = LatencyHistogram::of(values).unwrap();
+            prop_assert_eq!(ours.quantile(share), Some(library.value_at_quantile(share)));
+        }
+
         #[test]
         fn the_journal_keeps_every_count(values in prop::collection::vec(1u64..10_000_000_000, 0..200)) {
             let histogram = LatencyHistogram::of(values).unwrap();

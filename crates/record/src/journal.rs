@@ -4,7 +4,7 @@
 //! [`Record::Trial`] for each trial, written through to the disk before the next one starts. A process that is
 //! killed can leave at most one torn line, the last; readers leave it out, [`Writer::reopen`] cuts it off.
 
-use crate::{Environment, Failure, Plan, Sizing, StoppedBy, Trial};
+use crate::{Environment, Failure, Phase, Plan, Sizing, StoppedBy, Trial, Turn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
@@ -27,6 +27,8 @@ pub enum Record {
     Sizing(Sizing),
     /// One trial.
     Trial(Box<Trial>),
+    /// A network's turn in a block has ended.
+    Turn(Turn),
     /// A network broke; it is left out of the rest of the run.
     Failure(Failure),
     /// The run goes on after it was cut off; trials of this phase in this block and later ones, written before this line, are void.
@@ -170,17 +172,34 @@ impl Journal {
     /// The trials that count: those of blocks begun again after a cut-off are left out.
     #[must_use]
     pub fn trials(&self) -> Vec<&Trial> {
-        let mut trials: Vec<&Trial> = Vec::new();
+        self.valid(|record| match record {
+            Record::Trial(trial) => Some((trial.phase, trial.block, trial.as_ref())),
+            _ => None,
+        })
+    }
+
+    /// The networks' turns that count, as with trials.
+    #[must_use]
+    pub fn turns(&self) -> Vec<&Turn> {
+        self.valid(|record| match record {
+            Record::Turn(turn) => Some((turn.phase, turn.block, turn)),
+            _ => None,
+        })
+    }
+
+    /// What is kept of each block, without that of blocks begun again after a cut-off.
+    fn valid<'a, T>(
+        &'a self,
+        kept: impl Fn(&'a Record) -> Option<(Phase, u32, &'a T)>,
+    ) -> Vec<&'a T> {
+        let mut all: Vec<(Phase, u32, &T)> = Vec::new();
         for record in &self.records {
-            match record {
-                Record::Trial(trial) => trials.push(trial),
-                Record::Resumed(from) => {
-                    trials.retain(|trial| trial.phase != from.phase || trial.block < from.block);
-                }
-                _ => {}
+            if let Record::Resumed(from) = record {
+                all.retain(|(phase, block, _)| *phase != from.phase || *block < from.block);
             }
+            all.extend(kept(record));
         }
-        trials
+        all.into_iter().map(|(_, _, one)| one).collect()
     }
 
     /// The failures, in order.
@@ -297,7 +316,7 @@ impl Sink for Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Blocks, FamilyScope, Phase};
+    use crate::{Blocks, FamilyScope};
     use proptest::prelude::*;
 
     fn run() -> Record {
@@ -308,6 +327,7 @@ mod tests {
             stands_for: Default::default(),
             baseline: "host".into(),
             workloads: Vec::new(),
+            raising: Vec::new(),
             shapes: Vec::new(),
             margins: Default::default(),
             family: FamilyScope::Metric,

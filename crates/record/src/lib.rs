@@ -11,6 +11,7 @@ mod comparison;
 mod cpu;
 mod distribution;
 mod document;
+mod engine;
 mod environment;
 mod finding;
 mod histogram;
@@ -20,11 +21,13 @@ pub mod journal;
 mod metric;
 mod offload;
 mod pair;
+mod picture;
 mod plan;
 mod publication;
 mod search;
 mod shape;
 mod trial;
+mod turn;
 mod units;
 
 pub use cell::{Cell, Difference, Ratio, Verdict, Withheld};
@@ -32,9 +35,10 @@ pub use comparison::{
     CellKey, Change, Compared, ComparedCell, Comparison, Contrasted, Gate, Outcome, Regression,
     Session, Side, Unit, Unmatched,
 };
-pub use cpu::{AgentsCpu, CpuUse, MachineSample, Meanwhile, ThreadCpu};
+pub use cpu::{AgentsCpu, CpuUse, MachineSample, Meanwhile, Memory, ThreadCpu};
 pub use distribution::Distribution;
 pub use document::{Document, Failure, Skipped, StoppedBy};
+pub use engine::Engine;
 pub use environment::{Device, Environment, Headroom};
 pub use finding::Finding;
 pub use histogram::{HistogramError, LatencyHistogram};
@@ -43,6 +47,7 @@ pub use interval::{Datagrams, Interval, Series, TcpState};
 pub use metric::{Beside, Better, Latency, Metric, Point, UnknownMetric};
 pub use offload::{Offload, Offloads, UnknownOffload};
 pub use pair::Pair;
+pub use picture::{Course, CpuCost, Picture, Work};
 pub use plan::{Blocks, Entry, FamilyScope, Part, Plan, Sizing, WarmUp, WorkloadPlan};
 pub use publication::{
     Basis, CellPart, Concluded, Conclusion, FigurePair, Holding, MeasuredFigure, Per,
@@ -50,6 +55,7 @@ pub use publication::{
     Test,
 };
 pub use search::{Bounds, Probe, Search};
-pub use shape::{Family, Placement, PlacementError, Shape};
+pub use shape::{Family, MtuBy, Placement, PlacementError, Shape};
 pub use trial::{Ends, Parameters, Phase, Trial, bare};
+pub use turn::Turn;
 pub use units::Nanos;

@@ -109,6 +109,12 @@ pub enum Metric {
     /// How much of all cores' time the machine was busy, %.
     #[serde(rename = "cpu_busy")]
     CpuBusy,
+    /// Time to bring the network up, until every client has reached its server, ms.
+    #[serde(rename = "raise_ms")]
+    RaiseMs,
+    /// Time to take the network down, ms.
+    #[serde(rename = "remove_ms")]
+    RemoveMs,
 }
 
 /// Which way a metric is better.
@@ -194,7 +200,7 @@ const fn row(
 ///
 /// The margins: two per cent for throughput, wider for round trips, whose trials vary by 5–10 %, and wider still for
 /// tails.
-const TABLE: [Row; 33] = {
+const TABLE: [Row; 35] = {
     use Better::{Higher, Lower};
     [
         row(Metric::Throughput, "throughput", "Gbit/s", Higher, 0.02),
@@ -230,6 +236,8 @@ const TABLE: [Row; 33] = {
         row(Metric::CpuPerGb, "cpu_per_gb", "s/GB", Lower, 0.05),
         row(Metric::CpuPerOp, "cpu_per_op", "µs", Lower, 0.05),
         row(Metric::CpuBusy, "cpu_busy", "%", Lower, 0.05),
+        row(Metric::RaiseMs, "raise_ms", "ms", Lower, 0.25),
+        row(Metric::RemoveMs, "remove_ms", "ms", Lower, 0.25),
     ]
 };
 
@@ -304,6 +312,12 @@ impl Metric {
                 | Self::OneWayP50
                 | Self::ConnectP50
         )
+    }
+
+    /// Whether it is a figure of the network itself, whatever the workload: one in each block.
+    #[must_use]
+    pub fn of_network(self) -> bool {
+        matches!(self, Self::RaiseMs | Self::RemoveMs)
     }
 
     /// Which latencies it is read off and where, for a latency: 0.99 of the round trips for `latency_p99`.

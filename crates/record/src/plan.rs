@@ -56,6 +56,42 @@ pub struct Part {
     pub shapes: Vec<usize>,
 }
 
+impl WorkloadPlan {
+    /// The name of one of these workloads, with the parameters that tell it from others of that name:
+    /// `udp-rate,rate=10mbit`.
+    #[must_use]
+    pub fn variant(all: &[Self], index: usize) -> String {
+        let one = &all[index];
+        let others = || all.iter().filter(|other| other.name == one.name);
+        let telling = one
+            .parameters
+            .iter()
+            .filter(|(name, value)| {
+                others().any(|other| other.parameters.get(*name) != Some(*value))
+            })
+            .map(|(name, value)| match value.as_str() {
+                Some(text) => format!(",{name}={text}"),
+                None => format!(",{name}={value}"),
+            });
+        std::iter::once(one.name.clone()).chain(telling).collect()
+    }
+
+    /// Which of these workloads had these parameters in force: that of its name; of several with that name the first
+    /// of those whose parameters agree most.
+    #[must_use]
+    pub fn find(all: &[Self], name: &str, in_force: &Parameters) -> Option<usize> {
+        let agreeing = |asked: &Parameters| {
+            asked.iter().filter(|(name, value)| in_force.get(*name) == Some(*value)).count()
+        };
+        all.iter()
+            .enumerate()
+            .filter(|(_, workload)| workload.name == name)
+            .rev()
+            .max_by_key(|(_, workload)| agreeing(&workload.parameters))
+            .map(|(index, _)| index)
+    }
+}
+
 /// How the number of blocks is found.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "by")]
@@ -117,6 +153,9 @@ pub struct Plan {
     pub baseline: String,
     /// The workloads, each run on every network in every block.
     pub workloads: Vec<WorkloadPlan>,
+    /// The metrics asked of the networks themselves, whatever the workload ([`Metric::of_network`]).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub raising: Vec<Metric>,
     /// The shapes.
     pub shapes: Vec<Shape>,
     /// The equivalence margin of every metric.

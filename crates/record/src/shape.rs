@@ -133,6 +133,23 @@ impl<'de> Deserialize<'de> for Placement {
     }
 }
 
+/// Who chose the MTU of containers' devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum MtuBy {
+    /// The network: what its own headers leave of the underlay's.
+    #[default]
+    Network,
+    /// The user: containers' devices have this one, whether it fits or not.
+    User,
+}
+
+impl MtuBy {
+    fn is_network(&self) -> bool {
+        *self == Self::Network
+    }
+}
+
 /// Everything about a trial but its network and its workload.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Shape {
@@ -148,8 +165,11 @@ pub struct Shape {
     pub flows: u32,
     /// The IP family.
     pub family: Family,
-    /// The MTU asked of the network's devices, bytes; loopback devices keep their own (see the hops).
+    /// The MTU asked of the network's devices, bytes; loopback devices and underlays keep their own (see the hops).
     pub mtu: u32,
+    /// Who chose it.
+    #[serde(default, skip_serializing_if = "MtuBy::is_network")]
+    pub mtu_by: MtuBy,
     /// Which cores the two sides run on.
     #[schemars(with = "String")]
     pub cpus: Placement,
@@ -159,6 +179,12 @@ pub struct Shape {
     #[serde(default)]
     #[schemars(with = "Vec<crate::Offload>")]
     pub without: Offloads,
+    /// Whether nodes lower the maximum segment size of TCP connections to what fits (RFC 4459, 3.2).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub clamp_mss: bool,
+    /// What loads the nodes beside the traffic, as the user wrote it: `cpu=2`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub background: Option<String>,
 }
 
 impl Default for Shape {
@@ -171,9 +197,12 @@ impl Default for Shape {
             flows: 1,
             family: Family::Ipv4,
             mtu: 1500,
+            mtu_by: MtuBy::Network,
             cpus: Placement::Spread,
             link: None,
             without: Offloads::NONE,
+            clamp_mss: false,
+            background: None,
         }
     }
 }

@@ -13,6 +13,35 @@ pub(crate) const NOTHING: &str = "–";
 /// Marks the best of a column and all that could not be told from it.
 pub(crate) const BEST: &str = "*";
 
+/// The width of a bar, columns.
+const BAR_WIDTH: usize = 10;
+
+/// Eighths of a column, the least first.
+const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
+
+/// The table of a section, with a bar in each field: as long as the figure is large beside the largest of its column.
+pub(crate) fn grid_with_bars(cells: &[&Cell]) -> Grid {
+    let mut grid = grid(cells);
+    let rows = rows(cells);
+    for (column, kind) in grid.columns.iter_mut().zip(kinds(cells)) {
+        let mean = |row: &&Cell| find(cells, kind, &row.label).and_then(|cell| cell.mean);
+        let most = rows.iter().filter_map(mean).fold(0.0, f64::max);
+        for (pieces, row) in column.cells.iter_mut().zip(&rows) {
+            let share = mean(row).filter(|_| most > 0.0).map_or(0.0, |mean| mean / most);
+            pieces.push(Piece::new(Tone::Faint, bar(share)));
+        }
+    }
+    grid
+}
+
+/// A bar of this share of the whole width; the least that is not nought is seen.
+fn bar(share: f64) -> String {
+    let eighths = (share.clamp(0.0, 1.0) * (BAR_WIDTH * EIGHTHS.len()) as f64).ceil() as usize;
+    let (whole, rest) = (eighths / EIGHTHS.len(), eighths % EIGHTHS.len());
+    let end = rest.checked_sub(1).map(|at| EIGHTHS[at]);
+    std::iter::repeat_n('█', whole).chain(end).collect()
+}
+
 /// The table of a section.
 pub(crate) fn grid(cells: &[&Cell]) -> Grid {
     let rows = rows(cells);
@@ -75,7 +104,7 @@ fn by_figure(a: Option<f64>, b: Option<f64>, better: Better) -> Ordering {
 }
 
 /// The label, and the network where it is called otherwise.
-fn name(cell: &Cell) -> String {
+pub(crate) fn name(cell: &Cell) -> String {
     if cell.label == cell.network {
         one_line(&cell.label)
     } else {
@@ -169,5 +198,17 @@ pub(crate) fn tone(verdict: Verdict) -> Tone {
         Verdict::SlowerSlightly => Tone::Mild,
         Verdict::Slower => Tone::Bad,
         Verdict::Unclear => Tone::Faint,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_are_as_long_as_their_shares() {
+        let of = |share| bar(share);
+        assert_eq!([of(1.0), of(0.5), of(0.0)], ["██████████", "█████", ""]);
+        assert_eq!([of(0.001), of(0.26)], ["▏", "██▋"]);
     }
 }

@@ -77,8 +77,13 @@ fn row(cell: &Cell, stands_for: &str) -> Result<Vec<String>, Error> {
     Ok(fields)
 }
 
+/// The columns that say what a cell is of.
+pub(crate) fn what_columns() -> impl Iterator<Item = &'static str> {
+    COLUMNS.into_iter().take_while(|column| *column != "metric")
+}
+
 /// What the cell is of.
-fn what(cell: &Cell) -> Result<Vec<String>, Error> {
+pub(crate) fn what(cell: &Cell) -> Result<Vec<String>, Error> {
     let shape = &cell.shape;
     Ok(vec![
         cell.network.clone(),
@@ -99,16 +104,20 @@ fn what(cell: &Cell) -> Result<Vec<String>, Error> {
     ])
 }
 
-/// Its own figures.
-fn figures(cell: &Cell) -> Vec<String> {
-    let better = match cell.better {
+/// Which way its metric is better.
+pub(crate) fn better(cell: &Cell) -> &'static str {
+    match cell.better {
         tare_record::Better::Higher => "higher",
         tare_record::Better::Lower => "lower",
-    };
+    }
+}
+
+/// Its own figures.
+fn figures(cell: &Cell) -> Vec<String> {
     vec![
         cell.metric.to_string(),
         cell.unit.clone(),
-        better.to_owned(),
+        better(cell).to_owned(),
         cell.n.to_string(),
         text(cell.mean),
         text(cell.median),

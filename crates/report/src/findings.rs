@@ -105,6 +105,7 @@ fn severity(finding: &Finding) -> f64 {
             share(sent.abs_diff(*received) as f64, *sent as f64)
         }
         Finding::BusyMachine { share } => *share,
+        Finding::Fragmented { packets, refused, .. } => *packets as f64 + *refused as f64,
         Finding::OtherRun { others } => f64::from(*others),
         Finding::LowHeadroom { used, limit, .. } => share(*used as f64, *limit as f64),
         Finding::SmallBuffer { asked, granted } => -share(*granted as f64, *asked as f64),
@@ -125,6 +126,7 @@ fn severity(finding: &Finding) -> f64 {
         | Finding::WorkloadSkipped { .. }
         | Finding::StandIn { .. }
         | Finding::Scaled { .. }
-        | Finding::OffloadsKept { .. } => 0.0,
+        | Finding::OffloadsKept { .. }
+        | Finding::OneMachine { .. } => 0.0,
     }
 }

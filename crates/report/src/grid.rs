@@ -18,8 +18,11 @@ impl Piece {
 /// The pieces of a cell, most important first. All cells of a column have the same kind of piece at the same place.
 pub(crate) type Cell = Vec<Piece>;
 
+/// The place of a cell's bar among its pieces: it is drawn where there is room for it.
+pub(crate) const BAR: usize = 3;
+
 /// A column: what it is of, and its cells from the top.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Column {
     /// What several columns share, e.g. the workload.
     pub(crate) group: String,

@@ -2,9 +2,10 @@
 //!
 //! A cell's pieces stand side by side, or, where that makes the table too wide, in two lines. Where even this does
 //! not fit, pieces stand side by side again and the columns are continued in further tables below, with the rows'
-//! names repeated: a cell is never broken.
+//! names repeated: a cell is never broken. Bars have a line of their own below stacked pieces; beside others they stand
+//! only where all columns fit with them.
 
-use crate::grid::{Cell, Column, Grid, Piece};
+use crate::grid::{BAR, Cell, Column, Grid, Piece};
 use crate::style::{Style, Tone};
 use crate::text;
 
@@ -19,7 +20,9 @@ const PIECE_GAP: usize = 1;
 enum Form {
     /// All in one line.
     Flat,
-    /// The first piece above all others.
+    /// All in one line, but for bars, which are left out.
+    Barless,
+    /// The first piece above all others, and the bar below them.
     Stacked,
 }
 
@@ -27,9 +30,15 @@ impl Form {
     /// Which line a piece is on.
     fn line(self, piece: usize) -> usize {
         match self {
-            Self::Flat => 0,
+            Self::Flat | Self::Barless => 0,
+            Self::Stacked if piece == BAR => 2,
             Self::Stacked => piece.min(1),
         }
+    }
+
+    /// How many of so many pieces are shown.
+    fn shown(self, pieces: usize) -> usize {
+        if self == Self::Barless { pieces.min(BAR) } else { pieces }
     }
 }
 
@@ -43,7 +52,7 @@ struct Measured<'a> {
 
 impl<'a> Measured<'a> {
     fn new(column: &'a Column, form: Form) -> Self {
-        let count = column.cells.iter().map(Vec::len).max().unwrap_or(0);
+        let count = form.shown(column.cells.iter().map(Vec::len).max().unwrap_or(0));
         let pieces: Vec<usize> = (0..count)
             .map(|at| {
                 let widths = column.cells.iter().filter_map(|cell| cell.get(at));
@@ -65,6 +74,12 @@ impl<'a> Measured<'a> {
     /// Which pieces are on a line.
     fn on_line(&self, line: usize) -> impl Iterator<Item = usize> + '_ {
         (0..self.pieces.len()).filter(move |&piece| self.form.line(piece) == line)
+    }
+
+    /// Where bars begin on this line: all of them below each other, whatever stands before.
+    fn before_bar(&self, line: usize) -> usize {
+        let before = self.on_line(line).filter(|&piece| piece < BAR);
+        before.map(|piece| self.pieces[piece] + PIECE_GAP).sum()
     }
 
     fn line_width(&self, line: usize) -> usize {
@@ -101,10 +116,10 @@ impl Grid {
     /// The table as text, every line with its end.
     pub(crate) fn render(&self, style: Style) -> String {
         let draft = |form| Draft::new(self, form, usize::from(style.width));
-        let flat = draft(Form::Flat);
-        let stacked = draft(Form::Stacked);
-        let stacks = flat.panels.len() > 1 && stacked.panels.len() == 1;
-        if stacks { stacked.render(style) } else { flat.render(style) }
+        let fits = |draft: &Draft<'_>| draft.panels.len() <= 1;
+        let forms = [Form::Flat, Form::Barless, Form::Stacked];
+        let fitting = forms.into_iter().map(draft).find(fits);
+        fitting.unwrap_or_else(|| draft(Form::Barless)).render(style)
     }
 }
 
@@ -152,7 +167,7 @@ impl<'a> Draft<'a> {
     fn panel(&self, panel: &[Measured<'a>], style: Style) -> String {
         let columns: Vec<(usize, &Measured<'a>)> = self.places(panel);
         let mut lines = headings(&columns, style);
-        let spaced = self.row_height() > 1;
+        let spaced = self.row_height() == 2;
         for row in 0..self.names.column.cells.len() {
             if spaced && row > 0 {
                 lines.push(String::new());
@@ -200,12 +215,16 @@ fn row_line(columns: &[(usize, &Measured<'_>)], row: usize, line: usize, style: 
     let mut text = Line::new(style);
     for (at, column) in columns {
         let cell = column.column.cells.get(row).unwrap_or(&none);
-        let mut at = *at;
+        let begin = *at;
+        let mut at = begin;
         for piece in column.on_line(line) {
             // What follows a blank piece takes its place: a word about a figure without a ratio.
             let Some(words) = cell.get(piece).filter(|words| !words.text.trim().is_empty()) else {
                 continue;
             };
+            if piece == BAR {
+                at = begin + column.before_bar(line);
+            }
             text.put(at, words);
             at += column.pieces[piece] + PIECE_GAP;
         }

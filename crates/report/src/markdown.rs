@@ -12,12 +12,12 @@ pub fn markdown(document: &Document) -> String {
     if document.cells.is_empty() {
         out.push_str("\nNothing was measured.\n");
     }
-    for section in sections::sections(document) {
+    for sheet in sections::sheets(document, columns::grid) {
         out.push('\n');
-        if !section.heading.is_empty() {
-            let _ = writeln!(out, "#### {}\n", escape(&section.heading));
+        if !sheet.heading.is_empty() {
+            let _ = writeln!(out, "#### {}\n", escape(&sheet.heading));
         }
-        out.push_str(&pipes(&columns::grid(&section.cells)));
+        out.push_str(&pipes(&sheet.grid));
     }
     if let Some(rerun) = &document.rerun {
         out.push_str(&rerun::markdown(rerun));

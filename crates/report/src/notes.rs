@@ -3,6 +3,7 @@
 use crate::columns::{BEST, NOTHING, baseline};
 use crate::findings;
 use crate::number::percent;
+use crate::sections::aggregates;
 use crate::text::{counted, one_line};
 use tare_record::{Cell, Document, Failure, Skipped, Verdict};
 
@@ -21,33 +22,38 @@ pub(crate) fn remarks(document: &Document) -> Vec<String> {
     lines.extend(withheld(document));
     lines.extend(findings::lines(document));
     let mut lines: Vec<String> = lines.iter().map(|line| format!("note: {line}")).collect();
-    lines.extend(document.skipped.iter().map(skipped));
+    lines.extend(Skipped::grouped(&document.skipped).iter().map(skipped));
     lines.extend(document.failed.iter().map(failed));
     lines.iter().map(|line| one_line(line)).collect()
 }
 
 /// The signs in the tables.
 fn signs(document: &Document) -> String {
-    let cells = &document.cells;
+    let cells = || aggregates(document);
     let mut parts = Vec::new();
-    if cells.iter().any(|cell| cell.ci95.is_some()) {
+    if cells().any(|cell| cell.ci95.is_some()) {
         parts.push("± half the 95 % interval of the mean".to_owned());
-    } else if cells.iter().any(|cell| cell.mean.is_some()) {
+    } else if cells().any(|cell| cell.mean.is_some()) {
         parts.push("a single block gives neither interval nor ratio, two or more do".to_owned());
     }
-    if let Some(label) = cells.iter().find_map(baseline) {
-        if cells.iter().any(|cell| cell.ratio.is_some()) {
+    if let Some(label) = cells().find_map(baseline) {
+        if cells().any(|cell| cell.ratio.is_some()) {
             parts.push(format!("× the ratio to {label}, made within blocks"));
         }
-        if cells.iter().any(|cell| cell.difference.is_some()) {
+        if cells().any(|cell| cell.difference.is_some()) {
             parts.push(format!("+/- the difference to {label}, in points"));
         }
     }
-    if cells.iter().any(|cell| cell.best) {
+    if cells().any(|cell| cell.best) {
         parts.push(format!("{BEST} no network was better beyond doubt"));
     }
-    if cells.iter().any(|cell| cell.mean.is_none()) {
+    if cells().any(|cell| cell.mean.is_none()) {
         parts.push(format!("{NOTHING} no figure, see below"));
+    }
+    if document.cells.iter().any(|cell| cell.scope == "fairness") {
+        parts.push(
+            "fairness: 1 where all clients got the same, 1/n where one of n got all".to_owned(),
+        );
     }
     parts.join(" · ")
 }
@@ -145,7 +151,7 @@ fn loopback(document: &Document) -> Option<String> {
 /// Networks with fewer figures than there are blocks.
 fn short(document: &Document) -> Option<String> {
     let mut labels: Vec<String> = Vec::new();
-    for cell in &document.cells {
+    for cell in aggregates(document) {
         let label = format!("{} {}", cell.label, cell.n);
         if cell.n < document.blocks && cell.withheld.is_none() && !labels.contains(&label) {
             labels.push(label);
@@ -158,7 +164,7 @@ fn short(document: &Document) -> Option<String> {
 /// Figures that are not shown, for reasons that no finding tells.
 fn withheld(document: &Document) -> Vec<String> {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
-    for cell in &document.cells {
+    for cell in aggregates(document) {
         let Some(withheld) = &cell.withheld else {
             continue;
         };

@@ -61,7 +61,7 @@ pub(crate) fn markdown(rerun: &Rerun) -> String {
     out
 }
 
-fn headline(rerun: &Rerun) -> String {
+pub(crate) fn headline(rerun: &Rerun) -> String {
     let scale = match rerun.scale {
         Scale::AsPublished => "durations and repetitions as published or assumed",
         Scale::Scaled => "scaled: shorter than published",
@@ -73,13 +73,13 @@ fn headline(rerun: &Rerun) -> String {
 
 /// Which published figures are shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Rows {
+pub(crate) enum Rows {
     All,
     Measured,
 }
 
 /// A table for each published one.
-fn grids(rerun: &Rerun, rows: Rows) -> Vec<(String, Grid)> {
+pub(crate) fn grids(rerun: &Rerun, rows: Rows) -> Vec<(String, Grid)> {
     let mut tables: Vec<(&str, Vec<&FigurePair>)> = Vec::new();
     for figure in &rerun.figures {
         if rows == Rows::Measured && figure.measured.is_none() {
@@ -191,7 +191,7 @@ fn missing(rerun: &Rerun) -> Option<String> {
 }
 
 /// Tau, with a word on how little a few rows can show.
-fn rank(rank: &RankAgreement) -> String {
+pub(crate) fn rank(rank: &RankAgreement) -> String {
     let rows = rank.networks.len();
     format!(
         "order in {} ({}): tau {:.2} over {}; {:.0} % of all orders of {rows} rows agree as well by chance",
@@ -204,7 +204,7 @@ fn rank(rank: &RankAgreement) -> String {
 }
 
 /// What came of a conclusion, and for what reason: a line each.
-fn conclusion(concluded: &Concluded) -> Vec<String> {
+pub(crate) fn conclusion(concluded: &Concluded) -> Vec<String> {
     let by = concluded.by.as_ref().map_or_else(String::new, |by| format!(" ({by})"));
     let mut lines = vec![format!("{}: “{}”{by}", concluded.result, concluded.claim)];
     let undecided = concluded.result == Holding::Undecidable;

@@ -1,32 +1,64 @@
-//! Which cells stand in one table: those of one shape, one scope and one set of parameters.
+//! Which cells stand in one table: those of one shape and one set of parameters, over all clients. Tables of how clients
+//! shared, and curves, come beside and after them.
 //!
 //! A heading names only what differs between the tables; what all of them share belongs to the line above them.
 
+use crate::grid::Grid;
 use crate::text::counted;
-use tare_record::{Cell, Document, Family, Parameters, Shape};
+use crate::{clients, curves};
+use tare_record::{Cell, Document, Family, MtuBy, Parameters, Shape};
 
 /// One table's cells, in the document's order.
-pub(crate) struct Section<'a> {
+struct Section<'a> {
     /// What tells this table from the others; empty where nothing does.
-    pub(crate) heading: String,
+    heading: String,
     /// Its cells.
-    pub(crate) cells: Vec<&'a Cell>,
+    cells: Vec<&'a Cell>,
 }
+
+/// A workload and its parameters.
+pub(crate) type Variant<'a> = (&'a str, &'a Parameters);
 
 /// What the cells of a table have in common.
 #[derive(Clone, Copy, PartialEq)]
 struct Key<'a> {
     shape: &'a Shape,
-    scope: &'a str,
     /// The workload and its parameters, where it was run with several sets of them.
-    variant: Option<(&'a str, &'a Parameters)>,
+    variant: Option<Variant<'a>>,
 }
 
-/// The document's tables, in the order in which their first cells come.
-pub(crate) fn sections(document: &Document) -> Vec<Section<'_>> {
+/// A table and what stands above it.
+pub(crate) struct Sheet {
+    /// Empty where nothing tells the table from others.
+    pub(crate) heading: String,
+    /// The table.
+    pub(crate) grid: Grid,
+}
+
+/// All tables of a document: of each shape the networks, set by `grid`, and, beside, how clients shared; then what was
+/// swept, as curves.
+pub(crate) fn sheets(document: &Document, grid: fn(&[&Cell]) -> Grid) -> Vec<Sheet> {
+    let mut sheets = Vec::new();
+    let sections = sections(document);
+    for (at, Section { heading, cells }) in sections.iter().enumerate() {
+        sheets.push(Sheet { heading: heading.clone(), grid: grid(cells) });
+        let shape = &cells[0].shape;
+        let last = sections.get(at + 1).is_none_or(|next| next.cells[0].shape != *shape);
+        if let Some(grid) = clients::grid(document, shape).filter(|_| last) {
+            let words = counted(shape.clients, "client", "clients");
+            sheets.push(Sheet { heading: format!("how {words} shared"), grid });
+        }
+    }
+    let curves = curves::curves(document).into_iter();
+    sheets.extend(curves.map(|curves| Sheet { heading: curves.heading, grid: curves.grid }));
+    sheets
+}
+
+/// The document's tables of networks, in the order in which their first cells come.
+fn sections(document: &Document) -> Vec<Section<'_>> {
     let mut tables: Vec<(Key<'_>, Vec<&Cell>)> = Vec::new();
-    for cell in &document.cells {
-        let key = Key { shape: &cell.shape, scope: &cell.scope, variant: variant(document, cell) };
+    for cell in aggregates(document) {
+        let key = Key { shape: &cell.shape, variant: variant(document, cell) };
         match tables.iter_mut().find(|(other, _)| *other == key) {
             Some((_, cells)) => cells.push(cell),
             None => tables.push((key, vec![cell])),
@@ -37,6 +69,11 @@ pub(crate) fn sections(document: &Document) -> Vec<Section<'_>> {
         .into_iter()
         .map(|(key, cells)| Section { heading: heading(&key, &keys), cells })
         .collect()
+}
+
+/// The cells over all clients.
+pub(crate) fn aggregates(document: &Document) -> impl Iterator<Item = &Cell> {
+    document.cells.iter().filter(|cell| cell.scope == "aggregate")
 }
 
 /// What all shapes of the document have in common and is worth a word: all that is not the default, and the placement.
@@ -71,7 +108,7 @@ where
 }
 
 /// A shape in words, one for each of its parts, always in the same places; the placement is the last.
-fn facts(shape: &Shape) -> [String; 10] {
+fn facts(shape: &Shape) -> [String; 11] {
     let family = match shape.family {
         Family::Ipv4 => "IPv4",
         Family::Ipv6 => "IPv6",
@@ -83,9 +120,10 @@ fn facts(shape: &Shape) -> [String; 10] {
         counted(shape.clients, "client", "clients"),
         counted(shape.processes, "process per client", "processes per client"),
         counted(shape.flows, "flow", "flows"),
-        format!("MTU {}", shape.mtu),
+        mtu(shape),
         format!("link {}", shape.link.as_deref().unwrap_or("unlimited")),
         without(shape),
+        format!("background {}", shape.background.as_deref().unwrap_or("none")),
         format!("cpus {}", shape.cpus),
     ]
 }
@@ -99,8 +137,17 @@ fn without(shape: &Shape) -> String {
     }
 }
 
+/// The MTU; one that the user chose is that of containers, whether it fits or not.
+fn mtu(shape: &Shape) -> String {
+    let clamped = if shape.clamp_mss { ", MSS clamped" } else { "" };
+    match shape.mtu_by {
+        MtuBy::Network => format!("MTU {}{clamped}", shape.mtu),
+        MtuBy::User => format!("MTU {} in containers{clamped}", shape.mtu),
+    }
+}
+
 /// The cell's workload and parameters, where other cells of its shape have the same workload with others.
-fn variant<'a>(document: &'a Document, cell: &'a Cell) -> Option<(&'a str, &'a Parameters)> {
+pub(crate) fn variant<'a>(document: &'a Document, cell: &'a Cell) -> Option<Variant<'a>> {
     let several = document.cells.iter().any(|other| {
         other.workload == cell.workload
             && other.shape == cell.shape
@@ -112,9 +159,6 @@ fn variant<'a>(document: &'a Document, cell: &'a Cell) -> Option<(&'a str, &'a P
 /// What tells a table from the others, in words.
 fn heading(key: &Key<'_>, keys: &[Key<'_>]) -> String {
     let mut words = telling_facts(key.shape, || keys.iter().map(|other| other.shape));
-    if keys.iter().any(|other| other.scope != key.scope) {
-        words.push(key.scope.to_owned());
-    }
     if let Some((workload, parameters)) = key.variant {
         words.push(workload.to_owned());
         words.extend(differing(workload, parameters, keys));

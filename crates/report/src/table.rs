@@ -17,13 +17,13 @@ pub fn table(document: &Document, style: &Style) -> String {
     if document.cells.is_empty() {
         out.push_str("\nNothing was measured.\n");
     }
-    for section in sections::sections(document) {
+    for sheet in sections::sheets(document, columns::grid_with_bars) {
         out.push('\n');
-        if !section.heading.is_empty() {
-            let heading = text::wrap(&text::one_line(&section.heading), width);
+        if !sheet.heading.is_empty() {
+            let heading = text::wrap(&text::one_line(&sheet.heading), width);
             let _ = writeln!(out, "{}\n", style.paint(Tone::Strong, &heading));
         }
-        out.push_str(&columns::grid(&section.cells).render(*style));
+        out.push_str(&sheet.grid.render(*style));
     }
     if let Some(rerun) = &document.rerun {
         out.push_str(&rerun::table(rerun, *style));

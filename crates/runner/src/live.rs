@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
-use tare_network::{Daemons, Registry, Site, Spelled, Topology};
+use tare_network::{Daemons, NodeKind, Registry, Site, Spelled, Topology};
 use tare_observe::headroom;
 use tare_observe::meanwhile::Watch;
 use tare_observe::presence::Presence;
@@ -120,11 +120,16 @@ impl Stage for Live<'_> {
         let ports = self.ports(scene.workloads)?;
         let logs = self.logs.as_ref().map(|logs| logs.join(file_name(&scene.entry.label)));
         let site = Site { logs, ..Site::of(&spelled, distinct(&ports)) };
+        let began = Instant::now();
         let topology = network.raise(scene.shape, &site).map_err(failed_network)?;
-        let session = Session::open(&topology).map_err(failed_traffic)?;
+        let raised_in = began.elapsed().into();
+        let session =
+            Session::with_processes(&topology, scene.shape.processes).map_err(failed_traffic)?;
         Ok(Box::new(Up {
             session,
             topology,
+            raised_in,
+            on_one_machine: scene.shape.nodes > 1 && network.node_kind() == NodeKind::Namespace,
             ports,
             shape: scene.shape.clone(),
             workloads: scene.workloads.to_vec(),
@@ -146,6 +151,8 @@ impl Stage for Live<'_> {
 struct Up {
     session: Session,
     topology: Topology,
+    raised_in: Nanos,
+    on_one_machine: bool,
     ports: Vec<Vec<u16>>,
     shape: Shape,
     workloads: Vec<WorkloadPlan>,
@@ -158,7 +165,21 @@ impl Raised for Up {
         self.topology.hops.clone()
     }
 
+    fn raised_in(&self) -> Option<Nanos> {
+        Some(self.raised_in)
+    }
+
+    fn lower(self: Box<Self>) -> Option<Nanos> {
+        let Self { session, topology, .. } = *self;
+        drop(session);
+        let began = Instant::now();
+        drop(topology);
+        Some(began.elapsed().into())
+    }
+
     fn trial(&mut self, workload: usize) -> Result<Measured, Broken> {
+        // What happened before the trial is none of its business.
+        self.noticed();
         let plan = &self.workloads[workload];
         let job = Job {
             workload: plan.name.clone(),
@@ -179,10 +200,32 @@ impl Raised for Up {
         let outcome = outcome.map_err(failed_traffic)?;
         let ours = outcome.agents_cpu + (daemons_cpu() - before);
         let (meanwhile, noticed) = watch.finish(ours, outcome.epoch);
-        let of_network = self.topology.findings.iter().cloned();
-        let noticed = noticed.into_iter().chain(self.machine.look()).chain(of_network);
-        Ok(Measured::of(outcome, meanwhile, noticed))
+        let mut findings: Vec<Finding> =
+            noticed.into_iter().filter(|finding| self.is_news(finding)).collect();
+        findings.extend(self.noticed());
+        findings.extend(self.machine.look());
+        findings.extend(self.topology.findings.iter().cloned());
+        Ok(Measured::of(outcome, meanwhile, findings))
     }
+}
+
+impl Up {
+    /// What is to be known of the network since it was last asked.
+    fn noticed(&mut self) -> Vec<Finding> {
+        let watched = self.topology.watch.as_mut().map(|watch| watch.look()).unwrap_or_default();
+        let shared = self.on_one_machine.then(|| Finding::OneMachine { cores: cores() });
+        watched.into_iter().chain(shared).collect()
+    }
+
+    /// A machine that is busy because the user wanted it so is no news.
+    fn is_news(&self, finding: &Finding) -> bool {
+        self.shape.background.is_none() || !matches!(finding, Finding::BusyMachine { .. })
+    }
+}
+
+/// The cores that this machine's nodes share.
+fn cores() -> u32 {
+    std::thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(1))
 }
 
 fn failed_network(error: tare_network::Error) -> Broken {

@@ -204,7 +204,29 @@ impl Walk<'_> {
                 }
             }
         }
+        self.end(phase, number, &scene, raised)?;
         Ok(Ok(()))
+    }
+
+    /// Takes a network down, and keeps how long it took to come and to go.
+    fn end(
+        &mut self,
+        phase: Phase,
+        number: u32,
+        scene: &Scene<'_>,
+        network: Box<dyn Raised>,
+    ) -> Result<(), Error> {
+        let raised = network.raised_in();
+        let Some((raised, removed)) = raised.zip(network.lower()) else { return Ok(()) };
+        self.sink.append(&Record::Turn(tare_record::Turn {
+            block: number,
+            phase,
+            label: scene.entry.label.clone(),
+            shape: scene.shape.clone(),
+            raised,
+            removed,
+        }))?;
+        Ok(())
     }
 
     fn keep(&mut self, trial: Trial) -> Result<(), Error> {

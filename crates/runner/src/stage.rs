@@ -37,6 +37,16 @@ pub trait Raised {
     /// What a packet passes.
     fn hops(&self) -> Vec<Hop>;
 
+    /// How long it took to bring up, where that is known.
+    fn raised_in(&self) -> Option<Nanos> {
+        None
+    }
+
+    /// Takes it down, and says how long that took, where that is known.
+    fn lower(self: Box<Self>) -> Option<Nanos> {
+        None
+    }
+
     /// Runs one trial of the workload at this place in the plan; `elapsed` is the run's clock at its beginning.
     ///
     /// # Errors

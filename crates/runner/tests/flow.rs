@@ -78,6 +78,7 @@ fn plan(networks: &[&str], blocks: u32) -> Plan {
         stands_for: Default::default(),
         baseline: networks[0].into(),
         workloads: vec![workload("tcp-stream"), workload("tcp-rr")],
+        raising: Vec::new(),
         shapes: vec![Shape::default()],
         margins: Default::default(),
         family: FamilyScope::Metric,

@@ -132,6 +132,7 @@ fn plan(seed: u64, labels: &[(&str, f64)]) -> Plan {
             metrics: vec![Metric::Throughput],
             stands_for: None,
         }],
+        raising: Vec::new(),
         shapes: vec![Shape::default()],
         margins: [(Metric::Throughput, 0.02)].into(),
         family: FamilyScope::Study,

@@ -48,6 +48,17 @@ pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
     Some(low + (high - low) * place.fract())
 }
 
+/// Jain's fairness index of what several got of one thing: 1 where all got the same, 1/n where one of n got all (Jain,
+/// Chiu and Hawe, DEC-TR-301, 1984). Nothing for an empty sample, or where nobody got anything.
+#[must_use]
+pub fn fairness(shares: &[f64]) -> Option<f64> {
+    // Beside the largest, so that no square is too large or too small to be a number.
+    let largest = shares.iter().copied().fold(0.0, f64::max);
+    let scaled = || shares.iter().map(|share| share / largest);
+    let (sum, squares): (f64, f64) = (scaled().sum(), scaled().map(|share| share * share).sum());
+    (largest > 0.0).then(|| (sum * sum / (shares.len() as f64 * squares)).min(1.0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,6 +107,32 @@ mod tests {
             .count();
         let share = covered as f64 / f64::from(runs);
         assert!((0.943..=0.957).contains(&share), "{share}");
+    }
+
+    #[test]
+    fn the_fairness_of_equals_is_one_and_of_a_monopoly_one_over_n() {
+        assert_eq!(fairness(&[3.0; 20]), Some(1.0));
+        assert_eq!(fairness(&[5.0, 0.0, 0.0, 0.0]), Some(0.25));
+        // By hand: (1 + 2 + 3)² / (3 · (1 + 4 + 9)).
+        assert!((fairness(&[1.0, 2.0, 3.0]).unwrap() - 36.0 / 42.0).abs() < 1e-12);
+        assert_eq!((fairness(&[]), fairness(&[0.0, 0.0])), (None, None));
+    }
+
+    proptest! {
+        #[test]
+        fn fairness_has_no_unit_and_lies_between_a_monopoly_and_equality(
+            shares in prop::collection::vec(0.0f64..1e12, 1..50),
+            unit in 1e-9f64..1e9,
+        ) {
+            let scaled: Vec<f64> = shares.iter().map(|share| share * unit).collect();
+            match (fairness(&shares), fairness(&scaled)) {
+                (Some(index), Some(other)) => {
+                    prop_assert!(1.0 / shares.len() as f64 <= index * (1.0 + 1e-9) && index <= 1.0);
+                    prop_assert!((index - other).abs() < 1e-9);
+                }
+                (one, other) => prop_assert_eq!(one, other),
+            }
+        }
     }
 
     proptest! {

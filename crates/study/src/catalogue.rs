@@ -1,7 +1,8 @@
 //! What a plan must know of the networks and workloads of this build, on this machine.
 
+use std::ops::RangeInclusive;
 use tare_network::{FindError, Missing, Spelled};
-use tare_record::{Metric, Parameters};
+use tare_record::{Metric, Parameters, Shape};
 
 /// What there is to choose from. The command puts it together from the registries; tests make one up.
 pub trait Catalogue {
@@ -21,6 +22,17 @@ pub trait Catalogue {
 
     /// Which real system a network is or stands for, where anybody knows.
     fn stands_for(&self, _network: &Spelled) -> Option<String> {
+        None
+    }
+
+    /// How many nodes a network can join.
+    ///
+    /// # Errors
+    /// When nobody knows the network, or it does not take its options.
+    fn nodes(&self, network: &Spelled) -> Result<RangeInclusive<u32>, FindError>;
+
+    /// Why a network has no room for one of these shapes, where it has none.
+    fn lacks_room(&self, _network: &Spelled, _shapes: &[Shape]) -> Option<Missing> {
         None
     }
 

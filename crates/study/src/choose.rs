@@ -3,8 +3,9 @@
 use crate::{Catalogue, Error, Origin};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 use tare_network::{FindError, Missing, Offloads, Spelled};
-use tare_record::{Entry, Skipped};
+use tare_record::{Entry, Shape, Skipped};
 
 /// The networks, sorted into those that run here and those that do not.
 #[derive(Default)]
@@ -18,10 +19,12 @@ pub(crate) struct Chosen {
     pub(crate) absent: Vec<String>,
 }
 
-/// Sorts the networks that were asked for; `all` stands for all that there are, `core` for the few that one begins with.
+/// Sorts the networks that were asked for; `all` stands for all of the lab, `PLACE:all` for all of another place, `core` for
+/// the few that one begins with. Only where one is named does a run leave its own namespaces.
 pub(crate) fn choose(
     asked: &[String],
     named_by: Origin,
+    shapes: &[Shape],
     without: Offloads,
     catalogue: &dyn Catalogue,
 ) -> Result<Chosen, Error> {
@@ -31,7 +34,7 @@ pub(crate) fn choose(
             for name in names {
                 let already = chosen.entries.iter().any(|entry| entry.label == name);
                 if !already {
-                    chosen.add(&name, &name, catalogue)?;
+                    chosen.add(&name, &name, shapes, catalogue)?;
                 }
             }
         } else {
@@ -39,7 +42,7 @@ pub(crate) fn choose(
             if label.is_empty() && !name.is_empty() {
                 return Err(Error::NoLabel { given: text.clone() });
             }
-            match (named_by, chosen.add(label, name, catalogue)) {
+            match (named_by, chosen.add(label, name, shapes, catalogue)) {
                 (Origin::User, Ok(Some(missing))) => chosen.refused.push(missing),
                 (Origin::BuiltIn, Err(error @ (Error::Network(_) | Error::Spelling(_)))) => {
                     chosen.leave_out(label, name, &error);
@@ -62,11 +65,19 @@ pub(crate) fn choose(
 
 /// The networks that a word stands for, where it stands for several.
 fn group(text: &str, catalogue: &dyn Catalogue) -> Option<Vec<String>> {
+    let of = |place: &str| {
+        catalogue.networks().into_iter().filter(|name| place_of(name) == place).collect()
+    };
     match text {
-        "all" => Some(catalogue.networks()),
+        "all" => Some(of("")),
         "core" => Some(catalogue.core()),
-        _ => None,
+        _ => text.strip_suffix(":all").map(of),
     }
+}
+
+/// The place of a network, which stands before the colon; the lab has no name.
+fn place_of(name: &str) -> &str {
+    name.split_once(':').map_or("", |(place, _)| place)
 }
 
 /// A label and a network's name; where no label stands, the name is its own. What follows a `+` or a `:` is the network's.
@@ -109,10 +120,16 @@ impl Chosen {
         &mut self,
         label: &str,
         name: &str,
+        shapes: &[Shape],
         catalogue: &dyn Catalogue,
     ) -> Result<Option<String>, Error> {
         let spelled: Spelled = name.parse()?;
-        match self.lacks(&spelled, catalogue)? {
+        let misfit = misfit(&catalogue.nodes(&spelled)?, shapes);
+        let lacks = match misfit {
+            None => self.lacks(&spelled, catalogue)?,
+            misfit => misfit,
+        };
+        match lacks.or_else(|| catalogue.lacks_room(&spelled, shapes)) {
             None => {
                 self.entries.push(Entry { label: label.to_owned(), network: spelled.to_string() });
                 Ok(None)
@@ -155,6 +172,22 @@ impl Chosen {
     }
 }
 
+/// Why a network cannot have one of these shapes: each is measured over all networks, or there would be no ratios.
+pub(crate) fn misfit(nodes: &RangeInclusive<u32>, shapes: &[Shape]) -> Option<Missing> {
+    let shape = shapes.iter().find(|shape| !nodes.contains(&shape.nodes))?;
+    let (least, most) = (nodes.start(), nodes.end());
+    let reason = match (shape.nodes < *least, *most) {
+        (true, _) => format!("only for {least} nodes or more"),
+        (false, 1) => "only for one node".to_owned(),
+        (false, _) => format!("only for {most} nodes at most"),
+    };
+    let remedy = match (least, most) {
+        (least, most) if least == most => format!("use --nodes {least}"),
+        _ => format!("use --nodes from {least} to {most}"),
+    };
+    Some(Missing { reason, remedy })
+}
+
 /// The baseline: as asked, or `host` where it is under comparison, or the first network.
 pub(crate) fn baseline(
     asked: Option<&str>,
@@ -178,6 +211,11 @@ pub(crate) fn baseline(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_place_stands_before_the_colon() {
+        assert_eq!((place_of("bridge"), place_of("docker:none+veth")), ("", "docker"));
+    }
 
     #[test]
     fn an_option_with_a_value_is_no_label() {

@@ -4,6 +4,7 @@ use crate::choose::{Chosen, baseline, choose};
 use crate::layer::Method;
 use crate::published::publication;
 use crate::runs::{Expanded, expand};
+use crate::shapes::shapes;
 use crate::{Catalogue, Error, Stopping, Study};
 use std::collections::BTreeMap;
 use tare_record::{Blocks, Entry, Finding, Metric, Plan, Scale};
@@ -13,15 +14,20 @@ impl Study {
     ///
     /// # Errors
     /// The first thing that is wrong with it, in one line.
-    pub fn plan(self, catalogue: &dyn Catalogue, seed: u64) -> Result<Plan, Error> {
+    pub fn plan(mut self, catalogue: &dyn Catalogue, seed: u64) -> Result<Plan, Error> {
+        let Asked { raising, of_traffic } = asked(self.metrics.take());
+        self.metrics = of_traffic;
         let without = self.shape.without.iter().flatten().copied().collect();
         let all = ["all".to_owned()];
-        let asked = self.networks.as_deref().unwrap_or(&all);
-        let chosen = choose(asked, self.named_by, without, catalogue)?;
+        let networks = self.networks.as_deref().unwrap_or(&all);
+        // Where a study has sections, each has shapes of its own.
+        let shapes_of_all = if self.runs.is_empty() { shapes(&self.shape)? } else { Vec::new() };
+        let chosen = choose(networks, self.named_by, &shapes_of_all, without, catalogue)?;
         let baseline = baseline(self.baseline.as_deref(), &chosen.entries, &chosen.absent)?;
-        let Expanded { workloads, shapes, parts } = expand(&self, &chosen, catalogue)?;
+        let Expanded { workloads, shapes, parts, misfits } = expand(&self, &chosen, catalogue)?;
         let publication = publication(&self, catalogue);
-        let Chosen { entries, skipped, mut refused, .. } = chosen;
+        let Chosen { entries, mut skipped, mut refused, .. } = chosen;
+        skipped.extend(misfits);
         let blocks = blocks(&self.method, entries.len())?;
         let mut findings = workloads.findings;
         if self.scale == Scale::Scaled {
@@ -35,6 +41,7 @@ impl Study {
             networks: entries,
             baseline,
             workloads: workloads.plans,
+            raising,
             shapes,
             margins: margins(&self.method),
             family: self.method.family.unwrap_or_default(),
@@ -56,6 +63,25 @@ fn stands_for(entries: &[Entry], catalogue: &dyn Catalogue) -> BTreeMap<String, 
         Some((entry.network.clone(), catalogue.stands_for(&spelled)?))
     };
     entries.iter().filter_map(of).collect()
+}
+
+/// The metrics asked for: those of networks themselves, and those that workloads measure; nothing for all of them.
+struct Asked {
+    raising: Vec<Metric>,
+    of_traffic: Option<Vec<Metric>>,
+}
+
+fn asked(metrics: Option<Vec<Metric>>) -> Asked {
+    match metrics {
+        None => Asked {
+            raising: Metric::ALL.into_iter().filter(|metric| metric.of_network()).collect(),
+            of_traffic: None,
+        },
+        Some(metrics) => {
+            let (raising, of_traffic) = metrics.into_iter().partition(|metric| metric.of_network());
+            Asked { raising, of_traffic: Some(of_traffic) }
+        }
+    }
 }
 
 fn margins(method: &Method) -> BTreeMap<Metric, f64> {
@@ -107,6 +133,7 @@ fn blocks(method: &Method, networks: usize) -> Result<Blocks, Error> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use std::ops::RangeInclusive;
     use tare_network::{FindError, Missing, Spelled};
     use tare_record::Parameters;
 
@@ -127,6 +154,10 @@ pub(crate) mod tests {
                     Err(FindError::Name { name: name.to_owned(), known })
                 }
             }
+        }
+
+        fn nodes(&self, network: &Spelled) -> Result<RangeInclusive<u32>, FindError> {
+            Ok(if network.name == "host" { 1..=32 } else { 1..=1 })
         }
 
         fn workloads(&self) -> Vec<String> {
@@ -178,6 +209,29 @@ pub(crate) mod tests {
         let planned = plan("networks = [\"host\", \"ovs\"]").unwrap();
         assert_eq!(planned.refused, ["ovs"]);
         assert_eq!(planned.skipped.len(), 1);
+    }
+
+    #[test]
+    fn a_network_that_cannot_join_so_many_nodes_is_skipped_or_refused() {
+        let planned = plan("[shape]\nnodes = [1, 2]").unwrap();
+        assert_eq!(planned.networks.len(), 1);
+        assert_eq!(planned.skipped[0].network, "bridge");
+        assert_eq!(planned.skipped[0].reason, "only for one node");
+        assert_eq!(planned.skipped[0].remedy, "use --nodes 1");
+        assert_eq!(
+            plan("networks = ['bridge']\n[shape]\nnodes = [2]").unwrap().refused,
+            ["bridge"]
+        );
+    }
+
+    #[test]
+    fn metrics_of_networks_are_asked_of_no_workload() {
+        let planned = plan("metrics = ['raise_ms', 'throughput']").unwrap();
+        assert_eq!(planned.raising, [Metric::RaiseMs]);
+        assert_eq!(planned.workloads.len(), 1);
+        let alone = plan("metrics = ['raise_ms', 'remove_ms']").unwrap();
+        assert_eq!((alone.raising.len(), alone.workloads.len()), (2, 0));
+        assert_eq!(plan("").unwrap().raising, [Metric::RaiseMs, Metric::RemoveMs]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::choose::label_of;
 use crate::published::PublishedTable;
+use crate::runs::RunStudy;
 use crate::{Error, Percent, Span, WarmUpSpan};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -69,20 +70,6 @@ pub enum Origin {
     BuiltIn,
 }
 
-/// A section of a study.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct RunStudy {
-    /// The labels of its networks; nothing: all of the study's.
-    pub networks: Option<Vec<String>>,
-    /// Its workloads; nothing: the study's.
-    #[serde(rename = "workload")]
-    pub workloads: Option<Vec<WorkloadStudy>>,
-    /// Its shapes, each key laid over the study's; nothing: the study's.
-    #[serde(rename = "shape")]
-    pub shapes: Vec<ShapeLists>,
-}
-
 /// One workload of a study.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -137,6 +124,12 @@ pub struct ScaledWorkload {
 pub struct ShapeLists {
     /// Nodes.
     pub nodes: Option<Vec<u32>>,
+    /// What the links between nodes are like, each as in `rate=10gbit,delay=100us,loss=0.01%,mtu=1500`.
+    pub link: Option<Vec<String>>,
+    /// Whether nodes lower the maximum segment size of TCP connections to what fits.
+    pub clamp_mss: Option<bool>,
+    /// What loads the nodes beside the traffic, each as in `cpu=2`.
+    pub background: Option<Vec<String>>,
     /// Server containers.
     pub servers: Option<Vec<u32>>,
     /// Client containers.
@@ -293,28 +286,15 @@ impl Study {
     }
 }
 
-impl RunStudy {
-    /// This section under an upper layer's networks and shape; nothing where it has none of those networks.
-    fn narrowed(mut self, networks: Option<&[String]>, shape: &ShapeLists) -> Option<Self> {
-        if let (Some(labels), Some(upper)) = (&mut self.networks, networks) {
-            labels.retain(|label| upper.iter().any(|text| label_of(text) == label));
-            if labels.is_empty() {
-                return None;
-            }
-        }
-        for one in &mut self.shapes {
-            *one = std::mem::take(one).overlaid(shape.clone());
-        }
-        Some(self)
-    }
-}
-
 impl ShapeLists {
     /// These lists with others laid over them, key by key.
     pub(crate) fn overlaid(self, upper: Self) -> Self {
         Self {
             nodes: upper.nodes.or(self.nodes),
             processes: upper.processes.or(self.processes),
+            link: upper.link.or(self.link),
+            clamp_mss: upper.clamp_mss.or(self.clamp_mss),
+            background: upper.background.or(self.background),
             servers: upper.servers.or(self.servers),
             clients: upper.clients.or(self.clients),
             flows: upper.flows.or(self.flows),

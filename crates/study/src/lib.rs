@@ -12,6 +12,7 @@ mod choose;
 mod error;
 mod expand;
 mod layer;
+mod nodes;
 pub mod order;
 mod published;
 mod runs;
@@ -25,8 +26,9 @@ pub use builtin::{BUILTIN, Builtin, builtin, quick};
 pub use catalogue::Catalogue;
 pub use error::Error;
 pub use layer::{
-    Method, Origin, RunStudy, ScaledWorkload, ShapeLists, StandIn, Stopping, Study, WorkloadStudy,
+    Method, Origin, ScaledWorkload, ShapeLists, StandIn, Stopping, Study, WorkloadStudy,
 };
 pub use published::{FigureStudy, PublishedTable};
+pub use runs::RunStudy;
 pub use scaled::scaled;
 pub use units::{Percent, Span, WarmUpSpan};

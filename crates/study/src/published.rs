@@ -138,3 +138,87 @@ fn spell(cell: &mut CellPart, catalogue: &dyn Catalogue) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BUILTIN, builtin};
+    use std::ops::RangeInclusive;
+    use tare_network::{FindError, Missing, Spelled};
+    use tare_record::Plan;
+
+    /// A build that has every network and every workload.
+    struct Everything;
+
+    impl Catalogue for Everything {
+        fn networks(&self) -> Vec<String> {
+            vec!["host".to_owned()]
+        }
+
+        fn lacks(&self, _: &Spelled) -> Result<Option<Missing>, FindError> {
+            Ok(None)
+        }
+
+        fn nodes(&self, _: &Spelled) -> Result<RangeInclusive<u32>, FindError> {
+            Ok(1..=2)
+        }
+
+        fn workloads(&self) -> Vec<String> {
+            vec!["tcp-stream".to_owned()]
+        }
+
+        fn metrics(&self, _: &str) -> Option<Vec<Metric>> {
+            Some(Metric::ALL.to_vec())
+        }
+
+        fn resolve(&self, _: &str, asked: &Parameters) -> Result<Parameters, String> {
+            Ok(asked.clone())
+        }
+    }
+
+    /// How many combinations of a plan a cell describes.
+    fn measured(plan: &Plan, cell: &CellPart) -> usize {
+        let label = |network: &usize| plan.networks[*network].label == cell.network;
+        let is = |network: usize, workload: usize, shape: usize| {
+            let one = &plan.workloads[workload];
+            let asked =
+                cell.parameters.iter().all(|(name, value)| one.parameters.get(name) == Some(value));
+            one.name == cell.workload
+                && asked
+                && one.metrics.contains(&cell.metric)
+                && cell.shape.is_of(&plan.shapes[shape])
+                && plan.measures(network, workload, shape)
+        };
+        (0..plan.networks.len())
+            .filter(label)
+            .flat_map(|network| (0..plan.workloads.len()).map(move |workload| (network, workload)))
+            .map(|(network, workload)| {
+                (0..plan.shapes.len()).filter(|&shape| is(network, workload, shape)).count()
+            })
+            .sum()
+    }
+
+    #[test]
+    fn every_published_figure_and_every_test_is_of_a_cell_that_its_study_measures() {
+        for study in BUILTIN {
+            let plan = builtin(study.name).unwrap().unwrap().plan(&Everything, 1).unwrap();
+            let Some(publication) = &plan.publication else {
+                assert_eq!(study.name, "tour");
+                continue;
+            };
+            for figure in &publication.figures {
+                let found = measured(&plan, &figure.cell);
+                // A baseline that was measured once stands beside that of every family.
+                let once = figure.cell.network == plan.baseline
+                    && figure.cell.shape == ShapePart::default();
+                assert!(found == 1 || once && found > 1, "{}: {found} of {figure:?}", study.name);
+            }
+            for test in publication.conclusions.iter().flat_map(|one| &one.tests) {
+                for cell in [Some(&test.left), test.right.as_ref()].into_iter().flatten() {
+                    let found = measured(&plan, cell);
+                    assert!(found >= 1, "{}: nothing measures {cell:?}", study.name);
+                }
+            }
+        }
+    }
+}

@@ -1,11 +1,48 @@
 //! The sections of a study: which networks are measured under which workloads in which shapes.
 
-use crate::choose::Chosen;
-use crate::layer::{RunStudy, ShapeLists, WorkloadStudy};
+use crate::choose::{Chosen, label_of, misfit};
+use crate::layer::{ShapeLists, WorkloadStudy};
 use crate::shapes::shapes;
 use crate::workloads::{Workloads, check, workloads};
 use crate::{Catalogue, Error, Study};
-use tare_record::{Part, Shape, WorkloadPlan};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tare_network::{Missing, Spelled};
+use tare_record::{Part, Shape, Skipped, WorkloadPlan};
+
+/// A section of a study.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct RunStudy {
+    /// The labels of its networks; nothing: all of the study's.
+    pub networks: Option<Vec<String>>,
+    /// Its workloads; nothing: the study's.
+    #[serde(rename = "workload")]
+    pub workloads: Option<Vec<WorkloadStudy>>,
+    /// Its shapes, each key laid over the study's; nothing: the study's.
+    #[serde(rename = "shape")]
+    pub shapes: Vec<ShapeLists>,
+}
+
+impl RunStudy {
+    /// This section under an upper layer's networks and shape; nothing where it has none of those networks.
+    pub(crate) fn narrowed(
+        mut self,
+        networks: Option<&[String]>,
+        shape: &ShapeLists,
+    ) -> Option<Self> {
+        if let (Some(labels), Some(upper)) = (&mut self.networks, networks) {
+            labels.retain(|label| upper.iter().any(|text| label_of(text) == label));
+            if labels.is_empty() {
+                return None;
+            }
+        }
+        for one in &mut self.shapes {
+            *one = std::mem::take(one).overlaid(shape.clone());
+        }
+        Some(self)
+    }
+}
 
 /// All workloads and shapes of a study, and how they go together.
 #[derive(Default)]
@@ -14,6 +51,8 @@ pub(crate) struct Expanded {
     pub(crate) shapes: Vec<Shape>,
     /// Nothing where every combination is measured.
     pub(crate) parts: Vec<Part>,
+    /// Networks that cannot join the nodes of a section that names them; other sections may have them.
+    pub(crate) misfits: Vec<Skipped>,
 }
 
 /// The study's sections, or all of it as one.
@@ -47,7 +86,7 @@ impl Expanded {
         chosen: &Chosen,
         catalogue: &dyn Catalogue,
     ) -> Result<(), Error> {
-        let networks = networks(run, chosen)?;
+        let mut networks = networks(run, chosen)?;
         let asked: Option<Vec<WorkloadStudy>> = run.workloads.clone().or(study.workloads.clone());
         let found = workloads(asked.unwrap_or_default(), study, catalogue)?;
         let of_run = found.plans.iter().map(|plan| self.workload(plan)).collect();
@@ -57,13 +96,38 @@ impl Expanded {
             some => some.iter().map(|one| study.shape.clone().overlaid(one.clone())).collect(),
         };
         let mut places = Vec::new();
-        for shape in lists.iter().map(shapes).collect::<Result<Vec<_>, _>>()?.concat() {
+        let of_section = lists.iter().map(shapes).collect::<Result<Vec<_>, _>>()?.concat();
+        self.leave_misfits_out(&mut networks, &of_section, chosen, catalogue)?;
+        for shape in of_section {
             let place = place(&mut self.shapes, shape);
             if !places.contains(&place) {
                 places.push(place);
             }
         }
         self.parts.push(Part { networks, workloads: of_run, shapes: places });
+        Ok(())
+    }
+
+    /// Leaves networks out of a section that cannot join as many nodes as it has.
+    fn leave_misfits_out(
+        &mut self,
+        networks: &mut Vec<usize>,
+        shapes: &[Shape],
+        chosen: &Chosen,
+        catalogue: &dyn Catalogue,
+    ) -> Result<(), Error> {
+        for place in std::mem::take(networks) {
+            let spelled: Spelled = chosen.entries[place].network.parse()?;
+            let Some(Missing { reason, remedy }) = misfit(&catalogue.nodes(&spelled)?, shapes)
+            else {
+                networks.push(place);
+                continue;
+            };
+            let skipped = Skipped { network: spelled.to_string(), reason, remedy };
+            if !self.misfits.contains(&skipped) {
+                self.misfits.push(skipped);
+            }
+        }
         Ok(())
     }
 

@@ -2,16 +2,17 @@
 
 use crate::Error;
 use crate::layer::ShapeLists;
+use crate::nodes::across_nodes;
 use tare_record::{Family, Offloads, Placement, Shape};
 
-/// More containers or flows than this are taken for a slip of the hand.
+/// More containers, processes or flows than this are taken for a slip of the hand.
 const MOST: u32 = 10_000;
 /// IPv6 wants links of at least this MTU (RFC 8200, section 5).
 const LEAST_MTU_IPV6: u32 = 1280;
 /// IPv4 wants at least this (RFC 791).
 const LEAST_MTU_IPV4: u32 = 68;
 
-/// Every combination, each number within its range.
+/// Every combination, each number within its range; what is named last varies fastest.
 pub(crate) fn shapes(lists: &ShapeLists) -> Result<Vec<Shape>, Error> {
     let counts = |what: &str, list: &Option<Vec<u32>>| -> Result<Vec<u32>, Error> {
         let list = list.clone().unwrap_or_else(|| vec![1]);
@@ -34,12 +35,11 @@ pub(crate) fn shapes(lists: &ShapeLists) -> Result<Vec<Shape>, Error> {
     spread(&mut shapes, &families, |shape, family| shape.family = family);
     spread(&mut shapes, &mtus, |shape, mtu| shape.mtu = mtu);
     spread(&mut shapes, &cpus, |shape, cpus| shape.cpus = cpus);
-    spread(&mut shapes, &counts("nodes", &lists.nodes)?, |shape, nodes| shape.nodes = nodes);
     spread(&mut shapes, &counts("servers", &lists.servers)?, |shape, n| shape.servers = n);
     spread(&mut shapes, &counts("clients", &lists.clients)?, |shape, n| shape.clients = n);
     spread(&mut shapes, &counts("processes", &lists.processes)?, |shape, n| shape.processes = n);
     spread(&mut shapes, &counts("flows", &lists.flows)?, |shape, flows| shape.flows = flows);
-    Ok(shapes)
+    across_nodes(&shapes, lists)
 }
 
 /// Each shape once for every value of one of its parts.
@@ -53,6 +53,9 @@ fn spread<T: Clone>(shapes: &mut Vec<Shape>, values: &[T], set: impl Fn(&mut Sha
         .iter()
         .flat_map(|shape| values.iter().map(|value| with(shape, value)).collect::<Vec<_>>())
         .collect();
+    // A value that is named twice is one shape: its trials could not be told apart.
+    let mut seen = std::collections::HashSet::new();
+    shapes.retain(|shape| seen.insert(shape.clone()));
 }
 
 fn check_mtu(mtu: u32, family: Family) -> Result<(), Error> {
@@ -64,5 +67,34 @@ fn check_mtu(mtu: u32, family: Family) -> Result<(), Error> {
         Ok(())
     } else {
         Err(Error::range("mtu", mtu, &format!("for {family} it is from {least} to 65535 bytes")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_combination_once_and_the_last_list_varies_fastest() {
+        let lists = ShapeLists {
+            clients: Some(vec![1, 4]),
+            processes: Some(vec![2, 2, 3]),
+            ..ShapeLists::default()
+        };
+        let told: Vec<_> = shapes(&lists)
+            .unwrap()
+            .iter()
+            .map(|shape| (shape.servers, shape.clients, shape.processes, shape.flows))
+            .collect();
+        assert_eq!(told, [(1, 1, 2, 1), (1, 1, 3, 1), (1, 4, 2, 1), (1, 4, 3, 1)]);
+    }
+
+    #[test]
+    fn a_list_without_a_number_or_with_an_absurd_one_is_refused() {
+        for list in [vec![], vec![0], vec![1, MOST + 1]] {
+            let lists = ShapeLists { processes: Some(list), ..ShapeLists::default() };
+            let error = shapes(&lists).unwrap_err().to_string();
+            assert!(error.contains("processes"), "{error}");
+        }
     }
 }

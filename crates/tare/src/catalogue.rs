@@ -1,9 +1,11 @@
 //! The registries, put together: what this build knows, and what of it runs on this machine.
 
+use crate::docker::Docker;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use tare_lab::{KernelProbe, Lab, Modules};
-use tare_network::{FindError, Missing, Need, Probe as _, Registry, Site, Spelled};
-use tare_record::{Metric, Parameters, Plan};
+use tare_network::{FindError, Link, Missing, Need, Network, Probe as _, Registry, Site, Spelled};
+use tare_record::{Metric, Parameters, Plan, Shape};
 use tare_study::Catalogue;
 
 /// The networks that one begins with: what Docker does on one host, and what each step of it costs.
@@ -19,8 +21,19 @@ pub(crate) struct Everything {
 
 /// What this build knows. Without a lab it is for listing and planning: nothing can be raised.
 pub(crate) fn everything(lab: Option<Arc<Lab>>, modules: Modules) -> Everything {
+    everything_with(lab, modules, &Docker::default())
+}
+
+/// The same, with what was chosen of Docker's.
+pub(crate) fn everything_with(
+    lab: Option<Arc<Lab>>,
+    modules: Modules,
+    docker: &Docker,
+) -> Everything {
     Everything {
-        networks: Registry::new(tare_lab::networks(lab)),
+        networks: Registry::new(tare_lab::networks(lab.clone()))
+            .with_apart(tare_lab::pairs(lab))
+            .with(docker.networks()),
         workloads: tare_traffic::workloads(),
         probe: KernelProbe::new(modules),
     }
@@ -52,6 +65,11 @@ impl Everything {
             matches!(found, Some(Ok(network)) if network.runs_its_argument())
         };
         plan.networks.iter().map(|entry| entry.network.as_str()).find(|name| runs(name))
+    }
+
+    /// Why the lab cannot have these links between its nodes, if it cannot.
+    pub(crate) fn lacks_link(&self, link: &Link) -> Option<Missing> {
+        tare_lab::link_needs(link).iter().find_map(|need| self.probe.check(need).err())
     }
 
     /// Why the lab cannot have its namespaces here, if it cannot.
@@ -87,6 +105,19 @@ impl Catalogue for Everything {
 
     fn stands_for(&self, network: &Spelled) -> Option<String> {
         self.networks.find(network).ok().map(|network| network.about().stands_for.to_owned())
+    }
+
+    fn nodes(&self, network: &Spelled) -> Result<RangeInclusive<u32>, FindError> {
+        self.networks.find(network).map(Network::nodes)
+    }
+
+    fn lacks_room(&self, network: &Spelled, shapes: &[Shape]) -> Option<Missing> {
+        // Whichever ports the workloads will get, there are as many of them.
+        const PORT: u16 = 5201;
+        let site = Site::of(network, vec![PORT]);
+        let network = self.networks.find(network).ok()?;
+        let error = shapes.iter().find_map(|shape| network.has_room(shape, &site).err())?;
+        Some(Missing { reason: error.to_string(), remedy: error.remedy })
     }
 
     fn workloads(&self) -> Vec<String> {

@@ -4,6 +4,7 @@
 mod catalogue;
 mod cli;
 mod commands;
+mod docker;
 mod exit;
 mod out;
 mod progress;
@@ -21,19 +22,27 @@ fn main() -> ExitCode {
         Subcommand::Resume(arguments) => commands::resume::run(&arguments),
         Subcommand::Report(arguments) => commands::report::run(&arguments),
         Subcommand::Compare(arguments) => commands::compare::run(&arguments),
+        Subcommand::Bundle(arguments) => commands::bundle::run(&arguments),
         Subcommand::List(arguments) => commands::list::run(&arguments),
         Subcommand::Doctor(arguments) => commands::doctor::run(&arguments),
         Subcommand::Show(arguments) => commands::show::run(&arguments),
         Subcommand::Up(arguments) => commands::up::run(&arguments),
         Subcommand::Listen(arguments) => commands::listen::run(&arguments),
         Subcommand::Probe(arguments) => commands::probe::run(&arguments),
+        #[cfg(feature = "docker")]
+        Subcommand::Image(arguments) => commands::image::run(&arguments),
+        #[cfg(feature = "docker")]
+        Subcommand::Clean(arguments) => commands::clean::run(&arguments),
         Subcommand::Completions(arguments) => commands::manual::completions(&arguments),
         Subcommand::Manual(arguments) => commands::manual::pages(&arguments),
         Subcommand::Schema(arguments) => commands::schema::run(&arguments),
-        Subcommand::Agent => commands::hidden::agent(),
+        Subcommand::Agent(arguments) => commands::hidden::agent(&arguments),
+        Subcommand::Burn => commands::hidden::burn(),
         Subcommand::Keeper => commands::hidden::keeper(),
         Subcommand::Inside(_) => commands::hidden::inside(),
         Subcommand::Proxy(_) => commands::hidden::proxy(),
+        #[cfg(feature = "docker")]
+        Subcommand::Look(_) => commands::hidden::look(),
     };
     exit::code(result)
 }

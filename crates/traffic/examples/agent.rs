@@ -1,5 +1,7 @@
 //! The agent as a program of its own: what `tare agent` is, for this crate's tests.
 
 fn main() -> Result<(), tare_traffic::Error> {
-    tare_traffic::agent()
+    let namespaces = std::env::args().skip_while(|word| word != "--namespaces").nth(1);
+    let files = namespaces.iter().flat_map(|list| list.split(',')).map(Into::into);
+    tare_traffic::agent(&files.collect::<Vec<_>>())
 }

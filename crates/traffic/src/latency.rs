@@ -110,13 +110,21 @@ impl LatencyLog {
 
     /// A histogram for every whole interval of the trial.
     pub(crate) fn histograms(mut self) -> Result<Vec<LatencyHistogram>, HistogramError> {
+        // One at a time has room for every value: a thousand threads may be doing this now.
+        let mut complete = Vec::with_capacity(self.slots);
         while self.tail < self.head {
             self.fold_one()?;
+            let all_but_last = self.histograms.len().saturating_sub(1);
+            for at in complete.len()..all_but_last {
+                let histogram =
+                    std::mem::replace(&mut self.histograms[at], LatencyHistogram::none());
+                complete.push(histogram.packed());
+            }
         }
-        while self.histograms.len() < self.slots {
-            self.histograms.push(LatencyHistogram::new()?);
-        }
-        Ok(self.histograms)
+        complete
+            .extend(self.histograms.into_iter().skip(complete.len()).map(LatencyHistogram::packed));
+        complete.resize(self.slots, LatencyHistogram::none());
+        Ok(complete)
     }
 
     /// The whole intervals of the trial, with what `fill` makes of each histogram.

@@ -33,6 +33,7 @@ pub(crate) fn outcome(
     let mut findings: Vec<Finding> = Vec::new();
     let mut agents_cpu = Nanos(0);
     let agents = AgentsCpu { clients: by_interval(&clients), servers: by_interval(&servers) };
+    let offsets = offsets(&clients);
     let epoch = clients.iter().chain(&servers).filter_map(|report| report.epoch).min();
     let mut search = None;
     let [client_side, server_side] =
@@ -45,6 +46,10 @@ pub(crate) fn outcome(
         for one in report.series {
             intervals(series.entry(one.client).or_default(), one.intervals)?;
         }
+    }
+    for (client, intervals) in &mut series {
+        let offset = offsets.get(client).copied().unwrap_or_default();
+        intervals.iter_mut().for_each(|interval| interval.start = interval.start + offset);
     }
     for finding in
         disagreements(ends).into_iter().chain(other_congestion(&client_side, &server_side))
@@ -64,6 +69,19 @@ pub(crate) fn outcome(
         epoch,
         search,
     })
+}
+
+/// How much later than the first of all clients each of them began: every client counts from its own first payload.
+fn offsets(clients: &[Report]) -> BTreeMap<u32, Nanos> {
+    let mut began: BTreeMap<u32, Nanos> = BTreeMap::new();
+    for report in clients {
+        if let (Some(series), Some(epoch)) = (report.series.first(), report.epoch) {
+            let first = began.entry(series.client).or_insert(epoch);
+            *first = (*first).min(epoch);
+        }
+    }
+    let zero = began.values().min().copied().unwrap_or_default();
+    began.into_iter().map(|(client, epoch)| (client, epoch - zero)).collect()
 }
 
 /// CPU time of one side by interval.
@@ -174,6 +192,27 @@ mod tests {
         assert_eq!(all.len(), 1);
         assert_eq!((all[0].bytes, all[0].operations), (5, 2));
         assert_eq!(all[0].latency.as_ref().unwrap().count(), 2);
+    }
+
+    #[test]
+    fn clients_that_begin_later_have_later_intervals() {
+        let client = |client, epoch| Report {
+            series: vec![Series { client, intervals: vec![interval(1, 10)] }],
+            epoch: Some(Nanos(epoch)),
+            ..Report::default()
+        };
+        // Client 1 has two processes; the server knows nothing of when its clients began.
+        let clients = vec![client(0, 500), client(1, 730), client(1, 700)];
+        let server = Report {
+            series: vec![Series { client: 1, intervals: vec![interval(8, 10)] }],
+            epoch: Some(Nanos(400)),
+            ..Report::default()
+        };
+        let outcome = outcome(vec![server], clients).unwrap();
+        let told = |at: usize| {
+            (outcome.series[at].intervals[0].start, outcome.series[at].intervals[0].bytes)
+        };
+        assert_eq!((told(0), told(1)), ((Nanos(0), 1), (Nanos(200), 10)));
     }
 
     #[test]

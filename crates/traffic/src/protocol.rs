@@ -2,22 +2,28 @@
 //!
 //! | order | to | reply |
 //! |---|---|---|
-//! | (none: the agent has started) | | `{"hello":{"protocol":2,"clock":"…"}}` |
+//! | (none: the agent has started) | | `{"hello":{"protocol":3,"clock":"…"}}` |
 //! | `{"serve":TASK}` | server | `"ready"`: it listens |
 //! | `{"connect":TASK}` | client | `"ready"`: all flows are connected and their server knows them |
-//! | `"go"` | client | after the task's duration `{"done":REPORT}` |
+//! | `{"go":{"at":NS}}` | client | after the task's duration `{"done":REPORT}` |
 //! | `"finish"` | server | once all that was sent has come `{"done":REPORT}` |
 //!
-//! TASK is [`Task`], REPORT is [`Report`]. Whatever fails is answered with `{"error":"one line"}`, a line that cannot
+//! TASK is [`Task`], REPORT is [`Report`]; NS is when to begin by the agent's monotonic clock, `null` for at once. Whatever fails is answered with `{"error":"one line"}`, a line that cannot
 //! be read too. Orders are done one after another; every order has exactly one reply. The end of standard input ends
 //! the agent at once, in whatever it is doing.
+//!
+//! An agent that serves many containers (`tare agent --namespaces FILE,…`) does the orders of each on a thread of its
+//! own. Every line then says which container it is about, by its place in the list: `{"to":7,"order":ORDER}` and
+//! `{"from":7,"reply":REPLY}`.
 
 use crate::{Report, Task};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Write};
+use tare_record::Nanos;
 
 /// The protocol's version: both ends must have the same.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The longest order that is read, bytes. Replies carry histograms and have no such limit.
 const LONGEST_ORDER: usize = 1 << 20;
@@ -31,7 +37,10 @@ pub enum Order {
     /// Connect all flows.
     Connect(Task),
     /// Generate.
-    Go,
+    Go {
+        /// When to begin, by the agent's monotonic clock, ns: all clients of a trial at once. Nothing: when this comes.
+        at: Option<Nanos>,
+    },
     /// Wait for what is on its way, and say what was counted.
     Finish,
 }
@@ -43,7 +52,7 @@ impl Order {
         match self {
             Self::Serve(_) => "serve",
             Self::Connect(_) => "connect",
-            Self::Go => "go",
+            Self::Go { .. } => "go",
             Self::Finish => "finish",
         }
     }
@@ -68,11 +77,31 @@ pub enum Reply {
     Error(String),
 }
 
-/// Reads one order. `None` at the end of input; an `Err` within is a line that is no order, in words.
+/// An order for one of the containers that an agent serves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct To {
+    /// Which.
+    pub to: usize,
+    /// What it is told.
+    pub order: Order,
+}
+
+/// What one of the containers that an agent serves answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct From {
+    /// Which.
+    pub from: usize,
+    /// What it answers.
+    pub reply: Reply,
+}
+
+/// Reads one order, plain ([`Order`]) or addressed ([`To`]). `None` at the end of input; an `Err` within is a line that is no order, in words.
 ///
 /// # Errors
 /// When the input itself cannot be read.
-pub fn read_order(input: &mut impl BufRead) -> io::Result<Option<Result<Order, String>>> {
+pub fn read_order<O: DeserializeOwned>(
+    input: &mut impl BufRead,
+) -> io::Result<Option<Result<O, String>>> {
     let mut line = Vec::new();
     if !read_line(input, &mut line)? {
         return Ok(None);
@@ -127,23 +156,23 @@ mod tests {
     #[test]
     fn orders_are_spelled_as_documented() {
         let mut line = Vec::new();
-        write_line(&mut line, &Order::Go).unwrap();
+        write_line(&mut line, &Order::Go { at: None }).unwrap();
+        write_line(&mut line, &To { to: 7, order: Order::Finish }).unwrap();
         write_line(&mut line, &Reply::Hello { protocol: VERSION, clock: "c".to_owned() }).unwrap();
         write_line(&mut line, &Reply::Ready).unwrap();
         write_line(&mut line, &Reply::Error("no".to_owned())).unwrap();
-        let expected =
-            "\"go\"\n{\"hello\":{\"protocol\":2,\"clock\":\"c\"}}\n\"ready\"\n{\"error\":\"no\"}\n";
+        let expected = "{\"go\":{\"at\":null}}\n{\"to\":7,\"order\":\"finish\"}\n{\"hello\":{\"protocol\":3,\"clock\":\"c\"}}\n\"ready\"\n{\"error\":\"no\"}\n";
         assert_eq!(String::from_utf8(line).unwrap(), expected);
     }
 
     #[test]
     fn an_endless_line_is_refused_and_the_next_one_read() {
         let mut text = vec![b'x'; 3 * LONGEST_ORDER];
-        text.extend_from_slice(b"\n\"go\"\n");
+        text.extend_from_slice(b"\n\"finish\"\n");
         let mut input = text.as_slice();
-        assert!(read_order(&mut input).unwrap().unwrap().is_err());
-        assert_eq!(read_order(&mut input).unwrap().unwrap().unwrap(), Order::Go);
-        assert!(read_order(&mut input).unwrap().is_none());
+        assert!(read_order::<Order>(&mut input).unwrap().unwrap().is_err());
+        assert_eq!(read_order(&mut input).unwrap().unwrap(), Ok(Order::Finish));
+        assert!(read_order::<Order>(&mut input).unwrap().is_none());
     }
 
     proptest! {
@@ -152,7 +181,7 @@ mod tests {
             let text = lines.concat();
             let mut input = text.as_slice();
             let mut read = 0;
-            while read_order(&mut input).unwrap().is_some() {
+            while read_order::<Order>(&mut input).unwrap().is_some() {
                 read += 1;
             }
             let newlines = text.iter().filter(|&&byte| byte == b'\n').count();

@@ -79,6 +79,16 @@ impl Wait {
     }
 }
 
+/// Sleeps until a time of the monotonic clock, or for the most that anybody may ask for; a timer may be late.
+pub(crate) fn sleep_until(due: u64) {
+    const MOST: u64 = 10_000_000_000;
+    let due = due.min(clock::now().0 + MOST);
+    while clock::now().0 < due {
+        // Woken by a signal, it goes back to sleep.
+        let _ = clock_nanosleep_absolute(ClockId::Monotonic, &timespec(due));
+    }
+}
+
 /// Lets this thread's timers end when they should: by default the kernel is 50 µs late, to save wake-ups (prctl(2)).
 pub(crate) fn precise_timers() {
     // Where it is refused, the thread wakes late, and whoever measures with it says so.
@@ -103,6 +113,9 @@ mod tests {
             assert!(clock::now().0 >= due);
             wait.until(0);
         }
+        let due = clock::now().0 + 300_000;
+        sleep_until(due);
+        assert!(clock::now().0 >= due);
         assert_eq!((Wait::Spin.asleep(1 << 40), Wait::Block.asleep(10)), (0, 0));
     }
 

@@ -107,6 +107,9 @@ pub struct Task {
     pub index: u32,
     /// How many processes its side has.
     pub peers: u32,
+    /// How many processes each client has: what a client is to offer they offer together.
+    #[serde(default = "one")]
+    pub processes: u32,
     /// Which cores the two sides run on.
     pub cpus: Placement,
     /// How long to generate, ns.
@@ -162,6 +165,18 @@ impl Report {
 }
 
 impl Task {
+    /// This process's share of what its client is to offer, a second.
+    pub(crate) fn share(&self, offered: f64) -> f64 {
+        offered / f64::from(self.processes.max(1))
+    }
+
+    /// How far into the time between two of its own sendings the first is due, 0 to 1: processes of one client do not
+    /// begin in step.
+    pub(crate) fn stagger(&self) -> f64 {
+        let processes = self.processes.max(1);
+        f64::from(self.index % processes) / f64::from(processes)
+    }
+
     /// The most flows of one process: each is a descriptor.
     const MOST_FLOWS: u32 = 16_384;
     /// The most interval records of one trial.
@@ -209,6 +224,10 @@ impl Task {
     }
 }
 
+fn one() -> u32 {
+    1
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -226,12 +245,21 @@ pub(crate) mod tests {
             client: 0,
             index: 0,
             peers: 1,
+            processes: 1,
             cpus: Placement::Free,
             duration: Nanos(50_000_000),
             interval: Nanos(10_000_000),
             token: 1,
             one_clock: true,
         }
+    }
+
+    #[test]
+    fn processes_of_a_client_share_what_it_offers_and_do_not_begin_in_step() {
+        let alone = task("udp-rate", vec![([127, 0, 0, 1], 7).into()]);
+        assert_eq!((alone.share(1000.0), alone.stagger()), (1000.0, 0.0));
+        let second = Task { processes: 4, index: 9, ..alone };
+        assert_eq!((second.share(1000.0), second.stagger()), (250.0, 0.25));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{Builder, Requests};
 use crate::netlink::{NewBridge, NewLink, NewPair, PairEnd, Request};
-use crate::wiring::{Cable, End, Link, SpaceId};
+use crate::wiring::{Cable, End, Impairment, Link, SpaceId};
 use std::os::fd::AsFd;
 use tare_network::Error;
 
@@ -82,6 +82,17 @@ impl Builder<'_> {
         };
         let from = elsewhere.map_or(link.space, |parent| parent.space);
         Ok((from, Request::link(self.wiring.name(link.space), &new)))
+    }
+
+    /// A network emulator in front of each device that is worse than it could be.
+    pub(super) fn impairments(&self) -> Result<Requests, Error> {
+        let Self { wiring, indices, .. } = self;
+        let impair = |one: &Impairment| {
+            let index = indices.get(one.space, &one.device)?;
+            let place = wiring.name(one.space);
+            Ok((one.space, Request::emulator(place, &one.device, index, &one.netem)))
+        };
+        wiring.impairments.iter().map(impair).collect()
     }
 
     /// A queue in front of each end of every limited cable.

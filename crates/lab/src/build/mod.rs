@@ -5,8 +5,9 @@ mod devices;
 use crate::lab::Lab;
 use crate::namespace::Namespace;
 use crate::netlink::Request;
-use crate::wiring::{Indices, Setting, SpaceId, Sysctl, Wiring};
-use crate::{nft, offload};
+use crate::wiring::{End, Indices, Setting, SpaceId, Sysctl, Wiring};
+use crate::{nft, offload, parallel};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tare_network::Error;
 
@@ -26,9 +27,11 @@ pub(crate) fn build(lab: &Lab, wiring: &Wiring) -> Result<Vec<Arc<Namespace>>, E
     let builder = Builder { wiring, spaces: &spaces, indices: Indices::of(wiring) };
     builder.carry_out(builder.controllers_and_cables()?)?;
     builder.carry_out(builder.far_ends()?)?;
+    builder.note_links()?;
     // A link hangs on one that was made before it, perhaps in another namespace.
     builder.carry_out_in_order(builder.links()?)?;
     builder.carry_out(builder.queues()?)?;
+    builder.carry_out(builder.impairments()?)?;
     builder.set(&wiring.settings)?;
     builder.carry_out(builder.addresses()?)?;
     let rules: Vec<_> = wiring
@@ -45,13 +48,26 @@ pub(crate) fn build(lab: &Lab, wiring: &Wiring) -> Result<Vec<Arc<Namespace>>, E
 type Requests = Vec<(SpaceId, Request)>;
 
 impl Builder<'_> {
-    /// Carries out requests, one batch for each namespace, in the order of the namespaces.
+    /// Carries out requests, one batch for each namespace, in no order of the namespaces.
     fn carry_out(&self, requests: Requests) -> Result<(), Error> {
         let mut batches: Vec<Vec<Request>> = self.spaces.iter().map(|_| Vec::new()).collect();
         for (SpaceId(space), request) in requests {
             batches[space].push(request);
         }
-        self.spaces.iter().zip(&batches).try_for_each(|(space, batch)| space.execute(batch))
+        let batches: Vec<_> =
+            self.spaces.iter().zip(&batches).filter(|(_, batch)| !batch.is_empty()).collect();
+        parallel::each(&batches, |(space, batch)| space.execute(batch)).map(drop)
+    }
+
+    /// The near ends of cables came up before there was anybody at the other end: their links are up by now.
+    fn note_links(&self) -> Result<(), Error> {
+        let mut devices: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+        for End { space, device, .. } in self.wiring.cables.iter().map(|cable| &cable.near) {
+            devices.entry(space.0).or_default().push(device);
+        }
+        let devices: Vec<_> = devices.into_iter().collect();
+        parallel::each(&devices, |(space, devices)| self.spaces[*space].note_links(devices))
+            .map(drop)
     }
 
     /// Carries out requests in the order in which they stand, a batch for each stretch in one namespace.
@@ -69,7 +85,7 @@ impl Builder<'_> {
             .try_for_each(|stretch| self.spaces[stretch[0].space.0].set(stretch))
     }
 
-    /// Addresses, routes and neighbours.
+    /// Addresses, routes, neighbours, forwarding entries and what bridges know.
     fn addresses(&self) -> Result<Requests, Error> {
         let Self { wiring, indices, .. } = self;
         let mut requests = Vec::new();
@@ -88,6 +104,16 @@ impl Builder<'_> {
             let index = indices.get(one.space, &one.device)?;
             let place = wiring.name(one.space);
             requests.push((one.space, Request::neighbour(place, index, one.address, one.mac)));
+        }
+        for one in &wiring.forwarding {
+            let index = indices.get(one.space, &one.device)?;
+            let place = wiring.name(one.space);
+            requests.push((one.space, Request::forwarding(place, index, one.mac, one.remote)));
+        }
+        for one in &wiring.stations {
+            let index = indices.get(one.space, &one.port)?;
+            let place = wiring.name(one.space);
+            requests.push((one.space, Request::station(place, &one.port, index, one.mac)));
         }
         Ok(requests)
     }

@@ -32,10 +32,12 @@ impl Request {
         let Link { name, mac, kind, .. } = new.link;
         let mut link = device(name, new.index, *mac, new.mtu);
         set_up(&mut link);
-        link.attributes.extend(new.parent.map(LinkAttribute::Link));
+        if !matches!(kind, LinkKind::Tunnel { .. }) {
+            link.attributes.extend(new.parent.map(LinkAttribute::Link));
+        }
         link.attributes.extend(new.controller.map(LinkAttribute::Controller));
         link.attributes.extend(new.namespace.map(|it| LinkAttribute::NetNsFd(it.as_raw_fd())));
-        let (info, data) = described(kind);
+        let (info, data) = described(kind, new.parent);
         create(format!("create the {info} device {place}:{name}"), link, info, data)
     }
 
@@ -56,9 +58,10 @@ fn create(what: String, mut link: LinkMessage, kind: InfoKind, data: InfoData) -
     Request { what, flags: CREATE, message: RouteNetlinkMessage::NewLink(link) }
 }
 
-/// What tells the kernel of a link's kind.
-fn described(kind: &LinkKind) -> (InfoKind, InfoData) {
+/// What tells the kernel of a link's kind; `parent` is the index of the device that it hangs on.
+fn described(kind: &LinkKind, parent: Option<u32>) -> (InfoKind, InfoData) {
     match kind {
+        LinkKind::Tunnel { wrap, .. } => super::tunnel::described(*wrap, parent),
         LinkKind::Macvlan { mode, .. } => {
             let mode = match mode {
                 MacvlanMode::Bridge => MacVlanMode::Bridge,

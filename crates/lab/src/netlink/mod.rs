@@ -9,6 +9,7 @@ mod pair;
 mod request;
 mod route;
 mod socket;
+mod tunnel;
 
 pub(crate) use link::NewLink;
 pub(crate) use pair::{NewPair, PairEnd};

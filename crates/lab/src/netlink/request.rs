@@ -5,7 +5,9 @@ use crate::bucket::TokenBucket;
 use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage};
-use netlink_packet_route::neighbour::{NeighbourAttribute, NeighbourMessage, NeighbourState};
+use netlink_packet_route::neighbour::{
+    NeighbourAttribute, NeighbourFlags, NeighbourMessage, NeighbourState,
+};
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use std::net::IpAddr;
@@ -99,6 +101,21 @@ impl Request {
             what: format!("give {address}/{prefix} to {place}"),
             flags: CREATE,
             message: RouteNetlinkMessage::NewAddress(message),
+        }
+    }
+
+    /// Lets the bridge that a device is plugged into know for good that an address is behind it (bridge(8), fdb).
+    pub(crate) fn station(place: &str, port: &str, index: u32, mac: Mac) -> Self {
+        let mut message = NeighbourMessage::default();
+        message.header.family = AddressFamily::Bridge;
+        message.header.ifindex = index;
+        message.header.state = NeighbourState::Noarp;
+        message.header.flags = NeighbourFlags::Controller;
+        message.attributes = vec![NeighbourAttribute::LinkLayerAddress(mac.bytes().to_vec())];
+        Self {
+            what: format!("let {place}'s bridge know {mac} behind {port}"),
+            flags: NLM_F_CREATE | NLM_F_REPLACE,
+            message: RouteNetlinkMessage::NewNeighbour(message),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The socket: requests out, many at a time, acknowledgements in.
 
 use super::Request;
-use netlink_packet_core::{NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
+use netlink_packet_core::{NLM_F_ACK, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage};
 use netlink_sys::{SocketAddr, protocols::NETLINK_ROUTE};
@@ -94,33 +94,43 @@ impl Socket {
         outcome
     }
 
-    /// All devices of the namespace.
-    pub(crate) fn devices(&mut self) -> Result<Vec<Device>, Error> {
-        const WHAT: &str = "list network devices";
-        let mut bytes = Vec::new();
-        let ask = RouteNetlinkMessage::GetLink(LinkMessage::default());
-        self.append(&mut bytes, ask, NLM_F_REQUEST | NLM_F_DUMP);
-        self.socket.send(&bytes, 0).map_err(|error| Error::new(WHAT, error))?;
+    /// The device of this name; nothing where there is none.
+    pub(crate) fn device(&mut self, name: &str) -> Result<Option<Device>, Error> {
+        let mut link = LinkMessage::default();
+        link.attributes = vec![LinkAttribute::IfName(name.to_owned())];
+        match self.ask(link) {
+            Ok(device) => Ok(device),
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(None),
+            Err(error) => Err(Error::new(format!("look for the device {name}"), error)),
+        }
+    }
 
-        let mut devices = Vec::new();
-        let mut done = false;
-        while !done {
+    /// Asks for a device, and reads what comes up to the acknowledgement.
+    fn ask(&mut self, link: LinkMessage) -> io::Result<Option<Device>> {
+        let mut bytes = Vec::new();
+        self.append(&mut bytes, RouteNetlinkMessage::GetLink(link), NLM_F_REQUEST | NLM_F_ACK);
+        self.socket.send(&bytes, 0)?;
+
+        let mut device = None;
+        let mut end = None;
+        while end.is_none() {
             self.receive(|message| {
                 match message.payload {
                     NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => {
-                        devices.push(describe(&link));
+                        device = Some(describe(&link));
                     }
-                    NetlinkPayload::Done(_) => done = true,
                     NetlinkPayload::Error(answer) => {
-                        let code = answer.code.map_or(0, |code| -code.get());
-                        return Err(Error::new(WHAT, io::Error::from_raw_os_error(code)));
+                        let code =
+                            answer.code.map(|code| io::Error::from_raw_os_error(-code.get()));
+                        end = Some(code.map_or(Ok(()), Err));
                     }
                     _ => {}
                 }
                 Ok(())
-            })?;
+            })
+            .map_err(io::Error::other)?;
         }
-        Ok(devices)
+        end.unwrap_or(Ok(())).map(|()| device)
     }
 
     /// Adds a message to a buffer under the next sequence number, padded as the next one needs it (`NLMSG_ALIGN`).
@@ -203,9 +213,9 @@ mod tests {
 
     #[test]
     fn the_loopback_device_is_described() {
-        let devices = Socket::open().unwrap().devices().unwrap();
-        let loopback = devices.iter().find(|device| device.name == "lo").unwrap();
-        assert!(loopback.mtu > 0);
+        let loopback = Socket::open().unwrap().device("lo").unwrap().unwrap();
+        assert!(loopback.mtu > 0 && loopback.name == "lo");
+        assert_eq!(Socket::open().unwrap().device("nothing0").unwrap(), None);
     }
 
     #[test]

@@ -32,7 +32,7 @@ impl Recipe for Bridge {
             summary: "two containers on a bridge, with Docker's netfilter rules",
             stands_for: "Docker's default network, docker0",
             source: "moby, integration/network/bridge/iptablesdoc",
-            options: &NetworkOption::ALL,
+            options: &NetworkOption::WIRED,
         }
     }
 

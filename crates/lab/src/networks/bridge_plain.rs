@@ -14,7 +14,7 @@ impl Recipe for BridgePlain {
     fn about(&self) -> About {
         About {
             name: "bridge-plain",
-            summary: "two containers on a bridge, without netfilter",
+            summary: "two containers on a bridge, without netfilter; beyond 1,023 of them on several bridges",
             stands_for: "dockerd --iptables=false --ip6tables=false, br_netfilter off",
             source: "https://docs.docker.com/engine/network/packet-filtering-firewalls/",
             options: &[NetworkOption::Rate, NetworkOption::Without],
@@ -32,7 +32,7 @@ impl Recipe for BridgePlain {
 
 /// The layout of a bridge without netfilter.
 pub(super) fn layout(name: &str, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-    Ok(bridged(name, shape, site, &BRIDGED_PAST_NETFILTER)?.layout)
+    Ok(spread(name, shape, site, &BRIDGED_PAST_NETFILTER)?.layout)
 }
 
 /// Containers on a bridge, and what rules on it must know.
@@ -58,10 +58,18 @@ pub(super) fn bridged(
     site: &Site,
     sysctls: &[Sysctl],
 ) -> Result<Bridged, Error> {
+    // What is laid over it is one bridge's.
+    DockerBridge::check_ports(name, shape.servers.saturating_add(shape.clients))?;
+    spread(name, shape, site, sysctls)
+}
+
+/// The same on as many bridges as the containers need ports.
+fn spread(name: &str, shape: &Shape, site: &Site, sysctls: &[Sysctl]) -> Result<Bridged, Error> {
     one_node(name, shape)?;
     let mut wiring = Wiring::new(shape.family, shape.mtu);
     let node = add_nodes(&mut wiring, 1, sysctls)[0];
     let mut bridge = DockerBridge::add(&mut wiring, node, site.options.rate);
+    bridge.grow(&mut wiring, shape.servers + shape.clients);
     let mut plug = |role: &str, count: u32| -> Vec<Plugged> {
         (0..count)
             .map(|index| {
@@ -73,6 +81,7 @@ pub(super) fn bridged(
     };
     let servers = plug("server", shape.servers);
     let clients = plug("client", shape.clients);
+    bridge.announce(&mut wiring, &servers);
     for (index, client) in clients.iter().enumerate() {
         let server = servers[server_of(index, shape)];
         wiring.neighbour(client.space, UPLINK, server.slot);

@@ -214,8 +214,7 @@ impl Attached<'_> {
         shape: &Shape,
         spaces: &[Arc<Namespace>],
     ) -> Result<(), Error> {
-        let devices = spaces[ground.servers[0].0].devices()?;
-        let device = devices.into_iter().find(|device| device.name == DEVICE);
+        let device = spaces[ground.servers[0].0].device(DEVICE)?;
         let mtu = device.map_or(shape.mtu, |device| device.mtu);
         if shape.mtu == Shape::default().mtu || shape.mtu == mtu {
             return Ok(());
@@ -308,7 +307,7 @@ impl Place<'_> {
     /// A device, of the kind that the kernel says.
     fn waypoint(&self, name: &str) -> Result<Waypoint, Error> {
         let namespace = &self.spaces[self.space.0];
-        let device = namespace.devices()?.into_iter().find(|device| device.name == name);
+        let device = namespace.device(name)?;
         let device = device.ok_or_else(|| {
             let what = format!("find {}:{name}", namespace.name());
             Error::new(what, "the CNI plugin speaks of it, and it is not there")

@@ -301,8 +301,7 @@ fn waypoint(hop: &NamedHop, wiring: &Wiring, spaces: &[Arc<Namespace>]) -> Resul
         Error::new(format!("find the hop {place}:{name}"), format!("there is no place {place}"))
             .with_remedy("a place is one of the names in the order: node-0, client-0, server-0")
     })?;
-    let devices = spaces[space.0].devices()?;
-    if devices.iter().any(|device| device.name == *name) {
+    if spaces[space.0].device(name)?.is_some() {
         return Ok(match detail {
             Some(detail) => Waypoint::told(*kind, space, name, detail),
             None => Waypoint::device(*kind, space, name),

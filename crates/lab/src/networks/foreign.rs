@@ -51,6 +51,10 @@ impl Ground {
         };
         let servers = spaces("server", shape.servers);
         let clients = spaces("client", shape.clients);
+        for space in &mut wiring.spaces {
+            // Which families a program gives its devices is the program's to say.
+            space.sysctls.push(Sysctl::if_there("net.ipv6.conf.default.disable_ipv6", "0"));
+        }
         Ok(Self { wiring, node, servers, clients })
     }
 }
@@ -104,6 +108,7 @@ impl Built {
             hops,
             findings: switched.finding(&layout.wiring).into_iter().collect(),
             routes: layout.routes,
+            watch: None,
             guard: Box::new((guard, programs, spaces)),
         })
     }

@@ -6,11 +6,18 @@
 
 mod bridge;
 mod bridge_plain;
+mod calico;
+mod calico_ipip;
+mod calico_vxlan;
 mod cni;
 mod cni_published;
 mod exec;
 mod foreign;
+mod geneve;
+mod gre;
 mod host;
+mod ipip;
+mod ipsec_user;
 mod ipvlan_l2;
 mod ipvlan_l3;
 mod link;
@@ -22,15 +29,21 @@ mod netkit;
 mod ovs;
 mod ovs_bridge;
 mod ovs_user;
+mod pairs;
 mod pipework;
 mod pipework_macvlan;
 mod published;
 mod published_proxy;
+mod routed;
 mod shared;
+mod tunnels;
 mod up;
 mod veth;
 mod vlan;
 mod vrf;
+mod vxlan;
+mod vxlan_encrypted;
+mod wireguard;
 
 use crate::build::build;
 use crate::lab::Lab;
@@ -39,7 +52,11 @@ use crate::namespace::Namespace;
 use crate::netlink::Socket;
 use crate::programs;
 use crate::prove::prove;
-use crate::{nft, offload, shell};
+use crate::tap::{self, Secrecy};
+use crate::underlay::{link_needs, link_of};
+use crate::watch::Fragments;
+use crate::{burner, clamp, nft, offload, shell};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use tare_network::{About, Error, Hop, Need, Network, Shape, Site, Topology};
 use up::Up;
@@ -50,6 +67,14 @@ trait Recipe: Send + Sync + 'static {
     fn about(&self) -> About;
     /// What it needs beside private namespaces.
     fn needs(&self, site: &Site) -> Vec<Need>;
+    /// How many nodes it joins.
+    fn nodes(&self) -> RangeInclusive<u32> {
+        1..=1
+    }
+    /// Whether those who listen between nodes can read what it carries.
+    fn secrecy(&self) -> Secrecy {
+        Secrecy::Plain
+    }
     /// How it is laid out.
     fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error>;
 }
@@ -83,7 +108,24 @@ pub fn networks(lab: Option<Arc<Lab>>) -> Vec<Box<dyn Network>> {
         Box::new(cni::Cni { lab: lab.clone(), dialled: cni::Dialled::Directly }),
         Box::new(cni_published::cni_published(&lab)),
         Box::new(exec::Exec { lab: lab.clone() }),
+        laid(routed::Routed, &lab),
+        laid(vxlan::Vxlan, &lab),
+        laid(vxlan_encrypted::VxlanEncrypted, &lab),
+        laid(geneve::NETWORK, &lab),
+        laid(ipip::NETWORK, &lab),
+        laid(gre::NETWORK, &lab),
+        laid(wireguard::Wireguard, &lab),
+        laid(ipsec_user::IpsecUser, &lab),
+        laid(calico::NETWORK, &lab),
+        laid(calico_vxlan::NETWORK, &lab),
+        laid(calico_ipip::NETWORK, &lab),
     ]
+}
+
+/// The pairs of places `CLIENT/SERVER`, for those who name them: most are much like one of the networks.
+#[must_use]
+pub fn pairs(lab: Option<Arc<Lab>>) -> Vec<Box<dyn Network>> {
+    pairs::PAIRS.into_iter().map(|pair| laid(pair, &lab)).collect()
 }
 
 fn laid(recipe: impl Recipe, lab: &Option<Arc<Lab>>) -> Box<dyn Network> {
@@ -97,6 +139,13 @@ struct Laid<R> {
 }
 
 impl<R: Recipe> Laid<R> {
+    /// How it is laid out, with what the shape asks of every network.
+    fn laid_out(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
+        let mut layout = self.recipe.layout(shape, site)?;
+        clamp::clamp(&mut layout, shape)?;
+        Ok(layout)
+    }
+
     /// What it needs beside private namespaces, its options included.
     fn beside_namespaces(&self, site: &Site) -> Vec<Need> {
         let mut needs = self.recipe.needs(site);
@@ -116,19 +165,36 @@ impl<R: Recipe> Network for Laid<R> {
         needs
     }
 
+    fn nodes(&self) -> RangeInclusive<u32> {
+        self.recipe.nodes()
+    }
+
+    fn has_room(&self, shape: &Shape, site: &Site) -> Result<(), Error> {
+        self.recipe.layout(shape, site).map(drop)
+    }
+
     fn raise(&self, shape: &Shape, site: &Site) -> Result<Topology, Error> {
         let name = self.about().name;
         let lab = self.lab.as_ref().ok_or_else(|| {
             Error::new(format!("raise {name}"), "this process has not entered a lab")
         })?;
-        let layout = self.recipe.layout(shape, site)?;
+        let layout = self.laid_out(shape, site)?;
         lab.kernel().ensure(&self.beside_namespaces(site))?;
+        if shape.clamp_mss {
+            lab.kernel().ensure(&clamp::needs())?;
+        }
+        lab.kernel().ensure(&link_needs(&link_of(shape)?))?;
         let spaces = build(lab, &layout.wiring)?;
         let offloads = shape.without.and(site.options.without);
         let switched = offload::switch_off(&layout, &spaces, offloads)?;
         let programs =
             Arc::new(programs::start(lab, &layout.wiring, &spaces, site.logs.as_deref())?);
         prove(lab, &layout, &spaces, &programs)?;
+        if shape.nodes > 1 {
+            tap::listen(&layout, &spaces, self.recipe.secrecy())?;
+        }
+        let homes: Vec<_> = layout.wiring.nodes().map(|(node, _)| spaces[node.0].clone()).collect();
+        let burners = burner::start(lab, shape, &homes)?;
         let hops = hops(&layout, &spaces, &switched)?;
         let up = Up { lab, layout: &layout, spaces: &spaces, programs: &programs };
         Ok(Topology {
@@ -137,14 +203,15 @@ impl<R: Recipe> Network for Laid<R> {
             nodes: up.nodes(),
             hops,
             findings: switched.finding(&layout.wiring).into_iter().collect(),
+            watch: Some(Box::new(Fragments::watch(&spaces))),
             routes: layout.routes,
             // The programs go before what they run in.
-            guard: Box::new((programs, spaces)),
+            guard: Box::new((burners, programs, spaces)),
         })
     }
 
     fn commands(&self, shape: &Shape, site: &Site) -> Vec<String> {
-        match self.recipe.layout(shape, site) {
+        match self.laid_out(shape, site) {
             Ok(layout) => {
                 let mut lines = shell::script(&layout.wiring);
                 let offloads = shape.without.and(site.options.without);
@@ -165,12 +232,11 @@ fn hops(
     let hop = |waypoint: &Waypoint| match waypoint {
         Waypoint::Other(hop) => Ok(hop.clone()),
         Waypoint::Device { kind, space, name, detail } => {
-            let (place, devices) = match space {
-                Some(space) => (layout.wiring.name(*space), spaces[space.0].devices()?),
-                None => (native::PLACE, Socket::open()?.devices()?),
+            let (place, device) = match space {
+                Some(space) => (layout.wiring.name(*space), spaces[space.0].device(name)?),
+                None => (native::PLACE, Socket::open()?.device(name)?),
             };
-            let device = devices.into_iter().find(|device| device.name == *name && device.running);
-            let device = device.ok_or_else(|| {
+            let device = device.filter(|device| device.running).ok_or_else(|| {
                 Error::new(format!("find {place}:{name} running"), "the kernel does not list it so")
             })?;
             let hop = Hop::new(*kind, name, place).with_mtu(device.mtu);

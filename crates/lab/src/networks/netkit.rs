@@ -14,7 +14,7 @@ impl Recipe for Netkit {
             summary: "two containers joined by a netkit pair, with Docker's DNS rules in both",
             stands_for: "netkit devices in the place of veth, as in Cilium's bpf.datapathMode=netkit",
             source: "drivers/net/netkit.c; https://docs.cilium.io/en/stable/operations/performance/tuning/",
-            options: &NetworkOption::ALL,
+            options: &NetworkOption::WIRED,
         }
     }
 

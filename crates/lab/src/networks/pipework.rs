@@ -29,7 +29,7 @@ impl Recipe for Pipework {
             summary: "two containers on a second bridge, each by a veth pair with a fixed address",
             stands_for: "pipework br1 CONTAINER ADDRESS: its steps, not the script itself",
             source: "https://github.com/jpetazzo/pipework",
-            options: &NetworkOption::ALL,
+            options: &NetworkOption::WIRED,
         }
     }
 

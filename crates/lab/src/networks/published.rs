@@ -2,10 +2,13 @@
 
 use super::Recipe;
 use super::bridge::{DOCKER_HOST, docker_needs};
+use super::pairs::{self, Place};
 use crate::docker::{self, BRIDGE, host_rules, translation};
 use crate::layout::{Endpoint, Layout, Proof, Waypoint, one_node, routes};
 use crate::nodes::{DockerBridge, Plugged, UPLINK, add_nodes};
+use crate::underlay::{MOST_NODES, joins};
 use crate::wiring::{Rules, SpaceId, Wiring};
+use std::ops::RangeInclusive;
 use tare_network::{About, Error, Hop, HopKind, Need, NetworkOption, Shape, Site};
 
 pub(super) struct Published;
@@ -25,8 +28,17 @@ impl Recipe for Published {
         docker_needs()
     }
 
+    fn nodes(&self) -> RangeInclusive<u32> {
+        1..=MOST_NODES
+    }
+
     fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
+        if shape.nodes > 1 {
+            joins("published", 1, shape)?;
+            return pairs::layout(Place::Node, Place::Published, shape, site);
+        }
         one_node("published", shape)?;
+        DockerBridge::check_ports("published", shape.servers)?;
         let mut wiring = Wiring::new(shape.family, shape.mtu);
         let node = add_nodes(&mut wiring, 1, &DOCKER_HOST)[0];
         let outer = node.addresses(&mut wiring, shape.servers)?;

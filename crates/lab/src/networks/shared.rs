@@ -25,6 +25,7 @@ impl Recipe for Shared {
 
     fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
         one_node("shared", shape)?;
+        DockerBridge::check_ports("shared", shape.servers)?;
         let mut wiring = Wiring::new(shape.family, shape.mtu);
         let node = add_nodes(&mut wiring, 1, &BRIDGED_PAST_NETFILTER)[0];
         let mut bridge = DockerBridge::add(&mut wiring, node, None);

@@ -30,7 +30,7 @@ impl Recipe for Veth {
             summary: "two containers joined by a veth pair, with Docker's DNS rules in both",
             stands_for: "a veth pair straight between two Docker containers",
             source: "veth(4); moby, libnetwork/resolver_unix.go",
-            options: &NetworkOption::ALL,
+            options: &NetworkOption::WIRED,
         }
     }
 

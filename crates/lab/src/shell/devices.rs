@@ -1,5 +1,6 @@
 //! The devices of a wiring, by ip(8) and tc(8).
 
+use super::tunnels;
 use crate::bucket::TokenBucket;
 use crate::wiring::{
     Bridge, Cable, End, Indices, IpvlanMode, Link, LinkKind, MacvlanMode, Parent, Vrf, Wiring,
@@ -24,8 +25,9 @@ impl<'a> Devices<'a> {
         lines.extend(wiring.vrfs.iter().map(|one| self.vrf(one)));
         lines.extend(wiring.cables.iter().map(|one| self.cable(one)));
         lines.extend(wiring.cables.iter().map(|one| self.far_end(&one.far)));
-        lines.extend(wiring.links.iter().map(|one| self.link(one)));
+        lines.extend(wiring.links.iter().flat_map(|one| self.link(one)));
         lines.extend(wiring.cables.iter().flat_map(|one| self.queues(one)));
+        lines.extend(wiring.impairments.iter().map(|one| tunnels::impairment(wiring, one)));
         lines
     }
 
@@ -65,10 +67,13 @@ impl<'a> Devices<'a> {
 
     /// A link in another namespace than its parent's has its index given: a kernel before 6.15 takes the device of
     /// that name in the parent's namespace for the one that is to be made.
-    fn link(&self, link: &Link) -> String {
+    /// A bridge or VRF is looked for where the link is made, so a link from elsewhere is plugged in afterwards.
+    fn link(&self, link: &Link) -> Vec<String> {
         let from = link.kind.parent().map_or(link.space, |parent| parent.space);
         let mut words = vec![format!("ip -n {} link add", self.wiring.name(from))];
-        words.extend(link.kind.parent().map(|Parent { device, .. }| format!("link {device}")));
+        let is_tunnel = matches!(link.kind, LinkKind::Tunnel { .. });
+        let parent = link.kind.parent().filter(|_| !is_tunnel);
+        words.extend(parent.map(|Parent { device, .. }| format!("link {device}")));
         words.push(format!("name {}", link.name));
         words.extend(link.mac.map(|mac| format!("address {mac}")));
         words.push(format!("mtu {}", link.mtu.unwrap_or(self.wiring.mtu)));
@@ -77,9 +82,15 @@ impl<'a> Devices<'a> {
             words.extend(index.ok().map(|index| format!("index {index}")));
             words.push(format!("netns {}", self.wiring.name(link.space)));
         }
-        words.extend(link.controller.as_ref().map(|name| format!("master {name}")));
+        let elsewhere = link.parent_elsewhere().is_some();
+        let here = link.controller.as_ref().filter(|_| !elsewhere);
+        words.extend(here.map(|name| format!("master {name}")));
         words.push(format!("up type {}", kind(&link.kind)));
-        words.join(" ")
+        let plug = |name: &String| {
+            format!("ip -n {} link set {} master {name}", self.wiring.name(link.space), link.name)
+        };
+        let later = link.controller.as_ref().filter(|_| elsewhere).map(plug);
+        std::iter::once(words.join(" ")).chain(later).collect()
     }
 
     /// The queues of a limited cable, one at each end.
@@ -105,5 +116,6 @@ fn kind(kind: &LinkKind) -> String {
         LinkKind::Ipvlan { mode: IpvlanMode::L2, .. } => "ipvlan mode l2".to_owned(),
         LinkKind::Ipvlan { mode: IpvlanMode::L3, .. } => "ipvlan mode l3".to_owned(),
         LinkKind::Vlan { id, .. } => format!("vlan id {id}"),
+        LinkKind::Tunnel { parent, wrap } => tunnels::kind(wrap, &parent.device),
     }
 }

@@ -1,9 +1,10 @@
-//! A wiring as the commands by which a reader could build it: ip(8), sysctl(8), tc(8) and nft(8), in order.
+//! A wiring as the commands by which a reader could build it: ip(8), sysctl(8), tc(8), bridge(8) and nft(8), in order.
 
 mod devices;
 mod programs;
 #[cfg(test)]
 mod tests;
+mod tunnels;
 
 use crate::layout::Layout;
 use crate::offload;
@@ -32,6 +33,11 @@ pub(crate) fn script(wiring: &Wiring) -> Vec<String> {
             "ip -n {space} neighbour replace {} lladdr {} nud permanent dev {}",
             one.address, one.mac, one.device
         )
+    }));
+    lines.extend(wiring.forwarding.iter().map(|one| tunnels::forwarding(wiring, one)));
+    lines.extend(wiring.stations.iter().map(|one| {
+        let space = wiring.name(one.space);
+        format!("bridge -n {space} fdb replace {} dev {} master static", one.mac, one.port)
     }));
     for rules in &wiring.rules {
         lines.push(format!("ip netns exec {} nft -f - <<'END'", wiring.name(rules.space)));

@@ -2,32 +2,52 @@
 
 use crate::programs::{Program, Ready, directory};
 use crate::wiring::Wiring;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// The lines, in the order of the programs.
+/// The lines: the first program of every namespace, then the second of every one, and so on. Within a namespace each waits
+/// for the one before, and between them they wait for one another.
 pub(super) fn lines(wiring: &Wiring) -> Vec<String> {
     let mut lines = Vec::new();
     let mut seen = BTreeSet::new();
-    for program in &wiring.programs {
-        let place = wiring.name(program.space);
-        let own = directory(place);
-        if seen.insert(place) {
-            lines.push(format!("mkdir -p {own}"));
+    for round in rounds(wiring) {
+        let mut waits = Vec::new();
+        for program in round {
+            let place = wiring.name(program.space);
+            let own = directory(place);
+            if seen.insert(place) {
+                lines.push(format!("mkdir -p {own}"));
+            }
+            for (path, text) in &program.files {
+                lines.push(format!("cat > {} <<'END'", quoted(path)));
+                lines.extend(text.lines().map(str::to_owned));
+                lines.push("END".to_owned());
+            }
+            let log = format!("{own}/{}.log", program.name);
+            let started = started(place, program);
+            match program.ready {
+                Ready::Ended => lines.push(started),
+                _ => lines.push(format!("{started} >{log} 2>&1 &")),
+            }
+            waits.extend(waited(place, &program.ready, &log));
         }
-        for (path, text) in &program.files {
-            lines.push(format!("cat > {} <<'END'", quoted(path)));
-            lines.extend(text.lines().map(str::to_owned));
-            lines.push("END".to_owned());
-        }
-        let log = format!("{own}/{}.log", program.name);
-        let started = started(place, program);
-        match program.ready {
-            Ready::Ended => lines.push(started),
-            _ => lines.push(format!("{started} >{log} 2>&1 &")),
-        }
-        lines.extend(waited(place, &program.ready, &log));
+        lines.append(&mut waits);
     }
     lines
+}
+
+/// The programs by their place among those of their namespace.
+fn rounds(wiring: &Wiring) -> Vec<Vec<&Program>> {
+    let mut rounds: Vec<Vec<&Program>> = Vec::new();
+    let mut places = BTreeMap::new();
+    for program in &wiring.programs {
+        let place = places.entry(program.space.0).or_insert(0);
+        if rounds.len() == *place {
+            rounds.push(Vec::new());
+        }
+        rounds[*place].push(program);
+        *place += 1;
+    }
+    rounds
 }
 
 fn started(place: &str, program: &Program) -> String {
@@ -94,6 +114,28 @@ mod tests {
             "ip netns exec node-0 birdc show",
         ];
         assert_eq!(lines(&wiring), expected);
+    }
+
+    #[test]
+    fn namespaces_wait_for_one_another_only_when_all_have_begun() {
+        let mut wiring = Wiring::new(Family::Ipv4, 1500);
+        for name in ["node-0", "node-1"] {
+            let node = wiring.space(name, &[]);
+            let ready = Ready::Wrote(format!("/run/{name}/routes"));
+            wiring.programs.push(Program::daemon::<&str>(node, "bird", [], ready));
+            wiring.programs.push(Program::step(node, "birdc", ["show"]));
+        }
+        let lines: Vec<String> =
+            lines(&wiring).into_iter().filter(|line| !line.starts_with("mkdir")).collect();
+        let expected = [
+            "ip netns exec node-0 bird >/run/node-0/bird.log 2>&1 &",
+            "ip netns exec node-1 bird >/run/node-1/bird.log 2>&1 &",
+            "until [ -s /run/node-0/routes ]; do sleep 0.1; done",
+            "until [ -s /run/node-1/routes ]; do sleep 0.1; done",
+            "ip netns exec node-0 birdc show",
+            "ip netns exec node-1 birdc show",
+        ];
+        assert_eq!(lines, expected);
     }
 
     proptest! {

@@ -18,7 +18,7 @@ fn two() -> (Wiring, SpaceId, SpaceId) {
 
 /// The lines after those that make the two namespaces.
 fn lines(wiring: &Wiring) -> Vec<String> {
-    script(wiring).split_off(4)
+    script(wiring).split_off(6)
 }
 
 #[test]

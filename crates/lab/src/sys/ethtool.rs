@@ -1,4 +1,4 @@
-//! A device's offloads, asked for and switched by the SIOCETHTOOL ioctl (linux/ethtool.h).
+//! A device's offloads, asked for and switched by the SIOCETHTOOL ioctl (linux/ethtool.h), and its link.
 //!
 //! The request names the device; the namespace is the one in which the socket was opened.
 
@@ -38,6 +38,13 @@ impl Switch {
     pub(crate) fn off(self, socket: impl AsFd, device: &str) -> io::Result<()> {
         command(socket, device, self.set, 0).map(|_| ())
     }
+}
+
+/// Has the kernel take note of whether a device's link is up. By itself it does so later, and of no more than a hundred
+/// devices a second where many come up at once; until then they carry nothing (net/core/link_watch.c).
+pub(crate) fn note_link(socket: impl AsFd, device: &str) -> io::Result<()> {
+    const ETHTOOL_GLINK: u32 = 0x0a;
+    command(socket, device, ETHTOOL_GLINK, 0).map(|_| ())
 }
 
 /// `struct ethtool_value`: a command, and its argument or room for its answer.

@@ -1,6 +1,6 @@
 //! Devices that hang on another one, or on nothing: macvlan, ipvlan, VLAN …
 
-use super::SpaceId;
+use super::{SpaceId, Wrap};
 use crate::address::Mac;
 
 /// The device that a link hangs on.
@@ -52,6 +52,13 @@ pub(crate) enum LinkKind {
         /// What it does with what passes.
         mode: IpvlanMode,
     },
+    /// A tunnel, whose packets leave by the parent.
+    Tunnel {
+        /// The parent.
+        parent: Parent,
+        /// What packets are wrapped in.
+        wrap: Wrap,
+    },
     /// Frames of a parent that carry a tag (IEEE 802.1Q).
     Vlan {
         /// The parent.
@@ -67,6 +74,7 @@ impl LinkKind {
         match self {
             Self::Macvlan { parent, .. }
             | Self::Ipvlan { parent, .. }
+            | Self::Tunnel { parent, .. }
             | Self::Vlan { parent, .. } => Some(parent),
         }
     }

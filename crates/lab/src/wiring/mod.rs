@@ -9,16 +9,21 @@ mod indices;
 mod link;
 mod route;
 mod setting;
+mod station;
+mod tunnel;
 
 pub(crate) use device::{Bridge, Cable, CableKind, End, Vrf};
 pub(crate) use indices::Indices;
 pub(crate) use link::{IpvlanMode, Link, LinkKind, MacvlanMode, Parent};
 pub(crate) use route::{Destination, Route, RouteKind};
 pub(crate) use setting::{Presence, Setting, Sysctl};
+pub(crate) use station::Station;
+pub(crate) use tunnel::{Forwarding, Impairment, Proxy, Wrap};
 
 use crate::address::{Mac, Slot, prefix_length};
 use crate::nodes::NODE;
 use crate::programs::{Counter, Program};
+use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use tare_network::Family;
 
@@ -53,7 +58,7 @@ pub(crate) struct Address {
 }
 
 /// A permanent neighbour.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Neighbour {
     /// Who knows it.
     pub(crate) space: SpaceId,
@@ -75,7 +80,7 @@ pub(crate) struct Rules {
 }
 
 /// All that is to be wired.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Wiring {
     /// The IP family of every address.
     pub(crate) family: Family,
@@ -91,6 +96,8 @@ pub(crate) struct Wiring {
     pub(crate) cables: Vec<Cable>,
     /// Links, each after the one that it hangs on.
     pub(crate) links: Vec<Link>,
+    /// Devices that are worse than they could be.
+    pub(crate) impairments: Vec<Impairment>,
     /// Settings of devices.
     pub(crate) settings: Vec<Setting>,
     /// Addresses.
@@ -99,6 +106,12 @@ pub(crate) struct Wiring {
     pub(crate) routes: Vec<Route>,
     /// Neighbours.
     pub(crate) neighbours: Vec<Neighbour>,
+    /// Forwarding entries of VXLAN devices.
+    pub(crate) forwarding: Vec<Forwarding>,
+    /// What bridges know for good.
+    pub(crate) stations: Vec<Station>,
+    /// The neighbours, to be found quickly among many.
+    known: HashSet<Neighbour>,
     /// Rules, the last of what the kernel is told: nothing passes them while they are loaded.
     pub(crate) rules: Vec<Rules>,
     /// Devices that send whole packets: with their checksums, and no larger than the MTU. A program that takes packets off
@@ -118,6 +131,10 @@ fn loopback(family: Family) -> IpAddr {
     }
 }
 
+/// In a namespace that speaks IPv4, devices have no IPv6, as Docker has it: their own link-local chatter (RFC 4862, RFC
+/// 3810) would go to every port of a bridge.
+const IPV4: [Sysctl; 1] = [Sysctl::if_there("net.ipv6.conf.default.disable_ipv6", "1")];
+
 /// Every namespace that speaks IPv6 has it on, and waits for no duplicate address detection.
 const IPV6: [Sysctl; 2] = [
     Sysctl::required("net.ipv6.conf.all.disable_ipv6", "0"),
@@ -135,10 +152,14 @@ impl Wiring {
             vrfs: Vec::new(),
             cables: Vec::new(),
             links: Vec::new(),
+            impairments: Vec::new(),
             settings: Vec::new(),
             addresses: Vec::new(),
             routes: Vec::new(),
             neighbours: Vec::new(),
+            forwarding: Vec::new(),
+            stations: Vec::new(),
+            known: HashSet::new(),
             rules: Vec::new(),
             whole: Vec::new(),
             programs: Vec::new(),
@@ -149,7 +170,7 @@ impl Wiring {
     /// Adds a namespace.
     pub(crate) fn space(&mut self, name: impl Into<String>, sysctls: &[Sysctl]) -> SpaceId {
         let family: &[Sysctl] = match self.family {
-            Family::Ipv4 => &[],
+            Family::Ipv4 => &IPV4,
             Family::Ipv6 => &IPV6,
         };
         let sysctls = [family, sysctls].concat();
@@ -206,7 +227,7 @@ impl Wiring {
     pub(crate) fn neighbour_at(&mut self, space: SpaceId, device: &str, slot: Slot, mac: Mac) {
         let neighbour =
             Neighbour { space, device: device.to_owned(), address: slot.address(self.family), mac };
-        if !self.neighbours.contains(&neighbour) {
+        if self.known.insert(neighbour.clone()) {
             self.neighbours.push(neighbour);
         }
     }

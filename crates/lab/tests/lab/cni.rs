@@ -10,17 +10,17 @@ use tare_lab::{Lab, networks};
 use tare_network::{Error, Family, Registry, Shape, Spelled, Topology};
 
 /// A CNI configuration on disk, for as long as the value lives.
-struct Configuration(PathBuf);
+pub(crate) struct Configuration(PathBuf);
 
 impl Configuration {
-    fn new(name: &str, text: &str) -> Self {
+    pub(crate) fn new(name: &str, text: &str) -> Self {
         let file = format!("tare-cni-{}-{name}", std::process::id());
         let path = std::env::temp_dir().join(file);
         fs::write(&path, text).expect("room for a configuration");
         Self(path)
     }
 
-    fn spelled(&self, scheme: &str) -> Spelled {
+    pub(crate) fn spelled(&self, scheme: &str) -> Spelled {
         format!("{scheme}:{}", self.0.display()).parse().expect("a good name")
     }
 }

@@ -16,10 +16,12 @@
 mod actors;
 mod cases;
 mod cni;
+mod crowds;
 mod daemons;
 mod exec;
 mod groups;
 mod leftovers;
+mod nodes;
 mod paths;
 mod rates;
 mod scripts;
@@ -48,9 +50,27 @@ const CASES: &[Case] = &[
     ("a_refusal_says_why_and_what_to_do", cases::a_refusal_says_why_and_what_to_do),
     ("without_a_lab_nothing_is_raised", cases::without_a_lab_nothing_is_raised),
     ("what_is_missing_is_the_kernels", cases::what_is_missing_is_the_kernels),
+    (
+        "a_thousand_containers_come_and_go_and_nobody_is_forgotten",
+        crowds::a_thousand_containers_come_and_go_and_nobody_is_forgotten,
+    ),
     ("sigkill_leaves_nothing", leftovers::sigkill_leaves_nothing),
     ("programs_run_in_the_control_group", groups::programs_run_in_it),
     ("sigkill_leaves_no_control_group", groups::sigkill_leaves_none),
+    ("networks_that_join_nodes_are_there", nodes::there_are_some),
+    ("two_nodes_carry_tcp_over_ipv4", nodes::two_carry_tcp_over_ipv4),
+    ("two_nodes_carry_tcp_over_ipv6", nodes::two_carry_tcp_over_ipv6),
+    ("places_carry_tcp_on_one_node_and_on_two", nodes::places_carry_tcp_on_one_node_and_on_two),
+    ("of_three_nodes_all_reach_all", nodes::of_three_all_reach_all),
+    ("packets_are_wrapped_as_the_name_says", nodes::packets_are_wrapped_as_the_name_says),
+    ("vxlan_names_its_hops", nodes::vxlan_names_its_hops),
+    ("each_network_has_the_mtu_that_fits", nodes::each_has_the_mtu_that_fits),
+    ("a_wrong_mtu_is_noticed", nodes::a_wrong_mtu_is_noticed),
+    ("a_clamped_connection_fits", nodes::a_clamped_connection_fits),
+    ("a_link_is_as_slow_as_it_is_told", nodes::a_link_is_as_slow_as_it_is_told),
+    ("a_background_load_runs_beside", nodes::a_background_load_runs_as_long_as_the_network),
+    ("shapes_without_nodes_are_refused", nodes::shapes_that_nodes_do_not_have_are_refused),
+    ("the_shown_commands_join_two_nodes", nodes::the_shown_commands_build_it),
     ("a_rate_limits_both_directions", rates::both_directions),
     ("a_rate_shows_among_the_hops", rates::among_the_hops),
     (
@@ -104,6 +124,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["keeper"] => ExitCode::from(u8::try_from(tare_lab::keeper()).unwrap_or(1)),
+        ["burn"] => tare_lab::burn(),
         ["inside", rest @ ..] => {
             let refused = tare_lab::inside(rest.iter().map(|&word| word.into()));
             eprintln!("{}", refused.unwrap_err());

@@ -59,6 +59,17 @@ fn start(
     (process, line)
 }
 
+/// The rate of a transfer from the first client to its server, Mbit/s.
+pub(crate) fn transfer(topology: &tare_network::Topology) -> f64 {
+    let route = topology.routes[0];
+    let (listen, dial) = (route.listen.to_string(), route.dial.to_string());
+    let (_serving, mut served) =
+        start(topology.servers[0].as_ref(), ["swallow", "listen", &listen]);
+    assert_eq!(served(), "listening");
+    let (_dialling, _) = start(topology.clients[0].as_ref(), ["pour", "dial", &dial]);
+    served().parse().expect("a number")
+}
+
 pub(crate) fn both_directions() {
     let lab = enter();
     for name in ["bridge+rate=100mbit", "veth+plain+rate=100mbit", "published+rate=100mbit"] {

@@ -1,6 +1,7 @@
 //! `tare show` tells the truth: the commands, run by hand in private namespaces, build a network that answers.
 
 use crate::cases::{all, site};
+use crate::cni::Configuration;
 use std::io::Write;
 use std::process::{Command, Stdio};
 use tare_network::{Family, Registry, Shape, Spelled};
@@ -41,10 +42,8 @@ pub(crate) fn with_programs() {
             {{"type": "bridge", "bridge": "cni0", "isGateway": true, "ipam": {ranges}}},
             {{"type": "tuning", "sysctl": {{"net.ipv4.conf.all.forwarding": "0"}}}}]}}"#
     );
-    let file = std::env::temp_dir().join(format!("tare-scripts-{}.conflist", std::process::id()));
-    std::fs::write(&file, list).expect("room for a configuration");
-    builds_at(&format!("cni:{}", file.display()), Family::Ipv4, (Some("client-0"), "10.88.0.2"));
-    std::fs::remove_file(&file).expect("it is ours");
+    let file = Configuration::new("scripts.conflist", &list);
+    builds_at(&file.spelled("cni").to_string(), Family::Ipv4, (Some("client-0"), "10.88.0.2"));
     let example = concat!("exec:", env!("CARGO_MANIFEST_DIR"), "/../../examples/exec/bridge.py");
     builds_at(example, Family::Ipv4, (Some("client-0"), "10.77.0.1"));
     builds_at(example, Family::Ipv6, (Some("client-0"), "fd00:77::1"));
@@ -61,15 +60,20 @@ fn builds(name: &str, family: Family) {
 }
 
 fn builds_at(name: &str, family: Family, (client, server): (Option<&str>, &str)) {
+    ping(name, &Shape { family, ..Shape::default() }, client, server);
+}
+
+/// Builds a network by its commands in private namespaces, and sends a packet from a client to a server and back.
+pub(crate) fn ping(name: &str, shape: &Shape, client: Option<&str>, server: &str) {
+    let family = shape.family;
     let spelled: Spelled = name.parse().expect("a good name");
     let registry = Registry::new(tare_lab::networks(None));
     let network = registry.find(&spelled).expect("a known network");
-    let shape = Shape { family, ..Shape::default() };
     let place = client.map(|name| format!("ip netns exec {name} ")).unwrap_or_default();
     // A private /run, so that namespaces can have names; `native` needs the loopback device of what it runs in.
     let mut script = "set -e\nmount -t tmpfs tmpfs /run\nip link set lo up\n".to_owned();
     let site = site(&spelled);
-    script.push_str(&network.commands(&shape, &site).join("\n"));
+    script.push_str(&network.commands(shape, &site).join("\n"));
     script.push_str(&if name == "link" {
         // Only its port is let through: that nobody listens there is said by the server itself.
         let dial = format!("timeout 5 bash -c '</dev/tcp/{server}/{}'", site.ports[0]);

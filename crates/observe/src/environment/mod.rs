@@ -7,6 +7,7 @@ mod cpu;
 mod devices;
 mod ethtool;
 mod programs;
+mod started;
 mod system;
 
 pub(crate) use cpu::sibling_threads;
@@ -65,6 +66,8 @@ pub fn read() -> Environment {
         architecture: uname.machine().to_string_lossy().into_owned(),
         programs: programs::versions(&files),
         root: root(),
+        command: started::command(),
+        binary: started::binary(),
         ..from_files(&files)
     }
 }

@@ -16,11 +16,38 @@ use tare_record::{Finding, Headroom};
 /// How full a table may get before it is a finding.
 const WARN_ABOVE: f64 = 0.8;
 
+/// What a run raises at once, at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Crowd {
+    /// Containers.
+    pub containers: u32,
+    /// Those of them that speak IPv6.
+    pub speak_ipv6: u32,
+    /// Agents: processes that carry traffic.
+    pub agents: u32,
+    /// Client processes, or the threads that stand for them.
+    pub clients: u32,
+    /// Flows, all clients' together.
+    pub flows: u32,
+}
+
+/// How much a run may take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Care {
+    /// Of what the host itself lives on no more than half of what is free; of everything else what is free.
+    #[default]
+    Careful,
+    /// Whatever it takes (`--force`): what lacks is only told.
+    Forced,
+}
+
 /// A run that does not fit on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{containers} containers do not fit: they need about {} {}, and {} are free: {}",
-    Amount(table.kind, *needed), table.kind, Amount(table.kind, table.free()), table.kind.remedy()
+    "{containers} containers do not fit: they need about {} {}, and {} are free{}: {}",
+    Amount(table.kind, *needed), table.kind, Amount(table.kind, table.free()),
+    if table.kind.lives_on() { ", of which a run may take half: the host lives on them too" } else { "" },
+    table.kind.remedy()
 )]
 pub struct Error {
     containers: u32,
@@ -39,14 +66,6 @@ enum Kind {
     Memory,
 }
 
-/// What a run takes of a resource.
-struct Demand {
-    /// Whatever its size.
-    base: u64,
-    /// For each container.
-    each: u64,
-}
-
 impl Kind {
     /// Its name in records.
     fn name(self) -> &'static str {
@@ -61,18 +80,27 @@ impl Kind {
     }
 
     /// A generous estimate of what a run takes. The lab's own neighbours are permanent and do not count against the
-    /// threshold; what remains are multicast groups and whatever is resolved by accident. A container costs a
-    /// namespace, an agent with a thread per flow and its socket buffers; tare holds its namespace, its netlink
-    /// socket and the agent's pipes.
-    fn demand(self) -> Demand {
+    /// threshold; what remains are multicast groups, two for each container that speaks IPv6, and whatever is resolved by
+    /// accident. A container costs its namespace, of which tare holds a descriptor and a netlink socket; an agent its
+    /// process and pipes; a client two threads; a flow its sockets, their buffers, and what tracks it: three
+    /// connections where it is introduced over TCP, in the node's namespace and in the server's.
+    fn demand(self, crowd: &Crowd) -> u64 {
+        let Crowd { containers, speak_ipv6, agents, clients, flows } = crowd;
+        let [containers, ipv6, agents, clients, flows] =
+            [containers, speak_ipv6, agents, clients, flows].map(|&count| u64::from(count));
         match self {
-            Self::NeighboursV4 => Demand { base: 8, each: 1 },
-            Self::NeighboursV6 => Demand { base: 8, each: 2 },
-            Self::Conntrack => Demand { base: 0, each: 64 },
-            Self::Pids => Demand { base: 32, each: 8 },
-            Self::OpenFiles => Demand { base: 64, each: 8 },
-            Self::Memory => Demand { base: 64 << 20, each: 16 << 20 },
+            Self::NeighboursV4 => 32,
+            Self::NeighboursV6 => 32 + 2 * ipv6,
+            Self::Conntrack => 64 + 4 * containers + 6 * flows,
+            Self::Pids => 32 + 8 * agents + 2 * clients,
+            Self::OpenFiles => 64 + (2 * containers + 8 * agents).max(3 * flows),
+            Self::Memory => (64 << 20) + ((containers + flows) << 20) + agents * (16 << 20),
         }
+    }
+
+    /// Whether the host itself cannot live without it: of these a run takes no more than half of what is free.
+    fn lives_on(self) -> bool {
+        matches!(self, Self::NeighboursV4 | Self::NeighboursV6 | Self::Conntrack | Self::Pids)
     }
 
     /// Whether what is in use leaves that much less for a run. The kernel counts permanent neighbours as used, though
@@ -84,18 +112,18 @@ impl Kind {
     fn remedy(self) -> &'static str {
         match self {
             Self::NeighboursV4 => {
-                "use fewer containers, or raise the sysctl net.ipv4.neigh.default.gc_thresh3"
+                "use fewer containers, raise the sysctl net.ipv4.neigh.default.gc_thresh3, or use --force"
             }
             Self::NeighboursV6 => {
-                "use fewer containers, or raise the sysctl net.ipv6.neigh.default.gc_thresh3"
+                "use fewer containers, raise the sysctl net.ipv6.neigh.default.gc_thresh3, or use --force"
             }
             Self::Conntrack => {
-                "use fewer containers, or raise the sysctl net.netfilter.nf_conntrack_max"
+                "use fewer containers or flows, raise the sysctl net.netfilter.nf_conntrack_max, or use --force"
             }
             Self::Pids => {
-                "use fewer containers, or raise the sysctl kernel.pid_max or the control group's pids.max"
+                "use fewer containers, raise the sysctl kernel.pid_max or the control group's pids.max, or use --force"
             }
-            Self::OpenFiles => "use fewer containers, or raise the limit by `ulimit -n`",
+            Self::OpenFiles => "use fewer containers or flows, or raise the limit by `ulimit -n`",
             Self::Memory => "use fewer containers, or end what else uses memory",
         }
     }
@@ -139,6 +167,11 @@ impl Table {
         if self.kind.shared() { self.limit.saturating_sub(self.used) } else { self.limit }
     }
 
+    /// How much of it a run may take.
+    fn for_a_run(&self) -> u64 {
+        if self.kind.lives_on() { self.free() / 2 } else { self.free() }
+    }
+
     /// The same table once a run is raised.
     fn with(self, more: u64) -> Self {
         Self { used: self.used.saturating_add(more), ..self }
@@ -146,7 +179,9 @@ impl Table {
 
     fn finding(&self) -> Option<Finding> {
         let Headroom { resource, used, limit } = self.record();
-        let low = used as f64 > limit as f64 * WARN_ABOVE;
+        // The kernel counts permanent neighbours as used, yet they take no room: more than there is room for says nothing.
+        let known = self.kind.shared() || used <= limit;
+        let low = known && used as f64 > limit as f64 * WARN_ABOVE;
         low.then_some(Finding::LowHeadroom { resource, used, limit })
     }
 
@@ -176,22 +211,21 @@ fn tables(files: &Files) -> Vec<Table> {
     tables
 }
 
-/// Whether a run with so many containers fits: nothing where it does comfortably, findings where it gets narrow. What those
-/// call used is what would be, once the run stands.
+/// Whether a run fits: nothing where it does comfortably, findings where it gets narrow. What those call used is what would
+/// be, once the run stands.
 ///
 /// # Errors
-/// Where it clearly does not fit: what lacks, and what to do about it.
-pub fn check(containers: u32) -> Result<Vec<Finding>, Error> {
-    check_tables(&tables(&Files::machine()), containers)
+/// Where it does not, unless it is forced: what lacks, and what to do about it.
+pub fn check(crowd: &Crowd, care: Care) -> Result<Vec<Finding>, Error> {
+    check_tables(&tables(&Files::machine()), crowd, care)
 }
 
-fn check_tables(tables: &[Table], containers: u32) -> Result<Vec<Finding>, Error> {
+fn check_tables(tables: &[Table], crowd: &Crowd, care: Care) -> Result<Vec<Finding>, Error> {
     let mut findings = Vec::new();
     for &table in tables {
-        let Demand { base, each } = table.kind.demand();
-        let needed = base.saturating_add(each.saturating_mul(u64::from(containers)));
-        if needed > table.free() {
-            return Err(Error { containers, needed, table });
+        let needed = table.kind.demand(crowd);
+        if needed > table.for_a_run() && care == Care::Careful {
+            return Err(Error { containers: crowd.containers, needed, table });
         }
         findings.extend(table.with(needed).finding());
     }
@@ -242,36 +276,66 @@ mod tests {
         Table { kind, used, limit }
     }
 
+    /// Containers of which all but one are clients, with a flow each.
+    fn crowd(containers: u32) -> Crowd {
+        let clients = containers.saturating_sub(1);
+        Crowd { containers, speak_ipv6: 0, agents: containers.min(4), clients, flows: clients }
+    }
+
+    fn careful(tables: &[Table], containers: u32) -> Result<Vec<Finding>, Error> {
+        check_tables(tables, &crowd(containers), Care::Careful)
+    }
+
     #[test]
     fn ten_containers_fit_here() {
-        assert!(check(10).is_ok());
+        assert!(check(&crowd(10), Care::Careful).is_ok());
     }
 
     #[test]
     fn what_cannot_fit_is_refused_in_one_line() {
-        let error = check_tables(&[table(Kind::OpenFiles, 24, 1024)], 1000).unwrap_err();
+        let error = careful(&[table(Kind::OpenFiles, 24, 1024)], 1000).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "1000 containers do not fit: they need about 8064 open files, and 1000 are free: \
-             use fewer containers, or raise the limit by `ulimit -n`"
+            "1000 containers do not fit: they need about 3061 open files, and 1000 are free: \
+             use fewer containers or flows, or raise the limit by `ulimit -n`"
         );
-        let error = check_tables(&[table(Kind::Memory, 0, 1_000_000_000)], 100).unwrap_err();
-        assert!(error.to_string().contains("1.7 GB of memory, and 1.0 GB are free"), "{error}");
+        let error = careful(&[table(Kind::Memory, 0, 1_000_000_000)], 1000).unwrap_err();
+        assert!(error.to_string().contains("2.2 GB of memory, and 1.0 GB are free"), "{error}");
+    }
+
+    #[test]
+    fn of_what_the_host_lives_on_a_run_takes_half_unless_forced() {
+        for kind in [Kind::Pids, Kind::Conntrack, Kind::NeighboursV6] {
+            let many = Crowd { speak_ipv6: 400, ..crowd(400) };
+            let needed = kind.demand(&many);
+            let narrow = [table(kind, 0, 2 * needed - 2)];
+            let error = check_tables(&narrow, &many, Care::Careful).unwrap_err().to_string();
+            assert!(error.contains("a run may take half") && error.ends_with("--force"), "{error}");
+            assert!(check_tables(&narrow, &many, Care::Forced).is_ok());
+            assert!(check_tables(&[table(kind, 0, 2 * needed)], &many, Care::Careful).is_ok());
+        }
+        let all = [table(Kind::OpenFiles, 0, Kind::OpenFiles.demand(&crowd(10)))];
+        assert!(careful(&all, 10).is_ok(), "open files are this process's own");
     }
 
     #[test]
     fn what_gets_narrow_is_found() {
-        let findings = check_tables(&[table(Kind::Pids, 700, 1000)], 10).unwrap();
-        let found = Finding::LowHeadroom { resource: "pids".into(), used: 812, limit: 1000 };
-        assert_eq!(findings, [found]);
-        assert_eq!(check_tables(&[table(Kind::Pids, 100, 1000)], 10), Ok(vec![]));
+        let pids = table(Kind::Pids, 700, 1000);
+        let used = 700 + Kind::Pids.demand(&crowd(20));
+        assert!(used > 800);
+        let found = Finding::LowHeadroom { resource: "pids".into(), used, limit: 1000 };
+        assert_eq!(careful(&[pids], 20), Ok(vec![found]));
+        assert_eq!(careful(&[table(Kind::Pids, 100, 1000)], 20), Ok(vec![]));
     }
 
     #[test]
     fn a_full_neighbour_table_is_told_but_does_not_refuse_permanent_ones() {
-        let findings = check_tables(&[table(Kind::NeighboursV4, 1020, 1024)], 10).unwrap();
+        let findings = careful(&[table(Kind::NeighboursV4, 950, 1024)], 2000).unwrap();
         assert_eq!(findings.len(), 1);
-        assert!(check_tables(&[table(Kind::NeighboursV4, 0, 1024)], 2000).is_err());
+        let permanent = careful(&[table(Kind::NeighboursV4, 4_000, 1024)], 2000);
+        assert_eq!(permanent, Ok(vec![]), "those are the lab's own");
+        let ipv6 = Crowd { speak_ipv6: 2000, ..crowd(2000) };
+        assert!(check_tables(&[table(Kind::NeighboursV6, 0, 1024)], &ipv6, Care::Careful).is_err());
     }
 
     #[test]
@@ -294,8 +358,8 @@ mod tests {
         fn more_containers_never_fit_better(used in 0u64..2000, limit in 0u64..2000, n in 0u32..500) {
             for kind in [Kind::NeighboursV6, Kind::Conntrack, Kind::Pids, Kind::OpenFiles] {
                 let tables = [table(kind, used, limit)];
-                if check_tables(&tables, n).is_err() {
-                    prop_assert!(check_tables(&tables, n + 1).is_err());
+                if careful(&tables, n).is_err() {
+                    prop_assert!(careful(&tables, n + 1).is_err());
                 }
             }
         }

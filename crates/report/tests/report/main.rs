@@ -1,6 +1,10 @@
 //! What a reader sees of made-up documents with exact figures.
 
+#![allow(clippy::expect_used, reason = "whatever fails here fails the test")]
+
 mod fixture;
 mod formats;
+mod markup;
+mod page;
 mod pairs;
 mod tables;

@@ -1,13 +1,18 @@
 //! The command line, from which help, completions and the manual page come.
 
 mod compare;
+#[cfg(feature = "docker")]
+mod docker;
 mod probe;
 mod run;
 
+use crate::docker::DockerArguments;
 use clap::{Args, Parser, ValueEnum};
 use std::path::PathBuf;
 
 pub(crate) use compare::CompareArguments;
+#[cfg(feature = "docker")]
+pub(crate) use docker::{CleanArguments, ImageArguments};
 pub(crate) use probe::{ListenArguments, ProbeArguments};
 pub(crate) use run::{RunArguments, ShapeArguments};
 
@@ -31,6 +36,8 @@ pub(crate) enum Subcommand {
     /// Set runs beside runs: another kernel, another version, another machine
     #[command(after_help = compare::EXAMPLES)]
     Compare(CompareArguments),
+    /// Pack a run into one archive that anybody can check, cite and show again
+    Bundle(BundleArguments),
     /// List what there is: networks, workloads, studies; what runs here, and for what does not: why, and the remedy
     List(ListArguments),
     /// Check this machine: kernel, privileges, programs, noise
@@ -45,6 +52,13 @@ pub(crate) enum Subcommand {
     /// Measure the way to a machine on which `tare listen` runs
     #[command(after_help = PROBE_EXAMPLES)]
     Probe(Box<ProbeArguments>),
+    /// Write an image of this tare for Docker, to a file or into an engine
+    #[cfg(feature = "docker")]
+    #[command(after_help = docker::IMAGE_EXAMPLES)]
+    Image(ImageArguments),
+    /// Remove what runs that were killed left in Docker: list it, then remove what carries tare's label
+    #[cfg(feature = "docker")]
+    Clean(CleanArguments),
     /// Print completions for a shell
     Completions(CompletionsArguments),
     /// Write the manual pages
@@ -55,16 +69,23 @@ pub(crate) enum Subcommand {
     Schema(SchemaArguments),
     /// Run traffic on orders from standard input (started by tare in each container)
     #[command(hide = true)]
-    Agent,
+    Agent(AgentArguments),
     /// Keep the lab's processes together (started by tare)
     #[command(hide = true)]
     Keeper,
+    /// Compute and nothing else (started by tare beside the traffic)
+    #[command(hide = true)]
+    Burn,
     /// Start a program with a private hosts file (started by tare)
     #[command(hide = true)]
     Inside(InsideArguments),
     /// Forward a port in userspace (started by tare)
     #[command(hide = true)]
     Proxy(InsideArguments),
+    /// Say what a container sees of its network (started by tare)
+    #[cfg(feature = "docker")]
+    #[command(hide = true)]
+    Look(InsideArguments),
 }
 
 #[derive(Debug, Args)]
@@ -80,6 +101,9 @@ pub(crate) struct ResumeArguments {
     /// Let the run's journal name programs to run, as in exec:PATH and cni:FILE
     #[arg(long)]
     pub(crate) allow_exec: bool,
+    /// Run even if it takes more than half of what the host has left
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]
@@ -90,7 +114,7 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_name = "LABEL")]
     pub(crate) baseline: Option<String>,
     /// Compare every pair of networks
-    #[arg(long, conflicts_with_all = ["json", "markdown", "csv", "density"])]
+    #[arg(long, conflicts_with_all = ["json", "markdown", "html", "csv", "samples", "openmetrics", "density"])]
     pub(crate) pairs: bool,
     /// Print one JSON document
     #[arg(long, conflicts_with = "markdown")]
@@ -98,12 +122,43 @@ pub(crate) struct ReportArguments {
     /// Print GitHub Markdown
     #[arg(long)]
     pub(crate) markdown: bool,
+    /// Draw in the terminal instead of printing the table
+    #[arg(long, value_name = "WHAT", conflicts_with_all = ["json", "markdown", "pairs"])]
+    pub(crate) plot: Option<Plotted>,
+    /// Write the page, one HTML file with all figures, to this file (- for standard output)
+    #[arg(long, value_name = "F")]
+    pub(crate) html: Option<PathBuf>,
     /// Write comma-separated values to this file (- for standard output)
     #[arg(long, value_name = "F")]
     pub(crate) csv: Option<PathBuf>,
+    /// Write one row a sample (tidy data) as comma-separated values to this file (- for standard output)
+    #[arg(long, value_name = "F")]
+    pub(crate) samples: Option<PathBuf>,
+    /// Write OpenMetrics text, which Prometheus reads, to this file (- for standard output)
+    #[arg(long, value_name = "F")]
+    pub(crate) openmetrics: Option<PathBuf>,
     /// Write the latencies' distributions as comma-separated values to this file (- for standard output)
     #[arg(long, value_name = "F")]
     pub(crate) density: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BundleArguments {
+    /// The run's directory
+    pub(crate) directory: PathBuf,
+    /// The archive [default: tare-STUDY-SEED.tar.gz]
+    #[arg(short, long, value_name = "F")]
+    pub(crate) out: Option<PathBuf>,
+    /// Leave out what tells this machine from others of its kind: names of devices, paths, times of day
+    #[arg(long)]
+    pub(crate) redact: bool,
+}
+
+/// What is drawn in the terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Plotted {
+    /// How many round trips take how long
+    Latency,
 }
 
 #[derive(Debug, Args)]
@@ -159,12 +214,17 @@ pub(crate) struct UpArguments {
     /// Ports that the servers serve on, published where the network publishes ports
     #[arg(long, value_name = "PORT", value_delimiter = ',', default_value = "5201")]
     pub(crate) port: Vec<u16>,
+    #[command(flatten)]
+    pub(crate) docker: DockerArguments,
     /// Run this shell command in the first server meanwhile
     #[arg(long, value_name = "COMMAND")]
     pub(crate) serve: Option<String>,
     /// Let the kernel load modules that the network needs
     #[arg(long)]
     pub(crate) load_modules: bool,
+    /// Raise it even if it takes more than half of what the host has left
+    #[arg(long)]
+    pub(crate) force: bool,
     /// The program for the first client, with its arguments; {server} stands for the server's address, and the name `server` resolves to it. A shell unless given
     #[arg(last = true, value_name = "PROGRAM")]
     pub(crate) program: Vec<String>,
@@ -200,6 +260,13 @@ pub(crate) struct ManualArguments {
 pub(crate) struct SchemaArguments {
     /// Where to
     pub(crate) directory: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AgentArguments {
+    /// Files of the network namespaces to serve; unless given, the one in which it was started
+    #[arg(long, value_name = "FILE", value_delimiter = ',')]
+    pub(crate) namespaces: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]

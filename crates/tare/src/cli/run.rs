@@ -1,5 +1,6 @@
 //! What `tare run` takes.
 
+use crate::docker::DockerArguments;
 use crate::traffic_flags::TrafficArguments;
 use clap::Args;
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ pub(crate) struct RunArguments {
     /// A built-in study's name or a TOML file; `tour` (all networks that run here) unless given
     pub(crate) study: Option<String>,
 
-    /// Networks, each [LABEL=]NAME[+OPTION..], as in bridge+plain or x=veth+rate=1gbit; `all` stands for all that run here, `core` for those of Docker on one host
+    /// Networks, each [LABEL=]NAME[+OPTION..], as in bridge+plain or x=veth+rate=1gbit; `all` stands for all of the lab that run here, `core` for those of Docker's kind on one host, `docker:all` for all of a Docker Engine
     #[arg(
         short,
         long = "network",
@@ -48,6 +49,9 @@ pub(crate) struct RunArguments {
 
     #[command(flatten)]
     pub(crate) traffic: TrafficArguments,
+
+    #[command(flatten)]
+    pub(crate) docker: DockerArguments,
 
     /// How long payload flows in a trial
     #[arg(short, long, value_name = "T", allow_hyphen_values = true, help_heading = "Method")]
@@ -97,6 +101,9 @@ pub(crate) struct RunArguments {
     /// The directory for the journal and the results [default: tare-STUDY-TIME]
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
+    /// Write the page, one HTML file with all figures, to this file
+    #[arg(long, value_name = "F", help_heading = "Output")]
+    pub(crate) html: Option<PathBuf>,
     /// Print the plan, and measure nothing
     #[arg(long, help_heading = "Output")]
     pub(crate) dry_run: bool,
@@ -110,18 +117,36 @@ pub(crate) struct RunArguments {
     /// Let a study file name programs to run, as in exec:PATH and cni:FILE
     #[arg(long, help_heading = "Machine")]
     pub(crate) allow_exec: bool,
+    /// Run even if it takes more than half of what the host has left: neighbours, connections tracked, process numbers
+    #[arg(long, help_heading = "Machine")]
+    pub(crate) force: bool,
 }
 
 /// How many of what: every combination is measured.
 #[derive(Debug, Default, Args)]
 pub(crate) struct ShapeArguments {
+    /// Nodes, joined by a switch: clients on the first half of them, servers on the others
+    #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "Shape")]
+    pub(crate) nodes: Vec<u32>,
+    /// What the links between nodes are like: some of rate=10gbit,delay=100us,loss=0.01%,mtu=1500. Given twice, both are measured
+    #[arg(long, value_name = "LINK", help_heading = "Shape")]
+    pub(crate) link: Vec<String>,
+    /// Let nodes lower the maximum segment size of TCP connections to what fits, where they send packets on
+    #[arg(long, help_heading = "Shape")]
+    pub(crate) clamp_mss: bool,
+    /// What loads the nodes beside the traffic: cpu=N, processes that compute
+    #[arg(long, value_name = "cpu=N", help_heading = "Shape")]
+    pub(crate) background: Vec<String>,
     /// Client containers; client i talks to server i mod n
     #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "Shape")]
     pub(crate) clients: Vec<u32>,
     /// Server containers
     #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "Shape")]
     pub(crate) servers: Vec<u32>,
-    /// Flows (connections) of each client
+    /// Client processes in each client container
+    #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "Shape")]
+    pub(crate) processes: Vec<u32>,
+    /// Flows (connections) of each client process
     #[arg(short, long, value_name = "N", value_delimiter = ',', help_heading = "Shape")]
     pub(crate) flows: Vec<u32>,
     /// IP families: ipv4, ipv6

@@ -1,12 +1,13 @@
 //! What tare starts of itself: the agent in each container, the keeper of the lab, the way into a container.
 
+use crate::cli::AgentArguments;
 use crate::exit::Exit;
 
 /// Runs traffic on orders from standard input until it is closed.
-pub(crate) fn agent() -> anyhow::Result<Exit> {
+pub(crate) fn agent(arguments: &AgentArguments) -> anyhow::Result<Exit> {
     // Started by its descriptor, the process would be called "exe": people look for a running tare by its name.
     let _ = rustix::thread::set_name(c"tare");
-    tare_traffic::agent()?;
+    tare_traffic::agent(&arguments.namespaces)?;
     Ok(Exit::Done)
 }
 
@@ -19,6 +20,19 @@ pub(crate) fn keeper() -> anyhow::Result<Exit> {
 pub(crate) fn proxy() -> anyhow::Result<Exit> {
     let _ = rustix::thread::set_name(c"tare");
     tare_lab::proxy(std::env::args_os().skip(2))?;
+    Ok(Exit::Done)
+}
+
+/// Computes beside the traffic until it is killed.
+pub(crate) fn burn() -> anyhow::Result<Exit> {
+    let _ = rustix::thread::set_name(c"tare");
+    tare_lab::burn()
+}
+
+/// Says what a container sees of its network.
+#[cfg(feature = "docker")]
+pub(crate) fn look() -> anyhow::Result<Exit> {
+    tare_docker::look(std::env::args().skip(2))?;
     Ok(Exit::Done)
 }
 

@@ -45,6 +45,9 @@ pub(crate) struct Row {
     remedy: Option<String>,
     /// Where it is documented.
     source: Option<String>,
+    /// The fewest and the most nodes that it joins, for a network.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nodes: Option<[u32; 2]>,
     /// What can be chosen of it: a network's options, a workload's parameters.
     options: Vec<Choice>,
     /// What it measures, for a workload.
@@ -75,6 +78,7 @@ impl Choice {
             NetworkOption::Plain => ("+plain", None),
             NetworkOption::Rate => ("+rate=", Some("a rate such as 970mbit".to_owned())),
             NetworkOption::Without => ("+without=", Some(offloads())),
+            NetworkOption::Unconfined => ("+unconfined", None),
         };
         let summary = option.summary().to_owned();
         Self { name: name.to_owned(), summary, allowed, default: None }
@@ -131,6 +135,7 @@ fn networks() -> Vec<Row> {
                 reason,
                 remedy,
                 source: Some(listing.about.source.to_owned()),
+                nodes: Some([*listing.nodes.start(), *listing.nodes.end()]),
                 options: listing.about.options.iter().copied().map(Choice::of_network).collect(),
                 metrics: Vec::new(),
             }
@@ -151,6 +156,7 @@ fn workloads() -> Vec<Row> {
                 reason: None,
                 remedy: None,
                 source: Some(about.source.to_owned()),
+                nodes: None,
                 options: workload.parameters().iter().map(Choice::of_workload).collect(),
                 metrics: workload.metrics().to_vec(),
             }
@@ -172,6 +178,7 @@ fn studies() -> anyhow::Result<Vec<Row>> {
                 reason: None,
                 remedy: None,
                 source: study.source,
+                nodes: None,
                 options: Vec::new(),
                 metrics: Vec::new(),
             })
@@ -193,7 +200,8 @@ fn plain(rows: &[Row]) -> String {
     let mut shared: Vec<&Choice> = Vec::new();
     for row in rows {
         let mark = if row.available { "yes" } else { "no " };
-        text.push_str(&format!("{:width$}  {mark}  {}\n", row.name, row.summary));
+        let nodes = row.nodes.map(joined).unwrap_or_default();
+        text.push_str(&format!("{:width$}  {mark}  {}{nodes}\n", row.name, row.summary));
         let mut below = |line: &str| text.push_str(&format!("{:width$}       {line}\n", ""));
         if let Some(stands_for) = &row.stands_for {
             below(&format!("stands for {stands_for}"));
@@ -224,6 +232,14 @@ fn plain(rows: &[Row]) -> String {
         text.push_str(&format!("{}\n", option.line(names)));
     }
     text
+}
+
+/// How many nodes a network joins, where it is not one alone.
+fn joined([least, most]: [u32; 2]) -> String {
+    match (least, most) {
+        (1, 1) => String::new(),
+        (least, most) => format!(" [--nodes {least} to {most}]"),
+    }
 }
 
 /// For documentation: what there is, not what happens to run on the machine where it was made.

@@ -1,6 +1,8 @@
 //! The measuring itself, the same for a fresh run and for one that goes on: lab, journal, runner, results.
 
-use crate::catalogue::everything;
+use crate::catalogue::everything_with;
+use crate::commands::page;
+use crate::docker::Docker;
 use crate::exit::Exit;
 use crate::progress::Bar;
 use crate::{out, signals};
@@ -9,14 +11,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use tare_lab::{EnterOptions, Lab, Modules};
+use tare_observe::headroom::{Care, Crowd};
 use tare_observe::limits::Limits;
 use tare_observe::presence::Presence;
 use tare_observe::{environment, headroom};
 use tare_record::journal::{FORMAT, Journal, Record, Run, Sink as _, Writer};
-use tare_record::{Document, Finding, Plan, Skipped, StoppedBy};
+use tare_record::{Document, Environment, Family, Finding, Plan, Shape, Skipped, StoppedBy};
 use tare_report::Style;
 use tare_runner::live::Live;
 use tare_runner::{Start, run};
+use tare_traffic::Session;
 
 /// What a measuring is told beside its plan.
 pub(crate) struct Job {
@@ -24,19 +28,32 @@ pub(crate) struct Job {
     pub(crate) directory: PathBuf,
     /// Print JSON instead of the table.
     pub(crate) json: bool,
+    /// Where the page goes.
+    pub(crate) html: Option<PathBuf>,
     /// Whether kernel modules may be loaded.
     pub(crate) modules: Modules,
+    /// The engine of networks that are Docker's.
+    pub(crate) docker: Docker,
+    /// How much of the machine the run may take.
+    pub(crate) care: Care,
+}
+
+/// What `--force` means.
+pub(crate) fn care(force: bool) -> Care {
+    if force { Care::Forced } else { Care::Careful }
 }
 
 /// Measures a plan from its beginning.
 pub(crate) fn fresh(plan: Plan, job: &Job) -> anyhow::Result<Exit> {
     let stop = signals::stop_flag()?;
-    let (presence, findings) = look_around(&plan)?;
+    let (presence, findings) = look_around(&plan, job.care)?;
     if plan.networks.is_empty() || plan.workloads.is_empty() {
         return nothing_runs(plan, job);
     }
     let (lab, limits) = enter(job)?;
-    let environment = environment::read();
+    // The engine is spoken to by a thread of its own, which only starts now that the lab is entered.
+    let engines = job.docker.engines(&plan);
+    let environment = Environment { engines, ..environment::read() };
     let head = Run { format: FORMAT, plan: plan.clone(), environment, findings };
     let writer = begin(&job.directory, head)?;
     let stage = Stage { lab, stop, presence, _limits: limits };
@@ -65,7 +82,7 @@ fn nothing_runs(plan: Plan, job: &Job) -> anyhow::Result<Exit> {
         let journal = Journal { run, records: Vec::new() };
         out::print(&tare_report::json(&tare_analysis::document(&journal, None)?)?)?;
     } else {
-        for Skipped { network, reason, remedy } in &plan.skipped {
+        for Skipped { network, reason, remedy } in Skipped::grouped(&plan.skipped) {
             out::say(&format!("tare: {network} cannot run: {reason}: {remedy}"));
         }
     }
@@ -76,7 +93,7 @@ fn nothing_runs(plan: Plan, job: &Job) -> anyhow::Result<Exit> {
 pub(crate) fn rest(journal: &Journal, job: &Job) -> anyhow::Result<Exit> {
     let plan = &journal.run.plan;
     let stop = signals::stop_flag()?;
-    let (presence, _) = look_around(plan)?;
+    let (presence, _) = look_around(plan, job.care)?;
     let (lab, limits) = enter(job)?;
     let start = Start::after(journal);
     let mut writer = Writer::reopen(&job.directory)?;
@@ -95,12 +112,11 @@ struct Stage {
 }
 
 /// What should be known before anything is raised: who else measures, and whether there is room.
-fn look_around(plan: &Plan) -> anyhow::Result<(Presence, Vec<Finding>)> {
+fn look_around(plan: &Plan, care: Care) -> anyhow::Result<(Presence, Vec<Finding>)> {
     let (presence, others) = Presence::announce();
     headroom::lift_open_files();
-    let containers = plan.shapes.iter().map(|shape| shape.clients + shape.servers).max();
     let mut findings = plan.findings.clone();
-    findings.extend(headroom::check(containers.unwrap_or_default())?);
+    findings.extend(headroom::check(&crowd(&plan.shapes), care)?);
     if others > 0 {
         findings.push(Finding::OtherRun { others });
     }
@@ -108,6 +124,26 @@ fn look_around(plan: &Plan) -> anyhow::Result<(Presence, Vec<Finding>)> {
         out::say(&format!("tare: warning: {finding}"));
     }
     Ok((presence, findings))
+}
+
+/// The most of everything that any of these shapes has.
+pub(crate) fn crowd(shapes: &[Shape]) -> Crowd {
+    let containers = |shape: &Shape| shape.servers.saturating_add(shape.clients);
+    let ipv6 = shapes.iter().filter(|shape| shape.family == Family::Ipv6).map(containers);
+    let clients = |shape: &Shape| shape.clients.saturating_mul(shape.processes);
+    let agents = |shape: &Shape| {
+        let members = shape.servers.saturating_add(clients(shape)) as usize;
+        u32::try_from(Session::agents(members)).unwrap_or(u32::MAX)
+    };
+    let greatest =
+        |count: &dyn Fn(&Shape) -> u32| shapes.iter().map(count).max().unwrap_or_default();
+    Crowd {
+        containers: greatest(&containers),
+        speak_ipv6: ipv6.max().unwrap_or_default(),
+        agents: greatest(&agents),
+        clients: greatest(&clients),
+        flows: greatest(&|shape| clients(shape).saturating_mul(shape.flows)),
+    }
 }
 
 /// Enters the lab, under limits where there can be any; where there can be none, `tare doctor` says why.
@@ -134,7 +170,7 @@ fn measure(
     stage: Stage,
     job: &Job,
 ) -> anyhow::Result<Exit> {
-    let everything = everything(Some(stage.lab), job.modules);
+    let everything = everything_with(Some(stage.lab), job.modules, &job.docker);
     let mut live = Live::new(
         &everything.networks,
         &everything.workloads,
@@ -146,6 +182,9 @@ fn measure(
     let mut bar = Bar::new(plan);
     let measured = run(plan, start, &mut live, &mut writer, &mut bar);
     bar.finish();
+    if let Err(error) = job.docker.finish() {
+        out::say(&format!("tare: warning: {:#}", with_remedy(error)));
+    }
     // Whatever stopped the runner, what was measured is reported; its error then ends the command.
     let stopped_by = match measured {
         Ok(stopped_by) => stopped_by,
@@ -155,6 +194,9 @@ fn measure(
         }
     };
     let document = results(&job.directory, job.json)?;
+    if let Some(path) = &job.html {
+        page::keep(&job.directory, &document, path)?;
+    }
     Ok(exit(plan, &document, stopped_by))
 }
 

@@ -1,8 +1,13 @@
 //! One file per subcommand.
 
+pub(crate) mod bundle;
+#[cfg(feature = "docker")]
+pub(crate) mod clean;
 pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod hidden;
+#[cfg(feature = "docker")]
+pub(crate) mod image;
 pub(crate) mod list;
 pub(crate) mod listen;
 pub(crate) mod manual;
@@ -15,3 +20,4 @@ pub(crate) mod show;
 pub(crate) mod up;
 
 mod measure;
+mod page;

@@ -7,6 +7,7 @@ use crate::exit::{Exit, usage};
 use crate::progress::Bar;
 use crate::{out, signals};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use tare_network::{FindError, Missing, Spelled};
 use tare_observe::environment;
@@ -138,6 +139,10 @@ impl Catalogue for Outside {
 
     fn lacks(&self, _: &Spelled) -> Result<Option<Missing>, FindError> {
         Ok(None)
+    }
+
+    fn nodes(&self, _: &Spelled) -> Result<RangeInclusive<u32>, FindError> {
+        Ok(1..=1)
     }
 
     fn workloads(&self) -> Vec<String> {

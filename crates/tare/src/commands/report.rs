@@ -1,9 +1,10 @@
 //! `tare report`: a run shown again, bit for bit, from its journal.
 
-use crate::cli::ReportArguments;
+use crate::cli::{Plotted, ReportArguments};
+use crate::commands::page::{self, write};
 use crate::exit::{Exit, usage};
-use anyhow::Context as _;
 use std::path::Path;
+use tare_record::Document;
 use tare_record::journal::Journal;
 use tare_report::Style;
 
@@ -22,26 +23,51 @@ pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
     }
     let document =
         tare_analysis::document(&journal, arguments.baseline.as_deref()).map_err(usage)?;
-    if let Some(path) = &arguments.csv {
-        write(path, &tare_report::csv(&document)?)?;
+    for (path, text) in files(arguments, &journal, &document)? {
+        write(path, &text)?;
         if path == Path::new("-") {
             return Ok(Exit::Done);
         }
     }
-    let text = if arguments.json {
-        tare_report::json(&document)?
-    } else if arguments.markdown {
-        tare_report::markdown(&document)
-    } else {
-        tare_report::table(&document, &Style::detect())
+    let text = match arguments.plot {
+        Some(Plotted::Latency) => {
+            tare_report::plot(&tare_analysis::distributions(&journal)?, &Style::detect())
+        }
+        None => printed(arguments, &document)?,
     };
     crate::out::print(&text)?;
     Ok(Exit::Done)
 }
 
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    if path == Path::new("-") {
-        return crate::out::print(text);
+/// What goes to files, with where to.
+fn files<'a>(
+    arguments: &'a ReportArguments,
+    journal: &Journal,
+    document: &Document,
+) -> anyhow::Result<Vec<(&'a Path, String)>> {
+    let mut files: Vec<(&Path, String)> = Vec::new();
+    if let Some(path) = &arguments.csv {
+        files.push((path, tare_report::csv(document)?));
     }
-    std::fs::write(path, text).with_context(|| format!("write {}", path.display()))
+    if let Some(path) = &arguments.samples {
+        files.push((path, tare_report::samples(document)?));
+    }
+    if let Some(path) = &arguments.openmetrics {
+        files.push((path, tare_report::openmetrics(document)));
+    }
+    if let Some(path) = &arguments.html {
+        files.push((path, page::text(journal, document)?));
+    }
+    Ok(files)
+}
+
+/// The document as it is printed.
+fn printed(arguments: &ReportArguments, document: &Document) -> anyhow::Result<String> {
+    Ok(if arguments.json {
+        tare_report::json(document)?
+    } else if arguments.markdown {
+        tare_report::markdown(document)
+    } else {
+        tare_report::table(document, &Style::detect())
+    })
 }

@@ -3,6 +3,7 @@
 use crate::catalogue::{self, everything};
 use crate::cli::ResumeArguments;
 use crate::commands::measure::{self, Job};
+use crate::docker::Docker;
 use crate::exit::{Exit, usage};
 use tare_record::StoppedBy;
 use tare_record::journal::Journal;
@@ -29,6 +30,13 @@ pub(crate) fn run(arguments: &ResumeArguments) -> anyhow::Result<Exit> {
     }
     measure::rest(
         &journal,
-        &Job { directory: arguments.directory.clone(), json: arguments.json, modules },
+        &Job {
+            directory: arguments.directory.clone(),
+            json: arguments.json,
+            html: None,
+            modules,
+            docker: Docker::as_in(&journal.run.environment.engines),
+            care: measure::care(arguments.force),
+        },
     )
 }

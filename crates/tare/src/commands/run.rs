@@ -1,13 +1,15 @@
 //! `tare run`: from flags and a study to a plan, and from there to a table.
 
-use crate::catalogue::{self, Everything, everything};
+use crate::catalogue::{self, Everything, everything_with};
 use crate::cli::{RunArguments, ShapeArguments};
 use crate::commands::measure::{self, Job};
+use crate::docker::Docker;
 use crate::exit::{Exit, usage};
 use crate::out;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use tare_record::{Blocks, Metric, Plan, WorkloadPlan};
+use tare_network::{Link, LinkError, Missing};
+use tare_record::{Blocks, Metric, Plan, Skipped, WorkloadPlan};
 use tare_study::{Method, ShapeLists, Stopping, Study, WorkloadStudy};
 
 /// The study that is run when none is named.
@@ -16,7 +18,8 @@ const DEFAULT: &str = "tour";
 /// Measures what the study and the flags ask for.
 pub(crate) fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
     let modules = catalogue::modules(arguments.load_modules);
-    let everything = everything(None, modules);
+    let docker = Docker::of(&arguments.docker);
+    let everything = everything_with(None, modules, &docker);
     let plan = plan(&arguments, &everything)?;
     if arguments.dry_run {
         out::print(&dry_run(&plan, arguments.json)?)?;
@@ -35,7 +38,11 @@ pub(crate) fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
         announce(&plan, arguments.networks.is_empty(), &everything);
     }
     let directory = arguments.out.unwrap_or_else(|| fresh_directory(&plan.study));
-    measure::fresh(plan, &Job { directory, json: arguments.json, modules })
+    let care = measure::care(arguments.force);
+    measure::fresh(
+        plan,
+        &Job { directory, json: arguments.json, html: arguments.html, modules, docker, care },
+    )
 }
 
 /// The plan: the study, `--quick` over it, the flags over both.
@@ -53,7 +60,20 @@ fn plan(arguments: &RunArguments, everything: &Everything) -> anyhow::Result<Pla
     }
     let mut study = study.overlaid(flags(arguments));
     workloads(&mut study, arguments, everything)?;
-    study.plan(everything, tare_study::order::fresh_seed()).map_err(usage)
+    let plan = study.plan(everything, tare_study::order::fresh_seed()).map_err(usage)?;
+    check_links(&plan, everything)?;
+    Ok(plan)
+}
+
+/// Links that this kernel cannot make are refused before anything is raised.
+fn check_links(plan: &Plan, everything: &Everything) -> anyhow::Result<()> {
+    for link in plan.shapes.iter().filter_map(|shape| shape.link.as_deref()) {
+        let parsed: Link = link.parse().map_err(|error: LinkError| usage(error))?;
+        if let Some(Missing { reason, remedy }) = everything.lacks_link(&parsed) {
+            anyhow::bail!("--link {link}: {reason}: {remedy}");
+        }
+    }
+    Ok(())
 }
 
 /// Says what a quick run leaves out, or how long it takes where it leaves out nothing.
@@ -126,13 +146,17 @@ fn flags(arguments: &RunArguments) -> Study {
 }
 
 fn shape(arguments: &ShapeArguments) -> ShapeLists {
+    let texts = |list: &[String]| (!list.is_empty()).then(|| list.to_vec());
     let some = |list: &[u32]| (!list.is_empty()).then(|| list.to_vec());
     ShapeLists {
+        nodes: some(&arguments.nodes),
+        link: texts(&arguments.link),
+        clamp_mss: arguments.clamp_mss.then_some(true),
+        background: texts(&arguments.background),
         servers: some(&arguments.servers),
         clients: some(&arguments.clients),
+        processes: some(&arguments.processes),
         flows: some(&arguments.flows),
-        nodes: None,
-        processes: None,
         family: (!arguments.family.is_empty()).then(|| arguments.family.clone()),
         mtu: some(&arguments.mtu),
         cpus: arguments.cpus.clone().map(|cpus| vec![cpus]),
@@ -218,7 +242,7 @@ fn dry_run(plan: &Plan, json: bool) -> anyhow::Result<String> {
     for finding in &plan.findings {
         text.push_str(&format!("note: {finding}\n"));
     }
-    for skipped in &plan.skipped {
+    for skipped in Skipped::grouped(&plan.skipped) {
         text.push_str(&format!(
             "skipped {}: {}: {}\n",
             skipped.network, skipped.reason, skipped.remedy

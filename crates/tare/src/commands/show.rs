@@ -4,7 +4,7 @@ use crate::catalogue::everything;
 use crate::cli::{ShapeArguments, ShowArguments};
 use crate::exit::{Exit, usage};
 use tare_lab::Modules;
-use tare_network::{Family, Network, Registry, Shape, Site, Spelled};
+use tare_network::{Family, Link, MtuBy, Network, Registry, Shape, Site, Spelled};
 
 /// Prints the commands.
 pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<Exit> {
@@ -38,9 +38,24 @@ pub(crate) fn one_shape(arguments: &ShapeArguments) -> anyhow::Result<Shape> {
         [one] => Err(usage(anyhow::anyhow!("--{what} {one}: it is at least {least}"))),
         _ => Err(usage(anyhow::anyhow!("--{what} takes one value here"))),
     };
+    let link = match arguments.link.as_slice() {
+        [] => None,
+        [one] => {
+            one.parse::<Link>().map_err(usage)?;
+            Some(one.clone())
+        }
+        _ => return Err(usage(anyhow::anyhow!("--link takes one value here"))),
+    };
+    let nodes = first("nodes", &arguments.nodes, 1, 1)?;
+    let mtu_by = if nodes > 1 && !arguments.mtu.is_empty() { MtuBy::User } else { MtuBy::Network };
     Ok(Shape {
+        nodes,
+        link,
+        mtu_by,
+        clamp_mss: arguments.clamp_mss,
         servers: first("servers", &arguments.servers, 1, 1)?,
         clients: first("clients", &arguments.clients, 1, 1)?,
+        processes: first("processes", &arguments.processes, 1, 1)?,
         flows: first("flows", &arguments.flows, 1, 1)?,
         mtu: first("mtu", &arguments.mtu, 68, 1500)?,
         family: arguments.family.first().copied().unwrap_or(Family::Ipv4),

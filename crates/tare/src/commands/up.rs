@@ -1,26 +1,31 @@
 //! `tare up`: a network to look around in, with a program (or a shell) in its first client.
 
-use crate::catalogue::{self, everything};
+use crate::catalogue::{self, Everything, everything_with};
 use crate::cli::UpArguments;
-use crate::commands::measure::with_remedy;
+use crate::commands::measure::{care, crowd, with_remedy};
 use crate::commands::show;
+use crate::docker::Docker;
 use crate::exit::{Exit, usage};
 use std::net::IpAddr;
 use tare_lab::{EnterOptions, Lab};
-use tare_network::{Command, Exit as Ended, Process, Site, Stdio, Topology};
+use tare_network::{Command, Exit as Ended, Process, Shape, Site, Spelled, Stdio, Topology};
+use tare_observe::headroom;
 
 /// Raises the network, runs the program, and takes it down when the program ends.
 pub(crate) fn run(arguments: &UpArguments) -> anyhow::Result<Exit> {
     let shape = show::one_shape(&arguments.shape)?;
     let modules = catalogue::modules(arguments.load_modules);
-    let known = everything(None, modules);
+    let docker = Docker::of(&arguments.docker);
+    let known = everything_with(None, modules, &docker);
     let (spelled, _) = show::find(&known.networks, &arguments.network)?;
     if let Some(missing) = known.missing(&spelled).map_err(usage)? {
         anyhow::bail!("{spelled} cannot run here: {}: {}", missing.reason, missing.remedy);
     }
+    check_room(&known, &spelled, &shape, arguments)?;
     let lab =
         Lab::enter(EnterOptions { modules, ..EnterOptions::default() }).map_err(with_remedy)?;
-    let everything = everything(Some(lab), modules);
+    let everything = everything_with(Some(lab), modules, &docker);
+    docker.finish_on_signal(&spelled)?;
     let (spelled, network) = show::find(&everything.networks, &arguments.network)?;
     let site = Site::of(&spelled, arguments.port.clone());
     let topology = network.raise(&shape, &site).map_err(with_remedy)?;
@@ -36,6 +41,21 @@ pub(crate) fn run(arguments: &UpArguments) -> anyhow::Result<Exit> {
         // As a shell reports a signal.
         Ended::Signal(signal) => Exit::Of(u8::try_from(128 + signal).unwrap_or(1)),
     })
+}
+
+/// Refuses what the network, or this machine, has no room for.
+fn check_room(
+    known: &Everything,
+    spelled: &Spelled,
+    shape: &Shape,
+    arguments: &UpArguments,
+) -> anyhow::Result<()> {
+    let site = Site::of(spelled, arguments.port.clone());
+    known.networks.find(spelled).map_err(usage)?.has_room(shape, &site).map_err(with_remedy)?;
+    headroom::lift_open_files();
+    let narrow = headroom::check(&crowd(std::slice::from_ref(shape)), care(arguments.force))?;
+    narrow.iter().for_each(|finding| crate::out::say(&format!("tare: warning: {finding}")));
+    Ok(())
 }
 
 /// The address that the first client dials.

@@ -136,6 +136,7 @@ pub(super) fn task(request: &Request, workload: &dyn Workload) -> Result<Task, E
         client: 0,
         index: 0,
         peers: 1,
+        processes: 1,
         cpus: request.cpus.clone(),
         duration: request.duration,
         interval: request.interval,

@@ -4,6 +4,7 @@ use super::remote::{Heard, Remote};
 use crate::protocol::{Order, Reply, VERSION};
 use crate::{Error, Report};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use tare_network::Container;
@@ -18,32 +19,74 @@ const AFTERMATH: Duration = Duration::from_millis(100);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Member(pub(super) usize);
 
+/// Which agent serves a member, and at which place among those that it serves.
+#[derive(Clone, Copy, Debug)]
+struct Seat {
+    remote: usize,
+    place: usize,
+}
+
 /// The agents, and the one ear for all of them.
 #[derive(Debug)]
 pub(super) struct Crew {
     remotes: Vec<Remote>,
-    heard: Receiver<(usize, Heard)>,
-    speaker: Sender<(usize, Heard)>,
+    seats: BTreeMap<Member, Seat>,
+    heard: Receiver<(Member, Heard)>,
+    speaker: Sender<(Member, Heard)>,
 }
 
 impl Default for Crew {
     fn default() -> Self {
         let (speaker, heard) = channel();
-        Self { remotes: Vec::new(), heard, speaker }
+        Self { remotes: Vec::new(), seats: BTreeMap::new(), heard, speaker }
     }
 }
 
 impl Crew {
-    /// Starts another agent.
-    pub(super) fn enlist(&mut self, container: &dyn Container) -> Result<(), Error> {
-        let number = self.remotes.len();
-        self.remotes.push(Remote::start(container, number, self.speaker.clone())?);
+    /// Starts an agent in a container, as this member.
+    pub(super) fn enlist(
+        &mut self,
+        member: Member,
+        container: &dyn Container,
+    ) -> Result<(), Error> {
+        let remote = Remote::start(container, member, self.speaker.clone())?;
+        self.seat(std::iter::once(member), remote);
         Ok(())
     }
 
-    /// Waits until every agent has said that it has started. Says whether all of them read the same clock.
-    pub(super) fn greet(&mut self, limit: Duration) -> Result<bool, Error> {
-        let everybody = (0..self.remotes.len()).map(Member).collect();
+    /// Starts one agent for all of these containers.
+    pub(super) fn enlist_together(
+        &mut self,
+        members: &[(Member, &dyn Container, PathBuf)],
+    ) -> Result<(), Error> {
+        let remote = Remote::start_for(members, self.speaker.clone())?;
+        self.seat(members.iter().map(|(member, ..)| *member), remote);
+        Ok(())
+    }
+
+    fn seat(&mut self, members: impl Iterator<Item = Member>, remote: Remote) {
+        let number = self.remotes.len();
+        let seats =
+            members.enumerate().map(|(place, member)| (member, Seat { remote: number, place }));
+        self.seats.extend(seats);
+        self.remotes.push(remote);
+    }
+
+    /// The agent of a member, and the member's place with it.
+    fn remote(&mut self, member: Member) -> (&mut Remote, usize) {
+        let Seat { remote, place } = self.seats[&member];
+        (&mut self.remotes[remote], place)
+    }
+
+    /// That something is wrong with a member.
+    fn wrong(&mut self, member: Member, why: impl Into<String>) -> Error {
+        let (remote, place) = self.remote(member);
+        remote.wrong(place, why)
+    }
+
+    /// Waits until every agent has said that it has started. Says which clocks they read.
+    pub(super) fn greet(&mut self, limit: Duration) -> Result<BTreeSet<String>, Error> {
+        let everybody = self.seats.keys().copied().collect();
         let mut clocks = BTreeSet::new();
         for (member, reply) in self.replies(everybody, "start", limit, &|| false)? {
             match reply {
@@ -52,12 +95,12 @@ impl Crew {
                     let why = format!(
                         "its agent speaks version {protocol} of the protocol, not {VERSION}; use the same tare everywhere"
                     );
-                    return Err(self.remotes[member.0].wrong(why));
+                    return Err(self.wrong(member, why));
                 }
                 _ => return Err(self.out_of_turn(member)),
             }
         }
-        Ok(clocks.len() == 1 && !clocks.contains(""))
+        Ok(clocks)
     }
 
     /// Gives orders of preparation, and waits until all are ready.
@@ -101,43 +144,47 @@ impl Crew {
     ) -> Result<BTreeMap<Member, Reply>, Error> {
         let name = orders.first().map_or("nothing", |(_, order)| order.name());
         for (member, order) in &orders {
-            self.remotes[member.0].tell(order)?;
+            let (remote, place) = self.remote(*member);
+            remote.tell(place, order)?;
         }
-        self.replies(orders.into_iter().map(|(member, _)| member).collect(), name, limit, cancelled)
+        let members = orders.into_iter().map(|(member, _)| member).collect();
+        self.replies(members, name, limit, cancelled)
     }
 
     /// Waits for a reply from each. Whatever goes wrong with anybody ends the waiting.
     fn replies(
         &mut self,
-        mut awaited: Vec<Member>,
+        mut awaited: BTreeSet<Member>,
         order: &'static str,
         limit: Duration,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<BTreeMap<Member, Reply>, Error> {
         let deadline = Instant::now() + limit;
         let mut replies = BTreeMap::new();
-        while let Some(&first) = awaited.first() {
+        while let Some(first) = awaited.first().copied() {
             if cancelled() {
                 return Err(Error::Cancelled);
             }
             match self.heard.recv_timeout(TICK) {
-                Ok((number, Heard::Reply(Ok(Reply::Error(why))))) => {
-                    return Err(self.explain(Member(number), &why));
+                Ok((member, Heard::Reply(Ok(Reply::Error(why))))) => {
+                    return Err(self.explain(member, &why));
                 }
-                Ok((number, Heard::Reply(Ok(reply)))) if awaited.contains(&Member(number)) => {
-                    awaited.retain(|member| member.0 != number);
-                    replies.insert(Member(number), reply);
+                Ok((member, Heard::Reply(Ok(reply)))) => {
+                    if !awaited.remove(&member) {
+                        return Err(self.out_of_turn(member));
+                    }
+                    replies.insert(member, reply);
                 }
-                Ok((number, Heard::Reply(Ok(_)))) => return Err(self.out_of_turn(Member(number))),
-                Ok((number, Heard::Reply(Err(error)))) => {
+                Ok((member, Heard::Reply(Err(error)))) => {
                     let why = format!("its agent said what is no reply: {error}");
-                    return Err(self.remotes[number].wrong(why));
+                    return Err(self.wrong(member, why));
                 }
-                Ok((number, Heard::End)) => return Err(self.remotes[number].ended()),
+                Ok((member, Heard::End)) => return Err(self.remote(member).0.ended()),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
             }
             if Instant::now() >= deadline {
-                let container = self.remotes[first.0].container().to_owned();
+                let (remote, place) = self.remote(first);
+                let container = remote.container(place).to_owned();
                 return Err(Error::Deadline { container, order, waited: limit });
             }
         }
@@ -147,17 +194,17 @@ impl Crew {
     /// Why a member failed: when another one has ended, that is why.
     fn explain(&mut self, member: Member, why: &str) -> Error {
         let until = Instant::now() + AFTERMATH;
-        while let Ok((number, heard)) =
+        while let Ok((other, heard)) =
             self.heard.recv_timeout(until.saturating_duration_since(Instant::now()))
         {
             if matches!(heard, Heard::End) {
-                return self.remotes[number].ended();
+                return self.remote(other).0.ended();
             }
         }
-        self.remotes[member.0].wrong(why)
+        self.wrong(member, why)
     }
 
-    fn out_of_turn(&self, member: Member) -> Error {
-        self.remotes[member.0].wrong("its agent said something else than what it was asked")
+    fn out_of_turn(&mut self, member: Member) -> Error {
+        self.wrong(member, "its agent said something else than what it was asked")
     }
 }

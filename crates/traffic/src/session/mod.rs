@@ -5,10 +5,13 @@
 
 mod crew;
 mod remote;
+mod seating;
 
 use crate::protocol::Order;
-use crate::{Error, Report, Task, merge, workloads};
+use crate::{Error, Report, Task, clock, merge, workloads};
 use crew::{Crew, Member};
+use seating::{Everybody, Seating, seat};
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 use tare_network::{Route, Topology};
@@ -16,6 +19,13 @@ use tare_record::{AgentsCpu, Ends, Finding, Nanos, Parameters, Search, Series, S
 
 /// How long an agent may take to start, to listen or to connect all its flows.
 const SET_UP: Duration = Duration::from_secs(10);
+
+/// How much longer for each of the session's members: all of them share a few cores.
+const SET_UP_EACH: Duration = Duration::from_millis(20);
+
+/// How long before their common beginning clients are told of it, and how much longer for each of them.
+const LEAD: Duration = Duration::from_millis(5);
+const LEAD_EACH: Duration = Duration::from_micros(200);
 
 /// How long a side may take beyond the trial's duration to say what it counted.
 const AFTERWARDS: Duration = Duration::from_secs(10);
@@ -67,8 +77,30 @@ pub struct Session {
     clients: usize,
     processes: usize,
     routes: Vec<Route>,
-    /// Whether all agents read the same monotonic clock.
-    one_clock: bool,
+    /// Which monotonic clock it is that all agents read.
+    clock: Clock,
+}
+
+/// Which monotonic clocks a session's agents read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Clock {
+    /// The one that the session itself reads.
+    Ours,
+    /// All the same, but another one than the session.
+    Another,
+    /// Several, or nobody knows.
+    Several,
+}
+
+impl Clock {
+    fn of(names: &BTreeSet<String>) -> Self {
+        match names.first() {
+            Some(name) if names.len() > 1 || name.is_empty() => Self::Several,
+            Some(name) if *name == clock::name() => Self::Ours,
+            Some(_) => Self::Another,
+            None => Self::Several,
+        }
+    }
 }
 
 impl Session {
@@ -82,25 +114,39 @@ impl Session {
 
     /// Starts an agent in every server, and as many as there are client processes in every client.
     ///
+    /// Of more than 32 on one machine, agents are shared: one process a side and core serves many containers, on threads
+    /// that have entered their network namespaces, and a client process is such a thread.
+    ///
     /// # Errors
     /// As [`Session::open`].
     pub fn with_processes(topology: &Topology, processes: u32) -> Result<Self, Error> {
         let processes = processes.max(1) as usize;
-        let mut crew = Crew::default();
         let clients =
             topology.clients.iter().flat_map(|client| std::iter::repeat_n(client, processes));
-        for container in topology.servers.iter().chain(clients) {
-            crew.enlist(container.as_ref())?;
+        let containers = topology.servers.iter().chain(clients).map(AsRef::as_ref).collect();
+        let everybody = Everybody { containers, servers: topology.servers.len() };
+        let mut crew = Crew::default();
+        for seating in seat(&everybody, cores()) {
+            match seating {
+                Seating::Own(member, container) => crew.enlist(member, container)?,
+                Seating::Shared(members) => crew.enlist_together(&members)?,
+            }
         }
-        let one_clock = crew.greet(SET_UP)?;
+        let clock = Clock::of(&crew.greet(set_up(everybody.containers.len()))?);
         Ok(Self {
             crew: Some(crew),
             servers: topology.servers.len(),
             clients: topology.clients.len(),
             processes,
             routes: topology.routes.clone(),
-            one_clock,
+            clock,
         })
+    }
+
+    /// How many agents serve so many servers and client processes on this machine.
+    #[must_use]
+    pub fn agents(members: usize) -> usize {
+        seating::agents(members, cores())
     }
 
     /// Does one trial.
@@ -117,7 +163,7 @@ impl Session {
                 "this session ended when its last trial failed: raise the network anew".to_owned(),
             )
         })?;
-        let outcome = conduct(&mut crew, tasks, lasts, cancelled).map_err(|error| {
+        let outcome = conduct(&mut crew, tasks, lasts, self.clock, cancelled).map_err(|error| {
             // A signal to everybody ends agents too: then it was the caller's wish, and no failure.
             if cancelled() { Error::Cancelled } else { error }
         })?;
@@ -141,11 +187,12 @@ impl Session {
             client: 0,
             index: 0,
             peers: 0,
+            processes: self.processes as u32,
             cpus: job.shape.cpus.clone(),
             duration: job.duration,
             interval: job.interval,
             token: RandomState::new().hash_one(std::process::id()),
-            one_clock: self.one_clock,
+            one_clock: self.clock != Clock::Several,
         };
         let tasks = Tasks {
             servers: self.server_tasks(job, &blank),
@@ -219,11 +266,30 @@ struct Tasks {
     clients: Vec<(Member, Task)>,
 }
 
-/// One trial: servers are ready before any client connects, and all clients before any generates.
+/// How many cores this process may use.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// How long so many members may take to do what each does alone.
+fn set_up(members: usize) -> Duration {
+    SET_UP + SET_UP_EACH * members as u32
+}
+
+/// When so many clients shall begin together, by their clock; nothing where there is only one, or they read another
+/// clock than we do: then each begins when it is told.
+fn beginning(clients: usize, clock: Clock) -> Option<Nanos> {
+    let together = clients > 1 && clock == Clock::Ours;
+    together.then(|| clock::now() + Nanos::from(LEAD + LEAD_EACH * clients as u32))
+}
+
+/// One trial: servers are ready before any client connects, all clients before any generates, and all generate from the
+/// same moment.
 fn conduct(
     crew: &mut Crew,
     tasks: Tasks,
     lasts: Duration,
+    clock: Clock,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<Outcome, Error> {
     let orders = |side: Vec<(Member, Task)>, order: fn(Task) -> Order| {
@@ -232,8 +298,9 @@ fn conduct(
     let members =
         |side: &[(Member, Task)]| side.iter().map(|(member, _)| *member).collect::<Vec<_>>();
     let (servers, clients) = (members(&tasks.servers), members(&tasks.clients));
-    crew.prepare(orders(tasks.servers, Order::Serve), SET_UP, cancelled)?;
-    crew.prepare(orders(tasks.clients, Order::Connect), SET_UP, cancelled)?;
+    let set_up = set_up(servers.len() + clients.len());
+    crew.prepare(orders(tasks.servers, Order::Serve), set_up, cancelled)?;
+    crew.prepare(orders(tasks.clients, Order::Connect), set_up, cancelled)?;
     let mut collect = |members: &[Member], order: Order, limit| -> Result<Vec<Report>, Error> {
         crew.collect(
             members.iter().map(|member| (*member, order.clone())).collect(),
@@ -241,7 +308,11 @@ fn conduct(
             cancelled,
         )
     };
-    let sent = collect(&clients, Order::Go, lasts + AFTERWARDS)?;
-    let received = collect(&servers, Order::Finish, AFTERWARDS)?;
+    let go = Order::Go { at: beginning(clients.len(), clock) };
+    let mut sent = collect(&clients, go, lasts + set_up)?;
+    let mut received = collect(&servers, Order::Finish, set_up.max(AFTERWARDS))?;
+    if clock == Clock::Several {
+        sent.iter_mut().chain(&mut received).for_each(|report| report.epoch = None);
+    }
     Ok(merge::outcome(received, sent)?)
 }

@@ -58,7 +58,7 @@ impl Transmitter {
         let lane = |(nth, flows): (usize, Vec<Flow>)| {
             let pace = Pace {
                 per_second: per_second * flows.len() as f64 / all,
-                origin: nth as f64 * 1e9 / per_second,
+                origin: (nth as f64 + task.stagger()) * 1e9 / per_second,
                 trial,
             };
             Sender::new(flows, task, &self.options, pace, &epoch)

@@ -23,7 +23,7 @@ pub(crate) struct UdpRate;
 /// The offered load.
 const RATE: Parameter = Parameter {
     name: "rate",
-    summary: "offered load of each client: bits of payload or datagrams per second; more than it can do is as fast as it can",
+    summary: "offered load of each client, all its processes and flows together: bits of payload or datagrams per second; more than it can do is as fast as it can",
     kind: Kind::Load,
     default: Some("100mbit"),
 };
@@ -76,10 +76,10 @@ impl Workload for UdpRate {
     }
 }
 
-/// Datagrams per second that the task asks of a client.
+/// Datagrams per second that the task asks of a client's process: its share of the client's load.
 fn asked(task: &Task, options: &Options) -> Result<f64, Error> {
     parameters::load(&task.parameters, RATE.name)
-        .map(|load| load.packets_per_second(options.size))
+        .map(|load| task.share(load.packets_per_second(options.size)))
         .ok_or_else(|| Error::Job("the task says no `rate`".to_owned()))
 }
 

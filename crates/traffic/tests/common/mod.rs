@@ -124,6 +124,7 @@ pub(crate) fn topology(
         servers: boxed(servers),
         clients: boxed(clients),
         nodes: Vec::new(),
+        watch: None,
         routes,
         hops: Vec::new(),
         findings: Vec::new(),

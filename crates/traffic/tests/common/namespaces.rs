@@ -3,6 +3,7 @@
 use super::Here;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
+use tare_network::Topology;
 
 /// A namespace, held by a process that ends when this is dropped, or with the test.
 struct Held(Child);
@@ -138,5 +139,66 @@ impl Pair {
     pub(crate) fn server(&self) -> Here {
         let address = [10, 99, 0, 2].into();
         Here { address, prefix: self.server.enter(), ..Here::new("server-0") }
+    }
+}
+
+/// A server's namespace and some clients', each joined to it by a veth pair of its own: client N at 10.99.N.2, the server
+/// for it at 10.99.N.1.
+pub(crate) struct Star {
+    clients: Vec<Held>,
+    server: Held,
+}
+
+impl Star {
+    /// Makes them; nothing where this account may not.
+    pub(crate) fn new(clients: usize) -> Option<Self> {
+        let server = if is_root() {
+            Held::by(&["unshare", "--net"])?
+        } else {
+            Held::by(&["unshare", "--user", "--map-root-user", "--net"])?
+        };
+        let mut star = Self { clients: Vec::new(), server };
+        for number in 0..clients {
+            let inside = star.server.enter();
+            let words: Vec<&str> =
+                inside.iter().map(String::as_str).chain(["unshare", "--net"]).collect();
+            let client = Held::by(&words)?;
+            let peer = client.0.id();
+            star.server
+                .run(&format!("ip link add c{number} type veth peer name eth0 netns {peer}"));
+            let ends = [(&star.server, format!("c{number}"), 1), (&client, "eth0".to_owned(), 2)];
+            for (held, device, last) in ends {
+                held.run(&format!("ip address add 10.99.{number}.{last}/24 dev {device}"));
+                held.run("ip link set lo up");
+                held.run(&format!("ip link set {device} up"));
+            }
+            star.clients.push(client);
+        }
+        Some(star)
+    }
+
+    /// Runs a command in a client's namespace.
+    pub(crate) fn in_client(&self, number: usize, line: &str) {
+        self.clients[number].run(line);
+    }
+
+    /// All of them as a topology, with this agent, the server on this port.
+    pub(crate) fn topology(&self, agent: &std::path::Path, port: u16) -> Topology {
+        let here = |name: String, held: &Held, address: [u8; 4]| Here {
+            address: address.into(),
+            prefix: held.enter(),
+            agent: agent.to_owned(),
+            ..Here::new(&name)
+        };
+        let server = here("server-0".to_owned(), &self.server, [10, 99, 0, 1]);
+        let clients = (0u8..)
+            .zip(&self.clients)
+            .map(|(number, held)| here(format!("client-{number}"), held, [10, 99, number, 2]));
+        let mut topology = super::topology(vec![server], clients.collect(), |_| port);
+        for (number, route) in (0u8..).zip(&mut topology.routes) {
+            route.listen = ([10, 99, number, 1], port).into();
+            route.dial = route.listen;
+        }
+        topology
     }
 }

@@ -71,10 +71,10 @@ impl Ledger {
         epoch: &Arc<OnceLock<u64>>,
         patience: &Arc<Patience>,
     ) -> Self {
-        let schedule = parameters::number(&task.parameters, "open_loop").map(|rate| {
-            // Every flow has its share of the rate; threads do not begin in step.
+        let schedule = asked(task).map(|rate| {
+            // Every flow has its share of the rate; neither threads nor processes begin in step.
             let period = 1e9 / rate * f64::from(task.flows) / part.flows.max(1) as f64;
-            Schedule { period, begun: 0, first: part.nth as f64 * 1e9 / rate }
+            Schedule { period, begun: 0, first: (part.nth as f64 + task.stagger()) * 1e9 / rate }
         });
         Self {
             log: LatencyLog::new(task.duration, task.interval, part.sharing),
@@ -142,9 +142,14 @@ impl Ledger {
     }
 }
 
+/// Transactions per second that a process is asked for: its share of its client's.
+fn asked(task: &Task) -> Option<f64> {
+    parameters::number(&task.parameters, "open_loop").map(|rate| task.share(rate))
+}
+
 /// That fewer than 99 % of the transactions asked for were begun.
 pub(super) fn shortfall(task: &Task, begun: u64) -> Option<Finding> {
-    let asked = parameters::number(&task.parameters, "open_loop")?;
+    let asked = asked(task)?;
     let offered = begun as f64 / task.duration.as_secs_f64();
     // A short trial may hold one transaction less than the rate says.
     let enough = (asked * task.duration.as_secs_f64() * 0.99).floor() - 1.0;

@@ -58,7 +58,7 @@ pub(super) const fn parameters(most: u64) -> [Parameter; 5] {
         },
         Parameter {
             name: "open_loop",
-            summary: "transactions per second of each client process, due by a schedule; as many as can be unless given",
+            summary: "transactions per second of each client, all its processes and flows together, due by a schedule; as many as can be unless given",
             kind: Kind::PerSecond,
             default: None,
         },

@@ -1,11 +1,15 @@
-//! The kernel's own counters of this network namespace (`/proc/net/netstat`).
+//! The kernel's own counters of the calling thread's network namespace (`/proc/thread-self/net/netstat`).
 
 use std::fs;
 use tare_record::Finding;
 
 /// Connections so far that did not fit into the table of those in TIME_WAIT; nothing where the kernel does not say.
 pub(super) fn time_wait_overflows() -> Option<u64> {
-    counter(&fs::read_to_string("/proc/net/netstat").ok()?, "TcpExt:", "TCPTimeWaitOverflow")
+    counter(
+        &fs::read_to_string("/proc/thread-self/net/netstat").ok()?,
+        "TcpExt:",
+        "TCPTimeWaitOverflow",
+    )
 }
 
 /// That there have been more since.

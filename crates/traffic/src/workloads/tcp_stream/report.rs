@@ -19,7 +19,7 @@ pub(super) fn report(driven: Driven<Bulk>, task: &Task) -> Result<Report, Error>
         sent += lane.sent;
         cpu::add(&mut report.cpu_by_interval, lane.cpu.rows());
         for count in lane.counts {
-            let began = count.clocks.taking.began();
+            let began = count.clocks.taking.began().or_else(|| count.clocks.giving.began());
             report.epoch = report.epoch.into_iter().chain(began).min();
             if let Some(log) = count.state {
                 merge::intervals(states.entry(count.client).or_default(), log.intervals())?;

@@ -1,15 +1,21 @@
-//! What a person sees on standard error while a run goes on: a bar on a terminal, plain lines elsewhere.
+//! What a person sees on standard error while a run goes on: a bar on a terminal, with the last trial and what is known
+//! so far below it; plain lines elsewhere.
+
+mod live;
 
 use crate::out;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use live::Live;
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 use tare_record::{Blocks, Nanos, Phase, Plan, Sizing, StoppedBy};
 use tare_runner::{Event, Progress};
 
-/// Tells what runs now, how many blocks are done, and how much time is left.
+/// Tells what runs now, how many blocks are done, how much time is left, and what is known so far.
 pub(crate) struct Bar {
     bar: Option<ProgressBar>,
+    /// What is known so far.
+    live: Live,
     /// What a block is expected to take: from the plan at first, from the blocks measured as soon as there are some.
     expected: Duration,
     began: Instant,
@@ -36,6 +42,7 @@ impl Bar {
         }
         Self {
             bar: terminal.then(bar),
+            live: Live::new(plan),
             expected: block_time(plan),
             began: Instant::now(),
             from: 0,
@@ -106,9 +113,10 @@ impl Progress for Bar {
                     ));
                 }
             }
-            Event::Measured(_) => {
+            Event::Measured(trial) => {
                 if let Some(bar) = &self.bar {
                     bar.inc(1);
+                    bar.set_prefix(self.live.line(trial));
                 }
             }
             Event::Failed(failure) => self.line(&format!(
@@ -122,7 +130,7 @@ impl Progress for Bar {
 
 fn bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    if let Ok(style) = ProgressStyle::with_template("{bar:24} {msg}") {
+    if let Ok(style) = ProgressStyle::with_template("{bar:24} {msg}\n{prefix}") {
         bar.set_style(style);
     }
     bar

@@ -1,0 +1,168 @@
+//! One engine, spoken to from plain threads.
+//!
+//! The library that speaks Docker's API is asynchronous; nothing else here is. One thread runs its event loop; every
+//! other thread waits for what it asked. A thread of its own may only start once the lab has been entered, for that
+//! needs a process with a single thread; [`ask`] asks before that, in the calling thread.
+
+use crate::address::Address;
+use crate::trouble::{failed, missing};
+use bollard::errors::Error as Refusal;
+use bollard::{API_DEFAULT_VERSION, Docker};
+use std::future::Future;
+use std::sync::Mutex;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tare_network::{Error, Missing};
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::oneshot;
+
+/// How long the engine may take over one request, s. To start a container on a busy machine takes a few.
+const PATIENCE: u64 = 120;
+
+/// How long it may take to answer whether it is there at all, s.
+const GREETING: u64 = 5;
+
+/// A connection to an engine, in its version of the API.
+pub(crate) struct Engine {
+    docker: Docker,
+    address: Address,
+    handle: Handle,
+    stop: Mutex<Option<oneshot::Sender<()>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Engine {
+    /// Connects, and agrees on a version of the API.
+    pub(crate) fn connect(address: &Address) -> Result<Self, Error> {
+        const WHAT: &str = "reach the Docker Engine";
+        let runtime = runtime().map_err(|error| Error::new(WHAT, error))?;
+        let docker = runtime
+            .block_on(greeted(address, PATIENCE))
+            .map_err(|refusal| failed(WHAT, &refusal, address))?;
+        let handle = runtime.handle().clone();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let thread = std::thread::Builder::new()
+            .name("tare-docker".to_owned())
+            .spawn(move || {
+                // It ends when it is told to, or when nobody is left to tell it.
+                let _ = runtime.block_on(stopped);
+            })
+            .map_err(|error| Error::new("start a thread", error))?;
+        Ok(Self {
+            docker,
+            address: address.clone(),
+            handle,
+            stop: Mutex::new(Some(stop)),
+            thread: Mutex::new(Some(thread)),
+        })
+    }
+
+    /// The library's own handle.
+    pub(crate) fn docker(&self) -> &Docker {
+        &self.docker
+    }
+
+    /// The event loop, for what goes on while nobody waits for it.
+    pub(crate) fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Waits for something that was asked of the engine.
+    pub(crate) fn wait<F: Future>(&self, asked: F) -> F::Output {
+        self.handle.block_on(asked)
+    }
+
+    /// The same, with what the engine refuses as an error of ours.
+    pub(crate) fn get<T>(
+        &self,
+        what: impl Into<String>,
+        asked: impl Future<Output = Result<T, Refusal>>,
+    ) -> Result<T, Error> {
+        self.wait(asked).map_err(|refusal| self.failed(what, &refusal))
+    }
+
+    /// An error of ours from a refusal of this engine.
+    pub(crate) fn failed(&self, what: impl Into<String>, refusal: &Refusal) -> Error {
+        failed(what, refusal, &self.address)
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        let take = |mutex: &Mutex<Option<_>>| mutex.lock().ok().and_then(|mut held| held.take());
+        drop(take(&self.stop));
+        if let Ok(mut thread) = self.thread.lock()
+            && let Some(thread) = thread.take()
+        {
+            // It returns nothing, and there is nobody left to tell that it panicked.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Asks an engine something in the calling thread alone, and hangs up.
+pub(crate) fn ask<T, F>(address: &Address, question: impl FnOnce(Docker) -> F) -> Result<T, Missing>
+where
+    F: Future<Output = Result<T, Refusal>>,
+{
+    let runtime = runtime().map_err(|error| Missing {
+        reason: format!("cannot wait for Docker: {error}"),
+        remedy: "raise the limit of open files".to_owned(),
+    })?;
+    let asked = async {
+        let docker = greeted(address, GREETING).await?;
+        let limit = Duration::from_secs(GREETING);
+        tokio::time::timeout(limit, question(docker))
+            .await
+            .unwrap_or(Err(Refusal::RequestTimeoutError))
+    };
+    runtime.block_on(asked).map_err(|refusal| missing(&refusal, address))
+}
+
+fn runtime() -> std::io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().build()
+}
+
+/// A handle that has agreed with the engine on a version; `patience` is for every later request too, s.
+async fn greeted(address: &Address, patience: u64) -> Result<Docker, Refusal> {
+    let limit = Duration::from_secs(patience.min(GREETING));
+    let greeting = open(address, patience)?.negotiate_version();
+    tokio::time::timeout(limit, greeting).await.unwrap_or(Err(Refusal::RequestTimeoutError))
+}
+
+fn open(address: &Address, patience: u64) -> Result<Docker, Refusal> {
+    match address {
+        Address::Unix(path) => {
+            Docker::connect_with_unix(&path.to_string_lossy(), patience, API_DEFAULT_VERSION)
+        }
+        Address::Tcp(host) => {
+            Docker::connect_with_http(&format!("tcp://{host}"), patience, API_DEFAULT_VERSION)
+        }
+        #[cfg(feature = "tls")]
+        Address::Tls(host) => {
+            let directory = std::env::var_os("DOCKER_CERT_PATH").map_or_else(
+                || {
+                    let home = std::env::var_os("HOME").unwrap_or_default();
+                    std::path::PathBuf::from(home).join(".docker")
+                },
+                std::path::PathBuf::from,
+            );
+            let file = |name: &str| directory.join(name);
+            let (key, certificate, authority) = (file("key.pem"), file("cert.pem"), file("ca.pem"));
+            Docker::connect_with_ssl(
+                &format!("tcp://{host}"),
+                &key,
+                &certificate,
+                &authority,
+                patience,
+                API_DEFAULT_VERSION,
+            )
+        }
+        #[cfg(not(feature = "tls"))]
+        Address::Tls(host) => Err(Refusal::UnsupportedURISchemeError {
+            uri: format!(
+                "tcp://{host} with DOCKER_TLS_VERIFY: build tare with --features docker-tls"
+            ),
+        }),
+    }
+}

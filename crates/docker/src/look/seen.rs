@@ -1,0 +1,57 @@
+//! What is told of a container's network, on one line.
+
+use serde::{Deserialize, Serialize};
+use std::net::{IpAddr, SocketAddr};
+
+/// What a look saw.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Seen {
+    /// What it could not do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+    /// The network devices.
+    #[serde(default)]
+    pub(crate) devices: Vec<DeviceSeen>,
+    /// The addresses of this network namespace, loopback's and link-local ones left out.
+    #[serde(default)]
+    pub(crate) addresses: Vec<IpAddr>,
+    /// The device of the default route.
+    #[serde(default)]
+    pub(crate) uplink: Option<String>,
+    /// The TCP ports on which somebody listens.
+    #[serde(default)]
+    pub(crate) listening: Vec<u16>,
+    /// Whether bridged packets pass netfilter.
+    #[serde(default)]
+    pub(crate) bridged_past_netfilter: bool,
+    /// The mode of seccomp that programs run under: 0 for none, 2 for a filter (proc_pid_status(5)).
+    #[serde(default)]
+    pub(crate) seccomp: Option<u8>,
+    /// The lines of the hosts file.
+    #[serde(default)]
+    pub(crate) hosts: Vec<String>,
+    /// Who connected, for a line about a connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) peer: Option<SocketAddr>,
+}
+
+/// A network device.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct DeviceSeen {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its MTU, bytes.
+    pub(crate) mtu: u32,
+    /// Packets that left by it while the look dialled.
+    pub(crate) sent: u64,
+    /// Whether it is a bridge.
+    pub(crate) bridge: bool,
+}
+
+impl Seen {
+    /// A device by its name.
+    #[must_use]
+    pub(crate) fn device(&self, name: &str) -> Option<&DeviceSeen> {
+        self.devices.iter().find(|device| device.name == name)
+    }
+}

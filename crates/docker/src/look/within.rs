@@ -1,0 +1,252 @@
+//! The subcommand itself, which runs inside: files of /proc and /sys, and two sockets.
+
+use super::seen::{DeviceSeen, Seen};
+use std::fs;
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use tare_network::Error;
+
+/// How long an address may take to become usable, and a server to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// One try.
+const TRY: Duration = Duration::from_millis(500);
+
+/// The pause between two tries.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Runs the subcommand with its arguments (those after `look`).
+///
+/// # Errors
+/// Bad arguments, or nobody to tell. What cannot be reached is told, and is no error.
+pub fn look(arguments: impl IntoIterator<Item = String>) -> Result<(), Error> {
+    let mut arguments = arguments.into_iter();
+    let mut task = Ok(Task::Look);
+    while let (Some(flag), Some(value)) = (arguments.next(), arguments.next()) {
+        let address = || value.parse::<SocketAddr>().map_err(|_| usage());
+        match flag.as_str() {
+            "--name" => name(&value)?,
+            "--listen" => task = address().map(Task::Listen),
+            "--dial" => task = address().map(Task::Dial),
+            _ => return Err(usage()),
+        }
+    }
+    match task? {
+        Task::Look => tell(&seen()),
+        Task::Listen(address) => listen(address),
+        Task::Dial(address) => tell(&dial(address)),
+    }
+}
+
+/// What is to be done beside looking.
+enum Task {
+    Look,
+    Listen(SocketAddr),
+    Dial(SocketAddr),
+}
+
+fn usage() -> Error {
+    Error::new(
+        "look",
+        "the arguments are --name NAME=ADDRESS, --listen ADDRESS:PORT or --dial ADDRESS:PORT",
+    )
+}
+
+/// Adds a name to the hosts file.
+fn name(value: &str) -> Result<(), Error> {
+    let (name, address) = value.split_once('=').ok_or_else(usage)?;
+    let address: IpAddr = address.parse().map_err(|_| usage())?;
+    fs::OpenOptions::new()
+        .append(true)
+        .open("/etc/hosts")
+        .and_then(|mut file| writeln!(file, "{address}\t{name}"))
+        .map_err(|error| Error::new("write /etc/hosts", error))
+}
+
+/// Says what was seen, on one line.
+fn tell(seen: &Seen) -> Result<(), Error> {
+    let line = serde_json::to_string(seen).map_err(|error| Error::new("look", error))?;
+    let mut output = io::stdout();
+    writeln!(output, "{line}")
+        .and_then(|()| output.flush())
+        .map_err(|error| Error::new("tell what was seen", error))
+}
+
+/// Listens, and tells of every connection, until standard input ends.
+fn listen(address: SocketAddr) -> Result<(), Error> {
+    let listener = match retried(|| TcpListener::bind(address)) {
+        Ok(listener) => listener,
+        Err(error) => return tell(&Seen { error: Some(error.to_string()), ..Seen::default() }),
+    };
+    tell(&seen())?;
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let peer = stream.peer_addr().ok();
+            if tell(&Seen { peer, ..Seen::default() }).is_err() {
+                return;
+            }
+        }
+    });
+    let _ = io::stdin().read_to_end(&mut Vec::new());
+    Ok(())
+}
+
+/// Connects, and counts the packets that leave meanwhile.
+fn dial(address: SocketAddr) -> Seen {
+    let before = devices();
+    let error = retried(|| TcpStream::connect_timeout(&address, TRY)).err().map(|e| e.to_string());
+    let mut seen = seen();
+    for device in &mut seen.devices {
+        let earlier = before.iter().find(|one| one.name == device.name);
+        device.sent = device.sent.saturating_sub(earlier.map_or(0, |one| one.sent));
+    }
+    Seen { error, ..seen }
+}
+
+/// Tries until it works or patience ends.
+fn retried<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match attempt() {
+            Err(_) if Instant::now() < deadline => std::thread::sleep(PAUSE),
+            done => return done,
+        }
+    }
+}
+
+/// What there is to see.
+fn seen() -> Seen {
+    let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let mut addresses = addresses_ipv4(&text("/proc/net/fib_trie"));
+    addresses.extend(addresses_ipv6(&text("/proc/net/if_inet6")));
+    let mut listening = listening(&text("/proc/net/tcp"));
+    listening.extend(self::listening(&text("/proc/net/tcp6")));
+    listening.sort_unstable();
+    listening.dedup();
+    Seen {
+        devices: devices(),
+        addresses,
+        uplink: uplink(&text("/proc/net/route")),
+        listening,
+        bridged_past_netfilter: text("/proc/sys/net/bridge/bridge-nf-call-iptables").trim() == "1",
+        seccomp: seccomp(&text("/proc/self/status")),
+        hosts: text("/etc/hosts").lines().map(str::to_owned).collect(),
+        ..Seen::default()
+    }
+}
+
+/// The devices, with the packets that ever left by each.
+fn devices() -> Vec<DeviceSeen> {
+    let entries = fs::read_dir("/sys/class/net").into_iter().flatten().flatten();
+    let mut devices: Vec<_> = entries
+        .filter_map(|entry| {
+            let path = entry.path();
+            Some(DeviceSeen {
+                name: entry.file_name().into_string().ok()?,
+                mtu: number(&path.join("mtu"))?,
+                sent: number(&path.join("statistics/tx_packets")).unwrap_or_default(),
+                bridge: path.join("bridge").exists(),
+            })
+        })
+        .collect();
+    devices.sort_by(|one, other| one.name.cmp(&other.name));
+    devices
+}
+
+fn number<T: std::str::FromStr>(path: &Path) -> Option<T> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+/// The local addresses of /proc/net/fib_trie: each leaf is a line `|-- ADDRESS`, then lines with its routes.
+fn addresses_ipv4(trie: &str) -> Vec<IpAddr> {
+    let mut addresses = Vec::new();
+    let mut leaf = None;
+    for line in trie.lines() {
+        if let Some(address) = line.trim().strip_prefix("|-- ") {
+            leaf = address.parse::<Ipv4Addr>().ok();
+        } else if line.contains("/32 host LOCAL")
+            && let Some(address) = leaf.filter(|address| !address.is_loopback())
+            && !addresses.contains(&IpAddr::V4(address))
+        {
+            addresses.push(address.into());
+        }
+    }
+    addresses
+}
+
+/// The global addresses of /proc/net/if_inet6: `ADDRESS INDEX PREFIX SCOPE FLAGS NAME`, all hexadecimal.
+fn addresses_ipv6(table: &str) -> Vec<IpAddr> {
+    const GLOBAL: &str = "00";
+    let address = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let number = u128::from_str_radix(words.first()?, 16).ok()?;
+        (words.get(3) == Some(&GLOBAL)).then(|| IpAddr::V6(Ipv6Addr::from(number)))
+    };
+    table.lines().filter_map(address).collect()
+}
+
+/// The device of the default route in /proc/net/route: `DEVICE DESTINATION …`, hexadecimal.
+fn uplink(routes: &str) -> Option<String> {
+    routes.lines().skip(1).find_map(|line| {
+        let mut words = line.split_whitespace();
+        let (device, destination) = (words.next()?, words.next()?);
+        (destination == "00000000").then(|| device.to_owned())
+    })
+}
+
+/// The mode of seccomp in /proc/self/status.
+fn seccomp(status: &str) -> Option<u8> {
+    status.lines().find_map(|line| line.strip_prefix("Seccomp:"))?.trim().parse().ok()
+}
+
+/// The ports of /proc/net/tcp on which somebody listens: `N: ADDRESS:PORT REMOTE STATE …`, hexadecimal.
+fn listening(table: &str) -> Vec<u16> {
+    const LISTEN: &str = "0A";
+    let port = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (_, port) = words.get(1)?.rsplit_once(':')?;
+        (words.get(3) == Some(&LISTEN)).then(|| u16::from_str_radix(port, 16).ok())?
+    };
+    table.lines().skip(1).filter_map(port).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_tables_are_read() {
+        let trie = "Local:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 0.0.0.0\n        /0 universe UNICAST\n     \
+                    |-- 127.0.0.1\n        /32 host LOCAL\n     |-- 172.17.0.2\n        /32 host LOCAL\n     \
+                    |-- 172.17.255.255\n        /32 link BROADCAST\n";
+        assert_eq!(addresses_ipv4(trie), [IpAddr::from([172, 17, 0, 2])]);
+        let table = "fd000000000000000000000000000002 05 40 00 80     eth0\n\
+                     00000000000000000000000000000001 01 80 10 80       lo\n\
+                     fe80000000000000004200fffeac1102 05 40 20 80     eth0\n";
+        assert_eq!(addresses_ipv6(table), ["fd00::2".parse::<IpAddr>().unwrap()]);
+        let routes = "Iface\tDestination\tGateway\neth1\t0000A8C0\t0\neth0\t00000000\t0100A8C0\n";
+        assert_eq!(uplink(routes).as_deref(), Some("eth0"));
+        assert_eq!(seccomp("NoNewPrivs:\t0\nSeccomp:\t2\nSeccomp_filters:\t1\n"), Some(2));
+        let tcp = "  sl  local_address rem_address   st\n   0: 0100007F:1451 00000000:0000 0A 0\n   \
+                   1: 0100007F:1452 00000000:0000 01 0\n";
+        assert_eq!(listening(tcp), [5201]);
+    }
+
+    #[test]
+    fn this_machine_is_seen() {
+        let seen = seen();
+        assert!(seen.device("lo").is_some_and(|device| device.mtu > 0), "{seen:?}");
+        let line = serde_json::to_string(&seen).unwrap();
+        assert_eq!(crate::look::parse(&line), Ok(seen));
+    }
+
+    #[test]
+    fn who_is_not_there_is_told() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        assert_eq!(dial(address).error, None);
+        assert!(look(["--dial".to_owned(), "nowhere".to_owned()]).is_err());
+    }
+}

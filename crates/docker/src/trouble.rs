@@ -1,0 +1,179 @@
+//! What the engine or the way to it refuses, in one line with a remedy.
+
+use crate::address::Address;
+use bollard::errors::Error as Refusal;
+use std::error::Error as _;
+use std::io::ErrorKind;
+use tare_network::{Error, Missing};
+
+/// The HTTP status of something that is not there.
+const NOT_FOUND: u16 = 404;
+/// The HTTP status of something that is in another state than was thought, or being removed already.
+const CONFLICT: u16 = 409;
+
+/// Whether the engine says that the thing is not there.
+pub(crate) fn is_not_found(refusal: &Refusal) -> bool {
+    matches!(refusal, Refusal::DockerResponseServerError { status_code: NOT_FOUND, .. })
+}
+
+/// Whether the engine says that the thing is being removed already, or in use.
+pub(crate) fn is_conflict(refusal: &Refusal) -> bool {
+    matches!(refusal, Refusal::DockerResponseServerError { status_code: CONFLICT, .. })
+}
+
+/// An error of ours: what was being done, the engine's own words, what to do.
+pub(crate) fn failed(what: impl Into<String>, refusal: &Refusal, address: &Address) -> Error {
+    if let Some(kind) = unreachable(refusal) {
+        let Missing { reason, remedy } = lacking(kind, refusal, address);
+        return Error::new(what, reason).with_remedy(remedy);
+    }
+    let why = words(refusal);
+    let remedy = remedy(&why);
+    Error::new(what, why).with_remedy(remedy)
+}
+
+/// Why there is no engine to speak to, and how to get one.
+pub(crate) fn missing(refusal: &Refusal, address: &Address) -> Missing {
+    match unreachable(refusal) {
+        Some(kind) => lacking(kind, refusal, address),
+        None => Missing {
+            reason: format!("the Docker Engine at {address} refuses to speak: {}", words(refusal)),
+            remedy: "see the log of dockerd".to_owned(),
+        },
+    }
+}
+
+/// The kind of the input or output error below a refusal; nothing where the engine itself answered.
+fn unreachable(refusal: &Refusal) -> Option<ErrorKind> {
+    if matches!(refusal, Refusal::SocketNotFoundError(_)) {
+        return Some(ErrorKind::NotFound);
+    }
+    if matches!(refusal, Refusal::RequestTimeoutError) {
+        return Some(ErrorKind::TimedOut);
+    }
+    let mut cause = refusal.source();
+    let mut hung_up = None;
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<std::io::Error>() {
+            return Some(error.kind());
+        }
+        if error.to_string().contains("connection closed") {
+            hung_up = Some(ErrorKind::ConnectionReset);
+        }
+        cause = error.source();
+    }
+    hung_up
+}
+
+fn lacking(kind: ErrorKind, refusal: &Refusal, address: &Address) -> Missing {
+    let (reason, remedy) = match (kind, address.socket()) {
+        (ErrorKind::NotFound, Some(path)) => (
+            format!("Docker is not running: there is no {}", path.display()),
+            "sudo apt-get install docker.io and sudo systemctl start docker, or set DOCKER_HOST",
+        ),
+        (ErrorKind::PermissionDenied, Some(path)) => (
+            format!("permission denied on Docker's socket {}", path.display()),
+            "sudo usermod -aG docker $USER and log in again, or run tare as root",
+        ),
+        (ErrorKind::ConnectionRefused, Some(path)) => (
+            format!("Docker is not running: nobody listens on {}", path.display()),
+            "sudo systemctl start docker, or set DOCKER_HOST",
+        ),
+        (ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof, _) => (
+            format!("the Docker Engine at {address} hung up: it has ended or was restarted"),
+            "sudo systemctl status docker, and see its log",
+        ),
+        (ErrorKind::TimedOut, _) => (
+            format!("the Docker Engine at {address} does not answer"),
+            "see whether dockerd is busy or stuck, or set DOCKER_HOST",
+        ),
+        _ => (
+            format!("no Docker Engine answers at {address}: {}", words(refusal)),
+            "start it, or set DOCKER_HOST",
+        ),
+    };
+    Missing { reason, remedy: remedy.to_owned() }
+}
+
+/// The engine's own words, or the innermost cause, on one line.
+pub(crate) fn words(refusal: &Refusal) -> String {
+    let text = match refusal {
+        Refusal::DockerResponseServerError { message, .. } => message.clone(),
+        Refusal::DockerStreamError { error } => error.clone(),
+        other => {
+            let mut innermost = other.to_string();
+            let mut cause = other.source();
+            while let Some(error) = cause {
+                innermost = error.to_string();
+                cause = error.source();
+            }
+            innermost
+        }
+    };
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What helps against what an engine says, where that is known.
+pub(crate) fn remedy(why: &str) -> String {
+    const KNOWN: [(&str, &str); 8] = [
+        (
+            "no space left on device",
+            "make room on the disk of Docker's data (docker info: Docker Root Dir; docker system prune)",
+        ),
+        ("port is already allocated", "stop the container that publishes this port"),
+        ("address already in use", "stop the program that listens on this port"),
+        ("No such image", "docker pull or docker load the image, or leave --image out"),
+        ("non-overlapping", "docker network prune, or give dockerd more --default-address-pool"),
+        (
+            "operation not supported",
+            "the engine's kernel has no such device: boot one that has, or choose another network",
+        ),
+        ("swarm manager", "docker swarm init, or point DOCKER_HOST at a manager"),
+        ("not part of a swarm", "docker swarm init, or docker swarm join"),
+    ];
+    KNOWN
+        .iter()
+        .find(|(words, _)| why.to_lowercase().contains(&words.to_lowercase()))
+        .map(|(_, remedy)| (*remedy).to_owned())
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn io(kind: ErrorKind) -> Refusal {
+        Refusal::IOError { err: std::io::Error::from(kind) }
+    }
+
+    #[test]
+    fn every_way_of_not_reaching_an_engine_has_its_remedy() {
+        let local = Address::default();
+        let cases = [
+            (Refusal::SocketNotFoundError("x".to_owned()), "is not running", "docker.io"),
+            (Refusal::RequestTimeoutError, "does not answer", "DOCKER_HOST"),
+        ];
+        for (refusal, reason, remedy) in cases {
+            let missing = missing(&refusal, &local);
+            assert!(missing.reason.contains(reason), "{missing:?}");
+            assert!(missing.remedy.contains(remedy), "{missing:?}");
+        }
+        let denied = lacking(ErrorKind::PermissionDenied, &io(ErrorKind::PermissionDenied), &local);
+        assert!(denied.remedy.contains("usermod"), "{denied:?}");
+    }
+
+    #[test]
+    fn a_full_disk_is_said_as_the_engine_says_it() {
+        let refusal = Refusal::DockerResponseServerError {
+            status_code: 500,
+            message: "write /var/lib/docker/x:\n no space left on device".to_owned(),
+        };
+        let error = failed("load the image", &refusal, &Address::default());
+        assert_eq!(error.to_string().lines().count(), 1);
+        assert!(error.remedy.contains("make room"), "{error:?}");
+        assert!(is_not_found(&Refusal::DockerResponseServerError {
+            status_code: 404,
+            message: String::new()
+        }));
+    }
+}

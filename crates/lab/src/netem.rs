@@ -1,0 +1,103 @@
+//! The network emulator (tc-netem(8)): a queue in which packets wait, or are lost, as on a long or a bad link.
+
+use std::fmt;
+use tare_network::{BitsPerSecond, Link};
+
+/// The most packets that wait. What a fast link holds in ten milliseconds fits; a queue that is full would lose packets
+/// that the link would not.
+const LIMIT: u32 = 100_000;
+
+/// Attributes behind `struct tc_netem_qopt` in TCA_OPTIONS (linux/pkt_sched.h).
+const TCA_NETEM_RATE: u16 = 6;
+const TCA_NETEM_RATE64: u16 = 8;
+const TCA_NETEM_LATENCY64: u16 = 10;
+
+/// What is done to the packets that leave by a device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Netem {
+    /// To what they are held back.
+    rate: Option<BitsPerSecond>,
+    /// How long each waits, ns.
+    delay: Option<u64>,
+    /// The share that is lost, 0–1.
+    loss: Option<f64>,
+}
+
+impl Netem {
+    /// What the switch does to packets on their way to a node: all of what the link is.
+    pub(crate) fn towards(link: &Link) -> Self {
+        Self { rate: link.rate, delay: link.delay, loss: link.loss }
+    }
+
+    /// What a node does to the packets that it sends, where the switch does all else.
+    pub(crate) fn held_to(rate: BitsPerSecond) -> Self {
+        Self { rate: Some(rate), delay: None, loss: None }
+    }
+
+    /// The options by which the kernel is told.
+    pub(crate) fn options(&self) -> Vec<u8> {
+        const NO_LATENCY_GAP_DUPLICATE_JITTER: [u8; 4] = [0; 4];
+        let none = NO_LATENCY_GAP_DUPLICATE_JITTER;
+        let loss = self.loss.map_or(0, |share| (share * f64::from(u32::MAX)).round() as u32);
+        // struct tc_netem_qopt: latency, limit, loss, gap, duplicate, jitter.
+        let mut bytes = [none, LIMIT.to_ne_bytes(), loss.to_ne_bytes(), none, none, none].concat();
+        if let Some(delay) = self.delay {
+            append(&mut bytes, TCA_NETEM_LATENCY64, &delay.to_ne_bytes());
+        }
+        if let Some(rate) = self.rate {
+            // struct tc_netem_rate: rate, and three sizes of packets and cells that are as they are.
+            let low = u32::try_from(rate.bytes()).unwrap_or(u32::MAX);
+            append(&mut bytes, TCA_NETEM_RATE64, &rate.bytes().to_ne_bytes());
+            append(&mut bytes, TCA_NETEM_RATE, &[low.to_ne_bytes(), none, none, none].concat());
+        }
+        bytes
+    }
+}
+
+/// Adds a netlink attribute whose value needs no padding.
+fn append(bytes: &mut Vec<u8>, kind: u16, value: &[u8]) {
+    const HEADER: usize = 4;
+    let length = u16::try_from(HEADER + value.len()).unwrap_or(u16::MAX);
+    bytes.extend(length.to_ne_bytes());
+    bytes.extend(kind.to_ne_bytes());
+    bytes.extend(value);
+}
+
+/// In tc's own words.
+impl fmt::Display for Netem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "limit {LIMIT}")?;
+        if let Some(delay) = self.delay {
+            write!(f, " delay {delay}ns")?;
+        }
+        if let Some(loss) = self.loss {
+            write!(f, " loss {}%", loss * 100.0)?;
+        }
+        self.rate.map_or(Ok(()), |rate| write!(f, " rate {rate}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_is_told_in_its_own_layout() {
+        let link: Link = "rate=1gbit,delay=100us,loss=50%".parse().unwrap();
+        let netem = Netem::towards(&link);
+        let options = netem.options();
+        assert_eq!(options[4..8], 100_000_u32.to_ne_bytes());
+        assert_eq!(options[8..12], 2_147_483_648_u32.to_ne_bytes());
+        assert_eq!(options[24..28], [12_u16.to_ne_bytes(), 10_u16.to_ne_bytes()].concat()[..]);
+        assert_eq!(options[28..36], 100_000_u64.to_ne_bytes());
+        assert_eq!(options.len(), 24 + 12 + 12 + 20);
+        assert_eq!(netem.to_string(), "limit 100000 delay 100000ns loss 50% rate 1gbit");
+    }
+
+    #[test]
+    fn what_is_not_asked_for_is_not_done() {
+        let netem = Netem::towards(&"delay=5ms".parse().unwrap());
+        assert_eq!(netem.options().len(), 24 + 12);
+        assert_eq!(netem.to_string(), "limit 100000 delay 5000000ns");
+    }
+}

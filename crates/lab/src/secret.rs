@@ -1,0 +1,21 @@
+//! Keys for networks that encrypt, from the kernel's source of randomness.
+
+use rustix::rand::{GetRandomFlags, getrandom};
+use tare_network::Error;
+
+/// So many random bytes.
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], Error> {
+    let mut bytes = [0; N];
+    let mut filled = 0;
+    while filled < N {
+        filled += getrandom(&mut bytes[filled..], GetRandomFlags::empty())
+            .map_err(|errno| Error::new("draw a key", errno))?;
+    }
+    Ok(bytes)
+}
+
+/// As `ip xfrm` reads them.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("0x{digits}")
+}

@@ -1,0 +1,342 @@
+//! Several nodes: every network that joins them carries traffic, and by the path that its name promises.
+
+use crate::actors::start;
+use crate::cases::{enter, output, path, raise, site};
+use crate::daemons::may_switch;
+use crate::scripts;
+use std::sync::Arc;
+use tare_lab::{KernelProbe, Lab, networks, pairs};
+use tare_network::{
+    Container, Exit, Family, Finding, HopKind, MtuBy, Registry, Shape, Spelled, Topology,
+};
+
+/// Every network that joins nodes and runs on this kernel, as users spell it, but for `CLIENT/SERVER`.
+fn joining() -> Vec<&'static str> {
+    let registry = Registry::new(networks(None));
+    registry
+        .listing(&KernelProbe::default())
+        .into_iter()
+        .filter(|one| one.nodes.contains(&2) && one.missing.is_none())
+        .map(|one| one.about.name)
+        .collect()
+}
+
+/// Those of them whose containers speak this family.
+fn speaking(family: Family) -> Vec<&'static str> {
+    const IPV4_ALONE: [&str; 3] = ["ipip", "calico-ipip", "ipsec-user"];
+    let speaks = |name: &&str| family == Family::Ipv4 || !IPV4_ALONE.contains(name);
+    joining().into_iter().filter(speaks).collect()
+}
+
+/// All pairs of places.
+fn places() -> Vec<&'static str> {
+    pairs(None).iter().map(|pair| pair.about().name).collect()
+}
+
+fn two() -> Shape {
+    Shape { nodes: 2, ..Shape::default() }
+}
+
+/// Raises a network, a pair of places too.
+fn raise_any(lab: &Arc<Lab>, name: &str, shape: &Shape) -> Topology {
+    let spelled: Spelled = name.parse().expect("a good name");
+    let registry =
+        Registry::new(networks(Some(Arc::clone(lab)))).with_apart(pairs(Some(Arc::clone(lab))));
+    let raised = registry.find(&spelled).expect("a known network").raise(shape, &site(&spelled));
+    raised.unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Carries bytes from one container to another's address and back.
+fn exchange(name: &str, client: &dyn Container, server: &dyn Container, listen: &str, dial: &str) {
+    let (mut serving, line) = start(server, &["serve", listen]);
+    assert_eq!(line, "listening", "{name}");
+    let (mut dialling, line) = start(client, &["dial", dial]);
+    assert_eq!(line, "100000", "{name}: all bytes came back from {dial}");
+    assert_eq!(dialling.wait().unwrap(), Exit::Code(0), "{name}");
+    assert_eq!(serving.wait().unwrap(), Exit::Code(0), "{name}");
+}
+
+fn exchange_over_routes(name: &str, topology: &Topology) {
+    for route in &topology.routes {
+        let client = topology.clients[route.client].as_ref();
+        let server = topology.servers[route.server].as_ref();
+        exchange(name, client, server, &route.listen.to_string(), &route.dial.to_string());
+    }
+}
+
+pub(crate) fn there_are_some() {
+    let names = joining();
+    for name in ["host", "published", "routed", "vxlan", "calico", "calico-vxlan"] {
+        assert!(names.contains(&name), "{name} runs here: {names:?}");
+    }
+    // Its daemons make TUN devices, as those of Open vSwitch do.
+    assert_eq!(names.contains(&"ipsec-user"), may_switch(), "{names:?}");
+    assert_eq!(places().len(), 12);
+}
+
+pub(crate) fn two_carry_tcp_over_ipv4() {
+    two_carry_tcp(Family::Ipv4);
+}
+
+pub(crate) fn two_carry_tcp_over_ipv6() {
+    two_carry_tcp(Family::Ipv6);
+}
+
+fn two_carry_tcp(family: Family) {
+    let lab = enter();
+    for name in speaking(family) {
+        let shape = Shape { servers: 2, clients: 3, family, ..two() };
+        let topology = raise(&lab, name, &shape);
+        assert_eq!((topology.routes.len(), topology.nodes.len()), (6, 2), "{name}");
+        exchange_over_routes(name, &topology);
+    }
+}
+
+pub(crate) fn places_carry_tcp_on_one_node_and_on_two() {
+    let lab = enter();
+    for name in places() {
+        for nodes in [1, 2] {
+            if nodes == 1 && name == "bridge/published" {
+                continue;
+            }
+            let shape = Shape { nodes, servers: 2, clients: 2, ..Shape::default() };
+            exchange_over_routes(name, &raise_any(&lab, name, &shape));
+        }
+    }
+}
+
+/// Three nodes with a container each: everybody reaches everybody by their own address.
+pub(crate) fn of_three_all_reach_all() {
+    let lab = enter();
+    for family in [Family::Ipv4, Family::Ipv6] {
+        for name in speaking(family) {
+            let shape = Shape { nodes: 3, clients: 2, family, ..Shape::default() };
+            let topology = raise(&lab, name, &shape);
+            // A published server is reached by its port and by nothing else.
+            if name == "published" {
+                exchange_over_routes(name, &topology);
+                continue;
+            }
+            let all: Vec<&dyn Container> =
+                topology.clients.iter().chain(&topology.servers).map(AsRef::as_ref).collect();
+            let port = topology.routes[0].listen.port();
+            for (one, client) in all.iter().enumerate() {
+                for (other, server) in all.iter().enumerate().filter(|(other, _)| *other != one) {
+                    let address = std::net::SocketAddr::new(server.address(), port).to_string();
+                    let name = format!("{name} {family} {one}->{other}");
+                    exchange(&name, *client, *server, &address, &address);
+                }
+            }
+        }
+    }
+}
+
+/// Packets of a kind that have come to a node since the count began, by a rule of its own.
+struct Count<'a> {
+    node: &'a dyn Container,
+}
+
+impl<'a> Count<'a> {
+    fn of(node: &'a dyn Container, matching: &str) -> Self {
+        let rules = format!(
+            "table inet tare_test {{\nchain input {{\ntype filter hook prerouting priority -400;\n\
+             {matching} counter\n}}\n}}"
+        );
+        let nft = tare_lab::program::find("nft").expect("nft is installed");
+        output(node, &nft, &[&rules]);
+        Self { node }
+    }
+
+    fn packets(&self) -> u64 {
+        let nft = tare_lab::program::find("nft").expect("nft is installed");
+        let text = output(self.node, &nft, &["list", "table", "inet", "tare_test"]);
+        let rest = text.split("counter packets ").nth(1).expect("it counts");
+        rest.split(' ').next().and_then(|count| count.parse().ok()).expect("a number")
+    }
+}
+
+/// What is on the underlay is what the network's name says, and nothing of it where there should be none.
+pub(crate) fn packets_are_wrapped_as_the_name_says() {
+    let lab = enter();
+    let cases = [
+        ("vxlan", "udp dport 4789", true),
+        ("calico-vxlan", "udp dport 4789", true),
+        ("routed", "udp dport 4789", false),
+        ("routed", "iifname eth0 ip saddr 10.100.0.2", true),
+        ("calico", "iifname eth0 ip saddr 10.100.0.1", true),
+        ("vxlan", "iifname eth0 ip saddr 10.60.0.0/16", false),
+        ("ipsec-user", "iifname eth0 udp dport 4500", true),
+        ("ipsec-user", "iifname eth0 ip saddr 10.100.0.2", false),
+        ("bridge/host", "iifname eth0 ip saddr 10.20.0.1", true),
+        ("bridge/host", "iifname eth0 ip saddr 10.100.0.0/16", false),
+    ];
+    // Daemons that make TUN devices run where this user may have them.
+    let here = |name: &str| name != "ipsec-user" || may_switch();
+    for (name, matching, passes) in cases.into_iter().filter(|(name, ..)| here(name)) {
+        let topology = raise_any(&lab, name, &two());
+        let count = Count::of(topology.nodes[1].as_ref(), matching);
+        exchange_over_routes(name, &topology);
+        assert_eq!(count.packets() > 0, passes, "{name}: {matching}");
+    }
+}
+
+pub(crate) fn vxlan_names_its_hops() {
+    let topology = raise(&enter(), "vxlan", &two());
+    let expected = [
+        "client-0:eth0 Veth",
+        "overlay-0:veth-c0 Veth",
+        "overlay-0:br0 Bridge",
+        "overlay-0:vxlan0 Encapsulation",
+        "node-0:eth0 Veth",
+        "underlay:veth-n0 Veth",
+        "underlay:underlay0 Bridge",
+        "underlay:veth-n1 Veth",
+        "node-1:eth0 Veth",
+        "overlay-1:vxlan0 Encapsulation",
+        "overlay-1:br0 Bridge",
+        "overlay-1:veth-s0 Veth",
+        "server-0:eth0 Veth",
+    ];
+    assert_eq!(path(&topology), expected);
+}
+
+/// The MTU of a hop.
+fn mtu_at(topology: &Topology, at: &str) -> u32 {
+    let hop = topology.hops.iter().find(|hop| hop.to_string() == at).expect("such a hop");
+    hop.mtu.expect("it has one")
+}
+
+pub(crate) fn each_has_the_mtu_that_fits() {
+    let lab = enter();
+    let link = |text: &str| Shape { link: Some(text.to_owned()), ..two() };
+    let cases = [
+        ("vxlan", two(), 1450, 1500),
+        ("vxlan", link("mtu=9000"), 8950, 9000),
+        ("calico-vxlan", two(), 1450, 1500),
+        ("routed", two(), 1500, 1500),
+        ("calico", link("mtu=1400"), 1400, 1400),
+    ];
+    for (name, shape, inside, outside) in cases {
+        let topology = raise(&lab, name, &shape);
+        assert_eq!(mtu_at(&topology, "client-0:eth0"), inside, "{name}");
+        assert_eq!(mtu_at(&topology, "server-0:eth0"), inside, "{name}");
+        assert_eq!(mtu_at(&topology, "node-0:eth0"), outside, "{name}");
+        assert_eq!(mtu_at(&topology, "underlay:veth-n1"), outside, "{name}");
+    }
+}
+
+/// What a network noticed while bytes were exchanged over it.
+fn noticed(lab: &Arc<Lab>, name: &str, shape: &Shape) -> Vec<Finding> {
+    let mut topology = raise(lab, name, shape);
+    let mut watch = topology.watch.take().expect("it is watched");
+    watch.look();
+    exchange_over_routes(name, &topology);
+    watch.look()
+}
+
+pub(crate) fn a_wrong_mtu_is_noticed() {
+    let lab = enter();
+    let wrong = Shape { mtu: 1500, mtu_by: MtuBy::User, ..two() };
+    assert_eq!(noticed(&lab, "vxlan", &two()), []);
+    assert_eq!(noticed(&lab, "routed", &wrong), [], "1500 in 1500 fits");
+    let found = noticed(&lab, "vxlan", &wrong);
+    let fragmented = |found: &[Finding]| match found {
+        [Finding::Fragmented { packets, refused, place }] => (*packets, *refused, place.clone()),
+        other => panic!("{other:?}"),
+    };
+    // A tunnel on a bridge tells the container to send less, or cuts packets on kernels before 5.9.
+    let (packets, refused, place) = fragmented(&found);
+    assert!(packets + refused > 0 && !place.is_empty(), "{packets}, {refused}, {place}");
+    // Where nodes route, senders are told to send less: RFC 1191.
+    let (packets, refused, _) = fragmented(&noticed(&lab, "calico-vxlan", &wrong));
+    assert!(refused > 0, "{packets} fragments, {refused} refused");
+}
+
+pub(crate) fn a_clamped_connection_fits() {
+    let lab = enter();
+    for family in [Family::Ipv4, Family::Ipv6] {
+        let wrong = Shape { mtu: 1500, mtu_by: MtuBy::User, family, ..two() };
+        let clamped = Shape { clamp_mss: true, ..wrong.clone() };
+        for name in ["vxlan", "calico-vxlan"] {
+            assert_ne!(noticed(&lab, name, &wrong), [], "{name} {family} does not fit");
+            assert_eq!(noticed(&lab, name, &clamped), [], "{name} {family} fits");
+        }
+    }
+}
+
+pub(crate) fn a_link_is_as_slow_as_it_is_told() {
+    let lab = enter();
+    let shape = Shape { link: Some("rate=100mbit".to_owned()), ..two() };
+    for name in ["host", "vxlan"] {
+        let topology = raise(&lab, name, &shape);
+        let queues = topology.hops.iter().filter(|hop| hop.kind == HopKind::Queue).count();
+        assert_eq!(queues, 2, "{name}: at the node, and at the switch's port");
+        let rate = crate::rates::transfer(&topology);
+        println!("  {name}: {rate:.2} Mbit/s");
+        // VXLAN's headers are on the link too.
+        assert!((85.0..=100.0).contains(&rate), "{name}: {rate} Mbit/s");
+    }
+}
+
+/// The commands of processes that this process has started.
+fn children() -> Vec<String> {
+    let tasks = std::fs::read_dir("/proc/self/task").expect("it has threads");
+    let mut all = Vec::new();
+    for task in tasks {
+        let children = task.expect("it is listed").path().join("children");
+        let text = std::fs::read_to_string(children).unwrap_or_default();
+        for child in text.split_whitespace() {
+            let line =
+                std::fs::read_to_string(format!("/proc/{child}/cmdline")).unwrap_or_default();
+            all.push(line.replace('\0', " ").trim_end().to_owned());
+        }
+    }
+    all
+}
+
+pub(crate) fn a_background_load_runs_as_long_as_the_network() {
+    let lab = enter();
+    let burning = || children().iter().filter(|line| *line == "tare burn").count();
+    let shape = Shape { background: Some("cpu=3".to_owned()), ..two() };
+    let topology = raise(&lab, "host", &shape);
+    assert_eq!(burning(), 3, "{:?}", children());
+    drop(topology);
+    assert_eq!(burning(), 0, "{:?}", children());
+}
+
+pub(crate) fn shapes_that_nodes_do_not_have_are_refused() {
+    let lab = enter();
+    let registry = Registry::new(networks(Some(lab)));
+    let cases = [
+        ("vxlan", Shape::default(), "joins 2 to 32 nodes"),
+        ("host", Shape { nodes: 33, ..Shape::default() }, "joins 1 to 32 nodes"),
+        ("routed", Shape { link: Some("fast".to_owned()), ..two() }, "no link"),
+        ("bridge", two(), "one node"),
+    ];
+    for (name, shape, why) in cases {
+        let spelled: Spelled = name.parse().unwrap();
+        let error = registry.find(&spelled).unwrap().raise(&shape, &site(&spelled)).unwrap_err();
+        assert!(error.to_string().contains(why), "{error}");
+    }
+}
+
+/// Where the server is as its client sees it, when the network is built by the commands.
+fn client_and_server(name: &str, family: Family) -> (&'static str, &'static str) {
+    let either = |ipv4, ipv6| if family == Family::Ipv4 { ipv4 } else { ipv6 };
+    match name {
+        // Ping passes no published port: it tries the node's own address.
+        "host" | "published" => ("node-0", either("10.20.1.1", "fd00:0:0:14::101")),
+        "vxlan" => ("client-0", either("10.60.0.2", "fd00:0:0:3c::2")),
+        "calico" | "calico-vxlan" => ("client-0", either("10.101.0.1", "fd00:0:0:65::1")),
+        _ => ("client-0", either("10.101.0.2", "fd00:0:0:65::2")),
+    }
+}
+
+pub(crate) fn the_shown_commands_build_it() {
+    for family in [Family::Ipv4, Family::Ipv6] {
+        for name in speaking(family) {
+            let (client, server) = client_and_server(name, family);
+            scripts::ping(name, &Shape { family, ..two() }, Some(client), server);
+        }
+    }
+}

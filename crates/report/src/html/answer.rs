@@ -1,0 +1,178 @@
+//! The answer in three sentences: what bulk costs, what a round trip costs, and how sure one can be.
+
+use super::element::{Element, Node};
+use super::subject::{Subject, figure, unit};
+use crate::number;
+use crate::text::counted;
+use tare_record::{Better, Cell, Document, Metric, StoppedBy, Verdict};
+
+/// The metric of the first sentence: the first of these that was measured beside a baseline.
+const BULK: [Metric; 5] =
+    [Metric::Throughput, Metric::Ndr, Metric::Pdr, Metric::Packets, Metric::Connections];
+
+/// The metric of the second.
+const TRIPS: [Metric; 4] =
+    [Metric::LatencyP50, Metric::Transactions, Metric::ConnectP50, Metric::OneWayP50];
+
+/// The answer, a paragraph a sentence.
+pub(crate) fn answer(document: &Document, subjects: &[Subject<'_>]) -> Vec<Element> {
+    let sentence = |metrics: &[Metric]| {
+        metrics.iter().find_map(|metric| {
+            let telling = subjects.iter().filter(|subject| !is_paced(subject, *metric));
+            telling.into_iter().find_map(|subject| cost(subject, &subject.of(*metric)))
+        })
+    };
+    let mut sentences: Vec<Vec<Node>> =
+        [sentence(&BULK), sentence(&TRIPS)].into_iter().flatten().collect();
+    sentences.push(vec![certainty(document).into()]);
+    sentences.into_iter().map(|words| Element::new("p").extend(words)).collect()
+}
+
+/// Whether a figure is what was asked for rather than what the network can do: a rate that paces itself.
+fn is_paced(subject: &Subject<'_>, metric: Metric) -> bool {
+    matches!(metric, Metric::Throughput | Metric::Packets)
+        && !subject.of(Metric::Offered).is_empty()
+        || subject.workload.starts_with("udp-rate")
+}
+
+fn strong(words: &str) -> Node {
+    Element::new("strong").push(words).into()
+}
+
+/// What the network that is furthest behind the baseline costs; nothing where there is no ratio to any baseline.
+fn cost(subject: &Subject<'_>, cells: &[&Cell]) -> Option<Vec<Node>> {
+    let judged: Vec<(&Cell, f64, Verdict)> = cells
+        .iter()
+        .filter_map(|cell| cell.ratio.as_ref().map(|ratio| (*cell, ratio.value, ratio.verdict)))
+        .collect();
+    let baseline = cells.iter().find_map(|cell| crate::columns::baseline(cell))?;
+    let beside = cells.iter().find(|cell| cell.label == baseline)?;
+    let of = |wanted: Verdict| -> Vec<&str> {
+        let those = judged.iter().filter(|(.., verdict)| *verdict == wanted);
+        those.map(|(cell, ..)| cell.label.as_str()).collect()
+    };
+    let mut words: Vec<Node> = vec![
+        format!("Under {}, ", subject.heading.replace(" · ", ", ")).into(),
+        strong(baseline),
+        format!(" {} {}", does(beside.metric), amount(beside)).into(),
+    ];
+    let slower = judged.iter().filter(|(.., verdict)| *verdict == Verdict::Slower);
+    let worst = slower.max_by(|a, b| badness(a.0, a.1).total_cmp(&badness(b.0, b.1)));
+    match worst {
+        Some((cell, value, _)) => {
+            words.push("; ".into());
+            words.push(strong(&cell.label));
+            let change = percent((value - 1.0).abs());
+            let way = if *value < 1.0 { "less" } else { "more" };
+            words.push(format!(" {}, {change} {way}", figure(cell)).into());
+            let others: Vec<&str> =
+                of(Verdict::Slower).into_iter().filter(|label| *label != cell.label).collect();
+            if !others.is_empty() {
+                words.push(format!(", and {} lose beyond doubt as well", listed(&others)).into());
+            }
+        }
+        None => words.push("; no network does worse beyond doubt".into()),
+    }
+    let same = of(Verdict::Same);
+    if !same.is_empty() {
+        words.push(format!(". As good as {baseline}: {}", listed(&same)).into());
+    }
+    words.push(".".into());
+    Some(words)
+}
+
+/// How far a ratio is on the bad side of 1, on the log scale.
+fn badness(cell: &Cell, ratio: f64) -> f64 {
+    match cell.better {
+        Better::Higher => -ratio.ln(),
+        Better::Lower => ratio.ln(),
+    }
+}
+
+/// What a network does to have a figure.
+fn does(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Throughput | Metric::Ndr | Metric::Pdr | Metric::Packets => "carries",
+        Metric::Transactions => "completes",
+        Metric::Connections => "makes",
+        _ => "takes",
+    }
+}
+
+/// A figure with its unit and what it is of.
+fn amount(cell: &Cell) -> String {
+    let what = match cell.metric {
+        Metric::Transactions => " round trips",
+        Metric::Connections => " connections",
+        Metric::LatencyP50 => " for half of its round trips",
+        Metric::ConnectP50 => " for half of its connections",
+        Metric::OneWayP50 => " for half of its messages",
+        _ => "",
+    };
+    match cell.metric {
+        Metric::Transactions | Metric::Connections => {
+            format!("{}{what} {}", figure(cell), unit(cell))
+        }
+        _ => format!("{} {}{what}", figure(cell), unit(cell)),
+    }
+}
+
+/// A share in whole per cent, or to a tenth where it is small.
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent < 10.0 { format!("{percent:.1}\u{a0}%") } else { format!("{percent:.0}\u{a0}%") }
+}
+
+/// Names in a row: `a`, `a and b`, `a, b and c`.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// How many comparisons there are, what was found, and what would decide the rest.
+fn certainty(document: &Document) -> String {
+    let ratios: Vec<_> = document.cells.iter().filter_map(|cell| cell.ratio.as_ref()).collect();
+    let blocks = counted(document.blocks, "block", "blocks");
+    let ended = match document.stopped_by {
+        Some(StoppedBy::Interrupted) => " before it was interrupted",
+        None => " so far",
+        _ => "",
+    };
+    if ratios.is_empty() {
+        return format!("The run measured {blocks}{ended}, and nothing beside a baseline.");
+    }
+    let count =
+        |wanted: &[Verdict]| ratios.iter().filter(|ratio| wanted.contains(&ratio.verdict)).count();
+    let (worse, better) = (count(&[Verdict::Slower]), count(&[Verdict::Faster]));
+    let within = count(&[Verdict::Same, Verdict::SlowerSlightly, Verdict::FasterSlightly]);
+    let unclear = count(&[Verdict::Unclear]);
+    let all = counted(u32::try_from(ratios.len()).unwrap_or(u32::MAX), "comparison", "comparisons");
+    let mut words = format!(
+        "Of {all} over {blocks}{ended}, {worse} found a network worse and {better} better by more than the margin, \
+         {within} within it, and {unclear} cannot tell yet"
+    );
+    let most = ratios.iter().filter_map(|ratio| ratio.blocks_to_decide).max();
+    if let Some(most) = most.filter(|_| unclear > 0) {
+        words.push_str(&format!(
+            "; the least certain would take about {} blocks",
+            super::subject::grouped(&most.to_string())
+        ));
+    }
+    words.push('.');
+    words
+}
+
+/// A share of 1 as a margin is told.
+pub(crate) fn margins(document: &Document) -> String {
+    let mut told: Vec<String> = Vec::new();
+    for ratio in document.cells.iter().filter_map(|cell| cell.ratio.as_ref()) {
+        let margin = number::percent(ratio.margin);
+        if !told.contains(&margin) {
+            told.push(margin);
+        }
+    }
+    told.join(", ")
+}

@@ -1,0 +1,232 @@
+//! What stands beside the figures: what was noticed, what did not run, the machine, and how to do it again.
+
+use super::element::{Element, Node};
+use super::subject::grouped;
+use crate::notes::remarks;
+use crate::text::counted;
+use tare_record::journal::Run;
+use tare_record::{Blocks, Document, Environment, Nanos, WarmUp};
+
+/// Flags that say where output goes, and whether they take a value.
+const OUTPUT: [(&str, bool); 5] =
+    [("--out", true), ("-o", true), ("--html", true), ("--json", false), ("--load-modules", false)];
+
+/// What was noticed, what did not run and why, what broke; nothing where nothing is.
+pub(crate) fn noticed(document: &Document) -> Option<Element> {
+    let remarks = remarks(document);
+    if remarks.is_empty() {
+        return None;
+    }
+    let items = remarks.iter().map(|remark| {
+        let item = Element::new("li");
+        match remark.strip_prefix("note: ") {
+            Some(note) => item.push(note),
+            None => match remark.split_once(": ") {
+                Some((what, why)) => {
+                    item.push(Element::new("b").push(what)).push(format!(": {why}"))
+                }
+                None => item.push(remark.as_str()),
+            },
+        }
+    });
+    Some(Element::new("ul").class("notes").extend(items))
+}
+
+/// Names with what they are.
+fn list(rows: impl IntoIterator<Item = (String, String)>) -> Element {
+    let mut list = Element::new("dl");
+    for (name, value) in rows.into_iter().filter(|(_, value)| !value.is_empty()) {
+        list.add(Element::new("dt").push(name));
+        list.add(Element::new("dd").push(value));
+    }
+    list
+}
+
+/// Everything about the machine that may move a figure.
+pub(crate) fn machine(environment: &Environment) -> Vec<Element> {
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    let memory =
+        environment.memory.map(|bytes| format!("{:.1} GiB", bytes as f64 / 1024f64.powi(3)));
+    let cores = u32::try_from(environment.cores.len()).unwrap_or(u32::MAX);
+    let load = environment.load.map(|load| load.map(|one| format!("{one:.2}")).join(", "));
+    let flag = |on: Option<bool>| on.map(|on| if on { "on" } else { "off" }.to_owned());
+    let kernel = format!(
+        "Linux {} {} {}",
+        environment.kernel, environment.architecture, environment.kernel_build
+    );
+    let first = list(
+        [
+            ("Kernel", kernel.trim().to_owned()),
+            ("Distribution", text(&environment.distribution)),
+            ("CPU", text(&environment.cpu)),
+            ("Cores that the run could use", counted(cores, "core", "cores")),
+            ("Memory", memory.unwrap_or_default()),
+            ("Virtualisation", text(&environment.virtualisation)),
+            ("Governor", text(&environment.governor)),
+            ("Turbo", flag(environment.boost).unwrap_or_default()),
+            ("Congestion control", text(&environment.congestion_control)),
+            ("Clock", text(&environment.clock)),
+            ("Load before the run (1, 5, 15 min)", load.unwrap_or_default()),
+            ("Privileges", if environment.root { "root" } else { "an ordinary user" }.to_owned()),
+            ("Begun", environment.time.clone()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value)),
+    );
+    let of = |name: &str, rows: Vec<(String, String)>| {
+        (!rows.is_empty()).then(|| {
+            Element::new("details").push(Element::new("summary").push(name)).push(list(rows))
+        })
+    };
+    let pairs = |map: &std::collections::BTreeMap<String, String>| {
+        map.iter().map(|(name, value)| (name.clone(), value.clone())).collect::<Vec<_>>()
+    };
+    let devices = environment.devices.iter().map(|device| {
+        let on: Vec<&str> =
+            device.offloads.iter().filter(|(_, on)| **on).map(|(name, _)| name.as_str()).collect();
+        let facts = [
+            device.driver.clone(),
+            device.mtu.map(|mtu| format!("MTU {mtu}")),
+            device.speed.map(|speed| format!("{} Mbit/s", grouped(&speed.to_string()))),
+            (!on.is_empty()).then(|| format!("offloads: {}", on.join(", "))),
+        ];
+        (device.name.clone(), facts.into_iter().flatten().collect::<Vec<_>>().join(" · "))
+    });
+    let more = [
+        of("Programs", pairs(&environment.programs)),
+        of("Sysctls", pairs(&environment.sysctls)),
+        of("Mitigations", pairs(&environment.mitigations)),
+        of("Devices", devices.collect()),
+    ];
+    std::iter::once(first).chain(more.into_iter().flatten()).collect()
+}
+
+/// How to measure the same again.
+pub(crate) fn again(document: &Document, run: &Run) -> Vec<Element> {
+    let plan = &run.plan;
+    let mut parts = Vec::new();
+    if let Some(command) = command(&document.environment.command, document.seed) {
+        parts
+            .push(Element::new("pre").with("tabindex", 0).push(Element::new("code").push(command)));
+    }
+    let workloads = plan.workloads.iter().map(|workload| {
+        let parameters: Vec<String> = workload
+            .parameters
+            .iter()
+            .map(|(name, value)| match value.as_str() {
+                Some(text) => format!("{name} {text}"),
+                None => format!("{name} {value}"),
+            })
+            .collect();
+        let warm_up = match workload.warm_up {
+            WarmUp::Auto => "warm-up found".to_owned(),
+            WarmUp::Fixed(span) => format!("warm-up {span}"),
+        };
+        let told = format!(
+            "{} a trial, intervals of {}, {warm_up} · {}",
+            workload.duration,
+            workload.interval,
+            parameters.join(", ")
+        );
+        (workload.name.clone(), told.trim_end_matches([' ', '·']).to_owned())
+    });
+    let workloads: Vec<(String, String)> = workloads.collect();
+    let networks: Vec<String> = plan
+        .networks
+        .iter()
+        .map(|entry| match entry.label == entry.network {
+            true => entry.label.clone(),
+            false => format!("{}={}", entry.label, entry.network),
+        })
+        .collect();
+    let facts = [
+        ("Study", plan.study.clone()),
+        ("Seed", document.seed.to_string()),
+        ("Baseline", plan.baseline.clone()),
+        ("Networks", networks.join(", ")),
+        ("Blocks", blocks(document, plan.blocks)),
+        ("Budget", plan.budget.map(|budget: Nanos| budget.to_string()).unwrap_or_default()),
+        ("Margins", super::answer::margins(document)),
+        ("tare", document.tare.clone()),
+        ("SHA-256 of the program", document.environment.binary.clone().unwrap_or_default()),
+    ];
+    let facts = facts.map(|(name, value)| (name.to_owned(), value));
+    parts.push(list(facts.into_iter().chain(workloads)));
+    parts
+}
+
+fn blocks(document: &Document, asked: Blocks) -> String {
+    let goal = |precision: Option<f64>| match precision {
+        Some(share) => format!("± {}", crate::number::percent(share)),
+        None => "half of each margin".to_owned(),
+    };
+    let how = match asked {
+        Blocks::Fixed { .. } => "fixed before the run".to_owned(),
+        Blocks::Precision { precision, .. } => {
+            format!("found from a pilot, for {}", goal(precision))
+        }
+        Blocks::Sequence { precision, .. } => {
+            format!("until every confidence sequence was as narrow as {}", goal(precision))
+        }
+    };
+    format!("{} · {how}", document.blocks)
+}
+
+/// The command that measures the same, with its seed and without where its output went.
+fn command(given: &[String], seed: u64) -> Option<String> {
+    let mut words = vec!["tare".to_owned()];
+    let mut rest = given.iter();
+    while let Some(word) = rest.next() {
+        let flag = word.split('=').next().unwrap_or(word);
+        match OUTPUT.iter().find(|(name, _)| *name == flag) {
+            Some((_, true)) if flag == word => drop(rest.next()),
+            Some(_) => {}
+            None => words.push(quoted(word)),
+        }
+    }
+    if !matches!(given.first().map(String::as_str), Some("run" | "probe")) {
+        return None;
+    }
+    if given[0] == "run" && !given.iter().any(|word| word.starts_with("--seed")) {
+        words.push(format!("--seed {seed}"));
+    }
+    Some(words.join(" "))
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+.,:/@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// How the figures were made, in a paragraph.
+pub(crate) fn method() -> Vec<Node> {
+    let first = "In every block each network is raised anew and measured once, in random order; ratios are made within \
+                 blocks, so that what drifts on the machine cancels, and their intervals are Student’s t on the log \
+                 ratio. A verdict reads the 90 % interval against 1 and the margin, with Holm’s correction over its \
+                 family. Latencies are from HDR histograms over all blocks. Colours: P. Tol, ";
+    vec![
+        first.into(),
+        Element::new("cite").push("Colour Schemes").into(),
+        ", SRON/EPS/TN/09-002, issue 3.2 (2021); the diverging scale after ColorBrewer.".into(),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_given_again_with_its_seed_and_without_its_output() {
+        let given = ["run", "my study.toml", "--out", "/home/me/x", "--json", "-n", "a=bridge"];
+        let given = given.map(str::to_owned);
+        let expected = "tare run 'my study.toml' -n a=bridge --seed 7";
+        assert_eq!(command(&given, 7).unwrap(), expected);
+        let seeded = ["run", "--html=x.html", "--seed=9"].map(str::to_owned);
+        assert_eq!(command(&seeded, 9).unwrap(), "tare run --seed=9");
+        assert_eq!(command(&["resume".to_owned(), "x".to_owned()], 1), None);
+        assert_eq!(command(&[], 1), None);
+    }
+}

@@ -1,0 +1,86 @@
+// Everything is readable without this. With it: values where one points or steps by the arrow keys, and drawings as
+// they are shown, as files.
+(() => {
+  "use strict";
+  document.documentElement.classList.add("js");
+  const make = (name, classes, role) => {
+    const element = document.createElement(name);
+    element.className = classes;
+    if (role) element.setAttribute("role", role);
+    document.body.append(element);
+    return element;
+  };
+  const tip = make("div", "tip");
+  tip.hidden = true;
+  tip.setAttribute("aria-hidden", "true");
+  const said = make("div", "said", "status");
+  let at = null;
+
+  const hide = () => {
+    if (at) at.classList.remove("at");
+    at = null;
+    tip.hidden = true;
+  };
+  const show = (mark, x, y) => {
+    if (at !== mark) hide();
+    at = mark;
+    at.classList.add("at");
+    tip.textContent = mark.dataset.hint;
+    tip.hidden = false;
+    const box = tip.getBoundingClientRect();
+    const left = Math.min(Math.max(8, x + 14), window.innerWidth - box.width - 8);
+    const above = y - box.height - 12;
+    tip.style.left = `${left}px`;
+    tip.style.top = `${above > 8 ? above : y + 18}px`;
+  };
+
+  for (const svg of document.querySelectorAll("figure svg.fig")) {
+    for (const title of svg.querySelectorAll("title")) {
+      const mark = title.parentNode;
+      if (mark === svg) continue;
+      mark.dataset.hint = title.textContent;
+      title.remove();
+    }
+    const marks = () => [...svg.querySelectorAll("[data-hint]")];
+    if (marks().length === 0) continue;
+    svg.setAttribute("tabindex", "0");
+    svg.addEventListener("pointermove", (event) => {
+      const mark = event.target.closest("[data-hint]");
+      if (mark) show(mark, event.clientX, event.clientY);
+      else hide();
+    });
+    svg.addEventListener("pointerleave", hide);
+    svg.addEventListener("blur", hide);
+    svg.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+      if (event.key === "Escape") hide();
+      if (!step) return;
+      event.preventDefault();
+      const all = marks();
+      const from = all.indexOf(at);
+      const to = from === -1 ? (step === 1 ? 0 : all.length - 1) : (from + step + all.length) % all.length;
+      const box = all[to].getBoundingClientRect();
+      show(all[to], box.left + box.width / 2, box.top + box.height / 2);
+      said.textContent = all[to].dataset.hint;
+    });
+  }
+
+  const shown = (figure) =>
+    [...figure.querySelectorAll("svg.fig")].find((svg) => svg.getBoundingClientRect().width !== 0);
+  for (const link of document.querySelectorAll("a.svg")) {
+    link.addEventListener("click", () => {
+      const svg = shown(link.closest("figure")).cloneNode(true);
+      for (const mark of svg.querySelectorAll("[data-hint]")) {
+        const title = document.createElementNS("http://www.w3.org/2000/svg", "title");
+        title.textContent = mark.dataset.hint;
+        mark.removeAttribute("data-hint");
+        mark.append(title);
+      }
+      const style = document.createElementNS("http://www.w3.org/2000/svg", "style");
+      style.textContent = document.getElementById("figure-style").textContent;
+      svg.prepend(style);
+      const text = new XMLSerializer().serializeToString(svg);
+      link.href = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+    });
+  }
+})();

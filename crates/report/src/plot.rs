@@ -1,0 +1,149 @@
+//! Latencies drawn in a terminal, for `tare report --plot latency`.
+
+use crate::ridges::Bins;
+use crate::scale::{log_ticks, tick};
+use crate::sections::telling_facts;
+use crate::style::{Style, Tone};
+use crate::text::{one_line, width, wrap};
+use std::fmt::Write as _;
+use tare_record::{Distribution, Latency, Nanos};
+
+/// Eighths of a line, the lowest first.
+const EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// The fewest columns that a ridge is drawn in.
+const NARROWEST: usize = 20;
+
+/// What stands to the right of a ridge, and how wide.
+const QUANTILES: [(&str, f64); 3] = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)];
+const FIGURE: usize = 9;
+
+/// The distributions as ridges of blocks, one a network, those of one kind above one another on one logarithmic axis.
+#[must_use]
+pub fn plot(distributions: &[Distribution], style: &Style) -> String {
+    let measured: Vec<&Distribution> =
+        distributions.iter().filter(|one| one.latencies.count() > 0).collect();
+    if measured.is_empty() {
+        return "No latencies were measured.\n".to_owned();
+    }
+    let together = |a: &&Distribution, b: &&Distribution| {
+        (&a.workload, &a.shape, a.which.name()) == (&b.workload, &b.shape, b.which.name())
+    };
+    let mut groups: Vec<Vec<&Distribution>> = Vec::new();
+    for one in &measured {
+        match groups.iter_mut().find(|group| together(&group[0], one)) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    let mut out = String::new();
+    for group in &groups {
+        let heading = heading(group[0], &measured);
+        let _ = writeln!(out, "{}\n", style.paint(Tone::Strong, &one_line(&heading)));
+        let _ = writeln!(out, "{}", ridges(group, *style));
+    }
+    let reading = "how many take how long, over all blocks: each row as high as its own peak · the axis is \
+                   logarithmic · – fewer than 100 beyond it";
+    let _ = writeln!(out, "{}", wrap(reading, usize::from(style.width)));
+    out
+}
+
+fn heading(one: &Distribution, all: &[&Distribution]) -> String {
+    let what = match one.which {
+        Latency::RoundTrip => "round trips, µs",
+        Latency::OneWay => "from client to server, µs",
+        Latency::Connect => "connections made, µs",
+    };
+    let mut words = vec![one.workload.replace(',', ", ")];
+    words.extend(telling_facts(&one.shape, || all.iter().map(|other| &other.shape)));
+    words.push(what.to_owned());
+    words.join(" · ")
+}
+
+/// A row a network, and the axis below.
+fn ridges(group: &[&Distribution], style: Style) -> String {
+    let names = group.iter().map(|one| width(&one_line(&one.label))).max().unwrap_or(0) + 2;
+    let figures = FIGURE * QUANTILES.len();
+    let columns = usize::from(style.width).saturating_sub(names + figures).max(NARROWEST);
+    let bins = Bins::over(group, columns);
+    let mut out = " ".repeat(names + columns);
+    for (name, _) in QUANTILES {
+        let _ = write!(out, "{name:>FIGURE$}");
+    }
+    out.push('\n');
+    for one in group {
+        let name = one_line(&one.label);
+        let blank = " ".repeat(names - width(&name));
+        let _ =
+            write!(out, "{}{blank}{}", style.paint(Tone::Strong, &name), ridge(&bins.shares(one)));
+        for (_, share) in QUANTILES {
+            let _ = write!(out, "{:>FIGURE$}", quantile(one, share));
+        }
+        out.push('\n');
+    }
+    let axis = axis(&bins);
+    let _ = writeln!(out, "{}{}", " ".repeat(names), style.paint(Tone::Faint, axis.trim_end()));
+    out
+}
+
+/// Shares as blocks, the largest as high as a line.
+fn ridge(shares: &[f64]) -> String {
+    let most = shares.iter().copied().fold(0.0, f64::max);
+    let block = |share: &f64| {
+        let eighths = (share / most * EIGHTHS.len() as f64).ceil() as usize;
+        // What is there, however little, is seen.
+        eighths.checked_sub(1).map_or(' ', |at| EIGHTHS[at.min(EIGHTHS.len() - 1)])
+    };
+    shares.iter().map(block).collect()
+}
+
+/// Round latencies under their places.
+fn axis(bins: &Bins) -> String {
+    let mut line = String::new();
+    for value in log_ticks(bins.from, bins.to, (bins.count / 10).max(2) as u32) {
+        let words = tick(value);
+        let at = bins.place(value).round().max(0.0) as usize;
+        let begin = at.saturating_sub(width(&words) / 2);
+        let used = width(&line);
+        if (used == 0 || begin > used) && begin + width(&words) <= bins.count {
+            line.push_str(&" ".repeat(begin - used));
+            line.push_str(&words);
+        }
+    }
+    line
+}
+
+fn quantile(one: &Distribution, share: f64) -> String {
+    let beyond = one.latencies.count() as f64 * (1.0 - share);
+    match one.latencies.quantile(share) {
+        Some(nanos) if beyond >= 100.0 => {
+            crate::number::measured(Nanos(nanos).as_micros_f64(), None).0
+        }
+        _ => crate::columns::NOTHING.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ridges::tests::distribution;
+
+    #[test]
+    fn ridges_stand_on_one_axis_with_their_percentiles() {
+        let fast: Vec<u64> = (0..2_000).map(|n| 20_000 + n * 5).collect();
+        let slow: Vec<u64> = (0..2_000).map(|n| 60_000 + n * 20).collect();
+        let all = [distribution("host", &fast), distribution("bridge", &slow)];
+        let text = plot(&all, &Style { width: 80, colour: false });
+        insta::assert_snapshot!(text);
+        assert!(text.lines().all(|line| width(line) <= 80), "{text}");
+    }
+
+    #[test]
+    fn no_latencies_are_said() {
+        assert_eq!(plot(&[], &Style::PLAIN), "No latencies were measured.\n");
+        assert_eq!(
+            plot(&[distribution("host", &[])], &Style::PLAIN),
+            "No latencies were measured.\n"
+        );
+    }
+}

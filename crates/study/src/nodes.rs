@@ -1,0 +1,107 @@
+//! The nodes of a study's shapes: how many, what joins them, and what else runs on them.
+
+use crate::Error;
+use crate::layer::ShapeLists;
+use tare_network::{Background, Link};
+use tare_record::{MtuBy, Shape};
+
+/// The most nodes: enough for every n:m pair that was published, and few enough to share a machine.
+pub(crate) const MOST_NODES: u32 = 32;
+
+/// Every shape on every number of nodes, over every link, under every background load.
+pub(crate) fn across_nodes(shapes: &[Shape], lists: &ShapeLists) -> Result<Vec<Shape>, Error> {
+    let empty = lists.nodes.as_ref().is_some_and(Vec::is_empty)
+        || [&lists.link, &lists.background].into_iter().flatten().any(Vec::is_empty);
+    if empty {
+        return Err(Error::range(
+            "nodes, link or background",
+            "an empty list",
+            "name at least one",
+        ));
+    }
+    let mut all = Vec::new();
+    for &nodes in lists.nodes.as_deref().unwrap_or(&[1]) {
+        check_nodes(nodes, lists)?;
+        for link in optional(lists.link.as_deref()) {
+            for background in optional(lists.background.as_deref()) {
+                all.extend(shapes.iter().map(|shape| Shape {
+                    nodes,
+                    mtu_by: mtu_by(nodes, lists),
+                    link: link.clone(),
+                    clamp_mss: lists.clamp_mss.unwrap_or_default(),
+                    background: background.clone(),
+                    ..shape.clone()
+                }));
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// What a list has; nothing where it is not there.
+fn optional(list: Option<&[String]>) -> Vec<Option<String>> {
+    list.map_or_else(|| vec![None], |list| list.iter().cloned().map(Some).collect())
+}
+
+/// On several nodes a container's MTU is the network's own affair, unless the user names one.
+fn mtu_by(nodes: u32, lists: &ShapeLists) -> MtuBy {
+    if nodes > 1 && lists.mtu.is_some() { MtuBy::User } else { MtuBy::Network }
+}
+
+fn check_nodes(nodes: u32, lists: &ShapeLists) -> Result<(), Error> {
+    if !(1..=MOST_NODES).contains(&nodes) {
+        return Err(Error::range("nodes", nodes, &format!("it is from 1 to {MOST_NODES}")));
+    }
+    for link in lists.link.iter().flatten() {
+        link.parse::<Link>().map_err(|error| Error::Parameter { reason: error.to_string() })?;
+        if nodes == 1 {
+            return Err(Error::range("link", link, "one node has no link: use --nodes 2 or more"));
+        }
+    }
+    for background in lists.background.iter().flatten() {
+        background.parse::<Background>().map_err(|reason| Error::Parameter { reason })?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shapes(toml: &str) -> Result<Vec<Shape>, String> {
+        let lists: ShapeLists = toml::from_str(toml).unwrap();
+        crate::shapes::shapes(&lists).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_combination_is_a_shape() {
+        let all =
+            shapes("nodes = [2, 3]\nflows = [1, 4]\nlink = ['rate=1gbit', 'mtu=9000']").unwrap();
+        assert_eq!(all.len(), 8);
+        assert!(all.iter().all(|shape| shape.mtu_by == MtuBy::Network));
+        assert_eq!((all[0].nodes, all[7].nodes), (2, 3));
+        assert_eq!(all[7].link.as_deref(), Some("mtu=9000"));
+    }
+
+    #[test]
+    fn an_mtu_that_the_user_names_is_the_users_where_there_are_several_nodes() {
+        assert_eq!(shapes("nodes = [2]\nmtu = [1500]").unwrap()[0].mtu_by, MtuBy::User);
+        assert_eq!(shapes("mtu = [1500]").unwrap()[0].mtu_by, MtuBy::Network);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let cases = [
+            ("nodes = [33]", "nodes is 33: it is from 1 to 32"),
+            ("nodes = [0]", "nodes is 0: it is from 1 to 32"),
+            ("nodes = []", "name at least one"),
+            ("link = ['rate=1gbit']", "one node has no link: use --nodes 2 or more"),
+            ("nodes = [2]\nlink = ['fast']", "`fast` is no link"),
+            ("background = ['cpu']", "`cpu` is no background load"),
+        ];
+        for (toml, words) in cases {
+            let error = shapes(toml).unwrap_err();
+            assert!(error.contains(words), "{toml}: {error}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! A build with Docker.
+
+use super::DockerArguments;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tare_docker::{Place, Settings};
+use tare_network::{Network, Spelled};
+use tare_record::{Engine, Plan};
+
+/// How the names of Docker's networks begin.
+const PREFIX: &str = "docker:";
+
+/// How often a signal is looked for.
+const TICK: Duration = Duration::from_millis(50);
+
+/// The engine of this process, of which nothing is asked before it is needed.
+#[derive(Clone)]
+pub(crate) struct Docker(Arc<Place>);
+
+impl Default for Docker {
+    fn default() -> Self {
+        Self::of(&DockerArguments::default())
+    }
+}
+
+impl Docker {
+    /// The engine of the environment, with what the flags choose.
+    pub(crate) fn of(arguments: &DockerArguments) -> Self {
+        Self::with(Settings {
+            image: arguments.image.clone(),
+            security: arguments.security_opt.clone(),
+            parent: arguments.parent.clone(),
+        })
+    }
+
+    /// The engine of the environment, with what a run chose that is to be finished.
+    pub(crate) fn as_in(engines: &[Engine]) -> Self {
+        let engine = engines.first().cloned().unwrap_or_default();
+        let Engine { image_asked: image, security_asked: security, parent_asked: parent, .. } =
+            engine;
+        Self::with(Settings { image, security, parent })
+    }
+
+    fn with(settings: Settings) -> Self {
+        Self(Arc::new(Place::from_environment(settings)))
+    }
+
+    /// Its networks.
+    pub(crate) fn networks(&self) -> Vec<Box<dyn Network>> {
+        tare_docker::networks(&self.0)
+    }
+
+    /// The engines that a plan's networks are on, with what containers are made of; that is loaded for it.
+    pub(crate) fn engines(&self, plan: &Plan) -> Vec<Engine> {
+        let wanted = plan.networks.iter().any(|entry| entry.network.starts_with(PREFIX));
+        wanted.then(|| self.0.describe()).flatten().into_iter().collect()
+    }
+
+    /// Where the network is Docker's, takes everything down when the process is asked to end: what waits for a program in
+    /// a container then sees its end. The lab's go with the process.
+    ///
+    /// # Errors
+    /// When the kernel refuses the handlers or a thread.
+    pub(crate) fn finish_on_signal(&self, network: &Spelled) -> anyhow::Result<()> {
+        if !network.name.starts_with(PREFIX) {
+            return Ok(());
+        }
+        let stop = crate::signals::stop_flag()?;
+        let place = Arc::clone(&self.0);
+        let wait = move || {
+            while !stop.load(Ordering::Relaxed) {
+                std::thread::sleep(TICK);
+            }
+            // Whoever raised the network tries the same again, and says what is wrong.
+            let _ = place.finish();
+        };
+        std::thread::Builder::new().name("tare-signals".to_owned()).spawn(wait)?;
+        Ok(())
+    }
+
+    /// Removes whatever this process made there and is left.
+    pub(crate) fn finish(&self) -> Result<(), tare_network::Error> {
+        self.0.finish()
+    }
+}

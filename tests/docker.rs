@@ -1,0 +1,415 @@
+//! Docker's networks, on engines of the tests' own: that packets take the path that each is named after, and that nothing
+//! of a run remains, however it ends.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+mod support;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use support::engine::Engine;
+use support::program::{Outcome, Tare, User};
+use support::scratch::Scratch;
+use support::{list, machine, short_run, text};
+
+/// Runs networks once over TCP, and gives the document.
+#[track_caller]
+fn once(engine: &Engine, networks: &str, more: &[&str]) -> Value {
+    let asked = ["--network", networks, "--workload", "tcp-stream", "--blocks", "1", "--json"];
+    let asked = [&asked[..], &["--out", networks], more].concat();
+    engine.tare().run(&short_run(&asked)).expect(0).json()
+}
+
+/// The hops of a network in a document, as `place:name`.
+fn hops(document: &Value, network: &str) -> Vec<String> {
+    let cell = list(document, "cells")
+        .iter()
+        .find(|cell| cell["network"] == network)
+        .unwrap_or_else(|| panic!("{network} is in {document}"));
+    list(cell, "hops")
+        .iter()
+        .map(|hop| format!("{}:{}", text(hop, "place"), text(hop, "name")))
+        .collect()
+}
+
+/// How many packets Docker's default bridge has passed on between containers, or given to its own machine.
+fn on_default_bridge(engine: &Engine) -> u64 {
+    let received = "sed -n 's/^ *docker0: *[0-9]* *\\([0-9]*\\) .*/\\1/p' /proc/net/dev";
+    let received: u64 = engine.said(received).parse().expect("a number");
+    received + hits(engine, "filter", "-A FORWARD -o docker0 -m conntrack")
+}
+
+/// How often a rule was hit whose line holds these words.
+fn hits(engine: &Engine, table: &str, words: &str) -> u64 {
+    let rules = engine.said(&format!("iptables --table {table} --list-rules --verbose"));
+    let line = rules.lines().find(|line| line.contains(words));
+    let line = line.unwrap_or_else(|| panic!("`{words}` is in\n{rules}"));
+    let counted = line.split("-c ").nth(1).and_then(|rest| rest.split(' ').next());
+    counted.and_then(|packets| packets.parse().ok()).expect("a rule with its counter")
+}
+
+#[test]
+fn what_passes_the_default_bridge_is_counted_there_and_nothing_else_is() {
+    let engine = Engine::start();
+    let before = engine.everything();
+    for (network, crosses) in [
+        ("docker:bridge", true),
+        ("docker:link", true),
+        ("docker:published", true),
+        ("docker:user-bridge", false),
+        ("docker:container", false),
+        ("docker:host", false),
+    ] {
+        let counted = on_default_bridge(&engine);
+        let document = once(&engine, network, &[]);
+        let passed = on_default_bridge(&engine) - counted;
+        // Of a throughput of gigabits thousands of packets remain, however much is put into each; without traffic
+        // there is at most what announces a new device.
+        assert_eq!(passed > 100, crosses, "{network}: {passed} packets: {document}");
+        assert!(!hops(&document, network).is_empty(), "{network}");
+    }
+    assert_eq!(engine.everything(), before);
+}
+
+#[test]
+fn a_published_port_is_translated_and_its_publisher_named() {
+    let engine = Engine::start();
+    const JUMP: &str = "-A OUTPUT ! -d 127.0.0.0/8 -m addrtype --dst-type LOCAL";
+    let before = hits(&engine, "nat", JUMP);
+    let document = once(&engine, "docker:published", &[]);
+    assert!(hits(&engine, "nat", JUMP) > before, "no connection has met Docker's rules");
+    let hops = hops(&document, "docker:published");
+    assert_eq!(hops, ["node-0:nat/DOCKER", "node-0:docker0", "server-0:eth0"]);
+}
+
+#[test]
+fn without_rules_the_userland_proxy_is_the_publisher() {
+    let engine = Engine::with(&["--iptables=false"]);
+    let document = once(&engine, "docker:published", &[]);
+    let hops = hops(&document, "docker:published");
+    assert_eq!(hops.first().map(String::as_str), Some("node-0:docker-proxy"), "{hops:?}");
+}
+
+#[test]
+fn a_run_says_which_engine_and_which_image_it_was() {
+    let engine = Engine::start();
+    let document = once(&engine, "docker:host", &["--security-opt", "seccomp=unconfined"]);
+    let of = &list(&document["environment"], "engines")[0];
+    assert_eq!(text(of, "version"), engine.docker(&["version", "--format", "{{.Server.Version}}"]));
+    assert_eq!(text(of, "kernel"), engine.docker(&["info", "--format", "{{.KernelVersion}}"]));
+    assert!(text(of, "image").contains("sha256:"), "{of}");
+    assert!(of["components"]["containerd"].is_string() && of["components"]["runc"].is_string());
+    assert!(list(of, "drivers").iter().any(|driver| driver == "macvlan"), "{of}");
+    assert_eq!(list(of, "security_asked"), ["seccomp=unconfined"]);
+}
+
+#[test]
+fn several_clients_and_servers_and_both_transports_work() {
+    let engine = Engine::start();
+    let shape = ["--servers", "2", "--clients", "3", "--workload", "tcp-rr,udp-rate"];
+    let networks = "docker:bridge,docker:published,docker:host,docker:container";
+    let document = once(&engine, networks, &shape);
+    for network in networks.split(',') {
+        let measured = |metric: &str| {
+            let found = list(&document, "cells").iter().find(|cell| {
+                cell["network"] == network
+                    && cell["metric"] == metric
+                    && cell["scope"] == "aggregate"
+            });
+            found.unwrap_or_else(|| panic!("{network}, {metric}: {document}"))["mean"].as_f64()
+        };
+        assert!(measured("transactions") > Some(0.0), "{network}");
+        assert_eq!(measured("loss").map(|loss| loss < 100.0), Some(true), "{network}");
+    }
+}
+
+#[test]
+fn a_bridge_of_ones_own_has_ipv6_and_the_mtu_that_was_asked_for() {
+    let engine = Engine::start();
+    let document = once(&engine, "docker:user-bridge", &["--family", "ipv6", "--mtu", "1400"]);
+    let cell = &list(&document, "cells")[0];
+    assert_eq!(cell["shape"]["family"], "ipv6");
+    for hop in [list(cell, "hops").first(), list(cell, "hops").last()] {
+        assert_eq!(hop.map(|hop| &hop["mtu"]), Some(&1400.into()), "{cell}");
+    }
+    let refused = ["--network", "docker:bridge", "--mtu", "1400", "--out", "refused", "--json"];
+    let document = engine.tare().run(&short_run(&refused)).expect(1).json();
+    let failed = &list(&document, "failed")[0];
+    assert!(text(failed, "reason").contains("an MTU of 1500"), "{failed}");
+    assert!(text(failed, "remedy").contains("docker:user-bridge"), "{failed}");
+}
+
+#[test]
+fn networks_on_the_uplink_and_by_hand_are_wired_and_taken_away() {
+    let engine = Engine::start();
+    let before = engine.everything();
+    for network in
+        ["docker:macvlan", "docker:none+veth", "docker:none+pipework", "docker:bridge+macvlan-nat"]
+    {
+        let out = engine.scratch().path(network);
+        let out = out.to_str().expect("a plain path");
+        let asked =
+            ["--network", network, "--clients", "2", "--blocks", "1", "--out", out, "--json"];
+        let document = engine.tare_beside(&short_run(&asked)).expect(0).json();
+        assert!(!hops(&document, network).is_empty(), "{network}");
+        assert_eq!(engine.everything(), before, "{network}");
+    }
+}
+
+#[test]
+fn only_root_beside_the_engine_wires_by_hand() {
+    let engine = Engine::start();
+    engine.said(&format!("chmod 666 {}", engine.socket().display()));
+    let tare =
+        Tare::copied(engine.scratch(), User::Ordinary).with_variable("DOCKER_HOST", &engine.host());
+    tare.run(&["up", "docker:none+veth", "--", "/tare", "--version"]).complains(1, &["only root"]);
+}
+
+#[test]
+fn an_existing_network_is_used_by_its_name() {
+    let engine = Engine::start();
+    engine.docker(&["network", "create", "--opt", "com.docker.network.driver.mtu=1300", "of-mine"]);
+    let before = engine.everything();
+    let document = once(&engine, "docker:NETWORK=of-mine", &[]);
+    let hops = list(&list(&document, "cells")[0], "hops");
+    assert_eq!(hops[0]["mtu"], 1300, "{hops:?}");
+    assert_eq!(engine.everything(), before, "the user's own network stays");
+    let asked = ["run", "--network", "docker:NETWORK=of-yours", "--json", "--out", "out"];
+    let outcome = engine.tare().run(&asked).expect(1);
+    let document = outcome.json();
+    assert!(text(&list(&document, "skipped")[0], "reason").contains("no network `of-yours`"));
+}
+
+#[test]
+fn an_attachable_overlay_of_a_swarm_is_a_network_like_others() {
+    let engine = Engine::start();
+    engine.docker(&["swarm", "init", "--advertise-addr", "192.0.2.1"]);
+    engine.docker(&["network", "create", "--driver", "overlay", "--attachable", "over"]);
+    let document = once(&engine, "docker:NETWORK=over", &[]);
+    let cell = &list(&document, "cells")[0];
+    let hops = list(cell, "hops");
+    assert_eq!(hops[0]["mtu"], 1450, "an overlay leaves room for VXLAN: {hops:?}");
+    assert_eq!(text(&hops[1], "detail"), "driver overlay");
+    let of = &list(&document["environment"], "engines")[0];
+    assert_eq!(text(of, "swarm"), "active");
+}
+
+#[test]
+fn an_ordinary_user_who_may_speak_to_docker_measures_it_beside_the_lab() {
+    let engine = Engine::start();
+    let tare =
+        Tare::copied(engine.scratch(), User::Ordinary).with_variable("DOCKER_HOST", &engine.host());
+    let asked = ["--network", "bridge,docker:bridge", "--blocks", "1", "--out", "out", "--json"];
+    let refused = tare.run(&short_run(&asked)).expect(1).json();
+    let skipped = &list(&refused, "skipped")[0];
+    assert!(text(skipped, "reason").contains("permission denied"), "{skipped}");
+    assert!(text(skipped, "remedy").contains("docker"), "{skipped}");
+    assert!(!list(&refused, "cells").is_empty(), "the lab's network is measured");
+    engine.said(&format!("chmod 666 {}", engine.socket().display()));
+    let asked = ["--network", "bridge,docker:bridge", "--blocks", "1", "--out", "again", "--json"];
+    let document = tare.run(&short_run(&asked)).expect(0).json();
+    assert!(!hops(&document, "docker:bridge").is_empty());
+}
+
+#[test]
+fn without_docker_everything_else_works() {
+    let scratch = Scratch::new();
+    let nowhere = format!("unix://{}", scratch.path("docker.sock").display());
+    let tare = Tare::copied(&scratch, User::Caller).with_variable("DOCKER_HOST", &nowhere);
+    let listed = tare.run(&["list", "networks", "--json"]).expect(0).json();
+    let docker = list(&listed, "networks")
+        .iter()
+        .filter(|one| text(one, "name").starts_with("docker:"))
+        .collect::<Vec<_>>();
+    assert!(docker.len() >= 14, "{listed}");
+    for one in docker {
+        assert_eq!(one["available"], false);
+        assert!(text(one, "reason").contains("Docker is not running"), "{one}");
+        assert!(text(one, "remedy").contains("docker.io"), "{one}");
+    }
+    let asked = ["--network", "all", "--blocks", "1", "--out", "out", "--json"];
+    let document = tare.run(&short_run(&asked)).expect(0).json();
+    assert!(!list(&document, "cells").is_empty());
+    let asked = ["--network", "loopback,docker:bridge", "--baseline", "loopback", "--blocks", "1"];
+    let asked = [&asked[..], &["--out", "named", "--json"]].concat();
+    let document = tare.run(&short_run(&asked)).expect(1).json();
+    assert_eq!(text(&list(&document, "skipped")[0], "network"), "docker:bridge");
+    tare.run(&["clean"]).complains(1, &["Docker is not running", "docker.io"]);
+}
+
+/// Starts a run that would go on for minutes, and waits until it measures.
+fn endless(tare: &Tare, networks: &str) -> support::program::Running {
+    let asked = ["--network", networks, "--blocks", "1000", "--out", "out", "--json"];
+    let mut running = tare.start(&short_run(&asked));
+    running.wait_for("block 1 of");
+    running
+}
+
+#[test]
+fn an_interrupt_leaves_nothing_on_the_engine() {
+    let engine = Engine::start();
+    let before = engine.everything();
+    for signal in [Signal::INT, Signal::TERM] {
+        let scratch = Scratch::new();
+        let tare =
+            Tare::copied(&scratch, User::Caller).with_variable("DOCKER_HOST", &engine.host());
+        let running = endless(&tare, "docker:user-bridge");
+        running.signal(signal);
+        running.wait().expect(130);
+        assert_eq!(engine.everything(), before);
+    }
+}
+
+#[test]
+fn a_killed_run_leaves_no_container_and_clean_removes_the_rest() {
+    let engine = Engine::start();
+    engine.docker(&["network", "create", "of-mine"]);
+    let before = engine.everything();
+    let running = endless(&engine.tare(), "docker:user-bridge");
+    // A run that goes on is not touched, whatever it has made.
+    let cleaned = engine.tare().run(&["clean", "--yes"]).expect(0);
+    assert!(cleaned.stderr.contains("goes on"), "{}", cleaned.stderr);
+    assert!(cleaned.stderr.contains("nothing is left"), "{}", cleaned.stderr);
+    running.signal(Signal::KILL);
+    running.wait();
+    while !engine.docker(&["ps", "--all", "--quiet"]).is_empty() {}
+    let left = engine.everything();
+    assert_ne!(left, before, "a network and an image are left");
+    let listed = engine.tare().run(&["clean"]).expect(0);
+    assert!(
+        listed.text().contains("network") && listed.text().contains("image"),
+        "{}",
+        listed.text()
+    );
+    assert_eq!(engine.everything(), left, "without a yes nothing is removed");
+    engine.tare().run(&["clean", "--yes"]).expect(0);
+    assert_eq!(engine.everything(), before);
+    let nothing = engine.tare().run(&["clean", "--yes"]).expect(0);
+    assert!(nothing.stderr.contains("nothing is left"), "{}", nothing.stderr);
+}
+
+#[test]
+fn a_daemon_that_dies_costs_its_own_networks_only() {
+    let engine = Engine::start();
+    let asked = ["--network", "veth,docker:bridge", "--blocks", "60", "--baseline", "veth"];
+    let asked = [&asked[..], &["--out", "out", "--json"]].concat();
+    let mut running = engine.tare().start(&short_run(&asked));
+    running.wait_for("block 2 of");
+    engine.kill_daemon();
+    let outcome = running.wait().expect(1);
+    let document = outcome.json();
+    let failed = list(&document, "failed");
+    assert_eq!(failed.len(), 1, "{failed:?}");
+    assert_eq!(text(&failed[0], "network"), "docker:bridge");
+    assert_eq!(text(&failed[0], "reason").lines().count(), 1);
+    let veth = list(&document, "cells").iter().find(|cell| cell["network"] == "veth");
+    assert!(veth.expect("the lab's network is measured")["n"].as_u64() > Some(3));
+    assert_eq!(document["stopped_by"], "blocks", "the lab's network is measured to the end");
+}
+
+#[test]
+fn an_image_that_finds_no_room_is_one_clear_line() {
+    let engine = Engine::prepared(
+        "mkdir \"$directory/data\"; mount -t tmpfs -o size=6m tmpfs \"$directory/data\"",
+        &[],
+    );
+    let asked = ["--network", "veth,docker:host", "--baseline", "veth", "--blocks", "1"];
+    let asked = [&asked[..], &["--out", "out", "--json"]].concat();
+    let document = engine.tare().run(&short_run(&asked)).expect(1).json();
+    let failed = &list(&document, "failed")[0];
+    assert!(text(failed, "reason").contains("no space left on device"), "{failed}");
+    assert!(text(failed, "remedy").contains("make room"), "{failed}");
+    assert!(list(&document, "cells").iter().any(|cell| cell["network"] == "veth"));
+}
+
+#[test]
+fn fifty_containers_start_run_and_disappear() {
+    let engine = Engine::start();
+    let before = engine.everything();
+    let asked = ["run", "--network", "docker:bridge", "--servers", "25", "--clients", "25"];
+    let long = ["--workload", "tcp-stream", "--blocks", "1", "--duration", "3s", "--json"];
+    let document =
+        engine.tare().run(&[&asked[..], &long, &["--out", "out"]].concat()).expect(0).json();
+    let aggregate = list(&document, "cells").iter().find(|cell| cell["scope"] == "aggregate");
+    let aggregate = aggregate.expect("all clients together");
+    assert_eq!(aggregate["shape"]["clients"], 25);
+    assert!(aggregate["mean"].as_f64() > Some(0.0), "{aggregate}");
+    assert_eq!(engine.everything(), before);
+}
+
+/// A program in a client's container, by `tare up`.
+fn in_client(engine: &Engine, network: &str, flags: &[&str], program: &[&str]) -> Outcome {
+    engine.tare().run(&[&["up", network][..], flags, &["--"], program].concat())
+}
+
+#[test]
+fn programs_in_containers_are_the_images_own() {
+    let engine = Engine::start();
+    let version = in_client(&engine, "docker:bridge", &[], &["/tare", "--version"]).expect(0);
+    assert!(version.text().starts_with("tare "), "{}", version.text());
+    let seen = in_client(&engine, "docker:bridge", &[], &["/tare", "look"]).expect(0).json();
+    let hosts = list(&seen, "hosts");
+    assert!(hosts.iter().any(|line| line.as_str().is_some_and(|line| line.ends_with("\tserver"))));
+    in_client(&engine, "docker:bridge", &[], &["/tare", "no-such-command"]).expect(2);
+    // Older engines say that it cannot be started (126), newer ones that it is not there (127).
+    let missing = in_client(&engine, "docker:bridge", &[], &["/no/such/program"]);
+    assert!(matches!(missing.code, Some(126 | 127)), "{missing:?}");
+}
+
+#[test]
+fn an_image_of_the_users_gets_tares_binary() {
+    let engine = Engine::start();
+    let archive = engine.scratch().path("other.tar");
+    let file = engine.scratch().write("of-mine", "");
+    let packed = std::process::Command::new("tar")
+        .args(["--create", "--directory", "/", "--file"])
+        .arg(&archive)
+        .arg(file.strip_prefix("/").expect("it is absolute"))
+        .status();
+    assert!(packed.expect("tar").success());
+    engine.docker(&["import", archive.to_str().expect("a plain path"), "other:1"]);
+    let before = engine.everything();
+    let document = once(&engine, "docker:host", &["--image", "other:1"]);
+    let of = &list(&document["environment"], "engines")[0];
+    assert!(text(of, "image").starts_with("other:1 sha256:"), "{of}");
+    assert_eq!(engine.everything(), before);
+    let refused = ["--network", "docker:host", "--image", "other:2", "--out", "refused", "--json"];
+    let document = engine.tare().run(&short_run(&refused)).expect(1).json();
+    assert!(text(&list(&document, "failed")[0], "reason").contains("No such image"));
+}
+
+#[test]
+fn the_written_image_is_loaded_by_docker_itself() {
+    let engine = Engine::start();
+    let file = engine.scratch().path("tare.tar");
+    let path = file.to_str().expect("a plain path");
+    engine.tare().run(&["image", "--output", path, "--tag", "tare:written"]).expect(0);
+    assert!(engine.docker(&["load", "--input", path]).contains("tare:written"));
+    let said = engine.docker(&["run", "--rm", "--network", "none", "tare:written", "--version"]);
+    assert!(said.starts_with("tare "), "{said}");
+    engine.tare().run(&["image", "--load", "--tag", "tare:loaded"]).expect(0);
+    let one = engine.docker(&["image", "inspect", "--format", "{{.Id}}", "tare:loaded"]);
+    let other = engine.docker(&["image", "inspect", "--format", "{{.Id}}", "tare:written"]);
+    assert_eq!(one, other, "the same program is the same image");
+}
+
+#[test]
+fn containers_run_under_dockers_own_profile_unless_the_user_says_otherwise() {
+    let engine = Engine::start();
+    let filtered = |network, flags: &[&str]| {
+        let outcome = in_client(&engine, network, flags, &["/tare", "look"]);
+        outcome.expect(0).json()["seccomp"].as_u64()
+    };
+    const FILTER: u64 = 2;
+    assert_eq!(filtered("docker:bridge", &[]), Some(FILTER));
+    assert_eq!(filtered("docker:bridge+unconfined", &[]), Some(0));
+    assert_eq!(filtered("docker:bridge", &["--security-opt", "seccomp=unconfined"]), Some(0));
+}
+
+#[test]
+fn the_engine_of_the_tests_is_not_the_machines() {
+    let before = machine::Machine::now();
+    let engine = Engine::start();
+    once(&engine, "docker:bridge", &[]);
+    drop(engine);
+    assert_eq!(machine::Machine::now(), before);
+}
