@@ -74,8 +74,10 @@ fn clients_add_up_to_the_aggregate_and_their_fairness_is_jains_in_every_shape() 
                 let fairness = samples(of_scope("fairness")[0]);
                 for (block, (all, index)) in aggregate.iter().zip(&fairness).enumerate() {
                     let shares: Vec<f64> = each.iter().map(|cell| samples(cell)[block]).collect();
-                    assert!(shares.iter().all(|share| *share > 0.0), "{told}: {shares:?}");
+                    // In a trial as short as these a busy machine may give one of them no turn.
+                    assert!(shares.iter().all(|share| *share >= 0.0), "{told}: {shares:?}");
                     let sum: f64 = shares.iter().sum();
+                    assert!(sum > 0.0, "{told}: {shares:?}");
                     assert!((sum / all - 1.0).abs() < ROUNDING, "{told}: {sum} is not {all}");
                     assert!((jain(&shares) - index).abs() < ROUNDING, "{told}: {index}");
                 }
