@@ -181,6 +181,11 @@ impl KernelProbe {
             .collect()
     }
 
+    /// Whether a module is loaded or built in: then the kernel may be asked for what it does.
+    pub(crate) fn is_present(&self, module: &str) -> bool {
+        self.catalogue().status(module) == Status::Present
+    }
+
     fn module(&self, module: &str) -> Result<(), Missing> {
         match (self.catalogue().status(module), self.modules) {
             (Status::Present, _) | (Status::Loadable, Modules::Load) => Ok(()),

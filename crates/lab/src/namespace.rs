@@ -3,7 +3,7 @@
 //! Each is made by a thread of its own that enters it, sets it up, opens what must be opened from within, and ends: no
 //! thread is ever in two. The netlink socket keeps its namespace for life, so nobody has to enter it again.
 
-use crate::netlink::{Device, Request, Socket};
+use crate::netlink::{Counted, Device, Queue, Request, Socket};
 use crate::parallel;
 use crate::sys;
 use crate::wiring::{Presence, Setting, Sysctl};
@@ -66,6 +66,12 @@ impl Namespace {
     /// A device in it; nothing where there is none of this name.
     pub(crate) fn device(&self, name: &str) -> Result<Option<Device>, Error> {
         self.socket.lock().unwrap_or_else(PoisonError::into_inner).device(name)
+    }
+
+    /// The counters of all devices in it, and of the queues in front of them.
+    pub(crate) fn counted(&self) -> Result<(Vec<Counted>, Vec<Queue>), Error> {
+        let mut socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok((socket.devices()?, socket.queues()?))
     }
 
     /// Has the kernel take note of the links of these devices now.

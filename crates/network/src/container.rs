@@ -1,6 +1,7 @@
 //! An endpoint, and the programs that run in it.
 
 use crate::Error;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{Read, Write};
 use std::net::IpAddr;
@@ -83,6 +84,10 @@ pub trait Daemons: Send + Sync {
     fn words(&self) -> Option<String>;
     /// The CPU time that they have taken so far.
     fn cpu_time(&self) -> Duration;
+    /// The same program by program, of those that can be told apart.
+    fn cpu_times(&self) -> BTreeMap<String, Duration> {
+        BTreeMap::new()
+    }
 }
 
 /// An endpoint with its own network namespace, or its node's.

@@ -1,6 +1,6 @@
 //! What a raised network consists of.
 
-use crate::{Container, Daemons, Finding, Hop};
+use crate::{Container, Daemons, Finding, Hop, PlaceCounts};
 use std::any::Any;
 use std::fmt;
 use std::net::SocketAddr;
@@ -25,6 +25,11 @@ pub struct Route {
 pub trait Watch: Send {
     /// What happened in it since it was last asked.
     fn look(&mut self) -> Vec<Finding>;
+
+    /// What the counters of every namespace have gained since it was last asked; none where nobody counts.
+    fn count(&mut self) -> Vec<PlaceCounts> {
+        Vec::new()
+    }
 }
 
 /// A raised network. Dropping it removes all of it.

@@ -9,6 +9,7 @@
 //! Everything here reads; only [`limits`] makes something (a control group), and only [`presence`] holds something
 //! (a socket's name). What cannot be read on a machine is left out, never guessed.
 
+mod cores;
 pub mod doctor;
 pub mod environment;
 mod files;

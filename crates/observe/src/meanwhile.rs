@@ -8,13 +8,14 @@
 //! agent, in `ksoftirqd` or on an idle core. So softirq is never counted as other people's, and the agents' time is
 //! taken off programs' time alone. What remains is the least that others took: a machine found busy was busy.
 
+use crate::cores::Cores;
 use crate::environment;
 use crate::files::Files;
 use crate::memory::Pressure;
 use crate::sampler::Sampler;
 use crate::times::{Stat, ticks_per_second};
 use rustix::time::{ClockId, clock_gettime};
-use tare_record::{CpuUse, Finding, Meanwhile, Nanos};
+use tare_record::{Counted, CpuUse, Finding, Meanwhile, Nanos};
 
 /// The share of all cores' time from which on others' work is a finding.
 const BUSY: f64 = 0.10;
@@ -30,19 +31,22 @@ pub struct Watch {
     own: Nanos,
     sampler: Sampler,
     memory: Pressure,
+    /// Nothing where the files are not the machine's.
+    cores: Option<Cores>,
 }
 
 impl Watch {
     /// Begins to watch a trial of this length.
     #[must_use]
     pub fn start(trial: Nanos) -> Self {
-        Self::over(Files::machine(), trial)
+        Self { cores: Some(Cores::machine()), ..Self::over(Files::machine(), trial) }
     }
 
     fn over(files: Files, trial: Nanos) -> Self {
         let sampler = Sampler::start(files.clone(), trial);
         let memory = Pressure::now(&files);
-        Self { start: Stat::read(&files), own: own_time(), sampler, memory, files }
+        let start = Stat::read(&files);
+        Self { start, own: own_time(), sampler, memory, cores: None, files }
     }
 
     /// What the machine did since the start. `agents` is the CPU time (user and system) that tare's agents and the
@@ -56,16 +60,18 @@ impl Watch {
         let end = Stat::read(&self.files);
         let load = environment::load(&self.files).map_or(0.0, |load| load[0]);
         let memory = self.memory.until_now(&self.files);
+        let counted = self.cores.map(|before| Cores::machine().since(&before));
+        let (cores, context_switches) = counted.unwrap_or_default();
+        let counted = Counted { cores, context_switches, ..Counted::default() };
+        let meanwhile =
+            Meanwhile { agents, load, samples, memory, counted, ..Meanwhile::default() };
         let Some((start, end)) = self.start.zip(end) else {
-            return (
-                Meanwhile { agents, load, samples, memory, ..Meanwhile::default() },
-                Vec::new(),
-            );
+            return (meanwhile, Vec::new());
         };
         let cpu = end.whole.since(&start.whole, ticks_per_second());
         let ours = agents + (own_time() - self.own);
         let findings = busy(&cpu, end.count(), ours).into_iter().collect();
-        (Meanwhile { cpu, agents, load, samples, memory }, findings)
+        (Meanwhile { cpu, ..meanwhile }, findings)
     }
 }
 

@@ -1,6 +1,6 @@
 //! CPU time: of the threads that carried traffic, and of the whole machine meanwhile.
 
-use crate::Nanos;
+use crate::{Counted, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -66,6 +66,9 @@ pub struct Meanwhile {
     /// What memory was left, and how long work waited for it.
     #[serde(default)]
     pub memory: Memory,
+    /// What was counted hop by hop and core by core.
+    #[serde(default)]
+    pub counted: Counted,
 }
 
 /// The machine's memory while a trial ran.

@@ -1,6 +1,7 @@
 //! What was noticed: every warning in one enum, each with its evidence.
 
-use crate::Nanos;
+use crate::dropped::{Share, listed};
+use crate::{Dropped, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -113,6 +114,75 @@ pub enum Finding {
         dropped: u64,
         /// Of how many that were sent.
         of: u64,
+    },
+    /// Where datagrams were lost, over all trials; the parts and the rest are the whole.
+    LossPlaced {
+        /// How many were lost.
+        lost: u64,
+        /// Of how many that were sent.
+        of: u64,
+        /// Where, most first.
+        parts: Vec<Dropped>,
+        /// What no counter tells of; below 0 where hops dropped more than was lost: packets of others.
+        unplaced: i64,
+    },
+    /// TCP sent segments again, over all trials.
+    Retransmitted {
+        /// How many.
+        segments: u64,
+        /// Of how many that were sent for the first time.
+        of: u64,
+        /// Packets that were dropped meanwhile, most first. One may have held many segments.
+        drops: Vec<Dropped>,
+    },
+    /// Where CPU time went while traffic ran, in cores (seconds a second), means over all trials. What runs for packets inside
+    /// an agent is booked as the agent's and, in part, as software interrupts, so the parts are no sum.
+    CpuPlaced {
+        /// The agents' own code.
+        agents_user: f64,
+        /// The kernel on the agents' behalf.
+        agents_system: f64,
+        /// Software and hardware interrupts, wherever they ran.
+        softirq: f64,
+        /// The kernel's threads for what interrupts leave over; nothing where they cannot be seen.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ksoftirqd: Option<f64>,
+        /// The network's own programs.
+        daemons: f64,
+        /// All that was busy on the machine.
+        busy: f64,
+    },
+    /// One core did all the work for the network that is done in software interrupts, while others did little of it.
+    SoftirqOnOneCore {
+        /// Its number.
+        core: u32,
+        /// The share of its time that went there, 0–1.
+        share: f64,
+        /// The mean of the other cores' shares, 0–1.
+        others: f64,
+    },
+    /// A program carried the packets: each of them crosses between kernel and user space on its way.
+    Userspace {
+        /// Its name.
+        program: String,
+        /// The cores it kept busy (seconds a second), on all nodes together.
+        cores: f64,
+    },
+    /// Large packets, which offloads keep whole, were cut before this device.
+    OffloadLost {
+        /// The device's namespace.
+        place: String,
+        /// The device.
+        device: String,
+        /// Bytes of a mean packet on the device before it.
+        before: f64,
+        /// And on this one.
+        after: f64,
+    },
+    /// What is carried is encrypted by the machine's own cores.
+    EncryptedInSoftware {
+        /// By whom: `the kernel`, or the programs that do it.
+        by: String,
     },
     /// Connections could not be made for want of local ports.
     PortsExhausted {
@@ -258,6 +328,45 @@ impl fmt::Display for Finding {
                 f,
                 "{dropped} of {of} datagrams were lost in the receiver's full socket buffer, not on the network"
             ),
+            Self::LossPlaced { lost, of, parts, unplaced } => {
+                write!(f, "{} lost: ", Share(*lost as f64 / (*of).max(1) as f64))?;
+                listed(f, parts, *of, *unplaced)
+            }
+            Self::Retransmitted { segments, of, drops } => {
+                let share = Share(*segments as f64 / (*of).max(1) as f64);
+                write!(f, "{segments} segments were sent again ({share} of all)")?;
+                let mut words = "; dropped: ";
+                for one in drops {
+                    write!(f, "{words}{} {one}", one.packets)?;
+                    words = ", ";
+                }
+                Ok(())
+            }
+            Self::CpuPlaced { agents_user, agents_system, softirq, ksoftirqd, daemons, busy } => {
+                write!(
+                    f,
+                    "of {busy:.2} busy cores the agents took {agents_user:.2} in user space and {agents_system:.2} in the kernel, softirq {softirq:.2}"
+                )?;
+                ksoftirqd.map_or(Ok(()), |cores| write!(f, ", ksoftirqd {cores:.2}"))?;
+                if *daemons > 0.0 { write!(f, ", the network's programs {daemons:.2}") } else { Ok(()) }
+            }
+            Self::SoftirqOnOneCore { core, share, others } => write!(
+                f,
+                "core {core} spent {:.0} % of its time in softirq, the others {:.0} %: the path does not spread over cores",
+                share * 100.0,
+                others * 100.0
+            ),
+            Self::Userspace { program, cores } => write!(
+                f,
+                "packets pass through user space: {program} took {cores:.2} cores"
+            ),
+            Self::OffloadLost { place, device, before, after } => write!(
+                f,
+                "offload lost at {place}:{device}: packets of {before:.0} bytes on average came to it as {after:.0}"
+            ),
+            Self::EncryptedInSoftware { by } => {
+                write!(f, "encrypted in software, by {by}: it costs CPU time for every byte")
+            }
             Self::PortsExhausted { times } => write!(
                 f,
                 "no local port was free {times} times: raise net.ipv4.ip_local_port_range, or close by --close rst"

@@ -8,9 +8,11 @@
 
 mod cell;
 mod comparison;
+mod counted;
 mod cpu;
 mod distribution;
 mod document;
+mod dropped;
 mod engine;
 mod environment;
 mod finding;
@@ -35,9 +37,11 @@ pub use comparison::{
     CellKey, Change, Compared, ComparedCell, Comparison, Contrasted, Gate, Outcome, Regression,
     Session, Side, Unit, Unmatched,
 };
+pub use counted::{CoreCounts, Counted, Gains, PlaceCounts};
 pub use cpu::{AgentsCpu, CpuUse, MachineSample, Meanwhile, Memory, ThreadCpu};
 pub use distribution::Distribution;
 pub use document::{Document, Failure, Skipped, StoppedBy};
+pub use dropped::{Cause, Dropped};
 pub use engine::Engine;
 pub use environment::{Device, Environment, Headroom};
 pub use finding::Finding;

@@ -40,7 +40,7 @@ pub(crate) fn tells_of(finding: &Finding, metric: Metric) -> bool {
 fn groups(document: &Document) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for cell in &document.cells {
-        for finding in cell.findings.iter().filter(|finding| !document.findings.contains(finding)) {
+        for finding in cell.findings.iter().filter(|finding| is_told(document, finding)) {
             let about = about(finding, cell.metric);
             let key = Key { workload: &cell.workload, kind: discriminant(finding), about };
             match groups.iter_mut().find(|group| group.key == key) {
@@ -52,6 +52,11 @@ fn groups(document: &Document) -> Vec<Group<'_>> {
         }
     }
     groups
+}
+
+/// Whether a line is to tell of it: not what the run as a whole tells, nor where CPU time went, of which every cell has some.
+fn is_told(document: &Document, finding: &Finding) -> bool {
+    !document.findings.contains(finding) && !matches!(finding, Finding::CpuPlaced { .. })
 }
 
 impl<'a> Group<'a> {
@@ -87,6 +92,11 @@ fn about(finding: &Finding, metric: Metric) -> String {
         Finding::OtherCongestionControl { asked, used } => format!("{asked} {used}"),
         Finding::NotPinned { reason } => reason.clone(),
         Finding::OffloadsKept { devices } => devices.join("; "),
+        // Each network loses in places of its own.
+        Finding::LossPlaced { .. } | Finding::Retransmitted { .. } => finding.to_string(),
+        Finding::Userspace { program, .. } => program.clone(),
+        Finding::OffloadLost { place, device, .. } => format!("{place}:{device}"),
+        Finding::EncryptedInSoftware { by } => by.clone(),
         _ => String::new(),
     }
 }
@@ -112,6 +122,11 @@ fn severity(finding: &Finding) -> f64 {
         Finding::Stall { longest } => longest.as_secs_f64(),
         Finding::SenderTooSlow { asked, offered } => 1.0 - share(*offered, *asked),
         Finding::DroppedAtSocket { dropped, of } => share(*dropped as f64, *of as f64),
+        Finding::LossPlaced { lost, of, .. } => share(*lost as f64, *of as f64),
+        Finding::Retransmitted { segments, of, .. } => share(*segments as f64, *of as f64),
+        Finding::SoftirqOnOneCore { share, others, .. } => share - others,
+        Finding::Userspace { cores, .. } => *cores,
+        Finding::OffloadLost { before, after, .. } => share(*before, *after),
         Finding::PortsExhausted { times } => *times as f64,
         Finding::TimeWaitOverflow { overflowed } => *overflowed as f64,
         Finding::SpinsOnSharedCore { threads, cores } => {
@@ -121,6 +136,8 @@ fn severity(finding: &Finding) -> f64 {
         Finding::SearchUnfinished { width } => *width,
         Finding::FewSamples { beyond, .. } => -(*beyond as f64),
         Finding::Emulated
+        | Finding::CpuPlaced { .. }
+        | Finding::EncryptedInSoftware { .. }
         | Finding::OtherCongestionControl { .. }
         | Finding::NotPinned { .. }
         | Finding::WorkloadSkipped { .. }

@@ -11,7 +11,7 @@ use tare_network::{Daemons, NodeKind, Registry, Site, Spelled, Topology};
 use tare_observe::headroom;
 use tare_observe::meanwhile::Watch;
 use tare_observe::presence::Presence;
-use tare_record::{Finding, Hop, Nanos, Shape, WorkloadPlan};
+use tare_record::{Finding, Hop, Nanos, PlaceCounts, Shape, WorkloadPlan};
 use tare_traffic::{Job, Session};
 
 /// The real stage.
@@ -180,6 +180,7 @@ impl Raised for Up {
     fn trial(&mut self, workload: usize) -> Result<Measured, Broken> {
         // What happened before the trial is none of its business.
         self.noticed();
+        self.counted();
         let plan = &self.workloads[workload];
         let job = Job {
             workload: plan.name.clone(),
@@ -190,16 +191,18 @@ impl Raised for Up {
             interval: plan.interval,
         };
         let daemons = self.topology.daemons();
-        let daemons_cpu = || daemons.map_or(Nanos(0), |daemons| daemons.cpu_time().into());
-        let before = daemons_cpu();
+        let before = taken(daemons);
         let watch = Watch::start(plan.duration);
         let stop = Arc::clone(&self.stop);
         let outcome = self.session.trial(&job, &move || stop.load(Ordering::Relaxed));
         // Where a daemon has ended, that is why; traffic may even have gone on without it, for a while.
         daemons.map_or(Ok(()), Daemons::check).map_err(failed_network)?;
         let outcome = outcome.map_err(failed_traffic)?;
-        let ours = outcome.agents_cpu + (daemons_cpu() - before);
-        let (meanwhile, noticed) = watch.finish(ours, outcome.epoch);
+        let forwarders = gained(taken(daemons), &before);
+        let ours = forwarders.values().fold(outcome.agents_cpu, |sum, &time| sum + time);
+        let (mut meanwhile, noticed) = watch.finish(ours, outcome.epoch);
+        meanwhile.counted.daemons = forwarders;
+        meanwhile.counted.places = self.counted();
         let mut findings: Vec<Finding> =
             noticed.into_iter().filter(|finding| self.is_news(finding)).collect();
         findings.extend(self.noticed());
@@ -217,10 +220,33 @@ impl Up {
         watched.into_iter().chain(shared).collect()
     }
 
+    /// What the network's hops have counted since they were last asked.
+    fn counted(&mut self) -> Vec<PlaceCounts> {
+        self.topology.watch.as_mut().map(|watch| watch.count()).unwrap_or_default()
+    }
+
     /// A machine that is busy because the user wanted it so is no news.
     fn is_news(&self, finding: &Finding) -> bool {
         self.shape.background.is_none() || !matches!(finding, Finding::BusyMachine { .. })
     }
+}
+
+/// The CPU time of each of a network's programs so far.
+fn taken(daemons: Option<&dyn Daemons>) -> BTreeMap<String, Nanos> {
+    let times = daemons.map(|daemons| daemons.cpu_times()).unwrap_or_default();
+    times.into_iter().map(|(name, time)| (name, time.into())).collect()
+}
+
+/// The CPU time since an earlier reading, of programs that have taken any.
+fn gained(
+    now: BTreeMap<String, Nanos>,
+    before: &BTreeMap<String, Nanos>,
+) -> BTreeMap<String, Nanos> {
+    let since = |(name, now): (String, Nanos)| {
+        let gained = now - before.get(&name).copied().unwrap_or_default();
+        (gained > Nanos(0)).then_some((name, gained))
+    };
+    now.into_iter().filter_map(since).collect()
 }
 
 /// The cores that this machine's nodes share.

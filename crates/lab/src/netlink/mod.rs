@@ -4,6 +4,7 @@
 //! first that the kernel refused. Devices are created with the index that the caller chose, so that later requests
 //! can name them without asking.
 
+mod dump;
 mod link;
 mod pair;
 mod request;
@@ -11,6 +12,7 @@ mod route;
 mod socket;
 mod tunnel;
 
+pub(crate) use dump::{Counted, Queue};
 pub(crate) use link::NewLink;
 pub(crate) use pair::{NewPair, PairEnd};
 pub(crate) use request::{NewBridge, Request};

@@ -107,9 +107,7 @@ impl Socket {
 
     /// Asks for a device, and reads what comes up to the acknowledgement.
     fn ask(&mut self, link: LinkMessage) -> io::Result<Option<Device>> {
-        let mut bytes = Vec::new();
-        self.append(&mut bytes, RouteNetlinkMessage::GetLink(link), NLM_F_REQUEST | NLM_F_ACK);
-        self.socket.send(&bytes, 0)?;
+        self.send(RouteNetlinkMessage::GetLink(link), NLM_F_REQUEST | NLM_F_ACK)?;
 
         let mut device = None;
         let mut end = None;
@@ -133,6 +131,13 @@ impl Socket {
         end.unwrap_or(Ok(())).map(|()| device)
     }
 
+    /// Sends one message.
+    pub(super) fn send(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        self.append(&mut bytes, message, flags);
+        self.socket.send(&bytes, 0).map(drop)
+    }
+
     /// Adds a message to a buffer under the next sequence number, padded as the next one needs it (`NLMSG_ALIGN`).
     fn append(&mut self, bytes: &mut Vec<u8>, message: RouteNetlinkMessage, flags: u16) {
         const ALIGNMENT: usize = 4;
@@ -147,7 +152,7 @@ impl Socket {
     }
 
     /// Receives once, and hands over each message of what came.
-    fn receive(
+    pub(super) fn receive(
         &self,
         mut each: impl FnMut(NetlinkMessage<RouteNetlinkMessage>) -> Result<(), Error>,
     ) -> Result<(), Error> {

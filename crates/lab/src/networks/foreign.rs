@@ -14,6 +14,7 @@ use crate::nodes::{Node, add_nodes};
 use crate::offload;
 use crate::programs::{Mounts, Running, Station};
 use crate::prove::prove;
+use crate::watch::Watcher;
 use crate::wiring::{SpaceId, Sysctl, Wiring};
 use std::any::Any;
 use std::sync::Arc;
@@ -107,8 +108,8 @@ impl Built {
             nodes: up.nodes(),
             hops,
             findings: switched.finding(&layout.wiring).into_iter().collect(),
+            watch: Some(Box::new(Watcher::watch(&lab, &layout, &spaces))),
             routes: layout.routes,
-            watch: None,
             guard: Box::new((guard, programs, spaces)),
         })
     }

@@ -54,12 +54,14 @@ use crate::programs;
 use crate::prove::prove;
 use crate::tap::{self, Secrecy};
 use crate::underlay::{link_needs, link_of};
-use crate::watch::Fragments;
+use crate::watch::Watcher;
 use crate::{burner, clamp, nft, offload, shell};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use tare_network::{About, Error, Hop, Need, Network, Shape, Site, Topology};
+use tare_network::{About, Error, Finding, Hop, Need, Network, Shape, Site, Topology};
 use up::Up;
+
+pub(crate) use native::PLACE as CALLER;
 
 /// What a network of the lab has of its own.
 trait Recipe: Send + Sync + 'static {
@@ -146,6 +148,17 @@ impl<R: Recipe> Laid<R> {
         Ok(layout)
     }
 
+    /// That it encrypts, and who does: no device of the lab's has a cipher of its own.
+    fn encrypted(&self, layout: &Layout) -> Option<Finding> {
+        let mut programs: Vec<&str> =
+            layout.wiring.programs.iter().map(|program| program.name.as_str()).collect();
+        programs.sort_unstable();
+        programs.dedup();
+        let by = if programs.is_empty() { "the kernel".to_owned() } else { programs.join(", ") };
+        let encrypts = self.recipe.secrecy() == Secrecy::Encrypted;
+        encrypts.then_some(Finding::EncryptedInSoftware { by })
+    }
+
     /// What it needs beside private namespaces, its options included.
     fn beside_namespaces(&self, site: &Site) -> Vec<Need> {
         let mut needs = self.recipe.needs(site);
@@ -202,8 +215,12 @@ impl<R: Recipe> Network for Laid<R> {
             clients: up.containers("client", &layout.clients),
             nodes: up.nodes(),
             hops,
-            findings: switched.finding(&layout.wiring).into_iter().collect(),
-            watch: Some(Box::new(Fragments::watch(&spaces))),
+            findings: switched
+                .finding(&layout.wiring)
+                .into_iter()
+                .chain(self.encrypted(&layout))
+                .collect(),
+            watch: Some(Box::new(Watcher::watch(lab, &layout, &spaces))),
             routes: layout.routes,
             // The programs go before what they run in.
             guard: Box::new((burners, programs, spaces)),

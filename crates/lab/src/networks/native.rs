@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use tare_network::{About, Error, Family, Need, Shape, Site};
 
 /// What the network namespace is called in which tare itself was started.
-pub(super) const PLACE: &str = "caller";
+pub(crate) const PLACE: &str = "caller";
 
 pub(super) struct Native;
 

@@ -237,18 +237,27 @@ impl Daemons for Running {
     }
 
     fn cpu_time(&self) -> Duration {
+        self.cpu_times().into_values().sum()
+    }
+
+    fn cpu_times(&self) -> BTreeMap<String, Duration> {
         let processes = self.stations.values().flat_map(|station| station.mounts().processes());
-        processes.filter_map(|pid| ticks(pid.as_raw_nonzero().get())).map(in_time).sum()
+        let mut times: BTreeMap<String, Duration> = BTreeMap::new();
+        for (name, ticks) in processes.filter_map(|pid| taken(pid.as_raw_nonzero().get())) {
+            *times.entry(name).or_default() += in_time(ticks);
+        }
+        times
     }
 }
 
-/// The CPU time of a process and of its children that it has waited for, in ticks.
-fn ticks(pid: i32) -> Option<u64> {
+/// The name of a process, and the CPU time of it and of its children that it has waited for, in ticks.
+fn taken(pid: i32) -> Option<(String, u64)> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // After the name, which may hold anything: state, then by proc_pid_stat(5) utime is the 12th, stime, cutime, cstime.
-    let (_, fields) = stat.rsplit_once(") ")?;
+    let (name, fields) = stat.rsplit_once(") ")?;
+    let (_, name) = name.split_once('(')?;
     let times = fields.split(' ').skip(11).take(4).map(|field| field.parse::<u64>().ok());
-    times.sum()
+    Some((name.to_owned(), times.sum::<Option<u64>>()?))
 }
 
 fn in_time(ticks: u64) -> Duration {
@@ -264,11 +273,13 @@ mod tests {
     fn the_time_of_this_process_is_read() {
         let pid = i32::try_from(std::process::id()).unwrap();
         let begin = std::time::Instant::now();
-        while ticks(pid) == Some(0) {
+        while taken(pid).is_some_and(|(_, ticks)| ticks == 0) {
             assert!(begin.elapsed() < Duration::from_secs(60), "a busy loop takes CPU time");
         }
-        assert!(ticks(pid).is_some_and(|ticks| in_time(ticks) > Duration::ZERO));
-        assert_eq!(ticks(0), None);
+        let (name, ticks) = taken(pid).unwrap();
+        assert!(in_time(ticks) > Duration::ZERO);
+        assert!(!name.is_empty() && !name.contains(['(', ')']), "{name}");
+        assert_eq!(taken(0), None);
     }
 
     #[test]

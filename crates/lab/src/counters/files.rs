@@ -1,0 +1,191 @@
+//! Counters that the kernel shows as files of the namespace that the reader is in.
+
+use std::fs;
+use tare_network::Gains;
+
+/// The protocols' counters that tell of trouble, or of how much there was to do; octets are the devices' to count.
+/// Names are those of `/proc/net/snmp` and `/proc/net/netstat` (RFC 4293, RFC 4022, RFC 4113; linux/snmp.h).
+const FOUR: &[&str] = &[
+    "Ip.InReceives",
+    "Ip.InHdrErrors",
+    "Ip.InAddrErrors",
+    "Ip.ForwDatagrams",
+    "Ip.InUnknownProtos",
+    "Ip.InDiscards",
+    "Ip.OutDiscards",
+    "Ip.OutNoRoutes",
+    "Ip.ReasmReqds",
+    "Ip.ReasmOKs",
+    "Ip.ReasmFails",
+    "Ip.FragOKs",
+    "Ip.FragFails",
+    "Ip.FragCreates",
+    "Icmp.InDestUnreachs",
+    "Icmp.OutDestUnreachs",
+    "Tcp.InSegs",
+    "Tcp.OutSegs",
+    "Tcp.RetransSegs",
+    "Tcp.InErrs",
+    "Tcp.InCsumErrors",
+    "Tcp.AttemptFails",
+    "Tcp.EstabResets",
+    "Udp.InDatagrams",
+    "Udp.OutDatagrams",
+    "Udp.NoPorts",
+    "Udp.InErrors",
+    "Udp.RcvbufErrors",
+    "Udp.SndbufErrors",
+    "Udp.InCsumErrors",
+    "Udp.MemErrors",
+    "TcpExt.ListenOverflows",
+    "TcpExt.ListenDrops",
+    "TcpExt.PruneCalled",
+    "TcpExt.RcvPruned",
+    "TcpExt.OfoPruned",
+    "TcpExt.TCPBacklogDrop",
+    "TcpExt.TCPRcvQDrop",
+    "TcpExt.TCPOFODrop",
+    "TcpExt.TCPRcvCollapsed",
+    "TcpExt.TCPToZeroWindowAdv",
+    "TcpExt.TCPZeroWindowDrop",
+    "TcpExt.TCPTimeouts",
+    "TcpExt.TCPLossProbes",
+    "TcpExt.TCPFastRetrans",
+    "TcpExt.TCPSlowStartRetrans",
+    "TcpExt.TCPLostRetransmit",
+    "TcpExt.TCPSpuriousRTOs",
+    "TcpExt.TCPSynRetrans",
+    "TcpExt.TCPRetransFail",
+    "TcpExt.TCPDSACKRecv",
+    "TcpExt.TCPTimeWaitOverflow",
+    "TcpExt.TCPMemoryPressures",
+    "IpExt.InNoRoutes",
+    "IpExt.InTruncatedPkts",
+    "IpExt.InCsumErrors",
+    "IpExt.InCEPkts",
+];
+
+/// The same of `/proc/net/snmp6`, where the protocol stands before the counter without a dot: `Ip6FragFails`.
+const SIX: &[&str] = &[
+    "Ip6.InReceives",
+    "Ip6.InHdrErrors",
+    "Ip6.InTooBigErrors",
+    "Ip6.InNoRoutes",
+    "Ip6.InAddrErrors",
+    "Ip6.InTruncatedPkts",
+    "Ip6.InDiscards",
+    "Ip6.OutForwDatagrams",
+    "Ip6.OutDiscards",
+    "Ip6.OutNoRoutes",
+    "Ip6.ReasmReqds",
+    "Ip6.ReasmOKs",
+    "Ip6.ReasmFails",
+    "Ip6.FragOKs",
+    "Ip6.FragFails",
+    "Ip6.FragCreates",
+    "Icmp6.InPktTooBigs",
+    "Icmp6.OutPktTooBigs",
+    "Udp6.InDatagrams",
+    "Udp6.OutDatagrams",
+    "Udp6.NoPorts",
+    "Udp6.InErrors",
+    "Udp6.RcvbufErrors",
+    "Udp6.SndbufErrors",
+    "Udp6.InCsumErrors",
+    "Udp6.MemErrors",
+];
+
+/// A file of the calling thread's namespace; empty where there is none.
+fn text(file: &str) -> String {
+    fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap_or_default()
+}
+
+/// The counters of the protocols.
+pub(super) fn protocols() -> Gains {
+    let mut all = of_tables(&text("snmp"));
+    all.append(&mut of_tables(&text("netstat")));
+    all.retain(|name, _| FOUR.contains(&name.as_str()));
+    all.append(&mut of_lines(&text("snmp6")));
+    all
+}
+
+/// The counters of connection tracking, over all cores.
+pub(super) fn conntrack() -> Gains {
+    of_columns(&text("stat/nf_conntrack"))
+}
+
+/// Pairs of lines, names and values, each behind its protocol: `Udp: InDatagrams …` and `Udp: 7 …`.
+fn of_tables(text: &str) -> Gains {
+    let mut all = Gains::new();
+    let mut lines = text.lines();
+    while let (Some(names), Some(values)) = (lines.next(), lines.next()) {
+        let (Some((protocol, names)), Some((_, values))) =
+            (names.split_once(": "), values.split_once(": "))
+        else {
+            continue;
+        };
+        for (name, value) in names.split(' ').zip(values.split(' ')) {
+            // Some values are no counters, and may be negative.
+            all.extend(value.parse().ok().map(|value| (format!("{protocol}.{name}"), value)));
+        }
+    }
+    all
+}
+
+/// Lines of a name and a value.
+fn of_lines(text: &str) -> Gains {
+    let value = |name: &&str| {
+        let wanted = name.replacen('.', "", 1);
+        let mut lines = text.lines().map(str::split_whitespace);
+        lines.find_map(|mut words| (words.next()? == wanted).then(|| words.next())?)?.parse().ok()
+    };
+    SIX.iter().filter_map(|name| Some(((*name).to_owned(), value(name)?))).collect()
+}
+
+/// A line of names, then a line of values in hexadecimal for each core. The first two columns are no counters of the
+/// namespace's: how many connections there are, and a column that newer kernels have given another meaning.
+fn of_columns(text: &str) -> Gains {
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().unwrap_or_default().split_whitespace().collect();
+    let mut all = Gains::new();
+    for line in lines {
+        for (name, value) in names.iter().zip(line.split_whitespace()).skip(2) {
+            let value = u64::from_str_radix(value, 16).unwrap_or(0);
+            *all.entry((*name).to_owned()).or_default() += value;
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn counters_are_found_by_name() {
+        let snmp = "Ip: Forwarding FragFails\nIp: 1 7\nTcp: MaxConn RetransSegs\nTcp: -1 5\n";
+        let tables = of_tables(snmp);
+        assert_eq!((tables["Ip.FragFails"], tables["Tcp.RetransSegs"]), (7, 5));
+        assert!(!tables.contains_key("Tcp.MaxConn"));
+        let lines = of_lines("Ip6InReceives   9\nUdp6RcvbufErrors  \t4\nIp6InOctets 77\n");
+        assert_eq!((lines["Ip6.InReceives"], lines["Udp6.RcvbufErrors"], lines.len()), (9, 4, 2));
+        let conntrack =
+            of_columns("entries  clashres found drop\n0000000a 1 1 2\n0000000a 1 10 ff\n");
+        assert_eq!((conntrack["found"], conntrack["drop"], conntrack.len()), (17, 257, 2));
+    }
+
+    #[test]
+    fn this_machine_counts() {
+        let protocols = protocols();
+        assert!(protocols.contains_key("Udp.RcvbufErrors"), "{protocols:?}");
+        assert!(protocols.contains_key("TcpExt.TCPTimeouts"), "{protocols:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_breaks_the_readers(text in "([A-Z][a-z]{1,3}: |[0-9a-f]{1,20} |-|\n){0,40}") {
+            let _ = (of_tables(&text), of_lines(&text), of_columns(&text));
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! The counters of netfilter's rules, asked of the kernel itself: starting nft(8) for every trial would take too long.
+//!
+//! A rule is a list of expressions (linux/netfilter/nf_tables.h). Of interest are those that count, and those that say
+//! what becomes of a packet. Rules that iptables-nft has loaded are among them.
+
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
+use std::collections::BTreeMap;
+use std::io;
+use tare_network::Gains;
+
+/// `NFNL_SUBSYS_NFTABLES`, and two of its messages.
+const SUBSYSTEM: u16 = 10;
+const NEW_RULE: u16 = 6;
+const GET_RULE: u16 = 7;
+/// Messages of netlink itself: an error, and the end of a list.
+const ERROR: u16 = 2;
+const DONE: u16 = 3;
+/// `NLM_F_REQUEST | NLM_F_DUMP`.
+const REQUEST_ALL: u16 = 0x301;
+/// `struct nlmsghdr`, `struct nfgenmsg`, `struct nlattr`, bytes.
+const HEADER: usize = 16;
+const GENERIC: usize = 4;
+const ATTRIBUTE: usize = 4;
+
+/// Attributes of a rule.
+const TABLE: u16 = 1;
+const CHAIN: u16 = 2;
+const HANDLE: u16 = 3;
+const EXPRESSIONS: u16 = 4;
+/// Attributes of an expression in its list.
+const NAME: u16 = 1;
+const DATA: u16 = 2;
+/// Attributes of expressions: how many packets were counted; and the constant that is loaded, a verdict perhaps.
+const PACKETS: u16 = 2;
+const CONSTANT: u16 = 2;
+const VERDICT: u16 = 2;
+const CODE: u16 = 1;
+
+/// All rules of the calling thread's namespace that count, by what they are called.
+pub(super) fn all() -> io::Result<BTreeMap<String, Gains>> {
+    let mut socket = Socket::new(NETLINK_NETFILTER)?;
+    socket.bind_auto()?;
+    socket.connect(&SocketAddr::new(0, 0))?;
+    socket.send(&request(), 0)?;
+    let mut rules = BTreeMap::new();
+    let mut buffer = Vec::with_capacity(64 * 1024);
+    loop {
+        buffer.clear();
+        socket.recv(&mut buffer, 0)?;
+        for (kind, body) in messages(&buffer) {
+            match kind {
+                DONE => return Ok(rules),
+                ERROR => return Err(io::Error::other("the kernel lists no rules")),
+                _ if kind == SUBSYSTEM << 8 | NEW_RULE => {
+                    rules.extend(body.get(GENERIC..).and_then(rule));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Asks for all rules of all families and tables.
+fn request() -> Vec<u8> {
+    let length = (HEADER + GENERIC) as u32;
+    let kind = SUBSYSTEM << 8 | GET_RULE;
+    let (sequence, port) = (1u32, 0u32);
+    [
+        &length.to_ne_bytes()[..],
+        &kind.to_ne_bytes(),
+        &REQUEST_ALL.to_ne_bytes(),
+        &sequence.to_ne_bytes(),
+        &port.to_ne_bytes(),
+        // Any family, version 0, no resource.
+        &[0; GENERIC],
+    ]
+    .concat()
+}
+
+/// The messages in a buffer, each with its kind and what follows its header.
+fn messages(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    std::iter::from_fn(move || {
+        let length = u32::from_ne_bytes(rest.get(..4)?.try_into().ok()?) as usize;
+        let kind = u16::from_ne_bytes(rest.get(4..6)?.try_into().ok()?);
+        let body = rest.get(HEADER..length)?;
+        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+        Some((kind, body))
+    })
+}
+
+/// The attributes in a buffer, each with its kind, without the flags that it may carry, and its value.
+fn attributes(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    const KIND: u16 = 0x3fff;
+    std::iter::from_fn(move || {
+        let length = usize::from(u16::from_ne_bytes(rest.get(..2)?.try_into().ok()?));
+        let kind = u16::from_ne_bytes(rest.get(2..4)?.try_into().ok()?);
+        let value = rest.get(ATTRIBUTE..length)?;
+        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+        Some((kind & KIND, value))
+    })
+}
+
+/// The attribute of a kind.
+fn find(bytes: &[u8], wanted: u16) -> Option<&[u8]> {
+    attributes(bytes).find_map(|(kind, value)| (kind == wanted).then_some(value))
+}
+
+/// A text, without the null byte at its end.
+fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
+
+/// A rule that counts: its name, and how much.
+fn rule(body: &[u8]) -> Option<(String, Gains)> {
+    let table = text(find(body, TABLE)?);
+    let chain = text(find(body, CHAIN)?);
+    let handle = u64::from_be_bytes(find(body, HANDLE)?.try_into().ok()?);
+    let (mut packets, mut end) = (None, None);
+    for (_, expression) in attributes(find(body, EXPRESSIONS)?) {
+        let name = text(find(expression, NAME)?);
+        let data = find(expression, DATA).unwrap_or_default();
+        match name.as_str() {
+            "counter" => packets = Some(u64::from_be_bytes(find(data, PACKETS)?.try_into().ok()?)),
+            "immediate" => end = verdict(data).or(end),
+            "masq" => end = Some("masquerade"),
+            "nat" | "redir" | "reject" | "notrack" | "tproxy" => {
+                end = ["nat", "redir", "reject", "notrack", "tproxy"]
+                    .into_iter()
+                    .find(|one| *one == name);
+            }
+            _ => {}
+        }
+    }
+    let end = end.map(|end| format!(" {end}")).unwrap_or_default();
+    let gains = Gains::from([("packets".to_owned(), packets?)]);
+    Some((format!("{table}/{chain}#{handle}{end}"), gains))
+}
+
+/// What becomes of the packet, where the constant that is loaded says so.
+fn verdict(data: &[u8]) -> Option<&'static str> {
+    let verdict = find(find(data, CONSTANT)?, VERDICT)?;
+    let code = i32::from_be_bytes(find(verdict, CODE)?.try_into().ok()?);
+    match code {
+        0 => Some("drop"),
+        1 => Some("accept"),
+        -3 => Some("jump"),
+        -4 => Some("goto"),
+        -5 => Some("return"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+        let length = (ATTRIBUTE + value.len()) as u16;
+        let mut bytes = [&length.to_ne_bytes()[..], &kind.to_ne_bytes(), value].concat();
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes
+    }
+
+    fn expression(name: &str, data: &[u8]) -> Vec<u8> {
+        let name = [name.as_bytes(), &[0]].concat();
+        attribute(1, &[attribute(NAME, &name), attribute(DATA, data)].concat())
+    }
+
+    #[test]
+    fn a_rule_that_drops_is_read() {
+        let counter =
+            [attribute(1, &900u64.to_be_bytes()), attribute(PACKETS, &7u64.to_be_bytes())].concat();
+        let code = attribute(VERDICT, &attribute(CODE, &0i32.to_be_bytes()));
+        let dropped = [attribute(1, &0u32.to_be_bytes()), attribute(CONSTANT, &code)].concat();
+        let expressions =
+            [expression("counter", &counter), expression("immediate", &dropped)].concat();
+        let head = |expressions: &[u8]| {
+            [
+                attribute(TABLE, b"lossy\0"),
+                attribute(CHAIN, b"forward\0"),
+                attribute(HANDLE, &3u64.to_be_bytes()),
+                attribute(EXPRESSIONS, expressions),
+            ]
+            .concat()
+        };
+        let (name, gains) = rule(&head(&expressions)).unwrap();
+        assert_eq!((name.as_str(), gains["packets"]), ("lossy/forward#3 drop", 7));
+        assert_eq!(rule(&head(&expression("masq", &[]))), None, "it counts nothing");
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_break_the_reader(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = rule(&bytes);
+            prop_assert!(messages(&bytes).count() <= bytes.len());
+        }
+    }
+}
