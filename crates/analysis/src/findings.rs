@@ -1,7 +1,9 @@
 //! What was noticed in a cell's trials, said once.
 
+use crate::causes;
 use crate::estimate::Estimate;
 use crate::group::{Sample, Sampled};
+use crate::placed;
 use tare_record::{Beside, Finding, Metric, Trial};
 use tare_stats::describe::{mean, mean_interval, median};
 use tare_stats::shift::Shift;
@@ -24,7 +26,16 @@ pub(crate) fn of_cell(
     .flatten()
     .collect();
     findings.extend(inside_trials(trials));
-    findings.extend(worst(trials.iter().flat_map(|(trial, _)| &trial.findings)));
+    let mut told = worst(trials.iter().flat_map(|(trial, _)| &trial.findings));
+    let all: Vec<&Trial> = trials.iter().map(|(trial, _)| *trial).collect();
+    if let Some(placed) = placed::loss(&all) {
+        // Which says it all, and with the rest.
+        told.retain(|finding| !matches!(finding, Finding::DroppedAtSocket { .. }));
+        findings.push(placed);
+    }
+    findings.extend(placed::retransmits(&all));
+    findings.extend(causes::of_trials(trials));
+    findings.extend(told);
     findings
 }
 

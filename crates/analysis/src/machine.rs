@@ -68,6 +68,22 @@ pub(crate) fn busy(samples: &[MachineSample], span: Range<Nanos>) -> Option<(f64
     kinds(samples, span).map(|kinds| (kinds.busy(), kinds.all()))
 }
 
+/// The share of each core's time that went to interrupts within a span of a trial, by the samples that lie in it; none
+/// where fewer than two do.
+pub(crate) fn softirq_by_core(samples: &[MachineSample], span: &Range<Nanos>) -> Vec<f64> {
+    let inside =
+        || samples.iter().filter(|sample| span.start <= sample.at && sample.at <= span.end);
+    let (Some(from), Some(to)) = (inside().next(), inside().next_back()) else {
+        return Vec::new();
+    };
+    let seconds = (to.at - from.at).as_secs_f64();
+    if seconds <= 0.0 {
+        return Vec::new();
+    }
+    let busy = |core: &CpuUse| (core.softirq + core.irq).as_secs_f64();
+    to.cores.iter().zip(&from.cores).map(|(to, from)| (busy(to) - busy(from)) / seconds).collect()
+}
+
 /// CPU time up to a moment.
 fn at(samples: &[MachineSample], moment: Nanos) -> Option<Kinds> {
     /// The file that is sampled counts in ticks of 10 ms.

@@ -21,6 +21,7 @@ mod published;
 mod story;
 mod subject;
 mod sweeps;
+mod toll;
 
 use crate::Error;
 use element::{Element, Node};

@@ -7,6 +7,7 @@ use super::figure::{Drawing, Figure};
 use super::networks::Networks;
 use super::plot::{dot, fitted, hint, line, rect, text};
 use super::subject::Subject;
+use super::toll::Toll;
 use tare_record::{CpuCost, Document, Hop, HopKind};
 
 /// The width of a map, px: it stands in narrow pages as it is, and two abreast in wide ones.
@@ -38,12 +39,16 @@ pub(crate) fn paths(
             .iter()
             .find(|cost| cost.label == **label && subject.is(&cost.workload, &cost.shape));
         let (hops, title) = (&cell.hops, (*label).to_owned());
-        let words: Vec<String> = hops.iter().map(described).collect();
-        let described = format!("From client to server: {}.", words.join("; "));
+        let cells = subjects.iter().flat_map(|subject| &subject.cells);
+        let toll = Toll::of(cells.copied().filter(|cell| cell.label == **label));
+        let words: Vec<String> = hops.iter().map(|hop| with_toll(hop, &toll)).collect();
+        let end = hops.last().and_then(|last| toll.at_end(last));
+        let end = end.map_or_else(String::new, |lost| format!("; the server {lost}"));
+        let described = format!("From client to server: {}{end}.", words.join("; "));
         Some(
-            Figure::new(format!("path-{}", n + 1), title, table(hops))
+            Figure::new(format!("path-{}", n + 1), title, table(hops, &toll))
                 .told(caption(document, &cell.network, sides(cost, subject)), described)
-                .drawn_once(draw(label, hops, networks)),
+                .drawn_once(draw(label, hops, &toll, networks)),
         )
     };
     networks.labels().iter().enumerate().filter_map(map).collect()
@@ -94,8 +99,15 @@ fn described(hop: &Hop) -> String {
     format!("{} {} in {}{mtu}{detail}", kind(hop.kind), hop.name, hop.place)
 }
 
-fn table(hops: &[Hop]) -> Table {
-    let mut table = Table::new(["hop", "kind", "name", "where", "MTU (bytes)", "detail"]);
+/// A hop with what it takes.
+fn with_toll(hop: &Hop, toll: &Toll<'_>) -> String {
+    let taken = toll.at(hop).map_or_else(String::new, |taken| format!(", {taken}"));
+    format!("{}{taken}", described(hop))
+}
+
+fn table(hops: &[Hop], toll: &Toll<'_>) -> Table {
+    let mut table =
+        Table::new(["hop", "kind", "name", "where", "MTU (bytes)", "lost (%)", "detail"]);
     for (at, hop) in hops.iter().enumerate() {
         table.add(vec![
             (at + 1).to_string().into(),
@@ -103,6 +115,9 @@ fn table(hops: &[Hop]) -> Table {
             hop.name.as_str().into(),
             hop.place.as_str().into(),
             hop.mtu.map_or_else(Datum::none, |mtu| Datum::number(f64::from(mtu), mtu.to_string())),
+            toll.share(hop).map_or_else(Datum::none, |share| {
+                Datum::number(100.0 * share, format!("{:.2}", 100.0 * share))
+            }),
             hop.detail.as_deref().unwrap_or("").into(),
         ]);
     }
@@ -116,11 +131,13 @@ struct Stop<'a> {
 }
 
 impl<'a> Stop<'a> {
-    fn of(hop: &'a Hop) -> Self {
+    fn of(hop: &'a Hop, toll: &Toll<'_>) -> Self {
         let mtu = hop.mtu.map(|mtu| format!("MTU {mtu}"));
         let facts = [Some(kind(hop.kind).to_owned()), mtu, hop.detail.clone()];
         let facts: Vec<String> = facts.into_iter().flatten().collect();
-        Self { hop, below: lines(&facts.join(" · ")) }
+        let mut below = lines(&facts.join(" · "));
+        below.extend(toll.at(hop).map(|taken| cut(&format!("▼ {taken}"))));
+        Self { hop, below }
     }
 
     fn height(&self) -> f64 {
@@ -157,8 +174,8 @@ fn cut(line: &str) -> String {
 }
 
 /// The line from top to bottom; namespaces are the bands that it runs through.
-fn draw(label: &str, hops: &[Hop], networks: &Networks<'_>) -> Drawing {
-    let stops: Vec<Stop<'_>> = hops.iter().map(Stop::of).collect();
+fn draw(label: &str, hops: &[Hop], toll: &Toll<'_>, networks: &Networks<'_>) -> Drawing {
+    let stops: Vec<Stop<'_>> = hops.iter().map(|hop| Stop::of(hop, toll)).collect();
     let top = 34.0;
     let height = top + stops.iter().map(Stop::height).sum::<f64>() + 34.0;
     let (mut bands, mut drawn) = (Vec::new(), Vec::new());
@@ -177,7 +194,9 @@ fn draw(label: &str, hops: &[Hop], networks: &Networks<'_>) -> Drawing {
     }
     let mut route = networks.group(label);
     route.add(line([TRACK, 14.0], [TRACK, height - 14.0]).class("track"));
-    for (y, words) in [(14.0, "client"), (height - 14.0, "server")] {
+    let end = hops.last().and_then(|last| toll.at_end(last));
+    let server = end.map_or_else(|| "server".to_owned(), |lost| format!("server ▼ {lost}"));
+    for (y, words) in [(14.0, "client"), (height - 14.0, server.as_str())] {
         route.add(rect([TRACK - 7.0, y - 7.0], [TRACK + 7.0, y + 7.0]).class("end-stop"));
         route.add(text(TRACK + 18.0, y + 4.0, words).class("strong"));
     }

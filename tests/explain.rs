@@ -1,0 +1,103 @@
+//! Where packets are lost: known drops at known hops of a network that a script wires, and what a run says of them.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+mod support;
+
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use support::program::Tare;
+use support::scratch::Scratch;
+use support::{list, text};
+
+/// The example's bridge, made worse by these commands, which run on the node.
+fn worse(scratch: &Scratch, commands: &str) -> String {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/exec/bridge.py");
+    let script = format!(
+        "#!/bin/sh -e\nanswer=$({} \"$1\")\n[ \"$1\" = up ] && {{ {commands}; }} >&2\nprintf '%s\\n' \"$answer\"\n",
+        example.canonicalize().expect("the example is there").display()
+    );
+    let path = scratch.root().join("worse.sh");
+    fs::write(&path, script).expect("room for a script");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    format!("exec:{}", path.display())
+}
+
+/// What one trial of `udp-rate` over a network says of its loss: the document's finding, and the figure itself.
+fn lost(network: &str, scratch: &Scratch, flags: &[&str]) -> (Value, f64) {
+    let tare = Tare::in_directory(scratch.root());
+    let always = ["run", "--network", network, "--workload", "udp-rate", "--blocks", "1"];
+    let how = ["--duration", "1s", "--interval", "50ms", "--json", "--out", "out"];
+    let document = tare.run(&[&always, &how, flags].concat()).expect(0).json();
+    let cells = list(&document, "cells");
+    let cell = cells.iter().find(|cell| cell["metric"] == "loss").expect("a cell for loss");
+    let findings = list(cell, "findings");
+    let placed = findings.iter().find(|finding| finding["kind"] == "loss-placed");
+    (placed.expect("the loss is placed").clone(), cell["mean"].as_f64().expect("a figure"))
+}
+
+fn number(value: &Value, key: &str) -> i64 {
+    value[key].as_i64().unwrap_or_else(|| panic!("`{key}` is a number in {value}"))
+}
+
+/// The parts and the rest are the whole; returned is the share of all datagrams that this place and cause have.
+fn share(placed: &Value, place: &str, cause: &str) -> f64 {
+    let parts = list(placed, "parts");
+    let sum: i64 = parts.iter().map(|part| number(part, "packets")).sum();
+    assert_eq!(sum + number(placed, "unplaced"), number(placed, "lost"), "{placed}");
+    let mine =
+        parts.iter().filter(|part| text(part, "place") == place && text(part, "cause") == cause);
+    mine.map(|part| number(part, "packets")).sum::<i64>() as f64 / number(placed, "of") as f64
+}
+
+/// All but a few are placed: what both ends say to one another beside the datagrams is dropped with them.
+fn is_placed_whole(placed: &Value) {
+    let rest = number(placed, "unplaced").abs() as f64 / number(placed, "of") as f64;
+    assert!(rest < 0.005, "{placed}");
+}
+
+#[test]
+fn a_rule_that_drops_at_random_has_the_loss() {
+    let scratch = Scratch::new();
+    let network = worse(
+        &scratch,
+        "nft 'add table bridge lossy; \
+         add chain bridge lossy forward { type filter hook forward priority 0; }; \
+         add rule bridge lossy forward meta l4proto udp numgen random mod 100 < 3 counter drop'",
+    );
+    let (placed, loss) = lost(&network, &scratch, &["--rate", "200mbit"]);
+    let by_rule = share(&placed, "node-0", "rule");
+    // Of some 20,000 datagrams; five standard deviations of a share of 3 % are 0.6 points.
+    assert!((by_rule - 0.03).abs() < 0.006, "{placed}");
+    assert!((loss / 100.0 - 0.03).abs() < 0.01, "{loss}: {placed}");
+    assert!(text(&list(&placed, "parts")[0], "at").starts_with("lossy/forward#"), "{placed}");
+    is_placed_whole(&placed);
+}
+
+#[test]
+fn a_queue_that_overflows_has_the_loss() {
+    let scratch = Scratch::new();
+    let network =
+        worse(&scratch, "tc qdisc add dev port1 root tbf rate 20mbit burst 10000 limit 20000");
+    let (placed, loss) = lost(&network, &scratch, &["--rate", "40mbit"]);
+    let by_queue = share(&placed, "node-0", "queue");
+    // Less than half gets through: a frame has headers, too.
+    assert!(by_queue > 0.4 && by_queue < 0.6, "{placed}");
+    assert!((loss / 100.0 - by_queue).abs() < 0.1, "{loss}: {placed}");
+    assert_eq!(text(&list(&placed, "parts")[0], "at"), "port1/tbf");
+    is_placed_whole(&placed);
+}
+
+#[test]
+fn a_socket_buffer_that_is_too_small_has_the_loss() {
+    let scratch = Scratch::new();
+    let network = worse(&scratch, "true");
+    // A receiver that is late by the time of a few datagrams finds its buffer full, and a thousand times it is.
+    let (placed, _) = lost(&network, &scratch, &["--rate", "800mbit", "--buffer", "4096"]);
+    let in_socket = share(&placed, "server-0", "socket-buffer");
+    let all = number(&placed, "lost") as f64 / number(&placed, "of") as f64;
+    assert!(in_socket > 0.0 && in_socket > 0.95 * all, "{placed}");
+    let part = &list(&placed, "parts")[0];
+    assert!(text(part, "detail").starts_with("too small: "), "{placed}");
+}
