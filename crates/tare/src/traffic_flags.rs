@@ -43,6 +43,9 @@ pub(crate) struct TrafficArguments {
     /// Offered load of each client: bits of payload or datagrams per second, as in 200mbit or 50kpps
     #[arg(long, value_name = "RATE", value_delimiter = ',')]
     rate: Vec<String>,
+    /// The most payload that each flow of bulk sends, as in 200mbit, paced by the kernel [default: as fast as it can]
+    #[arg(long, value_name = "RATE", value_delimiter = ',')]
+    pacing_rate: Vec<String>,
     /// Hand the kernel many datagrams as one (UDP GSO and GRO)
     #[arg(long)]
     gso: bool,
@@ -76,7 +79,7 @@ struct Given {
 impl TrafficArguments {
     /// What was given.
     fn given(&self) -> Vec<Given> {
-        let lists: [(&'static str, Names, &[String]); 15] = [
+        let lists: [(&'static str, Names, &[String]); 16] = [
             ("threads", &[&["threads"]], &self.threads),
             ("size", &[&["size"], &["request", "response"]], &self.size),
             ("request", &[&["request"]], &self.request),
@@ -87,6 +90,7 @@ impl TrafficArguments {
             ("congestion", &[&["congestion"]], &self.congestion),
             ("buffer", &[&["buffer"]], &self.buffer),
             ("rate", &[&["rate"]], &self.rate),
+            ("pacing-rate", &[&["pacing_rate"]], &self.pacing_rate),
             ("pdr", &[&["pdr"]], &self.pdr),
             ("wait", &[&["wait"]], &self.wait),
             ("open-loop", &[&["open_loop"]], &self.open_loop),

@@ -43,6 +43,8 @@ pub enum Kind {
     },
     /// An offered load: bits of payload or datagrams per second.
     Load,
+    /// Bits of payload per second.
+    BitRate,
     /// So many a second; k and m stand for 10³ and 10⁶.
     PerSecond,
     /// A share between 0 and 1, written in per cent.
@@ -60,6 +62,7 @@ impl Kind {
             Self::Name => "a name of at most 15 letters, digits, - and _".to_owned(),
             Self::Count { least, most } => format!("a number from {least} to {most}"),
             Self::Load => "a number with kbit, mbit, gbit, pps, kpps or mpps".to_owned(),
+            Self::BitRate => "a number with kbit, mbit or gbit".to_owned(),
             Self::PerSecond => "a number a second above 0, with k or m for 10³ or 10⁶".to_owned(),
             Self::Share => "a percentage between 0% and 100%".to_owned(),
         }
@@ -86,6 +89,10 @@ impl Kind {
             Self::Load => {
                 given.as_str()?.parse::<Load>().ok().map(|load| Value::from(load.to_string()))
             }
+            Self::BitRate => match given.as_str()?.parse().ok()? {
+                rate @ Load::Bits(_) => Some(Value::from(rate.to_string())),
+                Load::Packets(_) => None,
+            },
             Self::PerSecond => per_second(given).map(Value::from),
             Self::Share => share(given).map(Value::from),
         }

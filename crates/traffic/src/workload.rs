@@ -53,9 +53,9 @@ pub trait Workload: Send + Sync {
 
     /// The most payload that its client offers in one direction, bits/s; nothing where it goes as fast as it can.
     ///
-    /// `resolved` are parameters as [`Workload::resolve`] gives them.
-    fn offers(&self, resolved: &Parameters) -> Option<f64> {
-        parameters::offered(self.parameters(), resolved)
+    /// The task's parameters are as [`Workload::resolve`] gives them.
+    fn offers(&self, task: &Task) -> Option<f64> {
+        parameters::offered(self.parameters(), &task.parameters)
     }
 
     /// Starts the serving side. It is listening on all addresses of the task when this returns.

@@ -5,6 +5,7 @@ mod common;
 
 use common::namespaces::Pair;
 use common::{job, topology};
+use serde_json::json;
 use std::sync::atomic::{AtomicU32, Ordering};
 use tare_record::{Finding, Nanos};
 use tare_traffic::{Job, Session};
@@ -38,6 +39,23 @@ fn a_path_of_100_mbit_per_second_carries_95_to_100() {
         assert_eq!(outcome.ends.sent, outcome.ends.received);
         let rate = settled_rate(&outcome);
         assert!((0.095..=0.100).contains(&rate), "{flows} flows: {rate} Gbit/s");
+    }
+}
+
+#[test]
+fn paced_flows_carry_their_rate_in_either_direction() {
+    let Some(pair) = Pair::new() else { return };
+    let topology = topology(vec![pair.server()], vec![pair.client()], |_| 7001);
+    let mut session = Session::open(&topology).unwrap();
+    for (direction, flows) in [("up", 1), ("down", 1), ("up", 4)] {
+        let asked = [("pacing_rate", json!("40mbit")), ("direction", json!(direction))];
+        let mut job = job("tcp-stream", &topology, &asked);
+        job.shape.flows = flows;
+        job.duration = Nanos(2_000_000_000);
+        job.interval = Nanos(50_000_000);
+        let outcome = session.trial(&job, NEVER).unwrap();
+        let share = settled_rate(&outcome) / (0.040 * f64::from(flows));
+        assert!((0.9..=1.03).contains(&share), "{flows} flows {direction}: {share} of the rate");
     }
 }
 

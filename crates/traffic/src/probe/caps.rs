@@ -149,10 +149,10 @@ pub(super) fn task(request: &Request, workload: &dyn Workload) -> Result<Task, E
 
 /// What a trial offers, bits/s, at most.
 fn rate(workload: &dyn Workload, task: &Task, most: u64) -> Result<u64, Error> {
-    match workload.offers(&task.parameters) {
+    match workload.offers(task) {
         Some(bits) => Ok(bits.ceil() as u64),
         None => refused(format!(
-            "{} goes as fast as it can, and this listener allows {most} bit/s: choose a workload with a --rate, or --open-loop",
+            "{} goes as fast as it can, and this listener allows {most} bit/s: give it a --rate, an --open-loop or a --pacing-rate, whichever it takes",
             task.workload
         )),
     }
@@ -231,6 +231,14 @@ pub(super) mod tests {
         let caps = Caps { rate: Some(1_000_000), ..Caps::default() };
         let why = refusal(&caps, &request("tcp-stream"));
         assert!(why.contains("as fast as it can") && why.contains("1000000"), "{why}");
+        let paced = |flows| Request {
+            parameters: [("pacing_rate".to_owned(), "400kbit".into())].into(),
+            flows,
+            ..request("tcp-stream")
+        };
+        assert_eq!(refusal(&caps, &paced(2)), "");
+        let why = refusal(&caps, &paced(3));
+        assert!(why.contains("1200000 bit/s are too fast"), "{why}");
     }
 
     #[test]

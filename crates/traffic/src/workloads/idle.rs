@@ -11,7 +11,7 @@ use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::Instant;
-use tare_record::{Metric, Nanos, Parameters, Series};
+use tare_record::{Metric, Nanos, Series};
 
 /// The workload.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl Workload for Idle {
         &[]
     }
 
-    fn offers(&self, _: &Parameters) -> Option<f64> {
+    fn offers(&self, _: &Task) -> Option<f64> {
         Some(0.0)
     }
 

@@ -6,8 +6,9 @@ use super::sink::Sink;
 use crate::cpu::CpuLog;
 use crate::drive::{Lane, Patience, Wish};
 use crate::placement::{Cores, Role};
+use crate::sys::pace;
 use crate::tcp::{Accepted, GRACE, Way, shut};
-use crate::{Error, Task};
+use crate::{Error, Load, Task, parameters};
 use std::io::{self, Read, Write};
 use std::net::{self, Shutdown};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -16,6 +17,14 @@ use std::time::Instant;
 
 /// What a client that receives says when it begins: ASCII ENQ. It is not payload.
 const BEGIN: [u8; 1] = [5];
+
+/// What each flow sends at most, bits of payload per second; nothing where it goes as fast as it can.
+pub(super) fn pacing_rate(task: &Task) -> Option<u64> {
+    match parameters::load(&task.parameters, "pacing_rate")? {
+        Load::Bits(bits) => Some(bits),
+        Load::Packets(_) => None,
+    }
+}
 
 /// What a flow is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +101,12 @@ impl Bulk {
     ) -> Result<Self, Error> {
         let gives = if role == Role::Client { Way::Up } else { Way::Down };
         let counts = Count::all(&flows, gives, task, shared)?;
+        for flow in flows.iter().filter(|flow| flow.way == gives) {
+            if let Some(rate) = pacing_rate(task) {
+                pace(flow.stream.as_fd(), rate.div_ceil(8))
+                    .map_err(|error| Error::io("pace a flow (--pacing-rate)", error))?;
+            }
+        }
         let place = |client| counts.binary_search_by_key(&client, |count| count.client);
         let flows = flows
             .into_iter()

@@ -97,8 +97,18 @@ impl Workload for TcpStream {
                 kind: Kind::Bytes { least: 4096, most: 1 << 30 },
                 default: None,
             },
+            Parameter {
+                name: "pacing_rate",
+                summary: "the most payload that each flow sends, bits/s, paced by the kernel (SO_MAX_PACING_RATE); unpaced unless given",
+                kind: Kind::BitRate,
+                default: None,
+            },
             lanes::THREADS,
         ]
+    }
+
+    fn offers(&self, task: &Task) -> Option<f64> {
+        Some(lane::pacing_rate(task)? as f64 * f64::from(task.flows))
     }
 
     fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
