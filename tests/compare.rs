@@ -19,8 +19,11 @@ fn measure(tare: &Tare, directory: &str, networks: &str, blocks: &str) {
         "tcp-stream",
         "--metric",
         "throughput",
+        // Its window follows the shaper in a few round trips; BBR's first estimate may last a trial as short as these.
+        "--congestion",
+        "reno",
         "--duration",
-        "200ms",
+        "400ms",
         "--interval",
         "10ms",
         "--blocks",
