@@ -19,11 +19,11 @@ const NETWORK: &str = "network";
 
 /// The drafts of the metrics that the plan asks of networks; none where it asks for none.
 pub(crate) fn raising(journal: &Journal, baseline: &str) -> Vec<Draft> {
-    let plan = with_workload(&journal.run.plan);
-    let workload = plan.workloads.len() - 1;
-    if plan.raising.is_empty() {
+    if journal.run.plan.raising.is_empty() {
         return Vec::new();
     }
+    let plan = with_workload(&journal.run.plan);
+    let workload = plan.workloads.len() - 1;
     let turns: Vec<&Turn> =
         journal.turns().into_iter().filter(|turn| turn.phase == Phase::Main).collect();
     let trials: Vec<Trial> = turns.iter().map(|turn| trial(turn)).collect();
