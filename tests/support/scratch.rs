@@ -6,6 +6,15 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+/// What the guardian does. A program that the test has ended, a browser say, may have children that still write: then the
+/// directory is not empty when its turn comes, and it is removed again.
+const REMOVAL: &str = "read -r _
+for attempt in 1 2 3 4 5 6 7 8 9 10; do
+    rm -rf -- \"$1\" 2>/dev/null && exit
+    sleep 1
+done
+rm -rf -- \"$1\"";
+
 /// A directory that anybody may look into, and its guardian: a shell that removes it when the pipe to it ends, which
 /// it does also when this process is killed.
 pub(crate) struct Scratch {
@@ -25,7 +34,7 @@ impl Scratch {
             .expect("it is there");
         // A group of its own, so that an interrupt from the terminal does not end the guardian before its work.
         let guardian = Command::new("/bin/sh")
-            .args(["-c", "read -r _; rm -rf -- \"$1\"", "guardian"])
+            .args(["-c", REMOVAL, "guardian"])
             .arg(&path)
             .stdin(Stdio::piped())
             .process_group(0)
