@@ -17,26 +17,12 @@ mkdir -p "$vm"
 
 "$here/scripts/packages.sh" qemu-system-x86_64:qemu-system-x86 depmod:kmod busybox:busybox-static python3:python3,python3-venv
 
-# The newest kernel of this distribution, unpacked, not installed.
-kernel() {
-    name=$(apt-cache depends linux-image-amd64 | sed -n 's/^ *Depends: \(linux-image-[0-9].*\)/\1/p' | head -1)
-    [ -n "$name" ] || die "apt knows no package linux-image-amd64: this needs Debian's package lists"
-    if [ ! -e "$vm/$name/done" ]; then
-        rm -rf "${vm:?}/$name"
-        mkdir -p "$vm/$name"
-        (cd "$vm" && apt-get download -q "$name" >&2 && dpkg -x "$name"_*.deb "$name" && rm "$name"_*.deb)
-        depmod -b "$vm/$name" "${name#linux-image-}"
-        : >"$vm/$name/done"
-    fi
-    printf '%s\n' "$vm/$name/boot/vmlinuz-${name#linux-image-}"
-}
-
 if [ ! -x "$vm/venv/bin/vng" ]; then
     python3 -m venv "$vm/venv"
     "$vm/venv/bin/pip" install -q "virtme-ng==1.*"
 fi
 
-image=$(kernel)
+image=$("$here/scripts/kernel.sh")
 # What the guest writes here stays; it has a TMPDIR of its own, and all else is read-only.
 out=$(mktemp -d "$vm/run.XXXXXX")
 trap 'rm -rf "$out"' EXIT
@@ -48,7 +34,7 @@ trap 'rm -rf "$out"' EXIT
 
 # Under heavy load a boot was once seen to hang: it is tried twice.
 for attempt in 1 2; do
-    timeout "$LIMIT" "$vm/venv/bin/vng" -r "$image" --disable-kvm --cpus 2 --memory 2G --rwdir "$out" \
+    PATH="$vm/venv/bin:$PATH" timeout "$LIMIT" vng -r "$image" --disable-kvm --cpus 2 --memory 2G --rwdir "$out" \
         --exec "sh $out/command >$out/log 2>&1" </dev/null >"$out/console" 2>&1 || true
     [ ! -s "$out/status" ] || break
     [ ! -s "$out/log" ] || break

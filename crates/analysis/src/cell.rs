@@ -1,5 +1,6 @@
 //! One comparison (a metric of a workload in a shape) as cells, one a network, before the family is looked at.
 
+use crate::ablation;
 use crate::best::best;
 use crate::drift::drifts;
 use crate::family::family;
@@ -42,12 +43,14 @@ pub(crate) fn drafts(plan: &Plan, together: &[Group<'_>], baseline: &str) -> Vec
         let beside = together.iter().position(|group| label(group) == baseline);
         let best = best(&sampled, metric);
         let drifts = drifts(&sampled);
+        let figures = ablation::Figures::new(plan, together, &sampled);
         for (index, group) in together.iter().enumerate() {
             let shape = &plan.shapes[group.shape];
             let mut cell = cell(plan, group, metric, &sampled[index]);
             cell.parameters.clone_from(&parameters);
             cell.best = best[index];
             cell.findings.extend(drifts[index].clone());
+            cell.findings.extend(ablation::found(&figures, label(group), baseline, metric));
             let beside = beside.filter(|beside| *beside != index);
             let pairs = beside.map(|beside| in_same_blocks(&sampled[index], &sampled[beside]));
             let pairs = pairs.unwrap_or_default();

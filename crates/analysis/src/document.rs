@@ -2,9 +2,10 @@
 
 use crate::Error;
 use crate::block::whole_blocks;
+use crate::by_cores::reversed;
 use crate::cell::{Draft, drafts};
 use crate::group::groups;
-use crate::pair::{main_trials, same_comparison};
+use crate::pair::{main_trials, pairs, same_comparison};
 use crate::raising::raising;
 use crate::rerun::rerun;
 use std::collections::BTreeMap;
@@ -43,7 +44,7 @@ pub fn document(journal: &Journal, baseline: Option<&str>) -> Result<Document, E
         skipped: run.plan.skipped.clone(),
         blocks: whole_blocks(&run.plan, &trials, &failures),
         failed: failures.into_iter().cloned().collect(),
-        findings: run.findings.clone(),
+        findings: [run.findings.clone(), reversed(&pairs(journal)?)].concat(),
         stopped_by: journal.stopped_by(),
     };
     Ok(if run.environment.emulated { without_verdicts(document) } else { document })

@@ -7,10 +7,12 @@
 //! gives the same document. `docs/METHOD.md` says why it is done so.
 #![forbid(unsafe_code)]
 
+mod ablation;
 mod asked;
 mod beginning;
 mod best;
 mod block;
+mod by_cores;
 mod causes;
 mod cell;
 mod clients;

@@ -57,6 +57,7 @@ pub(crate) fn plan(networks: &[&str], workloads: Vec<WorkloadPlan>) -> Plan {
         budget: None,
         skipped: Vec::new(),
         refused: Vec::new(),
+        ablations: Vec::new(),
         parts: Vec::new(),
         findings: Vec::new(),
         publication: None,

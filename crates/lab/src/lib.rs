@@ -14,6 +14,7 @@ mod burner;
 mod clamp;
 mod cni;
 mod container;
+mod cores;
 mod counters;
 mod docker;
 mod enter;
@@ -50,6 +51,7 @@ mod sys;
 mod tap;
 mod underlay;
 mod uplink;
+mod varied;
 mod watch;
 mod wiring;
 

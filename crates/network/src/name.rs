@@ -1,9 +1,13 @@
 //! How a network is spelled: `bridge`, `veth+plain`, `bridge+rate=970mbit`.
 
 use crate::options::{NetworkOption, Options, listed};
-use crate::{BitsPerSecond, Offload, RateError, UnknownOffload};
+use crate::{Offload, RateError, UnknownOffload};
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
+
+/// The MTUs that IP has (RFC 791).
+const MTUS: RangeInclusive<u32> = 68..=65_535;
 
 /// A network's name, with the options that change it. It is written with its options in one order, however it was read.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -43,6 +47,14 @@ pub enum NameError {
         spelled: String,
         /// What is wrong with it.
         source: RateError,
+    },
+    /// An MTU that no device has.
+    #[error("`{spelled}`: `{mtu}` is no MTU: it is from {least} to {most} bytes", least = MTUS.start(), most = MTUS.end())]
+    Mtu {
+        /// What was written.
+        spelled: String,
+        /// What was given as the MTU.
+        mtu: String,
     },
     /// An offload that there is not.
     #[error("`{spelled}`: {source}")]
@@ -97,41 +109,59 @@ fn split(text: &str) -> (&str, Vec<&str>) {
 
 /// Adds one option, which stands in `spelled` after a `+`.
 fn read(option: &str, spelled: &str, options: &mut Options) -> Result<(), NameError> {
-    let twice = |option| NameError::Twice { spelled: spelled.to_owned(), option };
-    if option == "plain" {
-        if options.plain {
-            return Err(twice("plain"));
+    let (name, value) = match option.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (option, None),
+    };
+    match (name, value) {
+        ("plain", None) => once("plain", spelled, &mut options.plain),
+        ("unconfined", None) => once("unconfined", spelled, &mut options.unconfined),
+        ("untracked", None) => once("untracked", spelled, &mut options.untracked),
+        ("rps", None) => once("rps", spelled, &mut options.rps),
+        ("rate", Some(rate)) => read_rate(rate, spelled, options),
+        ("mtu", Some(mtu)) => read_mtu(mtu, spelled, options),
+        ("without", Some(offload)) => read_offload(offload, spelled, options),
+        _ => {
+            let (spelled, option) = (spelled.to_owned(), option.to_owned());
+            Err(NameError::Option { spelled, option })
         }
-        options.plain = true;
-    } else if option == "unconfined" {
-        if options.unconfined {
-            return Err(twice("unconfined"));
-        }
-        options.unconfined = true;
-    } else if let Some(rate) = option.strip_prefix("rate=") {
-        if options.rate.is_some() {
-            return Err(twice("rate"));
-        }
-        options.rate = Some(read_rate(rate, spelled)?);
-    } else if let Some(offload) = option.strip_prefix("without=") {
-        let offload = read_offload(offload, spelled)?;
-        if options.without.contains(offload) {
-            return Err(twice("without"));
-        }
-        options.without = options.without.with(offload);
-    } else {
-        let (spelled, option) = (spelled.to_owned(), option.to_owned());
-        return Err(NameError::Option { spelled, option });
     }
+}
+
+fn twice(option: &'static str, spelled: &str) -> NameError {
+    NameError::Twice { spelled: spelled.to_owned(), option }
+}
+
+/// An option without a value.
+fn once(option: &'static str, spelled: &str, chosen: &mut bool) -> Result<(), NameError> {
+    if std::mem::replace(chosen, true) { Err(twice(option, spelled)) } else { Ok(()) }
+}
+
+fn read_rate(rate: &str, spelled: &str, options: &mut Options) -> Result<(), NameError> {
+    let wrong = |source| NameError::Rate { spelled: spelled.to_owned(), source };
+    match options.rate.replace(rate.parse().map_err(wrong)?) {
+        Some(_) => Err(twice("rate", spelled)),
+        None => Ok(()),
+    }
+}
+
+fn read_mtu(mtu: &str, spelled: &str, options: &mut Options) -> Result<(), NameError> {
+    let wrong = || NameError::Mtu { spelled: spelled.to_owned(), mtu: mtu.to_owned() };
+    let bytes = mtu.parse().ok().filter(|bytes| MTUS.contains(bytes)).ok_or_else(wrong)?;
+    match options.mtu.replace(bytes) {
+        Some(_) => Err(twice("mtu", spelled)),
+        None => Ok(()),
+    }
+}
+
+fn read_offload(offload: &str, spelled: &str, options: &mut Options) -> Result<(), NameError> {
+    let wrong = |source| NameError::Offload { spelled: spelled.to_owned(), source };
+    let offload: Offload = offload.parse().map_err(wrong)?;
+    if options.without.contains(offload) {
+        return Err(twice("without", spelled));
+    }
+    options.without = options.without.with(offload);
     Ok(())
-}
-
-fn read_rate(rate: &str, spelled: &str) -> Result<BitsPerSecond, NameError> {
-    rate.parse().map_err(|source| NameError::Rate { spelled: spelled.to_owned(), source })
-}
-
-fn read_offload(offload: &str, spelled: &str) -> Result<Offload, NameError> {
-    offload.parse().map_err(|source| NameError::Offload { spelled: spelled.to_owned(), source })
 }
 
 impl fmt::Display for Spelled {
@@ -143,6 +173,7 @@ impl fmt::Display for Spelled {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::BitsPerSecond;
     use proptest::prelude::*;
 
     fn spelled(text: &str) -> Result<Spelled, NameError> {
@@ -170,6 +201,9 @@ mod tests {
             ("bridge+rate=1gbit+rate=2gbit", "`+rate` stands there twice"),
             ("bridge+rate=fast", "`bridge+rate=fast`: `fast` is no rate"),
             ("bridge+rate=0mbit", "`bridge+rate=0mbit`: the rate `0mbit` is not "),
+            ("bridge+mtu=67", "`bridge+mtu=67`: `67` is no MTU: it is from 68 to 65535 bytes"),
+            ("bridge+mtu=9000+mtu=1500", "`+mtu` stands there twice"),
+            ("bridge+rps+rps", "`+rps` stands there twice"),
             ("bridge+without=lro", "`bridge+without=lro`: unknown offload `lro`: it is one of gro"),
             ("bridge+without=gro+without=gro", "`+without` stands there twice"),
         ];
@@ -202,12 +236,17 @@ mod tests {
             name in "[a-z][a-z0-9:-]{0,12}",
             plain: bool,
             unconfined: bool,
+            untracked: bool,
+            rps: bool,
+            mtu in proptest::option::of(MTUS),
             rate in proptest::option::of(8_u64..1_000_000),
             without in proptest::collection::vec(0..Offload::ALL.len(), 0..3),
         ) {
             let rate = rate.map(|kilobits| format!("{kilobits}kbit").parse().unwrap());
             let without = without.into_iter().map(|index| Offload::ALL[index]).collect();
-            let one = Spelled { name, options: Options { plain, rate, without, unconfined } };
+            let options =
+                Options { plain, rate, without, unconfined, untracked, mtu, rps };
+            let one = Spelled { name, options };
             prop_assert_eq!(spelled(&one.to_string()), Ok(one));
         }
 

@@ -14,14 +14,35 @@ pub enum NetworkOption {
     Without,
     /// Without the security profile that an engine gives its containers.
     Unconfined,
+    /// With its rules, but without connection tracking.
+    Untracked,
+    /// Its containers' MTU.
+    Mtu,
+    /// Received packets spread over all cores.
+    Rps,
 }
 
 impl NetworkOption {
     /// All there are.
-    pub const ALL: [Self; 4] = [Self::Plain, Self::Rate, Self::Without, Self::Unconfined];
+    pub const ALL: [Self; 7] = [
+        Self::Plain,
+        Self::Rate,
+        Self::Without,
+        Self::Unconfined,
+        Self::Untracked,
+        Self::Mtu,
+        Self::Rps,
+    ];
 
-    /// Those of a network that tare wires and filters itself.
-    pub const WIRED: [Self; 3] = [Self::Plain, Self::Rate, Self::Without];
+    /// Those of a network that tare wires and filters itself, and that rewrites no addresses.
+    pub const WIRED: [Self; 6] =
+        [Self::Plain, Self::Rate, Self::Without, Self::Untracked, Self::Mtu, Self::Rps];
+
+    /// Those of a network that tare wires with cables.
+    pub const CABLED: [Self; 4] = [Self::Rate, Self::Without, Self::Mtu, Self::Rps];
+
+    /// Those of a network whose containers hang on an uplink.
+    pub const HUNG: [Self; 3] = [Self::Without, Self::Mtu, Self::Rps];
 
     /// What it does, in words.
     #[must_use]
@@ -31,6 +52,9 @@ impl NetworkOption {
             Self::Rate => "every container's link limited, in each direction",
             Self::Without => "an offload switched off on every device of the path",
             Self::Unconfined => "without the engine's seccomp and AppArmor profiles",
+            Self::Untracked => "with its netfilter rules, without connection tracking",
+            Self::Mtu => "the containers' MTU",
+            Self::Rps => "received packets spread over all cores: receive packet steering",
         }
     }
 }
@@ -40,6 +64,9 @@ impl fmt::Display for NetworkOption {
         match self {
             Self::Plain => write!(f, "+plain ({})", self.summary()),
             Self::Unconfined => write!(f, "+unconfined ({})", self.summary()),
+            Self::Untracked => write!(f, "+untracked ({})", self.summary()),
+            Self::Rps => write!(f, "+rps ({})", self.summary()),
+            Self::Mtu => write!(f, "+mtu=BYTES ({}, as in +mtu=9000)", self.summary()),
             Self::Rate => write!(f, "+rate=RATE ({}, as in +rate=970mbit)", self.summary()),
             Self::Without => write!(
                 f,
@@ -67,16 +94,32 @@ pub struct Options {
     pub without: Offloads,
     /// Whether an engine's security profile is left out (`+unconfined`).
     pub unconfined: bool,
+    /// Whether its rules go without connection tracking (`+untracked`).
+    pub untracked: bool,
+    /// The containers' MTU, bytes (`+mtu=`); nothing for the shape's.
+    pub mtu: Option<u32>,
+    /// Whether received packets are spread over all cores (`+rps`).
+    pub rps: bool,
 }
 
 impl Options {
+    /// Whether an option was chosen.
+    #[must_use]
+    pub fn has(&self, option: NetworkOption) -> bool {
+        match option {
+            NetworkOption::Plain => self.plain,
+            NetworkOption::Rate => self.rate.is_some(),
+            NetworkOption::Without => !self.without.is_empty(),
+            NetworkOption::Unconfined => self.unconfined,
+            NetworkOption::Untracked => self.untracked,
+            NetworkOption::Mtu => self.mtu.is_some(),
+            NetworkOption::Rps => self.rps,
+        }
+    }
+
     /// The options that were chosen.
     pub fn chosen(&self) -> impl Iterator<Item = NetworkOption> {
-        let plain = self.plain.then_some(NetworkOption::Plain);
-        let without = (!self.without.is_empty()).then_some(NetworkOption::Without);
-        let unconfined = self.unconfined.then_some(NetworkOption::Unconfined);
-        let rate = self.rate.map(|_| NetworkOption::Rate);
-        plain.into_iter().chain(rate).chain(without).chain(unconfined)
+        NetworkOption::ALL.into_iter().filter(|option| self.has(*option))
     }
 }
 
@@ -87,6 +130,9 @@ impl fmt::Display for Options {
         }
         self.rate.map_or(Ok(()), |rate| write!(f, "+rate={rate}"))?;
         self.without.iter().try_for_each(|offload| write!(f, "+without={offload}"))?;
-        f.write_str(if self.unconfined { "+unconfined" } else { "" })
+        f.write_str(if self.unconfined { "+unconfined" } else { "" })?;
+        f.write_str(if self.untracked { "+untracked" } else { "" })?;
+        self.mtu.map_or(Ok(()), |mtu| write!(f, "+mtu={mtu}"))?;
+        f.write_str(if self.rps { "+rps" } else { "" })
     }
 }

@@ -1,7 +1,7 @@
 //! What was noticed: every warning in one enum, each with its evidence.
 
 use crate::dropped::{Share, listed};
-use crate::{Dropped, Nanos};
+use crate::{Dropped, Effect, Nanos, Unaccounted, ablation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -183,6 +183,30 @@ pub enum Finding {
     EncryptedInSoftware {
         /// By whom: `the kernel`, or the programs that do it.
         by: String,
+    },
+    /// What single changes make of the figure, and what of the ratio to the baseline none of them accounts for: effects do
+    /// not add up.
+    Ablated {
+        /// The changes, in the order in which they are known.
+        effects: Vec<Effect>,
+        /// The rest; nothing where no block has all figures, or for the baseline itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unaccounted: Option<Unaccounted>,
+    },
+    /// Which of two networks is ahead changes with the number of cores.
+    OrderReversed {
+        /// Under which workload.
+        workload: String,
+        /// In which metric.
+        metric: crate::Metric,
+        /// The label of the network that is ahead on fewer cores.
+        ahead: String,
+        /// The label of the one that is ahead on more.
+        behind: String,
+        /// The fewer cores.
+        fewer: u32,
+        /// The more.
+        more: u32,
     },
     /// Connections could not be made for want of local ports.
     PortsExhausted {
@@ -367,6 +391,13 @@ impl fmt::Display for Finding {
             Self::EncryptedInSoftware { by } => {
                 write!(f, "encrypted in software, by {by}: it costs CPU time for every byte")
             }
+            Self::Ablated { effects, unaccounted } => {
+                ablation::told(f, effects, unaccounted.as_ref())
+            }
+            Self::OrderReversed { workload, metric, ahead, behind, fewer, more } => write!(
+                f,
+                "the ranking changes with the cores: in {workload} {metric}, {ahead} is ahead of {behind} on {fewer}, and behind it on {more}"
+            ),
             Self::PortsExhausted { times } => write!(
                 f,
                 "no local port was free {times} times: raise net.ipv4.ip_local_port_range, or close by --close rst"

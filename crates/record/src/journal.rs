@@ -335,6 +335,7 @@ mod tests {
             budget: None,
             skipped: Vec::new(),
             refused: Vec::new(),
+            ablations: Vec::new(),
             parts: Vec::new(),
             findings: Vec::new(),
             publication: None,

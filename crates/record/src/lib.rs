@@ -6,6 +6,7 @@
 //! Nothing here measures, decides or prints.
 #![forbid(unsafe_code)]
 
+mod ablation;
 mod cell;
 mod comparison;
 mod counted;
@@ -32,6 +33,7 @@ mod trial;
 mod turn;
 mod units;
 
+pub use ablation::{Ablation, Effect, Factor, Unaccounted, UnknownFactor, Variant};
 pub use cell::{Cell, Difference, Ratio, Verdict, Withheld};
 pub use comparison::{
     CellKey, Change, Compared, ComparedCell, Comparison, Contrasted, Gate, Outcome, Regression,

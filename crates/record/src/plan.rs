@@ -1,6 +1,6 @@
 //! What will be measured: a study, validated and expanded. The journal keeps it, so that a run can be resumed on it.
 
-use crate::{Finding, Metric, Nanos, Parameters, Publication, Shape, Skipped};
+use crate::{Ablation, Finding, Metric, Nanos, Parameters, Publication, Shape, Skipped};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -146,6 +146,9 @@ pub struct Plan {
     pub seed: u64,
     /// The networks under comparison.
     pub networks: Vec<Entry>,
+    /// Which of them are others with one thing changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ablations: Vec<Ablation>,
     /// Which real system each network is or stands for, by the network's name.
     #[serde(default)]
     pub stands_for: BTreeMap<String, String>,

@@ -48,6 +48,9 @@ pub enum Placement {
     Same,
     /// Wherever the scheduler puts them.
     Free,
+    /// The first so many allowed cores, spelled `first-2`: clients on the first half of them, servers on the second, and on
+    /// one core both; what else the network runs is held to all of them.
+    First(u32),
     /// These cores, clients first: `0-1/2-3` for clients on 0 and 1 and servers on 2 and 3; `0,2` for both on both.
     List {
         /// Cores of the clients.
@@ -60,7 +63,7 @@ pub enum Placement {
 /// A placement that cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "`{0}` is no placement: it is spread, same, free, or a list of cores such as 0,2 or 0-1/2-3 (clients/servers)"
+    "`{0}` is no placement: it is spread, same, free, first-2, or a list of cores such as 0,2 or 0-1/2-3 (clients/servers)"
 )]
 pub struct PlacementError(pub String);
 
@@ -71,6 +74,7 @@ impl fmt::Display for Placement {
             Self::Spread => f.write_str("spread"),
             Self::Same => f.write_str("same"),
             Self::Free => f.write_str("free"),
+            Self::First(cores) => write!(f, "first-{cores}"),
             Self::List { clients, servers } if clients == servers => f.write_str(&list(clients)),
             Self::List { clients, servers } => write!(f, "{}/{}", list(clients), list(servers)),
         }
@@ -86,6 +90,10 @@ impl FromStr for Placement {
             "spread" => Ok(Self::Spread),
             "same" => Ok(Self::Same),
             "free" => Ok(Self::Free),
+            _ if text.starts_with("first-") => {
+                let cores = text.strip_prefix("first-").and_then(|cores| cores.parse().ok());
+                cores.filter(|cores| *cores > 0).map(Self::First).ok_or_else(error)
+            }
             _ => {
                 let (clients, servers) = text.split_once('/').unwrap_or((text, text));
                 Ok(Self::List {

@@ -75,6 +75,10 @@ impl<'a> Group<'a> {
             Finding::WarmUpMatters { .. } | Finding::Drift { .. } => {
                 format!(" {}", self.key.about)
             }
+            Finding::Ablated { .. } => {
+                let metric = self.key.about.split(' ').next();
+                metric.map(|metric| format!(" {metric}")).unwrap_or_default()
+            }
             _ => String::new(),
         };
         let (workload, labels) = (self.key.workload, self.labels.join(", "));
@@ -92,6 +96,8 @@ fn about(finding: &Finding, metric: Metric) -> String {
         Finding::OtherCongestionControl { asked, used } => format!("{asked} {used}"),
         Finding::NotPinned { reason } => reason.clone(),
         Finding::OffloadsKept { devices } => devices.join("; "),
+        // Each network has effects of its own, in every metric.
+        Finding::Ablated { .. } => format!("{metric} {finding}"),
         // Each network loses in places of its own.
         Finding::LossPlaced { .. } | Finding::Retransmitted { .. } => finding.to_string(),
         Finding::Userspace { program, .. } => program.clone(),
@@ -136,6 +142,8 @@ fn severity(finding: &Finding) -> f64 {
         Finding::SearchUnfinished { width } => *width,
         Finding::FewSamples { beyond, .. } => -(*beyond as f64),
         Finding::Emulated
+        | Finding::Ablated { .. }
+        | Finding::OrderReversed { .. }
         | Finding::CpuPlaced { .. }
         | Finding::EncryptedInSoftware { .. }
         | Finding::OtherCongestionControl { .. }

@@ -86,6 +86,7 @@ fn plan(networks: &[&str], blocks: u32) -> Plan {
         budget: None,
         skipped: Vec::new(),
         refused: Vec::new(),
+        ablations: Vec::new(),
         parts: Vec::new(),
         findings: Vec::new(),
         publication: None,

@@ -140,6 +140,7 @@ fn plan(seed: u64, labels: &[(&str, f64)]) -> Plan {
         budget: seed.is_multiple_of(2).then_some(Nanos(15 * block)),
         skipped: Vec::new(),
         refused: Vec::new(),
+        ablations: Vec::new(),
         parts: Vec::new(),
         findings: Vec::new(),
         publication: None,

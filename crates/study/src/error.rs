@@ -64,6 +64,16 @@ pub enum Error {
         /// The labels there are.
         labels: String,
     },
+    /// Changes one at a time, in a study that says which networks are measured where.
+    #[error(
+        "a study with sections ([[run]]) measures the networks that it names: name yours by --network beside --ablate, without the study"
+    )]
+    AblateSections,
+    /// Changes one at a time, and no network has any.
+    #[error(
+        "nothing can be changed one at a time: none of the networks takes such an option here; see `tare list networks`"
+    )]
+    NothingToAblate,
     /// No workload at all: a parameter's list of values is empty.
     #[error("no workload to measure: a list of a parameter's values is empty")]
     NoWorkload,

@@ -1,5 +1,6 @@
 //! From what was written to what will be measured: everything is checked here, before anything is touched.
 
+use crate::ablate::ablate;
 use crate::choose::{Chosen, baseline, choose};
 use crate::layer::Method;
 use crate::published::publication;
@@ -22,7 +23,12 @@ impl Study {
         let networks = self.networks.as_deref().unwrap_or(&all);
         // Where a study has sections, each has shapes of its own.
         let shapes_of_all = if self.runs.is_empty() { shapes(&self.shape)? } else { Vec::new() };
-        let chosen = choose(networks, self.named_by, &shapes_of_all, without, catalogue)?;
+        let mut chosen = choose(networks, self.named_by, &shapes_of_all, without, catalogue)?;
+        let ablations = match &self.ablate {
+            Some(_) if !self.runs.is_empty() => return Err(Error::AblateSections),
+            Some(factors) => ablate(&mut chosen, factors, &shapes_of_all, catalogue)?,
+            None => Vec::new(),
+        };
         let baseline = baseline(self.baseline.as_deref(), &chosen.entries, &chosen.absent)?;
         let Expanded { workloads, shapes, parts, misfits } = expand(&self, &chosen, catalogue)?;
         let publication = publication(&self, catalogue);
@@ -39,6 +45,7 @@ impl Study {
             seed: self.method.seed.unwrap_or(seed),
             stands_for: stands_for(&entries, catalogue),
             networks: entries,
+            ablations,
             baseline,
             workloads: workloads.plans,
             raising,
@@ -134,8 +141,8 @@ fn blocks(method: &Method, networks: usize) -> Result<Blocks, Error> {
 pub(crate) mod tests {
     use super::*;
     use std::ops::RangeInclusive;
-    use tare_network::{FindError, Missing, Spelled};
-    use tare_record::Parameters;
+    use tare_network::{FindError, Missing, NetworkOption, Spelled};
+    use tare_record::{Factor, Parameters};
 
     /// Three networks, one of which cannot run, and two workloads.
     struct Few;
@@ -146,6 +153,20 @@ pub(crate) mod tests {
         }
 
         fn lacks(&self, network: &Spelled) -> Result<Option<Missing>, FindError> {
+            let takes: &[NetworkOption] = match network.name.as_str() {
+                "host" => &[NetworkOption::Without],
+                _ => &[
+                    NetworkOption::Plain,
+                    NetworkOption::Without,
+                    NetworkOption::Untracked,
+                    NetworkOption::Mtu,
+                    NetworkOption::Rate,
+                ],
+            };
+            if let Some(refused) = network.options.chosen().find(|one| !takes.contains(one)) {
+                let (spelled, takes) = (network.to_string(), "less".to_owned());
+                return Err(FindError::Option { spelled, name: "few", refused, takes });
+            }
             match network.name.as_str() {
                 "host" | "bridge" => Ok(None),
                 "ovs" => Ok(Some(Missing { reason: "no ovs".into(), remedy: "get it".into() })),
@@ -180,7 +201,7 @@ pub(crate) mod tests {
         }
     }
 
-    fn plan(text: &str) -> Result<Plan, Error> {
+    pub(crate) fn plan(text: &str) -> Result<Plan, Error> {
         Study::parse(text, "test").and_then(|study| study.plan(&Few, 7))
     }
 
@@ -232,6 +253,50 @@ pub(crate) mod tests {
         let alone = plan("metrics = ['raise_ms', 'remove_ms']").unwrap();
         assert_eq!((alone.raising.len(), alone.workloads.len()), (2, 0));
         assert_eq!(plan("").unwrap().raising, [Metric::RaiseMs, Metric::RemoveMs]);
+    }
+
+    #[test]
+    fn one_thing_is_changed_at_a_time() {
+        let planned = plan("ablate = ['netfilter', 'tso', 'rps', 'mtu']").unwrap();
+        let labels: Vec<_> = planned.networks.iter().map(|entry| entry.label.as_str()).collect();
+        assert_eq!(
+            labels,
+            [
+                "host",
+                "bridge",
+                "host+without=tso",
+                "bridge+plain",
+                "bridge+without=tso",
+                "bridge+mtu=9000"
+            ],
+            "host takes neither +plain nor +mtu here, and nobody +rps"
+        );
+        let of = |label: &str| {
+            let found = planned.ablations.iter().find(|ablation| ablation.label == label);
+            found.map(|ablation| ablation.variants.iter().map(|one| one.factor).collect())
+        };
+        assert_eq!(of("host"), Some(vec![Factor::Tso]));
+        assert_eq!(of("bridge"), Some(vec![Factor::Netfilter, Factor::Tso, Factor::Mtu]));
+        // What is off already is not switched off, and a variant that was named is not measured twice.
+        let planned = plan("networks = ['host', 'x=bridge+plain', 'bridge', 'bridge+without=tso']\nablate = ['netfilter', 'conntrack', 'tso']").unwrap();
+        let ablations: Vec<(&str, Vec<&str>)> = planned
+            .ablations
+            .iter()
+            .map(|one| {
+                let labels = one.variants.iter().map(|variant| variant.label.as_str());
+                (one.label.as_str(), labels.collect())
+            })
+            .collect();
+        assert_eq!(
+            ablations,
+            [
+                ("host", vec!["host+without=tso"]),
+                ("x", vec!["x+without=tso"]),
+                ("bridge", vec!["bridge+plain", "bridge+untracked", "bridge+without=tso"]),
+            ]
+        );
+        let larger = plan("ablate = ['mtu']\n[shape]\nmtu = [9000]").unwrap_err();
+        assert!(larger.to_string().starts_with("nothing can be changed one at a time"));
     }
 
     #[test]

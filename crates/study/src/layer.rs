@@ -9,7 +9,8 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 use tare_record::{
-    Conclusion, Family, FamilyScope, Metric, Offload, Parameters, Placement, ProtocolField, Scale,
+    Conclusion, Factor, Family, FamilyScope, Metric, Offload, Parameters, Placement, ProtocolField,
+    Scale,
 };
 
 /// What somebody wrote: a TOML file, or flags.
@@ -28,6 +29,8 @@ pub struct Study {
     pub quick_networks: Option<Vec<String>>,
     /// The label of the network that ratios are against.
     pub baseline: Option<String>,
+    /// What is changed, one at a time, of every network: each is measured beside the network itself.
+    pub ablate: Option<Vec<Factor>>,
     /// The metrics wanted, of all that the workloads measure.
     pub metrics: Option<Vec<Metric>>,
     /// The workloads.
@@ -249,6 +252,7 @@ impl Study {
             quick_networks: upper.quick_networks.or(self.quick_networks),
             baseline: upper.baseline.or(self.baseline.filter(|label| stays(label, &networks))),
             networks: networks.or(self.networks),
+            ablate: upper.ablate.or(self.ablate),
             metrics: upper.metrics.or(self.metrics),
             workloads: upper.workloads.or(self.workloads),
             shape: self.shape.overlaid(upper.shape),

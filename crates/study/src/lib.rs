@@ -6,6 +6,7 @@
 //! the order of every block ([`order::block`]) and, after a pilot, how many blocks there are ([`sizing::decide`]).
 #![forbid(unsafe_code)]
 
+mod ablate;
 mod builtin;
 mod catalogue;
 mod choose;

@@ -43,15 +43,20 @@ impl Cores {
         match (placement, role) {
             (Placement::Free, _) => Self::Free(allowed.to_vec()),
             (Placement::Same, _) => Self::Pinned(allowed.iter().take(1).copied().collect()),
-            (Placement::Spread, _) => {
-                let (clients, servers) = allowed.split_at(allowed.len() / 2);
-                let half =
-                    if role == Role::Client && !clients.is_empty() { clients } else { servers };
-                Self::Pinned(half.to_vec())
+            (Placement::Spread, _) => Self::half(allowed, role),
+            (Placement::First(cores), _) => {
+                Self::half(&allowed[..allowed.len().min(*cores as usize)], role)
             }
             (Placement::List { clients, .. }, Role::Client) => Self::Pinned(clients.clone()),
             (Placement::List { servers, .. }, Role::Server) => Self::Pinned(servers.clone()),
         }
+    }
+
+    /// A side's half of these; of one core both sides get it.
+    fn half(cores: &[u32], role: Role) -> Self {
+        let (clients, servers) = cores.split_at(cores.len() / 2);
+        let half = if role == Role::Client && !clients.is_empty() { clients } else { servers };
+        Self::Pinned(half.to_vec())
     }
 
     /// All of them.

@@ -17,7 +17,7 @@ impl Recipe for BridgePlain {
             summary: "two containers on a bridge, without netfilter; beyond 1,023 of them on several bridges",
             stands_for: "dockerd --iptables=false --ip6tables=false, br_netfilter off",
             source: "https://docs.docker.com/engine/network/packet-filtering-firewalls/",
-            options: &[NetworkOption::Rate, NetworkOption::Without],
+            options: &NetworkOption::CABLED,
         }
     }
 

@@ -40,7 +40,7 @@ pub(super) const NETWORK: Calico = Calico {
         summary: "a routed address for every container, Calico's policy chains, routes by BGP (BIRD)",
         stands_for: "Calico's data plane without encapsulation: rules as Felix writes them, a real BIRD on each node",
         source: SOURCE,
-        options: &[NetworkOption::Rate, NetworkOption::Without],
+        options: &NetworkOption::CABLED,
     },
     backbone: Backbone::Routes,
     module: None,

@@ -11,7 +11,7 @@ pub(super) const NETWORK: Calico = Calico {
         summary: "a routed address for every container, Calico's policy chains, IP-in-IP between nodes",
         stands_for: "Calico's data plane with IP-in-IP (ipipMode: Always); a tunnel for each node here, one for all there",
         source: SOURCE,
-        options: &[NetworkOption::Rate, NetworkOption::Without],
+        options: &NetworkOption::CABLED,
     },
     backbone: Backbone::Ipip,
     module: Some("ipip"),

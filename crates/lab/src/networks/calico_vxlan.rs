@@ -11,7 +11,7 @@ pub(super) const NETWORK: Calico = Calico {
         summary: "a routed address for every container, Calico's policy chains, VXLAN between nodes",
         stands_for: "Calico's data plane with VXLAN (vxlanMode: Always), programmed as Felix does",
         source: SOURCE,
-        options: &[NetworkOption::Rate, NetworkOption::Without],
+        options: &NetworkOption::CABLED,
     },
     backbone: Backbone::Vxlan { device: "vxlan.calico" },
     module: Some("vxlan"),

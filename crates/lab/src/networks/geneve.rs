@@ -11,7 +11,7 @@ pub(super) const NETWORK: Tunnels = Tunnels {
         summary: "Ethernet in UDP between nodes by kernel Geneve, a bridge on each",
         stands_for: "the tunnels of OVN-Kubernetes, Antrea and Cilium with geneve, without their programs",
         source: "RFC 8926; ip-link(8)",
-        options: &[NetworkOption::Rate, NetworkOption::Without],
+        options: &NetworkOption::CABLED,
     },
     backbone: Backbone::Geneve,
     module: "geneve",

@@ -11,7 +11,7 @@ pub(super) const NETWORK: Tunnels = Tunnels {
         summary: "IP in GRE between nodes by the kernel, a bridge on each",
         stands_for: "the GRE tunnels of OpenShift's and Antrea's older networks",
         source: "RFC 2784; ip-tunnel(8)",
-        options: &[NetworkOption::Rate, NetworkOption::Without],
+        options: &NetworkOption::CABLED,
     },
     backbone: Backbone::Gre,
     module: "ip_gre",

@@ -11,7 +11,7 @@ pub(super) const NETWORK: Tunnels = Tunnels {
         summary: "IPv4 in IPv4 between nodes by the kernel, a bridge on each",
         stands_for: "flannel's ipip, kube-router across subnets",
         source: "RFC 2003; ip-tunnel(8)",
-        options: &[NetworkOption::Rate, NetworkOption::Without],
+        options: &NetworkOption::CABLED,
     },
     backbone: Backbone::Ipip,
     module: "ipip",

@@ -32,7 +32,7 @@ impl Recipe for IpsecUser {
             summary: "IPsec tunnels between agent containers, sealed in userspace by strongSwan",
             stands_for: "Rancher 1.x's network: a real strongSwan in an agent container on each node",
             source: "strongSwan, plugins/kernel-libipsec; rancher/rancher-net",
-            options: &[NetworkOption::Rate, NetworkOption::Without],
+            options: &NetworkOption::CABLED,
         }
     }
 

@@ -15,7 +15,7 @@ impl Recipe for IpvlanL2 {
             summary: "two containers on the node's uplink, by ipvlan devices that switch frames",
             stands_for: "docker network create --driver ipvlan --opt ipvlan_mode=l2; the CNI plugin ipvlan",
             source: "https://docs.docker.com/engine/network/drivers/ipvlan/",
-            options: &[NetworkOption::Without],
+            options: &NetworkOption::HUNG,
         }
     }
 

@@ -15,7 +15,7 @@ impl Recipe for IpvlanL3 {
             summary: "two containers on the node's uplink, by ipvlan devices that route packets",
             stands_for: "docker network create --driver ipvlan --opt ipvlan_mode=l3",
             source: "https://docs.docker.com/engine/network/drivers/ipvlan/",
-            options: &[NetworkOption::Without],
+            options: &NetworkOption::HUNG,
         }
     }
 

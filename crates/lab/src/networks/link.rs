@@ -22,7 +22,7 @@ impl Recipe for Link {
             summary: "two containers on a bridge that lets only linked ones talk to one another",
             stands_for: "dockerd --icc=false, docker run --link SERVER:server",
             source: "https://docs.docker.com/engine/network/links/",
-            options: &[NetworkOption::Rate, NetworkOption::Without],
+            options: &NetworkOption::CABLED,
         }
     }
 

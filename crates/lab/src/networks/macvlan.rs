@@ -15,7 +15,7 @@ impl Recipe for Macvlan {
             summary: "two containers on the node's uplink, by macvlan devices in bridge mode",
             stands_for: "docker network create --driver macvlan; the CNI plugin macvlan",
             source: "https://docs.docker.com/engine/network/drivers/macvlan/",
-            options: &[NetworkOption::Without],
+            options: &NetworkOption::HUNG,
         }
     }
 

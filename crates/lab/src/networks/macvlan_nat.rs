@@ -27,7 +27,7 @@ impl Recipe for MacvlanNat {
             summary: "an external address for each container, on a macvlan device of the node, translated",
             stands_for: "the 2014 recipe `iptables`: containers with external addresses, by DNAT and SNAT rules",
             source: "Docker network performance (2014): iptables",
-            options: &[NetworkOption::Rate, NetworkOption::Without],
+            options: &NetworkOption::CABLED,
         }
     }
 

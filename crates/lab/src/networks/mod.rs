@@ -55,7 +55,7 @@ use crate::prove::prove;
 use crate::tap::{self, Secrecy};
 use crate::underlay::{link_needs, link_of};
 use crate::watch::Watcher;
-use crate::{burner, clamp, nft, offload, shell};
+use crate::{burner, clamp, cores, nft, offload, shell, varied};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use tare_network::{About, Error, Finding, Hop, Need, Network, Shape, Site, Topology};
@@ -143,8 +143,10 @@ struct Laid<R> {
 impl<R: Recipe> Laid<R> {
     /// How it is laid out, with what the shape asks of every network.
     fn laid_out(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-        let mut layout = self.recipe.layout(shape, site)?;
-        clamp::clamp(&mut layout, shape)?;
+        let shape = varied::shape(shape, &site.options);
+        let mut layout = self.recipe.layout(&shape, site)?;
+        clamp::clamp(&mut layout, &shape)?;
+        varied::vary(&mut layout, &site.options);
         Ok(layout)
     }
 
@@ -163,6 +165,7 @@ impl<R: Recipe> Laid<R> {
     fn beside_namespaces(&self, site: &Site) -> Vec<Need> {
         let mut needs = self.recipe.needs(site);
         needs.extend(site.options.rate.map(|_| Need::Kernel { module: "sch_tbf" }));
+        needs.extend(varied::needs(&site.options));
         needs
     }
 }
@@ -183,7 +186,7 @@ impl<R: Recipe> Network for Laid<R> {
     }
 
     fn has_room(&self, shape: &Shape, site: &Site) -> Result<(), Error> {
-        self.recipe.layout(shape, site).map(drop)
+        self.laid_out(shape, site).map(drop)
     }
 
     fn raise(&self, shape: &Shape, site: &Site) -> Result<Topology, Error> {
@@ -200,8 +203,8 @@ impl<R: Recipe> Network for Laid<R> {
         let spaces = build(lab, &layout.wiring)?;
         let offloads = shape.without.and(site.options.without);
         let switched = offload::switch_off(&layout, &spaces, offloads)?;
-        let programs =
-            Arc::new(programs::start(lab, &layout.wiring, &spaces, site.logs.as_deref())?);
+        let (cores, logs) = (cores::of(&shape.cpus), site.logs.as_deref());
+        let programs = Arc::new(programs::start(lab, &layout.wiring, &spaces, cores, logs)?);
         prove(lab, &layout, &spaces, &programs)?;
         if shape.nodes > 1 {
             tap::listen(&layout, &spaces, self.recipe.secrecy())?;

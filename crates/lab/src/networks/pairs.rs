@@ -29,7 +29,7 @@ pub(super) enum Place {
 }
 
 /// What changes a pair with Docker's bridge on a side.
-const WITH_DOCKER: &[NetworkOption] = &[NetworkOption::Rate, NetworkOption::Without];
+const WITH_DOCKER: &[NetworkOption] = &NetworkOption::CABLED;
 
 /// Two places.
 pub(super) struct Pair {

@@ -20,7 +20,7 @@ impl Recipe for PipeworkMacvlan {
             summary: "two containers with a second interface each, a macvlan device on the uplink",
             stands_for: "pipework eth0 CONTAINER ADDRESS: its steps, not the script itself",
             source: "https://github.com/jpetazzo/pipework",
-            options: &[NetworkOption::Without],
+            options: &NetworkOption::HUNG,
         }
     }
 

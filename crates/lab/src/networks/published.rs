@@ -20,7 +20,7 @@ impl Recipe for Published {
             summary: "a client on the node, a server on the bridge behind a published port",
             stands_for: "docker run --publish PORT:PORT, dialled by the host's own address",
             source: "moby, integration/network/bridge/iptablesdoc",
-            options: &[NetworkOption::Rate, NetworkOption::Without],
+            options: &NetworkOption::CABLED,
         }
     }
 

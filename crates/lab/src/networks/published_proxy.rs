@@ -26,7 +26,7 @@ impl Recipe for PublishedProxy {
             summary: "a client on the node, a server on the bridge behind a userland proxy",
             stands_for: "docker run --publish PORT:PORT by docker-proxy alone: dockerd --iptables=false",
             source: "moby, cmd/docker-proxy",
-            options: &[NetworkOption::Rate, NetworkOption::Without],
+            options: &NetworkOption::CABLED,
         }
     }
 

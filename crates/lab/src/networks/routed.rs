@@ -18,7 +18,7 @@ impl Recipe for Routed {
             summary: "plain routes between the nodes' container networks, a bridge on each",
             stands_for: "flannel's host-gw, kube-router, static routes; without their netfilter rules",
             source: "flannel, pkg/backend/hostgw; CNI plugins, plugins/main/bridge",
-            options: &[NetworkOption::Rate, NetworkOption::Without],
+            options: &NetworkOption::CABLED,
         }
     }
 

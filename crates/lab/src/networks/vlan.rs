@@ -21,7 +21,7 @@ impl Recipe for Vlan {
             summary: "two containers on a bridge, in a VLAN: what passes it carries an 802.1Q tag",
             stands_for: "containers on a tagged VLAN of a trunk port, as operators wire them",
             source: "IEEE 802.1Q; ip-link(8), type vlan",
-            options: &[NetworkOption::Rate, NetworkOption::Without],
+            options: &NetworkOption::CABLED,
         }
     }
 

@@ -29,7 +29,7 @@ impl Recipe for Vrf {
             summary: "two containers on a node that routes between them, in a VRF of their own",
             stands_for: "tenants kept apart by VRFs, as FRRouting and Cumulus Linux wire them",
             source: "Documentation/networking/vrf.rst",
-            options: &[NetworkOption::Rate, NetworkOption::Without],
+            options: &NetworkOption::CABLED,
         }
     }
 

@@ -29,7 +29,7 @@ impl Recipe for Vxlan {
             summary: "one network over all nodes by kernel VXLAN, a bridge on each",
             stands_for: "a Docker Swarm overlay network, wired as libnetwork does",
             source: "moby, libnetwork/drivers/overlay; RFC 7348",
-            options: &[NetworkOption::Rate, NetworkOption::Without],
+            options: &NetworkOption::CABLED,
         }
     }
 

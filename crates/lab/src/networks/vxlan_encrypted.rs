@@ -27,7 +27,7 @@ impl Recipe for VxlanEncrypted {
             summary: "one network over all nodes by kernel VXLAN inside kernel ESP (AES-GCM)",
             stands_for: "a Docker Swarm overlay network with --opt encrypted",
             source: "moby, libnetwork/drivers/overlay/encryption.go; RFC 4303, RFC 4106",
-            options: &[NetworkOption::Rate, NetworkOption::Without],
+            options: &NetworkOption::CABLED,
         }
     }
 

@@ -34,7 +34,7 @@ impl Recipe for Wireguard {
             summary: "encrypted tunnels between nodes by the kernel's WireGuard, a bridge on each",
             stands_for: "flannel's wireguard, Calico's and Cilium's encryption, without their programs",
             source: "https://www.wireguard.com/protocol/; wg(8)",
-            options: &[NetworkOption::Rate, NetworkOption::Without],
+            options: &NetworkOption::CABLED,
         }
     }
 

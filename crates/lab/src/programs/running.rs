@@ -8,6 +8,7 @@ use super::{Counter, Log, Mounts, Output, Program, Ready, Station};
 use crate::lab::Lab;
 use crate::namespace::Namespace;
 use crate::wiring::{SpaceId, Wiring};
+use rustix::thread::CpuSet;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -31,12 +32,13 @@ pub(crate) struct Running {
     stations: BTreeMap<usize, Station>,
 }
 
-/// Starts the programs of a wiring that was built, and returns when the last one of each namespace is ready. Logs go to
-/// files in a directory, or, without one, to memory.
+/// Starts the programs of a wiring that was built, held to the cores where there are any, and returns when the last one of
+/// each namespace is ready. Logs go to files in a directory, or, without one, to memory.
 pub(crate) fn start(
     lab: &Arc<Lab>,
     wiring: &Wiring,
     spaces: &[Arc<Namespace>],
+    cores: Option<CpuSet>,
     logs: Option<&Path>,
 ) -> Result<Running, Error> {
     let mut running = Running::default();
@@ -49,7 +51,7 @@ pub(crate) fn start(
     let private = private(&wiring.programs)?;
     for &space in plans.keys() {
         let mounts = Mounts::make(&spaces[space], spaces, &private)?;
-        running.stations.insert(space, Station::new(lab, &spaces[space], mounts));
+        running.stations.insert(space, Station::new(lab, &spaces[space], mounts).held_to(cores));
     }
     // What one namespace has started is held, and so ended, also where another one fails.
     let outcomes: Vec<(Vec<Daemon>, Result<(), Error>)> = std::thread::scope(|scope| {

@@ -4,7 +4,8 @@ use super::process::{ended, ends_within, kill_group};
 use super::{Log, Mounts};
 use crate::lab::Lab;
 use crate::namespace::Namespace;
-use crate::program;
+use crate::{program, sys};
+use rustix::thread::CpuSet;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
@@ -21,6 +22,8 @@ pub(crate) struct Station {
     lab: Arc<Lab>,
     namespace: Arc<Namespace>,
     mounts: Arc<Mounts>,
+    /// The cores that its programs are held to; nothing for wherever the scheduler puts them.
+    cores: Option<CpuSet>,
 }
 
 /// What a program has said by its end.
@@ -50,7 +53,12 @@ impl Station {
         let (lab, namespace) = (Arc::clone(lab), Arc::clone(namespace));
         let mounts = Arc::new(mounts);
         lab.mount_proc(&mounts);
-        Self { lab, namespace, mounts }
+        Self { lab, namespace, mounts, cores: None }
+    }
+
+    /// The same place, whose programs are held to these cores.
+    pub(crate) fn held_to(self, cores: Option<CpuSet>) -> Self {
+        Self { cores, ..self }
     }
 
     /// The namespace's name.
@@ -71,6 +79,9 @@ impl Station {
     /// Starts a program, as the leader of a process group.
     pub(crate) fn start(&self, mut command: Command) -> Result<Child, Error> {
         command.process_group(0).env("TMPDIR", "/tmp");
+        if let Some(cores) = self.cores {
+            sys::hold_to_cores_before_exec(&mut command, cores);
+        }
         let mounts = Some(Arc::clone(&self.mounts));
         self.lab.start_with(command, Some(Arc::clone(&self.namespace)), mounts)
     }

@@ -73,7 +73,7 @@ fn namespace(space: &Space) -> Vec<String> {
     let name = &space.name;
     let mut lines = vec![format!("ip netns add {name}"), format!("ip -n {name} link set lo up")];
     let settings = space.sysctls.iter();
-    lines.extend(settings.map(|one| setting(name, one.key, one.value, one.presence)));
+    lines.extend(settings.map(|one| setting(name, one.key, &one.value, one.presence)));
     lines
 }
 

@@ -11,7 +11,10 @@ use crate::programs::Mounts;
 use rustix::io;
 use rustix::mount::{MountFlags, mount};
 use rustix::process::{Signal, set_parent_process_death_signal};
-use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
+use rustix::thread::{
+    CpuSet, LinkNameSpaceType, UnshareFlags, move_into_link_name_space, sched_setaffinity,
+    unshare_unsafe,
+};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -74,6 +77,15 @@ pub(crate) fn enter_before_exec(
     // SAFETY: between fork and exec the closure makes four system calls and nothing else: it neither allocates nor
     // takes a lock, and the descriptors live as long as the closure, which owns its group and its namespaces.
     unsafe { command.pre_exec(enter) };
+}
+
+/// Before it becomes its program, the child is held to these cores, and whatever it starts with it. A refusal is the error of
+/// [`Command::spawn`].
+pub(crate) fn hold_to_cores_before_exec(command: &mut Command, cores: CpuSet) {
+    let hold = move || Ok(sched_setaffinity(None, &cores)?);
+    // SAFETY: between fork and exec the closure makes one system call and nothing else: it neither allocates nor takes a
+    // lock.
+    unsafe { command.pre_exec(hold) };
 }
 
 /// Before it becomes its program, the child mounts a /proc in its mount namespace: that of the PID namespace in which it

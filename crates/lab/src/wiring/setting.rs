@@ -1,6 +1,7 @@
 //! Settings of a namespace and of its devices, as sysctl(8) knows them.
 
 use super::SpaceId;
+use std::borrow::Cow;
 
 /// Whether a setting must be there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,12 +13,12 @@ pub(crate) enum Presence {
 }
 
 /// A setting of a network namespace, made before it has any device but `lo`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sysctl {
     /// As sysctl(8) spells it.
     pub(crate) key: &'static str,
     /// Its value.
-    pub(crate) value: &'static str,
+    pub(crate) value: Cow<'static, str>,
     /// Whether it must be there.
     pub(crate) presence: Presence,
 }
@@ -25,12 +26,12 @@ pub(crate) struct Sysctl {
 impl Sysctl {
     /// A setting that must be there.
     pub(crate) const fn required(key: &'static str, value: &'static str) -> Self {
-        Self { key, value, presence: Presence::Required }
+        Self { key, value: Cow::Borrowed(value), presence: Presence::Required }
     }
 
     /// A setting that matters only where it is there.
     pub(crate) const fn if_there(key: &'static str, value: &'static str) -> Self {
-        Self { key, value, presence: Presence::IfThere }
+        Self { key, value: Cow::Borrowed(value), presence: Presence::IfThere }
     }
 }
 

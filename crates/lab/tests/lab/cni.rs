@@ -102,6 +102,28 @@ pub(crate) fn ptp_is_routed_and_macvlan_is_not_seen_by_the_node() {
     assert!(received(&topology, "eth0") < before + SENT, "they do not pass the node");
 }
 
+/// Of a kernel that has ipvlan; the virtual machine's has.
+pub(crate) fn ipvlan_of_other_kernels() {
+    let lab = enter();
+    if !crate::cases::all().contains(&"ipvlan-l2") {
+        return crate::paths::not_in_this_kernel("ipvlan");
+    }
+    for mode in ["l2", "l3"] {
+        let text = format!(
+            r#"{{"cniVersion": "1.0.0", "name": "straight", "type": "ipvlan", "mode": "{mode}", "master": "eth0", "ipam": {RANGES}}}"#
+        );
+        let file = Configuration::new(&format!("ipvlan-{mode}.conf"), &text);
+        let topology = raise(&lab, &file.spelled("cni"), &Shape::default());
+        assert_eq!(path(&topology), ["client-0:eth0 Device", "server-0:eth0 Device"]);
+        let described =
+            said(topology.clients[0].as_ref(), &["ip", "-details", "link", "show", "eth0"]);
+        assert!(described.contains(&format!("ipvlan  mode {mode}")), "{described}");
+        let before = received(&topology, "eth0");
+        exchange(&topology);
+        assert!(received(&topology, "eth0") < before + SENT, "they do not pass the node");
+    }
+}
+
 /// The counter of the rules that portmap has made for a port.
 fn translated(topology: &Topology, port: u16) -> u64 {
     let node = topology.nodes[0].as_ref();

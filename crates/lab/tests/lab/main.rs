@@ -91,6 +91,15 @@ const CASES: &[Case] = &[
         "without_segmentation_every_packet_is_of_the_mtu",
         paths::without_segmentation_every_packet_is_of_the_mtu,
     ),
+    (
+        "without_tracking_rules_are_passed_and_no_connection_is_kept",
+        paths::without_tracking_rules_are_passed_and_no_connection_is_kept,
+    ),
+    ("an_option_sets_the_mtu_of_one_network", paths::an_option_sets_the_mtu_of_one_network),
+    (
+        "received_packets_are_spread_over_all_cores",
+        paths::received_packets_are_spread_over_all_cores,
+    ),
     ("a_process_serves_the_published_port", paths::a_process_serves_the_published_port),
     ("what_cannot_be_switched_off_is_said", paths::what_cannot_be_switched_off_is_said),
     ("tags_tables_and_modes_of_other_kernels", paths::tags_tables_and_modes_of_other_kernels),
@@ -105,6 +114,7 @@ const CASES: &[Case] = &[
         "cni_ptp_is_routed_and_macvlan_is_not_seen_by_the_node",
         cni::ptp_is_routed_and_macvlan_is_not_seen_by_the_node,
     ),
+    ("cni_ipvlan_of_other_kernels", cni::ipvlan_of_other_kernels),
     ("cni_portmap_publishes_ports", cni::portmap_publishes_ports),
     ("cni_plugins_fail_in_their_own_words", cni::plugins_fail_in_their_own_words),
     ("cni_detaches_every_container", cni::every_container_is_detached),

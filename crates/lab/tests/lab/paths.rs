@@ -226,7 +226,7 @@ pub(crate) fn tags_tables_and_modes_of_other_kernels() {
         ("netkit", "eth0", "netkit"),
     ] {
         if !available.contains(&name) {
-            println!("  not in this kernel: {name}");
+            not_in_this_kernel(name);
             continue;
         }
         for family in [Family::Ipv4, Family::Ipv6] {
@@ -247,7 +247,74 @@ pub(crate) fn tags_tables_and_modes_of_other_kernels() {
             assert!(seen.received >= 2 * SENT, "{seen:?}");
         }
     } else {
-        println!("  not in this kernel: vrf");
+        not_in_this_kernel("vrf");
+    }
+}
+
+/// A kernel that was booted to show what others lack must have it.
+pub(crate) fn not_in_this_kernel(name: &str) {
+    assert!(std::env::var_os("TARE_VM_NETWORKS").is_none(), "this kernel should have {name}");
+    println!("  not in this kernel: {name}");
+}
+
+/// How many connections a namespace tracks.
+fn tracked(container: &dyn Container) -> u64 {
+    let file = "/proc/sys/net/netfilter/nf_conntrack_count";
+    output(container, Path::new("/bin/cat"), &[file]).trim().parse().expect("a number")
+}
+
+pub(crate) fn without_tracking_rules_are_passed_and_no_connection_is_kept() {
+    let lab = enter();
+    for family in [Family::Ipv4, Family::Ipv6] {
+        for name in ["bridge", "pipework"] {
+            let topology = raise(&lab, name, &shape(family));
+            exchange(&topology);
+            assert!(tracked(topology.nodes[0].as_ref()) > 0, "{name} tracks what it carries");
+            let topology = raise(&lab, &format!("{name}+untracked"), &shape(family));
+            let before = counted(&topology, "notrack");
+            exchange(&topology);
+            assert!(counted(&topology, "notrack") > before, "{name}: packets pass the rule");
+            assert_eq!(tracked(topology.nodes[0].as_ref()), 0, "{name}");
+            assert!(topology.hops.iter().all(|hop| hop.kind != HopKind::Conntrack), "{name}");
+        }
+    }
+    let topology = raise(&lab, "veth", &Shape::default());
+    exchange(&topology);
+    assert!(tracked(topology.clients[0].as_ref()) > 0, "Docker's DNS rules have it track");
+    let topology = raise(&lab, "veth+untracked", &Shape::default());
+    exchange(&topology);
+    assert_eq!(tracked(topology.clients[0].as_ref()), 0);
+}
+
+pub(crate) fn an_option_sets_the_mtu_of_one_network() {
+    let lab = enter();
+    for (name, mtu) in
+        [("bridge+mtu=9000", 9000), ("veth+mtu=1400", 1400), ("macvlan+mtu=1300", 1300)]
+    {
+        let topology = raise(&lab, name, &Shape::default());
+        let device = topology.hops.iter().find_map(|hop| hop.mtu);
+        assert_eq!(device, Some(mtu), "{name}: {:?}", topology.hops);
+        exchange(&topology);
+    }
+}
+
+pub(crate) fn received_packets_are_spread_over_all_cores() {
+    let lab = enter();
+    let steered = |name: &str| {
+        let topology = raise(&lab, name, &Shape::default());
+        // A program of the lab's sees the machine's /sys; that of its own namespace is mounted for this look.
+        let look = "mount -t sysfs sysfs /sys && cat /sys/class/net/eth0/queues/rx-0/rps_cpus";
+        let unshare = tare_lab::program::find("unshare").expect("util-linux is installed");
+        let mask = output(topology.servers[0].as_ref(), &unshare, &["-m", "sh", "-c", look]);
+        let digits = mask.trim().replace(',', "");
+        u128::from_str_radix(&digits, 16).expect("a set of cores").count_ones()
+    };
+    let cores = std::thread::available_parallelism().expect("some cores").get();
+    let least = u32::try_from(cores).expect("a few");
+    assert_eq!(steered("bridge"), 0, "nothing is spread unless it is asked for");
+    for name in ["bridge+rps", "bridge-plain+rps"] {
+        let cores = steered(name);
+        assert!(cores >= least, "{name}: {cores} of {least} cores");
     }
 }
 

@@ -37,6 +37,7 @@ fn plan(document: &Document) -> Plan {
         budget: None,
         skipped: Vec::new(),
         refused: Vec::new(),
+        ablations: Vec::new(),
         parts: Vec::new(),
         findings: Vec::new(),
         publication: None,

@@ -4,7 +4,7 @@ use crate::docker::DockerArguments;
 use crate::traffic_flags::TrafficArguments;
 use clap::Args;
 use std::path::PathBuf;
-use tare_record::{Family, Metric, Offload, Placement};
+use tare_record::{Factor, Family, Metric, Offload, Placement};
 use tare_study::{Percent, Span, WarmUpSpan};
 
 /// What to measure, and how.
@@ -43,6 +43,18 @@ pub(crate) struct RunArguments {
     /// The label of the network that ratios are against [default: host]
     #[arg(long, value_name = "LABEL", help_heading = "What")]
     pub(crate) baseline: Option<String>,
+
+    /// Measure every network also with one thing changed at a time, and say what each is worth: netfilter, conntrack, gro, gso, tso and checksum off, mtu 9000, rps on; all of them unless some are named, as in --ablate=gro,tso
+    #[arg(
+        long,
+        value_name = "WHAT",
+        value_delimiter = ',',
+        num_args = 0..,
+        require_equals = true,
+        default_missing_values = Factor::ALL.map(Factor::name),
+        help_heading = "What"
+    )]
+    pub(crate) ablate: Option<Vec<Factor>>,
 
     #[command(flatten)]
     pub(crate) shape: ShapeArguments,
@@ -155,12 +167,21 @@ pub(crate) struct ShapeArguments {
     /// MTU of the network's devices, bytes
     #[arg(long, value_name = "BYTES", value_delimiter = ',', help_heading = "Shape")]
     pub(crate) mtu: Vec<u32>,
-    /// Offloads to switch off, all of them, on every device of every path: gro, gso, tso, checksum. For the share of one beside a network with it, compare NAME with NAME+without=OFFLOAD
+    /// Offloads to switch off, all of them, on every device of every path: gro, gso, tso, checksum. One at a time: --ablate=gro,gso,tso,checksum
     #[arg(long, value_name = "OFFLOAD", value_delimiter = ',', help_heading = "Shape")]
     pub(crate) without: Vec<Offload>,
     /// Cores of the two sides: spread, same, free, or CLIENTS/SERVERS as in 0-1/2-3
     #[arg(long, value_name = "PLACEMENT", help_heading = "Shape")]
     pub(crate) cpus: Option<Placement>,
+    /// The whole comparison on so many cores: clients on the first half of them, servers on the second, a network's own programs on all of them. Several, as in 1,2,4, are measured one by one
+    #[arg(
+        long,
+        value_name = "N",
+        value_delimiter = ',',
+        conflicts_with = "cpus",
+        help_heading = "Shape"
+    )]
+    pub(crate) cores: Vec<u32>,
 }
 
 /// A margin for one metric, or for all.

@@ -79,6 +79,9 @@ impl Choice {
             NetworkOption::Rate => ("+rate=", Some("a rate such as 970mbit".to_owned())),
             NetworkOption::Without => ("+without=", Some(offloads())),
             NetworkOption::Unconfined => ("+unconfined", None),
+            NetworkOption::Untracked => ("+untracked", None),
+            NetworkOption::Rps => ("+rps", None),
+            NetworkOption::Mtu => ("+mtu=", Some("bytes, 68 to 65535".to_owned())),
         };
         let summary = option.summary().to_owned();
         Self { name: name.to_owned(), summary, allowed, default: None }

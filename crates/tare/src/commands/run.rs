@@ -9,7 +9,7 @@ use crate::out;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tare_network::{Link, LinkError, Missing};
-use tare_record::{Blocks, Metric, Plan, Skipped, WorkloadPlan};
+use tare_record::{Blocks, Metric, Placement, Plan, Skipped, WorkloadPlan};
 use tare_study::{Method, ShapeLists, Stopping, Study, WorkloadStudy};
 
 /// The study that is run when none is named.
@@ -62,7 +62,21 @@ fn plan(arguments: &RunArguments, everything: &Everything) -> anyhow::Result<Pla
     workloads(&mut study, arguments, everything)?;
     let plan = study.plan(everything, tare_study::order::fresh_seed()).map_err(usage)?;
     check_links(&plan, everything)?;
+    check_cores(&plan)?;
     Ok(plan)
+}
+
+/// More cores than there are would be fewer under another name.
+fn check_cores(plan: &Plan) -> anyhow::Result<()> {
+    let there = std::thread::available_parallelism().map_or(1, usize::from);
+    for shape in &plan.shapes {
+        if let Placement::First(cores) = shape.cpus
+            && cores as usize > there
+        {
+            return Err(usage(anyhow::anyhow!("--cores {cores}: tare may use {there} here")));
+        }
+    }
+    Ok(())
 }
 
 /// Links that this kernel cannot make are refused before anything is raised.
@@ -121,6 +135,7 @@ fn flags(arguments: &RunArguments) -> Study {
     Study {
         networks: some(&arguments.networks),
         baseline: arguments.baseline.clone(),
+        ablate: arguments.ablate.clone(),
         metrics: (!arguments.metrics.is_empty()).then(|| arguments.metrics.clone()),
         shape: shape(&arguments.shape),
         method: Method {
@@ -159,9 +174,16 @@ fn shape(arguments: &ShapeArguments) -> ShapeLists {
         flows: some(&arguments.flows),
         family: (!arguments.family.is_empty()).then(|| arguments.family.clone()),
         mtu: some(&arguments.mtu),
-        cpus: arguments.cpus.clone().map(|cpus| vec![cpus]),
+        cpus: placements(arguments),
         without: (!arguments.without.is_empty()).then(|| arguments.without.clone()),
     }
+}
+
+/// Where the two sides are to run, where the flags say.
+fn placements(arguments: &ShapeArguments) -> Option<Vec<Placement>> {
+    let cores: Vec<Placement> =
+        arguments.cores.iter().map(|&cores| Placement::First(cores)).collect();
+    if cores.is_empty() { arguments.cpus.clone().map(|cpus| vec![cpus]) } else { Some(cores) }
 }
 
 /// The workloads that the flags leave, with the flags' times and parameters, in the study and in its sections.

@@ -164,6 +164,7 @@ mod tests {
             budget: None,
             skipped: Vec::new(),
             refused: Vec::new(),
+            ablations: Vec::new(),
             parts: Vec::new(),
             findings: Vec::new(),
             publication: None,
