@@ -71,9 +71,9 @@ fn check_cores(plan: &Plan) -> anyhow::Result<()> {
     let there = std::thread::available_parallelism().map_or(1, usize::from);
     for shape in &plan.shapes {
         if let Placement::First(cores) = shape.cpus
-            && cores as usize > there
+            && !(1..=there).contains(&(cores as usize))
         {
-            return Err(usage(anyhow::anyhow!("--cores {cores}: tare may use {there} here")));
+            return Err(usage(anyhow::anyhow!("--cores {cores}: tare may use 1 to {there} here")));
         }
     }
     Ok(())
