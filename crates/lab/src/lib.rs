@@ -18,6 +18,7 @@ mod counters;
 mod docker;
 mod enter;
 mod felix;
+mod flannel;
 mod fragments;
 mod group;
 mod inside;

@@ -23,8 +23,11 @@ fn joining() -> Vec<&'static str> {
 
 /// Those of them whose containers speak this family.
 fn speaking(family: Family) -> Vec<&'static str> {
-    const IPV4_ALONE: [&str; 3] = ["ipip", "calico-ipip", "ipsec-user"];
-    let speaks = |name: &&str| family == Family::Ipv4 || !IPV4_ALONE.contains(name);
+    const IPV4_ALONE: [&str; 3] = ["ipip", "calico-ipip", "ipsec"];
+    let alone = |name: &str| {
+        IPV4_ALONE.contains(&name) || ["ipsec-", "flannel-"].iter().any(|one| name.starts_with(one))
+    };
+    let speaks = |name: &&str| family == Family::Ipv4 || !alone(name);
     joining().into_iter().filter(speaks).collect()
 }
 
@@ -69,8 +72,20 @@ pub(crate) fn there_are_some() {
     for name in ["host", "published", "routed", "vxlan", "calico", "calico-vxlan"] {
         assert!(names.contains(&name), "{name} runs here: {names:?}");
     }
-    // Its daemons make TUN devices, as those of Open vSwitch do.
-    assert_eq!(names.contains(&"ipsec-user"), may_switch(), "{names:?}");
+    // Their daemons make TUN devices.
+    for name in ["ipsec-user", "ovs-user-vxlan"] {
+        assert_eq!(names.contains(&name), may_switch(), "{name}: {names:?}");
+    }
+    // Those that `make setup` builds.
+    let has = |name| tare_lab::program::find(name).is_some();
+    for (name, runs) in [
+        ("flannel-vxlan", has("flanneld")),
+        ("flannel-host-gw", has("flanneld")),
+        ("flannel-udp", has("flanneld") && may_switch()),
+        ("wireguard-user", has("wireguard-go") && may_switch()),
+    ] {
+        assert_eq!(names.contains(&name), runs, "{name}: {names:?}");
+    }
     assert_eq!(places().len(), 12);
 }
 
@@ -167,11 +182,21 @@ pub(crate) fn packets_are_wrapped_as_the_name_says() {
         ("vxlan", "iifname eth0 ip saddr 10.60.0.0/16", false),
         ("ipsec-user", "iifname eth0 udp dport 4500", true),
         ("ipsec-user", "iifname eth0 ip saddr 10.100.0.2", false),
+        ("wireguard-user", "iifname eth0 udp dport 51820", true),
+        ("wireguard-user", "iifname eth0 ip saddr 10.100.0.2", false),
+        ("flannel-vxlan", "udp dport 8472", true),
+        ("flannel-vxlan", "iifname eth0 ip saddr 10.100.0.2", false),
+        ("flannel-udp", "iifname eth0 udp dport 8285", true),
+        ("flannel-udp", "iifname eth0 ip saddr 10.100.0.2", false),
+        ("flannel-host-gw", "iifname eth0 ip saddr 10.100.0.2", true),
+        ("ovs-user-vxlan", "iifname eth0 udp dport 4789", true),
+        ("ovs-user-vxlan", "iifname eth0 ip saddr 10.60.0.2", false),
+        ("ovs-bridge-vxlan", "iifname eth0 udp dport 4789", true),
         ("bridge/host", "iifname eth0 ip saddr 10.20.0.1", true),
         ("bridge/host", "iifname eth0 ip saddr 10.100.0.0/16", false),
     ];
-    // Daemons that make TUN devices run where this user may have them.
-    let here = |name: &str| name != "ipsec-user" || may_switch();
+    let here = joining();
+    let here = |name: &str| name.contains('/') || here.contains(&name);
     for (name, matching, passes) in cases.into_iter().filter(|(name, ..)| here(name)) {
         let topology = raise_any(&lab, name, &two());
         let count = Count::of(topology.nodes[1].as_ref(), matching);
@@ -326,7 +351,9 @@ fn client_and_server(name: &str, family: Family) -> (&'static str, &'static str)
     match name {
         // Ping passes no published port: it tries the node's own address.
         "host" | "published" => ("node-0", either("10.20.1.1", "fd00:0:0:14::101")),
-        "vxlan" => ("client-0", either("10.60.0.2", "fd00:0:0:3c::2")),
+        "vxlan" | "ovs-vxlan" | "ovs-user-vxlan" | "ovs-bridge-vxlan" => {
+            ("client-0", either("10.60.0.2", "fd00:0:0:3c::2"))
+        }
         "calico" | "calico-vxlan" => ("client-0", either("10.101.0.1", "fd00:0:0:65::1")),
         _ => ("client-0", either("10.101.0.2", "fd00:0:0:65::2")),
     }
