@@ -55,6 +55,10 @@ mod vlan;
 mod vrf;
 mod vxlan;
 mod vxlan_encrypted;
+mod weave;
+mod weave_fastdp;
+mod weave_sleeve;
+mod weave_sleeve_encrypted;
 mod wireguard;
 mod wireguard_user;
 
@@ -71,7 +75,7 @@ use crate::watch::Watcher;
 use crate::{burner, clamp, nft, offload, shell};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use tare_network::{About, Error, Finding, Hop, Need, Network, Shape, Site, Topology};
+use tare_network::{About, Error, Finding, Hop, HopKind, Need, Network, Shape, Site, Topology};
 use up::Up;
 
 pub(crate) use native::PLACE as CALLER;
@@ -141,6 +145,9 @@ pub fn networks(lab: Option<Arc<Lab>>) -> Vec<Box<dyn Network>> {
         laid(flannel_host_gw::NETWORK, &lab),
         laid(flannel_ipip::NETWORK, &lab),
         laid(flannel_wireguard::NETWORK, &lab),
+        laid(weave_sleeve::NETWORK, &lab),
+        laid(weave_sleeve_encrypted::NETWORK, &lab),
+        laid(weave_fastdp::NETWORK, &lab),
         laid(ovs_vxlan::network(&lab), &lab),
         laid(ovs_user_vxlan::network(&lab), &lab),
         laid(ovs_bridge_vxlan::network(&lab), &lab),
@@ -171,13 +178,22 @@ impl<R: Recipe> Laid<R> {
         Ok(layout)
     }
 
-    /// That it encrypts, and who does: no device of the lab's has a cipher of its own.
+    /// That it encrypts, and who does: the daemons, where one of them carries the packets; no device of the lab's has a
+    /// cipher of its own.
     fn encrypted(&self, layout: &Layout) -> Option<Finding> {
+        let forwards = |one: &Waypoint| match one {
+            Waypoint::Device { kind, .. } => *kind == HopKind::Forwarder,
+            Waypoint::Other(hop) => hop.kind == HopKind::Forwarder,
+        };
         let daemons = layout.wiring.programs.iter().filter(|one| one.ready != Ready::Ended);
         let mut programs: Vec<&str> = daemons.map(|program| program.name.as_str()).collect();
         programs.sort_unstable();
         programs.dedup();
-        let by = if programs.is_empty() { "the kernel".to_owned() } else { programs.join(", ") };
+        let by = if layout.path.iter().any(forwards) {
+            programs.join(", ")
+        } else {
+            "the kernel".to_owned()
+        };
         let encrypts = self.recipe.secrecy() == Secrecy::Encrypted;
         encrypts.then_some(Finding::EncryptedInSoftware { by })
     }

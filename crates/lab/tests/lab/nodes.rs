@@ -69,7 +69,8 @@ fn exchange_over_routes(name: &str, topology: &Topology) {
 
 pub(crate) fn there_are_some() {
     let names = joining();
-    for name in ["host", "published", "routed", "vxlan", "calico", "calico-vxlan"] {
+    let sure = ["host", "published", "routed", "vxlan", "calico", "calico-vxlan"];
+    for name in sure.into_iter().chain(["weave-sleeve", "weave-sleeve-encrypted"]) {
         assert!(names.contains(&name), "{name} runs here: {names:?}");
     }
     // Their daemons make TUN devices.
@@ -189,6 +190,10 @@ pub(crate) fn packets_are_wrapped_as_the_name_says() {
         ("flannel-udp", "iifname eth0 udp dport 8285", true),
         ("flannel-udp", "iifname eth0 ip saddr 10.100.0.2", false),
         ("flannel-host-gw", "iifname eth0 ip saddr 10.100.0.2", true),
+        ("weave-sleeve", "iifname eth0 udp dport 6783", true),
+        ("weave-sleeve", "iifname eth0 ip saddr 10.60.0.2", false),
+        ("weave-sleeve-encrypted", "iifname eth0 udp dport 6783", true),
+        ("weave-sleeve-encrypted", "iifname eth0 ip saddr 10.60.0.2", false),
         ("ovs-user-vxlan", "iifname eth0 udp dport 4789", true),
         ("ovs-user-vxlan", "iifname eth0 ip saddr 10.60.0.2", false),
         ("ovs-bridge-vxlan", "iifname eth0 udp dport 4789", true),
@@ -240,8 +245,17 @@ pub(crate) fn each_has_the_mtu_that_fits() {
         ("calico-vxlan", two(), 1450, 1500),
         ("routed", two(), 1500, 1500),
         ("calico", link("mtu=1400"), 1400, 1400),
+        ("weave-sleeve", two(), 1376, 1500),
+        ("ovs-user-vxlan", two(), 1450, 1500),
+        ("ipsec-user", two(), 1400, 1500),
+        ("wireguard-user", two(), 1420, 1500),
+        ("flannel-vxlan", two(), 1450, 1500),
+        ("flannel-udp", two(), 1472, 1500),
+        ("flannel-host-gw", two(), 1500, 1500),
     ];
-    for (name, shape, inside, outside) in cases {
+    let here = joining();
+    for (name, shape, inside, outside) in cases.into_iter().filter(|(name, ..)| here.contains(name))
+    {
         let topology = raise(&lab, name, &shape);
         assert_eq!(mtu_at(&topology, "client-0:eth0"), inside, "{name}");
         assert_eq!(mtu_at(&topology, "server-0:eth0"), inside, "{name}");
@@ -264,6 +278,12 @@ pub(crate) fn a_wrong_mtu_is_noticed() {
     let wrong = Shape { mtu: 1500, mtu_by: MtuBy::User, ..two() };
     assert_eq!(noticed(&lab, "vxlan", &two()), []);
     assert_eq!(noticed(&lab, "routed", &wrong), [], "1500 in 1500 fits");
+    // What is sealed is larger than what was sent, and fits all the same.
+    for name in
+        ["weave-sleeve-encrypted", "ipsec-user"].into_iter().filter(|one| joining().contains(one))
+    {
+        assert_eq!(noticed(&lab, name, &two()), [], "{name}");
+    }
     let found = noticed(&lab, "vxlan", &wrong);
     let fragmented = |found: &[Finding]| match found {
         [Finding::Fragmented { packets, refused, place }] => (*packets, *refused, place.clone()),
@@ -351,9 +371,12 @@ fn client_and_server(name: &str, family: Family) -> (&'static str, &'static str)
     match name {
         // Ping passes no published port: it tries the node's own address.
         "host" | "published" => ("node-0", either("10.20.1.1", "fd00:0:0:14::101")),
-        "vxlan" | "ovs-vxlan" | "ovs-user-vxlan" | "ovs-bridge-vxlan" => {
-            ("client-0", either("10.60.0.2", "fd00:0:0:3c::2"))
-        }
+        "vxlan"
+        | "ovs-vxlan"
+        | "ovs-user-vxlan"
+        | "ovs-bridge-vxlan"
+        | "weave-sleeve"
+        | "weave-sleeve-encrypted" => ("client-0", either("10.60.0.2", "fd00:0:0:3c::2")),
         "calico" | "calico-vxlan" => ("client-0", either("10.101.0.1", "fd00:0:0:65::1")),
         _ => ("client-0", either("10.101.0.2", "fd00:0:0:65::2")),
     }
