@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build install check test test-vm audit soak vm bench book generated tools run-tools test-tools bench-tools
+.PHONY: help setup run build install check test test-vm audit soak vm bench book generated tools run-tools network-tools test-tools bench-tools
 
 # What `make run` hands to tare.
 ARGS ?= run --quick
@@ -12,11 +12,14 @@ IN_VM := modules networks lab:of_other_kernels lab:open_vswitch lab:sigkill_leav
 PREFIX ?= /usr/local
 # End-to-end tests drive the binary that is shipped.
 export TARE_BINARY := $(CURDIR)/target/bin/tare
-# Where rustup and `cargo install` put programs, for a shell that does not know yet.
-export PATH := $(PATH):$(HOME)/.cargo/bin
+# Where rustup and `cargo install` put programs, for a shell that does not know yet; and where `make setup` does.
+export PATH := $(PATH):$(HOME)/.cargo/bin:$(CURDIR)/target/tools/bin
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+
+setup: network-tools ## the programs of the networks' real systems: packages (asking first), and some built into target/tools/bin
+	@echo 'Networks find these programs by the PATH: export PATH="$$PATH:$(CURDIR)/target/tools/bin"'
 
 run: run-tools build ## install what is missing (asking first), build, weigh this machine's networks
 	@scripts/run.sh $(ARGS)
@@ -66,12 +69,16 @@ tools:
 run-tools:
 	@scripts/packages.sh nft:nftables
 
-test-tools:
+network-tools: tools
 	@scripts/packages.sh nft:nftables ip:iproute2 wg:wireguard-tools bird:bird2 \
 		swanctl:strongswan-swanctl charon-systemd:charon-systemd,libcharon-extra-plugins,libstrongswan-standard-plugins \
-		ping:iputils-ping ps:procps setpriv:util-linux perl:perl-base \
-		ovs-vswitchd:openvswitch-switch ethtool:ethtool iptables:iptables python3:python3 \
+		ovs-vswitchd:openvswitch-switch iptables:iptables etcd:etcd-server etcdctl:etcd-client \
 		/usr/lib/cni/bridge:containernetworking-plugins
+	@scripts/programs.sh
+
+test-tools: network-tools
+	@scripts/packages.sh ping:iputils-ping ps:procps setpriv:util-linux perl:perl-base \
+		ethtool:ethtool python3:python3
 	@scripts/packages.sh chromium:chromium tar:tar sha256sum:coreutils
 	@scripts/docker.sh
 

@@ -18,7 +18,7 @@ program() {
 }
 
 networks=$(uncarried)
-command="export PATH=\$PATH:/usr/sbin:/sbin TARE_BINARY=$PWD/target/bin/tare TARE_VM_NETWORKS=$networks"
+command="export PATH=\$PATH:$PWD/target/tools/bin:/usr/sbin:/sbin TARE_BINARY=$PWD/target/bin/tare TARE_VM_NETWORKS=$networks"
 for test in "$@"; do
     if [ "$test" = networks ] && [ -z "$networks" ]; then
         say "This machine can carry every network: all of them were tested on it"

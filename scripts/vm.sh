@@ -32,9 +32,12 @@ trap 'rm -rf "$out"' EXIT
     printf 'echo $? >%s/status\n' "$out"
 } >"$out/command"
 
+# vng looks for its own helpers on the PATH.
+PATH=$vm/venv/bin:$PATH
+
 # Under heavy load a boot was once seen to hang: it is tried twice.
 for attempt in 1 2; do
-    PATH="$vm/venv/bin:$PATH" timeout "$LIMIT" vng -r "$image" --disable-kvm --cpus 2 --memory 2G --rwdir "$out" \
+    timeout "$LIMIT" vng -r "$image" --disable-kvm --cpus 2 --memory 2G --rwdir "$out" \
         --exec "sh $out/command >$out/log 2>&1" </dev/null >"$out/console" 2>&1 || true
     [ ! -s "$out/status" ] || break
     [ ! -s "$out/log" ] || break

@@ -67,6 +67,7 @@ const FEATURES: &[Feature] = &[
     feature("8021q", "vlan_dev_hard_start_xmit", "CONFIG_VLAN_8021Q"),
     feature("vrf", "vrf_xmit", "CONFIG_NET_VRF"),
     feature("openvswitch", "ovs_dp_process_packet", "CONFIG_OPENVSWITCH"),
+    feature("dummy", "dummy_xmit", "CONFIG_DUMMY"),
     feature("tun", "tun_net_xmit", "CONFIG_TUN"),
     feature("netkit", "netkit_xmit", "CONFIG_NETKIT, in Linux 6.7 and later"),
 ];

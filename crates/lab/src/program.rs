@@ -2,6 +2,7 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
+use tare_network::Missing;
 
 /// Where administrators' programs are; an ordinary user's PATH lacks them.
 const SYSTEM: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
@@ -16,6 +17,15 @@ pub fn find(name: &str) -> Option<PathBuf> {
         .filter(|directory| directory.is_absolute())
         .map(|directory| directory.join(name))
         .find(|file| is_executable(file))
+}
+
+/// What is missing where a program is not there that no distribution packages, or not in this version: `make setup` builds it.
+pub(crate) fn built(name: &str) -> Option<Missing> {
+    let missing = || Missing {
+        reason: format!("the program {name} is not installed"),
+        remedy: format!("make setup builds it below target/tools/bin; have {name} on the PATH"),
+    };
+    find(name).is_none().then(missing)
 }
 
 fn is_executable(file: &Path) -> bool {

@@ -1,9 +1,11 @@
-//! strongSwan (charon-systemd, swanctl) with IPsec in userspace: what it is told, and how tunnels come up.
+//! strongSwan (charon-systemd, swanctl), which agrees on keys for the kernel's ESP or seals packets itself: what it is told,
+//! and how tunnels come up.
 //!
-//! Source: docs.strongswan.org, `swanctl.conf`, `strongswan.conf`, and the plugin `kernel-libipsec`. The tunnels carry the
-//! networks in which their own ends are: what the daemon itself sends is marked, and keeps to the main routing table.
+//! Source: docs.strongswan.org, `swanctl.conf`, `strongswan.conf`, and the plugins `kernel-netlink` and `kernel-libipsec`. The
+//! tunnels carry the networks in which their own ends are. In userspace what the daemon itself sends is therefore marked,
+//! and keeps to the main routing table; the kernel lets the daemon's sockets past its policies.
 
-use crate::programs::{Program, Ready, directory};
+use crate::programs::{Counter, Program, Ready, directory};
 use crate::secret;
 use crate::wiring::{SpaceId, Wiring};
 use std::net::IpAddr;
@@ -19,6 +21,15 @@ const PACKAGES: &str =
 /// What marks the daemon's own packets.
 const MARK: &str = "0x42";
 
+/// Who seals packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Esp {
+    /// The kernel, as the daemon tells it.
+    Kernel,
+    /// The daemon itself, on a TUN device.
+    Userspace,
+}
+
 /// One end of tunnels to all others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct End {
@@ -33,14 +44,32 @@ pub(crate) struct End {
 }
 
 /// What it needs of the machine.
-pub(crate) fn needs() -> Vec<Need> {
+pub(crate) fn needs(esp: Esp) -> Vec<Need> {
     let program = |name| Need::Program { name, package: PACKAGES };
-    let tun = Need::DeviceFile { path: "/dev/net/tun", module: "tun" };
-    vec![program("swanctl"), program("charon-systemd"), tun]
+    let mut needs = vec![program("swanctl"), program("charon-systemd")];
+    match esp {
+        Esp::Userspace => needs.push(Need::DeviceFile { path: "/dev/net/tun", module: "tun" }),
+        Esp::Kernel => {
+            needs.extend(["xfrm_user", "esp4"].map(|module| Need::Kernel { module }));
+            needs.push(Need::Program { name: "ip", package: "iproute2" });
+        }
+    }
+    needs
+}
+
+/// Adds the counter that shows that the kernel has sealed and opened packets of an end.
+pub(crate) fn count(wiring: &mut Wiring, space: SpaceId) {
+    // `ip -s xfrm state` has a line `84(bytes), 1(packets)` for each association.
+    let script = "ip -s xfrm state | sed -n 's/.* \\([0-9]*\\)(packets).*/packets=\\1/p'";
+    wiring.counters.push(Counter {
+        what: format!("packets through the kernel's ESP in {}", wiring.name(space)),
+        asked: Program::step(space, "sh", ["-c", script]),
+        before: "packets=",
+    });
 }
 
 /// Adds a daemon to every end, and a tunnel from each to each other.
-pub(crate) fn join(wiring: &mut Wiring, ends: &[End]) -> Result<(), Error> {
+pub(crate) fn join(wiring: &mut Wiring, esp: Esp, ends: &[End]) -> Result<(), Error> {
     let key = secret::hexadecimal(&secret::random::<32>()?);
     for end in ends {
         let place = directory(wiring.name(end.space));
@@ -50,7 +79,7 @@ pub(crate) fn join(wiring: &mut Wiring, ends: &[End]) -> Result<(), Error> {
         let daemon =
             Program::daemon::<&str>(end.space, "charon-systemd", [], Ready::Listens(socket));
         let daemon = daemon.with_variable("STRONGSWAN_CONF", &*settings);
-        wiring.programs.push(daemon.with_file(settings.clone(), daemon_settings(&uri)));
+        wiring.programs.push(daemon.with_file(settings.clone(), daemon_settings(esp, &uri)));
         let load = ["--load-all", "--noprompt", "--file", &file, "--uri", &uri];
         let load =
             Program::step(end.space, "swanctl", load).with_variable("STRONGSWAN_CONF", &*settings);
@@ -75,18 +104,13 @@ fn initiate(other: &End, uri: &str) -> String {
     )
 }
 
-fn daemon_settings(uri: &str) -> String {
-    format!(
-        "charon-systemd {{
-  load_modular = no
-  load = random nonce openssl aes sha1 sha2 hmac gcm kdf kernel-libipsec kernel-netlink socket-default vici updown
-  retransmit_timeout = 0.3
-  retransmit_base = 1.2
-  plugins {{
-    vici {{
-      socket = {uri}
-    }}
-    kernel-libipsec {{
+fn daemon_settings(esp: Esp, uri: &str) -> String {
+    let (plugin, settings) = match esp {
+        Esp::Kernel => ("", String::new()),
+        Esp::Userspace => (
+            "kernel-libipsec ",
+            format!(
+                "    kernel-libipsec {{
       allow_peer_ts = yes
     }}
     kernel-netlink {{
@@ -95,7 +119,21 @@ fn daemon_settings(uri: &str) -> String {
     socket-default {{
       fwmark = {MARK}
     }}
-  }}
+"
+            ),
+        ),
+    };
+    format!(
+        "charon-systemd {{
+  load_modular = no
+  load = random nonce openssl aes sha1 sha2 hmac gcm kdf {plugin}kernel-netlink socket-default vici updown
+  retransmit_timeout = 0.3
+  retransmit_base = 1.2
+  plugins {{
+    vici {{
+      socket = {uri}
+    }}
+{settings}  }}
   filelog {{
     stderr {{
       default = 1

@@ -1,7 +1,7 @@
 //! Listening between nodes: proof that what a network carries passes there, and that it can be read, or cannot.
 //!
-//! A packet socket (packet(7)) in the underlay's namespace sees every frame. A marker that nobody else sends is carried
-//! from a client to its server; then it was among the frames, or it was not.
+//! A packet socket (packet(7)) in the underlay's namespace gets a copy of every frame. A marker that nobody else sends is
+//! carried from a client to its server; then it was among the frames, or it was not.
 
 use crate::layout::Layout;
 use crate::namespace::{Namespace, listen_in};
@@ -9,9 +9,7 @@ use crate::nodes::UNDERLAY;
 use crate::prove::namespace;
 use crate::reach::carry;
 use crate::secret;
-use rustix::io::Errno;
-use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, eth, recv, socket_with};
-use std::os::fd::OwnedFd;
+use crate::sys::packet::Ring;
 use std::sync::Arc;
 use tare_network::Error;
 
@@ -27,9 +25,6 @@ pub(crate) enum Secrecy {
 /// The bytes that are carried: random, so that they are nobody else's.
 const MARKER: usize = 32;
 
-/// The longest frame that could hold the marker: a small packet in whatever it is wrapped in.
-const FRAME: usize = 2048;
-
 /// Carries a marker from client 0 to its server, and sees that it passes between the nodes as it should.
 pub(crate) fn listen(
     layout: &Layout,
@@ -44,7 +39,7 @@ pub(crate) fn listen(
     let space = |endpoint| namespace(endpoint, spaces).map(AsRef::as_ref);
     let listener = listen_in(space(&layout.servers[route.server]), route.listen)?;
     carry(space(&layout.clients[route.client]), route.dial, &listener, &marker)?;
-    judge(&tap.heard(&marker)?, secrecy)
+    judge(&tap.heard(&marker), secrecy)
 }
 
 /// What was heard beside what should be.
@@ -78,35 +73,24 @@ struct Heard {
     marked: u64,
 }
 
-/// A socket that receives every frame of a namespace.
-struct Tap(OwnedFd);
+/// What passes in a namespace.
+struct Tap(Ring);
 
 impl Tap {
     fn open(space: &Namespace) -> Result<Self, Error> {
-        space.within(|| {
-            let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-            let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, Some(eth::ALL));
-            socket.map(Self).map_err(|errno| Error::new("listen between the nodes", errno))
-        })
+        let open = || Ring::open().map(Self);
+        space.within(|| open().map_err(|errno| Error::new("listen between the nodes", errno)))
     }
 
     /// Reads all frames that have come so far.
-    fn heard(&self, marker: &[u8]) -> Result<Heard, Error> {
+    fn heard(&self, marker: &[u8]) -> Heard {
         let mut heard = Heard::default();
-        let mut frame = [0; FRAME];
-        loop {
-            match recv(&self.0, &mut frame[..], RecvFlags::empty()) {
-                Ok((length, _)) => {
-                    let frame = &frame[..length];
-                    heard.large += u64::from(frame.len() > marker.len());
-                    let is_marked = frame.windows(marker.len()).any(|some| some == marker);
-                    heard.marked += u64::from(is_marked);
-                }
-                Err(Errno::AGAIN) => return Ok(heard),
-                Err(Errno::INTR) => {}
-                Err(errno) => return Err(Error::new("listen between the nodes", errno)),
-            }
+        for frame in self.0.frames() {
+            heard.large += u64::from(frame.len() > marker.len());
+            let is_marked = frame.windows(marker.len()).any(|some| some == marker);
+            heard.marked += u64::from(is_marked);
         }
+        heard
     }
 }
 

@@ -41,6 +41,7 @@ fn main() -> ExitCode {
         Subcommand::Keeper => commands::hidden::keeper(),
         Subcommand::Inside(_) => commands::hidden::inside(),
         Subcommand::Proxy(_) => commands::hidden::proxy(),
+        Subcommand::Sleeve(_) => commands::hidden::sleeve(),
         #[cfg(feature = "docker")]
         Subcommand::Look(_) => commands::hidden::look(),
     };

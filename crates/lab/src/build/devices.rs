@@ -2,7 +2,7 @@
 
 use super::{Builder, Requests};
 use crate::netlink::{NewBridge, NewLink, NewPair, PairEnd, Request};
-use crate::wiring::{Cable, End, Impairment, Link, SpaceId};
+use crate::wiring::{Bridge, Cable, End, Impairment, Link, SpaceId};
 use std::os::fd::AsFd;
 use tare_network::Error;
 
@@ -62,6 +62,16 @@ impl Builder<'_> {
             Ok((*space, Request::up_in(place, device, index, controller)))
         };
         self.wiring.cables.iter().map(set_up).collect()
+    }
+
+    /// The MTUs of bridges that the kernel has lowered as they got their ports.
+    pub(super) fn wide_bridges(&self) -> Result<Requests, Error> {
+        let widen = |(bridge, mtu): (&Bridge, u32)| {
+            let index = self.indices.get(bridge.space, &bridge.name)?;
+            let place = self.wiring.name(bridge.space);
+            Ok((bridge.space, Request::mtu(place, &bridge.name, index, mtu)))
+        };
+        self.wiring.wide_bridges().map(widen).collect()
     }
 
     /// Links, each made from within its parent's namespace.

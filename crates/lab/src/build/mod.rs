@@ -27,6 +27,7 @@ pub(crate) fn build(lab: &Lab, wiring: &Wiring) -> Result<Vec<Arc<Namespace>>, E
     let builder = Builder { wiring, spaces: &spaces, indices: Indices::of(wiring) };
     builder.carry_out(builder.controllers_and_cables()?)?;
     builder.carry_out(builder.far_ends()?)?;
+    builder.carry_out(builder.wide_bridges()?)?;
     builder.note_links()?;
     // A link hangs on one that was made before it, perhaps in another namespace.
     builder.carry_out_in_order(builder.links()?)?;

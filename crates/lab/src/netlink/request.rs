@@ -69,6 +69,18 @@ impl Request {
         }
     }
 
+    /// Gives a device another MTU.
+    pub(crate) fn mtu(place: &str, name: &str, index: u32, mtu: u32) -> Self {
+        let mut link = LinkMessage::default();
+        link.header.index = index;
+        link.attributes = vec![LinkAttribute::Mtu(mtu)];
+        Self {
+            what: format!("give {place}:{name} an MTU of {mtu}"),
+            flags: 0,
+            message: RouteNetlinkMessage::SetLink(link),
+        }
+    }
+
     /// Puts a token bucket in front of a device: all that leaves by it waits there for its turn.
     pub(crate) fn queue(place: &str, name: &str, index: u32, bucket: &TokenBucket) -> Self {
         let mut message = TcMessage::default();

@@ -4,6 +4,7 @@
 //! needs, builds the layout, proves that packets pass and where, and hands out containers; or it prints the layout as
 //! commands.
 
+mod agents;
 mod bridge;
 mod bridge_plain;
 mod calico;
@@ -12,11 +13,18 @@ mod calico_vxlan;
 mod cni;
 mod cni_published;
 mod exec;
+mod flannel;
+mod flannel_host_gw;
+mod flannel_ipip;
+mod flannel_udp;
+mod flannel_vxlan;
+mod flannel_wireguard;
 mod foreign;
 mod geneve;
 mod gre;
 mod host;
 mod ipip;
+mod ipsec;
 mod ipsec_user;
 mod ipvlan_l2;
 mod ipvlan_l3;
@@ -28,7 +36,11 @@ mod native;
 mod netkit;
 mod ovs;
 mod ovs_bridge;
+mod ovs_bridge_vxlan;
+mod ovs_nodes;
 mod ovs_user;
+mod ovs_user_vxlan;
+mod ovs_vxlan;
 mod pairs;
 mod pipework;
 mod pipework_macvlan;
@@ -43,14 +55,19 @@ mod vlan;
 mod vrf;
 mod vxlan;
 mod vxlan_encrypted;
+mod weave;
+mod weave_fastdp;
+mod weave_sleeve;
+mod weave_sleeve_encrypted;
 mod wireguard;
+mod wireguard_user;
 
 use crate::build::build;
 use crate::lab::Lab;
 use crate::layout::{Layout, Waypoint};
 use crate::namespace::Namespace;
 use crate::netlink::Socket;
-use crate::programs;
+use crate::programs::{self, Ready};
 use crate::prove::prove;
 use crate::tap::{self, Secrecy};
 use crate::underlay::{link_needs, link_of};
@@ -58,7 +75,7 @@ use crate::watch::Watcher;
 use crate::{burner, clamp, cores, nft, offload, shell, varied};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use tare_network::{About, Error, Finding, Hop, Need, Network, Shape, Site, Topology};
+use tare_network::{About, Error, Finding, Hop, HopKind, Need, Network, Shape, Site, Topology};
 use up::Up;
 
 pub(crate) use native::PLACE as CALLER;
@@ -117,10 +134,23 @@ pub fn networks(lab: Option<Arc<Lab>>) -> Vec<Box<dyn Network>> {
         laid(ipip::NETWORK, &lab),
         laid(gre::NETWORK, &lab),
         laid(wireguard::Wireguard, &lab),
+        laid(wireguard_user::WireguardUser, &lab),
+        laid(ipsec::Ipsec, &lab),
         laid(ipsec_user::IpsecUser, &lab),
         laid(calico::NETWORK, &lab),
         laid(calico_vxlan::NETWORK, &lab),
         laid(calico_ipip::NETWORK, &lab),
+        laid(flannel_vxlan::NETWORK, &lab),
+        laid(flannel_udp::NETWORK, &lab),
+        laid(flannel_host_gw::NETWORK, &lab),
+        laid(flannel_ipip::NETWORK, &lab),
+        laid(flannel_wireguard::NETWORK, &lab),
+        laid(weave_sleeve::NETWORK, &lab),
+        laid(weave_sleeve_encrypted::NETWORK, &lab),
+        laid(weave_fastdp::NETWORK, &lab),
+        laid(ovs_vxlan::network(&lab), &lab),
+        laid(ovs_user_vxlan::network(&lab), &lab),
+        laid(ovs_bridge_vxlan::network(&lab), &lab),
     ]
 }
 
@@ -150,13 +180,22 @@ impl<R: Recipe> Laid<R> {
         Ok(layout)
     }
 
-    /// That it encrypts, and who does: no device of the lab's has a cipher of its own.
+    /// That it encrypts, and who does: the daemons, where one of them carries the packets; no device of the lab's has a
+    /// cipher of its own.
     fn encrypted(&self, layout: &Layout) -> Option<Finding> {
-        let mut programs: Vec<&str> =
-            layout.wiring.programs.iter().map(|program| program.name.as_str()).collect();
+        let forwards = |one: &Waypoint| match one {
+            Waypoint::Device { kind, .. } => *kind == HopKind::Forwarder,
+            Waypoint::Other(hop) => hop.kind == HopKind::Forwarder,
+        };
+        let daemons = layout.wiring.programs.iter().filter(|one| one.ready != Ready::Ended);
+        let mut programs: Vec<&str> = daemons.map(|program| program.name.as_str()).collect();
         programs.sort_unstable();
         programs.dedup();
-        let by = if programs.is_empty() { "the kernel".to_owned() } else { programs.join(", ") };
+        let by = if layout.path.iter().any(forwards) {
+            programs.join(", ")
+        } else {
+            "the kernel".to_owned()
+        };
         let encrypts = self.recipe.secrecy() == Secrecy::Encrypted;
         encrypts.then_some(Finding::EncryptedInSoftware { by })
     }

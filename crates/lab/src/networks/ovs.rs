@@ -5,7 +5,7 @@ use super::{Recipe, wired};
 use crate::address::{Slot, Subnet};
 use crate::layout::{Endpoint, Layout, Waypoint, one_node, routes, server_of};
 use crate::nodes::{BRIDGED_PAST_NETFILTER, UPLINK, add_nodes};
-use crate::openvswitch::{self, Datapath, Port};
+use crate::openvswitch::{self, Bridge, Datapath, Port};
 use crate::wiring::{Cable, End, SpaceId, Wiring};
 use tare_network::{About, BitsPerSecond, Error, HopKind, Need, NetworkOption, Shape, Site};
 
@@ -46,11 +46,11 @@ pub(super) enum Between {
 }
 
 /// A container, and the devices on its way to Open vSwitch.
-struct Plugged {
-    space: SpaceId,
-    slot: Slot,
-    /// On the node, in order; the first is the other end of the container's cable.
-    devices: Vec<(HopKind, String)>,
+pub(super) struct Plugged {
+    pub(super) space: SpaceId,
+    pub(super) slot: Slot,
+    /// On the node, in order; the first is the other end of the container's cable, the last is Open vSwitch's port.
+    pub(super) devices: Vec<(HopKind, String)>,
 }
 
 /// A node with Open vSwitch, and containers on it.
@@ -88,7 +88,8 @@ pub(super) fn layout(
     }
     let ports = servers.iter().chain(&clients).filter_map(|one| one.devices.last());
     let ports: Vec<Port> = ports.map(|(_, name)| Port::device(name)).collect();
-    openvswitch::add(&mut wiring, node, datapath, &ports);
+    openvswitch::add(&mut wiring, node, datapath, &[Bridge::of_containers(ports)]);
+    openvswitch::count(&mut wiring, node);
     let endpoint = |one: &Plugged| Endpoint {
         space: Some(one.space),
         address: one.slot.address(shape.family),
@@ -107,7 +108,7 @@ pub(super) fn layout(
 }
 
 /// Adds a container's cable, and what is between it and Open vSwitch.
-fn plug_in(
+pub(super) fn plug_in(
     wiring: &mut Wiring,
     node: SpaceId,
     container: SpaceId,
@@ -141,11 +142,19 @@ fn path(
     server: &Plugged,
     datapath: Datapath,
 ) -> Vec<Waypoint> {
-    let on_node = |(kind, name): &(HopKind, String)| Waypoint::device(*kind, node, name);
-    let mut path = vec![Waypoint::device(HopKind::Veth, client.space, UPLINK)];
-    path.extend(client.devices.iter().map(on_node));
+    let mut path = client.to_switch(node);
     path.push(openvswitch::waypoint(wiring.name(node), datapath));
-    path.extend(server.devices.iter().rev().map(on_node));
-    path.push(Waypoint::device(HopKind::Veth, server.space, UPLINK));
+    path.extend(server.to_switch(node).into_iter().rev());
     path
+}
+
+impl Plugged {
+    /// From the container to Open vSwitch on its node.
+    pub(super) fn to_switch(&self, node: SpaceId) -> Vec<Waypoint> {
+        let devices = self.devices.iter();
+        let on_node = devices.map(|(kind, name)| Waypoint::device(*kind, node, name));
+        std::iter::once(Waypoint::device(HopKind::Veth, self.space, UPLINK))
+            .chain(on_node)
+            .collect()
+    }
 }

@@ -13,16 +13,14 @@ pub(super) struct OvsBridge {
     pub(super) lab: Option<Arc<Lab>>,
 }
 
-impl OvsBridge {
-    /// The kernel's datapath where the kernel has it.
-    fn datapath(&self) -> Datapath {
-        let module = Need::Kernel { module: "openvswitch" };
-        let there = match &self.lab {
-            Some(lab) => lab.kernel().check(&module),
-            None => KernelProbe::default().check(&module),
-        };
-        if there.is_ok() { Datapath::Kernel } else { Datapath::Userspace }
-    }
+/// The kernel's datapath where the kernel has it.
+pub(super) fn datapath(lab: Option<&Arc<Lab>>) -> Datapath {
+    let module = Need::Kernel { module: "openvswitch" };
+    let there = match lab {
+        Some(lab) => lab.kernel().check(&module),
+        None => KernelProbe::default().check(&module),
+    };
+    if there.is_ok() { Datapath::Kernel } else { Datapath::Userspace }
 }
 
 impl Recipe for OvsBridge {
@@ -37,10 +35,10 @@ impl Recipe for OvsBridge {
     }
 
     fn needs(&self, _: &Site) -> Vec<Need> {
-        needs(self.datapath())
+        needs(datapath(self.lab.as_ref()))
     }
 
     fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-        layout("ovs-bridge", shape, site, self.datapath(), Between::LinuxBridge)
+        layout("ovs-bridge", shape, site, datapath(self.lab.as_ref()), Between::LinuxBridge)
     }
 }

@@ -109,12 +109,13 @@ impl Which {
             // It says that it listens, by a 0, on the descriptor by which dockerd hears of it.
             Self::Dockers(path) => {
                 let line = format!("exec {} {} 3>&1", path.display(), arguments.join(" "));
-                Program::daemon(node, "sh", ["-c".to_owned(), line], Ready::Says("0".to_owned()))
+                let ready = Ready::Says(vec!["0".to_owned()]);
+                Program::daemon(node, "sh", ["-c".to_owned(), line], ready)
             }
             Self::Ours => {
                 let own = std::env::current_exe().unwrap_or_else(|_| "tare".into());
                 let words = std::iter::once("proxy".to_owned()).chain(arguments);
-                let ready = Ready::Says(proxy::READY.to_owned());
+                let ready = Ready::Says(vec![proxy::READY.to_owned()]);
                 Program::daemon(node, &own.to_string_lossy(), words, ready)
             }
         };

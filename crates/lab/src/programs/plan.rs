@@ -12,8 +12,8 @@ pub(crate) enum Ready {
     Listens(String),
     /// This file is there, and not empty.
     Wrote(String),
-    /// Its output has these words.
-    Says(String),
+    /// Its output has all of these words.
+    Says(Vec<String>),
     /// This command, run beside it, ends with success.
     Answers(Vec<String>),
 }

@@ -39,7 +39,10 @@ fn is_ready(station: &Station, ready: &Ready, log: &Log) -> Result<bool, Error> 
         Ready::Ended => true,
         Ready::Listens(socket) => UnixStream::connect(socket).is_ok(),
         Ready::Wrote(file) => fs::metadata(file).is_ok_and(|data| data.len() > 0),
-        Ready::Says(words) => log.text().contains(words.as_str()),
+        Ready::Says(words) => {
+            let text = log.text();
+            words.iter().all(|words| text.contains(words.as_str()))
+        }
         Ready::Answers(words) => answers(station, words)?,
     })
 }
@@ -57,7 +60,7 @@ fn in_words(ready: &Ready) -> String {
         Ready::Ended => "ends".to_owned(),
         Ready::Listens(socket) => format!("listens on {socket}"),
         Ready::Wrote(file) => format!("writes {file}"),
-        Ready::Says(words) => format!("says `{words}`"),
+        Ready::Says(words) => format!("says `{}`", words.join("` and `")),
         Ready::Answers(words) => format!("answers to `{}`", words.join(" ")),
     }
 }

@@ -25,6 +25,10 @@ impl<'a> Devices<'a> {
         lines.extend(wiring.vrfs.iter().map(|one| self.vrf(one)));
         lines.extend(wiring.cables.iter().map(|one| self.cable(one)));
         lines.extend(wiring.cables.iter().map(|one| self.far_end(&one.far)));
+        lines.extend(wiring.wide_bridges().map(|(bridge, mtu)| {
+            let place = wiring.name(bridge.space);
+            format!("ip -n {place} link set {} mtu {mtu}", bridge.name)
+        }));
         lines.extend(wiring.links.iter().flat_map(|one| self.link(one)));
         lines.extend(wiring.cables.iter().flat_map(|one| self.queues(one)));
         lines.extend(wiring.impairments.iter().map(|one| tunnels::impairment(wiring, one)));

@@ -1,53 +1,53 @@
 //! The programs of a wiring, as a shell starts them: daemons in the background, each waited for.
 
 use crate::programs::{Program, Ready, directory};
-use crate::wiring::Wiring;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::wiring::{SpaceId, Wiring};
 
-/// The lines: the first program of every namespace, then the second of every one, and so on. Within a namespace each waits
-/// for the one before, and between them they wait for one another.
+/// The lines: the programs of each namespace one after the other, each waited for. Namespaces do not wait for one another:
+/// where there are several, each has a shell of its own, and the script goes on when all of them are through.
 pub(super) fn lines(wiring: &Wiring) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut seen = BTreeSet::new();
-    for round in rounds(wiring) {
-        let mut waits = Vec::new();
-        for program in round {
-            let place = wiring.name(program.space);
-            let own = directory(place);
-            if seen.insert(place) {
-                lines.push(format!("mkdir -p {own}"));
-            }
-            for (path, text) in &program.files {
-                lines.push(format!("cat > {} <<'END'", quoted(path)));
-                lines.extend(text.lines().map(str::to_owned));
-                lines.push("END".to_owned());
-            }
-            let log = format!("{own}/{}.log", program.name);
-            let started = started(place, program);
-            match program.ready {
-                Ready::Ended => lines.push(started),
-                _ => lines.push(format!("{started} >{log} 2>&1 &")),
-            }
-            waits.extend(waited(place, &program.ready, &log));
+    let mut places: Vec<SpaceId> = Vec::new();
+    for program in &wiring.programs {
+        if !places.contains(&program.space) {
+            places.push(program.space);
         }
-        lines.append(&mut waits);
+    }
+    let mine = |place: SpaceId| wiring.programs.iter().filter(move |one| one.space == place);
+    if let [only] = places.as_slice() {
+        return of_one(wiring.name(*only), mine(*only));
+    }
+    let mut lines = Vec::new();
+    lines.extend((!places.is_empty()).then(|| "shells=".to_owned()));
+    for &place in &places {
+        lines.push("(".to_owned());
+        lines.extend(of_one(wiring.name(place), mine(place)));
+        lines.push(") & shells=\"$shells $!\"".to_owned());
+    }
+    if !places.is_empty() {
+        lines.push("for shell in $shells; do wait $shell; done".to_owned());
     }
     lines
 }
 
-/// The programs by their place among those of their namespace.
-fn rounds(wiring: &Wiring) -> Vec<Vec<&Program>> {
-    let mut rounds: Vec<Vec<&Program>> = Vec::new();
-    let mut places = BTreeMap::new();
-    for program in &wiring.programs {
-        let place = places.entry(program.space.0).or_insert(0);
-        if rounds.len() == *place {
-            rounds.push(Vec::new());
+/// The programs of one namespace.
+fn of_one<'a>(place: &str, programs: impl Iterator<Item = &'a Program>) -> Vec<String> {
+    let own = directory(place);
+    let mut lines = vec![format!("mkdir -p {own}")];
+    for program in programs {
+        for (path, text) in &program.files {
+            lines.push(format!("cat > {} <<'END'", quoted(path)));
+            lines.extend(text.lines().map(str::to_owned));
+            lines.push("END".to_owned());
         }
-        rounds[*place].push(program);
-        *place += 1;
+        let log = format!("{own}/{}.log", program.name);
+        let started = started(place, program);
+        match program.ready {
+            Ready::Ended => lines.push(started),
+            _ => lines.push(format!("{started} >{log} 2>&1 &")),
+        }
+        lines.extend(waited(place, &program.ready, &log));
     }
-    rounds
+    lines
 }
 
 fn started(place: &str, program: &Program) -> String {
@@ -68,7 +68,10 @@ fn waited(place: &str, ready: &Ready, log: &str) -> Option<String> {
         Ready::Ended => return None,
         Ready::Listens(socket) => format!("[ -S {socket} ]"),
         Ready::Wrote(file) => format!("[ -s {file} ]"),
-        Ready::Says(words) => format!("grep -qF {} {log}", quoted(words)),
+        Ready::Says(words) => {
+            let says = |words: &String| format!("grep -qF {} {log}", quoted(words));
+            words.iter().map(says).collect::<Vec<_>>().join(" && ")
+        }
         Ready::Answers(words) => {
             let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
             format!("ip netns exec {place} {} >/dev/null 2>&1", words.join(" "))
@@ -117,25 +120,28 @@ mod tests {
     }
 
     #[test]
-    fn namespaces_wait_for_one_another_only_when_all_have_begun() {
+    fn namespaces_do_not_wait_for_one_another() {
         let mut wiring = Wiring::new(Family::Ipv4, 1500);
         for name in ["node-0", "node-1"] {
             let node = wiring.space(name, &[]);
-            let ready = Ready::Wrote(format!("/run/{name}/routes"));
+            let ready = Ready::Says(vec!["up".to_owned(), "and away".to_owned()]);
             wiring.programs.push(Program::daemon::<&str>(node, "bird", [], ready));
             wiring.programs.push(Program::step(node, "birdc", ["show"]));
         }
-        let lines: Vec<String> =
-            lines(&wiring).into_iter().filter(|line| !line.starts_with("mkdir")).collect();
-        let expected = [
-            "ip netns exec node-0 bird >/run/node-0/bird.log 2>&1 &",
-            "ip netns exec node-1 bird >/run/node-1/bird.log 2>&1 &",
-            "until [ -s /run/node-0/routes ]; do sleep 0.1; done",
-            "until [ -s /run/node-1/routes ]; do sleep 0.1; done",
-            "ip netns exec node-0 birdc show",
-            "ip netns exec node-1 birdc show",
-        ];
-        assert_eq!(lines, expected);
+        let own = |name: &str| {
+            let log = format!("/run/{name}/bird.log");
+            vec![
+                "(".to_owned(),
+                format!("mkdir -p /run/{name}"),
+                format!("ip netns exec {name} bird >{log} 2>&1 &"),
+                format!("until grep -qF up {log} && grep -qF 'and away' {log}; do sleep 0.1; done"),
+                format!("ip netns exec {name} birdc show"),
+                ") & shells=\"$shells $!\"".to_owned(),
+            ]
+        };
+        let begin = "shells=".to_owned();
+        let end = "for shell in $shells; do wait $shell; done".to_owned();
+        assert_eq!(lines(&wiring), [vec![begin], own("node-0"), own("node-1"), vec![end]].concat());
     }
 
     proptest! {

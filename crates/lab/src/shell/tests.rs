@@ -84,3 +84,21 @@ fn routes_and_settings_of_devices() {
     ];
     assert_eq!(lines(&wiring), expected);
 }
+
+#[test]
+fn a_bridge_that_is_wider_than_its_ports_stays_so() {
+    let (mut wiring, node, client) = two();
+    wiring.bridge(node, "br0", None);
+    wiring.bridge(node, "br1", None);
+    wiring.bridges[0].mtu = Some(1600);
+    let plug = |bridge: &str, end: &str| {
+        let near = End::new(node, bridge.replace("br", "veth")).plugged_into(bridge);
+        Cable::new(near, End::new(client, end))
+    };
+    wiring.cables.extend([plug("br0", "eth0"), plug("br1", "eth1")]);
+    let widened: Vec<String> =
+        lines(&wiring).into_iter().filter(|line| line.contains("link set br")).collect();
+    assert_eq!(widened, ["ip -n node-0 link set br0 mtu 1600"]);
+    wiring.cables[0].mtu = Some(1600);
+    assert_eq!(wiring.wide_bridges().count(), 0);
+}

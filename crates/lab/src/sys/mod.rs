@@ -4,6 +4,7 @@
 #![allow(unsafe_code)]
 
 pub(crate) mod ethtool;
+pub(crate) mod packet;
 
 use crate::group::Group;
 use crate::namespace::Namespace;

@@ -208,6 +208,23 @@ impl Wiring {
         self.bridges.push(Bridge { space, name: name.to_owned(), mac, mtu: None });
     }
 
+    /// The bridges whose MTU is larger than that of one of their ports, and how large: the kernel lowers it as ports come.
+    pub(crate) fn wide_bridges(&self) -> impl Iterator<Item = (&Bridge, u32)> {
+        let narrow = |bridge: &Bridge, mtu: u32| {
+            let plugged = |end: &&End| {
+                end.space == bridge.space && end.controller.as_ref() == Some(&bridge.name)
+            };
+            let narrower = |cable: &Cable| {
+                cable.mtu.unwrap_or(self.mtu) < mtu && cable.ends().iter().any(plugged)
+            };
+            self.cables.iter().any(narrower)
+        };
+        self.bridges
+            .iter()
+            .filter_map(|bridge| Some((bridge, bridge.mtu?)))
+            .filter(move |(bridge, mtu)| narrow(bridge, *mtu))
+    }
+
     /// Adds the slot's address to a device.
     pub(crate) fn address(&mut self, space: SpaceId, device: &str, slot: Slot) {
         self.addresses.push(Address {

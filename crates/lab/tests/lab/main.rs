@@ -150,6 +150,11 @@ fn main() -> ExitCode {
             eprintln!("{}", ended.unwrap_err());
             ExitCode::FAILURE
         }
+        ["sleeve", rest @ ..] => {
+            let ended = tare_lab::sleeve(rest.iter().map(|&word| word.into()));
+            eprintln!("{}", ended.unwrap_err());
+            ExitCode::FAILURE
+        }
         ["hold"] => leftovers::hold(),
         ["hold-daemons"] => daemons::hold(),
         ["raise-ovs"] => daemons::raise_ovs(),

@@ -23,8 +23,11 @@ fn joining() -> Vec<&'static str> {
 
 /// Those of them whose containers speak this family.
 fn speaking(family: Family) -> Vec<&'static str> {
-    const IPV4_ALONE: [&str; 3] = ["ipip", "calico-ipip", "ipsec-user"];
-    let speaks = |name: &&str| family == Family::Ipv4 || !IPV4_ALONE.contains(name);
+    const IPV4_ALONE: [&str; 3] = ["ipip", "calico-ipip", "ipsec"];
+    let alone = |name: &str| {
+        IPV4_ALONE.contains(&name) || ["ipsec-", "flannel-"].iter().any(|one| name.starts_with(one))
+    };
+    let speaks = |name: &&str| family == Family::Ipv4 || !alone(name);
     joining().into_iter().filter(speaks).collect()
 }
 
@@ -66,11 +69,24 @@ fn exchange_over_routes(name: &str, topology: &Topology) {
 
 pub(crate) fn there_are_some() {
     let names = joining();
-    for name in ["host", "published", "routed", "vxlan", "calico", "calico-vxlan"] {
+    let sure = ["host", "published", "routed", "vxlan", "calico", "calico-vxlan"];
+    for name in sure.into_iter().chain(["weave-sleeve", "weave-sleeve-encrypted"]) {
         assert!(names.contains(&name), "{name} runs here: {names:?}");
     }
-    // Its daemons make TUN devices, as those of Open vSwitch do.
-    assert_eq!(names.contains(&"ipsec-user"), may_switch(), "{names:?}");
+    // Their daemons make TUN devices.
+    for name in ["ipsec-user", "ovs-user-vxlan"] {
+        assert_eq!(names.contains(&name), may_switch(), "{name}: {names:?}");
+    }
+    // Those that `make setup` builds.
+    let has = |name| tare_lab::program::find(name).is_some();
+    for (name, runs) in [
+        ("flannel-vxlan", has("flanneld")),
+        ("flannel-host-gw", has("flanneld")),
+        ("flannel-udp", has("flanneld") && may_switch()),
+        ("wireguard-user", has("wireguard-go") && may_switch()),
+    ] {
+        assert_eq!(names.contains(&name), runs, "{name}: {names:?}");
+    }
     assert_eq!(places().len(), 12);
 }
 
@@ -167,11 +183,25 @@ pub(crate) fn packets_are_wrapped_as_the_name_says() {
         ("vxlan", "iifname eth0 ip saddr 10.60.0.0/16", false),
         ("ipsec-user", "iifname eth0 udp dport 4500", true),
         ("ipsec-user", "iifname eth0 ip saddr 10.100.0.2", false),
+        ("wireguard-user", "iifname eth0 udp dport 51820", true),
+        ("wireguard-user", "iifname eth0 ip saddr 10.100.0.2", false),
+        ("flannel-vxlan", "udp dport 8472", true),
+        ("flannel-vxlan", "iifname eth0 ip saddr 10.100.0.2", false),
+        ("flannel-udp", "iifname eth0 udp dport 8285", true),
+        ("flannel-udp", "iifname eth0 ip saddr 10.100.0.2", false),
+        ("flannel-host-gw", "iifname eth0 ip saddr 10.100.0.2", true),
+        ("weave-sleeve", "iifname eth0 udp dport 6783", true),
+        ("weave-sleeve", "iifname eth0 ip saddr 10.60.0.2", false),
+        ("weave-sleeve-encrypted", "iifname eth0 udp dport 6783", true),
+        ("weave-sleeve-encrypted", "iifname eth0 ip saddr 10.60.0.2", false),
+        ("ovs-user-vxlan", "iifname eth0 udp dport 4789", true),
+        ("ovs-user-vxlan", "iifname eth0 ip saddr 10.60.0.2", false),
+        ("ovs-bridge-vxlan", "iifname eth0 udp dport 4789", true),
         ("bridge/host", "iifname eth0 ip saddr 10.20.0.1", true),
         ("bridge/host", "iifname eth0 ip saddr 10.100.0.0/16", false),
     ];
-    // Daemons that make TUN devices run where this user may have them.
-    let here = |name: &str| name != "ipsec-user" || may_switch();
+    let here = joining();
+    let here = |name: &str| name.contains('/') || here.contains(&name);
     for (name, matching, passes) in cases.into_iter().filter(|(name, ..)| here(name)) {
         let topology = raise_any(&lab, name, &two());
         let count = Count::of(topology.nodes[1].as_ref(), matching);
@@ -215,8 +245,17 @@ pub(crate) fn each_has_the_mtu_that_fits() {
         ("calico-vxlan", two(), 1450, 1500),
         ("routed", two(), 1500, 1500),
         ("calico", link("mtu=1400"), 1400, 1400),
+        ("weave-sleeve", two(), 1376, 1500),
+        ("ovs-user-vxlan", two(), 1450, 1500),
+        ("ipsec-user", two(), 1400, 1500),
+        ("wireguard-user", two(), 1420, 1500),
+        ("flannel-vxlan", two(), 1450, 1500),
+        ("flannel-udp", two(), 1472, 1500),
+        ("flannel-host-gw", two(), 1500, 1500),
     ];
-    for (name, shape, inside, outside) in cases {
+    let here = joining();
+    for (name, shape, inside, outside) in cases.into_iter().filter(|(name, ..)| here.contains(name))
+    {
         let topology = raise(&lab, name, &shape);
         assert_eq!(mtu_at(&topology, "client-0:eth0"), inside, "{name}");
         assert_eq!(mtu_at(&topology, "server-0:eth0"), inside, "{name}");
@@ -239,6 +278,12 @@ pub(crate) fn a_wrong_mtu_is_noticed() {
     let wrong = Shape { mtu: 1500, mtu_by: MtuBy::User, ..two() };
     assert_eq!(noticed(&lab, "vxlan", &two()), []);
     assert_eq!(noticed(&lab, "routed", &wrong), [], "1500 in 1500 fits");
+    // What is sealed is larger than what was sent, and fits all the same.
+    for name in
+        ["weave-sleeve-encrypted", "ipsec-user"].into_iter().filter(|one| joining().contains(one))
+    {
+        assert_eq!(noticed(&lab, name, &two()), [], "{name}");
+    }
     let found = noticed(&lab, "vxlan", &wrong);
     let fragmented = |found: &[Finding]| match found {
         [Finding::Fragmented { packets, refused, place }] => (*packets, *refused, place.clone()),
@@ -326,7 +371,12 @@ fn client_and_server(name: &str, family: Family) -> (&'static str, &'static str)
     match name {
         // Ping passes no published port: it tries the node's own address.
         "host" | "published" => ("node-0", either("10.20.1.1", "fd00:0:0:14::101")),
-        "vxlan" => ("client-0", either("10.60.0.2", "fd00:0:0:3c::2")),
+        "vxlan"
+        | "ovs-vxlan"
+        | "ovs-user-vxlan"
+        | "ovs-bridge-vxlan"
+        | "weave-sleeve"
+        | "weave-sleeve-encrypted" => ("client-0", either("10.60.0.2", "fd00:0:0:3c::2")),
         "calico" | "calico-vxlan" => ("client-0", either("10.101.0.1", "fd00:0:0:65::1")),
         _ => ("client-0", either("10.101.0.2", "fd00:0:0:65::2")),
     }

@@ -84,6 +84,8 @@ pub(crate) fn ping(name: &str, shape: &Shape, client: Option<&str>, server: &str
         format!("\n{ping} || {ping} || {ping}\n")
     });
 
+    // An ordinary user's PATH lacks administrators' programs.
+    let path = std::env::var("PATH").unwrap_or_default();
     let mut shell = Command::new("unshare")
         // Daemons end with their shell.
         .args([
@@ -96,7 +98,7 @@ pub(crate) fn ping(name: &str, shape: &Shape, client: Option<&str>, server: &str
             "sh",
             "-s",
         ])
-        .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+        .env("PATH", format!("{path}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

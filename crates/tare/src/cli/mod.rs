@@ -82,6 +82,9 @@ pub(crate) enum Subcommand {
     /// Forward a port in userspace (started by tare)
     #[command(hide = true)]
     Proxy(InsideArguments),
+    /// Carry a device's frames in UDP (started by tare)
+    #[command(hide = true)]
+    Sleeve(InsideArguments),
     /// Say what a container sees of its network (started by tare)
     #[cfg(feature = "docker")]
     #[command(hide = true)]

@@ -23,6 +23,13 @@ pub(crate) fn proxy() -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// Carries a device's frames in UDP until it is killed.
+pub(crate) fn sleeve() -> anyhow::Result<Exit> {
+    let _ = rustix::thread::set_name(c"tare");
+    tare_lab::sleeve(std::env::args_os().skip(2))?;
+    Ok(Exit::Done)
+}
+
 /// Computes beside the traffic until it is killed.
 pub(crate) fn burn() -> anyhow::Result<Exit> {
     let _ = rustix::thread::set_name(c"tare");

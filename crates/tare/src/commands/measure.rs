@@ -47,7 +47,9 @@ pub(crate) fn care(force: bool) -> Care {
 pub(crate) fn fresh(plan: Plan, job: &Job) -> anyhow::Result<Exit> {
     let stop = signals::stop_flag()?;
     let (presence, findings) = look_around(&plan, job.care)?;
-    if plan.networks.is_empty() || plan.workloads.is_empty() {
+    // Metrics of the networks themselves are measured without traffic.
+    let asks_nothing = plan.workloads.is_empty() && plan.raising.is_empty();
+    if plan.networks.is_empty() || asks_nothing {
         return nothing_runs(plan, job);
     }
     let (lab, limits) = enter(job)?;

@@ -1,0 +1,12 @@
+//! `weave-fastdp`: Weave Net's fast data path: its router tells the kernel's Open vSwitch where to send frames.
+
+use super::weave::Weave;
+use crate::weave::Mode;
+
+/// The network.
+pub(super) const NETWORK: Weave = Weave {
+    name: "weave-fastdp",
+    summary: "one network over all nodes by the kernel's Open vSwitch and VXLAN, as weaver sets it up",
+    stands_for: "Weave Net itself: a real weaver on each node",
+    mode: Mode::Fastdp,
+};

@@ -1,0 +1,12 @@
+//! `weave-sleeve`: Weave Net in sleeve mode: a process on each node carries frames in UDP.
+
+use super::weave::{SLEEVE, Weave};
+use crate::weave::Mode;
+
+/// The network.
+pub(super) const NETWORK: Weave = Weave {
+    name: "weave-sleeve",
+    summary: "one network over all nodes, frames carried in UDP by a process on each",
+    stands_for: SLEEVE,
+    mode: Mode::Sleeve,
+};

@@ -1,0 +1,37 @@
+#!/bin/sh
+# Builds programs of networks' real systems that no distribution has, or not in these versions, into target/tools/bin: by Go's
+# own tools, from Go's module proxy, each at one version. What is there in that version already is left alone.
+set -eu
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+bin=$PWD/target/tools/bin
+oldest=1.23.1
+
+new_enough() {
+    found=$(go env GOVERSION 2>/dev/null | sed 's/^go//')
+    [ -n "$found" ] && [ "$(printf '%s\n' "$oldest" "$found" | sort -V | head -n 1)" = "$oldest" ]
+}
+
+# build NAME CGO MODULE VERSION: CGO is 1 where a part of it is in C.
+build() {
+    [ ! -x "$bin/$1" ] || [ "$(cat "$bin/.$1.version" 2>/dev/null)" != "$4" ] || return 0
+    say "Building $1 ($3@$4): some minutes"
+    made=$(mktemp -d)
+    if GOBIN=$made CGO_ENABLED=$2 go install -trimpath "$3@$4"; then
+        install -m 755 "$made"/* "$bin/$1"
+        printf '%s\n' "$4" >"$bin/.$1.version"
+    else
+        say "$1 could not be built: the networks that need it are skipped"
+    fi
+    rm -rf "$made"
+}
+
+mkdir -p "$bin"
+if ! new_enough; then
+    say "There is no Go $oldest or newer (https://go.dev/dl): flanneld and wireguard-go are not built, and their networks are skipped"
+    exit 0
+fi
+# Its UDP backend is in C.
+build flanneld 1 github.com/flannel-io/flannel v0.25.7
+build wireguard-go 0 golang.zx2c4.com/wireguard v0.0.0-20260522210424-ecfc5a8d5446
