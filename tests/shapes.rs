@@ -300,3 +300,15 @@ fn what_would_take_the_hosts_half_is_refused_and_told_how_to_insist() {
     outcome.complains(1, &["2001 containers do not fit", "half", "raise the sysctl", "--force"]);
     assert!(scratch.names().is_empty(), "{:?}", scratch.names());
 }
+
+#[test]
+fn how_long_a_network_takes_to_come_up_is_measured_without_traffic() {
+    let document =
+        measured(&["--network", "loopback,bridge-plain", "--metric", "raise_ms", "--blocks", "2"]);
+    assert_eq!(document["blocks"], 2);
+    let all = cells(&document, "raise_ms", |_| true);
+    assert_eq!((all.len(), list(&document, "cells").len()), (2, 2), "nothing else was asked for");
+    assert!(
+        all.iter().all(|cell| samples(cell).len() == 2 && samples(cell).iter().all(|ms| *ms > 0.0))
+    );
+}

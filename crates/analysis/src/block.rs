@@ -2,7 +2,7 @@
 
 use crate::group::place;
 use std::collections::{BTreeMap, BTreeSet};
-use tare_record::{Failure, Plan, Trial};
+use tare_record::{Failure, Phase, Plan, Trial, Turn};
 
 /// The number of blocks in which every network that never broke has a trial of every workload in every shape; none
 /// when all networks broke.
@@ -14,6 +14,19 @@ pub(crate) fn whole_blocks(plan: &Plan, trials: &[&Trial], failures: &[&Failure]
         seen.entry(trial.block).or_default().extend(place(plan, trial));
     }
     let blocks = seen.values().filter(|places| places.len() == whole).count();
+    u32::try_from(blocks).unwrap_or(u32::MAX)
+}
+
+/// The same where no traffic was asked for: the blocks in which every such network has had its turn in every shape.
+pub(crate) fn whole_blocks_of_turns(plan: &Plan, turns: &[&Turn], failures: &[&Failure]) -> u32 {
+    let stands = |label: &str| failures.iter().all(|failure| failure.network != label);
+    let standing = plan.networks.iter().filter(|entry| stands(&entry.label)).count();
+    let mut seen: BTreeMap<u32, usize> = BTreeMap::new();
+    for turn in turns.iter().filter(|turn| turn.phase == Phase::Main && stands(&turn.label)) {
+        *seen.entry(turn.block).or_default() += 1;
+    }
+    let whole = standing * plan.shapes.len();
+    let blocks = seen.values().filter(|turns| **turns == whole).count();
     u32::try_from(blocks).unwrap_or(u32::MAX)
 }
 

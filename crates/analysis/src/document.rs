@@ -1,7 +1,7 @@
 //! A run's whole document, from its journal.
 
 use crate::Error;
-use crate::block::whole_blocks;
+use crate::block::{whole_blocks, whole_blocks_of_turns};
 use crate::by_cores::reversed;
 use crate::cell::{Draft, drafts};
 use crate::group::groups;
@@ -42,7 +42,11 @@ pub fn document(journal: &Journal, baseline: Option<&str>) -> Result<Document, E
         cells,
         stands_for: run.plan.stands_for.clone(),
         skipped: run.plan.skipped.clone(),
-        blocks: whole_blocks(&run.plan, &trials, &failures),
+        blocks: if run.plan.workloads.is_empty() {
+            whole_blocks_of_turns(&run.plan, &journal.turns(), &failures)
+        } else {
+            whole_blocks(&run.plan, &trials, &failures)
+        },
         failed: failures.into_iter().cloned().collect(),
         findings: [run.findings.clone(), reversed(&pairs(journal)?)].concat(),
         stopped_by: journal.stopped_by(),

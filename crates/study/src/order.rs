@@ -36,7 +36,9 @@ pub fn block(plan: &Plan, phase: Phase, number: u32) -> Vec<Turn> {
     let turn = |shape: usize, network: usize| {
         let measured = |&workload: &usize| plan.measures(network, workload, shape);
         let workloads: Vec<usize> = workloads.iter().copied().filter(measured).collect();
-        (!workloads.is_empty()).then_some(Turn { shape, network, workloads, position: 0 })
+        // A plan without any workload asks how long networks take to come up and to go: each is raised all the same.
+        let has_work = !workloads.is_empty() || plan.workloads.is_empty();
+        has_work.then_some(Turn { shape, network, workloads, position: 0 })
     };
     shapes
         .into_iter()
@@ -138,6 +140,13 @@ mod tests {
             prop_assert_eq!(networks, (0..n).collect::<Vec<_>>());
             prop_assert_eq!(turns, block(&plan, Phase::Main, number));
         }
+    }
+
+    #[test]
+    fn networks_have_their_turns_without_any_workload() {
+        let plan = Plan { workloads: Vec::new(), ..plan_of(3) };
+        let turns = block(&plan, Phase::Main, 0);
+        assert_eq!((turns.len(), turns[0].workloads.len()), (3, 0));
     }
 
     #[test]
