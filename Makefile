@@ -71,9 +71,11 @@ test-tools:
 		swanctl:strongswan-swanctl charon-systemd:charon-systemd,libcharon-extra-plugins,libstrongswan-standard-plugins \
 		ping:iputils-ping ps:procps setpriv:util-linux perl:perl-base \
 		ovs-vswitchd:openvswitch-switch ethtool:ethtool iptables:iptables python3:python3 \
-		/usr/lib/cni/bridge:containernetworking-plugins
+		/usr/lib/cni/bridge:containernetworking-plugins \
+		mariadbd:mariadb-server sysbench:sysbench pgbench:postgresql redis-server:redis wrk:wrk \
+		iperf3:iperf3 iperf:iperf sockperf:sockperf qperf:qperf
 	@scripts/packages.sh chromium:chromium tar:tar sha256sum:coreutils
 	@scripts/docker.sh
 
 bench-tools: test-tools
-	@scripts/packages.sh iperf3:iperf3 iperf:iperf sockperf:sockperf qperf:qperf nuttcp:nuttcp taskset:util-linux
+	@scripts/packages.sh nuttcp:nuttcp taskset:util-linux

@@ -52,6 +52,9 @@ pub(crate) struct Row {
     options: Vec<Choice>,
     /// What it measures, for a workload.
     metrics: Vec<Metric>,
+    /// The programs of others that a workload starts; such a one is not for `tare probe`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    programs: Vec<String>,
 }
 
 /// One thing that can be chosen.
@@ -138,6 +141,7 @@ fn networks() -> Vec<Row> {
                 nodes: Some([*listing.nodes.start(), *listing.nodes.end()]),
                 options: listing.about.options.iter().copied().map(Choice::of_network).collect(),
                 metrics: Vec::new(),
+                programs: Vec::new(),
             }
         })
         .collect()
@@ -148,17 +152,20 @@ fn workloads() -> Vec<Row> {
         .iter()
         .map(|workload| {
             let about = workload.about();
+            let (reason, remedy) =
+                workload.lacks().map(|missing| (missing.reason, missing.remedy)).unzip();
             Row {
                 name: about.name.to_owned(),
                 summary: about.summary.to_owned(),
                 stands_for: Some(about.stands_for.to_owned()),
-                available: true,
-                reason: None,
-                remedy: None,
+                available: reason.is_none(),
+                reason,
+                remedy,
                 source: Some(about.source.to_owned()),
                 nodes: None,
                 options: workload.parameters().iter().map(Choice::of_workload).collect(),
                 metrics: workload.metrics().to_vec(),
+                programs: workload.programs().into_iter().map(str::to_owned).collect(),
             }
         })
         .collect()
@@ -181,6 +188,7 @@ fn studies() -> anyhow::Result<Vec<Row>> {
                 nodes: None,
                 options: Vec::new(),
                 metrics: Vec::new(),
+                programs: Vec::new(),
             })
         })
         .collect()
