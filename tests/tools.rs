@@ -78,7 +78,8 @@ fn every_tool_is_run_and_its_own_figures_are_kept() {
     }
     assert_eq!(mean(&document, "veth", "mysql", "errors"), 0.0);
     assert_eq!(mean(&document, "veth", "iperf3-udp", "loss"), 0.0);
-    let journal = std::fs::read_to_string(tare.directory().join("out/journal.jsonl")).expect("kept");
+    let journal =
+        std::fs::read_to_string(tare.directory().join("out/journal.jsonl")).expect("kept");
     assert!(journal.contains("\"stated\":{"), "what tools stated is in the journal");
     assert_eq!(processes_in(&tare.directory().join("cache")), 0, "servers have ended");
 }
@@ -88,8 +89,17 @@ fn a_shaped_network_is_seen_as_what_it_is() {
     let scratch = Scratch::new();
     let tare = in_scratch(&scratch, User::Caller);
     let network = "slow=veth+rate=100mbit";
-    let arguments =
-        ["run", "study.toml", "--network", network, "--workload", "iperf3,iperf3-udp", "--rate", "50mbit", "--json"];
+    let arguments = [
+        "run",
+        "study.toml",
+        "--network",
+        network,
+        "--workload",
+        "iperf3,iperf3-udp",
+        "--rate",
+        "50mbit",
+        "--json",
+    ];
     let document = tare.run(&arguments).expect(0).json();
     let throughput = mean(&document, "slow", "iperf3", "throughput");
     // Headers take their part of what the shaper lets through.
@@ -134,7 +144,9 @@ fn every_client_has_its_own_figures_where_a_server_takes_several() {
         let arguments = ["run", "study.toml", "--network", "bridge", "--clients", "2", "--json"];
         tare.run(&[&arguments[..], more].concat())
     };
-    let document = run(&["--workload", "iperf,redis", "--processes", "2", "--out", "several"]).expect(0).json();
+    let document = run(&["--workload", "iperf,redis", "--processes", "2", "--out", "several"])
+        .expect(0)
+        .json();
     let throughput = |scope: &str| {
         let of = |cell: &&Value| cell["scope"] == scope && cell["metric"] == "throughput";
         let cell = list(&document, "cells").iter().find(of).expect("a cell");
@@ -181,7 +193,8 @@ fn what_is_not_installed_is_said_with_what_installs_it() {
 fn the_studies_use_their_own_tools_where_these_are() {
     let scratch = Scratch::new();
     let tare = Tare::in_directory(scratch.root());
-    let plan = |study: &str| tare.run(&["run", study, "--dry-run", "--json", "--scaled"]).expect(0).json();
+    let plan =
+        |study: &str| tare.run(&["run", study, "--dry-run", "--json", "--scaled"]).expect(0).json();
     let workloads = |plan: &Value| -> Vec<Value> { list(plan, "workloads").to_vec() };
     let icc = workloads(&plan("icc-2014"));
     assert!(icc.iter().all(|one| one["name"] == "iperf" && one["stands_for"].is_null()), "{icc:?}");
@@ -189,7 +202,8 @@ fn the_studies_use_their_own_tools_where_these_are() {
     let mysql = mysql.iter().find(|one| one["name"] == "mysql").expect("it is in this build");
     assert_eq!(mysql["parameters"]["threads"], 100);
     // As published it is a hundred million rows: where these do not fit, the sizes are told.
-    let published = tare.run(&["run", "mysql-multihost-2016", "--dry-run", "--json"]).expect(0).json();
+    let published =
+        tare.run(&["run", "mysql-multihost-2016", "--dry-run", "--json"]).expect(0).json();
     let rows = &workloads(&published)[0]["parameters"];
     assert_eq!((&rows["tables"], &rows["rows"]), (&20.into(), &5_000_000.into()));
 }

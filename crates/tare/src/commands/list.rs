@@ -8,7 +8,7 @@ use serde::Serialize;
 use tare_lab::Modules;
 use tare_network::{NetworkOption, Offload};
 use tare_record::Metric;
-use tare_traffic::Parameter;
+use tare_traffic::{Parameter, Workload};
 
 /// What `tare list networks --json` prints.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -53,8 +53,8 @@ pub(crate) struct Row {
     /// What it measures, for a workload.
     metrics: Vec<Metric>,
     /// The programs of others that a workload starts; such a one is not for `tare probe`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    programs: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    programs: Option<Vec<String>>,
 }
 
 /// One thing that can be chosen.
@@ -141,7 +141,7 @@ fn networks() -> Vec<Row> {
                 nodes: Some([*listing.nodes.start(), *listing.nodes.end()]),
                 options: listing.about.options.iter().copied().map(Choice::of_network).collect(),
                 metrics: Vec::new(),
-                programs: Vec::new(),
+                programs: None,
             }
         })
         .collect()
@@ -165,10 +165,16 @@ fn workloads() -> Vec<Row> {
                 nodes: None,
                 options: workload.parameters().iter().map(Choice::of_workload).collect(),
                 metrics: workload.metrics().to_vec(),
-                programs: workload.programs().into_iter().map(str::to_owned).collect(),
+                programs: programs_of(workload),
             }
         })
         .collect()
+}
+
+/// The programs of others that a workload starts, where it starts any.
+fn programs_of(workload: &dyn Workload) -> Option<Vec<String>> {
+    let names: Vec<_> = workload.programs().into_iter().map(str::to_owned).collect();
+    (!names.is_empty()).then_some(names)
 }
 
 fn studies() -> anyhow::Result<Vec<Row>> {
@@ -188,7 +194,7 @@ fn studies() -> anyhow::Result<Vec<Row>> {
                 nodes: None,
                 options: Vec::new(),
                 metrics: Vec::new(),
-                programs: Vec::new(),
+                programs: None,
             })
         })
         .collect()

@@ -260,6 +260,7 @@ impl Tables {
         Ok(Call::new(SERVER.require()?, OPTIONS)
             .with([
                 format!("--datadir={}", data.display()),
+                tmpdir(directory),
                 format!("--socket={SOCKET}"),
                 format!("--init-file={}", init_file.display()),
                 format!("--innodb-buffer-pool-size={}", self.bytes().max(128 << 20)),
@@ -301,8 +302,10 @@ impl Tables {
             directory.display()
         ));
         let datadir = format!("--datadir={}", directory.join("data").display());
+        let tmpdir = tmpdir(directory);
         let install = Call::new(INSTALL.require()?, OPTIONS).with([
             datadir.as_str(),
+            tmpdir.as_str(),
             "--auth-root-authentication-method=normal",
             "--skip-test-db",
         ]);
@@ -335,6 +338,11 @@ impl Tables {
         }
         Ok(())
     }
+}
+
+/// Temporary tables of two servers that are made at once have the same names.
+fn tmpdir(directory: &Path) -> String {
+    format!("--tmpdir={}", directory.display())
 }
 
 /// What the server and its installation are told in any case.

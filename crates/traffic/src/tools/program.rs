@@ -3,6 +3,7 @@
 use super::offspring::{Call, Offspring};
 use crate::Error;
 use rustix::fs::{Access, access};
+use rustix::process::Signal;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -82,7 +83,10 @@ impl Program {
     /// The first line with a number in what it says of its version; nothing where it says none.
     pub(crate) fn version(&self) -> Option<String> {
         let call = Call::new(self.find()?, self.version.iter().copied());
-        let said = Offspring::start(&call).ok()?.finish(SAYS_ITS_VERSION, &|| false).ok()?;
+        let running = Offspring::start(&call).ok()?;
+        // iperf 2 says it and fails.
+        running.ended_within(SAYS_ITS_VERSION);
+        let (_, said) = running.stop(Signal::KILL, Duration::ZERO).ok()?;
         let lines = said.output.lines().chain(said.errors.lines());
         lines.map(str::trim).find(|line| line.contains(|one: char| one.is_ascii_digit())).map(plain)
     }
@@ -123,7 +127,8 @@ mod tests {
 
     #[test]
     fn a_version_is_the_line_that_has_a_number() {
-        let program = Program::new("sh", "", &["-c", "echo; echo name; echo tool 1.2; echo 3 >&2"]);
+        let program =
+            Program::new("sh", "", &["-c", "echo; echo name; echo tool 1.2; echo 3 >&2; exit 1"]);
         assert_eq!(program.version().as_deref(), Some("tool 1.2"));
         assert_eq!(plain("sockperf: \u{1b}[2;35m== 3.7 ==\u{1b}[0m"), "sockperf: == 3.7 ==");
     }

@@ -83,7 +83,9 @@ impl Tool for Qperf {
         let at = dials(task)?;
         let call =
             Call::new(PROGRAM.require()?, ["--listen_port".to_owned(), at.port().to_string()]);
-        Ok(Box::new(Serve::new(&PROGRAM, call, task).start()?))
+        let mut serve = Serve::new(&PROGRAM, call, task);
+        serve.forks = true;
+        Ok(Box::new(serve.start()?))
     }
 
     fn call(&self, task: &Task, program: Call) -> Result<Call, Error> {

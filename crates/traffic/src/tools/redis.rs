@@ -9,16 +9,18 @@ use super::{Tool, dials, seconds};
 use crate::parameters::{size, word};
 use crate::workload::Asked;
 use crate::{About, Error, Kind, Parameter, Server, Task};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tare_record::{Interval, Metric, Nanos};
 
 const SERVER: Program = Program::new("redis-server", "sudo apt-get install redis", &["--version"]);
 const CLIENT: Program =
     Program::new("redis-benchmark", "sudo apt-get install redis", &["--version"]);
 
-/// How many requests of each flow find out how fast it goes, and how long that may take.
-const TRIED: u64 = 2_000;
-const TRIES: Duration = Duration::from_secs(8);
+/// How many requests of each flow find out at first how fast it goes, how long they have to take to say so, and how long
+/// they may.
+const TRIED: u64 = 500;
+const ENOUGH: Duration = Duration::from_millis(250);
+const TRIES: Duration = Duration::from_secs(6);
 
 /// The tool.
 #[derive(Clone, Debug)]
@@ -83,9 +85,9 @@ impl Tool for Redis {
         Ok(())
     }
 
-    /// It counts requests, not seconds: it may be that it goes at half the rate that was tried.
+    /// It counts requests, not seconds: it may be that it goes at a fraction of the rate that was tried.
     fn lasts(&self, task: &Task) -> Duration {
-        Duration::from_secs(2 * seconds(task))
+        Duration::from_secs(4 * seconds(task) + 10)
     }
 
     fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
@@ -119,18 +121,27 @@ impl Tool for Redis {
             task.flows.to_string(),
             "-n".to_owned(),
         ]);
-        let first = TRIED.saturating_mul(task.flows.into());
-        let tried =
-            Offspring::start(&call.clone().with([first.to_string()]))?.finish(TRIES, &|| false)?;
-        let rate =
-            read(&tried.output).map_err(|why| Error::Job(format!("redis-benchmark: {why}")))?;
-        let rate = rate.stated.get(&Metric::Transactions).copied().unwrap_or_default();
+        let rate = rate(&call, task.flows)?;
         let requests = (rate * seconds(task) as f64).max(f64::from(task.flows));
         Ok(call.with([whole(requests)]))
     }
 
     fn read(&self, _: &Task, said: &Said) -> Result<Reading, String> {
         read(&said.output)
+    }
+}
+
+/// How many requests a second it does, found out by doing more and more of them until it takes some time.
+fn rate(call: &Call, flows: u32) -> Result<f64, Error> {
+    let mut requests = TRIED.saturating_mul(flows.into());
+    loop {
+        let began = Instant::now();
+        Offspring::start(&call.clone().with([requests.to_string()]))?.finish(TRIES, &|| false)?;
+        let took = began.elapsed();
+        if took >= ENOUGH {
+            return Ok(requests as f64 / took.as_secs_f64());
+        }
+        requests = requests.saturating_mul(4);
     }
 }
 
