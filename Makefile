@@ -78,9 +78,10 @@ network-tools: tools
 
 test-tools: network-tools
 	@scripts/packages.sh ping:iputils-ping ps:procps setpriv:util-linux perl:perl-base \
-		ethtool:ethtool python3:python3
+		ethtool:ethtool python3:python3 mariadbd:mariadb-server sysbench:sysbench pgbench:postgresql \
+		redis-server:redis wrk:wrk iperf3:iperf3 iperf:iperf sockperf:sockperf qperf:qperf
 	@scripts/packages.sh chromium:chromium tar:tar sha256sum:coreutils
 	@scripts/docker.sh
 
 bench-tools: test-tools
-	@scripts/packages.sh iperf3:iperf3 iperf:iperf sockperf:sockperf qperf:qperf nuttcp:nuttcp taskset:util-linux
+	@scripts/packages.sh nuttcp:nuttcp taskset:util-linux

@@ -96,7 +96,7 @@ mod tests {
         };
         let intervals = vec![interval(0, 100), interval(500_000_000, 98)];
         let outcome = Outcome {
-            series: vec![Series { client: 0, intervals }],
+            series: vec![Series::of(0, intervals)],
             agents_cpu: Nanos(2_000_000_000),
             ..Outcome::default()
         };

@@ -43,7 +43,7 @@ fn is_a_clients(metric: &Metric) -> bool {
 
 /// What clients share: the rate that the workload is about.
 pub(crate) fn shared(metrics: &[Metric]) -> Option<Metric> {
-    let rates = [Metric::Throughput, Metric::Transactions, Metric::Connections];
+    let rates = [Metric::Throughput, Metric::Transactions, Metric::Tps, Metric::Connections];
     rates.into_iter().find(|rate| metrics.contains(rate))
 }
 
@@ -75,7 +75,7 @@ mod tests {
             .zip(megabytes)
             .map(|(client, &megabytes)| {
                 let one = trial("bridge", 0, &[megabytes * 1_000_000; 10]);
-                Series { client, intervals: one.series[0].intervals.clone() }
+                Series::of(client, one.series[0].intervals.clone())
             })
             .collect();
         all

@@ -44,6 +44,10 @@ struct Figures<'a> {
 
 impl Figures<'_> {
     fn of(&mut self, metric: Metric) -> Result<Figure, HistogramError> {
+        // What a tool stated is its figure of the whole trial: nothing of it can be cut.
+        if let Some(value) = self.traffic.stated(metric) {
+            return Ok(Figure::Value { value, uncut: value });
+        }
         if let Some((which, point)) = metric.latency() {
             return self.latency(which, point);
         }
@@ -72,7 +76,7 @@ impl Figures<'_> {
                 let (busy, all) = busy(&self.trial.meanwhile.samples, self.traffic.span(over)?)?;
                 (all > 0.0).then(|| 100.0 * busy / all)
             }),
-            // Every other metric is a latency.
+            // Every other metric is a latency, or what only a tool states.
             _ => Figure::Absent,
         })
     }

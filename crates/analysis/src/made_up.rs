@@ -85,8 +85,7 @@ fn interval(at: u64) -> Interval {
 }
 
 fn of_intervals(workload: &str, label: &str, block: u32, intervals: Vec<Interval>) -> Trial {
-    let series =
-        if intervals.is_empty() { Vec::new() } else { vec![Series { client: 0, intervals }] };
+    let series = if intervals.is_empty() { Vec::new() } else { vec![Series::of(0, intervals)] };
     Trial {
         block,
         phase: Phase::Main,

@@ -61,6 +61,7 @@ fn rate(workload: &WorkloadPlan, primary: Count) -> (Metric, f64) {
         Count::Operations if workload.metrics.contains(&Metric::Connections) => {
             (Metric::Connections, 1.0)
         }
+        Count::Operations if workload.metrics.contains(&Metric::Tps) => (Metric::Tps, 1.0),
         Count::Operations => (Metric::Transactions, 1.0),
         _ => (Metric::Throughput, GIGABITS),
     }
@@ -166,9 +167,11 @@ mod tests {
 
     #[test]
     fn what_transactions_are_called_is_the_workloads_to_say() {
-        for (asked, expected) in
-            [(Metric::Connections, Metric::Connections), (Metric::LatencyP50, Metric::Transactions)]
-        {
+        for (asked, expected) in [
+            (Metric::Connections, Metric::Connections),
+            (Metric::Tps, Metric::Tps),
+            (Metric::LatencyP50, Metric::Transactions),
+        ] {
             let plan = plan(&["host"], vec![workload("tcp-rr", &[asked])]);
             let trials = vec![transactions("host", 0, &vec![vec![1_000; 50]; 10])];
             let course = &picture(&journal(plan, trials)).unwrap().courses[0];

@@ -87,7 +87,7 @@ mod tests {
             .zip(megabits)
             .map(|(client, &rate)| {
                 let one = trial(label, block, &[rate * 1_000_000 / 80; 10]);
-                Series { client, intervals: one.series[0].intervals.clone() }
+                Series::of(client, one.series[0].intervals.clone())
             })
             .collect();
         all

@@ -1,7 +1,8 @@
 //! A trial's clients added up, interval by interval.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
-use tare_record::{HistogramError, Interval, Latency, LatencyHistogram, Nanos, Trial};
+use tare_record::{HistogramError, Interval, Latency, LatencyHistogram, Metric, Nanos, Trial};
 
 /// What is counted in an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +45,8 @@ impl Count {
 /// the first one ends. Clients that do not begin together are put side by side to the nearest interval.
 pub(crate) struct Traffic<'a> {
     clients: Vec<&'a [Interval]>,
+    /// What each client's tool stated, in the same order.
+    stated: Vec<&'a BTreeMap<Metric, f64>>,
     len: usize,
 }
 
@@ -55,12 +58,26 @@ impl<'a> Traffic<'a> {
         let running: Vec<_> =
             trial.series.iter().map(|series| from(&series.intervals, last)).collect();
         let len = running.iter().map(|intervals| intervals.len()).min().unwrap_or(0);
-        Self { clients: running.into_iter().map(|intervals| &intervals[..len]).collect(), len }
+        Self {
+            clients: running.into_iter().map(|intervals| &intervals[..len]).collect(),
+            stated: trial.series.iter().map(|series| &series.stated).collect(),
+            len,
+        }
     }
 
     /// The same of each client alone, in the trial's order.
     pub(crate) fn alone(&self) -> impl Iterator<Item = Self> {
-        self.clients.iter().map(|&client| Self { clients: vec![client], len: self.len })
+        self.clients.iter().zip(&self.stated).map(|(&client, &stated)| Self {
+            clients: vec![client],
+            stated: vec![stated],
+            len: self.len,
+        })
+    }
+
+    /// What the tools of all clients together stated of a metric; nothing where one of them said nothing of it.
+    pub(crate) fn stated(&self, metric: Metric) -> Option<f64> {
+        let each = self.stated.iter().map(|stated| stated.get(&metric).copied());
+        metric.together(&each.collect::<Option<Vec<f64>>>()?)
     }
 
     /// How many intervals every client has.
@@ -177,21 +194,21 @@ mod tests {
     fn clients_are_added_up_over_the_intervals_that_all_have() {
         let mut trial = trial("bridge", 0, &[]);
         trial.series = vec![
-            Series {
-                client: 0,
-                intervals: vec![
+            Series::of(
+                0,
+                vec![
                     interval(0, 1_000_000_000, 100, 0),
                     interval(1_000_000_000, 2_000_000_000, 100, 0),
                 ],
-            },
-            Series {
-                client: 1,
-                intervals: vec![
+            ),
+            Series::of(
+                1,
+                vec![
                     interval(0, 500_000_000, 100, 0),
                     interval(500_000_000, 500_000_000, 300, 0),
                     interval(1_000_000_000, 500_000_000, 999, 0),
                 ],
-            },
+            ),
         ];
         let traffic = Traffic::of(&trial);
         assert_eq!(traffic.len(), 2);
@@ -205,12 +222,12 @@ mod tests {
     #[test]
     fn what_counts_is_where_all_clients_run() {
         const LENGTH: u64 = 100;
-        let series = |client, offset: u64, bytes: &[u64]| Series {
-            client,
-            intervals: (0..)
+        let series = |client, offset: u64, bytes: &[u64]| {
+            let intervals = (0..)
                 .zip(bytes)
                 .map(|(at, &bytes)| interval(offset + at * LENGTH, LENGTH, bytes, 0))
-                .collect(),
+                .collect();
+            Series::of(client, intervals)
         };
         let mut trial = trial("bridge", 0, &[]);
         trial.series = vec![
@@ -223,6 +240,23 @@ mod tests {
         assert_eq!(traffic.sum(0..2, Count::Bytes), 1 + 2 + 10 + 20 + 100 + 200);
         let alone: Vec<u64> = traffic.alone().map(|one| one.sum(0..2, Count::Bytes)).collect();
         assert_eq!(alone, [3, 30, 300]);
+    }
+
+    #[test]
+    fn what_tools_state_is_put_together_only_where_all_do() {
+        let mut trial = trial("bridge", 0, &[]);
+        let series = |client, tps: Option<f64>| Series {
+            stated: tps.map(|tps| (Metric::Tps, tps)).into_iter().collect(),
+            ..Series::of(client, vec![interval(0, 100, 0, 1)])
+        };
+        trial.series = vec![series(0, Some(3.0)), series(1, Some(4.0))];
+        let traffic = Traffic::of(&trial);
+        assert_eq!(traffic.stated(Metric::Tps), Some(7.0));
+        let alone: Vec<_> = traffic.alone().map(|one| one.stated(Metric::Tps)).collect();
+        assert_eq!(alone, [Some(3.0), Some(4.0)]);
+        assert_eq!(traffic.stated(Metric::LatencyP95), None);
+        trial.series.push(series(2, None));
+        assert_eq!(Traffic::of(&trial).stated(Metric::Tps), None);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Interval records: what the side that counts saw in a short stretch of a trial.
 
-use crate::{HistogramError, LatencyHistogram, Nanos};
+use crate::{HistogramError, LatencyHistogram, Metric, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A short stretch of a trial, as the side that counts saw it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -144,6 +145,17 @@ pub struct Series {
     pub client: u32,
     /// Its intervals.
     pub intervals: Vec<Interval>,
+    /// The figures that its tool itself stated, where the traffic was a foreign tool's: each in its metric's unit.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub stated: BTreeMap<Metric, f64>,
+}
+
+impl Series {
+    /// The intervals of a client.
+    #[must_use]
+    pub fn of(client: u32, intervals: Vec<Interval>) -> Self {
+        Self { client, intervals, stated: BTreeMap::new() }
+    }
 }
 
 #[cfg(test)]

@@ -52,9 +52,15 @@ pub enum Metric {
     /// Database transactions completed per second.
     #[serde(rename = "tps")]
     Tps,
+    /// Transactions that failed per second.
+    #[serde(rename = "errors")]
+    Errors,
     /// Connections made, used once and closed per second (netperf's TCP_CRR).
     #[serde(rename = "connections")]
     Connections,
+    /// Mean round-trip latency, µs: what a tool says that says no more.
+    #[serde(rename = "latency_mean")]
+    LatencyMean,
     /// Median round-trip latency, µs.
     #[serde(rename = "latency_p50")]
     LatencyP50,
@@ -200,7 +206,7 @@ const fn row(
 ///
 /// The margins: two per cent for throughput, wider for round trips, whose trials vary by 5–10 %, and wider still for
 /// tails.
-const TABLE: [Row; 35] = {
+const TABLE: [Row; 37] = {
     use Better::{Higher, Lower};
     [
         row(Metric::Throughput, "throughput", "Gbit/s", Higher, 0.02),
@@ -217,7 +223,9 @@ const TABLE: [Row; 35] = {
         row(Metric::PdrPackets, "pdr_packets", "1/s", Higher, 0.05),
         row(Metric::Transactions, "transactions", "1/s", Higher, 0.05),
         row(Metric::Tps, "tps", "1/s", Higher, 0.05),
+        row(Metric::Errors, "errors", "1/s", Lower, 0.25),
         row(Metric::Connections, "connections", "1/s", Higher, 0.05),
+        row(Metric::LatencyMean, "latency_mean", "µs", Lower, 0.05),
         row(Metric::LatencyP50, "latency_p50", "µs", Lower, 0.05),
         row(Metric::LatencyP90, "latency_p90", "µs", Lower, 0.10),
         row(Metric::LatencyP95, "latency_p95", "µs", Lower, 0.10),
@@ -286,9 +294,12 @@ impl Metric {
     #[must_use]
     pub fn beside(self) -> Beside {
         match self {
-            Self::Loss | Self::Reordered | Self::Duplicates | Self::Retransmits | Self::CpuBusy => {
-                Beside::Difference
-            }
+            Self::Loss
+            | Self::Reordered
+            | Self::Duplicates
+            | Self::Retransmits
+            | Self::Errors
+            | Self::CpuBusy => Beside::Difference,
             _ => Beside::Ratio,
         }
     }
@@ -312,6 +323,28 @@ impl Metric {
                 | Self::OneWayP50
                 | Self::ConnectP50
         )
+    }
+
+    /// What several clients' figures are together, each a tool's own statement: rates add up, of percentiles and of the
+    /// largest the worst stands for all (it is never below that of all samples), of other figures the mean. Nothing of
+    /// none.
+    #[must_use]
+    pub fn together(self, figures: &[f64]) -> Option<f64> {
+        let sum = || figures.iter().sum::<f64>();
+        let largest = || figures.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        match self {
+            _ if figures.is_empty() => None,
+            Self::Throughput
+            | Self::Offered
+            | Self::Packets
+            | Self::Transactions
+            | Self::Tps
+            | Self::Errors
+            | Self::Connections
+            | Self::Retransmits => Some(sum()),
+            _ if self.latency().is_some() => Some(largest()),
+            _ => Some(sum() / figures.len() as f64),
+        }
     }
 
     /// Whether it is a figure of the network itself, whatever the workload: one in each block.
@@ -391,5 +424,14 @@ mod tests {
             assert_eq!(serde_json::to_string(&metric).unwrap(), format!("\"{}\"", metric.name()));
         }
         assert!("latency_p98".parse::<Metric>().is_err());
+    }
+
+    #[test]
+    fn statements_of_several_clients_are_one() {
+        let figures = [1.0, 4.0];
+        assert_eq!(Metric::Tps.together(&figures), Some(5.0));
+        assert_eq!(Metric::LatencyP95.together(&figures), Some(4.0));
+        assert_eq!(Metric::LatencyMean.together(&figures), Some(2.5));
+        assert_eq!(Metric::Throughput.together(&[]), None);
     }
 }

@@ -85,7 +85,7 @@ impl Stage for Machine {
         Ok(Box::new(Turn {
             hops: topology.hops,
             measured: Measured {
-                series: vec![Series { client: 0, intervals }],
+                series: vec![Series::of(0, intervals)],
                 ends: Ends { sent: received, received, ..Ends::default() },
                 ..Measured::default()
             },

@@ -39,6 +39,11 @@ pub trait Catalogue {
     /// The workloads' names.
     fn workloads(&self) -> Vec<String>;
 
+    /// Those that a study has which names none: not those of foreign tools.
+    fn own_workloads(&self) -> Vec<String> {
+        self.workloads()
+    }
+
     /// The metrics that a workload measures; nothing for one that nobody knows.
     fn metrics(&self, workload: &str) -> Option<Vec<Metric>>;
 

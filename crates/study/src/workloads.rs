@@ -46,7 +46,7 @@ pub(crate) fn workloads(
 ) -> Result<Workloads, Error> {
     let asked = if asked.is_empty() {
         let named = |name: String| WorkloadStudy { name, ..WorkloadStudy::default() };
-        catalogue.workloads().into_iter().map(named).collect()
+        catalogue.own_workloads().into_iter().map(named).collect()
     } else {
         asked
     };

@@ -124,6 +124,15 @@ impl Catalogue for Everything {
         self.workloads.names().into_iter().map(str::to_owned).collect()
     }
 
+    fn own_workloads(&self) -> Vec<String> {
+        let own = self.workloads.iter().filter(|workload| workload.programs().is_empty());
+        own.map(|workload| workload.about().name.to_owned()).collect()
+    }
+
+    fn lacks_workload(&self, workload: &str) -> Option<Missing> {
+        self.workloads.find(workload).ok().and_then(|workload| workload.lacks())
+    }
+
     fn metrics(&self, workload: &str) -> Option<Vec<Metric>> {
         self.workloads.find(workload).ok().map(|workload| workload.metrics().to_vec())
     }

@@ -64,6 +64,21 @@ pub(crate) struct TrafficArguments {
     /// How a connection is closed: fin, rst
     #[arg(long, value_name = "HOW", value_delimiter = ',')]
     close: Vec<String>,
+    /// Tables of a database
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    tables: Vec<String>,
+    /// Rows of each table of a database
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    rows: Vec<String>,
+    /// How large pgbench's database is, in 100000 rows
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    scale: Vec<String>,
+    /// What is asked of a server again and again, as redis's get and set, or qperf's tests
+    #[arg(long, value_name = "WHICH", value_delimiter = ',')]
+    operation: Vec<String>,
+    /// A database or server that is there already, as 192.0.2.7:3306: none is started
+    #[arg(long, value_name = "ADDRESS", value_delimiter = ',')]
+    server_address: Vec<String>,
 }
 
 /// Sets of parameters' names: of these, a flag sets the first that a workload has.
@@ -79,7 +94,7 @@ struct Given {
 impl TrafficArguments {
     /// What was given.
     fn given(&self) -> Vec<Given> {
-        let lists: [(&'static str, Names, &[String]); 16] = [
+        let lists: [(&'static str, Names, &[String]); 21] = [
             ("threads", &[&["threads"]], &self.threads),
             ("size", &[&["size"], &["request", "response"]], &self.size),
             ("request", &[&["request"]], &self.request),
@@ -96,6 +111,11 @@ impl TrafficArguments {
             ("open-loop", &[&["open_loop"]], &self.open_loop),
             ("slots", &[&["slots"]], &self.slots),
             ("close", &[&["close"]], &self.close),
+            ("tables", &[&["tables"]], &self.tables),
+            ("rows", &[&["rows"]], &self.rows),
+            ("scale", &[&["scale"]], &self.scale),
+            ("operation", &[&["operation"]], &self.operation),
+            ("server-address", &[&["server"]], &self.server_address),
         ];
         let switches: [(&'static str, Names, bool); 2] =
             [("no-delay", &[&["no_delay"]], self.no_delay), ("gso", &[&["gso"]], self.gso)];

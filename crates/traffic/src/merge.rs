@@ -4,7 +4,8 @@ use crate::{Outcome, Report, cpu};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use tare_record::{
-    AgentsCpu, Ends, Finding, HistogramError, Interval, Nanos, Parameters, Series, ThreadCpu,
+    AgentsCpu, Ends, Finding, HistogramError, Interval, Metric, Nanos, Parameters, Series,
+    ThreadCpu,
 };
 
 /// Adds more intervals of the same grid, of another thread or process. What only one of them has is not whole.
@@ -30,6 +31,7 @@ pub(crate) fn outcome(
 ) -> Result<Outcome, HistogramError> {
     let mut ends = Ends::default();
     let mut series: BTreeMap<u32, Vec<Interval>> = BTreeMap::new();
+    let stated = stated(clients.iter().chain(&servers));
     let mut findings: Vec<Finding> = Vec::new();
     let mut agents_cpu = Nanos(0);
     let agents = AgentsCpu { clients: by_interval(&clients), servers: by_interval(&servers) };
@@ -59,7 +61,11 @@ pub(crate) fn outcome(
     Ok(Outcome {
         series: series
             .into_iter()
-            .map(|(client, intervals)| Series { client, intervals })
+            .map(|(client, intervals)| Series {
+                client,
+                intervals,
+                stated: stated.get(&client).cloned().unwrap_or_default(),
+            })
             .collect(),
         ends,
         parameters: both(client_side, server_side),
@@ -69,6 +75,21 @@ pub(crate) fn outcome(
         epoch,
         search,
     })
+}
+
+/// What the tools of each client stated: of several processes' statements one is made.
+fn stated<'r>(reports: impl Iterator<Item = &'r Report>) -> BTreeMap<u32, BTreeMap<Metric, f64>> {
+    let mut all: BTreeMap<u32, BTreeMap<Metric, Vec<f64>>> = BTreeMap::new();
+    for one in reports.flat_map(|report| &report.series) {
+        for (metric, figure) in &one.stated {
+            all.entry(one.client).or_default().entry(*metric).or_default().push(*figure);
+        }
+    }
+    let together =
+        |(metric, figures): (Metric, Vec<f64>)| Some((metric, metric.together(&figures)?));
+    all.into_iter()
+        .map(|(client, stated)| (client, stated.into_iter().filter_map(together).collect()))
+        .collect()
 }
 
 /// How much later than the first of all clients each of them began: every client counts from its own first payload.
@@ -197,14 +218,14 @@ mod tests {
     #[test]
     fn clients_that_begin_later_have_later_intervals() {
         let client = |client, epoch| Report {
-            series: vec![Series { client, intervals: vec![interval(1, 10)] }],
+            series: vec![Series::of(client, vec![interval(1, 10)])],
             epoch: Some(Nanos(epoch)),
             ..Report::default()
         };
         // Client 1 has two processes; the server knows nothing of when its clients began.
         let clients = vec![client(0, 500), client(1, 730), client(1, 700)];
         let server = Report {
-            series: vec![Series { client: 1, intervals: vec![interval(8, 10)] }],
+            series: vec![Series::of(1, vec![interval(8, 10)])],
             epoch: Some(Nanos(400)),
             ..Report::default()
         };
@@ -213,6 +234,24 @@ mod tests {
             (outcome.series[at].intervals[0].start, outcome.series[at].intervals[0].bytes)
         };
         assert_eq!((told(0), told(1)), ((Nanos(0), 1), (Nanos(200), 10)));
+    }
+
+    #[test]
+    fn what_processes_of_a_client_state_is_one_statement() {
+        let client = |client, tps, p95| Report {
+            series: vec![Series {
+                stated: [(Metric::Tps, tps), (Metric::LatencyP95, p95)].into(),
+                ..Series::of(client, vec![interval(1, 10)])
+            }],
+            ..Report::default()
+        };
+        let clients = vec![client(0, 10.0, 3.0), client(0, 20.0, 2.0), client(1, 5.0, 9.0)];
+        let outcome = outcome(Vec::new(), clients).unwrap();
+        assert_eq!(
+            outcome.series[0].stated,
+            [(Metric::Tps, 30.0), (Metric::LatencyP95, 3.0)].into()
+        );
+        assert_eq!(outcome.series[1].stated[&Metric::Tps], 5.0);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::load::decimal;
 use crate::{Error, Load};
 use serde_json::Value;
+use std::net::SocketAddr;
 use tare_record::Parameters;
 
 /// One parameter of a workload.
@@ -49,6 +50,8 @@ pub enum Kind {
     PerSecond,
     /// A share between 0 and 1, written in per cent.
     Share,
+    /// Where a server of somebody else's listens: an address and a port.
+    Address,
 }
 
 impl Kind {
@@ -65,6 +68,9 @@ impl Kind {
             Self::BitRate => "a number with kbit, mbit or gbit".to_owned(),
             Self::PerSecond => "a number a second above 0, with k or m for 10³ or 10⁶".to_owned(),
             Self::Share => "a percentage between 0% and 100%".to_owned(),
+            Self::Address => {
+                "an address and a port, as 192.0.2.7:3306 or [2001:db8::7]:3306".to_owned()
+            }
         }
     }
 
@@ -95,6 +101,9 @@ impl Kind {
             },
             Self::PerSecond => per_second(given).map(Value::from),
             Self::Share => share(given).map(Value::from),
+            Self::Address => {
+                given.as_str()?.parse::<SocketAddr>().ok().map(|at| Value::from(at.to_string()))
+            }
         }
     }
 }
@@ -203,6 +212,11 @@ pub(crate) fn offered(table: &[Parameter], resolved: &Parameters) -> Option<f64>
     datagrams.or(paced).map(|each| each * bits(largest))
 }
 
+/// An address of resolved parameters; nothing where there is none.
+pub(crate) fn address(parameters: &Parameters, name: &str) -> Option<SocketAddr> {
+    word(parameters, name)?.parse().ok()
+}
+
 /// A number of resolved parameters; nothing where the system decides.
 pub(crate) fn number(parameters: &Parameters, name: &str) -> Option<f64> {
     parameters.get(name).and_then(Value::as_f64)
@@ -247,6 +261,7 @@ mod tests {
         Parameter { name: "rate", summary: "", kind: Kind::Load, default: None },
         Parameter { name: "open_loop", summary: "", kind: Kind::PerSecond, default: None },
         Parameter { name: "pdr", summary: "", kind: Kind::Share, default: None },
+        Parameter { name: "server", summary: "", kind: Kind::Address, default: None },
         Parameter {
             name: "slots",
             summary: "",
@@ -278,6 +293,7 @@ mod tests {
             ("open_loop", json!("2.5k")),
             ("pdr", json!("0.5%")),
             ("slots", json!("8")),
+            ("server", json!("[2001:DB8::7]:3306")),
         ];
         let resolved = resolve("w", TABLE, &asked(&given)).unwrap();
         assert_eq!(resolved["rate"], json!("1mbit"));
@@ -285,6 +301,7 @@ mod tests {
         assert_eq!(number(&resolved, "open_loop"), Some(2500.0));
         assert_eq!(resolved["pdr"], json!(0.005));
         assert_eq!(resolved["slots"], json!(8));
+        assert_eq!(address(&resolved, "server").unwrap().to_string(), "[2001:db8::7]:3306");
         assert_eq!(resolve("w", TABLE, &resolved).unwrap(), resolved);
     }
 
@@ -317,6 +334,8 @@ mod tests {
             ("open_loop", json!("-1")),
             ("pdr", json!("1")),
             ("pdr", json!("100%")),
+            ("server", json!("192.0.2.7")),
+            ("server", json!("name:3306")),
             ("slots", json!(65)),
             ("slots", json!("many")),
         ] {
@@ -327,7 +346,7 @@ mod tests {
         let error = resolve("w", TABLE, &asked(&[("sise", json!(1))])).unwrap_err().to_string();
         assert_eq!(
             error,
-            "w has no parameter `sise`: it has size, push, send, control, rate, open_loop, pdr, slots"
+            "w has no parameter `sise`: it has size, push, send, control, rate, open_loop, pdr, server, slots"
         );
     }
 

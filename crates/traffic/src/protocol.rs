@@ -2,7 +2,7 @@
 //!
 //! | order | to | reply |
 //! |---|---|---|
-//! | (none: the agent has started) | | `{"hello":{"protocol":3,"clock":"…"}}` |
+//! | (none: the agent has started) | | `{"hello":{"protocol":4,"clock":"…"}}` |
 //! | `{"serve":TASK}` | server | `"ready"`: it listens |
 //! | `{"connect":TASK}` | client | `"ready"`: all flows are connected and their server knows them |
 //! | `{"go":{"at":NS}}` | client | after the task's duration `{"done":REPORT}` |
@@ -23,7 +23,7 @@ use std::io::{self, BufRead, Write};
 use tare_record::Nanos;
 
 /// The protocol's version: both ends must have the same.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// The longest order that is read, bytes. Replies carry histograms and have no such limit.
 const LONGEST_ORDER: usize = 1 << 20;
@@ -161,7 +161,7 @@ mod tests {
         write_line(&mut line, &Reply::Hello { protocol: VERSION, clock: "c".to_owned() }).unwrap();
         write_line(&mut line, &Reply::Ready).unwrap();
         write_line(&mut line, &Reply::Error("no".to_owned())).unwrap();
-        let expected = "{\"go\":{\"at\":null}}\n{\"to\":7,\"order\":\"finish\"}\n{\"hello\":{\"protocol\":3,\"clock\":\"c\"}}\n\"ready\"\n{\"error\":\"no\"}\n";
+        let expected = "{\"go\":{\"at\":null}}\n{\"to\":7,\"order\":\"finish\"}\n{\"hello\":{\"protocol\":4,\"clock\":\"c\"}}\n\"ready\"\n{\"error\":\"no\"}\n";
         assert_eq!(String::from_utf8(line).unwrap(), expected);
     }
 

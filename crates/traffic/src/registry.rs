@@ -1,5 +1,9 @@
 //! All workloads, in one list that is handed about, never global.
 
+use crate::tools::{
+    Fortio, Iperf, Iperf3, Mysql, Netperf, NetperfTest, Postgres, Qperf, Redis, Sockperf, Tooled,
+    Wrk,
+};
 use crate::workloads::{Idle, TcpCrr, TcpRr, TcpStream, UdpRate, UdpRr, UdpSearch};
 use crate::{Error, Workload};
 
@@ -20,6 +24,20 @@ pub fn workloads() -> Registry {
             Box::new(UdpRr),
             Box::new(TcpCrr),
             Box::new(Idle),
+            Box::new(Tooled(Mysql)),
+            Box::new(Tooled(Postgres)),
+            Box::new(Tooled(Redis)),
+            Box::new(Tooled(Iperf)),
+            Box::new(Tooled(Iperf3 { udp: false })),
+            Box::new(Tooled(Iperf3 { udp: true })),
+            Box::new(Tooled(Netperf(NetperfTest::Stream))),
+            Box::new(Tooled(Netperf(NetperfTest::Rr))),
+            Box::new(Tooled(Netperf(NetperfTest::Crr))),
+            Box::new(Tooled(Qperf { latency: false })),
+            Box::new(Tooled(Qperf { latency: true })),
+            Box::new(Tooled(Sockperf)),
+            Box::new(Tooled(Wrk)),
+            Box::new(Tooled(Fortio)),
         ],
     }
 }

@@ -7,7 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::time::Duration;
-use tare_record::{Ends, Finding, Metric, Nanos, Parameters, Placement, Search, Series, ThreadCpu};
+use tare_network::Missing;
+use tare_record::{
+    Ends, Finding, Metric, Nanos, Parameters, Placement, Search, Series, Shape, ThreadCpu,
+};
 
 /// What a workload is, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +23,25 @@ pub struct About {
     pub stands_for: &'static str,
     /// Where that is defined.
     pub source: &'static str,
+}
+
+/// What is asked of a workload, before there is anything to do it on.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// Its parameters, resolved.
+    pub parameters: &'a Parameters,
+    /// How many of what.
+    pub shape: &'a Shape,
+    /// How long payload flows.
+    pub duration: Nanos,
+}
+
+impl Asked<'_> {
+    /// How many client processes there are, in all clients together.
+    #[must_use]
+    pub fn client_processes(&self) -> u32 {
+        self.shape.clients.saturating_mul(self.shape.processes.max(1))
+    }
 }
 
 /// A kind of traffic.
@@ -44,6 +66,43 @@ pub trait Workload: Send + Sync {
     /// [`Error::UnknownParameter`] and [`Error::BadParameter`], each with what is allowed.
     fn resolve(&self, asked: &Parameters) -> Result<Parameters, Error> {
         parameters::resolve(self.about().name, self.parameters(), asked)
+    }
+
+    /// The programs of others that it starts. Where there are any it is an agent's alone, never a listener's, who serves
+    /// strangers.
+    fn programs(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// What it cannot do without and this machine does not have: a program, say.
+    fn lacks(&self) -> Option<Missing> {
+        None
+    }
+
+    /// Whether it can do what was asked of it.
+    ///
+    /// # Errors
+    /// [`Error::Job`], with what it cannot, in one line.
+    fn fits(&self, _asked: &Asked<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Makes what its servers will need and what takes long, once and for all runs: data.
+    ///
+    /// # Errors
+    /// When there is no room for it, or it cannot be made; [`Error::Cancelled`] where the caller wished so.
+    fn prepare(
+        &self,
+        _asked: &Asked<'_>,
+        _say: &mut dyn FnMut(&str),
+        _cancelled: &dyn Fn() -> bool,
+    ) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// How much longer than usual its server may take to start.
+    fn starts_within(&self, _parameters: &Parameters) -> Duration {
+        Duration::ZERO
     }
 
     /// How long its client generates in such a task: the task's duration, unless it says otherwise.

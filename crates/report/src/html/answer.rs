@@ -7,8 +7,14 @@ use crate::text::counted;
 use tare_record::{Better, Cell, Document, Metric, StoppedBy, Verdict};
 
 /// The metric of the first sentence: the first of these that was measured beside a baseline.
-const BULK: [Metric; 5] =
-    [Metric::Throughput, Metric::Ndr, Metric::Pdr, Metric::Packets, Metric::Connections];
+const BULK: [Metric; 6] = [
+    Metric::Throughput,
+    Metric::Ndr,
+    Metric::Pdr,
+    Metric::Packets,
+    Metric::Connections,
+    Metric::Tps,
+];
 
 /// The metric of the second.
 const TRIPS: [Metric; 4] =
@@ -32,7 +38,7 @@ pub(crate) fn answer(document: &Document, subjects: &[Subject<'_>]) -> Vec<Eleme
 fn is_paced(subject: &Subject<'_>, metric: Metric) -> bool {
     matches!(metric, Metric::Throughput | Metric::Packets)
         && !subject.of(Metric::Offered).is_empty()
-        || subject.workload.starts_with("udp-rate")
+        || ["udp-rate", "iperf3-udp"].iter().any(|paced| subject.workload.starts_with(paced))
 }
 
 fn strong(words: &str) -> Node {
@@ -93,7 +99,7 @@ fn badness(cell: &Cell, ratio: f64) -> f64 {
 fn does(metric: Metric) -> &'static str {
     match metric {
         Metric::Throughput | Metric::Ndr | Metric::Pdr | Metric::Packets => "carries",
-        Metric::Transactions => "completes",
+        Metric::Transactions | Metric::Tps => "completes",
         Metric::Connections => "makes",
         _ => "takes",
     }
@@ -103,6 +109,7 @@ fn does(metric: Metric) -> &'static str {
 fn amount(cell: &Cell) -> String {
     let what = match cell.metric {
         Metric::Transactions => " round trips",
+        Metric::Tps => " transactions",
         Metric::Connections => " connections",
         Metric::LatencyP50 => " for half of its round trips",
         Metric::ConnectP50 => " for half of its connections",
@@ -110,7 +117,7 @@ fn amount(cell: &Cell) -> String {
         _ => "",
     };
     match cell.metric {
-        Metric::Transactions | Metric::Connections => {
+        Metric::Transactions | Metric::Tps | Metric::Connections => {
             format!("{}{what} {}", figure(cell), unit(cell))
         }
         _ => format!("{} {}{what}", figure(cell), unit(cell)),

@@ -24,9 +24,10 @@ const DIMENSIONS: [Dimension; 6] = [
 ];
 
 /// The metrics that are shown over a sweep, of those that were measured.
-const METRICS: [Metric; 5] = [
+const METRICS: [Metric; 6] = [
     Metric::Throughput,
     Metric::Transactions,
+    Metric::Tps,
     Metric::Connections,
     Metric::LatencyP50,
     Metric::LatencyP99,

@@ -8,7 +8,7 @@ use serde::Serialize;
 use tare_lab::Modules;
 use tare_network::{NetworkOption, Offload};
 use tare_record::Metric;
-use tare_traffic::Parameter;
+use tare_traffic::{Parameter, Workload};
 
 /// What `tare list networks --json` prints.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -52,6 +52,9 @@ pub(crate) struct Row {
     options: Vec<Choice>,
     /// What it measures, for a workload.
     metrics: Vec<Metric>,
+    /// The programs of others that a workload starts; such a one is not for `tare probe`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    programs: Option<Vec<String>>,
 }
 
 /// One thing that can be chosen.
@@ -141,6 +144,7 @@ fn networks() -> Vec<Row> {
                 nodes: Some([*listing.nodes.start(), *listing.nodes.end()]),
                 options: listing.about.options.iter().copied().map(Choice::of_network).collect(),
                 metrics: Vec::new(),
+                programs: None,
             }
         })
         .collect()
@@ -151,20 +155,29 @@ fn workloads() -> Vec<Row> {
         .iter()
         .map(|workload| {
             let about = workload.about();
+            let (reason, remedy) =
+                workload.lacks().map(|missing| (missing.reason, missing.remedy)).unzip();
             Row {
                 name: about.name.to_owned(),
                 summary: about.summary.to_owned(),
                 stands_for: Some(about.stands_for.to_owned()),
-                available: true,
-                reason: None,
-                remedy: None,
+                available: reason.is_none(),
+                reason,
+                remedy,
                 source: Some(about.source.to_owned()),
                 nodes: None,
                 options: workload.parameters().iter().map(Choice::of_workload).collect(),
                 metrics: workload.metrics().to_vec(),
+                programs: programs_of(workload),
             }
         })
         .collect()
+}
+
+/// The programs of others that a workload starts, where it starts any.
+fn programs_of(workload: &dyn Workload) -> Option<Vec<String>> {
+    let names: Vec<_> = workload.programs().into_iter().map(str::to_owned).collect();
+    (!names.is_empty()).then_some(names)
 }
 
 fn studies() -> anyhow::Result<Vec<Row>> {
@@ -184,6 +197,7 @@ fn studies() -> anyhow::Result<Vec<Row>> {
                 nodes: None,
                 options: Vec::new(),
                 metrics: Vec::new(),
+                programs: None,
             })
         })
         .collect()

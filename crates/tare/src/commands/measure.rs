@@ -3,24 +3,26 @@
 use crate::catalogue::everything_with;
 use crate::commands::page;
 use crate::docker::Docker;
-use crate::exit::Exit;
+use crate::exit::{Exit, usage};
 use crate::progress::Bar;
 use crate::{out, signals};
 use anyhow::Context as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tare_lab::{EnterOptions, Lab, Modules};
 use tare_observe::headroom::{Care, Crowd};
 use tare_observe::limits::Limits;
 use tare_observe::presence::Presence;
 use tare_observe::{environment, headroom};
 use tare_record::journal::{FORMAT, Journal, Record, Run, Sink as _, Writer};
-use tare_record::{Document, Environment, Family, Finding, Plan, Shape, Skipped, StoppedBy};
+use tare_record::{
+    Document, Environment, Family, Finding, Plan, Shape, Skipped, StoppedBy, WorkloadPlan,
+};
 use tare_report::Style;
 use tare_runner::live::Live;
 use tare_runner::{Start, run};
-use tare_traffic::Session;
+use tare_traffic::{Asked, Session};
 
 /// What a measuring is told beside its plan.
 pub(crate) struct Job {
@@ -52,7 +54,11 @@ pub(crate) fn fresh(plan: Plan, job: &Job) -> anyhow::Result<Exit> {
     if plan.networks.is_empty() || asks_nothing {
         return nothing_runs(plan, job);
     }
+    check_fits(&plan)?;
     let (lab, limits) = enter(job)?;
+    if !prepare(&plan, &stop)? {
+        return Ok(Exit::Interrupted);
+    }
     // The engine is spoken to by a thread of its own, which only starts now that the lab is entered.
     let engines = job.docker.engines(&plan);
     let environment = Environment { engines, ..environment::read() };
@@ -97,11 +103,49 @@ pub(crate) fn rest(journal: &Journal, job: &Job) -> anyhow::Result<Exit> {
     let stop = signals::stop_flag()?;
     let (presence, _) = look_around(plan, job.care)?;
     let (lab, limits) = enter(job)?;
+    if !prepare(plan, &stop)? {
+        return Ok(Exit::Interrupted);
+    }
     let start = Start::after(journal);
     let mut writer = Writer::reopen(&job.directory)?;
     let now = jiff::Timestamp::now().to_string();
     writer.append(&Record::Resumed(start.resumed(plan, now)))?;
     measure(plan, start, writer, Stage { lab, stop, presence, _limits: limits }, job)
+}
+
+/// Every workload with each of the shapes in which it is measured.
+fn asked(plan: &Plan) -> impl Iterator<Item = (&WorkloadPlan, Asked<'_>)> {
+    let networks = plan.networks.len();
+    plan.workloads.iter().enumerate().flat_map(move |(at, workload)| {
+        let measured =
+            move |shape: &usize| (0..networks).any(|network| plan.measures(network, at, *shape));
+        (0..plan.shapes.len()).filter(measured).map(move |shape| {
+            let (parameters, shape) = (&workload.parameters, &plan.shapes[shape]);
+            (workload, Asked { parameters, shape, duration: workload.duration })
+        })
+    })
+}
+
+/// What a workload cannot do is refused before anything is raised.
+fn check_fits(plan: &Plan) -> anyhow::Result<()> {
+    let registry = tare_traffic::workloads();
+    asked(plan)
+        .try_for_each(|(workload, asked)| registry.find(&workload.name)?.fits(&asked))
+        .map_err(usage)
+}
+
+/// Makes what workloads need that takes long, before anything is raised. False where the user did not want to wait.
+fn prepare(plan: &Plan, stop: &AtomicBool) -> anyhow::Result<bool> {
+    let registry = tare_traffic::workloads();
+    let cancelled = || stop.load(Ordering::Relaxed);
+    for (workload, asked) in asked(plan) {
+        let say = &mut |line: &str| out::say(&format!("tare: {}: {line}", workload.name));
+        match registry.find(&workload.name)?.prepare(&asked, say, &cancelled) {
+            Err(tare_traffic::Error::Cancelled) => return Ok(false),
+            prepared => prepared?,
+        }
+    }
+    Ok(true)
 }
 
 /// What the runner works on.

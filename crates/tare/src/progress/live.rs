@@ -190,7 +190,7 @@ mod tests {
             parameters: Parameters::new(),
             began: Nanos(0),
             took: Nanos(0),
-            series: vec![Series { client: 0, intervals }],
+            series: vec![Series::of(0, intervals)],
             ends: Ends::default(),
             agents: AgentsCpu::default(),
             search: None,

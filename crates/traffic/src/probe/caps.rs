@@ -73,6 +73,12 @@ impl Caps {
         registry: &'r Registry,
     ) -> Result<Admitted<'r>, Error> {
         let workload = registry.find(&request.workload)?;
+        if !workload.programs().is_empty() {
+            return refused(format!(
+                "{} starts programs, which a listener does for nobody: start its server there by hand, or use `tare run` there",
+                request.workload
+            ));
+        }
         let task = task(request, workload)?;
         let lasts = workload.lasts(&task);
         if lasts > Duration::from(self.duration) {
@@ -215,6 +221,7 @@ pub(super) mod tests {
             Caps { duration: Nanos(1_000_000_000), flows: 4, memory: 100 << 20, ..Caps::default() };
         let good = request("tcp-stream");
         assert_eq!(refusal(&caps, &good), "");
+        assert!(refusal(&caps, &request("iperf3")).contains("starts programs"));
         let long = Request { duration: Nanos(2_000_000_000), ..good.clone() };
         assert!(refusal(&caps, &long).contains("--max-duration"), "{}", refusal(&caps, &long));
         let wide = Request { flows: 5, ..good.clone() };

@@ -8,7 +8,7 @@ mod remote;
 mod seating;
 
 use crate::protocol::Order;
-use crate::{Error, Report, Task, clock, merge, workloads};
+use crate::{Asked, Error, Report, Task, clock, merge, workloads};
 use crew::{Crew, Member};
 use seating::{Everybody, Seating, seat};
 use std::collections::BTreeSet;
@@ -156,14 +156,14 @@ impl Session {
     /// end; open another one.
     pub fn trial(&mut self, job: &Job, cancelled: &dyn Fn() -> bool) -> Result<Outcome, Error> {
         let tasks = self.tasks(job)?;
-        let lasts = lasts(job, &tasks)?;
+        let times = times(job, &tasks)?;
         // Until the trial has succeeded the session has no agents: whatever goes wrong, they are dropped here.
         let mut crew = self.crew.take().ok_or_else(|| {
             Error::Job(
                 "this session ended when its last trial failed: raise the network anew".to_owned(),
             )
         })?;
-        let outcome = conduct(&mut crew, tasks, lasts, self.clock, cancelled).map_err(|error| {
+        let outcome = conduct(&mut crew, tasks, times, self.clock, cancelled).map_err(|error| {
             // A signal to everybody ends agents too: then it was the caller's wish, and no failure.
             if cancelled() { Error::Cancelled } else { error }
         })?;
@@ -253,11 +253,24 @@ fn routes<'r>(all: &'r [Route], job: &'r Job) -> impl Iterator<Item = &'r Route>
     all.iter().filter(|route| job.ports.contains(&route.listen.port()))
 }
 
-/// How long the clients generate.
-fn lasts(job: &Job, tasks: &Tasks) -> Result<Duration, Error> {
+/// How long a workload takes beside what every other takes.
+struct Times {
+    /// For which its clients generate.
+    lasts: Duration,
+    /// That its servers need to start.
+    starts: Duration,
+}
+
+/// How long a job's workload takes; an error where the job is nothing for it.
+fn times(job: &Job, tasks: &Tasks) -> Result<Times, Error> {
     let registry = workloads();
     let workload = registry.find(&job.workload)?;
-    Ok(tasks.clients.iter().map(|(_, task)| workload.lasts(task)).max().unwrap_or_default())
+    let (parameters, shape, duration) = (&job.parameters, &job.shape, job.duration);
+    workload.fits(&Asked { parameters, shape, duration })?;
+    Ok(Times {
+        lasts: tasks.clients.iter().map(|(_, task)| workload.lasts(task)).max().unwrap_or_default(),
+        starts: workload.starts_within(parameters),
+    })
 }
 
 /// What every agent is told in one trial.
@@ -288,7 +301,7 @@ fn beginning(clients: usize, clock: Clock) -> Option<Nanos> {
 fn conduct(
     crew: &mut Crew,
     tasks: Tasks,
-    lasts: Duration,
+    Times { lasts, starts }: Times,
     clock: Clock,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<Outcome, Error> {
@@ -299,7 +312,7 @@ fn conduct(
         |side: &[(Member, Task)]| side.iter().map(|(member, _)| *member).collect::<Vec<_>>();
     let (servers, clients) = (members(&tasks.servers), members(&tasks.clients));
     let set_up = set_up(servers.len() + clients.len());
-    crew.prepare(orders(tasks.servers, Order::Serve), set_up, cancelled)?;
+    crew.prepare(orders(tasks.servers, Order::Serve), set_up + starts, cancelled)?;
     crew.prepare(orders(tasks.clients, Order::Connect), set_up, cancelled)?;
     let mut collect = |members: &[Member], order: Order, limit| -> Result<Vec<Report>, Error> {
         crew.collect(

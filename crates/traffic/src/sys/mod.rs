@@ -7,6 +7,7 @@ mod busy_poll;
 mod datagram_options;
 mod kept;
 mod mmsg;
+mod offspring;
 mod pacing;
 mod splice;
 mod tcp_info;
@@ -17,6 +18,7 @@ pub(crate) use datagram_options::{
     gather_segments, lost_in_full_buffer, split_into_segments, stamp_arrivals,
 };
 pub(crate) use mmsg::{Ancillary, Inbox, Message, Outbox, Waiting};
+pub(crate) use offspring::{As, before_exec, cpu_time, reap};
 pub(crate) use pacing::pace;
 pub(crate) use splice::PagePipe;
 pub(crate) use tcp_info::{TcpInfo, tcp_info};

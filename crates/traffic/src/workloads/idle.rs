@@ -149,7 +149,7 @@ impl Client for Sitting {
         let slots = usize::try_from(task.duration.0 / task.interval.0.max(1)).unwrap_or(usize::MAX);
         let intervals = empty_intervals(slots, Nanos(task.interval.0));
         let report = Report {
-            series: vec![Series { client: task.client, intervals }],
+            series: vec![Series::of(task.client, intervals)],
             parameters: task.parameters,
             findings,
             cpu,

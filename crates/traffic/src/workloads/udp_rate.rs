@@ -121,7 +121,7 @@ impl Server for Receiving {
         }
         report.series = clients
             .into_iter()
-            .map(|(client, (tally, _))| Series { client, intervals: tally.intervals() })
+            .map(|(client, (tally, _))| Series::of(client, tally.intervals()))
             .collect();
         let ends = Ends { datagrams_received: received + again, ..Ends::default() };
         Ok(report.counted(ends).with(&granted, &self.serving.cores, Role::Server))
@@ -176,7 +176,7 @@ impl Client for Sending {
         }
         let sent = tally.total().sent;
         report.findings.extend(too_slow(asked, sent, task.duration));
-        report.series = vec![Series { client: task.client, intervals: tally.intervals() }];
+        report.series = vec![Series::of(task.client, tally.intervals())];
         let granted = granted_of(flows, options, Role::Client)?;
         let ends = Ends { datagrams_sent: sent, ..Ends::default() };
         Ok(report.counted(ends).with(&granted, cores, Role::Client))

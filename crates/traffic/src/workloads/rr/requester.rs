@@ -319,7 +319,7 @@ impl<W: Wire> Client for Requesting<W> {
             }
             merge::intervals(&mut intervals, more)?;
         }
-        report.series = vec![Series { client: task.client, intervals }];
+        report.series = vec![Series::of(task.client, intervals)];
         report.parameters = task.parameters;
         Ok(report.with(&granted, &cores, Role::Client))
     }

@@ -208,7 +208,7 @@ pub(in crate::workloads) fn report<W: Wire>(driven: Driven<Responder<W>>) -> Res
             merge::intervals(series.entry(client).or_default(), more)?;
         }
     }
-    let series = series.into_iter().map(|(client, intervals)| Series { client, intervals });
+    let series = series.into_iter().map(|(client, intervals)| Series::of(client, intervals));
     report.series = series.collect();
     Ok(report)
 }

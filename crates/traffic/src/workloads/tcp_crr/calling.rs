@@ -328,7 +328,7 @@ impl Client for Calling {
             cpu::add(&mut report.cpu_by_interval, caller.cpu.rows());
             merge::intervals(&mut intervals, caller.intervals()?)?;
         }
-        report.series = vec![Series { client: task.client, intervals }];
+        report.series = vec![Series::of(task.client, intervals)];
         report.parameters = task.parameters;
         Ok(report.with(&granted, &cores, Role::Client))
     }

@@ -35,6 +35,6 @@ pub(super) fn report(driven: Driven<Bulk>, task: &Task) -> Result<Report, Error>
     report.ends = Ends { sent, received: meters.values().map(Meter::total).sum(), ..report.ends };
     let received = meters.into_iter().map(|(client, meter)| (client, meter.intervals()));
     report.series =
-        received.chain(states).map(|(client, intervals)| Series { client, intervals }).collect();
+        received.chain(states).map(|(client, intervals)| Series::of(client, intervals)).collect();
     Ok(report)
 }

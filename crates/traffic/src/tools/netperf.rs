@@ -1,0 +1,271 @@
+//! `netperf`, `netperf-rr` and `netperf-crr`: TCP_STREAM, TCP_RR and TCP_CRR as netperf measures them.
+
+use super::calling::Reading;
+use super::offspring::{Call, Said};
+use super::program::Program;
+use super::serving::Serve;
+use super::{Tool, cannot, dials, seconds};
+use crate::parameters::optional_size;
+use crate::workload::Asked;
+use crate::{About, Error, Kind, Parameter, Server, Task};
+use tare_record::Metric;
+
+const REMEDY: &str = "sudo apt-get install netperf (of Debian's non-free section)";
+const CLIENT: Program = Program::new("netperf", REMEDY, &["-V"]);
+const SERVER: Program = Program::new("netserver", REMEDY, &["-V"]);
+
+/// What it is asked to say, of what each of its tests knows.
+const STREAM_SAYS: &str = "THROUGHPUT,THROUGHPUT_UNITS,ELAPSED_TIME,REMOTE_BYTES_RECVD";
+const PAIRS_SAY: &str = "THROUGHPUT,THROUGHPUT_UNITS,ELAPSED_TIME,MEAN_LATENCY,P50_LATENCY,P90_LATENCY,P99_LATENCY,MAX_LATENCY";
+
+/// Which of its tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Test {
+    Stream,
+    Rr,
+    Crr,
+}
+
+/// The tool.
+#[derive(Clone, Debug)]
+pub(crate) struct Netperf(pub(crate) Test);
+
+const STREAM: &[Parameter] = &[Parameter {
+    name: "size",
+    summary: "bytes of a write (-m) [netperf's own: the socket's buffer]",
+    kind: Kind::Bytes { least: 1, most: 16 << 20 },
+    default: None,
+}];
+
+const PAIRS: &[Parameter] = &[
+    Parameter {
+        name: "request",
+        summary: "bytes of a request (-r)",
+        kind: Kind::Bytes { least: 1, most: 16 << 20 },
+        default: Some("1"),
+    },
+    Parameter {
+        name: "response",
+        summary: "bytes of a response (-r)",
+        kind: Kind::Bytes { least: 1, most: 16 << 20 },
+        default: Some("1"),
+    },
+];
+
+impl Tool for Netperf {
+    fn about(&self) -> About {
+        let (name, summary, stands_for) = match self.0 {
+            Test::Stream => (
+                "netperf",
+                "bulk over TCP, as netperf measures it",
+                "netperf TCP_STREAM: its own programs are run",
+            ),
+            Test::Rr => (
+                "netperf-rr",
+                "requests and responses over TCP, as netperf measures them",
+                "netperf TCP_RR: its own programs are run",
+            ),
+            Test::Crr => (
+                "netperf-crr",
+                "a connection for every request over TCP, as netperf measures it",
+                "netperf TCP_CRR: its own programs are run",
+            ),
+        };
+        let source = "https://hewlettpackard.github.io/netperf/doc/netperf.html";
+        About { name, summary, stands_for, source }
+    }
+
+    fn metrics(&self) -> &'static [Metric] {
+        match self.0 {
+            Test::Stream => &[Metric::Throughput, Metric::CpuPerGb],
+            Test::Rr => &[
+                Metric::Transactions,
+                Metric::LatencyMean,
+                Metric::LatencyP50,
+                Metric::LatencyP90,
+                Metric::LatencyP99,
+                Metric::LatencyMax,
+                Metric::CpuPerOp,
+            ],
+            Test::Crr => &[Metric::Connections, Metric::CpuPerOp],
+        }
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        if self.0 == Test::Stream { STREAM } else { PAIRS }
+    }
+
+    /// One for orders, one for traffic.
+    fn ports(&self) -> usize {
+        2
+    }
+
+    fn client(&self) -> &'static Program {
+        &CLIENT
+    }
+
+    fn servers(&self) -> &'static [&'static Program] {
+        &[&SERVER]
+    }
+
+    fn fits(&self, asked: &Asked<'_>) -> Result<(), Error> {
+        let name = self.about().name;
+        if asked.shape.flows > 1 {
+            return cannot(name, "it has one flow: use tcp-stream or iperf3 for more");
+        }
+        if asked.client_processes() > asked.shape.servers {
+            return cannot(
+                name,
+                "its clients share no port for traffic: as many servers as clients and processes",
+            );
+        }
+        Ok(())
+    }
+
+    fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
+        let at = dials(task)?;
+        let call = Call::new(SERVER.require()?, ["-D", "-L"]).with([
+            at.ip().to_string(),
+            "-p".to_owned(),
+            at.port().to_string(),
+        ]);
+        let mut serve = Serve::new(&SERVER, call, task);
+        serve.forks = true;
+        Ok(Box::new(serve.start()?))
+    }
+
+    fn call(&self, task: &Task, program: Call) -> Result<Call, Error> {
+        let [orders, traffic] = task.addresses.as_slice() else {
+            return Err(Error::Job("netperf dials two ports".to_owned()));
+        };
+        let (test, says) = match self.0 {
+            Test::Stream => ("TCP_STREAM", STREAM_SAYS),
+            Test::Rr => ("TCP_RR", PAIRS_SAY),
+            Test::Crr => ("TCP_CRR", PAIRS_SAY),
+        };
+        let size = |name| optional_size(&task.parameters, name);
+        let sizes = match (size("size"), size("request").zip(size("response"))) {
+            (Some(size), _) => vec!["-m".to_owned(), size.to_string()],
+            (None, Some((request, response))) => {
+                vec!["-r".to_owned(), format!("{request},{response}")]
+            }
+            (None, None) => Vec::new(),
+        };
+        Ok(program
+            .with([
+                "-H".to_owned(),
+                orders.ip().to_string(),
+                "-p".to_owned(),
+                orders.port().to_string(),
+                "-t".to_owned(),
+                test.to_owned(),
+                "-l".to_owned(),
+                seconds(task).to_string(),
+            ])
+            // Latencies are kept only where it is asked for them.
+            .with(["-j", "-P", "0", "--", "-k", says, "-P"])
+            .with([format!(",{}", traffic.port())])
+            .with(sizes))
+    }
+
+    fn read(&self, _: &Task, said: &Said) -> Result<Reading, String> {
+        read(&said.output, self.0)
+    }
+}
+
+/// Reads what its option `-k` prints, a name and a value a line.
+fn read(text: &str, test: Test) -> Result<Reading, String> {
+    let word = |name: &str| {
+        text.lines()
+            .find_map(|line| Some(line.trim().strip_prefix(name)?.strip_prefix('=')?.trim()))
+    };
+    let number = |name: &str| -> Option<f64> {
+        word(name)?.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)
+    };
+    let rate = number("THROUGHPUT").ok_or("it does not say its throughput")?;
+    let unit = word("THROUGHPUT_UNITS").ok_or("it does not say the unit of its throughput")?;
+    let took = number("ELAPSED_TIME").unwrap_or_default();
+    let mut reading = Reading::default();
+    if test == Test::Stream {
+        let bits = rate * bits(unit).ok_or_else(|| format!("{unit} is no unit that is known"))?;
+        let received = number("REMOTE_BYTES_RECVD").unwrap_or(bits / 8.0 * took);
+        reading.bytes = received as u64;
+        reading.state(Metric::Throughput, Some(bits / 1e9));
+        return Ok(reading);
+    }
+    if !unit.starts_with("Trans") {
+        return Err(format!("{unit} is no unit of transactions"));
+    }
+    reading.operations = (rate * took) as u64;
+    let metric = if test == Test::Rr { Metric::Transactions } else { Metric::Connections };
+    reading.state(metric, Some(rate));
+    for (metric, name) in [
+        (Metric::LatencyMean, "MEAN_LATENCY"),
+        (Metric::LatencyP50, "P50_LATENCY"),
+        (Metric::LatencyP90, "P90_LATENCY"),
+        (Metric::LatencyP99, "P99_LATENCY"),
+        (Metric::LatencyMax, "MAX_LATENCY"),
+    ] {
+        // It says -1 of what it did not keep.
+        reading.state(metric, number(name));
+    }
+    Ok(reading)
+}
+
+/// How many bits a second a unit of netperf's is: `10^6bits/s`, `GBytes/s` (of 2³⁰).
+fn bits(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "10^3bits/s" => 1e3,
+        "10^6bits/s" => 1e6,
+        "10^9bits/s" => 1e9,
+        "Bytes/s" => 8.0,
+        "KBytes/s" => 8.0 * 1024.0,
+        "MBytes/s" => 8.0 * 1_048_576.0,
+        "GBytes/s" => 8.0 * 1_073_741_824.0,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const STREAM_2_7: &str = include_str!("../../fixtures/netperf/2.7.0-stream.txt");
+    const STREAM_2_6: &str = include_str!("../../fixtures/netperf/2.6.0-stream.txt");
+    const RR_2_7: &str = include_str!("../../fixtures/netperf/2.7.0-rr.txt");
+
+    #[test]
+    fn units_are_understood() {
+        let of = |text: &str| read(text, Test::Stream).unwrap();
+        assert!((of(STREAM_2_7).stated[&Metric::Throughput] - 9.412_34).abs() < 1e-9);
+        assert_eq!(of(STREAM_2_7).bytes, 11_777_190_912);
+        let old = of(STREAM_2_6).stated[&Metric::Throughput];
+        assert!((old - 1.15 * 8.0 * 1.073_741_824).abs() < 1e-9);
+        let odd = STREAM_2_7.replace("10^6bits/s", "furlongs");
+        assert!(read(&odd, Test::Stream).unwrap_err().contains("furlongs"));
+    }
+
+    #[test]
+    fn pairs_are_transactions_or_connections() {
+        let rr = read(RR_2_7, Test::Rr).unwrap();
+        assert_eq!(rr.stated[&Metric::Transactions], 41_234.56);
+        assert_eq!(rr.stated[&Metric::LatencyP99], 41.0);
+        assert_eq!(rr.operations, 412_345);
+        let crr = read(RR_2_7, Test::Crr).unwrap();
+        assert_eq!(crr.stated[&Metric::Connections], 41_234.56);
+        assert!(read(STREAM_2_7, Test::Rr).is_err());
+        let unkept = RR_2_7.replace("=24.17", "=-1");
+        assert_eq!(read(&unkept, Test::Rr).unwrap().stated.get(&Metric::LatencyMean), None);
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_never_breaks_anything(text in "\\PC{0,60}", unit in "\\PC{0,9}") {
+            for test in [Test::Stream, Test::Rr, Test::Crr] {
+                let _ = read(&text, test);
+                let _ = read(&format!("THROUGHPUT={text}\nTHROUGHPUT_UNITS={unit}\n"), test);
+            }
+        }
+    }
+}

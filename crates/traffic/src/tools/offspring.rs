@@ -1,0 +1,363 @@
+//! A program of others that runs: its output kept, its end awaited with a deadline, its last words in every error.
+//!
+//! It dies with the agent's thread that started it, whatever becomes of that.
+
+use crate::Error;
+use crate::sys::{self, As};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use rustix::thread::CpuSet;
+use std::collections::VecDeque;
+use std::io::{ErrorKind, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The most that is kept of an output, bytes: of what comes beyond it the end.
+const MOST_KEPT: usize = 64 << 20;
+/// The most that is kept of what a program says to its standard error.
+const MOST_ERRORS: usize = 16 << 10;
+/// How much of its last words an error tells.
+const LAST_WORDS: usize = 300;
+/// How long children that a program left behind may still hold its output open.
+const STRAGGLERS: Duration = Duration::from_secs(2);
+/// How often a waiter looks whether it shall go on.
+const TICK: Duration = Duration::from_millis(50);
+
+/// A program to start.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    program: PathBuf,
+    arguments: Vec<String>,
+    environment: Vec<(String, String)>,
+    directory: Option<PathBuf>,
+    user: As,
+    cores: Vec<u32>,
+}
+
+impl Call {
+    /// A program with these arguments.
+    pub(crate) fn new<S: Into<String>>(
+        program: PathBuf,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Self {
+        Self {
+            program,
+            arguments: arguments.into_iter().map(Into::into).collect(),
+            environment: Vec::new(),
+            directory: None,
+            user: As::Caller,
+            cores: Vec::new(),
+        }
+    }
+
+    /// With more arguments.
+    pub(crate) fn with<S: Into<String>>(mut self, more: impl IntoIterator<Item = S>) -> Self {
+        self.arguments.extend(more.into_iter().map(Into::into));
+        self
+    }
+
+    /// With a variable in its environment.
+    pub(crate) fn variable(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// In this directory.
+    pub(crate) fn within(self, directory: PathBuf) -> Self {
+        Self { directory: Some(directory), ..self }
+    }
+
+    /// As this user.
+    pub(crate) fn run_as(self, user: As) -> Self {
+        Self { user, ..self }
+    }
+
+    /// On these cores; none for all.
+    pub(crate) fn on(self, cores: Vec<u32>) -> Self {
+        Self { cores, ..self }
+    }
+
+    /// The program's name.
+    pub(crate) fn name(&self) -> String {
+        self.program.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    fn prepared(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments);
+        // Numbers are read: they shall be written as everywhere.
+        command.env("LC_ALL", "C");
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        sys::before_exec(&mut command, cpu_set(&self.cores), self.user);
+        command
+    }
+}
+
+/// Cores as the kernel takes them; nothing for none.
+fn cpu_set(cores: &[u32]) -> Option<CpuSet> {
+    let mut set = CpuSet::new();
+    let there = cores.iter().map(|&core| core as usize).filter(|&core| core < CpuSet::MAX_CPU);
+    there.for_each(|core| set.set(core));
+    (set.count() > 0).then_some(set)
+}
+
+/// What a program said, and what CPU time it took.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Said {
+    /// On its standard output.
+    pub(crate) output: String,
+    /// On its standard error.
+    pub(crate) errors: String,
+    /// User and system time.
+    pub(crate) cpu: Duration,
+}
+
+/// A program that runs. Dropping it ends it.
+pub(crate) struct Offspring {
+    name: String,
+    id: u32,
+    /// Readable when it has ended.
+    end: OwnedFd,
+    output: Receiver<String>,
+    errors: Receiver<String>,
+    reaped: bool,
+}
+
+impl Offspring {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// When that is refused.
+    pub(crate) fn start(call: &Call) -> Result<Self, Error> {
+        let name = call.name();
+        let refused = |error: std::io::Error| Error::io(format!("start {name}"), error);
+        let mut child = call.prepared().spawn().map_err(refused)?;
+        let output = listen(child.stdout.take(), MOST_KEPT);
+        let errors = listen(child.stderr.take(), MOST_ERRORS);
+        let id = child.id();
+        let pid = i32::try_from(id).ok().and_then(Pid::from_raw);
+        let end =
+            pid.map_or(Err(rustix::io::Errno::SRCH), |pid| pidfd_open(pid, PidfdFlags::empty()));
+        let end = end.map_err(|errno| {
+            let _ = child.kill();
+            let _ = child.wait();
+            refused(errno.into())
+        })?;
+        Ok(Self { name, id, end, output, errors, reaped: false })
+    }
+
+    /// The CPU time that it has taken so far.
+    pub(crate) fn cpu(&self) -> Duration {
+        sys::cpu_time(self.id).unwrap_or_default()
+    }
+
+    /// Whether it has ended, after waiting no longer than so.
+    pub(crate) fn ended_within(&self, limit: Duration) -> bool {
+        let until = Instant::now() + limit;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let mut ends = [PollFd::new(&self.end, PollFlags::IN)];
+            match poll(&mut ends, Timespec::try_from(left).ok().as_ref()) {
+                Ok(0) => return false,
+                Err(rustix::io::Errno::INTR) => {}
+                // Without an answer nothing can be waited for; the one who reaps it will.
+                Ok(_) | Err(_) => return true,
+            }
+        }
+    }
+
+    /// Waits for its end, and takes what it said. It has to succeed.
+    ///
+    /// # Errors
+    /// When it fails, with its last words; when it takes too long, or the caller gives up: then it is ended.
+    pub(crate) fn finish(
+        self,
+        limit: Duration,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Said, Error> {
+        let until = Instant::now() + limit;
+        while !self.ended_within(TICK) {
+            if cancelled() {
+                return Err(Error::Cancelled);
+            }
+            if Instant::now() >= until {
+                let name = self.name.clone();
+                let words =
+                    self.stop(Signal::KILL, Duration::ZERO).map(|(_, said)| said.last_words());
+                let words = words.unwrap_or_default();
+                return Err(Error::Job(format!("{name} took longer than {limit:?}{words}")));
+            }
+        }
+        let name = self.name.clone();
+        match self.reap()? {
+            (status, said) if status.success() => Ok(said),
+            (status, said) => Err(failed(&name, status, &said)),
+        }
+    }
+
+    /// Asks it to end by a signal, ends it where it does not within this time, and says how it ended and what it said.
+    pub(crate) fn stop(self, signal: Signal, grace: Duration) -> Result<(ExitStatus, Said), Error> {
+        self.signal(signal);
+        if !self.ended_within(grace) {
+            self.signal(Signal::KILL);
+        }
+        self.reap()
+    }
+
+    /// That it ended when it should not have, with its last words.
+    pub(crate) fn ended_early(self) -> Error {
+        let name = self.name.clone();
+        match self.stop(Signal::KILL, Duration::ZERO) {
+            Ok((status, said)) => failed(&name, status, &said),
+            Err(error) => error,
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(pid) = i32::try_from(self.id).ok().and_then(Pid::from_raw) {
+            // Until it is reaped its number is nobody else's; where it has ended, that was wanted.
+            let _ = kill_process(pid, signal);
+        }
+    }
+
+    fn reap(mut self) -> Result<(ExitStatus, Said), Error> {
+        self.reaped = true;
+        let (status, cpu) = sys::reap(self.id)
+            .map_err(|error| Error::io(format!("wait for {}", self.name), error))?;
+        let text = |kept: &Receiver<String>| kept.recv_timeout(STRAGGLERS).unwrap_or_default();
+        Ok((status, Said { output: text(&self.output), errors: text(&self.errors), cpu }))
+    }
+}
+
+impl Drop for Offspring {
+    fn drop(&mut self) {
+        if !self.reaped {
+            self.signal(Signal::KILL);
+            let _ = sys::reap(self.id);
+        }
+    }
+}
+
+/// Keeps what comes on a stream, on a thread of its own; it is sent when the stream ends.
+fn listen(stream: Option<impl Read + Send + 'static>, most: usize) -> Receiver<String> {
+    let (told, kept) = channel();
+    if let Some(stream) = stream {
+        // Nobody hears it any more where the program was given up.
+        thread::spawn(move || told.send(keep(stream, most)));
+    }
+    kept
+}
+
+/// Reads a stream to its end, and keeps the end of it.
+fn keep(mut stream: impl Read, most: usize) -> String {
+    let mut kept = VecDeque::new();
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        match stream.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(read) => {
+                kept.extend(&buffer[..read]);
+                let surplus = kept.len().saturating_sub(most);
+                kept.drain(..surplus);
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => break,
+        }
+    }
+    String::from_utf8_lossy(kept.make_contiguous()).into_owned()
+}
+
+impl Said {
+    /// The last of what it said, in one line that follows another one; nothing where it said nothing.
+    pub(crate) fn last_words(&self) -> String {
+        let spoken = [&self.errors, &self.output].into_iter().find(|text| !text.trim().is_empty());
+        let Some(text) = spoken else { return String::new() };
+        let mut lines: Vec<&str> = Vec::new();
+        for line in text.lines().rev().map(str::trim).filter(|line| !line.is_empty()) {
+            if lines.iter().map(|line| line.len()).sum::<usize>() + line.len() > LAST_WORDS {
+                break;
+            }
+            lines.push(line);
+        }
+        if lines.is_empty() {
+            lines.extend(text.lines().next_back().and_then(|line| line.get(..LAST_WORDS)));
+        }
+        lines.reverse();
+        format!(": {}", lines.join("; "))
+    }
+}
+
+fn failed(name: &str, status: ExitStatus, said: &Said) -> Error {
+    let how = match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("signal {signal}"),
+        (None, None) => "no exit code".to_owned(),
+    };
+    Error::Job(format!("{name} ended with {how}{}", said.last_words()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    fn shell(script: &str) -> Call {
+        Call::new("/bin/sh".into(), ["-c", script])
+    }
+
+    fn run(script: &str) -> Result<Said, Error> {
+        Offspring::start(&shell(script))?.finish(PATIENCE, &|| false)
+    }
+
+    #[test]
+    fn what_a_program_says_is_kept() {
+        let said = run("echo one; echo two >&2").unwrap();
+        assert_eq!((said.output.as_str(), said.errors.as_str()), ("one\n", "two\n"));
+    }
+
+    #[test]
+    fn a_program_that_fails_has_last_words() {
+        let error = run("echo first >&2; echo last >&2; exit 3").unwrap_err().to_string();
+        assert_eq!(error, "sh ended with exit code 3: first; last");
+        let missing = Offspring::start(&Call::new("/no/such".into(), [""; 0])).err().unwrap();
+        assert!(missing.to_string().starts_with("start such: "), "{missing}");
+    }
+
+    #[test]
+    fn nobody_waits_for_ever() {
+        let start = |script| Offspring::start(&shell(script)).unwrap();
+        let error = start("echo here; exec sleep 1000")
+            .finish(Duration::from_millis(100), &|| false)
+            .unwrap_err();
+        assert!(error.to_string().contains("longer than 100ms"), "{error}");
+        let given_up = start("exec sleep 1000").finish(PATIENCE, &|| true);
+        assert!(matches!(given_up, Err(Error::Cancelled)));
+    }
+
+    #[test]
+    fn cpu_time_is_counted_with_that_of_children() {
+        let said = run("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done").unwrap();
+        assert!(said.cpu > Duration::ZERO);
+        let running = Offspring::start(&shell("while :; do :; done")).unwrap();
+        while running.cpu().is_zero() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let (status, _) = running.stop(Signal::TERM, PATIENCE).unwrap();
+        assert_eq!(status.signal(), Some(Signal::TERM.as_raw()));
+    }
+
+    #[test]
+    fn the_end_of_a_long_story_is_kept() {
+        assert_eq!(keep("0123456789".as_bytes(), 4), "6789");
+    }
+}

@@ -1,0 +1,183 @@
+//! `wrk`: HTTP requests by wrk, to a small server of tare's.
+
+use super::calling::Reading;
+use super::http::Http;
+use super::offspring::{Call, Said};
+use super::program::Program;
+use super::words::{after, leading};
+use super::{Tool, dials, seconds};
+use crate::parameters::{optional_size, size};
+use crate::workload::Asked;
+use crate::{About, Error, Kind, Parameter, Server, Task};
+use tare_record::Metric;
+
+const PROGRAM: Program = Program::new("wrk", "sudo apt-get install wrk", &["--version"]);
+
+/// How large the document is that HTTP tools ask for.
+pub(crate) const SIZE: Parameter = Parameter {
+    name: "response",
+    summary: "bytes of the document that is asked for",
+    kind: Kind::Bytes { least: 0, most: 16 << 20 },
+    default: Some("1024"),
+};
+
+/// The tool.
+#[derive(Clone, Debug)]
+pub(crate) struct Wrk;
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "threads",
+        summary: "threads of wrk (-t) [as many as cores, no more than flows]",
+        kind: Kind::Count { least: 1, most: 1024 },
+        default: None,
+    },
+    SIZE,
+];
+
+impl Tool for Wrk {
+    fn about(&self) -> About {
+        About {
+            name: "wrk",
+            summary: "HTTP requests by wrk, to a small server of tare's",
+            stands_for: "wrk: its own program is run",
+            source: "https://github.com/wg/wrk",
+        }
+    }
+
+    fn metrics(&self) -> &'static [Metric] {
+        &[
+            Metric::Transactions,
+            Metric::Errors,
+            Metric::LatencyMean,
+            Metric::LatencyP50,
+            Metric::LatencyP90,
+            Metric::LatencyP99,
+            Metric::LatencyMax,
+            Metric::CpuPerOp,
+        ]
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        PARAMETERS
+    }
+
+    fn client(&self) -> &'static Program {
+        &PROGRAM
+    }
+
+    fn servers(&self) -> &'static [&'static Program] {
+        &[]
+    }
+
+    fn fits(&self, asked: &Asked<'_>) -> Result<(), Error> {
+        let threads = optional_size(asked.parameters, "threads").unwrap_or(1);
+        if threads > asked.shape.flows as usize {
+            return super::cannot("wrk", "it has no more threads than flows: give more --flows");
+        }
+        Ok(())
+    }
+
+    fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
+        Ok(Box::new(Http::start(task, size(&task.parameters, SIZE.name)?)?))
+    }
+
+    fn call(&self, task: &Task, program: Call) -> Result<Call, Error> {
+        let at = dials(task)?;
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let threads = optional_size(&task.parameters, "threads");
+        let threads = threads.unwrap_or(cores.min(task.flows as usize));
+        Ok(program.with(["--latency"]).with([
+            "-t".to_owned(),
+            threads.to_string(),
+            "-c".to_owned(),
+            task.flows.to_string(),
+            "-d".to_owned(),
+            format!("{}s", seconds(task)),
+            format!("http://{at}/"),
+        ]))
+    }
+
+    fn read(&self, _: &Task, said: &Said) -> Result<Reading, String> {
+        read(&said.output)
+    }
+}
+
+/// Reads a report of wrk 4.
+fn read(text: &str) -> Result<Reading, String> {
+    let rate = after(text, "Requests/sec:").ok_or("it does not say how many a second")?;
+    let lines = || text.lines().map(str::trim);
+    let done = lines().find(|line| line.contains(" requests in "));
+    let count = done.and_then(leading).ok_or("it does not say how many requests")?;
+    let took = done.and_then(|line| duration(line.split_once(" in ")?.1));
+    let mut reading = Reading { operations: count as u64, ..Reading::default() };
+    reading.state(Metric::Transactions, Some(rate));
+    let columns = lines().find_map(|line| line.strip_prefix("Latency  "));
+    let mut columns = columns.unwrap_or_default().split_whitespace();
+    reading.state(Metric::LatencyMean, columns.next().and_then(duration));
+    reading.state(Metric::LatencyMax, columns.nth(1).and_then(duration));
+    for (metric, share) in
+        [(Metric::LatencyP50, "50%"), (Metric::LatencyP90, "90%"), (Metric::LatencyP99, "99%")]
+    {
+        let of = lines().find_map(|line| line.strip_prefix(share));
+        reading.state(metric, of.and_then(|rest| duration(rest.trim())));
+    }
+    let refused = after(text, "Non-2xx or 3xx responses:").unwrap_or(0.0);
+    let broken: f64 = lines()
+        .find_map(|line| line.strip_prefix("Socket errors:"))
+        .map_or(0.0, |line| line.split(',').filter_map(leading).sum());
+    let took = took.filter(|micros| *micros > 0.0);
+    reading.state(Metric::Errors, took.map(|micros| (refused + broken) / micros * 1e6));
+    Ok(reading)
+}
+
+/// A time as wrk writes it (`129.44us`, `1.02ms`, `10.00s`, `1.50m`), µs.
+fn duration(text: &str) -> Option<f64> {
+    let text = text.split([',', ' ']).next()?;
+    let digits = text.trim_end_matches(|one: char| one.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "us" => 1.0,
+        "ms" => 1e3,
+        "s" => 1e6,
+        "m" => 60e6,
+        "h" => 3600e6,
+        _ => return None,
+    };
+    digits.parse::<f64>().ok().map(|number| number * unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const V_4_2: &str = include_str!("../../fixtures/wrk/4.2.0.txt");
+    const V_4_1: &str = include_str!("../../fixtures/wrk/4.1.0-errors.txt");
+
+    #[test]
+    fn units_are_understood_and_errors_counted() {
+        let reading = read(V_4_2).unwrap();
+        for (metric, expected) in [
+            (Metric::Transactions, 119_436.6),
+            (Metric::LatencyMean, 129.44),
+            (Metric::LatencyMax, 4_060.0),
+            (Metric::LatencyP50, 121.0),
+            (Metric::LatencyP99, 1_020.0),
+            (Metric::Errors, 1.0),
+        ] {
+            assert!((reading.stated[&metric] - expected).abs() < 1e-6, "{metric}");
+        }
+        assert_eq!(reading.operations, 1_194_400);
+        let refused = read(V_4_1).unwrap();
+        assert!((refused.stated[&Metric::Errors] - 1116.0).abs() < 1e-6);
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_never_breaks_anything(text in "\\PC{0,60}", cut in 0usize..1000) {
+            let _ = (read(&text), duration(&text));
+            let cut = V_4_2.char_indices().nth(cut).map_or(V_4_2.len(), |(at, _)| at);
+            let _ = read(&V_4_2[..cut]);
+        }
+    }
+}
