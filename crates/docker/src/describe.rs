@@ -16,6 +16,8 @@ impl Place {
             image_asked: settings.image,
             security_asked: settings.security,
             parent_asked: settings.parent,
+            engines_asked: settings.engines,
+            same_node_asked: settings.same_node,
             ..described(self.address().ok()?.to_string(), known)
         })
     }

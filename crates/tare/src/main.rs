@@ -43,6 +43,10 @@ fn main() -> ExitCode {
         Subcommand::Proxy(_) => commands::hidden::proxy(),
         #[cfg(feature = "docker")]
         Subcommand::Look(_) => commands::hidden::look(),
+        #[cfg(feature = "docker")]
+        Subcommand::Home(_) => commands::hidden::home(),
+        #[cfg(feature = "docker")]
+        Subcommand::Away(_) => commands::hidden::away(),
     };
     exit::code(result)
 }

@@ -3,30 +3,34 @@
 //! A network of Docker's is a [`Recipe`]: words, needs, and how it is laid out on an engine. [`OnEngine`] makes a
 //! [`Network`] of it: it makes what the recipe asks for, proves that packets pass and where, and hands out containers.
 
-mod address;
+pub(crate) mod address;
 mod bridge;
 mod by_hand;
 mod container;
 mod existing;
 mod host;
-mod laid;
+pub(crate) mod laid;
 mod link;
 mod macvlan;
-mod node;
+pub(crate) mod node;
 mod none;
-mod prove;
-mod published;
-mod script;
-mod user_bridge;
+pub(crate) mod prove;
+pub(crate) mod published;
+pub(crate) mod script;
+pub(crate) mod user_bridge;
 mod wires;
 
 use crate::container::{DockerContainer, Role};
+use crate::engine::Engine;
 use crate::place::Place;
+use crate::swarm::Tasks;
 use crate::want::Want;
 use crate::work::Work;
 use laid::{Endpoint, Laid};
 use std::sync::Arc;
-use tare_network::{About, Container, Error, Need, Network, NetworkOption, Shape, Site, Topology};
+use tare_network::{
+    About, Container, Error, Guard, Hop, Need, Network, NetworkOption, Shape, Site, Topology,
+};
 
 /// What a network of Docker's has of its own.
 trait Recipe: Send + Sync + 'static {
@@ -72,6 +76,36 @@ pub fn networks(place: &Arc<Place>) -> Vec<Box<dyn Network>> {
     recipes.into_iter().map(on_engine).collect()
 }
 
+/// A network that was laid out and proved, as the rest of tare sees it.
+pub(crate) fn topology(
+    engine: &Arc<Engine>,
+    laid: Laid,
+    hops: Vec<Hop>,
+    tasks: Option<&Arc<Tasks>>,
+    guard: Guard,
+) -> Topology {
+    let containers = |role, endpoints: Vec<Endpoint>| -> Vec<Box<dyn Container>> {
+        let container = |Endpoint { container, address }| DockerContainer {
+            engine: Arc::clone(engine),
+            container,
+            role,
+            address,
+            tasks: tasks.cloned(),
+        };
+        endpoints.into_iter().map(|one| Box::new(container(one)) as Box<dyn Container>).collect()
+    };
+    Topology {
+        servers: containers(Role::Server, laid.servers),
+        clients: containers(Role::Client, laid.clients),
+        nodes: Vec::new(),
+        routes: laid.routes,
+        hops,
+        findings: Vec::new(),
+        watch: None,
+        guard,
+    }
+}
+
 /// A recipe, and the engine to carry it out on.
 struct OnEngine {
     recipe: Box<dyn Recipe>,
@@ -103,27 +137,9 @@ impl Network for OnEngine {
         let work = Work::new(live, self.place.run(), self.place.settings(), site.options);
         work.node()?;
         let laid = self.recipe.lay(&work, shape, site)?;
-        let hops = prove::prove(&work, &laid, shape)?;
-        let containers = |role, endpoints: &[Endpoint]| -> Vec<Box<dyn Container>> {
-            let container = |endpoint: &Endpoint| DockerContainer {
-                engine: Arc::clone(work.engine()),
-                id: endpoint.container.id.clone(),
-                name: endpoint.container.name.clone(),
-                role,
-                address: endpoint.address,
-            };
-            endpoints.iter().map(|one| Box::new(container(one)) as Box<dyn Container>).collect()
-        };
-        Ok(Topology {
-            servers: containers(Role::Server, &laid.servers),
-            clients: containers(Role::Client, &laid.clients),
-            nodes: Vec::new(),
-            routes: laid.routes,
-            hops,
-            findings: Vec::new(),
-            watch: None,
-            guard: Box::new(work),
-        })
+        let hops = prove::prove(work.engine(), &laid, shape)?;
+        let engine = Arc::clone(work.engine());
+        Ok(topology(&engine, laid, hops, None, Box::new(work)))
     }
 
     fn commands(&self, shape: &Shape, site: &Site) -> Vec<String> {

@@ -80,7 +80,7 @@ impl Recipe for Published {
 
 /// Where a server's port is published. The first server's ports keep their numbers; the others' follow after the
 /// largest, each server's in a row of its own.
-fn outside(server: usize, port: u16, ports: &[u16]) -> u16 {
+pub(crate) fn outside(server: usize, port: u16, ports: &[u16]) -> u16 {
     let Some(row) = server.checked_sub(1) else { return port };
     let largest = ports.iter().copied().max().unwrap_or_default();
     let place = ports.iter().position(|&one| one == port).unwrap_or_default();

@@ -24,4 +24,11 @@ pub(crate) struct DockerArguments {
     /// The host's device that macvlan and ipvlan networks of Docker's sit on [default: the uplink]
     #[arg(long, value_name = "DEVICE", help_heading = "Docker")]
     pub(crate) parent: Option<String>,
+    /// Another engine of the Swarm whose manager DOCKER_HOST names, as unix:///PATH or tcp://HOST:PORT: the image is loaded
+    /// there, so that its node can have containers; may stand again
+    #[arg(long = "engine", value_name = "URL", help_heading = "Docker")]
+    pub(crate) engines: Vec<String>,
+    /// Put all containers of a Swarm's networks on one node, instead of servers and clients on different ones
+    #[arg(long, help_heading = "Docker")]
+    pub(crate) same_node: bool,
 }

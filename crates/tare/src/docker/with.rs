@@ -9,7 +9,7 @@ use tare_network::{Network, Spelled};
 use tare_record::{Engine, Plan};
 
 /// How the names of Docker's networks begin.
-const PREFIX: &str = "docker:";
+const PREFIXES: [&str; 2] = ["docker:", "swarm:"];
 
 /// How often a signal is looked for.
 const TICK: Duration = Duration::from_millis(50);
@@ -31,15 +31,21 @@ impl Docker {
             image: arguments.image.clone(),
             security: arguments.security_opt.clone(),
             parent: arguments.parent.clone(),
+            engines: arguments.engines.clone(),
+            same_node: arguments.same_node,
         })
     }
 
     /// The engine of the environment, with what a run chose that is to be finished.
     pub(crate) fn as_in(engines: &[Engine]) -> Self {
         let engine = engines.first().cloned().unwrap_or_default();
-        let Engine { image_asked: image, security_asked: security, parent_asked: parent, .. } =
-            engine;
-        Self::with(Settings { image, security, parent })
+        Self::with(Settings {
+            image: engine.image_asked,
+            security: engine.security_asked,
+            parent: engine.parent_asked,
+            engines: engine.engines_asked,
+            same_node: engine.same_node_asked,
+        })
     }
 
     fn with(settings: Settings) -> Self {
@@ -48,12 +54,14 @@ impl Docker {
 
     /// Its networks.
     pub(crate) fn networks(&self) -> Vec<Box<dyn Network>> {
-        tare_docker::networks(&self.0)
+        let mut networks = tare_docker::networks(&self.0);
+        networks.extend(tare_docker::swarm_networks(&self.0));
+        networks
     }
 
     /// The engines that a plan's networks are on, with what containers are made of; that is loaded for it.
     pub(crate) fn engines(&self, plan: &Plan) -> Vec<Engine> {
-        let wanted = plan.networks.iter().any(|entry| entry.network.starts_with(PREFIX));
+        let wanted = plan.networks.iter().any(|entry| is_dockers(&entry.network));
         wanted.then(|| self.0.describe()).flatten().into_iter().collect()
     }
 
@@ -63,7 +71,7 @@ impl Docker {
     /// # Errors
     /// When the kernel refuses the handlers or a thread.
     pub(crate) fn finish_on_signal(&self, network: &Spelled) -> anyhow::Result<()> {
-        if !network.name.starts_with(PREFIX) {
+        if !is_dockers(&network.name) {
             return Ok(());
         }
         let stop = crate::signals::stop_flag()?;
@@ -83,4 +91,9 @@ impl Docker {
     pub(crate) fn finish(&self) -> Result<(), tare_network::Error> {
         self.0.finish()
     }
+}
+
+/// Whether a network is one of Docker's.
+fn is_dockers(name: &str) -> bool {
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
