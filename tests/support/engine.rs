@@ -196,12 +196,24 @@ impl Engine {
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
+    /// Has Docker's own client write into a directory of its own.
+    #[track_caller]
+    pub(crate) fn docker_with(&self, directory: &Path, arguments: &[&str]) {
+        let output = self.client_with(directory, arguments);
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "docker {arguments:?}: {complaint}");
+    }
+
     fn client(&self, arguments: &[&str]) -> Output {
+        self.client_with(self.scratch.root(), arguments)
+    }
+
+    fn client_with(&self, directory: &Path, arguments: &[&str]) -> Output {
         tied(User::Caller, "docker")
             .args(arguments)
             .env("PATH", path())
             .env("DOCKER_HOST", self.host())
-            .env("DOCKER_CONFIG", self.scratch.root())
+            .env("DOCKER_CONFIG", directory)
             .stdin(Stdio::null())
             .output()
             .expect("docker's client is there: make test-tools")

@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 /// Longer than a node takes to join, or to be missed, on the busiest machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 
+/// Longer than Docker takes to take down a network's last traces on a worker.
+const LEAVING: Duration = Duration::from_secs(30);
+
 /// A bridge in a namespace of its own, into which machines are plugged. It is held by a process that ends with the test.
 pub(crate) struct Underlay(Child);
 
@@ -110,14 +113,25 @@ impl Swarm {
             engine.docker(&[&join[..], &["192.0.2.1:2377"]].concat());
         }
         swarm.wait_for("three nodes that are ready", |swarm| {
-            swarm
-                .engine(0)
-                .docker(&["node", "ls", "--format", "{{.Status}}"])
-                .matches("Ready")
-                .count()
-                == 3
+            let nodes = swarm.engine(0).docker(&["node", "ls", "--format", "{{.Status}}"]);
+            // A worker has joined wholly when it has the network of the routing mesh.
+            let has_mesh = |index| {
+                let names = ["network", "ls", "--format", "{{.Name}}"];
+                swarm.engine(index).docker(&names).contains("ingress")
+            };
+            nodes.matches("Ready").count() == 3 && (0..3).all(has_mesh)
         });
         swarm
+    }
+
+    /// Waits until there is no more than there was before, and says what there is.
+    #[track_caller]
+    pub(crate) fn nothing_is_left(&self, before: &[String]) {
+        let deadline = Instant::now() + LEAVING;
+        while self.everything() != before && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        assert_eq!(self.everything(), before);
     }
 
     /// One of its engines, counted from 0.

@@ -10,6 +10,7 @@
 mod address;
 mod clean;
 mod container;
+mod context;
 mod describe;
 mod engine;
 mod exec;
@@ -21,6 +22,7 @@ mod look;
 mod networks;
 mod place;
 mod process;
+mod ssh;
 mod swarm;
 mod terminal;
 mod trouble;

@@ -26,6 +26,8 @@ pub struct Settings {
     pub engines: Vec<String>,
     /// Whether a Swarm's containers are all on one of its nodes.
     pub same_node: bool,
+    /// Docker's contexts of the servers' engine and of the clients', where they are two.
+    pub contexts: Option<(String, String)>,
 }
 
 /// A Docker Engine, which need not be there.
@@ -36,6 +38,8 @@ pub struct Place {
     known: OnceLock<Result<Known, Missing>>,
     live: Mutex<Option<Arc<Live>>>,
     swarm: Mutex<Option<Arc<Swarm>>>,
+    /// The clients' engine, where it is another.
+    far: Option<Box<Self>>,
 }
 
 /// What an engine says of itself.
@@ -65,17 +69,29 @@ pub(crate) struct Node {
 }
 
 impl Place {
-    /// The engine of the environment (DOCKER_HOST), of which nothing is asked yet.
+    /// The engines of the contexts that were chosen, else that of the environment (DOCKER_HOST). Nothing is asked yet.
     #[must_use]
-    pub fn from_environment(settings: Settings) -> Self {
-        Self::at(Address::from_environment(), settings)
+    pub fn of(settings: Settings) -> Self {
+        let Some((servers, clients)) = settings.contexts.clone() else {
+            return Self::at(Address::from_environment(), settings);
+        };
+        let mut place = Self::at(Address::of_context(&servers), settings.clone());
+        let mut far = Self::at(Address::of_context(&clients), settings);
+        far.run = place.run.clone();
+        place.far = Some(Box::new(far));
+        place
+    }
+
+    /// The clients' engine, where it is another.
+    pub(crate) fn far(&self) -> Option<&Self> {
+        self.far.as_deref()
     }
 
     /// An engine at an address.
     #[must_use]
     pub fn at(address: Result<Address, AddressError>, settings: Settings) -> Self {
         let (known, live, swarm) = (OnceLock::new(), Mutex::default(), Mutex::default());
-        Self { address, settings, run: RunId::fresh(), known, live, swarm }
+        Self { address, settings, run: RunId::fresh(), known, live, swarm, far: None }
     }
 
     /// The label's value on everything that this process makes there.
@@ -133,6 +149,11 @@ impl Place {
             (Want::Driver(driver), Ok(known)) => has_driver(known, driver),
             (Want::Network(name), Ok(known)) => has_network(known, &name),
             (Want::OwnMachine, Ok(_)) => self.is_own_machine(),
+            (Want::TwoContexts, Ok(_)) if self.far.is_some() => Ok(()),
+            (Want::TwoContexts, Ok(_)) => Err(Missing {
+                reason: "it joins two Docker Engines, and one is named".to_owned(),
+                remedy: "use --server-context A --client-context B --nodes 2".to_owned(),
+            }),
             (Want::Manager, Ok(known)) => is_manager(known),
         };
         met.err().map(Need::Lacking)
@@ -216,6 +237,11 @@ impl Place {
     /// # Errors
     /// When something stays, and how to remove it later.
     pub fn finish(&self) -> Result<(), Error> {
+        let far = self.far.as_ref().map_or(Ok(()), |far| far.finish());
+        self.finish_here().and(far)
+    }
+
+    fn finish_here(&self) -> Result<(), Error> {
         let swarm = self.swarm.lock().unwrap_or_else(PoisonError::into_inner).take();
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(live) = live else { return Ok(()) };

@@ -45,4 +45,7 @@ pub struct Engine {
     /// Whether the user asked for all containers of a Swarm on one node.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub same_node_asked: bool,
+    /// The Docker context by which the user named it, where servers and clients are on two engines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_asked: Option<String>,
 }

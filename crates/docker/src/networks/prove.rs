@@ -4,7 +4,7 @@
 //! hops: MTUs as the kernel has them, the counter of the device by which a packet leaves, and who it was that connected.
 
 use super::laid::{Endpoint, Laid, NODE, Step, USUAL_MTU};
-use crate::engine::Engine;
+use crate::engine::{Engine, Sides};
 use crate::exec::{self, Exec, Lines, Words};
 use crate::image::PROGRAM;
 use crate::leftovers::AT_ONCE;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tare_network::{Error, Hop, HopKind, Route, Shape};
 
 /// Connects every client with its server, and says what a packet of client 0 passes.
-pub(crate) fn prove(engine: &Arc<Engine>, laid: &Laid, shape: &Shape) -> Result<Vec<Hop>, Error> {
+pub(crate) fn prove(sides: &Sides, laid: &Laid, shape: &Shape) -> Result<Vec<Hop>, Error> {
     let first: Vec<&Route> = laid
         .clients
         .iter()
@@ -25,9 +25,9 @@ pub(crate) fn prove(engine: &Arc<Engine>, laid: &Laid, shape: &Shape) -> Result<
     if first.is_empty() {
         return Ok(Vec::new());
     }
-    engine.wait(async {
-        let mut listening = listen(engine, laid, &first).await?;
-        let dialled = dial(engine, laid, &first).await?;
+    sides.servers.wait(async {
+        let mut listening = listen(&sides.servers, laid, &first).await?;
+        let dialled = dial(&sides.clients, laid, &first).await?;
         let peer = peer(&mut listening, first[0].server).await;
         let seen = Both {
             dialled: first[0].dial.ip(),

@@ -5,15 +5,14 @@
 //! passes its devices while both ends talk: only what was seen to be encrypted is measured.
 
 use super::crew::{Crew, On, Wanted};
-use super::overlay::{both_on, path};
+use super::overlay::{ESP, VXLAN, both_on, create, path, request};
 use super::{OPTIONS, Recipe, Spread, script};
-use crate::engine::Engine;
+use crate::engine::{Engine, Sides};
 use crate::exec::{self, Exec, Lines, Words};
 use crate::image::PROGRAM;
 use crate::look::{self, PATIENCE, Wire};
 use crate::networks::laid::{Laid, Step, direct};
 use crate::networks::prove;
-use crate::networks::user_bridge::{create, request};
 use crate::work::Running;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -51,7 +50,7 @@ impl Recipe for Encrypted {
         shape: &Shape,
         site: &Site,
     ) -> Result<Laid, Error> {
-        let mut asked = request("overlay", shape);
+        let mut asked = request(shape, VXLAN + ESP);
         let options = asked.options.get_or_insert_with(HashMap::new);
         options.insert(OPTION.to_owned(), String::new());
         let network = crew.network(asked)?;
@@ -84,13 +83,13 @@ impl Recipe for Encrypted {
         let watcher = crew.tasks(&[Wanted::new("watch-0", node, On::Host)])?;
         let (client, server) = (laid.clients[0].address, laid.servers[0].address);
         let watching = Watching::begin(engine, &watcher[0], &format!("{client},{server}"))?;
-        let proved = prove::prove(engine, laid, shape);
+        let proved = prove::prove(&Sides::one(engine), laid, shape);
         let wire = watching.end(engine)?;
         judge(proved, wire, &node.name)
     }
 
     fn commands(&self, shape: &Shape, _: &Site) -> Vec<String> {
-        let mut lines = vec![script::image(), create("overlay", shape, "--opt encrypted")];
+        let mut lines = vec![script::image(), create(shape, VXLAN + ESP, "--opt encrypted")];
         lines.extend(script::both(shape, "--network tare --endpoint-mode dnsrr"));
         lines.push(
             "# on a node, while they talk: tcpdump -ni any 'ip proto 50 or udp port 4789'"

@@ -1,6 +1,7 @@
 //! `swarm:gwbridge`: the way out of a task on an overlay (north–south): the bridge docker_gwbridge, and masquerading.
 
 use super::crew::{Crew, GATEWAY, On, Wanted};
+use super::overlay::{VXLAN, create};
 use super::{OPTIONS, Recipe, Spread, place_of};
 use crate::networks::laid::{Endpoint, Laid, Step, direct, names};
 use tare_network::{About, Error, Family, Hop, HopKind, Shape, Site};
@@ -67,7 +68,7 @@ impl Recipe for Gateway {
 
     fn commands(&self, shape: &Shape, _: &Site) -> Vec<String> {
         let mut lines = vec![super::script::image()];
-        lines.push(crate::networks::user_bridge::create("overlay", shape, ""));
+        lines.push(create(shape, VXLAN, ""));
         lines.extend(super::script::sides(shape, "--network host", "--network tare"));
         lines
     }

@@ -10,21 +10,13 @@ use super::overlay::both_on;
 use super::{OPTIONS, Recipe, Spread, place_of, script};
 use crate::networks::laid::{Laid, Step, direct};
 use crate::networks::node;
+use crate::networks::ranges::Ranges;
 use crate::want::Want;
-use bollard::models::{Ipam, IpamConfig, NetworkCreateRequest};
+use bollard::models::NetworkCreateRequest;
 use std::collections::HashMap;
-use std::hash::{BuildHasher as _, RandomState};
-use std::net::Ipv4Addr;
 use tare_network::{About, Error, Family, Hop, HopKind, Shape, Site};
 
 pub(super) struct Macvlan;
-
-/// The addresses that are set aside for measuring between networks (RFC 2544, appendix C.2.2): 198.18.0.0/15.
-const BENCHMARK: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);
-
-/// What one run takes of them, and each node of that, bits.
-const SUBNET: u32 = 22;
-const RANGE: u32 = 27;
 
 impl Recipe for Macvlan {
     fn about(&self) -> About {
@@ -57,12 +49,12 @@ impl Recipe for Macvlan {
         site: &Site,
     ) -> Result<Laid, Error> {
         let parents = parents(crew, nodes)?;
-        let subnet = subnet();
+        let ranges = Ranges::fresh();
         let of_nodes = crew.swarm.work.unique("config");
         for (index, member) in (0_u32..).zip(nodes.nodes) {
             let engine = crew.engine(member)?;
             let parent = &parents[index as usize];
-            crew.network_on(&engine, &of_nodes, of_node(subnet, index, parent, shape))?;
+            crew.network_on(&engine, &of_nodes, of_node(ranges, index, parent, shape))?;
         }
         let network = crew.network_of(&of_nodes, "macvlan")?;
         let (servers, clients) = both_on(crew, nodes, &network, shape)?;
@@ -104,56 +96,16 @@ fn parents(crew: &Crew, nodes: &Spread<'_>) -> Result<Vec<String>, Error> {
     crew.look(&wanted)?.iter().map(node::parent).collect()
 }
 
-/// The part of the network that is one node's: the first range is nobody's, for it begins with the gateway.
-fn of_node(subnet: Ipv4Addr, index: u32, parent: &str, shape: &Shape) -> NetworkCreateRequest {
-    let first = u32::from(subnet) + ((index + 1) << (32 - RANGE));
+/// The part of the network that is one node's.
+fn of_node(ranges: Ranges, index: u32, parent: &str, shape: &Shape) -> NetworkCreateRequest {
     let mut options = HashMap::from([("parent".to_owned(), parent.to_owned())]);
     if shape.mtu != crate::networks::laid::USUAL_MTU {
         options.insert("com.docker.network.driver.mtu".to_owned(), shape.mtu.to_string());
     }
     NetworkCreateRequest {
         config_only: Some(true),
-        ipam: Some(Ipam {
-            config: Some(vec![IpamConfig {
-                subnet: Some(format!("{subnet}/{SUBNET}")),
-                ip_range: Some(format!("{}/{RANGE}", Ipv4Addr::from(first))),
-                ..IpamConfig::default()
-            }]),
-            ..Ipam::default()
-        }),
+        ipam: Some(ranges.of(index)),
         options: Some(options),
         ..NetworkCreateRequest::default()
-    }
-}
-
-/// A subnet of the addresses for measuring that other runs are unlikely to have.
-fn subnet() -> Ipv4Addr {
-    let random = RandomState::new().hash_one(std::process::id());
-    let which = u32::try_from(random % (1 << (SUBNET - 15))).unwrap_or_default();
-    Ipv4Addr::from(u32::from(BENCHMARK) + (which << (32 - SUBNET)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::networks::address::Subnet;
-
-    #[test]
-    fn every_node_has_a_range_of_its_own_in_the_one_subnet() {
-        for _ in 0..20 {
-            let (whole, subnet) = (Subnet::parse("198.18.0.0/15").unwrap(), subnet());
-            assert!(whole.contains(subnet.into()));
-            let own = Subnet::parse(&format!("{subnet}/{SUBNET}")).unwrap();
-            let mut ranges = Vec::new();
-            for node in 0..u32::from(31_u8) {
-                let request = of_node(subnet, node, "eth0", &Shape::default());
-                let config = request.ipam.unwrap().config.unwrap().remove(0);
-                let range = config.ip_range.unwrap();
-                let first = range.split('/').next().unwrap().parse().unwrap();
-                assert!(own.contains(first), "{range}");
-                assert!(!ranges.contains(&range) && first != subnet);
-                ranges.push(range);
-            }
-        }
     }
 }

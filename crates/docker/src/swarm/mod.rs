@@ -12,7 +12,7 @@ mod gwbridge;
 mod host;
 mod macvlan;
 mod members;
-mod overlay;
+pub(crate) mod overlay;
 mod published;
 mod relay;
 mod roll;
@@ -23,6 +23,7 @@ mod vip;
 pub(crate) use relay::Swarm;
 pub(crate) use tasks::{TaskProcess, Tasks};
 
+use crate::engine::Sides;
 use crate::leftovers;
 use crate::networks::laid::Laid;
 use crate::networks::{prove, topology};
@@ -74,7 +75,7 @@ trait Recipe: Send + Sync + 'static {
         laid: &Laid,
         shape: &Shape,
     ) -> Result<Vec<Hop>, Error> {
-        prove::prove(&crew.swarm.engine, laid, shape)
+        prove::prove(&Sides::one(&crew.swarm.engine), laid, shape)
     }
     /// The commands by which a reader could build the same.
     fn commands(&self, shape: &Shape, site: &Site) -> Vec<String>;
@@ -194,7 +195,7 @@ impl Network for InSwarm {
         let laid = self.recipe.lay(&crew, &spread, shape, site)?;
         let hops = self.recipe.prove(&crew, &spread, &laid, shape)?;
         let tasks = crew.all();
-        Ok(topology(&engine, laid, hops, Some(&tasks), Box::new(crew)))
+        Ok(topology(&Sides::one(&engine), laid, hops, Some(&tasks), Box::new(crew)))
     }
 
     fn commands(&self, shape: &Shape, site: &Site) -> Vec<String> {

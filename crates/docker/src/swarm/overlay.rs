@@ -2,8 +2,9 @@
 
 use super::crew::{Crew, On, Wanted};
 use super::{OPTIONS, Recipe, Spread, place_of};
-use crate::networks::laid::{Endpoint, Laid, Step, direct, names, on_network};
-use crate::networks::user_bridge::request;
+use crate::networks::laid::{Endpoint, Laid, Step, USUAL_MTU, direct, names, on_network};
+use crate::networks::user_bridge;
+use bollard::models::NetworkCreateRequest;
 use tare_network::{About, Error, Hop, HopKind, Shape, Site};
 
 pub(super) struct Overlay;
@@ -26,7 +27,7 @@ impl Recipe for Overlay {
         shape: &Shape,
         site: &Site,
     ) -> Result<Laid, Error> {
-        let network = crew.network(request("overlay", shape))?;
+        let network = crew.network(request(shape, VXLAN))?;
         let (servers, clients) = both_on(crew, nodes, &network, shape)?;
         Ok(Laid {
             routes: direct(shape, site, &servers),
@@ -38,10 +39,30 @@ impl Recipe for Overlay {
 
     fn commands(&self, shape: &Shape, _: &Site) -> Vec<String> {
         let mut lines = vec![super::script::image()];
-        lines.push(crate::networks::user_bridge::create("overlay", shape, ""));
+        lines.push(create(shape, VXLAN, ""));
         lines.extend(super::script::both(shape, "--network tare --endpoint-mode dnsrr"));
         lines
     }
+}
+
+/// What Docker takes off the MTU that an overlay is told, bytes: for VXLAN's headers, and for ESP's.
+pub(crate) const VXLAN: u32 = 50;
+pub(super) const ESP: u32 = 26;
+
+/// An overlay in the shape's family, whose containers get the MTU that was asked for.
+pub(crate) fn request(shape: &Shape, headers: u32) -> NetworkCreateRequest {
+    user_bridge::request("overlay", &outer(shape, headers))
+}
+
+/// The same as a command.
+pub(crate) fn create(shape: &Shape, headers: u32, more: &str) -> String {
+    user_bridge::create("overlay", &outer(shape, headers), more)
+}
+
+/// A shape whose MTU, where somebody asked for one, has room for headers.
+fn outer(shape: &Shape, headers: u32) -> Shape {
+    let asked = shape.mtu != USUAL_MTU;
+    Shape { mtu: if asked { shape.mtu + headers } else { shape.mtu }, ..shape.clone() }
 }
 
 /// Starts both sides on one network.
@@ -80,4 +101,16 @@ pub(super) fn path(nodes: &Spread<'_>, client: usize, server: usize) -> Vec<Step
     }
     path.push(Step::ServerOwn(HopKind::Veth));
     path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_mtu_that_was_asked_for_has_room_for_vxlan() {
+        let line = |mtu| create(&Shape { mtu, ..Shape::default() }, VXLAN, "");
+        assert!(line(1400).contains("driver.mtu=1450"), "{}", line(1400));
+        assert!(!line(USUAL_MTU).contains("mtu"), "{}", line(USUAL_MTU));
+    }
 }

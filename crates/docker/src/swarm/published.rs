@@ -2,10 +2,10 @@
 //! published: on the server's own node, or on every node by the routing mesh.
 
 use super::crew::{Crew, Endpoint as By, Mode, On, Port, Wanted};
+use super::overlay::{VXLAN, create, request};
 use super::{OPTIONS, Recipe, Spread, place_of};
 use crate::networks::laid::{Endpoint, Laid, Step, names, on_network, routes};
 use crate::networks::published::outside;
-use crate::networks::user_bridge::request;
 use crate::want::Want;
 use std::net::SocketAddr;
 use tare_network::{About, Error, Hop, HopKind, Shape, Site};
@@ -51,7 +51,7 @@ impl Recipe for Published {
         shape: &Shape,
         site: &Site,
     ) -> Result<Laid, Error> {
-        let network = crew.network(request("overlay", shape))?;
+        let network = crew.network(request(shape, VXLAN))?;
         let servers = names("server", shape.servers).enumerate().map(|(n, name)| Wanted {
             endpoint: self.endpoint(),
             ports: site.ports.iter().map(|&port| self.port(n, port, &site.ports)).collect(),
@@ -88,7 +88,7 @@ impl Recipe for Published {
 
     fn commands(&self, shape: &Shape, site: &Site) -> Vec<String> {
         let mut lines = vec![super::script::image()];
-        lines.push(crate::networks::user_bridge::create("overlay", shape, ""));
+        lines.push(create(shape, VXLAN, ""));
         let mode = if *self == Self::Host { "host" } else { "ingress" };
         let publish = |port: &u16| {
             ["tcp", "udp"]

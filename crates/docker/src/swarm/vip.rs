@@ -1,10 +1,9 @@
 //! `swarm:vip`: tasks of services on an overlay network, by the virtual address of the server's service.
 
 use super::crew::{Crew, Endpoint as By, On, Wanted};
-use super::overlay::path;
+use super::overlay::{VXLAN, create, path, request};
 use super::{OPTIONS, Recipe, Spread, place_of, script};
 use crate::networks::laid::{Endpoint, Laid, Step, names, on_network, routes};
-use crate::networks::user_bridge::{create, request};
 use crate::want::Want;
 use std::net::{IpAddr, SocketAddr};
 use tare_network::{About, Error, Hop, HopKind, Shape, Site};
@@ -33,7 +32,7 @@ impl Recipe for Vip {
         shape: &Shape,
         site: &Site,
     ) -> Result<Laid, Error> {
-        let network = crew.network(request("overlay", shape))?;
+        let network = crew.network(request(shape, VXLAN))?;
         let on = On::Network(network.clone());
         let servers = names("server", shape.servers).enumerate().map(|(n, name)| Wanted {
             endpoint: By::Vip,
@@ -64,7 +63,7 @@ impl Recipe for Vip {
     }
 
     fn commands(&self, shape: &Shape, _: &Site) -> Vec<String> {
-        let mut lines = vec![script::image(), create("overlay", shape, "")];
+        let mut lines = vec![script::image(), create(shape, VXLAN, "")];
         lines.extend(script::both(shape, "--network tare --endpoint-mode vip"));
         lines
     }

@@ -31,4 +31,10 @@ pub(crate) struct DockerArguments {
     /// Put all containers of a Swarm's networks on one node, instead of servers and clients on different ones
     #[arg(long, help_heading = "Docker")]
     pub(crate) same_node: bool,
+    /// The Docker context of the servers' engine, where the clients are on another one
+    #[arg(long, value_name = "CONTEXT", requires = "client_context", help_heading = "Docker")]
+    pub(crate) server_context: Option<String>,
+    /// The Docker context of the clients' engine
+    #[arg(long, value_name = "CONTEXT", requires = "server_context", help_heading = "Docker")]
+    pub(crate) client_context: Option<String>,
 }

@@ -33,11 +33,14 @@ impl Docker {
             parent: arguments.parent.clone(),
             engines: arguments.engines.clone(),
             same_node: arguments.same_node,
+            contexts: arguments.server_context.clone().zip(arguments.client_context.clone()),
         })
     }
 
     /// The engine of the environment, with what a run chose that is to be finished.
     pub(crate) fn as_in(engines: &[Engine]) -> Self {
+        let context = |index: usize| engines.get(index)?.context_asked.clone();
+        let contexts = context(0).zip(context(1));
         let engine = engines.first().cloned().unwrap_or_default();
         Self::with(Settings {
             image: engine.image_asked,
@@ -45,11 +48,12 @@ impl Docker {
             parent: engine.parent_asked,
             engines: engine.engines_asked,
             same_node: engine.same_node_asked,
+            contexts,
         })
     }
 
     fn with(settings: Settings) -> Self {
-        Self(Arc::new(Place::from_environment(settings)))
+        Self(Arc::new(Place::of(settings)))
     }
 
     /// Its networks.
@@ -62,7 +66,7 @@ impl Docker {
     /// The engines that a plan's networks are on, with what containers are made of; that is loaded for it.
     pub(crate) fn engines(&self, plan: &Plan) -> Vec<Engine> {
         let wanted = plan.networks.iter().any(|entry| is_dockers(&entry.network));
-        wanted.then(|| self.0.describe()).flatten().into_iter().collect()
+        if wanted { self.0.describe() } else { Vec::new() }
     }
 
     /// Where the network is Docker's, takes everything down when the process is asked to end: what waits for a program in
