@@ -274,7 +274,7 @@ fn unpacked() -> PathBuf {
 }
 
 /// Administrators' programs, and the engine's, wherever it is.
-fn path() -> String {
+pub(crate) fn path() -> String {
     let unpacked = unpacked();
     let own = ["usr/bin", "usr/sbin", "sbin"].map(|name| unpacked.join(name).display().to_string());
     let path = std::env::var("PATH").unwrap_or_default();
