@@ -160,6 +160,10 @@ fn nodes_without_the_image_are_named_and_a_rejected_task_is_accounted_for() {
     }
     let more = ["--image", "tare:mine", "--out", "everywhere"];
     swarm.tare().run(&asked("swarm:host", &more)).expect(0);
+    let is_empty = |engine: &Engine| engine.docker(&["ps", "--all", "--quiet"]).is_empty();
+    swarm.wait_for("no container is left", |swarm| {
+        (0..3).all(|index| is_empty(swarm.engine(index)))
+    });
     (0..3).for_each(|index| drop(swarm.engine(index).docker(&["image", "rm", "tare:mine"])));
     swarm.nothing_is_left(&before);
 }
@@ -293,11 +297,12 @@ fn contexts(machines: &Machines, names: &[&str]) -> std::path::PathBuf {
 fn two_contexts_are_measured_against_each_other() {
     let machines = Machines::new(2);
     let directory = contexts(&machines, &["near", "far"]);
+    let underlay = "-i eth0 -p tcp";
+    counted(machines.engine(1), underlay);
     let before = [0, 1].map(|index| machines.engine(index).everything());
     let tare = machines.engine(0).tare();
     let tare = tare.with_variable("DOCKER_CONFIG", directory.to_str().expect("a plain path"));
     let apart = ["--server-context", "far", "--client-context", "near"];
-    let underlay = "-i eth0 -p tcp";
     for network in ["docker:host", "docker:published", "docker:macvlan"] {
         // What macvlan's packets pass is below the machine's own rules.
         let own = network == "docker:host";
@@ -331,7 +336,7 @@ fn the_overlay_of_2015_joins_engines_that_share_a_store() {
     const STORE: &str = r#"
 start_store() {
     until ip address show dev eth0 2>/dev/null | grep -q 192.0.2.1/24; do sleep 0.1; done
-    exec env ETCD_ENABLE_V2=true etcd --enable-v2=true --data-dir "$1/etcd" --listen-client-urls http://192.0.2.1:2379 \
+    exec etcd --enable-v2=true --data-dir "$1/etcd" --listen-client-urls http://192.0.2.1:2379 \
         --advertise-client-urls http://192.0.2.1:2379 --listen-peer-urls http://127.0.0.1:2380 >"$1/etcd.log" 2>&1
 }
 (for attempt in $(seq 600); do
