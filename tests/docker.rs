@@ -6,7 +6,7 @@ mod support;
 
 use rustix::process::Signal;
 use serde_json::Value;
-use support::engine::Engine;
+use support::engine::{Engine, path};
 use support::program::{Outcome, Tare, User};
 use support::scratch::Scratch;
 use support::{list, machine, short_run, text};
@@ -403,6 +403,34 @@ fn containers_run_under_dockers_own_profile_unless_the_user_says_otherwise() {
     assert_eq!(filtered("docker:bridge", &[]), Some(FILTER));
     assert_eq!(filtered("docker:bridge+unconfined", &[]), Some(0));
     assert_eq!(filtered("docker:bridge", &["--security-opt", "seccomp=unconfined"]), Some(0));
+}
+
+#[test]
+fn an_engine_behind_ssh_is_spoken_to_as_dockers_client_does_it() {
+    let engine = Engine::start();
+    let before = engine.everything();
+    // An ssh that takes the one host for the machine of the engine, and knows no other.
+    let directory = engine.scratch().directory_of("programs", None);
+    let script = format!(
+        "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\n[ \"$2\" = me@there ] || exit 255\nshift 2\n\
+         PATH={} DOCKER_HOST={} exec \"$@\"\n",
+        path(),
+        engine.host()
+    );
+    let ssh = engine.scratch().write("programs/ssh", &script);
+    engine.said(&format!("chmod 755 {}", ssh.display()));
+    let found = format!("{}:{}", directory.display(), std::env::var("PATH").expect("a PATH"));
+    let tare =
+        |host: &str| engine.tare().with_variable("PATH", &found).with_variable("DOCKER_HOST", host);
+    let asked = ["--network", "docker:bridge", "--blocks", "1", "--workload", "tcp-rr", "--json"];
+    let there = [&asked[..], &["--out", "there"]].concat();
+    let document = tare("ssh://me@there").run(&short_run(&there)).expect(0).json();
+    assert_eq!(text(&list(&document["environment"], "engines")[0], "address"), "ssh://me@there");
+    assert_eq!(engine.everything(), before);
+    let nowhere = [&asked[..], &["--out", "nowhere"]].concat();
+    let document = tare("ssh://nowhere").run(&short_run(&nowhere)).expect(1).json();
+    let skipped = &list(&document, "skipped")[0];
+    assert!(text(skipped, "reason").contains("ssh://nowhere"), "{skipped}");
 }
 
 #[test]

@@ -3,7 +3,8 @@
 
 use super::program::{Outcome, Running, Tare, User, binary, tied};
 use super::scratch::Scratch;
-use std::io::{BufRead as _, BufReader};
+use super::swarm::Underlay;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -11,18 +12,33 @@ use std::time::{Duration, Instant};
 /// Longer than an engine takes to start on the busiest machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The first process of the engine's namespaces: it makes an uplink with nobody at its other end, starts the engine, and
-/// waits. Its arguments are a directory, the control groups' name, and flags of dockerd's.
-const INIT: &str = r#"
-directory=$1 group=$2
-shift 2
-mount -t tmpfs tmpfs /run
-ip link set lo up
+/// An uplink with nobody at its other end.
+const ALONE: &str = r#"
 ip link add eth0 type veth peer name wire0
 ip address add 192.0.2.1/24 dev eth0
 ip link set eth0 up
 ip link set wire0 up
 ip route add default via 192.0.2.2
+"#;
+
+/// An uplink that somebody outside plugs in before saying the machine's number: its last address digit, and its name.
+const PLUGGED: &str = r#"
+echo here
+read -r number
+echo "node-$number" >/proc/sys/kernel/hostname
+ip address add "192.0.2.$number/24" dev eth0
+ip link set eth0 up
+ip route add default via 192.0.2.254
+"#;
+
+/// The first process of the engine's namespaces: it gets an uplink, starts the engine, and waits. Its arguments are a
+/// directory, the control groups' name, and flags of dockerd's.
+const INIT: &str = r#"
+directory=$1 group=$2
+shift 2
+mount -t tmpfs tmpfs /run
+ip link set lo up
+uplink
 dockerd --data-root "$directory/data" --exec-root /run/docker --pidfile "$directory/pid" \
     --host "unix://$directory/docker.sock" --cgroup-parent "/$group" "$@" >"$directory/log" 2>&1 </dev/null &
 echo started
@@ -60,6 +76,24 @@ impl Engine {
 
     /// An engine whose machine a shell script prepares first; in it, `$directory` is where its files will be.
     pub(crate) fn prepared(script: &str, flags: &[&str]) -> Self {
+        let mut engine = Self::begun(script, ALONE, flags);
+        engine.expect_line("started");
+        engine.wait_until_it_answers();
+        engine
+    }
+
+    /// An engine on a machine whose uplink is plugged into an underlay, under this number. It may not answer yet.
+    pub(crate) fn plugged(underlay: &Underlay, number: u8, script: &str, flags: &[&str]) -> Self {
+        let mut engine = Self::begun(script, PLUGGED, flags);
+        engine.expect_line("here");
+        underlay.plug(number, engine.first_process());
+        let input = engine.init.stdin.as_mut().expect("it is piped");
+        writeln!(input, "{number}").expect("it listens");
+        engine.expect_line("started");
+        engine
+    }
+
+    fn begun(script: &str, uplink: &str, flags: &[&str]) -> Self {
         let scratch = Scratch::new();
         let group = group_of(&scratch);
         let sweeper = Command::new("/bin/sh")
@@ -67,9 +101,11 @@ impl Engine {
             .stdin(Stdio::piped())
             .spawn()
             .expect("a shell");
-        let init = format!("set -eu\n{}\n{INIT}", script.replace("$directory", "$1"));
-        let namespaces = ["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
-        let mut init = tied(User::Caller, "unshare")
+        let script = script.replace("$directory", "$1");
+        let init = format!("set -eu\n{script}\n{}", INIT.replace("\nuplink\n", uplink));
+        let namespaces =
+            ["--net", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"];
+        let init = tied(User::Caller, "unshare")
             .args(namespaces)
             .args(["/bin/sh", "-c", &init, "engine"])
             .arg(scratch.root())
@@ -81,19 +117,23 @@ impl Engine {
             .stdout(Stdio::piped())
             .spawn()
             .expect("unshare is there");
-        let mut line = String::new();
-        let output = init.stdout.as_mut().expect("it is piped");
-        BufReader::new(output).read_line(&mut line).expect("it speaks");
-        assert_eq!(
-            line, "started\n",
-            "root may make namespaces, and dockerd is there: make test-tools"
-        );
-        let engine = Self { init, sweeper, scratch };
-        engine.wait_until_it_answers();
-        engine
+        Self { init, sweeper, scratch }
     }
 
-    fn wait_until_it_answers(&self) {
+    /// Waits until the first process says this; it says nothing more before it is answered.
+    fn expect_line(&mut self, words: &str) {
+        let mut line = String::new();
+        let output = self.init.stdout.as_mut().expect("it is piped");
+        BufReader::new(output).read_line(&mut line).expect("it speaks");
+        assert_eq!(
+            line.trim_end(),
+            words,
+            "root may make namespaces, and dockerd is there: make test-tools"
+        );
+    }
+
+    /// Waits until the engine answers.
+    pub(crate) fn wait_until_it_answers(&self) {
         let deadline = Instant::now() + PATIENCE;
         while !self.client(&["version"]).status.success() {
             let log = || std::fs::read_to_string(self.scratch.path("log")).unwrap_or_default();
@@ -156,12 +196,24 @@ impl Engine {
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
+    /// Has Docker's own client write into a directory of its own.
+    #[track_caller]
+    pub(crate) fn docker_with(&self, directory: &Path, arguments: &[&str]) {
+        let output = self.client_with(directory, arguments);
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "docker {arguments:?}: {complaint}");
+    }
+
     fn client(&self, arguments: &[&str]) -> Output {
+        self.client_with(self.scratch.root(), arguments)
+    }
+
+    fn client_with(&self, directory: &Path, arguments: &[&str]) -> Output {
         tied(User::Caller, "docker")
             .args(arguments)
             .env("PATH", path())
             .env("DOCKER_HOST", self.host())
-            .env("DOCKER_CONFIG", self.scratch.root())
+            .env("DOCKER_CONFIG", directory)
             .stdin(Stdio::null())
             .output()
             .expect("docker's client is there: make test-tools")
@@ -222,7 +274,7 @@ fn unpacked() -> PathBuf {
 }
 
 /// Administrators' programs, and the engine's, wherever it is.
-fn path() -> String {
+pub(crate) fn path() -> String {
     let unpacked = unpacked();
     let own = ["usr/bin", "usr/sbin", "sbin"].map(|name| unpacked.join(name).display().to_string());
     let path = std::env::var("PATH").unwrap_or_default();

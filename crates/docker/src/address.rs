@@ -14,8 +14,10 @@ pub enum Address {
     Unix(PathBuf),
     /// A host and a port, without encryption.
     Tcp(String),
-    /// A host and a port behind TLS, with the certificates of DOCKER_CERT_PATH.
-    Tls(String),
+    /// A host and a port behind TLS, with the certificates of a context, else those of DOCKER_CERT_PATH.
+    Tls(String, Option<PathBuf>),
+    /// A host that is reached by ssh, as ssh takes it.
+    Ssh(String),
 }
 
 /// An address that cannot be used.
@@ -37,7 +39,7 @@ impl Address {
         let address = host.map_or_else(|| Ok(Self::default()), |host| host.parse())?;
         let verify = std::env::var("DOCKER_TLS_VERIFY").is_ok_and(|value| !value.is_empty());
         match address {
-            Self::Tcp(host) if verify => Ok(Self::Tls(host)),
+            Self::Tcp(host) if verify => Ok(Self::Tls(host, None)),
             other => Ok(other),
         }
     }
@@ -47,7 +49,7 @@ impl Address {
     pub fn socket(&self) -> Option<&Path> {
         match self {
             Self::Unix(path) => Some(path),
-            Self::Tcp(_) | Self::Tls(_) => None,
+            Self::Tcp(_) | Self::Tls(..) | Self::Ssh(_) => None,
         }
     }
 }
@@ -66,7 +68,7 @@ impl FromStr for Address {
             reason: format!("`{text}` is no engine's address that tare can use: {why}"),
             remedy: remedy.to_owned(),
         };
-        const SPELLED: &str = "write unix:///PATH or tcp://HOST:PORT";
+        const SPELLED: &str = "write unix:///PATH, tcp://HOST:PORT or ssh://HOST";
         match text.split_once("://") {
             Some(("unix", path)) if path.starts_with('/') => Ok(Self::Unix(path.into())),
             Some(("tcp" | "http", host)) => {
@@ -77,13 +79,10 @@ impl FromStr for Address {
                 }
                 Ok(Self::Tcp(format!("{name}:{port}")))
             }
-            Some(("ssh", host)) => Err(wrong(
-                "tare does not speak ssh itself",
-                &format!(
-                    "ssh -nNT -L /tmp/docker.sock:{DEFAULT} {host} &, then DOCKER_HOST=unix:///tmp/docker.sock"
-                ),
-            )),
-            Some(_) => Err(wrong("it is neither a Unix socket nor TCP", SPELLED)),
+            Some(("ssh", host)) if !host.trim_end_matches('/').is_empty() => {
+                Ok(Self::Ssh(host.trim_end_matches('/').to_owned()))
+            }
+            Some(_) => Err(wrong("it is neither a Unix socket nor TCP nor ssh", SPELLED)),
             None => Err(wrong("it has no scheme", SPELLED)),
         }
     }
@@ -93,7 +92,8 @@ impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unix(path) => write!(f, "unix://{}", path.display()),
-            Self::Tcp(host) | Self::Tls(host) => write!(f, "tcp://{host}"),
+            Self::Tcp(host) | Self::Tls(host, _) => write!(f, "tcp://{host}"),
+            Self::Ssh(host) => write!(f, "ssh://{host}"),
         }
     }
 }
@@ -105,7 +105,12 @@ mod tests {
 
     #[test]
     fn addresses_read_as_they_are_written() {
-        for text in ["unix:///run/user/1000/docker.sock", "tcp://db1:2376", "tcp://[::1]:2375"] {
+        for text in [
+            "unix:///run/user/1000/docker.sock",
+            "tcp://db1:2376",
+            "tcp://[::1]:2375",
+            "ssh://me@db1",
+        ] {
             assert_eq!(text.parse::<Address>().unwrap().to_string(), text);
         }
         assert_eq!("tcp://db1".parse(), Ok(Address::Tcp("db1:2375".to_owned())));
@@ -114,13 +119,18 @@ mod tests {
 
     #[test]
     fn what_is_no_address_is_refused_with_a_remedy() {
-        for text in ["", "/var/run/docker.sock", "unix://run", "tcp://", "tcp://a:b", "npipe:////x"]
-        {
+        for text in [
+            "",
+            "/var/run/docker.sock",
+            "unix://run",
+            "tcp://",
+            "tcp://a:b",
+            "npipe:////x",
+            "ssh://",
+        ] {
             let error = text.parse::<Address>().unwrap_err();
             assert!(error.remedy.contains("tcp://HOST:PORT"), "{error:?}");
         }
-        let error = "ssh://me@db1".parse::<Address>().unwrap_err();
-        assert!(error.remedy.contains("me@db1"), "{error:?}");
     }
 
     proptest! {

@@ -6,9 +6,18 @@ use std::collections::BTreeMap;
 use tare_record::Engine;
 
 impl Place {
-    /// The engine and the image that containers are made of; the image is loaded for it. Nothing where there is none.
+    /// The engines, the servers' first, and the image that containers are made of; the image is loaded for it. Nothing
+    /// where there is none.
     #[must_use]
-    pub fn describe(&self) -> Option<Engine> {
+    pub fn describe(&self) -> Vec<Engine> {
+        let contexts = self.settings().contexts.clone();
+        let (servers, clients) =
+            contexts.map_or((None, None), |(one, other)| (Some(one), Some(other)));
+        let far = self.far().and_then(|far| far.describe_one(clients));
+        self.describe_one(servers).into_iter().chain(far).collect()
+    }
+
+    fn describe_one(&self, context: Option<String>) -> Option<Engine> {
         let known = self.known().ok()?;
         let settings = self.settings().clone();
         Some(Engine {
@@ -16,6 +25,9 @@ impl Place {
             image_asked: settings.image,
             security_asked: settings.security,
             parent_asked: settings.parent,
+            engines_asked: settings.engines,
+            same_node_asked: settings.same_node,
+            context_asked: context,
             ..described(self.address().ok()?.to_string(), known)
         })
     }

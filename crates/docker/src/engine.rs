@@ -5,11 +5,14 @@
 //! needs a process with a single thread; [`ask`] asks before that, in the calling thread.
 
 use crate::address::Address;
+use crate::ssh::Tunnel;
 use crate::trouble::{failed, missing};
 use bollard::errors::Error as Refusal;
 use bollard::{API_DEFAULT_VERSION, Docker};
 use std::future::Future;
-use std::sync::Mutex;
+#[cfg(feature = "tls")]
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tare_network::{Error, Missing};
@@ -22,13 +25,32 @@ const PATIENCE: u64 = 120;
 /// How long it may take to answer whether it is there at all, s.
 const GREETING: u64 = 5;
 
+/// The same where ssh has to greet first, s.
+const FAR_GREETING: u64 = 20;
+
 /// A connection to an engine, in its version of the API.
 pub(crate) struct Engine {
     docker: Docker,
+    /// The way to an engine that is reached by ssh.
+    _tunnel: Option<Tunnel>,
     address: Address,
     handle: Handle,
     stop: Mutex<Option<oneshot::Sender<()>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// The engines on which servers and clients are: often one.
+#[derive(Clone)]
+pub(crate) struct Sides {
+    pub(crate) servers: Arc<Engine>,
+    pub(crate) clients: Arc<Engine>,
+}
+
+impl Sides {
+    /// One engine for both.
+    pub(crate) fn one(engine: &Arc<Engine>) -> Self {
+        Self { servers: Arc::clone(engine), clients: Arc::clone(engine) }
+    }
 }
 
 impl Engine {
@@ -36,7 +58,7 @@ impl Engine {
     pub(crate) fn connect(address: &Address) -> Result<Self, Error> {
         const WHAT: &str = "reach the Docker Engine";
         let runtime = runtime().map_err(|error| Error::new(WHAT, error))?;
-        let docker = runtime
+        let (docker, tunnel) = runtime
             .block_on(greeted(address, PATIENCE))
             .map_err(|refusal| failed(WHAT, &refusal, address))?;
         let handle = runtime.handle().clone();
@@ -50,6 +72,7 @@ impl Engine {
             .map_err(|error| Error::new("start a thread", error))?;
         Ok(Self {
             docker,
+            _tunnel: tunnel,
             address: address.clone(),
             handle,
             stop: Mutex::new(Some(stop)),
@@ -110,7 +133,7 @@ where
         remedy: "raise the limit of open files".to_owned(),
     })?;
     let asked = async {
-        let docker = greeted(address, GREETING).await?;
+        let (docker, _tunnel) = greeted(address, GREETING).await?;
         let limit = Duration::from_secs(GREETING);
         tokio::time::timeout(limit, question(docker))
             .await
@@ -124,14 +147,25 @@ fn runtime() -> std::io::Result<Runtime> {
 }
 
 /// A handle that has agreed with the engine on a version; `patience` is for every later request too, s.
-async fn greeted(address: &Address, patience: u64) -> Result<Docker, Refusal> {
-    let limit = Duration::from_secs(patience.min(GREETING));
-    let greeting = open(address, patience)?.negotiate_version();
-    tokio::time::timeout(limit, greeting).await.unwrap_or(Err(Refusal::RequestTimeoutError))
+async fn greeted(address: &Address, patience: u64) -> Result<(Docker, Option<Tunnel>), Refusal> {
+    let tunnel = match address {
+        Address::Ssh(host) => Some(Tunnel::open(host).map_err(|err| Refusal::IOError { err })?),
+        Address::Unix(_) | Address::Tcp(_) | Address::Tls(..) => None,
+    };
+    let near = tunnel.as_ref().map_or_else(|| address.clone(), |one| Address::Unix(one.socket()));
+    let limit = if tunnel.is_some() { FAR_GREETING } else { GREETING };
+    let limit = Duration::from_secs(patience.min(limit));
+    let greeting = open(&near, patience)?.negotiate_version();
+    let docker = tokio::time::timeout(limit, greeting).await;
+    Ok((docker.unwrap_or(Err(Refusal::RequestTimeoutError))?, tunnel))
 }
 
 fn open(address: &Address, patience: u64) -> Result<Docker, Refusal> {
     match address {
+        // It is spoken to by its tunnel.
+        Address::Ssh(host) => {
+            Err(Refusal::UnsupportedURISchemeError { uri: format!("ssh://{host}") })
+        }
         Address::Unix(path) => {
             Docker::connect_with_unix(&path.to_string_lossy(), patience, API_DEFAULT_VERSION)
         }
@@ -139,13 +173,15 @@ fn open(address: &Address, patience: u64) -> Result<Docker, Refusal> {
             Docker::connect_with_http(&format!("tcp://{host}"), patience, API_DEFAULT_VERSION)
         }
         #[cfg(feature = "tls")]
-        Address::Tls(host) => {
-            let directory = std::env::var_os("DOCKER_CERT_PATH").map_or_else(
+        Address::Tls(host, certificates) => {
+            let named = certificates.clone().map(PathBuf::into_os_string);
+            let named = named.or_else(|| std::env::var_os("DOCKER_CERT_PATH"));
+            let directory = named.map_or_else(
                 || {
                     let home = std::env::var_os("HOME").unwrap_or_default();
-                    std::path::PathBuf::from(home).join(".docker")
+                    PathBuf::from(home).join(".docker")
                 },
-                std::path::PathBuf::from,
+                PathBuf::from,
             );
             let file = |name: &str| directory.join(name);
             let (key, certificate, authority) = (file("key.pem"), file("cert.pem"), file("ca.pem"));
@@ -159,10 +195,8 @@ fn open(address: &Address, patience: u64) -> Result<Docker, Refusal> {
             )
         }
         #[cfg(not(feature = "tls"))]
-        Address::Tls(host) => Err(Refusal::UnsupportedURISchemeError {
-            uri: format!(
-                "tcp://{host} with DOCKER_TLS_VERIFY: build tare with --features docker-tls"
-            ),
+        Address::Tls(host, _) => Err(Refusal::UnsupportedURISchemeError {
+            uri: format!("tcp://{host} behind TLS: build tare with --features docker-tls"),
         }),
     }
 }

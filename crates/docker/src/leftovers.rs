@@ -2,12 +2,14 @@
 
 use crate::engine::Engine;
 use crate::label::{RUN, RunId};
-use crate::trouble::{is_conflict, is_not_found};
+use crate::trouble::{is_conflict, is_no_manager, is_not_found};
 use bollard::Docker;
 use bollard::errors::Error as Refusal;
+use bollard::models::Network;
 use bollard::query_parameters::{
     ListContainersOptionsBuilder, ListImagesOptionsBuilder, ListNetworksOptionsBuilder,
-    RemoveContainerOptionsBuilder, RemoveImageOptionsBuilder,
+    ListSecretsOptionsBuilder, ListServicesOptionsBuilder, RemoveContainerOptionsBuilder,
+    RemoveImageOptionsBuilder,
 };
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use std::collections::HashMap;
@@ -25,10 +27,14 @@ const TICKS: u32 = 400;
 /// What kind of thing it is, in the order in which things can be removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
+    /// A service of a Swarm; its tasks go with it.
+    Service,
     /// A container.
     Container,
     /// A network.
     Network,
+    /// A secret of a Swarm.
+    Secret,
     /// An image.
     Image,
 }
@@ -36,8 +42,10 @@ pub enum Kind {
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Service => "service",
             Self::Container => "container",
             Self::Network => "network",
+            Self::Secret => "secret",
             Self::Image => "image",
         })
     }
@@ -58,12 +66,12 @@ pub struct Leftover {
     pub running: bool,
 }
 
-/// Everything that carries the label.
-pub(crate) fn all(engine: &Engine) -> Result<Vec<Leftover>, Error> {
+/// Everything that carries the label and that this engine can remove.
+pub(crate) fn removable(engine: &Engine) -> Result<Vec<Leftover>, Error> {
     find(engine, RUN.to_owned())
 }
 
-/// Everything that carries the label of one run.
+/// The same of one run.
 pub(crate) fn of_run(engine: &Engine, run: &RunId) -> Result<Vec<Leftover>, Error> {
     find(engine, format!("{RUN}={run}"))
 }
@@ -89,8 +97,12 @@ async fn list(docker: &Docker, label: String) -> Result<Vec<Leftover>, Refusal> 
             running: state.as_deref() == Some("running"),
         });
     }
-    let options = ListNetworksOptionsBuilder::default().filters(&filters).build();
-    for one in docker.list_networks(Some(options)).await? {
+    let swarm = of_swarm(docker, &filters).await?;
+    for one in networks(docker, &filters).await? {
+        // A Swarm's network is removed by a manager alone.
+        if swarm.is_none() && one.scope.as_deref() == Some("swarm") {
+            continue;
+        }
         let run = run(one.labels.as_ref());
         let (id, name) = (one.id.unwrap_or_default(), one.name.unwrap_or_default());
         found.push(Leftover { kind: Kind::Network, run, id, name, running: false });
@@ -101,8 +113,63 @@ async fn list(docker: &Docker, label: String) -> Result<Vec<Leftover>, Refusal> 
         let run = run(Some(&one.labels));
         found.push(Leftover { kind: Kind::Image, run, id, name, running: false });
     }
+    found.extend(swarm.into_iter().flatten());
     found.sort_by_key(|one| one.kind);
     Ok(found)
+}
+
+/// What a Swarm has; nothing where the engine manages none.
+async fn of_swarm(
+    docker: &Docker,
+    filters: &HashMap<String, Vec<String>>,
+) -> Result<Option<Vec<Leftover>>, Refusal> {
+    let of = |kind, id: Option<String>, name: Option<String>, labels: Option<HashMap<_, _>>| {
+        let run = labels.and_then(|mut labels| labels.remove(RUN)).unwrap_or_default();
+        let (id, name) = (id.unwrap_or_default(), name.unwrap_or_default());
+        Leftover { kind, run, id, name, running: false }
+    };
+    let options = ListServicesOptionsBuilder::default().filters(filters).build();
+    let services = match docker.list_services(Some(options)).await {
+        Err(refusal) if is_no_manager(&refusal) => return Ok(None),
+        services => services?,
+    };
+    let options = ListSecretsOptionsBuilder::default().filters(filters).build();
+    let secrets = docker.list_secrets(Some(options)).await?;
+    let services = services.into_iter().map(|one| {
+        let spec = one.spec.unwrap_or_default();
+        of(Kind::Service, one.id, spec.name, spec.labels)
+    });
+    let secrets = secrets.into_iter().map(|one| {
+        let spec = one.spec.unwrap_or_default();
+        of(Kind::Secret, one.id, spec.name, spec.labels)
+    });
+    Ok(Some(services.chain(secrets).collect()))
+}
+
+/// The networks that carry the label, and first those that cannot, because they are made from such a configuration.
+async fn networks(
+    docker: &Docker,
+    filters: &HashMap<String, Vec<String>>,
+) -> Result<Vec<Network>, Refusal> {
+    let options = ListNetworksOptionsBuilder::default().filters(filters).build();
+    let labelled = docker.list_networks(Some(options)).await?;
+    if labelled.iter().all(|one| one.config_only != Some(true)) {
+        return Ok(labelled);
+    }
+    let mut all = docker.list_networks(None).await?;
+    all.retain_mut(|one| {
+        let from = one.config_from.as_ref().and_then(|from| from.network.as_deref());
+        let configuration = labelled.iter().find(|other| other.name.as_deref() == from);
+        let Some(configuration) =
+            configuration.filter(|_| from.is_some_and(|from| !from.is_empty()))
+        else {
+            return false;
+        };
+        one.labels = configuration.labels.clone();
+        labelled.iter().all(|other| other.id != one.id)
+    });
+    all.extend(labelled);
+    Ok(all)
 }
 
 /// A container's name without the slash before it.
@@ -116,9 +183,15 @@ pub(crate) fn remove(engine: &Engine, things: &[Leftover]) -> Result<(), Error> 
     let docker = engine.docker();
     let ids =
         |kind: Kind| things.iter().filter(move |one| one.kind == kind).map(|one| one.id.as_str());
+    for service in ids(Kind::Service) {
+        engine.get(format!("remove the service {service}"), remove_service(docker, service))?;
+    }
     engine.get("remove containers", remove_containers(docker, ids(Kind::Container)))?;
     for network in ids(Kind::Network) {
         engine.get(format!("remove the network {network}"), remove_network(docker, network))?;
+    }
+    for secret in ids(Kind::Secret) {
+        engine.get(format!("remove the secret {secret}"), remove_secret(docker, secret))?;
     }
     for image in ids(Kind::Image) {
         engine.get(format!("remove the image {image}"), remove_image(docker, image))?;
@@ -172,7 +245,34 @@ pub(crate) async fn remove_network(docker: &Docker, id: &str) -> Result<(), Refu
 }
 
 fn is_in_use(refusal: &Refusal) -> bool {
-    crate::trouble::words(refusal).contains("active endpoints")
+    let words = crate::trouble::words(refusal);
+    ["active endpoints", "in use by"].iter().any(|one| words.contains(one))
+}
+
+/// Removes a service; its tasks end a moment later.
+pub(crate) async fn remove_service(docker: &Docker, id: &str) -> Result<(), Refusal> {
+    gone(docker.delete_service(id).await)
+}
+
+/// Removes a secret; the Swarm may need a moment to see that the last service that had it is gone.
+async fn remove_secret(docker: &Docker, id: &str) -> Result<(), Refusal> {
+    let mut refused = None;
+    for _ in 0..TICKS {
+        match gone(docker.delete_secret(id).await) {
+            Err(refusal) if is_in_use(&refusal) => refused = Some(refusal),
+            done => return done,
+        }
+        tokio::time::sleep(TICK).await;
+    }
+    Err(refused.unwrap_or(Refusal::RequestTimeoutError))
+}
+
+/// What is not there need not be removed.
+fn gone(removed: Result<(), Refusal>) -> Result<(), Refusal> {
+    match removed {
+        Err(refusal) if is_not_found(&refusal) => Ok(()),
+        other => other,
+    }
 }
 
 async fn remove_image(docker: &Docker, id: &str) -> Result<(), Refusal> {

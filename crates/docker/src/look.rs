@@ -5,12 +5,14 @@
 //! and by which devices, before anything is measured; it needs no program of the image's.
 
 mod seen;
+mod wire;
 mod within;
 
 #[cfg(test)]
 pub(crate) use seen::DeviceSeen;
-pub(crate) use seen::Seen;
+pub(crate) use seen::{Seen, Wire};
 pub use within::look;
+pub(crate) use within::seen as here;
 
 use crate::exec::{Exec, Lines};
 use std::time::Duration;

@@ -6,9 +6,10 @@ use crate::exec::Input;
 use crate::image;
 use crate::label::RunId;
 use crate::leftovers;
+use crate::swarm::Swarm;
 use crate::want::Want;
 use crate::work::Running;
-use bollard::models::{SystemInfo, SystemVersion};
+use bollard::models::{LocalNodeState, SystemInfo, SystemVersion};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tare_network::{Error, Missing, Need};
 
@@ -21,6 +22,12 @@ pub struct Settings {
     pub security: Vec<String>,
     /// The device that macvlan and ipvlan networks sit on; the engine's uplink where none is named.
     pub parent: Option<String>,
+    /// Further engines of a Swarm, by their addresses: the image is loaded on them.
+    pub engines: Vec<String>,
+    /// Whether a Swarm's containers are all on one of its nodes.
+    pub same_node: bool,
+    /// Docker's contexts of the servers' engine and of the clients', where they are two.
+    pub contexts: Option<(String, String)>,
 }
 
 /// A Docker Engine, which need not be there.
@@ -30,6 +37,9 @@ pub struct Place {
     run: RunId,
     known: OnceLock<Result<Known, Missing>>,
     live: Mutex<Option<Arc<Live>>>,
+    swarm: Mutex<Option<Arc<Swarm>>>,
+    /// The clients' engine, where it is another.
+    far: Option<Box<Self>>,
 }
 
 /// What an engine says of itself.
@@ -59,17 +69,29 @@ pub(crate) struct Node {
 }
 
 impl Place {
-    /// The engine of the environment (DOCKER_HOST), of which nothing is asked yet.
+    /// The engines of the contexts that were chosen, else that of the environment (DOCKER_HOST). Nothing is asked yet.
     #[must_use]
-    pub fn from_environment(settings: Settings) -> Self {
-        Self::at(Address::from_environment(), settings)
+    pub fn of(settings: Settings) -> Self {
+        let Some((servers, clients)) = settings.contexts.clone() else {
+            return Self::at(Address::from_environment(), settings);
+        };
+        let mut place = Self::at(Address::of_context(&servers), settings.clone());
+        let mut far = Self::at(Address::of_context(&clients), settings);
+        far.run = place.run.clone();
+        place.far = Some(Box::new(far));
+        place
+    }
+
+    /// The clients' engine, where it is another.
+    pub(crate) fn far(&self) -> Option<&Self> {
+        self.far.as_deref()
     }
 
     /// An engine at an address.
     #[must_use]
     pub fn at(address: Result<Address, AddressError>, settings: Settings) -> Self {
-        let (known, live) = (OnceLock::new(), Mutex::new(None));
-        Self { address, settings, run: RunId::fresh(), known, live }
+        let (known, live, swarm) = (OnceLock::new(), Mutex::default(), Mutex::default());
+        Self { address, settings, run: RunId::fresh(), known, live, swarm, far: None }
     }
 
     /// The label's value on everything that this process makes there.
@@ -127,6 +149,12 @@ impl Place {
             (Want::Driver(driver), Ok(known)) => has_driver(known, driver),
             (Want::Network(name), Ok(known)) => has_network(known, &name),
             (Want::OwnMachine, Ok(_)) => self.is_own_machine(),
+            (Want::TwoContexts, Ok(_)) if self.far.is_some() => Ok(()),
+            (Want::TwoContexts, Ok(_)) => Err(Missing {
+                reason: "it joins two Docker Engines, and one is named".to_owned(),
+                remedy: "use --server-context A --client-context B --nodes 2".to_owned(),
+            }),
+            (Want::Manager, Ok(known)) => is_manager(known),
         };
         met.err().map(Need::Lacking)
     }
@@ -194,15 +222,32 @@ impl Place {
         Ok(made)
     }
 
+    /// The Swarm that the engine manages, with the home of this run's tasks; made when it is first wanted.
+    pub(crate) fn swarm(&self) -> Result<Arc<Swarm>, Error> {
+        let live = self.live()?;
+        let mut swarm = self.swarm.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(swarm) = swarm.as_ref() {
+            return Ok(Arc::clone(swarm));
+        }
+        Ok(Arc::clone(swarm.insert(Arc::new(Swarm::join(self, live)?))))
+    }
+
     /// Removes whatever of this run is still there: its image, and what a network that broke could not remove.
     ///
     /// # Errors
     /// When something stays, and how to remove it later.
     pub fn finish(&self) -> Result<(), Error> {
+        let far = self.far.as_ref().map_or(Ok(()), |far| far.finish());
+        self.finish_here().and(far)
+    }
+
+    fn finish_here(&self) -> Result<(), Error> {
+        let swarm = self.swarm.lock().unwrap_or_else(PoisonError::into_inner).take();
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(live) = live else { return Ok(()) };
         leftovers::of_run(&live.engine, &self.run)
             .and_then(|left| leftovers::remove(&live.engine, &left))
+            .and_then(|()| swarm.map_or(Ok(()), |swarm| swarm.finish()))
             .map_err(|error| {
                 Error::new("remove what this run made in Docker", error.to_string())
                     .with_remedy("run `tare clean` when the engine is well again")
@@ -214,6 +259,25 @@ impl Drop for Place {
     fn drop(&mut self) {
         // Whoever wants to know calls `finish`; this is for those who fail before.
         let _ = self.finish();
+    }
+}
+
+fn is_manager(known: &Known) -> Result<(), Missing> {
+    let swarm = known.info.swarm.as_ref();
+    let active = swarm.and_then(|swarm| swarm.local_node_state) == Some(LocalNodeState::ACTIVE);
+    let missing = |reason: &str, remedy: &str| {
+        Err(Missing { reason: reason.to_owned(), remedy: remedy.to_owned() })
+    };
+    match swarm.and_then(|swarm| swarm.control_available) {
+        Some(true) => Ok(()),
+        _ if active => missing(
+            "this Docker Engine is a worker of its Swarm, which takes no orders",
+            "point DOCKER_HOST at a manager (docker node ls there)",
+        ),
+        _ => missing(
+            "this Docker Engine is in no Swarm",
+            "docker swarm init --advertise-addr ADDRESS, or point DOCKER_HOST at a manager",
+        ),
     }
 }
 

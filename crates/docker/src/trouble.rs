@@ -11,6 +11,9 @@ const NOT_FOUND: u16 = 404;
 /// The HTTP status of something that is in another state than was thought, or being removed already.
 const CONFLICT: u16 = 409;
 
+/// The HTTP status of an order to a Swarm by an engine that manages none.
+const UNAVAILABLE: u16 = 503;
+
 /// Whether the engine says that the thing is not there.
 pub(crate) fn is_not_found(refusal: &Refusal) -> bool {
     matches!(refusal, Refusal::DockerResponseServerError { status_code: NOT_FOUND, .. })
@@ -19,6 +22,11 @@ pub(crate) fn is_not_found(refusal: &Refusal) -> bool {
 /// Whether the engine says that the thing is being removed already, or in use.
 pub(crate) fn is_conflict(refusal: &Refusal) -> bool {
     matches!(refusal, Refusal::DockerResponseServerError { status_code: CONFLICT, .. })
+}
+
+/// Whether the engine says that it manages no Swarm.
+pub(crate) fn is_no_manager(refusal: &Refusal) -> bool {
+    matches!(refusal, Refusal::DockerResponseServerError { status_code: UNAVAILABLE, .. })
 }
 
 /// An error of ours: what was being done, the engine's own words, what to do.

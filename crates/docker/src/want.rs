@@ -7,6 +7,10 @@ pub(crate) enum Want {
     Driver(&'static str),
     /// A network that is there already.
     Network(String),
+    /// Two engines, each by a context.
+    TwoContexts,
+    /// An engine that manages a Swarm.
+    Manager,
     /// The engine on this machine, and root's privileges beside it.
     OwnMachine,
     /// A feature of the engine's kernel, by its module.

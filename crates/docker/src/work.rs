@@ -1,6 +1,8 @@
 //! What a network makes on an engine while it is raised, and takes away when it is dropped.
 
 use crate::engine::Engine;
+use crate::exec::Words;
+use crate::home::Order;
 use crate::image::{self, PROGRAM};
 use crate::label::{RUN, RunId};
 use crate::leftovers::{AT_ONCE, remove_containers, remove_network};
@@ -79,6 +81,8 @@ pub(crate) struct Running {
     pub(crate) pid: Option<u32>,
     /// Its endpoints, by network.
     endpoints: HashMap<String, EndpointSettings>,
+    /// The task of a Swarm that it stands for: `id` is then the container by which the task is spoken to.
+    task: Option<String>,
 }
 
 impl Running {
@@ -90,7 +94,33 @@ impl Running {
             id,
             pid: pid.and_then(|pid| u32::try_from(pid).ok()).filter(|&pid| pid > 0),
             endpoints: endpoints.unwrap_or_default(),
+            task: None,
         }
+    }
+
+    /// A task of a Swarm's with these addresses on a network; it is spoken to by way of a container.
+    pub(crate) fn task(name: &str, through: &str, task: &str, on: &str, has: &[IpAddr]) -> Self {
+        let of = |ipv4| has.iter().find(|one| one.is_ipv4() == ipv4).map(ToString::to_string);
+        let endpoint = EndpointSettings {
+            ip_address: of(true),
+            global_ipv6_address: of(false),
+            ..EndpointSettings::default()
+        };
+        Self {
+            name: name.to_owned(),
+            id: through.to_owned(),
+            pid: None,
+            endpoints: HashMap::from([(on.to_owned(), endpoint)]),
+            task: Some(task.to_owned()),
+        }
+    }
+
+    /// What to run in the container `id` so that a program starts in this one.
+    pub(crate) fn words(&self, words: Words) -> Words {
+        let Some(task) = &self.task else { return words };
+        let order = Order { command: words.command, environment: words.environment };
+        let command = [PROGRAM, "home", "call", task, &order.line()].map(str::to_owned).to_vec();
+        Words { command, ..Words::default() }
     }
 
     /// Its addresses on a network: IPv4 first.
@@ -154,7 +184,7 @@ impl Work {
         act(&mut self.made.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn labels(&self) -> HashMap<String, String> {
+    pub(crate) fn labels(&self) -> HashMap<String, String> {
         HashMap::from([(RUN.to_owned(), self.run.to_string())])
     }
 

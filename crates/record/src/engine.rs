@@ -39,4 +39,13 @@ pub struct Engine {
     pub security_asked: Vec<String>,
     /// The device that the user asked for, for networks that sit on one.
     pub parent_asked: Option<String>,
+    /// Further engines of its Swarm that the user named, by their addresses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub engines_asked: Vec<String>,
+    /// Whether the user asked for all containers of a Swarm on one node.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub same_node_asked: bool,
+    /// The Docker context by which the user named it, where servers and clients are on two engines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_asked: Option<String>,
 }

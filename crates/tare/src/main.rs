@@ -44,6 +44,10 @@ fn main() -> ExitCode {
         Subcommand::Sleeve(_) => commands::hidden::sleeve(),
         #[cfg(feature = "docker")]
         Subcommand::Look(_) => commands::hidden::look(),
+        #[cfg(feature = "docker")]
+        Subcommand::Home(_) => commands::hidden::home(),
+        #[cfg(feature = "docker")]
+        Subcommand::Away(_) => commands::hidden::away(),
     };
     exit::code(result)
 }

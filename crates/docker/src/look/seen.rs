@@ -30,9 +30,23 @@ pub(crate) struct Seen {
     /// The lines of the hosts file.
     #[serde(default)]
     pub(crate) hosts: Vec<String>,
+    /// What passed the devices, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) wire: Option<Wire>,
     /// Who connected, for a line about a connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) peer: Option<SocketAddr>,
+}
+
+/// What passed a node's devices while two containers talked, packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Wire {
+    /// Encrypted ones (ESP, RFC 4303).
+    pub(crate) esp: u64,
+    /// Those of VXLAN that are not.
+    pub(crate) vxlan: u64,
+    /// Those of them in which both containers' addresses can be read.
+    pub(crate) readable: u64,
 }
 
 /// A network device.
@@ -46,6 +60,9 @@ pub(crate) struct DeviceSeen {
     pub(crate) sent: u64,
     /// Whether it is a bridge.
     pub(crate) bridge: bool,
+    /// The addresses that it has, loopback's and link-local ones left out.
+    #[serde(default)]
+    pub(crate) addresses: Vec<IpAddr>,
 }
 
 impl Seen {
@@ -53,5 +70,18 @@ impl Seen {
     #[must_use]
     pub(crate) fn device(&self, name: &str) -> Option<&DeviceSeen> {
         self.devices.iter().find(|device| device.name == name)
+    }
+
+    /// The addresses of the device by which everything leaves that has no other way.
+    #[must_use]
+    pub(crate) fn by_uplink(&self) -> Vec<IpAddr> {
+        let device = self.uplink.as_deref().and_then(|name| self.device(name));
+        device.map(|device| device.addresses.clone()).unwrap_or_default()
+    }
+
+    /// The device that has an address.
+    #[must_use]
+    pub(crate) fn device_of(&self, address: IpAddr) -> Option<&DeviceSeen> {
+        self.devices.iter().find(|device| device.addresses.contains(&address))
     }
 }

@@ -1,10 +1,12 @@
 //! The subcommand itself, which runs inside: files of /proc and /sys, and two sockets.
 
-use super::seen::{DeviceSeen, Seen};
+use super::seen::{DeviceSeen, Seen, Wire};
+use super::wire::Tap;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tare_network::Error;
 
@@ -30,6 +32,7 @@ pub fn look(arguments: impl IntoIterator<Item = String>) -> Result<(), Error> {
             "--name" => name(&value)?,
             "--listen" => task = address().map(Task::Listen),
             "--dial" => task = address().map(Task::Dial),
+            "--wire" => task = pair(&value).map(|(one, other)| Task::Wire(one, other)),
             _ => return Err(usage()),
         }
     }
@@ -37,6 +40,7 @@ pub fn look(arguments: impl IntoIterator<Item = String>) -> Result<(), Error> {
         Task::Look => tell(&seen()),
         Task::Listen(address) => listen(address),
         Task::Dial(address) => tell(&dial(address)),
+        Task::Wire(one, other) => wire(one, other),
     }
 }
 
@@ -45,12 +49,19 @@ enum Task {
     Look,
     Listen(SocketAddr),
     Dial(SocketAddr),
+    Wire(IpAddr, IpAddr),
+}
+
+/// Two addresses with a comma between.
+fn pair(value: &str) -> Result<(IpAddr, IpAddr), Error> {
+    let (one, other) = value.split_once(',').ok_or_else(usage)?;
+    Ok((one.parse().map_err(|_| usage())?, other.parse().map_err(|_| usage())?))
 }
 
 fn usage() -> Error {
     Error::new(
         "look",
-        "the arguments are --name NAME=ADDRESS, --listen ADDRESS:PORT or --dial ADDRESS:PORT",
+        "the arguments are --name NAME=ADDRESS, --listen ADDRESS:PORT, --dial ADDRESS:PORT or --wire ADDRESS,ADDRESS",
     )
 }
 
@@ -93,6 +104,26 @@ fn listen(address: SocketAddr) -> Result<(), Error> {
     Ok(())
 }
 
+/// Counts what passes the devices while two containers talk, from the line that it says first until standard input ends.
+fn wire(one: IpAddr, other: IpAddr) -> Result<(), Error> {
+    let tap = match Tap::between(one, other) {
+        Ok(tap) => tap,
+        Err(error) => return tell(&Seen { error: Some(error.to_string()), ..Seen::default() }),
+    };
+    tell(&Seen::default())?;
+    let counted = Arc::new(Mutex::new(Wire::default()));
+    let shared = Arc::clone(&counted);
+    std::thread::spawn(move || {
+        let (mut so_far, mut buffer) = (Wire::default(), Vec::new());
+        while tap.count(&mut so_far, &mut buffer).is_ok() {
+            *shared.lock().unwrap_or_else(PoisonError::into_inner) = so_far;
+        }
+    });
+    let _ = io::stdin().read_to_end(&mut Vec::new());
+    let wire = *counted.lock().unwrap_or_else(PoisonError::into_inner);
+    tell(&Seen { wire: Some(wire), ..Seen::default() })
+}
+
 /// Connects, and counts the packets that leave meanwhile.
 fn dial(address: SocketAddr) -> Seen {
     let before = devices();
@@ -117,18 +148,28 @@ fn retried<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
 }
 
 /// What there is to see.
-fn seen() -> Seen {
+pub(crate) fn seen() -> Seen {
     let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    let mut addresses = addresses_ipv4(&text("/proc/net/fib_trie"));
-    addresses.extend(addresses_ipv6(&text("/proc/net/if_inet6")));
+    let routes = text("/proc/net/route");
+    let ipv4 = addresses_ipv4(&text("/proc/net/fib_trie"));
+    let ipv6 = addresses_ipv6(&text("/proc/net/if_inet6"));
+    let mut devices = devices();
+    for device in &mut devices {
+        let own = |address: &&Ipv4Addr| device_of(&routes, **address) == Some(&device.name);
+        device.addresses = ipv4.iter().filter(own).map(|&one| one.into()).collect();
+        let own = ipv6.iter().filter(|(name, _)| *name == device.name);
+        device.addresses.extend(own.map(|&(_, address)| IpAddr::from(address)));
+    }
+    let addresses = ipv4.iter().map(|&one| IpAddr::from(one));
+    let addresses = addresses.chain(ipv6.iter().map(|&(_, one)| one.into())).collect();
     let mut listening = listening(&text("/proc/net/tcp"));
     listening.extend(self::listening(&text("/proc/net/tcp6")));
     listening.sort_unstable();
     listening.dedup();
     Seen {
-        devices: devices(),
+        devices,
         addresses,
-        uplink: uplink(&text("/proc/net/route")),
+        uplink: uplink(&routes),
         listening,
         bridged_past_netfilter: text("/proc/sys/net/bridge/bridge-nf-call-iptables").trim() == "1",
         seccomp: seccomp(&text("/proc/self/status")),
@@ -148,6 +189,7 @@ fn devices() -> Vec<DeviceSeen> {
                 mtu: number(&path.join("mtu"))?,
                 sent: number(&path.join("statistics/tx_packets")).unwrap_or_default(),
                 bridge: path.join("bridge").exists(),
+                addresses: Vec::new(),
             })
         })
         .collect();
@@ -160,7 +202,7 @@ fn number<T: std::str::FromStr>(path: &Path) -> Option<T> {
 }
 
 /// The local addresses of /proc/net/fib_trie: each leaf is a line `|-- ADDRESS`, then lines with its routes.
-fn addresses_ipv4(trie: &str) -> Vec<IpAddr> {
+fn addresses_ipv4(trie: &str) -> Vec<Ipv4Addr> {
     let mut addresses = Vec::new();
     let mut leaf = None;
     for line in trie.lines() {
@@ -168,23 +210,41 @@ fn addresses_ipv4(trie: &str) -> Vec<IpAddr> {
             leaf = address.parse::<Ipv4Addr>().ok();
         } else if line.contains("/32 host LOCAL")
             && let Some(address) = leaf.filter(|address| !address.is_loopback())
-            && !addresses.contains(&IpAddr::V4(address))
+            && !addresses.contains(&address)
         {
-            addresses.push(address.into());
+            addresses.push(address);
         }
     }
     addresses
 }
 
-/// The global addresses of /proc/net/if_inet6: `ADDRESS INDEX PREFIX SCOPE FLAGS NAME`, all hexadecimal.
-fn addresses_ipv6(table: &str) -> Vec<IpAddr> {
+/// The global addresses of /proc/net/if_inet6 with their devices: `ADDRESS INDEX PREFIX SCOPE FLAGS NAME`, all hexadecimal.
+fn addresses_ipv6(table: &str) -> Vec<(String, Ipv6Addr)> {
     const GLOBAL: &str = "00";
     let address = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let number = u128::from_str_radix(words.first()?, 16).ok()?;
-        (words.get(3) == Some(&GLOBAL)).then(|| IpAddr::V6(Ipv6Addr::from(number)))
+        let own = (words.get(5)?.to_string(), Ipv6Addr::from(number));
+        (words.get(3) == Some(&GLOBAL)).then_some(own)
     };
     table.lines().filter_map(address).collect()
+}
+
+/// The device behind which an address's neighbours are, by /proc/net/route: `DEVICE DESTINATION GATEWAY FLAGS … MASK`, the
+/// numbers hexadecimal and in the machine's own order. Of two routes the longer one counts.
+fn device_of(routes: &str, address: Ipv4Addr) -> Option<&str> {
+    const GATEWAY: u32 = 2;
+    const FLAGS: usize = 3;
+    const MASK: usize = 7;
+    let own = u32::from_ne_bytes(address.octets());
+    let matching = routes.lines().skip(1).filter_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let number = |at: usize| u32::from_str_radix(words.get(at)?, 16).ok();
+        let (destination, flags, mask) = (number(1)?, number(FLAGS)?, number(MASK)?);
+        let leads = own & mask == destination && flags & GATEWAY == 0;
+        leads.then_some((mask.count_ones(), *words.first()?))
+    });
+    matching.max_by_key(|&(bits, _)| bits).map(|(_, device)| device)
 }
 
 /// The device of the default route in /proc/net/route: `DEVICE DESTINATION …`, hexadecimal.
@@ -221,13 +281,23 @@ mod tests {
         let trie = "Local:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 0.0.0.0\n        /0 universe UNICAST\n     \
                     |-- 127.0.0.1\n        /32 host LOCAL\n     |-- 172.17.0.2\n        /32 host LOCAL\n     \
                     |-- 172.17.255.255\n        /32 link BROADCAST\n";
-        assert_eq!(addresses_ipv4(trie), [IpAddr::from([172, 17, 0, 2])]);
+        assert_eq!(addresses_ipv4(trie), [Ipv4Addr::new(172, 17, 0, 2)]);
         let table = "fd000000000000000000000000000002 05 40 00 80     eth0\n\
                      00000000000000000000000000000001 01 80 10 80       lo\n\
                      fe80000000000000004200fffeac1102 05 40 20 80     eth0\n";
-        assert_eq!(addresses_ipv6(table), ["fd00::2".parse::<IpAddr>().unwrap()]);
+        let own = ("eth0".to_owned(), "fd00::2".parse::<Ipv6Addr>().unwrap());
+        assert_eq!(addresses_ipv6(table), [own]);
         let routes = "Iface\tDestination\tGateway\neth1\t0000A8C0\t0\neth0\t00000000\t0100A8C0\n";
         assert_eq!(uplink(routes).as_deref(), Some("eth0"));
+        let routes = "Iface Destination Gateway Flags RefCnt Use Metric Mask\n\
+                      eth1 00000000 010012AC 0003 0 0 0 00000000\n\
+                      eth0 0000000A 00000000 0001 0 0 0 00FFFFFF\n\
+                      eth1 000012AC 00000000 0001 0 0 0 0000FFFF\n";
+        if cfg!(target_endian = "little") {
+            assert_eq!(device_of(routes, Ipv4Addr::new(10, 0, 0, 7)), Some("eth0"));
+            assert_eq!(device_of(routes, Ipv4Addr::new(172, 18, 0, 3)), Some("eth1"));
+            assert_eq!(device_of(routes, Ipv4Addr::new(192, 0, 2, 1)), None);
+        }
         assert_eq!(seccomp("NoNewPrivs:\t0\nSeccomp:\t2\nSeccomp_filters:\t1\n"), Some(2));
         let tcp = "  sl  local_address rem_address   st\n   0: 0100007F:1451 00000000:0000 0A 0\n   \
                    1: 0100007F:1452 00000000:0000 01 0\n";

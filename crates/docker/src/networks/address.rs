@@ -4,7 +4,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::net::{IpAddr, Ipv6Addr};
 
 /// A prefix of 64 bits for a network of one run: a unique local one with a random identifier (RFC 4193, 3.2.2).
-pub(super) fn random_ipv6_prefix() -> String {
+pub(crate) fn random_ipv6_prefix() -> String {
     let random = RandomState::new().hash_one(std::process::id());
     let part = |shift: u32| u16::try_from(random >> shift & 0xffff).unwrap_or_default();
     let first = 0xfd00 | (part(0) & 0xff);
@@ -13,14 +13,14 @@ pub(super) fn random_ipv6_prefix() -> String {
 
 /// A subnet, as Docker spells it: `172.17.0.0/16`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Subnet {
+pub(crate) struct Subnet {
     address: IpAddr,
     bits: u32,
 }
 
 impl Subnet {
     /// Reads a subnet.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let (address, bits) = text.split_once('/')?;
         let (address, bits) = (address.parse().ok()?, bits.parse().ok()?);
         let most = if matches!(address, IpAddr::V4(_)) { 32 } else { 128 };
@@ -28,7 +28,7 @@ impl Subnet {
     }
 
     /// Whether an address is in it.
-    pub(super) fn contains(self, address: IpAddr) -> bool {
+    pub(crate) fn contains(self, address: IpAddr) -> bool {
         // Both as 128 bits, filled up at the end: then the first bits are compared, however many there are.
         let (left, right) = match (self.address, address) {
             (IpAddr::V4(left), IpAddr::V4(right)) => {
@@ -43,7 +43,7 @@ impl Subnet {
 
 /// The address of the engine's machine that a client there dials: one that it has not only because of Docker, where there
 /// is such a one.
-pub(super) fn of_machine(addresses: &[IpAddr], dockers: &[Subnet]) -> Option<IpAddr> {
+pub(crate) fn of_machine(addresses: &[IpAddr], dockers: &[Subnet]) -> Option<IpAddr> {
     let is_dockers = |address: IpAddr| dockers.iter().any(|subnet| subnet.contains(address));
     let other = addresses.iter().find(|address| !is_dockers(**address));
     other.or(addresses.first()).copied()

@@ -1,7 +1,7 @@
 //! `docker:host`: both ends in the engine's own network namespace, over its loopback device.
 
 use super::laid::{Endpoint, Laid, Step, direct, specs};
-use super::{OPTIONS, Recipe, script};
+use super::{OPTIONS, Recipe, apart, script};
 use crate::want::Want;
 use crate::work::{On, Work};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -40,6 +40,20 @@ impl Recipe for Host {
             clients,
             path: vec![Step::OfClient(HopKind::Loopback, "lo")],
         })
+    }
+
+    fn can_be_apart(&self) -> bool {
+        true
+    }
+
+    fn lay_apart(
+        &self,
+        servers: &Work,
+        clients: &Work,
+        shape: &Shape,
+        site: &Site,
+    ) -> Result<Laid, Error> {
+        apart::host(servers, clients, shape, site)
     }
 
     fn commands(&self, shape: &Shape, _: &Site) -> Vec<String> {

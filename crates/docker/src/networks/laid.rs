@@ -6,19 +6,23 @@ use tare_network::{Error, Family, Hop, HopKind, Route, Shape, Site};
 
 /// A server or a client.
 #[derive(Clone, Debug)]
-pub(super) struct Endpoint {
-    pub(super) container: Running,
+pub(crate) struct Endpoint {
+    pub(crate) container: Running,
     /// Its own address.
-    pub(super) address: IpAddr,
+    pub(crate) address: IpAddr,
 }
 
 /// One thing on the path of a packet.
 #[derive(Clone, Debug)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// A device of client 0's network namespace.
     OfClient(HopKind, &'static str),
     /// A device of server 0's.
     OfServer(HopKind, &'static str),
+    /// The device of client 0 that has its address.
+    ClientOwn(HopKind),
+    /// The device of server 0 that has its address.
+    ServerOwn(HopKind),
     /// Something on the engine's machine.
     Node(Hop),
     /// What sends a published port's packets on: a rule or a proxy, whichever the connection shows.
@@ -27,21 +31,21 @@ pub(super) enum Step {
 
 /// A network, laid out.
 #[derive(Clone, Debug)]
-pub(super) struct Laid {
-    pub(super) servers: Vec<Endpoint>,
-    pub(super) clients: Vec<Endpoint>,
-    pub(super) routes: Vec<Route>,
-    pub(super) path: Vec<Step>,
+pub(crate) struct Laid {
+    pub(crate) servers: Vec<Endpoint>,
+    pub(crate) clients: Vec<Endpoint>,
+    pub(crate) routes: Vec<Route>,
+    pub(crate) path: Vec<Step>,
 }
 
 /// What a step that is on the engine's machine calls its place.
-pub(super) const NODE: &str = "node-0";
+pub(crate) const NODE: &str = "node-0";
 
 /// The MTU of nearly every device, and of a shape of which nobody has asked for another, bytes.
-pub(super) const USUAL_MTU: u32 = 1500;
+pub(crate) const USUAL_MTU: u32 = 1500;
 
 /// Refuses shapes that no network on one engine has.
-pub(super) fn check(name: &str, shape: &Shape) -> Result<(), Error> {
+pub(crate) fn check(name: &str, shape: &Shape) -> Result<(), Error> {
     let what = || format!("lay out {name}");
     if shape.nodes > 1 {
         return Err(Error::new(what(), "one Docker Engine is one node")
@@ -55,12 +59,12 @@ pub(super) fn check(name: &str, shape: &Shape) -> Result<(), Error> {
 }
 
 /// The server of a client: client i talks to server i mod n.
-pub(super) fn server_of(client: usize, shape: &Shape) -> usize {
+pub(crate) fn server_of(client: usize, shape: &Shape) -> usize {
     client % (shape.servers.max(1) as usize)
 }
 
 /// Routes on which a client dials its server's own address.
-pub(super) fn direct(shape: &Shape, site: &Site, servers: &[Endpoint]) -> Vec<Route> {
+pub(crate) fn direct(shape: &Shape, site: &Site, servers: &[Endpoint]) -> Vec<Route> {
     routes(shape, site, |server, port| {
         let address = SocketAddr::new(servers[server].address, port);
         (address, address)
@@ -68,7 +72,7 @@ pub(super) fn direct(shape: &Shape, site: &Site, servers: &[Endpoint]) -> Vec<Ro
 }
 
 /// Routes by two addresses for a server and a port: where it listens, and what is dialled.
-pub(super) fn routes(
+pub(crate) fn routes(
     shape: &Shape,
     site: &Site,
     addresses: impl Fn(usize, u16) -> (SocketAddr, SocketAddr),
@@ -84,22 +88,22 @@ pub(super) fn routes(
 }
 
 /// The names of a side's containers.
-pub(super) fn names(role: &'static str, count: u32) -> impl Iterator<Item = String> {
+pub(crate) fn names(role: &'static str, count: u32) -> impl Iterator<Item = String> {
     (0..count).map(move |index| format!("{role}-{index}"))
 }
 
 /// Containers of a side that are all attached alike.
-pub(super) fn specs(role: &'static str, count: u32, on: &On) -> Vec<Spec> {
+pub(crate) fn specs(role: &'static str, count: u32, on: &On) -> Vec<Spec> {
     names(role, count).map(|name| Spec::new(name, on.clone())).collect()
 }
 
 /// Whether an address is of a family.
-pub(super) fn is_of(address: &IpAddr, family: Family) -> bool {
+pub(crate) fn is_of(address: &IpAddr, family: Family) -> bool {
     address.is_ipv4() == (family == Family::Ipv4)
 }
 
 /// The container's address on a network, in the shape's family.
-pub(super) fn on_network(
+pub(crate) fn on_network(
     container: Running,
     network: &str,
     shape: &Shape,
@@ -121,7 +125,7 @@ pub(super) fn on_network(
 }
 
 /// Starts both sides on one network.
-pub(super) fn both_on(
+pub(crate) fn both_on(
     work: &Work,
     network: &str,
     shape: &Shape,
@@ -133,7 +137,7 @@ pub(super) fn both_on(
 }
 
 /// Starts one side on a network.
-pub(super) fn side(
+pub(crate) fn side(
     work: &Work,
     specs: &[Spec],
     network: &str,

@@ -4,7 +4,7 @@ use super::bridge::DEVICE;
 use super::laid::{Laid, NODE, Step, both_on, direct};
 use super::node::{self, Node};
 use super::user_bridge::{create, request};
-use super::{OPTIONS, Recipe, script};
+use super::{OPTIONS, Recipe, apart, script};
 use crate::want::Want;
 use crate::work::Work;
 use std::collections::HashMap;
@@ -91,6 +91,20 @@ impl Recipe for Sub {
                 Step::OfServer(HopKind::Device, DEVICE),
             ],
         })
+    }
+
+    fn can_be_apart(&self) -> bool {
+        matches!(self, Self::Macvlan)
+    }
+
+    fn lay_apart(
+        &self,
+        servers: &Work,
+        clients: &Work,
+        shape: &Shape,
+        site: &Site,
+    ) -> Result<Laid, Error> {
+        apart::macvlan(servers, clients, shape, site)
     }
 
     fn commands(&self, shape: &Shape, _: &Site) -> Vec<String> {

@@ -3,30 +3,39 @@
 //! A network of Docker's is a [`Recipe`]: words, needs, and how it is laid out on an engine. [`OnEngine`] makes a
 //! [`Network`] of it: it makes what the recipe asks for, proves that packets pass and where, and hands out containers.
 
-mod address;
+pub(crate) mod address;
+mod apart;
 mod bridge;
 mod by_hand;
 mod container;
 mod existing;
 mod host;
-mod laid;
+pub(crate) mod laid;
 mod link;
 mod macvlan;
-mod node;
+pub(crate) mod node;
 mod none;
-mod prove;
-mod published;
-mod script;
-mod user_bridge;
+mod overlay_kv;
+pub(crate) mod prove;
+pub(crate) mod published;
+pub(crate) mod ranges;
+pub(crate) mod script;
+pub(crate) mod user_bridge;
 mod wires;
 
 use crate::container::{DockerContainer, Role};
+use crate::engine::{Engine, Sides};
 use crate::place::Place;
+use crate::swarm::Tasks;
 use crate::want::Want;
 use crate::work::Work;
 use laid::{Endpoint, Laid};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
-use tare_network::{About, Container, Error, Need, Network, NetworkOption, Shape, Site, Topology};
+use tare_network::{
+    About, Container, Error, Guard, Hop, Missing, Need, Network, NetworkOption, NodeKind, Shape,
+    Site, Topology,
+};
 
 /// What a network of Docker's has of its own.
 trait Recipe: Send + Sync + 'static {
@@ -38,6 +47,15 @@ trait Recipe: Send + Sync + 'static {
     fn lay(&self, work: &Work, shape: &Shape, site: &Site) -> Result<Laid, Error>;
     /// The commands by which a reader could build the same.
     fn commands(&self, shape: &Shape, site: &Site) -> Vec<String>;
+    /// Whether its servers and clients may be on two engines.
+    fn can_be_apart(&self) -> bool {
+        false
+    }
+    /// Makes its containers and networks with servers on one engine and clients on another.
+    fn lay_apart(&self, _: &Work, _: &Work, _: &Shape, _: &Site) -> Result<Laid, Error> {
+        let Missing { reason, remedy } = apart::cannot(self.about().name);
+        Err(Error::new("lay out a network between two engines", reason).with_remedy(remedy))
+    }
     /// What its name begins with, where the user says the rest.
     fn scheme(&self) -> Option<&'static str> {
         None
@@ -67,9 +85,43 @@ pub fn networks(place: &Arc<Place>) -> Vec<Box<dyn Network>> {
         Box::new(none::ByHand::Pipework),
         Box::new(none::ByHand::Ovs),
         Box::new(by_hand::MacvlanNat),
+        Box::new(overlay_kv::OverlayKv),
         Box::new(existing::Existing),
     ];
     recipes.into_iter().map(on_engine).collect()
+}
+
+/// A network that was laid out and proved, as the rest of tare sees it.
+pub(crate) fn topology(
+    sides: &Sides,
+    laid: Laid,
+    hops: Vec<Hop>,
+    tasks: Option<&Arc<Tasks>>,
+    guard: Guard,
+) -> Topology {
+    let containers = |role,
+                      engine: &Arc<Engine>,
+                      endpoints: Vec<Endpoint>|
+     -> Vec<Box<dyn Container>> {
+        let container = |Endpoint { container, address }| DockerContainer {
+            engine: Arc::clone(engine),
+            container,
+            role,
+            address,
+            tasks: tasks.cloned(),
+        };
+        endpoints.into_iter().map(|one| Box::new(container(one)) as Box<dyn Container>).collect()
+    };
+    Topology {
+        servers: containers(Role::Server, &sides.servers, laid.servers),
+        clients: containers(Role::Client, &sides.clients, laid.clients),
+        nodes: Vec::new(),
+        routes: laid.routes,
+        hops,
+        findings: Vec::new(),
+        watch: None,
+        guard,
+    }
 }
 
 /// A recipe, and the engine to carry it out on.
@@ -88,7 +140,12 @@ impl Network for OnEngine {
     }
 
     fn needs(&self, site: &Site) -> Vec<Need> {
-        match self.place.is_there() {
+        let far = self.place.far();
+        if far.is_some() && !self.recipe.can_be_apart() {
+            return vec![Need::Lacking(apart::cannot(self.about().name))];
+        }
+        let there = self.place.is_there().and_then(|()| far.map_or(Ok(()), Place::is_there));
+        match there {
             Err(missing) => vec![Need::Lacking(missing)],
             Ok(()) => {
                 let wants = self.recipe.wants(site).into_iter();
@@ -98,36 +155,42 @@ impl Network for OnEngine {
     }
 
     fn raise(&self, shape: &Shape, site: &Site) -> Result<Topology, Error> {
-        laid::check(self.about().name, shape)?;
-        let live = self.place.live()?;
-        let work = Work::new(live, self.place.run(), self.place.settings(), site.options);
-        work.node()?;
-        let laid = self.recipe.lay(&work, shape, site)?;
-        let hops = prove::prove(&work, &laid, shape)?;
-        let containers = |role, endpoints: &[Endpoint]| -> Vec<Box<dyn Container>> {
-            let container = |endpoint: &Endpoint| DockerContainer {
-                engine: Arc::clone(work.engine()),
-                id: endpoint.container.id.clone(),
-                name: endpoint.container.name.clone(),
-                role,
-                address: endpoint.address,
-            };
-            endpoints.iter().map(|one| Box::new(container(one)) as Box<dyn Container>).collect()
+        let work = |place: &Place| -> Result<Work, Error> {
+            let work = Work::new(place.live()?, place.run(), place.settings(), site.options);
+            work.node()?;
+            Ok(work)
         };
-        Ok(Topology {
-            servers: containers(Role::Server, &laid.servers),
-            clients: containers(Role::Client, &laid.clients),
-            nodes: Vec::new(),
-            routes: laid.routes,
-            hops,
-            findings: Vec::new(),
-            watch: None,
-            guard: Box::new(work),
-        })
+        let Some(far) = self.place.far() else {
+            laid::check(self.about().name, shape)?;
+            let work = work(&self.place)?;
+            let sides = Sides::one(work.engine());
+            let laid = self.recipe.lay(&work, shape, site)?;
+            let hops = prove::prove(&sides, &laid, shape)?;
+            return Ok(topology(&sides, laid, hops, None, Box::new(work)));
+        };
+        let (servers, clients) = (work(&self.place)?, work(far)?);
+        let engines = [&servers, &clients].map(|work| Arc::clone(work.engine()));
+        let [on_servers, on_clients] = engines;
+        let sides = Sides { servers: on_servers, clients: on_clients };
+        let laid = self.recipe.lay_apart(&servers, &clients, shape, site)?;
+        let hops = prove::prove(&sides, &laid, shape)?;
+        Ok(topology(&sides, laid, hops, None, Box::new((servers, clients))))
+    }
+
+    fn nodes(&self) -> RangeInclusive<u32> {
+        if self.place.far().is_some() { 2..=2 } else { 1..=1 }
+    }
+
+    fn node_kind(&self) -> NodeKind {
+        if self.place.far().is_some() { NodeKind::Machine } else { NodeKind::Namespace }
     }
 
     fn commands(&self, shape: &Shape, site: &Site) -> Vec<String> {
-        match laid::check(self.about().name, shape) {
+        let checked = match self.place.far() {
+            Some(_) => Ok(()),
+            None => laid::check(self.about().name, shape),
+        };
+        match checked {
             Ok(()) => self.recipe.commands(shape, site),
             Err(error) => vec![format!("# {error}")],
         }

@@ -10,32 +10,33 @@ use std::net::IpAddr;
 use tare_network::{Error, Family, Hop, HopKind};
 
 /// What was seen of the machine, and the container that saw it.
-pub(super) struct Node {
-    pub(super) container: Running,
-    pub(super) seen: Seen,
+pub(crate) struct Node {
+    pub(crate) container: Running,
+    pub(crate) seen: Seen,
 }
 
 impl Node {
     /// Looks at it.
-    pub(super) fn see(work: &Work) -> Result<Self, Error> {
+    pub(crate) fn see(work: &Work) -> Result<Self, Error> {
         let container = work.node()?;
         let seen = Self::look(work, &container)?;
         Ok(Self { container, seen })
     }
 
     /// What a container sees of its network.
-    pub(super) fn look(work: &Work, container: &Running) -> Result<Seen, Error> {
+    pub(crate) fn look(work: &Work, container: &Running) -> Result<Seen, Error> {
         let what = || format!("look at the network of {}", container.name);
         let command = [PROGRAM, "look"].map(str::to_owned).to_vec();
         let words = Words { command, ..Words::default() };
         let engine = work.engine();
+        let words = container.words(words);
         let exec = engine.get(what(), exec::start(engine.docker(), &container.id, words))?;
         engine.wait(look::read(exec)).map_err(|why| Error::new(what(), why))
     }
 }
 
 /// The address that clients on the machine dial.
-pub(super) fn own_address(
+pub(crate) fn own_address(
     seen: &Seen,
     dockers: &[Subnet],
     family: Family,
@@ -49,7 +50,7 @@ pub(super) fn own_address(
 }
 
 /// The device that a network of the machine's own can sit on: the uplink, or else the only one that can be one.
-pub(super) fn parent(seen: &Seen) -> Result<String, Error> {
+pub(crate) fn parent(seen: &Seen) -> Result<String, Error> {
     if let Some(uplink) = &seen.uplink {
         return Ok(uplink.clone());
     }
@@ -70,7 +71,7 @@ pub(super) fn parent(seen: &Seen) -> Result<String, Error> {
 }
 
 /// What a packet passes on a bridge of the machine's, with netfilter where bridged packets pass it.
-pub(super) fn bridge_hops(seen: &Seen, name: &str, driver: &str) -> Vec<Hop> {
+pub(crate) fn bridge_hops(seen: &Seen, name: &str, driver: &str) -> Vec<Hop> {
     let mut bridge = Hop::new(HopKind::Bridge, name, NODE).with_detail(format!("driver {driver}"));
     bridge.mtu = seen.device(name).map(|device| device.mtu);
     let mut hops = vec![bridge];

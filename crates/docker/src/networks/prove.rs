@@ -4,17 +4,18 @@
 //! hops: MTUs as the kernel has them, the counter of the device by which a packet leaves, and who it was that connected.
 
 use super::laid::{Endpoint, Laid, NODE, Step, USUAL_MTU};
+use crate::engine::{Engine, Sides};
 use crate::exec::{self, Exec, Lines, Words};
 use crate::image::PROGRAM;
 use crate::leftovers::AT_ONCE;
 use crate::look::{self, PATIENCE, Seen};
-use crate::work::Work;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use tare_network::{Error, Hop, HopKind, Route, Shape};
 
 /// Connects every client with its server, and says what a packet of client 0 passes.
-pub(super) fn prove(work: &Work, laid: &Laid, shape: &Shape) -> Result<Vec<Hop>, Error> {
+pub(crate) fn prove(sides: &Sides, laid: &Laid, shape: &Shape) -> Result<Vec<Hop>, Error> {
     let first: Vec<&Route> = laid
         .clients
         .iter()
@@ -24,9 +25,9 @@ pub(super) fn prove(work: &Work, laid: &Laid, shape: &Shape) -> Result<Vec<Hop>,
     if first.is_empty() {
         return Ok(Vec::new());
     }
-    work.engine().wait(async {
-        let mut listening = listen(work, laid, &first).await?;
-        let dialled = dial(work, laid, &first).await?;
+    sides.servers.wait(async {
+        let mut listening = listen(&sides.servers, laid, &first).await?;
+        let dialled = dial(&sides.clients, laid, &first).await?;
         let peer = peer(&mut listening, first[0].server).await;
         let seen = Both {
             dialled: first[0].dial.ip(),
@@ -34,6 +35,7 @@ pub(super) fn prove(work: &Work, laid: &Laid, shape: &Shape) -> Result<Vec<Hop>,
             server: listening.iter().find(|one| one.server == first[0].server).map(|one| &one.seen),
             peer,
             server_container: &laid.servers[first[0].server],
+            client_container: &laid.clients[first[0].client],
         };
         check_path(laid, &seen, shape)?;
         laid.path.iter().map(|step| hop(step, &seen)).collect()
@@ -56,9 +58,14 @@ struct Both<'a> {
     server: Option<&'a Seen>,
     peer: Option<SocketAddr>,
     server_container: &'a Endpoint,
+    client_container: &'a Endpoint,
 }
 
-async fn listen(work: &Work, laid: &Laid, routes: &[&Route]) -> Result<Vec<Listening>, Error> {
+async fn listen(
+    engine: &Arc<Engine>,
+    laid: &Laid,
+    routes: &[&Route],
+) -> Result<Vec<Listening>, Error> {
     let mut servers: Vec<&Route> = Vec::new();
     for route in routes {
         if !servers.iter().any(|one| one.server == route.server) {
@@ -66,27 +73,27 @@ async fn listen(work: &Work, laid: &Laid, routes: &[&Route]) -> Result<Vec<Liste
         }
     }
     stream::iter(servers)
-        .map(|route| listen_in(work, laid, route))
+        .map(|route| listen_in(engine, laid, route))
         .buffered(AT_ONCE)
         .try_collect()
         .await
 }
 
-async fn listen_in(work: &Work, laid: &Laid, route: &Route) -> Result<Listening, Error> {
+async fn listen_in(engine: &Arc<Engine>, laid: &Laid, route: &Route) -> Result<Listening, Error> {
     let endpoint = &laid.servers[route.server];
     let what = || format!("listen on {} in {}", route.listen, endpoint.container.name);
-    let Exec { output, input, .. } = begin(work, endpoint, "--listen", route.listen).await?;
+    let Exec { output, input, .. } = begin(engine, endpoint, "--listen", route.listen).await?;
     let mut lines = Lines::of(output);
     let line = lines.next(PATIENCE).await.map_err(|why| Error::new(what(), why))?;
     let seen = look::parse(&line).map_err(|why| Error::new(what(), why))?;
     Ok(Listening { server: route.server, seen, lines, _input: input })
 }
 
-async fn dial(work: &Work, laid: &Laid, routes: &[&Route]) -> Result<Vec<Seen>, Error> {
+async fn dial(engine: &Arc<Engine>, laid: &Laid, routes: &[&Route]) -> Result<Vec<Seen>, Error> {
     stream::iter(routes)
         .map(|route| async move {
             let endpoint = &laid.clients[route.client];
-            let exec = begin(work, endpoint, "--dial", route.dial).await?;
+            let exec = begin(engine, endpoint, "--dial", route.dial).await?;
             look::read(exec).await.map_err(|why| {
                 Error::new(format!("reach {} from {}", route.dial, endpoint.container.name), why)
             })
@@ -97,7 +104,7 @@ async fn dial(work: &Work, laid: &Laid, routes: &[&Route]) -> Result<Vec<Seen>, 
 }
 
 async fn begin(
-    work: &Work,
+    engine: &Arc<Engine>,
     endpoint: &Endpoint,
     flag: &str,
     address: SocketAddr,
@@ -105,8 +112,9 @@ async fn begin(
     let address = address.to_string();
     let command = [PROGRAM, "look", flag, &address].map(str::to_owned).to_vec();
     let words = Words { command, ..Words::default() };
-    exec::start(work.engine().docker(), &endpoint.container.id, words).await.map_err(|refusal| {
-        work.engine().failed(format!("start a program in {}", endpoint.container.name), &refusal)
+    let words = endpoint.container.words(words);
+    exec::start(engine.docker(), &endpoint.container.id, words).await.map_err(|refusal| {
+        engine.failed(format!("start a program in {}", endpoint.container.name), &refusal)
     })
 }
 
@@ -120,13 +128,18 @@ async fn peer(listening: &mut [Listening], server: usize) -> Option<SocketAddr> 
 /// The device by which a packet leaves the client must have counted it, and carry what was asked for.
 fn check_path(laid: &Laid, seen: &Both<'_>, shape: &Shape) -> Result<(), Error> {
     let own = laid.path.iter().find_map(|step| match step {
-        Step::OfClient(kind, name) => Some((*kind, *name)),
+        Step::OfClient(kind, name) => Some((*kind, seen.client.device(name), (*name).to_owned())),
+        Step::ClientOwn(kind) => {
+            let address = seen.client_container.address;
+            Some((*kind, seen.client.device_of(address), format!("with {address}")))
+        }
         _ => None,
     });
-    let Some((kind, name)) = own else { return Ok(()) };
-    let device = seen.client.device(name).ok_or_else(|| {
-        Error::new(format!("find the device {name} in client-0"), "the kernel does not list it")
+    let Some((kind, device, wanted)) = own else { return Ok(()) };
+    let device = device.ok_or_else(|| {
+        Error::new(format!("find the device {wanted} in client-0"), "the kernel does not list it")
     })?;
+    let name = &device.name;
     if device.sent == 0 {
         let what = format!("see packets leave client-0 by {name}");
         return Err(Error::new(what, "its counter has not moved: they take another path"));
@@ -139,6 +152,15 @@ fn check_path(laid: &Laid, seen: &Both<'_>, shape: &Shape) -> Result<(), Error> 
         ));
     }
     Ok(())
+}
+
+/// The device that has an endpoint's address.
+fn own(seen: &Seen, kind: HopKind, endpoint: &Endpoint) -> Hop {
+    let place = &endpoint.container.name;
+    match seen.device_of(endpoint.address) {
+        Some(device) => Hop::new(kind, &device.name, place).with_mtu(device.mtu),
+        None => Hop::new(kind, endpoint.address.to_string(), place),
+    }
 }
 
 /// A step as the run keeps it.
@@ -155,6 +177,11 @@ fn hop(step: &Step, seen: &Both<'_>) -> Result<Hop, Error> {
             Some(server) => device(server, *kind, name, &seen.server_container.container.name),
             None => Ok(Hop::new(*kind, *name, "server-0")),
         },
+        Step::ClientOwn(kind) => Ok(own(seen.client, *kind, seen.client_container)),
+        Step::ServerOwn(kind) => Ok(match seen.server {
+            Some(server) => own(server, *kind, seen.server_container),
+            None => Hop::new(*kind, "its own device", &seen.server_container.container.name),
+        }),
         Step::Node(hop) => Ok(hop.clone()),
         Step::Publisher(rule) => Ok(publisher(rule, seen)),
     }

@@ -4,7 +4,7 @@ use super::address::Subnet;
 use super::bridge::{DEFAULT, DEVICE, bridge_of};
 use super::laid::{Endpoint, Laid, Step, names, routes, side, specs};
 use super::node::{Node, bridge_hops, own_address};
-use super::{OPTIONS, Recipe, script};
+use super::{OPTIONS, Recipe, apart, script};
 use crate::want::Want;
 use crate::work::{On, Published as Port, Spec, Work};
 use std::net::SocketAddr;
@@ -58,6 +58,20 @@ impl Recipe for Published {
         })
     }
 
+    fn can_be_apart(&self) -> bool {
+        true
+    }
+
+    fn lay_apart(
+        &self,
+        servers: &Work,
+        clients: &Work,
+        shape: &Shape,
+        site: &Site,
+    ) -> Result<Laid, Error> {
+        apart::published(servers, clients, shape, site)
+    }
+
     fn commands(&self, shape: &Shape, site: &Site) -> Vec<String> {
         let mut lines = script::begin();
         lines.push("ADDRESS=$(hostname -I | cut -d ' ' -f 1)".to_owned());
@@ -80,7 +94,7 @@ impl Recipe for Published {
 
 /// Where a server's port is published. The first server's ports keep their numbers; the others' follow after the
 /// largest, each server's in a row of its own.
-fn outside(server: usize, port: u16, ports: &[u16]) -> u16 {
+pub(crate) fn outside(server: usize, port: u16, ports: &[u16]) -> u16 {
     let Some(row) = server.checked_sub(1) else { return port };
     let largest = ports.iter().copied().max().unwrap_or_default();
     let place = ports.iter().position(|&one| one == port).unwrap_or_default();
@@ -89,7 +103,7 @@ fn outside(server: usize, port: u16, ports: &[u16]) -> u16 {
 }
 
 /// The subnets of all networks: in them the machine has addresses only because of Docker.
-fn subnets(work: &Work) -> Result<Vec<Subnet>, Error> {
+pub(super) fn subnets(work: &Work) -> Result<Vec<Subnet>, Error> {
     let listing = work.engine().docker().list_networks(None);
     let networks = work.engine().get("list Docker's networks", listing)?;
     let configured = networks.into_iter().filter_map(|network| network.ipam?.config).flatten();

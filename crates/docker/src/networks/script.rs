@@ -8,31 +8,31 @@ use tare_network::{Error, Shape};
 const IMAGE: &str = concat!("tare:", env!("CARGO_PKG_VERSION"));
 
 /// The first lines of what a reader is shown.
-pub(super) fn begin() -> Vec<String> {
+pub(crate) fn begin() -> Vec<String> {
     vec!["tare image | docker load".to_owned()]
 }
 
 /// A container that runs until it is removed.
-pub(super) fn run(name: &str, flags: &str) -> String {
+pub(crate) fn run(name: &str, flags: &str) -> String {
     let space = if flags.is_empty() { "" } else { " " };
     format!("docker run --detach --interactive --rm --name {name}{space}{flags} {IMAGE} keeper")
 }
 
 /// Both sides' containers, all attached alike.
-pub(super) fn sides(shape: &Shape, flags: &str) -> Vec<String> {
+pub(crate) fn sides(shape: &Shape, flags: &str) -> Vec<String> {
     let all = names("server", shape.servers).chain(names("client", shape.clients));
     all.map(|name| run(&name, flags)).collect()
 }
 
 /// A network that is nothing but containers, all attached alike.
-pub(super) fn both(shape: &Shape, flags: &str) -> Vec<String> {
+pub(crate) fn both(shape: &Shape, flags: &str) -> Vec<String> {
     let mut lines = begin();
     lines.extend(sides(shape, flags));
     lines
 }
 
 /// Runs lines of shell as they are shown, up to the first that fails.
-pub(super) fn carry_out(what: &str, lines: &[String]) -> Result<(), Error> {
+pub(crate) fn carry_out(what: &str, lines: &[String]) -> Result<(), Error> {
     let output = Command::new("/bin/sh")
         .args(["-euc", &lines.join("\n")])
         .stdin(Stdio::null())

@@ -12,7 +12,7 @@ use tare_network::{About, Error, Family, Shape, Site};
 /// The option by which drivers take an MTU.
 const MTU: &str = "com.docker.network.driver.mtu";
 
-pub(super) struct UserBridge;
+pub(crate) struct UserBridge;
 
 impl Recipe for UserBridge {
     fn about(&self) -> About {
@@ -45,7 +45,7 @@ impl Recipe for UserBridge {
 }
 
 /// A network of a driver in the shape's family and MTU; what nobody asked for stays Docker's choice.
-pub(super) fn request(driver: &str, shape: &Shape) -> NetworkCreateRequest {
+pub(crate) fn request(driver: &str, shape: &Shape) -> NetworkCreateRequest {
     let ipv6 = shape.family == Family::Ipv6;
     let prefix = || IpamConfig { subnet: Some(random_ipv6_prefix()), ..IpamConfig::default() };
     let mtu = (shape.mtu != USUAL_MTU).then(|| (MTU.to_owned(), shape.mtu.to_string()));
@@ -59,7 +59,7 @@ pub(super) fn request(driver: &str, shape: &Shape) -> NetworkCreateRequest {
 }
 
 /// The same as a command.
-pub(super) fn create(driver: &str, shape: &Shape, more: &str) -> String {
+pub(crate) fn create(driver: &str, shape: &Shape, more: &str) -> String {
     let mut line = format!("docker network create --driver {driver}");
     if shape.family == Family::Ipv6 {
         line.push_str(" --ipv6 --subnet fd00:7461:7265::/64");

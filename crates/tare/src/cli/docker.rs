@@ -24,6 +24,9 @@ pub(crate) struct ImageArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct CleanArguments {
+    /// Another engine to look through, as unix:///PATH or tcp://HOST:PORT; may stand again
+    #[arg(long = "engine", value_name = "URL")]
+    pub(crate) engines: Vec<String>,
     /// Remove without asking
     #[arg(short, long)]
     pub(crate) yes: bool,

@@ -89,6 +89,14 @@ pub(crate) enum Subcommand {
     #[cfg(feature = "docker")]
     #[command(hide = true)]
     Look(InsideArguments),
+    /// Speak to the tasks of a Swarm (started by tare)
+    #[cfg(feature = "docker")]
+    #[command(hide = true)]
+    Home(InsideArguments),
+    /// Wait in a task of a Swarm for what to start (started by tare)
+    #[cfg(feature = "docker")]
+    #[command(hide = true)]
+    Away(InsideArguments),
 }
 
 #[derive(Debug, Args)]

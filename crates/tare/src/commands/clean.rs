@@ -5,13 +5,16 @@ use crate::commands::measure::with_remedy;
 use crate::exit::Exit;
 use crate::out;
 use std::io::{IsTerminal as _, stdin};
-use tare_docker::{Address, Cleaner, Leftover};
+use tare_docker::{Address, AddressError, Cleaner, Leftover};
 
 /// Lists what there is, and removes it where the user says yes.
 pub(crate) fn run(arguments: &CleanArguments) -> anyhow::Result<Exit> {
-    let address = Address::from_environment()
-        .map_err(|error| anyhow::anyhow!("{}: {}", error.reason, error.remedy))?;
-    let cleaner = Cleaner::look(&address).map_err(with_remedy)?;
+    let wrong = |error: AddressError| anyhow::anyhow!("{}: {}", error.reason, error.remedy);
+    let mut addresses = vec![Address::from_environment().map_err(wrong)?];
+    for engine in &arguments.engines {
+        addresses.push(engine.parse().map_err(wrong)?);
+    }
+    let cleaner = Cleaner::look(&addresses).map_err(with_remedy)?;
     for run in cleaner.going_on() {
         out::say(&format!("tare: run {run} goes on: nothing of it is touched"));
     }

@@ -43,6 +43,21 @@ pub(crate) fn look() -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// Speaks to the tasks of a Swarm, from the container in which they come home.
+#[cfg(feature = "docker")]
+pub(crate) fn home() -> anyhow::Result<Exit> {
+    let _ = rustix::thread::set_name(c"tare");
+    Ok(Exit::Of(tare_docker::home(std::env::args().skip(2))?))
+}
+
+/// Comes home from a task of a Swarm, and starts there what it is told.
+#[cfg(feature = "docker")]
+pub(crate) fn away() -> anyhow::Result<Exit> {
+    let _ = rustix::thread::set_name(c"tare");
+    tare_docker::away(std::env::args().skip(2))?;
+    Ok(Exit::Done)
+}
+
 /// Becomes another program, with a private hosts file.
 ///
 /// The arguments are the lab's own spelling, `--` included, so they are taken as they came.

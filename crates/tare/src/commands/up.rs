@@ -36,6 +36,9 @@ pub(crate) fn run(arguments: &UpArguments) -> anyhow::Result<Exit> {
     if let Some(serving) = &mut serving {
         serving.kill();
     }
+    drop(serving);
+    drop(topology);
+    docker.finish().map_err(with_remedy)?;
     Ok(match ended {
         Ended::Code(code) => Exit::Of(u8::try_from(code).unwrap_or(1)),
         // As a shell reports a signal.

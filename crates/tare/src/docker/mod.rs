@@ -24,4 +24,17 @@ pub(crate) struct DockerArguments {
     /// The host's device that macvlan and ipvlan networks of Docker's sit on [default: the uplink]
     #[arg(long, value_name = "DEVICE", help_heading = "Docker")]
     pub(crate) parent: Option<String>,
+    /// Another engine of the Swarm whose manager DOCKER_HOST names, as unix:///PATH or tcp://HOST:PORT: the image is loaded
+    /// there, so that its node can have containers; may stand again
+    #[arg(long = "engine", value_name = "URL", help_heading = "Docker")]
+    pub(crate) engines: Vec<String>,
+    /// Put all containers of a Swarm's networks on one node, instead of servers and clients on different ones
+    #[arg(long, help_heading = "Docker")]
+    pub(crate) same_node: bool,
+    /// The Docker context of the servers' engine, where the clients are on another one
+    #[arg(long, value_name = "CONTEXT", requires = "client_context", help_heading = "Docker")]
+    pub(crate) server_context: Option<String>,
+    /// The Docker context of the clients' engine
+    #[arg(long, value_name = "CONTEXT", requires = "server_context", help_heading = "Docker")]
+    pub(crate) client_context: Option<String>,
 }

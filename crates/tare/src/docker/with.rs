@@ -9,7 +9,7 @@ use tare_network::{Network, Spelled};
 use tare_record::{Engine, Plan};
 
 /// How the names of Docker's networks begin.
-const PREFIX: &str = "docker:";
+const PREFIXES: [&str; 2] = ["docker:", "swarm:"];
 
 /// How often a signal is looked for.
 const TICK: Duration = Duration::from_millis(50);
@@ -31,30 +31,42 @@ impl Docker {
             image: arguments.image.clone(),
             security: arguments.security_opt.clone(),
             parent: arguments.parent.clone(),
+            engines: arguments.engines.clone(),
+            same_node: arguments.same_node,
+            contexts: arguments.server_context.clone().zip(arguments.client_context.clone()),
         })
     }
 
     /// The engine of the environment, with what a run chose that is to be finished.
     pub(crate) fn as_in(engines: &[Engine]) -> Self {
+        let context = |index: usize| engines.get(index)?.context_asked.clone();
+        let contexts = context(0).zip(context(1));
         let engine = engines.first().cloned().unwrap_or_default();
-        let Engine { image_asked: image, security_asked: security, parent_asked: parent, .. } =
-            engine;
-        Self::with(Settings { image, security, parent })
+        Self::with(Settings {
+            image: engine.image_asked,
+            security: engine.security_asked,
+            parent: engine.parent_asked,
+            engines: engine.engines_asked,
+            same_node: engine.same_node_asked,
+            contexts,
+        })
     }
 
     fn with(settings: Settings) -> Self {
-        Self(Arc::new(Place::from_environment(settings)))
+        Self(Arc::new(Place::of(settings)))
     }
 
     /// Its networks.
     pub(crate) fn networks(&self) -> Vec<Box<dyn Network>> {
-        tare_docker::networks(&self.0)
+        let mut networks = tare_docker::networks(&self.0);
+        networks.extend(tare_docker::swarm_networks(&self.0));
+        networks
     }
 
     /// The engines that a plan's networks are on, with what containers are made of; that is loaded for it.
     pub(crate) fn engines(&self, plan: &Plan) -> Vec<Engine> {
-        let wanted = plan.networks.iter().any(|entry| entry.network.starts_with(PREFIX));
-        wanted.then(|| self.0.describe()).flatten().into_iter().collect()
+        let wanted = plan.networks.iter().any(|entry| is_dockers(&entry.network));
+        if wanted { self.0.describe() } else { Vec::new() }
     }
 
     /// Where the network is Docker's, takes everything down when the process is asked to end: what waits for a program in
@@ -63,7 +75,7 @@ impl Docker {
     /// # Errors
     /// When the kernel refuses the handlers or a thread.
     pub(crate) fn finish_on_signal(&self, network: &Spelled) -> anyhow::Result<()> {
-        if !network.name.starts_with(PREFIX) {
+        if !is_dockers(&network.name) {
             return Ok(());
         }
         let stop = crate::signals::stop_flag()?;
@@ -83,4 +95,9 @@ impl Docker {
     pub(crate) fn finish(&self) -> Result<(), tare_network::Error> {
         self.0.finish()
     }
+}
+
+/// Whether a network is one of Docker's.
+fn is_dockers(name: &str) -> bool {
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
