@@ -45,7 +45,7 @@ pub(crate) enum Subcommand {
     /// Print the commands by which a network could be built by hand
     Show(ShowArguments),
     /// Raise a network and run a program (or a shell) in its first client
-    Up(UpArguments),
+    Up(Box<UpArguments>),
     /// Serve probes from other machines, until interrupted
     #[command(after_help = LISTEN_EXAMPLES)]
     Listen(ListenArguments),
