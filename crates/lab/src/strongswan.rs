@@ -95,10 +95,11 @@ pub(crate) fn join(wiring: &mut Wiring, esp: Esp, ends: &[End]) -> Result<(), Er
     Ok(())
 }
 
-/// Tries until the other end is there: its daemon starts at the same time.
+/// Tries until the other end is there: its daemon starts at the same time. The daemon asks again for long: on a slow machine
+/// an end that gave up would begin anew, while the other one keeps to what they had agreed on.
 fn initiate(other: &End, uri: &str) -> String {
     format!(
-        "for try in $(seq 100); do swanctl --initiate --timeout 5 --child to-{} --uri {uri} && exit 0; \
+        "for try in $(seq 100); do swanctl --initiate --timeout 40 --child to-{} --uri {uri} && exit 0; \
          sleep 0.1; done; exit 1",
         other.number
     )
@@ -129,6 +130,8 @@ fn daemon_settings(esp: Esp, uri: &str) -> String {
   load = random nonce openssl aes sha1 sha2 hmac gcm kdf {plugin}kernel-netlink socket-default vici updown
   retransmit_timeout = 0.3
   retransmit_base = 1.2
+  retransmit_limit = 1
+  retransmit_tries = 40
   plugins {{
     vici {{
       socket = {uri}
@@ -155,6 +158,7 @@ fn connections(end: &End, ends: &[End], key: &str) -> String {
         text.push_str(&format!(
             "  peer-{number} {{
     version = 2
+    unique = replace
     local_addrs = {}
     remote_addrs = {address}
     proposals = aes128gcm16-prfsha256-ecp256

@@ -10,7 +10,7 @@ use tare_network::{About, NetworkOption};
 pub(super) fn network(lab: &Option<Arc<Lab>>) -> OvsNodes {
     let about = About {
         name: "ovs-bridge-vxlan",
-        summary: "the same tunnels, each container on a Linux bridge that is a port of Open vSwitch",
+        summary: "one network over all nodes by Open vSwitch's VXLAN tunnels, each container on a Linux bridge of its own",
         stands_for: "OpenStack Neutron's hybrid plug between hosts: Open vSwitch itself on every node, private to the lab",
         source: SOURCE,
         options: &[NetworkOption::Rate],

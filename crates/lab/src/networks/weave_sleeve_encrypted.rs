@@ -6,7 +6,7 @@ use crate::weave::Mode;
 /// The network.
 pub(super) const NETWORK: Weave = Weave {
     name: "weave-sleeve-encrypted",
-    summary: "the same, sealed by the processes: NaCl's secretbox",
+    summary: "one network over all nodes, frames sealed (NaCl) and carried in UDP by a process on each",
     stands_for: SLEEVE,
     mode: Mode::SleeveEncrypted,
 };

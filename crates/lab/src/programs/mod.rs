@@ -13,6 +13,7 @@
 //!
 //! [`Running`] holds them. Dropping it kills them and whatever they have started.
 
+mod halt;
 mod log;
 mod mounts;
 mod plan;

@@ -1,5 +1,6 @@
 //! Waiting until a program is ready: what it said it would do is looked at, and that it has not ended instead.
 
+use super::halt::Halt;
 use super::process::ended;
 use super::station::{PATIENCE, find};
 use super::{Log, Ready, Station};
@@ -12,13 +13,15 @@ use tare_network::Error;
 /// Between two looks: daemons are up in tens of milliseconds.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Waits until a daemon is ready. The calling thread has the station's view of files.
+/// Waits until a daemon is ready; not when somebody else has failed meanwhile. The calling thread has the station's view of
+/// files.
 pub(super) fn wait(
     station: &Station,
     ready: &Ready,
     child: &mut Child,
     log: &Log,
-) -> Result<(), Error> {
+    halt: &Halt,
+) -> Result<bool, Error> {
     let what = || format!("wait until it {}", in_words(ready));
     let until = Instant::now() + PATIENCE;
     while !is_ready(station, ready, log)? {
@@ -26,12 +29,15 @@ pub(super) fn wait(
         if let Some(status) = status {
             return Err(Error::new(what(), ended(status)));
         }
+        if halt.is_called() {
+            return Ok(false);
+        }
         if Instant::now() > until {
             return Err(Error::new(what(), format!("it has not in {} s", PATIENCE.as_secs())));
         }
         std::thread::sleep(PAUSE);
     }
-    Ok(())
+    Ok(true)
 }
 
 fn is_ready(station: &Station, ready: &Ready, log: &Log) -> Result<bool, Error> {

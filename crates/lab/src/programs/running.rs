@@ -1,5 +1,6 @@
 //! The programs of a network that is up.
 
+use super::halt::Halt;
 use super::mounts::PRIVATE;
 use super::process::{ended, ends_within, kill_group};
 use super::ready;
@@ -14,7 +15,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tare_network::{Daemons, Error};
 
 /// A daemon that was ready.
@@ -53,13 +54,14 @@ pub(crate) fn start(
         let mounts = Mounts::make(&spaces[space], spaces, &private)?;
         running.stations.insert(space, Station::new(lab, &spaces[space], mounts).held_to(cores));
     }
+    let halt = Halt::default();
     // What one namespace has started is held, and so ended, also where another one fails.
     let outcomes: Vec<(Vec<Daemon>, Result<(), Error>)> = std::thread::scope(|scope| {
         let threads: Vec<_> = plans
             .into_iter()
             .map(|(space, plan)| {
-                let station = &running.stations[&space];
-                scope.spawn(move || start_all(station, plan))
+                let (station, halt) = (&running.stations[&space], &halt);
+                scope.spawn(move || start_all(station, plan, halt))
             })
             .collect();
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| panicked())).collect()
@@ -86,26 +88,37 @@ fn private(programs: &[Program]) -> Result<Vec<&'static str>, Error> {
     Ok(private)
 }
 
-/// Starts the programs of one namespace, in a thread that ends with this function.
-fn start_all(station: &Station, plan: Vec<(&Program, Log)>) -> (Vec<Daemon>, Result<(), Error>) {
+/// Starts the programs of one namespace, in a thread that ends with this function. Where another namespace has failed, it
+/// gives up without an error: that one's tells why.
+fn start_all(
+    station: &Station,
+    plan: Vec<(&Program, Log)>,
+    halt: &Halt,
+) -> (Vec<Daemon>, Result<(), Error>) {
     let mut daemons = Vec::new();
     let all = || {
         station.mounts().enter()?;
         for (program, log) in plan {
             write_files(program)?;
             let path = log.path().map(|path| path.display().to_string());
-            let started = start_one(station, program, &log);
-            let child = started.map_err(|error| explained(error, station, program, &log, path))?;
-            daemons.extend(child.map(|child| Daemon {
-                name: program.name.clone(),
-                place: station.name().to_owned(),
-                child: Mutex::new(child),
-                log,
-            }));
+            let started = start_one(station, program, &log, halt);
+            match started.map_err(|error| explained(error, station, program, &log, path))? {
+                Started::Step => {}
+                Started::Daemon(child) => daemons.push(Daemon {
+                    name: program.name.clone(),
+                    place: station.name().to_owned(),
+                    child: Mutex::new(child),
+                    log,
+                }),
+                Started::Halted => return Ok(()),
+            }
         }
         Ok(())
     };
     let outcome = all();
+    if outcome.is_err() {
+        halt.call();
+    }
     (daemons, outcome)
 }
 
@@ -115,16 +128,35 @@ fn write_files(program: &Program) -> Result<(), Error> {
     })
 }
 
-/// Starts one program and waits until it is ready; a daemon is returned.
-fn start_one(station: &Station, program: &Program, log: &Log) -> Result<Option<Child>, Error> {
+/// What became of a program that was started.
+enum Started {
+    /// It did what it had to do.
+    Step,
+    /// It is ready.
+    Daemon(Child),
+    /// It was ended, for another namespace has failed.
+    Halted,
+}
+
+/// Starts one program and waits until it is ready.
+fn start_one(
+    station: &Station,
+    program: &Program,
+    log: &Log,
+    halt: &Halt,
+) -> Result<Started, Error> {
     let mut command = command(program)?;
     command.stdin(Stdio::null()).stdout(log.stream()?).stderr(log.stream()?);
     let mut child = station.start(command)?;
     if program.ready == Ready::Ended {
-        return finish(child).map(|()| None);
+        return finish(child, halt);
     }
-    match ready::wait(station, &program.ready, &mut child, log) {
-        Ok(()) => Ok(Some(child)),
+    match ready::wait(station, &program.ready, &mut child, log, halt) {
+        Ok(true) => Ok(Started::Daemon(child)),
+        Ok(false) => {
+            kill_group(&mut child);
+            Ok(Started::Halted)
+        }
         Err(error) => {
             kill_group(&mut child);
             Err(error)
@@ -140,14 +172,23 @@ fn command(program: &Program) -> Result<Command, Error> {
 }
 
 /// Waits for the end of a step.
-fn finish(mut child: Child) -> Result<(), Error> {
+fn finish(mut child: Child, halt: &Halt) -> Result<Started, Error> {
     const WHAT: &str = "wait for its end";
-    if !ends_within(&child, PATIENCE) {
-        kill_group(&mut child);
-        return Err(Error::new(WHAT, format!("it has not ended in {} s", PATIENCE.as_secs())));
+    /// Between two looks at whether others have failed.
+    const LOOK: Duration = Duration::from_millis(100);
+    let until = Instant::now() + PATIENCE;
+    while !ends_within(&child, LOOK) {
+        if halt.is_called() {
+            kill_group(&mut child);
+            return Ok(Started::Halted);
+        }
+        if Instant::now() > until {
+            kill_group(&mut child);
+            return Err(Error::new(WHAT, format!("it has not ended in {} s", PATIENCE.as_secs())));
+        }
     }
     let status = child.wait().map_err(|error| Error::new(WHAT, error))?;
-    if status.success() { Ok(()) } else { Err(Error::new(WHAT, ended(status))) }
+    if status.success() { Ok(Started::Step) } else { Err(Error::new(WHAT, ended(status))) }
 }
 
 /// What went wrong with a program, in its own words where it has said any.

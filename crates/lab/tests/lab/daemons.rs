@@ -209,6 +209,44 @@ pub(crate) fn a_daemon_that_fails_is_quoted() {
     );
 }
 
+/// The words of a daemon that others wait for, on other nodes, are the error: nobody waits for their own end first.
+pub(crate) fn a_daemon_that_others_wait_for_is_quoted() {
+    if tare_lab::program::find("flanneld").is_none() {
+        let listing = Registry::new(networks(None)).listing(&KernelProbe::default());
+        let flannel = listing.iter().find(|one| one.about.name == "flannel-host-gw").unwrap();
+        let missing = flannel.missing.as_ref().expect("it lacks its daemon");
+        assert!(missing.remedy.contains("make setup"), "{}", missing.remedy);
+        return;
+    }
+    let directory = scratch("etcd");
+    fs::create_dir(&directory).expect("a fresh directory");
+    let program = directory.join("etcd");
+    fs::write(&program, "#!/bin/sh\necho 'cannot open the log of proposals'; exit 4\n").unwrap();
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&program, executable).expect("it is ours");
+    let path = format!("{}:{}", directory.display(), std::env::var("PATH").unwrap_or_default());
+    let this = std::env::current_exe().expect("this program has a path");
+    let done = Program::new(this).arg("raise-flannel").env("PATH", path).output().expect("it runs");
+    fs::remove_dir_all(&directory).expect("it is ours");
+    let told = String::from_utf8_lossy(&done.stdout).into_owned();
+    let complaints = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(
+        told.trim_end(),
+        "start etcd in node-0: it ended with exit code 4: cannot open the log of proposals",
+        "{complaints}"
+    );
+}
+
+/// Prints why `flannel-host-gw` cannot be raised.
+pub(crate) fn raise_flannel() -> ExitCode {
+    let spelled: Spelled = "flannel-host-gw".parse().unwrap();
+    let registry = Registry::new(networks(Some(enter())));
+    let network = registry.find(&spelled).unwrap();
+    let two = Shape { nodes: 2, ..Shape::default() };
+    println!("{}", network.raise(&two, &site(&spelled)).expect_err("it may not rise"));
+    ExitCode::SUCCESS
+}
+
 /// Prints why `ovs-user` cannot be raised.
 pub(crate) fn raise_ovs() -> ExitCode {
     println!("{}", refusal(&enter(), "ovs-user"));
