@@ -6,7 +6,7 @@ mod support;
 
 use rustix::process::Signal;
 use serde_json::Value;
-use support::engine::Engine;
+use support::engine::{Engine, path};
 use support::swarm::{Machines, Swarm};
 use support::{list, short_run, text};
 
@@ -330,7 +330,8 @@ fn two_contexts_are_measured_against_each_other() {
 
 #[test]
 fn the_overlay_of_2015_joins_engines_that_share_a_store() {
-    let etcd = std::process::Command::new("etcd").arg("--version").output();
+    let mut etcd = std::process::Command::new("etcd");
+    let etcd = etcd.arg("--version").env("PATH", path()).output();
     assert!(etcd.is_ok_and(|output| output.status.success()), "etcd is there: make test-tools");
     // The first machine has the store; an engine looks for it until it is there.
     const STORE: &str = r#"
