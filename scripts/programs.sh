@@ -29,7 +29,7 @@ build() {
 
 mkdir -p "$bin"
 if ! new_enough; then
-    say "There is no Go $oldest or newer (https://go.dev/dl): flanneld and wireguard-go are not built, and their networks are skipped"
+    say "There is no Go $oldest or newer: flanneld and wireguard-go are not built, and their networks are skipped"
     exit 0
 fi
 # Its UDP backend is in C.
