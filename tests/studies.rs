@@ -163,3 +163,21 @@ fn a_sequence_ends_with_its_precision() {
     assert!((high / low).ln() / 2.0 <= 1.3f64.ln() + 1e-9, "{ratio}");
     assert!(document["blocks"].as_u64() >= Some(5));
 }
+
+#[test]
+fn workloads_that_are_named_are_measured_whatever_the_study_asks_for() {
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    let asked = ["run", "--quick", "--workload", "udp-search,tcp-crr,udp-rate,idle"];
+    let plan = tare.run(&[&asked[..], &["--dry-run", "--json"]].concat()).expect(0).json();
+    let found: Vec<(&str, &Value)> = list(&plan, "workloads")
+        .iter()
+        .map(|workload| (text(workload, "name"), &workload["metrics"]))
+        .collect();
+    let names: Vec<&str> = found.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["udp-search", "tcp-crr", "udp-rate", "idle"]);
+    for (index, metric) in ["ndr", "connections", "loss", "cpu_busy"].into_iter().enumerate() {
+        let (name, metrics) = found[index];
+        assert!(metrics.as_array().expect("a list").contains(&metric.into()), "{name}: {metrics}");
+    }
+}

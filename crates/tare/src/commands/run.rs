@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tare_network::{Link, LinkError, Missing};
 use tare_record::{Blocks, Metric, Placement, Plan, Skipped, WorkloadPlan};
-use tare_study::{Method, ShapeLists, Stopping, Study, WorkloadStudy};
+use tare_study::{Catalogue as _, Method, ShapeLists, Stopping, Study, WorkloadStudy};
 
 /// The study that is run when none is named.
 const DEFAULT: &str = "tour";
@@ -202,6 +202,9 @@ fn workloads(
         workload.duration = arguments.duration.or(workload.duration);
         workload.warm_up = arguments.warmup.or(workload.warm_up);
     }
+    if arguments.metrics.is_empty() {
+        measure_something(study, &arguments.workloads, everything);
+    }
     let has = |workload: &str, name: &str| everything.has_parameter(workload, name);
     arguments.traffic.apply(&mut all, has)?;
     for (place, workload) in study.all_workloads_mut().zip(all) {
@@ -228,6 +231,19 @@ fn narrow(study: &mut Study, names: &[String]) {
     let has_some = |workloads: &Vec<WorkloadStudy>| !workloads.is_empty();
     study.runs.retain(|run| has_some(run.workloads.as_ref().unwrap_or(&left)));
     study.workloads = Some(left);
+}
+
+/// A workload that is named, and none of whose metrics the study asks for, is asked for all that it measures.
+fn measure_something(study: &mut Study, named: &[String], everything: &Everything) {
+    let Some(asked) = &mut study.metrics else {
+        return;
+    };
+    for name in named {
+        let measured = everything.metrics(name).unwrap_or_default();
+        if !measured.iter().any(|metric| asked.contains(metric)) {
+            asked.extend(measured);
+        }
+    }
 }
 
 fn named(name: &str, studied: &[WorkloadStudy]) -> Vec<WorkloadStudy> {
