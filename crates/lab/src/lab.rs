@@ -1,5 +1,6 @@
 //! The lab itself: what the process holds so that namespaces and programs can be.
 
+use crate::drops::Drops;
 use crate::enter::{self, Privilege};
 use crate::group::Group;
 use crate::kernel::{KernelProbe, Modules};
@@ -29,6 +30,7 @@ pub struct EnterOptions {
 pub struct Lab {
     privilege: Privilege,
     kernel: KernelProbe,
+    drops: Option<Arc<Drops>>,
     group: Option<Arc<Group>>,
     spawner: Spawner,
 }
@@ -45,9 +47,12 @@ impl Lab {
     /// group is not there.
     pub fn enter(options: EnterOptions) -> Result<Arc<Self>, Error> {
         let group = options.control_group.map(Group::open).transpose()?.map(Arc::new);
+        // Within a user namespace nobody could.
+        let drops = Drops::load().ok().map(Arc::new);
         let privilege = enter::private_namespaces()?;
         let spawner = Spawner::start(group.as_deref())?;
-        Ok(Arc::new(Self { privilege, kernel: KernelProbe::new(options.modules), group, spawner }))
+        let kernel = KernelProbe::new(options.modules);
+        Ok(Arc::new(Self { privilege, kernel, drops, group, spawner }))
     }
 
     /// By what right it stands.
@@ -60,6 +65,11 @@ impl Lab {
     #[must_use]
     pub fn kernel(&self) -> &KernelProbe {
         &self.kernel
+    }
+
+    /// What counts why the kernel drops packets; nothing where this process may not ask it.
+    pub(crate) fn drops(&self) -> Option<&Arc<Drops>> {
+        self.drops.as_ref()
     }
 
     /// Starts a program in the lab's PID namespace and a network namespace, in the process's own where none is given.

@@ -17,6 +17,7 @@ mod container;
 mod cores;
 mod counters;
 mod docker;
+mod drops;
 mod enter;
 mod felix;
 mod flannel;
@@ -59,6 +60,7 @@ mod weave;
 mod wiring;
 
 pub use burner::burn;
+pub use drops::drop_reasons;
 pub use enter::Privilege;
 pub use inside::inside;
 pub use keeper::keeper;

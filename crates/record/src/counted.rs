@@ -53,6 +53,10 @@ pub struct PlaceCounts {
     /// Protocols, as in `/proc/net/snmp`, `netstat` and `snmp6`: `Udp.RcvbufErrors`, `Ip6.FragFails`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub protocols: Gains,
+    /// Packets that the kernel dropped, by device (empty where a packet had none any more), and by the kernel's own reason
+    /// (`enum skb_drop_reason`): `QDISC_DROP`. Only root sees them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub reasons: BTreeMap<String, Gains>,
 }
 
 /// What was counted of one core's work for the network (`/proc/net/softnet_stat`), and its `ksoftirqd`.
@@ -84,6 +88,7 @@ impl PlaceCounts {
             rules: each(&self.rules, &before.rules),
             conntrack: gains(&self.conntrack, &before.conntrack),
             protocols: gains(&self.protocols, &before.protocols),
+            reasons: each(&self.reasons, &before.reasons),
         }
     }
 
@@ -95,6 +100,7 @@ impl PlaceCounts {
             && self.rules.is_empty()
             && self.conntrack.is_empty()
             && self.protocols.is_empty()
+            && self.reasons.is_empty()
     }
 }
 

@@ -5,12 +5,15 @@
 mod files;
 mod rules;
 
+use crate::drops::{Drops, Reasons, Watched};
 use crate::lab::Lab;
 use crate::layout::Layout;
 use crate::namespace::Namespace;
 use crate::netlink::{Counted, Queue, Socket};
 use crate::networks::CALLER;
 use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use tare_network::{Error, Gains, PlaceCounts};
 
@@ -25,9 +28,18 @@ enum Place {
     Caller,
 }
 
+/// A place, and what was counted there when it was last read.
+struct One {
+    place: Place,
+    /// That the kernel says why it drops packets there; nothing where it is not asked.
+    watched: Option<Watched>,
+    before: PlaceCounts,
+}
+
 /// The counters of a network, and what they were when they were last read.
 pub(crate) struct Counters {
-    places: Vec<(Place, PlaceCounts)>,
+    places: Vec<One>,
+    drops: Option<Arc<Drops>>,
     /// Whether there may be netfilter rules.
     filters: bool,
 }
@@ -39,15 +51,24 @@ impl Counters {
         let mut ends = layout.servers.iter().chain(&layout.clients);
         let caller = ends.any(|end| end.space.is_none()).then_some(Place::Caller);
         let inside = spaces.iter().take(MOST).map(|space| Place::Lab(Arc::clone(space)));
-        let begun = |place: Place| place.read(filters).ok().map(|counts| (place, counts));
-        Self { places: inside.chain(caller).filter_map(begun).collect(), filters }
+        let drops = lab.drops().cloned();
+        let begun = |place: Place| {
+            let watched = drops.as_ref().and_then(|drops| drops.watch(place.inode()?));
+            // Nothing was dropped before anybody watched.
+            let before = place.read(filters, None).ok()?;
+            Some(One { place, watched, before })
+        };
+        let places = inside.chain(caller).filter_map(begun).collect();
+        Self { places, drops, filters }
     }
 
     /// What was gained since they were last read. A place that cannot be read any more has gained nothing.
     pub(crate) fn gained(&mut self) -> Vec<PlaceCounts> {
         let filters = self.filters;
-        let gained = |(place, before): &mut (Place, PlaceCounts)| {
-            let now = place.read(filters).ok()?;
+        let dropped = self.drops.as_ref().map(|drops| drops.read()).unwrap_or_default();
+        let gained = |One { place, watched, before }: &mut One| {
+            let reasons = watched.as_ref().and_then(|watched| watched.among(&dropped));
+            let now = place.read(filters, reasons).ok()?;
             let gained = now.since(before);
             *before = now;
             (!gained.is_empty()).then_some(gained)
@@ -57,17 +78,25 @@ impl Counters {
 }
 
 impl Place {
+    /// The number of the namespace's inode.
+    fn inode(&self) -> Option<u64> {
+        match self {
+            Self::Lab(space) => rustix::fs::fstat(space).ok().map(|stat| stat.st_ino),
+            Self::Caller => fs::metadata("/proc/thread-self/ns/net").ok().map(|file| file.ino()),
+        }
+    }
+
     /// All counters as they are now.
-    fn read(&self, filters: bool) -> Result<PlaceCounts, Error> {
+    fn read(&self, filters: bool, reasons: Option<&Reasons>) -> Result<PlaceCounts, Error> {
         let Self::Lab(space) = self else {
             let mut socket = Socket::open()?;
             let (devices, queues) = (socket.devices()?, socket.queues()?);
             // The rules of a machine are its own affair, and only root may list them.
-            return Ok(counts(CALLER, &devices, &queues, Within::read(false)));
+            return Ok(counts(CALLER, &devices, &queues, Within::read(false), reasons));
         };
         let (devices, queues) = space.counted()?;
         let within = space.within(|| Ok(Within::read(filters)))?;
-        Ok(counts(space.name(), &devices, &queues, within))
+        Ok(counts(space.name(), &devices, &queues, within, reasons))
     }
 }
 
@@ -86,11 +115,24 @@ impl Within {
     }
 }
 
-fn counts(place: &str, devices: &[Counted], queues: &[Queue], within: Within) -> PlaceCounts {
+fn counts(
+    place: &str,
+    devices: &[Counted],
+    queues: &[Queue],
+    within: Within,
+    reasons: Option<&Reasons>,
+) -> PlaceCounts {
     let name = |index: u32| devices.iter().find(|one| one.index == index).map(|one| &one.name);
     let queue = |queue: &Queue| {
         let device = name(queue.device)?;
         Some((format!("{device}/{}", queue.kind), of_queue(queue)))
+    };
+    let of_device_number = |(&index, gains): (&u32, &Gains)| {
+        let device = match index {
+            0 => String::new(),
+            index => name(index).cloned().unwrap_or_else(|| format!("device {index}")),
+        };
+        (device, gains.clone())
     };
     PlaceCounts {
         place: place.to_owned(),
@@ -99,6 +141,7 @@ fn counts(place: &str, devices: &[Counted], queues: &[Queue], within: Within) ->
         rules: within.rules,
         conntrack: within.conntrack,
         protocols: within.protocols,
+        reasons: reasons.into_iter().flatten().map(of_device_number).collect(),
     }
 }
 
@@ -146,7 +189,11 @@ mod tests {
         let queue = |device| Queue { device, kind: "tbf".to_owned(), drops: 3, ..Queue::default() };
         let within =
             Within { rules: BTreeMap::new(), conntrack: Gains::new(), protocols: Gains::new() };
-        let counts = counts("node-0", &devices, &[queue(7), queue(8)], within);
+        let full = Gains::from([("QDISC_DROP".to_owned(), 3)]);
+        let reasons = Reasons::from([(0, Gains::new()), (7, full), (9, Gains::new())]);
+        let counts = counts("node-0", &devices, &[queue(7), queue(8)], within, Some(&reasons));
+        assert_eq!(counts.reasons.keys().collect::<Vec<_>>(), ["", "device 9", "eth0"]);
+        assert_eq!(counts.reasons["eth0"]["QDISC_DROP"], 3);
         assert_eq!(counts.queues.keys().collect::<Vec<_>>(), ["eth0/tbf"]);
         assert_eq!(counts.queues["eth0/tbf"]["drops"], 3);
         assert_eq!(counts.devices["eth0"]["tx_dropped"], 4);

@@ -3,6 +3,7 @@
 //! Everything `unsafe` of this crate is here, each block with the reason why it is sound.
 #![allow(unsafe_code)]
 
+pub(crate) mod bpf;
 pub(crate) mod ethtool;
 pub(crate) mod packet;
 

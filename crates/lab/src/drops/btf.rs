@@ -1,0 +1,295 @@
+//! The kernel's own description of its types (BTF): where a member of a structure lies, and what constants are called.
+//!
+//! The format is that of Documentation/bpf/btf.rst. What is read is the running kernel's, but nothing here relies on its
+//! being well formed: every access is within bounds, and every walk ends.
+
+use std::collections::BTreeMap;
+
+/// `struct btf_header`: its magic number, and its length as far as it is read here.
+const MAGIC: u16 = 0xeb9f;
+const HEADER: usize = 24;
+/// `struct btf_type`, `struct btf_member`, `struct btf_enum`, `struct btf_param`, bytes.
+const TYPE: usize = 12;
+const MEMBER: usize = 12;
+const CONSTANT: usize = 8;
+const PARAMETER: usize = 8;
+
+/// Kinds of types.
+const POINTER: u32 = 2;
+const STRUCT: u32 = 4;
+const UNION: u32 = 5;
+const ENUM: u32 = 6;
+const TYPEDEF: u32 = 8;
+const FUNCTION: u32 = 13;
+/// typedef, volatile, const, restrict, and a tag: names and qualities of the type that follows.
+const TRANSPARENT: [u32; 5] = [TYPEDEF, 9, 10, 11, 18];
+
+/// How far a chain of types is followed: the kernel's own are a tenth as long.
+const DEEPEST: u32 = 32;
+
+/// All types of a kernel.
+pub(crate) struct Btf {
+    types: Vec<u8>,
+    strings: Vec<u8>,
+    /// Where each type begins; the first has the number 1.
+    starts: Vec<usize>,
+}
+
+/// One type, as it lies in the table.
+#[derive(Clone, Copy)]
+struct Type {
+    name: u32,
+    kind: u32,
+    /// How many members, constants or parameters follow.
+    count: usize,
+    /// Whether members tell the width of bit fields, too.
+    has_bit_fields: bool,
+    /// What it refers to, where it refers to another.
+    refers: u32,
+    /// Where its members begin.
+    body: usize,
+}
+
+impl Btf {
+    /// Reads a table, as in `/sys/kernel/btf/vmlinux`; nothing where it is none.
+    pub(crate) fn parse(all: &[u8]) -> Option<Self> {
+        let magic = u16::from_ne_bytes(all.get(..2)?.try_into().ok()?);
+        if magic != MAGIC || all.len() < HEADER {
+            return None;
+        }
+        let field = |at: usize| number(all, at).and_then(|value| usize::try_from(value).ok());
+        let header = field(4)?;
+        let section = |from: usize, length: usize| {
+            let from = header.checked_add(from)?;
+            all.get(from..from.checked_add(length)?).map(<[u8]>::to_vec)
+        };
+        let types = section(field(8)?, field(12)?)?;
+        let strings = section(field(16)?, field(20)?)?;
+        let mut starts = Vec::new();
+        let mut at = 0;
+        while at < types.len() {
+            starts.push(at);
+            at = read(&types, at)?.end()?;
+        }
+        Some(Self { types, strings, starts })
+    }
+
+    /// How many bytes into a structure a member of a member lies: `net`, then `ns`, then `inum`. Members of structures
+    /// without a name are those of the structure around them, as in C.
+    pub(crate) fn offset(&self, structure: &str, path: &[&str]) -> Option<i16> {
+        let mut within = self.named(structure, STRUCT)?;
+        let mut bits: u32 = 0;
+        for name in path {
+            let (offset, member) = self.member(within, name, DEEPEST)?;
+            bits = bits.checked_add(offset)?;
+            within = self.resolved(member)?;
+        }
+        (bits % 8 == 0).then(|| i16::try_from(bits / 8).ok())?
+    }
+
+    /// The constants of an enumeration, by value.
+    pub(crate) fn constants(&self, enumeration: &str) -> Option<BTreeMap<u32, &str>> {
+        let one = self.named(enumeration, ENUM)?;
+        let constant = |n: usize| {
+            let at = one.body + n * CONSTANT;
+            Some((number(&self.types, at + 4)?, self.text(number(&self.types, at)?)?))
+        };
+        (0..one.count).map(constant).collect()
+    }
+
+    /// What a function type of this name takes: for each parameter, what structure it points to, empty where it does not.
+    pub(crate) fn parameters(&self, function: &str) -> Option<Vec<&str>> {
+        let pointer = self.resolved(self.named(function, TYPEDEF)?.refers)?;
+        let function = self.resolved(pointer.refers)?;
+        if pointer.kind != POINTER || function.kind != FUNCTION {
+            return None;
+        }
+        let parameter = |n: usize| {
+            let kind = number(&self.types, function.body + n * PARAMETER + 4)?;
+            Some(self.pointed_to(kind).unwrap_or_default())
+        };
+        (0..function.count).map(parameter).collect()
+    }
+
+    fn pointed_to(&self, kind: u32) -> Option<&str> {
+        let pointer = self.resolved(kind).filter(|one| one.kind == POINTER)?;
+        let structure = self.resolved(pointer.refers).filter(|one| one.kind == STRUCT)?;
+        self.text(structure.name)
+    }
+
+    fn named(&self, name: &str, kind: u32) -> Option<Type> {
+        let mut all = self.starts.iter().filter_map(|&start| read(&self.types, start));
+        all.find(|one| one.kind == kind && self.is_called(one.name, name))
+    }
+
+    /// The type of this number, names and qualities taken off.
+    fn resolved(&self, mut id: u32) -> Option<Type> {
+        for _ in 0..DEEPEST {
+            let at = usize::try_from(id).ok()?.checked_sub(1)?;
+            let one = read(&self.types, *self.starts.get(at)?)?;
+            if !TRANSPARENT.contains(&one.kind) {
+                return Some(one);
+            }
+            id = one.refers;
+        }
+        None
+    }
+
+    /// How many bits into a structure a member lies, and the number of its type.
+    fn member(&self, within: Type, name: &str, depth: u32) -> Option<(u32, u32)> {
+        if within.kind != STRUCT && within.kind != UNION {
+            return None;
+        }
+        let depth = depth.checked_sub(1)?;
+        (0..within.count).find_map(|n| {
+            let at = within.body + n * MEMBER;
+            let [called, kind, offset] = [
+                number(&self.types, at)?,
+                number(&self.types, at + 4)?,
+                number(&self.types, at + 8)?,
+            ];
+            let offset = if within.has_bit_fields { offset & 0x00ff_ffff } else { offset };
+            if called != 0 {
+                return self.is_called(called, name).then_some((offset, kind));
+            }
+            let (further, kind) = self.member(self.resolved(kind)?, name, depth)?;
+            Some((offset.checked_add(further)?, kind))
+        })
+    }
+
+    fn is_called(&self, at: u32, name: &str) -> bool {
+        let rest = usize::try_from(at).ok().and_then(|at| self.strings.get(at..));
+        let rest = rest.and_then(|rest| rest.strip_prefix(name.as_bytes()));
+        rest.is_some_and(|rest| rest.first() == Some(&0))
+    }
+
+    fn text(&self, at: u32) -> Option<&str> {
+        let rest = self.strings.get(usize::try_from(at).ok()?..)?;
+        std::str::from_utf8(rest.split(|byte| *byte == 0).next()?).ok()
+    }
+}
+
+impl Type {
+    /// Where the next one begins; nothing where this one is of a kind unknown here, for then nobody can tell.
+    fn end(self) -> Option<usize> {
+        let (fixed, each) = match self.kind {
+            1 | 14 | 17 => (4, 0),
+            3 => (12, 0),
+            STRUCT | UNION => (0, MEMBER),
+            ENUM => (0, CONSTANT),
+            FUNCTION => (0, PARAMETER),
+            15 | 19 => (0, 12),
+            POINTER | 7..=12 | 16 | 18 => (0, 0),
+            _ => return None,
+        };
+        self.body.checked_add(fixed + each * self.count)
+    }
+}
+
+fn read(types: &[u8], at: usize) -> Option<Type> {
+    let info = number(types, at.checked_add(4)?)?;
+    Some(Type {
+        name: number(types, at)?,
+        kind: info >> 24 & 0x1f,
+        count: (info & 0xffff) as usize,
+        has_bit_fields: info >> 31 == 1,
+        refers: number(types, at + 8)?,
+        body: at + TYPE,
+    })
+}
+
+fn number(bytes: &[u8], at: usize) -> Option<u32> {
+    let four = bytes.get(at..at.checked_add(4)?)?;
+    Some(u32::from_ne_bytes(four.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A table of these types, over these strings.
+    fn table(types: &[u32], strings: &[u8]) -> Vec<u8> {
+        let types: Vec<u8> = types.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let (length, names) = (types.len() as u32, strings.len() as u32);
+        let mut all = MAGIC.to_ne_bytes().to_vec();
+        all.extend([1, 0]);
+        all.extend([24, 0, length, length, names].iter().flat_map(|word: &u32| word.to_ne_bytes()));
+        [all, types, strings.to_vec()].concat()
+    }
+
+    fn info(kind: u32, count: u32) -> u32 {
+        kind << 24 | count
+    }
+
+    /// `typedef int …; struct outer { int a; struct { union { int b; inner_t c; }; }; }`, where `inner_t` is a `struct
+    /// { int d; int e; }`; and `enum reasons { NONE, FULL = 6 }`.
+    fn example() -> Vec<u8> {
+        let strings = b"\0int\0outer\0a\0b\0c\0inner_t\0d\0e\0reasons\0NONE\0FULL\0";
+        let name = |text: &str| {
+            let text = format!("\0{text}\0");
+            let found = strings.windows(text.len()).position(|some| some == text.as_bytes());
+            found.unwrap() as u32 + 1
+        };
+        let types = [
+            vec![name("int"), info(1, 0), 4, 0],
+            vec![0, info(STRUCT, 2), 8, name("d"), 1, 0, name("e"), 1, 32],
+            vec![name("inner_t"), info(TYPEDEF, 0), 2],
+            vec![0, info(UNION, 2), 8, name("b"), 1, 0, name("c"), 3, 0],
+            vec![0, info(STRUCT, 1), 8, 0, 4, 0],
+            vec![name("outer"), info(STRUCT, 2), 12, name("a"), 1, 0, 0, 5, 32],
+            vec![name("reasons"), info(ENUM, 2), 4, name("NONE"), 0, name("FULL"), 6],
+        ];
+        table(&types.concat(), strings)
+    }
+
+    #[test]
+    fn members_of_members_without_a_name_are_found() {
+        let btf = Btf::parse(&example()).unwrap();
+        assert_eq!(btf.offset("outer", &["a"]), Some(0));
+        assert_eq!(btf.offset("outer", &["b"]), Some(4));
+        assert_eq!(btf.offset("outer", &["c", "e"]), Some(8));
+        for path in [&["d"][..], &["a", "b"], &["c", "f"]] {
+            assert_eq!(btf.offset("outer", path), None, "{path:?}");
+        }
+        assert_eq!(btf.constants("reasons").unwrap(), BTreeMap::from([(0, "NONE"), (6, "FULL")]));
+        assert!(btf.constants("outer").is_none() && btf.parameters("inner_t").is_none());
+    }
+
+    #[test]
+    fn this_kernel_describes_itself() {
+        // Not every kernel does, and some containers hide it.
+        let Ok(all) = std::fs::read("/sys/kernel/btf/vmlinux") else { return };
+        let btf = Btf::parse(&all).unwrap();
+        assert_eq!(btf.offset("sk_buff", &["dev"]), Some(16));
+        assert!(btf.offset("net_device", &["nd_net", "net"]).is_some_and(|offset| offset > 0));
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_never_breaks_the_reader(at in 0usize..300, bytes: [u8; 6], cut in 0usize..300) {
+            let mut all = example();
+            for (n, byte) in bytes.into_iter().enumerate() {
+                let length = all.len();
+                all[(at + n) % length] = byte;
+            }
+            all.truncate(all.len().max(cut) - cut.min(all.len() / 2));
+            if let Some(btf) = Btf::parse(&all) {
+                let _ = (btf.offset("outer", &["c", "e"]), btf.constants("reasons"), btf.parameters("inner_t"));
+            }
+        }
+
+        #[test]
+        fn nor_does_a_table_of_garbage(words in proptest::collection::vec(0u32..40, 0..60), kinds: [u8; 8]) {
+            let mut words = words;
+            for (n, kind) in kinds.into_iter().enumerate() {
+                if let Some(word) = words.get_mut(3 * n + 1) {
+                    *word |= u32::from(kind % 20) << 24;
+                }
+            }
+            if let Some(btf) = Btf::parse(&table(&words, b"\0outer\0e\0")) {
+                let _ = (btf.offset("outer", &["e", "e"]), btf.constants("outer"), btf.parameters("outer"));
+            }
+        }
+    }
+}

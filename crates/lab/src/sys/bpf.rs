@@ -1,0 +1,186 @@
+//! bpf(2), as far as it is needed to count in the kernel: maps, a program, and the tracepoint that it hangs on.
+//!
+//! Attributes are laid out as in linux/bpf.h; what follows the last field that is given is zero to the kernel.
+
+use rustix::io::{Errno, Result};
+use std::ffi::CStr;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// Commands.
+const MAP_CREATE: libc::c_int = 0;
+const MAP_LOOKUP: libc::c_int = 1;
+const MAP_UPDATE: libc::c_int = 2;
+const MAP_DELETE: libc::c_int = 3;
+const MAP_NEXT: libc::c_int = 4;
+const PROGRAM_LOAD: libc::c_int = 5;
+const RAW_TRACEPOINT_OPEN: libc::c_int = 17;
+
+/// `BPF_MAP_TYPE_HASH` and `BPF_PROG_TYPE_RAW_TRACEPOINT`.
+const HASH: u32 = 1;
+const RAW_TRACEPOINT: u32 = 17;
+
+/// The terms of a program of tare's, in a word that the kernel knows: it has "MIT" only beside the GPL, and lends the
+/// helper that reads its memory to no other.
+const TERMS: &CStr = c"Dual MIT/GPL";
+
+/// One instruction, `struct bpf_insn`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct Instruction {
+    code: u8,
+    registers: u8,
+    offset: i16,
+    constant: i32,
+}
+
+impl Instruction {
+    /// An instruction with its registers: the one written to, and the one read.
+    pub(crate) fn new(code: u8, to: u8, from: u8, offset: i16, constant: i32) -> Self {
+        let registers =
+            if cfg!(target_endian = "little") { from << 4 | to } else { to << 4 | from };
+        Self { code, registers, offset, constant }
+    }
+
+    /// Has a jump go this far.
+    pub(crate) fn jumps_over(&mut self, offset: i16) {
+        self.offset = offset;
+    }
+}
+
+#[repr(C)]
+struct MapCreate {
+    kind: u32,
+    key: u32,
+    value: u32,
+    most: u32,
+    flags: u32,
+}
+
+#[repr(C)]
+struct Element {
+    map: u32,
+    padding: u32,
+    key: u64,
+    value: u64,
+    flags: u64,
+}
+
+#[repr(C)]
+struct ProgramLoad {
+    kind: u32,
+    count: u32,
+    instructions: u64,
+    terms: u64,
+    log_level: u32,
+    log_size: u32,
+    log: u64,
+}
+
+#[repr(C)]
+struct TracepointOpen {
+    name: u64,
+    program: u32,
+    padding: u32,
+}
+
+/// A hash map in the kernel, from `[u32; N]` to `u64`.
+pub(crate) struct Map<const N: usize>(OwnedFd);
+
+impl<const N: usize> Map<N> {
+    /// Makes one with room for so many.
+    pub(crate) fn new(most: u32) -> Result<Self> {
+        let create = MapCreate { kind: HASH, key: 4 * N as u32, value: 8, most, flags: 0 };
+        // SAFETY: the attributes hold no addresses.
+        unsafe { descriptor(MAP_CREATE, &create) }.map(Self)
+    }
+
+    /// Its descriptor.
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        std::os::fd::AsFd::as_fd(&self.0)
+    }
+
+    /// The value of a key.
+    pub(crate) fn get(&self, key: &[u32; N]) -> Result<u64> {
+        let mut value = 0u64;
+        let element = self.element(key, std::ptr::from_mut(&mut value) as u64);
+        // SAFETY: the key has the map's size, and the kernel writes one value of eight bytes, which there is room for.
+        unsafe { command(MAP_LOOKUP, &element) }.map(|_| value)
+    }
+
+    /// Sets the value of a key.
+    pub(crate) fn set(&self, key: &[u32; N], value: u64) -> Result<()> {
+        let element = self.element(key, std::ptr::from_ref(&value) as u64);
+        // SAFETY: key and value have the map's sizes, are only read, and live as long as the call.
+        unsafe { command(MAP_UPDATE, &element) }.map(|_| ())
+    }
+
+    /// Forgets a key.
+    pub(crate) fn remove(&self, key: &[u32; N]) -> Result<()> {
+        // SAFETY: the key has the map's size, is only read, and lives as long as the call.
+        unsafe { command(MAP_DELETE, &self.element(key, 0)) }.map(|_| ())
+    }
+
+    /// The key that follows this one, in the kernel's order; the first one where there is no such key.
+    pub(crate) fn after(&self, key: Option<&[u32; N]>) -> Result<[u32; N]> {
+        let mut next = [0u32; N];
+        let at = key.map_or(0, |key| key.as_ptr() as u64);
+        let into = next.as_mut_ptr() as u64;
+        let element = Element { map: self.number(), padding: 0, key: at, value: into, flags: 0 };
+        // SAFETY: the key has the map's size or is null, as is allowed; the kernel writes one key, which there is room for.
+        unsafe { command(MAP_NEXT, &element) }.map(|_| next)
+    }
+
+    fn element(&self, key: &[u32; N], value: u64) -> Element {
+        let key = key.as_ptr() as u64;
+        Element { map: self.number(), padding: 0, key, value, flags: 0 }
+    }
+
+    fn number(&self) -> u32 {
+        self.0.as_raw_fd() as u32
+    }
+}
+
+/// Loads a program for raw tracepoints; the kernel verifies it.
+pub(crate) fn load(instructions: &[Instruction]) -> Result<OwnedFd> {
+    let load = ProgramLoad {
+        kind: RAW_TRACEPOINT,
+        count: instructions.len() as u32,
+        instructions: instructions.as_ptr() as u64,
+        terms: TERMS.as_ptr() as u64,
+        log_level: 0,
+        log_size: 0,
+        log: 0,
+    };
+    // SAFETY: both addresses are those of memory that is only read and lives as long as the call; the count is the slice's.
+    unsafe { descriptor(PROGRAM_LOAD, &load) }
+}
+
+/// Has a program run whenever a tracepoint is passed, as long as the descriptor that is returned is open.
+pub(crate) fn attach(program: BorrowedFd<'_>, tracepoint: &CStr) -> Result<OwnedFd> {
+    let name = tracepoint.as_ptr() as u64;
+    let open = TracepointOpen { name, program: program.as_raw_fd() as u32, padding: 0 };
+    // SAFETY: the name ends in a null byte, is only read, and lives as long as the call.
+    unsafe { descriptor(RAW_TRACEPOINT_OPEN, &open) }
+}
+
+/// # Safety
+/// As for [`command`]; and the command must be one that returns a new descriptor.
+unsafe fn descriptor<T>(number: libc::c_int, attributes: &T) -> Result<OwnedFd> {
+    // SAFETY: the caller vouches for the attributes.
+    let descriptor = unsafe { command(number, attributes) }?;
+    // SAFETY: the kernel has just opened it for this call, so nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// # Safety
+/// The attributes must be those of the command, and every address in them valid for what the command does with it.
+unsafe fn command<T>(number: libc::c_int, attributes: &T) -> Result<libc::c_int> {
+    let at: *const T = attributes;
+    // SAFETY: the attributes live as long as the call, and their size is told; the caller vouches for what is in them.
+    let result = unsafe { libc::syscall(libc::SYS_bpf, number, at, size_of::<T>()) };
+    if result < 0 {
+        let error = std::io::Error::last_os_error();
+        return Err(Errno::from_io_error(&error).unwrap_or(Errno::INVAL));
+    }
+    Ok(result as libc::c_int)
+}
