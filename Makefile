@@ -56,7 +56,7 @@ vm: test-vm
 bench: bench-tools build ## tare beside its peers: ratios with intervals, to bench/RESULTS.md (BENCH_QUICK=1, BENCH_ROWS=..)
 	cargo run --release --locked --package tare-bench
 
-book: ## the user's guide as a book, in target/book
+book: tools ## the user's guide as a book, in target/book
 	@scripts/book.sh
 
 generated: build ## schemas and tables that are made from the program itself
