@@ -8,6 +8,7 @@ version=0.20.2
 
 if ! cargo deny --version >/dev/null 2>&1; then
     say "Building cargo-deny $version, once; this takes some minutes"
-    cargo install cargo-deny --locked --version "$version"
+    # Unoptimised: it is built for a few runs.
+    cargo install cargo-deny --debug --locked --version "$version"
 fi
 exec cargo deny "$@"
