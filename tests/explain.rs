@@ -3,11 +3,12 @@
 
 mod support;
 
+use rustix::thread::CapabilitySet;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use support::program::Tare;
+use support::program::{Tare, User, is_root};
 use support::scratch::Scratch;
 use support::{list, text};
 
@@ -26,7 +27,10 @@ fn worse(scratch: &Scratch, commands: &str) -> String {
 
 /// What one trial of `udp-rate` over a network says of its loss: the document's finding, and the figure itself.
 fn lost(network: &str, scratch: &Scratch, flags: &[&str]) -> (Value, f64) {
-    let tare = Tare::in_directory(scratch.root());
+    lost_by(&Tare::in_directory(scratch.root()), network, flags)
+}
+
+fn lost_by(tare: &Tare, network: &str, flags: &[&str]) -> (Value, f64) {
     let always = ["run", "--network", network, "--workload", "udp-rate", "--blocks", "1"];
     let how = ["--duration", "1s", "--interval", "50ms", "--json", "--out", "out"];
     let document = tare.run(&[&always, &how, flags].concat()).expect(0).json();
@@ -51,6 +55,27 @@ fn share(placed: &Value, place: &str, cause: &str) -> f64 {
     mine.map(|part| number(part, "packets")).sum::<i64>() as f64 / number(placed, "of") as f64
 }
 
+/// Whether the kernel tells this process why it drops packets: it describes itself, and lets it load programs.
+fn kernel_tells() -> bool {
+    let mine = rustix::thread::capabilities(None).map(|sets| sets.effective);
+    let may = mine.is_ok_and(|mine| mine.contains(CapabilitySet::BPF | CapabilitySet::PERFMON));
+    is_root() && may && Path::new("/sys/kernel/btf/vmlinux").exists()
+}
+
+/// Where the kernel tells, nearly all that this cause has at the place was dropped for this reason, and else nothing is said.
+fn is_told(placed: &Value, place: &str, cause: &str, reason: &str) {
+    let parts = list(placed, "parts");
+    let mut mine =
+        parts.iter().filter(|part| text(part, "place") == place && text(part, "cause") == cause);
+    let part = mine.next().unwrap_or_else(|| panic!("{place} has a part in {placed}"));
+    if kernel_tells() {
+        let packets = number(&part["reasons"], reason) as f64;
+        assert!(packets > 0.95 * number(part, "packets") as f64, "{placed}");
+    } else {
+        assert_eq!(part.get("reasons"), None, "{placed}");
+    }
+}
+
 /// All but a few are placed: what both ends say to one another beside the datagrams is dropped with them.
 fn is_placed_whole(placed: &Value) {
     let rest = number(placed, "unplaced").abs() as f64 / number(placed, "of") as f64;
@@ -73,6 +98,29 @@ fn a_rule_that_drops_at_random_has_the_loss() {
     assert!((loss / 100.0 - 0.03).abs() < 0.01, "{loss}: {placed}");
     assert!(text(&list(&placed, "parts")[0], "at").starts_with("lossy/forward#"), "{placed}");
     is_placed_whole(&placed);
+    is_told(&placed, "node-0", "rule", "NETFILTER_DROP");
+}
+
+#[test]
+fn a_rule_that_counts_nothing_is_known_to_the_kernel() {
+    let scratch = Scratch::new();
+    let network = worse(
+        &scratch,
+        "nft 'add table bridge lossy; \
+         add chain bridge lossy forward { type filter hook forward priority 0; }; \
+         add rule bridge lossy forward meta l4proto udp numgen random mod 100 < 3 drop'",
+    );
+    let (placed, _) = lost(&network, &scratch, &["--rate", "200mbit"]);
+    if !kernel_tells() {
+        let rest = number(&placed, "unplaced") as f64 / number(&placed, "of") as f64;
+        assert!((rest - 0.03).abs() < 0.01, "{placed}");
+        return;
+    }
+    let told = share(&placed, "node-0", "kernel");
+    assert!((told - 0.03).abs() < 0.006, "{placed}");
+    assert_eq!(text(&list(&placed, "parts")[0], "at"), "port1", "{placed}");
+    is_told(&placed, "node-0", "kernel", "NETFILTER_DROP");
+    is_placed_whole(&placed);
 }
 
 #[test]
@@ -87,6 +135,7 @@ fn a_queue_that_overflows_has_the_loss() {
     assert!((loss / 100.0 - by_queue).abs() < 0.1, "{loss}: {placed}");
     assert_eq!(text(&list(&placed, "parts")[0], "at"), "port1/tbf");
     is_placed_whole(&placed);
+    is_told(&placed, "node-0", "queue", "QDISC_DROP");
 }
 
 #[test]
@@ -100,4 +149,21 @@ fn a_socket_buffer_that_is_too_small_has_the_loss() {
     assert!(in_socket > 0.0 && in_socket > 0.95 * all, "{placed}");
     let part = &list(&placed, "parts")[0];
     assert!(text(part, "detail").starts_with("too small: "), "{placed}");
+    is_told(&placed, "server-0", "socket-buffer", "SOCKET_RCVBUFF");
+}
+
+#[test]
+fn an_ordinary_user_is_told_no_reasons_and_misses_no_place() {
+    let scratch = Scratch::new();
+    let tare = Tare::copied(&scratch, User::Ordinary);
+    let (placed, _) = lost_by(&tare, "bridge", &["--rate", "800mbit", "--buffer", "4096"]);
+    assert!(share(&placed, "server-0", "socket-buffer") > 0.0, "{placed}");
+    let journal =
+        fs::read_to_string(tare.directory().join("out/journal.jsonl")).expect("a journal");
+    assert!(journal.contains("RcvbufErrors") && !journal.contains("\"reasons\""), "{placed}");
+    let doctor = tare.run(&["doctor", "--json"]).expect(0).json();
+    let checks = list(&doctor, "checks");
+    let told = checks.iter().find(|check| check["name"] == "drop reasons").expect("a check");
+    assert_eq!(told["state"], "ok");
+    assert!(text(told, "detail").ends_with("run tare as root to be told"), "{told}");
 }

@@ -31,6 +31,7 @@ mod pair;
 mod picture;
 mod placed;
 mod raising;
+mod reasons;
 mod rerun;
 mod scopes;
 mod spread;

@@ -4,6 +4,7 @@
 //! as not sent (net/core/dev.c, `net_xmit_eval`), and what the far end of a veth pair does not take in, its near end does
 //! (drivers/net/veth.c, `veth_xmit`). So what devices could not send counts only beyond what was dropped below them.
 
+use crate::reasons::{self, Told};
 use tare_record::{Cause, Counted, Dropped, Finding, Gains, PlaceCounts, Trial};
 
 /// The least share of segments sent again that is worth a word, and the fewest: what agents say to one another beside the
@@ -42,13 +43,16 @@ pub(crate) fn loss(trials: &[&Trial]) -> Option<Finding> {
     if lost == 0 {
         return None;
     }
-    let mut parts = all_drops(trials);
+    let (mut parts, left) = all_drops(trials);
+    let least = TELLING * lost as f64;
+    parts.extend(reasons::parts_of(left, &parts, lost.saturating_sub(packets(&parts)), least));
+    most_first(&mut parts);
     let buffer = trials.iter().find_map(|trial| trial.parameters.get("receive_buffer")?.as_u64());
     for part in parts.iter_mut().filter(|part| part.cause == Cause::SocketBuffer) {
         part.detail = buffer.map(|bytes| format!("too small: {} KiB", bytes / 1024));
     }
-    let placed: u64 = parts.iter().map(|part| part.packets).sum();
-    Some(Finding::LossPlaced { lost, of, parts, unplaced: signed(lost) - signed(placed) })
+    let unplaced = signed(lost) - signed(packets(&parts));
+    Some(Finding::LossPlaced { lost, of, parts, unplaced })
 }
 
 /// How much TCP sent again in these trials, if it was more than a little.
@@ -61,22 +65,38 @@ pub(crate) fn retransmits(trials: &[&Trial]) -> Option<Finding> {
     if segments < FEWEST || segments as f64 <= FEW * of as f64 {
         return None;
     }
-    let mut drops = all_drops(trials);
-    drops.retain(|one| one.packets as f64 >= TELLING * segments as f64);
+    let (mut drops, left) = all_drops(trials);
+    let least = TELLING * segments as f64;
+    drops.extend(reasons::parts_of(left, &drops, segments.saturating_sub(packets(&drops)), least));
+    drops.retain(|one| one.packets as f64 >= least);
+    most_first(&mut drops);
     Some(Finding::Retransmitted { segments, of, drops })
 }
 
-/// All drops of these trials, most first.
-fn all_drops(trials: &[&Trial]) -> Vec<Dropped> {
+/// All drops of these trials that hops counted, most first; and what the kernel tells of beyond that.
+fn all_drops(trials: &[&Trial]) -> (Vec<Dropped>, Vec<Told>) {
     let mut all: Vec<Dropped> = Vec::new();
-    for one in trials.iter().flat_map(|trial| drops(trial)) {
-        match all.iter_mut().find(|known| known.is_like(&one)) {
-            Some(known) => known.packets += one.packets,
-            None => all.push(one),
+    let mut left: Vec<Told> = Vec::new();
+    for trial in trials {
+        let mut parts = drops(trial);
+        left.extend(reasons::explain(&mut parts, &trial.meanwhile.counted));
+        for one in parts {
+            match all.iter_mut().find(|known| known.is_like(&one)) {
+                Some(known) => known.join(one),
+                None => all.push(one),
+            }
         }
     }
-    all.sort_by_key(|one| std::cmp::Reverse(one.packets));
-    all
+    most_first(&mut all);
+    (all, reasons::summed(left))
+}
+
+fn most_first(parts: &mut [Dropped]) {
+    parts.sort_by_key(|one| std::cmp::Reverse(one.packets));
+}
+
+fn packets(parts: &[Dropped]) -> u64 {
+    parts.iter().map(|part| part.packets).sum()
 }
 
 /// The drops of one trial. Where no namespace could be looked into, the receiver's socket is still known to have dropped.
@@ -233,6 +253,24 @@ mod tests {
             Dropped::new("node-0", "veth-s0", Cause::Device, 3),
         ];
         assert_eq!((parts.as_slice(), unplaced), (&expected[..], 0));
+    }
+
+    #[test]
+    fn the_kernels_reasons_stand_with_the_parts_and_fill_the_rest() {
+        let reasons =
+            |device: &str, reason, packets| (device.to_owned(), gains(&[(reason, packets)]));
+        let node = PlaceCounts {
+            reasons: [reasons("port1", "NETFILTER_DROP", 12)].into(),
+            ..place("node-0")
+        };
+        let server =
+            PlaceCounts { reasons: [reasons("", "SOCKET_RCVBUFF", 39)].into(), ..server(39) };
+        let found = loss(&[&lossy(1000, 949, vec![node, server])]).unwrap();
+        assert_eq!(
+            found.to_string(),
+            "5.1 % lost: 3.9 % in server-0's socket buffer (too small: 208 KiB; SOCKET_RCVBUFF), \
+             1.2 % at node-0:port1 (NETFILTER_DROP)"
+        );
     }
 
     #[test]

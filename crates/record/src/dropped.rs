@@ -1,7 +1,9 @@
 //! Where packets were dropped.
 
+use crate::Gains;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Why a packet was dropped.
@@ -30,6 +32,8 @@ pub enum Cause {
     Reassembly,
     /// Connection tracking had no room, or no use, for it.
     Conntrack,
+    /// No counter tells; the kernel does (see its reasons).
+    Kernel,
 }
 
 /// Packets that were dropped at one place for one reason.
@@ -46,19 +50,45 @@ pub struct Dropped {
     /// What else is known of it: the size of the buffer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+    /// Why the kernel dropped them, in its own words (`enum skb_drop_reason`), with how many for each; only root is told, and
+    /// not of all.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub reasons: Gains,
 }
+
+/// Reasons for fewer packets than this share of a part are not worth a word.
+const FEW: f64 = 0.01;
 
 impl Dropped {
     /// So many at a place, for this reason.
     #[must_use]
     pub fn new(place: &str, at: &str, cause: Cause, packets: u64) -> Self {
-        Self { place: place.to_owned(), at: at.to_owned(), cause, packets, detail: None }
+        let (place, at) = (place.to_owned(), at.to_owned());
+        Self { place, at, cause, packets, detail: None, reasons: Gains::new() }
     }
 
     /// Whether both tell of the same place and reason.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
         (&self.place, &self.at, self.cause) == (&other.place, &other.at, other.cause)
+    }
+
+    /// Adds the packets of another that is like this one.
+    pub fn join(&mut self, other: Self) {
+        self.packets += other.packets;
+        for (reason, packets) in other.reasons {
+            *self.reasons.entry(reason).or_default() += packets;
+        }
+    }
+
+    /// What else is known of it, in words: its detail, and the kernel's reasons, most first.
+    fn known(&self) -> Vec<String> {
+        let mut reasons: Vec<(&String, &u64)> = self.reasons.iter().collect();
+        reasons.retain(|(_, packets)| **packets as f64 >= FEW * self.packets as f64);
+        reasons.sort_by_key(|(_, packets)| std::cmp::Reverse(**packets));
+        let names: Vec<&str> = reasons.iter().map(|(name, _)| name.as_str()).collect();
+        let named = (!names.is_empty()).then(|| names.join(", "));
+        self.detail.iter().cloned().chain(named).collect()
     }
 }
 
@@ -73,12 +103,16 @@ impl fmt::Display for Dropped {
             Cause::Queue => write!(f, "at the queue {place}:{at}"),
             Cause::Rule => write!(f, "by the rule {place}:{at}"),
             Cause::Backlog => write!(f, "in a core's full backlog, come by {place}:{at}"),
-            Cause::Device => write!(f, "at {place}:{at}"),
+            Cause::Kernel if at.is_empty() => write!(f, "in {place}"),
+            Cause::Device | Cause::Kernel => write!(f, "at {place}:{at}"),
             Cause::Route => write!(f, "in {place}, for want of a route"),
             Cause::Reassembly => write!(f, "in {place}, for want of a fragment"),
             Cause::Conntrack => write!(f, "by {place}'s connection tracking"),
         }?;
-        self.detail.as_ref().map_or(Ok(()), |detail| write!(f, " ({detail})"))
+        match self.known() {
+            known if known.is_empty() => Ok(()),
+            known => write!(f, " ({})", known.join("; ")),
+        }
     }
 }
 
@@ -113,5 +147,29 @@ pub(crate) fn listed(
         0 => Ok(()),
         1.. => write!(f, "{comma}{} unplaced", share(unplaced as f64)),
         _ => write!(f, "; hops counted {} drops more, of other packets", -unplaced),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_reasons_follow_what_is_known_else() {
+        let told = |cause, reasons: &[(&str, u64)]| {
+            let mut one = Dropped::new("server-0", "", cause, 300);
+            one.reasons = reasons.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect();
+            one
+        };
+        let reasons = [("PROTO_MEM", 5), ("QUEUE_PURGE", 2), ("SOCKET_RCVBUFF", 290)];
+        let mut full = told(Cause::SocketBuffer, &reasons);
+        assert_eq!(full.to_string(), "in server-0's socket buffer (SOCKET_RCVBUFF, PROTO_MEM)");
+        full.detail = Some("too small: 4 KiB".to_owned());
+        full.join(told(Cause::SocketBuffer, &[("SOCKET_RCVBUFF", 299)]));
+        assert_eq!(
+            full.to_string(),
+            "in server-0's socket buffer (too small: 4 KiB; SOCKET_RCVBUFF)"
+        );
+        assert_eq!(told(Cause::Kernel, &[("NOMEM", 300)]).to_string(), "in server-0 (NOMEM)");
     }
 }

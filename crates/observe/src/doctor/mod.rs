@@ -50,10 +50,10 @@ impl Check {
     }
 }
 
-/// Looks at everything, most fundamental first. Nothing is changed, installed or loaded. `namespaces` is whether the lab
-/// can have its own: only trying tells, and that is the lab's.
+/// Looks at everything, most fundamental first. Nothing is changed, installed or loaded. What only trying tells is
+/// the lab's to say: whether it can have namespaces of its own, and whether the kernel tells it why it drops packets.
 #[must_use]
-pub fn diagnose(namespaces: Check) -> Vec<Check> {
+pub fn diagnose(namespaces: Check, reasons: Check) -> Vec<Check> {
     let files = Files::machine();
     let machine = environment::read();
     let mut checks = vec![
@@ -63,6 +63,7 @@ pub fn diagnose(namespaces: Check) -> Vec<Check> {
     ];
     checks.extend(system::headroom(&machine.headroom));
     checks.push(system::limits(&files));
+    checks.push(reasons);
     checks.push(noise::cores(&machine.cores, environment::sibling_threads(&files, &machine.cores)));
     checks.push(noise::load(machine.load, machine.cores.len()));
     checks.push(noise::other_runs(presence::runs()));
@@ -80,7 +81,7 @@ mod tests {
 
     #[test]
     fn whatever_is_not_well_has_a_remedy() {
-        let checks = diagnose(Check::ok("namespaces", "there"));
+        let checks = diagnose(Check::ok("namespaces", "there"), Check::ok("drop reasons", "told"));
         assert!(checks.iter().any(|check| check.name == "kernel"));
         for check in checks {
             assert_eq!(check.remedy.is_some(), check.state != State::Ok, "{check:?}");

@@ -73,7 +73,7 @@ impl<'a> Toll<'a> {
 fn is_at(dropped: &Dropped, hop: &Hop) -> bool {
     dropped.place == hop.place
         && match dropped.cause {
-            Cause::Queue | Cause::Device | Cause::Backlog => dropped.at == hop.name,
+            Cause::Queue | Cause::Device | Cause::Backlog | Cause::Kernel => dropped.at == hop.name,
             // The hop is the chain, what dropped them one of its rules.
             Cause::Rule => dropped.at.split('#').next() == Some(hop.name.as_str()),
             Cause::Conntrack => hop.kind == HopKind::Conntrack,

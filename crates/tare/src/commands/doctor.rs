@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &DoctorArguments) -> anyhow::Result<Exit> {
         }
         return Ok(Exit::Done);
     }
-    let found = doctor::diagnose(namespaces(&everything));
+    let found = doctor::diagnose(namespaces(&everything), drop_reasons());
     let failed = found.iter().any(|check| check.state == State::Fail);
     let diagnosis = Diagnosis { checks: found.into_iter().map(Check::from).collect(), modules };
     let text = if arguments.json {
@@ -59,6 +59,19 @@ fn namespaces(everything: &Everything) -> doctor::Check {
     match everything.lacks_namespaces() {
         None => doctor::Check::ok(NAME, "this user may make those that the lab needs"),
         Some(Missing { reason, remedy }) => doctor::Check::fail(NAME, reason, remedy),
+    }
+}
+
+/// Whether the kernel says why it drops packets. Without that nothing measures worse: where they are lost, counters tell.
+fn drop_reasons() -> doctor::Check {
+    const NAME: &str = "drop reasons";
+    match tare_lab::drop_reasons() {
+        Ok(()) => doctor::Check::ok(NAME, "the kernel says why it drops packets"),
+        Err(error) => {
+            let remedy = Some(error.remedy).filter(|remedy| !remedy.is_empty());
+            let remedy = remedy.map(|remedy| format!("; {remedy} to be told")).unwrap_or_default();
+            doctor::Check::ok(NAME, format!("not told by this kernel: {}{remedy}", error.why))
+        }
     }
 }
 
