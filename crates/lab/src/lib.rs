@@ -20,7 +20,6 @@ mod docker;
 mod enter;
 mod felix;
 mod flannel;
-mod fragments;
 mod group;
 mod inside;
 mod keeper;
