@@ -14,6 +14,7 @@ pub(crate) mod pair;
 pub(crate) mod program;
 pub(crate) mod schema;
 pub(crate) mod scratch;
+pub(crate) mod worse;
 
 use serde_json::Value;
 
