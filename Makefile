@@ -35,11 +35,13 @@ check: tools ## format, lints, documentation and its links, dependencies' licenc
 	scripts/links.sh
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --package tare --package tare-report --features tare/parquet --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps --locked
 	scripts/deny.sh check bans licenses sources
 
 test: test-tools build ## everything else that must hold; the last part in a virtual machine
 	cargo test --workspace --locked --no-fail-fast
+	cargo test --package tare-report --features parquet --locked --test report
 	scripts/vm-test.sh $(IN_VM)
 
 audit: tools ## known vulnerabilities of dependencies

@@ -350,14 +350,17 @@ fn without_user_namespaces_there_is_one_line_with_a_remedy() {
 fn what_the_kernel_grants_instead_of_what_was_asked_is_a_finding() {
     let scratch = Scratch::new();
     let tare = Tare::in_directory(scratch.root());
-    let run = |flag: &str, value: &str| {
-        let asked = ["--network", "host", "--workload", "tcp-stream", "--blocks", "1", "--json"];
-        tare.run(&short_run(&[&asked[..], &[flag, value]].concat())).expect(0).json()
+    let run = |network: &str, flags: &[&str]| {
+        let asked = ["--network", network, "--workload", "tcp-stream", "--blocks", "1", "--json"];
+        tare.run(&short_run(&[&asked[..], flags].concat())).expect(0).json()
     };
     let found = |document: &Value, kind: &str| {
         let cells = list(document, "cells").iter();
         cells.flat_map(|cell| list(cell, "findings")).any(|finding| finding["kind"] == kind)
     };
-    assert!(found(&run("--congestion", "nosuch"), "other-congestion-control"));
-    assert!(found(&run("--cpus", "4095"), "not-pinned"));
+    assert!(found(&run("host", &["--congestion", "nosuch"]), "other-congestion-control"));
+    assert!(found(&run("host", &["--cpus", "4095"]), "not-pinned"));
+    // Twice as much, which is how the kernel counts, is more than it can count.
+    assert!(found(&run("host", &["--buffer", "1073741824"]), "small-buffer"));
+    assert!(found(&run("loopback+without=checksum", &[]), "offloads-kept"));
 }

@@ -15,6 +15,7 @@ pub(crate) mod program;
 pub(crate) mod schema;
 pub(crate) mod scratch;
 pub(crate) mod swarm;
+pub(crate) mod worse;
 
 use serde_json::Value;
 

@@ -2,6 +2,7 @@
 
 use crate::causes;
 use crate::estimate::Estimate;
+use crate::fragments;
 use crate::group::{Sample, Sampled};
 use crate::placed;
 use tare_record::{Beside, Finding, Metric, Trial};
@@ -26,8 +27,9 @@ pub(crate) fn of_cell(
     .flatten()
     .collect();
     findings.extend(inside_trials(trials));
-    let mut told = worst(trials.iter().flat_map(|(trial, _)| &trial.findings));
     let all: Vec<&Trial> = trials.iter().map(|(trial, _)| *trial).collect();
+    let cut: Vec<Finding> = all.iter().filter_map(|trial| fragments::of_trial(trial)).collect();
+    let mut told = worst(all.iter().flat_map(|trial| &trial.findings).chain(&cut));
     if let Some(placed) = placed::loss(&all) {
         // Which says it all, and with the rest.
         told.retain(|finding| !matches!(finding, Finding::DroppedAtSocket { .. }));

@@ -21,7 +21,6 @@ mod drops;
 mod enter;
 mod felix;
 mod flannel;
-mod fragments;
 mod group;
 mod inside;
 mod keeper;

@@ -23,13 +23,8 @@ pub struct Route {
 
 /// Looks at a raised network while a trial runs over it.
 pub trait Watch: Send {
-    /// What happened in it since it was last asked.
-    fn look(&mut self) -> Vec<Finding>;
-
-    /// What the counters of every namespace have gained since it was last asked; none where nobody counts.
-    fn count(&mut self) -> Vec<PlaceCounts> {
-        Vec::new()
-    }
+    /// What the counters of every namespace have gained since it was last asked.
+    fn count(&mut self) -> Vec<PlaceCounts>;
 }
 
 /// A raised network. Dropping it removes all of it.

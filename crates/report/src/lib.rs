@@ -25,6 +25,8 @@ mod notes;
 mod number;
 mod openmetrics;
 mod pairs;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod plot;
 mod rerun;
 mod ridges;
@@ -44,6 +46,8 @@ pub use json::json;
 pub use markdown::markdown;
 pub use openmetrics::openmetrics;
 pub use pairs::pairs;
+#[cfg(feature = "parquet")]
+pub use parquet::parquet;
 pub use plot::plot;
 pub use samples::samples;
 pub use style::Style;
@@ -58,6 +62,10 @@ pub enum Error {
     /// Not as CSV.
     #[error("the document cannot be written as CSV: {0}")]
     Csv(#[from] ::csv::Error),
+    /// Not as Parquet.
+    #[cfg(feature = "parquet")]
+    #[error("the document cannot be written as Parquet: {0}")]
+    Parquet(#[from] ::parquet::errors::ParquetError),
     /// Not as an archive.
     #[error("the run cannot be packed: {0}")]
     Pack(#[from] std::io::Error),

@@ -13,7 +13,7 @@ const SAMPLE: [&str; 5] = ["metric", "unit", "better", "block", "value"];
 /// When a cell's parameters cannot be written as JSON.
 pub fn samples(document: &Document) -> Result<String, Error> {
     let mut writer = ::csv::Writer::from_writer(Vec::new());
-    writer.write_record(crate::csv::what_columns().chain(SAMPLE))?;
+    writer.write_record(columns())?;
     for cell in &document.cells {
         let what = what(cell)?;
         for (block, value) in cell.blocks.iter().zip(&cell.samples) {
@@ -25,8 +25,13 @@ pub fn samples(document: &Document) -> Result<String, Error> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What all samples of a cell share.
-fn what(cell: &Cell) -> Result<Vec<String>, Error> {
+/// The columns, in order.
+pub(crate) fn columns() -> impl Iterator<Item = &'static str> {
+    crate::csv::what_columns().chain(SAMPLE)
+}
+
+/// What all samples of a cell share: the columns before the last two.
+pub(crate) fn what(cell: &Cell) -> Result<Vec<String>, Error> {
     let mut fields = crate::csv::what(cell)?;
     fields.extend([
         cell.metric.to_string(),

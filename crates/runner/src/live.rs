@@ -179,7 +179,6 @@ impl Raised for Up {
 
     fn trial(&mut self, workload: usize) -> Result<Measured, Broken> {
         // What happened before the trial is none of its business.
-        self.noticed();
         self.counted();
         let plan = &self.workloads[workload];
         let job = Job {
@@ -205,7 +204,7 @@ impl Raised for Up {
         meanwhile.counted.places = self.counted();
         let mut findings: Vec<Finding> =
             noticed.into_iter().filter(|finding| self.is_news(finding)).collect();
-        findings.extend(self.noticed());
+        findings.extend(self.on_one_machine.then(|| Finding::OneMachine { cores: cores() }));
         findings.extend(self.machine.look());
         findings.extend(self.topology.findings.iter().cloned());
         Ok(Measured::of(outcome, meanwhile, findings))
@@ -213,13 +212,6 @@ impl Raised for Up {
 }
 
 impl Up {
-    /// What is to be known of the network since it was last asked.
-    fn noticed(&mut self) -> Vec<Finding> {
-        let watched = self.topology.watch.as_mut().map(|watch| watch.look()).unwrap_or_default();
-        let shared = self.on_one_machine.then(|| Finding::OneMachine { cores: cores() });
-        watched.into_iter().chain(shared).collect()
-    }
-
     /// What the network's hops have counted since they were last asked.
     fn counted(&mut self) -> Vec<PlaceCounts> {
         self.topology.watch.as_mut().map(|watch| watch.count()).unwrap_or_default()

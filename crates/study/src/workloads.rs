@@ -239,3 +239,67 @@ fn check_variants(plans: &[WorkloadPlan]) -> Result<(), Error> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Catalogue, Study};
+    use std::ops::RangeInclusive;
+    use tare_network::{FindError, Missing, Spelled};
+    use tare_record::{Finding, Metric, Parameters};
+
+    /// A machine that lacks one workload's program.
+    struct NoTool;
+
+    impl Catalogue for NoTool {
+        fn networks(&self) -> Vec<String> {
+            vec!["host".to_owned()]
+        }
+
+        fn lacks(&self, _: &Spelled) -> Result<Option<Missing>, FindError> {
+            Ok(None)
+        }
+
+        fn nodes(&self, _: &Spelled) -> Result<RangeInclusive<u32>, FindError> {
+            Ok(1..=1)
+        }
+
+        fn workloads(&self) -> Vec<String> {
+            ["tcp-stream", "tool"].map(str::to_owned).to_vec()
+        }
+
+        fn metrics(&self, _: &str) -> Option<Vec<Metric>> {
+            Some(vec![Metric::Throughput])
+        }
+
+        fn lacks_workload(&self, workload: &str) -> Option<Missing> {
+            let missing = Missing { reason: "no tool".to_owned(), remedy: "get it".to_owned() };
+            (workload == "tool").then_some(missing)
+        }
+
+        fn resolve(&self, _: &str, asked: &Parameters) -> Result<Parameters, String> {
+            Ok(asked.clone())
+        }
+    }
+
+    #[test]
+    fn what_is_lacked_is_left_out_or_stood_in_for() {
+        let plan = |stand_in: &str| {
+            let text = format!(
+                "[[workload]]\nname = 'tcp-stream'\n[[workload]]\nname = 'tool'\n{stand_in}"
+            );
+            Study::parse(&text, "test").and_then(|study| study.plan(&NoTool, 7)).unwrap()
+        };
+        let left_out = plan("");
+        let said: Vec<String> = left_out.findings.iter().map(Finding::to_string).collect();
+        assert_eq!(said, ["tool is left out: no tool; get it"]);
+        assert!(matches!(left_out.findings[0], Finding::WorkloadSkipped { .. }));
+        assert_eq!(
+            (left_out.workloads.len(), &left_out.refused[..]),
+            (1, &["tool".to_owned()][..])
+        );
+        let stood_in = plan("stand-in = { name = 'tcp-stream', parameters = { size = 64 } }");
+        let said: Vec<String> = stood_in.findings.iter().map(Finding::to_string).collect();
+        assert_eq!(said, ["tcp-stream stands in for tool: no tool; get it"]);
+        assert_eq!((stood_in.workloads.len(), stood_in.refused.len()), (2, 0));
+    }
+}

@@ -84,7 +84,7 @@ impl Btf {
             bits = bits.checked_add(offset)?;
             within = self.resolved(member)?;
         }
-        (bits % 8 == 0).then(|| i16::try_from(bits / 8).ok())?
+        bits.is_multiple_of(8).then(|| i16::try_from(bits / 8).ok())?
     }
 
     /// The constants of an enumeration, by value.

@@ -8,7 +8,7 @@ use super::networks::Networks;
 use super::plot::{dot, fitted, hint, line, rect, text};
 use super::subject::Subject;
 use super::toll::Toll;
-use tare_record::{CpuCost, Document, Hop, HopKind};
+use tare_record::{Cell, CpuCost, Document, Finding, Hop, HopKind};
 
 /// The width of a map, px: it stands in narrow pages as it is, and two abreast in wide ones.
 const WIDTH: f64 = 340.0;
@@ -47,17 +47,20 @@ pub(crate) fn paths(
         let described = format!("From client to server: {}{end}.", words.join("; "));
         Some(
             Figure::new(format!("path-{}", n + 1), title, table(hops, &toll))
-                .told(caption(document, &cell.network, sides(cost, subject)), described)
+                .told(caption(document, cell, sides(cost, subject)), described)
                 .drawn_once(draw(label, hops, &toll, networks)),
         )
     };
     networks.labels().iter().enumerate().filter_map(map).collect()
 }
 
-/// What a network stands for, and what it spends.
-fn caption(document: &Document, network: &str, sides: String) -> String {
-    let real = document.stands_for.get(network).map(|real| format!("As {real}."));
-    real.into_iter().chain([sides]).filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ")
+/// What a network stands for, what it spends, and where.
+fn caption(document: &Document, cell: &Cell, sides: String) -> String {
+    let real = document.stands_for.get(&cell.network).map(|real| format!("As {real}."));
+    let placed = cell.findings.iter().find(|one| matches!(one, Finding::CpuPlaced { .. }));
+    let placed = placed.map(|placed| format!("{}: {placed}.", cell.workload));
+    let all = real.into_iter().chain([sides]).chain(placed);
+    all.filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// What the two ends spend.

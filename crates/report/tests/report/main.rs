@@ -2,9 +2,12 @@
 
 #![allow(clippy::expect_used, reason = "whatever fails here fails the test")]
 
+mod findings;
 mod fixture;
 mod formats;
 mod markup;
 mod page;
 mod pairs;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod tables;

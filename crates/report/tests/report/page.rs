@@ -54,7 +54,7 @@ fn run(document: &Document) -> Run {
 }
 
 /// Latencies, courses and CPU time of every network.
-fn picture() -> Picture {
+pub(crate) fn picture() -> Picture {
     let mut picture = Picture::default();
     for (at, (label, factor)) in (0u64..).zip(NETWORKS) {
         let nanos = (0..5_000u64).map(|n| 20_000 + at * 500 + n * n % 9_973);
@@ -95,7 +95,7 @@ fn picture() -> Picture {
 }
 
 /// The page of a document, with everything that there is to show.
-fn page(document: &Document, picture: &Picture) -> String {
+pub(crate) fn page(document: &Document, picture: &Picture) -> String {
     html(&Page { document, run: &run(document), picture }).expect("it can be written")
 }
 

@@ -1,0 +1,103 @@
+//! Every kind of finding is told: in the table, in Markdown, in JSON and on the page.
+
+use crate::fixture::quick;
+use crate::page::{page, picture};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use tare_record::{Document, Finding, Hop, HopKind};
+use tare_report::{Style, markdown, table};
+
+/// One of each kind.
+fn all() -> Vec<Finding> {
+    let dropped = json!([{"place": "node-0", "at": "eth0/tbf", "cause": "queue", "packets": 7}]);
+    let effect = json!({"factor": "netfilter", "ratio": 1.2, "ci95": [1.1, 1.3], "n": 5});
+    let all = json!([
+        {"kind": "never-settled", "trials": 1, "of": 12},
+        {"kind": "mode-switch", "trials": 1, "of": 12, "ratio": 1.5},
+        {"kind": "trend", "trials": 1, "of": 12, "change": 0.1},
+        {"kind": "warm-up-matters", "uncut": 1.0, "cut": 2.0},
+        {"kind": "silent", "trials": 1, "of": 12},
+        {"kind": "ends-disagree", "sent": 9, "received": 8},
+        {"kind": "busy-machine", "share": 0.2},
+        {"kind": "emulated"},
+        {"kind": "other-run", "others": 1},
+        {"kind": "low-headroom", "resource": "neighbours", "used": 9, "limit": 10},
+        {"kind": "small-buffer", "asked": 9, "granted": 8},
+        {"kind": "other-congestion-control", "asked": "reno", "used": "cubic"},
+        {"kind": "not-pinned", "reason": "no such core"},
+        {"kind": "stall", "longest": 1_000_000},
+        {"kind": "sender-too-slow", "asked": 9.0, "offered": 8.0},
+        {"kind": "dropped-at-socket", "dropped": 1, "of": 9},
+        {"kind": "loss-placed", "lost": 9, "of": 100, "parts": dropped, "unplaced": 2},
+        {"kind": "retransmitted", "segments": 30, "of": 900, "drops": dropped},
+        {"kind": "cpu-placed", "agents_user": 0.1, "agents_system": 0.7, "softirq": 0.4, "daemons": 0.2, "busy": 1.4},
+        {"kind": "softirq-on-one-core", "core": 1, "share": 0.95, "others": 0.02},
+        {"kind": "userspace", "program": "ovs-vswitchd", "cores": 0.9},
+        {"kind": "offload-lost", "place": "node-0", "device": "port1", "before": 40000.0, "after": 1500.0},
+        {"kind": "encrypted-in-software", "by": "the kernel"},
+        {"kind": "ablated", "effects": [effect]},
+        {"kind": "order-reversed", "workload": "tcp-rr", "metric": "transactions", "ahead": "a", "behind": "b", "fewer": 1, "more": 2},
+        {"kind": "ports-exhausted", "times": 3},
+        {"kind": "time-wait-overflow", "overflowed": 3},
+        {"kind": "spins-on-shared-core", "threads": 3, "cores": 2},
+        {"kind": "search-at-senders-limit", "rate": 1000.0},
+        {"kind": "search-unfinished", "width": 0.1},
+        {"kind": "offloads-kept", "devices": ["node-0:lo checksum"]},
+        {"kind": "workload-skipped", "workload": "tool", "reason": "no tool", "remedy": "get it"},
+        {"kind": "stand-in", "workload": "tool", "used": "tcp-rr", "reason": "no tool"},
+        {"kind": "scaled", "changes": ["3 blocks instead of 30"]},
+        {"kind": "drift", "change": 0.1, "p": 0.01},
+        {"kind": "one-machine", "cores": 2},
+        {"kind": "fragmented", "packets": 7, "fragments": 14, "refused": 1, "place": "node-0",
+         "mtu": {"inside": 1500, "available": 1450}},
+        {"kind": "few-samples", "metric": "latency_p99", "beyond": 3},
+    ]);
+    serde_json::from_value(all).expect("findings")
+}
+
+fn kind(finding: &Finding) -> String {
+    let value = serde_json::to_value(finding).expect("JSON");
+    value["kind"].as_str().expect("a kind").to_owned()
+}
+
+/// The quick run, of whose first cell this was found.
+fn with(finding: &Finding) -> Document {
+    let mut document = quick();
+    let cell = &mut document.cells[0];
+    cell.hops = vec![Hop::new(HopKind::Veth, "eth0", "client-0")];
+    cell.findings.push(finding.clone());
+    document
+}
+
+#[test]
+fn no_kind_is_forgotten_here() {
+    let schema = schemars::schema_for!(Finding).to_value();
+    let known = schema["oneOf"].as_array().expect("kinds").iter();
+    let known: BTreeSet<String> = known
+        .map(|one| one["properties"]["kind"]["const"].as_str().expect("a name").to_owned())
+        .collect();
+    assert_eq!(all().iter().map(kind).collect::<BTreeSet<_>>(), known);
+}
+
+#[test]
+fn each_is_told_everywhere() {
+    for finding in all() {
+        let (document, words) = (with(&finding), finding.to_string());
+        let read: Value =
+            serde_json::from_str(&tare_report::json(&document).expect("JSON")).expect("JSON");
+        assert_eq!(read["cells"][0]["findings"][0]["kind"], kind(&finding).as_str());
+        let page = page(&document, &picture());
+        assert!(page.contains(&escaped(&words)), "{words} is not on the page");
+        // Every cell says where its CPU time went: beside its path on the page, and not in a line of its own.
+        let is_told = !matches!(finding, Finding::CpuPlaced { .. });
+        let table = table(&document, &Style { width: 400, colour: false });
+        assert_eq!(table.contains(&words), is_told, "{words}: {table}");
+        let markdown = markdown(&document).replace('\\', "");
+        assert_eq!(markdown.contains(&escaped(&words)), is_told, "{words}: {markdown}");
+    }
+}
+
+/// As HTML has it.
+fn escaped(words: &str) -> String {
+    words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
