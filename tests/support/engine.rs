@@ -1,6 +1,7 @@
 //! A Docker Engine of the test's own, in namespaces of its own: the machine's firewall, devices and engines know nothing
 //! of it. It ends with the test, also when that is killed.
 
+use super::machine::patience;
 use super::program::{Outcome, Running, Tare, User, binary, tied};
 use super::scratch::Scratch;
 use super::swarm::Underlay;
@@ -39,10 +40,23 @@ shift 2
 mount -t tmpfs tmpfs /run
 ip link set lo up
 uplink
+containers
 dockerd --data-root "$directory/data" --exec-root /run/docker --pidfile "$directory/pid" \
     --host "unix://$directory/docker.sock" --cgroup-parent "/$group" "$@" >"$directory/log" 2>&1 </dev/null &
 echo started
 exec cat
+"#;
+
+/// dockerd gives its containerd 10 s to start, far too little where software emulates the processor: there that is started
+/// before it. It does without what no engine here uses and what takes longest.
+const CONTAINERS: &str = r#"
+if grep -q 'QEMU TCG CPU' /proc/cpuinfo; then
+    echo 'disabled_plugins = ["cri", "aufs", "btrfs", "devmapper", "zfs"]' >/run/containerd.toml
+    containerd --config /run/containerd.toml --root "$directory/data/containerd" --state /run/containerd \
+        --address /run/containerd.sock >"$directory/containerd.log" 2>&1 </dev/null &
+    until [ -S /run/containerd.sock ] || ! kill -0 $! 2>/dev/null; do sleep 0.2; done
+    set -- --containerd /run/containerd.sock "$@"
+fi
 "#;
 
 /// Removes the control groups that the engine's containers were in, when the pipe to it ends.
@@ -102,7 +116,8 @@ impl Engine {
             .spawn()
             .expect("a shell");
         let script = script.replace("$directory", "$1");
-        let init = format!("set -eu\n{script}\n{}", INIT.replace("\nuplink\n", uplink));
+        let init = INIT.replace("\nuplink\n", uplink).replace("\ncontainers\n", CONTAINERS);
+        let init = format!("set -eu\n{script}\n{init}");
         let namespaces =
             ["--net", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"];
         let init = tied(User::Caller, "unshare")
@@ -134,7 +149,7 @@ impl Engine {
 
     /// Waits until the engine answers.
     pub(crate) fn wait_until_it_answers(&self) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + patience(PATIENCE);
         while !self.client(&["version"]).status.success() {
             let log = || std::fs::read_to_string(self.scratch.path("log")).unwrap_or_default();
             assert!(Instant::now() < deadline, "the engine does not answer:\n{}", log());

@@ -8,6 +8,15 @@ use std::time::Duration;
 /// Longer than the kernel takes to end a dozen processes on the busiest machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How much longer one waits where software emulates the processor.
+const EMULATED: u32 = 4;
+
+/// A test's patience on this machine, from what is enough on the busiest one with a processor of its own.
+pub(crate) fn patience(native: Duration) -> Duration {
+    let processor = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    if processor.contains("QEMU TCG CPU") { native * EMULATED } else { native }
+}
+
 /// What a run must leave as it was.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Machine {

@@ -10,6 +10,7 @@ pub(crate) mod chromium;
 pub(crate) mod engine;
 pub(crate) mod listening;
 pub(crate) mod machine;
+pub(crate) mod module;
 pub(crate) mod pair;
 pub(crate) mod program;
 pub(crate) mod schema;

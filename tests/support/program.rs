@@ -1,5 +1,6 @@
 //! The program under test, and how it ended.
 
+use super::machine::patience;
 use super::scratch::Scratch;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open};
@@ -183,7 +184,7 @@ impl Running {
     /// Waits until it has said these words.
     pub(crate) fn wait_for(&mut self, words: &str) {
         while !self.said.contains(words) {
-            let line = self.lines.recv_timeout(PATIENCE);
+            let line = self.lines.recv_timeout(patience(PATIENCE));
             let line = line.unwrap_or_else(|_| panic!("`{words}` was not said:\n{}", self.said));
             self.said.push_str(&line);
         }
@@ -207,14 +208,15 @@ impl Running {
 
     /// Waits for its end.
     pub(crate) fn wait(mut self) -> Outcome {
-        let in_time = ends_within(Pid::from_child(&self.child), PATIENCE);
+        let limit = patience(PATIENCE);
+        let in_time = ends_within(Pid::from_child(&self.child), limit);
         if !in_time {
             self.child.kill().expect("it is ours");
         }
         let status = self.child.wait().expect("it is ours");
         let stdout = self.stdout.take().map(|thread| thread.join().expect("it reads"));
         self.said.extend(self.lines.iter());
-        assert!(in_time, "it did not end within {PATIENCE:?} and said:\n{}", self.said);
+        assert!(in_time, "it did not end within {limit:?} and said:\n{}", self.said);
         Outcome {
             code: status.code(),
             signal: status.signal(),

@@ -2,7 +2,8 @@
 //! namespaces, and ends with the test, also when that is killed.
 
 use super::engine::Engine;
-use super::program::{Outcome, Tare, User, tied};
+use super::machine::patience;
+use super::program::{Outcome, Running, Tare, User, tied};
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -41,18 +42,32 @@ impl Underlay {
         ));
     }
 
+    /// What a shell line in its namespace says.
+    #[track_caller]
+    pub(crate) fn said(&self, line: &str) -> String {
+        let output = self.shell(line).output().expect("nsenter is there");
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
     /// Takes a machine's uplink away, as when a cable is pulled.
     pub(crate) fn unplug(&self, number: u8) {
         self.run(&format!("ip link set wire{number} down"));
     }
 
+    #[track_caller]
     fn run(&self, line: &str) {
-        let pid = self.0.id().to_string();
-        let status = Command::new("nsenter")
-            .args(["--target", &pid, "--net", "--", "sh", "-euc", line])
-            .status()
-            .expect("nsenter is there");
+        let status = self.shell(line).status().expect("nsenter is there");
         assert!(status.success(), "{line}");
+    }
+
+    fn shell(&self, line: &str) -> Command {
+        let pid = self.0.id().to_string();
+        let path = std::env::var("PATH").unwrap_or_default();
+        let mut command = Command::new("nsenter");
+        command.args(["--target", &pid, "--net", "--", "sh", "-euc", line]);
+        command.env("PATH", format!("{path}:/usr/sbin:/sbin"));
+        command
     }
 }
 
@@ -89,37 +104,48 @@ impl Machines {
         &self.engines[index]
     }
 
+    /// How many there are.
+    fn count(&self) -> usize {
+        self.engines.len()
+    }
+
     /// What joins them.
     pub(crate) fn underlay(&self) -> &Underlay {
         &self.underlay
     }
 }
 
-/// Three machines whose engines are a Swarm; the first one is its manager.
+/// Machines whose engines are a Swarm; the first one is its manager.
 pub(crate) struct Swarm {
     machines: Machines,
 }
 
 impl Swarm {
-    /// A fresh one.
+    /// A fresh one of three nodes.
     pub(crate) fn start() -> Self {
-        let swarm = Self { machines: Machines::new(3) };
+        Self::of(3)
+    }
+
+    /// A fresh one of so many nodes.
+    pub(crate) fn of(nodes: u8) -> Self {
+        let swarm = Self { machines: Machines::new(nodes) };
         let manager = swarm.engine(0);
         manager.docker(&["swarm", "init", "--advertise-addr", "192.0.2.1"]);
         let token = manager.docker(&["swarm", "join-token", "--quiet", "worker"]);
-        for (number, engine) in [(2, swarm.engine(1)), (3, swarm.engine(2))] {
+        for (number, engine) in (1..=nodes).zip(&swarm.machines.engines).skip(1) {
             let own = format!("192.0.2.{number}");
             let join = ["swarm", "join", "--token", &token, "--advertise-addr", &own];
             engine.docker(&[&join[..], &["192.0.2.1:2377"]].concat());
         }
-        swarm.wait_for("three nodes that are ready", |swarm| {
+        swarm.wait_for("all nodes are ready", |swarm| {
             let nodes = swarm.engine(0).docker(&["node", "ls", "--format", "{{.Status}}"]);
             // A worker has joined wholly when it has the network of the routing mesh.
             let has_mesh = |index| {
                 let names = ["network", "ls", "--format", "{{.Name}}"];
                 swarm.engine(index).docker(&names).contains("ingress")
             };
-            nodes.matches("Ready").count() == 3 && (0..3).all(has_mesh)
+            let count = swarm.machines.count();
+            nodes.matches("Ready").count() == count && (0..count).all(has_mesh)
         });
         swarm
     }
@@ -127,7 +153,7 @@ impl Swarm {
     /// Waits until there is no more than there was before, and says what there is.
     #[track_caller]
     pub(crate) fn nothing_is_left(&self, before: &[String]) {
-        let deadline = Instant::now() + LEAVING;
+        let deadline = Instant::now() + patience(LEAVING);
         while self.everything() != before && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(200));
         }
@@ -147,7 +173,7 @@ impl Swarm {
     /// The flags that name the engines of its workers.
     pub(crate) fn workers(&self) -> Vec<String> {
         let host = |index| [String::from("--engine"), self.engine(index).host()];
-        [1, 2].into_iter().flat_map(host).collect()
+        (1..self.machines.count()).flat_map(host).collect()
     }
 
     /// The program under test, which speaks to the manager.
@@ -157,9 +183,14 @@ impl Swarm {
 
     /// Runs the program to its end, with the workers' engines named.
     pub(crate) fn run(&self, arguments: &[&str]) -> Outcome {
+        self.start_tare(arguments).wait()
+    }
+
+    /// Starts the program, with the workers' engines named.
+    pub(crate) fn start_tare(&self, arguments: &[&str]) -> Running {
         let workers = self.workers();
         let flags: Vec<&str> = workers.iter().map(String::as_str).collect();
-        self.tare().run(&[arguments, &flags].concat())
+        self.tare().start(&[arguments, &flags].concat())
     }
 
     /// Everything that a run could leave: of the Swarm's services, secrets and configurations, and of every engine's.
@@ -170,7 +201,7 @@ impl Swarm {
                 format!("{kind} {}", manager.docker(&[kind, "ls", "--format", "{{.Name}}"]))
             })
             .to_vec();
-        for index in 0..3 {
+        for index in 0..self.machines.count() {
             let engine = self.engine(index);
             all.push(engine.docker(&["ps", "--all", "--format", "{{.Names}}"]));
             all.push(engine.docker(&[
@@ -194,9 +225,10 @@ impl Swarm {
     /// Waits until something is so.
     #[track_caller]
     pub(crate) fn wait_for(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
-        let deadline = Instant::now() + PATIENCE;
+        let limit = patience(PATIENCE);
+        let deadline = Instant::now() + limit;
         while !is_so(self) {
-            assert!(Instant::now() < deadline, "{what}: not within {PATIENCE:?}");
+            assert!(Instant::now() < deadline, "{what}: not within {limit:?}");
             std::thread::sleep(Duration::from_millis(200));
         }
     }

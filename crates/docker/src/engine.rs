@@ -5,6 +5,7 @@
 //! needs a process with a single thread; [`ask`] asks before that, in the calling thread.
 
 use crate::address::Address;
+use crate::patience::patience;
 use crate::ssh::Tunnel;
 use crate::trouble::{failed, missing};
 use bollard::errors::Error as Refusal;
@@ -19,14 +20,14 @@ use tare_network::{Error, Missing};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::oneshot;
 
-/// How long the engine may take over one request, s. To start a container on a busy machine takes a few.
-const PATIENCE: u64 = 120;
+/// How long the engine may take over one request. To start a container on a busy machine takes a few.
+const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How long it may take to answer whether it is there at all, s.
-const GREETING: u64 = 5;
+/// How long it may take to answer whether it is there at all.
+const GREETING: Duration = Duration::from_secs(5);
 
-/// The same where ssh has to greet first, s.
-const FAR_GREETING: u64 = 20;
+/// The same where ssh has to greet first.
+const FAR_GREETING: Duration = Duration::from_secs(20);
 
 /// A connection to an engine, in its version of the API.
 pub(crate) struct Engine {
@@ -134,8 +135,7 @@ where
     })?;
     let asked = async {
         let (docker, _tunnel) = greeted(address, GREETING).await?;
-        let limit = Duration::from_secs(GREETING);
-        tokio::time::timeout(limit, question(docker))
+        tokio::time::timeout(patience(GREETING), question(docker))
             .await
             .unwrap_or(Err(Refusal::RequestTimeoutError))
     };
@@ -146,31 +146,30 @@ fn runtime() -> std::io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
 }
 
-/// A handle that has agreed with the engine on a version; `patience` is for every later request too, s.
-async fn greeted(address: &Address, patience: u64) -> Result<(Docker, Option<Tunnel>), Refusal> {
+/// A handle that has agreed with the engine on a version; `limit` is for every later request too, on a processor.
+async fn greeted(address: &Address, limit: Duration) -> Result<(Docker, Option<Tunnel>), Refusal> {
     let tunnel = match address {
         Address::Ssh(host) => Some(Tunnel::open(host).map_err(|err| Refusal::IOError { err })?),
         Address::Unix(_) | Address::Tcp(_) | Address::Tls(..) => None,
     };
     let near = tunnel.as_ref().map_or_else(|| address.clone(), |one| Address::Unix(one.socket()));
-    let limit = if tunnel.is_some() { FAR_GREETING } else { GREETING };
-    let limit = Duration::from_secs(patience.min(limit));
-    let greeting = open(&near, patience)?.negotiate_version();
-    let docker = tokio::time::timeout(limit, greeting).await;
+    let first = if tunnel.is_some() { FAR_GREETING } else { GREETING };
+    let greeting = open(&near, patience(limit).as_secs())?.negotiate_version();
+    let docker = tokio::time::timeout(patience(limit.min(first)), greeting).await;
     Ok((docker.unwrap_or(Err(Refusal::RequestTimeoutError))?, tunnel))
 }
 
-fn open(address: &Address, patience: u64) -> Result<Docker, Refusal> {
+fn open(address: &Address, seconds: u64) -> Result<Docker, Refusal> {
     match address {
         // It is spoken to by its tunnel.
         Address::Ssh(host) => {
             Err(Refusal::UnsupportedURISchemeError { uri: format!("ssh://{host}") })
         }
         Address::Unix(path) => {
-            Docker::connect_with_unix(&path.to_string_lossy(), patience, API_DEFAULT_VERSION)
+            Docker::connect_with_unix(&path.to_string_lossy(), seconds, API_DEFAULT_VERSION)
         }
         Address::Tcp(host) => {
-            Docker::connect_with_http(&format!("tcp://{host}"), patience, API_DEFAULT_VERSION)
+            Docker::connect_with_http(&format!("tcp://{host}"), seconds, API_DEFAULT_VERSION)
         }
         #[cfg(feature = "tls")]
         Address::Tls(host, certificates) => {
@@ -190,7 +189,7 @@ fn open(address: &Address, patience: u64) -> Result<Docker, Refusal> {
                 &key,
                 &certificate,
                 &authority,
-                patience,
+                seconds,
                 API_DEFAULT_VERSION,
             )
         }

@@ -20,6 +20,7 @@ mod label;
 mod leftovers;
 mod look;
 mod networks;
+mod patience;
 mod place;
 mod process;
 mod ssh;

@@ -15,18 +15,24 @@ pub use within::look;
 pub(crate) use within::seen as here;
 
 use crate::exec::{Exec, Lines};
+use crate::patience::patience;
 use std::time::Duration;
 
 /// How long a look may take: a connection request that is lost is sent again after a second, and an IPv6 address is
 /// usable one or two seconds after it was given (RFC 4862, 5.4).
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The same on this machine.
+pub(crate) fn limit() -> Duration {
+    patience(PATIENCE)
+}
 
 /// Reads what a look saw, to its end.
 pub(crate) async fn read(exec: Exec) -> Result<Seen, String> {
     // Its input stays open until it has spoken.
     let Exec { output, input, .. } = exec;
     let mut lines = Lines::of(output);
-    let line = lines.next(PATIENCE).await?;
+    let line = lines.next(limit()).await?;
     drop(input);
     parse(&line)
 }

@@ -6,6 +6,7 @@ use super::order::{Hello, Order};
 use super::proof::{self, Secret};
 use super::socket;
 use crate::look;
+use crate::patience::patience;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::io::{self, Read, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -55,7 +56,7 @@ pub fn away(arguments: impl IntoIterator<Item = String>) -> Result<(), Error> {
 
 /// A connection that waits for an order.
 fn come_home(home: SocketAddr, task: &str, secret: &Secret) -> io::Result<TcpStream> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + patience(PATIENCE);
     loop {
         match greet(home, task, secret) {
             Err(error) if is_passing(&error) && Instant::now() < deadline => thread::sleep(PAUSE),
@@ -70,9 +71,9 @@ fn is_passing(error: &io::Error) -> bool {
 }
 
 fn greet(home: SocketAddr, task: &str, secret: &Secret) -> io::Result<TcpStream> {
-    let mut stream = TcpStream::connect_timeout(&home, TRY)?;
+    let mut stream = TcpStream::connect_timeout(&home, patience(TRY))?;
     socket::watched(&stream)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(patience(PATIENCE)))?;
     proof::by_task(&mut stream, secret)?;
     stream.set_read_timeout(None)?;
     let hello = Hello { task: task.to_owned(), seen: look::here() };

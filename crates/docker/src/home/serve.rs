@@ -7,6 +7,7 @@ use super::frame::{self, Kind};
 use super::order::{Hello, Told};
 use super::proof::{self, Secret};
 use super::{CALLS, PORT, socket};
+use crate::patience::patience;
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, BufRead as _, Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -121,7 +122,7 @@ fn tell(told: &Told) -> io::Result<()> {
 /// Lets a task in, and watches its connection until it is taken or breaks.
 fn let_in(mut stream: TcpStream, secret: &Secret, pool: &Pool) -> io::Result<()> {
     socket::watched(&stream)?;
-    stream.set_read_timeout(Some(GREETING))?;
+    stream.set_read_timeout(Some(patience(GREETING)))?;
     proof::by_home(&mut stream, secret)?;
     let hello: Hello = serde_json::from_slice(&frame::expect(&mut stream, Kind::Hello)?)?;
     stream.set_read_timeout(None)?;

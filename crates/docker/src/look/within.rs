@@ -2,6 +2,7 @@
 
 use super::seen::{DeviceSeen, Seen, Wire};
 use super::wire::Tap;
+use crate::patience::patience;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
@@ -127,7 +128,9 @@ fn wire(one: IpAddr, other: IpAddr) -> Result<(), Error> {
 /// Connects, and counts the packets that leave meanwhile.
 fn dial(address: SocketAddr) -> Seen {
     let before = devices();
-    let error = retried(|| TcpStream::connect_timeout(&address, TRY)).err().map(|e| e.to_string());
+    let error = retried(|| TcpStream::connect_timeout(&address, patience(TRY)))
+        .err()
+        .map(|e| e.to_string());
     let mut seen = seen();
     for device in &mut seen.devices {
         let earlier = before.iter().find(|one| one.name == device.name);
@@ -138,7 +141,7 @@ fn dial(address: SocketAddr) -> Seen {
 
 /// Tries until it works or patience ends.
 fn retried<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + patience(PATIENCE);
     loop {
         match attempt() {
             Err(_) if Instant::now() < deadline => std::thread::sleep(PAUSE),

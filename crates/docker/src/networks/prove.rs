@@ -8,7 +8,7 @@ use crate::engine::{Engine, Sides};
 use crate::exec::{self, Exec, Lines, Words};
 use crate::image::PROGRAM;
 use crate::leftovers::AT_ONCE;
-use crate::look::{self, PATIENCE, Seen};
+use crate::look::{self, Seen};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -84,7 +84,7 @@ async fn listen_in(engine: &Arc<Engine>, laid: &Laid, route: &Route) -> Result<L
     let what = || format!("listen on {} in {}", route.listen, endpoint.container.name);
     let Exec { output, input, .. } = begin(engine, endpoint, "--listen", route.listen).await?;
     let mut lines = Lines::of(output);
-    let line = lines.next(PATIENCE).await.map_err(|why| Error::new(what(), why))?;
+    let line = lines.next(look::limit()).await.map_err(|why| Error::new(what(), why))?;
     let seen = look::parse(&line).map_err(|why| Error::new(what(), why))?;
     Ok(Listening { server: route.server, seen, lines, _input: input })
 }
@@ -121,7 +121,7 @@ async fn begin(
 /// Who connected to a server first.
 async fn peer(listening: &mut [Listening], server: usize) -> Option<SocketAddr> {
     let one = listening.iter_mut().find(|one| one.server == server)?;
-    let line = one.lines.next(PATIENCE).await.ok()?;
+    let line = one.lines.next(look::limit()).await.ok()?;
     look::parse(&line).ok()?.peer
 }
 

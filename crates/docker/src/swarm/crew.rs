@@ -10,6 +10,7 @@ use crate::image::PROGRAM;
 use crate::leftovers::{remove_network, remove_service};
 use crate::look::Seen;
 use crate::networks::address::Subnet;
+use crate::patience::patience;
 use crate::work::Running;
 use bollard::models::{
     ConfigReference, EndpointPortConfig, EndpointPortConfigProtocolEnum,
@@ -283,7 +284,7 @@ impl Crew {
 
     /// Waits until all of these have come; what each saw, in order.
     fn wait(&self, wanted: &[tasks::Member]) -> Result<Vec<Seen>, Error> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + patience(PATIENCE);
         for tick in 1_u32.. {
             let mut seen = Vec::new();
             for one in wanted {
@@ -324,7 +325,7 @@ impl Crew {
         match hopeless.or_else(|| absent.next().filter(|_| late)) {
             None => Ok(()),
             Some(one) => {
-                let why = format!("it has not come home within {} s", PATIENCE.as_secs());
+                let why = format!("it has not come home within {} s", patience(PATIENCE).as_secs());
                 Err(self.absent(one, accounts, &why))
             }
         }
@@ -421,7 +422,7 @@ impl Drop for Crew {
         for one in &tasks {
             let _ = engine.wait(remove_service(engine.docker(), &one.service));
         }
-        let deadline = Instant::now() + GOING;
+        let deadline = Instant::now() + patience(GOING);
         let is_there = || {
             account::of_run(engine, run).is_ok_and(|accounts| {
                 accounts.iter().any(|one| tasks.iter().any(|task| task.service == one.service))

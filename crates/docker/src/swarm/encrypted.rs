@@ -10,7 +10,7 @@ use super::{OPTIONS, Recipe, Spread, script};
 use crate::engine::{Engine, Sides};
 use crate::exec::{self, Exec, Lines, Words};
 use crate::image::PROGRAM;
-use crate::look::{self, PATIENCE, Wire};
+use crate::look::{self, Wire};
 use crate::networks::laid::{Laid, Step, direct};
 use crate::networks::prove;
 use crate::work::Running;
@@ -119,7 +119,7 @@ impl Watching {
     }
 
     fn line(&mut self, engine: &Arc<Engine>) -> Result<look::Seen, Error> {
-        let line = engine.wait(self.lines.next(PATIENCE));
+        let line = engine.wait(self.lines.next(look::limit()));
         line.and_then(|line| look::parse(&line)).map_err(|why| Error::new(WHAT, why))
     }
 

@@ -8,6 +8,7 @@ use crate::exec::{self, Exec, Input, Words};
 use crate::home::{PORT, fresh_secret};
 use crate::image::PROGRAM;
 use crate::label::RunId;
+use crate::patience::patience;
 use crate::place::{Live, Place};
 use crate::work::{On, Published, Running, Spec, Work};
 use base64::Engine as _;
@@ -148,10 +149,10 @@ fn serve(
     engine.wait(told).map_err(|error| Error::new(WHAT, error))?;
     let kept = Arc::clone(roll);
     engine.handle().spawn(async move { kept.keep(output).await });
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + patience(PATIENCE);
     while !roll.is_open().map_err(|why| Error::new(WHAT, why))? {
         if Instant::now() >= deadline {
-            let why = format!("it does not listen within {} s", PATIENCE.as_secs());
+            let why = format!("it does not listen within {} s", patience(PATIENCE).as_secs());
             return Err(Error::new(WHAT, why));
         }
         std::thread::sleep(TICK);

@@ -2,6 +2,7 @@
 
 use super::account::{self, Account};
 use super::relay::Swarm;
+use crate::patience::patience;
 use crate::process::DockerProcess;
 use bollard::models::NodeState;
 use std::io::{self, Read, Write};
@@ -60,7 +61,7 @@ impl Tasks {
 
     /// What became of a task, as soon as its manager knows.
     fn explain(&self, lost: &Member, why: &str) -> Result<(), Error> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + patience(PATIENCE);
         let what = format!("measure in {}", lost.name);
         loop {
             let node = self.swarm.members.name(&lost.node);

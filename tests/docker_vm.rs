@@ -1,0 +1,39 @@
+//! Docker's networks that need modules of the kernel's, each once on one that has them: function only, and that packets
+//! take the path that each is named after.
+//!
+//! `make test-vm` boots Debian's kernel in a virtual machine, and runs these there, on an engine of their own.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+mod support;
+
+use support::engine::Engine;
+use support::module::{MANY, asked, carried, in_all_sandboxes, largest_while, load_modules};
+
+#[test]
+#[ignore = "needs a kernel with all modules: make test-vm"]
+fn docker_on_ipvlan_which_the_machine_cannot_carry_runs_here() {
+    load_modules();
+    let engine = Engine::start();
+    let before = engine.everything();
+    for (network, mode) in [("docker:ipvlan-l2", "l2"), ("docker:ipvlan-l3", "l3")] {
+        let running = engine.tare().start(&asked(network, mode, &[]));
+        let (bytes, document) = largest_while(running, || ipvlan_bytes(&engine, mode));
+        assert!(bytes > MANY, "{network}: {bytes} bytes by ipvlan devices of mode {mode}");
+        let hops = carried(&document, network);
+        assert_eq!(hops, ["client-0:eth0", "node-0:eth0", "server-0:eth0"], "{network}");
+        assert_eq!(engine.everything(), before, "{network}");
+    }
+}
+
+/// The most bytes that an ipvlan device of this mode has received in any container of an engine's.
+fn ipvlan_bytes(engine: &Engine, mode: &str) -> u64 {
+    let links = in_all_sandboxes(engine, "ip -details -statistics -oneline link show type ipvlan");
+    let of_mode = links.lines().filter(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words.windows(3).any(|three| three == ["ipvlan", "mode", mode])
+    });
+    let received = of_mode.filter_map(|line| {
+        line.split("RX:").nth(1)?.split('\\').nth(1)?.split_whitespace().next()?.parse().ok()
+    });
+    received.max().unwrap_or(0)
+}

@@ -1,0 +1,101 @@
+//! A Swarm's networks that need modules of the kernel's, each once on one that has them: function only, and that packets
+//! take the path that each is named after.
+//!
+//! `make test-vm` boots Debian's kernel in a virtual machine, and runs these there, on engines of their own.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+mod support;
+
+use support::module::{MANY, asked, carried, in_all_sandboxes, largest_while, load_modules};
+use support::swarm::Swarm;
+
+/// Counters of what passes an underlay between the machines, apart from all of them.
+const WIRE: &str = "
+nft add table bridge wire
+nft add counter bridge wire encrypted
+nft add counter bridge wire readable
+nft add chain bridge wire passing '{ type filter hook forward priority 0; }'
+nft add rule bridge wire passing ip protocol 50 counter name encrypted
+nft add rule bridge wire passing udp dport 4789 counter name readable";
+
+/// How many bytes of a kind have passed an underlay so far.
+fn passed(swarm: &Swarm, kind: &str) -> u64 {
+    let said = swarm.underlay().said(&format!("nft list counter bridge wire {kind}"));
+    let bytes = said.split("bytes ").nth(1).and_then(|rest| rest.split_whitespace().next());
+    bytes.and_then(|bytes| bytes.parse().ok()).unwrap_or_else(|| panic!("a counter: {said}"))
+}
+
+/// The bytes that IPVS has handed on in a network namespace, in the most of all that are listed: the last figure but one
+/// of the third line is what came in, hexadecimal.
+fn balanced(statistics: &str) -> u64 {
+    let totals = statistics.lines().filter_map(|line| {
+        let figures: Vec<&str> = line.split_whitespace().collect();
+        let [_, _, _, incoming, _] = figures.as_slice() else { return None };
+        u64::from_str_radix(incoming, 16).ok()
+    });
+    totals.max().unwrap_or(0)
+}
+
+/// IPVS's counters of a network namespace.
+const STATISTICS: &str = "sed -n 3p /proc/self/net/ip_vs_stats";
+
+#[test]
+#[ignore = "needs a kernel with all modules: make test-vm"]
+fn a_swarm_that_encrypts_and_balances_which_the_machine_cannot_carry_runs_here() {
+    load_modules();
+    let swarm = Swarm::of(2);
+    swarm.underlay().said(WIRE);
+    let before = swarm.everything();
+    encrypted(&swarm);
+    swarm.nothing_is_left(&before);
+    by_virtual_address(&swarm);
+    swarm.nothing_is_left(&before);
+    by_the_mesh(&swarm);
+    swarm.nothing_is_left(&before);
+}
+
+/// What passes between the nodes is ESP, and no VXLAN but that by which tasks come home.
+fn encrypted(swarm: &Swarm) {
+    let network = "swarm:overlay-encrypted";
+    let (esp, vxlan) = (passed(swarm, "encrypted"), passed(swarm, "readable"));
+    let document = swarm.run(&asked(network, "encrypted", &["--nodes", "2"])).expect(0).json();
+    let (esp, vxlan) = (passed(swarm, "encrypted") - esp, passed(swarm, "readable") - vxlan);
+    assert!(esp > MANY, "{esp} bytes of ESP: {document}");
+    assert!(vxlan < MANY, "{vxlan} bytes of VXLAN that anybody may read: {document}");
+    let hops = carried(&document, network);
+    assert!(hops.contains(&"node-0:esp".to_owned()), "{hops:?}");
+}
+
+/// IPVS in the client's namespace hands on what goes to the service's address, and VXLAN carries it.
+fn by_virtual_address(swarm: &Swarm) {
+    let vxlan = passed(swarm, "readable");
+    let running = swarm.start_tare(&asked("swarm:vip", "vip", &["--nodes", "2"]));
+    let statistics = || balanced(&in_all_sandboxes(swarm.engine(0), STATISTICS));
+    let (handed_on, document) = largest_while(running, statistics);
+    assert!(handed_on > MANY, "IPVS handed on {handed_on} bytes: {document}");
+    assert!(passed(swarm, "readable") - vxlan > MANY, "{document}");
+    let hops = carried(&document, "swarm:vip");
+    assert!(hops.contains(&"node-0:ip_vs".to_owned()), "{hops:?}");
+}
+
+/// The client's node translates its own port's address to the mesh's, where IPVS hands on; VXLAN carries it.
+fn by_the_mesh(swarm: &Swarm) {
+    const TRANSLATED: &str = "POSTROUTING -o docker_gwbridge -p tcp -m conntrack --ctstate DNAT";
+    let node = swarm.engine(0);
+    node.said(&format!("iptables --table mangle --append {TRANSLATED}"));
+    let mesh = "nsenter --net=/run/docker/netns/ingress_sbox";
+    let handed_on = || balanced(&node.said(&format!("{mesh} {STATISTICS}")));
+    let (vxlan, earlier) = (passed(swarm, "readable"), handed_on());
+    let document = swarm.run(&asked("swarm:published", "mesh", &["--nodes", "2"])).expect(0).json();
+    assert!(handed_on() - earlier > MANY, "by IPVS: {document}");
+    assert!(passed(swarm, "readable") - vxlan > MANY, "{document}");
+    let rules = node.said("iptables --table mangle --list-rules POSTROUTING --verbose");
+    let rule = rules.lines().find(|line| line.contains("DNAT")).expect("the rule is there");
+    let bytes = rule.split("-c ").nth(1).and_then(|rest| rest.split(' ').nth(1));
+    let translated: u64 = bytes.and_then(|bytes| bytes.parse().ok()).expect("its counter");
+    assert!(translated > MANY, "translated to the mesh: {rules}");
+    let hops = carried(&document, "swarm:published");
+    for hop in ["node-0:nat/DOCKER-INGRESS", "node-0:ip_vs", "node-0:vxlan0"] {
+        assert!(hops.contains(&hop.to_owned()), "{hop}: {hops:?}");
+    }
+}
