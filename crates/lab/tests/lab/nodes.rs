@@ -314,8 +314,10 @@ pub(crate) fn a_clamped_connection_fits() {
         let wrong = Shape { mtu: 1500, mtu_by: MtuBy::User, family, ..two() };
         let clamped = Shape { clamp_mss: true, ..wrong.clone() };
         for name in ["vxlan", "calico-vxlan"] {
-            assert_ne!(noticed(&lab, name, &wrong), [], "{name} {family} does not fit");
-            assert_eq!(noticed(&lab, name, &clamped), [], "{name} {family} fits");
+            let found = too_large(&lab, name, &wrong);
+            assert_ne!(found, TooLarge::default(), "{name} {family} does not fit");
+            let found = too_large(&lab, name, &clamped);
+            assert_eq!(found, TooLarge::default(), "{name} {family} fits");
         }
     }
 }
