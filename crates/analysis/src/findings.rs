@@ -130,11 +130,13 @@ fn about_the_same(one: &Finding, other: &Finding) -> bool {
     use Finding::{
         BusyMachine, DroppedAtSocket, EndsDisagree, Fragmented, LowHeadroom, OtherRun,
         PortsExhausted, SearchAtSendersLimit, SearchUnfinished, SenderTooSlow, SmallBuffer, Stall,
-        TimeWaitOverflow,
+        Stolen, Throttled, TimeWaitOverflow,
     };
     match (one, other) {
         (EndsDisagree { .. }, EndsDisagree { .. })
         | (BusyMachine { .. }, BusyMachine { .. })
+        | (Stolen { .. }, Stolen { .. })
+        | (Throttled { .. }, Throttled { .. })
         | (Fragmented { .. }, Fragmented { .. })
         | (OtherRun { .. }, OtherRun { .. })
         | (Stall { .. }, Stall { .. })
@@ -154,7 +156,8 @@ fn about_the_same(one: &Finding, other: &Finding) -> bool {
 fn weight(finding: &Finding) -> f64 {
     match finding {
         Finding::EndsDisagree { sent, received } => sent.abs_diff(*received) as f64,
-        Finding::BusyMachine { share } => *share,
+        Finding::BusyMachine { share } | Finding::Stolen { share } => *share,
+        Finding::Throttled { times } => *times as f64,
         Finding::Fragmented { packets, refused, .. } => *packets as f64 + *refused as f64,
         Finding::OtherRun { others } => f64::from(*others),
         Finding::Stall { longest } => longest.0 as f64,

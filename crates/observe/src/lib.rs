@@ -19,4 +19,5 @@ pub mod meanwhile;
 mod memory;
 pub mod presence;
 mod sampler;
+mod throttle;
 mod times;

@@ -13,12 +13,16 @@ use crate::environment;
 use crate::files::Files;
 use crate::memory::Pressure;
 use crate::sampler::Sampler;
+use crate::throttle::Throttled;
 use crate::times::{Stat, ticks_per_second};
 use rustix::time::{ClockId, clock_gettime};
 use tare_record::{Counted, CpuUse, Finding, Meanwhile, Nanos};
 
 /// The share of all cores' time from which on others' work is a finding.
 const BUSY: f64 = 0.10;
+
+/// The share of all cores' time from which on what the hypervisor took is a finding.
+const STOLEN: f64 = 0.02;
 
 /// Wall time below which too few ticks have passed to tell, seconds.
 const SHORTEST: f64 = 0.2;
@@ -31,6 +35,7 @@ pub struct Watch {
     own: Nanos,
     sampler: Sampler,
     memory: Pressure,
+    throttled: Throttled,
     /// Nothing where the files are not the machine's.
     cores: Option<Cores>,
 }
@@ -45,8 +50,9 @@ impl Watch {
     fn over(files: Files, trial: Nanos) -> Self {
         let sampler = Sampler::start(files.clone(), trial);
         let memory = Pressure::now(&files);
+        let throttled = Throttled::now(&files);
         let start = Stat::read(&files);
-        Self { start, own: own_time(), sampler, memory, cores: None, files }
+        Self { start, own: own_time(), sampler, memory, throttled, cores: None, files }
     }
 
     /// What the machine did since the start. `agents` is the CPU time (user and system) that tare's agents and the
@@ -65,12 +71,17 @@ impl Watch {
         let counted = Counted { cores, context_switches, ..Counted::default() };
         let meanwhile =
             Meanwhile { agents, load, samples, memory, counted, ..Meanwhile::default() };
+        let hot = self.throttled.until_now(&self.files);
         let Some((start, end)) = self.start.zip(end) else {
-            return (meanwhile, Vec::new());
+            return (meanwhile, hot.into_iter().collect());
         };
         let cpu = end.whole.since(&start.whole, ticks_per_second());
         let ours = agents + (own_time() - self.own);
-        let findings = busy(&cpu, end.count(), ours).into_iter().collect();
+        let findings = busy(&cpu, end.count(), ours)
+            .into_iter()
+            .chain(stolen(&cpu, end.count()))
+            .chain(hot)
+            .collect();
         (Meanwhile { cpu, ..meanwhile }, findings)
     }
 }
@@ -84,6 +95,16 @@ fn busy(cpu: &CpuUse, cores: u32, ours: Nanos) -> Option<Finding> {
     let others = cpu.user + cpu.system + cpu.irq + cpu.steal - ours;
     let share = others.as_secs_f64() / all.as_secs_f64();
     (share > BUSY).then_some(Finding::BusyMachine { share })
+}
+
+/// A finding where the hypervisor let more of all cores' time wait than may be passed over.
+fn stolen(cpu: &CpuUse, cores: u32) -> Option<Finding> {
+    let all = cpu.user + cpu.system + cpu.softirq + cpu.irq + cpu.steal + cpu.idle;
+    if all.as_secs_f64() < SHORTEST * f64::from(cores) || all.0 == 0 {
+        return None;
+    }
+    let share = cpu.steal.as_secs_f64() / all.as_secs_f64();
+    (share > STOLEN).then_some(Finding::Stolen { share })
 }
 
 /// The CPU time of this process so far.
@@ -131,6 +152,16 @@ mod tests {
     fn softirq_is_nobodys_and_stolen_time_is_others() {
         assert_eq!(busy(&one_second_of(0, 0, 20, 0), 2, Nanos(0)), None);
         assert!(busy(&one_second_of(0, 0, 0, 5), 2, Nanos(0)).is_some());
+    }
+
+    #[test]
+    fn what_the_hypervisor_took_is_told() {
+        assert!(matches!(
+            stolen(&one_second_of(5, 0, 0, 2), 2),
+            Some(Finding::Stolen { share }) if (share - 0.1).abs() < 1e-9
+        ));
+        assert_eq!(stolen(&one_second_of(15, 0, 0, 0), 2), None);
+        assert_eq!(stolen(&CpuUse::default(), 0), None);
     }
 
     #[test]

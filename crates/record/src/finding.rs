@@ -61,6 +61,16 @@ pub enum Finding {
         /// CPU time used by others over all cores' time, 0–1.
         share: f64,
     },
+    /// The hypervisor let this machine's virtual CPUs wait.
+    Stolen {
+        /// Their time that it gave to others over all cores' time, 0–1.
+        share: f64,
+    },
+    /// The processor got too hot and slowed down.
+    Throttled {
+        /// How often, over all cores.
+        times: u64,
+    },
     /// The processor was emulated by software, so that no network is said to be faster or slower than another.
     Emulated,
     /// Another tare was running.
@@ -322,6 +332,15 @@ impl fmt::Display for Finding {
             Self::BusyMachine { share } => {
                 write!(f, "other work took {:.0} % of the CPU", share * 100.0)
             }
+            Self::Stolen { share } => write!(
+                f,
+                "the hypervisor gave {:.0} % of the CPU to others: measure on a machine that shares none, or with more blocks",
+                share * 100.0
+            ),
+            Self::Throttled { times } => write!(
+                f,
+                "the processor got too hot and slowed down {times} time(s): cool it, or let it rest between runs"
+            ),
             Self::Emulated => f.write_str(
                 "under emulation (TCG) verdicts are refused: the figures show that it works, not how fast",
             ),

@@ -120,7 +120,8 @@ fn severity(finding: &Finding) -> f64 {
         Finding::EndsDisagree { sent, received } => {
             share(sent.abs_diff(*received) as f64, *sent as f64)
         }
-        Finding::BusyMachine { share } => *share,
+        Finding::BusyMachine { share } | Finding::Stolen { share } => *share,
+        Finding::Throttled { times } => *times as f64,
         Finding::Fragmented { packets, refused, .. } => *packets as f64 + *refused as f64,
         Finding::OtherRun { others } => f64::from(*others),
         Finding::LowHeadroom { used, limit, .. } => share(*used as f64, *limit as f64),
