@@ -25,6 +25,7 @@ mod estimate;
 mod family;
 mod figures;
 mod findings;
+mod frequency;
 mod group;
 mod machine;
 mod pair;

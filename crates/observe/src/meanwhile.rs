@@ -12,7 +12,8 @@ use crate::cores::Cores;
 use crate::environment;
 use crate::files::Files;
 use crate::memory::Pressure;
-use crate::sampler::Sampler;
+use crate::quota::Quota;
+use crate::sampler::{Sampled, Sampler};
 use crate::throttle::Throttled;
 use crate::times::{Stat, ticks_per_second};
 use rustix::time::{ClockId, clock_gettime};
@@ -36,6 +37,7 @@ pub struct Watch {
     sampler: Sampler,
     memory: Pressure,
     throttled: Throttled,
+    quota: Quota,
     /// Nothing where the files are not the machine's.
     cores: Option<Cores>,
 }
@@ -51,8 +53,9 @@ impl Watch {
         let sampler = Sampler::start(files.clone(), trial);
         let memory = Pressure::now(&files);
         let throttled = Throttled::now(&files);
+        let quota = Quota::now(&files);
         let start = Stat::read(&files);
-        Self { start, own: own_time(), sampler, memory, throttled, cores: None, files }
+        Self { start, own: own_time(), sampler, memory, throttled, quota, cores: None, files }
     }
 
     /// What the machine did since the start. `agents` is the CPU time (user and system) that tare's agents and the
@@ -62,7 +65,7 @@ impl Watch {
     /// Where `/proc/stat` cannot be read, all times are zero and nothing is found.
     #[must_use]
     pub fn finish(self, agents: Nanos, epoch: Option<Nanos>) -> (Meanwhile, Vec<Finding>) {
-        let samples = self.sampler.finish(epoch);
+        let Sampled { samples, frequency } = self.sampler.finish(epoch);
         let end = Stat::read(&self.files);
         let load = environment::load(&self.files).map_or(0.0, |load| load[0]);
         let memory = self.memory.until_now(&self.files);
@@ -70,17 +73,21 @@ impl Watch {
         let (cores, context_switches) = counted.unwrap_or_default();
         let counted = Counted { cores, context_switches, ..Counted::default() };
         let meanwhile =
-            Meanwhile { agents, load, samples, memory, counted, ..Meanwhile::default() };
-        let hot = self.throttled.until_now(&self.files);
+            Meanwhile { agents, load, samples, frequency, memory, counted, ..Meanwhile::default() };
+        let held: Vec<Finding> =
+            [self.throttled.until_now(&self.files), self.quota.until_now(&self.files)]
+                .into_iter()
+                .flatten()
+                .collect();
         let Some((start, end)) = self.start.zip(end) else {
-            return (meanwhile, hot.into_iter().collect());
+            return (meanwhile, held);
         };
         let cpu = end.whole.since(&start.whole, ticks_per_second());
         let ours = agents + (own_time() - self.own);
         let findings = busy(&cpu, end.count(), ours)
             .into_iter()
             .chain(stolen(&cpu, end.count()))
-            .chain(hot)
+            .chain(held)
             .collect();
         (Meanwhile { cpu, ..meanwhile }, findings)
     }
@@ -92,7 +99,8 @@ fn busy(cpu: &CpuUse, cores: u32, ours: Nanos) -> Option<Finding> {
     if all.as_secs_f64() < SHORTEST * f64::from(cores) || all.0 == 0 {
         return None;
     }
-    let others = cpu.user + cpu.system + cpu.irq + cpu.steal - ours;
+    // What was stolen has a finding of its own.
+    let others = cpu.user + cpu.system + cpu.irq - ours;
     let share = others.as_secs_f64() / all.as_secs_f64();
     (share > BUSY).then_some(Finding::BusyMachine { share })
 }
@@ -149,9 +157,9 @@ mod tests {
     }
 
     #[test]
-    fn softirq_is_nobodys_and_stolen_time_is_others() {
+    fn softirq_and_stolen_time_are_nobodys() {
         assert_eq!(busy(&one_second_of(0, 0, 20, 0), 2, Nanos(0)), None);
-        assert!(busy(&one_second_of(0, 0, 0, 5), 2, Nanos(0)).is_some());
+        assert_eq!(busy(&one_second_of(0, 0, 0, 5), 2, Nanos(0)), None);
     }
 
     #[test]
@@ -188,6 +196,36 @@ mod tests {
         assert_eq!(meanwhile.load, 1.5);
         assert_eq!(meanwhile.memory, Memory::default(), "no file says anything of memory");
         assert_eq!(findings.len(), 1);
+    }
+
+    #[test]
+    fn a_noisy_machine_is_told_by_what_it_counted() {
+        const HOT: &str = "sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count";
+        let root = tempfile::tempdir().unwrap();
+        let ticks = ticks_per_second();
+        let lay = |stat: &str, hot: &str, held: &str| {
+            let files = [
+                ("proc/stat", stat),
+                ("proc/self/mounts", "cgroup2 /cg cgroup2 rw 0 0\n"),
+                ("proc/self/cgroup", "0::/job\n"),
+                ("cg/job/cpu.stat", held),
+                (HOT, hot),
+            ];
+            lay_out(root.path(), &files)
+        };
+        let files = lay(&stat([0; 8]), "1\n", "throttled_usec 10\n");
+        let watch = Watch::over(files, Nanos(SECOND));
+        let after = stat([0, 0, ticks, ticks * 2, 0, 0, 0, ticks]);
+        lay(&after, "3\n", "throttled_usec 2010\n");
+        let (_, findings) = watch.finish(Nanos(SECOND), None);
+        assert_eq!(
+            findings,
+            [
+                Finding::Stolen { share: 0.25 },
+                Finding::Throttled { times: 2 },
+                Finding::OverQuota { waited: Nanos(2_000_000) },
+            ]
+        );
     }
 
     #[test]

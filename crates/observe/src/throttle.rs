@@ -1,4 +1,6 @@
-//! Whether the processor got too hot meanwhile, by what it counts of that (drivers/cpu: `thermal_throttle`, x86 alone).
+//! Whether the processor got too hot meanwhile, by what the kernel counts of that (`thermal_throttle`, x86 alone).
+//!
+//! Every core of a package counts the package's: of those the largest stands for all, so that one machine's are told once.
 
 use crate::files::Files;
 use tare_record::Finding;
@@ -6,7 +8,7 @@ use tare_record::Finding;
 /// Where each core has its counters.
 const CORES: &str = "sys/devices/system/cpu";
 
-/// How often the cores have slowed down so far.
+/// How often the cores, and their package, have slowed down so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Throttled(u64);
 
@@ -14,10 +16,17 @@ impl Throttled {
     /// Reads the counters; nought where there are none.
     pub(crate) fn now(files: &Files) -> Self {
         let cores = files.names(CORES).into_iter().filter(|name| is_core(name));
-        let count = |core: String| -> Option<u64> {
-            files.value(format!("{CORES}/{core}/thermal_throttle/core_throttle_count"))
+        let count = |core: &str, what: &str| -> u64 {
+            let path = format!("{CORES}/{core}/thermal_throttle/{what}_throttle_count");
+            files.value(path).unwrap_or(0)
         };
-        Self(cores.filter_map(count).fold(0, u64::saturating_add))
+        let mut package = 0;
+        let mut single = 0_u64;
+        for core in cores {
+            single = single.saturating_add(count(&core, "core"));
+            package = count(&core, "package").max(package);
+        }
+        Self(single.saturating_add(package))
     }
 
     /// A finding where they have slowed down since.
@@ -53,6 +62,18 @@ mod tests {
         assert_eq!(before.until_now(&files), None);
         counts("6\n", "9\n");
         assert_eq!(before.until_now(&files), Some(Finding::Throttled { times: 3 }));
+    }
+
+    #[test]
+    fn a_package_is_counted_once_whatever_its_cores() {
+        let root = tempfile::tempdir().unwrap();
+        let of = |core: &str| format!("{CORES}/{core}/thermal_throttle/package_throttle_count");
+        let count =
+            |times: &str| lay_out(root.path(), &[(&of("cpu0"), times), (&of("cpu1"), times)]);
+        let files = count("4\n");
+        let before = Throttled::now(&files);
+        count("6\n");
+        assert_eq!(before.until_now(&files), Some(Finding::Throttled { times: 2 }));
     }
 
     #[test]

@@ -71,6 +71,18 @@ pub enum Finding {
         /// How often, over all cores.
         times: u64,
     },
+    /// A control group's CPU quota held the work back.
+    OverQuota {
+        /// How long, over all cores, ns.
+        waited: Nanos,
+    },
+    /// The cores ran faster in some trials than in others.
+    FrequencyChanged {
+        /// While they had work, in the slowest trial, MHz.
+        lowest: f64,
+        /// In the fastest.
+        highest: f64,
+    },
     /// The processor was emulated by software, so that no network is said to be faster or slower than another.
     Emulated,
     /// Another tare was running.
@@ -340,6 +352,15 @@ impl fmt::Display for Finding {
             Self::Throttled { times } => write!(
                 f,
                 "the processor got too hot and slowed down {times} time(s): cool it, or let it rest between runs"
+            ),
+            Self::OverQuota { waited } => write!(
+                f,
+                "a control group's CPU quota held the work back for {:.2} s: raise cpu.max, or run outside of that group",
+                waited.as_secs_f64()
+            ),
+            Self::FrequencyChanged { lowest, highest } => write!(
+                f,
+                "the cores ran at {lowest:.0} MHz in one trial and at {highest:.0} in another: set the governor `performance`, and switch the boost off"
             ),
             Self::Emulated => f.write_str(
                 "under emulation (TCG) verdicts are refused: the figures show that it works, not how fast",
