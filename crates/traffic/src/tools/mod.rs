@@ -4,6 +4,7 @@
 //! client's agent runs the other, and its output is read into figures, which are kept as the tool stated them: whoever
 //! knows the tool shall find what it would have told them. Programs are started by agents alone, and die with them.
 
+mod call;
 mod calling;
 mod data;
 mod fortio;
@@ -37,8 +38,9 @@ pub(crate) use wrk::Wrk;
 
 use crate::workload::Asked;
 use crate::{About, Client, Error, Parameter, Server, Task, Workload};
+use call::Call;
 use calling::{Calling, Reading};
-use offspring::{Call, Said};
+use offspring::Said;
 use program::Program;
 use std::time::Duration;
 use tare_network::Missing;
