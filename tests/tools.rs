@@ -253,3 +253,24 @@ fn a_killed_run_leaves_no_server() {
     let again = tare.run(&again).expect(0);
     assert!(!again.stderr.contains("making"), "{}", again.stderr);
 }
+
+#[test]
+fn data_that_are_kept_are_listed_and_removed() {
+    let scratch = Scratch::new();
+    let tare = in_scratch(&scratch, User::Caller);
+    let clean = |flags: &[&str]| tare.run(&[&["clean", "--data"][..], flags].concat()).expect(0);
+    assert!(clean(&[]).stderr.contains("no data are kept"));
+    tare.run(&["run", "study.toml", "--workload", "mysql"]).expect(0);
+    let cache = tare.directory().join("cache/tare");
+    let sets = || std::fs::read_dir(&cache).expect("a cache").flatten().count();
+    assert_eq!(sets(), 1);
+    let somebodys = cache.join("somebody's");
+    std::fs::create_dir(&somebodys).expect("a directory in it");
+
+    let listed = clean(&[]);
+    assert!(listed.text().contains("cache/tare/mysql-"), "{}", listed.text());
+    assert!(!listed.text().contains("somebody"), "{}", listed.text());
+    assert!(listed.stderr.contains("nothing was removed") && sets() == 2, "{}", listed.stderr);
+    assert!(clean(&["--yes"]).stderr.contains("1 removed"));
+    assert!(sets() == 1 && somebodys.exists());
+}

@@ -3,6 +3,7 @@
 use crate::causes;
 use crate::estimate::Estimate;
 use crate::fragments;
+use crate::frequency;
 use crate::group::{Sample, Sampled};
 use crate::placed;
 use tare_record::{Beside, Finding, Metric, Trial};
@@ -37,6 +38,7 @@ pub(crate) fn of_cell(
     }
     findings.extend(placed::retransmits(&all));
     findings.extend(causes::of_trials(trials));
+    findings.extend(frequency::changed(&all));
     findings.extend(told);
     findings
 }
@@ -130,13 +132,16 @@ pub(crate) fn worst<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Vec<
 
 fn about_the_same(one: &Finding, other: &Finding) -> bool {
     use Finding::{
-        BusyMachine, DroppedAtSocket, EndsDisagree, Fragmented, LowHeadroom, OtherRun,
+        BusyMachine, DroppedAtSocket, EndsDisagree, Fragmented, LowHeadroom, OtherRun, OverQuota,
         PortsExhausted, SearchAtSendersLimit, SearchUnfinished, SenderTooSlow, SmallBuffer, Stall,
-        TimeWaitOverflow,
+        Stolen, Throttled, TimeWaitOverflow,
     };
     match (one, other) {
         (EndsDisagree { .. }, EndsDisagree { .. })
         | (BusyMachine { .. }, BusyMachine { .. })
+        | (Stolen { .. }, Stolen { .. })
+        | (Throttled { .. }, Throttled { .. })
+        | (OverQuota { .. }, OverQuota { .. })
         | (Fragmented { .. }, Fragmented { .. })
         | (OtherRun { .. }, OtherRun { .. })
         | (Stall { .. }, Stall { .. })
@@ -156,7 +161,8 @@ fn about_the_same(one: &Finding, other: &Finding) -> bool {
 fn weight(finding: &Finding) -> f64 {
     match finding {
         Finding::EndsDisagree { sent, received } => sent.abs_diff(*received) as f64,
-        Finding::BusyMachine { share } => *share,
+        Finding::BusyMachine { share } | Finding::Stolen { share } => *share,
+        Finding::OverQuota { waited } => waited.0 as f64,
         Finding::Fragmented { packets, refused, .. } => *packets as f64 + *refused as f64,
         Finding::OtherRun { others } => f64::from(*others),
         Finding::Stall { longest } => longest.0 as f64,
@@ -164,7 +170,7 @@ fn weight(finding: &Finding) -> f64 {
         Finding::SmallBuffer { granted, .. } => -(*granted as f64),
         Finding::SenderTooSlow { asked, offered } => 1.0 - offered / asked,
         Finding::DroppedAtSocket { dropped, of } => *dropped as f64 / (*of).max(1) as f64,
-        Finding::PortsExhausted { times } => *times as f64,
+        Finding::Throttled { times } | Finding::PortsExhausted { times } => *times as f64,
         Finding::TimeWaitOverflow { overflowed } => *overflowed as f64,
         Finding::SearchAtSendersLimit { rate } => -rate,
         Finding::SearchUnfinished { width } => *width,

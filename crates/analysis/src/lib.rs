@@ -26,6 +26,7 @@ mod family;
 mod figures;
 mod findings;
 mod fragments;
+mod frequency;
 mod group;
 mod machine;
 mod pair;

@@ -12,13 +12,18 @@ use crate::cores::Cores;
 use crate::environment;
 use crate::files::Files;
 use crate::memory::Pressure;
-use crate::sampler::Sampler;
+use crate::quota::Quota;
+use crate::sampler::{Sampled, Sampler};
+use crate::throttle::Throttled;
 use crate::times::{Stat, ticks_per_second};
 use rustix::time::{ClockId, clock_gettime};
 use tare_record::{Counted, CpuUse, Finding, Meanwhile, Nanos};
 
 /// The share of all cores' time from which on others' work is a finding.
 const BUSY: f64 = 0.10;
+
+/// The share of all cores' time from which on what the hypervisor took is a finding.
+const STOLEN: f64 = 0.02;
 
 /// Wall time below which too few ticks have passed to tell, seconds.
 const SHORTEST: f64 = 0.2;
@@ -31,6 +36,8 @@ pub struct Watch {
     own: Nanos,
     sampler: Sampler,
     memory: Pressure,
+    throttled: Throttled,
+    quota: Quota,
     /// Nothing where the files are not the machine's.
     cores: Option<Cores>,
 }
@@ -45,8 +52,10 @@ impl Watch {
     fn over(files: Files, trial: Nanos) -> Self {
         let sampler = Sampler::start(files.clone(), trial);
         let memory = Pressure::now(&files);
+        let throttled = Throttled::now(&files);
+        let quota = Quota::now(&files);
         let start = Stat::read(&files);
-        Self { start, own: own_time(), sampler, memory, cores: None, files }
+        Self { start, own: own_time(), sampler, memory, throttled, quota, cores: None, files }
     }
 
     /// What the machine did since the start. `agents` is the CPU time (user and system) that tare's agents and the
@@ -56,7 +65,7 @@ impl Watch {
     /// Where `/proc/stat` cannot be read, all times are zero and nothing is found.
     #[must_use]
     pub fn finish(self, agents: Nanos, epoch: Option<Nanos>) -> (Meanwhile, Vec<Finding>) {
-        let samples = self.sampler.finish(epoch);
+        let Sampled { samples, frequency } = self.sampler.finish(epoch);
         let end = Stat::read(&self.files);
         let load = environment::load(&self.files).map_or(0.0, |load| load[0]);
         let memory = self.memory.until_now(&self.files);
@@ -64,13 +73,22 @@ impl Watch {
         let (cores, context_switches) = counted.unwrap_or_default();
         let counted = Counted { cores, context_switches, ..Counted::default() };
         let meanwhile =
-            Meanwhile { agents, load, samples, memory, counted, ..Meanwhile::default() };
+            Meanwhile { agents, load, samples, frequency, memory, counted, ..Meanwhile::default() };
+        let held: Vec<Finding> =
+            [self.throttled.until_now(&self.files), self.quota.until_now(&self.files)]
+                .into_iter()
+                .flatten()
+                .collect();
         let Some((start, end)) = self.start.zip(end) else {
-            return (meanwhile, Vec::new());
+            return (meanwhile, held);
         };
         let cpu = end.whole.since(&start.whole, ticks_per_second());
         let ours = agents + (own_time() - self.own);
-        let findings = busy(&cpu, end.count(), ours).into_iter().collect();
+        let findings = busy(&cpu, end.count(), ours)
+            .into_iter()
+            .chain(stolen(&cpu, end.count()))
+            .chain(held)
+            .collect();
         (Meanwhile { cpu, ..meanwhile }, findings)
     }
 }
@@ -81,9 +99,20 @@ fn busy(cpu: &CpuUse, cores: u32, ours: Nanos) -> Option<Finding> {
     if all.as_secs_f64() < SHORTEST * f64::from(cores) || all.0 == 0 {
         return None;
     }
-    let others = cpu.user + cpu.system + cpu.irq + cpu.steal - ours;
+    // What was stolen has a finding of its own.
+    let others = cpu.user + cpu.system + cpu.irq - ours;
     let share = others.as_secs_f64() / all.as_secs_f64();
     (share > BUSY).then_some(Finding::BusyMachine { share })
+}
+
+/// A finding where the hypervisor let more of all cores' time wait than may be passed over.
+fn stolen(cpu: &CpuUse, cores: u32) -> Option<Finding> {
+    let all = cpu.user + cpu.system + cpu.softirq + cpu.irq + cpu.steal + cpu.idle;
+    if all.as_secs_f64() < SHORTEST * f64::from(cores) || all.0 == 0 {
+        return None;
+    }
+    let share = cpu.steal.as_secs_f64() / all.as_secs_f64();
+    (share > STOLEN).then_some(Finding::Stolen { share })
 }
 
 /// The CPU time of this process so far.
@@ -128,9 +157,19 @@ mod tests {
     }
 
     #[test]
-    fn softirq_is_nobodys_and_stolen_time_is_others() {
+    fn softirq_and_stolen_time_are_nobodys() {
         assert_eq!(busy(&one_second_of(0, 0, 20, 0), 2, Nanos(0)), None);
-        assert!(busy(&one_second_of(0, 0, 0, 5), 2, Nanos(0)).is_some());
+        assert_eq!(busy(&one_second_of(0, 0, 0, 5), 2, Nanos(0)), None);
+    }
+
+    #[test]
+    fn what_the_hypervisor_took_is_told() {
+        assert!(matches!(
+            stolen(&one_second_of(5, 0, 0, 2), 2),
+            Some(Finding::Stolen { share }) if (share - 0.1).abs() < 1e-9
+        ));
+        assert_eq!(stolen(&one_second_of(15, 0, 0, 0), 2), None);
+        assert_eq!(stolen(&CpuUse::default(), 0), None);
     }
 
     #[test]
@@ -157,6 +196,36 @@ mod tests {
         assert_eq!(meanwhile.load, 1.5);
         assert_eq!(meanwhile.memory, Memory::default(), "no file says anything of memory");
         assert_eq!(findings.len(), 1);
+    }
+
+    #[test]
+    fn a_noisy_machine_is_told_by_what_it_counted() {
+        const HOT: &str = "sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count";
+        let root = tempfile::tempdir().unwrap();
+        let ticks = ticks_per_second();
+        let lay = |stat: &str, hot: &str, held: &str| {
+            let files = [
+                ("proc/stat", stat),
+                ("proc/self/mounts", "cgroup2 /cg cgroup2 rw 0 0\n"),
+                ("proc/self/cgroup", "0::/job\n"),
+                ("cg/job/cpu.stat", held),
+                (HOT, hot),
+            ];
+            lay_out(root.path(), &files)
+        };
+        let files = lay(&stat([0; 8]), "1\n", "throttled_usec 10\n");
+        let watch = Watch::over(files, Nanos(SECOND));
+        let after = stat([0, 0, ticks, ticks * 2, 0, 0, 0, ticks]);
+        lay(&after, "3\n", "throttled_usec 2010\n");
+        let (_, findings) = watch.finish(Nanos(SECOND), None);
+        assert_eq!(
+            findings,
+            [
+                Finding::Stolen { share: 0.25 },
+                Finding::Throttled { times: 2 },
+                Finding::OverQuota { waited: Nanos(2_000_000) },
+            ]
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
-//! The machine's CPU time, core by core, at a few moments of a trial.
+//! The machine's CPU time, core by core, and how fast the cores ran, at a few moments of a trial.
 
 use crate::files::Files;
+use crate::frequency::{self, Frequencies, Mean};
 use crate::times::{Stat, ticks_per_second};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -13,8 +14,23 @@ const SAMPLES: u64 = 20;
 /// The shortest time between two, ns: the file counts in ticks of 10 ms, and reading it takes time itself.
 const SHORTEST: u64 = 50_000_000;
 
-/// When a reading was made, by the monotonic clock, and what it said.
-type Reading = (Nanos, Stat);
+/// One reading.
+#[derive(Debug)]
+struct Reading {
+    /// When, by the monotonic clock.
+    at: Nanos,
+    stat: Stat,
+    frequencies: Frequencies,
+}
+
+/// What was read over a trial.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Sampled {
+    /// The samples; of those before the epoch only the last.
+    pub(crate) samples: Vec<MachineSample>,
+    /// How fast busy cores ran, MHz; nothing where they do not say.
+    pub(crate) frequency: Option<f64>,
+}
 
 /// A thread that reads now and then.
 #[derive(Debug)]
@@ -42,52 +58,59 @@ impl Sampler {
         Self { stop, thread: thread.ok() }
     }
 
-    /// The samples, by the time after `epoch`; without one, after the first. Of those before it only the last is kept.
-    pub(crate) fn finish(self, epoch: Option<Nanos>) -> Vec<MachineSample> {
+    /// What was read, by the time after `epoch`; without one, after the first.
+    pub(crate) fn finish(self, epoch: Option<Nanos>) -> Sampled {
         drop(self.stop);
         let readings = self.thread.and_then(|thread| thread.join().ok()).unwrap_or_default();
-        samples(&readings, epoch)
+        sampled(&readings, epoch)
     }
 }
 
-fn samples(readings: &[Reading], epoch: Option<Nanos>) -> Vec<MachineSample> {
-    let Some((began, _)) = readings.first() else {
-        return Vec::new();
+fn sampled(readings: &[Reading], epoch: Option<Nanos>) -> Sampled {
+    let Some(first) = readings.first() else {
+        return Sampled::default();
     };
-    let epoch = epoch.unwrap_or(*began);
-    let before = readings.iter().rposition(|(at, _)| *at <= epoch).unwrap_or(0);
-    let start = &readings[before].1;
+    let epoch = epoch.unwrap_or(first.at);
+    let before = readings.iter().rposition(|one| one.at <= epoch).unwrap_or(0);
+    let kept = &readings[before..];
+    let start = &kept[0].stat;
     let ticks = ticks_per_second();
-    readings[before..]
-        .iter()
-        .map(|(at, stat)| MachineSample {
-            at: Nanos(at.0.saturating_sub(epoch.0)),
-            cores: stat
-                .cores
-                .iter()
-                .zip(&start.cores)
-                .map(|(core, start)| core.since(start, ticks))
-                .collect(),
-        })
-        .collect()
+    let sample = |one: &Reading| MachineSample {
+        at: Nanos(one.at.0.saturating_sub(epoch.0)),
+        cores: one
+            .stat
+            .cores
+            .iter()
+            .zip(&start.cores)
+            .map(|(core, start)| core.since(start, ticks))
+            .collect(),
+    };
+    let mut mean = Mean::default();
+    for pair in kept.windows(2) {
+        mean.add(&pair[0].stat.cores, &pair[1].stat.cores, &pair[1].frequencies);
+    }
+    Sampled { samples: kept.iter().map(sample).collect(), frequency: mean.megahertz() }
 }
 
 fn read(files: &Files) -> Option<Reading> {
     let stat = Stat::read(files)?;
     let now = clock_gettime(ClockId::Monotonic);
-    Some((Nanos(now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()), stat))
+    let at = Nanos(now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs());
+    let frequencies = frequency::read(files, stat.cores.len());
+    Some(Reading { at, stat, frequencies })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::lay_out;
     use std::time::Instant;
 
     #[test]
     fn samples_begin_at_the_epoch_and_never_go_back() {
         let sampler = Sampler::start(Files::machine(), Nanos(0));
         thread::sleep(Duration::from_millis(180));
-        let samples = sampler.finish(None);
+        let samples = sampler.finish(None).samples;
         assert!((3..=6).contains(&samples.len()), "{}", samples.len());
         assert_eq!(samples[0].at, Nanos(0));
         assert!(samples[0].cores.iter().all(|core| core.user == Nanos(0) && core.idle == Nanos(0)));
@@ -101,12 +124,33 @@ mod tests {
 
     #[test]
     fn of_what_was_before_the_epoch_only_the_last_is_kept() {
-        let readings: Vec<Reading> = [10, 20, 30, 40].map(|at| (Nanos(at), Stat::default())).into();
-        let at = |epoch| samples(&readings, epoch).iter().map(|one| one.at.0).collect::<Vec<_>>();
+        let readings: Vec<Reading> = [10, 20, 30, 40]
+            .map(|at| Reading { at: Nanos(at), stat: Stat::default(), frequencies: Vec::new() })
+            .into();
+        let at = |epoch| -> Vec<u64> {
+            sampled(&readings, epoch).samples.iter().map(|one| one.at.0).collect()
+        };
         assert_eq!(at(Some(Nanos(25))), [0, 5, 15]);
         assert_eq!(at(Some(Nanos(5))), [5, 15, 25, 35]);
         assert_eq!(at(None), [0, 10, 20, 30]);
-        assert!(samples(&[], None).is_empty());
+        assert_eq!(sampled(&[], None), Sampled::default());
+    }
+
+    #[test]
+    fn how_fast_busy_cores_ran_is_told_from_the_epoch_on() {
+        let root = tempfile::tempdir().unwrap();
+        let ticks = ticks_per_second();
+        let mut at = 0;
+        let mut reading = |seconds: u64, kilohertz: &str| {
+            let text = crate::times::tests::stat([seconds * ticks, 0, 0, 0, 0, 0, 0, 0]);
+            let speed = "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq";
+            let files = lay_out(root.path(), &[("proc/stat", &text), (speed, kilohertz)]);
+            at += 10;
+            Reading { at: Nanos(at), ..read(&files).unwrap() }
+        };
+        let readings = [reading(0, "1"), reading(1, "800000\n"), reading(3, "2600000\n")];
+        assert_eq!(sampled(&readings, None).frequency, Some(2_000.0));
+        assert_eq!(sampled(&readings, Some(Nanos(20))).frequency, Some(2_600.0));
     }
 
     #[test]

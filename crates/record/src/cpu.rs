@@ -63,6 +63,9 @@ pub struct Meanwhile {
     /// CPU time core by core, at a few moments of the trial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<MachineSample>,
+    /// How fast the cores ran while they had work, MHz, mean over busy time; nothing where cpufreq does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frequency: Option<f64>,
     /// What memory was left, and how long work waited for it.
     #[serde(default)]
     pub memory: Memory,

@@ -61,6 +61,28 @@ pub enum Finding {
         /// CPU time used by others over all cores' time, 0–1.
         share: f64,
     },
+    /// The hypervisor let this machine's virtual CPUs wait.
+    Stolen {
+        /// Their time that it gave to others over all cores' time, 0–1.
+        share: f64,
+    },
+    /// The processor got too hot and slowed down.
+    Throttled {
+        /// How often, over all cores.
+        times: u64,
+    },
+    /// A control group's CPU quota held the work back.
+    OverQuota {
+        /// How long, over all cores, ns.
+        waited: Nanos,
+    },
+    /// The cores ran faster in some trials than in others.
+    FrequencyChanged {
+        /// While they had work, in the slowest trial, MHz.
+        lowest: f64,
+        /// In the fastest.
+        highest: f64,
+    },
     /// The processor was emulated by software, so that no network is said to be faster or slower than another.
     Emulated,
     /// Another tare was running.

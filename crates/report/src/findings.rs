@@ -120,7 +120,9 @@ fn severity(finding: &Finding) -> f64 {
         Finding::EndsDisagree { sent, received } => {
             share(sent.abs_diff(*received) as f64, *sent as f64)
         }
-        Finding::BusyMachine { share } => *share,
+        Finding::BusyMachine { share } | Finding::Stolen { share } => *share,
+        Finding::OverQuota { waited } => waited.as_secs_f64(),
+        Finding::FrequencyChanged { lowest, highest } => share(*highest, *lowest),
         Finding::Fragmented { packets, refused, .. } => *packets as f64 + *refused as f64,
         Finding::OtherRun { others } => f64::from(*others),
         Finding::LowHeadroom { used, limit, .. } => share(*used as f64, *limit as f64),
@@ -133,7 +135,7 @@ fn severity(finding: &Finding) -> f64 {
         Finding::SoftirqOnOneCore { share, others, .. } => share - others,
         Finding::Userspace { cores, .. } => *cores,
         Finding::OffloadLost { before, after, .. } => share(*before, *after),
-        Finding::PortsExhausted { times } => *times as f64,
+        Finding::Throttled { times } | Finding::PortsExhausted { times } => *times as f64,
         Finding::TimeWaitOverflow { overflowed } => *overflowed as f64,
         Finding::SpinsOnSharedCore { threads, cores } => {
             share(f64::from(*threads), f64::from(*cores))

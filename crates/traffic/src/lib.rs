@@ -41,4 +41,5 @@ pub use load::Load;
 pub use parameters::{Kind, Parameter};
 pub use registry::{Registry, workloads};
 pub use session::{Job, Outcome, Session};
+pub use tools::Kept;
 pub use workload::{About, Asked, Client, Report, Server, Task, Workload};

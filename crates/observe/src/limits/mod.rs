@@ -10,7 +10,7 @@
 //! group; failing that, the next run sweeps it away.
 
 mod group;
-mod hierarchy;
+pub(crate) mod hierarchy;
 
 pub use group::remove;
 pub(crate) use hierarchy::Hierarchy;

@@ -35,6 +35,24 @@ impl fmt::Display for Finding {
             Self::BusyMachine { share } => {
                 write!(f, "other work took {:.0} % of the CPU", share * 100.0)
             }
+            Self::Stolen { share } => write!(
+                f,
+                "the hypervisor gave {:.0} % of the CPU to others: measure on a machine that shares none, or with more blocks",
+                share * 100.0
+            ),
+            Self::Throttled { times } => write!(
+                f,
+                "the processor got too hot and slowed down {times} time(s): cool it, or let it rest between runs"
+            ),
+            Self::OverQuota { waited } => write!(
+                f,
+                "a control group's CPU quota held the work back for {:.2} s: raise cpu.max, or run outside of that group",
+                waited.as_secs_f64()
+            ),
+            Self::FrequencyChanged { lowest, highest } => write!(
+                f,
+                "the cores ran at {lowest:.0} MHz in one trial and at {highest:.0} in another: set the governor `performance`, and switch the boost off"
+            ),
             Self::Emulated => f.write_str(
                 "under emulation (TCG) verdicts are refused: the figures show that it works, not how fast",
             ),

@@ -27,6 +27,9 @@ pub(crate) struct CleanArguments {
     /// Another engine to look through, as unix:///PATH or tcp://HOST:PORT; may stand again
     #[arg(long = "engine", value_name = "URL")]
     pub(crate) engines: Vec<String>,
+    /// Instead, the data that tare made for databases and keeps for the next run
+    #[arg(long, conflicts_with = "engines")]
+    pub(crate) data: bool,
     /// Remove without asking
     #[arg(short, long)]
     pub(crate) yes: bool,

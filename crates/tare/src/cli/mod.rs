@@ -56,7 +56,7 @@ pub(crate) enum Subcommand {
     #[cfg(feature = "docker")]
     #[command(after_help = docker::IMAGE_EXAMPLES)]
     Image(ImageArguments),
-    /// Remove what runs that were killed left in Docker: list it, then remove what carries tare's label
+    /// Remove what runs that were killed left in Docker, or data kept for databases: list it, then remove what carries tare's label
     #[cfg(feature = "docker")]
     Clean(CleanArguments),
     /// Print completions for a shell

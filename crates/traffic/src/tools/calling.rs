@@ -1,6 +1,7 @@
 //! The generating side of a tool: its client program, run once, and what is read from what it says.
 
-use super::offspring::{Call, Offspring, Said};
+use super::call::Call;
+use super::offspring::{Offspring, Said};
 use super::program::Program;
 use crate::placement::{Cores, Role};
 use crate::{Client, Error, Report, Task, clock};

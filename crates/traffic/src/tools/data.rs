@@ -3,12 +3,14 @@
 //! Every set of data is a few equal copies, each with a lock: `mysql-10.11-4x10000/0`, `0.lock`, `1` … A server takes the
 //! first that is free and works in it; one more is made where all are taken. A copy that was not finished is made anew.
 
+use super::kept;
 use crate::Error;
 use rustix::fs::{FlockOperation, flock, statvfs};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The most copies of one set of data.
 const MOST: usize = 64;
@@ -20,6 +22,8 @@ const SPARE: (f64, u64) = (0.1, 64 << 20);
 /// A set of data, by its name.
 pub(crate) struct Data {
     directory: PathBuf,
+    /// Locked against its removal, as long as it or a copy of it is held.
+    held: Arc<File>,
 }
 
 /// A copy that is the holder's as long as it holds it.
@@ -29,6 +33,8 @@ pub(crate) struct Copy {
     pub(crate) directory: PathBuf,
     /// Locked.
     _lock: File,
+    /// The set is, too.
+    _set: Arc<File>,
 }
 
 impl Data {
@@ -40,16 +46,16 @@ impl Data {
         Self::within(&cache()?, name)
     }
 
-    fn within(cache: &Path, name: &str) -> Result<Self, Error> {
+    pub(super) fn within(cache: &Path, name: &str) -> Result<Self, Error> {
         let directory = cache.join(name);
-        make_private(&directory).map_err(|error| {
+        let held = held(&directory).map_err(|error| {
             let what = format!(
                 "keep data in {}; set XDG_CACHE_HOME to a directory of your own",
                 directory.display()
             );
             Error::io(what, error)
         })?;
-        Ok(Self { directory })
+        Ok(Self { directory, held: Arc::new(held) })
     }
 
     /// Takes a copy; where none is free, one is made by `make` in an empty directory.
@@ -118,7 +124,8 @@ impl Data {
         let lock = options.map_err(refused)?;
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {
-                Ok(Some(Copy { directory: self.directory.join(number.to_string()), _lock: lock }))
+                let directory = self.directory.join(number.to_string());
+                Ok(Some(Copy { directory, _lock: lock, _set: Arc::clone(&self.held) }))
             }
             Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
             Err(errno) => Err(refused(errno.into())),
@@ -175,7 +182,7 @@ pub(crate) fn size(bytes: u64) -> String {
 }
 
 /// Where data of tare's are kept.
-fn cache() -> Result<PathBuf, Error> {
+pub(super) fn cache() -> Result<PathBuf, Error> {
     let variable =
         |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     variable("XDG_CACHE_HOME")
@@ -189,11 +196,28 @@ fn cache() -> Result<PathBuf, Error> {
         })
 }
 
+/// Makes a set's directory, where there is none, and holds it.
+fn held(directory: &Path) -> io::Result<File> {
+    loop {
+        make_private(directory)?;
+        match kept::hold(directory) {
+            Ok(Some(held)) => {
+                kept::mark(directory)?;
+                return Ok(held);
+            }
+            // It was removed meanwhile.
+            Ok(None) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
 fn make_private(directory: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
 }
 
-fn remove(directory: &Path) -> io::Result<()> {
+pub(super) fn remove(directory: &Path) -> io::Result<()> {
     match fs::remove_dir_all(directory) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         other => other,
@@ -201,14 +225,14 @@ fn remove(directory: &Path) -> io::Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     /// A cache that is removed with its value.
-    struct Scratch(PathBuf);
+    pub(crate) struct Scratch(pub(crate) PathBuf);
 
     impl Scratch {
-        fn new(name: &str) -> Self {
+        pub(crate) fn new(name: &str) -> Self {
             let name = format!("tare-data-{name}-{}", std::process::id());
             Self(std::env::temp_dir().join(name))
         }

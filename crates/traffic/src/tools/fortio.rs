@@ -1,8 +1,9 @@
 //! `fortio`: HTTP requests by fortio, to a small server of tare's.
 
+use super::call::Call;
 use super::calling::Reading;
 use super::http::Http;
-use super::offspring::{Call, Said};
+use super::offspring::Said;
 use super::program::Program;
 use super::words::{member, number};
 use super::wrk::SIZE;

@@ -1,7 +1,8 @@
 //! `iperf`: bulk as iperf 2 measures it, by its CSV.
 
+use super::call::Call;
 use super::calling::Reading;
-use super::offspring::{Call, Said};
+use super::offspring::Said;
 use super::program::Program;
 use super::serving::Serve;
 use super::{Tool, cannot, dials, seconds};

@@ -1,7 +1,8 @@
 //! `iperf3` and `iperf3-udp`: bulk as iperf3 measures it, by its JSON.
 
+use super::call::Call;
 use super::calling::Reading;
-use super::offspring::{Call, Said};
+use super::offspring::Said;
 use super::program::Program;
 use super::serving::Serve;
 use super::words::{member, number, whole};

@@ -4,12 +4,14 @@
 //! client's agent runs the other, and its output is read into figures, which are kept as the tool stated them: whoever
 //! knows the tool shall find what it would have told them. Programs are started by agents alone, and die with them.
 
+mod call;
 mod calling;
 mod data;
 mod fortio;
 mod http;
 mod iperf;
 mod iperf3;
+mod kept;
 mod listening;
 mod mysql;
 mod netperf;
@@ -27,6 +29,7 @@ mod wrk;
 pub(crate) use fortio::Fortio;
 pub(crate) use iperf::Iperf;
 pub(crate) use iperf3::Iperf3;
+pub use kept::Kept;
 pub(crate) use mysql::Mysql;
 pub(crate) use netperf::{Netperf, Test as NetperfTest};
 pub(crate) use postgres::Postgres;
@@ -37,8 +40,9 @@ pub(crate) use wrk::Wrk;
 
 use crate::workload::Asked;
 use crate::{About, Client, Error, Parameter, Server, Task, Workload};
+use call::Call;
 use calling::{Calling, Reading};
-use offspring::{Call, Said};
+use offspring::Said;
 use program::Program;
 use std::time::Duration;
 use tare_network::Missing;

@@ -3,9 +3,12 @@
 //! The server is tare's own, private and with data that are made once, or one that is there already. It works as whoever
 //! runs tare, which in the lab is root of a user namespace at most.
 
+mod tables;
+
+use super::call::Call;
 use super::calling::Reading;
-use super::data::{self, Copy, Data};
-use super::offspring::{Call, Offspring, Said};
+use super::data;
+use super::offspring::Said;
 use super::program::Program;
 use super::serving::{Elsewhere, Serve};
 use super::{Tool, cannot, dials, seconds, sysbench};
@@ -13,10 +16,8 @@ use crate::parameters::{address, optional_size};
 use crate::workload::Asked;
 use crate::{About, Error, Kind, Parameter, Server, Task};
 use rustix::process::Signal;
-use std::fs;
-use std::net::SocketAddr;
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tables::{STEP, Tables};
 use tare_record::{Metric, Parameters};
 
 const SERVER: Program =
@@ -27,23 +28,12 @@ const CLIENT: Program = Program::new("sysbench", "sudo apt-get install sysbench"
 
 /// The database, and the user that sees it.
 const DATABASE: &str = "sbtest";
-/// The server's socket, in its data directory.
-const SOCKET: &str = "s.sock";
 /// Who dials a server that was there already, and its password.
 const USER: &str = "TARE_MYSQL_USER";
 const PASSWORD: &str = "TARE_MYSQL_PASSWORD";
 
-/// What a row takes with its index, bytes: 100 million of them are about 24 GB.
-const ROW: u64 = 240;
-/// What a table takes whatever is in it, and a server without tables, bytes.
-const TABLE: u64 = 11 << 20;
-const BARE: u64 = 28 << 20;
-/// The fewest rows a second that are written where data are made.
-const WRITES: u64 = 2_000;
 /// How long a server may take to end by itself: it writes down what it holds.
 const ENDS: Duration = Duration::from_secs(6);
-/// How long each step of making data takes at most beside writing rows.
-const STEP: Duration = Duration::from_secs(60);
 
 /// The tool.
 #[derive(Clone, Debug)]
@@ -170,11 +160,12 @@ impl Tool for Mysql {
             }
             None => (dials(task)?, DATABASE.to_owned(), password(task)),
         };
-        Ok(program.with(tables.sysbench(threads(task))).with([
+        let program = program.with(tables.sysbench(threads(task)));
+        Ok(program.reading(sysbench::password(&password)?).with([
             format!("--mysql-host={}", at.ip()),
             format!("--mysql-port={}", at.port()),
             format!("--mysql-user={user}"),
-            format!("--mysql-password={password}"),
+            "--config-file=/dev/stdin".to_owned(),
             format!("--time={}", seconds(task)),
             "--report-interval=1".to_owned(),
             "--rand-type=uniform".to_owned(),
@@ -200,172 +191,9 @@ fn password(task: &Task) -> String {
     format!("{:016x}", task.token)
 }
 
-/// The tables of a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Tables {
-    tables: u64,
-    rows: u64,
-}
-
-impl Tables {
-    fn of(parameters: &Parameters) -> Result<Self, Error> {
-        let count = |name| crate::parameters::size(parameters, name).map(|count| count as u64);
-        Ok(Self { tables: count("tables")?, rows: count("rows")? })
-    }
-
-    fn all_rows(self) -> u64 {
-        self.tables.saturating_mul(self.rows)
-    }
-
-    /// What they take, on disk and in memory: they shall fit into the latter, for a disk is no network.
-    fn bytes(self) -> u64 {
-        let fixed = BARE.saturating_add(self.tables.saturating_mul(TABLE));
-        self.all_rows().saturating_mul(ROW).saturating_add(fixed)
-    }
-
-    /// How long it takes to make them, at most.
-    fn made_within(self) -> Duration {
-        3 * STEP + Duration::from_secs(self.all_rows() / WRITES)
-    }
-
-    /// Where they are kept: another version of the server may not read them.
-    fn data(self) -> Result<Data, Error> {
-        let version = SERVER.version().unwrap_or_default();
-        let number = version
-            .split_whitespace()
-            .find(|word| word.starts_with(|one: char| one.is_ascii_digit()))
-            .map(|word| word.split(|one: char| !one.is_ascii_digit() && one != '.').next());
-        let number = number.flatten().unwrap_or("unknown");
-        Data::of(&format!("mysql-{number}-{}x{}", self.tables, self.rows))
-    }
-
-    /// The arguments of sysbench that say which tables.
-    fn sysbench(self, threads: usize) -> Vec<String> {
-        vec![
-            "oltp_point_select".to_owned(),
-            "--db-driver=mysql".to_owned(),
-            format!("--mysql-db={DATABASE}"),
-            format!("--tables={}", self.tables),
-            format!("--table-size={}", self.rows),
-            format!("--threads={threads}"),
-        ]
-    }
-
-    /// The server on this directory, but for how it is reached.
-    fn server(self, directory: &Path, init: &str) -> Result<Call, Error> {
-        let init_file = directory.join("init.sql");
-        fs::write(&init_file, init)
-            .map_err(|error| Error::io(format!("write {}", init_file.display()), error))?;
-        let data = directory.join("data");
-        Ok(Call::new(SERVER.require()?, OPTIONS)
-            .with([
-                format!("--datadir={}", data.display()),
-                tmpdir(directory),
-                format!("--socket={SOCKET}"),
-                format!("--init-file={}", init_file.display()),
-                format!("--innodb-buffer-pool-size={}", self.bytes().max(128 << 20)),
-            ])
-            .within(data))
-    }
-
-    /// The server for a trial: its one user may read, and has the trial's password.
-    fn serve(self, copy: &Copy, at: SocketAddr, task: &Task) -> Result<Call, Error> {
-        let init = format!(
-            "CREATE OR REPLACE USER '{DATABASE}'@'%' IDENTIFIED BY '{}';\nGRANT SELECT ON {DATABASE}.* TO '{DATABASE}'@'%';\n",
-            password(task)
-        );
-        // A server is told the flows of all its clients; threads, where they are told apart, are of each of them.
-        let threads = optional_size(&task.parameters, "threads").unwrap_or(1);
-        let connections = threads.saturating_mul(task.flows as usize).saturating_add(10);
-        Ok(self.server(&copy.directory, &init)?.with([
-            format!("--bind-address={}", at.ip()),
-            format!("--port={}", at.port()),
-            format!("--max-connections={connections}"),
-            format!("--back-log={}", connections.clamp(80, 65_535)),
-        ]))
-    }
-
-    /// Makes the data in an empty directory: an empty server, then its tables by sysbench, over a socket in it.
-    fn make(
-        self,
-        data: &Data,
-        directory: &Path,
-        say: &mut dyn FnMut(&str),
-        cancelled: &dyn Fn() -> bool,
-    ) -> Result<(), Error> {
-        data.has_room(self.bytes())?;
-        say(&format!(
-            "making {} tables of {} rows, about {}, in {}: once",
-            self.tables,
-            self.rows,
-            data::size(self.bytes()),
-            directory.display()
-        ));
-        let datadir = format!("--datadir={}", directory.join("data").display());
-        let tmpdir = tmpdir(directory);
-        let install = Call::new(INSTALL.require()?, OPTIONS).with([
-            datadir.as_str(),
-            tmpdir.as_str(),
-            "--auth-root-authentication-method=normal",
-            "--skip-test-db",
-        ]);
-        Offspring::start(&install)?.finish(STEP, cancelled)?;
-        let init = format!("CREATE DATABASE {DATABASE};\n");
-        let call = self.server(directory, &init)?.with(["--skip-networking"]);
-        let server = Offspring::start(&call)?;
-        let socket = directory.join("data").join(SOCKET);
-        let until = Instant::now() + STEP;
-        while std::os::unix::net::UnixStream::connect(&socket).is_err() {
-            if server.ended_within(Duration::from_millis(20)) {
-                return Err(server.ended_early());
-            }
-            if Instant::now() >= until {
-                return Err(Error::Job(format!("{} did not listen within {STEP:?}", SERVER.name)));
-            }
-        }
-        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let fill = Call::new(CLIENT.require()?, self.sysbench(threads.min(self.tables as usize)))
-            .with([
-                format!("--mysql-socket={}", socket.display()),
-                "--mysql-user=root".to_owned(),
-                "prepare".to_owned(),
-            ]);
-        Offspring::start(&fill)?.finish(self.made_within(), cancelled)?;
-        // It writes everything down before it ends.
-        let (status, said) = server.stop(Signal::TERM, self.made_within())?;
-        if !status.success() {
-            return Err(Error::Job(format!("{} ended badly{}", SERVER.name, said.last_words())));
-        }
-        Ok(())
-    }
-}
-
-/// Temporary tables of two servers that are made at once have the same names.
-fn tmpdir(directory: &Path) -> String {
-    format!("--tmpdir={}", directory.display())
-}
-
-/// What the server and its installation are told in any case.
-const OPTIONS: [&str; 6] = [
-    "--no-defaults",
-    // Root, where root runs it; nobody else can choose, and for them it means nothing.
-    "--user=root",
-    "--skip-name-resolve",
-    "--innodb-log-file-size=16M",
-    "--innodb-undo-tablespaces=0",
-    "--innodb-flush-log-at-trx-commit=2",
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sizes_are_told_from_rows() {
-        let published = Tables { tables: 20, rows: 5_000_000 };
-        assert_eq!(data::size(published.bytes()), "24.3 GB");
-        assert!(published.made_within() > Duration::from_secs(3600));
-    }
 
     #[test]
     fn threads_are_flows_unless_they_are_given() {
@@ -388,5 +216,14 @@ mod tests {
         let text = format!("{call:?}");
         assert!(text.contains("--mysql-host=192.0.2.7") && text.contains("--mysql-port=3306"));
         assert!(Mysql.serve(&task).is_ok(), "nothing is started for it");
+    }
+
+    #[test]
+    fn a_password_is_in_no_argument() {
+        let at = vec![([127, 0, 0, 1], 7).into()];
+        let task = crate::workload::tests::task("mysql", at);
+        let call = Mysql.call(&task, Call::new("/bin/true".into(), [""; 0])).unwrap();
+        let text = format!("{call:?}");
+        assert!(text.contains("--mysql-user=") && !text.contains(&password(&task)), "{text}");
     }
 }

@@ -1,7 +1,8 @@
 //! `netperf`, `netperf-rr` and `netperf-crr`: TCP_STREAM, TCP_RR and TCP_CRR as netperf measures them.
 
+use super::call::Call;
 use super::calling::Reading;
-use super::offspring::{Call, Said};
+use super::offspring::Said;
 use super::program::Program;
 use super::serving::Serve;
 use super::{Tool, cannot, dials, seconds};

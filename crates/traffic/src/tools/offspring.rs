@@ -2,17 +2,16 @@
 //!
 //! It dies with the agent's thread that started it, whatever becomes of that.
 
+use super::call::Call;
 use crate::Error;
-use crate::sys::{self, As};
+use crate::sys;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
-use rustix::thread::CpuSet;
 use std::collections::VecDeque;
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -27,88 +26,6 @@ const LAST_WORDS: usize = 300;
 const STRAGGLERS: Duration = Duration::from_secs(2);
 /// How often a waiter looks whether it shall go on.
 const TICK: Duration = Duration::from_millis(50);
-
-/// A program to start.
-#[derive(Clone, Debug)]
-pub(crate) struct Call {
-    program: PathBuf,
-    arguments: Vec<String>,
-    environment: Vec<(String, String)>,
-    directory: Option<PathBuf>,
-    user: As,
-    cores: Vec<u32>,
-}
-
-impl Call {
-    /// A program with these arguments.
-    pub(crate) fn new<S: Into<String>>(
-        program: PathBuf,
-        arguments: impl IntoIterator<Item = S>,
-    ) -> Self {
-        Self {
-            program,
-            arguments: arguments.into_iter().map(Into::into).collect(),
-            environment: Vec::new(),
-            directory: None,
-            user: As::Caller,
-            cores: Vec::new(),
-        }
-    }
-
-    /// With more arguments.
-    pub(crate) fn with<S: Into<String>>(mut self, more: impl IntoIterator<Item = S>) -> Self {
-        self.arguments.extend(more.into_iter().map(Into::into));
-        self
-    }
-
-    /// With a variable in its environment.
-    pub(crate) fn variable(mut self, name: &str, value: &str) -> Self {
-        self.environment.push((name.to_owned(), value.to_owned()));
-        self
-    }
-
-    /// In this directory.
-    pub(crate) fn within(self, directory: PathBuf) -> Self {
-        Self { directory: Some(directory), ..self }
-    }
-
-    /// As this user.
-    pub(crate) fn run_as(self, user: As) -> Self {
-        Self { user, ..self }
-    }
-
-    /// On these cores; none for all.
-    pub(crate) fn on(self, cores: Vec<u32>) -> Self {
-        Self { cores, ..self }
-    }
-
-    /// The program's name.
-    pub(crate) fn name(&self) -> String {
-        self.program.file_name().unwrap_or_default().to_string_lossy().into_owned()
-    }
-
-    fn prepared(&self) -> Command {
-        let mut command = Command::new(&self.program);
-        command.args(&self.arguments);
-        // Numbers are read: they shall be written as everywhere.
-        command.env("LC_ALL", "C");
-        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        if let Some(directory) = &self.directory {
-            command.current_dir(directory);
-        }
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        sys::before_exec(&mut command, cpu_set(&self.cores), self.user);
-        command
-    }
-}
-
-/// Cores as the kernel takes them; nothing for none.
-fn cpu_set(cores: &[u32]) -> Option<CpuSet> {
-    let mut set = CpuSet::new();
-    let there = cores.iter().map(|&core| core as usize).filter(|&core| core < CpuSet::MAX_CPU);
-    there.for_each(|core| set.set(core));
-    (set.count() > 0).then_some(set)
-}
 
 /// What a program said, and what CPU time it took.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -141,6 +58,10 @@ impl Offspring {
         let name = call.name();
         let refused = |error: std::io::Error| Error::io(format!("start {name}"), error);
         let mut child = call.prepared().spawn().map_err(refused)?;
+        if let Some((mut input, text)) = child.stdin.take().zip(call.input()) {
+            // One that has ended already reads nothing: its own words say why.
+            let _ = input.write_all(text.as_bytes());
+        }
         let output = listen(child.stdout.take(), MOST_KEPT);
         let errors = listen(child.stderr.take(), MOST_ERRORS);
         let id = child.id();
@@ -323,6 +244,18 @@ mod tests {
     fn what_a_program_says_is_kept() {
         let said = run("echo one; echo two >&2").unwrap();
         assert_eq!((said.output.as_str(), said.errors.as_str()), ("one\n", "two\n"));
+    }
+
+    #[test]
+    fn a_program_is_told_what_nobody_else_shall_know() {
+        let call = shell("cat; echo .").reading("a password".to_owned());
+        assert!(!format!("{call:?}").contains("a password"));
+        let said = Offspring::start(&call).unwrap().finish(PATIENCE, &|| false).unwrap();
+        assert_eq!(said.output, "a password.\n");
+        // One that does not read it is not waited for.
+        let deaf = shell("exit 3").reading("a password".to_owned());
+        let error = Offspring::start(&deaf).unwrap().finish(PATIENCE, &|| false).unwrap_err();
+        assert!(error.to_string().contains("exit code 3"), "{error}");
     }
 
     #[test]

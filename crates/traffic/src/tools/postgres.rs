@@ -3,9 +3,10 @@
 //! PostgreSQL refuses root. Its programs are `nobody` in a user namespace of their own, which outside of it is whoever runs
 //! tare.
 
+use super::call::Call;
 use super::calling::Reading;
 use super::data::{self, Copy, Data};
-use super::offspring::{Call, Offspring, Said};
+use super::offspring::{Offspring, Said};
 use super::program::Program;
 use super::serving::{Elsewhere, Serve};
 use super::words::{after, leading};

@@ -1,6 +1,7 @@
 //! The programs that tools are: where they are, what version, and what to do where they are missing.
 
-use super::offspring::{Call, Offspring};
+use super::call::Call;
+use super::offspring::Offspring;
 use crate::Error;
 use rustix::fs::{Access, access};
 use rustix::process::Signal;

@@ -1,7 +1,8 @@
 //! `qperf` and `qperf-lat`: bulk and round trips as qperf measures them.
 
+use super::call::Call;
 use super::calling::Reading;
-use super::offspring::{Call, Said};
+use super::offspring::Said;
 use super::program::Program;
 use super::serving::Serve;
 use super::words::leading;

@@ -1,7 +1,8 @@
 //! `redis`: a real Redis server, asked by its own benchmark.
 
+use super::call::Call;
 use super::calling::Reading;
-use super::offspring::{Call, Offspring, Said};
+use super::offspring::{Offspring, Said};
 use super::program::Program;
 use super::serving::Serve;
 use super::words::whole;
@@ -92,14 +93,15 @@ impl Tool for Redis {
 
     fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
         let at = dials(task)?;
-        let call = Call::new(SERVER.require()?, ["--save", "", "--appendonly", "no"]).with([
-            "--bind".to_owned(),
-            at.ip().to_string(),
-            "--port".to_owned(),
-            at.port().to_string(),
-            "--requirepass".to_owned(),
-            password(task),
-        ]);
+        // Its configuration comes on its standard input: arguments are everybody's to read.
+        let call = Call::new(SERVER.require()?, ["-", "--save", "", "--appendonly", "no"])
+            .with([
+                "--bind".to_owned(),
+                at.ip().to_string(),
+                "--port".to_owned(),
+                at.port().to_string(),
+            ])
+            .reading(format!("requirepass {}\n", password(task)));
         Ok(Box::new(Serve::new(&SERVER, call.within("/".into()), task).start()?))
     }
 
@@ -145,7 +147,7 @@ fn rate(call: &Call, flows: u32) -> Result<f64, Error> {
     }
 }
 
-/// A password of this trial's alone.
+/// A password of this trial's alone: its benchmark takes one as an argument (-a) and in no other way.
 fn password(task: &Task) -> String {
     format!("{:016x}", task.token)
 }

@@ -1,8 +1,9 @@
 //! The serving side of a tool: its server program, from when it listens to the end of the trial.
 
+use super::call::Call;
 use super::data::Copy;
 use super::listening::{Protocol, listens};
-use super::offspring::{Call, Offspring};
+use super::offspring::Offspring;
 use super::program::Program;
 use crate::placement::{Cores, Role};
 use crate::{Error, Report, Server, Task};

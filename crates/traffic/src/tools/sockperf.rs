@@ -1,8 +1,9 @@
 //! `sockperf`: ping-pong as sockperf measures it.
 
+use super::call::Call;
 use super::calling::Reading;
 use super::listening::Protocol;
-use super::offspring::{Call, Said};
+use super::offspring::Said;
 use super::program::Program;
 use super::serving::Serve;
 use super::words::{after, leading};

@@ -1,8 +1,24 @@
-//! What sysbench says of a run.
+//! What sysbench is told in private, and what it says of a run.
 
 use super::calling::Reading;
 use super::words::{after, leading};
+use crate::Error;
 use tare_record::{Interval, Metric, Nanos};
+
+/// What sysbench is told on its standard input, as a file of options: there a password is nobody else's to read.
+///
+/// # Errors
+/// When no quotation marks can hold it: it knows two, and no way to write one inside itself.
+pub(crate) fn password(password: &str) -> Result<String, Error> {
+    let quote = ['"', '\''].into_iter().find(|quote| !password.contains([*quote, '\n']));
+    let quote = quote.ok_or_else(|| {
+        Error::Job(
+            "sysbench cannot be told this password, which has both kinds of quotation marks or a line's end in it: give the user another one"
+                .to_owned(),
+        )
+    })?;
+    Ok(format!("mysql-password={quote}{password}{quote}\n"))
+}
 
 /// Reads a report of sysbench 1.0 or 1.1, with its interval reports.
 pub(crate) fn read(text: &str) -> Result<Reading, String> {
@@ -70,6 +86,13 @@ mod tests {
         let counted: Vec<u64> = reading.intervals.iter().map(|one| one.operations).collect();
         assert_eq!(counted, [96_828, 99_529]);
         assert_eq!(reading.intervals[1].start, Nanos(1_000_000_000));
+    }
+
+    #[test]
+    fn a_password_is_quoted() {
+        assert_eq!(password("a b").unwrap(), "mysql-password=\"a b\"\n");
+        assert_eq!(password("a\" b").unwrap(), "mysql-password='a\" b'\n");
+        assert!(password("\"'").is_err() && password("a\nmysql-host=b").is_err());
     }
 
     #[test]

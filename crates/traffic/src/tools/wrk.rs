@@ -1,8 +1,9 @@
 //! `wrk`: HTTP requests by wrk, to a small server of tare's.
 
+use super::call::Call;
 use super::calling::Reading;
 use super::http::Http;
-use super::offspring::{Call, Said};
+use super::offspring::Said;
 use super::program::Program;
 use super::words::{after, leading};
 use super::{Tool, dials, seconds};
