@@ -9,6 +9,9 @@ use tare_record::{Cause, Counted, Dropped};
 /// What begins like this a TCP did with what had arrived.
 const ARRIVED: &str = "TCP_";
 
+/// What the kernel says where it says nothing; before Linux 5.18 queues did.
+const UNSPECIFIED: &str = "NOT_SPECIFIED";
+
 /// Packets that the kernel dropped for one reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Told {
@@ -38,8 +41,10 @@ impl Told {
                 Cause::Route => is_routing(reason),
                 Cause::Reassembly => reason == "DUP_FRAG" || reason.starts_with("FRAG_"),
                 Cause::Backlog => reason == "CPU_BACKLOG" && here(&part.at),
-                Cause::Queue => here(queue_device(&part.at)) && !is_above(reason),
-                Cause::Device => here(&part.at) && !is_above(reason),
+                Cause::Queue => {
+                    here(queue_device(&part.at)) && (is_of_a_queue(reason) || reason == UNSPECIFIED)
+                }
+                Cause::Device => here(&part.at) && !is_above(reason) && !is_of_a_queue(reason),
                 Cause::Kernel => false,
             }
     }
@@ -48,6 +53,12 @@ impl Told {
 /// The device that a queue is in front of: `eth0` of `eth0/tbf`.
 fn queue_device(queue: &str) -> &str {
     queue.rsplit_once('/').map_or(queue, |(device, _)| device)
+}
+
+/// Whether it is a queue's to say so.
+fn is_of_a_queue(reason: &str) -> bool {
+    let queues = ["QDISC_", "FQ_", "CAKE_", "DUALPI2_"];
+    queues.iter().any(|begin| reason.starts_with(begin))
 }
 
 fn is_routing(reason: &str) -> bool {
