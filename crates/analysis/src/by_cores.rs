@@ -3,7 +3,7 @@
 //! Two networks change places where each is ahead of the other beyond doubt on some number of cores: the p-values of both
 //! ratios are below 5 % when they are multiplied by the number of all pairs that are looked at (Bonferroni).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tare_record::{Better, Finding, Metric, Pair, Placement, Shape};
 
 /// The level of the test, over all pairs.
@@ -11,6 +11,15 @@ const LEVEL: f64 = 0.05;
 
 /// What two ratios must share to be compared: networks, workload, metric and all of the shape but its cores.
 type Key<'a> = (&'a str, &'a str, &'a str, Metric, String);
+
+/// Whether shapes differ in the number of their cores.
+pub(crate) fn is_swept(shapes: &[Shape]) -> bool {
+    let cores = shapes.iter().filter_map(|shape| match shape.cpus {
+        Placement::First(cores) => Some(cores),
+        _ => None,
+    });
+    cores.collect::<BTreeSet<u32>>().len() > 1
+}
 
 /// Every two networks that change places.
 pub(crate) fn reversed(pairs: &[Pair]) -> Vec<Finding> {
@@ -78,6 +87,13 @@ mod tests {
         );
         let words = found[0].to_string();
         assert!(words.ends_with("ovs-user is ahead of bridge on 1, and behind it on 4"), "{words}");
+    }
+
+    #[test]
+    fn pairs_are_looked_at_only_where_cores_are_swept() {
+        let shape = |cores| pair(cores, 1.0, 1.0).shape;
+        assert!(is_swept(&[shape(1), shape(2)]));
+        assert!(!is_swept(&[shape(2), shape(2), Shape::default()]));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::block::{whole_blocks, whole_blocks_of_turns};
-use crate::by_cores::reversed;
+use crate::by_cores::{is_swept, reversed};
 use crate::cell::{Draft, drafts};
 use crate::group::groups;
 use crate::pair::{main_trials, pairs, same_comparison};
@@ -48,10 +48,19 @@ pub fn document(journal: &Journal, baseline: Option<&str>) -> Result<Document, E
             whole_blocks(&run.plan, &trials, &failures)
         },
         failed: failures.into_iter().cloned().collect(),
-        findings: [run.findings.clone(), reversed(&pairs(journal)?)].concat(),
+        findings: [run.findings.clone(), rankings(journal)?].concat(),
         stopped_by: journal.stopped_by(),
     };
     Ok(if run.environment.emulated { without_verdicts(document) } else { document })
+}
+
+/// Rankings that change with the cores. Pairs are made for them only where there are several numbers of cores: to make
+/// them is to estimate every trial once more.
+fn rankings(journal: &Journal) -> Result<Vec<Finding>, Error> {
+    if !is_swept(&journal.run.plan.shapes) {
+        return Ok(Vec::new());
+    }
+    Ok(reversed(&pairs(journal)?))
 }
 
 /// The figures alone: under emulation a network is neither faster nor slower than another.
