@@ -9,7 +9,7 @@ use serde_json::Value;
 use support::engine::{Engine, path};
 use support::program::{Outcome, Tare, User};
 use support::scratch::Scratch;
-use support::{list, machine, short_run, text};
+use support::{hops, list, machine, short_run, text};
 
 /// Runs networks once over TCP, and gives the document.
 #[track_caller]
@@ -17,18 +17,6 @@ fn once(engine: &Engine, networks: &str, more: &[&str]) -> Value {
     let asked = ["--network", networks, "--workload", "tcp-stream", "--blocks", "1", "--json"];
     let asked = [&asked[..], &["--out", networks], more].concat();
     engine.tare().run(&short_run(&asked)).expect(0).json()
-}
-
-/// The hops of a network in a document, as `place:name`.
-fn hops(document: &Value, network: &str) -> Vec<String> {
-    let cell = list(document, "cells")
-        .iter()
-        .find(|cell| cell["network"] == network)
-        .unwrap_or_else(|| panic!("{network} is in {document}"));
-    list(cell, "hops")
-        .iter()
-        .map(|hop| format!("{}:{}", text(hop, "place"), text(hop, "name")))
-        .collect()
 }
 
 /// How many packets Docker's default bridge has passed on between containers, or given to its own machine.

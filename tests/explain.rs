@@ -6,24 +6,11 @@ mod support;
 use rustix::thread::CapabilitySet;
 use serde_json::Value;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use support::program::{Tare, User, is_root};
 use support::scratch::Scratch;
+use support::worse::worse;
 use support::{list, text};
-
-/// The example's bridge, made worse by these commands, which run on the node.
-fn worse(scratch: &Scratch, commands: &str) -> String {
-    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/exec/bridge.py");
-    let script = format!(
-        "#!/bin/sh -e\nanswer=$({} \"$1\")\n[ \"$1\" = up ] && {{ {commands}; }} >&2\nprintf '%s\\n' \"$answer\"\n",
-        example.canonicalize().expect("the example is there").display()
-    );
-    let path = scratch.root().join("worse.sh");
-    fs::write(&path, script).expect("room for a script");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is ours");
-    format!("exec:{}", path.display())
-}
 
 /// What one trial of `udp-rate` over a network says of its loss: the document's finding, and the figure itself.
 fn lost(network: &str, scratch: &Scratch, flags: &[&str]) -> (Value, f64) {

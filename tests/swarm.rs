@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use support::engine::{Engine, path};
 use support::swarm::{Machines, Swarm};
-use support::{list, short_run, text};
+use support::{hops, list, short_run, text};
 
 /// The arguments of a run of networks over TCP on two nodes; its directory is named after them, unless one is named.
 fn asked<'a>(networks: &'a str, more: &[&'a str]) -> Vec<&'a str> {
@@ -21,18 +21,6 @@ fn asked<'a>(networks: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 #[track_caller]
 fn once(swarm: &Swarm, networks: &str, more: &[&str]) -> Value {
     swarm.run(&asked(networks, more)).expect(0).json()
-}
-
-/// The hops of a network in a document, as `place:name`.
-fn hops(document: &Value, network: &str) -> Vec<String> {
-    let cell = list(document, "cells")
-        .iter()
-        .find(|cell| cell["network"] == network)
-        .unwrap_or_else(|| panic!("{network} is in {document}"));
-    list(cell, "hops")
-        .iter()
-        .map(|hop| format!("{}:{}", text(hop, "place"), text(hop, "name")))
-        .collect()
 }
 
 /// Counts what comes to a machine and holds these words of a rule; returns how many bytes it was so far.

@@ -37,3 +37,15 @@ pub(crate) fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
 pub(crate) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_else(|| panic!("`{key}` is a text in {value}"))
 }
+
+/// The hops of a network in a document, as `place:name`.
+pub(crate) fn hops(document: &Value, network: &str) -> Vec<String> {
+    let cell = list(document, "cells")
+        .iter()
+        .find(|cell| cell["network"] == network)
+        .unwrap_or_else(|| panic!("{network} is in {document}"));
+    list(cell, "hops")
+        .iter()
+        .map(|hop| format!("{}:{}", text(hop, "place"), text(hop, "name")))
+        .collect()
+}

@@ -18,6 +18,7 @@ mod netperf;
 mod offspring;
 mod postgres;
 mod program;
+mod progress;
 mod qperf;
 mod redis;
 mod serving;

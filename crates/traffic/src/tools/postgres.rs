@@ -8,6 +8,7 @@ use super::calling::Reading;
 use super::data::{self, Copy, Data};
 use super::offspring::{Offspring, Said};
 use super::program::Program;
+use super::progress;
 use super::serving::{Elsewhere, Serve};
 use super::words::{after, leading};
 use super::{Tool, dials, seconds};
@@ -18,7 +19,7 @@ use crate::{About, Error, Kind, Parameter, Server, Task};
 use rustix::process::Signal;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use tare_record::{Interval, Metric, Nanos, Parameters};
+use tare_record::{Interval, Metric, Parameters};
 
 const INSTALLED: Option<(&str, &str)> = Some(("/usr/lib/postgresql", "bin"));
 const REMEDY: &str = "sudo apt-get install postgresql";
@@ -319,25 +320,12 @@ fn read(report: &str, progress: &str) -> Result<Reading, String> {
 }
 
 /// Its progress: `progress: 1.0 s, 24231.8 tps, lat 0.041 ms stddev 0.020, 0 failed`.
-fn intervals(progress: &str) -> Vec<Interval> {
-    let mut all = Vec::new();
-    let mut before = 0.0;
-    for line in progress.lines().filter_map(|line| line.strip_prefix("progress: ")) {
-        let mut parts = line.split(", ");
-        let mut next = || parts.next().and_then(leading);
-        let (Some(at), Some(tps)) = (next(), next()) else { continue };
-        if at > before {
-            let nanos = |seconds: f64| Nanos((seconds * 1e9) as u64);
-            all.push(Interval {
-                start: nanos(before),
-                length: nanos(at - before),
-                operations: (tps * (at - before)).round() as u64,
-                ..Interval::default()
-            });
-            before = at;
-        }
-    }
-    all
+fn intervals(said: &str) -> Vec<Interval> {
+    let lines = said.lines().filter_map(|line| line.strip_prefix("progress: "));
+    progress::intervals(lines.filter_map(|line| {
+        let mut parts = line.split(", ").map(leading);
+        Some((parts.next()??, parts.next()??))
+    }))
 }
 
 #[cfg(test)]

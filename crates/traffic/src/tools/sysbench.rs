@@ -1,9 +1,10 @@
 //! What sysbench is told in private, and what it says of a run.
 
 use super::calling::Reading;
+use super::progress;
 use super::words::{after, leading};
 use crate::Error;
-use tare_record::{Interval, Metric, Nanos};
+use tare_record::{Interval, Metric};
 
 /// What sysbench is told on its standard input, as a file of options: there a password is nobody else's to read.
 ///
@@ -48,28 +49,15 @@ fn micros(milliseconds: f64) -> f64 {
 
 /// Its interval reports: `[ 2s ] thds: 4 tps: 99529.08 qps: …`.
 fn intervals(text: &str) -> Vec<Interval> {
-    let mut all = Vec::new();
-    let mut before = 0.0;
-    for line in text.lines().filter_map(|line| line.trim().strip_prefix('[')) {
-        let (Some(at), Some(tps)) = (leading(line), after(line, "tps:")) else { continue };
-        if at > before {
-            let nanos = |seconds: f64| Nanos((seconds * 1e9) as u64);
-            all.push(Interval {
-                start: nanos(before),
-                length: nanos(at - before),
-                operations: (tps * (at - before)).round() as u64,
-                ..Interval::default()
-            });
-            before = at;
-        }
-    }
-    all
+    let lines = text.lines().filter_map(|line| line.trim().strip_prefix('['));
+    progress::intervals(lines.filter_map(|line| Some((leading(line)?, after(line, "tps:")?))))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use tare_record::Nanos;
 
     const V_1_0_20: &str = include_str!("../../fixtures/sysbench/1.0.20.txt");
     const V_1_1: &str = include_str!("../../fixtures/sysbench/1.1.0.txt");
