@@ -9,6 +9,8 @@ use crate::sys;
 use crate::wiring::{Presence, Setting, Sysctl};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs;
+use std::io::ErrorKind::NotFound;
+use std::io::Write as _;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixDatagram;
@@ -130,11 +132,12 @@ fn panicked() -> Error {
 /// Writes a setting of the calling thread's network namespace: /proc/sys/net shows each thread its own.
 fn write_setting(place: &str, key: &str, value: &str, presence: Presence) -> Result<(), Error> {
     let path = Path::new("/proc/sys").join(key.replace('.', "/"));
-    if presence == Presence::IfThere && !path.exists() {
-        return Ok(());
+    // Looked up once: among a thousand namespaces the kernel takes its time to find each one's own.
+    let opened = fs::OpenOptions::new().write(true).open(&path);
+    match opened.and_then(|mut file| file.write_all(value.as_bytes())) {
+        Err(error) if error.kind() == NotFound && presence == Presence::IfThere => Ok(()),
+        done => done.map_err(|error| Error::new(format!("set {key}={value} in {place}"), error)),
     }
-    fs::write(&path, value)
-        .map_err(|error| Error::new(format!("set {key}={value} in {place}"), error))
 }
 
 /// Opens a listener that does not wait, in a namespace (in the caller's own where there is none), from a thread that enters it and ends.

@@ -64,6 +64,16 @@ impl Builder<'_> {
         self.wiring.cables.iter().map(set_up).collect()
     }
 
+    /// What bridges do only once they have their ports.
+    pub(super) fn snooping(&self) -> Result<Requests, Error> {
+        let snoop = |bridge: &Bridge| {
+            let index = self.indices.get(bridge.space, &bridge.name)?;
+            let place = self.wiring.name(bridge.space);
+            Ok((bridge.space, Request::snoop(place, &bridge.name, index)))
+        };
+        self.wiring.bridges.iter().map(snoop).collect()
+    }
+
     /// The MTUs of bridges that the kernel has lowered as they got their ports.
     pub(super) fn wide_bridges(&self) -> Result<Requests, Error> {
         let widen = |(bridge, mtu): (&Bridge, u32)| {

@@ -29,6 +29,7 @@ pub(crate) fn build(lab: &Lab, wiring: &Wiring) -> Result<Vec<Arc<Namespace>>, E
     builder.carry_out(builder.far_ends()?)?;
     builder.carry_out(builder.wide_bridges()?)?;
     builder.note_links()?;
+    builder.carry_out(builder.snooping()?)?;
     // A link hangs on one that was made before it, perhaps in another namespace.
     builder.carry_out_in_order(builder.links()?)?;
     builder.carry_out(builder.queues()?)?;

@@ -36,12 +36,16 @@ pub(crate) struct NewPair<'a> {
     pub(crate) mtu: u32,
 }
 
+/// The queues of each end in each direction: as many as a pair uses that is made without a word about them. It would have
+/// room for one a core, and the kernel waits for all cores before it does without them (veth_init_queues).
+const QUEUES: u32 = 1;
+
 impl Request {
     /// Creates a pair across two namespaces and plugs its near end in, all in one message.
     pub(crate) fn pair(place: &str, pair: &NewPair<'_>) -> Self {
-        let mut far = device(pair.far.name, pair.far.index, pair.far.mac, pair.mtu);
+        let mut far = one_end(&pair.far, pair.mtu);
         far.attributes.push(LinkAttribute::NetNsFd(pair.namespace.as_raw_fd()));
-        let mut near = device(pair.near.name, pair.near.index, pair.near.mac, pair.mtu);
+        let mut near = one_end(&pair.near, pair.mtu);
         set_up(&mut near);
         near.attributes.extend(pair.controller.map(LinkAttribute::Controller));
         let (kind, data) = described(pair.kind, far);
@@ -53,6 +57,13 @@ impl Request {
             message: RouteNetlinkMessage::NewLink(near),
         }
     }
+}
+
+fn one_end(end: &PairEnd<'_>, mtu: u32) -> LinkMessage {
+    let mut link = device(end.name, end.index, end.mac, mtu);
+    link.attributes.push(LinkAttribute::NumTxQueues(QUEUES));
+    link.attributes.push(LinkAttribute::NumRxQueues(QUEUES));
+    link
 }
 
 /// What tells the kernel of the far end.

@@ -4,7 +4,9 @@ use crate::address::Mac;
 use crate::bucket::TokenBucket;
 use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
-use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage};
+use netlink_packet_route::link::{
+    InfoBridge, InfoData, InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+};
 use netlink_packet_route::neighbour::{
     NeighbourAttribute, NeighbourFlags, NeighbourMessage, NeighbourState,
 };
@@ -39,14 +41,27 @@ pub(crate) struct NewBridge<'a> {
 pub(super) const CREATE: u16 = NLM_F_CREATE | NLM_F_EXCL;
 
 impl Request {
-    /// Creates a bridge, up.
+    /// Creates a bridge, up, that does not snoop on multicast groups yet.
     pub(crate) fn bridge(place: &str, bridge: &NewBridge<'_>) -> Self {
         let mut link = device(bridge.name, bridge.index, bridge.mac, bridge.mtu);
         set_up(&mut link);
-        link.attributes.push(LinkAttribute::LinkInfo(vec![LinkInfo::Kind(InfoKind::Bridge)]));
+        link.attributes.push(snooping(false));
         Self {
             what: format!("create the bridge {place}:{}", bridge.name),
             flags: CREATE,
+            message: RouteNetlinkMessage::NewLink(link),
+        }
+    }
+
+    /// Has a bridge snoop on multicast groups, as it does by itself. Done once all ports are there: until then every port
+    /// that comes up has the kernel begin anew with each that is up already (br_port_state_selection).
+    pub(crate) fn snoop(place: &str, name: &str, index: u32) -> Self {
+        let mut link = LinkMessage::default();
+        link.header.index = index;
+        link.attributes = vec![snooping(true)];
+        Self {
+            what: format!("have the bridge {place}:{name} snoop on multicast groups"),
+            flags: 0,
             message: RouteNetlinkMessage::NewLink(link),
         }
     }
@@ -156,6 +171,12 @@ pub(super) fn device(name: &str, index: u32, mac: Option<Mac>, mtu: u32) -> Link
     link.attributes = vec![LinkAttribute::IfName(name.to_owned()), LinkAttribute::Mtu(mtu)];
     link.attributes.extend(mac.map(|mac| LinkAttribute::Address(mac.bytes().to_vec())));
     link
+}
+
+/// Whether a bridge snoops on multicast groups (RFC 4541).
+fn snooping(on: bool) -> LinkAttribute {
+    let data = InfoData::Bridge(vec![InfoBridge::MulticastSnooping(on)]);
+    LinkAttribute::LinkInfo(vec![LinkInfo::Kind(InfoKind::Bridge), LinkInfo::Data(data)])
 }
 
 /// Has the device come up with the message.

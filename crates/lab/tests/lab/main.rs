@@ -73,6 +73,7 @@ const CASES: &[Case] = &[
     ("the_shown_commands_join_two_nodes", nodes::the_shown_commands_build_it),
     ("a_rate_limits_both_directions", rates::both_directions),
     ("a_rate_shows_among_the_hops", rates::among_the_hops),
+    ("bridges_are_what_ip_makes", paths::bridges_are_what_ip_makes),
     (
         "macvlan_devices_hand_packets_to_each_other",
         paths::macvlan_devices_hand_packets_to_each_other,

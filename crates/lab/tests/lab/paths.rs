@@ -83,6 +83,30 @@ fn shape(family: Family) -> Shape {
     Shape { family, ..Shape::default() }
 }
 
+pub(crate) fn bridges_are_what_ip_makes() {
+    let lab = enter();
+    for name in ["bridge", "bridge+plain", "pipework"] {
+        let topology = raise(&lab, name, &Shape::default());
+        let ip = tare_lab::program::find("ip").expect("ip is installed");
+        let node = topology.nodes[0].as_ref();
+        let bridges =
+            |node| output(node, &ip, &["-details", "-oneline", "link", "show", "type", "bridge"]);
+        let settings = |line: &str| -> Vec<String> {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let those = ["stp_state", "vlan_filtering", "mcast_snooping", "mcast_querier", "mtu"];
+            let pairs = words.windows(2).filter(|pair| those.contains(&pair[0]));
+            pairs.map(|pair| pair.join(" ")).collect()
+        };
+        let ours: Vec<Vec<String>> = bridges(node).lines().map(settings).collect();
+        output(node, &ip, &["link", "add", "likewise", "type", "bridge"]);
+        let all = bridges(node);
+        let theirs = all.lines().find(|line| line.contains(" likewise:")).expect("it was made");
+        assert_eq!(settings(theirs).len(), 5, "{theirs}");
+        assert!(!ours.is_empty());
+        ours.iter().for_each(|one| assert_eq!(*one, settings(theirs), "{name}"));
+    }
+}
+
 pub(crate) fn macvlan_devices_hand_packets_to_each_other() {
     let lab = enter();
     for (name, device) in [("macvlan", "eth0"), ("pipework-macvlan", "eth1")] {
