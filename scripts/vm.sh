@@ -48,7 +48,7 @@ for attempt in 1 2 3; do
     [ ! -e "$out/log" ] || cat "$out/log"
     [ ! -s "$out/status" ] || exit "$(cat "$out/status")"
     say "The machine ended before the command did ($ended, attempt $attempt). Its last words:"
-    tail -n 30 "$out/console" >&2
+    tail -n 60 "$out/console" >&2
     # What takes this long once would do so again.
     [ "$ended" != 124 ] || die "it was ended after $LIMIT s"
 done
