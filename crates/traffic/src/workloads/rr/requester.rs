@@ -145,8 +145,10 @@ impl<W: Wire> Requester<W> {
         if W::LOST_AFTER.is_none() {
             one.answered = true;
             let asked = one.present.asked;
+            // The books are kept while the next request is on its way.
+            let begun = self.next(flow, now);
             self.ledger.complete(now, asked)?;
-            return self.next(flow, now);
+            return begun;
         }
         self.match_response(flow, now)
     }
@@ -163,9 +165,10 @@ impl<W: Wire> Requester<W> {
             None => return Ok(()),
         };
         one.answered = true;
+        let begun = if is_present { self.next(flow, now) } else { Ok(()) };
         self.ledger.counts.answered(attempt.sent - self.ledger.epoch);
         self.ledger.complete(now, attempt.asked)?;
-        if is_present { self.next(flow, now) } else { Ok(()) }
+        begun
     }
 
     /// Gives up waiting for responses that have not come for too long.

@@ -102,8 +102,8 @@ impl<W: Wire> Responder<W> {
         })
     }
 
-    /// Logs how long a request was on its way.
-    fn log_one_way(&mut self, flow: usize, stamp: Stamp) -> io::Result<()> {
+    /// Logs how long a request was on its way that has come now.
+    fn log_one_way(&mut self, flow: usize, stamp: Stamp, now: u64) -> io::Result<()> {
         let one = &mut self.flows[flow];
         let Some(epoch) = one.epoch else {
             one.epoch = Some(stamp.time());
@@ -113,7 +113,6 @@ impl<W: Wire> Responder<W> {
         if stamp.time() == epoch {
             return Ok(());
         }
-        let now = clock::now().0;
         let at = Stamp::new(0, epoch).until(now);
         self.one_way[one.client].log.add(at, stamp.until(now)).map_err(io::Error::other)
     }
@@ -132,13 +131,16 @@ impl<W: Wire> Responder<W> {
         }
         one.stage = Stage::Sending;
         let stamp = Stamp::read(one.wire.head());
-        if !self.one_way.is_empty() {
-            self.log_one_way(flow, stamp)?;
-        }
+        let came = (!self.one_way.is_empty()).then(|| clock::now().0);
         if self.epoch.is_none() {
             self.first();
         }
-        self.give(flow)
+        // The books are kept while the response is on its way.
+        let given = self.give(flow);
+        if let Some(came) = came {
+            self.log_one_way(flow, stamp, came)?;
+        }
+        given
     }
 
     fn give(&mut self, flow: usize) -> io::Result<()> {
