@@ -1,8 +1,8 @@
 //! The log of latencies on one thread: raw nanoseconds while the trial runs, histograms afterwards.
 //!
 //! The loop only writes a number into memory that was touched before. A long trial does not fit in that memory: once
-//! it is nearly full, every new latency sends the oldest one into its histogram, some nanoseconds each time, so that
-//! no latency contains more of it than that.
+//! it is nearly full, every new latency sends the oldest one into its histogram, some nanoseconds each time; with the last
+//! of an interval the histogram is packed, some ten microseconds, while the next request is on its way.
 
 use crate::stall::Gaps;
 use tare_record::{HistogramError, Interval, LatencyHistogram, Nanos};
@@ -20,7 +20,9 @@ pub(crate) struct LatencyLog {
     /// How many had come when each interval was closed.
     marks: Vec<u64>,
     current_ends: u64,
-    histograms: Vec<LatencyHistogram>,
+    /// The interval that latencies leave the ring for; the histograms of those before it, packed.
+    open: LatencyHistogram,
+    packed: Vec<LatencyHistogram>,
     completed: u64,
     gaps: Gaps,
 }
@@ -52,7 +54,8 @@ impl LatencyLog {
             tail: 0,
             marks: touched(slots, u64::MAX),
             current_ends: interval,
-            histograms: Vec::with_capacity(slots),
+            open: LatencyHistogram::none(),
+            packed: Vec::with_capacity(slots),
             completed: 0,
             gaps: Gaps::new(duration),
         }
@@ -84,16 +87,13 @@ impl LatencyLog {
 
     /// Sends the oldest latency into the histogram of its interval.
     fn fold_one(&mut self) -> Result<(), HistogramError> {
-        // The interval being folded is that of the last histogram, until its mark is reached.
-        while self.histograms.is_empty()
-            || self.marks.get(self.histograms.len() - 1).is_some_and(|&mark| mark <= self.tail)
-        {
-            self.histograms.push(LatencyHistogram::new()?);
+        if self.tail == 0 {
+            self.open = LatencyHistogram::new()?;
         }
-        let sample = self.ring[self.at(self.tail)];
-        if let Some(histogram) = self.histograms.last_mut() {
-            histogram.record(sample);
+        while self.marks.get(self.packed.len()).is_some_and(|&mark| mark <= self.tail) {
+            self.packed.push(self.open.drained());
         }
+        self.open.record(self.ring[self.at(self.tail)]);
         self.tail += 1;
         Ok(())
     }
@@ -110,21 +110,12 @@ impl LatencyLog {
 
     /// A histogram for every whole interval of the trial.
     pub(crate) fn histograms(mut self) -> Result<Vec<LatencyHistogram>, HistogramError> {
-        // One at a time has room for every value: a thousand threads may be doing this now.
-        let mut complete = Vec::with_capacity(self.slots);
         while self.tail < self.head {
             self.fold_one()?;
-            let all_but_last = self.histograms.len().saturating_sub(1);
-            for at in complete.len()..all_but_last {
-                let histogram =
-                    std::mem::replace(&mut self.histograms[at], LatencyHistogram::none());
-                complete.push(histogram.packed());
-            }
         }
-        complete
-            .extend(self.histograms.into_iter().skip(complete.len()).map(LatencyHistogram::packed));
-        complete.resize(self.slots, LatencyHistogram::none());
-        Ok(complete)
+        self.packed.push(self.open.drained());
+        self.packed.resize(self.slots, LatencyHistogram::none());
+        Ok(self.packed)
     }
 
     /// The whole intervals of the trial, with what `fill` makes of each histogram.
