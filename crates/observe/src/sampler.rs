@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn it_ends_at_once() {
         let began = Instant::now();
-        drop(Sampler::start(Files::machine(), Nanos(100_000_000_000)).finish(None));
+        drop(Sampler::start(Files::machine(), Nanos(100_000_000_000), None).finish(None));
         assert!(began.elapsed() < Duration::from_secs(1));
     }
 }
