@@ -3,7 +3,7 @@
 
 mod support;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::thread::available_parallelism;
 use support::program::Tare;
 use support::scratch::Scratch;
@@ -186,4 +186,75 @@ fn one_core_that_does_all_the_softirq_is_told() {
     let words = "the path does not spread over cores";
     let finding = told.one(&network, "softirq-on-one-core", words);
     assert!(number(finding, "share") >= 0.85 && number(finding, "others") <= 0.25, "{finding}");
+}
+
+/// The journal of a machine whose cores executed three instructions each ns, in two cycles, while this one was written.
+fn with_counters(journal: &str) -> String {
+    let line = |line: &str| {
+        let mut record: Value = serde_json::from_str(line).expect("a record");
+        if record["record"] == "trial" {
+            let samples = list(&record["meanwhile"], "samples").iter().map(|sample| {
+                let at = sample["at"].as_u64().expect("ns");
+                json!({"at": at, "executed": [{"cycles": 2 * at, "instructions": 3 * at}]})
+            });
+            let samples: Vec<Value> = samples.collect();
+            let hardware = json!({"counted": "agents", "running": 1.0, "samples": samples});
+            record["meanwhile"]["hardware"] = hardware;
+        }
+        record.to_string() + "\n"
+    };
+    journal.lines().map(line).collect()
+}
+
+#[test]
+fn what_the_processor_counted_is_told_for_each_packet() {
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    let flags = ["--network", "host", "--workload", "udp-rate", "--rate", "50mbit"];
+    tare.run(&[&["run"], &TRIALS[..], &flags, &["--out", "out"]].concat()).expect(0);
+    let file = scratch.path("out/journal.jsonl");
+    let journal = std::fs::read_to_string(&file).expect("a journal");
+    std::fs::write(&file, with_counters(&journal)).expect("room for it");
+    let told = Told::of(&tare, tare.run(&["report", "out", "--json"]).expect(0).json());
+    let mean = |metric: &str| {
+        let cell = told.cells().iter().find(|cell| cell["metric"] == metric);
+        number(cell.unwrap_or_else(|| panic!("no cell for {metric}")), "mean")
+    };
+    // 50 Mbit/s in datagrams of 1232 bytes: one in 197 µs, or a little more where they came late.
+    let cycles = mean("cycles_per_packet");
+    assert!(cycles > 0.9 * 394_240.0, "{cycles}");
+    assert!((mean("instructions_per_packet") / cycles - 1.5).abs() < 1e-6);
+    assert!(told.table.contains("cycles_per_packet") && told.page.contains("cycles_per_packet"));
+    let words = "hardware counters counted tare's agents alone";
+    assert!(told.table.contains(words) && told.page.contains(words), "{}", told.table);
+    let metrics = tare.run(&["report", "out", "--openmetrics", "-"]).expect(0).text();
+    assert!(metrics.contains("# UNIT tare_cycles_per_packet cycles_per_packet"), "{metrics}");
+}
+
+/// Every cell says what looking on took; cycles and instructions are there, or `tare doctor` says why they are not.
+#[test]
+fn what_is_looked_at_and_what_that_costs_is_told() {
+    let scratch = Scratch::new();
+    let told = Told::by(&scratch, &["--network", "host,bridge", "--workload", "udp-rate"]);
+    for label in ["host", "bridge"] {
+        let watched = told.all(label, "watched");
+        assert!(!watched.is_empty(), "{}", told.document["cells"]);
+        assert!(watched.iter().all(|one| number(one, "sampling") > 0.0), "{watched:?}");
+    }
+    assert!(told.page.contains("looking on took "), "it is not on the page");
+    let tare = Tare::in_directory(scratch.root());
+    let doctor = tare.run(&["doctor", "--json"]).expect(0).json();
+    let checks = list(&doctor, "checks");
+    let check = checks.iter().find(|one| one["name"] == "hardware counters").expect("a check");
+    let cycles = told.cells().iter().find(|cell| cell["metric"] == "cycles_per_packet");
+    let named = ["run", "--network", "host", "--workload", "udp-rate", "--duration", "200ms"];
+    let named = [&named[..], &["--metric", "cycles_per_packet", "--blocks", "1", "--out", "named"]];
+    let named = tare.run(&named.concat());
+    if text(check, "detail").starts_with("not to be had: ") {
+        assert_eq!(cycles, None, "nothing is said of what is not there");
+        named.complains(1, &["cycles_per_packet cannot be measured here: "]);
+    } else {
+        assert!(number(cycles.expect("a cell"), "mean") > 0.0);
+        named.expect(0);
+    }
 }

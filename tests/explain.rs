@@ -139,6 +139,35 @@ fn a_socket_buffer_that_is_too_small_has_the_loss() {
     is_told(&placed, "server-0", "socket-buffer", "SOCKET_RCVBUFF");
 }
 
+/// A node that routes, instead of bridging, and has a way to the server that takes 1,000 bytes for 3 % of the datagrams.
+/// Nobody tells their sender, as where a firewall drops ICMP, so that it goes on.
+const SMALLER_WAY: &str = "ip link set port1 nomaster; \
+     ip address add 10.77.0.102/32 dev example0; ip address add 10.77.0.101/32 dev port1; \
+     ip route add 10.77.0.1 dev port1; ip route add 10.77.0.2 dev example0; \
+     ip route add 10.77.0.1 dev port1 mtu lock 1000 table 100; ip rule add fwmark 1 lookup 100; \
+     echo 1 > /proc/sys/net/ipv4/ip_forward; \
+     for device in port1 example0; do \
+       echo 1 > /proc/sys/net/ipv4/conf/$device/proxy_arp; \
+       echo 0 > /proc/sys/net/ipv4/neigh/$device/proxy_delay; \
+     done; \
+     nft 'add table ip smaller; \
+     add chain ip smaller choose { type filter hook prerouting priority -150; }; \
+     add rule ip smaller choose iifname example0 meta l4proto udp numgen random mod 100 < 3 meta mark set 1; \
+     add chain ip smaller silent { type filter hook output priority 0; }; \
+     add rule ip smaller silent icmp type destination-unreachable drop'";
+
+#[test]
+fn what_does_not_fit_is_lost_where_it_is_refused() {
+    let scratch = Scratch::new();
+    let network = worse(&scratch, SMALLER_WAY);
+    let (placed, loss) = lost(&network, &scratch, &["--rate", "200mbit"]);
+    let refused = share(&placed, "node-0", "too-large");
+    assert!((refused - 0.03).abs() < 0.006, "{placed}");
+    assert!((loss / 100.0 - 0.03).abs() < 0.01, "{loss}: {placed}");
+    is_placed_whole(&placed);
+    is_told(&placed, "node-0", "too-large", "PKT_TOO_BIG");
+}
+
 #[test]
 fn an_ordinary_user_is_told_no_reasons_and_misses_no_place() {
     let scratch = Scratch::new();

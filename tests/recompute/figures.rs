@@ -73,6 +73,18 @@ pub(crate) fn figure(
         }
         "cpu_per_gb" => cpu(trial, clients, from, to, counted("bytes") / 1e9),
         "cpu_per_op" => cpu(trial, clients, from, to, counted("operations") * 1e-6),
+        "cycles_per_byte" => executed(trial, clients, from, to, "cycles", counted("bytes")),
+        "cycles_per_op" => executed(trial, clients, from, to, "cycles", counted("operations")),
+        "instructions_per_byte" => {
+            executed(trial, clients, from, to, "instructions", counted("bytes"))
+        }
+        "instructions_per_op" => {
+            executed(trial, clients, from, to, "instructions", counted("operations"))
+        }
+        "cycles_per_packet" => executed(trial, clients, from, to, "cycles", datagrams("received")),
+        "instructions_per_packet" => {
+            executed(trial, clients, from, to, "instructions", datagrams("received"))
+        }
         "latency_max" => Figure::of(latencies(clients, from, to).max() as f64 / 1e3),
         percentile => {
             let percent: f64 = percentile
@@ -92,20 +104,47 @@ pub(crate) fn figure(
 /// Busy seconds of all cores between the beginning of one interval and the end of another, for each `unit`.
 fn cpu(trial: &Value, clients: &[Vec<&Value>], from: usize, to: usize, unit: f64) -> Figure {
     let Some(samples) = trial["meanwhile"]["samples"].as_array() else { return Figure::Nothing };
-    let time = |interval: &Value, key: &str| interval[key].as_f64().expect("ns");
+    let of_core = |core: &Value| -> f64 {
+        ["user", "system", "softirq", "irq"].iter().map(|kind| number(core, kind)).sum()
+    };
+    let up_to = |sample| list(sample, "cores").iter().map(of_core).sum::<f64>() / 1e9;
+    between(samples, clients, from, to, up_to, unit)
+}
+
+/// What hardware counters counted of a kind over these intervals, for each `unit`.
+fn executed(
+    trial: &Value,
+    clients: &[Vec<&Value>],
+    from: usize,
+    to: usize,
+    kind: &str,
+    unit: f64,
+) -> Figure {
+    let samples = trial["meanwhile"]["hardware"]["samples"].as_array();
+    let Some(samples) = samples else { return Figure::Nothing };
+    let up_to = |sample| list(sample, "executed").iter().map(|one| number(one, kind)).sum();
+    between(samples, clients, from, to, up_to, unit)
+}
+
+fn number(value: &Value, key: &str) -> f64 {
+    value[key].as_f64().expect("a number")
+}
+
+/// By how much something that samples tell has grown over these intervals, for each `unit`.
+fn between(
+    samples: &[Value],
+    clients: &[Vec<&Value>],
+    from: usize,
+    to: usize,
+    up_to: impl Fn(&Value) -> f64,
+    unit: f64,
+) -> Figure {
     let last = clients[0][to - 1];
-    let ends = [time(clients[0][from], "start"), time(last, "start") + time(last, "length")];
-    let points: Vec<(f64, f64)> = samples
-        .iter()
-        .map(|sample| {
-            let of_core = |core: &Value| -> f64 {
-                ["user", "system", "softirq", "irq"].iter().map(|kind| time(core, kind)).sum()
-            };
-            (time(sample, "at"), list(sample, "cores").iter().map(of_core).sum::<f64>() / 1e9)
-        })
-        .collect();
-    let busy: Option<Vec<f64>> = ends.iter().map(|&end| at(&points, end)).collect();
-    busy.map_or(Figure::Nothing, |busy| Figure::of((busy[1] - busy[0]) / unit))
+    let ends = [number(clients[0][from], "start"), number(last, "start") + number(last, "length")];
+    let points: Vec<(f64, f64)> =
+        samples.iter().map(|sample| (number(sample, "at"), up_to(sample))).collect();
+    let grown: Option<Vec<f64>> = ends.iter().map(|&end| at(&points, end)).collect();
+    grown.map_or(Figure::Nothing, |grown| Figure::of((grown[1] - grown[0]) / unit))
 }
 
 /// A value between two points, on the line that joins them; nothing where it lies more than a tick outside of all.

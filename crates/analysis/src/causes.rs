@@ -24,7 +24,14 @@ pub(crate) fn of_trials(trials: &[(&Trial, Estimate)]) -> Vec<Finding> {
     let placed = cpu(&steady);
     let one_core = one_core(&steady);
     let offload = trials.first().and_then(|(trial, _)| offload_lost(trial));
-    placed.into_iter().chain(one_core).chain(userspace(trials)).chain(offload).collect()
+    let watched = watched(trials.iter().map(|(trial, _)| *trial));
+    placed
+        .into_iter()
+        .chain(watched)
+        .chain(one_core)
+        .chain(userspace(trials))
+        .chain(offload)
+        .collect()
 }
 
 /// A trial's steady part.
@@ -87,6 +94,28 @@ fn cpu(steady: &[Steady<'_>]) -> Option<Finding> {
         daemons: over(&|one| daemons(one.trial).values().fold(0.0, |sum, cores| sum + cores))?,
         busy: kind(crate::machine::Kinds::busy)?,
     })
+}
+
+/// What it cost to look on, over the trials of which it is known.
+fn watched<'a>(trials: impl Iterator<Item = &'a Trial>) -> Option<Finding> {
+    let known: Vec<&Trial> = trials.filter(|trial| trial.meanwhile.overhead.samples > 0).collect();
+    let cores = |time: &dyn Fn(&Trial) -> Nanos| {
+        mean(&known.iter().map(|one| time(one).as_secs_f64() / took(one)).collect::<Vec<_>>())
+    };
+    let ran = |trial: &Trial| trial.meanwhile.overhead.drops.unwrap_or_default();
+    Some(Finding::Watched {
+        sampling: cores(&|trial| trial.meanwhile.overhead.sampling)?,
+        tcp_info: cores(&asking)?,
+        drops: cores(&|trial| ran(trial).time)?,
+        runs: known.iter().map(|trial| ran(trial).runs).sum(),
+    })
+}
+
+/// How long it took to ask TCP about its connections.
+fn asking(trial: &Trial) -> Nanos {
+    let intervals = trial.series.iter().flat_map(|series| &series.intervals);
+    let asked = intervals.filter_map(|interval| interval.tcp);
+    asked.fold(Nanos(0), |sum, tcp| sum + tcp.asking)
 }
 
 /// CPU seconds of all cores' `ksoftirqd`, where it can be seen.
@@ -167,7 +196,9 @@ fn packet(trial: &Trial, hop: &Hop) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::made_up::trial;
-    use tare_record::{CoreCounts, CpuUse, Gains, MachineSample, PlaceCounts};
+    use tare_record::{
+        CoreCounts, CpuUse, Gains, MachineSample, Overhead, PlaceCounts, Ran, TcpState,
+    };
 
     fn ms(n: u64) -> Nanos {
         Nanos(n * 1_000_000)
@@ -227,6 +258,27 @@ mod tests {
             "packets pass through user space: flanneld took 0.30 cores"
         );
         assert!(all[0].to_string().ends_with("ksoftirqd 0.10, the network's programs 0.30"));
+    }
+
+    #[test]
+    fn what_looking_on_cost_is_told_of_trials_that_know_it() {
+        let plain = second(&[20, 20]);
+        let mut one = plain.clone();
+        let drops = Some(Ran { runs: 500, time: ms(6) });
+        one.meanwhile.overhead =
+            Overhead { samples: 20, sampling: ms(10), counting: ms(90), drops };
+        for interval in &mut one.series[0].intervals {
+            interval.tcp = Some(TcpState { asking: ms(2), ..TcpState::default() });
+        }
+        let told = |trials: &[Trial]| {
+            let is_it = |one: &Finding| matches!(one, Finding::Watched { .. });
+            found(trials).into_iter().find(is_it)
+        };
+        assert_eq!(told(&[plain.clone()]), None);
+        assert_eq!(
+            told(&[one, plain]).unwrap().to_string(),
+            "looking on took 1.8 % of a core: sampling 0.5 %, TCP_INFO 1.0 %, counting 500 drops 0.3 %"
+        );
     }
 
     #[test]

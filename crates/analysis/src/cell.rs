@@ -40,6 +40,10 @@ pub(crate) fn drafts(plan: &Plan, together: &[Group<'_>], baseline: &str) -> Vec
     let mut drafts = Vec::new();
     for &metric in &workload.metrics {
         let sampled: Vec<Sampled> = together.iter().map(|group| group.sampled(metric)).collect();
+        // Most machines keep their counters to themselves: there is nothing to tell of them then.
+        if metric.of_hardware() && sampled.iter().all(|sampled| sampled.samples().is_empty()) {
+            continue;
+        }
         let beside = together.iter().position(|group| label(group) == baseline);
         let best = best(&sampled, metric);
         let drifts = drifts(&sampled);

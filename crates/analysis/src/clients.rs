@@ -39,6 +39,7 @@ pub(crate) fn clients(
 fn is_a_clients(metric: &Metric) -> bool {
     use Metric::{CpuBusy, CpuPerGb, CpuPerOp, Ndr, NdrPackets, Pdr, PdrPackets};
     !matches!(metric, CpuBusy | CpuPerGb | CpuPerOp | Ndr | NdrPackets | Pdr | PdrPackets)
+        && !metric.of_hardware()
 }
 
 /// What clients share: the rate that the workload is about.

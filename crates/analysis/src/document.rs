@@ -125,7 +125,10 @@ mod tests {
     use super::*;
     use crate::made_up::{Chance, journal, plan, transactions, trial, workload};
     use tare_record::journal::{Record, Resumed};
-    use tare_record::{FamilyScope, Metric, Phase, Ratio, Skipped, Trial, Verdict, WorkloadPlan};
+    use tare_record::{
+        Counting, Executed, FamilyScope, Hardware, HardwareSample, Metric, Nanos, Phase, Ratio,
+        Skipped, Trial, Verdict, WorkloadPlan,
+    };
 
     fn stream() -> WorkloadPlan {
         workload("tcp-stream", &[Metric::Throughput])
@@ -272,6 +275,29 @@ mod tests {
         };
         assert!(document.cells.iter().all(without));
         assert!(crate::pairs(&journal).unwrap().is_empty());
+    }
+
+    #[test]
+    fn of_counters_that_no_trial_has_nothing_is_said() {
+        let metrics = [Metric::Throughput, Metric::CyclesPerByte];
+        let plan = plan(&["host", "slow"], vec![workload("tcp-stream", &metrics)]);
+        let trials = vec![steady("host", 0, 10.0), steady("slow", 0, 8.0)];
+        let mut journal = journal(plan, trials);
+        let asked = |journal: &Journal| -> Vec<(Metric, u32)> {
+            let cells = document(journal, None).unwrap().cells;
+            cells.iter().map(|cell| (cell.metric, cell.n)).collect()
+        };
+        assert_eq!(asked(&journal), [(Metric::Throughput, 1); 2]);
+        let Some(Record::Trial(trial)) = journal.records.first_mut() else { panic!() };
+        let sample = |at, cycles| HardwareSample {
+            at: Nanos(at),
+            executed: vec![Executed { cycles, instructions: cycles }],
+        };
+        let samples = vec![sample(0, 0), sample(1_000_000_000, 8)];
+        let counted = Counting::Machine;
+        trial.meanwhile.hardware = Some(Hardware { counted, running: 1.0, samples });
+        // Where one network has them, the other is seen to lack them.
+        assert_eq!(asked(&journal)[2..], [(Metric::CyclesPerByte, 1), (Metric::CyclesPerByte, 0)]);
     }
 
     #[test]

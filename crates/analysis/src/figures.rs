@@ -1,11 +1,13 @@
 //! A trial's figure of every metric: over its steady part, and over the whole of it.
 
 use crate::estimate::Figure;
-use crate::machine::busy;
+use crate::machine::{busy, executed};
 use crate::traffic::{Count, Traffic};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use tare_record::{Bounds, HistogramError, Latency, LatencyHistogram, Metric, Nanos, Point, Trial};
+use tare_record::{
+    Bounds, Executed, HistogramError, Latency, LatencyHistogram, Metric, Nanos, Point, Trial,
+};
 
 /// The fewest samples beyond a percentile for which it is given.
 pub(crate) const FEWEST_BEYOND: u64 = 100;
@@ -72,6 +74,18 @@ impl Figures<'_> {
             }
             Metric::CpuPerGb => self.cpu_per(Count::Bytes, 1e9),
             Metric::CpuPerOp => self.cpu_per(Count::Operations, 1e6),
+            Metric::CyclesPerPacket => self.executed_per(Count::Received, |work| work.cycles),
+            Metric::CyclesPerByte => self.executed_per(Count::Bytes, |work| work.cycles),
+            Metric::CyclesPerOp => self.executed_per(Count::Operations, |work| work.cycles),
+            Metric::InstructionsPerPacket => {
+                self.executed_per(Count::Received, |work| work.instructions)
+            }
+            Metric::InstructionsPerByte => {
+                self.executed_per(Count::Bytes, |work| work.instructions)
+            }
+            Metric::InstructionsPerOp => {
+                self.executed_per(Count::Operations, |work| work.instructions)
+            }
             Metric::CpuBusy => self.both(|over| {
                 let (busy, all) = busy(&self.trial.meanwhile.samples, self.traffic.span(over)?)?;
                 (all > 0.0).then(|| 100.0 * busy / all)
@@ -110,6 +124,18 @@ impl Figures<'_> {
             let (busy, _) = busy(&self.trial.meanwhile.samples, self.traffic.span(over.clone())?)?;
             let counted = self.traffic.sum(over, count);
             (counted > 0).then(|| busy / counted as f64 * each)
+        })
+    }
+
+    /// What hardware counters counted, for each of what was counted; nothing where they were not there.
+    fn executed_per(&self, count: Count, kind: fn(&Executed) -> u64) -> Figure {
+        let Some(hardware) = &self.trial.meanwhile.hardware else {
+            return Figure::Absent;
+        };
+        self.both(|over| {
+            let executed = executed(hardware, self.traffic.span(over.clone())?, kind)?;
+            let counted = self.traffic.sum(over, count);
+            (counted > 0).then(|| executed / counted as f64)
         })
     }
 
@@ -192,7 +218,9 @@ mod tests {
     use super::*;
     use crate::estimate::estimate;
     use crate::made_up::{trial, workload};
-    use tare_record::{CpuUse, Datagrams, MachineSample, Search};
+    use tare_record::{
+        Counting, CpuUse, Datagrams, Hardware, HardwareSample, MachineSample, Search,
+    };
 
     fn value(trial: &Trial, metric: Metric) -> f64 {
         match estimate(trial, &workload("w", &[metric])).unwrap().figures[&metric] {
@@ -261,6 +289,40 @@ mod tests {
         trial.meanwhile.samples.clear();
         let found = estimate(&trial, &workload("w", &[Metric::CpuPerGb])).unwrap();
         assert_eq!(found.figures[&Metric::CpuPerGb], Figure::Absent);
+    }
+
+    #[test]
+    fn what_is_executed_is_that_of_the_steady_part() {
+        // Ten intervals of 100 ms, of which the first is cut; a core that executes nothing after it, and one that does.
+        let mut trial = trial("bridge", 0, &[1_000; 10]);
+        for interval in &mut trial.series[0].intervals {
+            interval.operations = 10;
+            interval.datagrams = Some(Datagrams { received: 5, ..Datagrams::default() });
+        }
+        let work = |cycles, instructions| Executed { cycles, instructions };
+        let sample = |at: u64, executed| HardwareSample { at: Nanos(at * 1_000_000), executed };
+        trial.meanwhile.hardware = Some(Hardware {
+            counted: Counting::Machine,
+            running: 1.0,
+            samples: vec![
+                sample(0, vec![work(0, 0), work(0, 0)]),
+                sample(100, vec![work(777, 777), work(0, 0)]),
+                sample(1000, vec![work(777, 777), work(9_000, 4_500)]),
+            ],
+        });
+        for (metric, expected) in [
+            (Metric::CyclesPerByte, 1.0),
+            (Metric::InstructionsPerByte, 0.5),
+            (Metric::CyclesPerOp, 100.0),
+            (Metric::InstructionsPerOp, 50.0),
+            (Metric::CyclesPerPacket, 200.0),
+            (Metric::InstructionsPerPacket, 100.0),
+        ] {
+            assert!((value(&trial, metric) - expected).abs() < 1e-9, "{metric}");
+        }
+        trial.meanwhile.hardware = None;
+        let found = estimate(&trial, &workload("w", &[Metric::CyclesPerByte])).unwrap();
+        assert_eq!(found.figures[&Metric::CyclesPerByte], Figure::Absent);
     }
 
     #[test]

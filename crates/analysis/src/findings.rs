@@ -6,12 +6,16 @@ use crate::fragments;
 use crate::frequency;
 use crate::group::{Sample, Sampled};
 use crate::placed;
-use tare_record::{Beside, Finding, Metric, Trial};
+use std::cmp::Ordering;
+use tare_record::{Beside, Counting, Finding, Hardware, Metric, Trial};
 use tare_stats::describe::{mean, mean_interval, median};
 use tare_stats::shift::Shift;
 
 /// A level that fell to nothing counts as this many times smaller: JSON has no infinity.
 const LARGEST_RATIO: f64 = 1000.0;
+
+/// The share of the time from which on a counter counts as one that always counted.
+const ALL_THE_TIME: f64 = 0.999;
 
 /// The findings of one cell.
 pub(crate) fn of_cell(
@@ -39,6 +43,7 @@ pub(crate) fn of_cell(
     findings.extend(placed::retransmits(&all));
     findings.extend(causes::of_trials(trials));
     findings.extend(frequency::changed(&all));
+    findings.extend(hardware(metric, &all));
     findings.extend(told);
     findings
 }
@@ -53,6 +58,18 @@ fn few_samples(metric: Metric, sampled: &Sampled) -> Option<Finding> {
         Sampled::Withheld { beyond } => Some(Finding::FewSamples { metric, beyond }),
         Sampled::Figures(_) => None,
     }
+}
+
+/// Where hardware counters, which the metric is made of, did not see all: the least of what they saw.
+fn hardware(metric: Metric, trials: &[&Trial]) -> Option<Finding> {
+    let all = trials.iter().filter_map(|trial| trial.meanwhile.hardware.as_ref());
+    let worst = all.filter(|_| metric.of_hardware()).min_by(|one, other| {
+        let extent = |one: &Hardware| (std::cmp::Reverse(one.counted), one.running);
+        extent(one).partial_cmp(&extent(other)).unwrap_or(Ordering::Equal)
+    })?;
+    let (counted, running) = (worst.counted, worst.running);
+    let all = counted == Counting::Machine && running > ALL_THE_TIME;
+    (!all).then_some(Finding::HardwareCounted { counted, running })
 }
 
 /// A figure of 0 has no ratio, and a reader should know why there is none.
@@ -217,6 +234,28 @@ mod tests {
         let stall = |longest| Finding::Stall { longest: Nanos(longest) };
         let all = [busy(0.2), small(8, 4), small(9, 4), stall(5), small(8, 2), busy(0.5), stall(1)];
         assert_eq!(worst(&all), [busy(0.5), small(8, 2), small(9, 4), stall(5)]);
+    }
+
+    #[test]
+    fn counters_that_did_not_see_all_are_told_with_what_is_made_of_them() {
+        let with = |counted, running| {
+            let mut one = trial("bridge", 0, &[]);
+            one.meanwhile.hardware = Some(Hardware { counted, running, samples: Vec::new() });
+            one
+        };
+        let all =
+            [with(Counting::Machine, 0.5), with(Counting::Agents, 1.0), trial("bridge", 1, &[])];
+        let all: Vec<&Trial> = all.iter().collect();
+        let told = hardware(Metric::CyclesPerOp, &all).unwrap().to_string();
+        assert!(told.contains("tare's agents alone"), "{told}");
+        let told = hardware(Metric::CyclesPerOp, &all[..1]).unwrap().to_string();
+        assert!(
+            told.ends_with("all cores, for 50 % of the time; the rest is extrapolated"),
+            "{told}"
+        );
+        assert_eq!(hardware(Metric::Throughput, &all), None);
+        assert_eq!(hardware(Metric::CyclesPerOp, &all[2..]), None);
+        assert_eq!(hardware(Metric::CyclesPerOp, &[&with(Counting::Machine, 1.0)]), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! The machine's CPU time over a stretch of a trial, between the moments at which it was sampled.
+//! The machine's CPU time, and what it executed, over a stretch of a trial, between the moments at which it was sampled.
 
 use std::ops::Range;
-use tare_record::{CpuUse, MachineSample, Nanos};
+use tare_record::{CpuUse, Executed, Hardware, HardwareSample, MachineSample, Nanos};
 
 /// CPU time of all cores by kind, s. What was stolen by the hypervisor is in none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -84,29 +84,51 @@ pub(crate) fn softirq_by_core(samples: &[MachineSample], span: &Range<Nanos>) ->
     to.cores.iter().zip(&from.cores).map(|(to, from)| (busy(to) - busy(from)) / seconds).collect()
 }
 
+/// What hardware counters counted within a span of a trial, all cores or agents together, of one of their kinds.
+pub(crate) fn executed(
+    hardware: &Hardware,
+    span: Range<Nanos>,
+    kind: fn(&Executed) -> u64,
+) -> Option<f64> {
+    let up_to = |sample: &HardwareSample| sample.executed.iter().map(kind).sum::<u64>() as f64;
+    let at = |moment| {
+        let (before, after, share) = between(&hardware.samples, |sample| sample.at, moment)?;
+        let here = up_to(before);
+        Some(here + share * (up_to(after) - here))
+    };
+    let (from, to) = (at(span.start)?, at(span.end)?);
+    (span.start < span.end).then_some(to - from)
+}
+
 /// CPU time up to a moment.
 fn at(samples: &[MachineSample], moment: Nanos) -> Option<Kinds> {
+    let (before, after, share) = between(samples, |sample| sample.at, moment)?;
+    let here = Kinds::of(before);
+    Some(here.plus(Kinds::of(after).plus(here, -1.0), share))
+}
+
+/// Between which two samples a moment lies, and how far it is from the first to the second. Nothing where it lies before
+/// or behind all of them, but for a tick.
+fn between<S>(samples: &[S], when: fn(&S) -> Nanos, moment: Nanos) -> Option<(&S, &S, f64)> {
     /// The file that is sampled counts in ticks of 10 ms.
     const TICK: u64 = 10_000_000;
-    let after = samples.iter().position(|sample| sample.at >= moment);
-    let Some(after) = after else {
-        let last = samples.last().filter(|last| last.at.0 + TICK >= moment.0)?;
-        return Some(Kinds::of(last));
+    let Some(after) = samples.iter().position(|sample| when(sample) >= moment) else {
+        let last = samples.last().filter(|last| when(last).0 + TICK >= moment.0)?;
+        return Some((last, last, 0.0));
     };
-    let there = Kinds::of(&samples[after]);
-    let Some(before) = after.checked_sub(1).map(|before| &samples[before]) else {
-        return (samples[after].at.0 <= moment.0 + TICK).then_some(there);
+    let there = &samples[after];
+    let Some(here) = after.checked_sub(1).map(|before| &samples[before]) else {
+        return (when(there).0 <= moment.0 + TICK).then_some((there, there, 0.0));
     };
-    let here = Kinds::of(before);
-    let length = (samples[after].at - before.at).as_secs_f64();
-    let share = (moment - before.at).as_secs_f64() / length;
-    Some(here.plus(there.plus(here, -1.0), share))
+    let length = (when(there) - when(here)).as_secs_f64();
+    Some((here, there, (moment - when(here)).as_secs_f64() / length))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use tare_record::Counting;
 
     fn sample(at: u64, busy: u64, idle: u64) -> MachineSample {
         let ms = |n: u64| Nanos(n * 1_000_000);
@@ -133,6 +155,26 @@ mod tests {
         assert!(busy(&[sample(50, 0, 0), sample(100, 9, 9)], span(0, 100)).is_none());
         assert!(busy(&samples, span(50, 50)).is_none());
         assert!(busy(&[], span(0, 10)).is_none());
+    }
+
+    #[test]
+    fn what_was_executed_is_told_over_all_cores_and_between_samples() {
+        let sample = |at: u64, each: [(u64, u64); 2]| HardwareSample {
+            at: Nanos(at * 1_000_000),
+            executed: each.map(|(cycles, instructions)| Executed { cycles, instructions }).to_vec(),
+        };
+        let samples = vec![
+            sample(0, [(0, 0), (0, 0)]),
+            sample(100, [(1000, 500), (100, 50)]),
+            sample(200, [(1000, 500), (300, 90)]),
+        ];
+        let hardware = Hardware { counted: Counting::Machine, running: 1.0, samples };
+        let cycles = |from, to| executed(&hardware, span(from, to), |executed| executed.cycles);
+        assert_eq!(cycles(0, 200), Some(1300.0));
+        assert_eq!(cycles(50, 150), Some(650.0));
+        let instructions = executed(&hardware, span(100, 200), |executed| executed.instructions);
+        assert_eq!(instructions, Some(40.0));
+        assert_eq!((cycles(50, 230), cycles(50, 50)), (None, None));
     }
 
     proptest! {

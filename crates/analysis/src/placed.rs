@@ -15,7 +15,7 @@ const FEWEST: u64 = 20;
 const TELLING: f64 = 0.01;
 
 /// A protocol's counters of drops, and what they say.
-const BY_PROTOCOLS: [(&str, Cause); 17] = [
+const BY_PROTOCOLS: [(&str, Cause); 19] = [
     ("Udp.RcvbufErrors", Cause::SocketBuffer),
     ("Udp6.RcvbufErrors", Cause::SocketBuffer),
     ("Udp.MemErrors", Cause::SocketBuffer),
@@ -31,6 +31,8 @@ const BY_PROTOCOLS: [(&str, Cause); 17] = [
     ("Ip6.InAddrErrors", Cause::Route),
     ("IpExt.InNoRoutes", Cause::Route),
     ("Ip6.InNoRoutes", Cause::Route),
+    ("Ip.FragFails", Cause::TooLarge),
+    ("Ip6.FragFails", Cause::TooLarge),
     ("Ip.ReasmFails", Cause::Reassembly),
     ("Ip6.ReasmFails", Cause::Reassembly),
 ];
@@ -270,6 +272,25 @@ mod tests {
             found.to_string(),
             "5.1 % lost: 3.9 % in server-0's socket buffer (too small: 208 KiB; SOCKET_RCVBUFF), \
              1.2 % at node-0:port1 (NETFILTER_DROP)"
+        );
+    }
+
+    #[test]
+    fn what_does_not_fit_is_lost_where_it_was_refused() {
+        let node = PlaceCounts {
+            protocols: gains(&[("Ip.FragFails", 30), ("Ip.ForwDatagrams", 900)]),
+            reasons: [("port2".to_owned(), gains(&[("PKT_TOO_BIG", 30)]))].into(),
+            ..place("node-0")
+        };
+        let tunnel = PlaceCounts { protocols: gains(&[("Ip6.FragFails", 5)]), ..place("node-1") };
+        let found = loss(&[&lossy(1000, 963, vec![node, tunnel])]).unwrap();
+        let Finding::LossPlaced { parts, unplaced, .. } = &found else { panic!("{found}") };
+        let placed: u64 = parts.iter().map(|part| part.packets).sum();
+        assert_eq!((placed, *unplaced), (35, 2));
+        assert_eq!(
+            found.to_string(),
+            "3.7 % lost: 3.0 % in node-0, where they did not fit and were not to be cut (PKT_TOO_BIG), \
+             0.5 % in node-1, where they did not fit and were not to be cut, 0.2 % unplaced"
         );
     }
 

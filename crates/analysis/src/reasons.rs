@@ -39,6 +39,7 @@ impl Told {
                 Cause::Checksum => reason.ends_with("_CSUM"),
                 Cause::Rule | Cause::Conntrack => reason == "NETFILTER_DROP",
                 Cause::Route => is_routing(reason),
+                Cause::TooLarge => reason == "PKT_TOO_BIG",
                 Cause::Reassembly => reason == "DUP_FRAG" || reason.starts_with("FRAG_"),
                 Cause::Backlog => reason == "CPU_BACKLOG" && here(&part.at),
                 Cause::Queue => {

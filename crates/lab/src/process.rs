@@ -44,6 +44,10 @@ impl Process for LabProcess {
         self.child.stdout.take().map(|stream| Box::new(stream) as _)
     }
 
+    fn id(&self) -> Option<u32> {
+        Some(self.child.id())
+    }
+
     fn wait(&mut self) -> Result<Exit, Error> {
         if let Some(exit) = self.ended {
             return Ok(exit);

@@ -5,7 +5,7 @@ use crate::lab::Lab;
 use crate::layout::Layout;
 use crate::namespace::Namespace;
 use std::sync::Arc;
-use tare_network::{PlaceCounts, Watch};
+use tare_network::{PlaceCounts, Ran, Watch};
 
 /// Looks into the namespaces of one network.
 pub(crate) struct Watcher {
@@ -22,5 +22,9 @@ impl Watcher {
 impl Watch for Watcher {
     fn count(&mut self) -> Vec<PlaceCounts> {
         self.counters.gained()
+    }
+
+    fn ran(&self) -> Option<Ran> {
+        self.counters.ran()
     }
 }

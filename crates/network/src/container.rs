@@ -64,6 +64,10 @@ pub trait Process: Send {
     fn take_input(&mut self) -> Option<Box<dyn Write + Send>>;
     /// Its standard output, once; nothing when it was not piped or was taken.
     fn take_output(&mut self) -> Option<Box<dyn Read + Send>>;
+    /// Its number on this machine; nothing where it runs on another, or is not known.
+    fn id(&self) -> Option<u32> {
+        None
+    }
     /// Waits for its end.
     ///
     /// # Errors

@@ -28,7 +28,7 @@ pub use options::{NetworkOption, Options};
 pub use rate::{BitsPerSecond, RateError};
 pub use registry::{FindError, Listing, Registry};
 pub use tare_record::{
-    Family, Finding, Gains, Hop, HopKind, MtuBy, Offload, Offloads, PlaceCounts, Placement, Shape,
-    UnknownOffload,
+    Family, Finding, Gains, Hop, HopKind, MtuBy, Nanos, Offload, Offloads, PlaceCounts, Placement,
+    Ran, Shape, UnknownOffload,
 };
 pub use topology::{Guard, Route, Topology, Watch};

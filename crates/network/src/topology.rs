@@ -1,6 +1,6 @@
 //! What a raised network consists of.
 
-use crate::{Container, Daemons, Finding, Hop, PlaceCounts};
+use crate::{Container, Daemons, Finding, Hop, PlaceCounts, Ran};
 use std::any::Any;
 use std::fmt;
 use std::net::SocketAddr;
@@ -25,6 +25,10 @@ pub struct Route {
 pub trait Watch: Send {
     /// What the counters of every namespace have gained since it was last asked.
     fn count(&mut self) -> Vec<PlaceCounts>;
+    /// What the kernel has run for it so far, whenever it drops a packet; nothing where it runs nothing, or does not say.
+    fn ran(&self) -> Option<Ran> {
+        None
+    }
 }
 
 /// A raised network. Dropping it removes all of it.

@@ -11,13 +11,14 @@
 use crate::cores::Cores;
 use crate::environment;
 use crate::files::Files;
+use crate::hardware::Counters;
 use crate::memory::Pressure;
 use crate::quota::Quota;
 use crate::sampler::{Sampled, Sampler};
 use crate::throttle::Throttled;
 use crate::times::{Stat, ticks_per_second};
 use rustix::time::{ClockId, clock_gettime};
-use tare_record::{Counted, CpuUse, Finding, Meanwhile, Nanos};
+use tare_record::{Counted, CpuUse, Finding, Meanwhile, Nanos, Overhead};
 
 /// The share of all cores' time from which on others' work is a finding.
 const BUSY: f64 = 0.10;
@@ -43,14 +44,15 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins to watch a trial of this length.
+    /// Begins to watch a trial of this length, whose traffic these processes carry.
     #[must_use]
-    pub fn start(trial: Nanos) -> Self {
-        Self { cores: Some(Cores::machine()), ..Self::over(Files::machine(), trial) }
+    pub fn start(trial: Nanos, agents: &[u32]) -> Self {
+        let counters = Counters::machine(agents);
+        Self { cores: Some(Cores::machine()), ..Self::over(Files::machine(), trial, counters) }
     }
 
-    fn over(files: Files, trial: Nanos) -> Self {
-        let sampler = Sampler::start(files.clone(), trial);
+    fn over(files: Files, trial: Nanos, counters: Option<Counters>) -> Self {
+        let sampler = Sampler::start(files.clone(), trial, counters);
         let memory = Pressure::now(&files);
         let throttled = Throttled::now(&files);
         let quota = Quota::now(&files);
@@ -65,15 +67,24 @@ impl Watch {
     /// Where `/proc/stat` cannot be read, all times are zero and nothing is found.
     #[must_use]
     pub fn finish(self, agents: Nanos, epoch: Option<Nanos>) -> (Meanwhile, Vec<Finding>) {
-        let Sampled { samples, frequency } = self.sampler.finish(epoch);
+        let Sampled { samples, frequency, hardware, cost } = self.sampler.finish(epoch);
         let end = Stat::read(&self.files);
         let load = environment::load(&self.files).map_or(0.0, |load| load[0]);
         let memory = self.memory.until_now(&self.files);
         let counted = self.cores.map(|before| Cores::machine().since(&before));
         let (cores, context_switches) = counted.unwrap_or_default();
         let counted = Counted { cores, context_switches, ..Counted::default() };
-        let meanwhile =
-            Meanwhile { agents, load, samples, frequency, memory, counted, ..Meanwhile::default() };
+        let meanwhile = Meanwhile {
+            agents,
+            load,
+            samples,
+            frequency,
+            hardware,
+            memory,
+            counted,
+            overhead: Overhead { samples: cost.0, sampling: cost.1, ..Overhead::default() },
+            ..Meanwhile::default()
+        };
         let held: Vec<Finding> =
             [self.throttled.until_now(&self.files), self.quota.until_now(&self.files)]
                 .into_iter()
@@ -185,7 +196,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let before = stat([0, 0, 0, 0, 0, 0, 0, 0]);
         lay_out(root.path(), &[("proc/stat", &before), ("proc/loadavg", "0.1 0.2 0.3 1/9 7\n")]);
-        let watch = Watch::over(Files::under(root.path()), Nanos(SECOND));
+        let watch = Watch::over(Files::under(root.path()), Nanos(SECOND), None);
         let ticks = ticks_per_second();
         let after = stat([ticks, 0, 0, ticks, 0, 0, 0, 0]);
         lay_out(root.path(), &[("proc/stat", &after), ("proc/loadavg", "1.5 0.2 0.3 1/9 7\n")]);
@@ -214,7 +225,7 @@ mod tests {
             lay_out(root.path(), &files)
         };
         let files = lay(&stat([0; 8]), "1\n", "throttled_usec 10\n");
-        let watch = Watch::over(files, Nanos(SECOND));
+        let watch = Watch::over(files, Nanos(SECOND), None);
         let after = stat([0, 0, ticks, ticks * 2, 0, 0, 0, ticks]);
         lay(&after, "3\n", "throttled_usec 2010\n");
         let (_, findings) = watch.finish(Nanos(SECOND), None);
@@ -232,7 +243,7 @@ mod tests {
     fn without_the_file_nothing_is_said() {
         let root = tempfile::tempdir().unwrap();
         let (meanwhile, findings) =
-            Watch::over(Files::under(root.path()), Nanos(SECOND)).finish(Nanos(7), None);
+            Watch::over(Files::under(root.path()), Nanos(SECOND), None).finish(Nanos(7), None);
         assert_eq!(meanwhile, Meanwhile { agents: Nanos(7), ..Meanwhile::default() });
         assert!(findings.is_empty());
     }

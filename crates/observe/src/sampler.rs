@@ -1,13 +1,14 @@
-//! The machine's CPU time, core by core, and how fast the cores ran, at a few moments of a trial.
+//! The machine's CPU time, core by core, how fast the cores ran, and what they executed, at a few moments of a trial.
 
 use crate::files::Files;
 use crate::frequency::{self, Frequencies, Mean};
+use crate::hardware::{Counters, Readings};
 use crate::times::{Stat, ticks_per_second};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
-use tare_record::{MachineSample, Nanos};
+use std::time::{Duration, Instant};
+use tare_record::{Hardware, MachineSample, Nanos};
 
 /// How many samples a trial has: few, for on a machine of many cores each is long.
 const SAMPLES: u64 = 20;
@@ -15,12 +16,15 @@ const SAMPLES: u64 = 20;
 const SHORTEST: u64 = 50_000_000;
 
 /// One reading.
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 struct Reading {
     /// When, by the monotonic clock.
     at: Nanos,
     stat: Stat,
     frequencies: Frequencies,
+    hardware: Option<Readings>,
+    /// How long all of this took.
+    took: Duration,
 }
 
 /// What was read over a trial.
@@ -30,6 +34,10 @@ pub(crate) struct Sampled {
     pub(crate) samples: Vec<MachineSample>,
     /// How fast busy cores ran, MHz; nothing where they do not say.
     pub(crate) frequency: Option<f64>,
+    /// What hardware counters said; nothing where there are none.
+    pub(crate) hardware: Option<Hardware>,
+    /// How many readings there were, and how long they took together.
+    pub(crate) cost: (u32, Nanos),
 }
 
 /// A thread that reads now and then.
@@ -37,21 +45,21 @@ pub(crate) struct Sampled {
 pub(crate) struct Sampler {
     /// Closed to end the thread.
     stop: Sender<()>,
-    thread: Option<JoinHandle<Vec<Reading>>>,
+    thread: Option<JoinHandle<(Vec<Reading>, Option<Counters>)>>,
 }
 
 impl Sampler {
-    /// Begins to sample a trial of this length.
-    pub(crate) fn start(files: Files, trial: Nanos) -> Self {
+    /// Begins to sample a trial of this length, with these counters.
+    pub(crate) fn start(files: Files, trial: Nanos, counters: Option<Counters>) -> Self {
         let (stop, stopped) = channel::<()>();
         let step = Duration::from_nanos((trial.0 / SAMPLES).max(SHORTEST));
         let thread = thread::Builder::new().name("sample the cores".to_owned()).spawn(move || {
             let mut readings = Vec::new();
             loop {
-                readings.extend(read(&files));
+                readings.extend(read(&files, counters.as_ref()));
                 if stopped.recv_timeout(step) != Err(RecvTimeoutError::Timeout) {
-                    readings.extend(read(&files));
-                    return readings;
+                    readings.extend(read(&files, counters.as_ref()));
+                    return (readings, counters);
                 }
             }
         });
@@ -61,22 +69,32 @@ impl Sampler {
     /// What was read, by the time after `epoch`; without one, after the first.
     pub(crate) fn finish(self, epoch: Option<Nanos>) -> Sampled {
         drop(self.stop);
-        let readings = self.thread.and_then(|thread| thread.join().ok()).unwrap_or_default();
-        sampled(&readings, epoch)
+        let read = self.thread.and_then(|thread| thread.join().ok());
+        let (readings, counters) = read.unwrap_or_default();
+        sampled(readings, counters.as_ref(), epoch)
     }
 }
 
-fn sampled(readings: &[Reading], epoch: Option<Nanos>) -> Sampled {
+fn sampled(
+    mut readings: Vec<Reading>,
+    counters: Option<&Counters>,
+    epoch: Option<Nanos>,
+) -> Sampled {
     let Some(first) = readings.first() else {
         return Sampled::default();
     };
     let epoch = epoch.unwrap_or(first.at);
+    let took = readings.iter().map(|one| Nanos::from(one.took));
+    let cost = (readings.len() as u32, took.fold(Nanos(0), |sum, one| sum + one));
     let before = readings.iter().rposition(|one| one.at <= epoch).unwrap_or(0);
-    let kept = &readings[before..];
+    let mut kept = readings.split_off(before);
+    let after_epoch = |at: Nanos| Nanos(at.0.saturating_sub(epoch.0));
+    let hardware: Vec<_> =
+        kept.iter_mut().map(|one| (after_epoch(one.at), one.hardware.take())).collect();
     let start = &kept[0].stat;
     let ticks = ticks_per_second();
     let sample = |one: &Reading| MachineSample {
-        at: Nanos(one.at.0.saturating_sub(epoch.0)),
+        at: after_epoch(one.at),
         cores: one
             .stat
             .cores
@@ -89,26 +107,32 @@ fn sampled(readings: &[Reading], epoch: Option<Nanos>) -> Sampled {
     for pair in kept.windows(2) {
         mean.add(&pair[0].stat.cores, &pair[1].stat.cores, &pair[1].frequencies);
     }
-    Sampled { samples: kept.iter().map(sample).collect(), frequency: mean.megahertz() }
+    Sampled {
+        samples: kept.iter().map(sample).collect(),
+        frequency: mean.megahertz(),
+        hardware: counters.and_then(|counters| counters.told(&hardware)),
+        cost,
+    }
 }
 
-fn read(files: &Files) -> Option<Reading> {
+fn read(files: &Files, counters: Option<&Counters>) -> Option<Reading> {
+    let begun = Instant::now();
     let stat = Stat::read(files)?;
     let now = clock_gettime(ClockId::Monotonic);
+    let hardware = counters.and_then(Counters::read);
     let at = Nanos(now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs());
     let frequencies = frequency::read(files, stat.cores.len());
-    Some(Reading { at, stat, frequencies })
+    Some(Reading { at, stat, frequencies, hardware, took: begun.elapsed() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::files::lay_out;
-    use std::time::Instant;
 
     #[test]
     fn samples_begin_at_the_epoch_and_never_go_back() {
-        let sampler = Sampler::start(Files::machine(), Nanos(0));
+        let sampler = Sampler::start(Files::machine(), Nanos(0), None);
         thread::sleep(Duration::from_millis(180));
         let samples = sampler.finish(None).samples;
         assert!((3..=6).contains(&samples.len()), "{}", samples.len());
@@ -125,15 +149,20 @@ mod tests {
     #[test]
     fn of_what_was_before_the_epoch_only_the_last_is_kept() {
         let readings: Vec<Reading> = [10, 20, 30, 40]
-            .map(|at| Reading { at: Nanos(at), stat: Stat::default(), frequencies: Vec::new() })
+            .map(|at| Reading {
+                at: Nanos(at),
+                took: Duration::from_nanos(3),
+                ..Reading::default()
+            })
             .into();
         let at = |epoch| -> Vec<u64> {
-            sampled(&readings, epoch).samples.iter().map(|one| one.at.0).collect()
+            sampled(readings.clone(), None, epoch).samples.iter().map(|one| one.at.0).collect()
         };
         assert_eq!(at(Some(Nanos(25))), [0, 5, 15]);
         assert_eq!(at(Some(Nanos(5))), [5, 15, 25, 35]);
         assert_eq!(at(None), [0, 10, 20, 30]);
-        assert_eq!(sampled(&[], None), Sampled::default());
+        assert_eq!(sampled(readings.clone(), None, Some(Nanos(25))).cost, (4, Nanos(12)));
+        assert_eq!(sampled(Vec::new(), None, None), Sampled::default());
     }
 
     #[test]
@@ -146,17 +175,37 @@ mod tests {
             let speed = "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq";
             let files = lay_out(root.path(), &[("proc/stat", &text), (speed, kilohertz)]);
             at += 10;
-            Reading { at: Nanos(at), ..read(&files).unwrap() }
+            Reading { at: Nanos(at), ..read(&files, None).unwrap() }
         };
-        let readings = [reading(0, "1"), reading(1, "800000\n"), reading(3, "2600000\n")];
-        assert_eq!(sampled(&readings, None).frequency, Some(2_000.0));
-        assert_eq!(sampled(&readings, Some(Nanos(20))).frequency, Some(2_600.0));
+        let readings = [reading(0, "1"), reading(1, "800000\n"), reading(3, "2600000\n")].to_vec();
+        let frequency = |epoch| sampled(readings.clone(), None, epoch).frequency;
+        assert_eq!(frequency(None), Some(2_000.0));
+        assert_eq!(frequency(Some(Nanos(20))), Some(2_600.0));
+    }
+
+    #[test]
+    fn what_counters_count_is_sampled_at_the_same_moments() {
+        let counters = Counters::of_software().unwrap();
+        let sampler = Sampler::start(Files::machine(), Nanos(0), Some(counters));
+        thread::sleep(Duration::from_millis(120));
+        let Sampled { samples, hardware, .. } = sampler.finish(None);
+        let hardware = hardware.unwrap();
+        let at = |counted: &[tare_record::HardwareSample]| -> Vec<Nanos> {
+            counted.iter().map(|sample| sample.at).collect()
+        };
+        assert_eq!(at(&hardware.samples), samples.iter().map(|one| one.at).collect::<Vec<_>>());
+        let cycles = |sample: &tare_record::HardwareSample| {
+            sample.executed.iter().map(|one| one.cycles).sum::<u64>()
+        };
+        assert_eq!(cycles(&hardware.samples[0]), 0);
+        assert!(hardware.samples.is_sorted_by_key(cycles), "{hardware:?}");
+        assert!(cycles(hardware.samples.last().unwrap()) > 0);
     }
 
     #[test]
     fn it_ends_at_once() {
         let began = Instant::now();
-        drop(Sampler::start(Files::machine(), Nanos(100_000_000_000)).finish(None));
+        drop(Sampler::start(Files::machine(), Nanos(100_000_000_000), None).finish(None));
         assert!(began.elapsed() < Duration::from_secs(1));
     }
 }

@@ -1,6 +1,6 @@
 //! CPU time: of the threads that carried traffic, and of the whole machine meanwhile.
 
-use crate::{Counted, Nanos};
+use crate::{Counted, Hardware, Nanos, Overhead};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -66,12 +66,18 @@ pub struct Meanwhile {
     /// How fast the cores ran while they had work, MHz, mean over busy time; nothing where cpufreq does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency: Option<f64>,
+    /// What the processor's own counters said; nothing where they are not there or not allowed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hardware: Option<Hardware>,
     /// What memory was left, and how long work waited for it.
     #[serde(default)]
     pub memory: Memory,
     /// What was counted hop by hop and core by core.
     #[serde(default)]
     pub counted: Counted,
+    /// What it cost to look on.
+    #[serde(default)]
+    pub overhead: Overhead,
 }
 
 /// The machine's memory while a trial ran.

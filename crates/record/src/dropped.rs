@@ -28,6 +28,8 @@ pub enum Cause {
     Device,
     /// There was no way to its destination.
     Route,
+    /// It was larger than what came next, and was not to be cut: its sender is told to send smaller ones (RFC 1191, RFC 8201).
+    TooLarge,
     /// Fragments of it were missing.
     Reassembly,
     /// Connection tracking had no room, or no use, for it.
@@ -106,6 +108,9 @@ impl fmt::Display for Dropped {
             Cause::Kernel if at.is_empty() => write!(f, "in {place}"),
             Cause::Device | Cause::Kernel => write!(f, "at {place}:{at}"),
             Cause::Route => write!(f, "in {place}, for want of a route"),
+            Cause::TooLarge => {
+                write!(f, "in {place}, where they did not fit and were not to be cut")
+            }
             Cause::Reassembly => write!(f, "in {place}, for want of a fragment"),
             Cause::Conntrack => write!(f, "by {place}'s connection tracking"),
         }?;

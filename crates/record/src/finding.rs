@@ -174,6 +174,17 @@ pub enum Finding {
         /// All that was busy on the machine.
         busy: f64,
     },
+    /// What it cost to look on while traffic ran, in cores (seconds a second), means over all trials.
+    Watched {
+        /// Sampling the cores' time and their hardware counters.
+        sampling: f64,
+        /// Asking TCP about its connections.
+        tcp_info: f64,
+        /// The program that the kernel runs whenever it drops a packet, to count why.
+        drops: f64,
+        /// How often it ran, over all trials.
+        runs: u64,
+    },
     /// One core did all the work for the network that is done in software interrupts, while others did little of it.
     SoftirqOnOneCore {
         /// Its number.
@@ -229,6 +240,13 @@ pub enum Finding {
         fewer: u32,
         /// The more.
         more: u32,
+    },
+    /// Hardware counters did not count all that was executed, or not all the time.
+    HardwareCounted {
+        /// Whose work they counted.
+        counted: crate::Counting,
+        /// The least share of the time for which any of them really counted, 0–1.
+        running: f64,
     },
     /// Connections could not be made for want of local ports.
     PortsExhausted {

@@ -124,6 +124,9 @@ pub struct TcpState {
     pub retransmits: u64,
     /// The kernel's estimate of the delivery rate, bytes/s, added up.
     pub delivery_rate: u64,
+    /// How long it took to ask them, ns.
+    #[serde(default)]
+    pub asking: Nanos,
 }
 
 impl TcpState {
@@ -134,6 +137,7 @@ impl TcpState {
             window: self.window + other.window,
             retransmits: self.retransmits + other.retransmits,
             delivery_rate: self.delivery_rate + other.delivery_rate,
+            asking: self.asking + other.asking,
         }
     }
 }

@@ -120,6 +120,24 @@ pub enum Metric {
     /// CPU time of the whole machine per transaction or connection, µs.
     #[serde(rename = "cpu_per_op")]
     CpuPerOp,
+    /// Cycles of the processor per datagram received, where its counters may be read.
+    #[serde(rename = "cycles_per_packet")]
+    CyclesPerPacket,
+    /// Instructions carried out per datagram received.
+    #[serde(rename = "instructions_per_packet")]
+    InstructionsPerPacket,
+    /// Cycles of the processor per byte of payload.
+    #[serde(rename = "cycles_per_byte")]
+    CyclesPerByte,
+    /// Instructions carried out per byte of payload.
+    #[serde(rename = "instructions_per_byte")]
+    InstructionsPerByte,
+    /// Cycles of the processor per transaction or connection.
+    #[serde(rename = "cycles_per_op")]
+    CyclesPerOp,
+    /// Instructions carried out per transaction or connection.
+    #[serde(rename = "instructions_per_op")]
+    InstructionsPerOp,
     /// How much of all cores' time the machine was busy, %.
     #[serde(rename = "cpu_busy")]
     CpuBusy,
@@ -191,6 +209,21 @@ impl Metric {
     #[must_use]
     pub fn of_network(self) -> bool {
         matches!(self, Self::RaiseMs | Self::RemoveMs)
+    }
+
+    /// Whether it is made of hardware counters, which many machines and most hypervisors keep to themselves: a run that has
+    /// none does not speak of it.
+    #[must_use]
+    pub fn of_hardware(self) -> bool {
+        matches!(
+            self,
+            Self::CyclesPerPacket
+                | Self::InstructionsPerPacket
+                | Self::CyclesPerByte
+                | Self::InstructionsPerByte
+                | Self::CyclesPerOp
+                | Self::InstructionsPerOp
+        )
     }
 
     /// The names of all metrics.

@@ -54,9 +54,19 @@ fn groups(document: &Document) -> Vec<Group<'_>> {
     groups
 }
 
+/// Cores that looking on must have taken to be worth a line.
+const DISTURBING: f64 = 0.02;
+
 /// Whether a line is to tell of it: not what the run as a whole tells, nor where CPU time went, of which every cell has some.
 fn is_told(document: &Document, finding: &Finding) -> bool {
-    !document.findings.contains(finding) && !matches!(finding, Finding::CpuPlaced { .. })
+    let everywhere = match finding {
+        Finding::CpuPlaced { .. } => true,
+        Finding::Watched { sampling, tcp_info, drops, .. } => {
+            sampling + tcp_info + drops < DISTURBING
+        }
+        _ => false,
+    };
+    !everywhere && !document.findings.contains(finding)
 }
 
 impl<'a> Group<'a> {
@@ -132,6 +142,7 @@ fn severity(finding: &Finding) -> f64 {
         Finding::DroppedAtSocket { dropped, of } => share(*dropped as f64, *of as f64),
         Finding::LossPlaced { lost, of, .. } => share(*lost as f64, *of as f64),
         Finding::Retransmitted { segments, of, .. } => share(*segments as f64, *of as f64),
+        Finding::Watched { sampling, tcp_info, drops, .. } => sampling + tcp_info + drops,
         Finding::SoftirqOnOneCore { share, others, .. } => share - others,
         Finding::Userspace { cores, .. } => *cores,
         Finding::OffloadLost { before, after, .. } => share(*before, *after),
@@ -143,6 +154,7 @@ fn severity(finding: &Finding) -> f64 {
         Finding::SearchAtSendersLimit { rate } => -rate,
         Finding::SearchUnfinished { width } => *width,
         Finding::FewSamples { beyond, .. } => -(*beyond as f64),
+        Finding::HardwareCounted { running, .. } => 1.0 - running,
         Finding::Emulated
         | Finding::Ablated { .. }
         | Finding::OrderReversed { .. }

@@ -14,6 +14,8 @@ fn base_unit(metric: Metric) -> (&'static str, f64) {
         "ms" => ("seconds", 1e-3),
         "%" => ("ratio", 1e-2),
         "s/GB" => ("seconds_per_byte", 1e-9),
+        // Counted things have no base unit: what they are counted for is the name's end already.
+        "cycles" | "instructions" => (metric.name(), 1.0),
         _ => ("per_second", 1.0),
     }
 }
@@ -67,7 +69,7 @@ fn figures(metric: Metric, cells: &[&Cell], out: &mut String) {
     let stem = metric.name().replace('.', "_");
     let stem =
         ["_per_second", "_ms"].iter().find_map(|own| stem.strip_suffix(own)).unwrap_or(&stem);
-    let name = format!("tare_{stem}_{unit}");
+    let name = if stem == unit { format!("tare_{unit}") } else { format!("tare_{stem}_{unit}") };
     let _ = writeln!(out, "# TYPE {name} gauge\n# UNIT {name} {unit}");
     let _ = writeln!(
         out,

@@ -11,7 +11,7 @@ use tare_network::{Daemons, NodeKind, Registry, Site, Spelled, Topology};
 use tare_observe::headroom;
 use tare_observe::meanwhile::Watch;
 use tare_observe::presence::Presence;
-use tare_record::{Finding, Hop, Nanos, PlaceCounts, Shape, WorkloadPlan};
+use tare_record::{Finding, Hop, Nanos, PlaceCounts, Ran, Shape, WorkloadPlan};
 use tare_traffic::{Job, Session};
 
 /// The real stage.
@@ -179,7 +179,10 @@ impl Raised for Up {
 
     fn trial(&mut self, workload: usize) -> Result<Measured, Broken> {
         // What happened before the trial is none of its business.
+        let begun = Instant::now();
         self.counted();
+        let counting = begun.elapsed();
+        let ran = self.ran();
         let plan = &self.workloads[workload];
         let job = Job {
             workload: plan.name.clone(),
@@ -191,7 +194,7 @@ impl Raised for Up {
         };
         let daemons = self.topology.daemons();
         let before = taken(daemons);
-        let watch = Watch::start(plan.duration);
+        let watch = Watch::start(plan.duration, &self.session.processes());
         let stop = Arc::clone(&self.stop);
         let outcome = self.session.trial(&job, &move || stop.load(Ordering::Relaxed));
         // Where a daemon has ended, that is why; traffic may even have gone on without it, for a while.
@@ -201,7 +204,10 @@ impl Raised for Up {
         let ours = forwarders.values().fold(outcome.agents_cpu, |sum, &time| sum + time);
         let (mut meanwhile, noticed) = watch.finish(ours, outcome.epoch);
         meanwhile.counted.daemons = forwarders;
+        meanwhile.overhead.drops = self.ran().zip(ran).map(|(now, before)| now.since(before));
+        let begun = Instant::now();
         meanwhile.counted.places = self.counted();
+        meanwhile.overhead.counting = (counting + begun.elapsed()).into();
         let mut findings: Vec<Finding> =
             noticed.into_iter().filter(|finding| self.is_news(finding)).collect();
         findings.extend(self.on_one_machine.then(|| Finding::OneMachine { cores: cores() }));
@@ -215,6 +221,11 @@ impl Up {
     /// What the network's hops have counted since they were last asked.
     fn counted(&mut self) -> Vec<PlaceCounts> {
         self.topology.watch.as_mut().map(|watch| watch.count()).unwrap_or_default()
+    }
+
+    /// What the kernel has run so far to say why it drops packets.
+    fn ran(&self) -> Option<Ran> {
+        self.topology.watch.as_ref()?.ran()
     }
 
     /// A machine that is busy because the user wanted it so is no news.

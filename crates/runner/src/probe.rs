@@ -70,7 +70,7 @@ impl Raised for Reached {
 
     fn trial(&mut self, workload: usize) -> Result<Measured, Broken> {
         let plan = &self.workloads[workload];
-        let watch = Watch::start(plan.duration);
+        let watch = Watch::start(plan.duration, &[std::process::id()]);
         let stop = Arc::clone(&self.stop);
         let Probed { outcome, client_cpu, listener_cpu } = self
             .probe

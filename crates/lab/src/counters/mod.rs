@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
-use tare_network::{Error, Gains, PlaceCounts};
+use tare_network::{Error, Gains, PlaceCounts, Ran};
 
 /// The most namespaces that are looked into: nodes come first, then servers, then clients.
 const MOST: usize = 64;
@@ -74,6 +74,11 @@ impl Counters {
             (!gained.is_empty()).then_some(gained)
         };
         self.places.iter_mut().filter_map(gained).collect()
+    }
+
+    /// What the kernel has run so far to say why it drops packets.
+    pub(crate) fn ran(&self) -> Option<Ran> {
+        self.drops.as_ref()?.ran()
     }
 }
 

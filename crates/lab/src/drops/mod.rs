@@ -3,7 +3,7 @@
 //! The program hangs on the raw tracepoint `kfree_skb`, which a packet that arrives never passes: where nothing is lost,
 //! nothing runs. It counts packets of namespaces that are watched, by device and reason; all others it lets go at once.
 //! Only root may load it, and it has to be loaded before the process enters a user namespace. It goes with its
-//! descriptors.
+//! descriptors. The kernel is asked to time it, so that what it costs is known.
 
 mod btf;
 mod program;
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
-use tare_network::{Error, Gains};
+use tare_network::{Error, Gains, Nanos, Ran};
 
 /// Where a kernel describes its types.
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
@@ -39,8 +39,11 @@ pub(crate) struct Drops {
     names: BTreeMap<u32, String>,
     /// How many watch a namespace.
     watchers: Mutex<BTreeMap<u32, u32>>,
+    program: OwnedFd,
     /// It counts as long as this is open.
     _attached: OwnedFd,
+    /// It is timed as long as this is open; nothing where the kernel does not time programs.
+    timed: Option<OwnedFd>,
 }
 
 /// A namespace that is watched as long as this is there.
@@ -75,7 +78,15 @@ impl Drops {
         let program = made(bpf::load(&program))?;
         let attached = made(bpf::attach(program.as_fd(), c"kfree_skb"))?;
         let watchers = Mutex::default();
-        Ok(Self { watched, counts, names: names(&btf), watchers, _attached: attached })
+        let (names, timed) = (names(&btf), bpf::time_programs().ok());
+        Ok(Self { watched, counts, names, watchers, program, _attached: attached, timed })
+    }
+
+    /// How often the program ran so far, for whomever, and how long that took.
+    pub(crate) fn ran(&self) -> Option<Ran> {
+        self.timed.as_ref()?;
+        let (runs, time) = bpf::ran(self.program.as_fd()).ok()?;
+        Some(Ran { runs, time: Nanos(time) })
     }
 
     /// Begins to watch the namespace that has this inode; nothing where there is no room.
@@ -191,7 +202,12 @@ mod tests {
         drop(once);
         let nobody = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let before = drops.ran();
         socket.send_to(b"lost", nobody).unwrap();
+        if let Some((before, now)) = before.zip(drops.ran()) {
+            let ran = now.since(before);
+            assert!(ran.runs > 0 && ran.time > Nanos(0), "{ran:?}");
+        }
         let all = drops.read();
         let reasons = twice.among(&all).unwrap();
         assert!(reasons.values().any(|gains| gains.contains_key("NO_SOCKET")), "{all:?}");

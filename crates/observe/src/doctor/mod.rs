@@ -8,6 +8,7 @@ mod system;
 
 use crate::environment;
 use crate::files::Files;
+use crate::hardware;
 use crate::presence;
 
 /// How bad it is.
@@ -64,6 +65,7 @@ pub fn diagnose(namespaces: Check, reasons: Check) -> Vec<Check> {
     checks.extend(system::headroom(&machine.headroom));
     checks.push(system::limits(&files));
     checks.push(reasons);
+    checks.push(system::counters(&hardware::counting()));
     checks.push(noise::cores(&machine.cores, environment::sibling_threads(&files, &machine.cores)));
     checks.push(noise::load(machine.load, machine.cores.len()));
     checks.push(noise::other_runs(presence::runs()));

@@ -2,9 +2,10 @@
 
 use super::Check;
 use crate::files::Files;
+use crate::hardware::Refused;
 use crate::headroom::nearly_full;
 use crate::limits;
-use tare_record::{Environment, Headroom};
+use tare_record::{Counting, Environment, Headroom};
 
 /// The oldest kernel that tare is tried with (Ubuntu 22.04's).
 const OLDEST: (u32, u32) = (5, 15);
@@ -66,6 +67,25 @@ pub(super) fn limits(files: &Files) -> Check {
     }
 }
 
+/// Whether cycles and instructions can be counted. Without them nothing measures worse: CPU time is told all the same.
+pub(super) fn counters(counting: &Result<Counting, Refused>) -> Check {
+    const NAME: &str = "hardware counters";
+    match counting {
+        Ok(Counting::Machine) => Check::ok(NAME, "cycles and instructions of all cores"),
+        Ok(Counting::Agents) => Check::ok(
+            NAME,
+            "cycles and instructions of tare's own agents; run as root to count all cores",
+        ),
+        Ok(Counting::AgentsCode) => Check::ok(
+            NAME,
+            "cycles and instructions of tare's own agents, without the kernel's; run as root to count all cores",
+        ),
+        Err(Refused { why, remedy }) => {
+            Check::ok(NAME, format!("not to be had: {why}; {remedy}, to be told cycles per packet"))
+        }
+    }
+}
+
 pub(super) fn congestion_control(machine: &Environment) -> Check {
     let allowed = machine.congestion_controls_allowed.join(" ");
     match machine.congestion_control.as_deref() {
@@ -97,6 +117,15 @@ mod tests {
         assert_eq!(checks.len(), 1);
         assert_eq!(checks[0].detail, "memory: 81 of 100 used");
         assert_eq!(headroom(&[table("pids", 80)])[0].state, State::Ok);
+    }
+
+    #[test]
+    fn machines_without_counters_are_as_good_and_say_why() {
+        let hidden = Refused { why: "hidden".to_owned(), remedy: "show them".to_owned() };
+        let check = counters(&Err(hidden));
+        assert_eq!(check.state, State::Ok);
+        assert_eq!(check.detail, "not to be had: hidden; show them, to be told cycles per packet");
+        assert!(counters(&Ok(Counting::Agents)).detail.contains("run as root"));
     }
 
     #[test]

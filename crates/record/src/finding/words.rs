@@ -1,6 +1,7 @@
 //! Findings in words: one line each, with its evidence.
 
 use super::Finding;
+use crate::Counting;
 use crate::ablation;
 use crate::dropped::{Share, listed};
 use crate::fit::Pieces;
@@ -56,6 +57,21 @@ impl fmt::Display for Finding {
             Self::Emulated => f.write_str(
                 "under emulation (TCG) verdicts are refused: the figures show that it works, not how fast",
             ),
+            Self::HardwareCounted { counted, running } => {
+                f.write_str(match counted {
+                    Counting::Machine => "hardware counters counted all cores",
+                    Counting::Agents => {
+                        "hardware counters counted tare's agents alone, with the kernel's work on their behalf: run as root to count all cores"
+                    }
+                    Counting::AgentsCode => {
+                        "hardware counters counted the code of tare's agents alone, nothing of the kernel: run as root to count all cores"
+                    }
+                })?;
+                if *running < 1.0 {
+                    write!(f, ", for {:.0} % of the time; the rest is extrapolated", running * 100.0)?;
+                }
+                Ok(())
+            }
             Self::OtherRun { others } => {
                 write!(f, "{others} other tare run(s) on this machine: both measure a busy machine")
             }
@@ -104,6 +120,17 @@ impl fmt::Display for Finding {
                 )?;
                 ksoftirqd.map_or(Ok(()), |cores| write!(f, ", ksoftirqd {cores:.2}"))?;
                 if *daemons > 0.0 { write!(f, ", the network's programs {daemons:.2}") } else { Ok(()) }
+            }
+            Self::Watched { sampling, tcp_info, drops, runs } => {
+                let all = Share(sampling + tcp_info + drops);
+                write!(f, "looking on took {all} of a core: sampling {}", Share(*sampling))?;
+                if *tcp_info > 0.0 {
+                    write!(f, ", TCP_INFO {}", Share(*tcp_info))?;
+                }
+                if *runs > 0 {
+                    write!(f, ", counting {runs} drops {}", Share(*drops))?;
+                }
+                Ok(())
             }
             Self::SoftirqOnOneCore { core, share, others } => write!(
                 f,

@@ -26,7 +26,7 @@ const fn row(
 ///
 /// The margins: two per cent for throughput, wider for round trips, whose trials vary by 5–10 %, and wider still for
 /// tails.
-pub(super) const TABLE: [Row; 37] = {
+pub(super) const TABLE: [Row; 43] = {
     use Better::{Higher, Lower};
     [
         row(Metric::Throughput, "throughput", "Gbit/s", Higher, 0.02),
@@ -63,6 +63,12 @@ pub(super) const TABLE: [Row; 37] = {
         row(Metric::ConnectMax, "connect_max", "µs", Lower, 0.25),
         row(Metric::CpuPerGb, "cpu_per_gb", "s/GB", Lower, 0.05),
         row(Metric::CpuPerOp, "cpu_per_op", "µs", Lower, 0.05),
+        row(Metric::CyclesPerPacket, "cycles_per_packet", "cycles", Lower, 0.05),
+        row(Metric::InstructionsPerPacket, "instructions_per_packet", "instructions", Lower, 0.05),
+        row(Metric::CyclesPerByte, "cycles_per_byte", "cycles", Lower, 0.05),
+        row(Metric::InstructionsPerByte, "instructions_per_byte", "instructions", Lower, 0.05),
+        row(Metric::CyclesPerOp, "cycles_per_op", "cycles", Lower, 0.05),
+        row(Metric::InstructionsPerOp, "instructions_per_op", "instructions", Lower, 0.05),
         row(Metric::CpuBusy, "cpu_busy", "%", Lower, 0.05),
         row(Metric::RaiseMs, "raise_ms", "ms", Lower, 0.25),
         row(Metric::RemoveMs, "remove_ms", "ms", Lower, 0.25),

@@ -57,8 +57,10 @@ pub(crate) fn paths(
 /// What a network stands for, what it spends, and where.
 fn caption(document: &Document, cell: &Cell, sides: String) -> String {
     let real = document.stands_for.get(&cell.network).map(|real| format!("As {real}."));
-    let placed = cell.findings.iter().find(|one| matches!(one, Finding::CpuPlaced { .. }));
-    let placed = placed.map(|placed| format!("{}: {placed}.", cell.workload));
+    let of_cpu =
+        |one: &&Finding| matches!(one, Finding::CpuPlaced { .. } | Finding::Watched { .. });
+    let placed: Vec<_> = cell.findings.iter().filter(of_cpu).map(Finding::to_string).collect();
+    let placed = (!placed.is_empty()).then(|| format!("{}: {}.", cell.workload, placed.join("; ")));
     let all = real.into_iter().chain([sides]).chain(placed);
     all.filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ")
 }

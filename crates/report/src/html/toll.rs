@@ -77,6 +77,7 @@ fn is_at(dropped: &Dropped, hop: &Hop) -> bool {
             // The hop is the chain, what dropped them one of its rules.
             Cause::Rule => dropped.at.split('#').next() == Some(hop.name.as_str()),
             Cause::Conntrack => hop.kind == HopKind::Conntrack,
+            Cause::Route | Cause::TooLarge => hop.kind == HopKind::Route,
             _ => false,
         }
 }

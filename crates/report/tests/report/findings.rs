@@ -35,6 +35,8 @@ fn all() -> Vec<Finding> {
         {"kind": "loss-placed", "lost": 9, "of": 100, "parts": dropped, "unplaced": 2},
         {"kind": "retransmitted", "segments": 30, "of": 900, "drops": dropped},
         {"kind": "cpu-placed", "agents_user": 0.1, "agents_system": 0.7, "softirq": 0.4, "daemons": 0.2, "busy": 1.4},
+        {"kind": "watched", "sampling": 0.0004, "tcp_info": 0.00002, "drops": 0.001, "runs": 900},
+        {"kind": "hardware-counted", "counted": "agents", "running": 0.5},
         {"kind": "softirq-on-one-core", "core": 1, "share": 0.95, "others": 0.02},
         {"kind": "userspace", "program": "ovs-vswitchd", "cores": 0.9},
         {"kind": "offload-lost", "place": "node-0", "device": "port1", "before": 40000.0, "after": 1500.0},
@@ -93,7 +95,7 @@ fn each_is_told_everywhere() {
         let page = page(&document, &picture());
         assert!(page.contains(&escaped(&words)), "{words} is not on the page");
         // Every cell says where its CPU time went: beside its path on the page, and not in a line of its own.
-        let is_told = !matches!(finding, Finding::CpuPlaced { .. });
+        let is_told = !matches!(finding, Finding::CpuPlaced { .. } | Finding::Watched { .. });
         let table = table(&document, &Style { width: 400, colour: false });
         assert_eq!(table.contains(&words), is_told, "{words}: {table}");
         let markdown = markdown(&document).replace('\\', "");

@@ -9,6 +9,7 @@ use crate::out;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tare_network::{Link, LinkError, Missing};
+use tare_observe::hardware::{self, Refused};
 use tare_record::{Blocks, Metric, Placement, Plan, Skipped, WorkloadPlan};
 use tare_study::{Catalogue as _, Method, ShapeLists, Stopping, Study, WorkloadStudy};
 
@@ -34,6 +35,7 @@ pub(crate) fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
             "the study names {network}, which says what to run: pass --allow-exec, or name it by --network"
         )));
     }
+    check_counters(&arguments.metrics)?;
     if arguments.quick {
         announce(&plan, arguments.networks.is_empty(), &everything);
     }
@@ -77,6 +79,16 @@ fn check_cores(plan: &Plan) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whoever names what is made of hardware counters is told when there are none, before anything is measured.
+fn check_counters(metrics: &[Metric]) -> anyhow::Result<()> {
+    let Some(metric) = metrics.iter().find(|metric| metric.of_hardware()) else {
+        return Ok(());
+    };
+    hardware::counting().map(|_| ()).map_err(|Refused { why, remedy }| {
+        anyhow::anyhow!("{metric} cannot be measured here: {why}: {remedy}")
+    })
 }
 
 /// Links that this kernel cannot make are refused before anything is raised.

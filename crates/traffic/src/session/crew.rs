@@ -72,6 +72,11 @@ impl Crew {
         self.remotes.push(remote);
     }
 
+    /// The numbers of the agents' processes, as far as they run on this machine.
+    pub(super) fn processes(&self) -> impl Iterator<Item = u32> + '_ {
+        self.remotes.iter().filter_map(Remote::id)
+    }
+
     /// The agent of a member, and the member's place with it.
     fn remote(&mut self, member: Member) -> (&mut Remote, usize) {
         let Seat { remote, place } = self.seats[&member];

@@ -149,6 +149,12 @@ impl Session {
         seating::agents(members, cores())
     }
 
+    /// The numbers of the agents' processes, as far as they run on this machine.
+    #[must_use]
+    pub fn processes(&self) -> Vec<u32> {
+        self.crew.iter().flat_map(Crew::processes).collect()
+    }
+
     /// Does one trial.
     ///
     /// # Errors

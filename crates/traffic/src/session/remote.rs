@@ -118,6 +118,11 @@ impl Remote {
         &self.containers[place]
     }
 
+    /// The number of its process, where it runs on this machine.
+    pub(super) fn id(&self) -> Option<u32> {
+        self.process.id()
+    }
+
     /// Tells the agent what the container at a place shall do.
     pub(super) fn tell(&mut self, place: usize, order: &Order) -> Result<(), Error> {
         let told = match self.charge {

@@ -1,5 +1,6 @@
 //! The log of what the sending kernel says of a client's flows, one row an interval.
 
+use crate::clock;
 use crate::sys::{TcpInfo, tcp_info};
 use std::io;
 use std::net::TcpStream;
@@ -49,11 +50,12 @@ impl StateLog {
         at: u64,
         flows: impl Iterator<Item = &'s TcpStream>,
     ) -> io::Result<()> {
+        let begun = clock::now();
         let mut state = Sum::default();
         for (again, stream) in self.again.iter_mut().zip(flows) {
             state.add(&tcp_info(stream)?, again);
         }
-        self.close(at, state.mean());
+        self.close(at, TcpState { asking: clock::now() - begun, ..state.mean() });
         Ok(())
     }
 
@@ -62,8 +64,10 @@ impl StateLog {
         let over = usize::try_from(at / self.interval).map_or(self.slots, |n| n.min(self.slots));
         while self.rows.len() < over {
             let last = self.rows.len() + 1 == over;
-            let retransmits = if last { state.retransmits } else { 0 };
-            self.rows.push(TcpState { retransmits, ..state });
+            // What was told and spent once counts once.
+            let once = if last { state } else { TcpState::default() };
+            let (retransmits, asking) = (once.retransmits, once.asking);
+            self.rows.push(TcpState { retransmits, asking, ..state });
         }
         let all = over == self.slots;
         self.next = if all { u64::MAX } else { (over as u64 + 1) * self.interval };
@@ -72,7 +76,7 @@ impl StateLog {
     /// All intervals of the trial; those that were not asked about are as the last one was.
     pub(crate) fn intervals(&self) -> Vec<Interval> {
         let last = self.rows.last().copied().unwrap_or_default();
-        let unasked = TcpState { retransmits: 0, ..last };
+        let unasked = TcpState { retransmits: 0, asking: Nanos(0), ..last };
         let rows = self.rows.iter().copied().chain(std::iter::repeat(unasked)).take(self.slots);
         (0u64..)
             .zip(rows)
@@ -161,6 +165,7 @@ mod tests {
             window: 5000,
             retransmits: 2 + 5,
             delivery_rate: 300,
+            asking: Nanos(0),
         };
         assert_eq!((sum.mean(), again), (expected, [1, 9]));
     }

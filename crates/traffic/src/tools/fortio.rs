@@ -53,6 +53,8 @@ impl Tool for Fortio {
             Metric::LatencyP999,
             Metric::LatencyMax,
             Metric::CpuPerOp,
+            Metric::CyclesPerOp,
+            Metric::InstructionsPerOp,
         ]
     }
 

@@ -60,7 +60,7 @@ impl Tool for Iperf {
     }
 
     fn metrics(&self) -> &'static [Metric] {
-        &[Metric::Throughput, Metric::CpuPerGb]
+        &[Metric::Throughput, Metric::CpuPerGb, Metric::CyclesPerByte, Metric::InstructionsPerByte]
     }
 
     fn parameters(&self) -> &'static [Parameter] {

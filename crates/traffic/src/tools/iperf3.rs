@@ -90,9 +90,23 @@ impl Tool for Iperf3 {
 
     fn metrics(&self) -> &'static [Metric] {
         if self.udp {
-            &[Metric::Throughput, Metric::Packets, Metric::Loss, Metric::Jitter, Metric::CpuPerGb]
+            &[
+                Metric::Throughput,
+                Metric::Packets,
+                Metric::Loss,
+                Metric::Jitter,
+                Metric::CpuPerGb,
+                Metric::CyclesPerByte,
+                Metric::InstructionsPerByte,
+            ]
         } else {
-            &[Metric::Throughput, Metric::Retransmits, Metric::CpuPerGb]
+            &[
+                Metric::Throughput,
+                Metric::Retransmits,
+                Metric::CpuPerGb,
+                Metric::CyclesPerByte,
+                Metric::InstructionsPerByte,
+            ]
         }
     }
 

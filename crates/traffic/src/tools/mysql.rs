@@ -84,6 +84,8 @@ impl Tool for Mysql {
             Metric::LatencyP95,
             Metric::LatencyMax,
             Metric::CpuPerOp,
+            Metric::CyclesPerOp,
+            Metric::InstructionsPerOp,
         ]
     }
 

@@ -78,7 +78,12 @@ impl Tool for Netperf {
 
     fn metrics(&self) -> &'static [Metric] {
         match self.0 {
-            Test::Stream => &[Metric::Throughput, Metric::CpuPerGb],
+            Test::Stream => &[
+                Metric::Throughput,
+                Metric::CpuPerGb,
+                Metric::CyclesPerByte,
+                Metric::InstructionsPerByte,
+            ],
             Test::Rr => &[
                 Metric::Transactions,
                 Metric::LatencyMean,
@@ -87,8 +92,15 @@ impl Tool for Netperf {
                 Metric::LatencyP99,
                 Metric::LatencyMax,
                 Metric::CpuPerOp,
+                Metric::CyclesPerOp,
+                Metric::InstructionsPerOp,
             ],
-            Test::Crr => &[Metric::Connections, Metric::CpuPerOp],
+            Test::Crr => &[
+                Metric::Connections,
+                Metric::CpuPerOp,
+                Metric::CyclesPerOp,
+                Metric::InstructionsPerOp,
+            ],
         }
     }
 

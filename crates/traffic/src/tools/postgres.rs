@@ -74,7 +74,14 @@ impl Tool for Postgres {
     }
 
     fn metrics(&self) -> &'static [Metric] {
-        &[Metric::Tps, Metric::Errors, Metric::LatencyMean, Metric::CpuPerOp]
+        &[
+            Metric::Tps,
+            Metric::Errors,
+            Metric::LatencyMean,
+            Metric::CpuPerOp,
+            Metric::CyclesPerOp,
+            Metric::InstructionsPerOp,
+        ]
     }
 
     fn parameters(&self) -> &'static [Parameter] {

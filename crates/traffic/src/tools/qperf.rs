@@ -43,9 +43,20 @@ impl Tool for Qperf {
 
     fn metrics(&self) -> &'static [Metric] {
         if self.latency {
-            &[Metric::LatencyMean, Metric::Transactions, Metric::CpuPerOp]
+            &[
+                Metric::LatencyMean,
+                Metric::Transactions,
+                Metric::CpuPerOp,
+                Metric::CyclesPerOp,
+                Metric::InstructionsPerOp,
+            ]
         } else {
-            &[Metric::Throughput, Metric::CpuPerGb]
+            &[
+                Metric::Throughput,
+                Metric::CpuPerGb,
+                Metric::CyclesPerByte,
+                Metric::InstructionsPerByte,
+            ]
         }
     }
 

@@ -67,6 +67,8 @@ impl Tool for Redis {
             Metric::LatencyP99,
             Metric::LatencyMax,
             Metric::CpuPerOp,
+            Metric::CyclesPerOp,
+            Metric::InstructionsPerOp,
         ]
     }
 

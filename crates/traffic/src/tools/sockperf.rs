@@ -59,6 +59,8 @@ impl Tool for Sockperf {
             Metric::LatencyP9999,
             Metric::LatencyMax,
             Metric::CpuPerOp,
+            Metric::CyclesPerOp,
+            Metric::InstructionsPerOp,
         ]
     }
 

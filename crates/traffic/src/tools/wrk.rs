@@ -56,6 +56,8 @@ impl Tool for Wrk {
             Metric::LatencyP99,
             Metric::LatencyMax,
             Metric::CpuPerOp,
+            Metric::CyclesPerOp,
+            Metric::InstructionsPerOp,
         ]
     }
 

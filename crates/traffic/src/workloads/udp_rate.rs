@@ -48,6 +48,8 @@ impl Workload for UdpRate {
             Metric::Duplicates,
             Metric::Jitter,
             Metric::CpuPerGb,
+            Metric::CyclesPerPacket,
+            Metric::InstructionsPerPacket,
             Metric::CpuBusy,
         ]
     }

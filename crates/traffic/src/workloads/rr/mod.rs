@@ -23,7 +23,7 @@ use crate::{Error, Kind, Parameter, lanes, parameters};
 use tare_record::{Metric, Parameters};
 
 /// What round trips are measured by, of whatever carries them.
-pub(super) const METRICS: [Metric; 14] = [
+pub(super) const METRICS: [Metric; 16] = [
     Metric::Transactions,
     Metric::LatencyP50,
     Metric::LatencyP90,
@@ -37,6 +37,8 @@ pub(super) const METRICS: [Metric; 14] = [
     Metric::OneWayP999,
     Metric::OneWayMax,
     Metric::CpuPerOp,
+    Metric::CyclesPerOp,
+    Metric::InstructionsPerOp,
     Metric::CpuBusy,
 ];
 

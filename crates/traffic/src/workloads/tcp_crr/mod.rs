@@ -47,6 +47,8 @@ impl Workload for TcpCrr {
             Metric::ConnectP999,
             Metric::ConnectMax,
             Metric::CpuPerOp,
+            Metric::CyclesPerOp,
+            Metric::InstructionsPerOp,
             Metric::CpuBusy,
         ]
     }

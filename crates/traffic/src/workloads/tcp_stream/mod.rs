@@ -46,7 +46,14 @@ impl Workload for TcpStream {
     }
 
     fn metrics(&self) -> &'static [Metric] {
-        &[Metric::Throughput, Metric::Retransmits, Metric::CpuPerGb, Metric::CpuBusy]
+        &[
+            Metric::Throughput,
+            Metric::Retransmits,
+            Metric::CpuPerGb,
+            Metric::CyclesPerByte,
+            Metric::InstructionsPerByte,
+            Metric::CpuBusy,
+        ]
     }
 
     fn ports(&self) -> usize {
