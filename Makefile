@@ -7,7 +7,7 @@
 # What `make run` hands to tare.
 ARGS ?= run --quick
 # What is tested in the virtual machine, in this order: that nothing loads a module comes first.
-IN_VM := modules networks lab:of_other_kernels lab:open_vswitch lab:sigkill_leaves_no_daemon
+IN_VM := modules networks lab:of_other_kernels lab:open_vswitch lab:sigkill_leaves_no_daemon docker_vm
 # Where `make install` puts things.
 PREFIX ?= /usr/local
 # End-to-end tests drive the binary that is shipped.

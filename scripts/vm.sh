@@ -13,7 +13,7 @@ set -eu
 # A boot takes 20 s on two cores; what runs inside is tens of times slower than outside.
 LIMIT=${TARE_VM_LIMIT:-2400}
 # Half of it is room for files, as those of Docker Engines that tests start.
-MEMORY=${TARE_VM_MEMORY:-2G}
+MEMORY=${TARE_VM_MEMORY:-3G}
 
 here=$(cd "$(dirname "$0")/.." && pwd)
 vm=$here/target/vm

@@ -39,8 +39,8 @@ pub(crate) fn asked<'a>(networks: &'a str, out: &'a str, more: &[&'a str]) -> Ve
 /// Looks again and again while a program runs, and gives its document.
 #[track_caller]
 pub(crate) fn while_running(mut running: Running, mut look: impl FnMut()) -> Value {
-    // Every look takes time from what is looked at.
-    const PAUSE: Duration = Duration::from_secs(1);
+    // Every look takes time from what is looked at, on a processor that has little. What is counted stays for longer.
+    const PAUSE: Duration = Duration::from_secs(3);
     while running.is_running() {
         look();
         std::thread::sleep(PAUSE);
