@@ -1,7 +1,9 @@
 //! A Swarm's networks that need modules of the kernel's, each once on one that has them: function only, and that packets
 //! take the path that each is named after.
 //!
-//! `make test-vm` boots Debian's kernel in a virtual machine, and runs these there, on engines of their own.
+//! `scripts/vm-test.sh swarm_vm` boots Debian's kernel in a virtual machine, and runs these there, on engines of their own.
+//! It is no part of `make test-vm`: two engines and a Swarm on a processor of software take ten minutes and more, and where
+//! that is shared they miss one another's heartbeats.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod support;
@@ -40,7 +42,7 @@ fn handed_on(statistics: &str) -> u64 {
 const STATISTICS: &str = "sed -n 3p /proc/self/net/ip_vs_stats";
 
 #[test]
-#[ignore = "needs a kernel with all modules: make test-vm"]
+#[ignore = "needs a kernel with all modules: scripts/vm-test.sh swarm_vm"]
 fn a_swarm_that_encrypts_and_balances_which_the_machine_cannot_carry_runs_here() {
     load_modules();
     let swarm = Swarm::of(2);
