@@ -2,12 +2,12 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup run build install check test test-vm audit soak vm bench book generated tools run-tools network-tools test-tools bench-tools
+.PHONY: help setup run build install check test test-tls test-vm audit soak vm bench fidelity book generated tools run-tools network-tools test-tools bench-tools
 
 # What `make run` hands to tare.
 ARGS ?= run --quick
 # What is tested in the virtual machine, in this order: that nothing loads a module comes first.
-IN_VM := modules networks lab:of_other_kernels lab:open_vswitch lab:sigkill_leaves_no_daemon
+IN_VM := modules networks lab:of_other_kernels lab:open_vswitch lab:sigkill_leaves_no_daemon docker_vm
 # Where `make install` puts things.
 PREFIX ?= /usr/local
 # End-to-end tests drive the binary that is shipped.
@@ -48,7 +48,13 @@ audit: tools ## known vulnerabilities of dependencies
 	scripts/deny.sh check advisories
 
 soak: test-tools build ## the long controls: null comparisons and planted differences
-	cargo test --workspace --locked -- --ignored --nocapture --skip unless_the_user_says_so --skip cannot_carry_runs_here
+	cargo test --workspace --locked -- --ignored --nocapture --skip unless_the_user_says_so --skip cannot_carry_runs_here \
+		--skip which_make_fidelity_writes
+
+test-tls: test-tools ## Docker Engines behind TLS, which the default build does not have
+	@scripts/packages.sh openssl:openssl
+	env -u TARE_BINARY RUSTFLAGS='-C target-feature=+crt-static' cargo test --package tare --features docker-tls --locked \
+		--target "$$(rustc -vV | sed -n 's/^host: //p')" --test docker_tls
 
 test-vm: test-tools build ## what only a kernel with all modules can show, in a virtual machine; a part of test
 	scripts/vm-test.sh $(IN_VM)
@@ -57,6 +63,9 @@ vm: test-vm
 
 bench: bench-tools build ## tare beside its peers: ratios with intervals, to bench/RESULTS.md (BENCH_QUICK=1, BENCH_ROWS=..)
 	cargo run --release --locked --package tare-bench
+
+fidelity: test-tools build ## the lab beside a real Docker Engine and Swarm: ratios with intervals, to docs/FIDELITY.md
+	cargo test --package tare --locked --test fidelity -- --ignored --nocapture
 
 book: tools ## the user's guide as a book, in target/book
 	@scripts/book.sh

@@ -19,6 +19,10 @@ program() {
 
 networks=$(uncarried)
 command="export PATH=\$PATH:$PWD/target/tools/bin:/usr/sbin:/sbin TARE_BINARY=$PWD/target/bin/tare TARE_VM_NETWORKS=$networks"
+# Docker Engine's programs are large.
+case " $* " in
+*docker* | *swarm*) [ ! -d target/docker ] || export TARE_VM_DISK="$PWD/target/docker" ;;
+esac
 for test in "$@"; do
     if [ "$test" = networks ] && [ -z "$networks" ]; then
         say "This machine can carry every network: all of them were tested on it"

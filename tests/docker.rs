@@ -6,6 +6,7 @@ mod support;
 
 use rustix::process::Signal;
 use serde_json::Value;
+use std::time::Duration;
 use support::engine::{Engine, path};
 use support::program::{Outcome, Tare, User};
 use support::scratch::Scratch;
@@ -311,16 +312,84 @@ fn an_image_that_finds_no_room_is_one_clear_line() {
 
 #[test]
 fn fifty_containers_start_run_and_disappear() {
+    const OURS: [&str; 5] = ["ps", "--all", "--quiet", "--filter", "label=tare.run"];
     let engine = Engine::start();
     let before = engine.everything();
-    let asked = ["run", "--network", "docker:bridge", "--servers", "25", "--clients", "25"];
-    let long = ["--workload", "tcp-stream", "--blocks", "1", "--duration", "3s", "--json"];
-    let document =
-        engine.tare().run(&[&asked[..], &long, &["--out", "out"]].concat()).expect(0).json();
+    let asked = ["run", "--network", "docker:bridge", "--clients", "49", "--blocks", "1"];
+    let long = ["--workload", "tcp-stream", "--duration", "3s", "--json", "--out", "out"];
+    let mut running = engine.tare().start(&[&asked[..], &long].concat());
+    let mut most = 0;
+    while running.is_running() {
+        most = engine.docker(&OURS).lines().count().max(most);
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    let document = running.wait().expect(0).json();
+    assert!(most >= 50, "{most} containers with the run's label");
     let aggregate = list(&document, "cells").iter().find(|cell| cell["scope"] == "aggregate");
     let aggregate = aggregate.expect("all clients together");
-    assert_eq!(aggregate["shape"]["clients"], 25);
+    assert_eq!(aggregate["shape"]["clients"], 49);
     assert!(aggregate["mean"].as_f64() > Some(0.0), "{aggregate}");
+    assert_eq!(engine.docker(&OURS), "");
+    assert_eq!(engine.everything(), before);
+}
+
+#[test]
+fn databases_run_with_the_hosts_programs_which_nobody_can_change() {
+    let engine = Engine::start();
+    let before = engine.everything();
+    let asked = ["run", "--network", "docker:bridge", "--workload", "redis,mysql", "--blocks", "1"];
+    let small = ["--tables", "2", "--rows", "1000", "--duration", "1s", "--json", "--out", "out"];
+    let metrics = ["--metric", "transactions,tps"];
+    let mut running = engine.tare().start(&[&asked[..], &small, &metrics].concat());
+    let mut refused = String::new();
+    while running.is_running() && refused.is_empty() {
+        std::thread::sleep(Duration::from_millis(50));
+        let server = engine.docker(&["ps", "--quiet", "--filter", "name=-server-0"]);
+        refused = engine.refused(&["exec", &server, "/bin/sh", "-c", "echo >/usr/of-tare"]);
+        refused.retain(|one| one != '\n');
+        if !refused.contains("/usr/of-tare") {
+            refused.clear();
+        }
+    }
+    assert!(refused.contains("Read-only file system"), "{refused}");
+    let document = running.wait().expect(0).json();
+    for (workload, metric) in [("redis", "transactions"), ("mysql", "tps")] {
+        let of = |cell: &&Value| cell["workload"] == workload && cell["metric"] == metric;
+        let cell = list(&document, "cells").iter().find(of);
+        let cell = cell.unwrap_or_else(|| panic!("{metric} of {workload}: {document}"));
+        assert!(cell["mean"].as_f64() > Some(0.0), "{cell}");
+        assert!(cell["parameters"]["server_version"].is_string(), "{cell}");
+    }
+    assert_eq!(engine.everything(), before, "their data have gone with them");
+}
+
+/// An image of the user's with these programs of the host's, and the libraries that they are linked to.
+fn image_with(engine: &Engine, name: &str, programs: &[&str]) {
+    let script = "{ printf '%s\\n' \"$@\"; ldd \"$@\" | grep --only-matching '/[^ :)]*'; } | sort --unique |
+        sed 's,^/,,' | tar --create --dereference --hard-dereference --directory / --file \"$0\" --files-from -";
+    let archive = engine.scratch().path("of-programs.tar");
+    let mut pack = std::process::Command::new("/bin/sh");
+    let status = pack.args(["-euc", script]).arg(&archive).args(programs).status();
+    assert!(status.expect("a shell").success());
+    engine.docker(&["import", archive.to_str().expect("a plain path"), name]);
+}
+
+#[test]
+fn databases_run_in_an_image_of_the_users_on_a_machine_that_has_none() {
+    let engine = Engine::start();
+    image_with(&engine, "redis:mine", &["/usr/bin/redis-server", "/usr/bin/redis-benchmark"]);
+    let before = engine.everything();
+    let few = engine.scratch().directory_of("few", None);
+    std::os::unix::fs::symlink("/usr/bin/setpriv", few.join("setpriv")).expect("a fresh directory");
+    let tare = engine.tare().with_variable("PATH", few.to_str().expect("a plain path"));
+    let asked = ["run", "--network", "docker:bridge", "--workload", "redis", "--blocks", "1"];
+    let short = ["--duration", "1s", "--json", "--metric", "transactions"];
+    let here = [&asked[..], &short, &["--image", "redis:mine", "--out", "out"]].concat();
+    let document = tare.run(&here).expect(0).json();
+    let cell = &list(&document, "cells")[0];
+    assert!(cell["mean"].as_f64() > Some(0.0), "{cell}");
+    let without = tare.run(&[&asked[..], &short, &["--out", "without"]].concat());
+    assert!(without.stderr.contains("redis-server is not installed"), "{without:?}");
     assert_eq!(engine.everything(), before);
 }
 

@@ -128,6 +128,8 @@ impl Engine {
             .args(flags)
             .env("PATH", path())
             .env("LD_LIBRARY_PATH", libraries())
+            // containerd writes there, and in the engine's own /run it is not.
+            .env_remove("XDG_RUNTIME_DIR")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -211,6 +213,13 @@ impl Engine {
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
+    /// What Docker's own client complains of; nothing where it succeeds.
+    pub(crate) fn refused(&self, arguments: &[&str]) -> String {
+        let output = self.client(arguments);
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        if output.status.success() { String::new() } else { complaint.trim().to_owned() }
+    }
+
     /// Has Docker's own client write into a directory of its own.
     #[track_caller]
     pub(crate) fn docker_with(&self, directory: &Path, arguments: &[&str]) {
@@ -240,6 +249,7 @@ impl Engine {
             containers: self.docker(&["ps", "--all", "--format", "{{.Names}}"]),
             networks: self.docker(&["network", "ls", "--format", "{{.Name}}"]),
             images: self.docker(&["image", "ls", "--all", "--format", "{{.Repository}}:{{.Tag}}"]),
+            volumes: self.docker(&["volume", "ls", "--quiet"]),
             links: self.said("ip -brief link | cut -d '@' -f 1 | cut -d ' ' -f 1 | sort"),
             rules: self.said("iptables-save | grep -v '^[#:]' | sort"),
         }
@@ -273,6 +283,7 @@ pub(crate) struct Everything {
     containers: String,
     networks: String,
     images: String,
+    volumes: String,
     links: String,
     rules: String,
 }

@@ -18,6 +18,7 @@ mod home;
 mod image;
 mod label;
 mod leftovers;
+mod lent;
 mod look;
 mod networks;
 mod patience;

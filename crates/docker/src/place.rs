@@ -6,6 +6,7 @@ use crate::exec::Input;
 use crate::image;
 use crate::label::RunId;
 use crate::leftovers;
+use crate::lent::Lent;
 use crate::swarm::Swarm;
 use crate::want::Want;
 use crate::work::Running;
@@ -40,6 +41,8 @@ pub struct Place {
     swarm: Mutex<Option<Arc<Swarm>>>,
     /// The clients' engine, where it is another.
     far: Option<Box<Self>>,
+    /// What of the host's programs containers are lent, where a workload needs them.
+    lent: OnceLock<Lent>,
 }
 
 /// What an engine says of itself.
@@ -58,6 +61,8 @@ pub(crate) struct Live {
     pub(crate) image: String,
     /// tare's binary, where the image does not have it.
     pub(crate) program: Option<Vec<u8>>,
+    /// What of the host's containers are lent.
+    pub(crate) lent: Option<Lent>,
     /// A container on the engine's own network that runs as long as the run does: so that everybody sees that it goes on.
     pub(crate) node: Mutex<Option<Node>>,
 }
@@ -91,7 +96,8 @@ impl Place {
     #[must_use]
     pub fn at(address: Result<Address, AddressError>, settings: Settings) -> Self {
         let (known, live, swarm) = (OnceLock::new(), Mutex::default(), Mutex::default());
-        Self { address, settings, run: RunId::fresh(), known, live, swarm, far: None }
+        let (far, lent) = (None, OnceLock::new());
+        Self { address, settings, run: RunId::fresh(), known, live, swarm, far, lent }
     }
 
     /// The label's value on everything that this process makes there.
@@ -115,6 +121,23 @@ impl Place {
     /// Whether it is on this machine, as far as one can tell from its address.
     pub(crate) fn is_local(&self) -> bool {
         self.address.as_ref().is_ok_and(|address| address.socket().is_some())
+    }
+
+    /// Whether containers are of an image that the user chose.
+    #[must_use]
+    pub fn has_own_image(&self) -> bool {
+        self.settings.image.is_some()
+    }
+
+    /// Lends containers these programs of the host's, and whatever those need, from the first network on. An image of the
+    /// user's has its own, and what an engine on another machine has is not known here.
+    pub fn lend(&self, programs: &[&str]) {
+        if self.settings.image.is_none() && self.is_local() && !programs.is_empty() {
+            self.lent.get_or_init(|| Lent::of(programs));
+        }
+        if let Some(far) = &self.far {
+            far.lend(programs);
+        }
     }
 
     /// What it says of itself; asked once, in the calling thread.
@@ -216,8 +239,8 @@ impl Place {
                 (image.clone(), Some(image::own_program()?))
             }
         };
-        let node = Mutex::default();
-        let made = Arc::new(Live { engine: Arc::new(engine), image, program, node });
+        let (node, lent) = (Mutex::default(), self.lent.get().cloned());
+        let made = Arc::new(Live { engine: Arc::new(engine), image, program, lent, node });
         *live = Some(Arc::clone(&made));
         Ok(made)
     }

@@ -14,9 +14,15 @@ const CONFLICT: u16 = 409;
 /// The HTTP status of an order to a Swarm by an engine that manages none.
 const UNAVAILABLE: u16 = 503;
 
-/// Whether the engine says that the thing is not there.
+/// Whether the engine says that the thing is not there: by its status, or, where a Swarm's manager is who says it, in words.
 pub(crate) fn is_not_found(refusal: &Refusal) -> bool {
-    matches!(refusal, Refusal::DockerResponseServerError { status_code: NOT_FOUND, .. })
+    match refusal {
+        Refusal::DockerResponseServerError { status_code: NOT_FOUND, .. } => true,
+        Refusal::DockerResponseServerError { message, .. } => {
+            message.starts_with("network ") && message.trim_end().ends_with(" not found")
+        }
+        _ => false,
+    }
 }
 
 /// Whether the engine says that the thing is being removed already, or in use.
@@ -27,6 +33,12 @@ pub(crate) fn is_conflict(refusal: &Refusal) -> bool {
 /// Whether the engine says that it manages no Swarm.
 pub(crate) fn is_no_manager(refusal: &Refusal) -> bool {
     matches!(refusal, Refusal::DockerResponseServerError { status_code: UNAVAILABLE, .. })
+}
+
+/// Whether a Swarm did not attach a container to its network in time; it allows 20 s for that, which nobody can choose.
+pub(crate) fn is_late(refusal: &Refusal) -> bool {
+    let words = words(refusal);
+    words.contains("attaching to network failed") && words.contains("deadline exceeded")
 }
 
 /// An error of ours: what was being done, the engine's own words, what to do.
@@ -168,6 +180,32 @@ mod tests {
         }
         let denied = lacking(ErrorKind::PermissionDenied, &io(ErrorKind::PermissionDenied), &local);
         assert!(denied.remedy.contains("usermod"), "{denied:?}");
+    }
+
+    #[test]
+    fn only_a_swarm_that_is_late_is_asked_again() {
+        let said = |message: &str| Refusal::DockerResponseServerError {
+            status_code: 500,
+            message: message.to_owned(),
+        };
+        assert!(is_late(&said(
+            "attaching to network failed, make sure your network options are correct and check \
+             manager logs: context deadline exceeded"
+        )));
+        assert!(!is_late(&said("attaching to network failed: invalid cluster node")));
+        assert!(!is_late(&said("context deadline exceeded")));
+    }
+
+    #[test]
+    fn what_is_gone_is_gone_in_words_too() {
+        let said = |status_code, message: &str| Refusal::DockerResponseServerError {
+            status_code,
+            message: message.to_owned(),
+        };
+        assert!(is_not_found(&said(404, "")));
+        assert!(is_not_found(&said(500, "network qqpfl9byn12i not found")));
+        assert!(!is_not_found(&said(500, "network x has active endpoints")));
+        assert!(!is_not_found(&said(500, "driver for network x not found: plugin")));
     }
 
     #[test]

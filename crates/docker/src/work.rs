@@ -6,7 +6,9 @@ use crate::home::Order;
 use crate::image::{self, PROGRAM};
 use crate::label::{RUN, RunId};
 use crate::leftovers::{AT_ONCE, remove_containers, remove_network};
+use crate::lent::Lent;
 use crate::place::{Live, Node, Settings};
+use crate::trouble::is_late;
 use bollard::errors::Error as Refusal;
 use bollard::models::{
     ContainerCreateBody, ContainerInspectResponse, EndpointSettings, HostConfig,
@@ -163,6 +165,9 @@ struct Made {
     undo: Vec<Undo>,
 }
 
+/// How often a container is tried that a Swarm is late for.
+const ATTEMPTS: u32 = 4;
+
 /// Numbers what this process makes, so that no two things have one name.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
@@ -229,7 +234,18 @@ impl Work {
         self.engine().wait(starting)
     }
 
+    /// Makes and starts one. A busy Swarm may need longer than it allows itself to attach it: then once more.
     async fn container(&self, spec: &Spec) -> Result<Running, Refusal> {
+        for _ in 1..ATTEMPTS {
+            match self.try_container(spec).await {
+                Err(refusal) if is_late(&refusal) => {}
+                made => return made,
+            }
+        }
+        self.try_container(spec).await
+    }
+
+    async fn try_container(&self, spec: &Spec) -> Result<Running, Refusal> {
         let docker = self.engine().docker();
         let options =
             CreateContainerOptionsBuilder::default().name(&self.unique(&spec.name)).build();
@@ -259,6 +275,7 @@ impl Work {
         };
         ContainerCreateBody {
             image: Some(self.live.image.clone()),
+            env: self.live.lent.as_ref().map(Lent::variables),
             entrypoint: Some(vec![PROGRAM.to_owned()]),
             cmd: Some(vec!["keeper".to_owned()]),
             attach_stdin: Some(true),
@@ -275,6 +292,7 @@ impl Work {
                 port_bindings: Some(
                     ports().map(|(port, one)| (port, Some(vec![binding(one)]))).collect(),
                 ),
+                mounts: self.live.lent.as_ref().map(Lent::mounts),
                 security_opt: self.security(),
                 log_config: Some(HostConfigLogConfig {
                     typ: Some("none".to_owned()),

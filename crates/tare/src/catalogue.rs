@@ -17,6 +17,8 @@ pub(crate) struct Everything {
     pub(crate) networks: Registry,
     pub(crate) workloads: tare_traffic::Registry,
     probe: KernelProbe,
+    /// Whether workloads may find their programs elsewhere than on this machine.
+    has_image: bool,
 }
 
 /// What this build knows. Without a lab it is for listing and planning: nothing can be raised.
@@ -36,6 +38,7 @@ pub(crate) fn everything_with(
             .with(docker.networks()),
         workloads: tare_traffic::workloads(),
         probe: KernelProbe::new(modules),
+        has_image: docker.has_programs(),
     }
 }
 
@@ -130,6 +133,10 @@ impl Catalogue for Everything {
     }
 
     fn lacks_workload(&self, workload: &str) -> Option<Missing> {
+        // An image of the user's says itself what it lacks.
+        if self.has_image {
+            return None;
+        }
         self.workloads.find(workload).ok().and_then(|workload| workload.lacks())
     }
 

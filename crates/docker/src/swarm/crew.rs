@@ -1,96 +1,28 @@
 //! What one network makes in a Swarm while it is raised, and takes away when it is dropped: services of one task each,
 //! held on a node by a constraint, and networks.
 
-use super::account::{self, Account};
+use super::account;
 use super::members::Member;
 use super::relay::Swarm;
 use super::tasks::{self, Tasks};
+use super::wanted::{On, Wanted, service};
 use crate::engine::Engine;
-use crate::image::PROGRAM;
 use crate::leftovers::{remove_network, remove_service};
 use crate::look::Seen;
 use crate::networks::address::Subnet;
 use crate::patience::patience;
 use crate::work::Running;
-use bollard::models::{
-    ConfigReference, EndpointPortConfig, EndpointPortConfigProtocolEnum,
-    EndpointPortConfigPublishModeEnum, EndpointSpec, EndpointSpecModeEnum, NetworkAttachmentConfig,
-    NetworkCreateRequest, ServiceSpec, ServiceSpecMode, ServiceSpecModeReplicated, TaskSpec,
-    TaskSpecContainerSpec, TaskSpecContainerSpecFile, TaskSpecContainerSpecSecrets,
-    TaskSpecLogDriver, TaskSpecPlacement, TaskSpecRestartPolicy,
-    TaskSpecRestartPolicyConditionEnum,
-};
+use bollard::models::{ConfigReference, NetworkCreateRequest};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tare_network::Error;
 
-/// How long tasks may take to come home: Docker starts them one after another, and a network must reach their nodes.
-const PATIENCE: Duration = Duration::from_secs(120);
-
-/// How often is looked who has come, and after how many looks the manager is asked.
-const TICK: Duration = Duration::from_millis(100);
-const TICKS: u32 = 5;
+/// How often is looked who has come, or gone.
+pub(super) const TICK: Duration = Duration::from_millis(100);
 
 /// How long the tasks of a service may take to go when it is removed.
 const GOING: Duration = Duration::from_secs(30);
-
-/// Where a task is attached, beside the network by which it comes home.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum On {
-    /// Its node's own network: it comes home by the manager's published port.
-    Host,
-    /// A network, by its name.
-    Network(String),
-    /// Nothing else.
-    Home,
-}
-
-/// How a service is reached by its name and its ports.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Endpoint {
-    /// By the addresses of its tasks.
-    #[default]
-    Dnsrr,
-    /// By one address of its own.
-    Vip,
-}
-
-/// Where a port is published.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
-    /// On the task's own node.
-    Host,
-    /// On every node, by the routing mesh.
-    Ingress,
-}
-
-/// A port of a task's, for TCP and UDP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Port {
-    pub(super) port: u16,
-    pub(super) outside: u16,
-    pub(super) mode: Mode,
-}
-
-/// A task to be made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wanted {
-    /// Its name within the network: `client-0`.
-    pub(super) name: String,
-    pub(super) node: Member,
-    pub(super) on: On,
-    pub(super) endpoint: Endpoint,
-    pub(super) ports: Vec<Port>,
-}
-
-impl Wanted {
-    /// A task on a node that is attached somewhere, and no more.
-    pub(super) fn new(name: impl Into<String>, node: &Member, on: On) -> Self {
-        let (endpoint, ports) = (Endpoint::default(), Vec::new());
-        Self { name: name.into(), node: node.clone(), on, endpoint, ports }
-    }
-}
 
 /// Everything that one raised network made. Dropping it removes all of it.
 pub(super) struct Crew {
@@ -183,7 +115,8 @@ impl Crew {
         let mut made = Vec::new();
         for one in wanted {
             let task = self.swarm.work.unique(&one.name);
-            let creating = self.swarm.engine.docker().create_service(self.spec(one, &task), None);
+            let creating =
+                self.swarm.engine.docker().create_service(service(&self.swarm, one, &task), None);
             let created =
                 self.swarm.engine.get(format!("create a service for {}", one.name), creating)?;
             let member = tasks::Member {
@@ -220,134 +153,6 @@ impl Crew {
     pub(super) fn all(&self) -> Arc<Tasks> {
         let all = self.made(|made| made.tasks.clone());
         Arc::new(Tasks { swarm: Arc::clone(&self.swarm), all })
-    }
-
-    fn spec(&self, one: &Wanted, task: &str) -> ServiceSpec {
-        let Swarm { work, members, secret, .. } = self.swarm.as_ref();
-        let home = if one.on == On::Host { self.swarm.outside } else { self.swarm.address };
-        let file = format!("/run/secrets/{}", secret.0);
-        let words = |words: &[&str]| Some(words.iter().map(|&word| word.to_owned()).collect());
-        let container = TaskSpecContainerSpec {
-            image: Some(members.image().to_owned()),
-            labels: Some(work.labels()),
-            command: words(&[PROGRAM]),
-            args: words(&["away", &home.to_string(), task, &file]),
-            // The first process of a container hears of no signal that it does not wait for.
-            stop_signal: Some("SIGKILL".to_owned()),
-            secrets: Some(vec![TaskSpecContainerSpecSecrets {
-                file: Some(TaskSpecContainerSpecFile {
-                    name: Some(secret.0.clone()),
-                    uid: Some("0".to_owned()),
-                    gid: Some("0".to_owned()),
-                    mode: Some(0o444),
-                }),
-                secret_id: Some(secret.1.clone()),
-                secret_name: Some(secret.0.clone()),
-            }]),
-            ..TaskSpecContainerSpec::default()
-        };
-        let networks = match &one.on {
-            On::Host => vec!["host".to_owned()],
-            On::Home => vec![self.swarm.network.clone()],
-            On::Network(name) => vec![name.clone(), self.swarm.network.clone()],
-        };
-        let attached =
-            |target| NetworkAttachmentConfig { target: Some(target), ..Default::default() };
-        ServiceSpec {
-            name: Some(task.to_owned()),
-            labels: Some(work.labels()),
-            task_template: Some(TaskSpec {
-                container_spec: Some(container),
-                restart_policy: Some(TaskSpecRestartPolicy {
-                    condition: Some(TaskSpecRestartPolicyConditionEnum::NONE),
-                    ..TaskSpecRestartPolicy::default()
-                }),
-                placement: Some(TaskSpecPlacement {
-                    constraints: Some(vec![format!("node.id=={}", one.node.id)]),
-                    ..TaskSpecPlacement::default()
-                }),
-                networks: Some(networks.into_iter().map(attached).collect()),
-                log_driver: Some(TaskSpecLogDriver {
-                    name: Some("none".to_owned()),
-                    ..TaskSpecLogDriver::default()
-                }),
-                ..TaskSpec::default()
-            }),
-            mode: Some(ServiceSpecMode {
-                replicated: Some(ServiceSpecModeReplicated { replicas: Some(1) }),
-                ..ServiceSpecMode::default()
-            }),
-            endpoint_spec: Some(endpoint(one)),
-            ..ServiceSpec::default()
-        }
-    }
-
-    /// Waits until all of these have come; what each saw, in order.
-    fn wait(&self, wanted: &[tasks::Member]) -> Result<Vec<Seen>, Error> {
-        let deadline = Instant::now() + patience(PATIENCE);
-        for tick in 1_u32.. {
-            let mut seen = Vec::new();
-            for one in wanted {
-                match self.swarm.roll.of(&one.task) {
-                    Some(Ok(one)) => seen.push(one),
-                    Some(Err(why)) => return Err(self.absent(one, &self.accounts()?, &why)),
-                    None => {}
-                }
-            }
-            if seen.len() == wanted.len() {
-                return Ok(seen);
-            }
-            let late = Instant::now() >= deadline;
-            if late || tick.is_multiple_of(TICKS) {
-                self.check(wanted, &self.accounts()?, late)?;
-            }
-            std::thread::sleep(TICK);
-        }
-        Ok(Vec::new())
-    }
-
-    fn accounts(&self) -> Result<Vec<Account>, Error> {
-        account::of_run(&self.swarm.engine, &self.swarm.run)
-    }
-
-    /// Fails where a task will never come, or it is too late for those that have not.
-    fn check(
-        &self,
-        wanted: &[tasks::Member],
-        accounts: &[Account],
-        late: bool,
-    ) -> Result<(), Error> {
-        let mut absent = wanted.iter().filter(|one| self.swarm.roll.of(&one.task).is_none());
-        let is_over = |one: &&tasks::Member| {
-            accounts.iter().any(|account| account.service == one.service && account.is_over())
-        };
-        let hopeless = absent.clone().find(is_over);
-        match hopeless.or_else(|| absent.next().filter(|_| late)) {
-            None => Ok(()),
-            Some(one) => {
-                let why = format!("it has not come home within {} s", patience(PATIENCE).as_secs());
-                Err(self.absent(one, accounts, &why))
-            }
-        }
-    }
-
-    /// A task that is not there, with what its manager says of it.
-    fn absent(&self, one: &tasks::Member, accounts: &[Account], why: &str) -> Error {
-        let members = &self.swarm.members;
-        let node = members.name(&one.node);
-        let what = format!("start {} on the node {node}", one.name);
-        let mut own = accounts.iter().filter(|account| account.service == one.service);
-        let Some(account) = own.clone().find(|one| one.is_over()).or_else(|| own.next()) else {
-            return Error::new(what, format!("{why}: its manager has made no task"));
-        };
-        let said = account.words(|id| members.name(id).to_owned());
-        if account.state == bollard::models::TaskState::RUNNING {
-            return Error::new(what, format!("its task {said}, and {why}")).with_remedy(
-                "see whether the nodes reach each other by UDP 4789 and TCP and UDP 7946, and \
-                 whether the manager's own ports are open to them",
-            );
-        }
-        Error::new(what, format!("its task {said}")).with_remedy(account.remedy(members.image()))
     }
 
     /// A task that has come, with its addresses on the network that it was made for.
@@ -389,29 +194,6 @@ pub(super) const GATEWAY: &str = "docker_gwbridge";
 
 fn within(addresses: &[IpAddr], are: impl Fn(IpAddr) -> bool) -> Vec<IpAddr> {
     addresses.iter().copied().filter(|one| are(*one)).collect()
-}
-
-fn endpoint(one: &Wanted) -> EndpointSpec {
-    let port = |port: &Port, protocol| EndpointPortConfig {
-        protocol: Some(protocol),
-        target_port: Some(port.port.into()),
-        published_port: Some(port.outside.into()),
-        publish_mode: Some(match port.mode {
-            Mode::Host => EndpointPortConfigPublishModeEnum::HOST,
-            Mode::Ingress => EndpointPortConfigPublishModeEnum::INGRESS,
-        }),
-        ..EndpointPortConfig::default()
-    };
-    const BOTH: [EndpointPortConfigProtocolEnum; 2] =
-        [EndpointPortConfigProtocolEnum::TCP, EndpointPortConfigProtocolEnum::UDP];
-    let ports = one.ports.iter().flat_map(|one| BOTH.map(|protocol| port(one, protocol)));
-    EndpointSpec {
-        mode: Some(match one.endpoint {
-            Endpoint::Dnsrr => EndpointSpecModeEnum::DNSRR,
-            Endpoint::Vip => EndpointSpecModeEnum::VIP,
-        }),
-        ports: Some(ports.collect()),
-    }
 }
 
 impl Drop for Crew {

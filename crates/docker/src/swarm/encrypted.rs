@@ -4,8 +4,9 @@
 //! passes. And nothing in its API says whether packets are encrypted. So a task on the client's node looks at what
 //! passes its devices while both ends talk: only what was seen to be encrypted is measured.
 
-use super::crew::{Crew, On, Wanted};
+use super::crew::Crew;
 use super::overlay::{ESP, VXLAN, both_on, create, path, request};
+use super::wanted::{On, Wanted};
 use super::{OPTIONS, Recipe, Spread, script};
 use crate::engine::{Engine, Sides};
 use crate::exec::{self, Exec, Lines, Words};

@@ -1,7 +1,8 @@
 //! `swarm:gwbridge`: the way out of a task on an overlay (north–south): the bridge docker_gwbridge, and masquerading.
 
-use super::crew::{Crew, GATEWAY, On, Wanted};
+use super::crew::{Crew, GATEWAY};
 use super::overlay::{VXLAN, create};
+use super::wanted::{On, Wanted};
 use super::{OPTIONS, Recipe, Spread, place_of};
 use crate::networks::laid::{Endpoint, Laid, Step, direct, names};
 use tare_network::{About, Error, Family, Hop, HopKind, Shape, Site};

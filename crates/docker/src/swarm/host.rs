@@ -1,6 +1,7 @@
 //! `swarm:host`: tasks of services on their nodes' own networks.
 
-use super::crew::{Crew, On, Wanted};
+use super::crew::Crew;
+use super::wanted::{On, Wanted};
 use super::{OPTIONS, Recipe, Spread};
 use crate::networks::laid::{Endpoint, Laid, Step, direct, names};
 use tare_network::{About, Error, HopKind, Shape, Site};

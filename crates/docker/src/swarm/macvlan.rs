@@ -4,9 +4,10 @@
 //! node's own device and part of the subnet; and one network of the whole Swarm that is made from these. Only an engine
 //! itself takes the former: so all engines have to be named.
 
-use super::crew::{Crew, On, Wanted};
+use super::crew::Crew;
 use super::members::Member;
 use super::overlay::both_on;
+use super::wanted::{On, Wanted};
 use super::{OPTIONS, Recipe, Spread, place_of, script};
 use crate::networks::laid::{Laid, Step, direct};
 use crate::networks::node;

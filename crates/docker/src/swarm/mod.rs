@@ -12,6 +12,7 @@ mod gwbridge;
 mod host;
 mod macvlan;
 mod members;
+mod muster;
 pub(crate) mod overlay;
 mod published;
 mod relay;
@@ -19,6 +20,7 @@ mod roll;
 mod script;
 mod tasks;
 mod vip;
+mod wanted;
 
 pub(crate) use relay::Swarm;
 pub(crate) use tasks::{TaskProcess, Tasks};

@@ -1,6 +1,7 @@
 //! `swarm:overlay`: tasks of services on an overlay network, by their own addresses.
 
-use super::crew::{Crew, On, Wanted};
+use super::crew::Crew;
+use super::wanted::{On, Wanted};
 use super::{OPTIONS, Recipe, Spread, place_of};
 use crate::networks::laid::{Endpoint, Laid, Step, USUAL_MTU, direct, names, on_network};
 use crate::networks::user_bridge;

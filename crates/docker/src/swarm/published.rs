@@ -1,8 +1,9 @@
 //! `swarm:published-host`, `swarm:published`: clients on their nodes' own networks, servers behind ports that are
 //! published: on the server's own node, or on every node by the routing mesh.
 
-use super::crew::{Crew, Endpoint as By, Mode, On, Port, Wanted};
+use super::crew::Crew;
 use super::overlay::{VXLAN, create, request};
+use super::wanted::{Endpoint as By, Mode, On, Port, Wanted};
 use super::{OPTIONS, Recipe, Spread, place_of};
 use crate::networks::laid::{Endpoint, Laid, Step, names, on_network, routes};
 use crate::networks::published::outside;

@@ -1,7 +1,8 @@
 //! `swarm:vip`: tasks of services on an overlay network, by the virtual address of the server's service.
 
-use super::crew::{Crew, Endpoint as By, On, Wanted};
+use super::crew::Crew;
 use super::overlay::{VXLAN, create, path, request};
+use super::wanted::{Endpoint as By, On, Wanted};
 use super::{OPTIONS, Recipe, Spread, place_of, script};
 use crate::networks::laid::{Endpoint, Laid, Step, names, on_network, routes};
 use crate::want::Want;

@@ -56,9 +56,10 @@ pub(crate) fn fresh(plan: Plan, job: &Job) -> anyhow::Result<Exit> {
     }
     check_fits(&plan)?;
     let (lab, limits) = enter(job)?;
-    if !prepare(&plan, &stop)? {
+    if !prepare(&plan, job, &stop)? {
         return Ok(Exit::Interrupted);
     }
+    job.docker.lend(&plan);
     // The engine is spoken to by a thread of its own, which only starts now that the lab is entered.
     let engines = job.docker.engines(&plan);
     let environment = Environment { engines, ..environment::read() };
@@ -103,9 +104,10 @@ pub(crate) fn rest(journal: &Journal, job: &Job) -> anyhow::Result<Exit> {
     let stop = signals::stop_flag()?;
     let (presence, _) = look_around(plan, job.care)?;
     let (lab, limits) = enter(job)?;
-    if !prepare(plan, &stop)? {
+    if !prepare(plan, job, &stop)? {
         return Ok(Exit::Interrupted);
     }
+    job.docker.lend(plan);
     let start = Start::after(journal);
     let mut writer = Writer::reopen(&job.directory)?;
     let now = jiff::Timestamp::now().to_string();
@@ -135,7 +137,11 @@ fn check_fits(plan: &Plan) -> anyhow::Result<()> {
 }
 
 /// Makes what workloads need that takes long, before anything is raised. False where the user did not want to wait.
-fn prepare(plan: &Plan, stop: &AtomicBool) -> anyhow::Result<bool> {
+fn prepare(plan: &Plan, job: &Job, stop: &AtomicBool) -> anyhow::Result<bool> {
+    // Servers in Docker's containers keep their data there.
+    if job.docker.has_all(plan) {
+        return Ok(true);
+    }
     let registry = tare_traffic::workloads();
     let cancelled = || stop.load(Ordering::Relaxed);
     for (workload, asked) in asked(plan) {

@@ -69,6 +69,24 @@ impl Docker {
         if wanted { self.0.describe() } else { Vec::new() }
     }
 
+    /// Lends containers what of the host's programs a plan's workloads run, where their image has none.
+    pub(crate) fn lend(&self, plan: &Plan) {
+        let registry = tare_traffic::workloads();
+        let known = plan.workloads.iter().filter_map(|one| registry.find(&one.name).ok());
+        let programs: Vec<&str> = known.flat_map(|workload| workload.programs()).collect();
+        self.0.lend(&programs);
+    }
+
+    /// Whether containers are of an image of the user's: it may have programs that this machine lacks.
+    pub(crate) fn has_programs(&self) -> bool {
+        self.0.has_own_image()
+    }
+
+    /// Whether all networks of a plan are Docker's.
+    pub(crate) fn has_all(&self, plan: &Plan) -> bool {
+        plan.networks.iter().all(|entry| is_dockers(&entry.network))
+    }
+
     /// Where the network is Docker's, takes everything down when the process is asked to end: what waits for a program in
     /// a container then sees its end. The lab's go with the process.
     ///

@@ -25,6 +25,16 @@ impl Docker {
         Vec::new()
     }
 
+    pub(crate) fn lend(&self, _: &Plan) {}
+
+    pub(crate) fn has_programs(&self) -> bool {
+        false
+    }
+
+    pub(crate) fn has_all(&self, _: &Plan) -> bool {
+        false
+    }
+
     pub(crate) fn finish_on_signal(&self, _: &Spelled) -> anyhow::Result<()> {
         Ok(())
     }

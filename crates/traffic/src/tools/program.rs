@@ -75,7 +75,7 @@ impl Program {
     pub(crate) fn require(&self) -> Result<PathBuf, Error> {
         self.find().ok_or_else(|| {
             Error::Job(format!(
-                "this container has no program {}: {}; in a container image of tare's own there is none, use a network of the lab",
+                "this container has no program {}: {}; for containers of an engine elsewhere name an image that has it (--image)",
                 self.name, self.remedy
             ))
         })
