@@ -2,12 +2,15 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup run build install check test test-vm audit soak vm bench book generated tools run-tools network-tools test-tools bench-tools
+.PHONY: help setup run build install check test test-vm audit soak fuzz vm bench book generated tools run-tools network-tools test-tools bench-tools
 
 # What `make run` hands to tare.
 ARGS ?= run --quick
 # What is tested in the virtual machine, in this order: that nothing loads a module comes first.
 IN_VM := modules networks lab:of_other_kernels lab:open_vswitch lab:sigkill_leaves_no_daemon
+# How long `make fuzz` feeds each of its targets, s; and which, all where none is named.
+FUZZ_SECONDS ?= 30
+FUZZ_TARGETS ?=
 # Where `make install` puts things.
 PREFIX ?= /usr/local
 # End-to-end tests drive the binary that is shipped.
@@ -49,6 +52,10 @@ audit: tools ## known vulnerabilities of dependencies
 
 soak: test-tools build ## the long controls: null comparisons and planted differences
 	cargo test --workspace --locked -- --ignored --nocapture --skip unless_the_user_says_so --skip cannot_carry_runs_here
+
+fuzz: tools ## arbitrary bytes for everything that reads what others say (FUZZ_SECONDS=30 FUZZ_TARGETS='journal ..')
+	@scripts/packages.sh c++:g++
+	@scripts/fuzz.sh $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 test-vm: test-tools build ## what only a kernel with all modules can show, in a virtual machine; a part of test
 	scripts/vm-test.sh $(IN_VM)

@@ -6,6 +6,8 @@
 //! descriptors.
 
 mod btf;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod program;
 
 use crate::sys::bpf::{self, Map};
