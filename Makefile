@@ -2,12 +2,15 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup run build install check test test-tls test-vm audit soak vm bench fidelity book generated tools run-tools network-tools test-tools bench-tools
+.PHONY: help setup run build install check test test-tls test-vm audit soak fuzz vm bench fidelity book generated tools run-tools network-tools test-tools bench-tools
 
 # What `make run` hands to tare.
 ARGS ?= run --quick
 # What is tested in the virtual machine, in this order: that nothing loads a module comes first.
 IN_VM := modules networks lab:of_other_kernels lab:open_vswitch lab:sigkill_leaves_no_daemon docker_vm
+# How long `make fuzz` feeds each of its targets, s; and which, all where none is named.
+FUZZ_SECONDS ?= 30
+FUZZ_TARGETS ?=
 # Where `make install` puts things.
 PREFIX ?= /usr/local
 # End-to-end tests drive the binary that is shipped.
@@ -55,6 +58,10 @@ test-tls: test-tools ## Docker Engines behind TLS, which the default build does 
 	@scripts/packages.sh openssl:openssl
 	env -u TARE_BINARY RUSTFLAGS='-C target-feature=+crt-static' cargo test --package tare --features docker-tls --locked \
 		--target "$$(rustc -vV | sed -n 's/^host: //p')" --test docker_tls
+
+fuzz: tools ## arbitrary bytes for everything that reads what others say (FUZZ_SECONDS=30 FUZZ_TARGETS='journal ..')
+	@scripts/packages.sh c++:g++
+	@scripts/fuzz.sh $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 test-vm: test-tools build ## what only a kernel with all modules can show, in a virtual machine; a part of test
 	scripts/vm-test.sh $(IN_VM)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds programs of networks' real systems that no distribution has, or not in these versions, into target/tools/bin: by Go's
-# own tools, from Go's module proxy, each at one version. What is there in that version already is left alone.
+# Builds programs of networks' real systems, and of a workload's, that no distribution has, or not in these versions, into
+# target/tools/bin: by Go's own tools, from Go's module proxy, each at one version. What is there in that version already is left alone.
 set -eu
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -22,16 +22,17 @@ build() {
         install -m 755 "$made"/* "$bin/$1"
         printf '%s\n' "$4" >"$bin/.$1.version"
     else
-        say "$1 could not be built: the networks that need it are skipped"
+        say "$1 could not be built: what needs it is skipped"
     fi
     rm -rf "$made"
 }
 
 mkdir -p "$bin"
 if ! new_enough; then
-    say "There is no Go $oldest or newer: flanneld and wireguard-go are not built, and their networks are skipped"
+    say "There is no Go $oldest or newer: flanneld, wireguard-go and fortio are not built, and what needs them is skipped"
     exit 0
 fi
 # Its UDP backend is in C.
 build flanneld 1 github.com/flannel-io/flannel v0.25.7
 build wireguard-go 0 golang.zx2c4.com/wireguard v0.0.0-20260522210424-ecfc5a8d5446
+build fortio 0 fortio.org/fortio v1.66.5

@@ -29,6 +29,14 @@ const TOOLS: [(&str, &str); 10] = [
     ("wrk", "latency_p99"),
 ];
 
+/// Those that it has not, or not in every version: they are run where they are installed.
+const OTHERS: [(&str, &str); 4] = [
+    ("netperf", "throughput"),
+    ("netperf-rr", "latency_p99"),
+    ("netperf-crr", "latency_p99"),
+    ("fortio", "latency_p99"),
+];
+
 /// A study without a list of metrics: whatever a workload measures is asked of it.
 const STUDY: &str = "networks = [\"veth\"]\n[method]\nblocks = 1\nduration = \"1s\"\n";
 
@@ -63,18 +71,29 @@ fn processes_in(directory: &Path) -> usize {
 fn every_tool_is_run_and_its_own_figures_are_kept() {
     let scratch = Scratch::new();
     let tare = in_scratch(&scratch, User::Caller);
-    let names: Vec<&str> = TOOLS.iter().map(|(name, _)| *name).collect();
+    let listed = tare.run(&["list", "workloads", "--json"]).expect(0).json();
+    let is_here = |name: &str| {
+        let row = list(&listed, "workloads").iter().find(|row| row["name"] == name);
+        let row = row.unwrap_or_else(|| panic!("{name} in {listed}"));
+        let here = row["available"] == true;
+        assert!(here || !text(row, "remedy").is_empty(), "{row}");
+        here
+    };
+    let others = OTHERS.into_iter().filter(|(name, _)| is_here(name));
+    let tools: Vec<(&str, &str)> = TOOLS.into_iter().chain(others).collect();
+    let names: Vec<&str> = tools.iter().map(|(name, _)| *name).collect();
     let arguments = ["run", "study.toml", "--workload", &names.join(","), "--json", "--out", "out"];
     let document = tare.run(&arguments).expect(0).json();
     schema::check(&document, "run.json");
-    for (workload, metric) in TOOLS {
+    for (workload, metric) in tools {
         assert!(mean(&document, "veth", workload, metric) > 0.0, "{workload}");
         let cells = list(&document, "cells");
         let cell = cells.iter().find(|cell| cell["workload"] == workload).expect("a cell");
         let parameters = &cell["parameters"];
         assert!(parameters["client_version"].is_string(), "{workload}: {parameters}");
-        // wrk asks a server of tare's own, which has no version but tare's.
-        assert_eq!(parameters["server_version"].is_string(), workload != "wrk", "{workload}");
+        // HTTP is asked of a server of tare's own, which has no version but tare's.
+        let is_own = ["wrk", "fortio"].contains(&workload);
+        assert_eq!(parameters["server_version"].is_string(), !is_own, "{workload}");
     }
     assert_eq!(mean(&document, "veth", "mysql", "errors"), 0.0);
     assert_eq!(mean(&document, "veth", "iperf3-udp", "loss"), 0.0);

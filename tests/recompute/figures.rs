@@ -107,7 +107,7 @@ fn cpu(trial: &Value, clients: &[Vec<&Value>], from: usize, to: usize, unit: f64
     let of_core = |core: &Value| -> f64 {
         ["user", "system", "softirq", "irq"].iter().map(|kind| number(core, kind)).sum()
     };
-    let up_to = |sample| list(sample, "cores").iter().map(of_core).sum::<f64>() / 1e9;
+    let up_to = |sample: &Value| list(sample, "cores").iter().map(of_core).sum::<f64>() / 1e9;
     between(samples, clients, from, to, up_to, unit)
 }
 
@@ -122,7 +122,7 @@ fn executed(
 ) -> Figure {
     let samples = trial["meanwhile"]["hardware"]["samples"].as_array();
     let Some(samples) = samples else { return Figure::Nothing };
-    let up_to = |sample| list(sample, "executed").iter().map(|one| number(one, kind)).sum();
+    let up_to = |sample: &Value| list(sample, "executed").iter().map(|one| number(one, kind)).sum();
     between(samples, clients, from, to, up_to, unit)
 }
 

@@ -148,8 +148,13 @@ fn one_core(steady: &[Steady<'_>]) -> Option<Finding> {
     (2 * found.len() > steady.len()).then_some(Finding::SoftirqOnOneCore { core, share, others })
 }
 
-/// Programs that carried packets, by their means over all trials.
+/// Programs that carried packets, by their means over all trials. A daemon on whose path the kernel forwards may be busy with
+/// something else.
 fn userspace(trials: &[(&Trial, Estimate)]) -> Vec<Finding> {
+    let is_carried = |trial: &Trial| trial.hops.iter().any(|hop| hop.kind == HopKind::Forwarder);
+    if !trials.iter().any(|(trial, _)| is_carried(trial)) {
+        return Vec::new();
+    }
     let mut all: BTreeMap<&str, f64> = BTreeMap::new();
     for (trial, _) in trials {
         for (name, cores) in daemons(trial) {
@@ -241,7 +246,8 @@ mod tests {
         let seen = |core| CoreCounts { core, ksoftirqd: Some(ms(100)), ..CoreCounts::default() };
         one.meanwhile.counted.cores = vec![seen(0), seen(1)];
         one.meanwhile.counted.daemons = [("flanneld".to_owned(), ms(600))].into();
-        let all = found(&[one]);
+        one.hops = vec![Hop::new(HopKind::Forwarder, "flannel0", "node-0")];
+        let all = found(std::slice::from_ref(&one));
         let [
             Finding::CpuPlaced { agents_user, agents_system, softirq, ksoftirqd, daemons, busy },
             userspace,
@@ -258,6 +264,9 @@ mod tests {
             "packets pass through user space: flanneld took 0.30 cores"
         );
         assert!(all[0].to_string().ends_with("ksoftirqd 0.10, the network's programs 0.30"));
+        // The same daemon beside a device of the kernel's carries nothing.
+        one.hops = vec![Hop::new(HopKind::Encapsulation, "flannel.1", "node-0")];
+        assert_eq!(found(&[one]), all[..1]);
     }
 
     #[test]

@@ -10,8 +10,8 @@ use crate::pair::in_same_blocks;
 use crate::scopes;
 use crate::verdict::verdict;
 use tare_record::{
-    Beside, Blocks, Cell, Difference, Metric, Parameters, Plan, Ratio, Verdict, Withheld,
-    WorkloadPlan,
+    Beside, Blocks, Cell, Difference, Entry, Hop, Metric, Parameters, Plan, Ratio, Shape, Verdict,
+    Withheld, WorkloadPlan,
 };
 use tare_stats::bootstrap::bca;
 use tare_stats::describe::{mean, mean_interval, median};
@@ -31,51 +31,135 @@ pub(crate) struct Comparison {
     margin: f64,
 }
 
+/// What the networks of one comparison have in common.
+pub(crate) struct Compared<'a> {
+    /// The run's plan.
+    pub(crate) plan: &'a Plan,
+    /// What stands in the cells for a workload.
+    pub(crate) workload: &'a str,
+    /// Of the plan's.
+    pub(crate) shape: &'a Shape,
+    pub(crate) metric: Metric,
+    /// The family of the ratios.
+    pub(crate) family: String,
+    /// What the ratios are to.
+    pub(crate) baseline: &'a str,
+}
+
+impl Compared<'_> {
+    /// A draft of each of these networks of the plan, made of its figures alone.
+    pub(crate) fn drafts(&self, networks: &[usize], sampled: &[Sampled]) -> Vec<Draft> {
+        let entries: Vec<&Entry> =
+            networks.iter().map(|&network| &self.plan.networks[network]).collect();
+        let beside = entries.iter().position(|entry| entry.label == self.baseline);
+        let best = best(sampled, self.metric);
+        let mut drafts = Vec::new();
+        for (index, entry) in entries.into_iter().enumerate() {
+            let mut cell = self.cell(entry, &sampled[index]);
+            cell.best = best[index];
+            let beside = beside.filter(|beside| *beside != index);
+            let pairs = beside.map(|beside| in_same_blocks(&sampled[index], &sampled[beside]));
+            drafts.push(self.beside_baseline(cell, &pairs.unwrap_or_default()));
+        }
+        drafts
+    }
+
+    /// A cell with what it is beside the baseline, by pairs of both's figures.
+    fn beside_baseline(&self, mut cell: Cell, pairs: &[(f64, f64)]) -> Draft {
+        let (plan, metric) = (self.plan, self.metric);
+        if metric.beside() == Beside::Difference {
+            cell.difference = difference(pairs, self.baseline);
+            return Draft { cell, comparison: None };
+        }
+        let comparison = paired(plan, pairs).map(|ratio| Comparison {
+            family: self.family.clone(),
+            ratio,
+            baseline: self.baseline.to_owned(),
+            margin: plan.margins.get(&metric).copied().unwrap_or(metric.default_margin()),
+        });
+        Draft { cell, comparison }
+    }
+
+    /// A network's figures.
+    fn cell(&self, entry: &Entry, sampled: &Sampled) -> Cell {
+        let samples = sampled.samples();
+        let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
+        let uncut: Vec<f64> = samples.iter().map(|sample| sample.uncut).collect();
+        Cell {
+            network: entry.network.clone(),
+            workload: self.workload.to_owned(),
+            label: entry.label.clone(),
+            scope: "aggregate".to_owned(),
+            shape: self.shape.clone(),
+            parameters: Parameters::new(),
+            hops: Vec::new(),
+            findings: Vec::new(),
+            metric: self.metric,
+            unit: self.metric.unit().to_owned(),
+            better: self.metric.better(),
+            blocks: samples.iter().map(|sample| sample.block).collect(),
+            n: u32::try_from(samples.len()).unwrap_or(u32::MAX),
+            mean: mean(&values),
+            median: median(&values),
+            median_ci95: bca(&values, median, 0.95),
+            ci95: mean_interval(&values, 0.95),
+            uncut_mean: mean(&uncut),
+            ratio: None,
+            difference: None,
+            withheld: withheld(self.metric, sampled),
+            best: false,
+            samples: values,
+        }
+    }
+}
+
 /// The cells of all metrics of groups that belong to one comparison: over all clients, then those of each client and of
 /// fairness.
 pub(crate) fn drafts(plan: &Plan, together: &[Group<'_>], baseline: &str) -> Vec<Draft> {
     let workload = &plan.workloads[together[0].workload];
     let parameters = in_force(workload, together);
-    let label = |group: &Group<'_>| plan.networks[group.network].label.as_str();
-    let mut drafts = Vec::new();
+    let networks: Vec<usize> = together.iter().map(|group| group.network).collect();
+    let mut all = Vec::new();
     for &metric in &workload.metrics {
         let sampled: Vec<Sampled> = together.iter().map(|group| group.sampled(metric)).collect();
         // Most machines keep their counters to themselves: there is nothing to tell of them then.
         if metric.of_hardware() && sampled.iter().all(|sampled| sampled.samples().is_empty()) {
             continue;
         }
-        let beside = together.iter().position(|group| label(group) == baseline);
-        let best = best(&sampled, metric);
         let drifts = drifts(&sampled);
         let figures = ablation::Figures::new(plan, together, &sampled);
+        let mut drafts = compared(plan, &together[0], metric, baseline).drafts(&networks, &sampled);
         for (index, group) in together.iter().enumerate() {
-            let shape = &plan.shapes[group.shape];
-            let mut cell = cell(plan, group, metric, &sampled[index]);
-            cell.parameters.clone_from(&parameters);
-            cell.best = best[index];
+            let cell = &mut drafts[index].cell;
+            cell.hops = hops(group);
+            cell.findings = findings::of_cell(&group.trials, metric, &sampled[index]);
             cell.findings.extend(drifts[index].clone());
-            cell.findings.extend(ablation::found(&figures, label(group), baseline, metric));
-            let beside = beside.filter(|beside| *beside != index);
-            let pairs = beside.map(|beside| in_same_blocks(&sampled[index], &sampled[beside]));
-            let pairs = pairs.unwrap_or_default();
-            if metric.beside() == Beside::Difference {
-                cell.difference = difference(&pairs, baseline);
-                drafts.push(Draft { cell, comparison: None });
-                continue;
-            }
-            let comparison = paired(plan, &pairs).map(|ratio| Comparison {
-                family: family(plan, group.workload, shape, metric),
-                ratio,
-                baseline: baseline.to_owned(),
-                margin: plan.margins.get(&metric).copied().unwrap_or(metric.default_margin()),
-            });
-            drafts.push(Draft { cell, comparison });
+            cell.findings.extend(ablation::found(&figures, &cell.label, baseline, metric));
         }
+        all.extend(drafts);
     }
-    let mut beside = scopes::drafts(plan, together, baseline);
-    beside.iter_mut().for_each(|draft| draft.cell.parameters.clone_from(&parameters));
-    drafts.extend(beside);
-    drafts
+    all.extend(scopes::drafts(plan, together, baseline));
+    all.iter_mut().for_each(|draft| draft.cell.parameters.clone_from(&parameters));
+    all
+}
+
+/// The comparison of a metric that a group belongs to.
+fn compared<'a>(
+    plan: &'a Plan,
+    group: &Group<'_>,
+    metric: Metric,
+    baseline: &'a str,
+) -> Compared<'a> {
+    let shape = &plan.shapes[group.shape];
+    let variant = WorkloadPlan::variant(&plan.workloads, group.workload);
+    let family = family(plan, &variant, shape, metric);
+    let workload = &plan.workloads[group.workload].name;
+    Compared { plan, workload, shape, metric, family, baseline }
+}
+
+/// A group's path, as its first trial saw it.
+fn hops(group: &Group<'_>) -> Vec<Hop> {
+    group.trials.first().map(|(trial, _)| trial.hops.clone()).unwrap_or_default()
 }
 
 /// The ratio of pairs, by intervals that stand whatever ended the measuring.
@@ -96,37 +180,10 @@ pub(crate) fn difference(pairs: &[(f64, f64)], baseline: &str) -> Option<Differe
     })
 }
 
-/// A network's figures of one metric, over all clients unless the caller says otherwise.
+/// A network's figures of one metric, with nothing beside them; over all clients unless the caller says otherwise.
 pub(crate) fn cell(plan: &Plan, group: &Group<'_>, metric: Metric, sampled: &Sampled) -> Cell {
-    let entry = &plan.networks[group.network];
-    let samples = sampled.samples();
-    let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
-    let uncut: Vec<f64> = samples.iter().map(|sample| sample.uncut).collect();
-    Cell {
-        network: entry.network.clone(),
-        workload: plan.workloads[group.workload].name.clone(),
-        label: entry.label.clone(),
-        scope: "aggregate".to_owned(),
-        shape: plan.shapes[group.shape].clone(),
-        parameters: Parameters::new(),
-        hops: group.trials.first().map(|(trial, _)| trial.hops.clone()).unwrap_or_default(),
-        findings: findings::of_cell(&group.trials, metric, sampled),
-        metric,
-        unit: metric.unit().to_owned(),
-        better: metric.better(),
-        blocks: samples.iter().map(|sample| sample.block).collect(),
-        n: u32::try_from(samples.len()).unwrap_or(u32::MAX),
-        mean: mean(&values),
-        median: median(&values),
-        median_ci95: bca(&values, median, 0.95),
-        ci95: mean_interval(&values, 0.95),
-        uncut_mean: mean(&uncut),
-        ratio: None,
-        difference: None,
-        withheld: withheld(metric, sampled),
-        best: false,
-        samples: values,
-    }
+    let compared = compared(plan, group, metric, "");
+    compared.cell(&plan.networks[group.network], sampled)
 }
 
 /// Why there is no figure, where there is none.

@@ -1,17 +1,16 @@
 //! Which ratios belong to one family, over which Holm's correction is made.
 
-use tare_record::{FamilyScope, Metric, Plan, Shape, WorkloadPlan};
+use tare_record::{FamilyScope, Metric, Plan, Shape};
 
 /// The name of the family of one metric of one workload in one shape: `STUDY/WORKLOAD/METRIC`, shortened by what the
 /// plan's scope takes together, and with what tells the shape, and the workload of its name, from the others where
 /// there are several.
-pub(crate) fn family(plan: &Plan, workload: usize, shape: &Shape, metric: Metric) -> String {
-    let workload = &WorkloadPlan::variant(&plan.workloads, workload);
+pub(crate) fn family(plan: &Plan, workload: &str, shape: &Shape, metric: Metric) -> String {
     let mut parts = vec![plan.study.clone()];
     match plan.family {
         FamilyScope::Study => return plan.study.clone(),
-        FamilyScope::Workload => parts.push(workload.clone()),
-        FamilyScope::Metric => parts.extend([workload.clone(), metric.name().to_owned()]),
+        FamilyScope::Workload => parts.push(workload.to_owned()),
+        FamilyScope::Metric => parts.extend([workload.to_owned(), metric.name().to_owned()]),
     }
     let telling = telling(shape, &plan.shapes);
     if !telling.is_empty() {
@@ -52,7 +51,7 @@ fn facts(shape: &Shape) -> [(&'static str, String); 11] {
 mod tests {
     use super::*;
     use crate::made_up::{plan, workload};
-    use tare_record::Family;
+    use tare_record::{Family, WorkloadPlan};
 
     #[test]
     fn a_sweep_has_a_family_for_every_rate() {
@@ -63,14 +62,16 @@ mod tests {
             one
         };
         let plan = plan(&["host"], vec![rate("4mbit"), rate("8mbit")]);
-        let name = family(&plan, 1, &plan.shapes[0], Metric::Jitter);
+        let of_workload = WorkloadPlan::variant(&plan.workloads, 1);
+        let name = family(&plan, &of_workload, &plan.shapes[0], Metric::Jitter);
         assert_eq!(name, "made-up/udp-rate,rate=8mbit/jitter");
     }
 
     #[test]
     fn families_are_named_by_what_they_take_together() {
         let mut plan = plan(&["host", "bridge"], vec![workload("tcp-rr", &[Metric::LatencyP50])]);
-        let name = |plan: &Plan, shape| family(plan, 0, &plan.shapes[shape], Metric::LatencyP50);
+        let name =
+            |plan: &Plan, shape| family(plan, "tcp-rr", &plan.shapes[shape], Metric::LatencyP50);
         assert_eq!(name(&plan, 0), "made-up/tcp-rr/latency_p50");
         plan.shapes.push(Shape { family: Family::Ipv6, clients: 2, ..Shape::default() });
         assert_eq!(name(&plan, 0), "made-up/tcp-rr/latency_p50/clients=1,family=ipv4");

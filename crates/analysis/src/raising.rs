@@ -1,97 +1,75 @@
 //! Figures of the networks themselves, whatever the workload: how long each took to come up and to go.
 //!
-//! There is one of each in a block, from the network's turn in it. Cells want a workload, a trial and an estimate: here
-//! the workload is called [`NETWORK`], and the trials are made of the turns.
+//! There is one of each in a block, from the network's turn in it. In their cells [`NETWORK`] stands for a workload.
 
-use crate::cell::{Draft, drafts};
-use crate::estimate::{Estimate, Figure};
-use crate::group::Group;
-use crate::pair::same_comparison;
-use std::collections::BTreeMap;
+use crate::cell::{Compared, Draft};
+use crate::drift::drifts;
+use crate::family::family;
+use crate::findings;
+use crate::group::{Sample, Sampled};
 use tare_record::journal::Journal;
-use tare_record::{
-    AgentsCpu, Ends, Meanwhile, Metric, Nanos, Parameters, Phase, Plan, Trial, Turn, WarmUp,
-    WorkloadPlan,
-};
+use tare_record::{Metric, Nanos, Phase, Shape, Turn};
 
 /// What stands in a cell for a workload.
 const NETWORK: &str = "network";
 
 /// The drafts of the metrics that the plan asks of networks; none where it asks for none.
 pub(crate) fn raising(journal: &Journal, baseline: &str) -> Vec<Draft> {
-    if journal.run.plan.raising.is_empty() {
+    let plan = &journal.run.plan;
+    if plan.raising.is_empty() {
         return Vec::new();
     }
-    let plan = with_workload(&journal.run.plan);
-    let workload = plan.workloads.len() - 1;
-    let turns: Vec<&Turn> =
-        journal.turns().into_iter().filter(|turn| turn.phase == Phase::Main).collect();
-    let trials: Vec<Trial> = turns.iter().map(|turn| trial(turn)).collect();
-    let mut groups = Vec::new();
-    for (shape, of_shape) in plan.shapes.iter().enumerate() {
-        for (network, entry) in plan.networks.iter().enumerate() {
-            let mine = turns
-                .iter()
-                .zip(&trials)
-                .filter(|(turn, _)| turn.label == entry.label && turn.shape == *of_shape)
-                .map(|(turn, trial)| (trial, estimate(turn)))
-                .collect();
-            groups.push(Group { shape, workload, network, trials: mine });
+    let mut turns = journal.turns();
+    turns.retain(|turn| turn.phase == Phase::Main);
+    let mut all = Vec::new();
+    for shape in &plan.shapes {
+        for &metric in &plan.raising {
+            let family = family(plan, NETWORK, shape, metric);
+            let compared = Compared { plan, workload: NETWORK, shape, metric, family, baseline };
+            all.extend(of_shape(&compared, &turns));
         }
     }
-    groups.retain(|group| !group.trials.is_empty());
-    groups.chunk_by(same_comparison).flat_map(|some| drafts(&plan, some, baseline)).collect()
+    all
 }
 
-/// The plan with the workload that stands for none, last.
-fn with_workload(plan: &Plan) -> Plan {
-    let mut plan = plan.clone();
-    plan.workloads.push(WorkloadPlan {
-        name: NETWORK.to_owned(),
-        parameters: Parameters::new(),
-        duration: Nanos(0),
-        interval: Nanos(0),
-        warm_up: WarmUp::Fixed(Nanos(0)),
-        metrics: plan.raising.clone(),
-        stands_for: None,
-    });
-    plan
-}
-
-/// A turn as a trial in which nothing flowed.
-fn trial(turn: &Turn) -> Trial {
-    Trial {
-        block: turn.block,
-        phase: turn.phase,
-        position: 0,
-        label: turn.label.clone(),
-        network: turn.label.clone(),
-        workload: NETWORK.to_owned(),
-        shape: turn.shape.clone(),
-        parameters: Parameters::new(),
-        began: Nanos(0),
-        took: turn.raised,
-        series: Vec::new(),
-        ends: Ends::default(),
-        agents: AgentsCpu::default(),
-        search: None,
-        hops: Vec::new(),
-        findings: Vec::new(),
-        meanwhile: Meanwhile::default(),
+/// The drafts of all networks that had a turn in a shape.
+fn of_shape(compared: &Compared<'_>, turns: &[&Turn]) -> Vec<Draft> {
+    let (mut networks, mut sampled) = (Vec::new(), Vec::new());
+    for (network, entry) in compared.plan.networks.iter().enumerate() {
+        let samples = samples(turns, &entry.label, compared.shape, compared.metric);
+        if !samples.is_empty() {
+            networks.push(network);
+            sampled.push(Sampled::Figures(samples));
+        }
     }
+    let mut drafts = compared.drafts(&networks, &sampled);
+    for ((draft, sampled), drift) in drafts.iter_mut().zip(&sampled).zip(drifts(&sampled)) {
+        draft.cell.findings = findings::of_samples(compared.metric, sampled);
+        draft.cell.findings.extend(drift);
+    }
+    drafts
 }
 
-/// The turn's figures, ms. There is no warm-up to cut.
-fn estimate(turn: &Turn) -> Estimate {
-    let millis = |time: Nanos| {
-        let value = time.as_secs_f64() * 1e3;
-        Figure::Value { value, uncut: value }
-    };
-    let figures = BTreeMap::from([
-        (Metric::RaiseMs, millis(turn.raised)),
-        (Metric::RemoveMs, millis(turn.removed)),
-    ]);
-    Estimate { figures, cut: 0, settled: true, shift: None, clients: None }
+/// A network's figures in a shape, ms, by block. There is no warm-up to cut.
+fn samples(turns: &[&Turn], label: &str, shape: &Shape, metric: Metric) -> Vec<Sample> {
+    let mine = turns.iter().filter(|turn| turn.label == label && turn.shape == *shape);
+    let mut samples: Vec<Sample> = mine
+        .filter_map(|turn| {
+            let value = took(turn, metric)?.as_secs_f64() * 1e3;
+            Some(Sample { block: turn.block, value, uncut: value })
+        })
+        .collect();
+    samples.sort_by_key(|sample| sample.block);
+    samples
+}
+
+/// How long a turn took by this metric; nothing for one that is no turn's.
+fn took(turn: &Turn, metric: Metric) -> Option<Nanos> {
+    match metric {
+        Metric::RaiseMs => Some(turn.raised),
+        Metric::RemoveMs => Some(turn.removed),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

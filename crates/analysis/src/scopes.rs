@@ -42,7 +42,6 @@ fn of_client(plan: &Plan, group: &Group<'_>, client: u32, metric: Metric) -> Opt
     let mut cell = cell(plan, group, metric, &sampled);
     cell.scope = format!("client:{client}");
     cell.findings = findings::of_samples(metric, &sampled);
-    cell.hops.clear();
     Some(cell)
 }
 
@@ -63,8 +62,6 @@ fn fair(plan: &Plan, together: &[Group<'_>], rate: Metric, baseline: &str) -> Ve
         "fairness".clone_into(&mut cell.scope);
         "index".clone_into(&mut cell.unit);
         cell.better = Better::Higher;
-        cell.findings.clear();
-        cell.hops.clear();
         let pairs = beside
             .filter(|beside| *beside != at)
             .map(|beside| in_same_blocks(&sampled[at], &sampled[beside]));

@@ -5,7 +5,7 @@
 //! the lab's plan. All of it is private to the lab. Sources: flannel, `Documentation/configuration.md`, `backends.md`;
 //! etcd(1).
 
-use crate::address::Subnet;
+use crate::address::{Subnet, prefix_length};
 use crate::nodes::{Node, UPLINK};
 use crate::program;
 use crate::programs::{Program, Ready, directory};
@@ -15,6 +15,10 @@ use tare_network::{Family, Need};
 
 /// Where flanneld looks for what it is told.
 const CONFIGURATION: &str = "/coreos.com/network/config";
+
+/// All containers of all nodes, as flannel is told of them.
+const NETWORK: &str = "10.0.0.0/8";
+const NETWORK_V6: &str = "fd00::/48";
 
 /// The daemon.
 const FLANNELD: &str = "flanneld";
@@ -46,25 +50,34 @@ impl Backend {
         }
     }
 
-    /// The device that it makes on every node.
-    pub(crate) fn device(self) -> Option<&'static str> {
-        match self {
-            Self::Vxlan => Some("flannel.1"),
-            Self::Udp => Some("flannel0"),
-            Self::HostGw => None,
-            Self::Ipip => Some("flannel.ipip"),
-            Self::Wireguard => Some("flannel-wg"),
+    /// Whether it carries packets of this family (flannel, `Documentation/configuration.md`, dual-stack).
+    pub(crate) fn carries(self, family: Family) -> bool {
+        family == Family::Ipv4 || !matches!(self, Self::Udp | Self::Ipip)
+    }
+
+    /// The device that it makes on every node for packets of this family.
+    pub(crate) fn device(self, family: Family) -> Option<&'static str> {
+        match (self, family) {
+            (Self::Vxlan, Family::Ipv4) => Some("flannel.1"),
+            (Self::Vxlan, Family::Ipv6) => Some("flannel-v6.1"),
+            (Self::Udp, _) => Some("flannel0"),
+            (Self::HostGw, _) => None,
+            (Self::Ipip, _) => Some("flannel.ipip"),
+            (Self::Wireguard, Family::Ipv4) => Some("flannel-wg"),
+            (Self::Wireguard, Family::Ipv6) => Some("flannel-wg-v6"),
         }
     }
 
-    /// What it takes of a packet on the underlay, bytes, as flanneld reckons it.
-    pub(crate) fn headers(self) -> u32 {
-        match self {
-            Self::Vxlan => 50,
-            Self::Udp => 28,
-            Self::HostGw => 0,
-            Self::Ipip => 20,
-            Self::Wireguard => 80,
+    /// What it takes of a packet on the underlay, bytes, as flanneld reckons it; but what VXLAN takes between addresses of
+    /// IPv6, for there it reckons as for IPv4, and every full packet would be two.
+    pub(crate) fn headers(self, family: Family) -> u32 {
+        match (self, family) {
+            (Self::Vxlan, Family::Ipv4) => 50,
+            (Self::Vxlan, Family::Ipv6) => 70,
+            (Self::Udp, _) => 28,
+            (Self::HostGw, _) => 0,
+            (Self::Ipip, _) => 20,
+            (Self::Wireguard, _) => 80,
         }
     }
 
@@ -97,6 +110,8 @@ pub(crate) fn needs(backend: Backend) -> Vec<Need> {
 /// Adds flannel to every node; each is ready when it knows the ways to all others' containers.
 pub(crate) fn add(wiring: &mut Wiring, underlay: &Underlay, backend: Backend) {
     let Some(&first) = underlay.nodes.first() else { return };
+    // By that flannel knows a node, whatever it carries.
+    underlay.speak_ipv4(wiring);
     let etcd = format!("http://{}:2379", first.ipv4());
     keep(wiring, first, &etcd, backend);
     for &node in &underlay.nodes {
@@ -127,21 +142,25 @@ fn keep(wiring: &mut Wiring, node: Node, etcd: &str, backend: Backend) {
     let health = ["etcdctl", &endpoints, "--dial-timeout=1s", "endpoint", "health"];
     let ready = Ready::Answers(health.map(str::to_owned).to_vec());
     wiring.programs.push(Program::daemon(node.space, "etcd", arguments, ready));
-    let put = ["put", CONFIGURATION, &configuration(backend)];
+    let put = ["put", CONFIGURATION, &configuration(backend, wiring.family)];
     let put = Program::step(node.space, "etcdctl", std::iter::once(endpoints.as_str()).chain(put));
     wiring.programs.push(put.named("etcdctl-put"));
 }
 
 /// What flannel is told: every node has the containers of its own network in the lab's plan.
-fn configuration(backend: Backend) -> String {
-    let of = |node| Subnet::docker(node).slot(0).address(Family::Ipv4);
+fn configuration(backend: Backend, family: Family) -> String {
     let last = u8::try_from(crate::underlay::MOST_NODES - 1).unwrap_or(u8::MAX);
-    format!(
-        r#"{{"Network":"10.0.0.0/8","SubnetLen":16,"SubnetMin":"{}","SubnetMax":"{}","Backend":{{"Type":"{}"}}}}"#,
-        of(0),
-        of(last),
-        backend.kind()
-    )
+    let of = |node, family| Subnet::docker(node).slot(0).address(family);
+    let (from, to) = (of(0, Family::Ipv4), of(last, Family::Ipv4));
+    let mut keys =
+        format!(r#""Network":"{NETWORK}","SubnetLen":16,"SubnetMin":"{from}","SubnetMax":"{to}""#);
+    if family == Family::Ipv6 {
+        let (from, to) = (of(0, family), of(last, family));
+        keys.push_str(&format!(
+            r#","EnableIPv6":true,"IPv6Network":"{NETWORK_V6}","IPv6SubnetLen":64,"IPv6SubnetMin":"{from}","IPv6SubnetMax":"{to}""#
+        ));
+    }
+    format!(r#"{{{keys},"Backend":{{"Type":"{}"}}}}"#, backend.kind())
 }
 
 /// Waits until there is a configuration: flanneld would look for it once a second.
@@ -158,50 +177,55 @@ fn wait(node: Node, etcd: &str) -> Program {
 fn start(wiring: &mut Wiring, underlay: &Underlay, node: Node, etcd: &str, backend: Backend) {
     let place = directory(wiring.name(node.space));
     let file = format!("{place}/subnet.env");
-    let lease = Subnet::docker(node.number());
-    let mine = format!("{}/16", lease.slot(1).address(Family::Ipv4));
+    let family = wiring.family;
+    let mine = |family| {
+        let first = Subnet::docker(node.number()).slot(1).address(family);
+        format!("{first}/{}", prefix_length(family))
+    };
+    let mut lease = format!("FLANNEL_NETWORK={NETWORK}\nFLANNEL_SUBNET={}\n", mine(Family::Ipv4));
     let peers: Vec<String> = underlay
         .nodes
         .iter()
         .filter(|other| **other != node)
-        .map(|other| Subnet::docker(other.number()).prefix(Family::Ipv4))
+        .map(|other| Subnet::docker(other.number()).prefix(family))
         .collect();
-    let arguments = [
-        "-etcd-endpoints",
-        etcd,
-        "-iface",
-        UPLINK,
-        "-public-ip",
-        &node.ipv4().to_string(),
-        "-subnet-file",
-        &file,
-    ];
-    let flanneld =
-        Program::daemon(node.space, FLANNELD, arguments, knows_all(&file, &peers, backend))
-            // Each node has a key of its own, also where nodes share their files.
-            .with_variable("WIREGUARD_KEY_FILE", format!("{place}/wgkey"))
-            .with_file(
-                file.clone(),
-                format!("FLANNEL_NETWORK=10.0.0.0/8\nFLANNEL_SUBNET={mine}\n"),
-            );
+    let (ipv4, address) = (node.ipv4().to_string(), node.slot(0).address(family).to_string());
+    let mut arguments =
+        vec!["-etcd-endpoints", etcd, "-iface", UPLINK, "-public-ip", &ipv4, "-subnet-file", &file];
+    if family == Family::Ipv6 {
+        arguments.extend(["-public-ipv6", &address]);
+        let mine = mine(family);
+        lease += &format!("FLANNEL_IPV6_NETWORK={NETWORK_V6}\nFLANNEL_IPV6_SUBNET={mine}\n");
+    }
+    let ready = knows_all(&file, &peers, backend, family);
+    let flanneld = Program::daemon(node.space, FLANNELD, arguments, ready)
+        // Each node has a key of its own, also where nodes share their files.
+        .with_variable("WIREGUARD_KEY_FILE", format!("{place}/wgkey"))
+        .with_file(file.clone(), lease.clone());
     wiring.programs.push(flanneld);
-    let check = format!(
-        "grep -qx FLANNEL_SUBNET={mine} {file} || \
-         {{ echo \"error: another lease than {mine}: $(cat {file})\"; exit 1; }}"
-    );
-    let check = Program::step(node.space, "sh", ["-c", &check]);
+    let checks = lease.lines().map(|line| {
+        format!(
+            "grep -qx '{line}' {file} || {{ echo \"error: not {line}: $(cat {file})\"; exit 1; }}"
+        )
+    });
+    let checks = checks.collect::<Vec<_>>().join("; ");
+    let check = Program::step(node.space, "sh", ["-c", &checks]);
     wiring.programs.push(check.named("check-lease"));
 }
 
 /// That flanneld has its lease, and has told the kernel of all others'.
-fn knows_all(file: &str, peers: &[String], backend: Backend) -> Ready {
+fn knows_all(file: &str, peers: &[String], backend: Backend, family: Family) -> Ready {
     if backend == Backend::Udp {
         // It forwards by a table of its own, and logs what it puts there.
         return Ready::Says(peers.iter().map(|peer| format!("Subnet added: {peer}")).collect());
     }
-    let known = match backend.device().filter(|_| backend == Backend::Wireguard) {
+    let version = match family {
+        Family::Ipv4 => "-4",
+        Family::Ipv6 => "-6",
+    };
+    let known = match backend.device(family).filter(|_| backend == Backend::Wireguard) {
         Some(device) => format!("wg show {device} allowed-ips | grep -q $net"),
-        None => "ip -4 route show $net | grep -q .".to_owned(),
+        None => format!("ip {version} route show $net | grep -q ."),
     };
     let script = format!(
         "grep -q FLANNEL_MTU {file} || exit 1; for net in {}; do {known} || exit 1; done",

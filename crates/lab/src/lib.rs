@@ -21,6 +21,8 @@ mod drops;
 mod enter;
 mod felix;
 mod flannel;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod group;
 mod inside;
 mod keeper;

@@ -12,8 +12,19 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use tare_network::{Error, Route};
 
-/// Connects every client with its server, and sees that the packets passed where they should.
+/// Connects every client with its server, and sees that the packets passed where they should. Where they do not, the daemons
+/// that should carry them say why.
 pub(crate) fn prove(
+    lab: &Lab,
+    layout: &Layout,
+    spaces: &[Arc<Namespace>],
+    programs: &Running,
+) -> Result<(), Error> {
+    pass(lab, layout, spaces, programs).map_err(|error| programs.explain(error))
+}
+
+/// Has packets pass, and looks where.
+fn pass(
     lab: &Lab,
     layout: &Layout,
     spaces: &[Arc<Namespace>],
@@ -25,7 +36,7 @@ pub(crate) fn prove(
         .collect::<Result<_, Error>>()?;
     let proof = layout.proof.as_ref().filter(|_| !layout.routes.is_empty());
     let before = proof.map(|proof| counted(lab, proof, spaces)).transpose()?;
-    reach_all(layout, spaces).map_err(|error| programs.explain(error))?;
+    reach_all(layout, spaces)?;
     for (counter, before) in counters {
         if programs.count(counter)? <= before {
             return Err(stands_still(format!("see {}", counter.what)));

@@ -13,9 +13,9 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 use tare_network::Error;
 
-/// Longer than the first retransmission of a connection request, which takes a second (RFC 6298, 2.1), and longer than a
-/// port of a bridge may wait to forward: where a thousand devices come up at once, the kernel tells the bridge of a hundred
-/// of them a second (net/core/link_watch.c).
+/// Longer than the first retransmission of a connection request, which takes a second (RFC 6298, 2.1). The rest is room, not a
+/// figure of anybody's: where many devices come up at once the kernel tells of them in batches, and a port of a bridge
+/// forwards when the bridge has been told (net/core/link_watch.c).
 const PATIENCE: Duration = Duration::from_secs(12);
 
 /// One try. The kernel puts the local route of an IPv6 address into its table later, from a work queue; a connection

@@ -128,6 +128,48 @@ mod tests {
         }
     }
 
+    /// How much of the beginning is slow or fast, and by how much: of a step from its first value to its last, of a ramp
+    /// less and less.
+    fn warming(noise: &mut Noise, n: usize, phi: f64, is_step: bool) -> (usize, Vec<f64>) {
+        let draw = |noise: &mut Noise, span: f64| noise.normal().abs() % 1.0 * span;
+        let end = n / 20 + 1 + draw(noise, n as f64 / 5.0) as usize;
+        let depth = (4.0 + draw(noise, 16.0)) * noise.normal().signum();
+        let share =
+            |i: usize| if is_step { 1.0 } else { end.saturating_sub(i) as f64 / end as f64 };
+        let values = noise.ar1(n, phi).into_iter().enumerate();
+        let bias = |i: usize| if i < end { depth * share(i) } else { 0.0 };
+        (end, values.map(|(i, value)| value + bias(i)).collect())
+    }
+
+    #[test]
+    fn cuts_land_near_the_true_end_of_the_warm_up() {
+        let runs = 2_000;
+        for (n, phi) in [(40, 0.0), (40, 0.5), (90, 0.0), (90, 0.5), (200, 0.0), (300, 0.5)] {
+            for is_step in [true, false] {
+                let mut noise = Noise::seeded(n as u64);
+                let mut off: Vec<i64> = Vec::new();
+                for _ in 0..runs {
+                    let (end, values) = warming(&mut noise, n, phi, is_step);
+                    let found = WarmUp::of(&values);
+                    if found.settled() {
+                        off.push(found.cut as i64 - end as i64);
+                    }
+                }
+                let case = format!("{n} intervals, correlated by {phi}, a step: {is_step}");
+                let share = |count: usize| count as f64 / f64::from(runs);
+                let n = n as i64;
+                let near = off.iter().filter(|off| (-n / 10..=n / 8).contains(off)).count();
+                assert!(share(near) > 0.9, "{case}: {} near", share(near));
+                // The last of a ramp is lost in the noise; of a step nothing shall stay but a part of a batch.
+                let early = off.iter().filter(|off| **off <= -(BATCH as i64)).count();
+                assert!(!is_step || share(early) < 0.02, "{case}: {} early", share(early));
+                off.sort_unstable();
+                let median = off[off.len() / 2];
+                assert!(median.abs() <= BATCH as i64, "{case}: {median} off in the middle");
+            }
+        }
+    }
+
     #[test]
     fn the_method_follows_the_number_of_intervals() {
         let values =

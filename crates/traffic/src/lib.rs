@@ -13,6 +13,8 @@ mod clock;
 mod cpu;
 mod drive;
 mod error;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod interval;
 mod lanes;
 mod latency;

@@ -3,6 +3,8 @@
 //! Nothing here asks the kernel for what it would have to load a module for, and nothing runs while a trial is measured.
 
 mod files;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod rules;
 
 use crate::drops::{Drops, Reasons, Watched};

@@ -47,17 +47,25 @@ pub(super) fn all() -> io::Result<BTreeMap<String, Gains>> {
     loop {
         buffer.clear();
         socket.recv(&mut buffer, 0)?;
-        for (kind, body) in messages(&buffer) {
-            match kind {
-                DONE => return Ok(rules),
-                ERROR => return Err(io::Error::other("the kernel lists no rules")),
-                _ if kind == SUBSYSTEM << 8 | NEW_RULE => {
-                    rules.extend(body.get(GENERIC..).and_then(rule));
-                }
-                _ => {}
-            }
+        if read(&buffer, &mut rules)? {
+            return Ok(rules);
         }
     }
+}
+
+/// Takes the rules out of what came at once, and says whether the list has ended with it.
+pub(super) fn read(bytes: &[u8], rules: &mut BTreeMap<String, Gains>) -> io::Result<bool> {
+    for (kind, body) in messages(bytes) {
+        match kind {
+            DONE => return Ok(true),
+            ERROR => return Err(io::Error::other("the kernel lists no rules")),
+            _ if kind == SUBSYSTEM << 8 | NEW_RULE => {
+                rules.extend(body.get(GENERIC..).and_then(rule));
+            }
+            _ => {}
+        }
+    }
+    Ok(false)
 }
 
 /// Asks for all rules of all families and tables.

@@ -6,6 +6,8 @@
 //! descriptors. The kernel is asked to time it, so that what it costs is known.
 
 mod btf;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod program;
 
 use crate::sys::bpf::{self, Map};

@@ -1,6 +1,7 @@
 //! What the kernel lists of a namespace: all devices with their counters, and the queue in front of each.
 
 use super::Socket;
+use super::socket::acknowledged;
 use netlink_packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkPayload};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage, Stats64};
@@ -77,7 +78,9 @@ impl Socket {
                 match message.payload {
                     NetlinkPayload::InnerMessage(piece) => each(piece),
                     NetlinkPayload::Done(_) => outcome = Some(Ok(())),
-                    NetlinkPayload::Error(error) => outcome = Some(Err(failed(error.to_io()))),
+                    NetlinkPayload::Error(answer) => {
+                        outcome = Some(acknowledged(&answer).map_err(failed));
+                    }
                     _ => {}
                 }
                 Ok(())
@@ -87,7 +90,7 @@ impl Socket {
     }
 }
 
-fn counted(link: &LinkMessage) -> Option<Counted> {
+pub(super) fn counted(link: &LinkMessage) -> Option<Counted> {
     let name = link.attributes.iter().find_map(|one| match one {
         LinkAttribute::IfName(name) => Some(name.clone()),
         _ => None,
@@ -99,7 +102,7 @@ fn counted(link: &LinkMessage) -> Option<Counted> {
     Some(Counted { index: link.header.index, name, stats })
 }
 
-fn described(message: &TcMessage) -> Queue {
+pub(super) fn described(message: &TcMessage) -> Queue {
     let mut queue = Queue { device: message.header.index.cast_unsigned(), ..Queue::default() };
     for attribute in &message.attributes {
         match attribute {

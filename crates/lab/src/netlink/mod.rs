@@ -5,6 +5,8 @@
 //! can name them without asking.
 
 mod dump;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod link;
 mod pair;
 mod request;

@@ -1,11 +1,12 @@
 //! The socket: requests out, many at a time, acknowledgements in.
 
 use super::Request;
-use netlink_packet_core::{NLM_F_ACK, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
+use netlink_packet_core::{ErrorMessage, NLM_F_ACK, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage};
 use netlink_sys::{SocketAddr, protocols::NETLINK_ROUTE};
 use std::io;
+use std::num::NonZeroI32;
 use tare_network::{Error, HopKind};
 
 /// The most requests in one system call: their acknowledgements must fit the socket's receive buffer.
@@ -13,6 +14,9 @@ const MOST_AT_ONCE: usize = 64;
 
 /// The largest answer the kernel gives in one piece: it fills 32 KiB when the reader's buffer takes it.
 const ANSWER_BYTES: usize = 64 * 1024;
+
+/// What is done where answers are read, for the one who reads that it failed.
+const WHAT: &str = "read the kernel's answer on netlink";
 
 /// A network device, as the kernel describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,10 +86,9 @@ impl Socket {
                 };
                 outstanding = outstanding.saturating_sub(1);
                 let position = message.header.sequence_number.wrapping_sub(first) as usize;
-                if let (Some(code), Some(request), Ok(())) =
-                    (answer.code, requests.get(position), &outcome)
+                if let (Err(error), Some(request), Ok(())) =
+                    (acknowledged(&answer), requests.get(position), &outcome)
                 {
-                    let error = io::Error::from_raw_os_error(-code.get());
                     outcome = Err(Error::new(request.what.clone(), error));
                 }
                 Ok(())
@@ -117,11 +120,7 @@ impl Socket {
                     NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => {
                         device = Some(describe(&link));
                     }
-                    NetlinkPayload::Error(answer) => {
-                        let code =
-                            answer.code.map(|code| io::Error::from_raw_os_error(-code.get()));
-                        end = Some(code.map_or(Ok(()), Err));
-                    }
+                    NetlinkPayload::Error(answer) => end = Some(acknowledged(&answer)),
                     _ => {}
                 }
                 Ok(())
@@ -154,9 +153,8 @@ impl Socket {
     /// Receives once, and hands over each message of what came.
     pub(super) fn receive(
         &self,
-        mut each: impl FnMut(NetlinkMessage<RouteNetlinkMessage>) -> Result<(), Error>,
+        each: impl FnMut(NetlinkMessage<RouteNetlinkMessage>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        const WHAT: &str = "read the kernel's answer on netlink";
         let mut bytes = Vec::with_capacity(ANSWER_BYTES);
         loop {
             match self.socket.recv(&mut bytes, 0) {
@@ -165,19 +163,33 @@ impl Socket {
                 Err(error) => return Err(Error::new(WHAT, error)),
             }
         }
-        let mut rest = bytes.as_slice();
-        while !rest.is_empty() {
-            let message = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest)
-                .map_err(|error| Error::new(WHAT, error))?;
-            let length = (message.header.length as usize).next_multiple_of(4).min(rest.len());
-            rest = &rest[length..];
-            each(message)?;
-        }
-        Ok(())
+        read(&bytes, each)
     }
 }
 
-fn describe(link: &LinkMessage) -> Device {
+/// What an acknowledgement says: the negative of an error's number, or that all went well.
+pub(super) fn acknowledged(answer: &ErrorMessage) -> io::Result<()> {
+    // A number that is nobody's has no negative, either.
+    let number = |code: NonZeroI32| io::Error::from_raw_os_error(code.get().wrapping_neg());
+    answer.code.map_or(Ok(()), |code| Err(number(code)))
+}
+
+/// Hands over each message in what came at once.
+pub(super) fn read(
+    mut rest: &[u8],
+    mut each: impl FnMut(NetlinkMessage<RouteNetlinkMessage>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    while !rest.is_empty() {
+        let message = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest)
+            .map_err(|error| Error::new(WHAT, error))?;
+        let length = (message.header.length as usize).next_multiple_of(4).min(rest.len());
+        rest = &rest[length..];
+        each(message)?;
+    }
+    Ok(())
+}
+
+pub(super) fn describe(link: &LinkMessage) -> Device {
     let mut device = Device {
         name: String::new(),
         kind: HopKind::Device,
@@ -221,6 +233,18 @@ mod tests {
         let loopback = Socket::open().unwrap().device("lo").unwrap().unwrap();
         assert!(loopback.mtu > 0 && loopback.name == "lo");
         assert_eq!(Socket::open().unwrap().device("nothing0").unwrap(), None);
+    }
+
+    #[test]
+    fn an_acknowledgement_of_any_number_is_read() {
+        let of = |code| {
+            let mut answer = ErrorMessage::default();
+            answer.code = NonZeroI32::new(code);
+            acknowledged(&answer)
+        };
+        assert!(of(0).is_ok());
+        assert_eq!(of(-libc::ENODEV).unwrap_err().raw_os_error(), Some(libc::ENODEV));
+        assert!(of(i32::MIN).is_err());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::pods;
 use crate::underlay::{MOST_NODES, ROUTER, Underlay, joins, link_of, mtu_inside};
 use crate::wiring::Wiring;
 use std::ops::RangeInclusive;
-use tare_network::{About, Error, Family, HopKind, Need, NetworkOption, Shape, Site};
+use tare_network::{About, Error, HopKind, Need, NetworkOption, Shape, Site};
 
 /// flannel with one of its backends.
 pub(super) struct Flannel {
@@ -49,12 +49,13 @@ impl Recipe for Flannel {
     fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
         let Self { name, backend, .. } = *self;
         joins(name, 2, shape)?;
-        if shape.family == Family::Ipv6 {
-            let why = "flanneld is told of IPv4 networks only here";
-            return Err(Error::new(format!("lay out {name}"), why)
-                .with_remedy("use --family ipv4, or vxlan, routed, wireguard"));
+        if !backend.carries(shape.family) {
+            let why = "this backend of flannel's carries IPv4 alone";
+            return Err(Error::new(format!("lay out {name}"), why).with_remedy(
+                "use --family ipv4, or flannel-vxlan, flannel-host-gw, flannel-wireguard",
+            ));
         }
-        let inside = mtu_inside(shape, &link_of(shape)?, backend.headers());
+        let inside = mtu_inside(shape, &link_of(shape)?, backend.headers(shape.family));
         let mut wiring = Wiring::new(shape.family, inside);
         let underlay = Underlay::add(&mut wiring, shape, &ROUTER)?;
         let pods = pods::on_bridges(&mut wiring, &underlay, shape, site);
@@ -62,7 +63,7 @@ impl Recipe for Flannel {
         let (client, server) = (&pods.clients[0], &pods.servers[0]);
         let device = |at: usize| {
             let node = underlay.nodes[at].space;
-            backend.device().map(|name| match backend {
+            backend.device(shape.family).map(|name| match backend {
                 Backend::Udp => {
                     Waypoint::told(HopKind::Forwarder, node, name, "the process flanneld")
                 }
@@ -76,8 +77,9 @@ impl Recipe for Flannel {
         path.extend(pods::to_bridge(&underlay, server).into_iter().rev());
         let near = underlay.nodes[client.node].space;
         let mut layout = pods.layout(wiring, path, shape, site);
-        layout.proof =
-            backend.device().map(|name| Proof::Device { space: near, name: name.to_owned() });
+        layout.proof = backend
+            .device(shape.family)
+            .map(|name| Proof::Device { space: near, name: name.to_owned() });
         Ok(layout)
     }
 }

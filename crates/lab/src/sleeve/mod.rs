@@ -12,6 +12,8 @@
 mod arguments;
 mod forward;
 mod frames;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod seal;
 
 use arguments::Arguments;

@@ -188,24 +188,10 @@ pub(crate) fn a_daemon_that_fails_is_quoted() {
     if refused(&lab, "ovs-user") {
         return;
     }
-    let directory = scratch("programs");
-    fs::create_dir(&directory).expect("a fresh directory");
-    let script = "#!/bin/sh\necho starting; echo cannot frobnicate >&2; echo bye; exit 3\n";
-    let program = directory.join("ovs-vswitchd");
-    fs::write(&program, script).expect("room for a script");
-    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(&program, executable).expect("it is ours");
-    let path = format!("{}:{}", directory.display(), std::env::var("PATH").unwrap_or_default());
-    // One case has a process of its own, and one thread when it sets this.
-    let this = std::env::current_exe().expect("this program has a path");
-    let done = Program::new(this).arg("raise-ovs").env("PATH", path).output().expect("it runs");
-    fs::remove_dir_all(&directory).expect("it is ours");
-    let told = String::from_utf8_lossy(&done.stdout).into_owned();
+    let script = "echo starting; echo cannot frobnicate >&2; echo bye; exit 3";
     assert_eq!(
-        told.trim_end(),
-        "start ovs-vswitchd in node-0: it ended with exit code 3: cannot frobnicate",
-        "{}",
-        String::from_utf8_lossy(&done.stderr)
+        refusal_with("ovs-vswitchd", script, "raise-ovs"),
+        "start ovs-vswitchd in node-0: it ended with exit code 3: cannot frobnicate"
     );
 }
 
@@ -218,23 +204,47 @@ pub(crate) fn a_daemon_that_others_wait_for_is_quoted() {
         assert!(missing.remedy.contains("make setup"), "{}", missing.remedy);
         return;
     }
-    let directory = scratch("etcd");
+    let told =
+        refusal_with("etcd", "echo 'cannot open the log of proposals'; exit 4", "raise-flannel");
+    assert_eq!(
+        told,
+        "start etcd in node-0: it ended with exit code 4: cannot open the log of proposals"
+    );
+}
+
+/// A daemon that says that it is ready, and lets packets go nowhere: what it says is in the error.
+pub(crate) fn a_daemon_that_carries_nothing_is_quoted() {
+    if tare_lab::program::find("flanneld").is_none() {
+        return a_daemon_that_others_wait_for_is_quoted();
+    }
+    // It has the routes that are waited for, and they lead nowhere.
+    let script = r#"
+while [ $# -gt 0 ]; do [ "$1" = -subnet-file ] && file=$2; shift; done
+echo 'error: the lease of another node cannot be trusted' >&2
+for net in 10.100.0.0/16 10.101.0.0/16; do ip route add blackhole $net || true; done 2>/dev/null
+echo FLANNEL_MTU=1500 >>"$file"
+exec sleep 600"#;
+    let told = refusal_with("flanneld", script, "raise-flannel");
+    assert!(told.starts_with("reach ") || told.starts_with("connect "), "{told}");
+    let words = "flanneld: error: the lease of another node cannot be trusted";
+    assert!(told.contains(words), "{told}");
+}
+
+/// Why a network cannot be raised where a program of its is this script. One case has a process of its own, and one thread
+/// when it sets the PATH.
+fn refusal_with(program: &str, script: &str, case: &str) -> String {
+    let directory = scratch(program);
     fs::create_dir(&directory).expect("a fresh directory");
-    let program = directory.join("etcd");
-    fs::write(&program, "#!/bin/sh\necho 'cannot open the log of proposals'; exit 4\n").unwrap();
+    let file = directory.join(program);
+    fs::write(&file, format!("#!/bin/sh\n{script}\n")).expect("room for a script");
     let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(&program, executable).expect("it is ours");
+    fs::set_permissions(&file, executable).expect("it is ours");
     let path = format!("{}:{}", directory.display(), std::env::var("PATH").unwrap_or_default());
     let this = std::env::current_exe().expect("this program has a path");
-    let done = Program::new(this).arg("raise-flannel").env("PATH", path).output().expect("it runs");
+    let done = Program::new(this).arg(case).env("PATH", path).output().expect("it runs");
     fs::remove_dir_all(&directory).expect("it is ours");
-    let told = String::from_utf8_lossy(&done.stdout).into_owned();
-    let complaints = String::from_utf8_lossy(&done.stderr);
-    assert_eq!(
-        told.trim_end(),
-        "start etcd in node-0: it ended with exit code 4: cannot open the log of proposals",
-        "{complaints}"
-    );
+    eprint!("{}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8_lossy(&done.stdout).trim_end().to_owned()
 }
 
 /// Prints why `flannel-host-gw` cannot be raised.

@@ -109,6 +109,7 @@ const CASES: &[Case] = &[
     ("a_daemon_that_ends_is_missed", daemons::a_daemon_that_ends_is_missed),
     ("a_daemon_that_fails_is_quoted", daemons::a_daemon_that_fails_is_quoted),
     ("a_daemon_that_others_wait_for_is_quoted", daemons::a_daemon_that_others_wait_for_is_quoted),
+    ("a_daemon_that_carries_nothing_is_quoted", daemons::a_daemon_that_carries_nothing_is_quoted),
     ("what_daemons_say_is_kept", daemons::what_daemons_say_is_kept),
     ("sigkill_leaves_no_daemon", daemons::sigkill_leaves_no_daemon),
     ("cni_bridge_in_both_families", cni::bridge_in_both_families),

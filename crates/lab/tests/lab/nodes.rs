@@ -21,10 +21,9 @@ fn joining() -> Vec<&'static str> {
 
 /// Those of them whose containers speak this family.
 fn speaking(family: Family) -> Vec<&'static str> {
-    const IPV4_ALONE: [&str; 3] = ["ipip", "calico-ipip", "ipsec"];
-    let alone = |name: &str| {
-        IPV4_ALONE.contains(&name) || ["ipsec-", "flannel-"].iter().any(|one| name.starts_with(one))
-    };
+    const IPV4_ALONE: [&str; 6] =
+        ["ipip", "calico-ipip", "ipsec", "ipsec-user", "flannel-udp", "flannel-ipip"];
+    let alone = |name: &str| IPV4_ALONE.contains(&name);
     let speaks = |name: &&str| family == Family::Ipv4 || !alone(name);
     joining().into_iter().filter(speaks).collect()
 }
@@ -36,6 +35,10 @@ fn places() -> Vec<&'static str> {
 
 fn two() -> Shape {
     Shape { nodes: 2, ..Shape::default() }
+}
+
+fn two_of_ipv6() -> Shape {
+    Shape { family: Family::Ipv6, ..two() }
 }
 
 /// Raises a network, a pair of places too.
@@ -198,10 +201,19 @@ pub(crate) fn packets_are_wrapped_as_the_name_says() {
         ("bridge/host", "iifname eth0 ip saddr 10.20.0.1", true),
         ("bridge/host", "iifname eth0 ip saddr 10.100.0.0/16", false),
     ];
+    let cases_v6 = [
+        ("flannel-vxlan", "iifname eth0 ip6 daddr fd00:0:0:14::/64 udp dport 8472", true),
+        ("flannel-vxlan", "iifname eth0 ip6 saddr fd00:0:0:64::/64", false),
+        ("flannel-host-gw", "iifname eth0 ip6 saddr fd00:0:0:64::2", true),
+    ];
     let here = joining();
     let here = |name: &str| name.contains('/') || here.contains(&name);
-    for (name, matching, passes) in cases.into_iter().filter(|(name, ..)| here(name)) {
-        let topology = raise_any(&lab, name, &two());
+    let both = cases
+        .map(|case| (case, Family::Ipv4))
+        .into_iter()
+        .chain(cases_v6.map(|case| (case, Family::Ipv6)));
+    for ((name, matching, passes), family) in both.filter(|((name, ..), _)| here(name)) {
+        let topology = raise_any(&lab, name, &Shape { family, ..two() });
         let count = Count::of(topology.nodes[1].as_ref(), matching);
         exchange_over_routes(name, &topology);
         assert_eq!(count.packets() > 0, passes, "{name}: {matching}");
@@ -250,6 +262,8 @@ pub(crate) fn each_has_the_mtu_that_fits() {
         ("flannel-vxlan", two(), 1450, 1500),
         ("flannel-udp", two(), 1472, 1500),
         ("flannel-host-gw", two(), 1500, 1500),
+        ("flannel-vxlan", two_of_ipv6(), 1430, 1500),
+        ("flannel-host-gw", two_of_ipv6(), 1500, 1500),
     ];
     let here = joining();
     for (name, shape, inside, outside) in cases.into_iter().filter(|(name, ..)| here.contains(name))
@@ -299,6 +313,11 @@ pub(crate) fn a_wrong_mtu_is_noticed() {
         ["weave-sleeve-encrypted", "ipsec-user"].into_iter().filter(|one| joining().contains(one))
     {
         assert_eq!(too_large(&lab, name, &two()), TooLarge::default(), "{name}");
+    }
+    for name in
+        ["flannel-vxlan", "flannel-host-gw"].into_iter().filter(|one| joining().contains(one))
+    {
+        assert_eq!(too_large(&lab, name, &two_of_ipv6()), TooLarge::default(), "{name}");
     }
     // A tunnel on a bridge tells the container to send less, or cuts packets on kernels before 5.9.
     let found = too_large(&lab, "vxlan", &wrong);

@@ -266,7 +266,7 @@ impl Probe {
 }
 
 /// Both proofs. What goes wrong is said in words.
-fn shake_hands(wire: &mut Wire, token: Option<&Token>) -> Result<Welcome, String> {
+pub(super) fn shake_hands(wire: &mut Wire, token: Option<&Token>) -> Result<Welcome, String> {
     let limit = Limit::of(SET_UP, &|| false);
     let nonce = Bits256::random().map_err(|error| error.to_string())?;
     let tare = env!("CARGO_PKG_VERSION").to_owned();

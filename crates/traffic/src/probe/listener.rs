@@ -56,6 +56,21 @@ pub(super) struct House {
     alive: AtomicUsize,
 }
 
+impl House {
+    pub(super) fn new(terms: Terms, tell: impl Fn(&Notice) + Send + Sync + 'static) -> Self {
+        Self {
+            registry: workloads(),
+            token: terms.token,
+            ports: terms.ports,
+            ledger: Ledger::new(terms.caps),
+            door: Arc::default(),
+            notices: Notices::new(tell),
+            stop: AtomicBool::new(false),
+            alive: AtomicUsize::new(0),
+        }
+    }
+}
+
 impl Listener {
     /// Binds to an address; port 0 stands for any. `tell` is given what happens, for a log.
     ///
@@ -74,17 +89,7 @@ impl Listener {
         let socket = TcpListener::bind(address).map_err(refused)?;
         socket.set_nonblocking(true).map_err(refused)?;
         let address = socket.local_addr().map_err(refused)?;
-        let house = House {
-            registry: workloads(),
-            token: terms.token,
-            ports: terms.ports,
-            ledger: Ledger::new(terms.caps),
-            door: Arc::default(),
-            notices: Notices::new(tell),
-            stop: AtomicBool::new(false),
-            alive: AtomicUsize::new(0),
-        };
-        Ok(Self { socket, address, house: Arc::new(house) })
+        Ok(Self { socket, address, house: Arc::new(House::new(terms, tell)) })
     }
 
     /// Where it listens.

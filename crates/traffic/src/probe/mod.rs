@@ -12,6 +12,8 @@
 mod caps;
 mod client;
 mod door;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod guest;
 mod ledger;
 mod listener;

@@ -3,9 +3,10 @@
 //! HTTP/1.1 (RFC 9112) as far as load generators speak it: requests without a body, one after another or pipelined on
 //! connections that stay. A thread for each connection, for there are as many as flows.
 
+use crate::parameters::size;
 use crate::placement::{Cores, Role, pin};
 use crate::sys::thread_usage;
-use crate::{Error, Report, Server, Task};
+use crate::{Error, Kind, Parameter, Report, Server, Task};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -20,8 +21,24 @@ const LONGEST_HEAD: usize = 16 << 10;
 /// What ends a request's head.
 const END: &[u8] = b"\r\n\r\n";
 
+/// How large the document is that is asked for.
+pub(crate) const SIZE: Parameter = Parameter {
+    name: "response",
+    summary: "bytes of the document that is asked for",
+    kind: Kind::Bytes { least: 0, most: 16 << 20 },
+    default: Some("1024"),
+};
+
+/// The server of a task of which [`SIZE`] is a parameter.
+///
+/// # Errors
+/// When it cannot listen.
+pub(crate) fn serve(task: &Task) -> Result<Box<dyn Server>, Error> {
+    Ok(Box::new(Http::start(task, size(&task.parameters, SIZE.name)?)?))
+}
+
 /// The server. Dropping it ends it.
-pub(crate) struct Http {
+struct Http {
     end: Arc<OwnedFd>,
     house: Arc<House>,
     porter: Option<JoinHandle<()>>,
@@ -43,7 +60,7 @@ impl Http {
     ///
     /// # Errors
     /// When it cannot listen.
-    pub(crate) fn start(task: &Task, size: usize) -> Result<Self, Error> {
+    fn start(task: &Task, size: usize) -> Result<Self, Error> {
         let at = super::dials(task)?;
         let refused = |error: io::Error| Error::io(format!("listen on {at}"), error);
         let listener = TcpListener::bind(at).map_err(refused)?;

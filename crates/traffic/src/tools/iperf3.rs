@@ -6,7 +6,7 @@ use super::offspring::Said;
 use super::program::Program;
 use super::serving::Serve;
 use super::words::{member, number, whole};
-use super::{Tool, cannot, dials, seconds};
+use super::{Tool, cannot, dials, one_server_each, seconds};
 use crate::parameters::{is_on, load, optional_size, word};
 use crate::workload::Asked;
 use crate::{About, Error, Kind, Load, Parameter, Server, Task};
@@ -124,12 +124,11 @@ impl Tool for Iperf3 {
 
     fn fits(&self, asked: &Asked<'_>) -> Result<(), Error> {
         let name = self.about().name;
-        if asked.client_processes() > asked.shape.servers {
-            return cannot(
-                name,
-                "its server takes one client at a time: as many servers as clients and processes, or the workload iperf or tcp-stream",
-            );
-        }
+        one_server_each(
+            name,
+            "its server takes one client at a time (iperf and tcp-stream do not)",
+            asked,
+        )?;
         if asked.shape.flows > 128 {
             return cannot(name, "it has at most 128 flows (-P)");
         }

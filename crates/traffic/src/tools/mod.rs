@@ -6,8 +6,11 @@
 
 mod call;
 mod calling;
+mod contents;
 mod data;
 mod fortio;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod http;
 mod iperf;
 mod iperf3;
@@ -196,6 +199,23 @@ fn seconds(task: &Task) -> u64 {
 fn dials(task: &Task) -> Result<std::net::SocketAddr, Error> {
     let first = task.addresses.first().copied();
     first.ok_or_else(|| Error::Job("no address to listen on or to dial".to_owned()))
+}
+
+/// Whether each client has a server, and no more than one flow.
+fn one_flow_each(tool: &str, why_not_shared: &str, asked: &Asked<'_>) -> Result<(), Error> {
+    if asked.shape.flows > 1 {
+        return cannot(tool, "it has one flow: use tcp-stream or iperf3 for more");
+    }
+    one_server_each(tool, why_not_shared, asked)
+}
+
+/// Whether each client has a server.
+fn one_server_each(tool: &str, why_not_shared: &str, asked: &Asked<'_>) -> Result<(), Error> {
+    if asked.client_processes() > asked.shape.servers {
+        let what = format!("{why_not_shared}: as many servers as clients and processes");
+        return cannot(tool, &what);
+    }
+    Ok(())
 }
 
 /// That a tool cannot do something, and what to do about it.

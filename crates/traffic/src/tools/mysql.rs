@@ -7,7 +7,7 @@ mod tables;
 
 use super::call::Call;
 use super::calling::Reading;
-use super::data;
+use super::contents::{Contents as _, STEP};
 use super::offspring::Said;
 use super::program::Program;
 use super::serving::{Elsewhere, Serve};
@@ -17,7 +17,7 @@ use crate::workload::Asked;
 use crate::{About, Error, Kind, Parameter, Server, Task};
 use rustix::process::Signal;
 use std::time::Duration;
-use tables::{STEP, Tables};
+use tables::Tables;
 use tare_record::{Metric, Parameters};
 
 const SERVER: Program =
@@ -120,15 +120,7 @@ impl Tool for Mysql {
         if address(asked.parameters, "server").is_some() {
             return Ok(());
         }
-        let tables = Tables::of(asked.parameters)?;
-        data::fits_in_memory(tables.bytes().saturating_mul(asked.shape.servers.into()))?;
-        let data = tables.data()?;
-        // Held together, so that there are as many as servers.
-        let mut copies = Vec::new();
-        for _ in 0..asked.shape.servers {
-            copies.push(data.take(|directory| tables.make(&data, directory, say, cancelled))?);
-        }
-        Ok(())
+        Tables::of(asked.parameters)?.prepare(asked, say, cancelled)
     }
 
     fn starts_within(&self, parameters: &Parameters) -> Duration {
@@ -140,8 +132,7 @@ impl Tool for Mysql {
             return Ok(Box::new(Elsewhere));
         }
         let tables = Tables::of(&task.parameters)?;
-        let data = tables.data()?;
-        let copy = data.take(|directory| tables.make(&data, directory, &mut |_| (), &|| false))?;
+        let copy = tables.copy(&mut |_| (), &|| false)?;
         let call = tables.serve(&copy, dials(task)?, task)?;
         let mut serve = Serve::new(&SERVER, call, task).keeping(copy);
         serve.within = STEP;

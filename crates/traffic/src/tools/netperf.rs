@@ -5,13 +5,13 @@ use super::calling::Reading;
 use super::offspring::Said;
 use super::program::Program;
 use super::serving::Serve;
-use super::{Tool, cannot, dials, seconds};
+use super::{Tool, dials, one_flow_each, seconds};
 use crate::parameters::optional_size;
 use crate::workload::Asked;
 use crate::{About, Error, Kind, Parameter, Server, Task};
 use tare_record::Metric;
 
-const REMEDY: &str = "sudo apt-get install netperf (of Debian's non-free section)";
+const REMEDY: &str = "sudo apt-get install netperf (before Debian 13 of its non-free section)";
 const CLIENT: Program = Program::new("netperf", REMEDY, &["-V"]);
 const SERVER: Program = Program::new("netserver", REMEDY, &["-V"]);
 
@@ -95,8 +95,14 @@ impl Tool for Netperf {
                 Metric::CyclesPerOp,
                 Metric::InstructionsPerOp,
             ],
+            // Of the whole exchange, from connecting to the response.
             Test::Crr => &[
                 Metric::Connections,
+                Metric::LatencyMean,
+                Metric::LatencyP50,
+                Metric::LatencyP90,
+                Metric::LatencyP99,
+                Metric::LatencyMax,
                 Metric::CpuPerOp,
                 Metric::CyclesPerOp,
                 Metric::InstructionsPerOp,
@@ -122,17 +128,7 @@ impl Tool for Netperf {
     }
 
     fn fits(&self, asked: &Asked<'_>) -> Result<(), Error> {
-        let name = self.about().name;
-        if asked.shape.flows > 1 {
-            return cannot(name, "it has one flow: use tcp-stream or iperf3 for more");
-        }
-        if asked.client_processes() > asked.shape.servers {
-            return cannot(
-                name,
-                "its clients share no port for traffic: as many servers as clients and processes",
-            );
-        }
-        Ok(())
+        one_flow_each(self.about().name, "its clients share no port for traffic", asked)
     }
 
     fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
@@ -244,31 +240,58 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const STREAM_2_7: &str = include_str!("../../fixtures/netperf/2.7.0-stream.txt");
-    const STREAM_2_6: &str = include_str!("../../fixtures/netperf/2.6.0-stream.txt");
-    const RR_2_7: &str = include_str!("../../fixtures/netperf/2.7.0-rr.txt");
+    /// What netperf 2.7.0 and 2.7.1 (of git) said on loopback; the stream also in other units, and with its banner.
+    const STREAM: [&str; 2] = [
+        include_str!("../../fixtures/netperf/2.7.0-stream.txt"),
+        include_str!("../../fixtures/netperf/2.7.1-stream.txt"),
+    ];
+    const GBYTES: &str = include_str!("../../fixtures/netperf/2.7.0-stream-gbytes.txt");
+    const BANNER: &str = include_str!("../../fixtures/netperf/2.7.0-stream-banner.txt");
+    const RR: [&str; 2] = [
+        include_str!("../../fixtures/netperf/2.7.0-rr.txt"),
+        include_str!("../../fixtures/netperf/2.7.1-rr.txt"),
+    ];
+    const CRR: [&str; 2] = [
+        include_str!("../../fixtures/netperf/2.7.0-crr.txt"),
+        include_str!("../../fixtures/netperf/2.7.1-crr.txt"),
+    ];
 
     #[test]
     fn units_are_understood() {
         let of = |text: &str| read(text, Test::Stream).unwrap();
-        assert!((of(STREAM_2_7).stated[&Metric::Throughput] - 9.412_34).abs() < 1e-9);
-        assert_eq!(of(STREAM_2_7).bytes, 11_777_190_912);
-        let old = of(STREAM_2_6).stated[&Metric::Throughput];
-        assert!((old - 1.15 * 8.0 * 1.073_741_824).abs() < 1e-9);
-        let odd = STREAM_2_7.replace("10^6bits/s", "furlongs");
+        let rates = STREAM.map(|text| of(text).stated[&Metric::Throughput]);
+        assert!((rates[0] - 18.525_28).abs() < 1e-9 && (rates[1] - 15.405_78).abs() < 1e-9);
+        assert_eq!(STREAM.map(|text| of(text).bytes), [4_633_756_503, 3_851_858_624]);
+        for (text, expected) in
+            [(GBYTES, 1.10 * 8.0 * 1.073_741_824), (BANNER, 2_151_775.77 * 8.0 * 1.024e-6)]
+        {
+            let reading = of(text);
+            assert!((reading.stated[&Metric::Throughput] - expected).abs() < 1e-9);
+            // The unit is the one that its own count of bytes is told by.
+            let counted = reading.bytes as f64 * 8.0 / 1e9;
+            assert!((counted / expected - 1.0).abs() < 0.01, "{counted} Gbit/s");
+        }
+        let odd = STREAM[0].replace("10^6bits/s", "furlongs");
         assert!(read(&odd, Test::Stream).unwrap_err().contains("furlongs"));
     }
 
     #[test]
-    fn pairs_are_transactions_or_connections() {
-        let rr = read(RR_2_7, Test::Rr).unwrap();
-        assert_eq!(rr.stated[&Metric::Transactions], 41_234.56);
-        assert_eq!(rr.stated[&Metric::LatencyP99], 41.0);
-        assert_eq!(rr.operations, 412_345);
-        let crr = read(RR_2_7, Test::Crr).unwrap();
-        assert_eq!(crr.stated[&Metric::Connections], 41_234.56);
-        assert!(read(STREAM_2_7, Test::Rr).is_err());
-        let unkept = RR_2_7.replace("=24.17", "=-1");
+    fn pairs_are_transactions_or_connections_with_their_latencies() {
+        let rr = RR.map(|text| read(text, Test::Rr).unwrap());
+        assert_eq!(
+            rr.each_ref().map(|one| one.stated[&Metric::Transactions]),
+            [151_616.82, 143_690.52]
+        );
+        assert_eq!(rr.each_ref().map(|one| one.stated[&Metric::LatencyMax]), [8488.0, 8942.0]);
+        assert_eq!(rr[0].operations, 303_233);
+        let crr = CRR.map(|text| read(text, Test::Crr).unwrap());
+        assert_eq!(
+            crr.each_ref().map(|one| one.stated[&Metric::Connections]),
+            [37_183.85, 39_210.38]
+        );
+        assert_eq!(crr.each_ref().map(|one| one.stated[&Metric::LatencyP99]), [146.0, 132.0]);
+        assert!(read(STREAM[0], Test::Rr).is_err());
+        let unkept = RR[0].replace("=6.56", "=-1");
         assert_eq!(read(&unkept, Test::Rr).unwrap().stated.get(&Metric::LatencyMean), None);
     }
 

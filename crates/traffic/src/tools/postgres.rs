@@ -5,6 +5,7 @@
 
 use super::call::Call;
 use super::calling::Reading;
+use super::contents::{Contents, STEP, until_listening};
 use super::data::{self, Copy, Data};
 use super::offspring::{Offspring, Said};
 use super::program::Program;
@@ -18,7 +19,7 @@ use crate::workload::Asked;
 use crate::{About, Error, Kind, Parameter, Server, Task};
 use rustix::process::Signal;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tare_record::{Interval, Metric, Parameters};
 
 const INSTALLED: Option<(&str, &str)> = Some(("/usr/lib/postgresql", "bin"));
@@ -42,7 +43,6 @@ const BARE: u64 = 64 << 20;
 /// The seconds that 100000 rows take at most to be made.
 const WRITES: u64 = 5;
 const ENDS: Duration = Duration::from_secs(6);
-const STEP: Duration = Duration::from_secs(60);
 
 /// The tool.
 #[derive(Clone, Debug)]
@@ -109,15 +109,7 @@ impl Tool for Postgres {
         if address(asked.parameters, "server").is_some() {
             return Ok(());
         }
-        let table = Table::of(asked.parameters)?;
-        data::fits_in_memory(table.bytes().saturating_mul(asked.shape.servers.into()))?;
-        let data = table.data()?;
-        // Held together, so that there are as many as servers.
-        let mut copies = Vec::new();
-        for _ in 0..asked.shape.servers {
-            copies.push(data.take(|directory| table.make(&data, directory, say, cancelled))?);
-        }
-        Ok(())
+        Table::of(asked.parameters)?.prepare(asked, say, cancelled)
     }
 
     fn starts_within(&self, parameters: &Parameters) -> Duration {
@@ -129,8 +121,7 @@ impl Tool for Postgres {
             return Ok(Box::new(Elsewhere));
         }
         let table = Table::of(&task.parameters)?;
-        let data = table.data()?;
-        let copy = data.take(|directory| table.make(&data, directory, &mut |_| (), &|| false))?;
+        let copy = table.copy(&mut |_| (), &|| false)?;
         let at = dials(task)?;
         let connections = (task.flows as usize).saturating_add(10);
         let call = table.server(&copy.directory)?.with([
@@ -188,18 +179,8 @@ impl Table {
         Ok(Self { scale: size(parameters, "scale")? as u64 })
     }
 
-    fn bytes(self) -> u64 {
-        self.scale.saturating_mul(SCALE).saturating_add(BARE)
-    }
-
     fn made_within(self) -> Duration {
         3 * STEP + Duration::from_secs(self.scale.saturating_mul(WRITES))
-    }
-
-    /// Where it is kept: another version of the server may not read it.
-    fn data(self) -> Result<Data, Error> {
-        let version = SERVER.version().and_then(|version| leading(&version)).unwrap_or_default();
-        Data::of(&format!("postgres-{version}-{}", self.scale))
     }
 
     /// The server in this directory, but for how it is reached.
@@ -215,9 +196,45 @@ impl Table {
             .run_as(As::Nobody))
     }
 
-    /// Makes the data in an empty directory: an empty server, then its tables by pgbench, over a socket in it.
+    /// Has pgbench make its tables. A server whose socket is there may still say that it starts up.
+    fn fill(self, directory: &Path, cancelled: &dyn Fn() -> bool) -> Result<(), Error> {
+        const TRIES: u32 = 20;
+        let fill = Call::new(CLIENT.require()?, ["-i", "-q", "-s"]).with([
+            self.scale.to_string(),
+            "-h".to_owned(),
+            directory.display().to_string(),
+            "-p".to_owned(),
+            "5432".to_owned(),
+            "-U".to_owned(),
+            NAME.to_owned(),
+            NAME.to_owned(),
+        ]);
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match Offspring::start(&fill)?.finish(self.made_within(), cancelled) {
+                Err(Error::Job(why)) if why.contains("starting up") && tries < TRIES => {
+                    std::thread::sleep(Duration::from_millis(100));
+                }
+                other => return other.map(drop),
+            }
+        }
+    }
+}
+
+impl Contents for Table {
+    fn bytes(&self) -> u64 {
+        self.scale.saturating_mul(SCALE).saturating_add(BARE)
+    }
+
+    fn data(&self) -> Result<Data, Error> {
+        let version = SERVER.version().and_then(|version| leading(&version)).unwrap_or_default();
+        Data::of(&format!("postgres-{version}-{}", self.scale))
+    }
+
+    /// An empty server, then its tables by pgbench, over a socket in its directory.
     fn make(
-        self,
+        &self,
         data: &Data,
         directory: &Path,
         say: &mut dyn FnMut(&str),
@@ -247,46 +264,13 @@ impl Table {
         // On the socket alone: its number names the file.
         let server = Offspring::start(&self.server(directory)?.with(["-h", "", "-p", "5432"]))?;
         let socket = directory.join(".s.PGSQL.5432");
-        let until = Instant::now() + STEP;
-        while !socket.exists() {
-            if server.ended_within(Duration::from_millis(20)) {
-                return Err(server.ended_early());
-            }
-            if Instant::now() >= until {
-                return Err(Error::Job(format!("{} did not listen within {STEP:?}", SERVER.name)));
-            }
-        }
+        let server = until_listening(server, SERVER.name, || socket.exists())?;
         self.fill(directory, cancelled)?;
         let (status, said) = server.stop(Signal::INT, self.made_within())?;
         if !status.success() {
             return Err(Error::Job(format!("{} ended badly{}", SERVER.name, said.last_words())));
         }
         Ok(())
-    }
-
-    /// Has pgbench make its tables. A server whose socket is there may still say that it starts up.
-    fn fill(self, directory: &Path, cancelled: &dyn Fn() -> bool) -> Result<(), Error> {
-        const TRIES: u32 = 20;
-        let fill = Call::new(CLIENT.require()?, ["-i", "-q", "-s"]).with([
-            self.scale.to_string(),
-            "-h".to_owned(),
-            directory.display().to_string(),
-            "-p".to_owned(),
-            "5432".to_owned(),
-            "-U".to_owned(),
-            NAME.to_owned(),
-            NAME.to_owned(),
-        ]);
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            match Offspring::start(&fill)?.finish(self.made_within(), cancelled) {
-                Err(Error::Job(why)) if why.contains("starting up") && tries < TRIES => {
-                    std::thread::sleep(Duration::from_millis(100));
-                }
-                other => return other.map(drop),
-            }
-        }
     }
 }
 

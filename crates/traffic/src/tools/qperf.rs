@@ -6,7 +6,7 @@ use super::offspring::Said;
 use super::program::Program;
 use super::serving::Serve;
 use super::words::leading;
-use super::{Tool, cannot, dials, seconds};
+use super::{Tool, dials, one_flow_each, seconds};
 use crate::parameters::optional_size;
 use crate::workload::Asked;
 use crate::{About, Error, Kind, Parameter, Server, Task};
@@ -78,17 +78,7 @@ impl Tool for Qperf {
     }
 
     fn fits(&self, asked: &Asked<'_>) -> Result<(), Error> {
-        let name = self.about().name;
-        if asked.shape.flows > 1 {
-            return cannot(name, "it has one flow: use tcp-stream or iperf3 for more");
-        }
-        if asked.client_processes() > asked.shape.servers {
-            return cannot(
-                name,
-                "its server takes one client at a time: as many servers as clients and processes",
-            );
-        }
-        Ok(())
+        one_flow_each(self.about().name, "its server takes one client at a time", asked)
     }
 
     fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {

@@ -4,10 +4,10 @@ use super::call::Call;
 use super::calling::Reading;
 use super::offspring::{Offspring, Said};
 use super::program::Program;
-use super::serving::Serve;
+use super::serving::{Elsewhere, Serve};
 use super::words::whole;
 use super::{Tool, dials, seconds};
-use crate::parameters::{size, word};
+use crate::parameters::{address, size, word};
 use crate::workload::Asked;
 use crate::{About, Error, Kind, Parameter, Server, Task};
 use std::time::{Duration, Instant};
@@ -22,6 +22,11 @@ const CLIENT: Program =
 const TRIED: u64 = 500;
 const ENOUGH: Duration = Duration::from_millis(250);
 const TRIES: Duration = Duration::from_secs(6);
+
+/// What is allowed, as its configuration says it: to ask for the benchmark's one key and to set it. The benchmark takes a
+/// password as an argument and in no other way, and arguments are everybody's to read: so there is none, and nothing to be
+/// had by whoever else reaches the server.
+const WHOEVER_COMES: &str = "user default on nopass resetkeys ~key:__rand_int__ -@all +get +set\n";
 
 /// The tool.
 #[derive(Clone, Debug)]
@@ -45,6 +50,12 @@ const PARAMETERS: &[Parameter] = &[
         summary: "requests on their way at once on each connection (-P)",
         kind: Kind::Count { least: 1, most: 10_000 },
         default: Some("1"),
+    },
+    Parameter {
+        name: "server",
+        summary: "a server that is there already and asks for no password: its benchmark takes one as an argument alone, which everybody could read",
+        kind: Kind::Address,
+        default: None,
     },
 ];
 
@@ -94,37 +105,26 @@ impl Tool for Redis {
     }
 
     fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
+        if address(&task.parameters, "server").is_some() {
+            return Ok(Box::new(Elsewhere));
+        }
         let at = dials(task)?;
-        // Its configuration comes on its standard input: arguments are everybody's to read.
         let call = Call::new(SERVER.require()?, ["-", "--save", "", "--appendonly", "no"])
             .with([
                 "--bind".to_owned(),
                 at.ip().to_string(),
                 "--port".to_owned(),
                 at.port().to_string(),
+                // Refuses all but loopback where no password is asked for, whatever else is.
+                "--protected-mode".to_owned(),
+                "no".to_owned(),
             ])
-            .reading(format!("requirepass {}\n", password(task)));
+            .reading(WHOEVER_COMES.to_owned());
         Ok(Box::new(Serve::new(&SERVER, call.within("/".into()), task).start()?))
     }
 
     fn call(&self, task: &Task, program: Call) -> Result<Call, Error> {
-        let at = dials(task)?;
-        let call = program.with(["--csv", "-h"]).with([
-            at.ip().to_string(),
-            "-p".to_owned(),
-            at.port().to_string(),
-            "-a".to_owned(),
-            password(task),
-            "-t".to_owned(),
-            word(&task.parameters, "operation").unwrap_or("get").to_owned(),
-            "-d".to_owned(),
-            size(&task.parameters, "size")?.to_string(),
-            "-P".to_owned(),
-            size(&task.parameters, "pipeline")?.to_string(),
-            "-c".to_owned(),
-            task.flows.to_string(),
-            "-n".to_owned(),
-        ]);
+        let call = called(task, program)?;
         let rate = rate(&call, task.flows)?;
         let requests = (rate * seconds(task) as f64).max(f64::from(task.flows));
         Ok(call.with([whole(requests)]))
@@ -133,6 +133,26 @@ impl Tool for Redis {
     fn read(&self, _: &Task, said: &Said) -> Result<Reading, String> {
         read(&said.output)
     }
+}
+
+/// The benchmark, but for how many requests.
+fn called(task: &Task, program: Call) -> Result<Call, Error> {
+    let there = address(&task.parameters, "server");
+    let at = there.map_or_else(|| dials(task), Ok)?;
+    Ok(program.with(["--csv", "-h"]).with([
+        at.ip().to_string(),
+        "-p".to_owned(),
+        at.port().to_string(),
+        "-t".to_owned(),
+        word(&task.parameters, "operation").unwrap_or("get").to_owned(),
+        "-d".to_owned(),
+        size(&task.parameters, "size")?.to_string(),
+        "-P".to_owned(),
+        size(&task.parameters, "pipeline")?.to_string(),
+        "-c".to_owned(),
+        task.flows.to_string(),
+        "-n".to_owned(),
+    ]))
 }
 
 /// How many requests a second it does, found out by doing more and more of them until it takes some time.
@@ -147,11 +167,6 @@ fn rate(call: &Call, flows: u32) -> Result<f64, Error> {
         }
         requests = requests.saturating_mul(4);
     }
-}
-
-/// A password of this trial's alone: its benchmark takes one as an argument (-a) and in no other way.
-fn password(task: &Task) -> String {
-    format!("{:016x}", task.token)
 }
 
 /// Reads its CSV: since 6.2 with a line of names, before that a rate alone.
@@ -207,6 +222,21 @@ mod tests {
         // Before version 6.2.
         let old = read("\"GET\",\"51072.52\"\n").unwrap();
         assert_eq!(old.stated, [(Metric::Transactions, 51_072.52)].into());
+    }
+
+    #[test]
+    fn no_password_is_an_argument_and_a_server_of_somebody_elses_is_dialled_where_it_is() {
+        let at = vec![([127, 0, 0, 1], 7).into()];
+        let mut task = crate::workload::tests::task("redis", at);
+        let call = |task: &Task| {
+            format!("{:?}", called(task, Call::new("/bin/true".into(), [""; 0])).unwrap())
+        };
+        assert!(
+            !call(&task).contains("\"-a\"") && call(&task).contains("\"127.0.0.1\", \"-p\", \"7\"")
+        );
+        task.parameters.insert("server".to_owned(), "192.0.2.7:6379".into());
+        assert!(call(&task).contains("\"192.0.2.7\", \"-p\", \"6379\""), "{}", call(&task));
+        assert!(Redis.serve(&task).is_ok(), "nothing is started for it");
     }
 
     #[test]

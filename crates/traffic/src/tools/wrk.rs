@@ -2,25 +2,17 @@
 
 use super::call::Call;
 use super::calling::Reading;
-use super::http::Http;
+use super::http::{self, SIZE};
 use super::offspring::Said;
 use super::program::Program;
 use super::words::{after, leading};
 use super::{Tool, dials, seconds};
-use crate::parameters::{optional_size, size};
+use crate::parameters::optional_size;
 use crate::workload::Asked;
 use crate::{About, Error, Kind, Parameter, Server, Task};
 use tare_record::Metric;
 
 const PROGRAM: Program = Program::new("wrk", "sudo apt-get install wrk", &["--version"]);
-
-/// How large the document is that HTTP tools ask for.
-pub(crate) const SIZE: Parameter = Parameter {
-    name: "response",
-    summary: "bytes of the document that is asked for",
-    kind: Kind::Bytes { least: 0, most: 16 << 20 },
-    default: Some("1024"),
-};
 
 /// The tool.
 #[derive(Clone, Debug)]
@@ -82,7 +74,7 @@ impl Tool for Wrk {
     }
 
     fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
-        Ok(Box::new(Http::start(task, size(&task.parameters, SIZE.name)?)?))
+        http::serve(task)
     }
 
     fn call(&self, task: &Task, program: Call) -> Result<Call, Error> {

@@ -3,6 +3,7 @@
 use super::{CLIENT, DATABASE, INSTALL, SERVER, password};
 use crate::parameters::optional_size;
 use crate::tools::call::Call;
+use crate::tools::contents::{Contents, STEP, until_listening};
 use crate::tools::data::{self, Copy, Data};
 use crate::tools::offspring::Offspring;
 use crate::{Error, Task};
@@ -10,7 +11,7 @@ use rustix::process::Signal;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tare_record::Parameters;
 
 /// The server's socket, in its data directory.
@@ -23,8 +24,6 @@ const TABLE: u64 = 11 << 20;
 const BARE: u64 = 28 << 20;
 /// The fewest rows a second that are written where data are made.
 const WRITES: u64 = 2_000;
-/// How long each step of making data takes at most beside writing rows.
-pub(super) const STEP: Duration = Duration::from_secs(60);
 
 /// The tables of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,26 +42,9 @@ impl Tables {
         self.tables.saturating_mul(self.rows)
     }
 
-    /// What they take, on disk and in memory: they shall fit into the latter, for a disk is no network.
-    pub(super) fn bytes(self) -> u64 {
-        let fixed = BARE.saturating_add(self.tables.saturating_mul(TABLE));
-        self.all_rows().saturating_mul(ROW).saturating_add(fixed)
-    }
-
     /// How long it takes to make them, at most.
     pub(super) fn made_within(self) -> Duration {
         3 * STEP + Duration::from_secs(self.all_rows() / WRITES)
-    }
-
-    /// Where they are kept: another version of the server may not read them.
-    pub(super) fn data(self) -> Result<Data, Error> {
-        let version = SERVER.version().unwrap_or_default();
-        let number = version
-            .split_whitespace()
-            .find(|word| word.starts_with(|one: char| one.is_ascii_digit()))
-            .map(|word| word.split(|one: char| !one.is_ascii_digit() && one != '.').next());
-        let number = number.flatten().unwrap_or("unknown");
-        Data::of(&format!("mysql-{number}-{}x{}", self.tables, self.rows))
     }
 
     /// The arguments of sysbench that say which tables.
@@ -110,10 +92,27 @@ impl Tables {
             format!("--back-log={}", connections.clamp(80, 65_535)),
         ]))
     }
+}
 
-    /// Makes the data in an empty directory: an empty server, then its tables by sysbench, over a socket in it.
-    pub(super) fn make(
-        self,
+impl Contents for Tables {
+    fn bytes(&self) -> u64 {
+        let fixed = BARE.saturating_add(self.tables.saturating_mul(TABLE));
+        self.all_rows().saturating_mul(ROW).saturating_add(fixed)
+    }
+
+    fn data(&self) -> Result<Data, Error> {
+        let version = SERVER.version().unwrap_or_default();
+        let number = version
+            .split_whitespace()
+            .find(|word| word.starts_with(|one: char| one.is_ascii_digit()))
+            .map(|word| word.split(|one: char| !one.is_ascii_digit() && one != '.').next());
+        let number = number.flatten().unwrap_or("unknown");
+        Data::of(&format!("mysql-{number}-{}x{}", self.tables, self.rows))
+    }
+
+    /// An empty server, then its tables by sysbench, over a socket in its directory.
+    fn make(
+        &self,
         data: &Data,
         directory: &Path,
         say: &mut dyn FnMut(&str),
@@ -140,15 +139,8 @@ impl Tables {
         let call = self.server(directory, &init)?.with(["--skip-networking"]);
         let server = Offspring::start(&call)?;
         let socket = directory.join("data").join(SOCKET);
-        let until = Instant::now() + STEP;
-        while std::os::unix::net::UnixStream::connect(&socket).is_err() {
-            if server.ended_within(Duration::from_millis(20)) {
-                return Err(server.ended_early());
-            }
-            if Instant::now() >= until {
-                return Err(Error::Job(format!("{} did not listen within {STEP:?}", SERVER.name)));
-            }
-        }
+        let listens = || std::os::unix::net::UnixStream::connect(&socket).is_ok();
+        let server = until_listening(server, SERVER.name, listens)?;
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let fill = Call::new(CLIENT.require()?, self.sysbench(threads.min(self.tables as usize)))
             .with([

@@ -1,0 +1,44 @@
+//! The readers of what others say, as functions of bytes that must neither panic nor contradict themselves: what `fuzz/`
+//! calls. Compiled for fuzzing alone.
+
+pub use crate::probe::fuzzing::{answers, conversation, messages};
+pub use crate::tools::fuzzing::tool;
+
+use crate::protocol::{Order, Reply, To, read_order};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt;
+
+/// What an agent is told, plain and addressed, and what it answers.
+pub fn orders(bytes: &[u8]) {
+    every_line_is_answered::<Order>(bytes);
+    every_line_is_answered::<To>(bytes);
+    for line in bytes.split(|&byte| byte == b'\n') {
+        read_as_written::<Order>(line);
+        read_as_written::<Reply>(line);
+    }
+}
+
+/// One line, one order or one error, to the end.
+fn every_line_is_answered<O: DeserializeOwned>(bytes: &[u8]) {
+    let mut input = bytes;
+    let mut read = 0;
+    while let Ok(Some(_)) = read_order::<O>(&mut input) {
+        read += 1;
+    }
+    let unfinished = bytes.last().is_some_and(|&byte| byte != b'\n');
+    let lines = bytes.iter().filter(|&&byte| byte == b'\n').count() + usize::from(unfinished);
+    assert_eq!(read, lines, "an order a line");
+}
+
+/// What can be read can be written, and is then read as the same.
+pub(crate) fn read_as_written<T>(line: &[u8]) -> Option<T>
+where
+    T: DeserializeOwned + Serialize + PartialEq + fmt::Debug,
+{
+    let message: T = serde_json::from_slice(line).ok()?;
+    let written = serde_json::to_vec(&message).unwrap_or_default();
+    let again = serde_json::from_slice::<T>(&written).ok();
+    assert_eq!(again.as_ref(), Some(&message), "{}", String::from_utf8_lossy(&written));
+    Some(message)
+}

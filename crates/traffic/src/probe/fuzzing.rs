@@ -1,0 +1,110 @@
+//! Both ends of a control connection, each against whatever the other one says.
+
+use super::caps::Caps;
+use super::client::shake_hands;
+use super::guest;
+use super::listener::{House, Terms};
+use super::message::{Answer, Ask, VERSION};
+use super::secret::Token;
+use super::wire::{Limit, Wire};
+use crate::fuzzing::read_as_written;
+use crate::workloads;
+use socket2::SockRef;
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::time::Duration;
+
+/// Messages, a line each, of either side; and whether a listener would serve what is asked.
+pub fn messages(bytes: &[u8]) {
+    let registry = workloads();
+    let narrow = Caps { rate: Some(1_000_000_000), ..Caps::default() };
+    for line in bytes.split(|&byte| byte == b'\n') {
+        read_as_written::<Answer>(line);
+        let Some(Ask::Serve(request)) = read_as_written(line) else { continue };
+        for caps in [Caps::default(), narrow.clone()] {
+            if let Ok(admitted) = caps.admit(&request, &registry) {
+                assert!(admitted.lasts <= Duration::from(caps.duration), "{:?}", admitted.lasts);
+                assert!(admitted.demand.flows <= caps.flows && admitted.demand.flows > 0);
+                assert!(admitted.demand.memory <= caps.memory);
+                assert!(caps.rate.is_none_or(|most| admitted.demand.rate <= most));
+            }
+        }
+    }
+}
+
+/// A whole conversation of a client's with a listener, with a token and without. It is allowed no flow, so that nothing is
+/// served.
+pub fn conversation(bytes: &[u8]) {
+    for token in [None, Token::new("a token that nobody guesses").ok()] {
+        let secret = token.is_some();
+        let told = with_listener(bytes, token).unwrap_or_default();
+        let answers: Vec<Answer> = told
+            .split_inclusive(|&byte| byte == b'\n')
+            .map(|line| match read_as_written(line) {
+                Some(answer) => answer,
+                None => panic!("{:?} is no answer", String::from_utf8_lossy(line)),
+            })
+            .collect();
+        let lines = bytes.iter().filter(|&&byte| byte == b'\n').count();
+        assert!(answers.len() <= lines + 1, "{answers:?}");
+        let is_welcome = |one: &Answer| matches!(one, Answer::Welcome(_));
+        let welcome = answers.iter().position(is_welcome);
+        assert!(!secret || welcome.is_none(), "it knows no token");
+        assert!(welcome.is_none_or(|at| at == 1 && said_hello(bytes)), "{answers:?}");
+        assert!(!answers.iter().any(|one| matches!(one, Answer::Ready(_) | Answer::Done(_))));
+    }
+}
+
+/// Whether the first line greets in this version of the protocol.
+fn said_hello(bytes: &[u8]) -> bool {
+    let first = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    matches!(serde_json::from_slice(first), Ok(Ask::Hello(hello)) if hello.protocol == VERSION)
+}
+
+/// What a listener answers to a client that says this and leaves.
+fn with_listener(bytes: &[u8], token: Option<Token>) -> io::Result<Vec<u8>> {
+    let (client, server) = pair()?;
+    say(&client, bytes)?;
+    let caps = Caps { flows: 0, ..Caps::default() };
+    let house = House::new(Terms { token, caps, ..Terms::default() }, |_| ());
+    guest::receive(server, client.peer_addr()?, &house);
+    let mut told = Vec::new();
+    (&client).read_to_end(&mut told)?;
+    Ok(told)
+}
+
+/// The client's handshake with a listener that says this, with a token and without.
+pub fn answers(bytes: &[u8]) {
+    let token = Token::new("a token that nobody guesses").ok();
+    for token in [None, token.as_ref()] {
+        let welcome = pair().and_then(|(listener, client)| {
+            say(&listener, bytes)?;
+            Ok(shake_hands(&mut Wire::new(client)?, token))
+        });
+        // Without a token whoever says the words is believed; with one nobody is who does not know it.
+        if let Ok(Ok(_)) = welcome {
+            assert!(token.is_none(), "it knows no token");
+        }
+    }
+    let _ = pair().and_then(|(listener, client)| {
+        say(&listener, bytes)?;
+        let mut wire = Wire::new(client)?;
+        let limit = Limit::of(Duration::from_secs(5), &|| false);
+        while wire.read::<Answer>(1 << 10, &limit).is_ok() {}
+        Ok(())
+    });
+}
+
+/// Says all of it, and that nothing follows.
+fn say(mut stream: &TcpStream, bytes: &[u8]) -> io::Result<()> {
+    stream.write_all(bytes)?;
+    stream.shutdown(Shutdown::Write)
+}
+
+/// Both ends of a connection. The first leaves no port behind that has to wait for stragglers.
+fn pair() -> io::Result<(TcpStream, TcpStream)> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let one = TcpStream::connect(listener.local_addr()?)?;
+    SockRef::from(&one).set_linger(Some(Duration::ZERO))?;
+    Ok((one, listener.accept()?.0))
+}

@@ -1,0 +1,56 @@
+//! What tools say, read by the tool of this name.
+
+use super::*;
+use tare_record::{Nanos, Placement};
+
+/// Reads what a tool's client said. A figure is a number, and none is below nought.
+pub fn tool(name: &str, output: &str, errors: &str) {
+    let said = Said { output: output.to_owned(), errors: errors.to_owned(), cpu: Duration::ZERO };
+    let words = said.last_words();
+    assert!(!words.contains('\n'), "last words are one line: {words:?}");
+    match name {
+        "fortio" => read(&Fortio, &said),
+        "iperf" => read(&Iperf, &said),
+        "iperf3" => [false, true].into_iter().for_each(|udp| read(&Iperf3 { udp }, &said)),
+        "netperf" => [NetperfTest::Stream, NetperfTest::Rr, NetperfTest::Crr]
+            .into_iter()
+            .for_each(|test| read(&Netperf(test), &said)),
+        "pgbench" => read(&Postgres, &said),
+        "qperf" => [false, true].into_iter().for_each(|latency| read(&Qperf { latency }, &said)),
+        "redis" => read(&Redis, &said),
+        "sockperf" => read(&Sockperf, &said),
+        "sysbench" => read(&Mysql, &said),
+        "wrk" => read(&Wrk, &said),
+        _ => {}
+    }
+}
+
+fn read(tool: &impl Tool, said: &Said) {
+    let Ok(reading) = tool.read(&task(tool), said) else { return };
+    for (metric, figure) in reading.stated {
+        assert!(figure.is_finite() && figure >= 0.0, "{metric}: {figure}");
+    }
+}
+
+/// A task with the tool's own parameters.
+fn task(tool: &impl Tool) -> Task {
+    let workload = tool.about().name;
+    let registry = crate::workloads();
+    let parameters =
+        registry.find(workload).and_then(|one| one.resolve(&Parameters::new())).unwrap_or_default();
+    Task {
+        workload: workload.to_owned(),
+        parameters,
+        addresses: vec![([127, 0, 0, 1], 7).into()],
+        flows: 1,
+        client: 0,
+        index: 0,
+        peers: 1,
+        processes: 1,
+        cpus: Placement::Free,
+        duration: Nanos(2_000_000_000),
+        interval: Nanos(100_000_000),
+        token: 1,
+        one_clock: true,
+    }
+}

@@ -1,0 +1,4 @@
+//! A listener against whatever a client says.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tare_traffic::fuzzing::conversation(bytes));

@@ -1,0 +1,4 @@
+//! Devices and queues, as the kernel lists them.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tare_lab::fuzzing::answer(bytes));
