@@ -283,7 +283,7 @@ mod tests {
             let is_it = |one: &Finding| matches!(one, Finding::Watched { .. });
             found(trials).into_iter().find(is_it)
         };
-        assert_eq!(told(&[plain.clone()]), None);
+        assert_eq!(told(std::slice::from_ref(&plain)), None);
         assert_eq!(
             told(&[one, plain]).unwrap().to_string(),
             "looking on took 1.8 % of a core: sampling 0.5 %, TCP_INFO 1.0 %, counting 500 drops 0.3 %"
