@@ -43,7 +43,7 @@ disk=:
 set --
 if [ -n "${TARE_VM_DISK:-}" ]; then
     PATH=$PATH:/usr/sbin:/sbin
-    mke2fs -q -t ext4 -O ^has_journal -d "$TARE_VM_DISK" "$out.disk" "$(du -sm "$TARE_VM_DISK" | awk '{ print int($1 * 1.2) + 32 }')M"
+    mke2fs -q -t ext4 -O ^has_journal -d "$TARE_VM_DISK" "$out.disk" "$(du -sm "$TARE_VM_DISK" | awk '{ print int($1 * 1.2) + 32 }')M" >/dev/null
     trap 'rm -rf "$out" "$out.disk"' EXIT
     set -- "--qemu-opts=-drive file=$out.disk,if=virtio,format=raw,readonly=on"
 fi

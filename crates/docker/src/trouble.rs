@@ -38,7 +38,8 @@ pub(crate) fn is_no_manager(refusal: &Refusal) -> bool {
 /// Whether a Swarm did not attach a container to its network in time; it allows 20 s for that, which nobody can choose.
 pub(crate) fn is_late(refusal: &Refusal) -> bool {
     let words = words(refusal);
-    words.contains("attaching to network failed") && words.contains("deadline exceeded")
+    let attaches = ["attaching to network failed", "Could not attach to network"];
+    attaches.iter().any(|one| words.contains(one)) && words.contains("deadline exceeded")
 }
 
 /// An error of ours: what was being done, the engine's own words, what to do.
@@ -192,6 +193,7 @@ mod tests {
             "attaching to network failed, make sure your network options are correct and check \
              manager logs: context deadline exceeded"
         )));
+        assert!(is_late(&said("Could not attach to network net: context deadline exceeded")));
         assert!(!is_late(&said("attaching to network failed: invalid cluster node")));
         assert!(!is_late(&said("context deadline exceeded")));
     }
