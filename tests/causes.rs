@@ -248,8 +248,8 @@ fn what_is_looked_at_and_what_that_costs_is_told() {
     let check = checks.iter().find(|one| one["name"] == "hardware counters").expect("a check");
     let cycles = told.cells().iter().find(|cell| cell["metric"] == "cycles_per_packet");
     let named = ["run", "--network", "host", "--workload", "udp-rate", "--duration", "200ms"];
-    let named = [&named[..], &["--metric", "cycles_per_packet", "--blocks", "1", "--out", "named"]];
-    let named = tare.run(&named.concat());
+    let of_these = ["--interval", "20ms", "--metric", "cycles_per_packet", "--blocks", "1"];
+    let named = tare.run(&[&named[..], &of_these, &["--out", "named"]].concat());
     if text(check, "detail").starts_with("not to be had: ") {
         assert_eq!(cycles, None, "nothing is said of what is not there");
         named.complains(1, &["cycles_per_packet cannot be measured here: "]);

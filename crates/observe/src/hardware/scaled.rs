@@ -11,13 +11,15 @@ use tare_record::Executed;
 #[derive(Debug)]
 pub(super) struct Total {
     first: Reading,
+    /// The last one whose counts are in the total, and the last of all.
     last: Reading,
+    latest: Reading,
     counted: [f64; 2],
 }
 
 impl From<Reading> for Total {
     fn from(first: Reading) -> Self {
-        Self { first, last: first, counted: [0.0; 2] }
+        Self { first, last: first, latest: first, counted: [0.0; 2] }
     }
 }
 
@@ -25,6 +27,7 @@ impl Total {
     /// Adds what was counted since the last reading. While a counter had no turn nothing is known: that time waits for the
     /// next reading.
     pub(super) fn add(&mut self, now: Reading) {
+        self.latest = now;
         let running = now.running.saturating_sub(self.last.running);
         if running == 0 {
             return;
@@ -46,11 +49,11 @@ impl Total {
 
     /// The share of the time for which it was really counted. A thread that never ran has missed nothing.
     pub(super) fn running(&self) -> f64 {
-        let enabled = self.last.enabled.saturating_sub(self.first.enabled);
+        let enabled = self.latest.enabled.saturating_sub(self.first.enabled);
         if enabled == 0 {
             return 1.0;
         }
-        self.last.running.saturating_sub(self.first.running) as f64 / enabled as f64
+        self.latest.running.saturating_sub(self.first.running) as f64 / enabled as f64
     }
 }
 
@@ -99,7 +102,7 @@ mod tests {
     fn a_counter_without_any_turn_tells_nothing_and_a_thread_that_never_ran_did_nothing() {
         let never = |enabled| {
             let mut total = Total::from(reading(0, 0, [0, 0]));
-            total.last = reading(enabled, 0, [0, 0]);
+            total.add(reading(enabled, 0, [0, 0]));
             total.running()
         };
         assert_eq!((never(100), never(0)), (0.0, 1.0));
