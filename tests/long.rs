@@ -12,7 +12,8 @@ use support::machine::processes_of;
 use support::program::{Tare, User};
 use support::scratch::Scratch;
 
-/// How long the trial is: by `TARE_LONG_DURATION`, in seconds.
+/// How long the trial is: by `TARE_LONG_DURATION`, in seconds. `TARE_LONG_WORKLOADS` names the workloads, all where it is not
+/// there.
 const MINUTES: &str = "600";
 /// How often processes are looked at.
 const LOOK: Duration = Duration::from_secs(5);
@@ -56,7 +57,9 @@ fn ten_minutes_show_no_drift_no_nan_and_no_growth() {
     let duration = std::env::var("TARE_LONG_DURATION").unwrap_or_else(|_| MINUTES.to_owned());
     let seconds: u64 = duration.parse().expect("seconds");
     let growth = GROWTH + PER_INTERVAL * INTERVALS_A_SECOND * seconds;
-    for workload in ["tcp-rr", "udp-rate"] {
+    let workloads =
+        std::env::var("TARE_LONG_WORKLOADS").unwrap_or_else(|_| "tcp-rr udp-rate".to_owned());
+    for workload in workloads.split(' ') {
         let scratch = Scratch::new();
         let tare = Tare::copied(&scratch, User::Ordinary);
         let duration = format!("{duration}s");

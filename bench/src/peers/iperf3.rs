@@ -25,7 +25,7 @@ impl Peer for Iperf3 {
         let mut client = words(&format!(
             "iperf3 --client {address} --port {port} --time {seconds} --length {size} --parallel {flows} --json"
         ));
-        let mut server = words(&format!("iperf3 --server --one-off --port {port}"));
+        let server = words(&format!("iperf3 --server --one-off --port {port}"));
         if traffic.kind == Kind::UdpStream {
             client.extend(words(&format!("--udp --bitrate 0 --window {buffer}")));
         }
@@ -38,8 +38,8 @@ impl Peer for Iperf3 {
         }
         if traffic.gso {
             option("--gsro", "iperf3 ≥ 3.17 (--gsro)")?;
+            // The server learns of it from the client, and refuses to be told.
             client.push("--gsro".to_owned());
-            server.push("--gsro".to_owned());
         }
         Ok(Plan { server, client, listens: Listens::Tcp, says: Says::ClientAlone })
     }
