@@ -72,15 +72,6 @@ impl LatencyHistogram {
         Ok(histogram)
     }
 
-    /// The same counts in no more memory than they take.
-    #[must_use]
-    pub fn packed(self) -> Self {
-        match self.0 {
-            Counts::Open(_) => Self(Counts::Packed(self.iter().collect())),
-            packed @ Counts::Packed(_) => Self(packed),
-        }
-    }
-
     /// What was counted so far, packed. This one is empty again, and keeps its memory for more.
     #[must_use]
     pub fn drained(&mut self) -> Self {
@@ -295,14 +286,14 @@ mod tests {
             share in 0.0f64..=1.0,
         ) {
             let open = LatencyHistogram::of(values).unwrap();
-            let packed = open.clone().packed();
+            let packed = open.clone().drained();
             prop_assert_eq!(&packed, &open);
             prop_assert_eq!((packed.count(), packed.max()), (open.count(), open.max()));
             prop_assert_eq!(packed.quantile(share), open.quantile(share));
             prop_assert_eq!(packed.buckets().collect::<Vec<_>>(), open.buckets().collect::<Vec<_>>());
             prop_assert_eq!(packed.encode().unwrap(), open.encode().unwrap());
             let more = LatencyHistogram::of(more).unwrap();
-            let sums = [(&open, &more), (&open, &more.clone().packed()), (&packed, &more)];
+            let sums = [(&open, &more), (&open, &more.clone().drained()), (&packed, &more)];
             let sums = sums.map(|(one, other)| {
                 let mut sum = one.clone();
                 sum.merge(other).unwrap();
