@@ -46,6 +46,7 @@ mod prove;
 mod proxy;
 mod reach;
 mod secret;
+mod settings;
 mod shell;
 mod sleeve;
 mod spawner;

@@ -1,20 +1,18 @@
 //! A network namespace, held by a descriptor and by nothing else.
 //!
-//! Each is made by a thread of its own that enters it, sets it up, opens what must be opened from within, and ends: no
-//! thread is ever in two. The netlink socket keeps its namespace for life, so nobody has to enter it again.
+//! Each is made by a passing thread that enters it, sets it up, and opens what must be opened from within. The netlink
+//! socket keeps its namespace for life, so nobody has to enter it again.
 
 use crate::netlink::{Counted, Device, Queue, Request, Socket};
 use crate::parallel;
+use crate::settings::Settings;
 use crate::sys;
-use crate::wiring::{Presence, Setting, Sysctl};
+use crate::wiring::{Setting, Sysctl};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs;
-use std::io::ErrorKind::NotFound;
-use std::io::Write as _;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixDatagram;
-use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use tare_network::Error;
 
@@ -34,14 +32,20 @@ impl AsFd for Namespace {
 impl Namespace {
     /// Makes one namespace for each name, with its settings; in order.
     pub(crate) fn make_all(plans: &[(&str, &[Sysctl])]) -> Result<Vec<Self>, Error> {
-        parallel::each(plans, |&(name, sysctls)| {
-            std::thread::scope(|scope| scope.spawn(|| Self::make(name, sysctls)).join())
-                .unwrap_or_else(|_| Err(panicked()))
-        })
+        if plans.len() <= FEW {
+            let settings = Settings::shared();
+            return parallel::each(plans, |plan| Self::make(plan, &settings));
+        }
+        let batches: Vec<&[_]> = plans.chunks(FEW).collect();
+        let made = parallel::each(&batches, |batch| {
+            let settings = Settings::own();
+            batch.iter().map(|plan| Self::make(plan, &settings)).collect::<Result<Vec<_>, _>>()
+        })?;
+        Ok(made.into_iter().flatten().collect())
     }
 
-    /// Makes a namespace, in a thread that ends with this function.
-    fn make(name: &str, sysctls: &[Sysctl]) -> Result<Self, Error> {
+    /// Makes a namespace, and leaves the calling thread in it.
+    fn make(&(name, sysctls): &(&str, &[Sysctl]), settings: &Settings) -> Result<Self, Error> {
         let what = || format!("make the network namespace {name}");
         sys::unshare_network().map_err(|errno| Error::new(what(), errno))?;
         let descriptor = fs::File::open("/proc/thread-self/ns/net")
@@ -50,7 +54,7 @@ impl Namespace {
         let mut socket = Socket::open()?;
         socket.execute(&[Request::up(name, "lo", LOOPBACK_INDEX)])?;
         for Sysctl { key, value, presence } in sysctls {
-            write_setting(name, key, value, *presence)?;
+            settings.write(name, key, value, *presence)?;
         }
         Ok(Self { name: name.to_owned(), descriptor, socket: Mutex::new(socket) })
     }
@@ -93,7 +97,7 @@ impl Namespace {
     pub(crate) fn set(&self, settings: &[Setting]) -> Result<(), Error> {
         self.within(|| {
             settings.iter().try_for_each(|Setting { key, value, presence, .. }| {
-                write_setting(&self.name, key, value, *presence)
+                Settings::shared().write(&self.name, key, value, *presence)
             })
         })
     }
@@ -120,25 +124,13 @@ impl Namespace {
     }
 }
 
+/// So many namespaces do not stand in each other's way, and are worth a mount of procfs.
+const FEW: usize = 32;
+
 /// The loopback device is the first of every network namespace.
 const LOOPBACK_INDEX: u32 = 1;
 
 const PANICKED: &str = "its thread panicked";
-
-fn panicked() -> Error {
-    Error::new("make a network namespace", PANICKED)
-}
-
-/// Writes a setting of the calling thread's network namespace: /proc/sys/net shows each thread its own.
-fn write_setting(place: &str, key: &str, value: &str, presence: Presence) -> Result<(), Error> {
-    let path = Path::new("/proc/sys").join(key.replace('.', "/"));
-    // Looked up once: among a thousand namespaces the kernel takes its time to find each one's own.
-    let opened = fs::OpenOptions::new().write(true).open(&path);
-    match opened.and_then(|mut file| file.write_all(value.as_bytes())) {
-        Err(error) if error.kind() == NotFound && presence == Presence::IfThere => Ok(()),
-        done => done.map_err(|error| Error::new(format!("set {key}={value} in {place}"), error)),
-    }
-}
 
 /// Opens a listener that does not wait, in a namespace (in the caller's own where there is none), from a thread that enters it and ends.
 pub(crate) fn listen_in(

@@ -9,7 +9,8 @@ use tare_network::Error;
 /// Hands for each core: while one waits for the kernel, or for what it started, another works.
 const HANDS_A_CORE: usize = 2;
 
-/// Does the work for every item, some at a time; the results are in the items' order. After an error nothing more is
+/// Does the work for every item, some at a time, by threads that end with it: what a thread changes of itself stays
+/// with nobody but the items that it takes next. The results are in the items' order. After an error nothing more is
 /// begun, and the first is returned.
 pub(crate) fn each<T: Sync, R: Send>(
     items: &[T],
@@ -17,9 +18,6 @@ pub(crate) fn each<T: Sync, R: Send>(
 ) -> Result<Vec<R>, Error> {
     let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let hands = (HANDS_A_CORE * cores).min(items.len());
-    if hands < 2 {
-        return items.iter().map(work).collect();
-    }
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
     let done: Mutex<Vec<(usize, Result<R, Error>)>> = Mutex::new(Vec::with_capacity(items.len()));
     thread::scope(|scope| {

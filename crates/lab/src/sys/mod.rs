@@ -4,6 +4,7 @@
 #![allow(unsafe_code)]
 
 pub(crate) mod bpf;
+pub(crate) mod clock;
 pub(crate) mod ethtool;
 pub(crate) mod packet;
 
