@@ -114,7 +114,7 @@ fn known(settings: &Settings, all: &[&str]) -> anyhow::Result<()> {
 
 /// A row's contenders, without figures yet.
 fn outcome(row: &'static Row, network: &str, there: &[u32]) -> Outcome {
-    let (peers, mut absent) = peers(&row.traffic);
+    let (peers, mut absent) = peers(row);
     if let Err(error) = ours::parameters(row) {
         absent.insert(0, format!("tare: {error}"));
     } else if row.traffic.place.cores(there).is_none() {
@@ -127,31 +127,30 @@ fn outcome(row: &'static Row, network: &str, there: &[u32]) -> Outcome {
 }
 
 /// The peers that have such traffic and are here, and those that would have it.
-fn peers(traffic: &Traffic) -> (Vec<Who>, Vec<String>) {
+fn peers(row: &Row) -> (Vec<Who>, Vec<String>) {
     let (mut here, mut absent) = (Vec::new(), Vec::new());
     // Where and how long changes nothing about whether a tool can.
     let ends = Ends { address: [127, 0, 0, 1].into(), port: 0, seconds: 1, buffer: 0 };
     for &peer in PEERS {
-        match peer.plan(traffic, &ends) {
+        match peer.plan(&row.traffic, &ends) {
             Err(Lack::Mode) => {}
             Err(Lack::Needs(what)) => absent.push(format!("needs {what}")),
             Ok(_) if installed(peer).is_none() => {
                 absent.push(format!("{} is not installed", peer.name()));
             }
-            Ok(_) => here.extend(versions(peer, traffic)),
+            Ok(_) => here.extend(versions(peer, row)),
         }
     }
     (here, absent)
 }
 
 /// A peer with every size of a write that it is tried with.
-fn versions(peer: &'static dyn Peer, traffic: &Traffic) -> Vec<Who> {
-    match traffic.kind {
-        Kind::TcpStream => {
-            let sized = |&size| Who::Peer(peer, Traffic { size, ..*traffic });
-            peer.writes().iter().map(sized).collect()
+fn versions(peer: &'static dyn Peer, row: &Row) -> Vec<Who> {
+    match row.writes {
+        [] => vec![Who::Peer(peer, row.traffic)],
+        sizes => {
+            sizes.iter().map(|&size| Who::Peer(peer, Traffic { size, ..row.traffic })).collect()
         }
-        _ => vec![Who::Peer(peer, *traffic)],
     }
 }
 

@@ -129,6 +129,8 @@ mod tests {
     use crate::rows::ROWS;
     use crate::traffic::{Measured, Reading, Traffic};
 
+    const AGREES: Check = Check { measure: Measure::Rate, bound: Bound::Agrees(0.15, "iperf3") };
+
     fn tally(who: Who, rates: &[Option<f64>], loss: f64) -> Tally {
         let run = |rate: &Option<f64>| {
             rate.map(|rate| Measured { reading: Reading { rate, loss }, cpu: Some(1.0) })
@@ -160,8 +162,7 @@ mod tests {
         };
         assert_eq!((peer.as_str(), ratio.n, word.as_str()), ("iperf 128K", 3, "reached"));
         assert!((ratio.value - 1.5).abs() < 1e-9);
-        let Verdict::Compared { peer, word, .. } = judge(&outcome, outcome.row.checks[1], 1.0)
-        else {
+        let Verdict::Compared { peer, word, .. } = judge(&outcome, AGREES, 1.0) else {
             panic!("compared");
         };
         assert_eq!((peer.as_str(), word.as_str()), ("iperf3 128K", "missed"));
@@ -182,7 +183,7 @@ mod tests {
         };
         let told = "reached (without iperf3 128K, which failed)";
         assert_eq!((peer.as_str(), word.as_str()), ("iperf 128K", told));
-        let agreement = judge(&outcome, outcome.row.checks[1], 1.0);
+        let agreement = judge(&outcome, AGREES, 1.0);
         assert!(matches!(agreement, Verdict::NotCompared(_)));
     }
 

@@ -77,10 +77,6 @@ pub(crate) trait Peer: Sync {
     fn plan(&self, traffic: &Traffic, ends: &Ends) -> Result<Plan, Lack>;
     /// What it says: the rate in the traffic's unit.
     fn read(&self, traffic: &Traffic, output: &str) -> Option<Reading>;
-    /// Sizes of a write that it is tried with for bulk; the best one counts.
-    fn writes(&self) -> &'static [u32] {
-        &[128 << 10, 256 << 10]
-    }
 }
 
 /// All of them.

@@ -28,11 +28,10 @@ pub(crate) struct TcpStream;
 
 /// What is handed to the kernel in one write unless something else is asked for.
 ///
-/// One copying flow over a veth pair of a virtual machine with 2 MiB of second-level cache a core, reads of 128 KiB, bbr,
-/// interleaved, medians of 14 to 18 trials of half a second beside other work, against writes of 256 KiB: on one core
-/// 128 KiB gave 1.04 times the throughput, 384 KiB 0.95, 512 KiB 0.90; on two cores 384 KiB gave 1.15 times and 512 KiB
-/// 1.19 times, with 0.96 and 0.91 of the CPU time a byte; 128 KiB took 1.08 times the CPU time there. One default for both
-/// placements, or they could not be compared.
+/// One copying flow over a veth pair of an idle virtual machine with 2 MiB of second-level cache a core, reads of 256 KiB,
+/// bbr, interleaved, medians of five trials of a second: with a core for each end writes of 512 KiB gave 1.4 times the
+/// throughput of 256 KiB, and on one core for both less than a fifth of it (15 instead of 81 Gbit/s): what is written no longer
+/// waits in the cache to be read. One default for both placements, or they could not be compared.
 const WRITE: &str = "262144";
 
 impl Workload for TcpStream {
