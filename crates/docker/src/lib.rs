@@ -29,6 +29,7 @@ mod swarm;
 mod terminal;
 mod trouble;
 mod want;
+mod watch;
 mod work;
 
 pub use address::{Address, AddressError};

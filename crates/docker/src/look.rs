@@ -1,16 +1,18 @@
 //! What a container sees of its network, told by tare's own binary inside: the hidden subcommand `look`.
 //!
-//! `tare look [--name NAME=ADDRESS]… [--listen ADDRESS | --dial ADDRESS]` prints one line of JSON. One that listens
-//! prints another line for every connection that comes, and ends with its input. So a place proves that packets pass,
-//! and by which devices, before anything is measured; it needs no program of the image's.
+//! `tare look [--name NAME=ADDRESS]… [--listen ADDRESS | --dial ADDRESS | --count PLACE]` prints one line of JSON. One that
+//! listens prints another line for every connection that comes, and ends with its input. So a place proves that packets pass,
+//! and by which devices, before anything is measured; it needs no program of the image's. One that counts prints a line of
+//! counters for every line that it reads.
 
+mod counting;
 mod seen;
 mod wire;
 mod within;
 
 #[cfg(test)]
 pub(crate) use seen::DeviceSeen;
-pub(crate) use seen::{Seen, Wire};
+pub(crate) use seen::{Counted, Seen, Wire};
 pub use within::look;
 pub(crate) use within::seen as here;
 

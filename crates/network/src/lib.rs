@@ -1,11 +1,12 @@
 //! What a network *is*: the trait that every way of connecting containers implements, and the words around it.
 //!
-//! This crate makes no system calls. A place (the lab, a Docker Engine, a cluster) implements [`Network`],
+//! This crate asks the kernel for nothing but what it counts ([`counted`]), which all places read alike. A place (the lab, a Docker Engine, a cluster) implements [`Network`],
 //! [`Container`] and [`Process`]; the runner knows only these. [`mock`] is a place that exists nowhere.
 #![forbid(unsafe_code)]
 
 mod background;
 mod container;
+pub mod counted;
 mod error;
 mod link;
 pub mod mock;

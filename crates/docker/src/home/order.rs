@@ -37,7 +37,7 @@ pub(crate) enum Told {
     /// Home listens.
     Open,
     /// A task has come, and waits for orders.
-    Came(Hello),
+    Came(Box<Hello>),
     /// The connection to a task that waited for orders has broken.
     Gone {
         /// Its name.
@@ -64,7 +64,7 @@ mod tests {
     fn what_is_told_is_a_line_each() {
         let hello = Hello { task: "server-0".to_owned(), seen: Seen::default() };
         let gone = Told::Gone { task: "server-0".to_owned(), why: "x".to_owned() };
-        for told in [Told::Open, Told::Came(hello), gone] {
+        for told in [Told::Open, Told::Came(Box::new(hello)), gone] {
             let line = serde_json::to_string(&told).unwrap();
             assert!(!line.contains('\n'));
             assert_eq!(serde_json::from_str::<Told>(&line).unwrap(), told);

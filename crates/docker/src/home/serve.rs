@@ -129,7 +129,7 @@ fn let_in(mut stream: TcpStream, secret: &Secret, pool: &Pool) -> io::Result<()>
     let (number, new) = pool.put(&hello.task, stream.try_clone()?);
     let task = hello.task.clone();
     if new {
-        tell(&Told::Came(hello))?;
+        tell(&Told::Came(Box::new(hello)))?;
     }
     // A task says nothing before it has an order: whatever can be read is the end, or for whoever took the connection.
     let why = match stream.peek(&mut [0]) {

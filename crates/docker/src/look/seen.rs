@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
+use tare_network::PlaceCounts;
 
 /// What a look saw.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,9 +34,21 @@ pub(crate) struct Seen {
     /// What passed the devices, where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) wire: Option<Wire>,
+    /// What was counted so far, for a line about that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) counted: Option<Counted>,
     /// Who connected, for a line about a connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) peer: Option<SocketAddr>,
+}
+
+/// What a network namespace has counted so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Counted {
+    /// Which one it is, on whatever machine.
+    pub(crate) namespace: String,
+    /// Its counters.
+    pub(crate) counts: PlaceCounts,
 }
 
 /// What passed a node's devices while two containers talked, packets.

@@ -1,5 +1,6 @@
 //! The subcommand itself, which runs inside: files of /proc and /sys, and two sockets.
 
+use super::counting;
 use super::seen::{DeviceSeen, Seen, Wire};
 use super::wire::Tap;
 use crate::patience::patience;
@@ -33,6 +34,7 @@ pub fn look(arguments: impl IntoIterator<Item = String>) -> Result<(), Error> {
             "--name" => name(&value)?,
             "--listen" => task = address().map(Task::Listen),
             "--dial" => task = address().map(Task::Dial),
+            "--count" => task = Ok(Task::Count(value)),
             "--wire" => task = pair(&value).map(|(one, other)| Task::Wire(one, other)),
             _ => return Err(usage()),
         }
@@ -41,6 +43,7 @@ pub fn look(arguments: impl IntoIterator<Item = String>) -> Result<(), Error> {
         Task::Look => tell(&seen()),
         Task::Listen(address) => listen(address),
         Task::Dial(address) => tell(&dial(address)),
+        Task::Count(place) => counting::count(&place),
         Task::Wire(one, other) => wire(one, other),
     }
 }
@@ -50,6 +53,7 @@ enum Task {
     Look,
     Listen(SocketAddr),
     Dial(SocketAddr),
+    Count(String),
     Wire(IpAddr, IpAddr),
 }
 
@@ -62,7 +66,7 @@ fn pair(value: &str) -> Result<(IpAddr, IpAddr), Error> {
 fn usage() -> Error {
     Error::new(
         "look",
-        "the arguments are --name NAME=ADDRESS, --listen ADDRESS:PORT, --dial ADDRESS:PORT or --wire ADDRESS,ADDRESS",
+        "the arguments are --name NAME=ADDRESS, --listen ADDRESS:PORT, --dial ADDRESS:PORT, --count PLACE or --wire ADDRESS,ADDRESS",
     )
 }
 
@@ -78,7 +82,7 @@ fn name(value: &str) -> Result<(), Error> {
 }
 
 /// Says what was seen, on one line.
-fn tell(seen: &Seen) -> Result<(), Error> {
+pub(super) fn tell(seen: &Seen) -> Result<(), Error> {
     let line = serde_json::to_string(seen).map_err(|error| Error::new("look", error))?;
     let mut output = io::stdout();
     writeln!(output, "{line}")

@@ -28,7 +28,8 @@ use crate::engine::{Engine, Sides};
 use crate::place::Place;
 use crate::swarm::Tasks;
 use crate::want::Want;
-use crate::work::Work;
+use crate::watch::{Wanted, Watcher};
+use crate::work::{Running, Work};
 use laid::{Endpoint, Laid};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -91,14 +92,47 @@ pub fn networks(place: &Arc<Place>) -> Vec<Box<dyn Network>> {
     recipes.into_iter().map(on_engine).collect()
 }
 
+/// An engine's machine, by a container in its own network namespace.
+pub(crate) struct Machine {
+    place: &'static str,
+    engine: Arc<Engine>,
+    container: Running,
+}
+
+impl Machine {
+    /// That of the engine on which this work is done.
+    fn of(work: &Work, place: &'static str) -> Result<Self, Error> {
+        Ok(Self { place, engine: Arc::clone(work.engine()), container: work.node()? })
+    }
+}
+
+/// Who looks at a network: first where a packet from client 0 passes.
+fn watcher(sides: &Sides, laid: &Laid, hops: &[Hop], machines: &[Machine]) -> Watcher {
+    fn end<'a>(engine: &'a Arc<Engine>, Endpoint { container, .. }: &'a Endpoint) -> Wanted<'a> {
+        Wanted { place: &container.name, engine, container, devices: None }
+    }
+    let mut clients = laid.clients.iter().map(|client| end(&sides.clients, client));
+    let mut wanted: Vec<Wanted<'_>> = clients.next().into_iter().collect();
+    wanted.extend(laid.servers.iter().map(|server| end(&sides.servers, server)));
+    wanted.extend(machines.iter().map(|Machine { place, engine, container }| {
+        let here = hops.iter().filter(|hop| hop.place == *place);
+        let devices = Some(here.map(|hop| hop.name.clone()).collect());
+        Wanted { place, engine, container, devices }
+    }));
+    wanted.extend(clients);
+    Watcher::watch(wanted)
+}
+
 /// A network that was laid out and proved, as the rest of tare sees it.
 pub(crate) fn topology(
     sides: &Sides,
     laid: Laid,
     hops: Vec<Hop>,
+    machines: &[Machine],
     tasks: Option<&Arc<Tasks>>,
     guard: Guard,
 ) -> Topology {
+    let watch = watcher(sides, &laid, &hops, machines);
     let containers = |role,
                       engine: &Arc<Engine>,
                       endpoints: Vec<Endpoint>|
@@ -119,7 +153,7 @@ pub(crate) fn topology(
         routes: laid.routes,
         hops,
         findings: Vec::new(),
-        watch: None,
+        watch: Some(Box::new(watch)),
         guard,
     }
 }
@@ -166,7 +200,8 @@ impl Network for OnEngine {
             let sides = Sides::one(work.engine());
             let laid = self.recipe.lay(&work, shape, site)?;
             let hops = prove::prove(&sides, &laid, shape)?;
-            return Ok(topology(&sides, laid, hops, None, Box::new(work)));
+            let machines = [Machine::of(&work, laid::NODE)?];
+            return Ok(topology(&sides, laid, hops, &machines, None, Box::new(work)));
         };
         let (servers, clients) = (work(&self.place)?, work(far)?);
         let engines = [&servers, &clients].map(|work| Arc::clone(work.engine()));
@@ -174,7 +209,9 @@ impl Network for OnEngine {
         let sides = Sides { servers: on_servers, clients: on_clients };
         let laid = self.recipe.lay_apart(&servers, &clients, shape, site)?;
         let hops = prove::prove(&sides, &laid, shape)?;
-        Ok(topology(&sides, laid, hops, None, Box::new((servers, clients))))
+        let machines =
+            [Machine::of(&clients, apart::CLIENTS)?, Machine::of(&servers, apart::SERVERS)?];
+        Ok(topology(&sides, laid, hops, &machines, None, Box::new((servers, clients))))
     }
 
     fn nodes(&self) -> RangeInclusive<u32> {

@@ -197,7 +197,7 @@ impl Network for InSwarm {
         let laid = self.recipe.lay(&crew, &spread, shape, site)?;
         let hops = self.recipe.prove(&crew, &spread, &laid, shape)?;
         let tasks = crew.all();
-        Ok(topology(&Sides::one(&engine), laid, hops, Some(&tasks), Box::new(crew)))
+        Ok(topology(&Sides::one(&engine), laid, hops, &[], Some(&tasks), Box::new(crew)))
     }
 
     fn commands(&self, shape: &Shape, site: &Site) -> Vec<String> {

@@ -2,7 +2,6 @@
 //!
 //! Nothing here asks the kernel for what it would have to load a module for, and nothing runs while a trial is measured.
 
-mod files;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
 mod rules;
@@ -17,7 +16,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
-use tare_network::{Error, Gains, PlaceCounts, Ran};
+use tare_network::{Error, Gains, PlaceCounts, Ran, counted};
 
 /// The most namespaces that are looked into: nodes come first, then servers, then clients.
 const MOST: usize = 64;
@@ -118,7 +117,7 @@ impl Within {
     fn read(filters: bool) -> Self {
         // A kernel without nf_tables after all has no rules.
         let rules = if filters { rules::all().unwrap_or_default() } else { BTreeMap::new() };
-        Self { rules, conntrack: files::conntrack(), protocols: files::protocols() }
+        Self { rules, conntrack: counted::conntrack(), protocols: counted::protocols() }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Counters that the kernel shows as files of the namespace that the reader is in.
 
+use std::collections::BTreeMap;
 use std::fs;
-use tare_network::Gains;
+use tare_record::Gains;
 
 /// The protocols' counters that tell of trouble, or of how much there was to do; octets are the devices' to count.
 /// Names are those of `/proc/net/snmp` and `/proc/net/netstat` (RFC 4293, RFC 4022, RFC 4113; linux/snmp.h).
@@ -100,8 +101,9 @@ fn text(file: &str) -> String {
     fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap_or_default()
 }
 
-/// The counters of the protocols.
-pub(super) fn protocols() -> Gains {
+/// The counters of the protocols, by their names in `/proc/net/snmp`, `netstat` and `snmp6`: `Udp.RcvbufErrors`.
+#[must_use]
+pub fn protocols() -> Gains {
     let mut all = of_tables(&text("snmp"));
     all.append(&mut of_tables(&text("netstat")));
     all.retain(|name, _| FOUR.contains(&name.as_str()));
@@ -109,9 +111,50 @@ pub(super) fn protocols() -> Gains {
     all
 }
 
-/// The counters of connection tracking, over all cores.
-pub(super) fn conntrack() -> Gains {
+/// The counters of connection tracking, over all cores, by their names in `/proc/net/stat/nf_conntrack`.
+#[must_use]
+pub fn conntrack() -> Gains {
     of_columns(&text("stat/nf_conntrack"))
+}
+
+/// The counters of all devices, by their names in `struct rtnl_link_stats64`, as far as `/proc/net/dev` tells them apart:
+/// what a device missed it has among the dropped.
+#[must_use]
+pub fn devices() -> BTreeMap<String, Gains> {
+    of_devices(&text("dev"))
+}
+
+/// What the columns of `/proc/net/dev` are (net/core/net-procfs.c); those without a name are of no interest.
+const COLUMNS: [&str; 16] = [
+    "rx_bytes",
+    "rx_packets",
+    "rx_errors",
+    "rx_dropped",
+    "",
+    "",
+    "",
+    "",
+    "tx_bytes",
+    "tx_packets",
+    "tx_errors",
+    "tx_dropped",
+    "",
+    "",
+    "tx_carrier_errors",
+    "",
+];
+
+/// Two lines of titles, then a line for each device: its name, a colon and its counters.
+fn of_devices(text: &str) -> BTreeMap<String, Gains> {
+    let device = |line: &str| {
+        // A name may hold a colon itself.
+        let (name, values) = line.rsplit_once(':')?;
+        let values = values.split_whitespace().map(str::parse::<u64>);
+        let named = COLUMNS.iter().zip(values).filter(|(column, _)| !column.is_empty());
+        let gains = named.filter_map(|(column, value)| Some(((*column).to_owned(), value.ok()?)));
+        Some((name.trim().to_owned(), gains.collect()))
+    };
+    text.lines().skip(2).filter_map(device).collect()
 }
 
 /// Pairs of lines, names and values, each behind its protocol: `Udp: InDatagrams …` and `Udp: 7 …`.
@@ -176,7 +219,20 @@ mod tests {
     }
 
     #[test]
+    fn a_device_is_a_line() {
+        let devices = of_devices(
+            "Inter-|   Receive  |  Transmit\n face |bytes |bytes\n    lo: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n\
+             eth0:1: 7 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
+        );
+        let lo = &devices["lo"];
+        assert_eq!((lo["rx_packets"], lo["rx_dropped"], lo["tx_bytes"]), (2, 4, 9));
+        assert_eq!((lo["tx_dropped"], lo["tx_carrier_errors"], lo.len()), (12, 15, 9));
+        assert_eq!(devices["eth0:1"]["rx_bytes"], 7);
+    }
+
+    #[test]
     fn this_machine_counts() {
+        assert!(devices().contains_key("lo"));
         let protocols = protocols();
         assert!(protocols.contains_key("Udp.RcvbufErrors"), "{protocols:?}");
         assert!(protocols.contains_key("TcpExt.TCPTimeouts"), "{protocols:?}");
@@ -185,7 +241,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_breaks_the_readers(text in "([A-Z][a-z]{1,3}: |[0-9a-f]{1,20} |-|\n){0,40}") {
-            let _ = (of_tables(&text), of_lines(&text), of_columns(&text));
+            let _ = (of_tables(&text), of_lines(&text), of_columns(&text), of_devices(&text));
         }
     }
 }
