@@ -190,7 +190,9 @@ impl Figures<'_> {
             Metric::Ndr | Metric::NdrPackets => bounds.loss == 0.0,
             _ => bounds.loss > 0.0,
         };
-        let Some(bounds) = search.found.iter().find(wanted) else {
+        // What kept it nobody knows where the time was over before anything did.
+        let known = |bounds: &&Bounds| bounds.lower > 0.0 || bounds.converged;
+        let Some(bounds) = search.found.iter().find(wanted).filter(known) else {
             return Figure::Absent;
         };
         let value = match metric {
@@ -340,5 +342,24 @@ mod tests {
         assert!((value(&trial, Metric::Ndr) - 0.001).abs() < 1e-12);
         assert!((value(&trial, Metric::NdrPackets) - 1000.0).abs() < 1e-9);
         assert!((value(&trial, Metric::PdrPackets) - 2000.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_search_whose_time_was_over_before_it_found_anything_has_no_figure() {
+        let mut trial = trial("bridge", 0, &[]);
+        let bounds = |converged| Bounds {
+            loss: 0.0,
+            lower: 0.0,
+            upper: Some(9.0),
+            conditional: 0.0,
+            converged,
+        };
+        let mut search = |found| {
+            trial.search = Some(Search { size: 125, probes: Vec::new(), found: vec![found] });
+            estimate(&trial, &workload("w", &[Metric::Ndr])).unwrap().figures[&Metric::Ndr]
+        };
+        assert_eq!(search(bounds(false)), Figure::Absent);
+        let nothing_keeps_it = Figure::Value { value: 0.0, uncut: 0.0 };
+        assert_eq!(search(bounds(true)), nothing_keeps_it);
     }
 }

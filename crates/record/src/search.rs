@@ -33,7 +33,7 @@ pub struct Bounds {
     pub upper: Option<f64>,
     /// The conditional throughput of the lower bound, datagrams per second (RFC 9971, section 4).
     pub conditional: f64,
-    /// Whether the two are as close as was asked.
+    /// Whether the two are as close as was asked, or nothing keeps it that can be sent.
     pub converged: bool,
 }
 

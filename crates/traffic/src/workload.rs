@@ -74,8 +74,8 @@ pub trait Workload: Send + Sync {
         Vec::new()
     }
 
-    /// What it cannot do without and this machine does not have: a program, say.
-    fn lacks(&self) -> Option<Missing> {
+    /// What it cannot do without, as it was asked for, and this machine does not have: a program, say.
+    fn lacks(&self, _asked: &Parameters) -> Option<Missing> {
         None
     }
 
@@ -287,18 +287,15 @@ fn one() -> u32 {
     1
 }
 
-#[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-
-    /// A task of one flow, 50 ms long.
-    pub(crate) fn task(workload: &str, addresses: Vec<SocketAddr>) -> Task {
-        Task {
+#[cfg(any(test, fuzzing))]
+impl Task {
+    /// One that nobody has asked for: of one flow, 50 ms long, with the workload's own parameters.
+    pub(crate) fn made_up(workload: &str, addresses: Vec<SocketAddr>) -> Self {
+        let registry = crate::workloads();
+        let found = registry.find(workload);
+        Self {
             workload: workload.to_owned(),
-            parameters: crate::workloads()
-                .find(workload)
-                .and_then(|workload| workload.resolve(&Parameters::new()))
-                .unwrap(),
+            parameters: found.and_then(|one| one.resolve(&Parameters::new())).unwrap_or_default(),
             addresses,
             flows: 1,
             client: 0,
@@ -312,10 +309,15 @@ pub(crate) mod tests {
             one_clock: true,
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
 
     #[test]
     fn processes_of_a_client_share_what_it_offers_and_do_not_begin_in_step() {
-        let alone = task("udp-rate", vec![([127, 0, 0, 1], 7).into()]);
+        let alone = Task::made_up("udp-rate", vec![([127, 0, 0, 1], 7).into()]);
         assert_eq!((alone.share(1000.0), alone.stagger()), (1000.0, 0.0));
         let second = Task { processes: 4, index: 9, ..alone };
         assert_eq!((second.share(1000.0), second.stagger()), (250.0, 0.25));
@@ -323,7 +325,7 @@ pub(crate) mod tests {
 
     #[test]
     fn absurd_numbers_are_refused() {
-        let good = task("tcp-rr", vec![([127, 0, 0, 1], 7).into()]);
+        let good = Task::made_up("tcp-rr", vec![([127, 0, 0, 1], 7).into()]);
         assert!(good.check().is_ok());
         for bad in [
             Task { flows: 0, ..good.clone() },

@@ -18,7 +18,7 @@ pub struct Room {
     pub max: f64,
     /// The time for all trials together with their pauses.
     pub budget: Duration,
-    /// What a trial takes beyond its duration: waiting for the last datagrams, and for the network to calm down.
+    /// What a trial takes beyond its duration at most: waiting for the last datagrams, and for the network to calm down.
     pub pause: Duration,
 }
 
@@ -74,8 +74,8 @@ pub struct Found {
 /// before it, the lower one first; only trials of the full length make a lower bound of the result. The coarse levels
 /// may use half the time, whatever they have found, so that some is left for the trials that count.
 ///
-/// Every call of [`Search::observe`] takes from the budget at least what the trial was asked to last and its pause:
-/// a search asks for at most `budget / (shortest initial trial + pause)` trials.
+/// Every call of [`Search::observe`] takes from the budget what the trial took, and at least what it was asked to last:
+/// a search asks for at most `budget / shortest initial trial` trials.
 #[derive(Clone, Debug)]
 pub struct Search {
     goals: Vec<Goal>,
@@ -116,10 +116,11 @@ impl Search {
         self.asked.map_or_else(|| Step::Done(self.found()), Step::Ask)
     }
 
-    /// Takes in what came of a trial: the one that was asked for, or any other.
-    pub fn observe(&mut self, trial: Trial) {
+    /// Takes in what came of a trial, the one that was asked for or any other, and how long it took with all that
+    /// belongs to it.
+    pub fn observe(&mut self, trial: Trial, took: Duration) {
         let asked = self.asked.take().map_or(Duration::ZERO, |ask| ask.duration);
-        self.spent += trial.duration.max(asked) + self.room.pause;
+        self.spent += took.max(trial.duration).max(asked);
         self.measured.add(trial);
     }
 

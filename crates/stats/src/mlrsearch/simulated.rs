@@ -51,7 +51,7 @@ fn run(goals: &[Goal], room: Room, network: &mut Network<'_>) -> (Vec<Trial>, Ve
         let lost = (network(ask.load) * sent as f64).round() as u64;
         let trial = Trial { load: ask.load, duration: ask.duration, sent, lost };
         trials.push(trial);
-        search.observe(trial);
+        search.observe(trial, ask.duration + room.pause);
     }
 }
 
@@ -161,7 +161,7 @@ fn a_trial_that_nobody_asked_for_counts_too() {
     let mut search = Search::new(&[goal], room(60)).unwrap();
     for (load, lost) in [(1_000.0, 0), (1_005.0, 3)] {
         let duration = goal.final_trial_duration;
-        search.observe(Trial { load, duration, sent: 500, lost });
+        search.observe(Trial { load, duration, sent: 500, lost }, duration);
     }
     assert_eq!(search.found()[0].ending, Ending::Regular);
     assert_eq!(search.step(), Step::Done(search.found()));

@@ -195,7 +195,7 @@ mod tests {
             listen((Ipv4Addr::LOCALHOST, 0).into(), 1, &Options::default()).unwrap();
         let address = listener.local_addr().unwrap();
         drop(listener);
-        let task = crate::workload::tests::task("tcp-stream", vec![address]);
+        let task = crate::Task::made_up("tcp-stream", vec![address]);
         let error = connect(&task, &Options::default()).unwrap_err().to_string();
         assert!(error.starts_with(&format!("connect to {address}: ")), "{error}");
     }

@@ -1,7 +1,6 @@
 //! What tools say, read by the tool of this name.
 
 use super::*;
-use tare_record::{Nanos, Placement};
 
 /// Reads what a tool's client said. A figure is a number, and none is below nought.
 pub fn tool(name: &str, output: &str, errors: &str) {
@@ -26,31 +25,9 @@ pub fn tool(name: &str, output: &str, errors: &str) {
 }
 
 fn read(tool: &impl Tool, said: &Said) {
-    let Ok(reading) = tool.read(&task(tool), said) else { return };
+    let nowhere = vec![([127, 0, 0, 1], 7).into()];
+    let Ok(reading) = tool.read(&Task::made_up(tool.about().name, nowhere), said) else { return };
     for (metric, figure) in reading.stated {
         assert!(figure.is_finite() && figure >= 0.0, "{metric}: {figure}");
-    }
-}
-
-/// A task with the tool's own parameters.
-fn task(tool: &impl Tool) -> Task {
-    let workload = tool.about().name;
-    let registry = crate::workloads();
-    let parameters =
-        registry.find(workload).and_then(|one| one.resolve(&Parameters::new())).unwrap_or_default();
-    Task {
-        workload: workload.to_owned(),
-        parameters,
-        addresses: vec![([127, 0, 0, 1], 7).into()],
-        flows: 1,
-        client: 0,
-        index: 0,
-        peers: 1,
-        processes: 1,
-        cpus: Placement::Free,
-        duration: Nanos(2_000_000_000),
-        interval: Nanos(100_000_000),
-        token: 1,
-        one_clock: true,
     }
 }

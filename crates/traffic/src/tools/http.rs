@@ -221,7 +221,7 @@ mod tests {
         // Free a moment ago; whoever takes it meanwhile makes this fail loudly, and does so hardly ever.
         let at =
             TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|one| one.local_addr()).unwrap();
-        let task = crate::workload::tests::task("tcp-rr", vec![at]);
+        let task = crate::Task::made_up("tcp-rr", vec![at]);
         (Http::start(&task, size).unwrap(), at)
     }
 

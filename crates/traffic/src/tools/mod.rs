@@ -122,6 +122,9 @@ pub(crate) trait Tool: Clone + Send + Sync + 'static {
     fn read(&self, task: &Task, said: &Said) -> Result<Reading, String>;
 }
 
+/// The parameter that says where a server is already.
+const THERE: &str = "server";
+
 /// A tool as a workload.
 #[derive(Debug)]
 pub(crate) struct Tooled<T>(pub(crate) T);
@@ -151,8 +154,10 @@ impl<T: Tool> Workload for Tooled<T> {
         names
     }
 
-    fn lacks(&self) -> Option<Missing> {
-        let servers = self.0.servers().iter().copied();
+    fn lacks(&self, asked: &Parameters) -> Option<Missing> {
+        // Who dials a server that is there already needs none of his own.
+        let own = if asked.contains_key(THERE) { &[][..] } else { self.0.servers() };
+        let servers = own.iter().copied();
         servers.chain([self.0.client()]).find_map(Program::missing)
     }
 

@@ -11,7 +11,7 @@ use super::contents::{Contents as _, STEP};
 use super::offspring::Said;
 use super::program::Program;
 use super::serving::{Elsewhere, Serve};
-use super::{Tool, cannot, dials, seconds, sysbench};
+use super::{THERE, Tool, cannot, dials, seconds, sysbench};
 use crate::parameters::{address, optional_size};
 use crate::workload::Asked;
 use crate::{About, Error, Kind, Parameter, Server, Task};
@@ -59,7 +59,7 @@ const PARAMETERS: &[Parameter] = &[
         default: Some("10000"),
     },
     Parameter {
-        name: "server",
+        name: THERE,
         summary: "a server that is there already, with such tables in its database sbtest; user and password in TARE_MYSQL_USER and TARE_MYSQL_PASSWORD",
         kind: Kind::Address,
         default: None,
@@ -117,7 +117,7 @@ impl Tool for Mysql {
         say: &mut dyn FnMut(&str),
         cancelled: &dyn Fn() -> bool,
     ) -> Result<(), Error> {
-        if address(asked.parameters, "server").is_some() {
+        if address(asked.parameters, THERE).is_some() {
             return Ok(());
         }
         Tables::of(asked.parameters)?.prepare(asked, say, cancelled)
@@ -128,7 +128,7 @@ impl Tool for Mysql {
     }
 
     fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
-        if address(&task.parameters, "server").is_some() {
+        if address(&task.parameters, THERE).is_some() {
             return Ok(Box::new(Elsewhere));
         }
         let tables = Tables::of(&task.parameters)?;
@@ -142,7 +142,7 @@ impl Tool for Mysql {
 
     fn call(&self, task: &Task, program: Call) -> Result<Call, Error> {
         let tables = Tables::of(&task.parameters)?;
-        let (at, user, password) = match address(&task.parameters, "server") {
+        let (at, user, password) = match address(&task.parameters, THERE) {
             Some(at) => {
                 let variable = |name| std::env::var(name).ok();
                 (
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn threads_are_flows_unless_they_are_given() {
         let at = vec![([127, 0, 0, 1], 7).into()];
-        let mut task = Task { flows: 3, ..crate::workload::tests::task("mysql", at) };
+        let mut task = Task { flows: 3, ..crate::Task::made_up("mysql", at) };
         assert_eq!(threads(&task), 3);
         task.parameters.insert("threads".to_owned(), 100.into());
         assert_eq!(threads(&task), 100);
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn a_server_of_somebody_elses_is_dialled_where_it_is() {
         let at = vec![([127, 0, 0, 1], 7).into()];
-        let mut task = crate::workload::tests::task("mysql", at);
+        let mut task = crate::Task::made_up("mysql", at);
         task.parameters.insert("server".to_owned(), "192.0.2.7:3306".into());
         let call = Mysql.call(&task, Call::new("/bin/true".into(), [""; 0])).unwrap();
         let text = format!("{call:?}");
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn a_password_is_in_no_argument() {
         let at = vec![([127, 0, 0, 1], 7).into()];
-        let task = crate::workload::tests::task("mysql", at);
+        let task = crate::Task::made_up("mysql", at);
         let call = Mysql.call(&task, Call::new("/bin/true".into(), [""; 0])).unwrap();
         let text = format!("{call:?}");
         assert!(text.contains("--mysql-user=") && !text.contains(&password(&task)), "{text}");

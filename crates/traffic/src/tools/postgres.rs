@@ -12,7 +12,7 @@ use super::program::Program;
 use super::progress;
 use super::serving::{Elsewhere, Serve};
 use super::words::{after, leading};
-use super::{Tool, dials, seconds};
+use super::{THERE, Tool, dials, seconds};
 use crate::parameters::{address, size};
 use crate::sys::As;
 use crate::workload::Asked;
@@ -56,7 +56,7 @@ const PARAMETERS: &[Parameter] = &[
         default: Some("1"),
     },
     Parameter {
-        name: "server",
+        name: THERE,
         summary: "a server that is there already, with pgbench's tables in its database postgres; user and password in PGUSER and PGPASSWORD",
         kind: Kind::Address,
         default: None,
@@ -106,7 +106,7 @@ impl Tool for Postgres {
         say: &mut dyn FnMut(&str),
         cancelled: &dyn Fn() -> bool,
     ) -> Result<(), Error> {
-        if address(asked.parameters, "server").is_some() {
+        if address(asked.parameters, THERE).is_some() {
             return Ok(());
         }
         Table::of(asked.parameters)?.prepare(asked, say, cancelled)
@@ -117,7 +117,7 @@ impl Tool for Postgres {
     }
 
     fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
-        if address(&task.parameters, "server").is_some() {
+        if address(&task.parameters, THERE).is_some() {
             return Ok(Box::new(Elsewhere));
         }
         let table = Table::of(&task.parameters)?;
@@ -142,7 +142,7 @@ impl Tool for Postgres {
     }
 
     fn call(&self, task: &Task, program: Call) -> Result<Call, Error> {
-        let there = address(&task.parameters, "server");
+        let there = address(&task.parameters, THERE);
         let at = there.map_or_else(|| dials(task), Ok)?;
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let call = program.with(["-S", "-n", "-P", "1", "-h"]).with([

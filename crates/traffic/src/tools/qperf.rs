@@ -177,7 +177,7 @@ mod tests {
     const LATENCY: &str = include_str!("../../fixtures/qperf/0.4.11-tcp_lat.txt");
 
     fn task() -> Task {
-        crate::workload::tests::task("qperf", vec![([127, 0, 0, 1], 7).into()])
+        crate::Task::made_up("qperf", vec![([127, 0, 0, 1], 7).into()])
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::offspring::{Offspring, Said};
 use super::program::Program;
 use super::serving::{Elsewhere, Serve};
 use super::words::whole;
-use super::{Tool, dials, seconds};
+use super::{THERE, Tool, dials, seconds};
 use crate::parameters::{address, size, word};
 use crate::workload::Asked;
 use crate::{About, Error, Kind, Parameter, Server, Task};
@@ -52,7 +52,7 @@ const PARAMETERS: &[Parameter] = &[
         default: Some("1"),
     },
     Parameter {
-        name: "server",
+        name: THERE,
         summary: "a server that is there already and asks for no password: its benchmark takes one as an argument alone, which everybody could read",
         kind: Kind::Address,
         default: None,
@@ -105,7 +105,7 @@ impl Tool for Redis {
     }
 
     fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
-        if address(&task.parameters, "server").is_some() {
+        if address(&task.parameters, THERE).is_some() {
             return Ok(Box::new(Elsewhere));
         }
         let at = dials(task)?;
@@ -137,7 +137,7 @@ impl Tool for Redis {
 
 /// The benchmark, but for how many requests.
 fn called(task: &Task, program: Call) -> Result<Call, Error> {
-    let there = address(&task.parameters, "server");
+    let there = address(&task.parameters, THERE);
     let at = there.map_or_else(|| dials(task), Ok)?;
     Ok(program.with(["--csv", "-h"]).with([
         at.ip().to_string(),
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn no_password_is_an_argument_and_a_server_of_somebody_elses_is_dialled_where_it_is() {
         let at = vec![([127, 0, 0, 1], 7).into()];
-        let mut task = crate::workload::tests::task("redis", at);
+        let mut task = crate::Task::made_up("redis", at);
         let call = |task: &Task| {
             format!("{:?}", called(task, Call::new("/bin/true".into(), [""; 0])).unwrap())
         };

@@ -179,7 +179,7 @@ mod tests {
     /// A client of a slow server, and what the server said.
     fn against(delay: Duration, asked: &[(&str, serde_json::Value)]) -> (Report, u64) {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let mut task = crate::workload::tests::task("tcp-rr", vec![listener.local_addr().unwrap()]);
+        let mut task = crate::Task::made_up("tcp-rr", vec![listener.local_addr().unwrap()]);
         task.parameters
             .extend(asked.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
         let token = task.token;
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn a_server_that_goes_away_breaks_the_flow() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let task = crate::workload::tests::task("tcp-rr", vec![listener.local_addr().unwrap()]);
+        let task = crate::Task::made_up("tcp-rr", vec![listener.local_addr().unwrap()]);
         let token = task.token;
         let server = thread::spawn(move || drop(welcome(listener.accept().unwrap().0, token)));
         let client = TcpRr.connect(&task).unwrap();

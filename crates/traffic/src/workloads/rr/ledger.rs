@@ -162,7 +162,7 @@ mod tests {
     use tare_record::Nanos;
 
     fn ledger(rate: Option<f64>, flows: u32, part: Part) -> Ledger {
-        let mut task = crate::workload::tests::task("tcp-rr", vec![([127, 0, 0, 1], 7).into()]);
+        let mut task = crate::Task::made_up("tcp-rr", vec![([127, 0, 0, 1], 7).into()]);
         task.flows = flows;
         task.duration = Nanos(1_000_000_000);
         task.parameters.extend(rate.map(|rate| ("open_loop".to_owned(), rate.into())));
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_rate_that_was_not_reached_is_said() {
-        let mut task = crate::workload::tests::task("tcp-rr", vec![([127, 0, 0, 1], 7).into()]);
+        let mut task = crate::Task::made_up("tcp-rr", vec![([127, 0, 0, 1], 7).into()]);
         assert_eq!(shortfall(&task, 0), None);
         task.parameters.insert("open_loop".to_owned(), 1000.0.into());
         task.duration = Nanos(1_000_000_000);

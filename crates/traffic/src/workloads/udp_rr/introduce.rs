@@ -220,7 +220,7 @@ fn meet(door: &UdpSocket, peer: SocketAddr) -> io::Result<UdpSocket> {
 mod tests {
     use super::*;
     use crate::tcp::Way;
-    use crate::workload::tests::task;
+
     use std::net::TcpListener;
 
     /// How many flows are admitted that are announced from this address, beside a connection from 127.0.0.1.
@@ -231,7 +231,7 @@ mod tests {
         let mut control = TcpStream::connect(address).unwrap();
         control.write_all(&7u64.to_be_bytes()).unwrap();
         let stream = listener.accept().unwrap().0;
-        let task = task("udp-rr", vec![address]);
+        let task = crate::Task::made_up("udp-rr", vec![address]);
         let announcer = UdpSocket::bind((Ipv4Addr::from(source), 0)).unwrap();
         announcer.send_to(&Hello::new(task.token, 7).0, address).unwrap();
         let patience = Patience::default();

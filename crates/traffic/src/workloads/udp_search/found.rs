@@ -19,7 +19,7 @@ pub(super) fn bounds(found: &Found, probes: &[Probe]) -> Bounds {
         lower,
         upper: found.bounds.upper,
         conditional: found.conditional.unwrap_or(0.0).min(median),
-        converged: found.ending == Ending::Regular,
+        converged: matches!(found.ending, Ending::Regular | Ending::NoLower),
     }
 }
 

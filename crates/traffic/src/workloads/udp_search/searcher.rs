@@ -26,7 +26,7 @@ const AGAIN: u32 = 2;
 /// Less than this share is a severe shortfall: what was not sent counts as lost (RFC 9971, section 4.9.1).
 const SEVERE: f64 = 0.85;
 
-/// What a trial takes beyond its duration, as a rule: its settling, and both sides' preparations.
+/// What a trial takes beyond its duration where something was lost: its settling, and both sides' preparations.
 const PAUSE: Duration = SETTLE.saturating_add(Duration::from_millis(20));
 
 /// How long the server may take to answer, beyond its settling.
@@ -81,8 +81,9 @@ impl Searching {
             if duration + PAUSE > self.left() {
                 break;
             }
+            let before = self.left();
             let probe = self.prompt_probe(load, duration)?;
-            search.observe(outcome(load, duration, &probe));
+            search.observe(outcome(load, duration, &probe), before.saturating_sub(self.left()));
         }
         Ok((search, limit))
     }
