@@ -5,20 +5,11 @@
 mod support;
 
 use rustix::process::Signal;
-use serde_json::Value;
 use std::time::Duration;
 use support::engine::{Engine, path};
-use support::program::{Outcome, Tare, User};
+use support::program::{Tare, User};
 use support::scratch::Scratch;
 use support::{hops, list, machine, short_run, text};
-
-/// Runs networks once over TCP, and gives the document.
-#[track_caller]
-fn once(engine: &Engine, networks: &str, more: &[&str]) -> Value {
-    let asked = ["--network", networks, "--workload", "tcp-stream", "--blocks", "1", "--json"];
-    let asked = [&asked[..], &["--out", networks], more].concat();
-    engine.tare().run(&short_run(&asked)).expect(0).json()
-}
 
 /// How many packets Docker's default bridge has passed on between containers, or given to its own machine.
 fn on_default_bridge(engine: &Engine) -> u64 {
@@ -49,7 +40,7 @@ fn what_passes_the_default_bridge_is_counted_there_and_nothing_else_is() {
         ("docker:host", false),
     ] {
         let counted = on_default_bridge(&engine);
-        let document = once(&engine, network, &[]);
+        let document = engine.once(network, &[]);
         let passed = on_default_bridge(&engine) - counted;
         // Of a throughput of gigabits thousands of packets remain, however much is put into each; without traffic
         // there is at most what announces a new device.
@@ -64,7 +55,7 @@ fn a_published_port_is_translated_and_its_publisher_named() {
     let engine = Engine::start();
     const JUMP: &str = "-A OUTPUT ! -d 127.0.0.0/8 -m addrtype --dst-type LOCAL";
     let before = hits(&engine, "nat", JUMP);
-    let document = once(&engine, "docker:published", &[]);
+    let document = engine.once("docker:published", &[]);
     assert!(hits(&engine, "nat", JUMP) > before, "no connection has met Docker's rules");
     let hops = hops(&document, "docker:published");
     assert_eq!(hops, ["node-0:nat/DOCKER", "node-0:docker0", "server-0:eth0"]);
@@ -73,7 +64,7 @@ fn a_published_port_is_translated_and_its_publisher_named() {
 #[test]
 fn without_rules_the_userland_proxy_is_the_publisher() {
     let engine = Engine::with(&["--iptables=false"]);
-    let document = once(&engine, "docker:published", &[]);
+    let document = engine.once("docker:published", &[]);
     let hops = hops(&document, "docker:published");
     assert_eq!(hops.first().map(String::as_str), Some("node-0:docker-proxy"), "{hops:?}");
 }
@@ -81,7 +72,7 @@ fn without_rules_the_userland_proxy_is_the_publisher() {
 #[test]
 fn a_run_says_which_engine_and_which_image_it_was() {
     let engine = Engine::start();
-    let document = once(&engine, "docker:host", &["--security-opt", "seccomp=unconfined"]);
+    let document = engine.once("docker:host", &["--security-opt", "seccomp=unconfined"]);
     let of = &list(&document["environment"], "engines")[0];
     assert_eq!(text(of, "version"), engine.docker(&["version", "--format", "{{.Server.Version}}"]));
     assert_eq!(text(of, "kernel"), engine.docker(&["info", "--format", "{{.KernelVersion}}"]));
@@ -96,7 +87,7 @@ fn several_clients_and_servers_and_both_transports_work() {
     let engine = Engine::start();
     let shape = ["--servers", "2", "--clients", "3", "--workload", "tcp-rr,udp-rate"];
     let networks = "docker:bridge,docker:published,docker:host,docker:container";
-    let document = once(&engine, networks, &shape);
+    let document = engine.once(networks, &shape);
     for network in networks.split(',') {
         let measured = |metric: &str| {
             let found = list(&document, "cells").iter().find(|cell| {
@@ -114,7 +105,7 @@ fn several_clients_and_servers_and_both_transports_work() {
 #[test]
 fn a_bridge_of_ones_own_has_ipv6_and_the_mtu_that_was_asked_for() {
     let engine = Engine::start();
-    let document = once(&engine, "docker:user-bridge", &["--family", "ipv6", "--mtu", "1400"]);
+    let document = engine.once("docker:user-bridge", &["--family", "ipv6", "--mtu", "1400"]);
     let cell = &list(&document, "cells")[0];
     assert_eq!(cell["shape"]["family"], "ipv6");
     for hop in [list(cell, "hops").first(), list(cell, "hops").last()] {
@@ -158,7 +149,7 @@ fn an_existing_network_is_used_by_its_name() {
     let engine = Engine::start();
     engine.docker(&["network", "create", "--opt", "com.docker.network.driver.mtu=1300", "of-mine"]);
     let before = engine.everything();
-    let document = once(&engine, "docker:NETWORK=of-mine", &[]);
+    let document = engine.once("docker:NETWORK=of-mine", &[]);
     let hops = list(&list(&document, "cells")[0], "hops");
     assert_eq!(hops[0]["mtu"], 1300, "{hops:?}");
     assert_eq!(engine.everything(), before, "the user's own network stays");
@@ -173,7 +164,7 @@ fn an_attachable_overlay_of_a_swarm_is_a_network_like_others() {
     let engine = Engine::start();
     engine.docker(&["swarm", "init", "--advertise-addr", "192.0.2.1"]);
     engine.docker(&["network", "create", "--driver", "overlay", "--attachable", "over"]);
-    let document = once(&engine, "docker:NETWORK=over", &[]);
+    let document = engine.once("docker:NETWORK=over", &[]);
     let cell = &list(&document, "cells")[0];
     let hops = list(cell, "hops");
     assert_eq!(hops[0]["mtu"], 1450, "an overlay leaves room for VXLAN: {hops:?}");
@@ -334,135 +325,6 @@ fn fifty_containers_start_run_and_disappear() {
 }
 
 #[test]
-fn databases_run_with_the_hosts_programs_which_nobody_can_change() {
-    let engine = Engine::start();
-    let before = engine.everything();
-    let asked = ["run", "--network", "docker:bridge", "--workload", "redis,mysql", "--blocks", "1"];
-    let small = ["--tables", "2", "--rows", "1000", "--duration", "1s", "--json", "--out", "out"];
-    let metrics = ["--metric", "transactions,tps"];
-    let mut running = engine.tare().start(&[&asked[..], &small, &metrics].concat());
-    let mut refused = String::new();
-    while running.is_running() && refused.is_empty() {
-        std::thread::sleep(Duration::from_millis(50));
-        let server = engine.docker(&["ps", "--quiet", "--filter", "name=-server-0"]);
-        refused = engine.refused(&["exec", &server, "/bin/sh", "-c", "echo >/usr/of-tare"]);
-        refused.retain(|one| one != '\n');
-        if !refused.contains("/usr/of-tare") {
-            refused.clear();
-        }
-    }
-    assert!(refused.contains("Read-only file system"), "{refused}");
-    let document = running.wait().expect(0).json();
-    for (workload, metric) in [("redis", "transactions"), ("mysql", "tps")] {
-        let of = |cell: &&Value| cell["workload"] == workload && cell["metric"] == metric;
-        let cell = list(&document, "cells").iter().find(of);
-        let cell = cell.unwrap_or_else(|| panic!("{metric} of {workload}: {document}"));
-        assert!(cell["mean"].as_f64() > Some(0.0), "{cell}");
-        assert!(cell["parameters"]["server_version"].is_string(), "{cell}");
-    }
-    assert_eq!(engine.everything(), before, "their data have gone with them");
-}
-
-/// An image of the user's with these programs of the host's, and the libraries that they are linked to.
-fn image_with(engine: &Engine, name: &str, programs: &[&str]) {
-    let script = "{ printf '%s\\n' \"$@\"; ldd \"$@\" | grep --only-matching '/[^ :)]*'; } | sort --unique |
-        sed 's,^/,,' | tar --create --dereference --hard-dereference --directory / --file \"$0\" --files-from -";
-    let archive = engine.scratch().path("of-programs.tar");
-    let mut pack = std::process::Command::new("/bin/sh");
-    let status = pack.args(["-euc", script]).arg(&archive).args(programs).status();
-    assert!(status.expect("a shell").success());
-    engine.docker(&["import", archive.to_str().expect("a plain path"), name]);
-}
-
-#[test]
-fn databases_run_in_an_image_of_the_users_on_a_machine_that_has_none() {
-    let engine = Engine::start();
-    image_with(&engine, "redis:mine", &["/usr/bin/redis-server", "/usr/bin/redis-benchmark"]);
-    let before = engine.everything();
-    let few = engine.scratch().directory_of("few", None);
-    std::os::unix::fs::symlink("/usr/bin/setpriv", few.join("setpriv")).expect("a fresh directory");
-    let tare = engine.tare().with_variable("PATH", few.to_str().expect("a plain path"));
-    let asked = ["run", "--network", "docker:bridge", "--workload", "redis", "--blocks", "1"];
-    let short = ["--duration", "1s", "--json", "--metric", "transactions"];
-    let here = [&asked[..], &short, &["--image", "redis:mine", "--out", "out"]].concat();
-    let document = tare.run(&here).expect(0).json();
-    let cell = &list(&document, "cells")[0];
-    assert!(cell["mean"].as_f64() > Some(0.0), "{cell}");
-    let without = tare.run(&[&asked[..], &short, &["--out", "without"]].concat());
-    assert!(without.stderr.contains("redis-server is not installed"), "{without:?}");
-    assert_eq!(engine.everything(), before);
-}
-
-/// A program in a client's container, by `tare up`.
-fn in_client(engine: &Engine, network: &str, flags: &[&str], program: &[&str]) -> Outcome {
-    engine.tare().run(&[&["up", network][..], flags, &["--"], program].concat())
-}
-
-#[test]
-fn programs_in_containers_are_the_images_own() {
-    let engine = Engine::start();
-    let version = in_client(&engine, "docker:bridge", &[], &["/tare", "--version"]).expect(0);
-    assert!(version.text().starts_with("tare "), "{}", version.text());
-    let seen = in_client(&engine, "docker:bridge", &[], &["/tare", "look"]).expect(0).json();
-    let hosts = list(&seen, "hosts");
-    assert!(hosts.iter().any(|line| line.as_str().is_some_and(|line| line.ends_with("\tserver"))));
-    in_client(&engine, "docker:bridge", &[], &["/tare", "no-such-command"]).expect(2);
-    // Older engines say that it cannot be started (126), newer ones that it is not there (127).
-    let missing = in_client(&engine, "docker:bridge", &[], &["/no/such/program"]);
-    assert!(matches!(missing.code, Some(126 | 127)), "{missing:?}");
-}
-
-#[test]
-fn an_image_of_the_users_gets_tares_binary() {
-    let engine = Engine::start();
-    let archive = engine.scratch().path("other.tar");
-    let file = engine.scratch().write("of-mine", "");
-    let packed = std::process::Command::new("tar")
-        .args(["--create", "--directory", "/", "--file"])
-        .arg(&archive)
-        .arg(file.strip_prefix("/").expect("it is absolute"))
-        .status();
-    assert!(packed.expect("tar").success());
-    engine.docker(&["import", archive.to_str().expect("a plain path"), "other:1"]);
-    let before = engine.everything();
-    let document = once(&engine, "docker:host", &["--image", "other:1"]);
-    let of = &list(&document["environment"], "engines")[0];
-    assert!(text(of, "image").starts_with("other:1 sha256:"), "{of}");
-    assert_eq!(engine.everything(), before);
-    let refused = ["--network", "docker:host", "--image", "other:2", "--out", "refused", "--json"];
-    let document = engine.tare().run(&short_run(&refused)).expect(1).json();
-    assert!(text(&list(&document, "failed")[0], "reason").contains("No such image"));
-}
-
-#[test]
-fn the_written_image_is_loaded_by_docker_itself() {
-    let engine = Engine::start();
-    let file = engine.scratch().path("tare.tar");
-    let path = file.to_str().expect("a plain path");
-    engine.tare().run(&["image", "--output", path, "--tag", "tare:written"]).expect(0);
-    assert!(engine.docker(&["load", "--input", path]).contains("tare:written"));
-    let said = engine.docker(&["run", "--rm", "--network", "none", "tare:written", "--version"]);
-    assert!(said.starts_with("tare "), "{said}");
-    engine.tare().run(&["image", "--load", "--tag", "tare:loaded"]).expect(0);
-    let one = engine.docker(&["image", "inspect", "--format", "{{.Id}}", "tare:loaded"]);
-    let other = engine.docker(&["image", "inspect", "--format", "{{.Id}}", "tare:written"]);
-    assert_eq!(one, other, "the same program is the same image");
-}
-
-#[test]
-fn containers_run_under_dockers_own_profile_unless_the_user_says_otherwise() {
-    let engine = Engine::start();
-    let filtered = |network, flags: &[&str]| {
-        let outcome = in_client(&engine, network, flags, &["/tare", "look"]);
-        outcome.expect(0).json()["seccomp"].as_u64()
-    };
-    const FILTER: u64 = 2;
-    assert_eq!(filtered("docker:bridge", &[]), Some(FILTER));
-    assert_eq!(filtered("docker:bridge+unconfined", &[]), Some(0));
-    assert_eq!(filtered("docker:bridge", &["--security-opt", "seccomp=unconfined"]), Some(0));
-}
-
-#[test]
 fn an_engine_behind_ssh_is_spoken_to_as_dockers_client_does_it() {
     let engine = Engine::start();
     let before = engine.everything();
@@ -494,7 +356,7 @@ fn an_engine_behind_ssh_is_spoken_to_as_dockers_client_does_it() {
 fn the_engine_of_the_tests_is_not_the_machines() {
     let before = machine::Machine::now();
     let engine = Engine::start();
-    once(&engine, "docker:bridge", &[]);
+    engine.once("docker:bridge", &[]);
     drop(engine);
     assert_eq!(machine::Machine::now(), before);
 }

@@ -44,6 +44,19 @@ fn listening(command: &mut Command, port: u16) -> Running {
     server
 }
 
+/// A directory with these programs alone, of those that are installed.
+fn only(scratch: &Scratch, programs: &[&str]) -> PathBuf {
+    let directory = scratch.root().join("only");
+    std::fs::create_dir(&directory).expect("a directory in it");
+    let path = std::env::var_os("PATH").expect("there is a PATH");
+    for program in programs {
+        let mut places = std::env::split_paths(&path).map(|one| one.join(program));
+        let installed = places.find(|file| file.is_file()).expect("it is installed");
+        std::os::unix::fs::symlink(installed, directory.join(program)).expect("a link in it");
+    }
+    directory
+}
+
 /// The arguments of a run against a server at this port.
 fn dialling<'a>(workload: &'a str, address: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let arguments =
@@ -78,6 +91,12 @@ fn a_redis_server_is_asked_where_it_is() {
     command.args(["--save", "", "--bind", "127.0.0.1", "--port", &port.to_string()]);
     let _server = listening(command.current_dir(scratch.root()), port);
     let address = format!("127.0.0.1:{port}");
+    // Where it is somebody else's, tare needs the client alone.
+    let tare = tare
+        .with_variable("PATH", only(&scratch, &["setpriv", "redis-benchmark"]).to_str().unwrap());
+    let lacking = tare.run(&["run", "study.toml", "--workload", "redis", "--out", "own"]);
+    assert_eq!(lacking.code, Some(1), "{}", lacking.stderr);
+    assert!(lacking.stderr.contains("redis-server is not installed"), "{}", lacking.stderr);
     let run = tare.run(&dialling("redis", &address, &["--operation", "set"])).expect(0);
     assert!(mean(&run.json(), "transactions") > 0.0);
     // It says itself what it was asked.

@@ -4,7 +4,9 @@
 use super::machine::patience;
 use super::program::{Outcome, Running, Tare, User, binary, tied};
 use super::scratch::Scratch;
+use super::short_run;
 use super::swarm::Underlay;
+use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -177,6 +179,14 @@ impl Engine {
     /// The program under test, which speaks to it from the machine's own namespaces.
     pub(crate) fn tare(&self) -> Tare {
         Tare::in_directory(self.scratch.root()).with_variable("DOCKER_HOST", &self.host())
+    }
+
+    /// Runs networks once over TCP against it, and gives the document.
+    #[track_caller]
+    pub(crate) fn once(&self, networks: &str, more: &[&str]) -> Value {
+        let asked = ["--network", networks, "--workload", "tcp-stream", "--blocks", "1", "--json"];
+        let asked = [&asked[..], &["--out", networks], more].concat();
+        self.tare().run(&short_run(&asked)).expect(0).json()
     }
 
     /// The program under test run to its end on the engine's own machine: in all its namespaces.

@@ -47,8 +47,8 @@ pub trait Catalogue {
     /// The metrics that a workload measures; nothing for one that nobody knows.
     fn metrics(&self, workload: &str) -> Option<Vec<Metric>>;
 
-    /// What a workload lacks here, if anything: a program, say.
-    fn lacks_workload(&self, _workload: &str) -> Option<Missing> {
+    /// What a workload, as it was asked for, lacks here, if anything: a program, say.
+    fn lacks_workload(&self, _workload: &str, _asked: &Parameters) -> Option<Missing> {
         None
     }
 

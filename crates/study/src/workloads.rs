@@ -81,7 +81,7 @@ enum Settled {
 /// Whether a workload can be measured here, and what is measured in its place where it cannot.
 fn settle(workload: WorkloadStudy, catalogue: &dyn Catalogue) -> Result<Settled, Error> {
     let known = catalogue.metrics(&workload.name).is_some();
-    let (reason, remedy) = match catalogue.lacks_workload(&workload.name) {
+    let (reason, remedy) = match catalogue.lacks_workload(&workload.name, &workload.parameters) {
         None if known => {
             return Ok(Settled::Measured { workload, stands_for: None, finding: None });
         }
@@ -271,7 +271,7 @@ mod tests {
             Some(vec![Metric::Throughput])
         }
 
-        fn lacks_workload(&self, workload: &str) -> Option<Missing> {
+        fn lacks_workload(&self, workload: &str, _: &Parameters) -> Option<Missing> {
             let missing = Missing { reason: "no tool".to_owned(), remedy: "get it".to_owned() };
             (workload == "tool").then_some(missing)
         }

@@ -132,12 +132,12 @@ impl Catalogue for Everything {
         own.map(|workload| workload.about().name.to_owned()).collect()
     }
 
-    fn lacks_workload(&self, workload: &str) -> Option<Missing> {
+    fn lacks_workload(&self, workload: &str, asked: &Parameters) -> Option<Missing> {
         // An image of the user's says itself what it lacks.
         if self.has_image {
             return None;
         }
-        self.workloads.find(workload).ok().and_then(|workload| workload.lacks())
+        self.workloads.find(workload).ok().and_then(|workload| workload.lacks(asked))
     }
 
     fn metrics(&self, workload: &str) -> Option<Vec<Metric>> {

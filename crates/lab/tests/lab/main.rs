@@ -21,6 +21,7 @@ mod daemons;
 mod exec;
 mod groups;
 mod leftovers;
+mod mtu;
 mod nodes;
 mod paths;
 mod rates;
@@ -64,9 +65,9 @@ const CASES: &[Case] = &[
     ("of_three_nodes_all_reach_all", nodes::of_three_all_reach_all),
     ("packets_are_wrapped_as_the_name_says", nodes::packets_are_wrapped_as_the_name_says),
     ("vxlan_names_its_hops", nodes::vxlan_names_its_hops),
-    ("each_network_has_the_mtu_that_fits", nodes::each_has_the_mtu_that_fits),
-    ("a_wrong_mtu_is_noticed", nodes::a_wrong_mtu_is_noticed),
-    ("a_clamped_connection_fits", nodes::a_clamped_connection_fits),
+    ("each_network_has_the_mtu_that_fits", mtu::each_has_the_mtu_that_fits),
+    ("a_wrong_mtu_is_noticed", mtu::a_wrong_mtu_is_noticed),
+    ("a_clamped_connection_fits", mtu::a_clamped_connection_fits),
     ("a_link_is_as_slow_as_it_is_told", nodes::a_link_is_as_slow_as_it_is_told),
     ("a_background_load_runs_beside", nodes::a_background_load_runs_as_long_as_the_network),
     ("shapes_without_nodes_are_refused", nodes::shapes_that_nodes_do_not_have_are_refused),

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tare_lab::Modules;
 use tare_network::{NetworkOption, Offload};
-use tare_record::Metric;
+use tare_record::{Metric, Parameters};
 use tare_traffic::{Parameter, Workload};
 
 /// What `tare list networks --json` prints.
@@ -155,8 +155,10 @@ fn workloads() -> Vec<Row> {
         .iter()
         .map(|workload| {
             let about = workload.about();
-            let (reason, remedy) =
-                workload.lacks().map(|missing| (missing.reason, missing.remedy)).unzip();
+            let (reason, remedy) = workload
+                .lacks(&Parameters::new())
+                .map(|missing| (missing.reason, missing.remedy))
+                .unzip();
             Row {
                 name: about.name.to_owned(),
                 summary: about.summary.to_owned(),
