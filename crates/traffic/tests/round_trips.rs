@@ -49,7 +49,10 @@ fn every_way_of_waiting_counts_what_both_ends_saw() {
                 let what = format!("{workload} {wait} {flows}");
                 sound(&outcome);
                 assert!(outcome.ends.completed > 0, "{what}");
-                assert_eq!(outcome.ends.completed, outcome.ends.answered, "{what}");
+                // A request counts as lost when a machine under load has let its flow wait for a fifth of a second.
+                let stalled = |one: &Finding| matches!(one, Finding::Stall { .. });
+                let late = outcome.ends.answered - outcome.ends.completed;
+                assert!(late == 0 || outcome.findings.iter().any(stalled), "{what}: {late} late");
                 let recorded: u64 =
                     outcome.series[0].intervals.iter().map(|one| one.operations).sum();
                 assert_eq!(round_trips(&outcome).count(), recorded, "{what}");
