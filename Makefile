@@ -35,9 +35,10 @@ build: tools ## the static release binary, in target/bin/tare
 install: build ## the binary, manual pages and completions, below PREFIX
 	@scripts/install.sh "$(DESTDIR)$(PREFIX)"
 
-check: tools ## format, lints, documentation and its links, dependencies' licences and sources
+check: tools ## format, lints, documentation with its links and its book, dependencies' licences and sources
 	@scripts/components.sh
 	scripts/links.sh
+	scripts/book.sh
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo clippy --package tare --package tare-report --features tare/parquet --all-targets --locked -- -D warnings

@@ -7,7 +7,8 @@ set -eu
 version=0.5.4
 
 if ! command -v mdbook >/dev/null 2>&1; then
-    say "Building mdBook $version, once; this takes some minutes"
-    cargo install mdbook --locked --version "$version" --no-default-features
+    say "Building mdBook $version, once; this takes a minute"
+    # Unoptimised: the guide is small.
+    cargo install mdbook --debug --locked --version "$version" --no-default-features
 fi
 exec mdbook build docs/guide --dest-dir "$PWD/target/book"
