@@ -94,7 +94,7 @@ network-tools: tools
 	@scripts/packages.sh nft:nftables ip:iproute2 wg:wireguard-tools bird:bird2 \
 		swanctl:strongswan-swanctl charon-systemd:charon-systemd,libcharon-extra-plugins,libstrongswan-standard-plugins \
 		ovs-vswitchd:openvswitch-switch iptables:iptables etcd:etcd-server etcdctl:etcd-client \
-		/usr/lib/cni/bridge:containernetworking-plugins
+		/usr/lib/cni/bridge:containernetworking-plugins pcap-config:libpcap-dev curl:curl
 	@scripts/programs.sh
 
 test-tools: network-tools
