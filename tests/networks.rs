@@ -15,9 +15,8 @@ use support::{list, text};
 /// The variable that names the networks, with commas between them.
 const NETWORKS: &str = "TARE_VM_NETWORKS";
 
-/// Networks of which the kernel in the machine is too old, and the feature that it lacks; and those of which no package and
-/// no module proxy has the program.
-const LACKING: [(&str, &str); 2] = [("netkit", "netkit"), ("weave-fastdp", "weaver")];
+/// Networks of which the kernel in the machine is too old, and the feature that it lacks.
+const LACKING: [(&str, &str); 1] = [("netkit", "netkit")];
 
 /// How the remedy is spelled of what `make setup` builds, where the machine has what that takes.
 const BUILT: &str = "make setup";

@@ -47,7 +47,7 @@ impl Container for LabContainer {
     }
 
     fn spawn(&self, command: &Command) -> Result<Box<dyn Process>, Error> {
-        let (namespace, mounts) = (self.namespace.clone(), self.mounts.clone());
+        let (namespace, mounts) = (self.namespace.clone(), self.mounts.clone().map(Into::into));
         let child = self.lab.start_with(prepare(&self.with_own(command)), namespace, mounts)?;
         Ok(Box::new(LabProcess::new(child, command.stdio)))
     }

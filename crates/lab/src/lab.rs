@@ -5,7 +5,7 @@ use crate::enter::{self, Privilege};
 use crate::group::Group;
 use crate::kernel::{KernelProbe, Modules};
 use crate::namespace::Namespace;
-use crate::programs::Mounts;
+use crate::programs::{Mounts, View};
 use crate::spawner::{Spawner, TARE};
 use crate::sys;
 use std::path::PathBuf;
@@ -86,9 +86,9 @@ impl Lab {
         &self,
         mut command: Command,
         namespace: Option<Arc<Namespace>>,
-        mounts: Option<Arc<Mounts>>,
+        view: Option<View>,
     ) -> Result<Child, Error> {
-        sys::enter_before_exec(&mut command, self.group.clone(), namespace, mounts);
+        sys::enter_before_exec(&mut command, self.group.clone(), namespace, view);
         self.spawner.spawn(command)
     }
 
@@ -99,7 +99,7 @@ impl Lab {
     pub(crate) fn mount_proc(&self, mounts: &Arc<Mounts>) {
         let mut command = Command::new(TARE);
         command.arg("keeper").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        sys::enter_before_exec(&mut command, None, None, Some(Arc::clone(mounts)));
+        sys::enter_before_exec(&mut command, None, None, Some(Arc::clone(mounts).into()));
         sys::mount_proc_before_exec(&mut command);
         if let Ok(mut child) = self.spawner.spawn(command) {
             let _ = child.wait();

@@ -1,5 +1,5 @@
-//! Weave Net on every node: its router `weaver` where it is on the PATH, used as it is; else, for sleeve mode, tare's own
-//! forwarder ([`crate::sleeve`]), which stands for it.
+//! Weave Net on every node: its router `weaver` where it is on the PATH and the kernel has what it needs, used as it is; else,
+//! for sleeve mode, tare's own forwarder ([`crate::sleeve`]), which stands for it.
 //!
 //! Sources: weaveworks/weave, `prog/weaver`, `net/bridge.go`, `docs/router-encapsulation.md`.
 
@@ -10,13 +10,38 @@ use crate::sleeve::{self, PORT};
 use crate::underlay::Underlay;
 use crate::wiring::{Cable, End, Wiring};
 use std::net::SocketAddrV4;
-use tare_network::{Missing, Need};
+use tare_network::{Need, Probe};
 
 /// The bridge of a node, as Weave calls it.
 pub(crate) const BRIDGE: &str = "weave";
 
-/// The cable between the bridge and whoever carries its frames.
+/// The cable between the bridge and whoever carries its frames in sleeve mode.
 pub(crate) const CABLE: [&str; 2] = ["vethwe-bridge", "vethwe-pcap"];
+
+/// The same with the fast data path: its other end is a port of Open vSwitch.
+pub(crate) const FAST_CABLE: [&str; 2] = ["vethwe-bridge", "vethwe-datapath"];
+
+/// Weave's datapath in Open vSwitch of the kernel.
+pub(crate) const DATAPATH: &str = "datapath";
+
+/// The datapath's port to other nodes: VXLAN, on the port after the router's own.
+pub(crate) const TUNNEL: &str = "vxlan-6784";
+
+/// Where a router tells how it stands; the `weave` script asks there, too.
+const STATUS: &str = "127.0.0.1:6784";
+
+/// What the router's rules and its bridge are made of: the bridge takes its MTU from a dummy that is a port for a moment.
+const MODULES: [&str; 9] = [
+    "dummy",
+    "nf_tables",
+    "nft_counter",
+    "nft_chain_nat",
+    "nft_compat",
+    "xt_addrtype",
+    "xt_comment",
+    "xt_conntrack",
+    "xt_tcpudp",
+];
 
 /// The router.
 const WEAVER: &str = "weaver";
@@ -46,62 +71,47 @@ pub(crate) enum Router {
 
 impl Mode {
     /// Who does it on this machine.
-    pub(crate) fn router(self) -> Router {
-        if self == Self::Fastdp || program::find(WEAVER).is_some() {
-            Router::Weaver
-        } else {
-            Router::Ours
-        }
+    pub(crate) fn router(self, probe: &dyn Probe) -> Router {
+        let runs = || weaver_needs().iter().all(|need| probe.check(need).is_ok());
+        if self == Self::Fastdp || runs() { Router::Weaver } else { Router::Ours }
     }
 
     /// What it needs beside containers on bridges.
-    pub(crate) fn needs(self) -> Vec<Need> {
-        let mut needs = Vec::new();
-        if self.router() == Router::Weaver {
-            needs.extend(program::find(WEAVER).is_none().then(|| Need::Lacking(no_weaver())));
-            needs.push(Need::Kernel { module: "dummy" });
-            needs.push(Need::Program { name: "ip", package: "iproute2" });
+    pub(crate) fn needs(self, probe: &dyn Probe) -> Vec<Need> {
+        match (self, self.router(probe)) {
+            (_, Router::Ours) => Vec::new(),
+            (Self::Fastdp, Router::Weaver) => {
+                let mut needs = weaver_needs();
+                needs.extend(
+                    ["openvswitch", "vxlan", "vport_vxlan"].map(|module| Need::Kernel { module }),
+                );
+                // How one learns that frames go by the fast data path already.
+                needs.push(Need::Program { name: "curl", package: "curl" });
+                needs
+            }
+            (_, Router::Weaver) => weaver_needs(),
         }
-        if self == Self::Fastdp {
-            needs.extend(["openvswitch", "vxlan"].map(|module| Need::Kernel { module }));
-        }
-        needs
     }
 }
 
-fn no_weaver() -> Missing {
-    Missing {
-        reason: format!("the program {WEAVER} is not installed"),
-        remedy: format!(
-            "have {WEAVER} of Weave Net 2.5 or later on the PATH; weave-sleeve runs without"
-        ),
-    }
+/// What a real router needs in any mode; what is cheap to find out is first.
+fn weaver_needs() -> Vec<Need> {
+    let mut needs: Vec<Need> = program::built(WEAVER).map(Need::Lacking).into_iter().collect();
+    needs.push(Need::Program { name: "ip", package: "iproute2" });
+    needs.push(Need::Program { name: "iptables", package: "iptables" });
+    needs.extend(MODULES.map(|module| Need::Kernel { module }));
+    needs
 }
 
 /// Who seals with what, on all nodes: nothing where nobody does.
 pub(crate) type Key<'a> = Option<&'a str>;
 
-/// Adds a router to a node; `ports` are the containers' devices on it.
-pub(crate) fn add(
-    wiring: &mut Wiring,
-    underlay: &Underlay,
-    node: Node,
-    mode: Mode,
-    key: Key<'_>,
-    ports: &[&str],
-) {
-    match mode.router() {
-        Router::Ours => ours(wiring, underlay, node, key),
-        Router::Weaver => weaver(wiring, underlay, node, mode, key, ports),
-    }
-}
-
 fn others(underlay: &Underlay, node: Node) -> impl Iterator<Item = Node> + '_ {
     underlay.nodes.iter().copied().filter(move |other| *other != node)
 }
 
-/// tare's own, at one end of a cable that is plugged into the bridge at the other.
-fn ours(wiring: &mut Wiring, underlay: &Underlay, node: Node, key: Key<'_>) {
+/// Adds tare's own to a node, at one end of a cable that is plugged into the bridge at the other.
+pub(crate) fn ours(wiring: &mut Wiring, underlay: &Underlay, node: Node, key: Key<'_>) {
     let [near, far] = CABLE;
     wiring.bridge(node.space, BRIDGE, None);
     let near = End::new(node.space, near).plugged_into(BRIDGE);
@@ -126,8 +136,8 @@ fn ours(wiring: &mut Wiring, underlay: &Underlay, node: Node, key: Key<'_>) {
     });
 }
 
-/// A real one, which makes the bridge; containers are plugged in afterwards.
-fn weaver(
+/// Adds a real one to a node. It makes the bridge; `ports`, the containers' devices, are plugged in afterwards.
+pub(crate) fn weaver(
     wiring: &mut Wiring,
     underlay: &Underlay,
     node: Node,
@@ -143,22 +153,43 @@ fn weaver(
         format!("--db-prefix={place}/weave"),
         format!("--mtu={}", wiring.mtu),
         format!("--host={}", node.ipv4()),
-        "--http-addr=127.0.0.1:6784".to_owned(),
+        format!("--http-addr={STATUS}"),
     ];
     let off = ["docker-api", "ipalloc-range", "status-addr", "metrics-addr"];
     arguments.extend(off.map(|flag| format!("--{flag}=")));
     arguments.extend(["--no-discovery", "--no-dns"].map(str::to_owned));
-    arguments.extend((mode != Mode::Fastdp).then(|| "--no-fastdp".to_owned()));
-    arguments.extend(key.map(|key| format!("--password={key}")));
+    arguments.push(match mode {
+        Mode::Fastdp => format!("--datapath={DATAPATH}"),
+        Mode::Sleeve | Mode::SleeveEncrypted => "--no-fastdp".to_owned(),
+    });
     arguments.extend(others(underlay, node).map(|other| other.ipv4().to_string()));
     let established = |other: Node| {
         format!("|{}(n{})]: connection fully established", name(other), other.number())
     };
-    let ready = Ready::Says(others(underlay, node).map(established).collect());
-    let program = Program::daemon(node.space, WEAVER, arguments, ready);
-    wiring.programs.push(program.with_variable("CHECKPOINT_DISABLE", "1"));
+    let ready = match mode {
+        Mode::Fastdp => fast(others(underlay, node).count()),
+        Mode::Sleeve | Mode::SleeveEncrypted => {
+            Ready::Says(others(underlay, node).map(established).collect())
+        }
+    };
+    // It leaves a file in whatever directory it is started.
+    let mut program = Program::daemon(node.space, WEAVER, arguments, ready).at_home();
+    program = program.with_variable("CHECKPOINT_DISABLE", "1");
+    if let Some(key) = key {
+        // Arguments can be read by everybody.
+        program = program.with_variable("WEAVE_PASSWORD", key);
+    }
+    wiring.programs.push(program);
     for port in ports {
         let plug = ["link", "set", port, "master", BRIDGE];
         wiring.programs.push(Program::step(node.space, "ip", plug).named(format!("ip-{port}")));
     }
+}
+
+/// So many connections go by the fast data path. Until its first packets are acknowledged frames go by sleeve mode, which is
+/// established, too.
+fn fast(connections: usize) -> Ready {
+    let asked = format!("curl -sf http://{STATUS}/status/connections");
+    let test = format!("test \"$({asked} | grep -c 'established *fastdp')\" -eq {connections}");
+    Ready::Answers(["sh", "-c", &test].map(str::to_owned).to_vec())
 }

@@ -3,15 +3,18 @@
 
 use super::{Recipe, Secrecy, wired};
 use crate::address::Subnet;
+use crate::kernel::KernelProbe;
+use crate::lab::Lab;
 use crate::layout::{Layout, Proof, Waypoint};
 use crate::nodes::{BRIDGED_PAST_NETFILTER, UPLINK};
 use crate::pods::{Pod, Pods};
 use crate::secret;
 use crate::underlay::{MOST_NODES, Underlay, joins, link_of, mtu_inside};
-use crate::weave::{self, BRIDGE, CABLE, Mode, Router};
+use crate::weave::{self, BRIDGE, CABLE, DATAPATH, FAST_CABLE, Mode, Router, TUNNEL};
 use crate::wiring::{Cable, End, Wiring};
 use std::ops::RangeInclusive;
-use tare_network::{About, Error, Hop, HopKind, Need, NetworkOption, Shape, Site};
+use std::sync::Arc;
+use tare_network::{About, Error, HopKind, Need, NetworkOption, Shape, Site};
 
 /// What Weave leaves free of a link's MTU, bytes: of 1500 its containers have 1376 (`docs/mtu.md`), in any of its modes.
 const HEADERS: u32 = 124;
@@ -22,10 +25,21 @@ pub(super) struct Weave {
     pub(super) summary: &'static str,
     pub(super) stands_for: &'static str,
     pub(super) mode: Mode,
+    pub(super) lab: Option<Arc<Lab>>,
+}
+
+impl Weave {
+    /// Asks the lab's own probe, which looks only once and may have modules loaded; without a lab a new one.
+    fn ask<T>(&self, question: impl FnOnce(&KernelProbe) -> T) -> T {
+        match &self.lab {
+            Some(lab) => question(lab.kernel()),
+            None => question(&KernelProbe::default()),
+        }
+    }
 }
 
 /// What either form of sleeve mode stands for.
-pub(super) const SLEEVE: &str = "Weave Net's sleeve mode: weaver where it is on the PATH, else a forwarder of tare's own in its place";
+pub(super) const SLEEVE: &str = "Weave Net's sleeve mode: weaver where it is on the PATH and the kernel has what it needs, else a forwarder of tare's own in its place";
 
 impl Recipe for Weave {
     fn about(&self) -> About {
@@ -45,7 +59,7 @@ impl Recipe for Weave {
     fn needs(&self, _: &Site) -> Vec<Need> {
         let mut needs = wired();
         needs.push(Need::Nodes(2));
-        needs.extend(self.mode.needs());
+        needs.extend(self.ask(|probe| self.mode.needs(probe)));
         needs
     }
 
@@ -62,8 +76,8 @@ impl Recipe for Weave {
         let mut wiring = Wiring::new(shape.family, mtu_inside(shape, &link_of(shape)?, HEADERS));
         let underlay = Underlay::add(&mut wiring, shape, &BRIDGED_PAST_NETFILTER)?;
         underlay.speak_ipv4(&mut wiring);
-        let router = mode.router();
-        let pods = plug_in(&mut wiring, &underlay, router, shape, site);
+        let router = self.ask(|probe| mode.router(probe));
+        let pods = plug_in(&mut wiring, &underlay, (router, mode), shape, site);
         let key = match mode {
             Mode::SleeveEncrypted => Some(secret::hexadecimal(&secret::random::<32>()?)),
             Mode::Sleeve | Mode::Fastdp => None,
@@ -73,17 +87,22 @@ impl Recipe for Weave {
         for (at, &node) in underlay.nodes.iter().enumerate() {
             let mine = pods.all().filter(|pod| pod.node == at);
             let ports: Vec<&str> = mine.map(|pod| pod.port.as_str()).collect();
-            weave::add(&mut wiring, &underlay, node, mode, key, &ports);
+            match router {
+                Router::Ours => weave::ours(&mut wiring, &underlay, node, key),
+                Router::Weaver => weave::weaver(&mut wiring, &underlay, node, mode, key, &ports),
+            }
         }
         let (client, server) = (&pods.clients[0], &pods.servers[0]);
-        let mut path = to_router(&wiring, &underlay, mode, client);
+        let mut path = to_router(&underlay, (router, mode), client);
         path.extend(underlay.path(client.node, server.node));
-        path.extend(to_router(&wiring, &underlay, mode, server).into_iter().rev());
+        path.extend(to_router(&underlay, (router, mode), server).into_iter().rev());
         let near = underlay.nodes[client.node].space;
         let mut layout = pods.layout(wiring, path, shape, site);
-        let device = match router {
-            Router::Ours => CABLE[1],
-            Router::Weaver => BRIDGE,
+        // What comes in by it has been carried: by the bridge to tare's own, else from the other node.
+        let device = match (router, mode) {
+            (Router::Ours, _) => CABLE[1],
+            (Router::Weaver, Mode::Fastdp) => TUNNEL,
+            (Router::Weaver, Mode::Sleeve | Mode::SleeveEncrypted) => CABLE[0],
         };
         layout.proof = Some(Proof::Device { space: near, name: device.to_owned() });
         Ok(layout)
@@ -94,7 +113,7 @@ impl Recipe for Weave {
 fn plug_in(
     wiring: &mut Wiring,
     underlay: &Underlay,
-    router: Router,
+    (router, mode): (Router, Mode),
     shape: &Shape,
     site: &Site,
 ) -> Pods {
@@ -113,8 +132,11 @@ fn plug_in(
         let far = End::new(space, UPLINK).with_mac(slot.mac());
         wiring.cables.push(Cable::new(near, far).limited_to(site.options.rate));
         wiring.address(space, UPLINK, slot);
-        // The router takes frames as they are, and does nothing to them that a device would.
-        wiring.whole.push((space, UPLINK.to_owned()));
+        if mode != Mode::Fastdp {
+            // The router takes frames as they are, and does nothing to them that a device would. Weave, too, leaves what
+            // its fast data path carries to the kernel.
+            wiring.whole.push((space, UPLINK.to_owned()));
+        }
         Pod { node: at, space, slot, port }
     });
     for (client, server) in pods.pairs(shape) {
@@ -125,28 +147,30 @@ fn plug_in(
 }
 
 /// From a container to whoever carries its frames to other nodes.
-fn to_router(wiring: &Wiring, underlay: &Underlay, mode: Mode, pod: &Pod) -> Vec<Waypoint> {
+fn to_router(underlay: &Underlay, by: (Router, Mode), pod: &Pod) -> Vec<Waypoint> {
     let node = underlay.nodes[pod.node].space;
     let mut path = vec![
         Waypoint::device(HopKind::Veth, pod.space, UPLINK),
         Waypoint::device(HopKind::Veth, node, pod.port.as_str()),
         Waypoint::device(HopKind::Bridge, node, BRIDGE),
     ];
-    let hop = |kind, name: &str, detail| {
-        Waypoint::Other(Hop::new(kind, name, wiring.name(node)).with_detail(detail))
-    };
-    match (mode.router(), mode) {
+    let [near, far] = CABLE;
+    match by {
         (Router::Ours, _) => {
-            let [near, far] = CABLE;
             let detail = "tare sleeve, which stands for weaver: frames in UDP, by a process";
             path.push(Waypoint::device(HopKind::Veth, node, near));
             path.push(Waypoint::told(HopKind::Forwarder, node, far, detail));
         }
-        (Router::Weaver, Mode::Fastdp) => {
-            path.push(hop(HopKind::Encapsulation, "datapath", "Open vSwitch in the kernel, VXLAN"));
-        }
         (Router::Weaver, Mode::Sleeve | Mode::SleeveEncrypted) => {
-            path.push(hop(HopKind::Forwarder, "weaver", "frames in UDP, by the process weaver"));
+            let detail = "weaver: frames in UDP, by a process";
+            path.push(Waypoint::device(HopKind::Veth, node, near));
+            path.push(Waypoint::told(HopKind::Forwarder, node, far, detail));
+        }
+        (Router::Weaver, Mode::Fastdp) => {
+            let detail = "Open vSwitch in the kernel, told by weaver";
+            path.extend(FAST_CABLE.map(|end| Waypoint::device(HopKind::Veth, node, end)));
+            path.push(Waypoint::told(HopKind::Bridge, node, DATAPATH, detail));
+            path.push(Waypoint::told(HopKind::Encapsulation, node, TUNNEL, "VXLAN"));
         }
     }
     path

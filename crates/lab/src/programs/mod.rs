@@ -23,7 +23,7 @@ mod running;
 mod station;
 
 pub(crate) use log::Log;
-pub(crate) use mounts::Mounts;
+pub(crate) use mounts::{Mounts, View};
 pub(crate) use plan::{Counter, Program, Ready, directory};
 pub(crate) use running::{Running, start};
 pub(crate) use station::{Output, Station};

@@ -10,7 +10,7 @@ use crate::sys;
 use rustix::mount::{MountFlags, mount, mount_bind};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::fs::{self, File};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
@@ -30,6 +30,20 @@ pub(crate) struct Mounts {
     descriptor: OwnedFd,
     /// What /proc calls it.
     inode: u64,
+}
+
+/// What of it a program sees when it starts.
+pub(crate) struct View {
+    /// The files.
+    pub(crate) mounts: Arc<Mounts>,
+    /// Where it starts; in the root without.
+    pub(crate) home: Option<CString>,
+}
+
+impl From<Arc<Mounts>> for View {
+    fn from(mounts: Arc<Mounts>) -> Self {
+        Self { mounts, home: None }
+    }
 }
 
 impl AsFd for Mounts {

@@ -35,6 +35,8 @@ pub(crate) struct Program {
     pub(crate) files: Vec<(String, String)>,
     /// When the next one may start.
     pub(crate) ready: Ready,
+    /// Whether it starts in [`directory`], for it writes to wherever it is; else it starts in the root.
+    pub(crate) at_home: bool,
 }
 
 impl Program {
@@ -62,12 +64,18 @@ impl Program {
             environment: Vec::new(),
             files: Vec::new(),
             ready,
+            at_home: false,
         }
     }
 
     /// The same program under another name.
     pub(crate) fn named(self, name: impl Into<String>) -> Self {
         Self { name: name.into(), ..self }
+    }
+
+    /// The same program, started in the directory that its namespace has to itself.
+    pub(crate) fn at_home(self) -> Self {
+        Self { at_home: true, ..self }
     }
 
     /// The same program with a variable in its environment.

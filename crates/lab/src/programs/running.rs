@@ -148,7 +148,8 @@ fn start_one(
 ) -> Result<Started, Error> {
     let mut command = command(program)?;
     command.stdin(Stdio::null()).stdout(log.stream()?).stderr(log.stream()?);
-    let mut child = station.start(command)?;
+    let mut child =
+        if program.at_home { station.start_at_home(command) } else { station.start(command) }?;
     if program.ready == Ready::Ended {
         return finish(child, halt);
     }

@@ -1,11 +1,12 @@
 //! Where programs of a network run: a network namespace, and a view of files.
 
 use super::process::{ended, ends_within, kill_group};
-use super::{Log, Mounts};
+use super::{Log, Mounts, View, directory};
 use crate::lab::Lab;
 use crate::namespace::Namespace;
 use crate::{program, sys};
 use rustix::thread::CpuSet;
+use std::ffi::CString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
@@ -77,13 +78,23 @@ impl Station {
     }
 
     /// Starts a program, as the leader of a process group.
-    pub(crate) fn start(&self, mut command: Command) -> Result<Child, Error> {
+    pub(crate) fn start(&self, command: Command) -> Result<Child, Error> {
+        self.start_in(command, None)
+    }
+
+    /// The same, in the directory that the namespace's programs have to themselves.
+    pub(crate) fn start_at_home(&self, command: Command) -> Result<Child, Error> {
+        let home = CString::new(directory(self.name()));
+        self.start_in(command, Some(home.map_err(|error| Error::new("name a directory", error))?))
+    }
+
+    fn start_in(&self, mut command: Command, home: Option<CString>) -> Result<Child, Error> {
         command.process_group(0).env("TMPDIR", "/tmp");
         if let Some(cores) = self.cores {
             sys::hold_to_cores_before_exec(&mut command, cores);
         }
-        let mounts = Some(Arc::clone(&self.mounts));
-        self.lab.start_with(command, Some(Arc::clone(&self.namespace)), mounts)
+        let view = View { mounts: Arc::clone(&self.mounts), home };
+        self.lab.start_with(command, Some(Arc::clone(&self.namespace)), Some(view))
     }
 
     /// Runs a program to its end, with this text as its input; what takes too long is killed.

@@ -52,8 +52,9 @@ fn of_one<'a>(place: &str, programs: impl Iterator<Item = &'a Program>) -> Vec<S
 
 fn started(place: &str, program: &Program) -> String {
     let mut words = vec![format!("ip netns exec {place}")];
-    if !program.environment.is_empty() {
+    if program.at_home || !program.environment.is_empty() {
         words.push("env".to_owned());
+        words.extend(program.at_home.then(|| format!("--chdir={}", directory(place))));
         let variables = program.environment.iter();
         words.extend(variables.map(|(name, value)| format!("{name}={}", quoted(value))));
     }

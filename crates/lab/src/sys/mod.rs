@@ -10,10 +10,10 @@ pub(crate) mod packet;
 
 use crate::group::Group;
 use crate::namespace::Namespace;
-use crate::programs::Mounts;
+use crate::programs::View;
 use rustix::io;
 use rustix::mount::{MountFlags, mount};
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::process::{Signal, chdir, set_parent_process_death_signal};
 use rustix::thread::{
     CpuSet, LinkNameSpaceType, UnshareFlags, move_into_link_name_space, sched_setaffinity,
     unshare_unsafe,
@@ -60,7 +60,7 @@ pub(crate) fn enter_before_exec(
     command: &mut Command,
     group: Option<Arc<Group>>,
     namespace: Option<Arc<Namespace>>,
-    mounts: Option<Arc<Mounts>>,
+    view: Option<View>,
 ) {
     let enter = move || {
         set_parent_process_death_signal(Some(Signal::KILL))?;
@@ -72,13 +72,17 @@ pub(crate) fn enter_before_exec(
             let network = Some(LinkNameSpaceType::Network);
             move_into_link_name_space(namespace.as_fd(), network)?;
         }
-        if let Some(mounts) = &mounts {
+        if let Some(View { mounts, home }) = &view {
             move_into_link_name_space(mounts.as_fd(), Some(LinkNameSpaceType::Mount))?;
+            if let Some(home) = home {
+                chdir(home.as_c_str())?;
+            }
         }
         Ok(())
     };
-    // SAFETY: between fork and exec the closure makes four system calls and nothing else: it neither allocates nor
-    // takes a lock, and the descriptors live as long as the closure, which owns its group and its namespaces.
+    // SAFETY: between fork and exec the closure makes five system calls and nothing else: it neither allocates nor
+    // takes a lock, and the descriptors live as long as the closure, which owns its group, its namespaces and
+    // the directory's name.
     unsafe { command.pre_exec(enter) };
 }
 

@@ -336,9 +336,9 @@ pub(crate) fn what_is_missing_is_the_kernels() {
     let listing = Registry::new(networks(None)).listing(&KernelProbe::default());
     let of_the_kernel = ["this kernel has no", "is not loaded", "/dev/net/tun may not be used"];
     for one in &listing {
-        // What no package has is built by `make setup`, but for one.
+        // What no package has is built by `make setup`.
         let is_built = |missing: &tare_network::Missing| missing.remedy.contains("make setup");
-        if one.missing.as_ref().is_some_and(is_built) || one.about.name == "weave-fastdp" {
+        if one.missing.as_ref().is_some_and(is_built) {
             continue;
         }
         let Some(missing) = &one.missing else { continue };

@@ -26,6 +26,7 @@ mod nodes;
 mod paths;
 mod rates;
 mod scripts;
+mod weave;
 
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -64,6 +65,7 @@ const CASES: &[Case] = &[
     ("places_carry_tcp_on_one_node_and_on_two", nodes::places_carry_tcp_on_one_node_and_on_two),
     ("of_three_nodes_all_reach_all", nodes::of_three_all_reach_all),
     ("packets_are_wrapped_as_the_name_says", nodes::packets_are_wrapped_as_the_name_says),
+    ("weave_is_carried_by_its_own_router", weave::is_carried_by_its_own_router),
     ("vxlan_names_its_hops", nodes::vxlan_names_its_hops),
     ("each_network_has_the_mtu_that_fits", mtu::each_has_the_mtu_that_fits),
     ("a_wrong_mtu_is_noticed", mtu::a_wrong_mtu_is_noticed),

@@ -149,12 +149,12 @@ pub(crate) fn of_three_all_reach_all() {
 }
 
 /// Packets of a kind that have come to a node since the count began, by a rule of its own.
-struct Count<'a> {
+pub(crate) struct Count<'a> {
     node: &'a dyn Container,
 }
 
 impl<'a> Count<'a> {
-    fn of(node: &'a dyn Container, matching: &str) -> Self {
+    pub(crate) fn of(node: &'a dyn Container, matching: &str) -> Self {
         let rules = format!(
             "table inet tare_test {{\nchain input {{\ntype filter hook prerouting priority -400;\n\
              {matching} counter\n}}\n}}"
@@ -165,10 +165,19 @@ impl<'a> Count<'a> {
     }
 
     fn packets(&self) -> u64 {
+        self.number("counter packets ")
+    }
+
+    /// How many bytes they have, with their headers.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.number(" bytes ")
+    }
+
+    fn number(&self, before: &str) -> u64 {
         let nft = tare_lab::program::find("nft").expect("nft is installed");
         let text = output(self.node, &nft, &["list", "table", "inet", "tare_test"]);
-        let rest = text.split("counter packets ").nth(1).expect("it counts");
-        rest.split(' ').next().and_then(|count| count.parse().ok()).expect("a number")
+        let rest = text.split(before).nth(1).expect("it counts");
+        rest.split_whitespace().next().and_then(|count| count.parse().ok()).expect("a number")
     }
 }
 
@@ -297,7 +306,7 @@ pub(crate) fn shapes_that_nodes_do_not_have_are_refused() {
 }
 
 /// Where the server is as its client sees it, when the network is built by the commands.
-fn client_and_server(name: &str, family: Family) -> (&'static str, &'static str) {
+pub(crate) fn client_and_server(name: &str, family: Family) -> (&'static str, &'static str) {
     let either = |ipv4, ipv6| if family == Family::Ipv4 { ipv4 } else { ipv6 };
     match name {
         // Ping passes no published port: it tries the node's own address.
@@ -307,7 +316,8 @@ fn client_and_server(name: &str, family: Family) -> (&'static str, &'static str)
         | "ovs-user-vxlan"
         | "ovs-bridge-vxlan"
         | "weave-sleeve"
-        | "weave-sleeve-encrypted" => ("client-0", either("10.60.0.2", "fd00:0:0:3c::2")),
+        | "weave-sleeve-encrypted"
+        | "weave-fastdp" => ("client-0", either("10.60.0.2", "fd00:0:0:3c::2")),
         "calico" | "calico-vxlan" => ("client-0", either("10.101.0.1", "fd00:0:0:65::1")),
         _ => ("client-0", either("10.101.0.2", "fd00:0:0:65::2")),
     }
