@@ -66,6 +66,7 @@ const CASES: &[Case] = &[
     ("of_three_nodes_all_reach_all", nodes::of_three_all_reach_all),
     ("packets_are_wrapped_as_the_name_says", nodes::packets_are_wrapped_as_the_name_says),
     ("weave_is_carried_by_its_own_router", weave::is_carried_by_its_own_router),
+    ("the_shown_commands_set_weave_up", weave::is_set_up_by_the_shown_commands),
     ("vxlan_names_its_hops", nodes::vxlan_names_its_hops),
     ("each_network_has_the_mtu_that_fits", mtu::each_has_the_mtu_that_fits),
     ("a_wrong_mtu_is_noticed", mtu::a_wrong_mtu_is_noticed),
