@@ -196,3 +196,35 @@ fn fast(connections: usize) -> Ready {
     let test = format!("test \"$({asked} | grep -c 'established *fastdp')\" -eq {connections}");
     Ready::Answers(["sh", "-c", &test].map(str::to_owned).to_vec())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_network::{Missing, Needed};
+
+    /// A kernel without dummy devices, and all the programs there are.
+    struct NoDummy;
+
+    impl Probe for NoDummy {
+        fn check(&self, need: &Need) -> Result<(), Missing> {
+            match need {
+                Need::Kernel { module: "dummy" } => {
+                    Err(Missing { reason: "no dummy".to_owned(), remedy: String::new() })
+                }
+                _ => Ok(()),
+            }
+        }
+    }
+
+    #[test]
+    fn a_real_router_is_taken_where_all_that_it_needs_is_there() {
+        for mode in [Mode::Sleeve, Mode::SleeveEncrypted] {
+            assert_eq!(mode.router(&Needed), Router::Weaver);
+            assert_eq!(mode.router(&NoDummy), Router::Ours);
+            assert_eq!(mode.needs(&NoDummy), []);
+        }
+        // Nothing stands for it here: what it lacks is said.
+        assert_eq!(Mode::Fastdp.router(&NoDummy), Router::Weaver);
+        assert!(Mode::Fastdp.needs(&NoDummy).contains(&Need::Kernel { module: "dummy" }));
+    }
+}
