@@ -1,10 +1,11 @@
 //! Weave Net by its own router, where that is built and the kernel has what it needs; the virtual machine's has.
 
-use crate::cases::{enter, raise};
-use crate::nodes::{Count, client_and_server, exchange_over_routes, joining, two};
+use crate::cases::{enter, raise, site};
+use crate::nodes::{Count, client_and_server, exchange_over_routes, two};
 use crate::paths::not_in_this_kernel;
 use crate::scripts;
-use tare_network::{Family, Hop, HopKind, Topology};
+use tare_lab::KernelProbe;
+use tare_network::{Family, Hop, HopKind, Registry, Spelled, Topology};
 
 /// As many bytes go to a server, and back.
 const SENT: u64 = 100_000;
@@ -30,7 +31,10 @@ fn is_there() -> bool {
         return false;
     }
     // The fast data path needs all that the other modes need.
-    let there = joining().contains(&"weave-fastdp");
+    let fast: Spelled = "weave-fastdp".parse().expect("a good name");
+    let registry = Registry::new(tare_lab::networks(None));
+    let network = registry.find(&fast).expect("a known network");
+    let there = registry.missing(network, &site(&fast), &KernelProbe::default()).is_none();
     if !there {
         not_in_this_kernel("weave-fastdp");
     }
