@@ -27,7 +27,9 @@ pub(crate) fn add(wiring: &mut Wiring, underlay: &Underlay) {
         let (file, socket) = (format!("{place}/bird.conf"), format!("{place}/bird.ctl"));
         let text = configuration(wiring.family, node, &peers);
         let ready = Ready::Answers(
-            ["sh", "-c", &knows_all(wiring.family, peers.len())].map(str::to_owned).to_vec(),
+            ["sh", "-c", &knows_all(wiring.family, peers.len(), &socket)]
+                .map(str::to_owned)
+                .to_vec(),
         );
         let arguments = ["-f", "-c", &file, "-s", &socket];
         let bird = Program::daemon(node.space, "bird", arguments, ready);
@@ -35,10 +37,14 @@ pub(crate) fn add(wiring: &mut Wiring, underlay: &Underlay) {
     }
 }
 
-/// A command that ends with success when the kernel has so many routes of BIRD's.
-fn knows_all(family: Family, routes: usize) -> String {
+/// A command that ends with success when the kernel has so many routes of BIRD's. BIRD is spoken to at its socket as well: it
+/// sleeps up to 3 s over what it has to send until something wakes it (2.0, `io_loop` of sysdep/unix/io.c).
+fn knows_all(family: Family, routes: usize, socket: &str) -> String {
     let flag = if family == Family::Ipv4 { "-4" } else { "-6" };
-    format!("test \"$(ip {flag} route show proto bird | wc -l)\" -ge {routes}")
+    format!(
+        "birdc -s {socket} show status >/dev/null; \
+         test \"$(ip {flag} route show proto bird | wc -l)\" -ge {routes}"
+    )
 }
 
 fn configuration(family: Family, node: Node, peers: &[Node]) -> String {
@@ -70,8 +76,11 @@ template bgp peer {{
     );
     for peer in peers {
         let address = peer.slot(0).address(family);
+        // As in Calico's own mesh one of two waits for the other's call: where both call at once, BIRD drops both
+        // connections and waits for seconds.
+        let waits = if peer.number() < node.number() { " passive;" } else { "" };
         text.push_str(&format!(
-            "protocol bgp mesh_{} from peer {{ neighbor {address} as {SYSTEM}; }}\n",
+            "protocol bgp mesh_{} from peer {{ neighbor {address} as {SYSTEM};{waits} }}\n",
             peer.number()
         ));
     }
