@@ -76,11 +76,8 @@ template bgp peer {{
     );
     for peer in peers {
         let address = peer.slot(0).address(family);
-        // As in Calico's own mesh one of two waits for the other's call: where both call at once, BIRD drops both
-        // connections and waits for seconds.
-        let waits = if peer.number() < node.number() { " passive;" } else { "" };
         text.push_str(&format!(
-            "protocol bgp mesh_{} from peer {{ neighbor {address} as {SYSTEM};{waits} }}\n",
+            "protocol bgp mesh_{} from peer {{ neighbor {address} as {SYSTEM}; }}\n",
             peer.number()
         ));
     }
