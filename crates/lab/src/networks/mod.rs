@@ -63,6 +63,7 @@ mod wireguard;
 mod wireguard_user;
 
 use crate::build::build;
+use crate::kernel::KernelProbe;
 use crate::lab::Lab;
 use crate::layout::{Layout, Waypoint};
 use crate::namespace::Namespace;
@@ -158,6 +159,14 @@ pub fn networks(lab: Option<Arc<Lab>>) -> Vec<Box<dyn Network>> {
 #[must_use]
 pub fn pairs(lab: Option<Arc<Lab>>) -> Vec<Box<dyn Network>> {
     pairs::PAIRS.into_iter().map(|pair| laid(pair, &lab)).collect()
+}
+
+/// Asks the lab's own probe, which looks only once and may have modules loaded; without a lab a new one.
+fn ask_kernel<T>(lab: Option<&Arc<Lab>>, question: impl FnOnce(&KernelProbe) -> T) -> T {
+    match lab {
+        Some(lab) => question(lab.kernel()),
+        None => question(&KernelProbe::default()),
+    }
 }
 
 fn laid(recipe: impl Recipe, lab: &Option<Arc<Lab>>) -> Box<dyn Network> {

@@ -1,8 +1,7 @@
 //! `ovs-bridge`: containers, each on a Linux bridge of its own, which is a port of Open vSwitch.
 
-use super::Recipe;
 use super::ovs::{Between, layout, needs};
-use crate::kernel::KernelProbe;
+use super::{Recipe, ask_kernel};
 use crate::lab::Lab;
 use crate::layout::Layout;
 use crate::openvswitch::Datapath;
@@ -16,10 +15,7 @@ pub(super) struct OvsBridge {
 /// The kernel's datapath where the kernel has it.
 pub(super) fn datapath(lab: Option<&Arc<Lab>>) -> Datapath {
     let module = Need::Kernel { module: "openvswitch" };
-    let there = match lab {
-        Some(lab) => lab.kernel().check(&module),
-        None => KernelProbe::default().check(&module),
-    };
+    let there = ask_kernel(lab, |probe| probe.check(&module));
     if there.is_ok() { Datapath::Kernel } else { Datapath::Userspace }
 }
 

@@ -1,9 +1,8 @@
 //! Weave Net: one network over all nodes, a bridge on each, and a router that carries its frames. Its modes are networks of
 //! their own: `weave-sleeve`, `weave-sleeve-encrypted`, `weave-fastdp`.
 
-use super::{Recipe, Secrecy, wired};
+use super::{Recipe, Secrecy, ask_kernel, wired};
 use crate::address::Subnet;
-use crate::kernel::KernelProbe;
 use crate::lab::Lab;
 use crate::layout::{Layout, Proof, Waypoint};
 use crate::nodes::{BRIDGED_PAST_NETFILTER, UPLINK};
@@ -28,16 +27,6 @@ pub(super) struct Weave {
     pub(super) lab: Option<Arc<Lab>>,
 }
 
-impl Weave {
-    /// Asks the lab's own probe, which looks only once and may have modules loaded; without a lab a new one.
-    fn ask<T>(&self, question: impl FnOnce(&KernelProbe) -> T) -> T {
-        match &self.lab {
-            Some(lab) => question(lab.kernel()),
-            None => question(&KernelProbe::default()),
-        }
-    }
-}
-
 /// What either form of sleeve mode stands for.
 pub(super) const SLEEVE: &str = "Weave Net's sleeve mode: weaver where it is on the PATH and the kernel has what it needs, else a forwarder of tare's own in its place";
 
@@ -59,7 +48,7 @@ impl Recipe for Weave {
     fn needs(&self, _: &Site) -> Vec<Need> {
         let mut needs = wired();
         needs.push(Need::Nodes(2));
-        needs.extend(self.ask(|probe| self.mode.needs(probe)));
+        needs.extend(ask_kernel(self.lab.as_ref(), |probe| self.mode.needs(probe)));
         needs
     }
 
@@ -76,7 +65,7 @@ impl Recipe for Weave {
         let mut wiring = Wiring::new(shape.family, mtu_inside(shape, &link_of(shape)?, HEADERS));
         let underlay = Underlay::add(&mut wiring, shape, &BRIDGED_PAST_NETFILTER)?;
         underlay.speak_ipv4(&mut wiring);
-        let router = self.ask(|probe| mode.router(probe));
+        let router = ask_kernel(self.lab.as_ref(), |probe| mode.router(probe));
         let pods = plug_in(&mut wiring, &underlay, (router, mode), shape, site);
         let key = match mode {
             Mode::SleeveEncrypted => Some(secret::hexadecimal(&secret::random::<32>()?)),
