@@ -22,7 +22,7 @@ const EVENTS: [Event; 2] = [Event::CYCLES, Event::INSTRUCTIONS];
 const MOST_THREADS: usize = 256;
 
 /// One reading of all counters, core by core or thread by thread.
-pub(crate) type Readings = Vec<Reading>;
+pub(crate) type Readings = Vec<[Reading; 2]>;
 
 /// Counters that count.
 #[derive(Debug)]
@@ -97,21 +97,25 @@ fn told(counted: Counting, readings: &[(Nanos, Option<Readings>)]) -> Option<Har
     let all = readings.iter().map(|(at, readings)| Some((*at, readings.as_ref()?)));
     let all: Vec<(Nanos, &Readings)> = all.collect::<Option<_>>()?;
     let (_, first) = all.first()?;
-    let mut totals: Vec<Total> = first.iter().map(|reading| Total::from(*reading)).collect();
+    let mut totals: Vec<[Total; 2]> = first.iter().map(|pair| pair.map(Total::from)).collect();
     let mut samples = Vec::new();
     for (at, readings) in &all {
-        for (total, reading) in totals.iter_mut().zip(*readings) {
+        for (total, reading) in totals.iter_mut().flatten().zip(readings.iter().flatten()) {
             total.add(*reading);
         }
-        let each = totals.iter().map(Total::executed);
+        let each = totals.iter().map(executed);
         let executed = match counted {
             Counting::Machine => each.collect(),
             Counting::Agents | Counting::AgentsCode => vec![each.fold(Executed::default(), plus)],
         };
         samples.push(HardwareSample { at: *at, executed });
     }
-    let running = totals.iter().map(Total::running).fold(1.0, f64::min);
+    let running = totals.iter().flatten().map(Total::running).fold(1.0, f64::min);
     (running > 0.0).then_some(Hardware { counted, running, samples })
+}
+
+fn executed([cycles, instructions]: &[Total; 2]) -> Executed {
+    Executed { cycles: cycles.counted(), instructions: instructions.counted() }
 }
 
 fn plus(one: Executed, other: Executed) -> Executed {

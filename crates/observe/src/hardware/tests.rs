@@ -2,8 +2,8 @@ use super::*;
 use crate::files::lay_out;
 use crate::sys::perf::burn;
 
-fn reading(time: u64, values: [u64; 2]) -> Reading {
-    Reading { enabled: time, running: time, values, ..Reading::default() }
+fn reading(time: u64, values: [u64; 2]) -> [Reading; 2] {
+    values.map(|value| Reading { enabled: time, running: time, value })
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn cores_are_told_apart_and_agents_are_one() {
 fn what_was_not_counted_all_the_time_is_not_told() {
     let lost = [(Nanos(0), Some(vec![reading(5, [1, 1])])), (Nanos(9), None)];
     assert_eq!(told(Counting::Machine, &lost), None);
-    let never = Reading { running: 5, ..reading(9, [1, 1]) };
+    let never = reading(9, [1, 1]).map(|reading| Reading { running: 5, ..reading });
     let without_turn = [(Nanos(0), Some(vec![reading(5, [1, 1])])), (Nanos(9), Some(vec![never]))];
     assert_eq!(told(Counting::Machine, &without_turn), None);
     assert_eq!(told(Counting::Machine, &[]), None);
@@ -90,4 +90,26 @@ fn either_the_processor_counts_or_somebody_says_why_not() {
         }
         Err(refused) => assert!(!refused.why.is_empty() && !refused.remedy.is_empty()),
     }
+}
+
+/// A thread that is born between the opening of two events inherits one of them alone.
+#[test]
+fn threads_that_are_born_meanwhile_spoil_no_count() {
+    let events = [Event::TASK_CLOCK, Event::CONTEXT_SWITCHES];
+    let (identity, identified) = std::sync::mpsc::channel();
+    let (stop, stopped) = std::sync::mpsc::channel::<()>();
+    let parent = std::thread::spawn(move || {
+        identity.send(rustix::thread::gettid().as_raw_pid()).unwrap();
+        while stopped.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
+            std::thread::spawn(|| ()).join().unwrap();
+        }
+    });
+    let thread = identified.recv().unwrap().unsigned_abs();
+    for _ in 0..1_000 {
+        let pairs = of_threads(events, &[thread], Depth::Programs).unwrap();
+        let counters = Counters { counted: Counting::AgentsCode, pairs };
+        assert!(counters.read().is_some());
+    }
+    drop(stop);
+    parent.join().unwrap();
 }

@@ -1,4 +1,4 @@
-//! perf_event_open(2), as far as it is needed to count: two events that are counted together, and read together.
+//! perf_event_open(2), as far as it is needed to count: two events of the same cores or threads.
 //!
 //! Attributes are laid out as the first version of `struct perf_event_attr` (linux/perf_event.h), which every kernel takes.
 
@@ -46,26 +46,21 @@ pub(crate) enum Depth {
     Programs,
 }
 
-/// One reading of a pair, since it was opened (linux/perf_event.h, `struct read_format` with `PERF_FORMAT_GROUP`).
+/// One reading of an event, since it was opened (linux/perf_event.h, `struct read_format` without a group).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct Reading {
-    pub(crate) events: u64,
+    /// How often it happened.
+    pub(crate) value: u64,
     /// How long it was to be counted, ns.
     pub(crate) enabled: u64,
     /// How long it was, ns: less where the counters are shared in turns.
     pub(crate) running: u64,
-    /// The events, in the pair's order.
-    pub(crate) values: [u64; 2],
 }
 
-/// Two events that are counted at the same times, as long as this is there.
+/// Two events that are counted as long as this is there.
 #[derive(Debug)]
-pub(crate) struct Pair {
-    first: OwnedFd,
-    /// Counts as long as it is open; it is read with the first.
-    _second: OwnedFd,
-}
+pub(crate) struct Pair([OwnedFd; 2]);
 
 #[repr(C)]
 struct Attributes {
@@ -81,11 +76,12 @@ struct Attributes {
     address: u64,
 }
 
-/// `PERF_FORMAT_TOTAL_TIME_ENABLED`, `_RUNNING` and `PERF_FORMAT_GROUP`.
-const READ_FORMAT: u64 = 1 | 2 | 8;
+/// `PERF_FORMAT_TOTAL_TIME_ENABLED` and `_RUNNING`.
+const READ_FORMAT: u64 = 1 | 2;
 /// Bits of the flags: `inherit` and `exclude_kernel`.
 const INHERIT: u64 = flag(1);
 const EXCLUDE_KERNEL: u64 = flag(5);
+const NO_GROUP: libc::c_int = -1;
 /// `PERF_FLAG_FD_CLOEXEC`.
 const CLOSE_ON_EXEC: libc::c_ulong = 8;
 
@@ -95,33 +91,36 @@ const fn flag(bit: u32) -> u64 {
 }
 
 impl Pair {
-    /// Begins to count.
+    /// Begins to count. The two are no group, which would have its turns together where counters are shared: a thread that
+    /// starts another between the two hands on half of a group, which the kernel then never adds up (`ECHILD`), and threads
+    /// that count the same swap what they count in, where the second does not find the first (`EINVAL`).
     pub(crate) fn open([first, second]: [Event; 2], whose: Whose, depth: Depth) -> Result<Self> {
-        let first = open(first, whose, depth, -1)?;
-        let second = open(second, whose, depth, first.as_raw_fd())?;
-        Ok(Self { first, _second: second })
+        Ok(Self([open(first, whose, depth)?, open(second, whose, depth)?]))
     }
 
-    /// What was counted so far.
-    pub(crate) fn read(&self) -> Result<Reading> {
-        let mut reading = Reading::default();
-        let size = size_of::<Reading>();
-        // SAFETY: the kernel writes at most `size` bytes to `reading`, which lives through the call; any bytes are a valid
-        // `Reading`, which has no padding and only whole numbers.
-        let read = unsafe {
-            libc::read(self.first.as_raw_fd(), std::ptr::from_mut(&mut reading).cast(), size)
-        };
-        // A group that the kernel could not keep whole reads as nothing.
-        match usize::try_from(read) {
-            Ok(read) if read == size => Ok(reading),
-            Ok(_) => Err(Errno::IO),
-            Err(_) => Err(last_error()),
-        }
+    /// What was counted so far, in the events' order.
+    pub(crate) fn read(&self) -> Result<[Reading; 2]> {
+        let [first, second] = &self.0;
+        Ok([read(first)?, read(second)?])
     }
 }
 
-/// One event, in the group of another where that is not -1.
-fn open(event: Event, whose: Whose, depth: Depth, group: libc::c_int) -> Result<OwnedFd> {
+fn read(event: &OwnedFd) -> Result<Reading> {
+    let mut reading = Reading::default();
+    let size = size_of::<Reading>();
+    // SAFETY: the kernel writes at most `size` bytes to `reading`, which lives through the call; any bytes are a valid
+    // `Reading`, which has no padding and only whole numbers.
+    let read =
+        unsafe { libc::read(event.as_raw_fd(), std::ptr::from_mut(&mut reading).cast(), size) };
+    // One that lost its turn for good reads as nothing.
+    match usize::try_from(read) {
+        Ok(read) if read == size => Ok(reading),
+        Ok(_) => Err(Errno::IO),
+        Err(_) => Err(last_error()),
+    }
+}
+
+fn open(event: Event, whose: Whose, depth: Depth) -> Result<OwnedFd> {
     let (thread, core): (libc::pid_t, libc::c_int) = match whose {
         Whose::Core(core) => (-1, core.try_into().map_err(|_| Errno::INVAL)?),
         Whose::Thread(thread) => (thread.try_into().map_err(|_| Errno::INVAL)?, -1),
@@ -143,7 +142,7 @@ fn open(event: Event, whose: Whose, depth: Depth, group: libc::c_int) -> Result<
     // SAFETY: the attributes live as long as the call, hold no addresses, and tell their own size; the rest are numbers.
     let descriptor = unsafe {
         let at = std::ptr::from_ref(&attributes);
-        libc::syscall(libc::SYS_perf_event_open, at, thread, core, group, CLOSE_ON_EXEC)
+        libc::syscall(libc::SYS_perf_event_open, at, thread, core, NO_GROUP, CLOSE_ON_EXEC)
     };
     if descriptor < 0 {
         return Err(last_error());
@@ -176,7 +175,7 @@ mod tests {
     fn attributes_have_the_size_of_the_first_version() {
         // PERF_ATTR_SIZE_VER0.
         assert_eq!(size_of::<Attributes>(), 64);
-        assert_eq!(size_of::<Reading>(), 40);
+        assert_eq!(size_of::<Reading>(), 24);
     }
 
     #[test]
@@ -185,8 +184,7 @@ mod tests {
         let events = [Event::TASK_CLOCK, Event::CONTEXT_SWITCHES];
         let pair = Pair::open(events, Whose::Thread(me), Depth::Programs).unwrap();
         std::thread::spawn(burn).join().unwrap();
-        let reading = pair.read().unwrap();
-        assert!(reading.values[0] > 10_000_000, "{reading:?}");
-        assert_eq!((reading.events, reading.running <= reading.enabled), (2, true));
+        let [clock, _] = pair.read().unwrap();
+        assert!(clock.value > 10_000_000 && clock.running <= clock.enabled, "{clock:?}");
     }
 }

@@ -18,7 +18,7 @@ use crate::sys::As;
 use crate::workload::Asked;
 use crate::{About, Error, Kind, Parameter, Server, Task};
 use rustix::process::Signal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tare_record::{Interval, Metric, Parameters};
 
@@ -133,7 +133,9 @@ impl Tool for Postgres {
             connections.to_string(),
         ]);
         clear(&copy)?;
+        let directory = copy.directory.clone();
         let mut serve = Serve::new(&SERVER, call, task).keeping(copy);
+        serve.answers = Box::new(move || answers(&directory));
         serve.within = STEP;
         // Its fast shutdown.
         serve.ends = (Signal::INT, ENDS);
@@ -196,9 +198,8 @@ impl Table {
             .run_as(As::Nobody))
     }
 
-    /// Has pgbench make its tables. A server whose socket is there may still say that it starts up.
+    /// Has pgbench make its tables.
     fn fill(self, directory: &Path, cancelled: &dyn Fn() -> bool) -> Result<(), Error> {
-        const TRIES: u32 = 20;
         let fill = Call::new(CLIENT.require()?, ["-i", "-q", "-s"]).with([
             self.scale.to_string(),
             "-h".to_owned(),
@@ -209,16 +210,7 @@ impl Table {
             NAME.to_owned(),
             NAME.to_owned(),
         ]);
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            match Offspring::start(&fill)?.finish(self.made_within(), cancelled) {
-                Err(Error::Job(why)) if why.contains("starting up") && tries < TRIES => {
-                    std::thread::sleep(Duration::from_millis(100));
-                }
-                other => return other.map(drop),
-            }
-        }
+        Offspring::start(&fill)?.finish(self.made_within(), cancelled).map(drop)
     }
 }
 
@@ -263,8 +255,7 @@ impl Contents for Table {
             .map_err(|error| Error::io(format!("write {}", hba.display()), error))?;
         // On the socket alone: its number names the file.
         let server = Offspring::start(&self.server(directory)?.with(["-h", "", "-p", "5432"]))?;
-        let socket = directory.join(".s.PGSQL.5432");
-        let server = until_listening(server, SERVER.name, || socket.exists())?;
+        let server = until_listening(server, SERVER.name, || answers(directory))?;
         self.fill(directory, cancelled)?;
         let (status, said) = server.stop(Signal::INT, self.made_within())?;
         if !status.success() {
@@ -278,9 +269,25 @@ fn of(directory: &Path) -> String {
     directory.join("data").display().to_string()
 }
 
+/// Where a server that runs says so.
+fn mark(directory: &Path) -> PathBuf {
+    directory.join("data/postmaster.pid")
+}
+
+/// Whether the server in this directory answers: it listens before, and refuses everybody for as long as it recovers from
+/// having been killed. It says so where its own `pg_ctl --wait` looks (PostgreSQL 10 and newer).
+fn answers(directory: &Path) -> bool {
+    std::fs::read_to_string(mark(directory)).is_ok_and(|text| tells_ready(&text))
+}
+
+/// The eighth line (miscadmin.h, `LOCK_FILE_LINE_PM_STATUS`).
+fn tells_ready(mark: &str) -> bool {
+    mark.lines().nth(7).is_some_and(|status| status.trim_end() == "ready")
+}
+
 /// Removes the mark of a server that was killed: nobody else has the data.
 fn clear(copy: &Copy) -> Result<(), Error> {
-    let mark = copy.directory.join("data/postmaster.pid");
+    let mark = mark(&copy.directory);
     match std::fs::remove_file(&mark) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(Error::io(format!("remove {}", mark.display()), error))
@@ -327,6 +334,17 @@ mod tests {
     const V_15: &str = include_str!("../../fixtures/pgbench/15.txt");
     const V_15_PROGRESS: &str = include_str!("../../fixtures/pgbench/15-progress.txt");
     const V_11: &str = include_str!("../../fixtures/pgbench/11.txt");
+
+    #[test]
+    fn a_server_answers_when_it_says_so() {
+        let mark = |status| {
+            format!("4711\n/data\n1700000000\n5432\n/run\n10.0.0.2\n  5243019 17\n{status}\n")
+        };
+        assert!(tells_ready(&mark("ready   ")));
+        for early in ["", "4711\n/data\n", &mark("starting"), &mark("stopping")] {
+            assert!(!tells_ready(early), "{early}");
+        }
+    }
 
     #[test]
     fn a_report_is_read_without_the_time_to_connect() {

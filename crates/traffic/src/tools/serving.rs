@@ -26,6 +26,8 @@ pub(crate) struct Serve<'t> {
     pub(crate) call: Call,
     /// Where it listens, all of it.
     pub(crate) listens: Vec<(SocketAddr, Protocol)>,
+    /// What tells that it answers, where it listens before it does.
+    pub(crate) answers: Box<dyn Fn() -> bool>,
     /// How long it may take to listen.
     pub(crate) within: Duration,
     /// How it is asked to end, and how long it may take for that.
@@ -46,6 +48,7 @@ impl<'t> Serve<'t> {
             program,
             call,
             listens,
+            answers: Box::new(|| true),
             within: STARTS,
             ends: (Signal::KILL, Duration::ZERO),
             forks: false,
@@ -67,7 +70,8 @@ impl<'t> Serve<'t> {
         let cores = Cores::of(&self.task.cpus, Role::Server);
         let server = Offspring::start(&self.call.on(cores.list().to_vec()))?;
         let until = Instant::now() + self.within;
-        let ready = || self.listens.iter().all(|&(at, protocol)| listens(at, protocol));
+        let all_listen = || self.listens.iter().all(|&(at, protocol)| listens(at, protocol));
+        let ready = || all_listen() && (self.answers)();
         while !ready() {
             if server.ended_within(TICK) {
                 return Err(server.ended_early());
