@@ -8,8 +8,8 @@
 ARGS ?= run --quick
 # What is tested in the virtual machine, in this order: that nothing loads a module comes first.
 IN_VM := modules networks lab:of_other_kernels lab:open_vswitch lab:weave_is lab:sigkill_leaves_no_daemon
-# What only `make test-vm` has besides: an engine takes minutes there.
-ENGINES_IN_VM := docker_vm
+# What only `make test-vm` has besides: engines take minutes there.
+ENGINES_IN_VM := docker_vm swarm_vm
 # How long `make fuzz` feeds each of its targets, s; and which, all where none is named.
 FUZZ_SECONDS ?= 30
 FUZZ_TARGETS ?=

@@ -41,7 +41,7 @@ fn chosen(variable: &str, otherwise: &str) -> String {
 #[ignore = "it measures for an hour or two on a machine that is idle: make fidelity"]
 fn the_lab_beside_the_real_thing_which_make_fidelity_writes() {
     let swarm = Swarm::of(2);
-    let (wanted, mut rows, mut run) = (chosen("FIDELITY_PAIRS", ""), String::new(), None);
+    let (wanted, mut rows) = (chosen("FIDELITY_PAIRS", ""), String::new());
     for (lab, real, nodes) in PAIRS {
         if !format!("{lab} {real}").contains(&wanted) {
             continue;
@@ -50,15 +50,19 @@ fn the_lab_beside_the_real_thing_which_make_fidelity_writes() {
         let before = rows.len();
         rows.extend(ratios(&measured, lab, real));
         assert!(rows.len() > before, "{lab} and {real} have ratios: {measured}");
-        run = Some(measured);
+        print!("{}", &rows[before..]);
+        // After every pair: who ends it keeps what there is.
+        write_table(&format!("{}\n{HEAD}{rows}", machine(&measured)));
     }
-    let run = run.unwrap_or_else(|| panic!("FIDELITY_PAIRS={wanted} names none of {PAIRS:?}"));
+    assert!(!rows.is_empty(), "FIDELITY_PAIRS={wanted} names none of {PAIRS:?}");
+}
+
+/// Puts the table into its place in the document.
+fn write_table(table: &str) {
     let path = document();
     let text = std::fs::read_to_string(&path).expect("the document is there");
     let (before, rest) = text.split_once(BEGIN).expect("it has a place for the table");
     let (_, after) = rest.split_once(END).expect("the place has an end");
-    let table = format!("{}\n{HEAD}{rows}", machine(&run));
-    print!("{table}");
     std::fs::write(path, format!("{before}{BEGIN}{table}{END}{after}")).expect("it can be written");
 }
 

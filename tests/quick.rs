@@ -43,6 +43,12 @@ impl Quick {
     }
 }
 
+/// Whether so little was sent in a short trial that nobody can tell its slowest hundredth, as on a machine that is busy.
+fn withheld_for_samples(cell: &Value) -> bool {
+    let reason = cell["withheld"]["reason"].as_str().unwrap_or_default();
+    cell["metric"] == "latency_p99" && reason.contains("samples beyond latency_p99, and 100 are")
+}
+
 #[test]
 fn every_network_has_every_figure_from_five_blocks_or_more() {
     let quick = Quick::get();
@@ -56,7 +62,8 @@ fn every_network_has_every_figure_from_five_blocks_or_more() {
         .iter()
         .flat_map(|network| METRICS.iter().map(move |metric| (network, metric)))
         .filter(|(network, metric)| {
-            found(network, metric).is_none_or(|cell| cell["n"].as_u64() < Some(5))
+            found(network, metric)
+                .is_none_or(|cell| cell["n"].as_u64() < Some(5) && !withheld_for_samples(cell))
         })
         .map(|(network, metric)| {
             let why = found(network, metric).map(|cell| cell["withheld"]["reason"].clone());

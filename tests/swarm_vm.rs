@@ -1,9 +1,9 @@
 //! A Swarm's networks that need modules of the kernel's, each once on one that has them: function only, and that packets
 //! take the path that each is named after.
 //!
-//! `scripts/vm-test.sh swarm_vm` boots Debian's kernel in a virtual machine, and runs these there, on engines of their own.
-//! It is no part of `make test-vm`: two engines and a Swarm on a processor of software take ten minutes and more, and where
-//! that is shared they miss one another's heartbeats.
+//! `make test-vm` boots Debian's kernel in a virtual machine, and runs these there, on engines of their own. It is no part of
+//! `make test`: two engines and a Swarm on a processor of software take six minutes, and where that is shared with much
+//! else they miss one another's heartbeats.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod support;

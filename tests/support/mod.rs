@@ -21,7 +21,7 @@ pub(crate) mod worse;
 use serde_json::Value;
 
 /// Flags for trials that are as short as they may be, for tests that look at everything but the figures.
-const SHORT: [&str; 4] = ["--duration", "100ms", "--interval", "10ms"];
+const SHORT: [&str; 4] = ["--duration", "300ms", "--interval", "10ms"];
 
 /// The arguments of a run with trials as short as they may be.
 pub(crate) fn short_run<'a>(arguments: &[&'a str]) -> Vec<&'a str> {

@@ -27,6 +27,9 @@ pub(crate) fn load_modules() {
     let mut modprobe = std::process::Command::new("modprobe");
     let status = modprobe.arg("--all").args(MODULES).status();
     assert!(status.is_ok_and(|status| status.success()), "a kernel with all modules");
+    // An engine lets its machine forward, and what it makes a namespace for inherits that: from the machine's own first
+    // namespace, wherever the engine runs. A Swarm's balancers would send no answer on without it.
+    std::fs::write("/proc/sys/net/ipv4/ip_forward", "1").expect("a machine of our own");
 }
 
 /// The arguments of a run of networks, whose trials last long enough to be looked at while they go on.

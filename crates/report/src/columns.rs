@@ -171,8 +171,12 @@ fn ratio(cell: Option<&Cell>) -> String {
     })
 }
 
+/// The pieces of a field, of which there are none where the network was not to be measured.
 fn pieces(cell: Option<&Cell>, value: String, ratio: String, baseline: Option<&str>) -> grid::Cell {
-    let (tone, word) = cell.map_or((Tone::Plain, String::new()), |cell| verdict(cell, baseline));
+    let Some(cell) = cell else {
+        return grid::Cell::new();
+    };
+    let (tone, word) = verdict(cell, baseline);
     vec![Piece::new(Tone::Plain, value), Piece::new(tone, ratio), Piece::new(tone, word)]
 }
 

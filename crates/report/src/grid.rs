@@ -34,6 +34,15 @@ pub(crate) struct Column {
     pub(crate) cells: Vec<Cell>,
 }
 
+impl Column {
+    /// Whether anything stands in this row.
+    pub(crate) fn has(&self, row: usize) -> bool {
+        self.cells
+            .get(row)
+            .is_some_and(|cell| cell.iter().any(|piece| !piece.text.trim().is_empty()))
+    }
+}
+
 /// A table: the column that names the rows, and the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Grid {

@@ -168,8 +168,11 @@ impl<'a> Draft<'a> {
         let columns: Vec<(usize, &Measured<'a>)> = self.places(panel);
         let mut lines = headings(&columns, style);
         let spaced = self.row_height() == 2;
-        for row in 0..self.names.column.cells.len() {
-            if spaced && row > 0 {
+        // A network that has nothing in any of these columns is in another table.
+        let rows = (0..self.names.column.cells.len())
+            .filter(|&row| panel.iter().any(|column| column.column.has(row)));
+        for (at, row) in rows.enumerate() {
+            if spaced && at > 0 {
                 lines.push(String::new());
             }
             lines.extend((0..self.row_height()).map(|line| row_line(&columns, row, line, style)));

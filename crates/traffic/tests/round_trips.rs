@@ -49,8 +49,6 @@ fn every_way_of_waiting_counts_what_both_ends_saw() {
                 let what = format!("{workload} {wait} {flows}");
                 sound(&outcome);
                 assert!(outcome.ends.completed > 0, "{what}");
-                // A request counts as lost when a machine under load has let its flow wait for a fifth of a second.
-                let stalled = |one: &Finding| matches!(one, Finding::Stall { .. });
                 let late = outcome.ends.answered - outcome.ends.completed;
                 assert!(late == 0 || outcome.findings.iter().any(stalled), "{what}: {late} late");
                 let recorded: u64 =
@@ -66,6 +64,11 @@ fn every_way_of_waiting_counts_what_both_ends_saw() {
             }
         }
     }
+}
+
+/// A request counts as lost when a machine under load has let its flow wait for a fifth of a second.
+fn stalled(finding: &Finding) -> bool {
+    matches!(finding, Finding::Stall { .. })
 }
 
 #[test]
@@ -104,7 +107,8 @@ fn both_families_and_all_sizes_pass() {
             let outcome = session.trial(&job, NEVER).unwrap();
             sound(&outcome);
             assert!(outcome.ends.completed >= 3, "{workload} {request}/{response}");
-            assert_eq!(outcome.ends.completed, outcome.ends.answered);
+            let late = outcome.ends.answered - outcome.ends.completed;
+            assert!(late == 0 || outcome.findings.iter().any(stalled), "{workload}: {late} late");
         }
     }
 }
@@ -145,7 +149,12 @@ fn an_open_loop_does_what_is_due_and_no_more() {
             // 120 are due in 0.3 s; a machine that is busy may not come to the last ones before the end.
             let done = outcome.ends.completed;
             assert!((1..=120).contains(&done), "{workload} {wait} {flows}: {done}");
-            assert_eq!(done, outcome.ends.answered);
+            // Nor to the answers of what it has just sent.
+            let answered = outcome.ends.answered;
+            assert!(
+                (done..=120).contains(&answered),
+                "{workload} {wait} {flows}: {done} {answered}"
+            );
         }
     }
 }

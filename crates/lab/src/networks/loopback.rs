@@ -30,14 +30,14 @@ impl Recipe for Loopback {
         let servers: Vec<IpAddr> =
             (0..shape.servers).map(|index| address(shape.family, index)).collect();
         // The first address is the device's by itself, and so is all of 127.0.0.0/8.
-        if shape.family == Family::Ipv6 {
-            wiring.addresses.extend(servers.iter().skip(1).map(|&address| Address {
-                space,
-                device: "lo".to_owned(),
-                address,
-                prefix: 128,
-            }));
-        }
+        let others = match shape.family {
+            Family::Ipv4 => &[],
+            Family::Ipv6 => servers.get(1..).unwrap_or_default(),
+        };
+        wiring.addresses.extend(others.iter().copied().chain([own(shape.family)]).map(|address| {
+            let prefix = if address.is_ipv4() { 32 } else { 128 };
+            Address { space, device: "lo".to_owned(), address, prefix }
+        }));
         let endpoint = |address| Endpoint { space: Some(space), address };
         Ok(Layout {
             clients: (0..shape.clients).map(|_| endpoint(servers[0])).collect(),
@@ -50,14 +50,24 @@ impl Recipe for Loopback {
     }
 }
 
+/// The first of the private addresses here.
+const PRIVATE: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 127, 0, 0, 0, 1);
+
+/// What a pod has besides, though nothing is sent to it. Where there is no other address than the loopback device's first,
+/// resolvers that are asked for what the machine can reach (`AI_ADDRCONFIG`) do not even take that one: netperf cannot
+/// dial 127.0.0.1 then.
+fn own(family: Family) -> IpAddr {
+    match family {
+        Family::Ipv4 => Ipv4Addr::new(10, 127, 0, 1).into(),
+        Family::Ipv6 => PRIVATE.into(),
+    }
+}
+
 /// An address for each server: 127.0.0.1, 127.0.0.2 …; ::1, then private ones.
 fn address(family: Family, index: u32) -> IpAddr {
     match family {
         Family::Ipv4 => Ipv4Addr::from(u32::from(Ipv4Addr::LOCALHOST) + index).into(),
         Family::Ipv6 if index == 0 => Ipv6Addr::LOCALHOST.into(),
-        Family::Ipv6 => {
-            let private = Ipv6Addr::new(0xfd00, 0, 0, 127, 0, 0, 0, 1);
-            Ipv6Addr::from(u128::from(private) + u128::from(index)).into()
-        }
+        Family::Ipv6 => Ipv6Addr::from(u128::from(PRIVATE) + u128::from(index)).into(),
     }
 }

@@ -15,6 +15,9 @@ const TICK: Duration = Duration::from_millis(20);
 /// How long to wait, after a flow broke, for the news that an agent ended: it is the better explanation.
 const AFTERMATH: Duration = Duration::from_millis(100);
 
+/// How long servers may take to say how they fare, when a trial has failed.
+const LAST_QUESTION: Duration = Duration::from_millis(500);
+
 /// One of the crew, by the order in which it was enlisted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Member(pub(super) usize);
@@ -207,6 +210,28 @@ impl Crew {
             }
         }
         self.wrong(member, why)
+    }
+
+    /// What went wrong in a trial, or rather what went wrong with one of these servers: where its program has ended, its
+    /// clients saw no more than that it was gone.
+    pub(super) fn or_of_servers(&mut self, mut servers: BTreeSet<Member>, error: Error) -> Error {
+        servers.retain(|server| {
+            let (remote, place) = self.remote(*server);
+            remote.tell(place, &Order::Finish).is_ok()
+        });
+        let until = Instant::now() + LAST_QUESTION;
+        while !servers.is_empty() {
+            match self.heard.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok((member, heard)) if servers.remove(&member) => {
+                    if let Heard::Reply(Ok(Reply::Error(why))) = heard {
+                        return self.wrong(member, why);
+                    }
+                }
+                Ok(_) => {}
+                Err(_) => break,
+            }
+        }
+        error
     }
 
     fn out_of_turn(&mut self, member: Member) -> Error {

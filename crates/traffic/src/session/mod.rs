@@ -169,9 +169,11 @@ impl Session {
                 "this session ended when its last trial failed: raise the network anew".to_owned(),
             )
         })?;
+        let servers = times.programs.then(|| tasks.servers.iter().map(|(server, _)| *server));
+        let servers: BTreeSet<Member> = servers.into_iter().flatten().collect();
         let outcome = conduct(&mut crew, tasks, times, self.clock, cancelled).map_err(|error| {
             // A signal to everybody ends agents too: then it was the caller's wish, and no failure.
-            if cancelled() { Error::Cancelled } else { error }
+            if cancelled() { Error::Cancelled } else { crew.or_of_servers(servers, error) }
         })?;
         self.crew = Some(crew);
         Ok(outcome)
@@ -259,12 +261,14 @@ fn routes<'r>(all: &'r [Route], job: &'r Job) -> impl Iterator<Item = &'r Route>
     all.iter().filter(|route| job.ports.contains(&route.listen.port()))
 }
 
-/// How long a workload takes beside what every other takes.
+/// How long a workload takes beside what every other takes, and by whose programs.
 struct Times {
     /// For which its clients generate.
     lasts: Duration,
     /// That its servers need to start.
     starts: Duration,
+    /// Whether its servers are programs of their own, which may end on their own.
+    programs: bool,
 }
 
 /// How long a job's workload takes; an error where the job is nothing for it.
@@ -276,6 +280,7 @@ fn times(job: &Job, tasks: &Tasks) -> Result<Times, Error> {
     Ok(Times {
         lasts: tasks.clients.iter().map(|(_, task)| workload.lasts(task)).max().unwrap_or_default(),
         starts: workload.starts_within(parameters),
+        programs: !workload.programs().is_empty(),
     })
 }
 
@@ -307,7 +312,7 @@ fn beginning(clients: usize, clock: Clock) -> Option<Nanos> {
 fn conduct(
     crew: &mut Crew,
     tasks: Tasks,
-    Times { lasts, starts }: Times,
+    Times { lasts, starts, .. }: Times,
     clock: Clock,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<Outcome, Error> {
