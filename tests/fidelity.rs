@@ -1,8 +1,8 @@
 //! `make fidelity`: the lab's networks beside the real ones that they stand for, on engines of its own; writes the table of
 //! docs/FIDELITY.md. It measures: on a machine that does anything else its figures are worth nothing.
 //!
-//! `FIDELITY_PRECISION` (2%) and `FIDELITY_BUDGET` (20m a pair) say how well and how long; `FIDELITY_PAIRS` which, by what
-//! their names have in them.
+//! `FIDELITY_PRECISION` (2%) and `FIDELITY_BUDGET` (20m a pair) say how well and how long, `FIDELITY_DURATION` (2s) how long a
+//! trial lasts; `FIDELITY_PAIRS` which pairs, by what their names have in them.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod support;
@@ -80,7 +80,10 @@ fn measured(swarm: &Swarm, lab: &str, real: &str, nodes: &str) -> Value {
     let which = ["run", "--network", &networks, "--baseline", real, "--nodes", nodes];
     let what =
         ["--workload", "tcp-stream,tcp-rr", "--metric", "throughput,transactions,latency_p50"];
-    let how = ["--margin", "5%", "--precision", &precision, "--budget", &budget];
+    // What trials differ by does not shrink with their length: many short ones tell more than a few long ones.
+    let duration = chosen("FIDELITY_DURATION", "2s");
+    let long = ["--precision", &precision, "--budget", &budget, "--duration", &duration];
+    let how = [&["--margin", "5%"][..], &long].concat();
     let asked = [&which[..], &what, &how, &["--json", "--out", out]].concat();
     // What is wired by hand is wired on the engine's own machine.
     if nodes == "1" {

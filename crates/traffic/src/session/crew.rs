@@ -16,7 +16,7 @@ const TICK: Duration = Duration::from_millis(20);
 const AFTERMATH: Duration = Duration::from_millis(100);
 
 /// How long servers may take to say how they fare, when a trial has failed.
-const LAST_QUESTION: Duration = Duration::from_millis(500);
+const LAST_QUESTION: Duration = Duration::from_secs(2);
 
 /// One of the crew, by the order in which it was enlisted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -86,7 +86,6 @@ impl Tool for Iperf {
         let at = dials(task)?;
         let call = Call::new(PROGRAM.require()?, ["-s", "-B"])
             .with([at.ip().to_string(), "-p".to_owned(), at.port().to_string()])
-            .with(PROGRAM.version().filter(|version| sums_at_will(version)).map(|_| BY_SERVER))
             .with(shared(task, at));
         Ok(Box::new(Serve::new(&PROGRAM, call, task).start()?))
     }
@@ -117,18 +116,6 @@ impl Tool for Iperf {
     fn read(&self, task: &Task, said: &Said) -> Result<Reading, String> {
         read(&said.output, task.flows as usize)
     }
-}
-
-/// Has a server add its flows up by its own address. By its clients', which nobody reads, version 2.1.8 falls over its own
-/// memory where there are many: of 16 with 16 flows each in two of three tries.
-const BY_SERVER: &str = "--sum-dstip";
-
-/// Whether a version knows by which address it shall add up: 2.1.8 does, and newer ones.
-fn sums_at_will(version: &str) -> bool {
-    let number =
-        version.split_whitespace().find(|word| word.starts_with(|one: char| one.is_ascii_digit()));
-    let parts = number.unwrap_or_default().split(['.', '-']).map_while(|part| part.parse().ok());
-    parts.collect::<Vec<u32>>().as_slice() >= &[2, 1, 8]
 }
 
 /// What both sides are told.
@@ -215,14 +202,6 @@ mod tests {
 
     const V_2_1: &str = include_str!("../../fixtures/iperf/2.1.8-client.csv");
     const V_2_0: &str = include_str!("../../fixtures/iperf/2.0.5-client.csv");
-
-    #[test]
-    fn versions_that_add_up_at_will_are_told_from_others() {
-        let of =
-            |number| sums_at_will(&format!("iperf version {number} (12 August 2022) pthreads"));
-        assert!(["2.1.8", "2.1.9", "2.2.0", "2.2.n", "2.2.1-rc"].into_iter().all(of));
-        assert!(!["2.0.5", "2.0.14a", "2.1.7", "2.1", "two"].into_iter().any(of));
-    }
 
     #[test]
     fn flows_are_added_up_and_sums_left_out() {
