@@ -217,7 +217,10 @@ fn the_studies_use_their_own_tools_where_these_are() {
         |study: &str| tare.run(&["run", study, "--dry-run", "--json", "--scaled"]).expect(0).json();
     let workloads = |plan: &Value| -> Vec<Value> { list(plan, "workloads").to_vec() };
     let icc = workloads(&plan("icc-2014"));
-    assert!(icc.iter().all(|one| one["name"] == "iperf" && one["stands_for"].is_null()), "{icc:?}");
+    let names: Vec<&str> = icc.iter().map(|one| text(one, "name")).collect();
+    // The row for which iperf is too frail is measured by another workload wherever the study is run.
+    assert_eq!(names, ["iperf", "tcp-stream"]);
+    assert!(icc.iter().all(|one| one["stands_for"].is_null()), "{icc:?}");
     let mysql = workloads(&plan("mysql-multihost-2016"));
     let mysql = mysql.iter().find(|one| one["name"] == "mysql").expect("it is in this build");
     assert_eq!(mysql["parameters"]["threads"], 100);
@@ -278,7 +281,7 @@ fn a_killed_run_leaves_no_server() {
 fn a_server_that_ends_in_the_middle_is_named_and_not_the_client_that_missed_it() {
     const FALLS: &str = "#!/bin/sh\n\
         PATH=${PATH#*:}\n\
-        case $1 in -s) timeout 2 iperf \"$@\"; echo it fell >&2; exit 3 ;; *) exec iperf \"$@\" ;; esac\n";
+        case $1 in -s) timeout 2 iperf \"$@\"; echo it fell >&2; exit 3 ;; *) iperf \"$@\"; exit 1 ;; esac\n";
     let scratch = Scratch::new();
     let tare = in_scratch(&scratch, User::Caller);
     let programs = tare.directory().join("programs");

@@ -8,7 +8,7 @@ mod remote;
 mod seating;
 
 use crate::protocol::Order;
-use crate::{Asked, Error, Report, Task, clock, merge, workloads};
+use crate::{Asked, Error, Task, clock, merge, workloads};
 use crew::{Crew, Member};
 use seating::{Everybody, Seating, seat};
 use std::collections::BTreeSet;
@@ -169,11 +169,9 @@ impl Session {
                 "this session ended when its last trial failed: raise the network anew".to_owned(),
             )
         })?;
-        let servers = times.programs.then(|| tasks.servers.iter().map(|(server, _)| *server));
-        let servers: BTreeSet<Member> = servers.into_iter().flatten().collect();
         let outcome = conduct(&mut crew, tasks, times, self.clock, cancelled).map_err(|error| {
             // A signal to everybody ends agents too: then it was the caller's wish, and no failure.
-            if cancelled() { Error::Cancelled } else { crew.or_of_servers(servers, error) }
+            if cancelled() { Error::Cancelled } else { error }
         })?;
         self.crew = Some(crew);
         Ok(outcome)
@@ -312,7 +310,7 @@ fn beginning(clients: usize, clock: Clock) -> Option<Nanos> {
 fn conduct(
     crew: &mut Crew,
     tasks: Tasks,
-    Times { lasts, starts, .. }: Times,
+    Times { lasts, starts, programs }: Times,
     clock: Clock,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<Outcome, Error> {
@@ -325,16 +323,18 @@ fn conduct(
     let set_up = set_up(servers.len() + clients.len());
     crew.prepare(orders(tasks.servers, Order::Serve), set_up + starts, cancelled)?;
     crew.prepare(orders(tasks.clients, Order::Connect), set_up, cancelled)?;
-    let mut collect = |members: &[Member], order: Order, limit| -> Result<Vec<Report>, Error> {
-        crew.collect(
-            members.iter().map(|member| (*member, order.clone())).collect(),
-            limit,
-            cancelled,
-        )
+    let to_all = |members: &[Member], order: Order| {
+        members.iter().map(|one| (*one, order.clone())).collect()
     };
-    let go = Order::Go { at: beginning(clients.len(), clock) };
-    let mut sent = collect(&clients, go, lasts + set_up)?;
-    let mut received = collect(&servers, Order::Finish, set_up.max(AFTERWARDS))?;
+    let go = to_all(&clients, Order::Go { at: beginning(clients.len(), clock) });
+    let mut sent = match crew.collect(go, lasts + set_up, cancelled) {
+        Err(error) if programs && !cancelled() => {
+            return Err(crew.or_of_servers(servers.into_iter().collect(), error));
+        }
+        sent => sent?,
+    };
+    let finish = to_all(&servers, Order::Finish);
+    let mut received = crew.collect(finish, set_up.max(AFTERWARDS), cancelled)?;
     if clock == Clock::Several {
         sent.iter_mut().chain(&mut received).for_each(|report| report.epoch = None);
     }
