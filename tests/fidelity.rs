@@ -83,8 +83,8 @@ fn measured(swarm: &Swarm, lab: &str, real: &str, nodes: &str) -> Value {
     // What trials differ by does not shrink with their length: many short ones tell more than a few long ones.
     let duration = chosen("FIDELITY_DURATION", "2s");
     let long = ["--precision", &precision, "--budget", &budget, "--duration", &duration];
-    let how = [&["--margin", "5%"][..], &long].concat();
-    let asked = [&which[..], &what, &how, &["--json", "--out", out]].concat();
+    let how = ["--margin", "5%", "--json", "--out", out];
+    let asked = [&which[..], &what, &long, &how].concat();
     // What is wired by hand is wired on the engine's own machine.
     if nodes == "1" {
         swarm.engine(0).tare_beside(&asked).expect(0).json()

@@ -7,7 +7,6 @@ mod support;
 
 use rustix::process::Signal;
 use serde_json::Value;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use support::listening::Listening;
@@ -284,11 +283,9 @@ fn a_server_that_ends_in_the_middle_is_named_and_not_the_client_that_missed_it()
         case $1 in -s) timeout 2 iperf \"$@\"; echo it fell >&2; exit 3 ;; *) iperf \"$@\"; exit 1 ;; esac\n";
     let scratch = Scratch::new();
     let tare = in_scratch(&scratch, User::Caller);
-    let programs = tare.directory().join("programs");
+    let programs = scratch.path("programs");
     std::fs::create_dir(&programs).expect("a directory in it");
-    let program = programs.join("iperf");
-    std::fs::write(&program, FALLS).expect("a file in it");
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("ours");
+    scratch.program("programs/iperf", FALLS);
     let path = format!("{}:{}", programs.display(), std::env::var("PATH").expect("a PATH"));
     let arguments = ["run", "study.toml", "--workload", "iperf", "--duration", "4s", "--json"];
     let document = tare.with_variable("PATH", &path).run(&arguments).expect(1).json();

@@ -55,6 +55,14 @@ impl Scratch {
         &self.path
     }
 
+    /// A program in it.
+    pub(crate) fn program(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.write(name, text);
+        let everybody = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&path, everybody).expect("it is ours");
+        path
+    }
+
     /// A file in it.
     pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path(name);

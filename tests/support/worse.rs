@@ -1,8 +1,6 @@
 //! The example's network made worse on purpose, so that what is found in it is known.
 
 use super::scratch::Scratch;
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 /// The example's bridge, made worse by these commands, which run on the node: `port2` leads to the client, `port1` to the
@@ -13,8 +11,5 @@ pub(crate) fn worse(scratch: &Scratch, commands: &str) -> String {
         "#!/bin/sh -e\nanswer=$({} \"$1\")\n[ \"$1\" = up ] && {{ {commands}; }} >&2\nprintf '%s\\n' \"$answer\"\n",
         example.canonicalize().expect("the example is there").display()
     );
-    let path = scratch.root().join("worse.sh");
-    fs::write(&path, script).expect("room for a script");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is ours");
-    format!("exec:{}", path.display())
+    format!("exec:{}", scratch.program("worse.sh", &script).display())
 }

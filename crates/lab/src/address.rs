@@ -70,6 +70,14 @@ pub(crate) fn prefix_length(family: Family) -> u8 {
     }
 }
 
+/// The prefix of an address alone.
+pub(crate) fn host_prefix(family: Family) -> u8 {
+    match family {
+        Family::Ipv4 => 32,
+        Family::Ipv6 => 128,
+    }
+}
+
 /// An interface's place in the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {

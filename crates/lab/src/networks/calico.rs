@@ -6,7 +6,7 @@
 
 use super::tunnels::encapsulated;
 use super::{Recipe, filtered};
-use crate::address::{Mac, Subnet, prefix_length};
+use crate::address::{Mac, Subnet, host_prefix, prefix_length};
 use crate::backbone::Backbone;
 use crate::bgp;
 use crate::felix::{self, FROM_WORKLOADS, PREFIX};
@@ -157,8 +157,7 @@ fn outside(wiring: &mut Wiring, node: Node, pod: &Pod) {
         Setting::required(node.space, key.replace("{}", port), value)
     };
     wiring.settings.extend(settings.iter().map(set));
-    let host = if wiring.family == Family::Ipv4 { 32 } else { 128 };
-    let to = Destination::Net(pod.slot.address(wiring.family), host);
+    let to = Destination::Net(pod.slot.address(wiring.family), host_prefix(wiring.family));
     wiring.routes.push(Route::by_device(node.space, to, port.as_str()));
     wiring.neighbour(node.space, port, pod.slot);
 }

@@ -1,6 +1,7 @@
 //! `loopback`: both ends in one fresh namespace, over its loopback device.
 
 use super::Recipe;
+use crate::address::host_prefix;
 use crate::layout::{Endpoint, Layout, Waypoint, one_node, routes};
 use crate::wiring::{Address, Wiring};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -35,7 +36,7 @@ impl Recipe for Loopback {
             Family::Ipv6 => servers.get(1..).unwrap_or_default(),
         };
         wiring.addresses.extend(others.iter().copied().chain([own(shape.family)]).map(|address| {
-            let prefix = if address.is_ipv4() { 32 } else { 128 };
+            let prefix = host_prefix(shape.family);
             Address { space, device: "lo".to_owned(), address, prefix }
         }));
         let endpoint = |address| Endpoint { space: Some(space), address };

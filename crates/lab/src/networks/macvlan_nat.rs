@@ -6,7 +6,7 @@
 use super::Recipe;
 use super::bridge::{AFTER_THE_BRIDGE, DOCKER_HOST, docker_needs, forwarded, tracked};
 use super::bridge_plain::{Bridged, bridged};
-use crate::address::Slot;
+use crate::address::{Slot, host_prefix};
 use crate::docker::{BRIDGE, host_rules};
 use crate::layout::{Layout, Proof, Waypoint, routes};
 use crate::nodes::UPLINK;
@@ -97,10 +97,7 @@ impl External {
         let parent = Parent::new(node, UPLINK);
         let kind = LinkKind::Macvlan { parent, mode: MacvlanMode::Bridge };
         wiring.links.push(Link::new(node, &self.device, kind).with_mac(self.slot.mac()));
-        let prefix = match wiring.family {
-            Family::Ipv4 => 32,
-            Family::Ipv6 => 128,
-        };
+        let prefix = host_prefix(wiring.family);
         if wiring.family == Family::Ipv4 {
             for (key, value) in [("arp_ignore", "1"), ("arp_announce", "2")] {
                 let key = format!("net.ipv4.conf.{}.{key}", self.device);

@@ -1,13 +1,13 @@
 //! `vrf`: containers on a node that routes between them by a table of its own for them.
 
 use super::Recipe;
-use crate::address::{Slot, Subnet};
+use crate::address::{Slot, Subnet, host_prefix};
 use crate::layout::{Endpoint, Layout, Proof, Waypoint, one_node, routes, server_of};
 use crate::nodes::{Node, UPLINK, add_nodes};
 use crate::wiring::{
     Address, Cable, Destination, End, Route, SpaceId, Sysctl, Vrf as Device, Wiring,
 };
-use tare_network::{About, Error, Family, Hop, HopKind, Need, NetworkOption, Shape, Site};
+use tare_network::{About, Error, Hop, HopKind, Need, NetworkOption, Shape, Site};
 
 pub(super) struct Vrf;
 
@@ -101,10 +101,7 @@ impl Tenant {
         let near = End::new(node.space, &self.port).with_mac(gateway.mac()).plugged_into(NAME);
         let far = End::new(self.space, UPLINK).with_mac(self.slot.mac());
         wiring.cables.push(Cable::new(near, far).limited_to(site.options.rate));
-        let whole = match wiring.family {
-            Family::Ipv4 => 32,
-            Family::Ipv6 => 128,
-        };
+        let whole = host_prefix(wiring.family);
         let (own, via) = (self.slot.address(wiring.family), gateway.address(wiring.family));
         let device = UPLINK.to_owned();
         wiring.addresses.push(Address { space: self.space, device, address: own, prefix: whole });
