@@ -5,6 +5,7 @@
 mod support;
 
 use rustix::process::Signal;
+use serde_json::Value;
 use std::time::Duration;
 use support::engine::{Engine, path};
 use support::program::{Tare, User};
@@ -359,4 +360,31 @@ fn the_engine_of_the_tests_is_not_the_machines() {
     engine.once("docker:bridge", &[]);
     drop(engine);
     assert_eq!(machine::Machine::now(), before);
+}
+
+#[test]
+fn the_study_of_probes_measures_dockers_own_networks_beside_the_labs() {
+    let engine = Engine::start();
+    let short = ["--blocks", "2", "--duration", "200ms", "--interval", "20ms", "--warmup", "auto"];
+    let asked = ["run", "probe-latency-2015", "--json", "--out", "probes"];
+    let document = engine.tare_beside(&[&asked[..], &short].concat()).expect(0).json();
+    assert_eq!(list(&document, "skipped"), [] as [Value; 0]);
+    for network in ["no-docker", "bridge", "docker-bridge", "docker-host"] {
+        for (workload, wait) in [("tcp-rr", "block"), ("udp-rr", "block"), ("tcp-rr", "spin")] {
+            let of = |cell: &&Value| {
+                cell["label"] == network
+                    && cell["workload"] == workload
+                    && cell["parameters"]["wait"] == wait
+                    && cell["metric"] == "latency_p50"
+            };
+            let cell = list(&document, "cells").iter().find(of);
+            let cell = cell.unwrap_or_else(|| panic!("{network}, {workload}, {wait}: {document}"));
+            assert!(cell["mean"].as_f64() > Some(0.0), "{cell}");
+        }
+    }
+    // In a fifth of a second too few answers come for the figures further out.
+    let medians = |figure: &&Value| figure["published"]["metric"] == "latency_p50";
+    let medians: Vec<&Value> = list(&document["rerun"], "figures").iter().filter(medians).collect();
+    assert!(medians.len() >= 8, "{document}");
+    assert!(medians.iter().all(|figure| !figure["measured"].is_null()), "{medians:?}");
 }

@@ -1,31 +1,28 @@
 //! How many whole blocks there are.
 
-use crate::group::place;
-use std::collections::{BTreeMap, BTreeSet};
-use tare_record::{Failure, Phase, Plan, Trial, Turn};
+use std::collections::BTreeMap;
+use tare_record::{Failure, Phase, Plan, Standing, Trial, Turn};
 
-/// The number of blocks in which every network that never broke has a trial of every workload in every shape; none
-/// when all networks broke.
+/// The number of blocks in which everything that never broke has its trial; none when everything broke.
 pub(crate) fn whole_blocks(plan: &Plan, trials: &[&Trial], failures: &[&Failure]) -> u32 {
-    let stands = |label: &str| failures.iter().all(|failure| failure.network != label);
-    let whole = plan.trials_in_block(|entry| stands(&entry.label));
-    let mut seen: BTreeMap<u32, BTreeSet<(usize, usize, usize)>> = BTreeMap::new();
-    for trial in trials.iter().filter(|trial| stands(&trial.label)) {
-        seen.entry(trial.block).or_default().extend(place(plan, trial));
-    }
-    let blocks = seen.values().filter(|places| places.len() == whole).count();
-    u32::try_from(blocks).unwrap_or(u32::MAX)
+    let standing = Standing::after(plan, failures.iter().copied());
+    let whole = standing.whole_blocks(plan, trials, Phase::Main);
+    u32::try_from(whole.len()).unwrap_or(u32::MAX)
 }
 
-/// The same where no traffic was asked for: the blocks in which every such network has had its turn in every shape.
+/// The same where no traffic was asked for: the blocks in which everything that never broke has had its turn.
 pub(crate) fn whole_blocks_of_turns(plan: &Plan, turns: &[&Turn], failures: &[&Failure]) -> u32 {
-    let stands = |label: &str| failures.iter().all(|failure| failure.network != label);
-    let standing = plan.networks.iter().filter(|entry| stands(&entry.label)).count();
+    let standing = Standing::after(plan, failures.iter().copied());
+    let stands = |turn: &Turn| {
+        let network = plan.networks.iter().position(|entry| entry.label == turn.label);
+        let shape = plan.shapes.iter().position(|shape| *shape == turn.shape);
+        network.zip(shape).is_some_and(|(network, shape)| standing.has_turn(network, shape))
+    };
     let mut seen: BTreeMap<u32, usize> = BTreeMap::new();
-    for turn in turns.iter().filter(|turn| turn.phase == Phase::Main && stands(&turn.label)) {
+    for turn in turns.iter().filter(|turn| turn.phase == Phase::Main && stands(turn)) {
         *seen.entry(turn.block).or_default() += 1;
     }
-    let whole = standing * plan.shapes.len();
+    let whole = standing.turns();
     let blocks = seen.values().filter(|turns| **turns == whole).count();
     u32::try_from(blocks).unwrap_or(u32::MAX)
 }
@@ -49,10 +46,8 @@ mod tests {
         assert_eq!(whole_blocks(&plan, &trials, &[]), 1);
         let broken = |network: &str| Failure {
             network: network.to_owned(),
-            workload: None,
             block: Some(1),
-            reason: String::new(),
-            remedy: String::new(),
+            ..Failure::default()
         };
         let (host, bridge) = (broken("host"), broken("bridge"));
         assert_eq!(whole_blocks(&plan, &trials, &[&bridge]), 3);

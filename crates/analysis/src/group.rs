@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::estimate::{Estimate, Figure, estimate};
-use tare_record::{Metric, Plan, Trial, WorkloadPlan};
+use tare_record::{Metric, Plan, Trial};
 
 /// The trials of one network under one workload in one shape, by block.
 pub(crate) struct Group<'a> {
@@ -83,7 +83,7 @@ pub(crate) fn groups<'a>(plan: &Plan, trials: &[&'a Trial]) -> Result<Vec<Group<
             for network in 0..plan.networks.len() {
                 let trials = trials
                     .iter()
-                    .filter(|trial| place(plan, trial) == Some((shape, workload, network)))
+                    .filter(|trial| plan.place(trial) == Some((shape, workload, network)))
                     .map(|trial| Ok((*trial, estimate(trial, &plan.workloads[workload])?)))
                     .collect::<Result<Vec<_>, Error>>()?;
                 groups.push(Group { shape, workload, network, trials });
@@ -95,14 +95,6 @@ pub(crate) fn groups<'a>(plan: &Plan, trials: &[&'a Trial]) -> Result<Vec<Group<
         group.trials.sort_by_key(|(trial, _)| trial.block);
     }
     Ok(groups)
-}
-
-/// A trial's shape, workload and network in its plan.
-pub(crate) fn place(plan: &Plan, trial: &Trial) -> Option<(usize, usize, usize)> {
-    let shape = plan.shapes.iter().position(|shape| *shape == trial.shape)?;
-    let network = plan.networks.iter().position(|entry| entry.label == trial.label)?;
-    let workload = WorkloadPlan::find(&plan.workloads, &trial.workload, &trial.parameters)?;
-    Some((shape, workload, network))
 }
 
 #[cfg(test)]
@@ -122,10 +114,10 @@ mod tests {
         for (size, expected) in [(64u64, 0), (4096, 1), (9000, 0)] {
             trial.parameters.insert("size".to_owned(), size.into());
             trial.parameters.insert("port".to_owned(), 5201.into());
-            assert_eq!(place(&plan, &trial), Some((0, expected, 0)), "{size}");
+            assert_eq!(plan.place(&trial), Some((0, expected, 0)), "{size}");
         }
         trial.workload = "udp-rate".to_owned();
-        assert_eq!(place(&plan, &trial), None);
+        assert_eq!(plan.place(&trial), None);
     }
 
     #[test]

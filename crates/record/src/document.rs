@@ -1,6 +1,6 @@
 //! The one document that `--json` prints.
 
-use crate::{Cell, Environment, Finding, Rerun};
+use crate::{Cell, Environment, Failure, Finding, Rerun};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -32,23 +32,6 @@ impl Skipped {
         }
         groups
     }
-}
-
-/// A network that could run, and broke.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Failure {
-    /// Its label in this run.
-    pub network: String,
-    /// The workload, where it broke in one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub workload: Option<String>,
-    /// The block in which it broke.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub block: Option<u32>,
-    /// What broke.
-    pub reason: String,
-    /// What to try.
-    pub remedy: String,
 }
 
 /// What ended the measuring. Never a verdict: looking at one while measuring inflates false alarms.
@@ -83,7 +66,7 @@ impl fmt::Display for StoppedBy {
 }
 
 /// Everything that a run says, derived from its journal alone.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Document {
     /// tare's version that measured.
     pub tare: String,

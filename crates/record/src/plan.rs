@@ -1,6 +1,6 @@
 //! What will be measured: a study, validated and expanded. The journal keeps it, so that a run can be resumed on it.
 
-use crate::{Ablation, Finding, Metric, Nanos, Parameters, Publication, Shape, Skipped};
+use crate::{Ablation, Finding, Metric, Nanos, Parameters, Publication, Shape, Skipped, Trial};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -202,13 +202,13 @@ impl Plan {
         (0..self.workloads.len()).filter(move |&workload| self.measures(network, workload, shape))
     }
 
-    /// How many trials a block has of the networks for which `counts` holds.
-    pub fn trials_in_block(&self, counts: impl Fn(&Entry) -> bool) -> usize {
-        let networks = (0..self.networks.len()).filter(|&at| counts(&self.networks[at]));
-        networks
-            .flat_map(|network| (0..self.shapes.len()).map(move |shape| (network, shape)))
-            .map(|(network, shape)| self.workloads_of(network, shape).count())
-            .sum()
+    /// A trial's shape, workload and network in this plan.
+    #[must_use]
+    pub fn place(&self, trial: &Trial) -> Option<(usize, usize, usize)> {
+        let shape = self.shapes.iter().position(|shape| *shape == trial.shape)?;
+        let network = self.networks.iter().position(|entry| entry.label == trial.label)?;
+        let workload = WorkloadPlan::find(&self.workloads, &trial.workload, &trial.parameters)?;
+        Some((shape, workload, network))
     }
 }
 

@@ -14,6 +14,7 @@ mod comparison;
 mod csv;
 mod curves;
 mod density;
+mod failures;
 mod findings;
 mod grid;
 mod headline;

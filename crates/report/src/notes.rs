@@ -1,11 +1,12 @@
 //! What stands below the tables: how to read them, what was noticed, what did not run and why.
 
 use crate::columns::{BEST, NOTHING, baseline};
+use crate::failures;
 use crate::findings;
 use crate::number::percent;
 use crate::sections::aggregates;
-use crate::text::{counted, one_line};
-use tare_record::{Cell, Document, Failure, Skipped, Verdict};
+use crate::text::{counted, one_line, sentence};
+use tare_record::{Cell, Document, Skipped, Verdict};
 
 /// How to read the tables: paragraphs, each to be wrapped on its own.
 pub(crate) fn reading(document: &Document) -> Vec<String> {
@@ -23,7 +24,7 @@ pub(crate) fn remarks(document: &Document) -> Vec<String> {
     lines.extend(findings::lines(document));
     let mut lines: Vec<String> = lines.iter().map(|line| format!("note: {line}")).collect();
     lines.extend(Skipped::grouped(&document.skipped).iter().map(skipped));
-    lines.extend(document.failed.iter().map(failed));
+    lines.extend(failures::lines(document));
     lines.iter().map(|line| one_line(line)).collect()
 }
 
@@ -182,23 +183,4 @@ fn withheld(document: &Document) -> Vec<String> {
 
 fn skipped(skipped: &Skipped) -> String {
     sentence(&format!("skipped {}", skipped.network), &skipped.reason, &skipped.remedy)
-}
-
-fn failed(failure: &Failure) -> String {
-    let workload = failure.workload.as_ref().map_or_else(String::new, |name| format!(" in {name}"));
-    let block = failure.block.map_or_else(String::new, |block| format!(", block {block}"));
-    sentence(
-        &format!("failed {}{workload}{block}", failure.network),
-        &failure.reason,
-        &failure.remedy,
-    )
-}
-
-/// What, why, and what to do where that is known.
-fn sentence(what: &str, reason: &str, remedy: &str) -> String {
-    if remedy.is_empty() {
-        format!("{what}: {reason}")
-    } else {
-        format!("{what}: {reason}; {remedy}")
-    }
 }

@@ -13,6 +13,15 @@ pub(crate) fn one_line(text: &str) -> String {
     clean.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// What, why, and what to do where that is known.
+pub(crate) fn sentence(what: &str, reason: &str, remedy: &str) -> String {
+    if remedy.is_empty() {
+        format!("{what}: {reason}")
+    } else {
+        format!("{what}: {reason}; {remedy}")
+    }
+}
+
 /// Breaks a text between words into lines of at most so many columns; a longer word has a line of its own.
 ///
 /// A percent sign stays with its number, a dot with what it ends. Lines after the first are indented, so that where a

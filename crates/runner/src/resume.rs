@@ -3,9 +3,8 @@
 //! A block that was cut in two is run again as a whole, for its ratios are worth something only because its trials
 //! were made back to back. The journal says so in a [`Resumed`] record, which makes the old half void.
 
-use std::collections::BTreeSet;
 use tare_record::journal::{Journal, Resumed};
-use tare_record::{Blocks, Nanos, Phase, Plan, Sizing, Trial};
+use tare_record::{Blocks, Failure, Nanos, Phase, Plan, Sizing, Standing, Trial};
 
 /// From where a run goes on.
 #[derive(Clone, Debug, Default)]
@@ -16,8 +15,8 @@ pub struct Start {
     pub main: u32,
     /// The number of blocks, where it was decided.
     pub sizing: Option<Sizing>,
-    /// The labels of networks that broke.
-    pub broken: BTreeSet<String>,
+    /// What broke.
+    pub failures: Vec<Failure>,
     /// The pilot's trials so far.
     pub pilot_trials: Vec<Trial>,
     /// The main phase's trials so far, where its end is looked for while it goes on.
@@ -31,12 +30,13 @@ impl Start {
     #[must_use]
     pub fn after(journal: &Journal) -> Self {
         let trials = journal.trials();
-        let broken: BTreeSet<String> =
-            journal.failures().iter().map(|failure| failure.network.clone()).collect();
-        let whole = |phase| whole_blocks(&journal.run.plan, &trials, phase, &broken);
+        let failures: Vec<Failure> = journal.failures().into_iter().cloned().collect();
+        let plan = &journal.run.plan;
+        let standing = Standing::after(plan, &failures);
+        let whole = |phase| whole_blocks(&standing, plan, &trials, phase);
         let pilot = whole(Phase::Pilot);
         let main = whole(Phase::Main);
-        let sequence = matches!(journal.run.plan.blocks, Blocks::Sequence { .. });
+        let sequence = matches!(plan.blocks, Blocks::Sequence { .. });
         let in_main =
             |trial: &&&Trial| sequence && trial.phase == Phase::Main && trial.block < main;
         let in_pilot = |trial: &&&Trial| trial.phase == Phase::Pilot && trial.block < pilot;
@@ -47,7 +47,7 @@ impl Start {
             sizing: journal.sizing().cloned(),
             pilot_trials: trials.iter().filter(in_pilot).map(|&trial| trial.clone()).collect(),
             elapsed: trials.iter().map(|trial| trial.began + trial.took).max().unwrap_or_default(),
-            broken,
+            failures,
         }
     }
 
@@ -61,15 +61,8 @@ impl Start {
     }
 }
 
-/// How many blocks of a phase, from the first, have a trial of every network that has not broken.
-fn whole_blocks(plan: &Plan, trials: &[&Trial], phase: Phase, broken: &BTreeSet<String>) -> u32 {
-    let wanted = plan.trials_in_block(|entry| !broken.contains(&entry.label));
-    let measured = |block: u32| {
-        trials
-            .iter()
-            .filter(|trial| trial.phase == phase && trial.block == block)
-            .filter(|trial| !broken.contains(&trial.label))
-            .count()
-    };
-    (0..).take_while(|&block| wanted > 0 && measured(block) == wanted).count() as u32
+/// How many blocks of a phase, from the first, have a trial of everything that has not broken.
+fn whole_blocks(standing: &Standing, plan: &Plan, trials: &[&Trial], phase: Phase) -> u32 {
+    let whole = standing.whole_blocks(plan, trials, phase);
+    (0..).take_while(|block| whole.contains(block)).count() as u32
 }

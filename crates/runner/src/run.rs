@@ -2,16 +2,19 @@
 
 use crate::stage::{Broken, Measured, Raised, Scene, Stage};
 use crate::{Error, Event, Progress, Start};
-use std::collections::BTreeSet;
+use std::collections::VecDeque;
 use tare_record::journal::{End, Record, Sink};
-use tare_record::{Blocks, Failure, Nanos, Phase, Plan, Sizing, StoppedBy, Trial};
+use tare_record::{
+    Blocks, Failure, Nanos, Parameters, Phase, Plan, Sizing, Standing, StoppedBy, Trial,
+};
 use tare_study::order::{self, Turn};
 use tare_study::sizing;
 
 /// Measures what is left of a plan, and says what ended the measuring.
 ///
 /// # Errors
-/// When the journal cannot be written. A network that breaks is kept as a failure, and the run goes on without it.
+/// When the journal cannot be written. What breaks is kept as a failure, and the run goes on without it: without that workload
+/// over that network in that shape, or without the network in that shape where it could not be raised.
 pub fn run(
     plan: &Plan,
     start: Start,
@@ -20,8 +23,9 @@ pub fn run(
     progress: &mut dyn Progress,
 ) -> Result<StoppedBy, Error> {
     let Start { pilot: pilot_from, main: main_from, sizing, .. } = start;
-    let Start { broken, pilot_trials: pilot, main_trials: main, .. } = start;
-    let mut walk = Walk { plan, stage, sink, progress, broken, pilot, main };
+    let Start { failures, pilot_trials: pilot, main_trials: main, .. } = start;
+    let standing = Standing::after(plan, &failures);
+    let mut walk = Walk { plan, stage, sink, progress, standing, pilot, main };
     let stopped_by = match walk.all(sizing, pilot_from, main_from)? {
         Ended::Done(decided_by) => decided_by,
         Ended::Early(early) => early,
@@ -43,8 +47,8 @@ struct Walk<'a> {
     stage: &'a mut dyn Stage,
     sink: &'a mut dyn Sink,
     progress: &'a mut dyn Progress,
-    /// The labels of networks that broke.
-    broken: BTreeSet<String>,
+    /// What has not broken.
+    standing: Standing,
     /// The pilot's trials, from which the number of blocks is found.
     pilot: Vec<Trial>,
     /// The main phase's trials, where its end is looked for while it goes on.
@@ -128,8 +132,7 @@ impl Walk<'_> {
     }
 
     fn trials_in_block(&self) -> u32 {
-        let trials = self.plan.trials_in_block(|entry| !self.broken.contains(&entry.label));
-        u32::try_from(trials).unwrap_or(u32::MAX)
+        u32::try_from(self.standing.trials()).unwrap_or(u32::MAX)
     }
 
     /// Whether the time allowed has run out: looked at between blocks only, and never before there are two.
@@ -142,37 +145,46 @@ impl Walk<'_> {
     /// One block; says what ended the run, where something did.
     fn block(&mut self, phase: Phase, number: u32) -> Result<Option<StoppedBy>, Error> {
         for turn in order::block(self.plan, phase, number) {
-            if self.stage.interrupted() {
+            if self.stage.interrupted() || self.turn(phase, number, &turn)? == Went::Interrupted {
                 return Ok(Some(StoppedBy::Interrupted));
             }
-            let label = &self.plan.networks[turn.network].label;
-            if self.broken.contains(label) {
-                continue;
-            }
-            let Err(broken) = self.turn(phase, number, &turn)? else { continue };
-            let Some(failure) = broken.into_failure(label, number) else {
-                return Ok(Some(StoppedBy::Interrupted));
-            };
-            self.give_up(failure)?;
         }
-        let all_broken = self.broken.len() == self.plan.networks.len();
-        Ok(all_broken.then_some(StoppedBy::Failed))
+        Ok(self.standing.is_empty().then_some(StoppedBy::Failed))
     }
 
-    /// Leaves a network out of the rest of the run.
-    fn give_up(&mut self, failure: Failure) -> Result<(), Error> {
+    /// One network's turn. What breaks in it is left out from here on; for what is left of it the network is raised anew.
+    fn turn(&mut self, phase: Phase, number: u32, turn: &Turn) -> Result<Went, Error> {
+        let stands =
+            |&workload: &usize| self.standing.has_trial(turn.network, workload, turn.shape);
+        let mut left: VecDeque<usize> = turn.workloads.iter().copied().filter(stands).collect();
+        while self.standing.has_turn(turn.network, turn.shape) {
+            let Err(trouble) = self.raised(phase, number, turn, &mut left)? else { break };
+            let Some(failure) = trouble.into_failure(self.plan, turn, number) else {
+                return Ok(Went::Interrupted);
+            };
+            self.give_up(&failure)?;
+            if left.is_empty() {
+                break;
+            }
+        }
+        Ok(Went::On)
+    }
+
+    /// Leaves what broke out of the rest of the run.
+    fn give_up(&mut self, failure: &Failure) -> Result<(), Error> {
         self.sink.append(&Record::Failure(failure.clone()))?;
-        self.progress.event(Event::Failed(&failure));
-        self.broken.insert(failure.network);
+        self.progress.event(Event::Failed(failure));
+        self.standing.lose(self.plan, failure);
         Ok(())
     }
 
-    /// Raises one network and runs all workloads over it.
-    fn turn(
+    /// Raises a network and runs workloads over it until none is left or one breaks, which is not among those left.
+    fn raised(
         &mut self,
         phase: Phase,
         number: u32,
         turn: &Turn,
+        left: &mut VecDeque<usize>,
     ) -> Result<Result<(), Trouble>, Error> {
         let scene = Scene {
             entry: &self.plan.networks[turn.network],
@@ -183,11 +195,10 @@ impl Walk<'_> {
             Ok(raised) => raised,
             Err(broken) => return Ok(Err(Trouble { workload: None, broken })),
         };
-        for &workload in &turn.workloads {
-            let plan = &self.plan.workloads[workload];
+        while let Some(workload) = left.pop_front() {
             self.progress.event(Event::Trial {
                 entry: scene.entry,
-                workload: plan,
+                workload: &self.plan.workloads[workload],
                 shape: scene.shape,
                 block: number,
             });
@@ -199,9 +210,7 @@ impl Walk<'_> {
                     let trial = at.trial(&scene, workload, raised.as_ref(), measured);
                     self.keep(trial)?;
                 }
-                Err(broken) => {
-                    return Ok(Err(Trouble { workload: Some(plan.name.clone()), broken }));
-                }
+                Err(broken) => return Ok(Err(Trouble { workload: Some(workload), broken })),
             }
         }
         self.end(phase, number, &scene, raised)?;
@@ -244,25 +253,35 @@ impl Walk<'_> {
     }
 }
 
-/// Something that broke, and in which workload.
+/// How a turn went.
+#[derive(PartialEq, Eq)]
+enum Went {
+    /// To its end, whatever broke in it.
+    On,
+    /// Somebody asked the run to stop.
+    Interrupted,
+}
+
+/// Something that broke, and in which of the plan's workloads.
 struct Trouble {
-    workload: Option<String>,
+    workload: Option<usize>,
     broken: Broken,
 }
 
 impl Trouble {
     /// The failure to keep; nothing for an interruption.
-    fn into_failure(self, label: &str, block: u32) -> Option<Failure> {
-        match self.broken {
-            Broken::Interrupted => None,
-            Broken::Failed { reason, remedy } => Some(Failure {
-                network: label.to_owned(),
-                workload: self.workload,
-                block: Some(block),
-                reason,
-                remedy,
-            }),
-        }
+    fn into_failure(self, plan: &Plan, turn: &Turn, block: u32) -> Option<Failure> {
+        let Broken::Failed { reason, remedy } = self.broken else { return None };
+        let workload = self.workload.map(|workload| &plan.workloads[workload]);
+        Some(Failure {
+            network: plan.networks[turn.network].label.clone(),
+            shape: Some(plan.shapes[turn.shape].clone()),
+            workload: workload.map(|workload| workload.name.clone()),
+            parameters: workload.map_or_else(Parameters::new, |one| one.parameters.clone()),
+            block: Some(block),
+            reason,
+            remedy,
+        })
     }
 }
 

@@ -99,7 +99,7 @@ impl Measured {
 pub enum Broken {
     /// Somebody asked the run to stop.
     Interrupted,
-    /// It failed: the network is left out of the rest of the run.
+    /// It failed: it is left out of the rest of the run.
     Failed {
         /// What failed and why, in one line.
         reason: String,

@@ -5,8 +5,8 @@ use std::cell::Cell;
 use std::rc::Rc;
 use tare_record::journal::{FORMAT, Journal, Record, Run};
 use tare_record::{
-    Blocks, Entry, Environment, FamilyScope, Hop, Metric, Nanos, Parameters, Phase, Plan, Shape,
-    StoppedBy, Trial, WarmUp, WorkloadPlan,
+    Blocks, Entry, Environment, Failure, FamilyScope, Hop, Metric, Nanos, Parameters, Phase, Plan,
+    Shape, StoppedBy, Trial, WarmUp, WorkloadPlan,
 };
 use tare_runner::{Broken, Measured, Quiet, Raised, Scene, Stage, Start, run};
 
@@ -16,6 +16,8 @@ struct Script {
     trials: Rc<Cell<u32>>,
     /// The label of a network that cannot be raised.
     breaks: Option<&'static str>,
+    /// The first workload breaks over networks of two clients.
+    frail: bool,
     /// Interrupt after this many trials.
     interrupt_after: Option<u32>,
     clock: u64,
@@ -23,6 +25,7 @@ struct Script {
 
 struct Up {
     trials: Rc<Cell<u32>>,
+    frail: bool,
     interrupt_after: Option<u32>,
 }
 
@@ -32,7 +35,11 @@ impl Stage for Script {
         if self.breaks == Some(scene.entry.label.as_str()) {
             return Err(Broken::Failed { reason: "it broke".into(), remedy: "mend it".into() });
         }
-        Ok(Box::new(Up { trials: Rc::clone(&self.trials), interrupt_after: self.interrupt_after }))
+        Ok(Box::new(Up {
+            trials: Rc::clone(&self.trials),
+            frail: self.frail && scene.shape.clients == 2,
+            interrupt_after: self.interrupt_after,
+        }))
     }
 
     fn elapsed(&self) -> Nanos {
@@ -49,9 +56,12 @@ impl Raised for Up {
         Vec::new()
     }
 
-    fn trial(&mut self, _: usize) -> Result<Measured, Broken> {
+    fn trial(&mut self, workload: usize) -> Result<Measured, Broken> {
         if self.interrupt_after == Some(self.trials.get()) {
             return Err(Broken::Interrupted);
+        }
+        if self.frail && workload == 0 {
+            return Err(Broken::Failed { reason: "too many".into(), remedy: String::new() });
         }
         self.trials.set(self.trials.get() + 1);
         Ok(Measured::default())
@@ -136,6 +146,59 @@ fn a_network_that_breaks_is_left_out_and_the_others_go_on() {
     assert_eq!(journal.failures()[0].reason, "it broke");
     assert_eq!(journal.trials().len(), 3 * 2 * 2);
     assert!(journal.trials().iter().all(|trial| trial.label != "b"));
+}
+
+/// A plan of one network with one and two clients.
+fn plan_of_two_shapes(networks: &[&str]) -> Plan {
+    let shapes = [1, 2].map(|clients| Shape { clients, ..Shape::default() });
+    Plan { shapes: shapes.to_vec(), ..plan(networks, 3) }
+}
+
+#[test]
+fn a_workload_that_breaks_is_left_out_of_its_shape_alone() {
+    let plan = plan_of_two_shapes(&["a", "b"]);
+    let mut records = Vec::new();
+    let mut stage = Script { frail: true, ..Script::default() };
+    let ended = run(&plan, Start::default(), &mut stage, &mut records, &mut Quiet).unwrap();
+    assert_eq!(ended, StoppedBy::Blocks);
+    let journal = journal(&plan, records);
+    let broke = |failure: &&Failure| {
+        let clients = failure.shape.as_ref().map(|shape| shape.clients);
+        (failure.network.clone(), clients, failure.workload.clone(), failure.block)
+    };
+    let mut failures: Vec<_> = journal.failures().iter().map(broke).collect();
+    failures.sort();
+    let one = |network: &str| (network.into(), Some(2), Some("tcp-stream".into()), Some(0));
+    assert_eq!(failures, [one("a"), one("b")], "once each, and never tried again");
+    for block in 0..3 {
+        for label in ["a", "b"] {
+            let of_it = |trial: &&&Trial| trial.block == block && trial.label == label;
+            let trials = journal.trials();
+            let mut measured: Vec<(u32, &str)> = trials
+                .iter()
+                .filter(of_it)
+                .map(|trial| (trial.shape.clients, trial.workload.as_str()))
+                .collect();
+            measured.sort();
+            assert_eq!(measured, [(1, "tcp-rr"), (1, "tcp-stream"), (2, "tcp-rr")]);
+        }
+    }
+    assert_eq!(Start::after(&journal).main, 3, "its blocks are whole without what broke");
+}
+
+#[test]
+fn a_run_that_goes_on_knows_what_broke() {
+    let plan = plan_of_two_shapes(&["a", "b"]);
+    let mut records = Vec::new();
+    let mut stage = Script { frail: true, interrupt_after: Some(8), ..Script::default() };
+    run(&plan, Start::default(), &mut stage, &mut records, &mut Quiet).unwrap();
+    let start = Start::after(&journal(&plan, records.clone()));
+    assert_eq!((start.main, start.failures.len()), (1, 2));
+    records.push(Record::Resumed(start.resumed(&plan, "now".into())));
+    let mut stage = Script { frail: true, ..Script::default() };
+    run(&plan, start, &mut stage, &mut records, &mut Quiet).unwrap();
+    let journal = journal(&plan, records);
+    assert_eq!((journal.trials().len(), journal.failures().len()), (3 * 2 * 3, 2));
 }
 
 #[test]

@@ -152,6 +152,7 @@ pub(crate) fn eventful() -> Document {
         block: Some(3),
         reason: "the server did not answer\nwithin 5 s".to_owned(),
         remedy: "see the log in the run's directory".to_owned(),
+        ..Failure::default()
     });
     document
 }

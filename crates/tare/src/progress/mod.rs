@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use live::Live;
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
-use tare_record::{Blocks, Nanos, Phase, Plan, Sizing, StoppedBy};
+use tare_record::{Blocks, Failure, Nanos, Phase, Plan, Sizing, StoppedBy};
 use tare_runner::{Event, Progress};
 
 /// Tells what runs now, how many blocks are done, how much time is left, and what is known so far.
@@ -119,10 +119,7 @@ impl Progress for Bar {
                     bar.set_prefix(self.live.line(trial));
                 }
             }
-            Event::Failed(failure) => self.line(&format!(
-                "tare: {} failed and is left out from here on: {}",
-                failure.network, failure.reason
-            )),
+            Event::Failed(failure) => self.line(&failed(failure)),
             Event::Block { phase, block } => self.block(phase, block),
         }
     }
@@ -173,6 +170,17 @@ fn sized(plan: &Plan, sizing: &Sizing) -> String {
         _ => format!("for a precision of {goal}"),
     };
     format!("tare: {} blocks, about {time}: {why}", sizing.blocks)
+}
+
+/// What broke, and so will not be tried again.
+fn failed(failure: &Failure) -> String {
+    let Failure { network, workload, reason, .. } = failure;
+    match workload {
+        Some(name) => format!(
+            "tare: {network} failed in {name}, and has no more trials of it in this shape: {reason}"
+        ),
+        None => format!("tare: {network} failed, and has no more turns in this shape: {reason}"),
+    }
 }
 
 /// A span in minutes and seconds.

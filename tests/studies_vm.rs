@@ -1,0 +1,72 @@
+//! The published studies with every network of the lab's that they name, once on a kernel that has them all: function only.
+//!
+//! `make test-vm` runs these in the virtual machine. They are no part of `make test`: there, what a machine's kernel lacks is
+//! skipped by name, and hundreds of trials on a processor of software take their time.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+mod support;
+
+use serde_json::Value;
+use support::program::Tare;
+use support::scratch::Scratch;
+use support::{list, text};
+
+/// A whole study, every trial once and short. What it names and only an engine has (`docker:…`) may be skipped, nothing else.
+fn whole(study: &str) -> Value {
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    let short = ["--blocks", "1", "--duration", "1s", "--interval", "200ms"];
+    let asked = ["run", study, "--scaled", "--json", "--out", "out"];
+    let document = tare.run(&[&asked[..], &short].concat()).json();
+    assert_eq!(document["environment"]["emulated"], true, "{}", document["environment"]["cpu"]);
+    for skipped in list(&document, "skipped") {
+        assert!(text(skipped, "network").contains(':'), "{skipped}");
+    }
+    for figure in list(&document["rerun"], "figures") {
+        let published = &figure["published"];
+        let is_asked = |one: &&Value| one["network"] == published["network"];
+        let may_lack = list(&document, "failed").iter().any(|one| is_asked(&one));
+        assert!(may_lack || !figure["measured"].is_null(), "{figure}");
+    }
+    document
+}
+
+/// The labels of what was measured.
+fn labels(document: &Value) -> Vec<&str> {
+    let mut labels: Vec<&str> =
+        list(document, "cells").iter().map(|cell| text(cell, "label")).collect();
+    labels.sort_unstable();
+    labels.dedup();
+    labels
+}
+
+#[test]
+#[ignore = "needs a kernel with all modules: scripts/vm-test.sh studies_vm"]
+fn containers_of_one_machine_which_the_machine_cannot_carry() {
+    let document = whole("icc-2014");
+    assert_eq!(labels(&document), ["iptables", "link", "ovs", "pipework", "published"]);
+    // The server of some versions of iperf 2 does not live through 256 clients, and that costs that row alone.
+    for failed in list(&document, "failed") {
+        let shape = &failed["shape"];
+        assert_eq!((&shape["clients"], &shape["processes"]), (&16.into(), &16.into()), "{failed}");
+    }
+}
+
+#[test]
+#[ignore = "needs a kernel with all modules: scripts/vm-test.sh studies_vm"]
+fn overlays_between_two_machines_which_the_machine_cannot_carry() {
+    let document = whole("ec2-overlays-2015");
+    assert_eq!(labels(&document), ["docker", "host", "rancher", "rancher-kernel", "swarm"]);
+    assert_eq!(list(&document, "failed"), [] as [Value; 0]);
+}
+
+#[test]
+#[ignore = "needs a kernel with all modules: scripts/vm-test.sh studies_vm"]
+fn databases_over_every_network_which_the_machine_cannot_carry() {
+    let document = whole("mysql-multihost-2016");
+    assert_eq!(list(&document, "failed"), [] as [Value; 0]);
+    let labels = labels(&document);
+    for network in ["weave", "ovs-vxlan", "overlay-encrypted", "flannel", "calico"] {
+        assert!(labels.contains(&network), "{network} is not among {labels:?}");
+    }
+}
