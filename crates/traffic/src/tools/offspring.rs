@@ -13,6 +13,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,8 +23,9 @@ const MOST_KEPT: usize = 64 << 20;
 const MOST_ERRORS: usize = 16 << 10;
 /// How much of its last words an error tells.
 const LAST_WORDS: usize = 300;
-/// How long children that a program left behind may still hold its output open.
-const STRAGGLERS: Duration = Duration::from_secs(2);
+/// How long children that a program left behind may still hold its output open. Hundreds of programs that end together on few
+/// cores need seconds until the last of them is heard.
+const STRAGGLERS: Duration = Duration::from_secs(10);
 /// How often a waiter looks whether it shall go on.
 const TICK: Duration = Duration::from_millis(50);
 
@@ -44,8 +46,8 @@ pub(crate) struct Offspring {
     id: u32,
     /// Readable when it has ended.
     end: OwnedFd,
-    output: Receiver<String>,
-    errors: Receiver<String>,
+    output: Heard,
+    errors: Heard,
     reaped: bool,
 }
 
@@ -154,8 +156,14 @@ impl Offspring {
         self.reaped = true;
         let (status, cpu) = sys::reap(self.id)
             .map_err(|error| Error::io(format!("wait for {}", self.name), error))?;
-        let text = |kept: &Receiver<String>| kept.recv_timeout(STRAGGLERS).unwrap_or_default();
-        Ok((status, Said { output: text(&self.output), errors: text(&self.errors), cpu }))
+        Ok((
+            status,
+            Said {
+                output: self.output.text(STRAGGLERS),
+                errors: self.errors.text(STRAGGLERS),
+                cpu,
+            },
+        ))
     }
 }
 
@@ -168,24 +176,45 @@ impl Drop for Offspring {
     }
 }
 
-/// Keeps what comes on a stream, on a thread of its own; it is sent when the stream ends.
-fn listen(stream: Option<impl Read + Send + 'static>, most: usize) -> Receiver<String> {
-    let (told, kept) = channel();
-    if let Some(stream) = stream {
-        // Nobody hears it any more where the program was given up.
-        thread::spawn(move || told.send(keep(stream, most)));
+/// What was heard of a stream so far, and whether that is all.
+struct Heard {
+    kept: Arc<Mutex<VecDeque<u8>>>,
+    ended: Receiver<()>,
+}
+
+impl Heard {
+    /// All of it, or what came until those who hold it open had been waited for so long.
+    fn text(&self, patience: Duration) -> String {
+        // It ends by a word, or at once where there is no stream.
+        let _ = self.ended.recv_timeout(patience);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(kept.make_contiguous()).into_owned()
     }
-    kept
+}
+
+/// Keeps the end of what comes on a stream, on a thread of its own.
+fn listen(stream: Option<impl Read + Send + 'static>, most: usize) -> Heard {
+    let (told, ended) = channel();
+    let kept = Arc::new(Mutex::new(VecDeque::new()));
+    if let Some(stream) = stream {
+        let kept = Arc::clone(&kept);
+        thread::spawn(move || {
+            keep(stream, most, &kept);
+            // Nobody hears it any more where the program was given up.
+            let _ = told.send(());
+        });
+    }
+    Heard { kept, ended }
 }
 
 /// Reads a stream to its end, and keeps the end of it.
-fn keep(mut stream: impl Read, most: usize) -> String {
-    let mut kept = VecDeque::new();
+fn keep(mut stream: impl Read, most: usize, all: &Mutex<VecDeque<u8>>) {
     let mut buffer = vec![0; 64 << 10];
     loop {
         match stream.read(&mut buffer) {
             Ok(0) => break,
             Ok(read) => {
+                let mut kept = all.lock().unwrap_or_else(PoisonError::into_inner);
                 kept.extend(&buffer[..read]);
                 let surplus = kept.len().saturating_sub(most);
                 kept.drain(..surplus);
@@ -194,7 +223,6 @@ fn keep(mut stream: impl Read, most: usize) -> String {
             Err(_) => break,
         }
     }
-    String::from_utf8_lossy(kept.make_contiguous()).into_owned()
 }
 
 impl Said {
@@ -291,6 +319,18 @@ mod tests {
 
     #[test]
     fn the_end_of_a_long_story_is_kept() {
-        assert_eq!(keep("0123456789".as_bytes(), 4), "6789");
+        assert_eq!(listen(Some("0123456789".as_bytes()), 4).text(PATIENCE), "6789");
+    }
+
+    #[test]
+    fn what_was_said_is_heard_though_somebody_holds_the_stream_open() {
+        let (stream, mut held) = std::io::pipe().unwrap();
+        held.write_all(b"said").unwrap();
+        let heard = listen(Some(stream), 100);
+        let until = Instant::now() + PATIENCE;
+        while heard.text(Duration::from_millis(1)) != "said" {
+            assert!(Instant::now() < until, "it was never heard");
+        }
+        drop(held);
     }
 }
