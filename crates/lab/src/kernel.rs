@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use rustix::thread::CapabilitySet;
 use std::collections::HashSet;
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use tare_network::{Error, Missing, Need, Probe};
@@ -244,11 +245,14 @@ impl KernelProbe {
                 Error::new(format!("find {need}"), missing.reason).with_remedy(missing.remedy)
             };
             self.check(need).map_err(refused)?;
-            if let Need::Kernel { module } = need
-                && self.catalogue().status(module) == Status::Loadable
-                && !modprobe(module)
-                && *module == NOT_ON_DEMAND
-            {
+            let (module, on_demand) = match need {
+                Need::Kernel { module } => (module, *module != NOT_ON_DEMAND),
+                // Opening it loads its module, where it is there before.
+                Need::DeviceFile { path, module } => (module, Path::new(path).exists()),
+                _ => continue,
+            };
+            let loadable = self.catalogue().status(module) == Status::Loadable;
+            if loadable && !modprobe(module) && !on_demand {
                 return Err(refused(self.not_loaded(module)));
             }
         }
