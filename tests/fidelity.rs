@@ -11,18 +11,50 @@ mod support;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use support::engine::Engine;
 use support::swarm::Swarm;
 use support::{list, text};
 
-/// A network of the lab's, the real one that it stands for, and on how many nodes they are compared.
-const PAIRS: [(&str, &str, &str); 7] = [
-    ("bridge", "docker:bridge", "1"),
-    ("bridge", "docker:bridge+unconfined", "1"),
-    ("published", "docker:published", "1"),
-    ("macvlan", "docker:macvlan", "1"),
-    ("host", "docker:host", "1"),
-    ("veth+plain", "docker:none+veth", "1"),
-    ("vxlan", "swarm:overlay", "2"),
+/// Where a pair is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum On {
+    /// On an engine's own machine.
+    OneMachine,
+    /// Between two of a Swarm's.
+    TwoMachines,
+    /// On the machine of an engine that writes no rules.
+    NoRules,
+}
+
+/// A network of the lab's, and the real one that it stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Pair {
+    lab: &'static str,
+    real: &'static str,
+    on: On,
+}
+
+impl Pair {
+    const fn new(lab: &'static str, real: &'static str, on: On) -> Self {
+        Self { lab, real, on }
+    }
+
+    /// With what a row of the table begins.
+    fn row(&self) -> String {
+        let how = if self.on == On::NoRules { ", `--iptables=false`" } else { "" };
+        format!("| {} | {}{how} |", self.lab, self.real)
+    }
+}
+
+const PAIRS: [Pair; 8] = [
+    Pair::new("bridge", "docker:bridge", On::OneMachine),
+    Pair::new("bridge", "docker:bridge+unconfined", On::OneMachine),
+    Pair::new("bridge-plain", "docker:bridge+unconfined", On::NoRules),
+    Pair::new("published", "docker:published", On::OneMachine),
+    Pair::new("macvlan", "docker:macvlan", On::OneMachine),
+    Pair::new("host", "docker:host", On::OneMachine),
+    Pair::new("veth+plain", "docker:none+veth", On::OneMachine),
+    Pair::new("vxlan", "swarm:overlay", On::TwoMachines),
 ];
 
 /// Between these lines of the document the table is.
@@ -41,38 +73,34 @@ fn chosen(variable: &str, otherwise: &str) -> String {
 #[test]
 #[ignore = "it measures for an hour or two on a machine that is idle: make fidelity"]
 fn the_lab_beside_the_real_thing_which_make_fidelity_writes() {
-    let swarm = Swarm::of(2);
     let wanted = chosen("FIDELITY_PAIRS", "");
-    let is_wanted = |lab: &str, real: &str| format!("{lab} {real}").contains(&wanted);
-    let wanted_pairs = PAIRS.iter().filter(|(lab, real, _)| is_wanted(lab, real));
-    let mut any = false;
-    for &(lab, real, nodes) in wanted_pairs {
-        let measured = measured(&swarm, lab, real, nodes);
-        let rows = ratios(&measured, lab, real);
-        assert!(!rows.is_empty(), "{lab} and {real} have ratios: {measured}");
+    let wanted: Vec<Pair> = PAIRS.into_iter().filter(|pair| pair.row().contains(&wanted)).collect();
+    assert!(!wanted.is_empty(), "FIDELITY_PAIRS names none of {PAIRS:?}");
+    let swarm = Swarm::of(2);
+    for pair in wanted {
+        let measured = measured(&swarm, pair);
+        let rows = ratios(&measured, pair);
+        assert!(!rows.is_empty(), "{pair:?} has ratios: {measured}");
         print!("{}", rows.concat());
         // After every pair: who ends it keeps what there is.
-        enter(&machine(&measured), lab, real, &rows);
-        any = true;
+        enter(&machine(&measured), pair, &rows);
     }
-    assert!(any, "FIDELITY_PAIRS={wanted} names none of {PAIRS:?}");
 }
 
 /// Puts a pair's rows into the table in the document, in the place of those that it had; rows of another machine go.
-fn enter(machine: &str, lab: &str, real: &str, rows: &[String]) {
+fn enter(machine: &str, measured: Pair, rows: &[String]) {
     let path = document();
     let text = std::fs::read_to_string(&path).expect("the document is there");
     let (before, rest) = text.split_once(BEGIN).expect("it has a place for the table");
     let (table, after) = rest.split_once(END).expect("the place has an end");
-    let of = |lab: &str, real: &str| -> String {
-        let is_its = |line: &&str| line.starts_with(&format!("| {lab} | {real} |"));
-        table.split_inclusive('\n').filter(is_its).collect()
+    let kept = |pair: Pair| -> String {
+        table.split_inclusive('\n').filter(|line| line.starts_with(&pair.row())).collect()
     };
-    let all = PAIRS.iter().map(|&(one, other, _)| {
-        if (one, other) == (lab, real) {
+    let all = PAIRS.into_iter().map(|pair| {
+        if pair == measured {
             rows.concat()
         } else if table.starts_with(machine) {
-            of(one, other)
+            kept(pair)
         } else {
             String::new()
         }
@@ -86,7 +114,9 @@ const HEAD: &str = "| lab | real | figure | lab / real | 95 % interval | within 
                     |---|---|---|---|---|---|---|\n";
 
 /// One pair in a run of its own, in which both are measured in turn.
-fn measured(swarm: &Swarm, lab: &str, real: &str, nodes: &str) -> Value {
+fn measured(swarm: &Swarm, pair: Pair) -> Value {
+    let Pair { lab, real, on } = pair;
+    let nodes = if on == On::TwoMachines { "2" } else { "1" };
     let directory = swarm.engine(0).scratch().path("fidelity");
     let _ = std::fs::remove_dir_all(&directory);
     let out = directory.to_str().expect("a plain path");
@@ -102,17 +132,23 @@ fn measured(swarm: &Swarm, lab: &str, real: &str, nodes: &str) -> Value {
     let how = ["--margin", "5%", "--json", "--out", out];
     let asked = [&which[..], &what, &long, &how].concat();
     // What is wired by hand is wired on the engine's own machine.
-    if nodes == "1" {
-        swarm.engine(0).tare_beside(&asked).expect(0).json()
-    } else {
-        swarm.run(&asked).expect(0).json()
-    }
+    let outcome = match on {
+        On::OneMachine => swarm.engine(0).tare_beside(&asked),
+        On::TwoMachines => swarm.run(&asked),
+        On::NoRules => {
+            Engine::prepared(NO_RULES_FOR_BRIDGES, &["--iptables=false"]).tare_beside(&asked)
+        }
+    };
+    outcome.expect(0).json()
 }
 
+/// Bridges ask no rules: a namespace has it switched on, and an engine without rules leaves it so.
+const NO_RULES_FOR_BRIDGES: &str = "echo 0 > /proc/sys/net/bridge/bridge-nf-call-iptables";
+
 /// The rows of a run: every ratio of the lab's to the real one.
-fn ratios(document: &Value, lab: &str, real: &str) -> Vec<String> {
+fn ratios(document: &Value, pair: Pair) -> Vec<String> {
     let cells = list(document, "cells").iter();
-    let own = cells.filter(|cell| text(cell, "label") == lab && cell["ratio"].is_object());
+    let own = cells.filter(|cell| text(cell, "label") == pair.lab && cell["ratio"].is_object());
     own.map(|cell| {
         let ratio = &cell["ratio"];
         let (value, interval) = (&ratio["value"], list(ratio, "ci95"));
@@ -122,7 +158,8 @@ fn ratios(document: &Value, lab: &str, real: &str) -> Vec<String> {
         let mut row = String::new();
         writeln!(
             row,
-            "| {lab} | {real} | {}, {} | {} | {} | {} | {} |",
+            "{} {}, {} | {} | {} | {} | {} |",
+            pair.row(),
             text(cell, "workload"),
             text(cell, "metric"),
             figure(value),
