@@ -70,9 +70,12 @@ fn engines_behind_tls_are_measured_by_whom_they_trust_and_by_nobody_else() {
         let of = format!("host=tcp://{address}:2376,ca={ca},cert={cert},key={key}");
         machines.engine(0).docker_with(&contexts, &["context", "create", name, "--docker", &of]);
     }
+    // Beside an engine a path is one from the root.
+    let [out_apart, out_here, out_refused] =
+        ["apart", "here", "refused"].map(|name| scratch.path(name));
     let asked = ["--workload", "tcp-rr", "--blocks", "1", "--nodes", "2", "--json"];
     let apart = ["--network", "docker:host", "--server-context", "far", "--client-context", "near"];
-    let apart = [&asked[..], &apart, &["--out", "apart"]].concat();
+    let apart = [&asked[..], &apart, &["--out", plain(&out_apart)]].concat();
     let by_context = [("DOCKER_CONFIG", plain(&contexts))];
     let document = tare(&machines, &by_context, &short_run(&apart)).expect(0).json();
     assert!(hops(&document, "docker:host").len() >= 2, "{document}");
@@ -85,14 +88,14 @@ fn engines_behind_tls_are_measured_by_whom_they_trust_and_by_nobody_else() {
     let host = ("DOCKER_HOST", "tcp://192.0.2.1:2376");
     let verified = ("DOCKER_TLS_VERIFY", "1");
     let by_variables = [host, verified, ("DOCKER_CERT_PATH", plain(&trusted))];
-    let here = [&one[..], &["--out", "here"]].concat();
+    let here = [&one[..], &["--out", plain(&out_here)]].concat();
     let document = tare(&machines, &by_variables, &short_run(&here)).expect(0).json();
     assert!(!hops(&document, "docker:bridge").is_empty(), "{document}");
 
     let stranger = others.join("client");
     let by_stranger = [host, verified, ("DOCKER_CERT_PATH", plain(&stranger))];
     for variables in [&by_stranger[..], &[host]] {
-        let refused = [&one[..], &["--out", "refused"]].concat();
+        let refused = [&one[..], &["--out", plain(&out_refused)]].concat();
         let document = tare(&machines, variables, &short_run(&refused)).expect(1).json();
         let skipped = &list(&document, "skipped")[0];
         let reason = text(skipped, "reason");

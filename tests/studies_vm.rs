@@ -48,10 +48,12 @@ fn labels(document: &Value) -> Vec<&str> {
 fn containers_of_one_machine_which_the_machine_cannot_carry() {
     let document = whole("icc-2014");
     assert_eq!(labels(&document), ["iptables", "link", "ovs", "pipework", "published"]);
-    // 256 clients of iperf 2 are more than its server, or a processor of software, always lives through: that costs that row alone.
+    // The server of iperf 2.1.8 does not always live through many clients, and that costs a row alone.
     for failed in list(&document, "failed") {
+        let is_its_own = text(failed, "reason").contains("iperf ended with signal");
         let shape = &failed["shape"];
-        assert_eq!((&shape["clients"], &shape["processes"]), (&16.into(), &16.into()), "{failed}");
+        let is_the_largest = shape["clients"] == 16 && shape["processes"] == 16;
+        assert!(is_its_own || is_the_largest, "{failed}");
     }
 }
 
