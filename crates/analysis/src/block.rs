@@ -14,9 +14,8 @@ pub(crate) fn whole_blocks(plan: &Plan, trials: &[&Trial], failures: &[&Failure]
 pub(crate) fn whole_blocks_of_turns(plan: &Plan, turns: &[&Turn], failures: &[&Failure]) -> u32 {
     let standing = Standing::after(plan, failures.iter().copied());
     let stands = |turn: &Turn| {
-        let network = plan.networks.iter().position(|entry| entry.label == turn.label);
-        let shape = plan.shapes.iter().position(|shape| *shape == turn.shape);
-        network.zip(shape).is_some_and(|(network, shape)| standing.has_turn(network, shape))
+        let place = plan.place_of_turn(&turn.label, &turn.shape);
+        place.is_some_and(|(network, shape)| standing.has_turn(network, shape))
     };
     let mut seen: BTreeMap<u32, usize> = BTreeMap::new();
     for turn in turns.iter().filter(|turn| turn.phase == Phase::Main && stands(turn)) {

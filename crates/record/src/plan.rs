@@ -202,11 +202,17 @@ impl Plan {
         (0..self.workloads.len()).filter(move |&workload| self.measures(network, workload, shape))
     }
 
+    /// The network and the shape of a turn, by their places in this plan.
+    #[must_use]
+    pub fn place_of_turn(&self, label: &str, shape: &Shape) -> Option<(usize, usize)> {
+        let network = self.networks.iter().position(|entry| entry.label == label)?;
+        Some((network, self.shapes.iter().position(|one| one == shape)?))
+    }
+
     /// A trial's shape, workload and network in this plan.
     #[must_use]
     pub fn place(&self, trial: &Trial) -> Option<(usize, usize, usize)> {
-        let shape = self.shapes.iter().position(|shape| *shape == trial.shape)?;
-        let network = self.networks.iter().position(|entry| entry.label == trial.label)?;
+        let (network, shape) = self.place_of_turn(&trial.label, &trial.shape)?;
         let workload = WorkloadPlan::find(&self.workloads, &trial.workload, &trial.parameters)?;
         Some((shape, workload, network))
     }

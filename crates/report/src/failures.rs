@@ -20,10 +20,7 @@ pub(crate) fn lines(document: &Document) -> Vec<String> {
 }
 
 fn is_same(one: &Failure, other: &Failure) -> bool {
-    let told = |failure: &Failure| -> [String; 3] {
-        [&failure.network, &failure.reason, &failure.remedy].map(String::clone)
-    };
-    told(one) == told(other)
+    (&one.network, &one.reason, &one.remedy) == (&other.network, &other.reason, &other.remedy)
 }
 
 fn line(document: &Document, group: &[&Failure]) -> String {
