@@ -22,8 +22,7 @@ const STUDY: &str = "networks = [\"native\"]\n[method]\nblocks = 1\nduration = \
 fn in_scratch(scratch: &Scratch) -> Tare {
     let tare = Tare::copied(scratch, User::Caller);
     std::fs::write(tare.directory().join("study.toml"), STUDY).expect("a file in it");
-    let cache = tare.directory().join("cache");
-    tare.with_variable("XDG_CACHE_HOME", cache.to_str().expect("a path in ASCII"))
+    tare.with_cache_of_its_own()
 }
 
 /// A port that was free a moment ago.

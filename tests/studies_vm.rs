@@ -14,9 +14,7 @@ use support::{list, text};
 /// A whole study, every trial once and short. What it names and only an engine has (`docker:…`) may be skipped, nothing else.
 fn whole(study: &str) -> Value {
     let scratch = Scratch::new();
-    let cache = scratch.path("cache");
-    let tare = Tare::in_directory(scratch.root())
-        .with_variable("XDG_CACHE_HOME", cache.to_str().expect("a plain path"));
+    let tare = Tare::in_directory(scratch.root()).with_cache_of_its_own();
     let short = ["--blocks", "1", "--duration", "1s", "--interval", "100ms"];
     let asked = ["run", study, "--scaled", "--load-modules", "--json", "--out", "out"];
     let document = tare.run(&[&asked[..], &short].concat()).json();

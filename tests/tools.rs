@@ -43,9 +43,8 @@ const STUDY: &str = "networks = [\"veth\"]\n[method]\nblocks = 1\nduration = \"1
 /// A program with a cache of its own, in which a study lies.
 fn in_scratch(scratch: &Scratch, user: User) -> Tare {
     let tare = Tare::copied(scratch, user);
-    let cache = tare.directory().join("cache");
     std::fs::write(tare.directory().join("study.toml"), STUDY).expect("a file in it");
-    tare.with_variable("XDG_CACHE_HOME", cache.to_str().expect("a path in ASCII"))
+    tare.with_cache_of_its_own()
 }
 
 /// The figure of a metric of a workload over a network.
@@ -255,7 +254,6 @@ fn a_listener_starts_no_programs_for_strangers() {
 fn a_killed_run_leaves_no_server() {
     let scratch = Scratch::new();
     let tare = in_scratch(&scratch, User::Caller);
-    let cache = tare.directory().join("cache");
     let arguments = ["run", "study.toml", "--workload", "mysql,postgres", "--duration", "600s"];
     let mut running = tare.start(&arguments);
     running.wait_for("block");

@@ -3,7 +3,7 @@
 use crate::endpoints::{self, Endpoints};
 use crate::ours;
 use crate::peers::{Ends, Lack, PEERS, Peer, installed};
-use crate::rows::{ROWS, Row};
+use crate::rows::{self, ROWS, Row};
 use crate::settings::Settings;
 use crate::stage::{Stage, socket_buffer};
 use crate::traffic::{Cores, Kind, Measured, Traffic};
@@ -16,8 +16,8 @@ use tare_lab::Lab;
 
 /// Who takes part in a row.
 pub(crate) enum Who {
-    /// tare.
-    Ours,
+    /// tare, with these parameters beyond the row's own.
+    Ours(rows::Settings),
     /// A peer, with the row's traffic by writes of its size.
     Peer(&'static dyn Peer, Traffic),
 }
@@ -39,7 +39,10 @@ impl Tally {
     /// Its name, for people; the size of its writes where there are several.
     pub(crate) fn name(&self) -> String {
         match &self.who {
-            Who::Ours => "tare".to_owned(),
+            Who::Ours(settings) => {
+                let told = settings.iter().map(|(name, value)| format!(" {name}={value}"));
+                std::iter::once("tare".to_owned()).chain(told).collect()
+            }
             Who::Peer(peer, traffic) if traffic.kind == Kind::TcpStream => {
                 format!("{} {}K", peer.name(), traffic.size >> 10)
             }
@@ -115,12 +118,13 @@ fn known(settings: &Settings, all: &[&str]) -> anyhow::Result<()> {
 /// A row's contenders, without figures yet.
 fn outcome(row: &'static Row, network: &str, there: &[u32]) -> Outcome {
     let (peers, mut absent) = peers(row);
-    if let Err(error) = ours::parameters(row) {
+    if let Err(error) = ours::parameters(row, &[]) {
         absent.insert(0, format!("tare: {error}"));
     } else if row.traffic.place.cores(there).is_none() {
         absent.insert(0, "needs two cores".to_owned());
     } else if !peers.is_empty() {
-        let tallies = std::iter::once(Who::Ours).chain(peers).map(Tally::of).collect();
+        let ours = row.tries.iter().map(|settings| Who::Ours(settings));
+        let tallies = ours.chain(peers).map(Tally::of).collect();
         return Outcome { row, network: network.to_owned(), tallies, absent };
     }
     Outcome { row, network: network.to_owned(), tallies: Vec::new(), absent }
@@ -170,7 +174,7 @@ fn play(
     for at in order {
         let tally = &mut outcome.tallies[at];
         let run = match &tally.who {
-            Who::Ours => ours::run(stage, outcome.row, &cores, seconds),
+            Who::Ours(settings) => ours::run(stage, outcome.row, settings, &cores, seconds),
             Who::Peer(peer, traffic) => peer_run(stage, *peer, traffic, &cores, seconds),
         };
         let run = run.and_then(something);

@@ -2,6 +2,7 @@
 
 use crate::contest::{Outcome, Tally, Who};
 use crate::rows::{Bound, Check, Measure};
+use std::cmp::Ordering;
 use tare_stats::PairedRatio;
 
 /// What came of one check.
@@ -11,7 +12,9 @@ pub(crate) enum Verdict {
     NotCompared(String),
     /// A ratio of tare's figure to a peer's.
     Compared {
-        /// Whose.
+        /// Of which of tare's tries.
+        ours: String,
+        /// To whose figure.
         peer: String,
         /// tare's over the peer's, paired within blocks.
         ratio: PairedRatio,
@@ -20,29 +23,54 @@ pub(crate) enum Verdict {
     },
 }
 
-/// The check of a row, by all that was measured.
+/// One of tare's tries beside the peer that leaves it the worst ratio.
+struct Attempt<'o> {
+    ours: &'o Tally,
+    peer: String,
+    ratio: PairedRatio,
+}
+
+/// The check of a row, by all that was measured: tare's best try against the best peer.
 pub(crate) fn judge(outcome: &Outcome, check: Check, seconds: f64) -> Verdict {
-    let Some((ours, peers)) = outcome.tallies.split_first() else {
+    let (ours, peers): (Vec<&Tally>, Vec<&Tally>) =
+        outcome.tallies.iter().partition(|tally| matches!(tally.who, Who::Ours(_)));
+    let asked: Vec<&Tally> =
+        peers.iter().copied().filter(|tally| is_asked(tally, check.bound, outcome)).collect();
+    let attempts = ours.iter().filter_map(|ours| attempt(ours, &asked, check, outcome, seconds));
+    let better = |one: &Attempt<'_>, other: &Attempt<'_>| {
+        // A rate with loss reaches nothing, however high it is.
+        let losing = |attempt: &Attempt<'_>| lost(outcome, attempt.ours).is_some();
+        losing(other).cmp(&losing(one)).then(goodness(check, one.ratio, other.ratio))
+    };
+    let Some(Attempt { ours, peer, ratio }) = attempts.max_by(better) else {
         return Verdict::NotCompared(reason(outcome));
     };
+    let mut word = lost(outcome, ours).unwrap_or_else(|| word(check.bound, &ratio).to_owned());
+    word.extend(failed(&peers));
+    Verdict::Compared { ours: ours.name(), peer, ratio, word }
+}
+
+/// A try of tare's, against the peer that leaves it the worst ratio: the best one.
+fn attempt<'o>(
+    ours: &'o Tally,
+    peers: &[&Tally],
+    check: Check,
+    outcome: &Outcome,
+    seconds: f64,
+) -> Option<Attempt<'o>> {
     let figures = |tally: &Tally| figures(tally, check.measure, outcome, seconds);
     let mine = figures(ours);
-    let ratios: Vec<(String, PairedRatio)> = peers
+    let (peer, ratio) = peers
         .iter()
-        .filter(|tally| is_asked(tally, check.bound, outcome))
         .filter_map(|tally| Some((tally.name(), PairedRatio::of(&pairs(&mine, &figures(tally)))?)))
-        .collect();
-    // The best peer is the one that leaves us the worst ratio.
-    let worst = |one: &&(String, PairedRatio), other: &&(String, PairedRatio)| {
-        let order = one.1.value.total_cmp(&other.1.value);
-        if check.measure == Measure::CpuPerGb { order.reverse() } else { order }
-    };
-    let Some((peer, ratio)) = ratios.iter().min_by(worst) else {
-        return Verdict::NotCompared(reason(outcome));
-    };
-    let mut word = lost(outcome, ours).unwrap_or_else(|| word(check.bound, ratio).to_owned());
-    word.extend(failed(peers));
-    Verdict::Compared { peer: peer.clone(), ratio: *ratio, word }
+        .min_by(|one, other| goodness(check, one.1, other.1))?;
+    Some(Attempt { ours, peer, ratio })
+}
+
+/// Which of two ratios is worse for tare, as an order.
+fn goodness(check: Check, one: PairedRatio, other: PairedRatio) -> Ordering {
+    let order = one.value.total_cmp(&other.value);
+    if check.measure == Measure::CpuPerGb { order.reverse() } else { order }
 }
 
 /// Whether a check is against this peer; tools that shall agree must use the same sizes.
@@ -88,9 +116,9 @@ fn reason(outcome: &Outcome) -> String {
 }
 
 /// The peers that never had a figure: the best one may be among them.
-fn failed(peers: &[Tally]) -> Option<String> {
+fn failed(peers: &[&Tally]) -> Option<String> {
     let never = |tally: &&Tally| tally.runs.iter().all(Option::is_none);
-    let names: Vec<String> = peers.iter().filter(never).map(Tally::name).collect();
+    let names: Vec<String> = peers.iter().copied().filter(never).map(Tally::name).collect();
     (!names.is_empty()).then(|| format!(" (without {}, which failed)", names.join(", ")))
 }
 
@@ -131,6 +159,8 @@ mod tests {
 
     const AGREES: Check = Check { measure: Measure::Rate, bound: Bound::Agrees(0.15, "iperf3") };
 
+    const OURS: Who = Who::Ours(&[]);
+
     fn tally(who: Who, rates: &[Option<f64>], loss: f64) -> Tally {
         let run = |rate: &Option<f64>| {
             rate.map(|rate| Measured { reading: Reading { rate, loss }, cpu: Some(1.0) })
@@ -151,12 +181,13 @@ mod tests {
     fn the_best_peer_counts_and_blocks_are_paired() {
         let traffic = ROWS[0].traffic;
         let tallies = vec![
-            tally(Who::Ours, &[Some(30.0), None, Some(60.0), Some(33.0)], 0.0),
+            tally(OURS, &[Some(30.0), None, Some(60.0), Some(33.0)], 0.0),
             tally(peer(0, traffic), &[Some(10.0), Some(99.0), Some(20.0), Some(11.0)], 0.0),
             tally(peer(1, traffic), &[Some(20.0), Some(1.0), Some(40.0), Some(22.0)], 0.0),
         ];
         let outcome = outcome("tcp-1", tallies);
-        let Verdict::Compared { peer, ratio, word } = judge(&outcome, outcome.row.checks[0], 1.0)
+        let Verdict::Compared { peer, ratio, word, .. } =
+            judge(&outcome, outcome.row.checks[0], 1.0)
         else {
             panic!("compared");
         };
@@ -172,7 +203,7 @@ mod tests {
     fn a_peer_that_failed_is_told() {
         let traffic = ROWS[0].traffic;
         let tallies = vec![
-            tally(Who::Ours, &[Some(2.0), Some(2.1)], 0.0),
+            tally(OURS, &[Some(2.0), Some(2.1)], 0.0),
             tally(peer(0, traffic), &[None, None], 0.0),
             tally(peer(1, traffic), &[Some(1.0), Some(1.05)], 0.0),
         ];
@@ -199,12 +230,32 @@ mod tests {
         let traffic = ROWS.iter().find(|row| row.name == "udp-64").unwrap().traffic;
         let rates = [Some(9.0), Some(9.1)];
         let slow = [Some(1.0), Some(1.0)];
-        let tallies = vec![tally(Who::Ours, &rates, 0.02), tally(peer(0, traffic), &slow, 0.5)];
+        let tallies = vec![tally(OURS, &rates, 0.02), tally(peer(0, traffic), &slow, 0.5)];
         let outcome = outcome("udp-64", tallies);
         let Verdict::Compared { word, .. } = judge(&outcome, outcome.row.checks[0], 1.0) else {
             panic!("compared");
         };
         assert_eq!(word, "missed: tare lost 2.00 %");
+    }
+
+    #[test]
+    fn the_best_try_without_loss_counts() {
+        let row = ROWS.iter().find(|row| row.name == "udp-64").unwrap();
+        let slower = Who::Ours(&[("rate", "7pps")]);
+        let tallies = vec![
+            tally(OURS, &[Some(9.0), Some(9.0)], 0.02),
+            tally(slower, &[Some(7.0), Some(7.0)], 0.0),
+            tally(Who::Ours(&[("rate", "6pps")]), &[Some(6.0), Some(6.0)], 0.0),
+            tally(peer(0, row.traffic), &[Some(5.0), Some(5.0)], 0.5),
+        ];
+        let outcome = outcome("udp-64", tallies);
+        let Verdict::Compared { ours, ratio, word, .. } =
+            judge(&outcome, outcome.row.checks[0], 1.0)
+        else {
+            panic!("compared");
+        };
+        assert_eq!((ours.as_str(), word.as_str()), ("tare rate=7pps", "reached"));
+        assert!((ratio.value - 1.4).abs() < 1e-9);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! tare's own run of a row: the shipped binary's agents, driven by tare's session.
 
-use crate::rows::Row;
+use crate::rows::{Row, Settings};
 use crate::stage::Stage;
 use crate::traffic::{Cores, Kind, Measured, Reading};
 use anyhow::Context as _;
@@ -11,11 +11,11 @@ use tare_traffic::{Job, Outcome, Session, workloads};
 /// How long an interval record is.
 const INTERVAL: Nanos = Nanos(100_000_000);
 
-/// The row's parameters in full.
+/// The row's parameters in full, with those of one try.
 ///
 /// # Errors
 /// When this build has no such workload, or the workload no such parameter: in words.
-pub(crate) fn parameters(row: &Row) -> anyhow::Result<Parameters> {
+pub(crate) fn parameters(row: &Row, settings: Settings) -> anyhow::Result<Parameters> {
     let workloads = workloads();
     let workload = workloads.find(row.workload)?;
     let has = |name: &str| workload.parameters().iter().any(|one| one.name == name);
@@ -25,7 +25,12 @@ pub(crate) fn parameters(row: &Row) -> anyhow::Result<Parameters> {
     let asked: Parameters = sizes
         .map(|name| (name.to_owned(), size.clone()))
         .chain(threads.map(|name| (name.to_owned(), row.traffic.threads.into())))
-        .chain(row.parameters.iter().map(|&(name, value)| (name.to_owned(), value.into())))
+        .chain(
+            row.parameters
+                .iter()
+                .chain(settings)
+                .map(|&(name, value)| (name.to_owned(), value.into())),
+        )
         .collect();
     Ok(workload.resolve(&asked)?)
 }
@@ -34,6 +39,7 @@ pub(crate) fn parameters(row: &Row) -> anyhow::Result<Parameters> {
 pub(crate) fn run(
     stage: &mut Stage,
     row: &Row,
+    settings: Settings,
     cores: &Cores,
     seconds: u32,
 ) -> anyhow::Result<Measured> {
@@ -46,7 +52,7 @@ pub(crate) fn run(
     let cpus = Placement::List { clients: cores.client.clone(), servers: cores.server.clone() };
     let job = Job {
         workload: row.workload.to_owned(),
-        parameters: parameters(row)?,
+        parameters: parameters(row, settings)?,
         shape: Shape { flows, cpus, ..Shape::default() },
         ports: vec![port],
         duration: Nanos(u64::from(seconds) * 1_000_000_000),

@@ -1,6 +1,6 @@
 //! The results in Markdown: for every row the ratio with its interval, and every tool's own figures.
 
-use crate::contest::{Outcome, Results, Tally, Who};
+use crate::contest::{Outcome, Results, Tally};
 use crate::endpoints::{self, Endpoints};
 use crate::judge::{Verdict, figures, judge};
 use crate::peers::{PEERS, Peer, installed};
@@ -75,7 +75,7 @@ pub(crate) fn markdown(settings: &Settings, machine: &Machine, results: &Results
     let _ = writeln!(
         text,
         "Made by `make bench`: {} blocks, each tool {} s, order by seed {}, everything in one interleaved run. Ratios\n\
-         are tare's figure over the best peer's, paired within blocks, with their 95 % intervals. `within noise` says\n\
+         are the figure of tare's best try over the best peer's, paired within blocks, with their 95 % intervals. `within noise` says\n\
          that the interval holds the bound. Each row's tools all run on the same cores.\n",
         settings.blocks, settings.seconds, settings.seed
     );
@@ -124,11 +124,15 @@ fn ratio_line(text: &mut String, outcome: &Outcome, check: Check, seconds: f64) 
                 "| {name} | {what}, {place} | {network} | – | – | {wanted} | not compared: {why} |"
             )
         }
-        Verdict::Compared { peer, ratio, word } => writeln!(
-            text,
-            "| {name} | {what}, {place} | {network} | {peer} | {:.3} [{:.3}, {:.3}] | {wanted} | {word} |",
-            ratio.value, ratio.ci95[0], ratio.ci95[1]
-        ),
+        Verdict::Compared { ours, peer, ratio, word } => {
+            let several = row.tries.len() > 1;
+            let pair = if several { format!("{ours} / {peer}") } else { peer };
+            writeln!(
+                text,
+                "| {name} | {what}, {place} | {network} | {pair} | {:.3} [{:.3}, {:.3}] | {wanted} | {word} |",
+                ratio.value, ratio.ci95[0], ratio.ci95[1]
+            )
+        }
     };
 }
 
@@ -188,9 +192,9 @@ fn figure_line(text: &mut String, outcome: &Outcome, tally: &Tally, seconds: f64
         }
         _ => String::new(),
     };
-    let cpu = match (&tally.who, all(Measure::CpuPerGb).as_slice()) {
-        (_, []) => String::new(),
-        (Who::Peer(..) | Who::Ours, costs) => match outcome.row.traffic.kind {
+    let cpu = match all(Measure::CpuPerGb).as_slice() {
+        [] => String::new(),
+        costs => match outcome.row.traffic.kind {
             Kind::TcpStream => format!("{:.3}", median(costs)),
             _ => String::new(),
         },

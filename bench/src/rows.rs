@@ -29,6 +29,9 @@ pub(crate) struct Check {
     pub(crate) bound: Bound,
 }
 
+/// Parameters of tare's, by name.
+pub(crate) type Settings = &'static [(&'static str, &'static str)];
+
 /// One comparison.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
@@ -40,7 +43,9 @@ pub(crate) struct Row {
     pub(crate) writes: &'static [u32],
     /// tare's workload and its parameters, beside those that follow from the traffic.
     pub(crate) workload: &'static str,
-    pub(crate) parameters: &'static [(&'static str, &'static str)],
+    pub(crate) parameters: Settings,
+    /// What tare is tried with beyond them, as peers are with their sizes; the best one counts.
+    pub(crate) tries: &'static [Settings],
     /// The share of datagrams that tare may lose: else the row is missed, whatever the rate.
     pub(crate) loss: Option<f64>,
     pub(crate) checks: &'static [Check],
@@ -64,8 +69,11 @@ const fn agrees(peer: &'static str) -> Check {
 const WRITES: &[u32] = &[128 << 10, 256 << 10];
 /// The same where larger ones pay: with a core each there is always somebody to take what is written.
 const WIDE: &[u32] = &[128 << 10, 256 << 10, 512 << 10];
-/// What tare writes there.
-const LARGE: (&str, &str) = ("size", "524288");
+
+/// Nothing beyond the row's own parameters.
+const AS_IT_IS: &[Settings] = &[&[]];
+/// The writes of `WIDE`, for tare.
+const SIZES: &[Settings] = &[&[("size", "128K")], &[("size", "256K")], &[("size", "512K")]];
 
 /// Bulk by writes of 128 KiB.
 const BULK: Traffic = Traffic::plain(Kind::TcpStream, 128 << 10);
@@ -84,6 +92,8 @@ const FAST: (&str, &str) = ("rate", "1000gbit");
 const SPIN: (&str, &str) = ("wait", "spin");
 const GSO: (&str, &str) = ("gso", "true");
 const DROP: (&str, &str) = ("receive", "drop");
+/// Room for messages of 64 KiB each.
+const ROOM: (&str, &str) = ("buffer", "64M");
 const VMSPLICE: (&str, &str) = ("send", "vmsplice");
 
 /// Every row, in the order of the results.
@@ -94,17 +104,19 @@ pub(crate) const ROWS: &[Row] = &[
         traffic: BULK,
         writes: WIDE,
         workload: "tcp-stream",
-        parameters: &[LARGE],
+        parameters: &[],
+        tries: SIZES,
         loss: None,
         checks: &[at_least(1.0)],
     },
     Row {
         name: "tcp-1-alike",
-        title: "TCP, 1 stream, copying, the same writes",
+        title: "TCP, 1 stream, copying, the same writes and reads",
         traffic: BULK,
         writes: &[128 << 10],
         workload: "tcp-stream",
-        parameters: &[],
+        parameters: &[("read", "128K")],
+        tries: AS_IT_IS,
         loss: None,
         checks: &[agrees("iperf3")],
     },
@@ -115,6 +127,7 @@ pub(crate) const ROWS: &[Row] = &[
         writes: WRITES,
         workload: "tcp-stream",
         parameters: &[],
+        tries: AS_IT_IS,
         loss: None,
         checks: &[at_least(1.3), Check { measure: Measure::CpuPerGb, bound: Bound::AtMost(0.75) }],
     },
@@ -122,9 +135,10 @@ pub(crate) const ROWS: &[Row] = &[
         name: "tcp-1-zero-copy",
         title: "TCP, 1 stream, zero-copy send, receiver copies",
         traffic: Traffic { zero_copy: true, ..BULK },
-        writes: WRITES,
+        writes: WIDE,
         workload: "tcp-stream",
         parameters: &[VMSPLICE],
+        tries: SIZES,
         loss: None,
         checks: &[at_least(1.1)],
     },
@@ -135,6 +149,7 @@ pub(crate) const ROWS: &[Row] = &[
         writes: WRITES,
         workload: "tcp-stream",
         parameters: &[VMSPLICE, DROP],
+        tries: AS_IT_IS,
         loss: None,
         checks: &[at_least(1.0)],
     },
@@ -145,6 +160,7 @@ pub(crate) const ROWS: &[Row] = &[
         writes: WRITES,
         workload: "tcp-stream",
         parameters: &[],
+        tries: AS_IT_IS,
         loss: None,
         checks: &[at_least(1.15)],
     },
@@ -162,6 +178,7 @@ pub(crate) const ROWS: &[Row] = &[
         writes: WRITES,
         workload: "tcp-stream",
         parameters: &[VMSPLICE, DROP],
+        tries: AS_IT_IS,
         loss: None,
         checks: &[at_least(1.0)],
     },
@@ -172,6 +189,7 @@ pub(crate) const ROWS: &[Row] = &[
         writes: &[],
         workload: "udp-rate",
         parameters: &[FAST],
+        tries: AS_IT_IS,
         loss: HARDLY_ANY,
         checks: &[at_least(1.05)],
     },
@@ -182,6 +200,7 @@ pub(crate) const ROWS: &[Row] = &[
         writes: &[],
         workload: "udp-rate",
         parameters: &[FAST, SPIN],
+        tries: AS_IT_IS,
         loss: HARDLY_ANY,
         checks: &[at_least(1.3)],
     },
@@ -192,6 +211,7 @@ pub(crate) const ROWS: &[Row] = &[
         writes: &[],
         workload: "udp-rate",
         parameters: &[FAST],
+        tries: AS_IT_IS,
         loss: HARDLY_ANY,
         checks: &[at_least(1.05)],
     },
@@ -202,6 +222,7 @@ pub(crate) const ROWS: &[Row] = &[
         writes: &[],
         workload: "udp-rate",
         parameters: &[FAST, SPIN],
+        tries: AS_IT_IS,
         loss: HARDLY_ANY,
         checks: &[at_least(1.3)],
     },
@@ -211,7 +232,8 @@ pub(crate) const ROWS: &[Row] = &[
         traffic: Traffic { gso: true, ..datagrams(64) },
         writes: &[],
         workload: "udp-rate",
-        parameters: &[FAST, GSO],
+        parameters: &[FAST, GSO, ROOM],
+        tries: AS_IT_IS,
         loss: HARDLY_ANY,
         checks: &[at_least(1.0)],
     },
@@ -221,7 +243,8 @@ pub(crate) const ROWS: &[Row] = &[
         traffic: Traffic { gso: true, ..datagrams(1_400) },
         writes: &[],
         workload: "udp-rate",
-        parameters: &[FAST, GSO],
+        parameters: &[FAST, GSO, ROOM],
+        tries: AS_IT_IS,
         loss: HARDLY_ANY,
         checks: &[at_least(1.0)],
     },
@@ -231,7 +254,8 @@ pub(crate) const ROWS: &[Row] = &[
         traffic: Traffic { gso: true, ..datagrams(1_400) },
         writes: &[],
         workload: "udp-rate",
-        parameters: &[FAST, GSO, DROP],
+        parameters: &[FAST, GSO, ROOM, DROP],
+        tries: AS_IT_IS,
         loss: HARDLY_ANY,
         checks: &[at_least(1.5)],
     },
@@ -242,6 +266,7 @@ pub(crate) const ROWS: &[Row] = &[
         writes: &[],
         workload: "tcp-rr",
         parameters: &[],
+        tries: AS_IT_IS,
         loss: None,
         checks: &[at_least(1.0), agrees("sockperf")],
     },
@@ -252,6 +277,7 @@ pub(crate) const ROWS: &[Row] = &[
         writes: &[],
         workload: "udp-rr",
         parameters: &[],
+        tries: AS_IT_IS,
         loss: None,
         checks: &[at_least(1.05), agrees("sockperf")],
     },
@@ -262,6 +288,7 @@ pub(crate) const ROWS: &[Row] = &[
         writes: &[],
         workload: "tcp-rr",
         parameters: &[SPIN],
+        tries: AS_IT_IS,
         loss: None,
         checks: &[at_least(1.6)],
     },
@@ -272,6 +299,7 @@ pub(crate) const ROWS: &[Row] = &[
         writes: &[],
         workload: "udp-rr",
         parameters: &[SPIN],
+        tries: AS_IT_IS,
         loss: None,
         checks: &[at_least(2.0)],
     },
@@ -282,6 +310,7 @@ pub(crate) const ROWS: &[Row] = &[
         writes: &[],
         workload: "tcp-rr",
         parameters: &[SPIN],
+        tries: AS_IT_IS,
         loss: None,
         checks: &[at_least(1.35)],
     },
@@ -292,6 +321,7 @@ pub(crate) const ROWS: &[Row] = &[
         writes: &[],
         workload: "udp-rr",
         parameters: &[SPIN],
+        tries: AS_IT_IS,
         loss: None,
         checks: &[at_least(1.9)],
     },
@@ -302,6 +332,7 @@ pub(crate) const ROWS: &[Row] = &[
         writes: &[],
         workload: "tcp-crr",
         parameters: &[("close", "fin"), ("slots", "16")],
+        tries: AS_IT_IS,
         loss: None,
         checks: &[at_least(1.1)],
     },
@@ -312,6 +343,7 @@ pub(crate) const ROWS: &[Row] = &[
         writes: &[],
         workload: "tcp-crr",
         parameters: &[("close", "fin"), ("slots", "8")],
+        tries: AS_IT_IS,
         loss: None,
         checks: &[at_least(1.0)],
     },

@@ -98,6 +98,12 @@ impl Tare {
         self
     }
 
+    /// The same, keeping databases' contents where it runs, and not with the user's own.
+    pub(crate) fn with_cache_of_its_own(self) -> Self {
+        let cache = self.directory.join("cache");
+        self.with_variable("XDG_CACHE_HOME", cache.to_str().expect("a path in ASCII"))
+    }
+
     /// Where the program is.
     pub(crate) fn program(&self) -> &Path {
         &self.program

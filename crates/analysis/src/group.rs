@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::estimate::{Estimate, Figure, estimate};
+use std::collections::BTreeMap;
 use tare_record::{Metric, Plan, Trial};
 
 /// The trials of one network under one workload in one shape, by block.
@@ -77,24 +78,18 @@ impl Group<'_> {
 
 /// All groups that have trials, in the order shapes × workloads × networks.
 pub(crate) fn groups<'a>(plan: &Plan, trials: &[&'a Trial]) -> Result<Vec<Group<'a>>, Error> {
-    let mut groups = Vec::new();
-    for shape in 0..plan.shapes.len() {
-        for workload in 0..plan.workloads.len() {
-            for network in 0..plan.networks.len() {
-                let trials = trials
-                    .iter()
-                    .filter(|trial| plan.place(trial) == Some((shape, workload, network)))
-                    .map(|trial| Ok((*trial, estimate(trial, &plan.workloads[workload])?)))
-                    .collect::<Result<Vec<_>, Error>>()?;
-                groups.push(Group { shape, workload, network, trials });
-            }
+    let mut by_place: BTreeMap<_, Vec<(&'a Trial, Estimate)>> = BTreeMap::new();
+    for trial in trials {
+        if let Some(place @ (_, workload, _)) = plan.place(trial) {
+            let said = estimate(trial, &plan.workloads[workload])?;
+            by_place.entry(place).or_default().push((trial, said));
         }
     }
-    groups.retain(|group| !group.trials.is_empty());
-    for group in &mut groups {
-        group.trials.sort_by_key(|(trial, _)| trial.block);
-    }
-    Ok(groups)
+    let groups = by_place.into_iter().map(|((shape, workload, network), mut trials)| {
+        trials.sort_by_key(|(trial, _)| trial.block);
+        Group { shape, workload, network, trials }
+    });
+    Ok(groups.collect())
 }
 
 #[cfg(test)]

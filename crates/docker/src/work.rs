@@ -7,6 +7,7 @@ use crate::image::{self, PROGRAM};
 use crate::label::{RUN, RunId};
 use crate::leftovers::{AT_ONCE, remove_containers, remove_network};
 use crate::lent::Lent;
+use crate::patience::patience;
 use crate::place::{Live, Node, Settings};
 use crate::trouble::is_late;
 use bollard::errors::Error as Refusal;
@@ -20,6 +21,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use tare_network::{Error, Options};
 
 /// Where a container is attached.
@@ -165,8 +167,8 @@ struct Made {
     undo: Vec<Undo>,
 }
 
-/// How often a container is tried that a Swarm is late for.
-const ATTEMPTS: u32 = 4;
+/// How long a container is tried again and again that a Swarm is late for: each time it waits 20 s for itself.
+const LATE: Duration = Duration::from_secs(60);
 
 /// Numbers what this process makes, so that no two things have one name.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -234,15 +236,15 @@ impl Work {
         self.engine().wait(starting)
     }
 
-    /// Makes and starts one. A busy Swarm may need longer than it allows itself to attach it: then once more.
+    /// Makes and starts one. A busy Swarm may need longer than it allows itself to attach it: then again.
     async fn container(&self, spec: &Spec) -> Result<Running, Refusal> {
-        for _ in 1..ATTEMPTS {
+        let deadline = Instant::now() + patience(LATE);
+        loop {
             match self.try_container(spec).await {
-                Err(refusal) if is_late(&refusal) => {}
-                made => return made,
+                Err(refusal) if is_late(&refusal) && Instant::now() < deadline => {}
+                ended => return ended,
             }
         }
-        self.try_container(spec).await
     }
 
     async fn try_container(&self, spec: &Spec) -> Result<Running, Refusal> {

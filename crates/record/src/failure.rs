@@ -118,3 +118,97 @@ fn all(plan: &Plan) -> impl Iterator<Item = Place> + '_ {
         traffic.chain(none).map(move |workload| (network, shape, workload))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Blocks, Ends, Meanwhile};
+    use serde_json::json;
+
+    fn shape(flows: u32) -> Shape {
+        Shape { flows, ..Shape::default() }
+    }
+
+    /// Two networks, two workloads of one name, two shapes.
+    fn plan() -> Plan {
+        let workload = |size: u64| {
+            json!({
+                "name": "tcp-stream", "parameters": { "size": size }, "duration": 1, "interval": 1,
+                "warm_up": { "method": "auto" }, "metrics": [],
+            })
+        };
+        let networks = ["veth", "bridge"].map(|name| json!({ "label": name, "network": name }));
+        serde_json::from_value(json!({
+            "study": "test", "seed": 1, "baseline": "veth", "margins": {}, "family": "metric",
+            "networks": networks,
+            "workloads": [workload(64), workload(4096)],
+            "shapes": [shape(1), shape(16)],
+            "blocks": Blocks::Fixed { blocks: 2 }, "budget": null, "skipped": [],
+        }))
+        .unwrap()
+    }
+
+    fn broke(shape: Option<Shape>, size: Option<u64>) -> Failure {
+        Failure {
+            network: "bridge".to_owned(),
+            shape,
+            workload: size.map(|_| "tcp-stream".to_owned()),
+            parameters: size.map(|size| ("size".to_owned(), size.into())).into_iter().collect(),
+            ..Failure::default()
+        }
+    }
+
+    fn trial(label: &str, size: u64, flows: u32, block: u32) -> Trial {
+        serde_json::from_value(json!({
+            "block": block, "phase": Phase::Main, "position": 0, "label": label, "network": label,
+            "workload": "tcp-stream", "parameters": { "size": size }, "shape": shape(flows),
+            "began": 0, "took": 1, "series": [], "hops": [], "findings": [],
+            "ends": Ends::default(), "meanwhile": Meanwhile::default(),
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_failure_takes_out_what_it_names_and_nothing_else() {
+        let plan = plan();
+        let one = Standing::after(&plan, [&broke(Some(shape(16)), Some(4096))]);
+        assert_eq!((one.trials(), one.turns()), (7, 4));
+        assert!(!one.has_trial(1, 1, 1) && one.has_trial(1, 0, 1) && one.has_trial(1, 1, 0));
+        let turn = Standing::after(&plan, [&broke(Some(shape(16)), None)]);
+        assert_eq!((turn.trials(), turn.turns()), (6, 3));
+        assert!(!turn.has_turn(1, 1) && turn.has_turn(1, 0) && turn.has_turn(0, 1));
+        let all = Standing::after(&plan, [&broke(None, None)]);
+        assert_eq!((all.trials(), all.turns()), (4, 2));
+        let unknown = Standing::after(&plan, [&broke(Some(shape(16)), Some(9000))]);
+        assert_eq!(unknown, turn, "what cannot be told apart is not measured");
+    }
+
+    #[test]
+    fn a_turn_ends_with_its_last_workload() {
+        let plan = plan();
+        let failures = [64, 4096].map(|size| broke(Some(shape(1)), Some(size)));
+        let standing = Standing::after(&plan, &failures);
+        assert!(!standing.has_turn(1, 0) && standing.has_turn(1, 1) && !standing.is_empty());
+    }
+
+    #[test]
+    fn a_block_is_whole_by_what_stands() {
+        let plan = plan();
+        let standing = Standing::after(&plan, [&broke(None, None)]);
+        let of = |block| {
+            [(64, 1), (64, 16), (4096, 1), (4096, 16)]
+                .map(|(size, flows)| trial("veth", size, flows, block))
+        };
+        let mut trials: Vec<Trial> = of(0).into_iter().chain(of(1)).collect();
+        trials.pop();
+        trials.push(trial("bridge", 4096, 16, 1));
+        let all: Vec<&Trial> = trials.iter().collect();
+        assert_eq!(standing.whole_blocks(&plan, &all, Phase::Main), [0].into());
+        assert!(standing.whole_blocks(&plan, &all, Phase::Pilot).is_empty());
+        let none = Standing::after(
+            &plan,
+            [&broke(None, None), &Failure { network: "veth".to_owned(), ..broke(None, None) }],
+        );
+        assert!(none.is_empty() && none.whole_blocks(&plan, &all, Phase::Main).is_empty());
+    }
+}

@@ -16,6 +16,9 @@ pub(crate) struct TrafficArguments {
     /// Payload bytes of a write, a datagram, or a request and a response
     #[arg(long, value_name = "BYTES", value_delimiter = ',')]
     size: Vec<String>,
+    /// Bytes that a receiver of bulk asks the kernel for in one read
+    #[arg(long, value_name = "BYTES", value_delimiter = ',')]
+    read: Vec<String>,
     /// Payload bytes of a request
     #[arg(long, value_name = "BYTES", value_delimiter = ',')]
     request: Vec<String>,
@@ -94,9 +97,10 @@ struct Given {
 impl TrafficArguments {
     /// What was given.
     fn given(&self) -> Vec<Given> {
-        let lists: [(&'static str, Names, &[String]); 21] = [
+        let lists: [(&'static str, Names, &[String]); 22] = [
             ("threads", &[&["threads"]], &self.threads),
             ("size", &[&["size"], &["request", "response"]], &self.size),
+            ("read", &[&["read"]], &self.read),
             ("request", &[&["request"]], &self.request),
             ("response", &[&["response"]], &self.response),
             ("direction", &[&["direction"]], &self.direction),

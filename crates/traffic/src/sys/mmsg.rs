@@ -153,6 +153,11 @@ impl Inbox {
         Self { batch: Batch::new(messages, room, words) }
     }
 
+    /// How many it has room for.
+    pub(crate) fn messages(&self) -> usize {
+        self.batch.messages()
+    }
+
     /// Receives what is there. Says how many came: at least one.
     pub(crate) fn receive(
         &mut self,

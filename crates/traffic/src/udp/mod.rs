@@ -3,6 +3,7 @@
 mod control;
 mod header;
 mod introduce;
+mod moderate;
 mod options;
 mod pace;
 mod receive;

@@ -2,6 +2,7 @@
 
 use super::header::{Header, LENGTH, Mark};
 use super::introduce::Flow;
+use super::moderate::Moderation;
 use super::options::{Handing, Keep, Options, Stamp, Wait};
 use super::tally::Tally;
 use super::track::{Arrival, Backlog, Jitter, Track};
@@ -19,6 +20,9 @@ use std::net::UdpSocket;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The largest message that the kernel makes of several datagrams, bytes.
+const GATHERED: usize = 1 << 16;
 
 /// What the sender has said of a flow's end.
 #[derive(Debug)]
@@ -127,6 +131,8 @@ pub(crate) struct Receiver {
     keep: Keep,
     /// How long to wait for the last datagrams, ns.
     settle: u64,
+    /// Bytes of a message at most.
+    message: usize,
     /// The most datagrams that came in one message.
     gathered: u64,
     /// When the first datagram of any flow came.
@@ -169,6 +175,10 @@ impl Receiver {
             flows,
             counts,
             inbox: inbox(options),
+            message: match options.handing {
+                Handing::Single => options.size,
+                Handing::Grouped => GATHERED,
+            },
             wait: options.wait,
             keep: options.keep,
             settle: options.settle.as_nanos() as u64,
@@ -216,8 +226,12 @@ impl Receiver {
     fn block(&mut self, patience: &Patience) -> io::Result<()> {
         self.flows[0].socket.set_nonblocking(false)?;
         self.flows[0].socket.set_read_timeout(Some(TICK))?;
+        let mut moderation = Moderation::of(self.flows[0].socket.as_fd(), self.message)?;
         while !self.is_over(clock::now().0) && !patience.is_over() {
-            self.take(0, Waiting::ForOne)?;
+            let came = self.take(0, Waiting::ForOne)?;
+            if let Some(pause) = moderation.after(clock::now().0, came, self.inbox.messages()) {
+                Moderation::pause(pause);
+            }
         }
         Ok(())
     }
@@ -259,8 +273,8 @@ impl Receiver {
         self.flows.iter().all(|flow| flow.is_over(now, self.settle))
     }
 
-    /// Takes what is there of a flow; that there is nothing is no error.
-    fn take(&mut self, flow: usize, waiting: Waiting) -> io::Result<()> {
+    /// Takes what is there of a flow, and says how many messages that were; that there is nothing is no error.
+    fn take(&mut self, flow: usize, waiting: Waiting) -> io::Result<usize> {
         let Self { flows, counts, inbox, .. } = self;
         let flow = &mut flows[flow];
         let came = match inbox.receive(flow.socket.as_fd(), waiting) {
@@ -271,7 +285,7 @@ impl Receiver {
                     io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
                 ) =>
             {
-                return Ok(());
+                return Ok(0);
             }
             Err(error) => return Err(error),
         };
@@ -296,7 +310,7 @@ impl Receiver {
         let at = now - *self.began.get_or_insert(now);
         gaps.progress(at);
         self.cpu.at(at);
-        Ok(())
+        Ok(came)
     }
 }
 
@@ -334,8 +348,6 @@ fn unfold(
 /// Room for what comes in one call: enough that a call per datagram is not what limits the rate, and no more than stays
 /// in the nearer caches.
 fn inbox(options: &Options) -> Inbox {
-    /// The largest message that the kernel makes of several datagrams, bytes.
-    const GATHERED: usize = 1 << 16;
     let ancillary = match (options.handing, options.stamp) {
         (Handing::Single, Stamp::Receiver) => Ancillary::None,
         _ => Ancillary::Wanted,

@@ -62,7 +62,10 @@ impl Sender {
     ) -> Self {
         let group = match options.handing {
             Handing::Single => 1,
-            Handing::Grouped => group(options.size, pace.per_second),
+            Handing::Grouped => {
+                let release = rustix::system::uname();
+                group(options.size, pace.per_second, segments(&release.release().to_string_lossy()))
+            }
         };
         let batch = if group > 1 { Self::GROUPS } else { Self::BATCH };
         let outgoing = |flow: Flow| Outgoing {
@@ -184,14 +187,21 @@ fn given_up(error: io::Error) -> io::Result<usize> {
     }
 }
 
-/// How many datagrams of this size are handed over as one: what the kernel takes, and no more than a millisecond's.
-fn group(size: usize, per_second: f64) -> usize {
-    /// What the kernel splits at most (UDP_MAX_SEGMENTS before Linux 6.9; 128 since).
-    const SEGMENTS: usize = 64;
+/// How many datagrams of this size are handed over as one: as many as the kernel splits a message into, and no more than a
+/// millisecond's.
+fn group(size: usize, per_second: f64, segments: usize) -> usize {
     /// Bytes, headers left out: less than 64 KiB in either family.
     const BYTES: usize = 65_000;
     let timely = (per_second / 1e3) as usize;
-    (BYTES / size).min(SEGMENTS).min(timely).max(1)
+    (BYTES / size).min(segments).min(timely).max(1)
+}
+
+/// Into how many datagrams a kernel of this release splits a message at most (UDP_MAX_SEGMENTS, udp(7)).
+fn segments(release: &str) -> usize {
+    let mut numbers = release.split(|letter: char| !letter.is_ascii_digit()).map(str::parse::<u32>);
+    let mut number = || numbers.next().and_then(Result::ok).unwrap_or_default();
+    // It was doubled in Linux 6.9.
+    if (number(), number()) >= (6, 9) { 128 } else { 64 }
 }
 
 #[cfg(test)]
@@ -200,11 +210,26 @@ mod tests {
 
     #[test]
     fn groups_fit_into_one_message_and_into_a_millisecond() {
-        assert_eq!(group(64, 1e9), 64);
-        assert_eq!(group(1400, 1e9), 46);
-        assert_eq!(group(65_507, 1e9), 1);
-        assert_eq!(group(64, 10_000.0), 10);
-        assert_eq!(group(64, 10.0), 1);
+        assert_eq!(group(64, 1e9, 64), 64);
+        assert_eq!(group(1400, 1e9, 64), 46);
+        assert_eq!(group(65_507, 1e9, 64), 1);
+        assert_eq!(group(64, 10_000.0, 64), 10);
+        assert_eq!(group(64, 10.0, 64), 1);
+    }
+
+    #[test]
+    fn kernels_split_as_far_as_their_release_does() {
+        for (release, most) in [
+            ("6.18.44-fc-v595", 128),
+            ("6.9.0", 128),
+            ("6.9-rc1", 128),
+            ("7.0.1", 128),
+            ("6.8.12", 64),
+            ("5.15.0-91-generic", 64),
+            ("unknown", 64),
+        ] {
+            assert_eq!(segments(release), most, "{release}");
+        }
     }
 
     #[test]

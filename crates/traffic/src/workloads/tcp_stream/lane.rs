@@ -122,7 +122,7 @@ impl Bulk {
             sent: 0,
             cpu: CpuLog::new(task.duration, task.interval),
             feed: Feed::of(&task.parameters)?,
-            sink: Sink::of(&task.parameters),
+            sink: Sink::of(&task.parameters)?,
             role,
             duration: task.duration.0,
             shared: Arc::clone(shared),

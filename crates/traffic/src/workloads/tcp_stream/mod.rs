@@ -73,6 +73,7 @@ impl Workload for TcpStream {
                 kind: Kind::Bytes { least: 1, most: 16 << 20 },
                 default: Some(WRITE),
             },
+            sink::READ,
             Parameter {
                 name: "send",
                 summary: "how the payload gets into the kernel: copied, or its pages handed over",

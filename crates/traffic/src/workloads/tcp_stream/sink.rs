@@ -1,16 +1,23 @@
 //! What becomes of received payload.
 
-use crate::parameters;
+use crate::{Error, Kind, Parameter, parameters};
 use rustix::net::{RecvFlags, recv};
 use std::io::{self, Read};
 use std::net::TcpStream;
 use tare_record::Parameters;
 
-/// What the receiver asks of the kernel in one call, bytes. On two cores of an idle virtual machine with 2 MiB of
-/// second-level cache each, over a veth pair, with writes of 256 KiB, bbr, interleaved, medians of six trials of a second:
-/// 64 KiB gave 13.5 Gbit/s, 128 KiB 19.2, 256 KiB 21.2, 512 KiB 21.3; with writes of 512 KiB, 14.7, 27.6, 29.5 and 24.8. On
-/// one core for both ends 128 and 256 KiB were alike (83 and 81 Gbit/s).
-const READ: usize = 256 << 10;
+/// What the receiver asks of the kernel in one read.
+///
+/// Of the default: on two cores of an idle virtual machine with 2 MiB of second-level cache each, over a veth pair, with
+/// writes of 256 KiB, bbr, interleaved, medians of six trials of a second: 64 KiB gave 13.5 Gbit/s, 128 KiB 19.2, 256 KiB
+/// 21.2, 512 KiB 21.3; with writes of 512 KiB, 14.7, 27.6, 29.5 and 24.8. On one core for both ends 128 and 256 KiB were
+/// alike (83 and 81 Gbit/s).
+pub(super) const READ: Parameter = Parameter {
+    name: "read",
+    summary: "bytes that the receiver asks the kernel for in one read",
+    kind: Kind::Bytes { least: 1, most: 16 << 20 },
+    default: Some("262144"),
+};
 
 /// Where one thread's received payload goes.
 #[derive(Debug)]
@@ -23,12 +30,12 @@ pub(super) enum Sink {
 
 impl Sink {
     /// As the resolved parameters say.
-    pub(super) fn of(parameters: &Parameters) -> Self {
-        let buffer = vec![1; READ].into_boxed_slice();
-        match parameters::word(parameters, "receive") {
+    pub(super) fn of(parameters: &Parameters) -> Result<Self, Error> {
+        let buffer = vec![1; parameters::size(parameters, READ.name)?].into_boxed_slice();
+        Ok(match parameters::word(parameters, "receive") {
             Some("drop") => Self::Drop(buffer),
             _ => Self::Copy(buffer),
-        }
+        })
     }
 
     /// Takes what a socket has, and says how many bytes that were; none at its end.
@@ -54,12 +61,17 @@ mod tests {
             let server = listener.accept().unwrap().0;
             client.write_all(&[7; 1000]).unwrap();
             drop(client);
-            let mut sink = Sink::of(&[("receive".to_owned(), receive.into())].into());
+            let parameters =
+                [("receive".to_owned(), receive.into()), ("read".to_owned(), 300.into())];
+            let mut sink = Sink::of(&parameters.into()).unwrap();
             let mut taken = 0;
             loop {
                 match sink.take(&server).unwrap() {
                     0 => break,
-                    bytes => taken += bytes,
+                    bytes => {
+                        assert!(bytes <= 300, "no more than was asked for: {bytes}");
+                        taken += bytes;
+                    }
                 }
             }
             assert_eq!(taken, 1000);
