@@ -254,6 +254,7 @@ fn a_listener_starts_no_programs_for_strangers() {
 fn a_killed_run_leaves_no_server() {
     let scratch = Scratch::new();
     let tare = in_scratch(&scratch, User::Caller);
+    let cache = tare.directory().join("cache");
     let arguments = ["run", "study.toml", "--workload", "mysql,postgres", "--duration", "600s"];
     let mut running = tare.start(&arguments);
     running.wait_for("block");

@@ -5,7 +5,9 @@ use crate::tools::{
     Wrk,
 };
 use crate::workloads::{Idle, TcpCrr, TcpRr, TcpStream, UdpRate, UdpRr, UdpSearch};
-use crate::{Error, Workload};
+use crate::{Error, Task, Workload};
+use std::time::Duration;
+use tare_record::{Placement, WorkloadPlan};
 
 /// The workloads that this build knows.
 pub struct Registry {
@@ -53,6 +55,28 @@ impl Registry {
         })
     }
 
+    /// How long a workload of a plan generates: its duration, unless it needs more to find anything.
+    #[must_use]
+    pub fn lasts(&self, planned: &WorkloadPlan) -> Duration {
+        let task = Task {
+            workload: planned.name.clone(),
+            parameters: planned.parameters.clone(),
+            addresses: Vec::new(),
+            flows: 1,
+            client: 0,
+            index: 0,
+            peers: 1,
+            processes: 1,
+            cpus: Placement::Free,
+            duration: planned.duration,
+            interval: planned.interval,
+            token: 0,
+            one_clock: false,
+        };
+        let found = self.find(&planned.name);
+        found.map_or_else(|_| planned.duration.into(), |workload| workload.lasts(&task))
+    }
+
     /// All names, in order.
     #[must_use]
     pub fn names(&self) -> Vec<&'static str> {
@@ -69,7 +93,7 @@ impl Registry {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
-    use tare_record::Parameters;
+    use tare_record::{Parameters, WarmUp};
 
     #[test]
     fn every_workload_is_found_by_its_own_name_and_takes_its_own_defaults() {
@@ -83,6 +107,25 @@ mod tests {
             let resolved = workload.resolve(&Parameters::new()).unwrap();
             assert_eq!(workload.resolve(&resolved).unwrap(), resolved, "resolving twice");
         }
+    }
+
+    #[test]
+    fn a_search_lasts_as_long_as_it_needs_and_traffic_as_long_as_it_is_told() {
+        let lasts = |name: &str, milliseconds: u64| {
+            let duration = Duration::from_millis(milliseconds);
+            workloads().lasts(&WorkloadPlan {
+                name: name.to_owned(),
+                parameters: workloads().find(name).unwrap().resolve(&Parameters::new()).unwrap(),
+                duration: duration.into(),
+                interval: Duration::from_millis(10).into(),
+                warm_up: WarmUp::Auto,
+                metrics: Vec::new(),
+                stands_for: None,
+            })
+        };
+        assert_eq!(lasts("tcp-stream", 400), Duration::from_millis(400));
+        assert!(lasts("udp-search", 400) > Duration::from_secs(1));
+        assert_eq!(lasts("udp-search", 9_000), Duration::from_secs(9));
     }
 
     #[test]

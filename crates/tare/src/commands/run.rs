@@ -127,7 +127,8 @@ fn minutes(plan: &Plan, networks: usize) -> String {
         Blocks::Sequence { at_least, .. } => at_least,
         Blocks::Precision { pilot, at_least, .. } => pilot + at_least,
     };
-    let trial = |workload: &WorkloadPlan| workload.duration.0 as f64 / 1e9 + TRIAL;
+    let known = tare_traffic::workloads();
+    let trial = |workload: &WorkloadPlan| known.lasts(workload).as_secs_f64() + TRIAL;
     let turn = TURN + plan.workloads.iter().map(trial).sum::<f64>();
     let seconds = turn * f64::from(blocks) * (networks * plan.shapes.len()) as f64;
     if seconds < 90.0 { format!("{seconds:.0} s") } else { format!("{:.1} min", seconds / 60.0) }

@@ -4,6 +4,7 @@
 //! two cores of a virtual machine, a quarter of what a datagram of 64 bytes costs there. Where datagrams come densely the
 //! receiver pauses when it has taken all there is, and then takes what has come meanwhile: nobody has to wake it.
 
+use crate::clock;
 use rustix::net::sockopt;
 use rustix::thread::{clock_nanosleep_relative, set_current_timer_slack};
 use rustix::time::{ClockId, Timespec};
@@ -16,7 +17,9 @@ use std::os::fd::BorrowedFd;
 pub(crate) struct Moderation {
     /// How many messages a pause may let wait.
     room: u64,
-    /// When something was last taken, by the monotonic clock, ns.
+    /// How many were taken since `last`.
+    taken: u64,
+    /// When all was taken that there was, by the monotonic clock, ns.
     last: Option<u64>,
 }
 
@@ -32,37 +35,49 @@ impl Moderation {
     /// What the kernel books of a buffer for a message beside its bytes, about.
     const OVERHEAD: u64 = 1024;
 
-    /// For the calling thread and this socket, to which messages of so many bytes come.
-    pub(crate) fn of(socket: BorrowedFd<'_>, message: usize) -> io::Result<Self> {
+    /// For the calling thread and these sockets, to which messages of so many bytes come.
+    pub(crate) fn of<'s>(
+        sockets: impl IntoIterator<Item = BorrowedFd<'s>>,
+        message: usize,
+    ) -> io::Result<Self> {
         // Refused, a pause is up to twice as long.
         let _ = set_current_timer_slack(NonZeroU64::new(1));
-        let buffer = sockopt::socket_recv_buffer_size(socket)? as u64;
-        Ok(Self::new(buffer / (message as u64 + Self::OVERHEAD)))
+        let mut least = usize::MAX;
+        for socket in sockets {
+            least = least.min(sockopt::socket_recv_buffer_size(socket)?);
+        }
+        Ok(Self::new(least as u64 / (message as u64 + Self::OVERHEAD)))
     }
 
     /// For a buffer that holds so many messages.
     fn new(messages: u64) -> Self {
-        Self { room: messages / Self::SHARE, last: None }
+        Self { room: messages / Self::SHARE, taken: 0, last: None }
     }
 
-    /// How long to pause, ns, if at all, after so many messages were taken at this time in a call with so much room.
+    /// Notes that so many messages were taken.
     #[inline]
-    pub(crate) fn after(&mut self, now: u64, came: usize, room: usize) -> Option<u64> {
-        let since = now.saturating_sub(self.last.replace(now)?);
-        // After a full batch there may be more.
-        if !(1..room).contains(&came) {
-            return None;
+    pub(crate) fn took(&mut self, messages: usize) {
+        self.taken += messages as u64;
+    }
+
+    /// Pauses if that pays, now that all was taken that there was.
+    #[inline]
+    pub(crate) fn pause(&mut self) {
+        if let Some(length) = self.due(clock::now().0) {
+            let time = Timespec { tv_sec: 0, tv_nsec: length as _ };
+            // Woken early by a signal, it takes a little less.
+            let _ = clock_nanosleep_relative(ClockId::Monotonic, &time);
         }
-        let distance = since / came as u64;
+    }
+
+    /// How long to pause, ns, if at all.
+    #[inline]
+    fn due(&mut self, now: u64) -> Option<u64> {
+        let taken = std::mem::take(&mut self.taken);
+        let since = now.saturating_sub(self.last.replace(now)?);
+        let distance = since.checked_div(taken)?;
         let pause = distance.saturating_mul(self.room).min(Self::LONGEST);
         (distance <= Self::DENSE && pause >= Self::SHORTEST).then_some(pause)
-    }
-
-    /// Pauses for so long, ns.
-    pub(crate) fn pause(length: u64) {
-        let time = Timespec { tv_sec: 0, tv_nsec: length as _ };
-        // Woken early by a signal, it takes a little less.
-        let _ = clock_nanosleep_relative(ClockId::Monotonic, &time);
     }
 }
 
@@ -70,26 +85,38 @@ impl Moderation {
 mod tests {
     use super::*;
 
-    /// The pause after messages at these times, ns, of which so many came last.
-    fn after(messages: u64, times: [u64; 2], came: usize) -> Option<u64> {
+    /// The pause in the middle of messages of which so many came in so long, ns.
+    fn due(messages: u64, since: u64, taken: usize) -> Option<u64> {
         let mut moderation = Moderation::new(messages);
-        assert_eq!(moderation.after(times[0], 1, 64), None, "of the first no distance is known");
-        moderation.after(times[1], came, 64)
+        moderation.took(1);
+        assert_eq!(moderation.due(1_000_000), None, "of the first no distance is known");
+        moderation.took(taken);
+        moderation.due(1_000_000 + since)
     }
 
     #[test]
     fn what_comes_densely_is_collected() {
-        assert_eq!(after(20_000, [0, 2_000], 1), Some(50_000));
-        assert_eq!(after(20_000, [0, 60_000], 30), Some(50_000));
-        assert_eq!(after(20_000, [0, 20_000], 1), None, "a wake-up for each is cheap enough");
-        assert_eq!(after(20_000, [0, 2_000], 64), None, "there may be more at once");
-        assert_eq!(after(20_000, [0, 2_000], 0), None);
+        assert_eq!(due(20_000, 2_000, 1), Some(50_000));
+        assert_eq!(due(20_000, 60_000, 30), Some(50_000));
+        assert_eq!(due(20_000, 20_000, 1), None, "a wake-up for each is cheap enough");
+        assert_eq!(due(20_000, 2_000, 0), None);
+    }
+
+    #[test]
+    fn what_was_taken_in_several_calls_counts_together() {
+        let mut moderation = Moderation::new(20_000);
+        assert_eq!(moderation.due(0), None);
+        moderation.took(64);
+        moderation.took(64);
+        assert_eq!(moderation.due(1_000_000), Some(50_000));
+        moderation.took(1);
+        assert_eq!(moderation.due(2_000_000), None);
     }
 
     #[test]
     fn no_pause_fills_a_small_buffer() {
-        assert_eq!(after(160, [0, 2_000], 1), Some(40_000));
-        assert_eq!(after(40, [0, 2_000], 1), None);
-        assert_eq!(after(7, [0, 9_000], 1), None);
+        assert_eq!(due(160, 2_000, 1), Some(40_000));
+        assert_eq!(due(40, 2_000, 1), None);
+        assert_eq!(due(7, 9_000, 1), None);
     }
 }

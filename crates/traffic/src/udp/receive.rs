@@ -226,11 +226,12 @@ impl Receiver {
     fn block(&mut self, patience: &Patience) -> io::Result<()> {
         self.flows[0].socket.set_nonblocking(false)?;
         self.flows[0].socket.set_read_timeout(Some(TICK))?;
-        let mut moderation = Moderation::of(self.flows[0].socket.as_fd(), self.message)?;
+        let mut moderation = self.moderation()?;
         while !self.is_over(clock::now().0) && !patience.is_over() {
             let came = self.take(0, Waiting::ForOne)?;
-            if let Some(pause) = moderation.after(clock::now().0, came, self.inbox.messages()) {
-                Moderation::pause(pause);
+            moderation.took(came);
+            if came < self.inbox.messages() {
+                moderation.pause();
             }
         }
         Ok(())
@@ -256,17 +257,28 @@ impl Receiver {
         }
         let tick = Timespec { tv_sec: 0, tv_nsec: TICK.subsec_nanos().into() };
         let mut events = Vec::with_capacity(BATCH);
+        let mut moderation = self.moderation()?;
         while !self.is_over(clock::now().0) && !patience.is_over() {
             events.clear();
             match epoll::wait(&queue, spare_capacity(&mut events), Some(&tick)) {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
+            let mut is_more = false;
             for event in &events {
-                self.take(event.data.u64() as usize, Waiting::Never)?;
+                let came = self.take(event.data.u64() as usize, Waiting::Never)?;
+                moderation.took(came);
+                is_more |= came == self.inbox.messages();
+            }
+            if !is_more {
+                moderation.pause();
             }
         }
         Ok(())
+    }
+
+    fn moderation(&self) -> io::Result<Moderation> {
+        Moderation::of(self.flows.iter().map(|flow| flow.socket.as_fd()), self.message)
     }
 
     fn is_over(&self, now: u64) -> bool {
