@@ -3,7 +3,7 @@
 use crate::endpoints::{self, Endpoints};
 use crate::ours;
 use crate::peers::{Ends, Lack, PEERS, Peer, installed};
-use crate::rows::{self, ROWS, Row};
+use crate::rows::{ROWS, Row, Values};
 use crate::settings::Settings;
 use crate::stage::{Stage, socket_buffer};
 use crate::traffic::{Cores, Kind, Measured, Traffic};
@@ -17,7 +17,7 @@ use tare_lab::Lab;
 /// Who takes part in a row.
 pub(crate) enum Who {
     /// tare, with these parameters beyond the row's own.
-    Ours(rows::Settings),
+    Ours(Values),
     /// A peer, with the row's traffic by writes of its size.
     Peer(&'static dyn Peer, Traffic),
 }
@@ -39,8 +39,8 @@ impl Tally {
     /// Its name, for people; the size of its writes where there are several.
     pub(crate) fn name(&self) -> String {
         match &self.who {
-            Who::Ours(settings) => {
-                let told = settings.iter().map(|(name, value)| format!(" {name}={value}"));
+            Who::Ours(values) => {
+                let told = values.iter().map(|(name, value)| format!(" {name}={value}"));
                 std::iter::once("tare".to_owned()).chain(told).collect()
             }
             Who::Peer(peer, traffic) if traffic.kind == Kind::TcpStream => {
@@ -123,7 +123,7 @@ fn outcome(row: &'static Row, network: &str, there: &[u32]) -> Outcome {
     } else if row.traffic.place.cores(there).is_none() {
         absent.insert(0, "needs two cores".to_owned());
     } else if !peers.is_empty() {
-        let ours = row.tries.iter().map(|settings| Who::Ours(settings));
+        let ours = row.tries.iter().map(|values| Who::Ours(values));
         let tallies = ours.chain(peers).map(Tally::of).collect();
         return Outcome { row, network: network.to_owned(), tallies, absent };
     }
@@ -174,7 +174,7 @@ fn play(
     for at in order {
         let tally = &mut outcome.tallies[at];
         let run = match &tally.who {
-            Who::Ours(settings) => ours::run(stage, outcome.row, settings, &cores, seconds),
+            Who::Ours(values) => ours::run(stage, outcome.row, values, &cores, seconds),
             Who::Peer(peer, traffic) => peer_run(stage, *peer, traffic, &cores, seconds),
         };
         let run = run.and_then(something);

@@ -1,6 +1,6 @@
 //! tare's own run of a row: the shipped binary's agents, driven by tare's session.
 
-use crate::rows::{Row, Settings};
+use crate::rows::{Row, Values};
 use crate::stage::Stage;
 use crate::traffic::{Cores, Kind, Measured, Reading};
 use anyhow::Context as _;
@@ -15,7 +15,7 @@ const INTERVAL: Nanos = Nanos(100_000_000);
 ///
 /// # Errors
 /// When this build has no such workload, or the workload no such parameter: in words.
-pub(crate) fn parameters(row: &Row, settings: Settings) -> anyhow::Result<Parameters> {
+pub(crate) fn parameters(row: &Row, values: Values) -> anyhow::Result<Parameters> {
     let workloads = workloads();
     let workload = workloads.find(row.workload)?;
     let has = |name: &str| workload.parameters().iter().any(|one| one.name == name);
@@ -28,7 +28,7 @@ pub(crate) fn parameters(row: &Row, settings: Settings) -> anyhow::Result<Parame
         .chain(
             row.parameters
                 .iter()
-                .chain(settings)
+                .chain(values)
                 .map(|&(name, value)| (name.to_owned(), value.into())),
         )
         .collect();
@@ -39,7 +39,7 @@ pub(crate) fn parameters(row: &Row, settings: Settings) -> anyhow::Result<Parame
 pub(crate) fn run(
     stage: &mut Stage,
     row: &Row,
-    settings: Settings,
+    values: Values,
     cores: &Cores,
     seconds: u32,
 ) -> anyhow::Result<Measured> {
@@ -52,7 +52,7 @@ pub(crate) fn run(
     let cpus = Placement::List { clients: cores.client.clone(), servers: cores.server.clone() };
     let job = Job {
         workload: row.workload.to_owned(),
-        parameters: parameters(row, settings)?,
+        parameters: parameters(row, values)?,
         shape: Shape { flows, cpus, ..Shape::default() },
         ports: vec![port],
         duration: Nanos(u64::from(seconds) * 1_000_000_000),
@@ -88,7 +88,21 @@ fn measured(kind: Kind, outcome: &Outcome) -> anyhow::Result<Measured> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rows::ROWS;
     use tare_record::{Datagrams, Series};
+
+    #[test]
+    fn every_try_is_one_that_the_workload_takes() {
+        for row in ROWS {
+            assert!(!row.tries.is_empty(), "{}", row.name);
+            for values in row.tries {
+                let parameters = parameters(row, values).unwrap();
+                for (name, _) in *values {
+                    assert!(parameters.contains_key(*name), "{}: {name}", row.name);
+                }
+            }
+        }
+    }
 
     #[test]
     fn figures_are_over_the_whole_trial() {

@@ -30,7 +30,7 @@ pub(crate) struct Check {
 }
 
 /// Parameters of tare's, by name.
-pub(crate) type Settings = &'static [(&'static str, &'static str)];
+pub(crate) type Values = &'static [(&'static str, &'static str)];
 
 /// One comparison.
 #[derive(Clone, Copy, Debug)]
@@ -43,9 +43,9 @@ pub(crate) struct Row {
     pub(crate) writes: &'static [u32],
     /// tare's workload and its parameters, beside those that follow from the traffic.
     pub(crate) workload: &'static str,
-    pub(crate) parameters: Settings,
+    pub(crate) parameters: Values,
     /// What tare is tried with beyond them, as peers are with their sizes; the best one counts.
-    pub(crate) tries: &'static [Settings],
+    pub(crate) tries: &'static [Values],
     /// The share of datagrams that tare may lose: else the row is missed, whatever the rate.
     pub(crate) loss: Option<f64>,
     pub(crate) checks: &'static [Check],
@@ -71,9 +71,9 @@ const WRITES: &[u32] = &[128 << 10, 256 << 10];
 const WIDE: &[u32] = &[128 << 10, 256 << 10, 512 << 10];
 
 /// Nothing beyond the row's own parameters.
-const AS_IT_IS: &[Settings] = &[&[]];
+const AS_IT_IS: &[Values] = &[&[]];
 /// The writes of `WIDE`, for tare.
-const SIZES: &[Settings] = &[&[("size", "128K")], &[("size", "256K")], &[("size", "512K")]];
+const SIZES: &[Values] = &[&[("size", "128K")], &[("size", "256K")], &[("size", "512K")]];
 
 /// Bulk by writes of 128 KiB.
 const BULK: Traffic = Traffic::plain(Kind::TcpStream, 128 << 10);
