@@ -7,7 +7,7 @@ use crate::tools::{
 use crate::workloads::{Idle, TcpCrr, TcpRr, TcpStream, UdpRate, UdpRr, UdpSearch};
 use crate::{Error, Task, Workload};
 use std::time::Duration;
-use tare_record::{Placement, WorkloadPlan};
+use tare_record::WorkloadPlan;
 
 /// The workloads that this build knows.
 pub struct Registry {
@@ -58,21 +58,8 @@ impl Registry {
     /// How long a workload of a plan generates: its duration, unless it needs more to find anything.
     #[must_use]
     pub fn lasts(&self, planned: &WorkloadPlan) -> Duration {
-        let task = Task {
-            workload: planned.name.clone(),
-            parameters: planned.parameters.clone(),
-            addresses: Vec::new(),
-            flows: 1,
-            client: 0,
-            index: 0,
-            peers: 1,
-            processes: 1,
-            cpus: Placement::Free,
-            duration: planned.duration,
-            interval: planned.interval,
-            token: 0,
-            one_clock: false,
-        };
+        let WorkloadPlan { name, parameters, duration, interval, .. } = planned;
+        let task = Task::of_one_flow(name, parameters.clone(), *duration, *interval);
         let found = self.find(&planned.name);
         found.map_or_else(|_| planned.duration.into(), |workload| workload.lasts(&task))
     }

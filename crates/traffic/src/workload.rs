@@ -287,27 +287,41 @@ fn one() -> u32 {
     1
 }
 
-#[cfg(any(test, fuzzing))]
 impl Task {
-    /// One that nobody has asked for: of one flow, 50 ms long, with the workload's own parameters.
-    pub(crate) fn made_up(workload: &str, addresses: Vec<SocketAddr>) -> Self {
-        let registry = crate::workloads();
-        let found = registry.find(workload);
+    /// One flow of one client, on any cores, as long as it says: where it goes is still to be told.
+    pub(crate) fn of_one_flow(
+        workload: &str,
+        parameters: Parameters,
+        duration: Nanos,
+        interval: Nanos,
+    ) -> Self {
         Self {
             workload: workload.to_owned(),
-            parameters: found.and_then(|one| one.resolve(&Parameters::new())).unwrap_or_default(),
-            addresses,
+            parameters,
+            addresses: Vec::new(),
             flows: 1,
             client: 0,
             index: 0,
             peers: 1,
             processes: 1,
             cpus: Placement::Free,
-            duration: Nanos(50_000_000),
-            interval: Nanos(10_000_000),
-            token: 1,
-            one_clock: true,
+            duration,
+            interval,
+            token: 0,
+            one_clock: false,
         }
+    }
+}
+
+#[cfg(any(test, fuzzing))]
+impl Task {
+    /// One that nobody has asked for: of one flow, 50 ms long, with the workload's own parameters.
+    pub(crate) fn made_up(workload: &str, addresses: Vec<SocketAddr>) -> Self {
+        let registry = crate::workloads();
+        let found = registry.find(workload);
+        let parameters = found.and_then(|one| one.resolve(&Parameters::new())).unwrap_or_default();
+        let alone = Self::of_one_flow(workload, parameters, Nanos(50_000_000), Nanos(10_000_000));
+        Self { addresses, token: 1, one_clock: true, ..alone }
     }
 }
 

@@ -134,21 +134,10 @@ pub(super) fn mebibytes(bytes: u64) -> String {
 /// What the server of this request is told, but for addresses and the trial's number. It came from another machine:
 /// everything in it is checked.
 pub(super) fn task(request: &Request, workload: &dyn Workload) -> Result<Task, Error> {
-    let task = Task {
-        workload: request.workload.clone(),
-        parameters: workload.resolve(&request.parameters)?,
-        addresses: Vec::new(),
-        flows: request.flows,
-        client: 0,
-        index: 0,
-        peers: 1,
-        processes: 1,
-        cpus: request.cpus.clone(),
-        duration: request.duration,
-        interval: request.interval,
-        token: 0,
-        one_clock: false,
-    };
+    let parameters = workload.resolve(&request.parameters)?;
+    let alone =
+        Task::of_one_flow(&request.workload, parameters, request.duration, request.interval);
+    let task = Task { flows: request.flows, cpus: request.cpus.clone(), ..alone };
     task.check_numbers()?;
     Ok(task)
 }
