@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::ExitCode;
 use std::time::Instant;
-use tare_network::{Command, Container, Process, Shape};
+use tare_network::{Command, Container, Process, Shape, Topology};
 
 /// What is sent in a transfer, bytes: many times what the queues' bursts let through at once.
 const AMOUNT: usize = 12_000_000;
@@ -59,32 +59,39 @@ fn start(
     (process, line)
 }
 
-/// The rate of a transfer from the first client to its server, Mbit/s.
-pub(crate) fn transfer(topology: &tare_network::Topology) -> f64 {
+/// A transfer between the first client and its server, each doing its part, Mbit/s.
+fn transfer(topology: &Topology, at_server: &str, at_client: &str) -> f64 {
+    let (server, client) = (topology.servers[0].as_ref(), topology.clients[0].as_ref());
     let route = topology.routes[0];
     let (listen, dial) = (route.listen.to_string(), route.dial.to_string());
-    let (_serving, mut served) =
-        start(topology.servers[0].as_ref(), ["swallow", "listen", &listen]);
+    let (_serving, mut served) = start(server, [at_server, "listen", &listen]);
     assert_eq!(served(), "listening");
-    let (_dialling, _) = start(topology.clients[0].as_ref(), ["pour", "dial", &dial]);
-    served().parse().expect("a number")
+    let (_dialling, mut dialled) = start(client, [at_client, "dial", &dial]);
+    let said = if at_client == "swallow" { dialled() } else { served() };
+    said.parse().expect("a number")
+}
+
+/// Sees that a path carries no more than 100 Mbit/s, and that in one of at most five transfers it carries at least so much: other
+/// work can take the processors from a sender, and let nothing pass a limit.
+pub(crate) fn is_limited(topology: &Topology, [at_server, at_client]: [&str; 2], least: f64) {
+    let mut rates = Vec::new();
+    let reached = (0..5).any(|_| {
+        let rate = transfer(topology, at_server, at_client);
+        println!("  {rate:.2} Mbit/s when the client is to {at_client}");
+        assert!(rate <= 100.0, "{rate} Mbit/s");
+        rates.push(rate);
+        rate >= least
+    });
+    assert!(reached, "none reached {least} Mbit/s: {rates:?}");
 }
 
 pub(crate) fn both_directions() {
     let lab = enter();
     for name in ["bridge+rate=100mbit", "veth+plain+rate=100mbit", "published+rate=100mbit"] {
+        println!("  {name}:");
         let topology = raise(&lab, name, &Shape::default());
-        let (server, client) = (topology.servers[0].as_ref(), topology.clients[0].as_ref());
-        let route = topology.routes[0];
-        for (at_server, at_client) in [("swallow", "pour"), ("pour", "swallow")] {
-            let (listen, dial) = (route.listen.to_string(), route.dial.to_string());
-            let (_serving, mut served) = start(server, [at_server, "listen", &listen]);
-            assert_eq!(served(), "listening");
-            let (_dialling, mut dialled) = start(client, [at_client, "dial", &dial]);
-            let said = if at_client == "swallow" { dialled() } else { served() };
-            let rate: f64 = said.parse().expect("a number");
-            println!("  {name}: {rate:.2} Mbit/s when the client is to {at_client}");
-            assert!((90.0..=100.0).contains(&rate), "{name}, {at_client}: {rate} Mbit/s");
+        for parts in [["swallow", "pour"], ["pour", "swallow"]] {
+            is_limited(&topology, parts, 90.0);
         }
     }
 }

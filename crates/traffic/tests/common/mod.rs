@@ -5,6 +5,7 @@
 
 pub(crate) mod counters;
 pub(crate) mod namespaces;
+pub(crate) mod rates;
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
