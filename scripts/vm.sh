@@ -3,7 +3,9 @@
 # Its modules are there and not loaded. Nothing of this machine is changed; what the command says is printed when it ends.
 # Usage: vm.sh COMMAND [ARGUMENT..]
 # TARE_VM_DISK names a directory of large programs: inside it is a disk, for over the way by which all other files come
-# a page of a program takes milliseconds.
+# a page of a program takes milliseconds. TARE_VM_CLOCK=instructions lets time go by inside as instructions are executed, 4 ns
+# each, and where nothing is to be done as outside: what has deadlines of its own is then on a machine that is quick enough,
+# however long it takes.
 #
 # Everything runs under emulation: it shows that something works, never how fast.
 set -eu
@@ -42,6 +44,11 @@ disk=:
 # What more the machine has. Both of its processors are one thread's turns: where each has a thread of its own, one may run what the
 # other is just changing, and a kernel that switches its own branches while packets flow (static keys) has died of it again and again.
 options="-accel tcg,thread=single"
+processors=2
+# With such a clock a second one takes from the first what it gets.
+case ${TARE_VM_CLOCK:-} in
+instructions) options="$options -icount shift=2" processors=1 LIMIT=${TARE_VM_LIMIT:-4800} ;;
+esac
 if [ -n "${TARE_VM_DISK:-}" ]; then
     PATH=$PATH:/usr/sbin:/sbin
     mke2fs -q -t ext4 -O ^has_journal -d "$TARE_VM_DISK" "$out.disk" "$(du -sm "$TARE_VM_DISK" | awk '{ print int($1 * 1.2) + 32 }')M" >/dev/null
@@ -58,7 +65,7 @@ for attempt in 1 2 3; do
     rm -f "$out/status" "$out/log"
     ended=0
     # Debian's kernel has AppArmor, whose profiles Docker could only load by a program that few machines have.
-    timeout "$LIMIT" vng --verbose -r "$image" --disable-kvm --cpus 2 --memory "$MEMORY" --append apparmor=0 --rwdir "$out" "--qemu-opts=$options" \
+    timeout "$LIMIT" vng --verbose -r "$image" --disable-kvm --cpus "$processors" --memory "$MEMORY" --append apparmor=0 --rwdir "$out" "--qemu-opts=$options" \
         --exec "sh $out/command >$out/log 2>&1" </dev/null >"$out/console" 2>&1 || ended=$?
     [ ! -e "$out/log" ] || cat "$out/log"
     [ ! -s "$out/status" ] || exit "$(cat "$out/status")"

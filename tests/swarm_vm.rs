@@ -2,8 +2,8 @@
 //! take the path that each is named after.
 //!
 //! `make test-vm` boots Debian's kernel in a virtual machine, and runs these there, on engines of their own. It is no part of
-//! `make test`: two engines and a Swarm on a processor of software take six minutes, and where that is shared with much
-//! else they miss one another's heartbeats.
+//! `make test`: two engines and a Swarm on a processor of software take a quarter of an hour, by a clock that goes as slowly
+//! (`TARE_VM_CLOCK`, scripts/vm.sh): by any other, Docker does not attach a container in the 20 s that it allows.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod support;
