@@ -85,12 +85,12 @@ fn a_path_of_100_mbit_per_second_carries_what_headers_leave_either_way() {
         // every other frame takes its room too (RFC 5681, section 4.2).
         let acknowledgements = if ways == 2 { 33.0 } else { 0.0 };
         let expected = 0.1 * f64::from(ways) * 1448.0 / (1514.0 + acknowledgements);
-        let share = undisturbed(0.97, 1.03, || {
+        let share = undisturbed(0.97..=1.03, || {
             let outcome = session.trial(&job, NEVER).unwrap();
             assert_eq!(outcome.ends.sent, outcome.ends.received, "{direction}");
             settled_rate(&outcome) / expected
         });
-        assert!(share >= 0.97, "{direction}: {share} of {expected} Gbit/s");
+        assert!((0.97..=1.03).contains(&share), "{direction}: {share} of {expected} Gbit/s");
     }
 }
 

@@ -71,18 +71,17 @@ fn transfer(topology: &Topology, at_server: &str, at_client: &str) -> f64 {
     said.parse().expect("a number")
 }
 
-/// Sees that a path carries no more than 100 Mbit/s, and that in one of at most five transfers it carries at least so much: other
-/// work can take the processors from a sender, and let nothing pass a limit.
+/// Sees that a path carries from so many Mbit/s to 100, in one of at most five transfers: other work that takes the processors
+/// makes a transfer slower than its path, or faster, where the receiver looks at its clock too late.
 pub(crate) fn is_limited(topology: &Topology, [at_server, at_client]: [&str; 2], least: f64) {
     let mut rates = Vec::new();
-    let reached = (0..5).any(|_| {
+    let limited = (0..5).any(|_| {
         let rate = transfer(topology, at_server, at_client);
         println!("  {rate:.2} Mbit/s when the client is to {at_client}");
-        assert!(rate <= 100.0, "{rate} Mbit/s");
         rates.push(rate);
-        rate >= least
+        (least..=100.0).contains(&rate)
     });
-    assert!(reached, "none reached {least} Mbit/s: {rates:?}");
+    assert!(limited, "none between {least} and 100 Mbit/s: {rates:?}");
 }
 
 pub(crate) fn both_directions() {
