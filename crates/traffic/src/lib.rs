@@ -15,6 +15,7 @@ mod drive;
 mod error;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+mod in_page;
 mod interval;
 mod lanes;
 mod latency;

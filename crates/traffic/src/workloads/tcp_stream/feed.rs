@@ -1,5 +1,6 @@
 //! How payload gets into the kernel.
 
+use crate::in_page::{HALF, InPage};
 use crate::payload::payload;
 use crate::sys::PagePipe;
 use crate::{Error, parameters};
@@ -9,14 +10,11 @@ use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use tare_record::Parameters;
 
-/// The smallest page of any machine: a payload that begins on one fills no more pages than it must.
-const PAGE: usize = 4096;
-
 /// One thread's source of payload. It never changes, so that pages of it may be in flight several times over.
 #[derive(Debug)]
 pub(super) enum Feed {
-    /// Copied by the kernel from memory (write(2)).
-    Copy(Box<[u8]>),
+    /// Copied by the kernel from memory (write(2)), from half a page on: it goes to the beginning of one at first.
+    Copy(InPage),
     /// Its pages are handed over through a pipe (vmsplice(2), splice(2)).
     Pages(Pages),
     /// Pages of a file in memory are handed over (sendfile(2)).
@@ -28,11 +26,10 @@ pub(super) enum Feed {
     },
 }
 
-/// A payload that begins on a page, and the pipe for it.
+/// A payload that begins on a page, so that it fills no more of them than it must, and the pipe for it.
 #[derive(Debug)]
 pub(super) struct Pages {
-    memory: Box<[u8]>,
-    from: usize,
+    payload: InPage,
     pipe: PagePipe,
 }
 
@@ -51,17 +48,13 @@ impl Pages {
                 pipe.capacity()
             )));
         }
-        let mut memory = vec![0; size + PAGE].into_boxed_slice();
-        let from = memory.as_ptr().align_offset(PAGE).min(PAGE);
-        memory[from..from + size].copy_from_slice(&payload(size));
-        let mut pages = Self { memory, from, pipe };
+        let mut pages = Self { payload: InPage::holding(&payload(size), 0), pipe };
         pages.fill().map_err(refused)?;
         Ok(pages)
     }
 
     fn fill(&mut self) -> io::Result<()> {
-        let size = self.memory.len() - PAGE;
-        self.pipe.fill(&self.memory[self.from..self.from + size])
+        self.pipe.fill(self.payload.from(0))
     }
 }
 
@@ -74,14 +67,14 @@ impl Feed {
             Some("sendfile") => file(size)
                 .map(|file| Self::File { file, size })
                 .map_err(|error| Error::io("make a file in memory to send from", error)),
-            _ => Ok(Self::Copy(payload(size))),
+            _ => Ok(Self::Copy(InPage::holding(&payload(size), HALF))),
         }
     }
 
     /// Hands one write's payload to a socket, as far as it has room, and says how many bytes it took.
     pub(super) fn give(&mut self, mut stream: &TcpStream) -> io::Result<usize> {
         match self {
-            Self::Copy(payload) => stream.write(payload),
+            Self::Copy(payload) => stream.write(payload.from(HALF)),
             Self::Pages(pages) => {
                 // What one flow had no room for goes to the next one: it is all the same payload.
                 pages.fill()?;

@@ -1,5 +1,6 @@
 //! What becomes of received payload.
 
+use crate::in_page::{HALF, InPage};
 use crate::{Error, Kind, Parameter, parameters};
 use rustix::net::{RecvFlags, recv};
 use std::io::{self, Read};
@@ -23,7 +24,13 @@ pub(super) const READ: Parameter = Parameter {
 #[derive(Debug)]
 pub(super) enum Sink {
     /// It is copied here.
-    Copy(Box<[u8]>),
+    Copy {
+        /// Each read's payload, over the one's before.
+        memory: InPage,
+        /// How much has come, bytes. Payload lies in pages as it was sent, from the beginning of one on: so its place in
+        /// a page goes on from read to read, and where it is copied to goes along, half a page behind.
+        taken: usize,
+    },
     /// It is taken off the socket and dropped by the kernel (`MSG_TRUNC`, tcp(7)); nothing is written here.
     Drop(Box<[u8]>),
 }
@@ -31,17 +38,21 @@ pub(super) enum Sink {
 impl Sink {
     /// As the resolved parameters say.
     pub(super) fn of(parameters: &Parameters) -> Result<Self, Error> {
-        let buffer = vec![1; parameters::size(parameters, READ.name)?].into_boxed_slice();
+        let read = parameters::size(parameters, READ.name)?;
         Ok(match parameters::word(parameters, "receive") {
-            Some("drop") => Self::Drop(buffer),
-            _ => Self::Copy(buffer),
+            Some("drop") => Self::Drop(vec![1; read].into_boxed_slice()),
+            _ => Self::Copy { memory: InPage::new(read), taken: 0 },
         })
     }
 
     /// Takes what a socket has, and says how many bytes that were; none at its end.
     pub(super) fn take(&mut self, mut stream: &TcpStream) -> io::Result<usize> {
         match self {
-            Self::Copy(buffer) => stream.read(buffer),
+            Self::Copy { memory, taken } => {
+                let bytes = stream.read(memory.from_mut(taken.wrapping_add(HALF)))?;
+                *taken = taken.wrapping_add(bytes);
+                Ok(bytes)
+            }
             Self::Drop(buffer) => Ok(recv(stream, &mut **buffer, RecvFlags::TRUNC)?.1),
         }
     }
@@ -75,8 +86,31 @@ mod tests {
                 }
             }
             assert_eq!(taken, 1000);
-            let (Sink::Copy(buffer) | Sink::Drop(buffer)) = sink;
-            assert_eq!(buffer[0], if receive == "copy" { 7 } else { 1 });
+            let first = match &sink {
+                Sink::Copy { memory, .. } => memory.from(HALF)[0],
+                Sink::Drop(buffer) => buffer[0],
+            };
+            assert_eq!(first, if receive == "copy" { 7 } else { 1 });
+        }
+    }
+
+    #[test]
+    fn payload_is_copied_half_a_page_from_where_it_was_in_its_own() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let server = listener.accept().unwrap().0;
+        let mut sink = Sink::of(&[("read".to_owned(), 3000.into())].into()).unwrap();
+        let mut place = HALF;
+        for (byte, length) in [(7, 100), (8, 3000), (9, 1)] {
+            client.write_all(&vec![byte; length]).unwrap();
+            let mut came = 0;
+            while came < length {
+                let bytes = sink.take(&server).unwrap();
+                let Sink::Copy { memory, .. } = &sink else { panic!("{sink:?}") };
+                assert!(memory.from(place)[..bytes].iter().all(|&at| at == byte), "at {place}");
+                came += bytes;
+                place += bytes;
+            }
         }
     }
 }
