@@ -74,6 +74,13 @@ const WIDE: &[u32] = &[128 << 10, 256 << 10, 512 << 10];
 const AS_IT_IS: &[Values] = &[&[]];
 /// The writes of `WIDE`, for tare.
 const SIZES: &[Values] = &[&[("size", "128K")], &[("size", "256K")], &[("size", "512K")]];
+/// The same, and smaller reads, as peers have them with smaller writes.
+const SIZES_AND_READS: &[Values] = &[
+    &[("size", "128K"), ("read", "128K")],
+    &[("size", "256K"), ("read", "128K")],
+    &[("size", "256K")],
+    &[("size", "512K")],
+];
 
 /// Bulk by writes of 128 KiB.
 const BULK: Traffic = Traffic::plain(Kind::TcpStream, 128 << 10);
@@ -138,7 +145,7 @@ pub(crate) const ROWS: &[Row] = &[
         writes: WIDE,
         workload: "tcp-stream",
         parameters: &[VMSPLICE],
-        tries: SIZES,
+        tries: SIZES_AND_READS,
         loss: None,
         checks: &[at_least(1.1)],
     },
