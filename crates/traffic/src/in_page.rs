@@ -1,10 +1,10 @@
 //! Memory whose place in a page is chosen.
 //!
-//! Kernels copy to and from users by `rep movsb` where processors are good at it. On some it is not where its destination
-//! begins a few bytes behind its source, as the low twelve bits of their addresses have it: on an AMD EPYC of family 25,
-//! model 1 (Zen 3), it then copies 2.2 GB/s and not 30 to 42, for 1 to 31 bytes behind. A receiver of bulk stays there
-//! once it is: the slower it is, the fuller are its reads, and full reads never change that distance. One flow over a veth
-//! pair carried 12 Gbit/s then and 31 else; so it is kept at half a page, where no processor takes one for the other.
+//! Kernels copy to and from users by `rep movsb` where processors say that they are good at it. Some are not where a copy's
+//! destination begins a few bytes behind its source by the low twelve bits of their addresses (glibc bug 30994 has AMD's Zen 3
+//! and 4): on an EPYC of family 25, model 1, it moves 2.2 GB/s then, for 1 to 31 bytes behind, and 30 to 42 else. A receiver
+//! of bulk stays there once it is: it lags, so its reads are full, and full reads do not change the distance. One flow over
+//! a veth pair carried 12 Gbit/s then and 31 else. So the two are kept half a page apart.
 
 /// The distance after which the low bits of addresses come again, which is the smallest page of any machine.
 pub(crate) const PAGE: usize = 4096;
