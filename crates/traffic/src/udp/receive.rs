@@ -239,9 +239,17 @@ impl Receiver {
 
     /// All flows in turn, again and again.
     fn spin(&mut self, patience: &Patience) -> io::Result<()> {
+        let mut moderation = self.moderation()?;
         while !self.is_over(clock::now().0) && !patience.is_over() {
+            let (mut any, mut is_more) = (false, false);
             for flow in 0..self.flows.len() {
-                self.take(flow, Waiting::Never)?;
+                let came = self.take(flow, Waiting::Never)?;
+                moderation.took(came);
+                any |= came > 0;
+                is_more |= came == self.inbox.messages();
+            }
+            if any && !is_more {
+                moderation.hold();
             }
         }
         Ok(())
