@@ -65,22 +65,17 @@ const fn agrees(peer: &'static str) -> Check {
     Check { measure: Measure::Rate, bound: Bound::Agrees(ALIKE, peer) }
 }
 
-/// Writes of bulk that peers are tried with.
-const WRITES: &[u32] = &[128 << 10, 256 << 10];
-/// The same where larger ones pay: with a core each there is always somebody to take what is written.
-const WIDE: &[u32] = &[128 << 10, 256 << 10, 512 << 10];
+/// Sizes of writes of bulk, and of reads, that all tools are tried with.
+const SIZES: &[u32] = &[128 << 10, 256 << 10, 512 << 10];
+/// The same, for tare.
+const TRIED: &[Values] = &[
+    &[("size", "128K"), ("read", "128K")],
+    &[("size", "256K"), ("read", "256K")],
+    &[("size", "512K"), ("read", "512K")],
+];
 
 /// Nothing beyond the row's own parameters.
 const AS_IT_IS: &[Values] = &[&[]];
-/// The writes of `WIDE`, for tare.
-const SIZES: &[Values] = &[&[("size", "128K")], &[("size", "256K")], &[("size", "512K")]];
-/// The same, and smaller reads, as peers have them with smaller writes.
-const SIZES_AND_READS: &[Values] = &[
-    &[("size", "128K"), ("read", "128K")],
-    &[("size", "256K"), ("read", "128K")],
-    &[("size", "256K")],
-    &[("size", "512K")],
-];
 
 /// Bulk by writes of 128 KiB.
 const BULK: Traffic = Traffic::plain(Kind::TcpStream, 128 << 10);
@@ -109,10 +104,10 @@ pub(crate) const ROWS: &[Row] = &[
         name: "tcp-1",
         title: "TCP, 1 stream, copying",
         traffic: BULK,
-        writes: WIDE,
+        writes: SIZES,
         workload: "tcp-stream",
         parameters: &[],
-        tries: SIZES,
+        tries: TRIED,
         loss: None,
         checks: &[at_least(1.0)],
     },
@@ -131,10 +126,10 @@ pub(crate) const ROWS: &[Row] = &[
         name: "tcp-1-core",
         title: "TCP, 1 stream, copying",
         traffic: Traffic { place: Place::OneCore, ..BULK },
-        writes: WRITES,
+        writes: SIZES,
         workload: "tcp-stream",
         parameters: &[],
-        tries: AS_IT_IS,
+        tries: TRIED,
         loss: None,
         checks: &[at_least(1.3), Check { measure: Measure::CpuPerGb, bound: Bound::AtMost(0.75) }],
     },
@@ -142,10 +137,10 @@ pub(crate) const ROWS: &[Row] = &[
         name: "tcp-1-zero-copy",
         title: "TCP, 1 stream, zero-copy send, receiver copies",
         traffic: Traffic { zero_copy: true, ..BULK },
-        writes: WIDE,
+        writes: SIZES,
         workload: "tcp-stream",
         parameters: &[VMSPLICE],
-        tries: SIZES_AND_READS,
+        tries: TRIED,
         loss: None,
         checks: &[at_least(1.1)],
     },
@@ -153,10 +148,10 @@ pub(crate) const ROWS: &[Row] = &[
         name: "tcp-1-zero-copy-drop",
         title: "TCP, 1 stream, zero-copy send, receiver drops",
         traffic: Traffic { zero_copy: true, dropped: true, place: Place::OneCore, ..BULK },
-        writes: WRITES,
+        writes: SIZES,
         workload: "tcp-stream",
         parameters: &[VMSPLICE, DROP],
-        tries: AS_IT_IS,
+        tries: TRIED,
         loss: None,
         checks: &[at_least(1.0)],
     },
@@ -164,10 +159,10 @@ pub(crate) const ROWS: &[Row] = &[
         name: "tcp-8",
         title: "TCP, 8 streams, copying",
         traffic: Traffic { flows: 8, threads: 2, place: Place::BothOnBoth, ..BULK },
-        writes: WRITES,
+        writes: SIZES,
         workload: "tcp-stream",
         parameters: &[],
-        tries: AS_IT_IS,
+        tries: TRIED,
         loss: None,
         checks: &[at_least(1.15)],
     },
@@ -182,10 +177,10 @@ pub(crate) const ROWS: &[Row] = &[
             place: Place::BothOnBoth,
             ..BULK
         },
-        writes: WRITES,
+        writes: SIZES,
         workload: "tcp-stream",
         parameters: &[VMSPLICE, DROP],
-        tries: AS_IT_IS,
+        tries: TRIED,
         loss: None,
         checks: &[at_least(1.0)],
     },
