@@ -28,10 +28,10 @@ pub(crate) struct TcpStream;
 
 /// What is handed to the kernel in one write unless something else is asked for.
 ///
-/// One copying flow over a veth pair of an idle virtual machine with 2 MiB of second-level cache a core, reads of 256 KiB,
-/// bbr, interleaved, medians of five trials of a second: with a core for each end writes of 512 KiB gave 1.4 times the
-/// throughput of 256 KiB, and on one core for both less than a fifth of it (15 instead of 81 Gbit/s): what is written no longer
-/// waits in the cache to be read. One default for both placements, or they could not be compared.
+/// One copying flow over a veth pair of an idle virtual machine with 2 MiB of second-level cache a core, interleaved, medians:
+/// under cubic, with reads as large, 512 KiB gave 73 Gbit/s and 256 KiB 65 with a core for each end, 84 and 81 on one core
+/// for both. But under bbr, which paces, 512 KiB gave 15 on one core, where 256 KiB gave 81. One default for all of them, or
+/// they could not be compared.
 const WRITE: &str = "262144";
 
 impl Workload for TcpStream {

@@ -10,9 +10,9 @@ use tare_record::Parameters;
 /// What the receiver asks of the kernel in one read.
 ///
 /// Of the default: on two cores of an idle virtual machine with 2 MiB of second-level cache each, over a veth pair, with
-/// writes of 256 KiB, bbr, interleaved, medians of six trials of a second: 64 KiB gave 13.5 Gbit/s, 128 KiB 19.2, 256 KiB
-/// 21.2, 512 KiB 21.3; with writes of 512 KiB, 14.7, 27.6, 29.5 and 24.8. On one core for both ends 128 and 256 KiB were
-/// alike (83 and 81 Gbit/s).
+/// writes of 256 KiB, interleaved, medians of a second each: under bbr 64 KiB gave 13.5 Gbit/s, 128 KiB 19.2, 256 KiB 21.2,
+/// 512 KiB 21.3; under cubic 128 KiB 63, 256 KiB 65, 512 KiB 70, 1 MiB 73. On one core for both ends 128, 256 and 512 KiB were
+/// alike (81 to 83 Gbit/s).
 pub(super) const READ: Parameter = Parameter {
     name: "read",
     summary: "bytes that the receiver asks the kernel for in one read",
