@@ -32,17 +32,17 @@ impl InPage {
     /// These bytes, from this place in a page on.
     pub(crate) fn holding(bytes: &[u8], place: usize) -> Self {
         let mut all = Self::new(bytes.len());
-        all.from_mut(place).copy_from_slice(bytes);
+        all.at_mut(place).copy_from_slice(bytes);
         all
     }
 
     /// All bytes from a place in a page on.
-    pub(crate) fn from(&self, place: usize) -> &[u8] {
+    pub(crate) fn at(&self, place: usize) -> &[u8] {
         &self.memory[self.page + place % PAGE..][..self.size]
     }
 
     /// The same, to be changed.
-    pub(crate) fn from_mut(&mut self, place: usize) -> &mut [u8] {
+    pub(crate) fn at_mut(&mut self, place: usize) -> &mut [u8] {
         &mut self.memory[self.page + place % PAGE..][..self.size]
     }
 }
@@ -56,12 +56,12 @@ mod tests {
         for size in [1, 100, PAGE, 3 * PAGE + 1] {
             let mut memory = InPage::new(size);
             for place in [0, 1, HALF, PAGE - 1, PAGE, 7 * PAGE + 3] {
-                let bytes = memory.from_mut(place);
+                let bytes = memory.at_mut(place);
                 assert_eq!((bytes.as_ptr().addr() % PAGE, bytes.len()), (place % PAGE, size));
                 bytes.fill(place as u8);
-                assert!(memory.from(place).iter().all(|&byte| byte == place as u8));
+                assert!(memory.at(place).iter().all(|&byte| byte == place as u8));
             }
         }
-        assert_eq!(InPage::holding(&[1, 2, 3], HALF).from(HALF), [1, 2, 3]);
+        assert_eq!(InPage::holding(&[1, 2, 3], HALF).at(HALF), [1, 2, 3]);
     }
 }

@@ -54,7 +54,7 @@ impl Pages {
     }
 
     fn fill(&mut self) -> io::Result<()> {
-        self.pipe.fill(self.payload.from(0))
+        self.pipe.fill(self.payload.at(0))
     }
 }
 
@@ -74,7 +74,7 @@ impl Feed {
     /// Hands one write's payload to a socket, as far as it has room, and says how many bytes it took.
     pub(super) fn give(&mut self, mut stream: &TcpStream) -> io::Result<usize> {
         match self {
-            Self::Copy(payload) => stream.write(payload.from(HALF)),
+            Self::Copy(payload) => stream.write(payload.at(HALF)),
             Self::Pages(pages) => {
                 // What one flow had no room for goes to the next one: it is all the same payload.
                 pages.fill()?;

@@ -49,7 +49,7 @@ impl Sink {
     pub(super) fn take(&mut self, mut stream: &TcpStream) -> io::Result<usize> {
         match self {
             Self::Copy { memory, taken } => {
-                let bytes = stream.read(memory.from_mut(taken.wrapping_add(HALF)))?;
+                let bytes = stream.read(memory.at_mut(taken.wrapping_add(HALF)))?;
                 *taken = taken.wrapping_add(bytes);
                 Ok(bytes)
             }
@@ -87,7 +87,7 @@ mod tests {
             }
             assert_eq!(taken, 1000);
             let first = match &sink {
-                Sink::Copy { memory, .. } => memory.from(HALF)[0],
+                Sink::Copy { memory, .. } => memory.at(HALF)[0],
                 Sink::Drop(buffer) => buffer[0],
             };
             assert_eq!(first, if receive == "copy" { 7 } else { 1 });
@@ -107,7 +107,7 @@ mod tests {
             while came < length {
                 let bytes = sink.take(&server).unwrap();
                 let Sink::Copy { memory, .. } = &sink else { panic!("{sink:?}") };
-                assert!(memory.from(place)[..bytes].iter().all(|&at| at == byte), "at {place}");
+                assert!(memory.at(place)[..bytes].iter().all(|&at| at == byte), "at {place}");
                 came += bytes;
                 place += bytes;
             }
