@@ -84,11 +84,17 @@ impl Moderation {
     #[inline]
     pub(crate) fn hold(&mut self) {
         let start = clock::now().0;
-        if let Some(length) = self.due(start).map(|pause| pause.min(Self::LONGEST_HOLD)) {
+        if let Some(length) = self.held(start) {
             while clock::now().0.saturating_sub(start) < length {
                 std::hint::spin_loop();
             }
         }
+    }
+
+    /// How long to hold, ns, if at all.
+    #[inline]
+    fn held(&mut self, now: u64) -> Option<u64> {
+        self.due(now).map(|pause| pause.min(Self::LONGEST_HOLD))
     }
 
     /// How long to pause, ns, if at all.
@@ -136,17 +142,24 @@ mod tests {
     }
 
     #[test]
-    fn one_that_spins_holds_as_long_as_it_says() {
+    fn one_that_spins_holds_less_long_and_where_a_pause_would_pay() {
         let mut moderation = Moderation::new(20_000);
-        let mut held = |taken| {
-            let start = clock::now().0;
-            moderation.took(taken);
-            moderation.hold();
-            clock::now().0 - start
-        };
-        held(1);
-        // By so many the distance is far below the limit, however long this thread was not let run.
-        assert!(held(1_000_000) >= Moderation::LONGEST_HOLD);
+        moderation.took(1);
+        assert_eq!(moderation.held(1_000_000), None);
+        moderation.took(1);
+        assert_eq!(moderation.held(1_002_000), Some(Moderation::LONGEST_HOLD));
+        moderation.took(1);
+        assert_eq!(moderation.held(1_028_000), None, "they do not come densely");
+    }
+
+    #[test]
+    fn one_that_spins_is_away_for_as_long_as_it_holds() {
+        let start = clock::now().0;
+        // 10 ns apart; were this thread not let run for two seconds, they would still come densely.
+        let mut moderation =
+            Moderation { room: 2_500, taken: 100_000, last: Some(start.saturating_sub(1_000_000)) };
+        moderation.hold();
+        assert!(clock::now().0 - start >= Moderation::LONGEST_HOLD);
     }
 
     #[test]
