@@ -26,8 +26,6 @@ mod notes;
 mod number;
 mod openmetrics;
 mod pairs;
-#[cfg(feature = "parquet")]
-mod parquet;
 mod plot;
 mod rerun;
 mod ridges;
@@ -47,8 +45,6 @@ pub use json::json;
 pub use markdown::markdown;
 pub use openmetrics::openmetrics;
 pub use pairs::pairs;
-#[cfg(feature = "parquet")]
-pub use parquet::parquet;
 pub use plot::plot;
 pub use samples::samples;
 pub use style::Style;
@@ -63,10 +59,6 @@ pub enum Error {
     /// Not as CSV.
     #[error("the document cannot be written as CSV: {0}")]
     Csv(#[from] ::csv::Error),
-    /// Not as Parquet.
-    #[cfg(feature = "parquet")]
-    #[error("the document cannot be written as Parquet: {0}")]
-    Parquet(#[from] ::parquet::errors::ParquetError),
     /// Not as an archive.
     #[error("the run cannot be packed: {0}")]
     Pack(#[from] std::io::Error),

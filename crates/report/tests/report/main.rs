@@ -8,6 +8,4 @@ mod formats;
 mod markup;
 mod page;
 mod pairs;
-#[cfg(feature = "parquet")]
-mod parquet;
 mod tables;

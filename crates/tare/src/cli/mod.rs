@@ -125,7 +125,7 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_name = "LABEL")]
     pub(crate) baseline: Option<String>,
     /// Compare every pair of networks
-    #[arg(long, conflicts_with_all = ["json", "markdown", "html", "csv", "samples", "parquet", "openmetrics", "density"])]
+    #[arg(long, conflicts_with_all = ["json", "markdown", "html", "csv", "samples", "openmetrics", "density"])]
     pub(crate) pairs: bool,
     /// Print one JSON document
     #[arg(long, conflicts_with = "markdown")]
@@ -145,9 +145,6 @@ pub(crate) struct ReportArguments {
     /// Write one row a sample (tidy data) as comma-separated values to this file (- for standard output)
     #[arg(long, value_name = "F")]
     pub(crate) samples: Option<PathBuf>,
-    /// Write one row a sample as Parquet to this file
-    #[arg(long, value_name = "F", hide = cfg!(not(feature = "parquet")))]
-    pub(crate) parquet: Option<PathBuf>,
     /// Write OpenMetrics text, which Prometheus reads, to this file (- for standard output)
     #[arg(long, value_name = "F")]
     pub(crate) openmetrics: Option<PathBuf>,

@@ -3,8 +3,6 @@
 use crate::cli::{Plotted, ReportArguments};
 use crate::commands::page::{self, write};
 use crate::exit::{Exit, usage};
-#[cfg(feature = "parquet")]
-use anyhow::Context as _;
 use std::path::Path;
 use tare_record::Document;
 use tare_record::journal::Journal;
@@ -25,9 +23,6 @@ pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
     }
     let document =
         tare_analysis::document(&journal, arguments.baseline.as_deref()).map_err(usage)?;
-    if let Some(path) = &arguments.parquet {
-        write_parquet(path, &document)?;
-    }
     for (path, text) in files(arguments, &journal, &document)? {
         write(path, &text)?;
         if path == Path::new("-") {
@@ -42,21 +37,6 @@ pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
     };
     crate::out::print(&text)?;
     Ok(Exit::Done)
-}
-
-/// Writes the samples as Parquet.
-#[cfg(feature = "parquet")]
-fn write_parquet(path: &Path, document: &Document) -> anyhow::Result<()> {
-    let bytes = tare_report::parquet(document)?;
-    std::fs::write(path, bytes).with_context(|| format!("write {}", path.display()))
-}
-
-/// Says what it takes to write Parquet.
-#[cfg(not(feature = "parquet"))]
-fn write_parquet(_: &Path, _: &Document) -> anyhow::Result<()> {
-    Err(usage(anyhow::anyhow!(
-        "this build writes no Parquet: build tare with --features parquet, or take --samples F for the same rows as CSV"
-    )))
 }
 
 /// What goes to files, with where to.
