@@ -85,12 +85,13 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
-    /// Whether all has come, or nothing has for so long, ns, since the sender's last word.
-    fn is_over(&self, now: u64, settle: u64) -> bool {
+    /// Whether all has come, or nothing has for so long, ns, since the sender's last word. `looked` is when its socket
+    /// was last looked into: a thread that did not run meanwhile has not seen what lies there.
+    fn is_over(&self, looked: u64, settle: u64) -> bool {
         let told = self.ending.told.load(Ordering::Acquire);
         told != 0
             && (self.ending.sent().is_some_and(|sent| self.received >= sent)
-                || now.saturating_sub(told.max(self.last)) > settle)
+                || looked.saturating_sub(told.max(self.last)) > settle)
     }
 
     /// Books one datagram, or none if it is not of this flow. `came` is by whatever clock stamps arrivals.
@@ -227,7 +228,9 @@ impl Receiver {
         self.flows[0].socket.set_nonblocking(false)?;
         self.flows[0].socket.set_read_timeout(Some(TICK))?;
         let mut moderation = self.moderation()?;
-        while !self.is_over(clock::now().0) && !patience.is_over() {
+        let mut looked = 0;
+        while !self.is_over(looked) && !patience.is_over() {
+            looked = clock::now().0;
             let came = self.take(0, Waiting::ForOne)?;
             moderation.took(came);
             if came < self.inbox.messages() {
@@ -240,7 +243,9 @@ impl Receiver {
     /// All flows in turn, again and again.
     fn spin(&mut self, patience: &Patience) -> io::Result<()> {
         let mut moderation = self.moderation()?;
-        while !self.is_over(clock::now().0) && !patience.is_over() {
+        let mut looked = 0;
+        while !self.is_over(looked) && !patience.is_over() {
+            looked = clock::now().0;
             let (mut any, mut is_more) = (false, false);
             for flow in 0..self.flows.len() {
                 let came = self.take(flow, Waiting::Never)?;
@@ -266,11 +271,17 @@ impl Receiver {
         let tick = Timespec { tv_sec: 0, tv_nsec: TICK.subsec_nanos().into() };
         let mut events = Vec::with_capacity(BATCH);
         let mut moderation = self.moderation()?;
-        while !self.is_over(clock::now().0) && !patience.is_over() {
+        let mut looked = 0;
+        while !self.is_over(looked) && !patience.is_over() {
             events.clear();
+            let now = clock::now().0;
             match epoll::wait(&queue, spare_capacity(&mut events), Some(&tick)) {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
+            }
+            // Of flows that had no room among the events nothing is known.
+            if events.len() < BATCH {
+                looked = now;
             }
             let mut is_more = false;
             for event in &events {
@@ -289,8 +300,8 @@ impl Receiver {
         Moderation::of(self.flows.iter().map(|flow| flow.socket.as_fd()), self.message)
     }
 
-    fn is_over(&self, now: u64) -> bool {
-        self.flows.iter().all(|flow| flow.is_over(now, self.settle))
+    fn is_over(&self, looked: u64) -> bool {
+        self.flows.iter().all(|flow| flow.is_over(looked, self.settle))
     }
 
     /// Takes what is there of a flow, and says how many messages that were; that there is nothing is no error.
@@ -378,3 +389,6 @@ fn inbox(options: &Options) -> Inbox {
         (Keep::Whole, Handing::Grouped) => Inbox::new(4, GATHERED, ancillary),
     }
 }
+
+#[cfg(test)]
+mod tests;
