@@ -12,8 +12,9 @@ use tare_network::Container;
 /// How often the caller is asked whether to stop.
 const TICK: Duration = Duration::from_millis(20);
 
-/// How long to wait, after a flow broke, for the news that an agent ended: it is the better explanation.
-const AFTERMATH: Duration = Duration::from_millis(100);
+/// How long to wait, after a flow broke, for the news that an agent ended: it is the better explanation, and on a busy
+/// machine it comes later than the news of the flow.
+const AFTERMATH: Duration = Duration::from_secs(1);
 
 /// How long servers may take to say how they fare, when a trial has failed.
 const LAST_QUESTION: Duration = Duration::from_secs(2);
