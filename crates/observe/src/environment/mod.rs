@@ -142,9 +142,17 @@ mod tests {
     #[test]
     fn this_machine_has_a_kernel_and_a_time() {
         let environment = read();
-        assert!(!environment.kernel.is_empty());
-        assert!(!environment.architecture.is_empty());
-        assert!(!environment.cores.is_empty());
+        let says = |option: &str| {
+            let output = std::process::Command::new("uname").arg(option).output().unwrap();
+            String::from_utf8(output.stdout).unwrap().trim().to_owned()
+        };
+        assert_eq!(environment.kernel, says("-r"));
+        assert_eq!(environment.kernel_build, says("-v"));
+        assert_eq!(environment.architecture, says("-m"));
+        let mask = rustix::thread::sched_getaffinity(None).unwrap();
+        let allowed = |core: &u32| mask.is_set(*core as usize);
+        assert_eq!(environment.cores.len(), mask.count() as usize, "{:?}", environment.cores);
+        assert!(environment.cores.iter().all(allowed), "{:?}", environment.cores);
         let time: jiff::Timestamp = environment.time.parse().unwrap();
         assert!(time <= jiff::Timestamp::now());
     }

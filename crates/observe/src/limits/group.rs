@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long the kernel may take to end what is in a group.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Makes a group.
 pub(super) fn make(directory: &Path) -> io::Result<()> {
