@@ -1,0 +1,150 @@
+//! Containers for tests: an agent as a child process, in this network namespace or in one of the test's own.
+
+use crate::Namespace;
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::{Arc, Mutex};
+use tare_network::{Command, Container, Error, Exit, Process, Route, Topology};
+
+/// Container in which an agent is a child of the test.
+pub struct AgentContainer {
+    /// Name of the container.
+    pub name: String,
+    /// Address that peers dial.
+    pub address: IpAddr,
+    /// Program of the agent.
+    pub agent: PathBuf,
+    /// Process ids of all agents that were started, the oldest first.
+    pub started: Arc<Mutex<Vec<u32>>>,
+    /// Words before the agent: none, or `nsenter` and its arguments.
+    prefix: Vec<String>,
+}
+
+impl AgentContainer {
+    /// Container in this process's network namespace, on 127.0.0.1.
+    #[must_use]
+    pub fn new(name: &str, agent: &Path) -> Self {
+        Self {
+            name: name.to_owned(),
+            address: Ipv4Addr::LOCALHOST.into(),
+            prefix: Vec::new(),
+            agent: agent.to_owned(),
+            started: Arc::default(),
+        }
+    }
+
+    /// The same container at this address of this process's network namespace.
+    #[must_use]
+    pub fn with_address(self, address: IpAddr) -> Self {
+        Self { address, ..self }
+    }
+
+    /// The same container in a namespace that has this address.
+    #[must_use]
+    pub fn inside(self, namespace: &Namespace, address: IpAddr) -> Self {
+        Self { address, prefix: namespace.enter(), ..self }
+    }
+}
+
+impl Container for AgentContainer {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn address(&self) -> IpAddr {
+        self.address
+    }
+
+    fn spawn(&self, command: &Command) -> Result<Box<dyn Process>, Error> {
+        let agent = self.agent.to_string_lossy().into_owned();
+        let mut words = self.prefix.iter().cloned().chain([agent]);
+        let child = std::process::Command::new(words.next().expect("the agent is a word"))
+            .args(words)
+            .args(&command.arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| Error::new(format!("start an agent in {}", self.name), error))?;
+        self.started.lock().expect("no test thread panicked").push(child.id());
+        Ok(Box::new(AgentProcess(child)))
+    }
+}
+
+/// Agent that runs. Dropping it ends it.
+struct AgentProcess(Child);
+
+impl Process for AgentProcess {
+    fn take_input(&mut self) -> Option<Box<dyn Write + Send>> {
+        self.0.stdin.take().map(|pipe| Box::new(pipe) as Box<dyn Write + Send>)
+    }
+
+    fn take_output(&mut self) -> Option<Box<dyn Read + Send>> {
+        self.0.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>)
+    }
+
+    fn wait(&mut self) -> Result<Exit, Error> {
+        let status = self.0.wait().map_err(|error| Error::new("wait for an agent", error))?;
+        let signal = || Exit::Signal(status.signal().expect("a code or a signal"));
+        Ok(status.code().map_or_else(signal, Exit::Code))
+    }
+
+    fn kill(&mut self) {
+        let _ = self.0.kill();
+    }
+}
+
+impl Drop for AgentProcess {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Port of this machine that nothing listens on now.
+#[must_use]
+pub fn free_port(address: IpAddr) -> u16 {
+    let listener = TcpListener::bind((address, 0)).expect("a port is free");
+    listener.local_addr().expect("a bound socket has an address").port()
+}
+
+/// Topology of these containers in which client i goes to server i mod n, each server on its own address and port.
+#[must_use]
+pub fn topology(
+    servers: Vec<AgentContainer>,
+    clients: Vec<AgentContainer>,
+    port: impl Fn(IpAddr) -> u16,
+) -> Topology {
+    let listens: Vec<SocketAddr> =
+        servers.iter().map(|server| (server.address, port(server.address)).into()).collect();
+    let routes = (0..clients.len())
+        .map(|client| {
+            let server = client % listens.len();
+            Route { client, server, listen: listens[server], dial: listens[server] }
+        })
+        .collect();
+    let boxed = |all: Vec<AgentContainer>| {
+        all.into_iter().map(|one| Box::new(one) as Box<dyn Container>).collect::<Vec<_>>()
+    };
+    Topology {
+        servers: boxed(servers),
+        clients: boxed(clients),
+        nodes: Vec::new(),
+        watch: None,
+        routes,
+        hops: Vec::new(),
+        findings: Vec::new(),
+        guard: Box::new(()),
+    }
+}
+
+/// Topology of servers and clients on this machine's loopback, with this agent in each.
+#[must_use]
+pub fn loopback(agent: &Path, servers: usize, clients: usize) -> Topology {
+    let named = |role: &str, count| {
+        (0..count).map(|number| AgentContainer::new(&format!("{role}-{number}"), agent)).collect()
+    };
+    topology(named("server", servers), named("client", clients), free_port)
+}

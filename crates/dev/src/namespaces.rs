@@ -1,0 +1,216 @@
+//! Network namespaces of the test's own, joined by veth pairs. They end with the processes that hold them.
+
+use crate::AgentContainer;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use tare_network::Topology;
+
+/// Whether root runs the tests.
+#[must_use]
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Network namespace, held by a process that ends when this is dropped or when the test ends: its input is a pipe.
+pub struct Namespace(Child);
+
+impl Namespace {
+    /// Fresh namespace; for an ordinary user in a user namespace of its own.
+    #[must_use]
+    pub fn new() -> Self {
+        let user: &[&str] = if is_root() { &[] } else { &["--user", "--map-root-user"] };
+        Self::unshared(&[&["unshare"], user, &["--net"]].concat())
+    }
+
+    /// Fresh namespace in the user namespace of this one, so that one process may reach into both.
+    #[must_use]
+    pub fn sibling(&self) -> Self {
+        let inside = self.enter();
+        let words: Vec<&str> = inside.iter().map(String::as_str).collect();
+        Self::unshared(&[&words[..], &["unshare", "--net"]].concat())
+    }
+
+    /// Runs `words`, which make a namespace, and waits until it exists.
+    fn unshared(words: &[&str]) -> Self {
+        let mut child = Command::new(words[0])
+            .args(&words[1..])
+            .args(["sh", "-c", "echo held; exec cat"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("unshare is installed");
+        let mut line = String::new();
+        let output = child.stdout.as_mut().expect("the output is a pipe");
+        BufReader::new(output).read_line(&mut line).expect("the output is text");
+        let held = Self(child);
+        assert_eq!(line, "held\n", "this account may not make network namespaces: run as root");
+        held
+    }
+
+    /// Process that holds the namespace.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// Words before a command that runs in the namespace.
+    #[must_use]
+    pub fn enter(&self) -> Vec<String> {
+        let pid = self.pid().to_string();
+        let user: &[&str] = if is_root() { &[] } else { &["--user", "--preserve-credentials"] };
+        let words = ["nsenter", "--target", &pid, "--net"].into_iter().chain(user.iter().copied());
+        words.map(str::to_owned).collect()
+    }
+
+    /// Command line that runs in the namespace, split at blanks.
+    #[must_use]
+    pub fn command(&self, line: &str) -> Command {
+        let words = self.enter();
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).args(line.split(' '));
+        command
+    }
+
+    /// Runs a command line in the namespace.
+    ///
+    /// # Panics
+    ///
+    /// The command failed.
+    #[track_caller]
+    pub fn run(&self, line: &str) {
+        let status = self.command(line).status().expect("nsenter is installed");
+        assert!(status.success(), "{line}");
+    }
+
+    /// Output of a command line in the namespace.
+    ///
+    /// # Panics
+    ///
+    /// The command failed.
+    #[must_use]
+    #[track_caller]
+    pub fn output(&self, line: &str) -> String {
+        let output = self.command(line).output().expect("nsenter is installed");
+        assert!(output.status.success(), "{line}");
+        String::from_utf8(output.stdout).expect("the output is text")
+    }
+
+    /// Gives both namespaces a device of a new veth pair, with an address each, and sets it up.
+    fn join(&self, device: &str, addresses: &[&str], other: &Self, others: &[&str]) {
+        let peer = other.pid();
+        self.run(&format!("ip link add {device} type veth peer name eth0 netns {peer}"));
+        for (namespace, device, addresses) in [(self, device, addresses), (other, "eth0", others)] {
+            for address in addresses {
+                // Duplicate address detection would keep an IPv6 address from being used at first.
+                let nodad = if address.contains(':') { " nodad" } else { "" };
+                namespace.run(&format!("ip address add {address} dev {device}{nodad}"));
+            }
+            namespace.run("ip link set lo up");
+            namespace.run(&format!("ip link set {device} up"));
+        }
+    }
+}
+
+impl Default for Namespace {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Namespaces of a client (10.99.0.1, fd99::1) and a server (10.99.0.2, fd99::2), each with an `eth0`.
+pub struct Pair {
+    /// Namespace of the client.
+    pub client: Namespace,
+    /// Namespace of the server.
+    pub server: Namespace,
+}
+
+impl Pair {
+    /// Fresh pair.
+    #[must_use]
+    pub fn new() -> Self {
+        let client = Namespace::new();
+        let server = client.sibling();
+        client.join(
+            "eth0",
+            &["10.99.0.1/24", "fd99::1/64"],
+            &server,
+            &["10.99.0.2/24", "fd99::2/64"],
+        );
+        Self { client, server }
+    }
+
+    /// Container in the client's namespace in which this agent runs.
+    #[must_use]
+    pub fn client_container(&self, agent: &Path) -> AgentContainer {
+        AgentContainer::new("client-0", agent).inside(&self.client, [10, 99, 0, 1].into())
+    }
+
+    /// Container in the server's namespace in which this agent runs.
+    #[must_use]
+    pub fn server_container(&self, agent: &Path) -> AgentContainer {
+        AgentContainer::new("server-0", agent).inside(&self.server, [10, 99, 0, 2].into())
+    }
+
+    /// Topology of both, with this agent in each, and the server on this port.
+    #[must_use]
+    pub fn topology(&self, agent: &Path, port: u16) -> Topology {
+        let (server, client) = (self.server_container(agent), self.client_container(agent));
+        crate::topology(vec![server], vec![client], |_| port)
+    }
+}
+
+impl Default for Pair {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Namespaces of a server and of some clients, each client joined to the server by a veth pair: client N at 10.99.N.2,
+/// the server for it at 10.99.N.1 on its device `cN`.
+pub struct Star {
+    /// Namespaces of the clients.
+    pub clients: Vec<Namespace>,
+    /// Namespace of the server.
+    pub server: Namespace,
+}
+
+impl Star {
+    /// Fresh star with `clients` clients.
+    #[must_use]
+    pub fn new(clients: u8) -> Self {
+        let server = Namespace::new();
+        let joined = |number: u8| {
+            let client = server.sibling();
+            let addresses = [1, 2].map(|last| format!("10.99.{number}.{last}/24"));
+            server.join(&format!("c{number}"), &[&addresses[0]], &client, &[&addresses[1]]);
+            client
+        };
+        Self { clients: (0..clients).map(joined).collect(), server }
+    }
+
+    /// Topology of all of them, with this agent in each, and the server on this port.
+    #[must_use]
+    pub fn topology(&self, agent: &Path, port: u16) -> Topology {
+        let server =
+            AgentContainer::new("server-0", agent).inside(&self.server, [10, 99, 0, 1].into());
+        let clients = (0u8..).zip(&self.clients).map(|(number, namespace)| {
+            AgentContainer::new(&format!("client-{number}"), agent)
+                .inside(namespace, [10, 99, number, 2].into())
+        });
+        let mut topology = crate::topology(vec![server], clients.collect(), |_| port);
+        for (number, route) in (0u8..).zip(&mut topology.routes) {
+            route.listen = ([10, 99, number, 1], port).into();
+            route.dial = route.listen;
+        }
+        topology
+    }
+}
