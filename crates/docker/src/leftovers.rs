@@ -282,3 +282,6 @@ async fn remove_image(docker: &Docker, id: &str) -> Result<(), Refusal> {
         Ok(_) | Err(_) => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

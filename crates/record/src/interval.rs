@@ -193,6 +193,28 @@ mod tests {
     }
 
     #[test]
+    fn what_only_one_counted_is_in_the_sum() {
+        let latencies = || Some(LatencyHistogram::of([7, 9]).unwrap());
+        let full = Interval {
+            latency: latencies(),
+            one_way: latencies(),
+            connect: latencies(),
+            datagrams: Some(Datagrams {
+                sent: 3,
+                received: 2,
+                jitter: Nanos(5),
+                ..Datagrams::default()
+            }),
+            tcp: Some(TcpState { flows: 1, rtt: Nanos(8), ..TcpState::default() }),
+            ..Interval::default()
+        };
+        let (mut one, mut other) = (Interval::default(), full.clone());
+        one.merge(full.clone()).unwrap();
+        other.merge(Interval::default()).unwrap();
+        assert_eq!((&one, &other), (&full, &full));
+    }
+
+    #[test]
     fn what_neither_counted_stays_nothing() {
         let mut all = Interval::default();
         all.merge(Interval::default()).unwrap();

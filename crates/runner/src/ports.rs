@@ -50,14 +50,26 @@ mod tests {
 
     #[test]
     fn ports_are_fresh_and_taken_ones_are_left_out() {
-        let mut ports = Ports { next: RANGE.end - 2 };
-        let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, ports.next));
-        let first = ports.take(3);
-        let second = ports.take(3);
-        assert_eq!(first.len(), 3);
-        if let Ok(taken) = taken {
-            assert!(!first.contains(&taken.local_addr().unwrap().port()));
+        let listener = |port| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok();
+        let datagrams = |port| UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).ok();
+        // Held here, whoever else runs on this machine: the ports that others hold are passed over.
+        let tcp = RANGE.rev().find_map(listener).unwrap();
+        let udp =
+            RANGE.rev().find_map(|port| listener(port).and_then(|_| datagrams(port))).unwrap();
+        let taken = [tcp.local_addr().unwrap().port(), udp.local_addr().unwrap().port()];
+        let mut ports = Ports { next: taken[0].min(taken[1]) };
+        let (first, second) = (ports.take(3), ports.take(3));
+        assert_eq!((first.len(), second.len()), (3, 3));
+        for port in first.iter().chain(&second) {
+            assert!(RANGE.contains(port) && !taken.contains(port), "{port} of {taken:?}");
         }
-        assert!(first.iter().all(|port| RANGE.contains(port) && !second.contains(port)));
+        assert!(first.iter().all(|port| !second.contains(port)));
+    }
+
+    #[test]
+    fn the_port_after_the_last_is_the_first() {
+        let mut ports = Ports { next: RANGE.end - 2 };
+        let handed_out = [(); 3].map(|()| ports.advance());
+        assert_eq!(handed_out, [RANGE.end - 2, RANGE.end - 1, RANGE.start]);
     }
 }

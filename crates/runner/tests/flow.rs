@@ -14,6 +14,8 @@ use tare_runner::{Broken, Measured, Quiet, Raised, Scene, Stage, Start, run};
 #[derive(Default)]
 struct Script {
     trials: Rc<Cell<u32>>,
+    /// Networks that are up: one at most.
+    standing: Rc<Cell<u32>>,
     /// The label of a network that cannot be raised.
     breaks: Option<&'static str>,
     /// The first workload breaks over networks of two clients.
@@ -25,18 +27,28 @@ struct Script {
 
 struct Up {
     trials: Rc<Cell<u32>>,
+    standing: Rc<Cell<u32>>,
     frail: bool,
     interrupt_after: Option<u32>,
+}
+
+impl Drop for Up {
+    fn drop(&mut self) {
+        self.standing.set(self.standing.get() - 1);
+    }
 }
 
 impl Stage for Script {
     fn raise(&mut self, scene: &Scene<'_>) -> Result<Box<dyn Raised>, Broken> {
         self.clock += 1_000_000_000;
+        assert_eq!(self.standing.get(), 0, "the network before this one was not taken down");
         if self.breaks == Some(scene.entry.label.as_str()) {
             return Err(Broken::Failed { reason: "it broke".into(), remedy: "mend it".into() });
         }
+        self.standing.set(1);
         Ok(Box::new(Up {
             trials: Rc::clone(&self.trials),
+            standing: Rc::clone(&self.standing),
             frail: self.frail && scene.shape.clients == 2,
             interrupt_after: self.interrupt_after,
         }))
@@ -199,6 +211,19 @@ fn a_run_that_goes_on_knows_what_broke() {
     run(&plan, start, &mut stage, &mut records, &mut Quiet).unwrap();
     let journal = journal(&plan, records);
     assert_eq!((journal.trials().len(), journal.failures().len()), (3 * 2 * 3, 2));
+}
+
+#[test]
+fn no_network_stands_after_a_run_however_it_ended() {
+    let plan = plan_of_two_shapes(&["a", "b"]);
+    for (frail, interrupt_after, breaks) in
+        [(false, None, None), (true, None, None), (false, Some(3), None), (false, None, Some("b"))]
+    {
+        let mut stage = Script { frail, interrupt_after, breaks, ..Script::default() };
+        let standing = Rc::clone(&stage.standing);
+        run(&plan, Start::default(), &mut stage, &mut Vec::new(), &mut Quiet).unwrap();
+        assert_eq!(standing.get(), 0, "{frail}, {interrupt_after:?}, {breaks:?}");
+    }
 }
 
 #[test]

@@ -142,6 +142,44 @@ mod tests {
         }
     }
 
+    /// Every network stands once in every place over the blocks of a square, and directly follows every other equally often.
+    #[test]
+    fn the_blocks_of_a_whole_square_are_balanced() {
+        for (n, rows, times) in [(2, 2, 1), (3, 6, 2), (4, 4, 1), (6, 6, 1)] {
+            let plan = plan_of(n);
+            for square in 0..5 {
+                let (mut places, mut follows) = (BTreeMap::new(), BTreeMap::new());
+                for number in square * rows..(square + 1) * rows {
+                    let order = networks(&plan, Phase::Main, number);
+                    for (place, &network) in order.iter().enumerate() {
+                        *places.entry((place, network)).or_insert(0) += 1;
+                    }
+                    for pair in order.windows(2) {
+                        *follows.entry((pair[0], pair[1])).or_insert(0) += 1;
+                    }
+                }
+                assert!(places.len() == n * n && places.values().all(|&count| count == times));
+                assert!(
+                    follows.len() == n * (n - 1) && follows.values().all(|&count| count == times)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_block_has_every_network_once_in_every_shape() {
+        let shapes = [1, 2, 4].map(|clients| tare_record::Shape { clients, ..Default::default() });
+        let plan = Plan { shapes: shapes.to_vec(), ..plan_of(3) };
+        for number in 0..20 {
+            let turns = block(&plan, Phase::Main, number);
+            let mut all: Vec<_> = turns.iter().map(|turn| (turn.shape, turn.network)).collect();
+            all.sort_unstable();
+            let expected: Vec<_> =
+                (0..3).flat_map(|shape| (0..3).map(move |network| (shape, network))).collect();
+            assert_eq!(all, expected);
+        }
+    }
+
     #[test]
     fn networks_have_their_turns_without_any_workload() {
         let plan = Plan { workloads: Vec::new(), ..plan_of(3) };

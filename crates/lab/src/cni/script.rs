@@ -37,12 +37,10 @@ mod tests {
 
     #[test]
     fn each_plugin_is_told_what_the_one_before_has_answered() {
-        let file = std::env::temp_dir().join(format!("tare-cni-{}.conflist", std::process::id()));
+        let scratch = tare_dev::Scratch::new();
         let text = r#"{"cniVersion": "1.0.0", "name": "n",
             "plugins": [{"type": "one", "x": "$y"}, {"type": "two"}]}"#;
-        std::fs::write(&file, text).unwrap();
-        let list = List::read(&file);
-        std::fs::remove_file(&file).unwrap();
+        let list = List::read(&scratch.write("n.conflist", text));
         let lines = script(&list.unwrap(), "node-0", "client-0", &Runtime::default());
         assert!(lines[0].contains("CNI_CONTAINERID=client-0") && lines[0].ends_with("one <<END"));
         assert!(lines[1].contains(r#""x":"\$y""#) && !lines[1].contains("prevResult"));

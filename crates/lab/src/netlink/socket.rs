@@ -231,7 +231,8 @@ mod tests {
     #[test]
     fn the_loopback_device_is_described() {
         let loopback = Socket::open().unwrap().device("lo").unwrap().unwrap();
-        assert!(loopback.mtu > 0 && loopback.name == "lo");
+        let mtu = std::fs::read_to_string("/sys/class/net/lo/mtu").unwrap();
+        assert_eq!((loopback.name.as_str(), loopback.mtu), ("lo", mtu.trim().parse().unwrap()));
         assert_eq!(Socket::open().unwrap().device("nothing0").unwrap(), None);
     }
 

@@ -110,3 +110,34 @@ fn path(
     ]);
     path
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_network::Family;
+
+    #[test]
+    fn what_is_dialled_is_translated_to_where_the_server_listens() {
+        let site = Site { ports: vec![7001, 7002], ..Site::default() };
+        for (family, servers) in [(Family::Ipv4, 1), (Family::Ipv4, 2), (Family::Ipv6, 2)] {
+            let shape = Shape { family, servers, clients: 2, ..Shape::default() };
+            let layout = Published.layout(&shape, &site).unwrap();
+            assert_eq!(layout.routes.len(), 4);
+            let rules: Vec<&str> = layout.wiring.rules[0].text.lines().collect();
+            for route in &layout.routes {
+                for transport in ["tcp", "udp"] {
+                    // A single server is published on all addresses of the node.
+                    let on = format!("daddr {} {transport}", route.dial.ip());
+                    let to =
+                        format!("dport {} counter dnat to {}", route.dial.port(), route.listen);
+                    let is_it = |rule: &&&str| {
+                        rule.ends_with(&to)
+                            && rule.contains(transport)
+                            && (servers == 1 || rule.contains(&on))
+                    };
+                    assert_eq!(rules.iter().filter(is_it).count(), 1, "{route:?}: {rules:#?}");
+                }
+            }
+        }
+    }
+}

@@ -317,12 +317,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_of_this_process_is_read() {
+    fn the_time_of_a_process_is_its_own_and_that_of_children_that_have_ended() {
         let pid = i32::try_from(std::process::id()).unwrap();
+        let (usage, clock) = (sys::clock::usage, || sys::clock::cpu_time(pid).unwrap());
+        // The kernel ends the child after a second of CPU time, which it counts by ticks: half of it is certain.
+        let burn = "ulimit -t 1; while :; do :; done";
+        let ended = std::process::Command::new("sh").args(["-c", burn]).status().unwrap();
+        assert!(!ended.success());
+        let least = clock() + usage(libc::RUSAGE_CHILDREN);
         let (name, time) = taken(pid).unwrap();
-        assert!(time > Duration::ZERO);
-        assert!(taken(pid).unwrap().1 > time);
-        assert!(!name.is_empty() && !name.contains(['(', ')']), "{name}");
+        let most = clock() + usage(libc::RUSAGE_CHILDREN);
+        assert!(usage(libc::RUSAGE_CHILDREN) >= Duration::from_millis(500));
+        // Of children, user and system time are each told in whole ticks.
+        assert!(time + in_time(2) >= least, "{time:?} is less than {least:?}");
+        assert!(time <= most + Duration::from_micros(2), "{time:?} is more than {most:?}");
+        let said = fs::read_to_string("/proc/self/comm").unwrap();
+        assert_eq!(name, said.trim_end());
         assert_eq!(taken(0), None);
     }
 

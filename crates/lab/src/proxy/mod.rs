@@ -91,6 +91,27 @@ pub(crate) fn arguments(protocol: &str, host: SocketAddr, container: SocketAddr)
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::io;
+    use std::sync::mpsc::channel;
+    use tare_dev::eventually;
+
+    /// Starts a proxy on an address that `free` finds, and again on another where somebody was faster to take it. Returns
+    /// where it listens.
+    pub(super) fn forwarding(
+        free: impl Fn() -> SocketAddr,
+        forward: impl Fn(SocketAddr, Box<dyn FnOnce() -> io::Result<()>>) -> io::Result<()>
+        + Clone
+        + Send
+        + 'static,
+    ) -> SocketAddr {
+        eventually("a proxy listens", || {
+            let (host, forward) = (free(), forward.clone());
+            let (listens, listening) = channel();
+            let ready = move || listens.send(()).map_err(io::Error::other);
+            std::thread::spawn(move || forward(host, Box::new(ready)));
+            listening.recv().map(|()| host)
+        })
+    }
 
     #[test]
     fn its_own_arguments_are_read_back() {

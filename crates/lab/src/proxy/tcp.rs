@@ -88,25 +88,15 @@ fn move_some(from: impl AsFd, to: impl AsFd, most: usize) -> Result<usize, Errno
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::proxy::tests::forwarding;
     use std::io::{Read, Write};
-    use std::sync::mpsc::channel;
 
     #[test]
     fn both_directions_are_forwarded_to_their_ends() {
         let backend = TcpListener::bind("127.0.0.1:0").unwrap();
         let container = backend.local_addr().unwrap();
-        let host = {
-            let free = TcpListener::bind("127.0.0.1:0").unwrap();
-            free.local_addr().unwrap()
-        };
-        let (listens, listening) = channel();
-        std::thread::spawn(move || {
-            forward(host, container, || {
-                let _ = listens.send(());
-                Ok(())
-            })
-        });
-        listening.recv().unwrap();
+        let free = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let host = forwarding(free, move |host, ready| forward(host, container, ready));
         let answering = std::thread::spawn(move || {
             let (mut stream, _) = backend.accept().unwrap();
             let mut received = Vec::new();

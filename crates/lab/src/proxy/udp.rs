@@ -87,21 +87,14 @@ fn lock(clients: &Clients) -> std::sync::MutexGuard<'_, HashMap<SocketAddr, Arc<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::mpsc::channel;
+    use crate::proxy::tests::forwarding;
 
     #[test]
     fn every_client_gets_its_own_answers() {
         let backend = UdpSocket::bind("127.0.0.1:0").unwrap();
         let container = backend.local_addr().unwrap();
-        let host = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let (listens, listening) = channel();
-        std::thread::spawn(move || {
-            forward(host, container, || {
-                let _ = listens.send(());
-                Ok(())
-            })
-        });
-        listening.recv().unwrap();
+        let free = || UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let host = forwarding(free, move |host, ready| forward(host, container, ready));
         std::thread::spawn(move || {
             let mut bytes = [0; 100];
             while let Ok((length, from)) = backend.recv_from(&mut bytes) {
@@ -110,7 +103,6 @@ mod tests {
         });
         let clients = [0_u8, 1].map(|name| (name, UdpSocket::bind("127.0.0.1:0").unwrap()));
         for (name, client) in &clients {
-            client.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
             client.send_to(&[*name; 50], host).unwrap();
         }
         for (name, client) in &clients {

@@ -1,8 +1,8 @@
 //! What programs and issue trackers read.
 
 use crate::fixture::{eventful, quick};
-use tare_record::{Cell, Document};
-use tare_report::{csv, json, markdown};
+use tare_record::{Cell, Document, Metric};
+use tare_report::{csv, json, markdown, openmetrics};
 
 /// Rows of a CSV text by column name.
 fn parsed(text: &str) -> Vec<std::collections::HashMap<String, String>> {
@@ -34,6 +34,62 @@ fn csv_has_every_cell_in_full_precision() {
         let samples: Vec<f64> =
             row["samples"].split("; ").map(|one| one.parse().unwrap()).collect();
         assert_eq!(samples, cell.samples);
+    }
+}
+
+#[test]
+fn every_figure_stands_under_its_name_in_csv() {
+    let mut document = quick();
+    document.cells.retain(|cell| cell.ratio.is_some());
+    let cell = &mut document.cells[0];
+    let means = (Some(10.0), Some(11.0), Some(12.0));
+    (cell.mean, cell.median, cell.uncut_mean) = means;
+    (cell.ci95, cell.n) = (Some([8.0, 9.0]), 7);
+    let ratio = cell.ratio.as_mut().unwrap();
+    (ratio.value, ratio.ci90, ratio.ci95) = (1.5, [1.3, 1.7], [1.2, 1.8]);
+    (ratio.p, ratio.p_adjusted, ratio.margin) = (0.01, 0.02, 0.03);
+    let row = parsed(&csv(&document).unwrap()).remove(0);
+    for (column, expected) in [
+        ("n", 7.0),
+        ("mean", 10.0),
+        ("median", 11.0),
+        ("uncut_mean", 12.0),
+        ("ci95_low", 8.0),
+        ("ci95_high", 9.0),
+        ("ratio", 1.5),
+        ("ratio_ci90_low", 1.3),
+        ("ratio_ci90_high", 1.7),
+        ("ratio_ci95_low", 1.2),
+        ("ratio_ci95_high", 1.8),
+        ("p", 0.01),
+        ("p_adjusted", 0.02),
+        ("margin", 0.03),
+    ] {
+        assert_eq!(row[column].parse(), Ok(expected), "{column}");
+    }
+}
+
+/// Figures of the export are the document's in base units: bits per second and seconds.
+#[test]
+fn openmetrics_are_in_base_units() {
+    let document = quick();
+    let text = openmetrics(&document);
+    assert!(text.ends_with("# EOF\n"));
+    for (metric, name, divisor) in [
+        (Metric::Throughput, "tare_throughput_bits_per_second{", 1e-9),
+        (Metric::Transactions, "tare_transactions_per_second{", 1.0),
+        (Metric::LatencyP99, "tare_latency_p99_seconds{", 1e6),
+    ] {
+        let of_metric = document.cells.iter().filter(|cell| cell.metric == metric);
+        let expected: Vec<f64> = of_metric.filter_map(|cell| cell.mean).collect();
+        let lines = text.lines().filter(|line| line.starts_with(name));
+        let means = lines.filter(|line| line.contains("estimate=\"mean\""));
+        let found: Vec<f64> =
+            means.map(|line| line.rsplit_once(' ').unwrap().1.parse().unwrap()).collect();
+        assert!(!expected.is_empty() && found.len() == expected.len(), "{metric}: {text}");
+        for (found, expected) in found.iter().zip(&expected) {
+            assert!((found * divisor / expected - 1.0).abs() < 1e-9, "{metric}: {found}");
+        }
     }
 }
 

@@ -45,9 +45,14 @@ impl Notices {
 
     /// Of somebody who is none, or is no more.
     pub(super) fn of_stranger(&self, peer: SocketAddr, what: String) {
+        self.of_stranger_at(Instant::now(), peer, what);
+    }
+
+    /// The same at a given time.
+    fn of_stranger_at(&self, now: Instant, peer: SocketAddr, what: String) {
         let mut last = self.last.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if last.is_none_or(|last| last.elapsed() >= Self::PAUSE) {
-            *last = Some(Instant::now());
+        if last.is_none_or(|last| now.saturating_duration_since(last) >= Self::PAUSE) {
+            *last = Some(now);
             (self.tell)(&Notice { peer, what });
         }
     }
@@ -73,11 +78,16 @@ mod tests {
             counter.fetch_add(1, Ordering::Relaxed);
         });
         let peer = ([127, 0, 0, 1], 1).into();
-        for _ in 0..1000 {
-            notices.of_stranger(peer, "?".to_owned());
+        let start = Instant::now();
+        // Two seconds and a half, a notice every millisecond.
+        for millis in 0..2500 {
+            let now = start + Duration::from_millis(millis);
+            notices.of_stranger_at(now, peer, "?".to_owned());
         }
-        assert!(told.load(Ordering::Relaxed) <= 2);
-        notices.of_client(peer, "served".to_owned());
-        assert!(told.load(Ordering::Relaxed) >= 2);
+        assert_eq!(told.load(Ordering::Relaxed), 3);
+        for _ in 0..10 {
+            notices.of_client(peer, "served".to_owned());
+        }
+        assert_eq!(told.load(Ordering::Relaxed), 13);
     }
 }

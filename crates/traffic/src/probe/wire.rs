@@ -192,6 +192,7 @@ pub(super) mod tests {
     use super::*;
     use std::net::{Ipv4Addr, TcpListener};
     use std::thread;
+    use tare_dev::eventually;
 
     pub(in crate::probe) const NEVER: &dyn Fn() -> bool = &|| false;
 
@@ -202,27 +203,33 @@ pub(super) mod tests {
         (client, listener.accept().unwrap().0)
     }
 
-    fn soon() -> Limit<'static> {
-        Limit::of(Duration::from_millis(200), NEVER)
+    /// Limit of what cannot come.
+    fn brief() -> Limit<'static> {
+        Limit::of(Duration::from_millis(5), NEVER)
     }
 
+    /// Limit of what comes.
     fn patient() -> Limit<'static> {
-        Limit::of(Duration::from_secs(60), NEVER)
+        Limit::of(Duration::from_secs(240), NEVER)
     }
 
     #[test]
     fn lines_come_whole_however_they_are_cut() {
         let (mut client, server) = pair();
         let mut wire = Wire::new(server).unwrap();
-        let writer = thread::spawn(move || {
-            for byte in b"[1,\r 2]\n\"x\"\n7" {
-                client.write_all(&[*byte]).unwrap();
-                thread::sleep(Duration::from_millis(1));
-            }
-        });
+        for byte in b"[1,\r 2]" {
+            client.write_all(&[*byte]).unwrap();
+            // Every byte is read alone: the line is not whole yet.
+            eventually("the byte is read", || {
+                let before = wire.buffer.len();
+                assert!(matches!(wire.read::<Vec<u32>>(100, &brief()), Err(Trouble::Late)));
+                wire.buffer.len() > before
+            });
+        }
+        client.write_all(b"\n\"x\"\n7").unwrap();
+        drop(client);
         assert_eq!(wire.read::<Vec<u32>>(100, &patient()).unwrap(), [1, 2]);
         assert_eq!(wire.read::<String>(100, &patient()).unwrap(), "x");
-        writer.join().unwrap();
         assert!(matches!(wire.read::<u32>(100, &patient()), Err(Trouble::Ended)), "a torn line");
     }
 
@@ -230,9 +237,9 @@ pub(super) mod tests {
     fn who_says_nothing_or_too_little_is_late() {
         let (mut client, server) = pair();
         let mut wire = Wire::new(server).unwrap();
-        assert!(matches!(wire.read::<u32>(100, &soon()), Err(Trouble::Late)));
+        assert!(matches!(wire.read::<u32>(100, &brief()), Err(Trouble::Late)));
         client.write_all(b"12").unwrap();
-        assert!(matches!(wire.read::<u32>(100, &soon()), Err(Trouble::Late)));
+        assert!(matches!(wire.read::<u32>(100, &brief()), Err(Trouble::Late)));
         assert!(matches!(
             wire.read::<u32>(100, &Limit { stop: &|| true, ..patient() }),
             Err(Trouble::Stopped)
@@ -257,7 +264,7 @@ pub(super) mod tests {
         let (client, server) = pair();
         let mut wire = Wire::new(server).unwrap();
         let much = "x".repeat(64 << 20);
-        assert!(matches!(wire.write(&much, &soon()), Err(Trouble::Late)));
+        assert!(matches!(wire.write(&much, &brief()), Err(Trouble::Late)));
         drop(client);
         assert!(matches!(wire.write(&much, &patient()), Err(Trouble::Ended)));
     }
@@ -268,13 +275,10 @@ pub(super) mod tests {
         let wire = Wire::new(server).unwrap();
         assert!(!wire.is_stirring());
         client.write_all(b"x").unwrap();
-        let until = Instant::now() + Duration::from_secs(60);
-        while !wire.is_stirring() && Instant::now() < until {}
-        assert!(wire.is_stirring());
+        eventually("the word is noticed", || wire.is_stirring());
         let (client, server) = pair();
         let wire = Wire::new(server).unwrap();
         drop(client);
-        while !wire.is_stirring() && Instant::now() < until {}
-        assert!(wire.is_stirring());
+        eventually("the end is noticed", || wire.is_stirring());
     }
 }

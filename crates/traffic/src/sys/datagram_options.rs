@@ -75,8 +75,13 @@ mod tests {
             sender.send_to(&[0; 100], receiver.local_addr().unwrap()).unwrap();
         }
         receiver.set_nonblocking(true).unwrap();
-        let came = (0..100).take_while(|_| receiver.recv(&mut [0; 100]).is_ok()).count();
-        assert!(came < 100);
-        assert_eq!(lost_in_full_buffer(receiver.as_fd()).unwrap() as usize, 100 - came);
+        let mut came = 0;
+        // A busy kernel may deliver after the call that sent.
+        let lost = tare_dev::eventually("all have come or are lost", || {
+            came += (0..100).take_while(|_| receiver.recv(&mut [0; 100]).is_ok()).count();
+            let lost = lost_in_full_buffer(receiver.as_fd()).unwrap() as usize;
+            (came + lost == 100).then_some(lost)
+        });
+        assert!(lost > 0);
     }
 }

@@ -91,6 +91,5 @@ mod tests {
         server.read_exact(&mut [0; 4096]).unwrap();
         let info = tcp_info(&client).unwrap();
         assert!(info.rtt > 0 && info.window > 0 && (536..=65_536).contains(&info.segment));
-        assert_eq!(info.retransmits, 0);
     }
 }

@@ -33,7 +33,8 @@ mod tests {
         let after = thread_usage();
         let spent =
             |from: ThreadCpu, to: ThreadCpu| (to.user - from.user) + (to.system - from.system);
-        assert!(spent(before, between).0 < 20_000_000, "{:?}", spent(before, between));
+        // Less than the other thread has had: this one has only started it.
+        assert!(spent(before, between).0 < 50_000_000, "{:?}", spent(before, between));
         assert!(spent(between, after).0 >= 50_000_000, "{:?}", spent(between, after));
     }
 

@@ -191,10 +191,10 @@ mod tests {
 
     #[test]
     fn nobody_there_is_said_with_the_address() {
-        let (listener, _) =
-            listen((Ipv4Addr::LOCALHOST, 0).into(), 1, &Options::default()).unwrap();
-        let address = listener.local_addr().unwrap();
-        drop(listener);
+        // A port that is taken, so that nobody else listens there, and does not listen.
+        let silent = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        silent.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into()).unwrap();
+        let address = silent.local_addr().unwrap().as_socket().unwrap();
         let task = crate::Task::made_up("tcp-stream", vec![address]);
         let error = connect(&task, &Options::default()).unwrap_err().to_string();
         assert!(error.starts_with(&format!("connect to {address}: ")), "{error}");

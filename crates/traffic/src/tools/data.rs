@@ -227,20 +227,18 @@ pub(super) fn remove(directory: &Path) -> io::Result<()> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use tare_dev::Scratch;
 
-    /// A cache that is removed with its value.
-    pub(crate) struct Scratch(pub(crate) PathBuf);
-
-    impl Scratch {
-        pub(crate) fn new(name: &str) -> Self {
-            let name = format!("tare-data-{name}-{}", std::process::id());
-            Self(std::env::temp_dir().join(name))
-        }
+    /// Cache that does not exist yet, removed with the test, also when that is killed.
+    pub(crate) struct Cache {
+        pub(crate) path: PathBuf,
+        _scratch: Scratch,
     }
 
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            let _ = remove(&self.0);
+    impl Cache {
+        pub(crate) fn new() -> Self {
+            let scratch = Scratch::new();
+            Self { path: scratch.path("cache"), _scratch: scratch }
         }
     }
 
@@ -254,8 +252,8 @@ pub(super) mod tests {
 
     #[test]
     fn a_copy_is_made_once_and_is_one_holders() {
-        let scratch = Scratch::new("once");
-        let data = Data::within(&scratch.0, "set").unwrap();
+        let cache = Cache::new();
+        let data = Data::within(&cache.path, "set").unwrap();
         let first = data.take(make).unwrap();
         assert!(first.directory.join("made").exists());
         let second = data.take(make).unwrap();
@@ -267,8 +265,8 @@ pub(super) mod tests {
 
     #[test]
     fn a_copy_that_was_not_finished_is_made_anew() {
-        let scratch = Scratch::new("anew");
-        let data = Data::within(&scratch.0, "set").unwrap();
+        let cache = Cache::new();
+        let data = Data::within(&cache.path, "set").unwrap();
         let failed = data.take(|directory| {
             make(directory)?;
             never(directory)
@@ -280,19 +278,19 @@ pub(super) mod tests {
 
     #[test]
     fn a_set_has_one_secret() {
-        let scratch = Scratch::new("secret");
-        let data = Data::within(&scratch.0, "set").unwrap();
+        let cache = Cache::new();
+        let data = Data::within(&cache.path, "set").unwrap();
         let secret = data.secret().unwrap();
         assert_eq!(secret.len(), 32);
         assert_eq!(data.secret().unwrap(), secret);
-        let other = Data::within(&scratch.0, "other").unwrap();
+        let other = Data::within(&cache.path, "other").unwrap();
         assert_ne!(other.secret().unwrap(), secret);
     }
 
     #[test]
     fn what_does_not_fit_is_refused_with_the_sizes() {
-        let scratch = Scratch::new("room");
-        let data = Data::within(&scratch.0, "set").unwrap();
+        let cache = Cache::new();
+        let data = Data::within(&cache.path, "set").unwrap();
         data.has_room(0).unwrap();
         let why = data.has_room(u64::MAX / 2).unwrap_err().to_string();
         assert!(why.contains("GB") && why.contains("--rows"), "{why}");

@@ -132,63 +132,52 @@ fn bytes_below(directory: &Path) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::data::{Data, tests::Scratch};
+    use super::super::data::{Data, tests::Cache};
     use super::*;
-    use std::time::{Duration, Instant};
+    use tare_dev::eventually;
 
     fn fill(directory: &Path) -> Result<(), Error> {
         fs::write(directory.join("rows"), vec![1; 100_000])
             .map_err(|error| Error::io("fill", error))
     }
 
-    fn only(scratch: &Scratch) -> Kept {
-        let mut all = Kept::within(&scratch.0).unwrap();
+    fn only(cache: &Cache) -> Kept {
+        let mut all = Kept::within(&cache.path).unwrap();
         assert_eq!(all.len(), 1, "{all:?}");
         all.remove(0)
     }
 
-    /// Waits for it: a program that another test starts has what is open here, until it runs.
-    fn until<T>(there: impl Fn() -> Option<T>) -> T {
-        let end = Instant::now() + Duration::from_secs(20);
-        loop {
-            if let Some(found) = there() {
-                return found;
-            }
-            assert!(Instant::now() < end, "it takes too long");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-
     #[test]
     fn what_is_marked_and_unused_is_removed() {
-        let scratch = Scratch::new("kept");
-        assert!(Kept::within(&scratch.0).unwrap().is_empty(), "there is no cache");
-        let copy = Data::within(&scratch.0, "mine").unwrap().take(fill).unwrap();
-        let other = scratch.0.join("somebody's");
+        let cache = Cache::new();
+        assert!(Kept::within(&cache.path).unwrap().is_empty(), "there is no cache");
+        let copy = Data::within(&cache.path, "mine").unwrap().take(fill).unwrap();
+        let other = cache.path.join("somebody's");
         fs::create_dir(&other).unwrap();
         fs::write(other.join(TAG), "Signature: 8a477f597d28d172789f06886806bc55\n").unwrap();
-        std::os::unix::fs::symlink(scratch.0.join("mine"), scratch.0.join("link")).unwrap();
+        std::os::unix::fs::symlink(cache.path.join("mine"), cache.path.join("link")).unwrap();
 
-        let used = only(&scratch);
+        let used = only(&cache);
         assert!(used.in_use() && used.bytes >= 100_000, "{used:?}");
         assert!(!used.remove().unwrap(), "a server works in it");
         assert!(copy.directory.join("rows").exists());
 
         drop(copy);
-        let free = until(|| Some(only(&scratch)).filter(|one| !one.in_use()));
-        until(|| free.remove().unwrap().then_some(()));
+        // A program that another test starts has what is open here, until it runs.
+        let free = eventually("it is free", || Some(only(&cache)).filter(|one| !one.in_use()));
+        eventually("it is removed", || free.remove().unwrap());
         assert!(!free.directory().exists() && other.exists());
         // And is made again.
-        assert!(Data::within(&scratch.0, "mine").unwrap().take(fill).is_ok());
+        assert!(Data::within(&cache.path, "mine").unwrap().take(fill).is_ok());
     }
 
     #[test]
     fn what_was_removed_while_it_was_waited_for_is_not_held() {
-        let scratch = Scratch::new("held");
-        drop(Data::within(&scratch.0, "set").unwrap());
-        let directory = scratch.0.join("set");
+        let cache = Cache::new();
+        drop(Data::within(&cache.path, "set").unwrap());
+        let directory = cache.path.join("set");
         assert!(hold(&directory).unwrap().is_some());
-        let removing = until(|| alone(&directory).unwrap());
+        let removing = eventually("nobody holds it", || alone(&directory).unwrap());
         let waiting = std::thread::spawn({
             let directory = directory.clone();
             move || hold(&directory)

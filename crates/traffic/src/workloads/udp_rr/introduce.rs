@@ -220,29 +220,37 @@ fn meet(door: &UdpSocket, peer: SocketAddr) -> io::Result<UdpSocket> {
 mod tests {
     use super::*;
     use crate::tcp::Way;
-
     use std::net::TcpListener;
-
-    /// How many flows are admitted that are announced from this address, beside a connection from 127.0.0.1.
-    fn admitted_from(source: [u8; 4]) -> usize {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let address = listener.local_addr().unwrap();
-        let doors = listen(&[address]).unwrap();
-        let mut control = TcpStream::connect(address).unwrap();
-        control.write_all(&7u64.to_be_bytes()).unwrap();
-        let stream = listener.accept().unwrap().0;
-        let task = crate::Task::made_up("udp-rr", vec![address]);
-        let announcer = UdpSocket::bind((Ipv4Addr::from(source), 0)).unwrap();
-        announcer.send_to(&Hello::new(task.token, 7).0, address).unwrap();
-        let patience = Patience::default();
-        patience.limit(Instant::now() + Duration::from_millis(200));
-        let flows = vec![Accepted { stream, client: 0, way: Way::Up }];
-        admit(&doors, flows, &task, &patience).unwrap().len()
-    }
 
     #[test]
     fn a_flow_comes_from_where_its_connection_comes_from() {
-        assert_eq!(admitted_from([127, 0, 0, 1]), 1);
-        assert_eq!(admitted_from([127, 0, 0, 2]), 0);
+        // The UDP port of the listener's number may be taken: then another one is tried.
+        let (listener, address, doors) = tare_dev::eventually("a port is free", || {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+            let address = listener.local_addr()?;
+            let doors = listen(&[address]).map_err(io::Error::other)?;
+            io::Result::Ok((listener, address, doors))
+        });
+        let task = crate::Task::made_up("udp-rr", vec![address]);
+        let [forged, own] = [7u64, 8].map(|number| {
+            let mut control = TcpStream::connect(address).unwrap();
+            control.write_all(&number.to_be_bytes()).unwrap();
+            (control, listener.accept().unwrap().0)
+        });
+        // The port takes one after the other: when the second is admitted, the first has been refused.
+        for (source, number) in [([127, 0, 0, 2], 7), ([127, 0, 0, 1], 8)] {
+            let announcer = UdpSocket::bind((Ipv4Addr::from(source), 0)).unwrap();
+            announcer.send_to(&Hello::new(task.token, number).0, address).unwrap();
+        }
+        let patience = Patience::default();
+        let accepted = |stream, client| Accepted { stream, client, way: Way::Up };
+        let flows = vec![accepted(forged.1, 1), accepted(own.1, 2)];
+        let admitted = thread::scope(|scope| {
+            let admitting = scope.spawn(|| admit(&doors, flows, &task, &patience).unwrap());
+            (&own.0).read_exact(&mut [0]).unwrap();
+            patience.limit(Instant::now());
+            admitting.join().unwrap()
+        });
+        assert_eq!(admitted.iter().map(|(_, client)| *client).collect::<Vec<_>>(), [2]);
     }
 }
