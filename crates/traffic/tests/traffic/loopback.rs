@@ -1,46 +1,63 @@
-//! Trials from end to end over this machine's loopback, with real agents.
+//! Trials from end to end over loopback, with real agents.
 
-mod common;
-
-use common::{job, loopback};
+use crate::common::counters::counter;
+use crate::common::{
+    NEVER, PORT, inside, job, lone_namespace, loopback, loopback_of, sound, stall,
+};
 use serde_json::json;
+use std::sync::Arc;
 use std::thread;
-use tare_record::{Finding, Placement};
+use tare_dev::topology;
+use tare_record::{Finding, Nanos, Placement};
 use tare_traffic::{Job, Outcome, Session};
 
-const NEVER: &dyn Fn() -> bool = &|| false;
-
-/// Findings that speak of the machine, which is busy when tests run side by side, and not of the traffic.
-fn sound(outcome: &Outcome) {
-    let unsound = outcome.findings.iter().find(|finding| !matches!(finding, Finding::Stall { .. }));
-    assert_eq!(unsound, None);
-}
+/// Segments that take sequence numbers of a connection that carries nothing: greeting, answer, and the end of either side.
+pub(crate) const CONNECTION: u64 = 4;
 
 fn intervals_of(job: &Job) -> u64 {
     job.duration.0 / job.interval.0
 }
 
+/// CPU time that processes have had so far, as the kernel counts it: in hundredths of a second.
+fn ticks(pids: &[u32]) -> u64 {
+    let ticks = |pid: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        // utime and stime are the 12th and 13th after the name, which stands in parentheses (proc(5)).
+        let after = stat.rsplit(") ").next().unwrap();
+        after.split(' ').skip(11).take(2).map(|one| one.parse::<u64>().unwrap()).sum::<u64>()
+    };
+    pids.iter().map(ticks).sum()
+}
+
 #[test]
 fn a_stream_is_counted_alike_by_both_ends() {
-    let topology = loopback(1, 1);
+    let namespace = lone_namespace();
+    let [server, client] = ["server-0", "client-0"].map(|name| inside(&namespace, name));
+    let started = [&server, &client].map(|one| Arc::clone(&one.started));
+    let topology = topology(vec![server], vec![client], |_| PORT);
     let mut session = Session::open(&topology).unwrap();
     let job = job("tcp-stream", &topology, &[]);
+    let agents = started.map(|started| started.lock().unwrap()[0]);
+    let before = ticks(&agents);
     let outcome = session.trial(&job, NEVER).unwrap();
+    let used = ticks(&agents) - before;
     sound(&outcome);
-    assert!(outcome.ends.sent > 0);
     assert_eq!(outcome.ends.sent, outcome.ends.received);
     assert_eq!(outcome.series.len(), 1);
     let intervals = &outcome.series[0].intervals;
     let whole = intervals_of(&job);
     assert!((1..=whole).contains(&(intervals.len() as u64)), "{} intervals", intervals.len());
-    // What is in no record is the tail after the last whole interval, never more than what was received.
+    // The clock begins with the first payload. What is in no record is the tail after the last whole interval.
+    assert!(intervals[0].bytes > 0);
     let recorded: u64 = intervals.iter().map(|interval| interval.bytes).sum();
-    assert!(recorded > 0 && recorded <= outcome.ends.received);
+    assert!(recorded <= outcome.ends.received);
     for (index, interval) in (0u64..).zip(intervals) {
         assert_eq!(interval.start.0, index * job.interval.0);
         assert_eq!(interval.length, job.interval);
     }
-    assert!(outcome.agents_cpu.0 > 0);
+    // Threads that carry traffic have no more than their processes, whose user and system time are rounded down.
+    let most = (used + 4) * 10_000_000;
+    assert!((1..=most).contains(&outcome.agents_cpu.0), "{} of {most}", outcome.agents_cpu);
     for name in ["size", "send", "congestion", "client_cores", "server_cores"] {
         assert!(outcome.parameters.contains_key(name), "{name} is recorded");
     }
@@ -48,13 +65,16 @@ fn a_stream_is_counted_alike_by_both_ends() {
 
 #[test]
 fn round_trips_are_answered_and_timed_one_by_one() {
-    let topology = loopback(1, 1);
+    let namespace = lone_namespace();
+    let topology = loopback_of(&namespace, 1);
     let mut session = Session::open(&topology).unwrap();
     let job = job("tcp-rr", &topology, &[]);
     let outcome = session.trial(&job, NEVER).unwrap();
     sound(&outcome);
-    assert!(outcome.ends.completed > 0);
     assert_eq!(outcome.ends.completed, outcome.ends.answered);
+    // Two segments each, and those of the connection.
+    let segments = counter(&namespace, "TcpExt", "TCPOrigDataSent");
+    assert_eq!(segments, 2 * outcome.ends.completed + CONNECTION);
     let intervals = &outcome.series[0].intervals;
     assert_eq!(intervals.len() as u64, intervals_of(&job));
     for interval in intervals {
@@ -77,7 +97,7 @@ fn round_trips_are_answered_and_timed_one_by_one() {
 #[test]
 fn many_flows_of_many_clients_are_told_apart_and_added_up() {
     for workload in ["tcp-stream", "tcp-rr"] {
-        let topology = loopback(1, 3);
+        let topology = loopback(3);
         let mut session = Session::open(&topology).unwrap();
         let mut job = job(workload, &topology, &[]);
         job.shape.flows = 5;
@@ -85,23 +105,41 @@ fn many_flows_of_many_clients_are_told_apart_and_added_up() {
         sound(&outcome);
         let clients: Vec<u32> = outcome.series.iter().map(|series| series.client).collect();
         assert_eq!(clients, [0, 1, 2], "{workload}");
-        for series in &outcome.series {
-            let moved: u64 =
-                series.intervals.iter().map(|interval| interval.bytes + interval.operations).sum();
-            assert!(moved > 0, "{workload}: client {}", series.client);
-        }
+        let moved = |outcome: &Outcome, client: usize| -> u64 {
+            let intervals = outcome.series[client].intervals.iter();
+            intervals.map(|interval| interval.bytes + interval.operations).sum()
+        };
+        let each = [0, 1, 2].map(|client| moved(&outcome, client));
+        // A client to which the machine did not come has been still for the whole trial, and that is said.
+        let still = stall(&outcome) == Some(job.duration);
+        assert!(still || each.iter().all(|moved| *moved > 0), "{workload}: {each:?}");
         assert_eq!(outcome.ends.sent, outcome.ends.received);
         assert_eq!(outcome.ends.completed, outcome.ends.answered);
+        let all = outcome.ends.received + outcome.ends.completed;
+        assert!(each.iter().sum::<u64>() <= all, "{workload}: {each:?} of {all}");
     }
 }
 
 #[test]
 fn one_session_does_one_trial_after_another() {
-    let topology = loopback(1, 1);
+    let namespace = lone_namespace();
+    let topology = loopback_of(&namespace, 1);
     let mut session = Session::open(&topology).unwrap();
     for workload in ["tcp-rr", "tcp-stream", "tcp-rr"] {
+        let before = counter(&namespace, "TcpExt", "TCPOrigDataSent");
         let outcome = session.trial(&job(workload, &topology, &[]), NEVER).unwrap();
-        assert!(outcome.ends.sent + outcome.ends.completed > 0, "{workload}");
+        sound(&outcome);
+        let segments = counter(&namespace, "TcpExt", "TCPOrigDataSent") - before;
+        let ends = outcome.ends;
+        assert_eq!((ends.sent, ends.completed), (ends.received, ends.answered), "{workload}");
+        // Nothing of the trial before is in it.
+        match workload {
+            "tcp-rr" => assert_eq!((ends.sent, segments), (0, 2 * ends.completed + CONNECTION)),
+            _ => {
+                let payload = segments - CONNECTION;
+                assert!(ends.completed == 0 && ends.sent >= payload, "{ends:?}, {payload}");
+            }
+        }
     }
 }
 
@@ -109,7 +147,7 @@ fn one_session_does_one_trial_after_another() {
 fn two_sessions_at_once_do_not_touch_each_other() {
     let sessions = ["tcp-stream", "tcp-rr"].map(|workload| {
         thread::spawn(move || {
-            let topology = loopback(1, 1);
+            let topology = loopback(1);
             let mut session = Session::open(&topology).unwrap();
             session.trial(&job(workload, &topology, &[]), NEVER).unwrap()
         })
@@ -121,7 +159,7 @@ fn two_sessions_at_once_do_not_touch_each_other() {
 
 #[test]
 fn two_processes_in_one_client_make_one_series() {
-    let topology = loopback(1, 1);
+    let topology = loopback(1);
     let mut session = Session::with_processes(&topology, 2).unwrap();
     let mut job = job("tcp-rr", &topology, &[]);
     job.shape.processes = 2;
@@ -134,7 +172,7 @@ fn two_processes_in_one_client_make_one_series() {
 
 #[test]
 fn messages_of_any_size_arrive_whole() {
-    let topology = loopback(1, 1);
+    let topology = loopback(1);
     let mut session = Session::open(&topology).unwrap();
     for flows in [1, 4] {
         let sizes = [("request", json!("3M")), ("response", json!(300_001))];
@@ -142,18 +180,37 @@ fn messages_of_any_size_arrive_whole() {
         job.shape.flows = flows;
         let outcome = session.trial(&job, NEVER).unwrap();
         sound(&outcome);
+        // Each flow begins at once, and what is begun is completed.
         assert!(outcome.ends.completed >= u64::from(flows));
+        assert_eq!(outcome.ends.completed, outcome.ends.answered);
         assert_eq!(outcome.parameters["request"], json!(3 << 20));
     }
 }
 
 #[test]
 fn a_core_that_is_not_there_is_a_finding_not_a_failure() {
-    let topology = loopback(1, 1);
+    let topology = loopback(1);
     let mut session = Session::open(&topology).unwrap();
     let mut job = job("tcp-rr", &topology, &[]);
     job.shape.cpus = Placement::List { clients: vec![1000], servers: vec![0] };
     let outcome = session.trial(&job, NEVER).unwrap();
     assert!(outcome.findings.iter().any(|one| matches!(one, Finding::NotPinned { .. })));
     assert_eq!(outcome.parameters["client_cores"], json!([1000]));
+}
+
+#[test]
+fn idling_sends_nothing_and_has_intervals_all_the_same() {
+    let namespace = lone_namespace();
+    let topology = loopback_of(&namespace, 1);
+    let mut session = Session::open(&topology).unwrap();
+    let job = job("idle", &topology, &[]);
+    let outcome = session.trial(&job, NEVER).unwrap();
+    sound(&outcome);
+    assert_eq!(outcome.ends, tare_record::Ends::default());
+    assert_eq!(counter(&namespace, "TcpExt", "TCPOrigDataSent"), CONNECTION);
+    assert_eq!(counter(&namespace, "Udp", "OutDatagrams"), 0);
+    let intervals = &outcome.series[0].intervals;
+    assert_eq!(intervals.len() as u64, intervals_of(&job));
+    assert!(intervals.iter().all(|one| one.bytes + one.operations == 0 && one.latency.is_none()));
+    assert!(outcome.epoch.is_some_and(|epoch| epoch > Nanos(0)));
 }

@@ -1,4 +1,4 @@
-//! What a limited path carries, where other work may run on the machine.
+//! Rates of a trial, for tests that measure.
 
 use std::ops::RangeInclusive;
 use tare_traffic::Outcome;

@@ -1,0 +1,128 @@
+//! Strangers and middle boxes for this crate's tests, as programs, so that they can run in a namespace of a test's own.
+//!
+//! - `connect ADDRESS` connects and says nothing;
+//! - `listen ADDRESS` listens and accepts nobody;
+//! - `forward ADDRESS SERVER` forwards connections, and datagrams of which it repeats and swaps some.
+//!
+//! Each says `ready`, and ends with its input; a forwarder says then how many datagrams came, how many it repeated and how
+//! many it swapped.
+#![allow(clippy::print_stdout, reason = "tests read it")]
+
+use std::error::Error;
+use std::io::{self, ErrorKind, Read as _};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["connect", address] => {
+            let _stream = TcpStream::connect(address)?;
+            wait_for_end()?;
+        }
+        ["listen", address] => {
+            let _listener = TcpListener::bind(address)?;
+            wait_for_end()?;
+        }
+        ["forward", address, server] => forward(address.parse()?, server.parse()?)?,
+        _ => return Err("a role and addresses are missing".into()),
+    }
+    Ok(())
+}
+
+/// Says that it is ready, and waits for the end of the input.
+fn wait_for_end() -> io::Result<()> {
+    println!("ready");
+    io::stdin().read_to_end(&mut Vec::new()).map(drop)
+}
+
+/// Forwards until the input ends.
+fn forward(address: SocketAddr, server: SocketAddr) -> io::Result<()> {
+    let listener = TcpListener::bind(address)?;
+    let inside = UdpSocket::bind(address)?;
+    let over = Arc::new(AtomicBool::new(false));
+    thread::spawn(move || forward_connections(&listener, server));
+    let datagrams = thread::spawn({
+        let over = Arc::clone(&over);
+        move || forward_datagrams(&inside, server, &over)
+    });
+    wait_for_end()?;
+    over.store(true, Ordering::Release);
+    let done = datagrams.join().map_err(|_| io::Error::other("the forwarder panicked"))??;
+    println!("{} {} {}", done.came, done.repeated, done.swapped);
+    Ok(())
+}
+
+/// Forwards every connection, both ways.
+fn forward_connections(listener: &TcpListener, server: SocketAddr) -> io::Result<()> {
+    for client in listener.incoming() {
+        let (client, server) = (client?, TcpStream::connect(server)?);
+        for (mut from, mut to) in [(client.try_clone()?, server.try_clone()?), (server, client)] {
+            thread::spawn(move || {
+                let _ = io::copy(&mut from, &mut to);
+                let _ = to.shutdown(Shutdown::Write);
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Datagrams with payload that a forwarder has handled.
+#[derive(Default)]
+struct Handled {
+    came: u64,
+    repeated: u64,
+    swapped: u64,
+}
+
+/// Forwards datagrams until it is over: each 10th with payload twice, each 7th after the one that follows it.
+fn forward_datagrams(
+    inside: &UdpSocket,
+    server: SocketAddr,
+    over: &AtomicBool,
+) -> io::Result<Handled> {
+    let outside = UdpSocket::bind((server.ip(), 0))?;
+    outside.connect(server)?;
+    inside.set_read_timeout(Some(Duration::from_millis(50)))?;
+    let mut done = Handled::default();
+    let mut held: Option<Vec<u8>> = None;
+    let mut bytes = [0; 2000];
+    while !over.load(Ordering::Acquire) {
+        let length = match inside.recv(&mut bytes) {
+            Ok(length) => length,
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
+            {
+                // Nothing follows: then it is not late.
+                held.take().map(|late| outside.send(&late)).transpose()?;
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        let datagram = &bytes[..length];
+        // An announcement is no payload.
+        if datagram[8..16] == [0xff; 8] {
+            outside.send(datagram)?;
+            continue;
+        }
+        done.came += 1;
+        if held.is_none() && done.came.is_multiple_of(7) {
+            held = Some(datagram.to_vec());
+            continue;
+        }
+        outside.send(datagram)?;
+        if let Some(late) = held.take() {
+            outside.send(&late)?;
+            done.swapped += 1;
+        }
+        if done.came.is_multiple_of(10) {
+            outside.send(datagram)?;
+            done.repeated += 1;
+        }
+    }
+    Ok(done)
+}

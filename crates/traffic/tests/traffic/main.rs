@@ -1,0 +1,15 @@
+//! Generators and receivers on loopback and between namespaces: what they report is what the kernel counted.
+#![allow(clippy::unwrap_used, reason = "a failure fails the test")]
+
+mod common;
+mod connections;
+mod cuts;
+mod faults;
+mod loopback;
+mod measures;
+mod round_trips;
+mod stalls;
+mod streams;
+mod udp;
+mod udp_losses;
+mod udp_round_trips;
