@@ -2,6 +2,7 @@
 
 use crate::cases::{enter, path, site};
 use crate::daemons::{exchange, said};
+use crate::harness::Case;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -54,7 +55,26 @@ fn received(topology: &Topology, device: &str) -> u64 {
     said(topology.nodes[0].as_ref(), &["cat", &file]).trim().parse().expect("a number")
 }
 
-pub(crate) fn bridge_in_both_families() {
+pub(crate) fn all() -> Vec<Case> {
+    let modes = [("l2", "ipvlan-l2"), ("l3", "ipvlan-l3")];
+    let ipvlan = modes.map(|(mode, network)| {
+        let case = format!("cni_ipvlan_of_other_kernels::{mode}");
+        Case::new(case, move || ipvlan_hands_packets_over(mode)).on(network)
+    });
+    let rest = [
+        Case::new("cni_bridge_in_both_families", bridge_in_both_families),
+        Case::new(
+            "cni_ptp_is_routed_and_macvlan_is_not_seen_by_the_node",
+            ptp_is_routed_and_macvlan_is_not_seen_by_the_node,
+        ),
+        Case::new("cni_portmap_publishes_ports", portmap_publishes_ports),
+        Case::new("cni_plugins_fail_in_their_own_words", plugins_fail_in_their_own_words),
+        Case::new("cni_detaches_every_container", every_container_is_detached),
+    ];
+    ipvlan.into_iter().chain(rest).collect()
+}
+
+fn bridge_in_both_families() {
     let lab = enter();
     let text = format!(
         r#"{{"cniVersion": "0.4.0", "name": "bridged", "type": "bridge", "bridge": "cni0",
@@ -77,7 +97,7 @@ pub(crate) fn bridge_in_both_families() {
     }
 }
 
-pub(crate) fn ptp_is_routed_and_macvlan_is_not_seen_by_the_node() {
+fn ptp_is_routed_and_macvlan_is_not_seen_by_the_node() {
     let lab = enter();
     let text =
         format!(r#"{{"cniVersion": "1.0.0", "name": "routed", "type": "ptp", "ipam": {RANGES}}}"#);
@@ -102,26 +122,18 @@ pub(crate) fn ptp_is_routed_and_macvlan_is_not_seen_by_the_node() {
     assert!(received(&topology, "eth0") < before + SENT, "they do not pass the node");
 }
 
-/// Of a kernel that has ipvlan; the virtual machine's has.
-pub(crate) fn ipvlan_of_other_kernels() {
-    let lab = enter();
-    if !crate::cases::all().contains(&"ipvlan-l2") {
-        return crate::paths::not_in_this_kernel("ipvlan");
-    }
-    for mode in ["l2", "l3"] {
-        let text = format!(
-            r#"{{"cniVersion": "1.0.0", "name": "straight", "type": "ipvlan", "mode": "{mode}", "master": "eth0", "ipam": {RANGES}}}"#
-        );
-        let file = Configuration::new(&format!("ipvlan-{mode}.conf"), &text);
-        let topology = raise(&lab, &file.spelled("cni"), &Shape::default());
-        assert_eq!(path(&topology), ["client-0:eth0 Device", "server-0:eth0 Device"]);
-        let described =
-            said(topology.clients[0].as_ref(), &["ip", "-details", "link", "show", "eth0"]);
-        assert!(described.contains(&format!("ipvlan  mode {mode}")), "{described}");
-        let before = received(&topology, "eth0");
-        exchange(&topology);
-        assert!(received(&topology, "eth0") < before + SENT, "they do not pass the node");
-    }
+fn ipvlan_hands_packets_over(mode: &str) {
+    let text = format!(
+        r#"{{"cniVersion": "1.0.0", "name": "straight", "type": "ipvlan", "mode": "{mode}", "master": "eth0", "ipam": {RANGES}}}"#
+    );
+    let file = Configuration::new(&format!("ipvlan-{mode}.conf"), &text);
+    let topology = raise(&enter(), &file.spelled("cni"), &Shape::default());
+    assert_eq!(path(&topology), ["client-0:eth0 Device", "server-0:eth0 Device"]);
+    let described = said(topology.clients[0].as_ref(), &["ip", "-details", "link", "show", "eth0"]);
+    assert!(described.contains(&format!("ipvlan  mode {mode}")), "{described}");
+    let before = received(&topology, "eth0");
+    exchange(&topology);
+    assert!(received(&topology, "eth0") < before + SENT, "they do not pass the node");
 }
 
 /// The counter of the rules that portmap has made for a port.
@@ -133,7 +145,7 @@ fn translated(topology: &Topology, port: u16) -> u64 {
     counts.map(|count| count.parse::<u64>().expect("a number")).sum()
 }
 
-pub(crate) fn portmap_publishes_ports() {
+fn portmap_publishes_ports() {
     let lab = enter();
     let text = format!(
         r#"{{"cniVersion": "1.0.0", "name": "published", "plugins": [
@@ -173,7 +185,7 @@ pub(crate) fn portmap_publishes_ports() {
     assert!(missing.reason.contains("capability portMappings"), "{missing:?}");
 }
 
-pub(crate) fn plugins_fail_in_their_own_words() {
+fn plugins_fail_in_their_own_words() {
     let lab = enter();
     let text = r#"{"cniVersion": "1.0.0", "name": "small", "type": "bridge", "bridge": "cni0",
         "ipam": {"type": "host-local", "subnet": "10.88.0.0/30"}}"#;
@@ -198,7 +210,7 @@ pub(crate) fn plugins_fail_in_their_own_words() {
     assert!(error.why.contains("an MTU of 1400, not of 9000"), "{error}");
 }
 
-pub(crate) fn every_container_is_detached() {
+fn every_container_is_detached() {
     let directory = std::env::temp_dir().join(format!("tare-cni-{}-bin", std::process::id()));
     fs::create_dir(&directory).expect("a fresh directory");
     let witness = directory.join("witness");

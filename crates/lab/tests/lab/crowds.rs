@@ -2,6 +2,7 @@
 
 use crate::actors::{start, start_command};
 use crate::cases::{enter, raise};
+use crate::harness::Case;
 use std::fs;
 use tare_network::{Command, Container, Exit, Shape};
 
@@ -45,7 +46,15 @@ fn squeezes() -> Option<Vec<u64>> {
     ["table_fulls", "forced_gc_runs"].into_iter().map(sum).collect()
 }
 
-pub(crate) fn a_thousand_containers_come_and_go_and_nobody_is_forgotten() {
+pub(crate) fn all() -> Vec<Case> {
+    // The table of neighbours is the whole machine's.
+    vec![Case::new(
+        "alone::a_thousand_containers_come_and_go_and_nobody_is_forgotten",
+        a_thousand_containers_come_and_go_and_nobody_is_forgotten,
+    )]
+}
+
+fn a_thousand_containers_come_and_go_and_nobody_is_forgotten() {
     let lab = enter();
     let others = raise(&lab, "veth", &Shape::default());
     let somebody = others.clients[0].as_ref();

@@ -2,6 +2,7 @@
 
 use crate::actors::start;
 use crate::cases::{enter, path, raise, site};
+use crate::harness::{Case, Requirement};
 use crate::leftovers::{Machine, family_of, is_running};
 use rustix::fs::{Access, access};
 use rustix::process::{Pid, WaitOptions, set_child_subreaper, wait};
@@ -10,18 +11,43 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Command as Program, ExitCode, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use tare_dev::eventually;
 use tare_lab::{KernelProbe, Lab, networks};
 use tare_network::{
     Command, Container, Error, Exit, Family, Need, Probe, Registry, Shape, Site, Spelled, Topology,
 };
 
-/// Longer than the kernel takes to end a dozen processes on the busiest machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
-
-/// Open vSwitch's networks; the kernel carries `ovs` where it has the module, and then `ovs-bridge`.
-fn switched_here() -> Vec<&'static str> {
-    ["ovs-user", "ovs-bridge"].into_iter().chain(kernel_switches().then_some("ovs")).collect()
+pub(crate) fn all() -> Vec<Case> {
+    let mut cases = vec![
+        Case::new("open_vswitch_names_its_hops", open_vswitch_names_its_hops).on("ovs-user"),
+        Case::new("a_daemon_that_ends_is_missed", a_daemon_that_ends_is_missed).on("ovs-user"),
+        Case::new("a_daemon_that_fails_is_quoted", a_daemon_that_fails_is_quoted).on("ovs-user"),
+        Case::new(
+            "a_daemon_that_others_wait_for_is_quoted",
+            a_daemon_that_others_wait_for_is_quoted,
+        )
+        .on("flannel-host-gw"),
+        Case::new(
+            "a_daemon_that_carries_nothing_is_quoted",
+            a_daemon_that_carries_nothing_is_quoted,
+        )
+        .on("flannel-host-gw"),
+        Case::new("what_daemons_say_is_kept", what_daemons_say_is_kept).on("ovs-user"),
+        Case::new("sigkill_leaves_no_daemon", sigkill_leaves_no_daemon).on("ovs-user"),
+        Case::new("without_a_device_file_it_is_said_why", without_a_device_file_it_is_said_why)
+            .needing(Requirement::Condition(
+                || !may_switch(),
+                "a user who may not open /dev/net/tun",
+            )),
+    ];
+    for name in ["ovs-user", "ovs-bridge", "ovs"] {
+        for family in [Family::Ipv4, Family::Ipv6] {
+            let case = format!("open_vswitch_carries_the_packets_over_{family}");
+            cases
+                .push(Case::of_network(&case, name, move |name| carries_the_packets(name, family)));
+        }
+    }
+    cases
 }
 
 fn kernel_switches() -> bool {
@@ -41,15 +67,10 @@ fn refusal(lab: &Arc<Lab>, name: &str) -> Error {
     network.raise(&Shape::default(), &site(&spelled)).expect_err("it may not rise")
 }
 
-/// Either it may be raised, or it says why not: then there is nothing more to see.
-fn refused(lab: &Arc<Lab>, name: &str) -> bool {
-    if may_switch() || (kernel_switches() && name != "ovs-user") {
-        return false;
-    }
-    let error = refusal(lab, name);
+fn without_a_device_file_it_is_said_why() {
+    let error = refusal(&enter(), "ovs-user");
     assert!(error.why.contains("/dev/net/tun may not be used"), "{error}");
     assert!(error.remedy.contains("as root"), "{}", error.remedy);
-    true
 }
 
 /// What a program says to the end on a node.
@@ -88,33 +109,25 @@ pub(crate) fn exchange(topology: &Topology) {
     assert_eq!(line, "100000");
 }
 
-pub(crate) fn open_vswitch_carries_the_packets() {
-    let lab = enter();
-    for name in switched_here() {
-        if refused(&lab, name) {
-            continue;
-        }
-        for family in [Family::Ipv4, Family::Ipv6] {
-            let topology = raise(&lab, name, &Shape { family, ..Shape::default() });
-            let before = switched(&topology);
-            assert!(before > 0, "{name}: raising has proven the path");
-            exchange(&topology);
-            let until = Instant::now() + PATIENCE;
-            // The daemon adds up what its datapath has counted from time to time.
-            while switched(&topology) < before + 200_000 {
-                assert!(Instant::now() < until, "{name}: {} bytes", switched(&topology));
-            }
-            let time = topology.daemons().expect("it has daemons").cpu_time();
-            assert!(time > Duration::ZERO, "{name}: its daemons took time");
-        }
-    }
+fn carries_the_packets(name: &str, family: Family) {
+    let topology = raise(&enter(), name, &Shape { family, ..Shape::default() });
+    let before = switched(&topology);
+    assert!(before > 0, "raising has proven the path");
+    exchange(&topology);
+    // The daemon adds up what its datapath has counted from time to time.
+    eventually("the switch has counted both directions", || {
+        switched(&topology) >= before + 200_000
+    });
+    let daemons = topology.daemons().expect("it has daemons");
+    let used = daemons.cpu_time();
+    eventually("its daemons use more time", || {
+        switched(&topology);
+        daemons.cpu_time() > used
+    });
 }
 
-pub(crate) fn open_vswitch_names_its_hops() {
+fn open_vswitch_names_its_hops() {
     let lab = enter();
-    if refused(&lab, "ovs-user") {
-        return;
-    }
     let whole = ["client-0:eth0 Veth", "node-0:veth-c0 Veth", "node-0:ovs0 Forwarder"];
     let rest = ["node-0:veth-s0 Veth", "server-0:eth0 Veth"];
     assert_eq!(path(&raise(&lab, "ovs-user", &Shape::default())), [&whole[..], &rest].concat());
@@ -135,24 +148,15 @@ pub(crate) fn open_vswitch_names_its_hops() {
     assert_eq!(path(&raise(&lab, "ovs-bridge", &Shape::default())), expected);
 }
 
-pub(crate) fn a_daemon_that_ends_is_missed() {
+fn a_daemon_that_ends_is_missed() {
     let lab = enter();
-    if refused(&lab, "ovs-user") {
-        return;
-    }
     let topology = raise(&lab, "ovs-user", &Shape::default());
     let daemons = topology.daemons().expect("it has daemons");
     daemons.check().expect("they run");
     assert!(daemons.words().is_some_and(|words| words.contains("ovs-vswitchd: ")));
     let exit = ["ovs-appctl", "-t", "/run/node-0/ovs-vswitchd.ctl", "exit"];
     said(topology.nodes[0].as_ref(), &exit);
-    let until = Instant::now() + PATIENCE;
-    let error = loop {
-        match daemons.check() {
-            Err(error) => break error,
-            Ok(()) => assert!(Instant::now() < until, "nobody misses it"),
-        }
-    };
+    let error = eventually("the daemon is missed", || daemons.check().err());
     let told = error.to_string();
     assert!(
         told.starts_with("go on with ovs-vswitchd in node-0: it ended with exit code 0"),
@@ -160,11 +164,8 @@ pub(crate) fn a_daemon_that_ends_is_missed() {
     );
 }
 
-pub(crate) fn what_daemons_say_is_kept() {
+fn what_daemons_say_is_kept() {
     let lab = enter();
-    if refused(&lab, "ovs-user") {
-        return;
-    }
     let directory = scratch("logs");
     let spelled: Spelled = "ovs-user".parse().unwrap();
     let registry = Registry::new(networks(Some(lab)));
@@ -183,11 +184,7 @@ fn scratch(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("tare-lab-{name}-{}", std::process::id()))
 }
 
-pub(crate) fn a_daemon_that_fails_is_quoted() {
-    let lab = enter();
-    if refused(&lab, "ovs-user") {
-        return;
-    }
+fn a_daemon_that_fails_is_quoted() {
     let script = "echo starting; echo cannot frobnicate >&2; echo bye; exit 3";
     assert_eq!(
         refusal_with("ovs-vswitchd", script, "raise-ovs"),
@@ -196,14 +193,7 @@ pub(crate) fn a_daemon_that_fails_is_quoted() {
 }
 
 /// The words of a daemon that others wait for, on other nodes, are the error: nobody waits for their own end first.
-pub(crate) fn a_daemon_that_others_wait_for_is_quoted() {
-    if tare_lab::program::find("flanneld").is_none() {
-        let listing = Registry::new(networks(None)).listing(&KernelProbe::default());
-        let flannel = listing.iter().find(|one| one.about.name == "flannel-host-gw").unwrap();
-        let missing = flannel.missing.as_ref().expect("it lacks its daemon");
-        assert!(missing.remedy.contains("make setup"), "{}", missing.remedy);
-        return;
-    }
+fn a_daemon_that_others_wait_for_is_quoted() {
     let told =
         refusal_with("etcd", "echo 'cannot open the log of proposals'; exit 4", "raise-flannel");
     assert_eq!(
@@ -213,10 +203,7 @@ pub(crate) fn a_daemon_that_others_wait_for_is_quoted() {
 }
 
 /// A daemon that says that it is ready, and lets packets go nowhere: what it says is in the error.
-pub(crate) fn a_daemon_that_carries_nothing_is_quoted() {
-    if tare_lab::program::find("flanneld").is_none() {
-        return a_daemon_that_others_wait_for_is_quoted();
-    }
+fn a_daemon_that_carries_nothing_is_quoted() {
     // It has the routes that are waited for, and they lead nowhere.
     let script = r#"
 while [ $# -gt 0 ]; do [ "$1" = -subnet-file ] && file=$2; shift; done
@@ -272,12 +259,7 @@ pub(crate) fn hold() -> ExitCode {
     }
 }
 
-pub(crate) fn sigkill_leaves_no_daemon() {
-    if !may_switch() {
-        // Whoever cannot start daemons leaves none: that they say so is asserted where they try.
-        assert!(refused(&enter(), "ovs-user"));
-        return;
-    }
+fn sigkill_leaves_no_daemon() {
     let everything = || (Machine::now(), mounts(), sockets());
     let before = everything();
     set_child_subreaper(Pid::from_raw(1)).expect("any process may");
@@ -295,12 +277,10 @@ pub(crate) fn sigkill_leaves_no_daemon() {
 
     holder.kill().expect("it can be killed");
     holder.wait().expect("it ends");
-    let begin = Instant::now();
-    let remaining = || -> Vec<&u32> { family.iter().filter(|pid| is_running(**pid)).collect() };
-    while !remaining().is_empty() {
-        assert!(begin.elapsed() < PATIENCE, "still there: {:?}", remaining());
+    eventually("all processes end", || {
         reap();
-    }
+        !family.iter().any(|pid| is_running(*pid))
+    });
     assert_eq!(everything(), before);
 }
 
@@ -308,7 +288,6 @@ pub(crate) fn sigkill_leaves_no_daemon() {
 /// machine too, takes none, and a namespace of processes lasts until all exits within have been taken.
 fn reap() {
     while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
-    std::thread::yield_now();
 }
 
 /// What is mounted, as this process sees it.

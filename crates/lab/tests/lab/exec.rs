@@ -1,13 +1,14 @@
 //! `exec:PATH`: a program of the user's raises a network: the example in examples/, and programs that fail.
 
 use crate::cases::{enter, path, site};
-use crate::daemons::{PATIENCE, exchange, said};
+use crate::daemons::{exchange, said};
+use crate::harness::Case;
 use crate::leftovers::{family_of, is_running};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use tare_dev::eventually;
 use tare_lab::{Lab, networks};
 use tare_network::{Error, Family, Registry, Shape, Spelled, Topology};
 
@@ -17,7 +18,15 @@ fn try_raise(lab: &Arc<Lab>, program: &Path, shape: &Shape) -> Result<Topology, 
     registry.find(&spelled).expect("a known network").raise(shape, &site(&spelled))
 }
 
-pub(crate) fn the_example_raises_a_network() {
+pub(crate) fn all() -> Vec<Case> {
+    vec![
+        Case::new("exec_example_raises_a_network", the_example_raises_a_network),
+        Case::new("exec_program_that_fails_is_quoted", a_program_that_fails_is_quoted),
+        Case::new("exec_program_is_asked_to_go", a_program_is_asked_to_take_its_network_down),
+    ]
+}
+
+fn the_example_raises_a_network() {
     let lab = enter();
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/exec/bridge.py");
     for family in [Family::Ipv4, Family::Ipv6] {
@@ -60,7 +69,7 @@ impl Drop for Script {
     }
 }
 
-pub(crate) fn a_program_that_fails_is_quoted() {
+fn a_program_that_fails_is_quoted() {
     let lab = enter();
     for (name, text, why) in [
         ("fails", "echo it is cold >&2; exit 4", "it ended with exit code 4: it is cold"),
@@ -79,7 +88,7 @@ pub(crate) fn a_program_that_fails_is_quoted() {
     }
 }
 
-pub(crate) fn a_program_is_asked_to_take_its_network_down() {
+fn a_program_is_asked_to_take_its_network_down() {
     let lab = enter();
     let heard = std::env::temp_dir().join(format!("tare-exec-{}-heard", std::process::id()));
     let text = format!(
@@ -99,8 +108,7 @@ pub(crate) fn a_program_is_asked_to_take_its_network_down() {
         let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
         name.trim() == "sleep" && is_running(*pid)
     };
-    let until = Instant::now() + PATIENCE;
-    while family_of(std::process::id()).iter().any(sleeps) {
-        assert!(Instant::now() < until, "something goes on in the background");
-    }
+    eventually("nothing goes on in the background", || {
+        !family_of(std::process::id()).iter().any(sleeps)
+    });
 }

@@ -1,39 +1,47 @@
 //! The control group that the lab's programs run in, and its end.
 //!
-//! Only root may make groups at the root of the tree, and in a container not even root; elsewhere these cases say that
-//! they have not tried.
+//! Only root may make groups at the root of the tree, and in a container not even root.
 
 use crate::actors::start;
 use crate::cases::{enter_with, output, raise};
+use crate::harness::{Case, Requirement};
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use std::time::{Duration, Instant};
+use tare_dev::eventually;
 use tare_lab::EnterOptions;
 use tare_network::Shape;
 
-/// Longer than the kernel takes to end two processes on the busiest machine.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) fn all() -> Vec<Case> {
+    let cases = [
+        Case::new("programs_run_in_the_control_group", programs_run_in_it),
+        Case::new("sigkill_leaves_no_control_group", sigkill_leaves_none),
+    ];
+    let may = Requirement::Condition(may_be_made, "a control group of one's own");
+    cases.into_iter().map(|case| case.needing(may.clone())).collect()
+}
 
-/// A group of this test's own, removed with the value.
-struct Own(PathBuf);
+/// Whether this user may make a control group.
+fn may_be_made() -> bool {
+    ControlGroup::make("may").is_ok()
+}
 
-impl Own {
-    /// Nothing where none can be made.
-    fn make() -> Option<Self> {
+/// Control group of this test, removed with the value.
+struct ControlGroup(PathBuf);
+
+impl ControlGroup {
+    fn make(name: &str) -> io::Result<Self> {
         let mounts = fs::read_to_string("/proc/self/mounts").expect("/proc is there");
         let tree = mounts.lines().find_map(|line| {
             let mut fields = line.split(' ').skip(1);
             let place = fields.next()?;
             (fields.next() == Some("cgroup2")).then_some(place)
         });
-        let directory = Path::new(tree?).join(format!("tare-lab-test-{}", std::process::id()));
-        let made = fs::create_dir(&directory);
-        if let Err(error) = &made {
-            println!("  not tried: {}: {error}", directory.display());
-        }
-        made.ok().map(|()| Self(directory))
+        let tree = tree.ok_or_else(|| io::Error::other("no tree of control groups is mounted"))?;
+        let directory = Path::new(tree).join(format!("tare-lab-{name}-{}", std::process::id()));
+        fs::create_dir(&directory)?;
+        Ok(Self(directory))
     }
 
     fn members(&self) -> usize {
@@ -42,7 +50,7 @@ impl Own {
     }
 }
 
-impl Drop for Own {
+impl Drop for ControlGroup {
     fn drop(&mut self) {
         // The keeper has removed it, unless a case has failed.
         let _ = fs::remove_dir(&self.0);
@@ -53,8 +61,8 @@ fn options(directory: &Path) -> EnterOptions {
     EnterOptions { control_group: Some(directory.to_owned()), ..EnterOptions::default() }
 }
 
-pub(crate) fn programs_run_in_it() {
-    let Some(group) = Own::make() else { return };
+fn programs_run_in_it() {
+    let group = ControlGroup::make("run").expect("this user may make one");
     let lab = enter_with(options(&group.0));
     let topology = raise(&lab, "loopback", &Shape::default());
     let name = group.0.file_name().and_then(|name| name.to_str()).expect("a name");
@@ -80,8 +88,8 @@ pub(crate) fn hold(directory: &str) -> ExitCode {
     }
 }
 
-pub(crate) fn sigkill_leaves_none() {
-    let Some(group) = Own::make() else { return };
+fn sigkill_leaves_none() {
+    let group = ControlGroup::make("killed").expect("this user may make one");
     let this = std::env::current_exe().expect("this program has a path");
     let mut command = Command::new(this);
     command.arg("hold-in").arg(&group.0).stdout(Stdio::piped());
@@ -93,9 +101,5 @@ pub(crate) fn sigkill_leaves_none() {
     holder.kill().expect("it can be killed");
     holder.wait().expect("it ends");
     assert_eq!((line.as_str(), members), ("up\n", 2));
-    let begin = Instant::now();
-    while group.0.exists() {
-        assert!(begin.elapsed() < PATIENCE, "{} is still there", group.0.display());
-        std::thread::yield_now();
-    }
+    eventually("the group is gone", || !group.0.exists());
 }

@@ -2,14 +2,16 @@
 
 use crate::actors::start;
 use crate::cases::{enter, site};
+use crate::harness::Case;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use tare_dev::eventually;
 use tare_network::{Registry, Shape, Spelled};
 
-/// Longer than the kernel takes to end a dozen processes on the busiest machine.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) fn all() -> Vec<Case> {
+    vec![Case::new("sigkill_leaves_nothing", sigkill_leaves_nothing)]
+}
 
 /// Raises networks, starts programs in them, says so, and waits to be killed.
 pub(crate) fn hold() -> ExitCode {
@@ -81,7 +83,7 @@ pub(crate) fn family_of(ancestor: u32) -> Vec<u32> {
     family
 }
 
-pub(crate) fn sigkill_leaves_nothing() {
+fn sigkill_leaves_nothing() {
     let before = Machine::now();
     let this = std::env::current_exe().expect("this program has a path");
     let mut holder =
@@ -96,12 +98,7 @@ pub(crate) fn sigkill_leaves_nothing() {
 
     holder.kill().expect("it can be killed");
     holder.wait().expect("it ends");
-    let begin = Instant::now();
-    let remaining = || -> Vec<&u32> { family.iter().filter(|pid| is_running(**pid)).collect() };
-    while !remaining().is_empty() {
-        assert!(begin.elapsed() < PATIENCE, "still there: {:?}", remaining());
-        std::thread::yield_now();
-    }
+    eventually("all processes end", || !family.iter().any(|pid| is_running(*pid)));
     assert_eq!(Machine::now(), before);
 }
 

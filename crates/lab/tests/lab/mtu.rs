@@ -1,7 +1,8 @@
 //! Several nodes: every network has the MTU that fits, and what does not fit is noticed.
 
 use crate::cases::{enter, raise};
-use crate::nodes::{exchange_over_routes, joining, two, two_of_ipv6};
+use crate::harness::Case;
+use crate::nodes::{exchange_over_routes, two, two_of_ipv6};
 use std::sync::Arc;
 use tare_lab::Lab;
 use tare_network::{Family, MtuBy, Shape, Topology};
@@ -12,10 +13,10 @@ fn mtu_at(topology: &Topology, at: &str) -> u32 {
     hop.mtu.expect("it has one")
 }
 
-pub(crate) fn each_has_the_mtu_that_fits() {
-    let lab = enter();
+pub(crate) fn all() -> Vec<Case> {
     let link = |text: &str| Shape { link: Some(text.to_owned()), ..two() };
-    let cases = [
+    // Network, shape, and the MTU inside and outside of it.
+    let fitting = [
         ("vxlan", two(), 1450, 1500),
         ("vxlan", link("mtu=9000"), 8950, 9000),
         ("calico-vxlan", two(), 1450, 1500),
@@ -31,15 +32,44 @@ pub(crate) fn each_has_the_mtu_that_fits() {
         ("flannel-vxlan", two_of_ipv6(), 1430, 1500),
         ("flannel-host-gw", two_of_ipv6(), 1500, 1500),
     ];
-    let here = joining();
-    for (name, shape, inside, outside) in cases.into_iter().filter(|(name, ..)| here.contains(name))
-    {
-        let topology = raise(&lab, name, &shape);
-        assert_eq!(mtu_at(&topology, "client-0:eth0"), inside, "{name}");
-        assert_eq!(mtu_at(&topology, "server-0:eth0"), inside, "{name}");
-        assert_eq!(mtu_at(&topology, "node-0:eth0"), outside, "{name}");
-        assert_eq!(mtu_at(&topology, "underlay:veth-n1"), outside, "{name}");
-    }
+    let each = fitting.into_iter().map(|(name, shape, inside, outside)| {
+        let link = shape.link.as_deref().unwrap_or("mtu=1500").to_owned();
+        let case = format!("each_network_has_the_mtu_that_fits::{name}/{}/{link}", shape.family);
+        Case::new(case, move || has_the_mtu_that_fits(name, &shape, inside, outside)).on(name)
+    });
+    // What is sealed is larger than what was sent, and fits all the same.
+    let right = [
+        ("vxlan", two()),
+        ("routed", wrong()),
+        ("weave-sleeve-encrypted", two()),
+        ("ipsec-user", two()),
+        ("flannel-vxlan", two_of_ipv6()),
+        ("flannel-host-gw", two_of_ipv6()),
+    ];
+    let right = right.into_iter().map(|(name, shape)| {
+        Case::new(format!("an_mtu_that_fits_is_not_noticed::{name}"), move || {
+            assert_eq!(too_large(&enter(), name, &shape), TooLarge::default());
+        })
+        .on(name)
+    });
+    let rest = [
+        Case::new("a_wrong_mtu_is_noticed", a_wrong_mtu_is_noticed),
+        Case::new("a_clamped_connection_fits", a_clamped_connection_fits),
+    ];
+    each.chain(right).chain(rest).collect()
+}
+
+/// Shape of an MTU that only a network without headers of its own has room for.
+fn wrong() -> Shape {
+    Shape { mtu: 1500, mtu_by: MtuBy::User, ..two() }
+}
+
+fn has_the_mtu_that_fits(name: &str, shape: &Shape, inside: u32, outside: u32) {
+    let topology = raise(&enter(), name, shape);
+    assert_eq!(mtu_at(&topology, "client-0:eth0"), inside);
+    assert_eq!(mtu_at(&topology, "server-0:eth0"), inside);
+    assert_eq!(mtu_at(&topology, "node-0:eth0"), outside);
+    assert_eq!(mtu_at(&topology, "underlay:veth-n1"), outside);
 }
 
 /// Packets that did not fit.
@@ -69,34 +99,20 @@ fn too_large(lab: &Arc<Lab>, name: &str, shape: &Shape) -> TooLarge {
     }
 }
 
-pub(crate) fn a_wrong_mtu_is_noticed() {
+fn a_wrong_mtu_is_noticed() {
     let lab = enter();
-    let wrong = Shape { mtu: 1500, mtu_by: MtuBy::User, ..two() };
-    assert_eq!(too_large(&lab, "vxlan", &two()), TooLarge::default());
-    assert_eq!(too_large(&lab, "routed", &wrong), TooLarge::default(), "1500 in 1500 fits");
-    // What is sealed is larger than what was sent, and fits all the same.
-    for name in
-        ["weave-sleeve-encrypted", "ipsec-user"].into_iter().filter(|one| joining().contains(one))
-    {
-        assert_eq!(too_large(&lab, name, &two()), TooLarge::default(), "{name}");
-    }
-    for name in
-        ["flannel-vxlan", "flannel-host-gw"].into_iter().filter(|one| joining().contains(one))
-    {
-        assert_eq!(too_large(&lab, name, &two_of_ipv6()), TooLarge::default(), "{name}");
-    }
     // A tunnel on a bridge tells the container to send less, or cuts packets on kernels before 5.9.
-    let found = too_large(&lab, "vxlan", &wrong);
+    let found = too_large(&lab, "vxlan", &wrong());
     assert!(found.fragments + found.refused > 0, "{found:?}");
     // Where nodes route, senders are told to send less: RFC 1191.
-    let found = too_large(&lab, "calico-vxlan", &wrong);
+    let found = too_large(&lab, "calico-vxlan", &wrong());
     assert!(found.refused > 0, "{found:?}");
 }
 
-pub(crate) fn a_clamped_connection_fits() {
+fn a_clamped_connection_fits() {
     let lab = enter();
     for family in [Family::Ipv4, Family::Ipv6] {
-        let wrong = Shape { mtu: 1500, mtu_by: MtuBy::User, family, ..two() };
+        let wrong = Shape { family, ..wrong() };
         let clamped = Shape { clamp_mss: true, ..wrong.clone() };
         for name in ["vxlan", "calico-vxlan"] {
             let found = too_large(&lab, name, &wrong);

@@ -1,23 +1,23 @@
 //! Several nodes: every network that joins them carries traffic, and by the path that its name promises.
 
 use crate::actors::start;
-use crate::cases::{enter, output, path, raise, site};
+use crate::cases::{enter, path, raise, site};
 use crate::daemons::may_switch;
-use crate::rates::is_limited;
-use crate::scripts;
+use crate::harness::Case;
+use crate::{rates, scripts};
 use std::sync::Arc;
 use tare_lab::{KernelProbe, Lab, networks, pairs};
 use tare_network::{Container, Exit, Family, HopKind, Registry, Shape, Spelled, Topology};
 
-/// Every network that joins nodes and runs on this kernel, as users spell it, but for `CLIENT/SERVER`.
-pub(crate) fn joining() -> Vec<&'static str> {
+/// Networks that join nodes, as users spell them, but for `CLIENT/SERVER`.
+fn joining() -> Vec<&'static str> {
     let registry = Registry::new(networks(None));
-    registry
-        .listing(&KernelProbe::default())
-        .into_iter()
-        .filter(|one| one.nodes.contains(&2) && one.missing.is_none())
-        .map(|one| one.about.name)
-        .collect()
+    let all = registry.names();
+    let joins = |name: &&str| {
+        let spelled: Spelled = name.parse().expect("a good name");
+        registry.find(&spelled).is_ok_and(|network| network.nodes().contains(&2))
+    };
+    all.into_iter().filter(joins).collect()
 }
 
 /// Those of them whose containers speak this family.
@@ -27,6 +27,41 @@ fn speaking(family: Family) -> Vec<&'static str> {
     let alone = |name: &str| IPV4_ALONE.contains(&name);
     let speaks = |name: &&str| family == Family::Ipv4 || !alone(name);
     joining().into_iter().filter(speaks).collect()
+}
+
+pub(crate) fn all() -> Vec<Case> {
+    let mut cases = vec![
+        Case::new("networks_that_join_nodes_are_there", there_are_some),
+        Case::new("vxlan_names_its_hops", vxlan_names_its_hops),
+        Case::new("a_background_load_runs_beside", a_background_load_runs_as_long_as_the_network),
+        Case::new("shapes_without_nodes_are_refused", shapes_that_nodes_do_not_have_are_refused),
+    ];
+    for family in [Family::Ipv4, Family::Ipv6] {
+        for name in speaking(family) {
+            let of = |case: &str, body: fn(&str, Family)| {
+                Case::of_network(&format!("{case}_over_{family}"), name, move |name| {
+                    body(name, family);
+                })
+            };
+            cases.push(of("two_nodes_carry_tcp", two_carry_tcp));
+            cases.push(of("of_three_nodes_all_reach_all", of_three_all_reach_all));
+            cases.push(of("the_shown_commands_join_two_nodes", the_shown_commands_build_it));
+        }
+    }
+    for name in ["host", "vxlan"] {
+        let of = |case: &str, body: fn(&str)| Case::of_network(case, name, body);
+        cases.push(of("a_link_lets_no_more_through_than_it_is_told", a_link_limits));
+        cases
+            .push(of("measures::a_link_is_as_fast_as_it_is_told", a_link_is_as_fast_as_it_is_told));
+    }
+    let apart = places().into_iter().flat_map(|name| [(name, 1), (name, 2)]);
+    // The address of a published port is the node's own: one node has no client outside of it.
+    let apart = apart.filter(|place| *place != ("bridge/published", 1));
+    cases.extend(apart.map(|(name, nodes)| {
+        let case = format!("places_carry_tcp::{name}/{nodes}");
+        Case::new(case, move || places_carry_tcp(name, nodes)).on(name)
+    }));
+    cases
 }
 
 /// All pairs of places.
@@ -43,7 +78,7 @@ pub(crate) fn two_of_ipv6() -> Shape {
 }
 
 /// Raises a network, a pair of places too.
-fn raise_any(lab: &Arc<Lab>, name: &str, shape: &Shape) -> Topology {
+pub(crate) fn raise_any(lab: &Arc<Lab>, name: &str, shape: &Shape) -> Topology {
     let spelled: Spelled = name.parse().expect("a good name");
     let registry =
         Registry::new(networks(Some(Arc::clone(lab)))).with_apart(pairs(Some(Arc::clone(lab))));
@@ -69,168 +104,65 @@ pub(crate) fn exchange_over_routes(name: &str, topology: &Topology) {
     }
 }
 
-pub(crate) fn there_are_some() {
-    let names = joining();
+/// The probe finds the networks that every kernel here carries; the others need what it says.
+fn there_are_some() {
+    let listing = Registry::new(networks(None)).listing(&KernelProbe::default());
+    let runs =
+        |name: &str| listing.iter().any(|one| one.about.name == name && one.missing.is_none());
     let sure = ["host", "published", "routed", "vxlan", "calico", "calico-vxlan"];
     for name in sure.into_iter().chain(["weave-sleeve", "weave-sleeve-encrypted"]) {
-        assert!(names.contains(&name), "{name} runs here: {names:?}");
+        assert!(runs(name), "{name} runs here");
     }
     // Their daemons make TUN devices.
     for name in ["ipsec-user", "ovs-user-vxlan"] {
-        assert_eq!(names.contains(&name), may_switch(), "{name}: {names:?}");
+        assert_eq!(runs(name), may_switch(), "{name}");
     }
     // Those that `make setup` builds.
     let has = |name| tare_lab::program::find(name).is_some();
-    for (name, runs) in [
+    for (name, expected) in [
         ("flannel-vxlan", has("flanneld")),
         ("flannel-host-gw", has("flanneld")),
         ("flannel-udp", has("flanneld") && may_switch()),
         ("wireguard-user", has("wireguard-go") && may_switch()),
     ] {
-        assert_eq!(names.contains(&name), runs, "{name}: {names:?}");
+        assert_eq!(runs(name), expected, "{name}");
     }
     assert_eq!(places().len(), 12);
 }
 
-pub(crate) fn two_carry_tcp_over_ipv4() {
-    two_carry_tcp(Family::Ipv4);
+fn two_carry_tcp(name: &str, family: Family) {
+    let shape = Shape { servers: 2, clients: 3, family, ..two() };
+    let topology = raise(&enter(), name, &shape);
+    assert_eq!((topology.routes.len(), topology.nodes.len()), (6, 2));
+    exchange_over_routes(name, &topology);
 }
 
-pub(crate) fn two_carry_tcp_over_ipv6() {
-    two_carry_tcp(Family::Ipv6);
-}
-
-fn two_carry_tcp(family: Family) {
-    let lab = enter();
-    for name in speaking(family) {
-        let shape = Shape { servers: 2, clients: 3, family, ..two() };
-        let topology = raise(&lab, name, &shape);
-        assert_eq!((topology.routes.len(), topology.nodes.len()), (6, 2), "{name}");
-        exchange_over_routes(name, &topology);
-    }
-}
-
-pub(crate) fn places_carry_tcp_on_one_node_and_on_two() {
-    let lab = enter();
-    for name in places() {
-        for nodes in [1, 2] {
-            if nodes == 1 && name == "bridge/published" {
-                continue;
-            }
-            let shape = Shape { nodes, servers: 2, clients: 2, ..Shape::default() };
-            exchange_over_routes(name, &raise_any(&lab, name, &shape));
-        }
-    }
+fn places_carry_tcp(name: &str, nodes: u32) {
+    let shape = Shape { nodes, servers: 2, clients: 2, ..Shape::default() };
+    exchange_over_routes(name, &raise_any(&enter(), name, &shape));
 }
 
 /// Three nodes with a container each: everybody reaches everybody by their own address.
-pub(crate) fn of_three_all_reach_all() {
-    let lab = enter();
-    for family in [Family::Ipv4, Family::Ipv6] {
-        for name in speaking(family) {
-            let shape = Shape { nodes: 3, clients: 2, family, ..Shape::default() };
-            let topology = raise(&lab, name, &shape);
-            // A published server is reached by its port and by nothing else.
-            if name == "published" {
-                exchange_over_routes(name, &topology);
-                continue;
-            }
-            let all: Vec<&dyn Container> =
-                topology.clients.iter().chain(&topology.servers).map(AsRef::as_ref).collect();
-            let port = topology.routes[0].listen.port();
-            for (one, client) in all.iter().enumerate() {
-                for (other, server) in all.iter().enumerate().filter(|(other, _)| *other != one) {
-                    let address = std::net::SocketAddr::new(server.address(), port).to_string();
-                    let name = format!("{name} {family} {one}->{other}");
-                    exchange(&name, *client, *server, &address, &address);
-                }
-            }
+fn of_three_all_reach_all(name: &str, family: Family) {
+    let shape = Shape { nodes: 3, clients: 2, family, ..Shape::default() };
+    let topology = raise(&enter(), name, &shape);
+    // A published server is reached by its port and by nothing else.
+    if name == "published" {
+        return exchange_over_routes(name, &topology);
+    }
+    let all: Vec<&dyn Container> =
+        topology.clients.iter().chain(&topology.servers).map(AsRef::as_ref).collect();
+    let port = topology.routes[0].listen.port();
+    for (one, client) in all.iter().enumerate() {
+        for (other, server) in all.iter().enumerate().filter(|(other, _)| *other != one) {
+            let address = std::net::SocketAddr::new(server.address(), port).to_string();
+            let name = format!("{name} {family} {one}->{other}");
+            exchange(&name, *client, *server, &address, &address);
         }
     }
 }
 
-/// Packets of a kind that have come to a node since the count began, by a rule of its own.
-pub(crate) struct Count<'a> {
-    node: &'a dyn Container,
-}
-
-impl<'a> Count<'a> {
-    pub(crate) fn of(node: &'a dyn Container, matching: &str) -> Self {
-        let rules = format!(
-            "table inet tare_test {{\nchain input {{\ntype filter hook prerouting priority -400;\n\
-             {matching} counter\n}}\n}}"
-        );
-        let nft = tare_lab::program::find("nft").expect("nft is installed");
-        output(node, &nft, &[&rules]);
-        Self { node }
-    }
-
-    fn packets(&self) -> u64 {
-        self.number("counter packets ")
-    }
-
-    /// How many bytes they have, with their headers.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.number(" bytes ")
-    }
-
-    fn number(&self, before: &str) -> u64 {
-        let nft = tare_lab::program::find("nft").expect("nft is installed");
-        let text = output(self.node, &nft, &["list", "table", "inet", "tare_test"]);
-        let rest = text.split(before).nth(1).expect("it counts");
-        rest.split_whitespace().next().and_then(|count| count.parse().ok()).expect("a number")
-    }
-}
-
-/// What is on the underlay is what the network's name says, and nothing of it where there should be none.
-pub(crate) fn packets_are_wrapped_as_the_name_says() {
-    let lab = enter();
-    let cases = [
-        ("vxlan", "udp dport 4789", true),
-        ("calico-vxlan", "udp dport 4789", true),
-        ("routed", "udp dport 4789", false),
-        ("routed", "iifname eth0 ip saddr 10.100.0.2", true),
-        ("calico", "iifname eth0 ip saddr 10.100.0.1", true),
-        ("vxlan", "iifname eth0 ip saddr 10.60.0.0/16", false),
-        ("ipsec-user", "iifname eth0 udp dport 4500", true),
-        ("ipsec-user", "iifname eth0 ip saddr 10.100.0.2", false),
-        ("wireguard-user", "iifname eth0 udp dport 51820", true),
-        ("wireguard-user", "iifname eth0 ip saddr 10.100.0.2", false),
-        ("flannel-vxlan", "udp dport 8472", true),
-        ("flannel-vxlan", "iifname eth0 ip saddr 10.100.0.2", false),
-        ("flannel-udp", "iifname eth0 udp dport 8285", true),
-        ("flannel-udp", "iifname eth0 ip saddr 10.100.0.2", false),
-        ("flannel-host-gw", "iifname eth0 ip saddr 10.100.0.2", true),
-        ("weave-sleeve", "iifname eth0 udp dport 6783", true),
-        ("weave-sleeve", "iifname eth0 ip saddr 10.60.0.2", false),
-        ("weave-sleeve-encrypted", "iifname eth0 udp dport 6783", true),
-        ("weave-sleeve-encrypted", "iifname eth0 ip saddr 10.60.0.2", false),
-        ("ovs-user-vxlan", "iifname eth0 udp dport 4789", true),
-        ("ovs-user-vxlan", "iifname eth0 ip saddr 10.60.0.2", false),
-        ("ovs-bridge-vxlan", "iifname eth0 udp dport 4789", true),
-        ("bridge/host", "iifname eth0 ip saddr 10.20.0.1", true),
-        ("bridge/host", "iifname eth0 ip saddr 10.100.0.0/16", false),
-    ];
-    let cases_v6 = [
-        ("flannel-vxlan", "iifname eth0 ip6 daddr fd00:0:0:14::/64 udp dport 8472", true),
-        ("flannel-vxlan", "iifname eth0 ip6 saddr fd00:0:0:64::/64", false),
-        ("flannel-host-gw", "iifname eth0 ip6 saddr fd00:0:0:64::2", true),
-    ];
-    let here = joining();
-    let here = |name: &str| name.contains('/') || here.contains(&name);
-    let both = cases
-        .map(|case| (case, Family::Ipv4))
-        .into_iter()
-        .chain(cases_v6.map(|case| (case, Family::Ipv6)));
-    for ((name, matching, passes), family) in both.filter(|((name, ..), _)| here(name)) {
-        let topology = raise_any(&lab, name, &Shape { family, ..two() });
-        let count = Count::of(topology.nodes[1].as_ref(), matching);
-        exchange_over_routes(name, &topology);
-        assert_eq!(count.packets() > 0, passes, "{name}: {matching}");
-    }
-}
-
-pub(crate) fn vxlan_names_its_hops() {
+fn vxlan_names_its_hops() {
     let topology = raise(&enter(), "vxlan", &two());
     let expected = [
         "client-0:eth0 Veth",
@@ -250,17 +182,22 @@ pub(crate) fn vxlan_names_its_hops() {
     assert_eq!(path(&topology), expected);
 }
 
-pub(crate) fn a_link_is_as_slow_as_it_is_told() {
-    let lab = enter();
+/// A network over a link of 100 Mbit/s, whose queues are at the node and at the switch's port.
+fn over_a_link(name: &str) -> Topology {
     let shape = Shape { link: Some("rate=100mbit".to_owned()), ..two() };
-    for name in ["host", "vxlan"] {
-        let topology = raise(&lab, name, &shape);
-        let queues = topology.hops.iter().filter(|hop| hop.kind == HopKind::Queue).count();
-        assert_eq!(queues, 2, "{name}: at the node, and at the switch's port");
-        println!("  {name}:");
-        // VXLAN's headers are on the link too.
-        is_limited(&topology, ["swallow", "pour"], 85.0);
-    }
+    let topology = raise(&enter(), name, &shape);
+    let queues = topology.hops.iter().filter(|hop| hop.kind == HopKind::Queue).count();
+    assert_eq!(queues, 2, "at the node, and at the switch's port");
+    topology
+}
+
+fn a_link_limits(name: &str) {
+    rates::is_limited(&over_a_link(name), ["swallow", "pour"]);
+}
+
+fn a_link_is_as_fast_as_it_is_told(name: &str) {
+    // VXLAN's headers are on the link too.
+    rates::is_used(&over_a_link(name), ["swallow", "pour"], 85.0);
 }
 
 /// The commands of processes that this process has started.
@@ -279,7 +216,7 @@ fn children() -> Vec<String> {
     all
 }
 
-pub(crate) fn a_background_load_runs_as_long_as_the_network() {
+fn a_background_load_runs_as_long_as_the_network() {
     let lab = enter();
     let burning = || children().iter().filter(|line| *line == "tare burn").count();
     let shape = Shape { background: Some("cpu=3".to_owned()), ..two() };
@@ -289,7 +226,7 @@ pub(crate) fn a_background_load_runs_as_long_as_the_network() {
     assert_eq!(burning(), 0, "{:?}", children());
 }
 
-pub(crate) fn shapes_that_nodes_do_not_have_are_refused() {
+fn shapes_that_nodes_do_not_have_are_refused() {
     let lab = enter();
     let registry = Registry::new(networks(Some(lab)));
     let cases = [
@@ -323,11 +260,7 @@ pub(crate) fn client_and_server(name: &str, family: Family) -> (&'static str, &'
     }
 }
 
-pub(crate) fn the_shown_commands_build_it() {
-    for family in [Family::Ipv4, Family::Ipv6] {
-        for name in speaking(family) {
-            let (client, server) = client_and_server(name, family);
-            scripts::ping(name, &Shape { family, ..two() }, Some(client), server);
-        }
-    }
+fn the_shown_commands_build_it(name: &str, family: Family) {
+    let (client, server) = client_and_server(name, family);
+    scripts::ping(name, &Shape { family, ..two() }, Some(client), server);
 }

@@ -1,6 +1,7 @@
 //! `+rate=`: what passes a limited network, in each direction, and where its queues are.
 
-use crate::cases::{enter, path, raise};
+use crate::cases::{enter, output, path, raise};
+use crate::harness::Case;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::ExitCode;
@@ -71,31 +72,81 @@ fn transfer(topology: &Topology, at_server: &str, at_client: &str) -> f64 {
     said.parse().expect("a number")
 }
 
-/// Sees that a path carries from so many Mbit/s to 100, in one of at most five transfers: other work that takes the processors
-/// makes a transfer slower than its path, or faster, where the receiver looks at its clock too late.
-pub(crate) fn is_limited(topology: &Topology, [at_server, at_client]: [&str; 2], least: f64) {
+/// Bytes that a queue of the topology's has let through, headers included, and how often it held something back.
+fn passed(topology: &Topology) -> Vec<(u64, u64)> {
+    let tc = tare_lab::program::find("tc").expect("iproute2 is installed");
+    let places = [&topology.servers, &topology.clients, &topology.nodes];
+    let texts = places
+        .into_iter()
+        .flatten()
+        .map(|place| output(place.as_ref(), &tc, &["-s", "qdisc", "show"]));
+    let of = |queue: &str| {
+        let number = |before: &str| {
+            let rest = queue.split(before).nth(1).expect("tc shows it");
+            rest.split(|end: char| !end.is_ascii_digit()).next().and_then(|word| word.parse().ok())
+        };
+        (number("Sent ").expect("a number"), number("overlimits ").expect("a number"))
+    };
+    texts
+        .flat_map(|text| {
+            text.split("qdisc ").filter(|one| one.starts_with("tbf")).map(of).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// A path of 100 Mbit/s lets no more through than a token bucket of that rate does, and holds back what comes faster. The
+/// time is taken around the transfer, so that other work on the machine can only make it longer.
+pub(crate) fn is_limited(topology: &Topology, [at_server, at_client]: [&str; 2]) {
+    // Of all limited networks here: 100 Mbit/s for 4 ms, and a packet of the largest size that offloads make.
+    const BURST: f64 = 50_000.0 + 65_536.0;
+    const BYTES_PER_SECOND: f64 = 100e6 / 8.0;
+    let (before, begin) = (passed(topology), Instant::now());
+    transfer(topology, at_server, at_client);
+    let (after, took) = (passed(topology), begin.elapsed().as_secs_f64());
+    let gains =
+        before.iter().zip(&after).map(|(before, after)| (after.0 - before.0, after.1 - before.1));
+    let (bytes, held_back) = gains.max().expect("there are queues");
+    assert!(bytes >= AMOUNT as u64, "all of it passed one of the queues: {bytes} bytes");
+    assert!(held_back > 0, "the queue held something back");
+    let most = BYTES_PER_SECOND * took + BURST;
+    assert!(bytes as f64 <= most, "{bytes} bytes in {took} s, and no more than {most} may pass");
+}
+
+/// A path carries from `least` to 100 Mbit/s of payload, in one of at most five transfers.
+pub(crate) fn is_used(topology: &Topology, [at_server, at_client]: [&str; 2], least: f64) {
     let mut rates = Vec::new();
-    let limited = (0..5).any(|_| {
-        let rate = transfer(topology, at_server, at_client);
-        println!("  {rate:.2} Mbit/s when the client is to {at_client}");
-        rates.push(rate);
-        (least..=100.0).contains(&rate)
+    let used = (0..5).any(|_| {
+        rates.push(transfer(topology, at_server, at_client));
+        rates.last().is_some_and(|rate| (least..=100.0).contains(rate))
     });
-    assert!(limited, "none between {least} and 100 Mbit/s: {rates:?}");
+    assert!(used, "none between {least} and 100 Mbit/s: {rates:?}");
 }
 
-pub(crate) fn both_directions() {
-    let lab = enter();
-    for name in ["bridge+rate=100mbit", "veth+plain+rate=100mbit", "published+rate=100mbit"] {
-        println!("  {name}:");
-        let topology = raise(&lab, name, &Shape::default());
-        for parts in [["swallow", "pour"], ["pour", "swallow"]] {
-            is_limited(&topology, parts, 90.0);
-        }
-    }
+/// Networks with a rate of their own.
+const LIMITED: [&str; 3] =
+    ["bridge+rate=100mbit", "veth+plain+rate=100mbit", "published+rate=100mbit"];
+
+/// What the client does, and the server, in each direction.
+const DIRECTIONS: [[&str; 2]; 2] = [["swallow", "pour"], ["pour", "swallow"]];
+
+pub(crate) fn all() -> Vec<Case> {
+    let limited = |name| Case::of_network("a_rate_limits_both_directions", name, limits_both);
+    let used = |name| Case::of_network("measures::a_rate_is_reached", name, is_reached_in_both);
+    let hops = Case::new("a_rate_shows_among_the_hops", among_the_hops);
+    LIMITED.into_iter().map(limited).chain(LIMITED.into_iter().map(used)).chain([hops]).collect()
 }
 
-pub(crate) fn among_the_hops() {
+fn limits_both(name: &str) {
+    let topology = raise(&enter(), name, &Shape::default());
+    DIRECTIONS.into_iter().for_each(|parts| is_limited(&topology, parts));
+}
+
+fn is_reached_in_both(name: &str) {
+    let topology = raise(&enter(), name, &Shape::default());
+    DIRECTIONS.into_iter().for_each(|parts| is_used(&topology, parts, 90.0));
+}
+
+fn among_the_hops() {
     let topology = raise(&enter(), "bridge+plain+rate=1gbit", &Shape::default());
     let expected = [
         "client-0:eth0/tbf Queue",

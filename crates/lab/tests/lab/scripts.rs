@@ -1,17 +1,24 @@
 //! `tare show` tells the truth: the commands, run by hand in private namespaces, build a network that answers.
 
-use crate::cases::{all, site};
+use crate::cases::{names, site};
 use crate::cni::Configuration;
+use crate::harness::Case;
 use std::io::Write;
 use std::process::{Command, Stdio};
 use tare_network::{Family, Registry, Shape, Spelled};
 
-pub(crate) fn over_ipv4() {
-    all().into_iter().for_each(|name| builds(name, Family::Ipv4));
-}
-
-pub(crate) fn over_ipv6() {
-    all().into_iter().for_each(|name| builds(name, Family::Ipv6));
+pub(crate) fn all() -> Vec<Case> {
+    let of = |family: Family| {
+        move |network| {
+            let case = format!("the_shown_commands_build_it_over_{family}");
+            Case::of_network(&case, network, move |network| builds(network, family))
+        }
+    };
+    let mut cases = vec![Case::new("the_shown_commands_start_programs", with_programs)];
+    for family in [Family::Ipv4, Family::Ipv6] {
+        cases.extend(names().chain(["ovs-user", "ovs-bridge"]).map(of(family)));
+    }
+    cases
 }
 
 /// Where the client of a network is, and the address of the server as it sees it, when built by the commands.
@@ -35,7 +42,7 @@ fn client_and_server(name: &str, family: Family) -> (Option<&'static str>, &'sta
 }
 
 /// Those that need more than the kernel: their programs are found by this user.
-pub(crate) fn with_programs() {
+fn with_programs() {
     let ranges = r#"{"type": "host-local", "dataDir": "/run/cni", "subnet": "10.88.0.0/16"}"#;
     let list = format!(
         r#"{{"cniVersion": "1.0.0", "name": "listed", "plugins": [
@@ -47,12 +54,6 @@ pub(crate) fn with_programs() {
     let example = concat!("exec:", env!("CARGO_MANIFEST_DIR"), "/../../examples/exec/bridge.py");
     builds_at(example, Family::Ipv4, (Some("client-0"), "10.77.0.1"));
     builds_at(example, Family::Ipv6, (Some("client-0"), "fd00:77::1"));
-    if crate::daemons::may_switch() {
-        for name in ["ovs-user", "ovs-bridge"] {
-            builds(name, Family::Ipv4);
-            builds(name, Family::Ipv6);
-        }
-    }
 }
 
 fn builds(name: &str, family: Family) {
@@ -76,12 +77,12 @@ pub(crate) fn ping(name: &str, shape: &Shape, client: Option<&str>, server: &str
     script.push_str(&network.commands(shape, &site).join("\n"));
     script.push_str(&if name == "link" {
         // Only its port is let through: that nobody listens there is said by the server itself.
-        let dial = format!("timeout 5 bash -c '</dev/tcp/{server}/{}'", site.ports[0]);
+        let dial = format!("timeout 60 bash -c '</dev/tcp/{server}/{}'", site.ports[0]);
         format!("\n{place}{dial} 2>&1 | grep -o refused\n")
     } else {
-        // The kernel puts the local route of an IPv6 address into its table a little later.
-        let ping = format!("{place}ping -n -c 1 -W 5 {server}");
-        format!("\n{ping} || {ping} || {ping}\n")
+        // The kernel puts the local route of an IPv6 address into its table a little later: until then nothing is sent.
+        let ping = format!("{place}ping -n -c 1 -W 60 {server}");
+        format!("\nfor attempt in $(seq 600); do {ping} && exit; sleep 0.1; done; exit 1\n")
     });
 
     // An ordinary user's PATH lacks administrators' programs.

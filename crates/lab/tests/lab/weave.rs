@@ -1,11 +1,11 @@
 //! Weave Net by its own router, where that is built and the kernel has what it needs; the virtual machine's has.
 
-use crate::cases::{enter, raise, site};
-use crate::nodes::{Count, client_and_server, exchange_over_routes, two};
-use crate::paths::not_in_this_kernel;
+use crate::cases::{enter, raise};
+use crate::harness::{Case, Requirement};
+use crate::nodes::{client_and_server, exchange_over_routes, two};
 use crate::scripts;
-use tare_lab::KernelProbe;
-use tare_network::{Family, Hop, HopKind, Registry, Spelled, Topology};
+use crate::wrapping::Count;
+use tare_network::{Family, Hop, HopKind, Topology};
 
 /// As many bytes go to a server, and back.
 const SENT: u64 = 100_000;
@@ -24,48 +24,34 @@ fn is_real(topology: &Topology) -> bool {
     topology.hops.iter().map(told).any(real)
 }
 
-/// Whether there is a real router and a kernel for all of its modes.
-fn is_there() -> bool {
-    if tare_lab::program::find("weaver").is_none() {
-        println!("  weaver is not built: make setup builds it where there is Go");
-        return false;
-    }
+pub(crate) fn all() -> Vec<Case> {
+    let carried = MODES.map(|mode| {
+        Case::new(format!("weave_is_carried_by_its_own_router::{}", mode.0), move || {
+            is_carried_by_its_own_router(mode);
+        })
+    });
+    let shown = MODES.map(|(name, ..)| {
+        Case::of_network("the_shown_commands_set_weave_up", name, is_set_up_by_the_shown_commands)
+    });
     // The fast data path needs all that the other modes need.
-    let fast: Spelled = "weave-fastdp".parse().expect("a good name");
-    let registry = Registry::new(tare_lab::networks(None));
-    let network = registry.find(&fast).expect("a known network");
-    let there = registry.missing(network, &site(&fast), &KernelProbe::default()).is_none();
-    if !there {
-        not_in_this_kernel("weave-fastdp");
-    }
-    there
+    let on_real = |case: Case| case.on("weave-fastdp").needing(Requirement::Program("weaver"));
+    carried.into_iter().chain(shown).map(on_real).collect()
 }
 
-pub(crate) fn is_carried_by_its_own_router() {
-    if !is_there() {
-        return;
-    }
-    let lab = enter();
-    for (name, kind, carrier, port) in MODES {
-        let mut topology = raise(&lab, name, &two());
-        assert!(is_real(&topology), "{name}: {:?}", topology.hops);
-        let carries = topology.hops.iter().filter(|hop| hop.kind == kind && hop.name == carrier);
-        assert_eq!(carries.count(), 2, "{name}: on either node: {:?}", topology.hops);
-        topology.routes.truncate(1);
-        let node = topology.nodes[1].as_ref();
-        let count = Count::of(node, &format!("iifname eth0 udp dport {port}"));
-        exchange_over_routes(name, &topology);
-        // Routers send each other a little by themselves: it must be all the bytes that went this way.
-        assert!(count.bytes() > SENT, "{name}: {} bytes to port {port}", count.bytes());
-    }
+fn is_carried_by_its_own_router((name, kind, carrier, port): (&str, HopKind, &str, u16)) {
+    let mut topology = raise(&enter(), name, &two());
+    assert!(is_real(&topology), "{:?}", topology.hops);
+    let carries = topology.hops.iter().filter(|hop| hop.kind == kind && hop.name == carrier);
+    assert_eq!(carries.count(), 2, "on either node: {:?}", topology.hops);
+    topology.routes.truncate(1);
+    let node = topology.nodes[1].as_ref();
+    let count = Count::of(node, &format!("iifname eth0 udp dport {port}"));
+    exchange_over_routes(name, &topology);
+    // Routers send each other a little by themselves: it must be all the bytes that went this way.
+    assert!(count.bytes() > SENT, "{} bytes to port {port}", count.bytes());
 }
 
-pub(crate) fn is_set_up_by_the_shown_commands() {
-    if !is_there() {
-        return;
-    }
-    for (name, ..) in MODES {
-        let (client, server) = client_and_server(name, Family::Ipv4);
-        scripts::ping(name, &two(), Some(client), server);
-    }
+fn is_set_up_by_the_shown_commands(name: &str) {
+    let (client, server) = client_and_server(name, Family::Ipv4);
+    scripts::ping(name, &two(), Some(client), server);
 }

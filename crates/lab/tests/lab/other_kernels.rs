@@ -1,0 +1,45 @@
+//! Devices of kernels that have more than most: packets take their path.
+
+use crate::cases::{enter, raise};
+use crate::harness::Case;
+use crate::paths::{SENT, carried_meanwhile, described, passes, shape};
+use tare_network::Family;
+
+/// Networks with a device of theirs, and what ip(8) says of it.
+const OF_OTHER_KERNELS: [(&str, &str, &str); 4] = [
+    ("ipvlan-l2", "eth0", "ipvlan  mode l2"),
+    ("ipvlan-l3", "eth0", "ipvlan  mode l3"),
+    ("vlan", "vlan7", "vlan protocol 802.1Q id 7"),
+    ("netkit", "eth0", "netkit"),
+];
+
+pub(crate) fn all() -> Vec<Case> {
+    let name = "devices_of_other_kernels";
+    let devices = OF_OTHER_KERNELS.map(|(network, device, kind)| {
+        Case::of_network(name, network, move |network| carries_by(network, device, kind))
+    });
+    devices.into_iter().chain([Case::of_network(name, "vrf", vrf_carries)]).collect()
+}
+
+fn carries_by(name: &str, device: &str, kind: &str) {
+    let lab = enter();
+    for family in [Family::Ipv4, Family::Ipv6] {
+        let topology = raise(&lab, name, &shape(family));
+        let client = topology.clients[0].as_ref();
+        assert!(described(client, device).contains(kind), "{}", described(client, device));
+        passes(&topology, client, device);
+        passes(&topology, topology.servers[0].as_ref(), device);
+    }
+}
+
+fn vrf_carries(name: &str) {
+    let lab = enter();
+    for family in [Family::Ipv4, Family::Ipv6] {
+        let topology = raise(&lab, name, &shape(family));
+        let node = topology.nodes[0].as_ref();
+        assert!(described(node, "veth-c0").contains("vrf_slave table 10"));
+        // A VRF device counts what comes in by its ports.
+        let seen = carried_meanwhile(&topology, node, "tenant");
+        assert!(seen.received >= 2 * SENT, "{seen:?}");
+    }
+}
