@@ -3,20 +3,20 @@
 //! <https://chromedevtools.github.io/devtools-protocol/>. Messages are JSON, each ended by a nought byte; the browser reads
 //! them from its descriptor 3 and writes to 4 (`--remote-debugging-pipe`).
 
-use super::program::User;
-use super::program::tied;
+use super::program::{User, tied};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
+use tare_dev::patience;
 
-/// Longer than any answer takes on the busiest machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Time after which a browser has hung. No machine that makes progress needs as long for an answer.
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// A page in a browser of its own. Dropping it ends the browser.
-pub(crate) struct Browser {
+pub struct Browser {
     child: Child,
     to: ChildStdin,
     messages: Receiver<Value>,
@@ -28,7 +28,7 @@ pub(crate) struct Browser {
 
 impl Browser {
     /// Starts one with its profile in this directory, and opens an empty page in it.
-    pub(crate) fn start(profile: &Path) -> Self {
+    pub fn start(profile: &Path) -> Self {
         // The shell moves the pipes to where the browser wants them.
         let script = "exec chromium \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1";
         let mut child = tied(User::Caller, "/bin/sh")
@@ -73,7 +73,7 @@ impl Browser {
 
     /// Asks for something, and waits for the answer.
     #[track_caller]
-    pub(crate) fn call(&mut self, method: &str, parameters: Value) -> Value {
+    pub fn call(&mut self, method: &str, parameters: Value) -> Value {
         self.sent += 1;
         let mut message = json!({"id": self.sent, "method": method, "params": parameters});
         if let Some(session) = &self.session {
@@ -94,12 +94,12 @@ impl Browser {
 
     fn next(&mut self) -> Value {
         self.messages
-            .recv_timeout(PATIENCE)
+            .recv_timeout(patience(PATIENCE))
             .unwrap_or_else(|error| panic!("the browser does not answer: {error}"))
     }
 
     /// Opens a file and waits until it is there.
-    pub(crate) fn open(&mut self, file: &Path) {
+    pub fn open(&mut self, file: &Path) {
         let url = format!("file://{}", file.display());
         self.call("Page.navigate", json!({ "url": url }));
         while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
@@ -109,7 +109,7 @@ impl Browser {
     }
 
     /// A window of this width, in this scheme of colours.
-    pub(crate) fn looks(&mut self, width: u32, scheme: &str) {
+    pub fn looks(&mut self, width: u32, scheme: &str) {
         let metrics =
             json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false});
         self.call("Emulation.setDeviceMetricsOverride", metrics);
@@ -119,7 +119,7 @@ impl Browser {
 
     /// The value of an expression in the page.
     #[track_caller]
-    pub(crate) fn value(&mut self, expression: &str) -> Value {
+    pub fn value(&mut self, expression: &str) -> Value {
         let asked = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
         let answer = self.call("Runtime.evaluate", asked);
         assert!(answer["exceptionDetails"].is_null(), "{expression}: {answer}");
@@ -127,7 +127,7 @@ impl Browser {
     }
 
     /// What the page said of itself since it was opened: events of these methods.
-    pub(crate) fn events(&mut self, methods: &[&str]) -> Vec<Value> {
+    pub fn events(&mut self, methods: &[&str]) -> Vec<Value> {
         // Whatever the page has to say it says before it answers.
         self.value("1");
         let wanted = |event: &&Value| methods.iter().any(|method| event["method"] == *method);

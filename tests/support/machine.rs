@@ -1,54 +1,112 @@
-//! The machine as a user sees it, and the processes of one program.
+//! The machine as a user sees it: network configuration, CPU time, and the processes of one program.
 
 use super::program::{User, ends_within, tied};
 use rustix::process::Pid;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
+use tare_dev::{Namespace, patience};
 
-/// Longer than the kernel takes to end a dozen processes on the busiest machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Limit within which the kernel ends a dozen processes on the busiest machine.
+const PATIENCE: Duration = Duration::from_secs(240);
 
-/// How much longer one waits where software emulates the processor.
-const EMULATED: u32 = 4;
-
-/// A test's patience on this machine, from what is enough on the busiest one with a processor of its own.
-pub(crate) fn patience(native: Duration) -> Duration {
-    let processor = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    if processor.contains("QEMU TCG CPU") { native * EMULATED } else { native }
-}
-
-/// What a run must leave as it was.
+/// Network configuration that a run must leave as it was.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Machine {
+pub struct Machine {
     links: String,
     namespaces: String,
     rules: String,
 }
 
 impl Machine {
-    /// As it is now. What an ordinary user may not see (the rules) is left out by the program that shows it.
-    pub(crate) fn now() -> Self {
+    /// Configuration of the machine. What an ordinary user may not see (the rules) is left out by the program that shows
+    /// it.
+    pub fn now() -> Self {
+        let said = |words: &str| {
+            let (program, arguments) = words.split_once(' ').expect("a program and arguments");
+            output(tied(User::Caller, program).args(arguments.split(' ')))
+        };
         Self {
-            links: said("ip", &["-o", "link"]),
-            namespaces: said("ip", &["netns"]),
-            rules: said("nft", &["list", "ruleset"]),
+            links: said("ip -o link"),
+            namespaces: said("ip netns"),
+            rules: said("nft list ruleset"),
+        }
+    }
+
+    /// Configuration of a network namespace of the test's own, in which nobody else works.
+    pub fn inside(namespace: &Namespace) -> Self {
+        let said = |line: &str| output(&mut namespace.command(line));
+        let named = said("ip netns");
+        let of_tare = named.lines().filter(|name| name.contains("tare"));
+        Self {
+            links: said("ip -o link"),
+            namespaces: of_tare.collect(),
+            rules: said("nft list ruleset"),
         }
     }
 }
 
-/// What a program says. An ordinary user's PATH may lack the directories of administrators' programs.
-fn said(program: &str, arguments: &[&str]) -> String {
+/// Output of a program. An ordinary user's PATH may lack the directories of administrators' programs.
+fn output(command: &mut Command) -> String {
     let path = std::env::var("PATH").unwrap_or_default();
-    let output = tied(User::Caller, program)
-        .args(arguments)
-        .env("PATH", format!("{path}:/usr/sbin:/sbin"))
-        .output()
-        .unwrap_or_else(|error| panic!("{program}: {error}"));
+    let output = command.env("PATH", format!("{path}:/usr/sbin:/sbin")).output();
+    let output = output.unwrap_or_else(|error| panic!("{command:?}: {error}"));
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// Duration of one tick of the CPU times in `/proc` (proc(5), `USER_HZ` is 100 on all architectures of Linux that tare
+/// knows).
+const TICK: Duration = Duration::from_millis(10);
+
+/// CPU time that all cores have spent on tasks and interrupts since the machine started (`/proc/stat`).
+pub fn busy() -> Duration {
+    let text = std::fs::read_to_string("/proc/stat").expect("/proc is there");
+    let line = text.lines().next().expect("a line for all cores");
+    let ticks: Vec<u32> = line.split_whitespace().skip(1).flat_map(str::parse).collect();
+    // user, nice, system; not idle and iowait; irq, softirq.
+    let busy = ticks[..3].iter().chain(&ticks[5..7]).map(|&ticks| TICK * ticks);
+    busy.sum()
+}
+
+/// CPU time of all programs that this process started and that have ended, with those that they started and waited for
+/// (`cutime` and `cstime` of proc_pid_stat(5)).
+pub fn ended_children() -> Duration {
+    let stat = std::fs::read_to_string("/proc/self/stat").expect("/proc is there");
+    let (_, fields) = stat.rsplit_once(") ").expect("a name in parentheses");
+    let fields: Vec<&str> = fields.split(' ').collect();
+    let ticks = |field: &str| TICK * field.parse::<u32>().expect("ticks");
+    // Each of both is rounded down.
+    ticks(fields[13]) + ticks(fields[14]) + 2 * TICK
+}
+
+/// Descendants of a process with these words on their command line, as `/proc` shows them now.
+pub fn descendants(ancestor: u32, words: &str) -> Vec<Pid> {
+    let matches = |pid: &u32| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).replace('\0', " ").contains(words)
+    };
+    let entries = std::fs::read_dir("/proc").expect("/proc is there").flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let below = pids.filter(|&pid| is_below(pid, ancestor)).filter(matches);
+    below.filter_map(|pid| Pid::from_raw(i32::try_from(pid).ok()?)).collect()
+}
+
+/// Whether a process descends from another one.
+fn is_below(mut pid: u32, ancestor: u32) -> bool {
+    while pid > 1 {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let parent = stat.rsplit(") ").next().and_then(|fields| fields.split(' ').nth(1));
+        // A process that has ended meanwhile descends from nobody.
+        pid = parent.and_then(|parent| parent.parse().ok()).unwrap_or(0);
+        if pid == ancestor {
+            return true;
+        }
+    }
+    false
+}
+
 /// Memory that could be had now without swapping, bytes (proc(5), MemAvailable).
-pub(crate) fn available_memory() -> u64 {
+pub fn available_memory() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").expect("/proc is there");
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
@@ -56,7 +114,7 @@ pub(crate) fn available_memory() -> u64 {
 }
 
 /// The control groups that a run of this process number made, and that are still there.
-pub(crate) fn groups_of(run: u32) -> Vec<PathBuf> {
+pub fn groups_of(run: u32) -> Vec<PathBuf> {
     let name = format!("tare-{run}");
     let mut left = vec![PathBuf::from("/sys/fs/cgroup")];
     let mut found = Vec::new();
@@ -76,7 +134,7 @@ pub(crate) fn groups_of(run: u32) -> Vec<PathBuf> {
 }
 
 /// The processes that run this program file, or have its path among their arguments.
-pub(crate) fn processes_of(program: &Path) -> Vec<Pid> {
+pub fn processes_of(program: &Path) -> Vec<Pid> {
     let entries = std::fs::read_dir("/proc").expect("/proc is there").flatten();
     let path = program.as_os_str().as_encoded_bytes();
     entries
@@ -92,8 +150,8 @@ pub(crate) fn processes_of(program: &Path) -> Vec<Pid> {
 }
 
 /// Waits until no process has anything to do with this program file.
-pub(crate) fn wait_for_the_end_of(program: &Path) {
+pub fn wait_for_the_end_of(program: &Path) {
     while let Some(&pid) = processes_of(program).first() {
-        assert!(ends_within(pid, PATIENCE), "{pid:?} is still there");
+        assert!(ends_within(pid, patience(PATIENCE)), "{pid:?} is still there");
     }
 }

@@ -1,10 +1,11 @@
-//! What tests of Docker's networks share that need modules of the kernel's: runs that are looked at while they go on.
+//! Support of the tests in the virtual machine: the kernel's modules, and networks that are looked at during a run.
 
 use super::engine::Engine;
 use super::program::Running;
 use super::{list, text};
+use rustix::process::Signal;
 use serde_json::Value;
-use std::time::Duration;
+use tare_dev::eventually;
 
 /// Modules that the kernel does not load by itself, or that are looked for before anything is made.
 const MODULES: [&str; 9] = [
@@ -19,11 +20,11 @@ const MODULES: [&str; 9] = [
     "xt_ipvs",
 ];
 
-/// More bytes than tasks need to come home, to be told what to do and to report; far fewer than trials of seconds have.
-pub(crate) const MANY: u64 = 8_000_000;
+/// Bytes of an unending trial: more than tasks need to connect, to be told what to do and to report.
+pub const MANY: u64 = 8_000_000;
 
 /// Loads what the networks need; the machine is thrown away afterwards.
-pub(crate) fn load_modules() {
+pub fn load_modules() {
     let mut modprobe = std::process::Command::new("modprobe");
     let status = modprobe.arg("--all").args(MODULES).status();
     assert!(status.is_ok_and(|status| status.success()), "a kernel with all modules");
@@ -32,28 +33,32 @@ pub(crate) fn load_modules() {
     std::fs::write("/proc/sys/net/ipv4/ip_forward", "1").expect("a machine of our own");
 }
 
-/// The arguments of a run of networks, whose trials last long enough to be looked at while they go on.
-pub(crate) fn asked<'a>(networks: &'a str, out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let asked = ["run", "--network", networks, "--workload", "tcp-stream", "--blocks", "1"];
-    let long = ["--duration", "5s", "--json", "--out", out];
-    [&asked[..], &long, more].concat()
+/// Arguments of a run of networks over TCP.
+pub fn asked<'a>(networks: &'a str, out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let asked = ["run", "--network", networks, "--workload", "tcp-stream", "--duration", "5s"];
+    [&asked[..], &["--json", "--out", out], more].concat()
 }
 
-/// Looks again and again while a program runs, and gives its document.
+/// Flags of a run that is ended by a test.
+pub const ENDLESS: [&str; 2] = ["--blocks", "1000"];
+
+/// Waits until a condition holds during a run that has measured all its networks once. Ends the run and gives its
+/// document.
 #[track_caller]
-pub(crate) fn while_running(mut running: Running, mut look: impl FnMut()) -> Value {
-    // Every look takes time from what is looked at, on a processor that has little. What is counted stays for longer.
-    const PAUSE: Duration = Duration::from_secs(3);
-    while running.is_running() {
-        look();
-        std::thread::sleep(PAUSE);
-    }
-    running.wait().expect(0).json()
+pub fn seen_in(mut running: Running, what: &str, mut condition: impl FnMut() -> bool) -> Value {
+    // A look takes time from Docker, which gives up where attaching a container takes long: no look before all is there.
+    running.wait_for("block 1 of");
+    eventually(what, || {
+        assert!(running.is_running(), "the run has ended");
+        condition()
+    });
+    running.signal(Signal::INT);
+    running.wait().expect(130).json()
 }
 
-/// The hops of a network in a document of an emulated machine, as `place:name`, if it has carried something.
+/// Hops of a network in a document of an emulated machine, as `place:name`, if it has carried something.
 #[track_caller]
-pub(crate) fn carried(document: &Value, network: &str) -> Vec<String> {
+pub fn carried(document: &Value, network: &str) -> Vec<String> {
     assert_eq!(document["environment"]["emulated"], true, "{}", document["environment"]["cpu"]);
     let cells = list(document, "cells");
     let cell = cells.iter().find(|cell| cell["network"] == network);
@@ -63,9 +68,9 @@ pub(crate) fn carried(document: &Value, network: &str) -> Vec<String> {
     hops.map(|hop| format!("{}:{}", text(hop, "place"), text(hop, "name"))).collect()
 }
 
-/// What a shell line says in the network namespaces of all of an engine's containers, and not in that of a Swarm's mesh.
+/// Output of a shell line in the network namespaces of all of an engine's containers, and not in that of a Swarm's mesh.
 /// One may go meanwhile.
-pub(crate) fn in_all_sandboxes(engine: &Engine, line: &str) -> String {
+pub fn in_all_sandboxes(engine: &Engine, line: &str) -> String {
     let all = "for sandbox in /run/docker/netns/*; do [ \"${sandbox##*/}\" = ingress_sbox ] ||";
     engine.said(&format!("{all} nsenter --net=\"$sandbox\" {line} 2>/dev/null || true; done"))
 }

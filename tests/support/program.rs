@@ -1,7 +1,8 @@
 //! The program under test, and how it ended.
 
-use super::machine::patience;
-use super::scratch::Scratch;
+use super::schema;
+use tare_dev::{Namespace, Scratch, patience};
+
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open};
 use serde_json::Value;
@@ -13,6 +14,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
+pub use tare_dev::is_root;
 
 /// Longer than any command here takes on the busiest machine: what hangs fails, and the test goes on.
 const PATIENCE: Duration = Duration::from_secs(240);
@@ -22,7 +24,7 @@ const NOBODY: u32 = 65534;
 
 /// As whom a program is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum User {
+pub enum User {
     /// Whoever runs the tests.
     Caller,
     /// An ordinary user: the caller, or, where that is root, another one.
@@ -31,29 +33,30 @@ pub(crate) enum User {
 
 impl User {
     /// Root and an ordinary user where root runs the tests; else the ordinary user that the caller is.
-    pub(crate) fn all() -> &'static [Self] {
+    pub fn all() -> &'static [Self] {
         if is_root() { &[Self::Caller, Self::Ordinary] } else { &[Self::Ordinary] }
     }
 
     /// The number of the user to become; nothing to stay who one is.
-    pub(crate) fn id(self) -> Option<u32> {
+    pub fn id(self) -> Option<u32> {
         (self == Self::Ordinary && is_root()).then_some(NOBODY)
     }
 }
 
-/// Whether root runs the tests.
-pub(crate) fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
-}
-
-/// The program under test: the one that is to be shipped, where it was built already.
-pub(crate) fn binary() -> PathBuf {
-    std::env::var_os("TARE_BINARY")
-        .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_tare")), PathBuf::from)
+/// Program under test: `TARE_BINARY`, else the one that `make build` has made.
+///
+/// # Panics
+///
+/// There is none.
+pub fn binary() -> PathBuf {
+    let built = || schema::repository().join("target/bin/tare");
+    let program = std::env::var_os("TARE_BINARY").map_or_else(built, PathBuf::from);
+    assert!(program.exists(), "{} is missing: make build", program.display());
+    program
 }
 
 /// A program that the kernel kills when the thread that starts it ends.
-pub(crate) fn tied(user: User, program: impl AsRef<OsStr>) -> Command {
+pub fn tied(user: User, program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new("setpriv");
     if let Some(id) = user.id() {
         let id = id.to_string();
@@ -65,7 +68,7 @@ pub(crate) fn tied(user: User, program: impl AsRef<OsStr>) -> Command {
 
 /// The program under test, run by somebody somewhere.
 #[derive(Clone)]
-pub(crate) struct Tare {
+pub struct Tare {
     program: PathBuf,
     directory: PathBuf,
     user: User,
@@ -74,14 +77,14 @@ pub(crate) struct Tare {
 
 impl Tare {
     /// The program, run by the caller in this directory.
-    pub(crate) fn in_directory(directory: &Path) -> Self {
+    pub fn in_directory(directory: &Path) -> Self {
         let variables = Vec::new();
         Self { program: binary(), directory: directory.to_owned(), user: User::Caller, variables }
     }
 
     /// A copy of the program that everybody may run, in a directory that belongs to this user. Nothing else on the
     /// machine runs this copy.
-    pub(crate) fn copied(scratch: &Scratch, user: User) -> Self {
+    pub fn copied(scratch: &Scratch, user: User) -> Self {
         let program = scratch.path("tare");
         // By a process of its own: a child that another test starts meanwhile would inherit our descriptor for writing,
         // and nobody may run a program that is being written.
@@ -93,43 +96,53 @@ impl Tare {
     }
 
     /// The same, with a variable in its environment.
-    pub(crate) fn with_variable(mut self, name: &str, value: &str) -> Self {
+    pub fn with_variable(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
         self
     }
 
     /// The same, keeping databases' contents where it runs, and not with the user's own.
-    pub(crate) fn with_cache_of_its_own(self) -> Self {
+    pub fn with_cache_of_its_own(self) -> Self {
         let cache = self.directory.join("cache");
         self.with_variable("XDG_CACHE_HOME", cache.to_str().expect("a path in ASCII"))
     }
 
     /// Where the program is.
-    pub(crate) fn program(&self) -> &Path {
+    pub fn program(&self) -> &Path {
         &self.program
     }
 
     /// Where it runs.
-    pub(crate) fn directory(&self) -> &Path {
+    pub fn directory(&self) -> &Path {
         &self.directory
     }
 
     /// Runs it to its end.
-    pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Outcome {
+    pub fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Outcome {
         self.start(arguments).wait()
     }
 
     /// Starts it, in a process group of its own.
-    pub(crate) fn start<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Running {
+    pub fn start<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Running {
         let mut command = tied(self.user, &self.program);
         command.args(arguments).current_dir(&self.directory);
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         Running::of(command.process_group(0))
     }
 
+    /// Starts it in a network namespace of the test's own.
+    pub fn start_inside<S: AsRef<OsStr>>(&self, namespace: &Namespace, arguments: &[S]) -> Running {
+        let words = namespace.enter();
+        let mut command = tied(User::Caller, &words[0]);
+        // Only the caller may enter the namespace, so that another user is become inside.
+        let inside = tied(self.user, &self.program);
+        command.args(&words[1..]).arg(inside.get_program()).args(inside.get_args());
+        Running::of(command.args(arguments).current_dir(&self.directory))
+    }
+
     /// Runs it to its end by a shell script, in which it is `"$tare"`, in namespaces of its own: a mount namespace
     /// and, for an ordinary user, a user namespace.
-    pub(crate) fn in_private_mounts(&self, script: &str) -> Outcome {
+    pub fn in_private_mounts(&self, script: &str) -> Outcome {
         let mut command = tied(self.user, "unshare");
         if !is_root() || self.user == User::Ordinary {
             command.args(["--user", "--map-root-user"]);
@@ -138,7 +151,7 @@ impl Tare {
     }
 
     /// Runs it to its end by a shell script, in which it is `"$tare"`, in a user namespace of its own.
-    pub(crate) fn in_private_user(&self, script: &str) -> Outcome {
+    pub fn in_private_user(&self, script: &str) -> Outcome {
         let mut command = tied(self.user, "unshare");
         self.by_script(command.args(["--user", "--map-root-user"]), script)
     }
@@ -150,7 +163,7 @@ impl Tare {
 }
 
 /// A program that runs. Dropping it ends it.
-pub(crate) struct Running {
+pub struct Running {
     child: Child,
     stdout: Option<JoinHandle<Vec<u8>>>,
     /// What it says, line by line; the sender is gone when it has ended.
@@ -160,7 +173,7 @@ pub(crate) struct Running {
 
 impl Running {
     /// Starts a command with its output kept.
-    pub(crate) fn of(command: &mut Command) -> Self {
+    pub fn of(command: &mut Command) -> Self {
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -173,22 +186,22 @@ impl Running {
     }
 
     /// Its number.
-    pub(crate) fn pid(&self) -> u32 {
+    pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// Sends it a signal.
-    pub(crate) fn signal(&self, signal: Signal) {
+    pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).expect("it has not been waited for");
     }
 
     /// Sends a signal to it and its children, as a terminal does; it must have been started in a group of its own.
-    pub(crate) fn signal_group(&self, signal: Signal) {
+    pub fn signal_group(&self, signal: Signal) {
         kill_process_group(Pid::from_child(&self.child), signal).expect("it has a group");
     }
 
     /// Waits until it has said these words.
-    pub(crate) fn wait_for(&mut self, words: &str) {
+    pub fn wait_for(&mut self, words: &str) {
         while !self.said.contains(words) {
             let line = self.lines.recv_timeout(patience(PATIENCE));
             let line = line.unwrap_or_else(|_| panic!("`{words}` was not said:\n{}", self.said));
@@ -197,23 +210,23 @@ impl Running {
     }
 
     /// The same, where it has said them before and shall say them once more.
-    pub(crate) fn wait_for_again(&mut self, words: &str) {
+    pub fn wait_for_again(&mut self, words: &str) {
         self.said.clear();
         self.wait_for(words);
     }
 
     /// What it has said and was waited for.
-    pub(crate) fn said(&self) -> String {
+    pub fn said(&self) -> String {
         self.said.clone()
     }
 
     /// Whether it still runs.
-    pub(crate) fn is_running(&mut self) -> bool {
+    pub fn is_running(&mut self) -> bool {
         self.child.try_wait().expect("it is ours").is_none()
     }
 
     /// Waits for its end.
-    pub(crate) fn wait(mut self) -> Outcome {
+    pub fn wait(mut self) -> Outcome {
         let limit = patience(PATIENCE);
         let in_time = ends_within(Pid::from_child(&self.child), limit);
         if !in_time {
@@ -240,7 +253,7 @@ impl Drop for Running {
 }
 
 /// Whether a process ends within this time.
-pub(crate) fn ends_within(pid: Pid, time: Duration) -> bool {
+pub fn ends_within(pid: Pid, time: Duration) -> bool {
     // One that is there no more has ended.
     let Ok(descriptor) = pidfd_open(pid, PidfdFlags::empty()) else { return true };
     let limit = Timespec::try_from(time).expect("no eternity");
@@ -272,21 +285,21 @@ fn lines_of(stream: impl Read + Send + 'static) -> Receiver<String> {
 
 /// How a program ended.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub struct Outcome {
     /// Its exit code, unless a signal ended it.
-    pub(crate) code: Option<i32>,
+    pub code: Option<i32>,
     /// The signal that ended it.
-    pub(crate) signal: Option<i32>,
+    pub signal: Option<i32>,
     /// What it wrote to standard output.
-    pub(crate) stdout: Vec<u8>,
+    pub stdout: Vec<u8>,
     /// What it wrote to standard error.
-    pub(crate) stderr: String,
+    pub stderr: String,
 }
 
 impl Outcome {
     /// The same, if it ended with this code.
     #[track_caller]
-    pub(crate) fn expect(self, code: i32) -> Self {
+    pub fn expect(self, code: i32) -> Self {
         // Of a long document the end tells what was skipped and what failed.
         let text = self.text();
         let end = text.char_indices().nth_back(1_000).map_or(0, |(at, _)| at);
@@ -295,13 +308,13 @@ impl Outcome {
     }
 
     /// What it wrote to standard output, as text.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
 
     /// What it wrote to standard output, as one JSON document.
     #[track_caller]
-    pub(crate) fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         serde_json::from_slice(&self.stdout)
             .unwrap_or_else(|error| panic!("{error}: {}\n{}", self.text(), self.stderr))
     }
@@ -309,7 +322,7 @@ impl Outcome {
     /// What it said was wrong, in one line with every one of these words, and nothing else but that other tests
     /// measure at the same time.
     #[track_caller]
-    pub(crate) fn complains(&self, code: i32, words: &[&str]) {
+    pub fn complains(&self, code: i32, words: &[&str]) {
         let said = &self.stderr;
         assert_eq!(self.code, Some(code), "{said}");
         assert!(self.stdout.is_empty(), "{}", self.text());
@@ -320,7 +333,7 @@ impl Outcome {
 
     /// The last line that it said, with every one of these words.
     #[track_caller]
-    pub(crate) fn says_at_last(&self, words: &[&str]) {
+    pub fn says_at_last(&self, words: &[&str]) {
         let last = self.stderr.lines().last().unwrap_or_default();
         assert!(last.starts_with("tare: "), "{}", self.stderr);
         for word in words {

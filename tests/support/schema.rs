@@ -4,18 +4,18 @@ use serde_json::Value;
 use std::path::PathBuf;
 
 /// Where the schemas are kept.
-pub(crate) fn directory() -> PathBuf {
+pub fn directory() -> PathBuf {
     repository().join("docs/schema")
 }
 
 /// The repository's root.
-pub(crate) fn repository() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+pub fn repository() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
 /// Fails unless the document is what the kept schema of this name says.
 #[track_caller]
-pub(crate) fn check(document: &Value, name: &str) {
+pub fn check(document: &Value, name: &str) {
     let path = directory().join(name);
     let text = std::fs::read_to_string(&path)
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()));

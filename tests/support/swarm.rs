@@ -1,21 +1,20 @@
-//! Machines of the test's own, each with a Docker Engine, joined by an underlay; and a Swarm of them. All of it is in
-//! namespaces, and ends with the test, also when that is killed.
+//! Machines of the tests' own, each with a Docker Engine, joined by an underlay; and a Swarm of them. All of it is in
+//! namespaces. It ends with the test, also when that is killed, or with the test runner where tests share it.
 
 use super::engine::Engine;
-use super::machine::patience;
 use super::program::{Outcome, Running, Tare, User, tied};
+use super::shared::{Resource, SharedGuard};
+use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use tare_dev::eventually;
 
-/// Longer than a node takes to join, or to be missed, on the busiest machine.
-const PATIENCE: Duration = Duration::from_secs(90);
-
-/// Longer than Docker takes to take down a network's last traces on a worker.
-const LEAVING: Duration = Duration::from_secs(30);
-
-/// A bridge in a namespace of its own, into which machines are plugged. It is held by a process that ends with the test.
-pub(crate) struct Underlay(Child);
+/// Bridge in a namespace of its own, into which machines are plugged. A process holds the namespace.
+pub struct Underlay {
+    /// Process that holds the namespace, where the test has started it.
+    holder: Option<Child>,
+    process: u32,
+}
 
 impl Underlay {
     fn new() -> Self {
@@ -31,11 +30,12 @@ impl Underlay {
         let output = child.stdout.as_mut().expect("it is piped");
         BufReader::new(output).read_line(&mut line).expect("it speaks");
         assert_eq!(line, "held\n", "root may make namespaces");
-        Self(child)
+        let process = child.id();
+        Self { holder: Some(child), process }
     }
 
     /// Gives the machine whose first process this is an `eth0` on the bridge.
-    pub(crate) fn plug(&self, number: u8, process: u32) {
+    pub fn plug(&self, number: u8, process: u32) {
         self.run(&format!(
             "ip link add wire{number} type veth peer name eth0 netns {process}; \
              ip link set wire{number} master br0 up"
@@ -44,14 +44,14 @@ impl Underlay {
 
     /// What a shell line in its namespace says.
     #[track_caller]
-    pub(crate) fn said(&self, line: &str) -> String {
+    pub fn said(&self, line: &str) -> String {
         let output = self.shell(line).output().expect("nsenter is there");
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
     /// Takes a machine's uplink away, as when a cable is pulled.
-    pub(crate) fn unplug(&self, number: u8) {
+    pub fn unplug(&self, number: u8) {
         self.run(&format!("ip link set wire{number} down"));
     }
 
@@ -62,7 +62,7 @@ impl Underlay {
     }
 
     fn shell(&self, line: &str) -> Command {
-        let pid = self.0.id().to_string();
+        let pid = self.process.to_string();
         let path = std::env::var("PATH").unwrap_or_default();
         let mut command = Command::new("nsenter");
         command.args(["--target", &pid, "--net", "--", "sh", "-euc", line]);
@@ -73,34 +73,43 @@ impl Underlay {
 
 impl Drop for Underlay {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        if let Some(holder) = &mut self.holder {
+            let _ = holder.kill();
+            let _ = holder.wait();
+        }
     }
 }
 
 /// Engines on one underlay: 192.0.2.1, 192.0.2.2 …, called node-1, node-2 …
-pub(crate) struct Machines {
+pub struct Machines {
     engines: Vec<Engine>,
     underlay: Underlay,
 }
 
 impl Machines {
-    /// So many of them.
-    pub(crate) fn new(count: u8) -> Self {
-        Self::with("", count, &[])
+    /// Machines whose engines answer.
+    pub fn new(count: u8) -> Self {
+        let machines = Self::plugged(count, &[]);
+        machines.wait_until_they_answer();
+        machines
     }
 
-    /// The same with flags of dockerd's, on machines that a shell script prepares.
-    pub(crate) fn with(script: &str, count: u8, flags: &[&str]) -> Self {
+    /// Machines whose engines have flags of dockerd's and may not answer yet.
+    pub fn plugged(count: u8, flags: &[&str]) -> Self {
         let underlay = Underlay::new();
         let engines: Vec<Engine> =
-            (1..=count).map(|number| Engine::plugged(&underlay, number, script, flags)).collect();
-        engines.iter().for_each(Engine::wait_until_it_answers);
+            (1..=count).map(|number| Engine::plugged(&underlay, number, "", flags)).collect();
         Self { engines, underlay }
     }
 
+    /// Waits until all engines answer.
+    #[track_caller]
+    pub fn wait_until_they_answer(&self) {
+        self.engines.iter().for_each(Engine::wait_until_it_answers);
+    }
+
     /// One of them, counted from 0.
-    pub(crate) fn engine(&self, index: usize) -> &Engine {
+    pub fn engine(&self, index: usize) -> &Engine {
         &self.engines[index]
     }
 
@@ -110,24 +119,25 @@ impl Machines {
     }
 
     /// What joins them.
-    pub(crate) fn underlay(&self) -> &Underlay {
+    pub fn underlay(&self) -> &Underlay {
         &self.underlay
     }
 }
 
 /// Machines whose engines are a Swarm; the first one is its manager.
-pub(crate) struct Swarm {
+pub struct Swarm {
     machines: Machines,
 }
 
 impl Swarm {
-    /// A fresh one of three nodes.
-    pub(crate) fn start() -> Self {
-        Self::of(3)
+    /// Swarm of three nodes that the tests of this run share.
+    #[track_caller]
+    pub fn shared() -> SharedGuard<Self> {
+        SharedGuard::take()
     }
 
     /// A fresh one of so many nodes.
-    pub(crate) fn of(nodes: u8) -> Self {
+    pub fn of(nodes: u8) -> Self {
         let swarm = Self { machines: Machines::new(nodes) };
         let manager = swarm.engine(0);
         manager.docker(&["swarm", "init", "--advertise-addr", "192.0.2.1"]);
@@ -150,86 +160,93 @@ impl Swarm {
         swarm
     }
 
-    /// Waits until there is no more than there was before, and says what there is.
-    #[track_caller]
-    pub(crate) fn nothing_is_left(&self, before: &[String]) {
-        let deadline = Instant::now() + patience(LEAVING);
-        while self.everything() != before && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(200));
-        }
-        assert_eq!(self.everything(), before);
-    }
-
     /// One of its engines, counted from 0.
-    pub(crate) fn engine(&self, index: usize) -> &Engine {
+    pub fn engine(&self, index: usize) -> &Engine {
         self.machines.engine(index)
     }
 
     /// What joins its nodes.
-    pub(crate) fn underlay(&self) -> &Underlay {
+    pub fn underlay(&self) -> &Underlay {
         self.machines.underlay()
     }
 
     /// The flags that name the engines of its workers.
-    pub(crate) fn workers(&self) -> Vec<String> {
+    pub fn workers(&self) -> Vec<String> {
         let host = |index| [String::from("--engine"), self.engine(index).host()];
         (1..self.machines.count()).flat_map(host).collect()
     }
 
     /// The program under test, which speaks to the manager.
-    pub(crate) fn tare(&self) -> Tare {
+    pub fn tare(&self) -> Tare {
         self.engine(0).tare()
     }
 
     /// Runs the program to its end, with the workers' engines named.
-    pub(crate) fn run(&self, arguments: &[&str]) -> Outcome {
+    pub fn run(&self, arguments: &[&str]) -> Outcome {
         self.start_tare(arguments).wait()
     }
 
     /// Starts the program, with the workers' engines named.
-    pub(crate) fn start_tare(&self, arguments: &[&str]) -> Running {
+    pub fn start_tare(&self, arguments: &[&str]) -> Running {
         let workers = self.workers();
         let flags: Vec<&str> = workers.iter().map(String::as_str).collect();
         self.tare().start(&[arguments, &flags].concat())
     }
 
-    /// Everything that a run could leave: of the Swarm's services, secrets and configurations, and of every engine's.
-    pub(crate) fn everything(&self) -> Vec<String> {
-        let manager = self.engine(0);
-        let mut all: Vec<String> = ["service", "secret", "config"]
-            .map(|kind| {
-                format!("{kind} {}", manager.docker(&[kind, "ls", "--format", "{{.Name}}"]))
-            })
-            .to_vec();
-        for index in 0..self.machines.count() {
-            let engine = self.engine(index);
-            all.push(engine.docker(&["ps", "--all", "--format", "{{.Names}}"]));
-            all.push(engine.docker(&[
-                "image",
-                "ls",
-                "--all",
-                "--format",
-                "{{.Repository}}:{{.Tag}}",
-            ]));
-            let networks = ["network", "ls", "--format", "{{.Name}} {{.Driver}}"];
-            let mut networks: Vec<String> =
-                engine.docker(&networks).lines().map(str::to_owned).collect();
-            // Docker makes these when the first container needs them, and keeps them.
-            networks.retain(|name| !name.starts_with("docker_gwbridge"));
-            networks.sort();
-            all.push(networks.join(", "));
-        }
-        all
+    /// Machines of the Swarm.
+    pub fn machines(&self) -> &Machines {
+        &self.machines
     }
 
     /// Waits until something is so.
     #[track_caller]
-    pub(crate) fn wait_for(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
-        let limit = patience(PATIENCE);
-        let deadline = Instant::now() + limit;
-        while !is_so(self) {
-            assert!(Instant::now() < deadline, "{what}: not within {limit:?}");
-            std::thread::sleep(Duration::from_millis(200));
-        }
+    pub fn wait_for(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
+        eventually(what, || is_so(self));
     }
+}
+
+impl Resource for Swarm {
+    const KIND: &str = "swarm";
+
+    fn start() -> Self {
+        Self::of(3)
+    }
+
+    fn handle(&self) -> Value {
+        let engines: Vec<Value> = self.machines.engines.iter().map(Resource::handle).collect();
+        json!({"engines": engines, "underlay": self.machines.underlay.process})
+    }
+
+    fn join(handle: &Value) -> Self {
+        let number = handle["underlay"].as_u64().and_then(|number| u32::try_from(number).ok());
+        let underlay = Underlay { holder: None, process: number.expect("a handle of a Swarm") };
+        let engines = handle["engines"].as_array().expect("a handle of a Swarm");
+        let engines = engines.iter().map(Engine::join).collect();
+        Self { machines: Machines { engines, underlay } }
+    }
+
+    /// Services, secrets and configurations of the Swarm; containers, networks, images and volumes of every node.
+    fn everything(&self) -> Vec<String> {
+        let manager = self.engine(0);
+        let names = |kind: &str| {
+            manager.docker(&[kind, "ls", "--format", &format!("{kind} {{{{.Name}}}}")])
+        };
+        let of_swarm = ["service", "secret", "config"].map(names).into_iter();
+        of_swarm.chain(self.machines.engines.iter().flat_map(of_node)).collect()
+    }
+}
+
+/// Containers, networks, images and volumes of a node.
+fn of_node(engine: &Engine) -> [String; 4] {
+    let networks = engine.docker(&["network", "ls", "--format", "network {{.Name}} {{.Driver}}"]);
+    let mut networks: Vec<&str> = networks.lines().collect();
+    // Docker makes this one when the first container needs it, and keeps it.
+    networks.retain(|name| !name.starts_with("network docker_gwbridge"));
+    networks.sort_unstable();
+    [
+        engine.docker(&["ps", "--all", "--format", "container {{.Names}}"]),
+        engine.docker(&["image", "ls", "--all", "--format", "image {{.Repository}}:{{.Tag}}"]),
+        networks.join("\n"),
+        engine.docker(&["volume", "ls", "--format", "volume {{.Name}}"]),
+    ]
 }

@@ -1,0 +1,212 @@
+//! What others read: samples, OpenMetrics, a drawing in the terminal, an archive.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use support::Scratch;
+use support::program::{Outcome, Tare};
+use support::{list, short_run, text};
+
+/// A short run into the directory `out`.
+fn measured(scratch: &Scratch, arguments: &[&str]) -> (Tare, Outcome) {
+    let tare = Tare::in_directory(scratch.root());
+    let outcome = tare.run(&[short_run(arguments), vec!["--out", "out"]].concat()).expect(0);
+    (tare, outcome)
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn every_sample_has_a_row() {
+    let scratch = Scratch::new();
+    let (tare, run) = measured(&scratch, &["--network", "host,veth", "--blocks", "3", "--json"]);
+    let document = run.json();
+    let rows = tare.run(&["report", "out", "--samples", "-"]).expect(0).text();
+    let head: Vec<&str> = rows.lines().next().expect("a heading").split(',').collect();
+    assert_eq!(head[head.len() - 2..], ["block", "value"]);
+    let samples: usize =
+        list(&document, "cells").iter().map(|cell| list(cell, "samples").len()).sum();
+    assert!(samples > 10);
+    assert_eq!(rows.lines().count(), samples + 1);
+    let cell = &list(&document, "cells")[0];
+    let last = rows.lines().nth(3).expect("three blocks").rsplit(',').next().expect("a value");
+    assert_eq!(last.parse::<f64>().ok(), list(cell, "samples")[2].as_f64());
+}
+
+/// Samples of an OpenMetrics text by name and labels, if the text is as the format wants it.
+fn scraped(text: &str) -> BTreeMap<String, f64> {
+    assert!(text.ends_with("# EOF\n"), "it has no end");
+    let (mut family, mut seen) = (String::new(), BTreeMap::new());
+    for line in text.lines().take_while(|line| *line != "# EOF") {
+        if let Some(meta) = line.strip_prefix("# ") {
+            let (kind, rest) = meta.split_once(' ').expect("a kind");
+            let (name, what) = rest.split_once(' ').expect("a name");
+            if kind == "TYPE" {
+                assert!(["gauge", "info", "stateset"].contains(&what), "{line}");
+                family = name.to_owned();
+            } else {
+                assert!(["HELP", "UNIT"].contains(&kind) && name == family, "{line}");
+                assert!(kind != "UNIT" || family.ends_with(&format!("_{what}")), "{line}");
+            }
+            continue;
+        }
+        let (name, value) = line.rsplit_once(' ').expect("a value");
+        assert!(name.starts_with(&family), "{line} is not of {family}");
+        let value = value.parse::<f64>().unwrap_or_else(|_| panic!("{line}"));
+        assert!(seen.insert(name.to_owned(), value).is_none(), "{name} stands twice");
+    }
+    seen
+}
+
+#[test]
+fn prometheus_gets_base_units_and_verdicts() {
+    let scratch = Scratch::new();
+    let (tare, run) = measured(&scratch, &["--network", "host,veth", "--blocks", "3", "--json"]);
+    let document = run.json();
+    let seen = scraped(&tare.run(&["report", "out", "--openmetrics", "-"]).expect(0).text());
+    let find = |name: &str, labels: &[&str]| {
+        let mut found = seen.iter().filter(|(key, _)| {
+            key.starts_with(&format!("{name}{{")) && labels.iter().all(|label| key.contains(label))
+        });
+        let value = found.next().map(|(_, value)| *value);
+        assert!(found.next().is_none(), "{name} {labels:?} is not one");
+        value.unwrap_or_else(|| panic!("{name} {labels:?} is missing"))
+    };
+    for cell in list(&document, "cells") {
+        let network = format!("network=\"{}\"", text(cell, "label"));
+        let Some(mean) = cell["mean"].as_f64() else {
+            // Few round trips have no tail, and a cell that is withheld has no sample here.
+            let metric = text(cell, "metric");
+            assert!(metric.starts_with("latency_") && cell["withheld"].is_object(), "{cell}");
+            let name = format!("tare_{metric}_seconds{{");
+            let mut keys = seen.keys().filter(|key| key.starts_with(&name));
+            assert!(keys.all(|key| !key.contains(&network)), "{metric}");
+            continue;
+        };
+        match text(cell, "metric") {
+            "throughput" => {
+                let workload = format!("workload=\"{}\"", text(cell, "workload"));
+                let labels = [network.as_str(), &workload, "estimate=\"mean\""];
+                let told = find("tare_throughput_bits_per_second", &labels);
+                assert!((told / 1e9 / mean - 1.0).abs() < 1e-9);
+            }
+            "latency_p50" => {
+                let told = find("tare_latency_p50_seconds", &[&network, "estimate=\"mean\""]);
+                assert!((told * 1e6 / mean - 1.0).abs() < 1e-9);
+                if let Some(verdict) = cell["ratio"]["verdict"].as_str() {
+                    let state = format!("tare_verdict=\"{verdict}\"");
+                    let labels = [network.as_str(), "metric=\"latency_p50\"", &state];
+                    assert_eq!(find("tare_verdict", &labels), 1.0);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn latencies_are_drawn_in_the_terminal() {
+    let scratch = Scratch::new();
+    let (tare, _) = measured(&scratch, &["--network", "host,bridge", "--blocks", "2"]);
+    let drawn = tare.run(&["report", "out", "--plot", "latency"]).expect(0).text();
+    assert!(drawn.starts_with("tcp-rr · round trips, µs\n"), "{drawn}");
+    for network in ["host", "bridge"] {
+        let row = drawn.lines().find(|line| line.starts_with(network)).expect("a row a network");
+        assert!(row.contains('█') && row.split_whitespace().count() >= 4, "{row}");
+    }
+    assert!(drawn.lines().all(|line| line.chars().count() <= 100), "{drawn}");
+}
+
+/// Unpacks an archive by the system's own tar.
+fn unpacked(scratch: &Scratch, archive: &str, directory: &str) -> std::path::PathBuf {
+    std::fs::create_dir(scratch.path(directory)).expect("a directory");
+    let tar = Command::new("tar")
+        .arg("-xzf")
+        .arg(scratch.path(archive))
+        .arg("-C")
+        .arg(scratch.path(directory))
+        .status();
+    assert!(tar.expect("tar is there").success());
+    let mut inside = std::fs::read_dir(scratch.path(directory)).expect("it is there");
+    inside.next().expect("one directory").expect("an entry").path()
+}
+
+#[test]
+fn an_archive_is_whole_and_shows_the_same_elsewhere() {
+    let scratch = Scratch::new();
+    let (tare, _) =
+        measured(&scratch, &["--network", "host,bridge", "--blocks", "2", "--seed", "9"]);
+    let packed = tare.run(&["bundle", "out"]).expect(0);
+    assert_eq!(packed.text(), "tare-tour-9.tar.gz\n");
+    let inside = unpacked(&scratch, "tare-tour-9.tar.gz", "elsewhere");
+    let check = Command::new("sha256sum")
+        .args(["--check", "--strict", "SHA256SUMS"])
+        .current_dir(&inside)
+        .output()
+        .expect("sha256sum is there");
+    assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stdout));
+    assert_eq!(read(&inside.join("journal.jsonl")), read(&scratch.path("out/journal.jsonl")));
+    let there = Tare::in_directory(&inside);
+    for arguments in [&["--json"][..], &["--html", "-"], &["--csv", "-"], &[]] {
+        let of = |tare: &Tare, directory| {
+            tare.run(&[&["report", directory][..], arguments].concat()).expect(0).stdout
+        };
+        assert!(of(&there, ".") == of(&tare, "out"), "{arguments:?}");
+    }
+    assert_eq!(
+        read(&inside.join("report.html")),
+        there.run(&["report", ".", "--html", "-"]).text()
+    );
+    let citation = read(&inside.join("CITATION.cff"));
+    for key in ["cff-version: 1.2.0", "title: \"", "authors:", "type: dataset", "date-released: 20"]
+    {
+        assert!(citation.contains(key), "{citation}");
+    }
+    tare.run(&["bundle", "out"]).complains(2, &["tare-tour-9.tar.gz is there already", "--out"]);
+}
+
+#[test]
+fn an_archive_names_the_program_that_measured() {
+    let scratch = Scratch::new();
+    let (tare, _) = measured(&scratch, &["--network", "host", "--blocks", "2"]);
+    tare.run(&["bundle", "out", "--out", "x.tar.gz"]).expect(0);
+    let inside = unpacked(&scratch, "x.tar.gz", "elsewhere");
+    let environment: serde_json::Value =
+        serde_json::from_str(&read(&inside.join("environment.json"))).expect("JSON");
+    let hashed =
+        Command::new("sha256sum").arg(tare.program()).output().expect("sha256sum is there");
+    let told = String::from_utf8_lossy(&hashed.stdout).into_owned();
+    assert_eq!(text(&environment, "binary"), told.split_whitespace().next().expect("a hash"));
+}
+
+#[test]
+fn a_redacted_archive_keeps_every_figure_and_no_path() {
+    let scratch = Scratch::new();
+    scratch.write(
+        "secret-study.toml",
+        "networks = [\"host\", \"veth\"]\n[[workload]]\nname = \"tcp-rr\"\n",
+    );
+    let tare = Tare::in_directory(scratch.root());
+    let study = scratch.path("secret-study.toml").display().to_string();
+    let run = short_run(&[study.as_str(), "--blocks", "2", "--out", "out"]);
+    tare.run(&run).expect(0);
+    tare.run(&["bundle", "out", "--redact", "--out", "x.tar.gz"]).expect(0);
+    let inside = unpacked(&scratch, "x.tar.gz", "elsewhere");
+    let before = tare.run(&["report", "out", "--json"]).expect(0).json();
+    let after = Tare::in_directory(&inside).run(&["report", ".", "--json"]).expect(0).json();
+    assert_eq!(before["cells"], after["cells"]);
+    let build = text(&before["environment"], "kernel_build").to_owned();
+    let here = scratch.root().display().to_string();
+    let devices = list(&after["environment"], "devices");
+    assert!(
+        devices.iter().all(|device| text(device, "name").starts_with("device-")),
+        "{devices:?}"
+    );
+    for entry in std::fs::read_dir(&inside).expect("it is there") {
+        let file = read(&entry.expect("an entry").path());
+        assert!(!file.contains(&here), "the path is still there");
+        assert!(build.is_empty() || !file.contains(&build), "{build} is still there");
+    }
+}

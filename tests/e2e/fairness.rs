@@ -1,0 +1,104 @@
+//! A client whose own link is slower than those of the others shows in what each got, and in Jain's index.
+
+use serde_json::Value;
+use support::program::binary;
+use tare_analysis::{Figure, estimate};
+use tare_dev::{Namespace, Star};
+use tare_record::{
+    Metric, Nanos, Parameters, Phase, Placement, Shape, Trial, WarmUp, WorkloadPlan,
+};
+use tare_traffic::{Job, Outcome, Session, workloads};
+
+/// A trial of this job's, as a journal would keep it.
+fn trial(job: &Job, outcome: Outcome) -> Trial {
+    Trial {
+        block: 0,
+        phase: Phase::Main,
+        position: 0,
+        label: "star".to_owned(),
+        network: "star".to_owned(),
+        workload: job.workload.clone(),
+        shape: job.shape.clone(),
+        parameters: outcome.parameters,
+        began: Nanos(0),
+        took: job.duration,
+        series: outcome.series,
+        ends: outcome.ends,
+        agents: outcome.agents,
+        search: None,
+        hops: Vec::new(),
+        findings: outcome.findings,
+        meanwhile: tare_record::Meanwhile::default(),
+    }
+}
+
+/// Number in the JSON that a command in a namespace prints.
+fn count(namespace: &Namespace, command: &str, pointer: &str) -> u64 {
+    let document: Value = serde_json::from_str(&namespace.output(command)).expect("JSON");
+    let number = document.pointer(pointer).and_then(Value::as_u64);
+    number.unwrap_or_else(|| panic!("{pointer} in {document}"))
+}
+
+#[test]
+fn a_limited_client_gets_less_and_fairness_says_so() {
+    let star = Star::new(4);
+    star.clients[2].run("tc qdisc add dev eth0 root tbf rate 1mbit burst 15000 limit 300000");
+    let topology = star.topology(&binary(), 5201);
+    let mut session = Session::open(&topology).unwrap();
+    let job = Job {
+        workload: "tcp-stream".to_owned(),
+        parameters: workloads().find("tcp-stream").unwrap().resolve(&Parameters::new()).unwrap(),
+        shape: Shape { clients: 4, cpus: Placement::Spread, ..Shape::default() },
+        ports: vec![5201],
+        duration: Nanos(1_000_000_000),
+        interval: Nanos(50_000_000),
+    };
+    let outcome = session.trial(&job, &|| false).unwrap();
+    let carried: Vec<u64> = outcome
+        .series
+        .iter()
+        .map(|series| series.intervals.iter().map(|interval| interval.bytes).sum())
+        .collect();
+    are_in_the_kernels_counters(&star, &carried);
+
+    let plan = WorkloadPlan {
+        name: job.workload.clone(),
+        parameters: job.parameters.clone(),
+        duration: job.duration,
+        interval: job.interval,
+        warm_up: WarmUp::Fixed(Nanos(300_000_000)),
+        metrics: vec![Metric::Throughput],
+        stands_for: None,
+    };
+    let found = estimate(&trial(&job, outcome), &plan).unwrap();
+    let value = |figure: &Figure| match figure {
+        Figure::Value { value, .. } => *value,
+        other => panic!("{other:?}"),
+    };
+    let clients = found.clients.expect("there were several");
+    let each: Vec<f64> = clients
+        .figures
+        .values()
+        .map(|figures| value(&figures[&Metric::Throughput]) * 1e3)
+        .collect();
+    let others = [each[0], each[1], each[3]];
+    assert!(others.iter().all(|rate| *rate > each[2]), "{each:?}");
+    let (rate, index) = clients.fairness.expect("somebody got something");
+    let sum: f64 = each.iter().sum();
+    let jain = sum * sum / (4.0 * each.iter().map(|rate| rate * rate).sum::<f64>());
+    assert_eq!(rate, Metric::Throughput);
+    // Where three share evenly and the fourth gets less than half as much, the index is below 0.95.
+    assert!((value(&index) - jain).abs() < 1e-9 && jain < 0.95, "{jain}: {each:?}");
+}
+
+/// Fails unless what each client carried has passed its device, and the limited client's the queue that limits it.
+fn are_in_the_kernels_counters(star: &Star, carried: &[u64]) {
+    for (number, bytes) in carried.iter().enumerate() {
+        let show = format!("ip -s -j link show dev c{number}");
+        let received = count(&star.server, &show, "/0/stats64/rx/bytes");
+        assert!(*bytes <= received, "client {number}: {bytes} of {received}");
+    }
+    let queue = |number| count(&star.clients[2], "tc -s -j qdisc show dev eth0", number);
+    assert!(carried[2] <= queue("/0/bytes"), "{carried:?}");
+    assert!(queue("/0/overlimits") > 0, "the queue held packets back");
+}

@@ -1,0 +1,363 @@
+//! Bad input and a machine that lacks something: one line that says what, why and what to do, the right exit code, and
+//! nothing half-made left.
+
+use serde_json::Value;
+use support::Scratch;
+use support::program::{Outcome, Tare, User};
+use support::{list, short_run, text};
+
+/// Arguments, and words of the one line that must answer them.
+type Case<'a> = (&'a [&'a str], &'a [&'a str]);
+
+/// What tare itself finds wrong with what was asked.
+const BAD_USAGE: &[Case<'_>] = &[
+    (&["run", "--network", "nosuch"], &["unknown network `nosuch`", "bridge-plain, published"]),
+    (&["run", "--network", "bridge+nosuch"], &["`bridge+nosuch`", "unknown option", "+plain"]),
+    (&["run", "--network", "host,host"], &["two networks have the label `host`", "x=host"]),
+    (&["run", "--network", ""], &["names no network"]),
+    (&["run", "--workload", "nosuch"], &["unknown workload `nosuch`", "tcp-stream, udp-rate"]),
+    (
+        &["run", "--workload", "tcp-stream", "--metric", "transactions"],
+        &["none of the workloads measures `transactions`", "throughput"],
+    ),
+    (&["run", "--workload", "idle", "--size", "100"], &["--size", "tare list workloads"]),
+    (&["run", "--baseline", "moon"], &["the baseline `moon` is not in the run", "host"]),
+    (&["run", "nosuch.toml"], &["nosuch.toml", "No such file", "tare list studies"]),
+    (&["run", "--blocks", "0"], &["blocks is 0", "from 1 to"]),
+    (&["run", "--blocks", "4000000000"], &["blocks is 4000000000", "from 1 to"]),
+    (&["run", "--duration", "5ms"], &["the duration of tcp-stream is 5ms", "intervals"]),
+    (&["run", "--duration", "1000h"], &["the duration of tcp-stream", "to a day"]),
+    (&["run", "--interval", "1us"], &["interval is 1µs", "at least 1ms"]),
+    (&["run", "--warmup", "9s"], &["the warm-up of tcp-stream is 9s", "at most half"]),
+    (&["run", "--clients", "0"], &["clients is 0", "from 1 to"]),
+    (&["run", "--servers", "4000000000"], &["servers is 4000000000", "from 1 to"]),
+    (&["run", "--flows", "0"], &["flows is 0", "from 1 to"]),
+    (&["run", "--mtu", "67"], &["mtu is 67", "from 68 to 65535"]),
+    (&["run", "--mtu", "65536"], &["mtu is 65536", "from 68 to 65535"]),
+    (&["run", "--mtu", "1279", "--family", "ipv6"], &["mtu is 1279", "from 1280 to 65535"]),
+    (&["run", "--size", "0"], &["`0` is no size", "from 1 to"]),
+    (&["run", "--size", "99999999999999"], &["`99999999999999` is no size", "from 1 to"]),
+    (&["up", "nosuch"], &["unknown network `nosuch`", "bridge"]),
+    (&["up", "bridge", "--clients", "0"], &["--clients 0", "at least 1"]),
+    (&["show", "nosuch"], &["unknown network `nosuch`", "bridge"]),
+    (&["report", "nosuch"], &["nosuch/journal.jsonl", "No such file"]),
+    (&["resume", "nosuch"], &["nosuch/journal.jsonl", "No such file"]),
+];
+
+/// What the command line refuses by itself, in lines of its own.
+const REFUSED: &[Case<'_>] = &[
+    (&["frobnicate"], &["unrecognized subcommand 'frobnicate'"]),
+    (&["run", "--nosuch"], &["unexpected argument '--nosuch'"]),
+    (&["run", "--metric", "nosuch"], &["unknown metric `nosuch`", "latency_p99.9"]),
+    (&["run", "--family", "ipv5"], &["unknown IP family `ipv5`", "ipv4 or ipv6"]),
+    (&["run", "--cpus", "fast"], &["`fast` is no placement", "spread, same, free"]),
+    (&["run", "--blocks", "-1"], &["-1"]),
+    (&["run", "--blocks", "many"], &["'many'", "--blocks"]),
+    (&["run", "--duration", "0s"], &["`0s`", "above zero", "300ms"]),
+    (&["run", "--duration=-5s"], &["`-5s`", "above zero", "300ms"]),
+    (&["run", "--duration", "10"], &["`10` is no span of time", "300ms"]),
+    (&["run", "--budget", "99999999999999h"], &["`99999999999999h`", "300ms"]),
+    (&["run", "--precision", "0%"], &["`0%` is no share", "2%"]),
+    (&["run", "--precision", "NaN"], &["`NaN` is no share", "2%"]),
+    (&["run", "--margin", "nosuch=2%"], &["unknown metric `nosuch`"]),
+    (&["run", "--margin", "throughput=100%"], &["`100%` is no share"]),
+    (&["run", "--blocks", "3", "--precision", "2%"], &["--blocks", "--precision"]),
+    (&["show", "bridge", "--port", "65536"], &["65536", "--port"]),
+];
+
+/// Study files, and words of the one line that must answer them: with the line and the column.
+const BAD_STUDIES: &[(&str, &[&str])] = &[
+    ("name = \"x\"\nnetwork = [\"bridge\"]\n", &["study.toml:2:1", "`network`", "`networks`"]),
+    ("[method]\n\n  blocks = \"many\"\n", &["study.toml:3:12", "string \"many\""]),
+    ("[method]\nbudget = \"soon\"\n", &["study.toml:2:10", "`soon` is no span of time"]),
+    ("[method]\nprecision = \"200%\"\n", &["study.toml:2:13", "`200%` is no share"]),
+    ("[method]\nblocks = -1\n", &["study.toml:2:10", "-1"]),
+    ("metrics = [\"throughput\",\n\"speed\"]\n", &["study.toml:2:1", "`speed`", "throughput"]),
+    ("[[workload]]\nname = \"tcp-rr\"\nsize = 1\n", &["study.toml:3:1", "`size`", "parameters"]),
+    ("[shape]\nfamily = \"ipv4\"\n", &["study.toml:2:10", "sequence"]),
+    ("networks = [\n", &["study.toml:"]),
+    ("[[workload]]\nname = \"nosuch\"\n", &["unknown workload `nosuch`", "tcp-rr"]),
+    (
+        "[[workload]]\nname = \"tcp-rr\"\nparameters = { request = 0 }\n",
+        &["tcp-rr", "`0` is no request", "from 1 to"],
+    ),
+    ("[method]\nblocks = 3\nprecision = \"2%\"\n", &["either blocks or precision"]),
+    ("networks = []\n", &["no network to measure", "tare list networks"]),
+];
+
+#[test]
+fn bad_usage_is_answered_by_one_line() {
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    for (arguments, words) in BAD_USAGE {
+        tare.run(arguments).complains(2, words);
+    }
+    assert_eq!(scratch.names(), [] as [&str; 0]);
+}
+
+#[test]
+fn what_the_command_line_refuses_is_named() {
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    for (arguments, words) in REFUSED {
+        let outcome = tare.run(arguments).expect(2);
+        assert!(outcome.stdout.is_empty(), "{}", outcome.text());
+        for word in *words {
+            assert!(outcome.stderr.contains(word), "`{word}` is not in: {}", outcome.stderr);
+        }
+    }
+    assert_eq!(scratch.names(), [] as [&str; 0]);
+}
+
+#[test]
+fn a_bad_study_is_answered_by_one_line_with_its_place() {
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    for (study, words) in BAD_STUDIES {
+        scratch.write("study.toml", study);
+        tare.run(&["run", "study.toml"]).complains(2, words);
+    }
+    assert_eq!(scratch.names(), ["study.toml"]);
+}
+
+#[test]
+fn a_journal_that_is_none_is_named_and_left_alone() {
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    scratch.directory_of("run", None);
+    for (journal, words) in [
+        ("", ["run/journal.jsonl", "no journal"]),
+        ("{}\n", ["run/journal.jsonl, line 1", "not a journal record"]),
+        ("{\"record\":\"run\",\"form", ["run/journal.jsonl", "no journal"]),
+    ] {
+        scratch.write("run/journal.jsonl", journal);
+        for command in ["report", "resume"] {
+            tare.run(&[command, "run"]).complains(2, &words);
+        }
+        let kept = std::fs::read_to_string(scratch.path("run/journal.jsonl")).expect("it is there");
+        assert_eq!(kept, journal);
+    }
+}
+
+#[test]
+fn more_containers_than_the_machine_holds_are_not_begun() {
+    let scratch = Scratch::new();
+    Tare::in_directory(scratch.root())
+        .run(&short_run(&["--clients", "10000", "--servers", "10000", "--blocks", "1"]))
+        .complains(1, &["20000 containers do not fit", "use fewer containers"]);
+    assert_eq!(scratch.names(), [] as [&str; 0]);
+}
+
+#[test]
+fn a_finished_run_is_neither_overwritten_nor_gone_on_with() {
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    let run = short_run(&["--network", "host", "--blocks", "1", "--out", "out"]);
+    tare.run(&run).expect(0);
+    let before = std::fs::read(scratch.path("out/journal.jsonl")).expect("a journal");
+    tare.run(&run).complains(1, &["out holds a run already", "--out", "tare resume"]);
+    tare.run(&["resume", "out"]).complains(2, &["out holds a finished run", "tare report"]);
+    let after = std::fs::read(scratch.path("out/journal.jsonl")).expect("a journal");
+    assert_eq!(after, before);
+}
+
+#[test]
+fn where_nothing_can_be_written_nothing_is_measured() {
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    scratch.write("file", "");
+    for (out, why) in [("file/out", "Not a directory"), ("/proc/nosuch/out", "No such file")] {
+        tare.run(&short_run(&["--network", "host", "--blocks", "1", "--out", out]))
+            .complains(1, &[out, why, "--out"]);
+    }
+    tare.in_private_mounts(
+        "mkdir closed; mount -t tmpfs -o ro none closed; \
+         exec \"$tare\" run --network host --blocks 1 --out closed/out",
+    )
+    .complains(1, &["closed/out", "Read-only file system", "--out"]);
+    assert_eq!(scratch.names(), ["closed", "file"]);
+}
+
+#[test]
+fn where_a_user_may_not_write_nothing_is_measured() {
+    let scratch = Scratch::new();
+    let tare = Tare::copied(&scratch, User::Ordinary);
+    // A directory of root's: in one of their own, users may write whatever its mode, once in the lab.
+    let out = "/usr/tare-test";
+    tare.run(&short_run(&["--network", "host", "--blocks", "1", "--out", out]))
+        .complains(1, &[out, "Permission denied", "--out"]);
+}
+
+/// Runs host with its output on a file system of this size, and shows what is left there.
+fn on_a_small_disk(tare: &Tare, size: &str, blocks: &str) -> Outcome {
+    tare.in_private_mounts(&format!(
+        "mkdir -p small; mount -t tmpfs -o size={size} none small; code=0; \
+         \"$tare\" run --network host --duration 100ms --interval 10ms --blocks {blocks} \
+            --out small/out >table || code=$?; \
+         find small -type f -printf '%f\\n' | sort; \
+         [ ! -e small/out ] || \"$tare\" report small/out >again; \
+         exit $code"
+    ))
+}
+
+#[test]
+fn a_disk_that_is_full_at_once_has_no_half_made_run() {
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    on_a_small_disk(&tare, "4k", "1").complains(1, &["small/out", "No space left", "--out"]);
+}
+
+#[test]
+fn a_disk_that_fills_up_keeps_and_shows_what_was_measured() {
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    let outcome = on_a_small_disk(&tare, "128k", "1000").expect(1);
+    outcome.says_at_last(&["small/out", "No space left"]);
+    assert_eq!(outcome.text(), "journal.jsonl\n", "no half-written result");
+    let read = |name: &str| std::fs::read_to_string(scratch.path(name)).expect("it was made");
+    assert!(read("table").contains("\nhost "), "{}", read("table"));
+    assert_eq!(read("table"), read("again"));
+}
+
+#[test]
+fn a_full_standard_output_is_a_failure() {
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    tare.in_private_mounts("exec \"$tare\" list networks >/dev/full")
+        .complains(1, &["No space left"]);
+}
+
+/// Hides nft wherever it may be, and becomes the program under test.
+fn without_nft(tare: &Tare, arguments: &str) -> Outcome {
+    tare.in_private_mounts(&format!(
+        "for file in $(which -a nft) /usr/local/sbin/nft /usr/sbin/nft /sbin/nft; do \
+            [ ! -e \"$file\" ] || mount --bind /dev/null \"$file\"; \
+         done; \
+         exec \"$tare\" {arguments}"
+    ))
+}
+
+#[test]
+fn a_network_named_outright_that_cannot_run_is_a_failure() {
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    let asked = "run --network host,bridge --duration 100ms --interval 10ms --blocks 1";
+    let outcome = without_nft(&tare, &format!("{asked} --out out --json")).expect(1);
+    let document = outcome.json();
+    let skipped = list(&document, "skipped");
+    assert_eq!(skipped.len(), 1, "{document}");
+    assert_eq!(text(&skipped[0], "network"), "bridge");
+    assert!(text(&skipped[0], "reason").contains("nft"), "{document}");
+    assert!(text(&skipped[0], "remedy").contains("nftables"), "{document}");
+    assert!(list(&document, "cells").iter().all(|cell| cell["network"] == "host"), "{document}");
+    let table = tare.run(&["report", "out"]).expect(0).text();
+    let line = table.lines().find(|line| line.contains("nftables"));
+    assert!(line.is_some_and(|line| line.contains("bridge")), "{table}");
+}
+
+#[test]
+fn with_nothing_left_to_measure_there_is_one_line_and_no_run() {
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    let words = ["bridge", "the program nft is not installed", "apt-get install nftables"];
+    without_nft(&tare, "run --network bridge").complains(1, &words);
+    without_nft(&tare, "up bridge -- true").complains(1, &words);
+    assert_eq!(scratch.names(), [] as [&str; 0]);
+}
+
+#[test]
+fn all_skips_what_cannot_run() {
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    let asked = "run --network all --duration 100ms --interval 10ms --blocks 1 --json";
+    let document = without_nft(&tare, asked).expect(0).json();
+    let skipped: Vec<&str> =
+        list(&document, "skipped").iter().map(|one| text(one, "network")).collect();
+    for name in ["veth", "bridge", "published", "link", "pipework", "macvlan-nat"] {
+        assert!(skipped.contains(&name), "{name} needs nft: {skipped:?}");
+    }
+    assert!(!skipped.contains(&"bridge-plain"), "{skipped:?}");
+    let measured = |name: &str| list(&document, "cells").iter().any(|cell| cell["network"] == name);
+    assert!(measured("bridge-plain") && measured("native"), "{document}");
+}
+
+#[test]
+fn a_kernel_without_a_device_type_is_named_with_a_remedy() {
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    // What tells which modules the kernel has: lists where there are some, else its symbols.
+    let hide = "modules=/lib/modules/$(uname -r); \
+        if [ -d \"$modules\" ]; then mount -t tmpfs none \"$modules\"; \
+            : >\"$modules/modules.builtin\"; : >\"$modules/modules.dep\"; fi; \
+        for file in /proc/modules /proc/kallsyms; do \
+            [ ! -e \"$file\" ] || mount --bind /dev/null \"$file\"; \
+        done; ";
+    tare.in_private_mounts(&format!("{hide} exec \"$tare\" up veth -- true"))
+        .complains(1, &["veth cannot run here", "veth", "kernel", ": "]);
+    let listed = tare.in_private_mounts(&format!("{hide} exec \"$tare\" list networks --json"));
+    let document = listed.expect(0).json();
+    // What a file of the user's raises, and with which devices, is the file's matter.
+    let own = |network: &&Value| !text(network, "name").contains(':');
+    let networks = list(&document, "networks").iter().filter(own);
+    let (run, lack): (Vec<&Value>, _) = networks.partition(|one| one["available"] == true);
+    let name = |network: &&Value| text(network, "name").to_owned();
+    assert_eq!(
+        run.iter().map(name).collect::<Vec<_>>(),
+        ["native", "loopback"],
+        "no device of theirs"
+    );
+    // One that needs another driver before this one says so.
+    let other = |one: &&&Value| !text(one, "reason").contains("veth");
+    let others: Vec<&str> = lack.iter().filter(other).map(|one| text(one, "name")).collect();
+    assert_eq!(others, ["netkit"], "{document}");
+    assert!(lack.iter().all(|one| !text(one, "remedy").is_empty()), "{document}");
+}
+
+#[test]
+fn without_user_namespaces_there_is_one_line_with_a_remedy() {
+    let scratch = Scratch::new();
+    let tare = Tare::copied(&scratch, User::Ordinary);
+    // In a user namespace of its own one may forbid what is below it, and then give up every privilege.
+    let forbidden = |arguments: &str| {
+        tare.in_private_user(&format!(
+            "echo 0 >/proc/sys/user/max_user_namespaces; \
+             exec setpriv --bounding-set=-all --inh-caps=-all -- \"$tare\" {arguments}"
+        ))
+    };
+    let words = ["user namespaces are off (user.max_user_namespaces=0)", "run tare as root"];
+    forbidden("run --network bridge").complains(1, &words);
+    forbidden("up bridge -- true").complains(1, &words);
+    let all = forbidden("run").expect(1).stderr;
+    let lines = all.lines().filter(|line| words.iter().all(|word| line.contains(word)));
+    assert_eq!(lines.count(), 1, "one line for all networks: {all}");
+    let listed = tare.run(&["list", "networks", "--json"]).expect(0).json();
+    // `all` has none that need a file of the user's or Docker, and no pairs.
+    let own = |one: &&Value| !text(one, "name").contains([':', '/']);
+    let networks = list(&listed, "networks").iter().filter(own).count();
+    let skipped = forbidden("run --json").expect(1).json();
+    assert_eq!(list(&skipped, "skipped").len(), networks, "{skipped}");
+    let doctor = forbidden("doctor").expect(1).text();
+    let line = doctor.lines().find(|line| line.starts_with("fail"));
+    assert!(line.is_some_and(|line| line.contains("namespaces")), "{doctor}");
+    let left = std::fs::read_dir(tare.directory()).expect("it is there").count();
+    assert_eq!(left, 0, "nothing is left");
+}
+
+#[test]
+fn what_the_kernel_grants_instead_of_what_was_asked_is_a_finding() {
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    let run = |network: &str, flags: &[&str]| {
+        let asked = ["--network", network, "--workload", "tcp-stream", "--blocks", "1", "--json"];
+        tare.run(&short_run(&[&asked[..], flags].concat())).expect(0).json()
+    };
+    let found = |document: &Value, kind: &str| {
+        let cells = list(document, "cells").iter();
+        cells.flat_map(|cell| list(cell, "findings")).any(|finding| finding["kind"] == kind)
+    };
+    assert!(found(&run("host", &["--congestion", "nosuch"]), "other-congestion-control"));
+    assert!(found(&run("host", &["--cpus", "4095"]), "not-pinned"));
+    // Twice as much, which is how the kernel counts, is more than it can count.
+    assert!(found(&run("host", &["--buffer", "1073741824"]), "small-buffer"));
+    assert!(found(&run("loopback+without=checksum", &[]), "offloads-kept"));
+}

@@ -1,0 +1,99 @@
+//! Measurements of a machine that does nothing else: what no counter can prove.
+
+use support::Scratch;
+use support::program::Tare;
+use support::worse::worse;
+use support::{list, schema, text};
+
+#[test]
+fn one_core_that_does_all_the_softirq_is_told() {
+    let cores = std::thread::available_parallelism().expect("it is known").get();
+    let scratch = Scratch::new();
+    // Thousands of rules make what a packet takes in software interrupts much more than what it takes to send it.
+    let network = worse(
+        &scratch,
+        "{ echo 'table bridge slow { chain forward { type filter hook forward priority 0;'; \
+           seq 5000 | sed 's/.*/meta mark & drop/'; printf '}\\n}\\n'; } | nft -f -",
+    );
+    let tare = Tare::in_directory(scratch.root());
+    // Other work must not take the core away; only root may say so. Niceness holds among the processes of a session alone
+    // (sched(7), autogroups), a real-time policy among all.
+    let run = format!(
+        "exec chrt --rr 1 \"$tare\" run --network {network} --workload udp-rate --rate 500mbit \
+         --duration 1s --interval 50ms --blocks 1 --json --out out"
+    );
+    let document = tare.in_private_mounts(&run).expect(0).json();
+    let table = tare.run(&["report", "out"]).expect(0).text();
+    let findings = list(&document, "cells").iter().flat_map(|cell| list(cell, "findings"));
+    let mut told = findings.filter(|finding| finding["kind"] == "softirq-on-one-core");
+    let words = "the path does not spread over cores";
+    if cores == 1 {
+        assert_eq!((told.next(), table.contains(words)), (None, false));
+    } else {
+        let finding = told.next().unwrap_or_else(|| panic!("no finding in {document}"));
+        let number = |key: &str| finding[key].as_f64().expect("a number");
+        assert!(number("share") >= 0.85 && number("others") <= 0.25, "{finding}");
+        assert!(table.contains(words), "{table}");
+    }
+}
+
+/// Runs a network into a directory.
+fn measure(tare: &Tare, directory: &str, network: &str) {
+    let asked = ["run", "--network", network, "--workload", "tcp-stream", "--metric", "throughput"];
+    // Reno's window follows the shaper in a few round trips; BBR's first estimate may last a whole short trial.
+    let how = ["--congestion", "reno", "--duration", "400ms", "--interval", "10ms"];
+    tare.run(&[&asked[..], &how, &["--blocks", "4", "--out", directory]].concat()).expect(0);
+}
+
+#[test]
+fn a_shaper_that_is_slower_in_one_run_is_a_regression_of_as_much() {
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    measure(&tare, "base", "x=bridge+rate=200mbit");
+    measure(&tare, "new", "x=bridge+rate=140mbit");
+    let compare = ["compare", "base", "new", "--fail-on", "10%", "--json"];
+    let comparison = tare.run(&compare).expect(3).json();
+    schema::check(&comparison, "compare.json");
+    let cell = &list(&comparison, "cells")[0];
+    let ratio = cell["change"]["value"].as_f64().expect("a ratio");
+    assert!((ratio - 0.7).abs() < 0.05, "{cell}");
+    assert_eq!(text(cell, "outcome"), "regression");
+}
+
+#[test]
+fn a_sequence_ends_with_its_precision() {
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    // Both are kept at a rate, so that their ratio hardly varies from block to block.
+    let document = tare
+        .run(&[
+            "run",
+            "--network",
+            "a=bridge+rate=200mbit,b=bridge+rate=160mbit",
+            "--baseline",
+            "a",
+            "--workload",
+            "tcp-stream",
+            "--metric",
+            "throughput",
+            "--duration",
+            "500ms",
+            "--interval",
+            "10ms",
+            "--sequential",
+            "--precision",
+            "30%",
+            "--json",
+            "--out",
+            "out",
+        ])
+        .expect(0)
+        .json();
+    assert_eq!(document["stopped_by"], "sequence", "{document}");
+    let ratio = &list(&document, "cells")[1]["ratio"];
+    assert!(ratio.is_object(), "{document}");
+    let [low, high] =
+        [&ratio["ci95"][0], &ratio["ci95"][1]].map(|end| end.as_f64().expect("an end"));
+    assert!((high / low).ln() / 2.0 <= 1.3f64.ln() + 1e-9, "{ratio}");
+    assert!(document["blocks"].as_u64() >= Some(5));
+}

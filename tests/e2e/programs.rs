@@ -1,0 +1,155 @@
+//! Networks that programs raise or carry: daemons of the lab's own, CNI plugins, and programs of the user's.
+
+use rustix::fs::{Access, access};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use support::journal::{counter, records, trials};
+use support::machine::descendants;
+use support::program::{Tare, User};
+use support::{Scratch, eventually, list, short_run, text};
+
+/// The example in the repository.
+const EXAMPLE: &str = concat!("exec:", env!("CARGO_MANIFEST_DIR"), "/../examples/exec/bridge.py");
+
+/// A CNI configuration that everybody's plugins can carry out.
+const CNI: &str = r#"{"cniVersion": "1.0.0", "name": "test", "plugins": [
+    {"type": "bridge", "bridge": "cni0", "isGateway": true,
+     "ipam": {"type": "host-local", "subnet": "10.88.0.0/16"}}]}"#;
+
+#[test]
+fn programs_of_the_users_are_measured_like_any_network() {
+    for &user in User::all() {
+        let scratch = Scratch::new();
+        let tare = Tare::copied(&scratch, user);
+        let file = scratch.write("test.conflist", CNI);
+        let cni = format!("cni:{}", file.display());
+        let networks = format!("host,{cni},mine={EXAMPLE}");
+        let arguments = ["--network", &networks, "--workload", "tcp-rr", "--blocks", "1", "--json"];
+        let run = [short_run(&arguments), vec!["--out", "out"]].concat();
+        let document = tare.run(&run).expect(0).json();
+        let trials = trials(&tare.directory().join("out"));
+        for (label, network, bridge) in
+            [(cni.as_str(), cni.as_str(), "cni0"), ("mine", EXAMPLE, "example0")]
+        {
+            let cells = list(&document, "cells");
+            let cell = cells.iter().find(|cell| cell["label"] == label).expect("a cell");
+            assert_eq!(cell["network"], network);
+            // Every request passed a device of the client's.
+            let trial = trials.iter().find(|trial| trial["label"] == label).expect("a trial");
+            let requests = trial["ends"]["completed"].as_u64().expect("a count");
+            let packets = counter(trial, "client-0", "/devices/eth0/tx_packets");
+            assert!((1..=packets).contains(&requests), "{requests} in {packets} packets");
+            let hop = |hop: &Value| hop["kind"] == "bridge" && hop["name"] == bridge;
+            assert!(list(cell, "hops").iter().any(hop), "{}", cell["hops"]);
+        }
+    }
+}
+
+#[test]
+fn what_a_study_names_runs_only_with_leave() {
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    let study = format!(
+        "networks = [\"loopback\", {EXAMPLE:?}]\n[[workload]]\nname = \"tcp-rr\"\n[method]\nblocks = 1\n"
+    );
+    let file = scratch.write("study.toml", &study);
+    let file = file.to_str().expect("a path in ASCII");
+    let run = |more: &[&str]| tare.run(&short_run(&[&[file, "--json"], more].concat()));
+    run(&[]).complains(2, &["the study names exec:", "--allow-exec", "--network"]);
+    // Planning runs nothing, and what the command line names is the user's own wish.
+    run(&["--dry-run"]).expect(0);
+    run(&["--network", &format!("loopback,{EXAMPLE}"), "--out", "named"]).expect(0);
+    let document = run(&["--allow-exec", "--out", "allowed"]).expect(0).json();
+    assert!(list(&document, "cells").iter().any(|cell| cell["network"] == EXAMPLE));
+    // The journal of a run may come from anywhere.
+    let journal = scratch.path("allowed/journal.jsonl");
+    let lines = std::fs::read_to_string(&journal).expect("it was kept");
+    let first: String = lines.lines().take(1).map(|line| format!("{line}\n")).collect();
+    std::fs::write(&journal, first).expect("it is ours");
+    tare.run(&["resume", "allowed"]).complains(2, &["the run has exec:", "--allow-exec"]);
+    tare.run(&["resume", "allowed", "--allow-exec"]).expect(0);
+}
+
+#[test]
+fn what_is_not_there_is_skipped_with_its_remedy() {
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    let file =
+        scratch.write("odd.conf", r#"{"cniVersion": "1.0.0", "name": "n", "type": "tare-none"}"#);
+    let odd = format!("cni:{}", file.display());
+    for (network, reason, remedy) in [
+        (odd.as_str(), "the CNI plugin tare-none is not in", "CNI_PATH"),
+        ("cni:/no/such/file", "read the CNI configuration /no/such/file", "name a file"),
+        ("exec:/no/such/program", "/no/such/program cannot be run", "executable"),
+    ] {
+        let networks = format!("loopback,{network}");
+        let arguments = ["--network", &networks, "--workload", "tcp-rr", "--blocks", "1", "--json"];
+        let document = tare.run(&short_run(&arguments)).expect(1).json();
+        let skipped = &list(&document, "skipped")[0];
+        assert_eq!(text(skipped, "network"), network);
+        assert!(text(skipped, "reason").contains(reason), "{skipped}");
+        assert!(text(skipped, "remedy").contains(remedy), "{skipped}");
+        std::fs::remove_dir_all(only_run(scratch.root())).expect("its results");
+    }
+}
+
+/// The directory of the one run in a directory.
+fn only_run(directory: &Path) -> std::path::PathBuf {
+    let entries = std::fs::read_dir(directory).expect("it is there").flatten();
+    let mut runs =
+        entries.map(|entry| entry.path()).filter(|path| path.join("journal.jsonl").exists());
+    runs.next().expect("a run's directory")
+}
+
+/// Packets that a device has received, in the network namespace of a process; nothing where there is no such device.
+fn received(pid: Pid, device: &str) -> Option<u64> {
+    let path = format!("/proc/{}/net/dev", pid.as_raw_nonzero());
+    let table = fs::read_to_string(path).ok()?;
+    let row = table.lines().find_map(|line| line.trim().strip_prefix(device)?.strip_prefix(':'))?;
+    row.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// Packets that the device of a client has received when traffic flows: more than set-ups send.
+const TRAFFIC: u64 = 300;
+
+#[test]
+fn a_daemon_that_dies_in_a_trial_fails_its_network_alone() {
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    let asked = ["--network", "loopback,ovs-user", "--workload", "tcp-rr", "--duration", "1s"];
+    let how = ["--interval", "50ms", "--blocks", "8", "--out", "out", "--json"];
+    let run = [&["run"], &asked[..], &how].concat();
+    let has_tun = access("/dev/net/tun", Access::READ_OK | Access::WRITE_OK).is_ok();
+    let (outcome, told_in, words) = if has_tun {
+        let running = tare.start(&run);
+        kill_daemons_until_noticed(running.pid(), &scratch.path("out"));
+        (running.wait(), "failed", "ovs-vswitchd in node-0: it was ended by signal 9")
+    } else {
+        (tare.run(&run), "skipped", "/dev/net/tun may not be used")
+    };
+    let document = outcome.expect(1).json();
+    let told = &list(&document, told_in)[0];
+    assert_eq!(text(told, "network"), "ovs-user");
+    assert!(text(told, "reason").contains(words), "{told}");
+    let cells = list(&document, "cells");
+    let kept =
+        cells.iter().find(|cell| cell["network"] == "loopback" && cell["metric"] == "transactions");
+    let kept = kept.expect("a cell");
+    assert_eq!(kept["n"], 8, "the other network is measured to the end");
+}
+
+/// Kills the daemon of each block when traffic flows through it, until a run says that its network has failed. A trial that
+/// was over when the daemon died has not failed, and another follows.
+fn kill_daemons_until_noticed(run: u32, directory: &Path) {
+    eventually("the network fails", || {
+        for daemon in descendants(run, "ovs-vswitchd unix:") {
+            if received(daemon, "veth-c0") > Some(TRAFFIC) {
+                // It may have ended by itself meanwhile.
+                let _ = kill_process(daemon, Signal::KILL);
+            }
+        }
+        records(directory).iter().any(|record| record["record"] == "failure")
+    });
+}

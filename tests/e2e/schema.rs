@@ -1,0 +1,134 @@
+//! What is made from the program is kept as it is made: schemas, tables, one file a network. And every JSON output is
+//! as its schema says.
+
+use serde_json::Value;
+use std::path::Path;
+use support::Scratch;
+use support::program::Tare;
+use support::{list, schema, short_run, text};
+
+/// The command that makes what is kept anew.
+const REMEDY: &str = "run `make generated` and look at what it changes";
+
+/// The files of a directory with their texts.
+fn files(directory: &Path) -> Vec<(String, String)> {
+    let entries = std::fs::read_dir(directory).expect("the directory is there");
+    let mut files: Vec<(String, String)> = entries
+        .map(|entry| entry.expect("an entry"))
+        .map(|entry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            (name, std::fs::read_to_string(entry.path()).expect("a text"))
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn the_kept_schemas_are_those_of_this_program() {
+    let scratch = Scratch::new();
+    Tare::in_directory(scratch.root()).run(&["schema", "made"]).expect(0);
+    let (made, kept) = (files(&scratch.path("made")), files(&schema::directory()));
+    assert!(made == kept, "docs/schema is not what this program makes: {REMEDY}");
+}
+
+#[test]
+fn every_document_is_as_its_schema_says() {
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    for listed in ["networks", "workloads", "studies"] {
+        let document = tare.run(&["list", listed, "--json"]).expect(0).json();
+        schema::check(&document, &format!("{listed}.json"));
+    }
+    schema::check(&tare.run(&["doctor", "--json"]).json(), "doctor.json");
+    schema::check(&tare.run(&["run", "--dry-run", "--json"]).expect(0).json(), "plan.json");
+    assert_eq!(scratch.names(), [] as [&str; 0], "none of them measures anything");
+}
+
+#[test]
+fn a_run_and_every_line_of_its_journal_are_as_their_schemas_say() {
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    // A pilot and a budget, so that the journal has a record of every kind that an undisturbed run writes.
+    let arguments = ["--network", "host,veth", "--json", "--out", "out", "--budget", "2s"];
+    schema::check(&tare.run(&short_run(&arguments)).expect(0).json(), "run.json");
+    let journal = std::fs::read_to_string(scratch.path("out/journal.jsonl")).expect("a journal");
+    let records: Vec<Value> =
+        journal.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect();
+    for record in &records {
+        schema::check(record, "journal-record.json");
+    }
+    let mut kinds: Vec<&str> = records.iter().map(|record| text(record, "record")).collect();
+    kinds.dedup();
+    // Turns, too, are written as they end.
+    kinds.retain(|kind| *kind != "turn");
+    kinds.dedup();
+    assert_eq!(kinds, ["run", "trial", "sizing", "trial", "end"]);
+}
+
+#[test]
+fn the_schemas_refuse_what_is_not_theirs() {
+    let directory = schema::directory();
+    for (name, text) in files(&directory) {
+        let schema: Value = serde_json::from_str(&text).expect("a schema is JSON");
+        let validator = jsonschema::validator_for(&schema).expect("a schema is a schema");
+        assert!(!validator.is_valid(&Value::from(vec![1])), "{name}");
+    }
+}
+
+#[test]
+fn a_study_file_may_be_checked_by_its_schema() {
+    let studies = schema::repository().join("studies");
+    for (name, text) in files(&studies) {
+        let study: toml::Table = text.parse().unwrap_or_else(|error| panic!("{name}: {error}"));
+        schema::check(&serde_json::to_value(study).expect("TOML is JSON"), "study.json");
+    }
+}
+
+/// A name is a file's, with the dashes that Rust has no use for; what the user adds after a colon is not. Pairs of places
+/// are one idea.
+fn source(directory: &str, name: &str) -> String {
+    let name = name.split(':').next().unwrap_or_default();
+    let name = if name.contains('/') { "pairs" } else { name };
+    format!("{directory}/{}.rs", name.replace('-', "_"))
+}
+
+#[test]
+fn a_network_and_a_workload_are_each_a_file_of_their_own() {
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    for (listed, directory) in
+        [("networks", "crates/lab/src/networks"), ("workloads", "crates/traffic/src/workloads")]
+    {
+        let document = tare.run(&["list", listed, "--json"]).expect(0).json();
+        // Docker's are the engine's, and in a crate of their own.
+        let docker = |name: &str| name.starts_with("docker:") || name.starts_with("swarm:");
+        let names = list(&document, listed).iter().map(|row| text(row, "name"));
+        // Several tests of a foreign tool are one file: iperf3-udp is iperf3's.
+        let tool = |name: &str| {
+            let name = name.split('-').next().unwrap_or(name);
+            schema::repository().join(source("crates/traffic/src/tools", name)).is_file()
+        };
+        for name in names.filter(|name| !docker(name)) {
+            let file = source(directory, name);
+            let path = schema::repository().join(&file);
+            let as_directory = path.with_extension("");
+            assert!(path.is_file() || as_directory.is_dir() || tool(name), "{file} is missing");
+        }
+    }
+}
+
+#[test]
+fn the_tables_of_the_readme_are_those_of_this_program() {
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    let readme = std::fs::read_to_string(schema::repository().join("README.md")).expect("a README");
+    for listed in ["networks", "workloads"] {
+        let made = tare.run(&["list", listed, "--markdown"]).expect(0).text();
+        let kept = readme
+            .split_once(&format!("<!-- {listed}: begin -->\n"))
+            .and_then(|(_, rest)| rest.split_once(&format!("<!-- {listed}: end -->")))
+            .map(|(table, _)| table);
+        assert!(kept == Some(&made), "README.md's {listed} are not this program's: {REMEDY}");
+    }
+}

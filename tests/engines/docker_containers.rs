@@ -1,0 +1,141 @@
+//! Programs in Docker's containers: tare's and the user's, databases with the host's programs or with those of an image,
+//! under Docker's own profile.
+
+use rustix::process::Signal;
+use serde_json::Value;
+use support::engine::Engine;
+use support::program::Outcome;
+use support::shared::Resource as _;
+use support::{eventually, list, short_run, text};
+
+#[test]
+fn databases_run_with_the_hosts_programs_which_nobody_can_change() {
+    let engine = Engine::shared();
+    let before = engine.everything();
+    let asked = ["run", "--network", "docker:bridge", "--workload", "redis,mysql", "--json"];
+    let small = ["--tables", "2", "--rows", "1000", "--duration", "1s", "--out", "out"];
+    let endless = ["--metric", "transactions,tps", "--blocks", "1000"];
+    let tare = engine.tare().with_cache_of_its_own();
+    let mut running = tare.start(&[&asked[..], &small, &endless].concat());
+    // Both databases have been measured, and go on.
+    running.wait_for("block 1 of");
+    // Every trial has a server of its own.
+    eventually("a server's container refuses to change a host's program", || {
+        let server = engine.docker(&["ps", "--quiet", "--filter", "name=-server-0"]);
+        let refused = engine.refused(&["exec", &server, "/bin/sh", "-c", "echo >/usr/of-tare"]);
+        let words = ["/usr/of-tare", "Read-only file system"];
+        if words.iter().all(|word| refused.contains(word)) { Ok(()) } else { Err(refused) }
+    });
+    running.signal(Signal::INT);
+    let document = running.wait().expect(130).json();
+    for (workload, metric) in [("redis", "transactions"), ("mysql", "tps")] {
+        let of = |cell: &&Value| cell["workload"] == workload && cell["metric"] == metric;
+        let cell = list(&document, "cells").iter().find(of);
+        let cell = cell.unwrap_or_else(|| panic!("{metric} of {workload}: {document}"));
+        assert!(cell["mean"].as_f64() > Some(0.0), "{cell}");
+        assert!(cell["parameters"]["server_version"].is_string(), "{cell}");
+    }
+    assert_eq!(engine.everything(), before, "their data have gone with them");
+}
+
+/// Makes an image of the user's with these programs of the host's, and the libraries that they are linked to.
+fn image_with(engine: &Engine, name: &str, programs: &[&str]) {
+    let script = "{ printf '%s\\n' \"$@\"; ldd \"$@\" | grep --only-matching '/[^ :)]*'; } | sort --unique |
+        sed 's,^/,,' | tar --create --dereference --hard-dereference --directory / --file \"$0\" --files-from -";
+    let archive = engine.scratch().path("of-programs.tar");
+    let mut pack = std::process::Command::new("/bin/sh");
+    let status = pack.args(["-euc", script]).arg(&archive).args(programs).status();
+    assert!(status.expect("a shell").success());
+    engine.docker(&["import", archive.to_str().expect("a plain path"), name]);
+}
+
+#[test]
+fn databases_run_in_an_image_of_the_users_on_a_machine_that_has_none() {
+    let engine = Engine::shared();
+    image_with(&engine, "redis:mine", &["/usr/bin/redis-server", "/usr/bin/redis-benchmark"]);
+    let before = engine.everything();
+    let few = engine.scratch().directory_of("few", None);
+    std::os::unix::fs::symlink("/usr/bin/setpriv", few.join("setpriv")).expect("a fresh directory");
+    let tare = engine.tare().with_variable("PATH", few.to_str().expect("a plain path"));
+    let asked = ["run", "--network", "docker:bridge", "--workload", "redis", "--blocks", "1"];
+    let short = ["--duration", "1s", "--json", "--metric", "transactions"];
+    let here = [&asked[..], &short, &["--image", "redis:mine", "--out", "out"]].concat();
+    let document = tare.run(&here).expect(0).json();
+    let cell = &list(&document, "cells")[0];
+    assert!(cell["mean"].as_f64() > Some(0.0), "{cell}");
+    let without = tare.run(&[&asked[..], &short, &["--out", "without"]].concat());
+    assert!(without.stderr.contains("redis-server is not installed"), "{without:?}");
+    assert_eq!(engine.everything(), before);
+    engine.docker(&["image", "rm", "redis:mine"]);
+}
+
+/// A program in a client's container, by `tare up`.
+fn in_client(engine: &Engine, network: &str, flags: &[&str], program: &[&str]) -> Outcome {
+    engine.tare().run(&[&["up", network][..], flags, &["--"], program].concat())
+}
+
+#[test]
+fn programs_in_containers_are_the_images_own() {
+    let engine = Engine::shared();
+    let version = in_client(&engine, "docker:bridge", &[], &["/tare", "--version"]).expect(0);
+    assert!(version.text().starts_with("tare "), "{}", version.text());
+    let seen = in_client(&engine, "docker:bridge", &[], &["/tare", "look"]).expect(0).json();
+    let hosts = list(&seen, "hosts");
+    assert!(hosts.iter().any(|line| line.as_str().is_some_and(|line| line.ends_with("\tserver"))));
+    in_client(&engine, "docker:bridge", &[], &["/tare", "no-such-command"]).expect(2);
+    // Older engines say that it cannot be started (126), newer ones that it is not there (127).
+    let missing = in_client(&engine, "docker:bridge", &[], &["/no/such/program"]);
+    assert!(matches!(missing.code, Some(126 | 127)), "{missing:?}");
+}
+
+#[test]
+fn an_image_of_the_users_gets_tares_binary() {
+    let engine = Engine::shared();
+    let archive = engine.scratch().path("other.tar");
+    let file = engine.scratch().write("of-mine", "");
+    let packed = std::process::Command::new("tar")
+        .args(["--create", "--directory", "/", "--file"])
+        .arg(&archive)
+        .arg(file.strip_prefix("/").expect("it is absolute"))
+        .status();
+    assert!(packed.expect("tar").success());
+    engine.docker(&["import", archive.to_str().expect("a plain path"), "other:1"]);
+    let before = engine.everything();
+    let document = engine.once("docker:host", &["--image", "other:1"]);
+    let of = &list(&document["environment"], "engines")[0];
+    assert!(text(of, "image").starts_with("other:1 sha256:"), "{of}");
+    assert_eq!(engine.everything(), before);
+    let refused = ["--network", "docker:host", "--image", "other:2", "--out", "refused", "--json"];
+    let document = engine.tare().run(&short_run(&refused)).expect(1).json();
+    assert!(text(&list(&document, "failed")[0], "reason").contains("No such image"));
+    engine.docker(&["image", "rm", "other:1"]);
+}
+
+#[test]
+fn the_written_image_is_loaded_by_docker_itself() {
+    let engine = Engine::shared();
+    let file = engine.scratch().path("tare.tar");
+    let path = file.to_str().expect("a plain path");
+    engine.tare().run(&["image", "--output", path, "--tag", "tare:written"]).expect(0);
+    assert!(engine.docker(&["load", "--input", path]).contains("tare:written"));
+    let said = engine.docker(&["run", "--rm", "--network", "none", "tare:written", "--version"]);
+    assert!(said.starts_with("tare "), "{said}");
+    engine.tare().run(&["image", "--load", "--tag", "tare:loaded"]).expect(0);
+    let one = engine.docker(&["image", "inspect", "--format", "{{.Id}}", "tare:loaded"]);
+    let other = engine.docker(&["image", "inspect", "--format", "{{.Id}}", "tare:written"]);
+    assert_eq!(one, other, "the same program is the same image");
+    engine.docker(&["image", "rm", "tare:written", "tare:loaded"]);
+}
+
+#[test]
+fn containers_run_under_dockers_own_profile_unless_the_user_says_otherwise() {
+    let engine = Engine::shared();
+    let filtered = |network, flags: &[&str]| {
+        let outcome = in_client(&engine, network, flags, &["/tare", "look"]);
+        outcome.expect(0).json()["seccomp"].as_u64()
+    };
+    const FILTER: u64 = 2;
+    assert_eq!(filtered("docker:bridge", &[]), Some(FILTER));
+    assert_eq!(filtered("docker:bridge+unconfined", &[]), Some(0));
+    assert_eq!(filtered("docker:bridge", &["--security-opt", "seccomp=unconfined"]), Some(0));
+}

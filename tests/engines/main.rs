@@ -1,0 +1,16 @@
+//! Docker Engines and Swarms of the tests' own, in namespaces. Only root can start them.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a failure fails the test"
+)]
+
+mod docker;
+mod docker_containers;
+mod docker_counts;
+mod docker_ends;
+#[cfg(feature = "docker-tls")]
+mod docker_tls;
+mod swarm;

@@ -1,0 +1,259 @@
+//! The page of a run: whole, readable with and without scripts, the same bytes every time, and asking nobody for
+//! anything. Looked at by a real browser at two widths.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use support::chromium::Browser;
+use support::program::Tare;
+use support::{Scratch, shared, text};
+
+/// Size that no page exceeds, bytes.
+const LARGEST: usize = 1_500_000;
+
+/// Sections that this run has something for.
+const SECTIONS: [&str; 10] = [
+    "glance", "figures", "sweeps", "loss", "latency", "cpu", "courses", "paths", "machine", "again",
+];
+
+/// The run whose page all tests look at: two numbers of clients, two rates, round trips. The first test makes it.
+struct Run {
+    directory: PathBuf,
+    page: String,
+}
+
+impl Run {
+    fn get() -> Self {
+        let directory = shared::files("page", Self::make);
+        let page = std::fs::read_to_string(directory.join("page.html")).expect("a page");
+        Self { directory, page }
+    }
+
+    fn make(directory: &Path) {
+        let study = "networks = [\"host\", \"bridge\", \"published\"]\n\
+             metrics = [\"throughput\", \"transactions\", \"latency_p50\", \"loss\"]\n\
+             [[workload]]\nname = \"tcp-stream\"\nduration = \"300ms\"\n\
+             [[workload]]\nname = \"tcp-rr\"\nduration = \"300ms\"\n\
+             [[workload]]\nname = \"udp-rate\"\nduration = \"200ms\"\nparameters = { rate = \"50mbit\" }\n\
+             [[workload]]\nname = \"udp-rate\"\nduration = \"200ms\"\nparameters = { rate = \"100mbit\" }\n\
+             [shape]\nclients = [1, 2]\n\
+             [method]\nblocks = 3\ninterval = \"10ms\"\nseed = 7\n";
+        std::fs::write(directory.join("page.toml"), study).expect("room for a small file");
+        let run = ["run", "page.toml", "--out", "out", "--html", "page.html"];
+        Tare::in_directory(directory).run(&run).expect(0);
+    }
+
+    /// The page in a browser.
+    fn browser(&self, scratch: &Scratch) -> Browser {
+        let mut browser = Browser::start(&scratch.path("profile"));
+        browser.looks(1440, "light");
+        browser.open(&self.directory.join("page.html"));
+        browser
+    }
+}
+
+#[test]
+fn the_same_journal_gives_the_same_page() {
+    let run = Run::get();
+    let tare = Tare::in_directory(&run.directory);
+    let again = tare.run(&["report", "out", "--html", "-"]).expect(0);
+    assert!(again.text() == run.page, "the page differs");
+    assert!(run.page.len() < LARGEST, "{} bytes", run.page.len());
+}
+
+#[test]
+fn the_page_is_all_there_is_of_it() {
+    let page = Run::get().page;
+    let links =
+        [" href=\"", " src=\"", " xlink:href=\"", "url(", "@import", " srcset=\"", " action=\""];
+    for (kind, after) in
+        links.iter().flat_map(|kind| page.split(kind).skip(1).map(move |a| (kind, a)))
+    {
+        let target = &after[..after.len().min(40)];
+        assert!(target.starts_with('#') || target.starts_with("data:"), "{kind}{target}");
+    }
+    for section in SECTIONS {
+        assert!(page.contains(&format!("<section class=\"story\" id=\"{section}\"")), "{section}");
+    }
+}
+
+#[test]
+fn a_browser_finds_no_fault_and_asks_for_nothing() {
+    let scratch = Scratch::new();
+    let mut browser = Run::get().browser(&scratch);
+    let taken = "(() => { const link = document.querySelector('a.svg');\
+                 link.addEventListener('click', (event) => event.preventDefault());\
+                 link.click(); return link.href; })()";
+    assert!(browser.value(taken).as_str().unwrap_or_default().starts_with("blob:"));
+    let complaints =
+        browser.events(&["Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"]);
+    assert!(complaints.is_empty(), "{complaints:?}");
+    let asked: Vec<Value> = browser
+        .events(&["Network.requestWillBeSent"])
+        .into_iter()
+        .filter(|event| {
+            let url = text(&event["params"]["request"], "url").to_owned();
+            !(url.starts_with("file://") && url.ends_with("/page.html") || url.starts_with("data:"))
+        })
+        .collect();
+    assert!(asked.is_empty(), "{asked:?}");
+}
+
+/// Expression for figures whose drawing is missing, is empty, or has words beyond its edges, and for a page that is wider
+/// than the window.
+const LOOK: &str = r#"(() => {
+    const faults = [];
+    const figures = [...document.querySelectorAll("figure")];
+    for (const figure of figures) {
+        const seen = [...figure.querySelectorAll("svg.fig")].filter((svg) => svg.getBoundingClientRect().width > 0);
+        if (seen.length !== 1) { faults.push(`${figure.id}: ${seen.length} drawings`); continue; }
+        const svg = seen[0];
+        const box = svg.getBoundingClientRect();
+        const marks = svg.querySelectorAll("path, rect, circle, line").length;
+        const words = [...svg.querySelectorAll("text")].filter((text) => text.textContent.trim());
+        if (marks < 3 || words.length < 2) faults.push(`${figure.id}: ${marks} marks, ${words.length} words`);
+        for (const text of words) {
+            const at = text.getBoundingClientRect();
+            const out = Math.max(box.left - at.left, at.right - box.right, box.top - at.top, at.bottom - box.bottom);
+            if (out > 2) faults.push(`${figure.id}: “${text.textContent}” is ${out} px beyond its edge`);
+        }
+        if (box.right > window.innerWidth + 1) faults.push(`${figure.id} is wider than the window`);
+    }
+    const wide = document.documentElement.scrollWidth;
+    if (wide > window.innerWidth) faults.push(`the page is ${wide} px wide`);
+    for (const element of document.querySelectorAll("h1, h2, h3, p, li, dt, dd, summary, label")) {
+        const at = element.getBoundingClientRect();
+        const scrolls = element.closest(".networks, .scroll, pre, .skip");
+        if (!scrolls && at.width > 0 && at.right > window.innerWidth + 1) faults.push(`clipped: ${element.textContent}`);
+    }
+    return { faults, figures: figures.length };
+})()"#;
+
+#[test]
+fn every_figure_is_drawn_and_no_word_is_clipped_at_any_width() {
+    let scratch = Scratch::new();
+    let mut browser = Run::get().browser(&scratch);
+    for width in [320, 375, 768, 1024, 1440] {
+        for scheme in ["light", "dark"] {
+            browser.looks(width, scheme);
+            let look = browser.value(LOOK);
+            assert_eq!(look["faults"], Value::Array(Vec::new()), "{width} px, {scheme}");
+            assert!(look["figures"].as_u64() > Some(20), "{look}");
+        }
+    }
+}
+
+#[test]
+fn a_network_is_switched_off_and_a_scale_changed_without_a_script() {
+    let scratch = Scratch::new();
+    let run = Run::get();
+    let mut browser = Browser::start(&scratch.path("profile"));
+    browser.looks(1440, "light");
+    browser.call("Emulation.setScriptExecutionDisabled", serde_json::json!({"value": true}));
+    browser.open(&run.directory.join("page.html"));
+    let opacity = "getComputedStyle(document.querySelector('#figures g.n1')).opacity";
+    assert_eq!(browser.value(opacity), "1");
+    browser.value("document.querySelector('#net-1').click()");
+    assert_eq!(browser.value(opacity), "0.08");
+    assert_eq!(browser.value("document.documentElement.classList.contains('js')"), false);
+    let shown = "[0, 1].map((n) => getComputedStyle(document.querySelector(`#figures figure .view-${n}`)).display)";
+    assert_eq!(browser.value(shown), serde_json::json!(["block", "none"]));
+    browser.value("document.querySelector('#figures figure .to-1').click()");
+    assert_eq!(browser.value(shown), serde_json::json!(["none", "block"]));
+}
+
+#[test]
+fn values_are_told_by_pointer_and_by_keys() {
+    let scratch = Scratch::new();
+    let mut browser = Run::get().browser(&scratch);
+    let drawing = "document.querySelector('#figures svg.wide')";
+    browser.value(&format!("{drawing}.focus()"));
+    let key = format!(
+        "{drawing}.dispatchEvent(new KeyboardEvent('keydown', {{key: 'ArrowRight', bubbles: true}}))"
+    );
+    browser.value(&key);
+    let said = browser.value("document.querySelector('.said').textContent");
+    let said = said.as_str().expect("a text").to_owned();
+    assert!(
+        ["host", "bridge", "published"].iter().any(|network| said.starts_with(network)),
+        "{said}"
+    );
+    assert_eq!(browser.value("document.querySelector('.tip').hidden"), false);
+    browser.value(&format!(
+        "{drawing}.dispatchEvent(new KeyboardEvent('keydown', {{key: 'Escape', bubbles: true}}))"
+    ));
+    assert_eq!(browser.value("document.querySelector('.tip').hidden"), true);
+}
+
+/// Roles that must have a name for those who do not see them.
+const NAMED: [&str; 12] = [
+    "image",
+    "img",
+    "link",
+    "button",
+    "checkbox",
+    "radio",
+    "heading",
+    "table",
+    "figure",
+    "navigation",
+    "region",
+    "radiogroup",
+];
+
+#[test]
+fn everything_that_is_reached_has_a_name() {
+    let scratch = Scratch::new();
+    let mut browser = Run::get().browser(&scratch);
+    let tree = browser.call("Accessibility.getFullAXTree", serde_json::json!({}));
+    let nodes = support::list(&tree, "nodes");
+    let mut seen = std::collections::BTreeMap::<String, usize>::new();
+    for node in nodes.iter().filter(|node| node["ignored"] == false) {
+        let role = node["role"]["value"].as_str().unwrap_or_default();
+        if NAMED.contains(&role) {
+            let name = node["name"]["value"].as_str().unwrap_or_default();
+            assert!(!name.trim().is_empty(), "{node}");
+            *seen.entry(role.to_owned()).or_default() += 1;
+        }
+    }
+    for role in ["link", "checkbox", "radio", "heading", "figure"] {
+        assert!(seen.get(role).is_some_and(|count| *count > 2), "{role}: {seen:?}");
+    }
+    let images = seen.get("image").or_else(|| seen.get("img"));
+    assert!(images.is_some_and(|count| *count > 20), "{seen:?}");
+    assert_eq!(browser.value("document.documentElement.lang"), "en");
+    let doubled = "[...document.querySelectorAll('[id]')].map((e) => e.id)\
+                   .filter((id, at, all) => all.indexOf(id) !== at)";
+    assert_eq!(browser.value(doubled), Value::Array(Vec::new()));
+}
+
+#[test]
+fn what_is_taken_along_is_whole() {
+    let scratch = Scratch::new();
+    let mut browser = Run::get().browser(&scratch);
+    let links = "Promise.all([...document.querySelectorAll('figure .downloads a')].map(async (link) => {\
+                 if (link.classList.contains('scripted')) return 'made when asked for';\
+                 const text = decodeURIComponent(link.href.slice(link.href.indexOf(',') + 1));\
+                 if (link.download.endsWith('.csv')) return text.trim().split('\\n').length > 1 ? 'data' : link.download;\
+                 const parsed = new DOMParser().parseFromString(text, 'image/svg+xml');\
+                 return parsed.querySelector('parsererror') || !parsed.querySelector('style') ? link.download : 'drawing';\
+                 }))";
+    let found = browser.value(links);
+    let found: Vec<&str> =
+        found.as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect();
+    let whole = ["data", "drawing", "made when asked for"];
+    assert!(found.iter().all(|one| whole.contains(one)), "{found:?}");
+    assert!(found.len() > 40, "{}", found.len());
+}
+
+#[test]
+fn the_page_is_xml_as_well() {
+    let scratch = Scratch::new();
+    let mut browser = Run::get().browser(&scratch);
+    let parse = "(() => { const text = new XMLSerializer().serializeToString(document); return text.length; })()";
+    assert!(browser.value(parse).as_u64() > Some(10_000));
+    let url = serde_json::to_string(&Run::get().page).unwrap();
+    let parsed = format!(
+        "new DOMParser().parseFromString({url}, 'application/xhtml+xml').querySelector('parsererror')?.textContent ?? ''"
+    );
+    assert_eq!(browser.value(&parsed), "");
+}

@@ -1,0 +1,57 @@
+//! Shell scripts of a machine with an engine.
+
+/// Uplink with nobody at its other end.
+pub(super) const ALONE: &str = r#"
+ip link add eth0 type veth peer name wire0
+ip address add 192.0.2.1/24 dev eth0
+ip link set eth0 up
+ip link set wire0 up
+ip route add default via 192.0.2.2
+"#;
+
+/// Uplink that somebody outside plugs in before saying the machine's number: its last address digit, and its name.
+pub(super) const PLUGGED: &str = r#"
+echo here
+read -r number
+echo "node-$number" >/proc/sys/kernel/hostname
+ip address add "192.0.2.$number/24" dev eth0
+ip link set eth0 up
+ip route add default via 192.0.2.254
+"#;
+
+/// The first process of the engine's namespaces: it gets an uplink, starts the engine, and waits. Its arguments are a
+/// directory, the control groups' name, and flags of dockerd's.
+pub(super) const INIT: &str = r#"
+directory=$1 group=$2
+shift 2
+mount -t tmpfs tmpfs /run
+ip link set lo up
+uplink
+containers
+dockerd --data-root "$directory/data" --exec-root /run/docker --pidfile "$directory/pid" \
+    --host "unix://$directory/docker.sock" --cgroup-parent "/$group" "$@" >"$directory/log" 2>&1 </dev/null &
+echo started
+exec cat
+"#;
+
+/// dockerd gives its containerd 10 s to start, far too little where software emulates the processor: there containerd is
+/// started before dockerd, without the plugins that no engine here uses and that take longest.
+pub(super) const CONTAINERS: &str = r#"
+echo 'disabled_plugins = ["cri", "aufs", "btrfs", "devmapper", "zfs"]' >/run/containerd.toml
+containerd --config /run/containerd.toml --root "$directory/data/containerd" --state /run/containerd \
+    --address "$directory/containerd.sock" >"$directory/containerd.log" 2>&1 </dev/null &
+echo containers
+read -r _
+set -- --containerd "$directory/containerd.sock" "$@"
+"#;
+
+/// Removes the control groups that the engine's containers were in, when the pipe to it ends.
+pub(super) const SWEEP: &str = r#"
+read -r _
+for attempt in $(seq 100); do
+    find /sys/fs/cgroup -depth -type d -path "*/$1/*" -exec rmdir {} + 2>/dev/null
+    find /sys/fs/cgroup -depth -type d -path "*/$1" -exec rmdir {} + 2>/dev/null
+    [ -n "$(find /sys/fs/cgroup -type d -path "*/$1" 2>/dev/null)" ] || exit 0
+    sleep 0.1
+done
+"#;

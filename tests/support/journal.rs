@@ -1,0 +1,68 @@
+//! Journal of a run as other programs see it: JSON, line by line. Reading it, and rewriting it to known figures.
+
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+/// Records of the journal in a result directory, up to its last whole line; none where there is no journal.
+///
+/// # Panics
+///
+/// A whole line is not JSON.
+pub fn records(directory: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(directory.join("journal.jsonl")).unwrap_or_default();
+    text.split_inclusive('\n')
+        .filter(|line| line.ends_with('\n'))
+        .map(|line| serde_json::from_str(line).expect("a whole line is a record"))
+        .collect()
+}
+
+/// Trials of the journal in a result directory.
+pub fn trials(directory: &Path) -> Vec<Value> {
+    let records = records(directory).into_iter();
+    records.filter(|record| record["record"] == "trial").collect()
+}
+
+/// Changes every trial of the journal in a result directory.
+///
+/// # Panics
+///
+/// There is no journal, or it cannot be written.
+pub fn rewrite(directory: &Path, change: impl Fn(&mut Value)) {
+    let lines = records(directory).into_iter().map(|mut record| {
+        if record["record"] == "trial" {
+            change(&mut record);
+        }
+        record.to_string() + "\n"
+    });
+    let text: String = lines.collect();
+    fs::write(directory.join("journal.jsonl"), text).expect("the journal is ours");
+}
+
+/// Makes a trial one in which every interval of every client carried this rate, bit/s.
+///
+/// # Panics
+///
+/// The trial has no intervals.
+pub fn set_rate(trial: &mut Value, rate: f64) {
+    for series in trial["series"].as_array_mut().expect("clients") {
+        for interval in series["intervals"].as_array_mut().expect("intervals") {
+            let seconds = interval["length"].as_f64().expect("ns") / 1e9;
+            interval["bytes"] = ((rate / 8.0 * seconds).round() as u64).into();
+        }
+    }
+}
+
+/// Sum over all intervals of one client: of `/bytes`, of `/datagrams/received`.
+pub fn sum(series: &Value, pointer: &str) -> u64 {
+    let intervals = super::list(series, "intervals").iter();
+    intervals.filter_map(|interval| interval.pointer(pointer)?.as_u64()).sum()
+}
+
+/// Gain of a counter in a namespace during a trial: `("server-0", "/protocols/Udp.InDatagrams")`. It is 0 where the
+/// counter stood still.
+pub fn counter(trial: &Value, place: &str, pointer: &str) -> u64 {
+    let places = super::list(&trial["meanwhile"]["counted"], "places");
+    let place = places.iter().find(|one| one["place"] == place);
+    place.and_then(|place| place.pointer(pointer)?.as_u64()).unwrap_or(0)
+}

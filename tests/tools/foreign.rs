@@ -1,0 +1,339 @@
+//! Foreign tools as workloads: each is run for real between the containers of a network, and its figures are kept.
+//!
+//! `make test-tools` installs what they need.
+
+use rustix::process::Signal;
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+use support::journal::{counter, sum, trials};
+use support::listening::Listening;
+use support::program::{Tare, User};
+use support::{Scratch, eventually, list, schema, text};
+
+/// Tools that Debian's main section has, with a figure that each must state.
+const TOOLS: [(&str, &str); 10] = [
+    ("mysql", "tps"),
+    ("postgres", "tps"),
+    ("redis", "transactions"),
+    ("iperf", "throughput"),
+    ("iperf3", "throughput"),
+    ("iperf3-udp", "packets"),
+    ("qperf", "throughput"),
+    ("qperf-lat", "latency_mean"),
+    ("sockperf", "latency_p99"),
+    ("wrk", "latency_p99"),
+];
+
+/// Tools that it has not, or not in every version: they are run where they are installed.
+const OTHERS: [(&str, &str); 4] = [
+    ("netperf", "throughput"),
+    ("netperf-rr", "latency_p99"),
+    ("netperf-crr", "latency_p99"),
+    ("fortio", "latency_p99"),
+];
+
+/// A study without a list of metrics: whatever a workload measures is asked of it.
+const STUDY: &str = "networks = [\"veth\"]\n[method]\nblocks = 1\nduration = \"1s\"\n";
+
+/// A program with a cache of its own, in which a study lies.
+fn in_scratch(scratch: &Scratch, user: User) -> Tare {
+    let tare = Tare::copied(scratch, user);
+    std::fs::write(tare.directory().join("study.toml"), STUDY).expect("a file in it");
+    tare.with_cache_of_its_own()
+}
+
+/// Figure of a metric of a workload over a network.
+fn mean(document: &Value, network: &str, workload: &str, metric: &str) -> f64 {
+    let of = |cell: &&Value| {
+        cell["label"] == network && cell["workload"] == workload && cell["metric"] == metric
+    };
+    let cell = list(document, "cells").iter().find(of);
+    let cell = cell.unwrap_or_else(|| panic!("{metric} of {workload} over {network}: {document}"));
+    cell["mean"].as_f64().unwrap_or_else(|| panic!("a figure in {cell}"))
+}
+
+/// Number of processes whose arguments name something in this directory.
+fn processes_in(directory: &Path) -> usize {
+    let directory = directory.to_str().expect("a path in ASCII");
+    let entries = std::fs::read_dir("/proc").expect("there is a /proc").flatten();
+    let arguments = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    let names = |text: &Vec<u8>| String::from_utf8_lossy(text).contains(directory);
+    arguments.filter(names).count()
+}
+
+#[test]
+fn every_tool_is_run_and_its_own_figures_are_kept() {
+    let scratch = Scratch::new();
+    let tare = in_scratch(&scratch, User::Caller);
+    let listed = tare.run(&["list", "workloads", "--json"]).expect(0).json();
+    let is_here = |name: &str| {
+        let row = list(&listed, "workloads").iter().find(|row| row["name"] == name);
+        let row = row.unwrap_or_else(|| panic!("{name} in {listed}"));
+        let here = row["available"] == true;
+        assert!(here || !text(row, "remedy").is_empty(), "{row}");
+        here
+    };
+    let others = OTHERS.into_iter().filter(|(name, _)| is_here(name));
+    let tools: Vec<(&str, &str)> = TOOLS.into_iter().chain(others).collect();
+    let names: Vec<&str> = tools.iter().map(|(name, _)| *name).collect();
+    let arguments = ["run", "study.toml", "--workload", &names.join(","), "--json", "--out", "out"];
+    let document = tare.run(&arguments).expect(0).json();
+    schema::check(&document, "run.json");
+    for (workload, metric) in tools {
+        assert!(mean(&document, "veth", workload, metric) > 0.0, "{workload}");
+        let cells = list(&document, "cells");
+        let cell = cells.iter().find(|cell| cell["workload"] == workload).expect("a cell");
+        let parameters = &cell["parameters"];
+        assert!(parameters["client_version"].is_string(), "{workload}: {parameters}");
+        // HTTP is asked of a server of tare's own, which has no version but tare's.
+        let is_own = ["wrk", "fortio"].contains(&workload);
+        assert_eq!(parameters["server_version"].is_string(), !is_own, "{workload}");
+    }
+    assert_eq!(mean(&document, "veth", "mysql", "errors"), 0.0);
+    let trials = trials(&tare.directory().join("out"));
+    let udp = trials.iter().find(|trial| trial["workload"] == "iperf3-udp").expect("a trial");
+    // Only a server that the machine lets run too seldom loses datagrams here.
+    let dropped = counter(udp, "server-0", "/protocols/Udp.RcvbufErrors");
+    let loss = mean(&document, "veth", "iperf3-udp", "loss");
+    assert!(loss == 0.0 || dropped > 0, "{loss} % lost, {dropped} datagrams dropped");
+    for trial in trials {
+        let stated = &list(&trial, "series")[0]["stated"];
+        assert!(stated.as_object().is_some_and(|stated| !stated.is_empty()), "{trial}");
+    }
+    assert_eq!(processes_in(&tare.directory().join("cache")), 0, "servers have ended");
+}
+
+#[test]
+fn a_shaped_network_is_seen_as_what_it_is() {
+    let scratch = Scratch::new();
+    let tare = in_scratch(&scratch, User::Caller);
+    let network = "slow=veth+rate=100mbit";
+    let arguments = [
+        "run",
+        "study.toml",
+        "--network",
+        network,
+        "--workload",
+        "iperf3,iperf3-udp",
+        "--rate",
+        "50mbit",
+        "--json",
+    ];
+    let document = tare.run(&[&arguments[..], &["--out", "out"]].concat()).expect(0).json();
+    let trials = trials(&tare.directory().join("out"));
+    let [tcp, udp] = ["iperf3", "iperf3-udp"].map(|workload| {
+        trials.iter().find(|trial| trial["workload"] == workload).expect("a trial")
+    });
+    let shaper = list(tcp, "hops").iter().find(|hop| hop["name"] == "eth0/tbf").expect("a shaper");
+    assert!(text(shaper, "detail").starts_with("rate 100mbit "), "{shaper}");
+    let queue = |counted| counter(tcp, "client-0", &format!("/queues/eth0~1tbf/{counted}"));
+    assert!(queue("overlimits") > 0, "the shaper has held nothing back: {tcp}");
+    // The tool's bytes by its figure: over its second no more than the shaper let through, over the whole trial at least
+    // half of that, for the rest was under way when the tool had its time.
+    let shaped = queue("bytes") as f64;
+    let rate = mean(&document, "slow", "iperf3", "throughput") * 1e9 / 8.0;
+    assert!(rate <= shaped, "{rate} bytes in a second, {shaped} let through");
+    assert!(rate * seconds(tcp) >= shaped / 2.0, "{rate} bytes a second, {shaped} let through");
+    // Its datagrams: no more than were asked for, all of them sent by the kernel, and one to say hello.
+    let sent = sum(&list(udp, "series")[0], "/datagrams/sent");
+    assert_eq!(sent + 1, counter(udp, "client-0", "/protocols/Udp.OutDatagrams"), "{udp}");
+    let offered = sum(&list(udp, "series")[0], "/datagrams/sent_bytes") as f64 * 8.0;
+    assert!(offered <= 50e6 * seconds(udp), "{offered} bits offered: {udp}");
+}
+
+/// Time that a trial took, seconds.
+fn seconds(trial: &Value) -> f64 {
+    trial["took"].as_f64().expect("ns") / 1e9
+}
+
+#[test]
+fn databases_run_over_real_networks_for_everybody_and_their_data_are_made_once() {
+    for &user in User::all() {
+        let scratch = Scratch::new();
+        let tare = in_scratch(&scratch, user);
+        let run = |more: &[&str]| {
+            let arguments = ["run", "study.toml", "--workload", "mysql,postgres", "--json"];
+            tare.run(&[&arguments[..], more].concat()).expect(0)
+        };
+        let small = ["--tables", "2", "--rows", "1000", "--flows", "2"];
+        let networks = ["--network", "bridge,published", "--out", "first"];
+        let first = run(&[&small[..], &networks].concat());
+        for words in ["making 2 tables of 1000 rows", "making a database of scale 1"] {
+            assert!(first.stderr.contains(words), "{}", first.stderr);
+        }
+        let document = first.json();
+        for network in ["bridge", "published"] {
+            for workload in ["mysql", "postgres"] {
+                assert!(mean(&document, network, workload, "tps") > 0.0, "{network}");
+                assert!(mean(&document, network, workload, "latency_mean") > 0.0, "{network}");
+            }
+        }
+        let again = run(&[&small[..], &["--family", "ipv6", "--out", "again"]].concat());
+        assert!(!again.stderr.contains("making"), "{}", again.stderr);
+        assert!(mean(&again.json(), "veth", "mysql", "tps") > 0.0);
+    }
+}
+
+#[test]
+fn every_client_has_its_own_figures_where_a_server_takes_several() {
+    let scratch = Scratch::new();
+    let tare = in_scratch(&scratch, User::Caller);
+    let run = |more: &[&str]| {
+        let arguments = ["run", "study.toml", "--network", "bridge", "--clients", "2", "--json"];
+        tare.run(&[&arguments[..], more].concat())
+    };
+    let document = run(&["--workload", "iperf,redis", "--processes", "2", "--out", "several"])
+        .expect(0)
+        .json();
+    let throughput = |scope: &str| {
+        let of = |cell: &&Value| cell["scope"] == scope && cell["metric"] == "throughput";
+        let cell = list(&document, "cells").iter().find(of).expect("a cell");
+        cell["mean"].as_f64().expect("a figure")
+    };
+    let clients = throughput("client:0") + throughput("client:1");
+    assert!((clients / throughput("aggregate") - 1.0).abs() < 1e-9, "{document}");
+    // One client at a time is said before anything is raised.
+    run(&["--workload", "iperf3"]).complains(2, &["iperf3", "one client at a time", "iperf"]);
+    run(&["--workload", "sockperf", "--flows", "2"]).complains(2, &["sockperf", "one flow"]);
+}
+
+#[test]
+fn what_is_not_installed_is_said_with_what_installs_it() {
+    let scratch = Scratch::new();
+    let tare = in_scratch(&scratch, User::Caller);
+    let without = |command: &str| {
+        tare.in_private_user(&format!("PATH=/nonexistent; export PATH; exec \"$tare\" {command}"))
+    };
+    let listed = without("list workloads --json").expect(0).json();
+    schema::check(&listed, "workloads.json");
+    let row = |name: &str| {
+        let found = list(&listed, "workloads").iter().find(|row| row["name"] == name);
+        found.expect("it is listed").clone()
+    };
+    let iperf3 = row("iperf3");
+    assert_eq!(iperf3["available"], false);
+    assert!(text(&iperf3, "reason").contains("iperf3 is not installed"), "{iperf3}");
+    assert!(text(&iperf3, "remedy").contains("apt-get install iperf3"), "{iperf3}");
+    assert_eq!(row("tcp-stream")["available"], true);
+    // Who asks for it by name is told, and has not got what was asked.
+    let run = without("run study.toml --workload iperf3,tcp-rr --dry-run --json");
+    let plan = run.expect(1).json();
+    assert_eq!(plan["refused"], serde_json::json!(["iperf3"]));
+    let skipped = list(&plan, "findings").iter().find(|one| one["kind"] == "workload-skipped");
+    assert!(text(skipped.expect("a finding"), "remedy").contains("install iperf3"));
+    // A study has something that stands in for it.
+    let plan = without("run icc-2014 --dry-run --json").json();
+    let stand_in = list(&plan, "findings").iter().find(|one| one["kind"] == "stand-in");
+    assert_eq!(text(stand_in.expect("a finding"), "used"), "tcp-stream");
+}
+
+#[test]
+fn the_studies_use_their_own_tools_where_these_are() {
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    let plan =
+        |study: &str| tare.run(&["run", study, "--dry-run", "--json", "--scaled"]).expect(0).json();
+    let workloads = |plan: &Value| -> Vec<Value> { list(plan, "workloads").to_vec() };
+    let icc = workloads(&plan("icc-2014"));
+    let names: Vec<&str> = icc.iter().map(|one| text(one, "name")).collect();
+    assert_eq!(names, ["iperf"], "in every row");
+    assert!(icc.iter().all(|one| one["stands_for"].is_null()), "{icc:?}");
+    let mysql = workloads(&plan("mysql-multihost-2016"));
+    let mysql = mysql.iter().find(|one| one["name"] == "mysql").expect("it is in this build");
+    assert_eq!(mysql["parameters"]["threads"], 100);
+    // As published it is a hundred million rows: where these do not fit, the sizes are told.
+    let published =
+        tare.run(&["run", "mysql-multihost-2016", "--dry-run", "--json"]).expect(0).json();
+    let rows = &workloads(&published)[0]["parameters"];
+    assert_eq!((&rows["tables"], &rows["rows"]), (&20.into(), &5_000_000.into()));
+}
+
+#[test]
+fn data_that_do_not_fit_are_refused_with_the_sizes() {
+    let scratch = Scratch::new();
+    let tare = in_scratch(&scratch, User::Caller);
+    let huge = ["--tables", "1000", "--rows", "1000000000"];
+    let arguments = ["run", "study.toml", "--workload", "mysql", "--out", "none"];
+    let told = tare.run(&[&arguments[..], &huge].concat());
+    assert_eq!(told.code, Some(1));
+    told.says_at_last(&["its data take about 240", "GB", "--rows", "--scaled"]);
+    assert!(!tare.directory().join("none").exists(), "there is no journal of nothing");
+}
+
+#[test]
+fn a_listener_starts_no_programs_for_strangers() {
+    let scratch = Scratch::new();
+    let tare = in_scratch(&scratch, User::Caller);
+    let listening = Listening::start(&tare, &[]);
+    let flags = ["--workload", "mysql", "--duration", "1s"];
+    listening.serves(&tare, &flags).complains(1, &["mysql", "starts programs", "by hand"]);
+    assert!(!tare.directory().join("cache").exists(), "nothing was made for it");
+}
+
+#[test]
+fn a_killed_run_leaves_no_server() {
+    let scratch = Scratch::new();
+    let tare = in_scratch(&scratch, User::Caller);
+    let cache = tare.directory().join("cache");
+    let arguments = ["run", "study.toml", "--workload", "mysql,postgres", "--duration", "600s"];
+    let mut running = tare.start(&arguments);
+    running.wait_for("block");
+    let servers = || processes_in(&cache);
+    eventually("servers run", || servers() > 0);
+    running.signal(Signal::KILL);
+    eventually("all servers have ended", || match servers() {
+        0 => Ok(()),
+        left => Err(format!("{left} processes")),
+    });
+    // What it left in its data does not keep the next one from using them.
+    let again = ["run", "study.toml", "--workload", "mysql,postgres", "--out", "again"];
+    let again = tare.run(&again).expect(0);
+    assert!(!again.stderr.contains("making"), "{}", again.stderr);
+}
+
+#[test]
+fn a_server_that_ends_in_the_middle_is_named_and_not_the_client_that_missed_it() {
+    // The client's program ends the server's as soon as both are connected.
+    const FALLS: &str = "#!/bin/sh\n\
+        PATH=${PATH#*:}\n\
+        case $1 in\n\
+        -s) iperf \"$@\" & read -r _ <\"$0.connected\"; kill $!; echo it fell >&2; exit 3 ;;\n\
+        -y) iperf \"$@\" & until grep -q ' 01 ' /proc/net/tcp; do kill -0 $! || exit 1; done\n\
+            echo >\"$0.connected\"; wait $!; exit 1 ;;\n\
+        *) exec iperf \"$@\" ;;\n\
+        esac\n";
+    let scratch = Scratch::new();
+    let tare = in_scratch(&scratch, User::Caller);
+    let programs = scratch.directory_of("programs", None);
+    scratch.program("programs/iperf", FALLS);
+    let made = Command::new("mkfifo").arg(programs.join("iperf.connected")).status();
+    assert!(made.is_ok_and(|status| status.success()), "a named pipe");
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").expect("a PATH"));
+    let arguments = ["run", "study.toml", "--workload", "iperf", "--duration", "60s", "--json"];
+    let document = tare.with_variable("PATH", &path).run(&arguments).expect(1).json();
+    let reason = text(&list(&document, "failed")[0], "reason");
+    assert!(reason.starts_with("server-0: iperf ended with exit code 3"), "{reason}");
+    assert!(reason.contains("it fell"), "{reason}");
+}
+
+#[test]
+fn data_that_are_kept_are_listed_and_removed() {
+    let scratch = Scratch::new();
+    let tare = in_scratch(&scratch, User::Caller);
+    let clean = |flags: &[&str]| tare.run(&[&["clean", "--data"][..], flags].concat()).expect(0);
+    assert!(clean(&[]).stderr.contains("no data are kept"));
+    tare.run(&["run", "study.toml", "--workload", "mysql"]).expect(0);
+    let cache = tare.directory().join("cache/tare");
+    let sets = || std::fs::read_dir(&cache).expect("a cache").flatten().count();
+    assert_eq!(sets(), 1);
+    let somebodys = cache.join("somebody's");
+    std::fs::create_dir(&somebodys).expect("a directory in it");
+
+    let listed = clean(&[]);
+    assert!(listed.text().contains("cache/tare/mysql-"), "{}", listed.text());
+    assert!(!listed.text().contains("somebody"), "{}", listed.text());
+    assert!(listed.stderr.contains("nothing was removed") && sets() == 2, "{}", listed.stderr);
+    assert!(clean(&["--yes"]).stderr.contains("1 removed"));
+    assert!(sets() == 1 && somebodys.exists());
+}

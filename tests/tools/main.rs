@@ -1,0 +1,11 @@
+//! Foreign tools and databases as workloads: `make test-tools` installs them.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a failure fails the test"
+)]
+
+mod foreign;
+mod servers;

@@ -1,0 +1,45 @@
+//! Docker's networks that need modules of the kernel's, each once on one that has them: function only, and that packets
+//! take the path that each is named after.
+//!
+//! `make test-vm` boots Debian's kernel in a virtual machine, and runs these there, on an engine of their own.
+
+use support::engine::Engine;
+use support::module::{ENDLESS, MANY, asked, carried, in_all_sandboxes, load_modules, seen_in};
+use support::shared::Resource as _;
+
+#[test]
+#[ignore = "needs a kernel with all modules: make test-vm"]
+fn docker_on_ipvlan_which_the_machine_cannot_carry_runs_here() {
+    load_modules();
+    let engine = Engine::alone();
+    let before = engine.everything();
+    let modes = [("docker:ipvlan-l2", "l2"), ("docker:ipvlan-l3", "l3")];
+    let mut most = [0, 0];
+    let networks = "docker:ipvlan-l2,docker:ipvlan-l3";
+    let running = engine.tare().start(&asked(networks, "out", &ENDLESS));
+    let document = seen_in(running, "ipvlan devices of both modes carry the traffic", || {
+        let links =
+            in_all_sandboxes(&engine, "ip -details -statistics -oneline link show type ipvlan");
+        for (most, (_, mode)) in most.iter_mut().zip(modes) {
+            *most = ipvlan_bytes(&links, mode).max(*most);
+        }
+        most.iter().all(|bytes| *bytes > MANY)
+    });
+    for (network, _) in modes {
+        let hops = carried(&document, network);
+        assert_eq!(hops, ["client-0:eth0", "node-0:eth0", "server-0:eth0"], "{network}");
+    }
+    assert_eq!(engine.everything(), before);
+}
+
+/// Most bytes that an ipvlan device of this mode has received, of all that are listed.
+fn ipvlan_bytes(links: &str, mode: &str) -> u64 {
+    let of_mode = links.lines().filter(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words.windows(3).any(|three| three == ["ipvlan", "mode", mode])
+    });
+    let received = of_mode.filter_map(|line| {
+        line.split("RX:").nth(1)?.split('\\').nth(1)?.split_whitespace().next()?.parse().ok()
+    });
+    received.max().unwrap_or(0)
+}

@@ -1,0 +1,96 @@
+//! The networks that the machine's own kernel cannot carry, each once, on one that can: function only.
+//!
+//! `make test-vm` boots Debian's kernel in a virtual machine, and runs these there. The machine on which it was started
+//! has looked which of its networks it cannot carry, and says their names in the environment.
+
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use support::Scratch;
+use support::program::Tare;
+use support::{list, text};
+
+/// The variable that names the networks, with commas between them.
+const NETWORKS: &str = "TARE_VM_NETWORKS";
+
+/// Networks of which the kernel in the machine is too old, and the feature that it lacks.
+const LACKING: [(&str, &str); 1] = [("netkit", "netkit")];
+
+/// Spelling of the remedy for what `make setup` builds, where the machine has what that takes.
+const BUILT: &str = "make setup";
+
+const WORKLOADS: [&str; 3] = ["tcp-stream", "tcp-rr", "udp-rr"];
+
+#[test]
+#[ignore = "needs a kernel with all modules: make test-vm"]
+fn every_network_that_the_machine_cannot_carry_runs_here() {
+    let names = std::env::var(NETWORKS).expect("the names of the networks");
+    let names: Vec<&str> = names.split(',').filter(|name| !name.is_empty()).collect();
+    assert!(!names.is_empty(), "{NETWORKS} names none: the machine can carry them all");
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    for (nodes, together) in by_nodes(&tare, &names) {
+        let out = format!("nodes-{nodes}");
+        let (nodes, networks) = (nodes.to_string(), together.join(","));
+        let workloads = WORKLOADS.join(",");
+        let mut arguments = vec!["run", "--network", &networks, "--workload", &workloads];
+        arguments.extend(["--blocks", "1", "--duration", "200ms", "--interval", "10ms"]);
+        arguments.extend(["--load-modules", "--json", "--out", &out]);
+        if nodes != "1" {
+            arguments.extend(["--nodes", &nodes]);
+        }
+        all_carry(&together, &tare.run(&arguments).json());
+    }
+}
+
+/// Networks by the fewest nodes that each joins: those that join as many are run together.
+fn by_nodes<'a>(tare: &Tare, names: &[&'a str]) -> BTreeMap<u64, Vec<&'a str>> {
+    let listed = tare.run(&["list", "networks", "--json"]).expect(0).json();
+    let mut groups: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
+    for name in names {
+        let row = list(&listed, "networks").iter().find(|row| row["name"] == *name);
+        let nodes = row.expect("it is listed")["nodes"][0].as_u64().unwrap_or(1);
+        groups.entry(nodes).or_default().push(name);
+    }
+    groups
+}
+
+/// Checks that all of these networks were run, but for those that cannot be on any such machine.
+fn all_carry(names: &[&str], document: &Value) {
+    let mut skipped = BTreeSet::new();
+    for one in list(document, "skipped") {
+        let (network, reason) = (text(one, "network"), text(one, "reason"));
+        let known = LACKING.iter().any(|(name, lacks)| network == *name && reason.contains(lacks));
+        assert!(known || text(one, "remedy").contains(BUILT), "{network}: {reason}");
+        skipped.insert(network);
+    }
+    assert_eq!(list(document, "failed"), [] as [Value; 0]);
+    for name in names.iter().filter(|name| !skipped.contains(*name)) {
+        for workload in WORKLOADS {
+            carries(document, name, workload);
+        }
+    }
+    verdicts_are_refused(document);
+}
+
+/// Checks that a network has carried a workload, over a path that it names.
+fn carries(document: &Value, network: &str, workload: &str) {
+    let cells: Vec<&Value> = list(document, "cells")
+        .iter()
+        .filter(|cell| cell["network"] == network && cell["workload"] == workload)
+        .collect();
+    let moved = |cell: &&Value| cell["mean"].as_f64().is_some_and(|mean| mean > 0.0);
+    assert!(cells.iter().any(moved), "{network} carried no {workload}: {cells:?}");
+    for cell in cells {
+        assert!(list(cell, "hops").len() > 1, "{network}: {}", cell["hops"]);
+    }
+}
+
+/// Checks that nothing is compared: emulated machines show function, nothing there is faster or slower than anything.
+fn verdicts_are_refused(document: &Value) {
+    assert_eq!(document["environment"]["emulated"], true, "{}", document["environment"]["cpu"]);
+    let told = list(document, "findings").iter().any(|finding| finding["kind"] == "emulated");
+    assert!(told, "{}", document["findings"]);
+    for cell in list(document, "cells") {
+        assert!(cell["ratio"].is_null() && cell["difference"].is_null(), "{cell}");
+    }
+}
