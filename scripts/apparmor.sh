@@ -16,6 +16,7 @@ if is_root || [ "$(cat "$restriction" 2>/dev/null || echo 0)" != 1 ]; then
 fi
 if ! cmp -s "$built" "$installed" || ! cmp -s packaging/apparmor/tare "$profile"; then
     as_root "AppArmor lets only programs with a profile make user namespaces: tare needs one, and to be where only root can write" \
-        "install -m 755 $built $installed && install -m 644 packaging/apparmor/tare $profile && apparmor_parser --replace $profile"
+        sh -c 'install -m 755 "$1" "$2" && install -m 644 packaging/apparmor/tare "$3" && apparmor_parser --replace "$3"' \
+        sh "$built" "$installed" "$profile"
 fi
 echo "$installed"

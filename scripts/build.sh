@@ -1,9 +1,11 @@
 #!/bin/sh
-# Builds the release binary into target/bin/tare: static for musl, so that it runs in any container, else for this host.
+# Builds the binary into target/bin/tare: static for musl, so that it runs in any container, else for this host.
+# Usage: build.sh PROFILE
 set -eu
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
+profile=$1
 musl=$(uname -m)-unknown-linux-musl
 
 # Whether the toolchain has the standard library for musl.
@@ -16,14 +18,18 @@ if ! has_musl && command -v rustup >/dev/null 2>&1; then
     rustup target add "$musl" || say "rustup cannot get $musl"
 fi
 
+# All packages are selected, so that their dependencies have the features with which tests are built, and are compiled once.
 directory=${CARGO_TARGET_DIR:-target}
 if has_musl; then
-    cargo build --release --locked --package tare --target "$musl"
-    built=$directory/$musl/release/tare
+    cargo build --profile "$profile" --locked --workspace --bin tare --target "$musl"
+    built=$directory/$musl/$profile/tare
 else
     say "This toolchain has no $musl: building for this host; the binary is not static and runs in no foreign container"
-    cargo build --release --locked --package tare
-    built=$directory/release/tare
+    host=$(rustc -vV | sed -n 's/^host: //p')
+    cargo build --profile "$profile" --locked --workspace --bin tare --target "$host"
+    built=$directory/$host/$profile/tare
 fi
 mkdir -p target/bin
-install -m 755 "$built" target/bin/tare
+# Renamed into place: the one that is there may be running.
+install -m 755 "$built" target/bin/tare.new
+mv target/bin/tare.new target/bin/tare

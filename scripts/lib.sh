@@ -21,15 +21,16 @@ confirm() {
 
 is_root() { [ "$(id -u)" -eq 0 ]; }
 
-# as_root WHY COMMAND: runs a shell command line with root's privileges. Root needs no sudo and is not asked; anybody
-# else is asked on the terminal first, and without one the exact command is printed and nothing is done.
+# as_root WHY COMMAND [ARGUMENT ..]: runs a command with root's privileges. Root needs no sudo and is not asked; anybody else is
+# asked on the terminal first, and without one the exact command is printed and nothing is done.
 as_root() {
+    why=$1
+    shift
     if is_root; then
-        sh -c "$2"
+        "$@"
         return
     fi
-    command -v sudo >/dev/null 2>&1 || die "$1. There is no sudo; as root, run: $2"
-    confirm "$1. May this be run: sudo sh -c '$2'" ||
-        die "$1. Run this, then start again: sudo sh -c '$2'"
-    sudo sh -c "$2"
+    command -v sudo >/dev/null 2>&1 || die "$why. There is no sudo; as root, run: $*"
+    confirm "$why. May this be run: sudo $*" || die "$why. Run this, then start again: sudo $*"
+    sudo "$@"
 }

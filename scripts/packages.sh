@@ -18,4 +18,5 @@ done
 command -v apt-get >/dev/null 2>&1 ||
     die "these packages, or what your system calls them, are missing:$missing"
 # apt.sh is apt-get install, without the services of what it installs.
-as_root "Packages are missing:$missing" "\"$(cd "$(dirname "$0")" && pwd)/apt.sh\"$missing"
+# shellcheck disable=SC2086 # a word each
+as_root "Packages are missing:$missing" "$(cd "$(dirname "$0")" && pwd)/apt.sh" $missing

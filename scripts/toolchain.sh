@@ -41,11 +41,12 @@ packages() {
 new_enough && exit 0
 
 if ! command -v rustup >/dev/null 2>&1 && command -v apt-get >/dev/null 2>&1; then
-    [ -n "$(candidate cargo)" ] || as_root "The list of packages is empty" "apt-get update -q"
+    [ -n "$(candidate cargo)" ] || as_root "The list of packages is empty" apt-get update -q
     chosen=$(packages)
     # Older packages of Rust that are in the way are the user's to remove.
-    [ -z "$chosen" ] || as_root "Rust $wanted or newer is missing" \
-        "DEBIAN_FRONTEND=noninteractive apt-get install -q --yes --no-remove --no-install-recommends $chosen"
+    # shellcheck disable=SC2086 # a word each
+    [ -z "$chosen" ] || as_root "Rust $wanted or newer is missing" env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -q --yes --no-remove --no-install-recommends $chosen
     hash -r
 fi
 new_enough || ! command -v rustup >/dev/null 2>&1 || stable_by_rustup

@@ -1,0 +1,163 @@
+//! Parts of `make test-system` that a change of a file can break: one table.
+
+use crate::parts::Part;
+use std::collections::BTreeMap;
+
+const ALL: &[Part] = &Part::ALL;
+const NONE: &[Part] = &[];
+const TOOLS: &[Part] = &[Part::Tools];
+const ENGINES: &[Part] = &[Part::Engines];
+const PAGE: &[Part] = &[Part::Page];
+const SHARED: &[Part] = &[Part::Engines, Part::Page];
+const VM: &[Part] = &[Part::Vm];
+
+/// Prefix of paths, and the parts that a change below it can break. The longest prefix of a path decides. `make test`
+/// covers what has no part here.
+const TABLE: &[(&str, &[Part])] = &[
+    // The build, and what runs the tests.
+    (".cargo/", ALL),
+    (".ci/", ALL),
+    (".config/", ALL),
+    ("Cargo.lock", ALL),
+    ("Cargo.toml", ALL),
+    ("Makefile", ALL),
+    ("rust-toolchain", ALL),
+    ("scripts/", ALL),
+    ("xtask/", ALL),
+    ("tests/Cargo.toml", ALL),
+    // Engines and Swarms.
+    ("crates/docker/", ENGINES),
+    ("tests/engines/", ENGINES),
+    ("tests/support/engine", ENGINES),
+    ("tests/support/swarm.rs", ENGINES),
+    // Engines and browsers that several tests share.
+    ("tests/support/keeper.rs", SHARED),
+    ("tests/support/shared.rs", SHARED),
+    // Networks that need daemons or a kernel that few machines have.
+    ("crates/lab/src/kernel.rs", VM),
+    ("crates/lab/src/networks/", VM),
+    ("crates/lab/src/programs/", VM),
+    ("crates/lab/src/program.rs", VM),
+    ("crates/lab/src/wiring/", VM),
+    ("crates/lab/src/sleeve/", VM),
+    ("crates/lab/src/flannel.rs", VM),
+    ("crates/lab/src/openvswitch.rs", VM),
+    ("crates/lab/src/strongswan.rs", VM),
+    ("crates/lab/src/weave.rs", VM),
+    ("crates/lab/tests/", VM),
+    ("tests/support/module.rs", VM),
+    ("tests/vm/", VM),
+    // Foreign tools and databases.
+    ("crates/traffic/fixtures/", TOOLS),
+    ("crates/traffic/src/tools/", TOOLS),
+    ("tests/support/listening.rs", TOOLS),
+    ("tests/tools/", TOOLS),
+    // The page.
+    ("crates/report/", PAGE),
+    ("tests/page/", PAGE),
+    ("tests/support/chromium.rs", PAGE),
+    // Covered by `make check` and `make test`.
+    (".gitignore", NONE),
+    ("LICENSE", NONE),
+    ("bench/", NONE),
+    ("clippy.toml", NONE),
+    ("crates/", NONE),
+    ("deny.toml", NONE),
+    ("docs/", NONE),
+    ("examples/", NONE),
+    ("fuzz/", NONE),
+    ("packaging/", NONE),
+    ("rustfmt.toml", NONE),
+    ("studies/", NONE),
+    ("tests/MUTANTS.md", NONE),
+    ("tests/e2e/", NONE),
+    ("tests/soak/", NONE),
+    ("tests/support/", NONE),
+    ("tools/", NONE),
+];
+
+/// Documents break no part, wherever they are.
+const DOCUMENT: &str = ".md";
+
+/// Affected parts, each with the first path that causes it.
+pub(crate) fn by_part<'a>(paths: &[&'a str]) -> BTreeMap<Part, &'a str> {
+    let mut causes = BTreeMap::new();
+    for path in paths {
+        for part in parts_of(path) {
+            causes.entry(*part).or_insert(*path);
+        }
+    }
+    causes
+}
+
+/// Parts of a path. One that the table does not know can break all.
+fn parts_of(path: &str) -> &'static [Part] {
+    if path.ends_with(DOCUMENT) {
+        return NONE;
+    }
+    let rows = TABLE.iter().filter(|(prefix, _)| path.starts_with(prefix));
+    rows.max_by_key(|(prefix, _)| prefix.len()).map_or(ALL, |(_, parts)| parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process;
+    use crate::repository::Repository;
+
+    #[test]
+    fn paths_have_their_parts() {
+        for (path, parts) in [
+            ("crates/docker/src/lib.rs", ENGINES),
+            ("crates/docker/README.md", NONE),
+            ("crates/lab/src/networks/ovs.rs", VM),
+            ("crates/lab/src/netlink/mod.rs", NONE),
+            ("crates/stats/src/lib.rs", NONE),
+            ("crates/traffic/src/tools/wrk.rs", TOOLS),
+            ("crates/report/src/html/page.js", PAGE),
+            ("tests/support/engine", ENGINES),
+            ("tests/support/lib.rs", NONE),
+            ("tests/e2e/quick.rs", NONE),
+            ("Cargo.lock", ALL),
+            ("xtask/src/main.rs", ALL),
+            ("docs/guide/src/page.md", NONE),
+            ("a/new/folder.rs", ALL),
+        ] {
+            assert_eq!(parts_of(path), parts, "{path}");
+        }
+    }
+
+    #[test]
+    fn each_part_names_its_first_cause() {
+        let paths =
+            ["README.md", "tests/vm/main.rs", "crates/lab/tests/lab/main.rs", "tests/page/page.rs"];
+        let causes: Vec<(Part, &str)> = by_part(&paths).into_iter().collect();
+        assert_eq!(causes, [(Part::Page, "tests/page/page.rs"), (Part::Vm, "tests/vm/main.rs")]);
+    }
+
+    /// A folder that was renamed would silently lose its part.
+    #[test]
+    fn every_row_with_a_part_is_a_path_of_the_repository() {
+        let repository = Repository::find().unwrap();
+        for (prefix, parts) in TABLE {
+            let there = repository.path(prefix).exists() || *prefix == "rust-toolchain";
+            assert!(
+                there || parts.is_empty(),
+                "{prefix} is not there: name its new place in TABLE"
+            );
+        }
+    }
+
+    #[test]
+    fn every_file_of_the_repository_has_a_row() {
+        let repository = Repository::find().unwrap();
+        let listed = ["ls-files", "--cached", "--others", "--exclude-standard"];
+        let Ok(files) = process::output(repository.command("git").args(listed)) else {
+            return; // No git here: an unpacked archive of the sources.
+        };
+        for file in files.lines().filter(|file| repository.path(file).exists()) {
+            let known = TABLE.iter().any(|(prefix, _)| file.starts_with(prefix));
+            assert!(known || file.ends_with(DOCUMENT), "{file} has no row in TABLE");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Development tasks of the project, as `cargo xtask TASK`: test lanes, the virtual machine, checks of the documentation.
+//!
+//! Each task is a module. The `Makefile` calls them; `cargo xtask` lists them.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program for developers, whose output is its result"
+)]
+
+mod affected;
+mod change;
+mod ci;
+mod expected_skips;
+mod fuzz;
+mod generated;
+mod go_programs;
+mod ignored_tests;
+mod install;
+mod junit;
+mod links;
+mod mutants;
+mod nextest;
+mod parts;
+mod preflight;
+mod process;
+mod repository;
+mod shell_quote;
+mod summary;
+mod system_lane;
+mod test_lane;
+mod test_tls;
+mod toolchain;
+mod version;
+mod vm;
+
+use anyhow::{Result, bail};
+use repository::Repository;
+use std::process::ExitCode;
+
+/// Result of a task that ran to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// All that was checked holds.
+    Passed,
+    /// Something does not hold. The task has said what.
+    Failed,
+}
+
+impl Verdict {
+    /// Passed on success.
+    pub(crate) fn from_success(success: bool) -> Self {
+        if success { Self::Passed } else { Self::Failed }
+    }
+}
+
+/// The list of tasks, for a user who names none.
+const USAGE: &str = "usage: cargo xtask TASK
+  test [ARGUMENT..]                   the tests of `make test`; arguments go to `cargo nextest run`
+  test-system [--only PART,..] [--long]
+                                      tools, engines, page and vm; all parts and --long without --only
+  test-tls                            engines behind TLS
+  ci                                  the parts of test-system that the change under test can break
+  vm COMMAND [ARGUMENT..]             a command in the virtual machine
+  preflight [--system]                what this machine lacks for these lanes
+  links                               links of the Markdown files
+  generated                           schemas, and the tables of README.md
+  install PREFIX                      the binary, manual pages and completions
+  fuzz SECONDS [TARGET..]             arbitrary bytes for every reader
+  programs                            Go programs, into target/tools/bin
+  mutants [FILTER]                    faults of tests/MUTANTS.md, which tests must notice";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(Verdict::Passed) => ExitCode::SUCCESS,
+        Ok(Verdict::Failed) => ExitCode::FAILURE,
+        Err(error) => {
+            let task = arguments.first().map_or("", String::as_str);
+            eprintln!("error: xtask {task}: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[String]) -> Result<Verdict> {
+    let repository = Repository::find()?;
+    let Some((task, rest)) = arguments.split_first() else { bail!("no task is named\n{USAGE}") };
+    match task.as_str() {
+        "test" => test_lane::run(&repository, rest),
+        "links" => links::run(&repository),
+        "test-system" => system_lane::run(&repository, rest),
+        "test-tls" => test_tls::run(&repository),
+        "ci" => ci::run(&repository),
+        "preflight" => preflight::run(&repository, preflight::Lane::parse(rest)?),
+        "vm" => vm::run_command(&repository, rest),
+        "generated" => generated::run(&repository),
+        "install" => install::run(&repository, rest),
+        "fuzz" => fuzz::run(&repository, rest),
+        "programs" => go_programs::run(&repository),
+        "mutants" => mutants::run(&repository, rest),
+        _ => bail!("unknown task\n{USAGE}"),
+    }
+}

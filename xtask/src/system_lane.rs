@@ -1,0 +1,163 @@
+//! `cargo xtask test-system`: tests with foreign tools, engines, a browser and other kernels. A skip that this machine does
+//! not explain is a failure.
+
+use crate::Verdict;
+use crate::expected_skips::{self, Place};
+use crate::nextest::Nextest;
+use crate::parts::{self, Part};
+use crate::preflight::{self, Lane};
+use crate::repository::Repository;
+use crate::summary::{self, TestCount};
+use crate::vm;
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeSet;
+
+/// Choice among the tests of the virtual machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Those that end within minutes.
+    Short,
+    /// Whole studies and engines in addition.
+    Long,
+}
+
+/// Runs the lane: `[--only PART,..] [--long]`.
+pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<Verdict> {
+    let (parts, scope) = parse(arguments)?;
+    run_parts(repository, &parts, scope)
+}
+
+/// Runs parts, and prints the count of their tests last.
+pub(crate) fn run_parts(
+    repository: &Repository,
+    parts: &BTreeSet<Part>,
+    scope: Scope,
+) -> Result<Verdict> {
+    if preflight::run(repository, Lane::System)? == Verdict::Failed {
+        return Ok(Verdict::Failed);
+    }
+    let nextest = Nextest::new(repository)?;
+    let mut outcome = LaneOutcome::default();
+    if let Some(filter) = filter(parts) {
+        outcome.add(run_on_host(repository, &nextest, &filter)?);
+    }
+    if parts.contains(&Part::Vm) {
+        outcome.add(run_in_guest(repository, &nextest, scope)?);
+    }
+    for problem in &outcome.problems {
+        eprintln!("tare test-system: {problem}");
+    }
+    println!("{}", outcome.count);
+    Ok(Verdict::from_success(outcome.problems.is_empty()))
+}
+
+/// Results of one or several parts.
+#[derive(Debug, Default)]
+struct LaneOutcome {
+    count: TestCount,
+    /// Failures and unexpected skips, a line each.
+    problems: Vec<String>,
+}
+
+impl LaneOutcome {
+    fn add(&mut self, other: Self) {
+        self.count += other.count;
+        self.problems.extend(other.problems);
+    }
+}
+
+fn parse(arguments: &[String]) -> Result<(BTreeSet<Part>, Scope)> {
+    let (mut chosen, mut scope) = (None, None);
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        match argument.as_str() {
+            "--long" => scope = Some(Scope::Long),
+            "--only" => {
+                let list =
+                    rest.next().context("--only: expected parts, with commas between them")?;
+                chosen = Some(parts::parse(list)?);
+            }
+            _ => bail!("invalid argument {argument:?}: expected --only PART,.. or --long"),
+        }
+    }
+    let default = if chosen.is_some() { Scope::Short } else { Scope::Long };
+    Ok((chosen.unwrap_or_else(|| Part::ALL.into()), scope.unwrap_or(default)))
+}
+
+/// Filter of the parts that nextest runs, if any is chosen.
+fn filter(parts: &BTreeSet<Part>) -> Option<String> {
+    let binaries: Vec<String> = parts
+        .iter()
+        .filter(|part| **part != Part::Vm)
+        .map(|part| format!("binary(={part})"))
+        .collect();
+    if binaries.is_empty() {
+        return None;
+    }
+    Some(format!("package(=tare-tests) & ({})", binaries.join(" | ")))
+}
+
+fn run_on_host(
+    repository: &Repository,
+    nextest: &Nextest<'_>,
+    filter: &str,
+) -> Result<LaneOutcome> {
+    let arguments = ["--ignore-default-filter", "-E", filter].map(str::to_owned);
+    let results = nextest.run(&arguments)?;
+    let ignored = nextest.ignored(&arguments)?;
+    print!("{}", summary::sections(&results.cases, &ignored));
+    let mut problems = expected_skips::unexpected(repository, Place::Host, &ignored);
+    if !results.status.success() {
+        problems.push(format!("failed: nextest ended with {}", results.status));
+    }
+    Ok(LaneOutcome { count: TestCount::new(&results.cases, &ignored), problems })
+}
+
+fn run_in_guest(
+    repository: &Repository,
+    nextest: &Nextest<'_>,
+    scope: Scope,
+) -> Result<LaneOutcome> {
+    let mut outcome = LaneOutcome::default();
+    for result in vm::run_tests(repository, nextest, scope)? {
+        let mut problems =
+            expected_skips::unexpected(repository, Place::Guest, &result.report.ignored);
+        if result.status != 0 {
+            problems.push(format!(
+                "failed: the tests in the virtual machine ended with {}",
+                result.status
+            ));
+        }
+        outcome.add(LaneOutcome { count: result.report.count(), problems });
+    }
+    Ok(outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Result<(BTreeSet<Part>, Scope)> {
+        let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        parse(&words)
+    }
+
+    #[test]
+    fn all_parts_are_long_and_chosen_ones_short() {
+        assert_eq!(parsed("").unwrap(), (Part::ALL.into(), Scope::Long));
+        assert_eq!(parsed("--only vm").unwrap(), ([Part::Vm].into(), Scope::Short));
+        assert_eq!(parsed("--long --only vm").unwrap(), ([Part::Vm].into(), Scope::Long));
+        for wrong in ["--only", "--only x", "vm"] {
+            assert!(parsed(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn one_filter_has_all_parts_of_nextest() {
+        assert_eq!(filter(&[Part::Vm].into()), None);
+        assert_eq!(
+            filter(&Part::ALL.into()).unwrap(),
+            "package(=tare-tests) & (binary(=tools) | binary(=engines) | binary(=page))"
+        );
+    }
+}

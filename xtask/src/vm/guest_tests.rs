@@ -1,0 +1,206 @@
+//! Tests of the virtual machine: which run in which machine, and the script that runs them.
+
+use super::machine::{Clock, Machine};
+use crate::nextest::Nextest;
+use crate::process;
+use crate::repository::Repository;
+use crate::shell_quote::{shell_join, shell_quote};
+use crate::system_lane::Scope;
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+/// Tests of a binary, by a part of their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum GuestTests {
+    /// Of the binary `vm` of tare-tests, whose tests are all marked as ignored.
+    Command(&'static str),
+    /// Of the lab's own. All modules that networks need are loaded before.
+    Lab(&'static str),
+}
+
+use GuestTests::{Command, Lab};
+
+/// Networks that this machine cannot carry, which run in the guest.
+const NETWORKS: GuestTests = Command("networks::");
+
+/// Tests of every machine, in this order: that nothing loads a module comes first.
+const SHORT: [GuestTests; 6] = [
+    Command("modules::"),
+    NETWORKS,
+    Lab("of_other_kernels"),
+    Lab("open_vswitch"),
+    Lab("weave_is"),
+    Lab("sigkill_leaves_no_daemon"),
+];
+
+/// Whole studies, which take many minutes.
+const STUDIES: [GuestTests; 1] = [Command("studies::")];
+
+/// Engines, in a machine whose clock is patient: parts of Docker Engine give one another so many seconds, a Swarm 20 to
+/// attach a container, which takes longer here.
+const ENGINES: [GuestTests; 2] = [Command("docker::"), Command("swarm::")];
+
+/// Tests that share a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct TestGroup {
+    /// The machine.
+    pub(super) machine: Machine,
+    tests: Vec<GuestTests>,
+}
+
+/// Groups of a scope.
+pub(super) fn groups(repository: &Repository, scope: Scope) -> Vec<TestGroup> {
+    let short = TestGroup { machine: Machine::default(), tests: SHORT.to_vec() };
+    match scope {
+        Scope::Short => vec![short],
+        Scope::Long => {
+            let tests = [&SHORT[..], &STUDIES].concat();
+            // Docker Engine's programs are large; where they are on the PATH they are not here.
+            let disk = Some(repository.path("target/docker")).filter(|disk| disk.is_dir());
+            let machine = Machine { disk, clock: Clock::Instructions };
+            vec![TestGroup { tests, ..short }, TestGroup { machine, tests: ENGINES.to_vec() }]
+        }
+    }
+}
+
+/// Programs and names that the script is made of.
+struct ScriptParts {
+    tare: String,
+    built_programs: String,
+    command_tests: String,
+    lab_tests: String,
+    /// Networks that this machine cannot carry.
+    networks: Vec<String>,
+}
+
+/// Shell script that runs a group's tests, all of them even if some fail.
+pub(super) fn script(
+    repository: &Repository,
+    nextest: &Nextest<'_>,
+    group: &TestGroup,
+) -> Result<String> {
+    let binary = |package: &str, name: &str| -> Result<String> {
+        Ok(nextest.binary(package, name)?.display().to_string())
+    };
+    let parts = ScriptParts {
+        tare: repository.tare().display().to_string(),
+        built_programs: repository.built_programs().display().to_string(),
+        command_tests: binary("tare-tests", "vm")?,
+        lab_tests: binary("tare-lab", "lab")?,
+        networks: missing_networks(repository)?,
+    };
+    if parts.networks.is_empty() && group.tests.contains(&NETWORKS) {
+        eprintln!("this machine can carry every network: all of them are tested on it");
+    }
+    Ok(parts.script(&group.tests))
+}
+
+impl ScriptParts {
+    fn script(&self, tests: &[GuestTests]) -> String {
+        let mut lines = vec![
+            format!("PATH=\"$PATH\":{}:/usr/sbin:/sbin", shell_quote(&self.built_programs)),
+            format!("TARE_BINARY={}", shell_quote(&self.tare)),
+            format!("TARE_VM_NETWORKS={}", shell_quote(&self.networks.join(","))),
+            "export PATH TARE_BINARY TARE_VM_NETWORKS".to_owned(),
+            "failed=0".to_owned(),
+        ];
+        for tests in tests {
+            self.push(&mut lines, *tests);
+        }
+        lines.push("[ \"$failed\" = 0 ]".to_owned());
+        lines.join("\n")
+    }
+
+    fn push(&self, lines: &mut Vec<String>, tests: GuestTests) {
+        let command = match tests {
+            NETWORKS if self.networks.is_empty() => return,
+            Command(filter) => {
+                let options = ["--ignored", "--nocapture", "--test-threads", "1"];
+                shell_join([&self.command_tests, filter].into_iter().chain(options))
+            }
+            Lab(filter) => {
+                let tare = shell_quote(&self.tare);
+                lines.push(format!("{tare} doctor --modules | xargs -r modprobe -a || true"));
+                shell_join([&self.lab_tests, filter, "--test-threads", "1"])
+            }
+        };
+        lines.push(format!("{command} || failed=1"));
+    }
+}
+
+#[derive(Deserialize)]
+struct NetworkListing {
+    networks: Vec<ListedNetwork>,
+}
+
+#[derive(Deserialize)]
+struct ListedNetwork {
+    name: String,
+    available: bool,
+}
+
+fn missing_networks(repository: &Repository) -> Result<Vec<String>> {
+    let mut tare = repository.command(repository.tare());
+    missing_of_listing(&process::output(tare.args(["list", "networks", "--json"]))?)
+}
+
+/// The lab's networks that are not available. A name with a colon is a place of another kind, or wants an argument.
+fn missing_of_listing(listing: &str) -> Result<Vec<String>> {
+    let listing: NetworkListing = serde_json::from_str(listing)
+        .context("cannot read the output of `tare list networks --json`")?;
+    let missing = listing.networks.into_iter().filter(|one| !one.available);
+    Ok(missing.map(|one| one.name).filter(|name| !name.contains(':')).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(networks: &[&str]) -> ScriptParts {
+        ScriptParts {
+            tare: "/r/it's/tare".to_owned(),
+            built_programs: "/r/bin".to_owned(),
+            command_tests: "/r/vm-1".to_owned(),
+            lab_tests: "/r/lab-1".to_owned(),
+            networks: networks.iter().map(|&name| name.to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn all_tests_run_and_any_failure_counts() {
+        assert_eq!(
+            parts(&["ovs", "vrf"]).script(&[NETWORKS, Lab("weave_is")]),
+            "PATH=\"$PATH\":/r/bin:/usr/sbin:/sbin\n\
+             TARE_BINARY='/r/it'\\''s/tare'\n\
+             TARE_VM_NETWORKS=ovs,vrf\n\
+             export PATH TARE_BINARY TARE_VM_NETWORKS\n\
+             failed=0\n\
+             /r/vm-1 networks:: --ignored --nocapture --test-threads 1 || failed=1\n\
+             '/r/it'\\''s/tare' doctor --modules | xargs -r modprobe -a || true\n\
+             /r/lab-1 weave_is --test-threads 1 || failed=1\n\
+             [ \"$failed\" = 0 ]"
+        );
+    }
+
+    #[test]
+    fn without_missing_networks_their_test_is_left_out() {
+        assert!(!parts(&[]).script(&SHORT).contains("networks::"));
+        assert!(parts(&[]).script(&SHORT).contains("modules::"));
+    }
+
+    #[test]
+    fn engines_have_a_machine_of_their_own() {
+        let repository = Repository::find().unwrap();
+        assert_eq!(groups(&repository, Scope::Short).len(), 1);
+        let long = groups(&repository, Scope::Long);
+        assert_eq!(long[0].tests.last(), Some(&Command("studies::")));
+        assert_eq!(long[1].machine.clock, Clock::Instructions);
+    }
+
+    #[test]
+    fn missing_networks_are_the_labs() {
+        let listing = r#"{"networks": [{"name": "veth", "available": true}, {"name": "ovs", "available": false},
+            {"name": "docker:bridge", "available": false}]}"#;
+        assert_eq!(missing_of_listing(listing).unwrap(), ["ovs"]);
+    }
+}
