@@ -1,8 +1,8 @@
 //! Containers for tests: an agent as a child process, in this network namespace or in one of the test's own.
 
-use crate::Namespace;
+use crate::{Namespace, Pair, Star};
 use std::io::{Read, Write};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -34,12 +34,6 @@ impl AgentContainer {
             agent: agent.to_owned(),
             started: Arc::default(),
         }
-    }
-
-    /// The same container at this address of this process's network namespace.
-    #[must_use]
-    pub fn with_address(self, address: IpAddr) -> Self {
-        Self { address, ..self }
     }
 
     /// The same container in a namespace that has this address.
@@ -103,13 +97,6 @@ impl Drop for AgentProcess {
     }
 }
 
-/// Port of this machine that nothing listens on now.
-#[must_use]
-pub fn free_port(address: IpAddr) -> u16 {
-    let listener = TcpListener::bind((address, 0)).expect("a port is free");
-    listener.local_addr().expect("a bound socket has an address").port()
-}
-
 /// Topology of these containers in which client i goes to server i mod n, each server on its own address and port.
 #[must_use]
 pub fn topology(
@@ -140,11 +127,42 @@ pub fn topology(
     }
 }
 
-/// Topology of servers and clients on this machine's loopback, with this agent in each.
-#[must_use]
-pub fn loopback(agent: &Path, servers: usize, clients: usize) -> Topology {
-    let named = |role: &str, count| {
-        (0..count).map(|number| AgentContainer::new(&format!("{role}-{number}"), agent)).collect()
-    };
-    topology(named("server", servers), named("client", clients), free_port)
+impl Pair {
+    /// Container in the client's namespace in which this agent runs.
+    #[must_use]
+    pub fn client_container(&self, agent: &Path) -> AgentContainer {
+        AgentContainer::new("client-0", agent).inside(&self.client, [10, 99, 0, 1].into())
+    }
+
+    /// Container in the server's namespace in which this agent runs.
+    #[must_use]
+    pub fn server_container(&self, agent: &Path) -> AgentContainer {
+        AgentContainer::new("server-0", agent).inside(&self.server, [10, 99, 0, 2].into())
+    }
+
+    /// Topology of both, with this agent in each, and the server on this port.
+    #[must_use]
+    pub fn topology(&self, agent: &Path, port: u16) -> Topology {
+        let (server, client) = (self.server_container(agent), self.client_container(agent));
+        topology(vec![server], vec![client], |_| port)
+    }
+}
+
+impl Star {
+    /// Topology of all of them, with this agent in each, and the server on this port.
+    #[must_use]
+    pub fn topology(&self, agent: &Path, port: u16) -> Topology {
+        let server =
+            AgentContainer::new("server-0", agent).inside(&self.server, [10, 99, 0, 1].into());
+        let clients = (0u8..).zip(&self.clients).map(|(number, namespace)| {
+            AgentContainer::new(&format!("client-{number}"), agent)
+                .inside(namespace, [10, 99, number, 2].into())
+        });
+        let mut topology = self::topology(vec![server], clients.collect(), |_| port);
+        for (number, route) in (0u8..).zip(&mut topology.routes) {
+            route.listen = ([10, 99, number, 1], port).into();
+            route.dial = route.listen;
+        }
+        topology
+    }
 }

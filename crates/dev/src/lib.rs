@@ -16,7 +16,7 @@ mod scratch;
 mod seed;
 mod wait;
 
-pub use agents::{AgentContainer, free_port, loopback, topology};
+pub use agents::{AgentContainer, topology};
 pub use namespaces::{Namespace, Pair, Star, is_root};
 pub use scratch::Scratch;
 pub use seed::Seed;

@@ -1,10 +1,7 @@
 //! Network namespaces of the test's own, joined by veth pairs. They end with the processes that hold them.
 
-use crate::AgentContainer;
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use tare_network::Topology;
 
 /// Whether root runs the tests.
 #[must_use]
@@ -147,25 +144,6 @@ impl Pair {
         );
         Self { client, server }
     }
-
-    /// Container in the client's namespace in which this agent runs.
-    #[must_use]
-    pub fn client_container(&self, agent: &Path) -> AgentContainer {
-        AgentContainer::new("client-0", agent).inside(&self.client, [10, 99, 0, 1].into())
-    }
-
-    /// Container in the server's namespace in which this agent runs.
-    #[must_use]
-    pub fn server_container(&self, agent: &Path) -> AgentContainer {
-        AgentContainer::new("server-0", agent).inside(&self.server, [10, 99, 0, 2].into())
-    }
-
-    /// Topology of both, with this agent in each, and the server on this port.
-    #[must_use]
-    pub fn topology(&self, agent: &Path, port: u16) -> Topology {
-        let (server, client) = (self.server_container(agent), self.client_container(agent));
-        crate::topology(vec![server], vec![client], |_| port)
-    }
 }
 
 impl Default for Pair {
@@ -195,22 +173,5 @@ impl Star {
             client
         };
         Self { clients: (0..clients).map(joined).collect(), server }
-    }
-
-    /// Topology of all of them, with this agent in each, and the server on this port.
-    #[must_use]
-    pub fn topology(&self, agent: &Path, port: u16) -> Topology {
-        let server =
-            AgentContainer::new("server-0", agent).inside(&self.server, [10, 99, 0, 1].into());
-        let clients = (0u8..).zip(&self.clients).map(|(number, namespace)| {
-            AgentContainer::new(&format!("client-{number}"), agent)
-                .inside(namespace, [10, 99, number, 2].into())
-        });
-        let mut topology = crate::topology(vec![server], clients.collect(), |_| port);
-        for (number, route) in (0u8..).zip(&mut topology.routes) {
-            route.listen = ([10, 99, number, 1], port).into();
-            route.dial = route.listen;
-        }
-        topology
     }
 }
