@@ -28,7 +28,7 @@ mod tests {
 
     #[test]
     fn plain_words_stay() {
-        for word in ["--locked", "/work/main/target", "lab:of", "binary=vm", "a+b@c.d,e"] {
+        for word in ["--locked", "/srv/tare/target", "lab:of", "binary=vm", "a+b@c.d,e"] {
             assert_eq!(shell_quote(word), word);
         }
     }

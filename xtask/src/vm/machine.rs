@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn a_disk_has_room_for_its_files() {
-        assert_eq!(disk_size("100\t/work/target/docker\n"), Some(152));
+        assert_eq!(disk_size("100\t/srv/target/docker\n"), Some(152));
         assert_eq!(disk_size("du: cannot"), None);
     }
 }
