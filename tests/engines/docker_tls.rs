@@ -31,7 +31,7 @@ fn authority(scratch: &Scratch, name: &str) -> PathBuf {
     let directory = scratch.directory_of(name, None);
     let mut sign = std::process::Command::new("/bin/sh");
     let status = sign.args(["-euc", SIGN, "sign"]).arg(&directory).status();
-    assert!(status.is_ok_and(|status| status.success()), "openssl is there: make test-tools");
+    assert!(status.is_ok_and(|status| status.success()), "openssl is there: make system-tools");
     directory
 }
 

@@ -45,7 +45,7 @@ impl Browser {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .expect("chromium is installed by `make test-tools`");
+            .expect("chromium is installed by `make system-tools`");
         let mut from = BufReader::new(child.stdout.take().expect("it is piped"));
         let (sender, messages) = channel();
         std::thread::spawn(move || {

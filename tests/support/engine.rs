@@ -210,7 +210,7 @@ impl Engine {
         self.as_client(command.args(arguments), directory)
             .stdin(Stdio::null())
             .output()
-            .expect("docker's client is there: make test-tools")
+            .expect("docker's client is there: make system-tools")
     }
 
     fn as_client<'a>(&self, command: &'a mut Command, directory: &Path) -> &'a mut Command {
@@ -266,7 +266,7 @@ impl EngineProcess {
         assert_eq!(
             line.trim_end(),
             words,
-            "root may make namespaces, and dockerd is there: make test-tools"
+            "root may make namespaces, and dockerd is there: make system-tools"
         );
     }
 
@@ -334,7 +334,7 @@ fn group_of(scratch: &Scratch) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// Where `make test-tools` has unpacked an engine, where none is installed.
+/// Where `make system-tools` has unpacked an engine, where none is installed.
 fn unpacked() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/docker")
 }

@@ -1,6 +1,6 @@
 //! Foreign tools as workloads: each is run for real between the containers of a network, and its figures are kept.
 //!
-//! `make test-tools` installs what they need.
+//! `make system-tools` installs what they need.
 
 use rustix::process::Signal;
 use serde_json::Value;

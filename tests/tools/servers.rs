@@ -1,7 +1,7 @@
 //! Servers that are there already (`--server-address`): each is started by the test, and is dialled where it is. Server and
 //! tare are in a network namespace of the test's own, so that every port is free.
 //!
-//! `make test-tools` installs what they need.
+//! `make system-tools` installs what they need.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

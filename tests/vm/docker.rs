@@ -1,14 +1,14 @@
 //! Docker's networks that need modules of the kernel's, each once on one that has them: function only, and that packets
 //! take the path that each is named after.
 //!
-//! `make test-vm` boots Debian's kernel in a virtual machine, and runs these there, on an engine of their own.
+//! `make test-system` boots Debian's kernel in a virtual machine, and runs these there, on an engine of their own.
 
 use support::engine::Engine;
 use support::module::{ENDLESS, MANY, asked, carried, in_all_sandboxes, load_modules, seen_in};
 use support::shared::Resource as _;
 
 #[test]
-#[ignore = "needs a kernel with all modules: make test-vm"]
+#[ignore = "needs a kernel with all modules: make test-system"]
 fn docker_on_ipvlan_which_the_machine_cannot_carry_runs_here() {
     load_modules();
     let engine = Engine::alone();

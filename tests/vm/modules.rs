@@ -1,6 +1,6 @@
 //! A kernel with modules that are not loaded: nothing that tare does loads one, unless the user has said so.
 //!
-//! Only such a kernel can show it: `make test-vm` boots Debian's in a virtual machine and runs these there.
+//! Only such a kernel can show it: `make test-system` boots Debian's in a virtual machine and runs these there.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -25,7 +25,7 @@ fn network<'a>(document: &'a Value, name: &str) -> &'a Value {
 /// Everything that only looks, and a run, by both kinds of user; then what `--load-modules` does. One test, for the
 /// order matters: a module once loaded stays.
 #[test]
-#[ignore = "needs a kernel whose modules are not loaded: make test-vm"]
+#[ignore = "needs a kernel whose modules are not loaded: make test-system"]
 fn no_module_is_loaded_unless_the_user_says_so() {
     let before = loaded();
     for module in NEEDED {

@@ -1,6 +1,6 @@
 //! The networks that the machine's own kernel cannot carry, each once, on one that can: function only.
 //!
-//! `make test-vm` boots Debian's kernel in a virtual machine, and runs these there. The machine on which it was started
+//! `make test-system` boots Debian's kernel in a virtual machine, and runs these there. The machine on which it was started
 //! has looked which of its networks it cannot carry, and says their names in the environment.
 
 use serde_json::Value;
@@ -21,7 +21,7 @@ const BUILT: &str = "make setup";
 const WORKLOADS: [&str; 3] = ["tcp-stream", "tcp-rr", "udp-rr"];
 
 #[test]
-#[ignore = "needs a kernel with all modules: make test-vm"]
+#[ignore = "needs a kernel with all modules: make test-system"]
 fn every_network_that_the_machine_cannot_carry_runs_here() {
     let names = std::env::var(NETWORKS).expect("the names of the networks");
     let names: Vec<&str> = names.split(',').filter(|name| !name.is_empty()).collect();

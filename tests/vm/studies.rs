@@ -1,6 +1,6 @@
 //! The published studies with every network of the lab's that they name, once on a kernel that has them all: function only.
 //!
-//! `make test-vm` runs these in the virtual machine. They are no part of `make test`: there, what a machine's kernel lacks is
+//! `make test-system` runs these in the virtual machine. They are no part of `make test`: there, what a machine's kernel lacks is
 //! skipped by name, and hundreds of trials on a processor of software take their time.
 
 use serde_json::Value;
@@ -39,7 +39,7 @@ fn labels(document: &Value) -> Vec<&str> {
 }
 
 #[test]
-#[ignore = "needs a kernel with all modules: make test-vm"]
+#[ignore = "needs a kernel with all modules: make test-system"]
 fn containers_of_one_machine_which_the_machine_cannot_carry() {
     let document = whole("icc-2014");
     assert_eq!(labels(&document), ["iptables", "link", "ovs", "pipework", "published"]);
@@ -53,7 +53,7 @@ fn containers_of_one_machine_which_the_machine_cannot_carry() {
 }
 
 #[test]
-#[ignore = "needs a kernel with all modules: make test-vm"]
+#[ignore = "needs a kernel with all modules: make test-system"]
 fn overlays_between_two_machines_which_the_machine_cannot_carry() {
     let document = whole("ec2-overlays-2015");
     // Fifty streams through a cipher may take a processor of software too long, and nothing else may fail.
@@ -64,7 +64,7 @@ fn overlays_between_two_machines_which_the_machine_cannot_carry() {
 }
 
 #[test]
-#[ignore = "needs a kernel with all modules: make test-vm"]
+#[ignore = "needs a kernel with all modules: make test-system"]
 fn databases_over_every_network_which_the_machine_cannot_carry() {
     let document = whole("mysql-multihost-2016");
     assert_eq!(list(&document, "failed"), [] as [Value; 0]);

@@ -1,7 +1,7 @@
 //! A Swarm's networks that need modules of the kernel's, each once on one that has them: function only, and that packets
 //! take the path that each is named after.
 //!
-//! `make test-vm` boots Debian's kernel in a virtual machine, and runs these there, on engines of their own. They are no part
+//! `make test-system` boots Debian's kernel in a virtual machine, and runs these there, on engines of their own. They are no part
 //! of `make test`: two engines and a Swarm on a processor of software take a quarter of an hour, by a clock that goes as slowly
 //!: by any other, Docker does not attach a container in the 20 s that it allows.
 
@@ -41,7 +41,7 @@ fn handed_on(statistics: &str) -> u64 {
 const STATISTICS: &str = "sed -n 3p /proc/self/net/ip_vs_stats";
 
 #[test]
-#[ignore = "needs a kernel with all modules: make test-vm"]
+#[ignore = "needs a kernel with all modules: make test-system"]
 fn a_swarm_that_encrypts_and_balances_which_the_machine_cannot_carry_runs_here() {
     load_modules();
     let swarm = Swarm::of(2);
