@@ -10,7 +10,7 @@ use crate::{program, spawner, sys};
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
 use rustix::thread::CapabilitySet;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -122,9 +122,8 @@ impl Catalogue {
         let loaded = fs::read_to_string("/proc/modules").ok().map(|text| {
             text.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
         });
-        let built_in = list("modules.builtin").unwrap_or_else(|| {
-            features_of(&fs::read_to_string("/proc/kallsyms").unwrap_or_default())
-        });
+        let built_in =
+            list("modules.builtin").unwrap_or_else(|| features_of_this_kernel().clone());
         Self { loaded, built_in, loadable: list("modules.dep") }
     }
 
@@ -150,14 +149,25 @@ fn module_of_path(line: &str) -> Option<String> {
     Some(file.split(".ko").next()?.replace('-', "_"))
 }
 
-/// The features that a symbol table has a symbol of.
+/// The features that this kernel has a symbol of: looked up once in a process, for it takes tens of milliseconds.
+fn features_of_this_kernel() -> &'static HashSet<String> {
+    static FOUND: OnceLock<HashSet<String>> = OnceLock::new();
+    FOUND.get_or_init(|| features_of(&fs::read_to_string("/proc/kallsyms").unwrap_or_default()))
+}
+
+/// The features that a symbol table, of some hundred thousand lines, has a symbol of.
 fn features_of(symbols: &str) -> HashSet<String> {
-    let names: HashSet<&str> =
-        symbols.lines().filter_map(|line| line.split_ascii_whitespace().nth(2)).collect();
-    FEATURES
-        .iter()
-        .filter(|feature| names.contains(feature.symbol))
-        .map(|feature| feature.module.to_owned())
+    let wanted: HashMap<&str, &str> =
+        FEATURES.iter().map(|feature| (feature.symbol, feature.module)).collect();
+    let longest = FEATURES.iter().map(|feature| feature.symbol.len()).max().unwrap_or_default();
+    let names = symbols.lines().filter_map(|line| {
+        let name = line.splitn(3, ' ').nth(2)?;
+        Some(name.split_once('\t').map_or(name, |(name, _)| name))
+    });
+    names
+        .filter(|name| name.len() <= longest)
+        .filter_map(|name| wanted.get(name))
+        .map(|&module| module.to_owned())
         .collect()
 }
 
