@@ -38,6 +38,27 @@ fn one_core_that_does_all_the_softirq_is_told() {
     }
 }
 
+#[test]
+fn agents_are_a_part_of_what_keeps_the_machine_busy() {
+    let cores = std::thread::available_parallelism().expect("it is known").get() as f64;
+    let scratch = Scratch::new();
+    let tare = Tare::in_directory(scratch.root());
+    let asked = ["run", "--network", "bridge", "--workload", "tcp-stream,tcp-rr", "--blocks", "1"];
+    let how = ["--duration", "1s", "--interval", "50ms", "--json"];
+    let document = tare.run(&[&asked[..], &how].concat()).expect(0).json();
+    for cell in list(&document, "cells") {
+        let mut findings = list(cell, "findings").iter();
+        let placed = findings.find(|finding| finding["kind"] == "cpu-placed");
+        let number =
+            |key: &str| placed.and_then(|one| one[key].as_f64()).unwrap_or_else(|| panic!("{cell}"));
+        let agents = number("agents_user") + number("agents_system");
+        // The machine is sampled in ticks, and from outside of the agents: their intervals and its samples end apart.
+        assert!(number("busy") <= 1.25 * cores, "{placed:?}");
+        assert!(agents > 0.2 && agents <= 1.2 * number("busy") + 0.1, "{placed:?}");
+        assert!((0.0..=number("busy")).contains(&number("softirq")), "{placed:?}");
+    }
+}
+
 /// Runs a network into a directory.
 fn measure(tare: &Tare, directory: &str, network: &str) {
     let asked = ["run", "--network", network, "--workload", "tcp-stream", "--metric", "throughput"];

@@ -6,7 +6,7 @@ use std::path::Path;
 use support::journal::{records, trials};
 use support::program::{Outcome, Tare, User};
 use support::{Scratch, Seed, eventually, list, machine, short_run};
-use tare_dev::Namespace;
+use tare_dev::{Namespace, NetworkConfiguration};
 
 /// Blocks of a run that a test ends before it would end by itself.
 const ENDLESS: &str = "1000";
@@ -78,7 +78,7 @@ fn a_killed_run_leaves_nothing_but_a_readable_journal() {
         let scratch = Scratch::new();
         let tare = Tare::copied(&scratch, user);
         let namespace = Namespace::new();
-        let before = machine::Machine::inside(&namespace);
+        let before = NetworkConfiguration::inside(&namespace);
         for number in 0..kills {
             let name = format!("run-{number}");
             // The first is killed before it has a journal, the last in its second block, the others anywhere in their first.
@@ -88,12 +88,12 @@ fn a_killed_run_leaves_nothing_but_a_readable_journal() {
                 _ => (seed.within(1..1 + BLOCK), ENDLESS),
             };
             kill_after_records(&tare, &namespace, &name, records, blocks);
-            assert_eq!(machine::Machine::inside(&namespace), before);
+            assert_eq!(NetworkConfiguration::inside(&namespace), before);
             let whole_lines = check_readable(&tare, &name);
             assert!(whole_lines as u64 >= records, "{whole_lines} of {records}");
         }
         check_resumed(&tare, &format!("run-{}", kills - 1));
-        assert_eq!(machine::Machine::inside(&namespace), before);
+        assert_eq!(NetworkConfiguration::inside(&namespace), before);
     }
 }
 

@@ -7,7 +7,8 @@ use support::engine::{Engine, path};
 use support::program::{Tare, User};
 use support::shared::Resource as _;
 use support::swarm::Swarm;
-use support::{Scratch, eventually, hops, journal, list, machine, short_run, text};
+use support::{Scratch, eventually, hops, journal, list, short_run, text};
+use tare_dev::NetworkConfiguration;
 
 /// Bytes that Docker's default bridge has passed on between containers, or carried from or to its own machine.
 fn on_default_bridge(engine: &Engine) -> u64 {
@@ -274,13 +275,13 @@ fn an_engine_behind_ssh_is_spoken_to_as_dockers_client_does_it() {
 
 #[test]
 fn the_engine_of_the_tests_is_not_the_machines() {
-    let before = machine::Machine::now();
+    let before = NetworkConfiguration::here();
     let engine = Engine::alone();
     engine.once("docker:bridge", &[]);
     drop(engine);
     // Other tests may change the machine meanwhile, and take that back.
     eventually("the machine is as it was", || {
-        let now = machine::Machine::now();
+        let now = NetworkConfiguration::here();
         if now == before { Ok(()) } else { Err(format!("{now:?}, not {before:?}")) }
     });
 }

@@ -1,58 +1,13 @@
-//! The machine as a user sees it: network configuration, CPU time, and the processes of one program.
+//! The machine as a user sees it: CPU time, memory, control groups, and the processes of one program.
 
-use super::program::{User, ends_within, tied};
+use super::program::ends_within;
 use rustix::process::Pid;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
-use tare_dev::{Namespace, patience};
+use tare_dev::patience;
 
 /// Limit within which the kernel ends a dozen processes on the busiest machine.
 const PATIENCE: Duration = Duration::from_secs(240);
-
-/// Network configuration that a run must leave as it was.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Machine {
-    links: String,
-    namespaces: String,
-    rules: String,
-}
-
-impl Machine {
-    /// Configuration of the machine. What an ordinary user may not see (the rules) is left out by the program that shows
-    /// it.
-    pub fn now() -> Self {
-        let said = |words: &str| {
-            let (program, arguments) = words.split_once(' ').expect("a program and arguments");
-            output(tied(User::Caller, program).args(arguments.split(' ')))
-        };
-        Self {
-            links: said("ip -o link"),
-            namespaces: said("ip netns"),
-            rules: said("nft list ruleset"),
-        }
-    }
-
-    /// Configuration of a network namespace of the test's own, in which nobody else works.
-    pub fn inside(namespace: &Namespace) -> Self {
-        let said = |line: &str| output(&mut namespace.command(line));
-        let named = said("ip netns");
-        let of_tare = named.lines().filter(|name| name.contains("tare"));
-        Self {
-            links: said("ip -o link"),
-            namespaces: of_tare.collect(),
-            rules: said("nft list ruleset"),
-        }
-    }
-}
-
-/// Output of a program. An ordinary user's PATH may lack the directories of administrators' programs.
-fn output(command: &mut Command) -> String {
-    let path = std::env::var("PATH").unwrap_or_default();
-    let output = command.env("PATH", format!("{path}:/usr/sbin:/sbin")).output();
-    let output = output.unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
 
 /// Duration of one tick of the CPU times in `/proc` (proc(5), `USER_HZ` is 100 on all architectures of Linux that tare
 /// knows).

@@ -148,6 +148,14 @@ mod tests {
     }
 
     #[test]
+    fn what_the_hypervisor_took_is_no_time_of_the_cores() {
+        let mut samples = [sample(0, 0, 0), sample(100, 60, 0)];
+        samples[1].cores[0].steal = Nanos(40_000_000);
+        let (busy_time, all) = busy(&samples, span(0, 100)).unwrap();
+        assert!((busy_time - 0.06).abs() < 1e-9 && (all - 0.06).abs() < 1e-9);
+    }
+
+    #[test]
     fn a_span_that_was_not_watched_has_no_figure() {
         let samples = [sample(0, 0, 0), sample(100, 100, 0)];
         assert!(busy(&samples, span(50, 109)).is_some(), "but for a tick");

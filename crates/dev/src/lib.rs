@@ -12,12 +12,14 @@
 
 mod agents;
 mod namespaces;
+mod network_configuration;
 mod scratch;
 mod seed;
 mod wait;
 
 pub use agents::{AgentContainer, topology};
 pub use namespaces::{Namespace, Pair, Star, is_root};
+pub use network_configuration::NetworkConfiguration;
 pub use scratch::Scratch;
 pub use seed::Seed;
 pub use wait::{Condition, eventually, patience};

@@ -138,7 +138,7 @@ pub enum Metric {
     /// Instructions carried out per transaction or connection.
     #[serde(rename = "instructions_per_op")]
     InstructionsPerOp,
-    /// How much of all cores' time the machine was busy, %.
+    /// Busy share of the time that all cores had, %. What the hypervisor took (`steal`) they did not have.
     #[serde(rename = "cpu_busy")]
     CpuBusy,
     /// Time to bring the network up, until every client has reached its server, ms.

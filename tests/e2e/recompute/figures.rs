@@ -126,8 +126,8 @@ fn latency(metric: &str, clients: &[Vec<&Value>], from: usize, to: usize) -> Fig
 /// Kinds of work that keep a core busy.
 const BUSY: [&str; 4] = ["user", "system", "softirq", "irq"];
 
-/// Kinds of all the time of a core.
-const ALL: [&str; 6] = ["user", "system", "softirq", "irq", "steal", "idle"];
+/// Kinds of the time that a core had: what the hypervisor took of it was not there to be busy in.
+const ALL: [&str; 5] = ["user", "system", "softirq", "irq", "idle"];
 
 /// Seconds of these kinds of work on all cores between the beginning of one interval and the end of another, for each
 /// `unit`.

@@ -4,31 +4,26 @@ use crate::cases::{enter, path, site};
 use crate::daemons::{exchange, said};
 use crate::harness::Case;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use tare_dev::Scratch;
 use tare_lab::{Lab, networks};
 use tare_network::{Error, Family, Registry, Shape, Spelled, Topology};
 
-/// A CNI configuration on disk, for as long as the value lives.
-pub(crate) struct Configuration(PathBuf);
+/// CNI configuration on disk, for as long as the value lives.
+pub(crate) struct Configuration {
+    file: PathBuf,
+    _scratch: Scratch,
+}
 
 impl Configuration {
     pub(crate) fn new(name: &str, text: &str) -> Self {
-        let file = format!("tare-cni-{}-{name}", std::process::id());
-        let path = std::env::temp_dir().join(file);
-        fs::write(&path, text).expect("room for a configuration");
-        Self(path)
+        let scratch = Scratch::new();
+        Self { file: scratch.write(name, text), _scratch: scratch }
     }
 
     pub(crate) fn spelled(&self, scheme: &str) -> Spelled {
-        format!("{scheme}:{}", self.0.display()).parse().expect("a good name")
-    }
-}
-
-impl Drop for Configuration {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
+        format!("{scheme}:{}", self.file.display()).parse().expect("a good name")
     }
 }
 
@@ -211,32 +206,28 @@ fn plugins_fail_in_their_own_words() {
 }
 
 fn every_container_is_detached() {
-    let directory = std::env::temp_dir().join(format!("tare-cni-{}-bin", std::process::id()));
-    fs::create_dir(&directory).expect("a fresh directory");
-    let witness = directory.join("witness");
-    let heard = directory.join("heard");
+    let scratch = Scratch::new();
+    let heard = scratch.path("heard");
     // It adds nothing, so it may answer nothing; what it was told before must be in its configuration.
     let script = format!(
         "#!/bin/sh\nconfig=$(cat)\ncase $config in *prevResult*) told=yes ;; *) told=no ;; esac\n\
          echo \"$CNI_COMMAND $CNI_CONTAINERID $CNI_IFNAME $told\" >> {}\n",
         heard.display()
     );
-    fs::write(&witness, script).expect("room for a script");
-    fs::set_permissions(&witness, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    scratch.program("witness", &script);
     let text = format!(
         r#"{{"cniVersion": "1.0.0", "name": "witnessed", "plugins": [
             {{"type": "bridge", "bridge": "cni0", "ipam": {RANGES}}}, {{"type": "witness"}}]}}"#
     );
     let file = Configuration::new("witnessed.conflist", &text);
     let this = std::env::current_exe().expect("this program has a path");
-    let path = format!("/usr/lib/cni:/opt/cni/bin:{}", directory.display());
+    let path = format!("/usr/lib/cni:/opt/cni/bin:{}", scratch.root().display());
     let done = std::process::Command::new(this)
         .args(["raise-once", &file.spelled("cni").to_string()])
         .env("CNI_PATH", path)
         .output()
         .expect("it runs");
     let lines = fs::read_to_string(&heard).unwrap_or_default();
-    fs::remove_dir_all(&directory).expect("it is ours");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let lines: Vec<&str> = lines.lines().collect();
     let expected = [

@@ -3,7 +3,7 @@
 use crate::actors::start;
 use crate::cases::{enter, path, raise, site};
 use crate::harness::{Case, Requirement};
-use crate::leftovers::{Machine, family_of, is_running};
+use crate::leftovers::{family_of, is_running};
 use rustix::fs::{Access, access};
 use rustix::process::{Pid, WaitOptions, set_child_subreaper, wait};
 use std::fs;
@@ -11,7 +11,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Command as Program, ExitCode, Stdio};
 use std::sync::Arc;
-use tare_dev::eventually;
+use tare_dev::{NetworkConfiguration, Scratch, eventually};
 use tare_lab::{KernelProbe, Lab, networks};
 use tare_network::{
     Command, Container, Error, Exit, Family, Need, Probe, Registry, Shape, Site, Spelled, Topology,
@@ -166,22 +166,16 @@ fn a_daemon_that_ends_is_missed() {
 
 fn what_daemons_say_is_kept() {
     let lab = enter();
-    let directory = scratch("logs");
+    let scratch = Scratch::new();
     let spelled: Spelled = "ovs-user".parse().unwrap();
     let registry = Registry::new(networks(Some(lab)));
     let network = registry.find(&spelled).unwrap();
-    let site = Site { logs: Some(directory.clone()), ..site(&spelled) };
+    let site = Site { logs: Some(scratch.path("logs")), ..site(&spelled) };
     for _ in 0..2 {
         network.raise(&Shape::default(), &site).expect("it rises");
     }
-    let log = fs::read_to_string(directory.join("node-0-ovs-vswitchd.log")).expect("its log");
-    fs::remove_dir_all(&directory).expect("it is ours");
+    let log = fs::read_to_string(scratch.path("logs/node-0-ovs-vswitchd.log")).expect("its log");
     assert_eq!(log.matches("bridge ovs0: added interface veth-c0").count(), 2, "{log}");
-}
-
-/// A directory that is not there yet.
-fn scratch(name: &str) -> PathBuf {
-    std::env::temp_dir().join(format!("tare-lab-{name}-{}", std::process::id()))
 }
 
 fn a_daemon_that_fails_is_quoted() {
@@ -220,16 +214,11 @@ exec sleep 600"#;
 /// Why a network cannot be raised where a program of its is this script. One case has a process of its own, and one thread
 /// when it sets the PATH.
 fn refusal_with(program: &str, script: &str, case: &str) -> String {
-    let directory = scratch(program);
-    fs::create_dir(&directory).expect("a fresh directory");
-    let file = directory.join(program);
-    fs::write(&file, format!("#!/bin/sh\n{script}\n")).expect("room for a script");
-    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(&file, executable).expect("it is ours");
-    let path = format!("{}:{}", directory.display(), std::env::var("PATH").unwrap_or_default());
+    let scratch = Scratch::new();
+    scratch.program(program, &format!("#!/bin/sh\n{script}\n"));
+    let path = format!("{}:{}", scratch.root().display(), std::env::var("PATH").unwrap_or_default());
     let this = std::env::current_exe().expect("this program has a path");
     let done = Program::new(this).arg(case).env("PATH", path).output().expect("it runs");
-    fs::remove_dir_all(&directory).expect("it is ours");
     eprint!("{}", String::from_utf8_lossy(&done.stderr));
     String::from_utf8_lossy(&done.stdout).trim_end().to_owned()
 }
@@ -260,7 +249,7 @@ pub(crate) fn hold() -> ExitCode {
 }
 
 fn sigkill_leaves_no_daemon() {
-    let everything = || (Machine::now(), mounts(), sockets());
+    let everything = || (NetworkConfiguration::here(), mounts(), sockets());
     let before = everything();
     set_child_subreaper(Pid::from_raw(1)).expect("any process may");
     let this = std::env::current_exe().expect("this program has a path");

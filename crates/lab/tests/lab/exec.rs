@@ -5,10 +5,9 @@ use crate::daemons::{exchange, said};
 use crate::harness::Case;
 use crate::leftovers::{family_of, is_running};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use tare_dev::eventually;
+use tare_dev::{Scratch, eventually};
 use tare_lab::{Lab, networks};
 use tare_network::{Error, Family, Registry, Shape, Spelled, Topology};
 
@@ -51,26 +50,9 @@ fn the_example_raises_a_network() {
     }
 }
 
-/// A program of this text, for as long as the value lives.
-struct Script(PathBuf);
-
-impl Script {
-    fn new(name: &str, text: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tare-exec-{}-{name}", std::process::id()));
-        fs::write(&path, format!("#!/bin/sh\n{text}\n")).expect("room for a script");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is ours");
-        Self(path)
-    }
-}
-
-impl Drop for Script {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
-}
-
 fn a_program_that_fails_is_quoted() {
     let lab = enter();
+    let scratch = Scratch::new();
     for (name, text, why) in [
         ("fails", "echo it is cold >&2; exit 4", "it ended with exit code 4: it is cold"),
         ("mute", "true", "EOF while parsing"),
@@ -82,27 +64,27 @@ fn a_program_that_fails_is_quoted() {
             "",
         ),
     ] {
-        let script = Script::new(name, text);
-        let error = try_raise(&lab, &script.0, &Shape::default()).unwrap_err();
+        let script = scratch.program(name, &format!("#!/bin/sh\n{text}\n"));
+        let error = try_raise(&lab, &script, &Shape::default()).unwrap_err();
         assert!(error.why.contains(why), "{name}: {error}");
     }
 }
 
 fn a_program_is_asked_to_take_its_network_down() {
     let lab = enter();
-    let heard = std::env::temp_dir().join(format!("tare-exec-{}-heard", std::process::id()));
+    let scratch = Scratch::new();
+    let heard = scratch.path("heard");
     let text = format!(
-        "grep -o '\"state\":.*' | sed \"s/^/$1 /\" >> {}\nsleep 1000 >/dev/null 2>&1 &\n\
+        "#!/bin/sh\ngrep -o '\"state\":.*' | sed \"s/^/$1 /\" >> {}\nsleep 1000 >/dev/null 2>&1 &\n\
          [ \"$1\" = up ] || exit 0\nip -n client-0 address add 10.9.0.1/24 dev lo\n\
-         echo '{{\"servers\": [{{\"address\": \"127.0.0.1\"}}], \"clients\": [{{\"address\": \"10.9.0.1\"}}], \"state\": [7]}}'",
+         echo '{{\"servers\": [{{\"address\": \"127.0.0.1\"}}], \"clients\": [{{\"address\": \"10.9.0.1\"}}], \"state\": [7]}}'\n",
         heard.display()
     );
-    let script = Script::new("telling", &text);
+    let script = scratch.program("telling", &text);
     // Client and server are not connected: it is taken down again at once, with what it has left running.
-    let error = try_raise(&lab, &script.0, &Shape::default()).unwrap_err();
+    let error = try_raise(&lab, &script, &Shape::default()).unwrap_err();
     assert!(error.what.starts_with("reach "), "{error}");
     let lines = fs::read_to_string(&heard).expect("it was run");
-    fs::remove_file(&heard).expect("it is ours");
     assert_eq!(lines, "up \"state\":null}\ndown \"state\":[7]}\n");
     let sleeps = |pid: &u32| {
         let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();

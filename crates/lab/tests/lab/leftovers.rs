@@ -6,7 +6,7 @@ use crate::harness::Case;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
-use tare_dev::eventually;
+use tare_dev::{NetworkConfiguration, eventually};
 use tare_network::{Registry, Shape, Spelled};
 
 pub(crate) fn all() -> Vec<Case> {
@@ -36,29 +36,6 @@ pub(crate) fn hold() -> ExitCode {
     }
 }
 
-/// The machine as the user sees it.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Machine {
-    links: String,
-    namespaces: String,
-    rules: String,
-}
-
-impl Machine {
-    pub(crate) fn now() -> Self {
-        let say = |program: &str, arguments: &[&str]| {
-            let path = tare_lab::program::find(program).expect("it is installed");
-            let output = Command::new(path).args(arguments).output().expect("it runs");
-            String::from_utf8_lossy(&output.stdout).into_owned()
-        };
-        Self {
-            links: say("ip", &["-o", "link"]),
-            namespaces: say("ip", &["netns"]),
-            rules: say("nft", &["list", "ruleset"]),
-        }
-    }
-}
-
 /// The processes that have a process of this number among their ancestors, and itself.
 pub(crate) fn family_of(ancestor: u32) -> Vec<u32> {
     let mut parents = Vec::new();
@@ -84,7 +61,7 @@ pub(crate) fn family_of(ancestor: u32) -> Vec<u32> {
 }
 
 fn sigkill_leaves_nothing() {
-    let before = Machine::now();
+    let before = NetworkConfiguration::here();
     let this = std::env::current_exe().expect("this program has a path");
     let mut holder =
         Command::new(this).arg("hold").stdout(Stdio::piped()).spawn().expect("it starts");
@@ -99,7 +76,7 @@ fn sigkill_leaves_nothing() {
     holder.kill().expect("it can be killed");
     holder.wait().expect("it ends");
     eventually("all processes end", || !family.iter().any(|pid| is_running(*pid)));
-    assert_eq!(Machine::now(), before);
+    assert_eq!(NetworkConfiguration::here(), before);
 }
 
 /// Whether a process still runs; one that has ended and waits to be reaped does not.

@@ -219,13 +219,10 @@ pub(crate) fn granted(socket: &UdpSocket, options: &Options, role: Role) -> Resu
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::net::Ipv4Addr;
-
-    #[test]
-    fn a_flow_of_its_own_takes_what_its_peer_sends_and_nothing_else() {
-        let options = Options {
+impl Options {
+    /// Small datagrams, each handed over alone, to receivers that block.
+    pub(crate) const fn made_up() -> Self {
+        Self {
             size: 100,
             buffer: 1 << 16,
             handing: Handing::Single,
@@ -233,7 +230,18 @@ mod tests {
             wait: Wait::Block,
             stamp: Stamp::Receiver,
             settle: Duration::ZERO,
-        };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    #[test]
+    fn a_flow_of_its_own_takes_what_its_peer_sends_and_nothing_else() {
+        let options = Options::made_up();
         let ear = hearing((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
         let own = ear.local_addr().unwrap();
         let (one, two) = (outgoing(own, &options).unwrap(), outgoing(own, &options).unwrap());

@@ -3,20 +3,11 @@
 use super::*;
 use crate::udp::header::Header;
 use std::net::Ipv4Addr;
-use std::time::Duration;
 
 /// Datagrams that are in each flow's buffer when its receiver begins.
 const QUEUED: u64 = 40;
 
-const OPTIONS: Options = Options {
-    size: 100,
-    buffer: 1 << 16,
-    handing: Handing::Single,
-    keep: Keep::Whole,
-    wait: Wait::Block,
-    stamp: Stamp::Receiver,
-    settle: Duration::ZERO,
-};
+const OPTIONS: Options = Options::made_up();
 
 /// Flow of this number to which its sender has sent, as it says, one datagram more than has come.
 fn queued(number: u32, token: u64) -> (Flow, Arc<Ending>) {

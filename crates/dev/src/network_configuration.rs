@@ -1,0 +1,48 @@
+//! Network configuration that a run must leave as it was.
+
+use crate::Namespace;
+use std::process::Command;
+
+/// Links, named namespaces and nftables rules, as `ip` and `nft` print them.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NetworkConfiguration {
+    links: String,
+    namespaces: String,
+    rules: String,
+}
+
+impl NetworkConfiguration {
+    /// Configuration of the caller's network namespace. What an ordinary user may not see (the rules) is empty.
+    #[must_use]
+    pub fn here() -> Self {
+        let output = |line: &str| {
+            let (program, arguments) = line.split_once(' ').expect("a program and arguments");
+            output(Command::new(program).args(arguments.split(' ')))
+        };
+        Self {
+            links: output("ip -o link"),
+            namespaces: output("ip netns"),
+            rules: output("nft list ruleset"),
+        }
+    }
+
+    /// Configuration of a network namespace of the test's own, with the named namespaces that are tare's.
+    #[must_use]
+    pub fn inside(namespace: &Namespace) -> Self {
+        let output = |line: &str| output(&mut namespace.command(line));
+        let named = output("ip netns");
+        Self {
+            links: output("ip -o link"),
+            namespaces: named.lines().filter(|name| name.contains("tare")).collect(),
+            rules: output("nft list ruleset"),
+        }
+    }
+}
+
+/// Output of a program. An ordinary user's PATH may lack the directories of administrators' programs.
+fn output(command: &mut Command) -> String {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let output = command.env("PATH", format!("{path}:/usr/sbin:/sbin")).output();
+    let output = output.unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
