@@ -49,8 +49,9 @@ fn agents_are_a_part_of_what_keeps_the_machine_busy() {
     for cell in list(&document, "cells") {
         let mut findings = list(cell, "findings").iter();
         let placed = findings.find(|finding| finding["kind"] == "cpu-placed");
-        let number =
-            |key: &str| placed.and_then(|one| one[key].as_f64()).unwrap_or_else(|| panic!("{cell}"));
+        let number = |key: &str| {
+            placed.and_then(|one| one[key].as_f64()).unwrap_or_else(|| panic!("{cell}"))
+        };
         let agents = number("agents_user") + number("agents_system");
         // The machine is sampled in ticks, and from outside of the agents: their intervals and its samples end apart.
         assert!(number("busy") <= 1.25 * cores, "{placed:?}");

@@ -122,8 +122,7 @@ impl Catalogue {
         let loaded = fs::read_to_string("/proc/modules").ok().map(|text| {
             text.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
         });
-        let built_in =
-            list("modules.builtin").unwrap_or_else(|| features_of_this_kernel().clone());
+        let built_in = list("modules.builtin").unwrap_or_else(|| features_of_this_kernel().clone());
         Self { loaded, built_in, loadable: list("modules.dep") }
     }
 

@@ -216,7 +216,8 @@ exec sleep 600"#;
 fn refusal_with(program: &str, script: &str, case: &str) -> String {
     let scratch = Scratch::new();
     scratch.program(program, &format!("#!/bin/sh\n{script}\n"));
-    let path = format!("{}:{}", scratch.root().display(), std::env::var("PATH").unwrap_or_default());
+    let path =
+        format!("{}:{}", scratch.root().display(), std::env::var("PATH").unwrap_or_default());
     let this = std::env::current_exe().expect("this program has a path");
     let done = Program::new(this).arg(case).env("PATH", path).output().expect("it runs");
     eprint!("{}", String::from_utf8_lossy(&done.stderr));
