@@ -14,6 +14,7 @@ mod explain;
 mod exports;
 mod fairness;
 mod faults;
+mod golden;
 mod measures;
 mod probe;
 mod programs;
