@@ -15,25 +15,28 @@ impl NetworkConfiguration {
     /// Configuration of the caller's network namespace. What an ordinary user may not see (the rules) is empty.
     #[must_use]
     pub fn here() -> Self {
-        let output = |line: &str| {
+        Self::read(|line| {
             let (program, arguments) = line.split_once(' ').expect("a program and arguments");
-            output(Command::new(program).args(arguments.split(' ')))
-        };
-        Self {
-            links: output("ip -o link"),
-            namespaces: output("ip netns"),
-            rules: output("nft list ruleset"),
-        }
+            let mut command = Command::new(program);
+            command.args(arguments.split(' '));
+            command
+        })
     }
 
     /// Configuration of a network namespace of the test's own, with the named namespaces that are tare's.
     #[must_use]
     pub fn inside(namespace: &Namespace) -> Self {
-        let output = |line: &str| output(&mut namespace.command(line));
-        let named = output("ip netns");
+        let all = Self::read(|line| namespace.command(line));
+        let of_tare = all.namespaces.lines().filter(|name| name.contains("tare")).collect();
+        Self { namespaces: of_tare, ..all }
+    }
+
+    /// Configuration by the output of command lines, split at blanks.
+    fn read(command: impl Fn(&str) -> Command) -> Self {
+        let output = |line: &str| output(&mut command(line));
         Self {
             links: output("ip -o link"),
-            namespaces: named.lines().filter(|name| name.contains("tare")).collect(),
+            namespaces: output("ip netns"),
             rules: output("nft list ruleset"),
         }
     }

@@ -158,16 +158,11 @@ fn features_of_this_kernel() -> &'static HashSet<String> {
 fn features_of(symbols: &str) -> HashSet<String> {
     let wanted: HashMap<&str, &str> =
         FEATURES.iter().map(|feature| (feature.symbol, feature.module)).collect();
-    let longest = FEATURES.iter().map(|feature| feature.symbol.len()).max().unwrap_or_default();
     let names = symbols.lines().filter_map(|line| {
         let name = line.splitn(3, ' ').nth(2)?;
         Some(name.split_once('\t').map_or(name, |(name, _)| name))
     });
-    names
-        .filter(|name| name.len() <= longest)
-        .filter_map(|name| wanted.get(name))
-        .map(|&module| module.to_owned())
-        .collect()
+    names.filter_map(|name| wanted.get(name)).map(|&module| module.to_owned()).collect()
 }
 
 /// Says whether this machine has what the lab's networks need.
