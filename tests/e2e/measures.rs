@@ -47,15 +47,18 @@ fn agents_are_a_part_of_what_keeps_the_machine_busy() {
     let how = ["--duration", "1s", "--interval", "50ms", "--json"];
     let document = tare.run(&[&asked[..], &how].concat()).expect(0).json();
     for cell in list(&document, "cells") {
-        let mut findings = list(cell, "findings").iter();
-        let placed = findings.find(|finding| finding["kind"] == "cpu-placed");
+        let found = |kind| list(cell, "findings").iter().find(|finding| finding["kind"] == kind);
+        let placed = found("cpu-placed");
         let number = |key: &str| {
             placed.and_then(|one| one[key].as_f64()).unwrap_or_else(|| panic!("{cell}"))
         };
         let agents = number("agents_user") + number("agents_system");
+        // What a hypervisor took from a thread is in the thread's time, and not in the machine's.
+        let stolen = found("stolen").and_then(|one| one["share"].as_f64()).unwrap_or(0.02) * cores;
         // The machine is sampled in ticks, and from outside of the agents: their intervals and its samples end apart.
         assert!(number("busy") <= 1.25 * cores, "{placed:?}");
-        assert!(agents > 0.2 && agents <= 1.2 * number("busy") + 0.1, "{placed:?}");
+        let most = 1.2 * (number("busy") + stolen) + 0.1;
+        assert!(agents > 0.2 && agents <= most, "{placed:?}, {stolen} cores were stolen");
         assert!((0.0..=number("busy")).contains(&number("softirq")), "{placed:?}");
     }
 }

@@ -71,6 +71,7 @@ const TABLE: &[(&str, &[Part])] = &[
     ("studies/", NONE),
     ("tests/MUTANTS.md", NONE),
     ("tests/e2e/", NONE),
+    ("tests/golden/", NONE),
     ("tests/soak/", NONE),
     ("tests/support/", NONE),
     ("tools/", NONE),

@@ -158,7 +158,8 @@ pub enum Finding {
         drops: Vec<Dropped>,
     },
     /// Where CPU time went while traffic ran, in cores (seconds a second), means over all trials. What runs for packets inside
-    /// an agent is booked as the agent's and, in part, as software interrupts, so the parts are no sum.
+    /// an agent is booked as the agent's and, in part, as software interrupts, so the parts are no sum. Time that a
+    /// hypervisor took from an agent is the agent's for most kernels, and never in `busy`.
     CpuPlaced {
         /// The agents' own code.
         agents_user: f64,

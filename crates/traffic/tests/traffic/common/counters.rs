@@ -53,4 +53,9 @@ impl Frames {
         let mut numbers = line.split_whitespace().map(|number| number.parse().unwrap());
         Self { bytes: numbers.next().unwrap(), packets: numbers.next().unwrap() }
     }
+
+    /// What there is beyond these.
+    pub(crate) fn since(self, these: Self) -> Self {
+        Self { packets: self.packets - these.packets, bytes: self.bytes - these.bytes }
+    }
 }
