@@ -1,12 +1,12 @@
-//! A thousand endpoints on a bridge: how long the lab takes to make them, and how long `ip -batch`; and how long until they
-//! are gone again.
+//! Setup of a thousand endpoints on a bridge: the time that the lab takes to make them, the time that `ip -batch`
+//! takes, and the time until they are removed.
 //!
-//! An endpoint is a namespace with one end of a veth pair, up and with an address, the other end in the bridge. `ip`
-//! makes what it can in one process and needs one more for the inside of every namespace. The lab proves besides that
-//! packets pass from each to a server. It has removed them when the kernel has: it takes namespaces apart in the background
-//! (net/core/net_namespace.c, `cleanup_net`).
+//! An endpoint is a namespace with one end of a veth pair, up and with an address; the other end is a port of the
+//! bridge. `ip` makes as much as possible in one process and needs one more process inside each namespace. The lab also
+//! proves that packets pass from each endpoint to a server. Removal is complete when the kernel has finished it: the
+//! kernel removes namespaces in the background (net/core/net_namespace.c, `cleanup_net`).
 
-use crate::stage::said;
+use crate::network::with_remedy;
 use anyhow::{Context as _, bail};
 use rand::seq::SliceRandom as _;
 use rand_chacha::ChaCha8Rng;
@@ -15,29 +15,29 @@ use std::io::Read;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tare_lab::Lab;
-use tare_network::{Command, Exit, Registry, Shape, Site, Spelled};
+use tare_network::{Command, NetworkParameters, NetworkRegistry, NetworkSpec, ProcessExit, Shape};
 use tare_stats::PairedRatio;
 
-/// The row's name.
+/// Name of the row.
 pub(crate) const NAME: &str = "endpoints";
 
-/// How many.
+/// Number of endpoints.
 const ENDPOINTS: u32 = 1_000;
 
-/// How many times as fast tare has to be, and how fast at least, s.
+/// Least speed-up over `ip`, and longest time of tare, s.
 pub(crate) const TIMES: f64 = 8.0;
 pub(crate) const LONGEST: f64 = 4.0;
 
-/// The kernel takes namespaces apart in the background: what is measured next shall not pay for it.
+/// Pause between measurements: the kernel removes namespaces in the background, which would slow down the next one.
 const SETTLE: Duration = Duration::from_secs(5);
 
-/// How long it may take for that.
+/// Time limit for the removal.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The lab's network that has no rules of its own.
+/// Network of the lab without rules of its own.
 const NETWORK: &str = "bridge+plain";
 
-/// Makes the endpoints by `ip`, and prints how many ns that took. What is written to files before is not counted.
+/// Script that makes the endpoints by `ip` and prints the time in ns. Writing the input files before is not timed.
 const SCRIPT: &str = r"
 set -e
 mount -t tmpfs tmpfs /run
@@ -59,19 +59,19 @@ done
 echo took $(($(date +%s%N) - began))
 ";
 
-/// The times of every block, s.
-pub(crate) struct Endpoints {
-    /// tare's and `ip`'s to make them, block by block.
+/// Times of all blocks, s.
+pub(crate) struct EndpointTimes {
+    /// Times to make the endpoints, of tare and of `ip`, block by block.
     pub(crate) pairs: Vec<(f64, f64)>,
-    /// tare's to remove them.
+    /// Times to remove them, of tare.
     pub(crate) removals: Vec<f64>,
 }
 
-impl Endpoints {
-    /// How many times as long `ip` takes.
+impl EndpointTimes {
+    /// Returns the ratio of the time of `ip` to that of tare.
     pub(crate) fn ratio(&self) -> Option<PairedRatio> {
         let swapped: Vec<(f64, f64)> = self.pairs.iter().map(|&(ours, ip)| (ip, ours)).collect();
-        PairedRatio::of(&swapped)
+        PairedRatio::from_pairs(&swapped)
     }
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn run(
     lab: &Arc<Lab>,
     blocks: u32,
     chance: &mut ChaCha8Rng,
-) -> anyhow::Result<Endpoints> {
+) -> anyhow::Result<EndpointTimes> {
     let (mut pairs, mut removals) = (Vec::new(), Vec::new());
     for block in 0..blocks {
         eprintln!("block {} of {blocks}, {ENDPOINTS} endpoints", block + 1);
@@ -99,28 +99,28 @@ pub(crate) fn run(
         }
         pairs.push(times);
     }
-    Ok(Endpoints { pairs, removals })
+    Ok(EndpointTimes { pairs, removals })
 }
 
-/// IPv4 neighbours that the kernel knows, machine-wide: the lab's containers know their servers, for good. It forgets them as
-/// it takes the namespaces' devices apart. (Of namespaces themselves it tells no number that could be relied on: its
-/// allocator counts as used, in slabinfo(5), what it keeps for the next ones.)
+/// Counts the machine's IPv4 neighbours: the lab's containers have permanent entries for their servers. The kernel
+/// removes them with the devices of the namespaces. (There is no reliable count of the namespaces themselves: their
+/// allocator counts, in slabinfo(5), those that it keeps for later as used.)
 fn neighbours() -> anyhow::Result<u64> {
     let cache = fs::read_to_string("/proc/net/stat/arp_cache").context("count neighbours")?;
     let entries = cache.lines().nth(1).and_then(|line| line.split_whitespace().next());
     u64::from_str_radix(entries.context("no column of entries")?, 16).context("count neighbours")
 }
 
-/// Whether there are no more than before, but for those of other programs.
-fn are_as(now: u64, before: u64) -> bool {
+/// Returns true if the count is as before, except for neighbours of other programs.
+fn is_back_to(now: u64, before: u64) -> bool {
     const OTHERS: u64 = 16;
     now <= before + OTHERS
 }
 
-/// Waits until all is gone that was not there before.
+/// Waits until the count is as before.
 fn wait_for(before: u64) -> anyhow::Result<()> {
     let began = Instant::now();
-    while !are_as(neighbours()?, before) {
+    while !is_back_to(neighbours()?, before) {
         if began.elapsed() > PATIENCE {
             bail!("the endpoints are not gone after {} s", PATIENCE.as_secs());
         }
@@ -129,28 +129,31 @@ fn wait_for(before: u64) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Seconds that the lab takes to make them, and to remove them.
+/// Returns the seconds that the lab takes to make the endpoints, and to remove them.
 fn by_tare(lab: &Arc<Lab>) -> anyhow::Result<(f64, f64)> {
-    let networks = Registry::new(tare_lab::networks(Some(Arc::clone(lab))));
-    let spelled: Spelled = NETWORK.parse()?;
+    let networks = NetworkRegistry::new(tare_lab::networks(Some(Arc::clone(lab))));
+    let spelled: NetworkSpec = NETWORK.parse()?;
     let shape = Shape { clients: ENDPOINTS - 1, ..Shape::default() };
     let before = neighbours()?;
     let began = Instant::now();
-    let topology = networks.find(&spelled)?.raise(&shape, &Site::of(&spelled, vec![5_000]));
+    let topology = networks
+        .find(&spelled)?
+        .set_up(&shape, &NetworkParameters::from_spec(&spelled, vec![5_000]));
     let up = began.elapsed().as_secs_f64();
-    let topology = topology.map_err(said)?;
+    let topology = topology.map_err(with_remedy)?;
     let began = Instant::now();
     drop(topology);
     wait_for(before)?;
     Ok((up, began.elapsed().as_secs_f64()))
 }
 
-/// Seconds that `ip` takes, in namespaces of its own that end with it.
+/// Returns the seconds that `ip` takes, in its own namespaces that end with it.
 fn by_ip(lab: &Arc<Lab>) -> anyhow::Result<f64> {
-    let networks = Registry::new(tare_lab::networks(Some(Arc::clone(lab))));
-    let spelled: Spelled = "veth".parse()?;
-    let site = Site::of(&spelled, vec![5_000]);
-    let topology = networks.find(&spelled)?.raise(&Shape::default(), &site).map_err(said)?;
+    let networks = NetworkRegistry::new(tare_lab::networks(Some(Arc::clone(lab))));
+    let spelled: NetworkSpec = "veth".parse()?;
+    let site = NetworkParameters::from_spec(&spelled, vec![5_000]);
+    let topology =
+        networks.find(&spelled)?.set_up(&Shape::default(), &site).map_err(with_remedy)?;
     let count = ENDPOINTS.to_string();
     let words = ["--net", "--mount", "sh", "-c", SCRIPT, "sh", &count];
     let command = Command {
@@ -158,11 +161,11 @@ fn by_ip(lab: &Arc<Lab>) -> anyhow::Result<f64> {
         arguments: words.iter().map(|word| (*word).to_owned()).collect(),
         ..Command::default()
     };
-    let mut script = topology.clients[0].spawn(&command).map_err(said)?;
+    let mut script = topology.clients[0].spawn(&command).map_err(with_remedy)?;
     let mut text = String::new();
     let output = script.take_output();
     output.context("a script without output")?.read_to_string(&mut text)?;
-    if script.wait().map_err(said)? != Exit::Code(0) {
+    if script.wait().map_err(with_remedy)? != ProcessExit::Code(0) {
         bail!("`ip -batch` could not make {ENDPOINTS} endpoints");
     }
     let nanos: f64 = text.trim().strip_prefix("took ").context("no time")?.parse()?;
@@ -175,14 +178,14 @@ mod tests {
 
     #[test]
     fn what_is_left_of_a_thousand_is_seen() {
-        assert!(are_as(neighbours().unwrap(), neighbours().unwrap()));
-        assert!(are_as(12, 10) && !are_as(500, 10));
+        assert!(is_back_to(neighbours().unwrap(), neighbours().unwrap()));
+        assert!(is_back_to(12, 10) && !is_back_to(500, 10));
     }
 
     #[test]
     fn the_ratio_says_how_many_times_as_fast() {
         let pairs = vec![(2.0, 16.0), (1.0, 8.0)];
-        let endpoints = Endpoints { pairs, removals: Vec::new() };
+        let endpoints = EndpointTimes { pairs, removals: Vec::new() };
         assert!((endpoints.ratio().unwrap().value - 8.0).abs() < 1e-9);
     }
 }

@@ -1,9 +1,10 @@
-//! `make bench`: tare's generators beside iperf3, iperf, sockperf, qperf, nuttcp and, where they are, netperf and neper.
+//! `make bench`: compares tare's generators with iperf3, iperf, sockperf, qperf, nuttcp and, if installed, netperf and
+//! neper.
 //!
-//! Every [`rows::Row`] is one comparison: the same traffic, on the same cores, over the same network, by all tools that
-//! have it. In every block each row's contenders run once, in random order; ratios are paired within blocks, as tare
-//! itself does it. tare is the binary that is shipped (`TARE_BINARY`), driven by its own session; a peer is started as
-//! its own manual says. Everything runs in the lab's private namespaces and ends with this program.
+//! Each [`rows::ComparisonRow`] is one comparison: the same traffic, on the same cores, over the same network, by all
+//! tools that support it. Every block runs each row's contenders once, in random order; ratios are paired within
+//! blocks, as in tare itself. tare is the released binary (`TARE_BINARY`), run by its own session. Peers are started as
+//! their manuals say. Everything runs in the lab's private namespaces and ends with this program.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::print_stdout,
@@ -11,25 +12,25 @@
     reason = "results and progress are its output"
 )]
 
-mod contest;
+mod blocks;
+mod checks;
 mod endpoints;
-mod judge;
-mod ours;
+mod network;
 mod peers;
 mod report;
 mod rows;
 mod settings;
-mod stage;
+mod tare_run;
 mod traffic;
 
 use anyhow::Context as _;
-use settings::Settings;
+use settings::BenchSettings;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
     match words.next().as_ref().and_then(|word| word.to_str()) {
-        Some("keeper") => ExitCode::from(u8::from(tare_lab::keeper() != 0)),
+        Some("keeper") => ExitCode::from(u8::from(tare_lab::run_init() != 0)),
         None => told(bench()),
         Some(_) => {
             told(Err(anyhow::anyhow!("no arguments: BENCH_ROWS and others in the environment")))
@@ -48,12 +49,12 @@ fn told(result: anyhow::Result<()>) -> ExitCode {
 }
 
 fn bench() -> anyhow::Result<()> {
-    let settings = Settings::from_environment()?;
-    // While this is the only thread.
+    let settings = BenchSettings::from_environment()?;
+    // The lab must be entered while this process has only one thread.
     let lab = tare_lab::Lab::enter(tare_lab::EnterOptions::default())
         .map_err(|error| anyhow::anyhow!("{error} {}", error.remedy))?;
-    let machine = report::Machine::read();
-    let results = contest::run(&settings, &lab, &machine.cores)?;
+    let machine = report::MachineFacts::read();
+    let results = blocks::run(&settings, &lab, &machine.cores)?;
     let text = report::markdown(&settings, &machine, &results);
     print!("{text}");
     if let Some(path) = settings.keep() {

@@ -1,25 +1,25 @@
-//! The results in Markdown: for every row the ratio with its interval, and every tool's own figures.
+//! Markdown report: for every row the ratio with its confidence interval, and the figures of every tool.
 
-use crate::contest::{Outcome, Results, Tally};
-use crate::endpoints::{self, Endpoints};
-use crate::judge::{Verdict, figures, judge};
-use crate::peers::{PEERS, Peer, installed};
-use crate::rows::{Bound, Check, Measure};
-use crate::settings::Settings;
-use crate::stage::socket_buffer;
-use crate::traffic::Kind;
+use crate::blocks::{BenchResults, ContenderRuns, RowResult};
+use crate::checks::{RatioOutcome, figures, judge};
+use crate::endpoints::{self, EndpointTimes};
+use crate::network::socket_buffer;
+use crate::peers::{PEERS, PeerTool, installed};
+use crate::rows::{ComparedFigure, RatioBound, RatioCheck};
+use crate::settings::BenchSettings;
+use crate::traffic::TrafficKind;
 use std::fmt::Write as _;
 use std::process::Command;
 use tare_observe::environment;
 
-/// The machine and the tools.
-pub(crate) struct Machine {
+/// Description of the machine and the tools.
+pub(crate) struct MachineFacts {
     pub(crate) cores: Vec<u32>,
     lines: Vec<String>,
 }
 
-impl Machine {
-    /// Reads them.
+impl MachineFacts {
+    /// Reads the properties of the machine and the versions of the tools.
     pub(crate) fn read() -> Self {
         let read = environment::read();
         let cpu = read.cpu.unwrap_or_else(|| "unknown CPU".to_owned());
@@ -39,13 +39,13 @@ impl Machine {
     }
 }
 
-/// The peers' versions, as they say them.
+/// Lists the versions that the peers print.
 fn versions() -> String {
     let told: Vec<String> = PEERS.iter().map(|&peer| version(peer)).collect();
     told.join("; ")
 }
 
-fn version(peer: &dyn Peer) -> String {
+fn version(peer: &dyn PeerTool) -> String {
     let name = peer.name();
     let Some(program) = installed(peer) else {
         return format!("{name} not installed");
@@ -59,7 +59,7 @@ fn version(peer: &dyn Peer) -> String {
     format!("{name} {}", number(&String::from_utf8_lossy(&text)))
 }
 
-/// The first word with a digit and a dot in it: a version's number.
+/// Returns the first word with a digit and a dot: a version number.
 fn number(text: &str) -> String {
     let is_version =
         |word: &&str| word.contains('.') && word.contains(|letter: char| letter.is_ascii_digit());
@@ -69,8 +69,12 @@ fn number(text: &str) -> String {
     word.unwrap_or("of unknown version").to_owned()
 }
 
-/// Everything, as a document.
-pub(crate) fn markdown(settings: &Settings, machine: &Machine, results: &Results) -> String {
+/// Writes the whole report.
+pub(crate) fn markdown(
+    settings: &BenchSettings,
+    machine: &MachineFacts,
+    results: &BenchResults,
+) -> String {
     let mut text = String::from("# tare beside its peers\n\n");
     let _ = writeln!(
         text,
@@ -104,27 +108,27 @@ pub(crate) fn markdown(settings: &Settings, machine: &Machine, results: &Results
     text
 }
 
-fn ratio_line(text: &mut String, outcome: &Outcome, check: Check, seconds: f64) {
+fn ratio_line(text: &mut String, outcome: &RowResult, check: RatioCheck, seconds: f64) {
     let row = outcome.row;
     let what = match check.measure {
-        Measure::Rate => row.title.to_owned(),
-        Measure::CpuPerGb => format!("{}: CPU per GB", row.title),
+        ComparedFigure::Rate => row.title.to_owned(),
+        ComparedFigure::CpuPerGb => format!("{}: CPU per GB", row.title),
     };
     let wanted = match check.bound {
-        Bound::AtLeast(least) => format!("≥ {least}"),
-        Bound::AtMost(most) => format!("≤ {most}"),
-        Bound::Agrees(share, _) => format!("1 ± {share}"),
+        RatioBound::AtLeast(least) => format!("≥ {least}"),
+        RatioBound::AtMost(most) => format!("≤ {most}"),
+        RatioBound::Agrees(share, _) => format!("1 ± {share}"),
     };
     let (name, network) = (row.name, &outcome.network);
     let place = row.traffic.place;
     let _ = match judge(outcome, check, seconds) {
-        Verdict::NotCompared(why) => {
+        RatioOutcome::NotCompared(why) => {
             writeln!(
                 text,
                 "| {name} | {what}, {place} | {network} | – | – | {wanted} | not compared: {why} |"
             )
         }
-        Verdict::Compared { ours, peer, ratio, word } => {
+        RatioOutcome::Compared { ours, peer, ratio, word } => {
             let several = row.tries.len() > 1;
             let pair = if several { format!("{ours} / {peer}") } else { peer };
             writeln!(
@@ -136,7 +140,7 @@ fn ratio_line(text: &mut String, outcome: &Outcome, check: Check, seconds: f64) 
     };
 }
 
-fn endpoints_line(text: &mut String, endpoints: &Endpoints) {
+fn endpoints_line(text: &mut String, endpoints: &EndpointTimes) {
     let name = endpoints::NAME;
     let wanted = format!("≥ {}, under {} s", endpoints::TIMES, endpoints::LONGEST);
     let Some(ratio) = endpoints.ratio() else {
@@ -167,35 +171,35 @@ fn endpoints_line(text: &mut String, endpoints: &Endpoints) {
     );
 }
 
-fn figure_line(text: &mut String, outcome: &Outcome, tally: &Tally, seconds: f64) {
+fn figure_line(text: &mut String, outcome: &RowResult, tally: &ContenderRuns, seconds: f64) {
     let (row, network, name) = (outcome.row.name, &outcome.network, tally.name());
     let all = |measure| -> Vec<f64> {
         figures(tally, measure, outcome, seconds).into_iter().flatten().collect()
     };
-    let rates = all(Measure::Rate);
+    let rates = all(ComparedFigure::Rate);
     if rates.is_empty() {
         let why = tally.failure.as_deref().unwrap_or("nothing");
         let _ = writeln!(text, "| {row} | {network} | {name} | failed: {why} | | | | 0 |");
         return;
     }
     let (figure, unit) = match outcome.row.traffic.kind {
-        Kind::TcpStream => (spread(&rates, 1.0, 1), "Gbit/s"),
-        Kind::UdpStream => (spread(&rates, 1e3, 1), "10³ datagrams/s received"),
-        Kind::TcpRr | Kind::UdpRr => (spread(&rates, 1e3, 1), "10³/s"),
-        Kind::TcpCrr => (spread(&rates, 1e3, 2), "10³ connections/s"),
+        TrafficKind::TcpStream => (spread(&rates, 1.0, 1), "Gbit/s"),
+        TrafficKind::UdpStream => (spread(&rates, 1e3, 1), "10³ datagrams/s received"),
+        TrafficKind::TcpRr | TrafficKind::UdpRr => (spread(&rates, 1e3, 1), "10³/s"),
+        TrafficKind::TcpCrr => (spread(&rates, 1e3, 2), "10³ connections/s"),
     };
     let loss = match outcome.row.traffic.kind {
-        Kind::UdpStream => {
+        TrafficKind::UdpStream => {
             let losses: Vec<f64> =
                 tally.runs.iter().flatten().map(|run| run.reading.loss).collect();
             format!("{:.2} %", 100.0 * median(&losses))
         }
         _ => String::new(),
     };
-    let cpu = match all(Measure::CpuPerGb).as_slice() {
+    let cpu = match all(ComparedFigure::CpuPerGb).as_slice() {
         [] => String::new(),
         costs => match outcome.row.traffic.kind {
-            Kind::TcpStream => format!("{:.3}", median(costs)),
+            TrafficKind::TcpStream => format!("{:.3}", median(costs)),
             _ => String::new(),
         },
     };
@@ -206,7 +210,7 @@ fn figure_line(text: &mut String, outcome: &Outcome, tally: &Tally, seconds: f64
     );
 }
 
-/// `median (least–most)` in a unit.
+/// Formats figures as `median (least–most)` in a unit.
 fn spread(figures: &[f64], unit: f64, digits: usize) -> String {
     let least = figures.iter().copied().fold(f64::INFINITY, f64::min) / unit;
     let most = figures.iter().copied().fold(0.0, f64::max) / unit;

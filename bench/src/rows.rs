@@ -1,106 +1,106 @@
-//! The table of comparisons: what is sent, by which parameters of tare's, and which ratio is to be reached.
+//! Table of comparisons: the traffic, tare's parameters, and the ratio to reach.
 
-use crate::traffic::{Kind, Place, Traffic};
+use crate::traffic::{CorePlacement, Traffic, TrafficKind};
 
-/// What is compared.
+/// Compared figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Measure {
-    /// The traffic's rate; more is better.
+pub(crate) enum ComparedFigure {
+    /// Rate of the traffic; more is better.
     Rate,
     /// CPU seconds of both sides per GB of payload; less is better.
     CpuPerGb,
 }
 
-/// What the ratio of tare's figure to a peer's has to be.
+/// Required ratio of tare's figure to a peer's.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Bound {
-    /// At least so much, against the best peer.
+pub(crate) enum RatioBound {
+    /// At least this ratio to the best peer.
     AtLeast(f64),
-    /// At most so much, against the best peer.
+    /// At most this ratio to the best peer.
     AtMost(f64),
-    /// Within this share of 1, against this peer: the two must agree.
+    /// Within this share of 1, compared with the named peer: the two must agree.
     Agrees(f64, &'static str),
 }
 
-/// One ratio of a row.
+/// Check of one ratio.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Check {
-    pub(crate) measure: Measure,
-    pub(crate) bound: Bound,
+pub(crate) struct RatioCheck {
+    pub(crate) measure: ComparedFigure,
+    pub(crate) bound: RatioBound,
 }
 
-/// Parameters of tare's, by name.
-pub(crate) type Values = &'static [(&'static str, &'static str)];
+/// Parameters of tare, by name.
+pub(crate) type ParameterValues = &'static [(&'static str, &'static str)];
 
-/// One comparison.
+/// Comparison of tare with its peers in one kind of traffic.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Row {
+pub(crate) struct ComparisonRow {
     pub(crate) name: &'static str,
-    /// What it is, for people.
+    /// Description for people.
     pub(crate) title: &'static str,
     pub(crate) traffic: Traffic,
-    /// Sizes of a write that peers are tried with for bulk; the best one counts.
+    /// Write sizes that peers are tried with for bulk, bytes; the best one counts.
     pub(crate) writes: &'static [u32],
-    /// tare's workload and its parameters, beside those that follow from the traffic.
+    /// Workload of tare, and its parameters in addition to those that follow from the traffic.
     pub(crate) workload: &'static str,
-    pub(crate) parameters: Values,
-    /// What tare is tried with beyond them, as peers are with their sizes; the best one counts.
-    pub(crate) tries: &'static [Values],
-    /// The share of datagrams that tare may lose: else the row is missed, whatever the rate.
+    pub(crate) parameters: ParameterValues,
+    /// Further parameters that tare is tried with, like the sizes of peers; the best try counts.
+    pub(crate) tries: &'static [ParameterValues],
+    /// Share of datagrams that tare may lose. With more loss the row is missed, whatever the rate.
     pub(crate) loss: Option<f64>,
-    pub(crate) checks: &'static [Check],
+    pub(crate) checks: &'static [RatioCheck],
 }
 
-/// The share of datagrams that tare may lose where a loss is allowed at all.
+/// Allowed loss, in rows that allow any.
 const HARDLY_ANY: Option<f64> = Some(0.001);
 
-/// How far tools may differ that measure the same, and by the same sizes.
+/// Allowed difference between tools that measure the same with the same sizes.
 const ALIKE: f64 = 0.15;
 
-const fn at_least(ratio: f64) -> Check {
-    Check { measure: Measure::Rate, bound: Bound::AtLeast(ratio) }
+const fn at_least(ratio: f64) -> RatioCheck {
+    RatioCheck { measure: ComparedFigure::Rate, bound: RatioBound::AtLeast(ratio) }
 }
 
-const fn agrees(peer: &'static str) -> Check {
-    Check { measure: Measure::Rate, bound: Bound::Agrees(ALIKE, peer) }
+const fn agrees(peer: &'static str) -> RatioCheck {
+    RatioCheck { measure: ComparedFigure::Rate, bound: RatioBound::Agrees(ALIKE, peer) }
 }
 
-/// Sizes of writes of bulk, and of reads, that all tools are tried with.
+/// Sizes of writes and reads for bulk that all tools are tried with.
 const SIZES: &[u32] = &[128 << 10, 256 << 10, 512 << 10];
-/// The same, for tare.
-const TRIED: &[Values] = &[
+/// Sizes for bulk as parameters of tare.
+const TRIED: &[ParameterValues] = &[
     &[("size", "128K"), ("read", "128K")],
     &[("size", "256K"), ("read", "256K")],
     &[("size", "512K"), ("read", "512K")],
 ];
 
-/// Nothing beyond the row's own parameters.
-const AS_IT_IS: &[Values] = &[&[]];
+/// Single try without further parameters.
+const AS_IT_IS: &[ParameterValues] = &[&[]];
 
-/// Bulk by writes of 128 KiB.
-const BULK: Traffic = Traffic::plain(Kind::TcpStream, 128 << 10);
-/// Messages as short as the most demanding peer's can be (sockperf's header).
-const TCP_RR: Traffic = Traffic::plain(Kind::TcpRr, 14);
-const UDP_RR: Traffic = Traffic::plain(Kind::UdpRr, 14);
-const CRR: Traffic = Traffic::plain(Kind::TcpCrr, 1);
+/// Bulk with writes of 128 KiB.
+const BULK: Traffic = Traffic::plain(TrafficKind::TcpStream, 128 << 10);
+/// Messages as short as sockperf, the most demanding peer, allows: the size of its header.
+const TCP_RR: Traffic = Traffic::plain(TrafficKind::TcpRr, 14);
+const UDP_RR: Traffic = Traffic::plain(TrafficKind::UdpRr, 14);
+const CRR: Traffic = Traffic::plain(TrafficKind::TcpCrr, 1);
 
-/// Datagrams of this size.
+/// Makes the traffic of datagrams of this size.
 const fn datagrams(size: u32) -> Traffic {
-    Traffic::plain(Kind::UdpStream, size)
+    Traffic::plain(TrafficKind::UdpStream, size)
 }
 
-/// More than any machine sends: as fast as it can.
+/// Rate above that of any machine: tare sends as fast as it can.
 const FAST: (&str, &str) = ("rate", "1000gbit");
 const SPIN: (&str, &str) = ("wait", "spin");
 const GSO: (&str, &str) = ("gso", "true");
 const DROP: (&str, &str) = ("receive", "drop");
-/// Room for messages of 64 KiB each.
+/// Socket buffer for messages of 64 KiB each.
 const ROOM: (&str, &str) = ("buffer", "64M");
 const VMSPLICE: (&str, &str) = ("send", "vmsplice");
 
-/// Every row, in the order of the results.
-pub(crate) const ROWS: &[Row] = &[
-    Row {
+/// Rows, in the order of the results.
+pub(crate) const ROWS: &[ComparisonRow] = &[
+    ComparisonRow {
         name: "tcp-1",
         title: "TCP, 1 stream, copying",
         traffic: BULK,
@@ -111,7 +111,7 @@ pub(crate) const ROWS: &[Row] = &[
         loss: None,
         checks: &[at_least(1.0)],
     },
-    Row {
+    ComparisonRow {
         name: "tcp-1-alike",
         title: "TCP, 1 stream, copying, the same writes and reads",
         traffic: BULK,
@@ -122,18 +122,21 @@ pub(crate) const ROWS: &[Row] = &[
         loss: None,
         checks: &[agrees("iperf3")],
     },
-    Row {
+    ComparisonRow {
         name: "tcp-1-core",
         title: "TCP, 1 stream, copying",
-        traffic: Traffic { place: Place::OneCore, ..BULK },
+        traffic: Traffic { place: CorePlacement::OneCore, ..BULK },
         writes: SIZES,
         workload: "tcp-stream",
         parameters: &[],
         tries: TRIED,
         loss: None,
-        checks: &[at_least(1.3), Check { measure: Measure::CpuPerGb, bound: Bound::AtMost(0.75) }],
+        checks: &[
+            at_least(1.3),
+            RatioCheck { measure: ComparedFigure::CpuPerGb, bound: RatioBound::AtMost(0.75) },
+        ],
     },
-    Row {
+    ComparisonRow {
         name: "tcp-1-zero-copy",
         title: "TCP, 1 stream, zero-copy send, receiver copies",
         traffic: Traffic { zero_copy: true, ..BULK },
@@ -144,10 +147,10 @@ pub(crate) const ROWS: &[Row] = &[
         loss: None,
         checks: &[at_least(1.1)],
     },
-    Row {
+    ComparisonRow {
         name: "tcp-1-zero-copy-drop",
         title: "TCP, 1 stream, zero-copy send, receiver drops",
-        traffic: Traffic { zero_copy: true, dropped: true, place: Place::OneCore, ..BULK },
+        traffic: Traffic { zero_copy: true, dropped: true, place: CorePlacement::OneCore, ..BULK },
         writes: SIZES,
         workload: "tcp-stream",
         parameters: &[VMSPLICE, DROP],
@@ -155,10 +158,10 @@ pub(crate) const ROWS: &[Row] = &[
         loss: None,
         checks: &[at_least(1.0)],
     },
-    Row {
+    ComparisonRow {
         name: "tcp-8",
         title: "TCP, 8 streams, copying",
-        traffic: Traffic { flows: 8, threads: 2, place: Place::BothOnBoth, ..BULK },
+        traffic: Traffic { flows: 8, threads: 2, place: CorePlacement::BothOnBoth, ..BULK },
         writes: SIZES,
         workload: "tcp-stream",
         parameters: &[],
@@ -166,7 +169,7 @@ pub(crate) const ROWS: &[Row] = &[
         loss: None,
         checks: &[at_least(1.15)],
     },
-    Row {
+    ComparisonRow {
         name: "tcp-8-zero-copy-drop",
         title: "TCP, 8 streams, zero-copy send, receiver drops",
         traffic: Traffic {
@@ -174,7 +177,7 @@ pub(crate) const ROWS: &[Row] = &[
             threads: 2,
             zero_copy: true,
             dropped: true,
-            place: Place::BothOnBoth,
+            place: CorePlacement::BothOnBoth,
             ..BULK
         },
         writes: SIZES,
@@ -184,7 +187,7 @@ pub(crate) const ROWS: &[Row] = &[
         loss: None,
         checks: &[at_least(1.0)],
     },
-    Row {
+    ComparisonRow {
         name: "udp-64",
         title: "UDP, 64 B, 1 flow, receiver waits",
         traffic: datagrams(64),
@@ -195,7 +198,7 @@ pub(crate) const ROWS: &[Row] = &[
         loss: HARDLY_ANY,
         checks: &[at_least(1.05)],
     },
-    Row {
+    ComparisonRow {
         name: "udp-64-spin",
         title: "UDP, 64 B, 1 flow, receiver spins (peers wait)",
         traffic: datagrams(64),
@@ -206,7 +209,7 @@ pub(crate) const ROWS: &[Row] = &[
         loss: HARDLY_ANY,
         checks: &[at_least(1.3)],
     },
-    Row {
+    ComparisonRow {
         name: "udp-1400",
         title: "UDP, 1400 B, 1 flow, receiver waits",
         traffic: datagrams(1_400),
@@ -217,7 +220,7 @@ pub(crate) const ROWS: &[Row] = &[
         loss: HARDLY_ANY,
         checks: &[at_least(1.05)],
     },
-    Row {
+    ComparisonRow {
         name: "udp-1400-spin",
         title: "UDP, 1400 B, 1 flow, receiver spins (peers wait)",
         traffic: datagrams(1_400),
@@ -228,7 +231,7 @@ pub(crate) const ROWS: &[Row] = &[
         loss: HARDLY_ANY,
         checks: &[at_least(1.3)],
     },
-    Row {
+    ComparisonRow {
         name: "udp-gso-64",
         title: "UDP GSO and GRO, 64 B, receiver copies",
         traffic: Traffic { gso: true, ..datagrams(64) },
@@ -239,7 +242,7 @@ pub(crate) const ROWS: &[Row] = &[
         loss: HARDLY_ANY,
         checks: &[at_least(1.0)],
     },
-    Row {
+    ComparisonRow {
         name: "udp-gso-1400",
         title: "UDP GSO and GRO, 1400 B, receiver copies",
         traffic: Traffic { gso: true, ..datagrams(1_400) },
@@ -250,7 +253,7 @@ pub(crate) const ROWS: &[Row] = &[
         loss: HARDLY_ANY,
         checks: &[at_least(1.0)],
     },
-    Row {
+    ComparisonRow {
         name: "udp-gso-1400-drop",
         title: "UDP GSO and GRO, 1400 B, receiver drops (peers copy)",
         traffic: Traffic { gso: true, ..datagrams(1_400) },
@@ -261,7 +264,7 @@ pub(crate) const ROWS: &[Row] = &[
         loss: HARDLY_ANY,
         checks: &[at_least(1.5)],
     },
-    Row {
+    ComparisonRow {
         name: "tcp-rr",
         title: "TCP round trips, waiting",
         traffic: TCP_RR,
@@ -272,7 +275,7 @@ pub(crate) const ROWS: &[Row] = &[
         loss: None,
         checks: &[at_least(1.0), agrees("sockperf")],
     },
-    Row {
+    ComparisonRow {
         name: "udp-rr",
         title: "UDP round trips, waiting",
         traffic: UDP_RR,
@@ -283,7 +286,7 @@ pub(crate) const ROWS: &[Row] = &[
         loss: None,
         checks: &[at_least(1.05), agrees("sockperf")],
     },
-    Row {
+    ComparisonRow {
         name: "tcp-rr-spin",
         title: "TCP round trips, spinning",
         traffic: Traffic { spinning: true, ..TCP_RR },
@@ -294,7 +297,7 @@ pub(crate) const ROWS: &[Row] = &[
         loss: None,
         checks: &[at_least(1.6)],
     },
-    Row {
+    ComparisonRow {
         name: "udp-rr-spin",
         title: "UDP round trips, spinning",
         traffic: Traffic { spinning: true, ..UDP_RR },
@@ -305,7 +308,7 @@ pub(crate) const ROWS: &[Row] = &[
         loss: None,
         checks: &[at_least(2.0)],
     },
-    Row {
+    ComparisonRow {
         name: "tcp-rr-64",
         title: "TCP round trips, 64 flows (tare spins, peers have no such mode)",
         traffic: Traffic { flows: 64, ..TCP_RR },
@@ -316,7 +319,7 @@ pub(crate) const ROWS: &[Row] = &[
         loss: None,
         checks: &[at_least(1.35)],
     },
-    Row {
+    ComparisonRow {
         name: "udp-rr-64",
         title: "UDP round trips, 64 flows (tare spins, peers have no such mode)",
         traffic: Traffic { flows: 64, ..UDP_RR },
@@ -327,7 +330,7 @@ pub(crate) const ROWS: &[Row] = &[
         loss: None,
         checks: &[at_least(1.9)],
     },
-    Row {
+    ComparisonRow {
         name: "tcp-crr",
         title: "TCP connect, request, response, FIN close; 1 thread a side",
         traffic: CRR,
@@ -338,10 +341,10 @@ pub(crate) const ROWS: &[Row] = &[
         loss: None,
         checks: &[at_least(1.1)],
     },
-    Row {
+    ComparisonRow {
         name: "tcp-crr-2",
         title: "TCP connect, request, response, FIN close; 2 threads a side",
-        traffic: Traffic { flows: 16, threads: 2, place: Place::BothOnBoth, ..CRR },
+        traffic: Traffic { flows: 16, threads: 2, place: CorePlacement::BothOnBoth, ..CRR },
         writes: &[],
         workload: "tcp-crr",
         parameters: &[("close", "fin"), ("slots", "8")],
@@ -354,7 +357,7 @@ pub(crate) const ROWS: &[Row] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::peers::{PEERS, Peer};
+    use crate::peers::{PEERS, PeerTool};
     use std::collections::BTreeSet;
 
     #[test]
@@ -363,16 +366,16 @@ mod tests {
         assert_eq!(names.len(), ROWS.len());
         for row in ROWS {
             assert!(!row.checks.is_empty(), "{}", row.name);
-            let bulk = row.traffic.kind == Kind::TcpStream;
+            let bulk = row.traffic.kind == TrafficKind::TcpStream;
             assert_eq!(row.writes.is_empty(), !bulk, "{}: peers of bulk have sizes", row.name);
         }
     }
 
     #[test]
     fn whoever_is_to_agree_is_a_peer() {
-        let known: Vec<_> = PEERS.iter().map(|peer| Peer::name(*peer)).collect();
+        let known: Vec<_> = PEERS.iter().map(|peer| PeerTool::name(*peer)).collect();
         for check in ROWS.iter().flat_map(|row| row.checks) {
-            if let Bound::Agrees(_, peer) = check.bound {
+            if let RatioBound::Agrees(_, peer) = check.bound {
                 assert!(known.contains(&peer), "{peer}");
             }
         }

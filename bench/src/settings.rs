@@ -1,34 +1,34 @@
-//! What the environment asks for.
+//! Settings from environment variables.
 
 use anyhow::{Context as _, anyhow};
 use std::env;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// The fewest blocks of a run whose results are kept beside the code.
+/// Least number of blocks of a run whose results are kept in the repository.
 const FEWEST_KEPT: u32 = 10;
 
-/// What to run, and how long.
+/// Rows, networks and duration of the benchmark.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Settings {
-    /// Names of rows, or beginnings of them; all rows where there are none (`BENCH_ROWS`).
+pub(crate) struct BenchSettings {
+    /// Names of rows, or beginnings of names; all rows if empty (`BENCH_ROWS`).
     pub(crate) rows: Vec<String>,
-    /// Blocks (`BENCH_N`).
+    /// Number of blocks (`BENCH_N`).
     pub(crate) blocks: u32,
-    /// How long one tool generates, s (`BENCH_SECONDS`).
+    /// Duration of each run of a tool, s (`BENCH_SECONDS`).
     pub(crate) seconds: u32,
     /// Networks of the lab (`BENCH_NETWORKS`).
     pub(crate) networks: Vec<String>,
-    /// Seeds the order (`BENCH_SEED`).
+    /// Seed of the random order (`BENCH_SEED`).
     pub(crate) seed: u64,
-    /// The binary under test (`TARE_BINARY`).
+    /// Binary under test (`TARE_BINARY`).
     pub(crate) tare: PathBuf,
-    /// Where results go in any case (`BENCH_OUT`).
+    /// File for the results of any run, instead of the default one (`BENCH_OUT`).
     pub(crate) out: Option<PathBuf>,
 }
 
-impl Settings {
-    /// Reads the variables; `BENCH_QUICK=1` means three blocks over a veth pair unless they say otherwise.
+impl BenchSettings {
+    /// Reads the variables. `BENCH_QUICK=1` sets defaults of three blocks over a veth pair.
     pub(crate) fn from_environment() -> anyhow::Result<Self> {
         Self::read(&|name| env::var(name).ok().filter(|text| !text.is_empty()))
     }
@@ -54,7 +54,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Whether a row was asked for, of all these. What is a row's whole name is no beginning of another's.
+    /// Returns true if a row was requested. A name that is equal to a row's name does not select longer names.
     pub(crate) fn wants(&self, row: &str, all: &[&str]) -> bool {
         let is_asked = |wanted: &String| {
             let whole = all.contains(&wanted.as_str());
@@ -63,7 +63,8 @@ impl Settings {
         self.rows.is_empty() || self.rows.iter().any(is_asked)
     }
 
-    /// Where the results are kept: beside the code only those of a run with all rows and enough blocks.
+    /// Returns the file for the results: `BENCH_OUT`, or the repository's file if the run has all rows and enough
+    /// blocks. Returns `None` otherwise.
     pub(crate) fn keep(&self) -> Option<&Path> {
         let whole = self.rows.is_empty() && self.blocks >= FEWEST_KEPT;
         self.out.as_deref().or_else(|| whole.then_some(Path::new("bench/RESULTS.md")))
@@ -84,8 +85,8 @@ where
 mod tests {
     use super::*;
 
-    fn read(set: &[(&str, &str)]) -> anyhow::Result<Settings> {
-        Settings::read(&|name| {
+    fn read(set: &[(&str, &str)]) -> anyhow::Result<BenchSettings> {
+        BenchSettings::read(&|name| {
             set.iter().find(|(known, _)| *known == name).map(|(_, text)| (*text).to_owned())
         })
     }

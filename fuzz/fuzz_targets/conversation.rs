@@ -1,4 +1,4 @@
-//! A listener against whatever a client says.
+//! Listener, with arbitrary bytes from a client.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tare_traffic::fuzzing::conversation(bytes));

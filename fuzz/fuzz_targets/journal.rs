@@ -1,4 +1,4 @@
-//! A journal: what is read is written as the same; and whatever one says, a document is made of it or an error.
+//! Journal: a record is the same after writing and reading, and any journal gives a document or an error.
 #![no_main]
 
 use std::path::Path;

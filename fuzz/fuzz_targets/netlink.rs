@@ -1,4 +1,4 @@
-//! Devices and queues, as the kernel lists them.
+//! Devices and queues in the kernel's netlink format.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tare_lab::fuzzing::answer(bytes));

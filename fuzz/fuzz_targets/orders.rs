@@ -1,4 +1,4 @@
-//! What an agent is told on its standard input, and what it answers.
+//! Messages to an agent on its standard input, and its answers.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tare_traffic::fuzzing::orders(bytes));

@@ -1,4 +1,4 @@
-//! What other people's tools say: the first line names the tool, a line of a form feed parts its output from its errors.
+//! Output of foreign tools. The first line names the tool; a line with a form feed separates output and errors.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

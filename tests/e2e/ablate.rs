@@ -1,18 +1,18 @@
-//! What a comparison depends on: one thing changed at a time (`--ablate`), and fewer cores (`--cores`).
+//! Tests of `--ablate`, which changes one factor of a network at a time, and of `--cores`, which compares fewer cores.
 
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
-use support::Scratch;
+use support::ScratchDirectory;
 use support::eventually;
 use support::journal::{rewrite, set_rate};
 use support::machine::descendants;
 use support::program::Tare;
 use support::{list, short_run, text};
 
-/// Options by which one thing of a network is changed, and the rate that each gives as a multiple of what is known of the
-/// network itself.
+/// Factors of a network, the option that changes each, and the rate with that option as a multiple of the network's
+/// known rate.
 const OPTIONS: [(&str, &str, f64); 8] = [
     ("netfilter", "+plain", 1.2),
     ("conntrack", "+untracked", 1.1),
@@ -24,11 +24,11 @@ const OPTIONS: [(&str, &str, f64); 8] = [
     ("rps", "+rps", 1.05),
 ];
 
-/// Networks whose parts are changed, with their known rates, bit/s, and the fewest things that can be changed in each.
+/// Networks whose factors are changed, with their known rates, bit/s, and the least number of factors of each.
 const NETWORKS: [(&str, f64, usize); 3] =
     [("host", 40e9, 4), ("bridge", 20e9, 7), ("veth+plain", 30e9, 5)];
 
-/// Known rate of a network, changed or not.
+/// Returns the known rate of a network, changed or not.
 fn known_rate(label: &str) -> f64 {
     let of = |(network, rate, _): &(&str, f64, usize)| {
         let option = label.strip_prefix(network)?;
@@ -51,7 +51,7 @@ fn near(one: f64, other: f64) -> bool {
 
 #[test]
 fn each_change_stands_beside_the_network_and_the_rest_is_told() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     let asked = ["--network", "host,bridge,veth+plain", "--ablate", "--workload", "tcp-stream"];
     let how = ["--duration", "100ms", "--interval", "10ms", "--blocks", "2", "--out", "out"];
@@ -73,7 +73,7 @@ fn each_change_stands_beside_the_network_and_the_rest_is_told() {
             assert!(near(found, *factor), "{label}{option}: {found} {factor}");
         }
     }
-    // A network without rules has none to be without.
+    // A network without rules has no factor for rules.
     let factors: Vec<&str> = list(ablated(&document, "veth+plain"), "effects")
         .iter()
         .map(|effect| text(effect, "factor"))
@@ -90,7 +90,7 @@ fn each_change_stands_beside_the_network_and_the_rest_is_told() {
 
 #[test]
 fn only_what_is_named_is_changed_and_nonsense_is_refused() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     let plan = |flags: &[&str]| tare.run(&[&["run", "--dry-run"], flags].concat());
     let told = plan(&["--network", "bridge", "--ablate=tso,netfilter"]).expect(0).text();
@@ -100,12 +100,12 @@ fn only_what_is_named_is_changed_and_nonsense_is_refused() {
     assert!(!told.contains("+without=gro"), "{told}");
     let lro = plan(&["--network", "bridge", "--ablate=lro"]).expect(2).stderr;
     assert!(lro.contains("unknown thing to change `lro`: it is one of netfilter"), "{lro}");
-    plan(&["icc-2014", "--ablate"]).complains(2, &["a study with sections"]);
+    plan(&["icc-2014", "--ablate"]).assert_error(2, &["a study with sections"]);
     plan(&["--network", "native", "--ablate"])
-        .complains(2, &["nothing can be changed one at a time"]);
+        .assert_error(2, &["nothing can be changed one at a time"]);
 }
 
-/// Cores that a process may run on, as `/proc` lists them; nothing where it has ended.
+/// Returns the cores that a process may run on, as `/proc` lists them. Returns `None` if it has ended.
 fn allowed_cores(pid: Pid) -> Option<String> {
     let status = fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero())).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
@@ -114,10 +114,10 @@ fn allowed_cores(pid: Pid) -> Option<String> {
 
 #[test]
 fn on_fewer_cores_the_networks_own_programs_are_held_to_them_too() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     let asked = ["--network", "bridge-plain,ovs-user", "--cores", "1", "--workload", "tcp-rr"];
-    // It has more blocks than anybody waits for, so that the daemon is there in one or another.
+    // The run has more blocks than the test waits for, so that the daemon is seen in one of them.
     let how = ["--blocks", "1000", "--json", "--out", "out"];
     let mut running = tare.start(&short_run(&[&asked[..], &how].concat()));
     running.wait_for("block 1 of");
@@ -142,7 +142,7 @@ fn on_fewer_cores_the_networks_own_programs_are_held_to_them_too() {
 
 #[test]
 fn each_number_of_cores_is_a_comparison_of_its_own() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     let plan = |cores: &str| {
         tare.run(&["run", "--network", "veth", "--cores", cores, "--dry-run", "--json"])
@@ -156,8 +156,8 @@ fn each_number_of_cores_is_a_comparison_of_its_own() {
         assert_eq!(shapes("1,2"), ["first-1", "first-2"]);
     } else {
         assert_eq!(shapes("1"), ["first-1"]);
-        plan("1,2").complains(2, &["--cores 2: tare may use 1 to"]);
+        plan("1,2").assert_error(2, &["--cores 2: tare may use 1 to"]);
     }
-    plan("4096").complains(2, &["--cores 4096: tare may use 1 to"]);
-    plan("0").complains(2, &["--cores 0: tare may use 1 to"]);
+    plan("4096").assert_error(2, &["--cores 4096: tare may use 1 to"]);
+    plan("0").assert_error(2, &["--cores 0: tare may use 1 to"]);
 }

@@ -1,12 +1,12 @@
-//! `tare compare`: runs beside runs, and what a build server makes of it. The runs' journals are rewritten to known rates;
-//! `measures` compares rates that were measured.
+//! Tests of `tare compare`: comparisons of runs, and their results for a build server. The runs' journals are rewritten
+//! to known rates; `measures` compares measured rates.
 
 use serde_json::Value;
 use support::journal::{rewrite, set_rate};
 use support::program::Tare;
-use support::{Scratch, list, schema, text};
+use support::{ScratchDirectory, list, schema, text};
 
-/// Runs these networks into a directory.
+/// Runs these networks, with results in a directory.
 fn measure(tare: &Tare, directory: &str, networks: &str, blocks: &str) {
     let asked =
         ["run", "--network", networks, "--workload", "tcp-stream", "--metric", "throughput"];
@@ -14,16 +14,16 @@ fn measure(tare: &Tare, directory: &str, networks: &str, blocks: &str) {
     tare.run(&[&asked[..], &how, &["--out", directory]].concat()).expect(0);
 }
 
-/// Makes the rate of every trial of a run a known one, bit/s, and a hundredth higher in every second block.
-fn make_known(scratch: &Scratch, directory: &str, rate: f64) {
+/// Sets the rate of every trial of a run, bit/s, 1 % higher in every second block.
+fn make_known(scratch: &ScratchDirectory, directory: &str, rate: f64) {
     rewrite(&scratch.path(directory), |trial| {
         let odd = trial["block"].as_u64().expect("a number") % 2 == 1;
         set_rate(trial, if odd { rate * 1.01 } else { rate });
     });
 }
 
-/// Run whose rate is known.
-fn run(scratch: &Scratch, directory: &str, network: &str, blocks: &str, rate: f64) {
+/// Makes a run with a known rate.
+fn run(scratch: &ScratchDirectory, directory: &str, network: &str, blocks: &str, rate: f64) {
     measure(&Tare::in_directory(scratch.root()), directory, network, blocks);
     make_known(scratch, directory, rate);
 }
@@ -33,7 +33,7 @@ const SLOW: &str = "x=bridge+rate=140mbit";
 
 #[test]
 fn a_planted_regression_is_found_and_the_build_server_is_told() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     run(&scratch, "base", FAST, "4", 200e6);
     run(&scratch, "new", SLOW, "4", 140e6);
@@ -55,15 +55,15 @@ fn a_planted_regression_is_found_and_the_build_server_is_told() {
         "{junit}"
     );
     assert!(junit.contains("name=\"x tcp-stream throughput\"><failure "), "{junit}");
-    // What was planted is the only thing that differs, and it was not named.
+    // The planted change is the only difference, and it was not declared as intended.
     let network = difference(&comparison, "network:x");
     assert_eq!(network["intended"], false, "{network}");
     let told = tare.run(&["compare", "base", "new", "--vary", "network"]).expect(0).text();
     assert!(told.contains("intended: network:x: base bridge+rate=200mbit; new"), "{told}");
     assert!(told.contains("one run a side"), "{told}");
-    // The other way round it is no regression, and without a limit nothing fails.
+    // In the other direction it is no regression, and without a limit the comparison does not fail.
     tare.run(&["compare", "new", "base", "--fail-on", "10%"]).expect(0);
-    // A limit beyond the change lets it pass.
+    // A limit above the change lets it pass.
     tare.run(&["compare", "base", "new", "--fail-on", "40%"]).expect(0);
     let markdown = tare.run(&["compare", "base", "new", "--markdown"]).expect(0).text();
     assert!(markdown.contains("| x tcp-stream throughput |"), "{markdown}");
@@ -76,7 +76,7 @@ fn difference(comparison: &Value, what: &str) -> Value {
 
 #[test]
 fn several_runs_a_side_count_once_each() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     let (base, new) = (["a1", "a2", "a3"], ["b1", "b2", "b3"]);
     for (names, network, rate) in [(base, FAST, 200e6), (new, SLOW, 140e6)] {
@@ -98,11 +98,11 @@ fn several_runs_a_side_count_once_each() {
 
 #[test]
 fn what_cannot_be_told_is_neither_a_pass_nor_a_failure() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     run(&scratch, "two", &format!("{FAST},y=bridge+rate=200mbit"), "2", 200e6);
     run(&scratch, "one", FAST, "1", 200e6);
-    // A cell is lost, and the one that is left has a single block.
+    // One cell is missing, and the remaining one has a single block.
     let outcome = tare.run(&["compare", "two", "one", "--fail-on", "5%", "--junit", "-"]).expect(4);
     let junit = outcome.text();
     assert!(junit.contains("tests=\"2\" failures=\"0\" errors=\"2\""), "{junit}");
@@ -112,14 +112,14 @@ fn what_cannot_be_told_is_neither_a_pass_nor_a_failure() {
     );
     let told = tare.run(&["compare", "one", "one", "--fail-on", "5%"]).expect(4).text();
     assert!(told.contains("measure more blocks"), "{told}");
-    tare.run(&["compare", "two"]).complains(2, &["BASE and NEW"]);
-    tare.run(&["compare", "two", "nowhere"]).complains(2, &["nowhere"]);
-    tare.run(&["compare", "two", "one", "--vary", "moon"]).complains(2, &["--vary moon"]);
+    tare.run(&["compare", "two"]).assert_error(2, &["BASE and NEW"]);
+    tare.run(&["compare", "two", "nowhere"]).assert_error(2, &["nowhere"]);
+    tare.run(&["compare", "two", "one", "--vary", "moon"]).assert_error(2, &["--vary moon"]);
 }
 
 #[test]
 fn a_run_beside_itself_has_not_changed() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     run(&scratch, "out", FAST, "3", 200e6);
     let comparison =

@@ -1,14 +1,14 @@
-//! What others read: samples, OpenMetrics, a drawing in the terminal, an archive.
+//! Tests of exports: samples, OpenMetrics, a drawing in the terminal, an archive.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
-use support::Scratch;
-use support::program::{Outcome, Tare};
+use support::ScratchDirectory;
+use support::program::{ProgramOutcome, Tare};
 use support::{list, short_run, text};
 
-/// A short run into the directory `out`.
-fn measured(scratch: &Scratch, arguments: &[&str]) -> (Tare, Outcome) {
+/// Runs a short measurement into the directory `out`.
+fn measured(scratch: &ScratchDirectory, arguments: &[&str]) -> (Tare, ProgramOutcome) {
     let tare = Tare::in_directory(scratch.root());
     let outcome = tare.run(&[short_run(arguments), vec!["--out", "out"]].concat()).expect(0);
     (tare, outcome)
@@ -20,7 +20,7 @@ fn read(path: &Path) -> String {
 
 #[test]
 fn every_sample_has_a_row() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let (tare, run) = measured(&scratch, &["--network", "host,veth", "--blocks", "3", "--json"]);
     let document = run.json();
     let rows = tare.run(&["report", "out", "--samples", "-"]).expect(0).text();
@@ -35,7 +35,7 @@ fn every_sample_has_a_row() {
     assert_eq!(last.parse::<f64>().ok(), list(cell, "samples")[2].as_f64());
 }
 
-/// Samples of an OpenMetrics text by name and labels, if the text is as the format wants it.
+/// Parses the samples of an OpenMetrics text by name and labels. Fails if the text violates the format.
 fn scraped(text: &str) -> BTreeMap<String, f64> {
     assert!(text.ends_with("# EOF\n"), "it has no end");
     let (mut family, mut seen) = (String::new(), BTreeMap::new());
@@ -62,7 +62,7 @@ fn scraped(text: &str) -> BTreeMap<String, f64> {
 
 #[test]
 fn prometheus_gets_base_units_and_verdicts() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let (tare, run) = measured(&scratch, &["--network", "host,veth", "--blocks", "3", "--json"]);
     let document = run.json();
     let seen = scraped(&tare.run(&["report", "out", "--openmetrics", "-"]).expect(0).text());
@@ -77,7 +77,7 @@ fn prometheus_gets_base_units_and_verdicts() {
     for cell in list(&document, "cells") {
         let network = format!("network=\"{}\"", text(cell, "label"));
         let Some(mean) = cell["mean"].as_f64() else {
-            // Few round trips have no tail, and a cell that is withheld has no sample here.
+            // A few round trips have no tail, and a withheld cell has no sample here.
             let metric = text(cell, "metric");
             assert!(metric.starts_with("latency_") && cell["withheld"].is_object(), "{cell}");
             let name = format!("tare_{metric}_seconds{{");
@@ -108,7 +108,7 @@ fn prometheus_gets_base_units_and_verdicts() {
 
 #[test]
 fn latencies_are_drawn_in_the_terminal() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let (tare, _) = measured(&scratch, &["--network", "host,bridge", "--blocks", "2"]);
     let drawn = tare.run(&["report", "out", "--plot", "latency"]).expect(0).text();
     assert!(drawn.starts_with("tcp-rr · round trips, µs\n"), "{drawn}");
@@ -119,8 +119,8 @@ fn latencies_are_drawn_in_the_terminal() {
     assert!(drawn.lines().all(|line| line.chars().count() <= 100), "{drawn}");
 }
 
-/// Unpacks an archive by the system's own tar.
-fn unpacked(scratch: &Scratch, archive: &str, directory: &str) -> std::path::PathBuf {
+/// Unpacks an archive with the system's tar.
+fn unpacked(scratch: &ScratchDirectory, archive: &str, directory: &str) -> std::path::PathBuf {
     std::fs::create_dir(scratch.path(directory)).expect("a directory");
     let tar = Command::new("tar")
         .arg("-xzf")
@@ -135,7 +135,7 @@ fn unpacked(scratch: &Scratch, archive: &str, directory: &str) -> std::path::Pat
 
 #[test]
 fn an_archive_is_whole_and_shows_the_same_elsewhere() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let (tare, _) =
         measured(&scratch, &["--network", "host,bridge", "--blocks", "2", "--seed", "9"]);
     let packed = tare.run(&["bundle", "out"]).expect(0);
@@ -164,12 +164,12 @@ fn an_archive_is_whole_and_shows_the_same_elsewhere() {
     {
         assert!(citation.contains(key), "{citation}");
     }
-    tare.run(&["bundle", "out"]).complains(2, &["tare-tour-9.tar.gz is there already", "--out"]);
+    tare.run(&["bundle", "out"]).assert_error(2, &["tare-tour-9.tar.gz is there already", "--out"]);
 }
 
 #[test]
 fn an_archive_names_the_program_that_measured() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let (tare, _) = measured(&scratch, &["--network", "host", "--blocks", "2"]);
     tare.run(&["bundle", "out", "--out", "x.tar.gz"]).expect(0);
     let inside = unpacked(&scratch, "x.tar.gz", "elsewhere");
@@ -183,8 +183,8 @@ fn an_archive_names_the_program_that_measured() {
 
 #[test]
 fn a_redacted_archive_keeps_every_figure_and_no_path() {
-    let scratch = Scratch::new();
-    scratch.write(
+    let scratch = ScratchDirectory::new();
+    scratch.write_file(
         "secret-study.toml",
         "networks = [\"host\", \"veth\"]\n[[workload]]\nname = \"tcp-rr\"\n",
     );

@@ -1,16 +1,16 @@
-//! A client whose own link is slower than those of the others shows in what each got, and in Jain's index.
+//! Test of fairness: a client whose own link is slower than the others shows in the clients' rates and in Jain's index.
 
 use serde_json::Value;
 use support::program::binary;
-use tare_analysis::{Figure, estimate};
-use tare_dev::{Namespace, Star};
+use tare_analysis::{MetricFigure, estimate};
+use tare_dev::{NamespaceStar, TestNamespace};
 use tare_record::{
-    Metric, Nanos, Parameters, Phase, Placement, Shape, Trial, WarmUp, WorkloadPlan,
+    Metric, Nanos, Parameters, Phase, Placement, Shape, Trial, WarmUpPolicy, WorkloadPlan,
 };
-use tare_traffic::{Job, Outcome, Session, workloads};
+use tare_traffic::{AgentSession, TrialJob, TrialOutcome, built_in_workloads};
 
-/// A trial of this job's, as a journal would keep it.
-fn trial(job: &Job, outcome: Outcome) -> Trial {
+/// Makes a trial of this job, in the format of a journal.
+fn trial(job: &TrialJob, outcome: TrialOutcome) -> Trial {
     Trial {
         block: 0,
         phase: Phase::Main,
@@ -28,12 +28,12 @@ fn trial(job: &Job, outcome: Outcome) -> Trial {
         search: None,
         hops: Vec::new(),
         findings: outcome.findings,
-        meanwhile: tare_record::Meanwhile::default(),
+        meanwhile: tare_record::HostActivity::default(),
     }
 }
 
-/// Number in the JSON that a command in a namespace prints.
-fn count(namespace: &Namespace, command: &str, pointer: &str) -> u64 {
+/// Returns a number in the JSON that a command in a namespace prints.
+fn count(namespace: &TestNamespace, command: &str, pointer: &str) -> u64 {
     let document: Value = serde_json::from_str(&namespace.output(command)).expect("JSON");
     let number = document.pointer(pointer).and_then(Value::as_u64);
     number.unwrap_or_else(|| panic!("{pointer} in {document}"))
@@ -41,38 +41,42 @@ fn count(namespace: &Namespace, command: &str, pointer: &str) -> u64 {
 
 #[test]
 fn a_limited_client_gets_less_and_fairness_says_so() {
-    let star = Star::new(4);
+    let star = NamespaceStar::new(4);
     star.clients[2].run("tc qdisc add dev eth0 root tbf rate 1mbit burst 15000 limit 300000");
     let topology = star.topology(&binary(), 5201);
-    let mut session = Session::open(&topology).unwrap();
-    let job = Job {
+    let mut session = AgentSession::open(&topology).unwrap();
+    let job = TrialJob {
         workload: "tcp-stream".to_owned(),
-        parameters: workloads().find("tcp-stream").unwrap().resolve(&Parameters::new()).unwrap(),
+        parameters: built_in_workloads()
+            .find("tcp-stream")
+            .unwrap()
+            .resolve(&Parameters::new())
+            .unwrap(),
         shape: Shape { clients: 4, cpus: Placement::Spread, ..Shape::default() },
         ports: vec![5201],
         duration: Nanos(1_000_000_000),
         interval: Nanos(50_000_000),
     };
-    let outcome = session.trial(&job, &|| false).unwrap();
+    let outcome = session.run_trial(&job, &|| false).unwrap();
     let carried: Vec<u64> = outcome
         .series
         .iter()
         .map(|series| series.intervals.iter().map(|interval| interval.bytes).sum())
         .collect();
-    are_in_the_kernels_counters(&star, &carried);
+    assert_kernel_counters(&star, &carried);
 
     let plan = WorkloadPlan {
         name: job.workload.clone(),
         parameters: job.parameters.clone(),
         duration: job.duration,
         interval: job.interval,
-        warm_up: WarmUp::Fixed(Nanos(300_000_000)),
+        warm_up: WarmUpPolicy::Fixed(Nanos(300_000_000)),
         metrics: vec![Metric::Throughput],
         stands_for: None,
     };
     let found = estimate(&trial(&job, outcome), &plan).unwrap();
-    let value = |figure: &Figure| match figure {
-        Figure::Value { value, .. } => *value,
+    let value = |figure: &MetricFigure| match figure {
+        MetricFigure::Value { value, .. } => *value,
         other => panic!("{other:?}"),
     };
     let clients = found.clients.expect("there were several");
@@ -87,12 +91,12 @@ fn a_limited_client_gets_less_and_fairness_says_so() {
     let sum: f64 = each.iter().sum();
     let jain = sum * sum / (4.0 * each.iter().map(|rate| rate * rate).sum::<f64>());
     assert_eq!(rate, Metric::Throughput);
-    // Where three share evenly and the fourth gets less than half as much, the index is below 0.95.
+    // If three clients share evenly and the fourth gets less than half as much, the index is below 0.95.
     assert!((value(&index) - jain).abs() < 1e-9 && jain < 0.95, "{jain}: {each:?}");
 }
 
-/// Fails unless what each client carried has passed its device, and the limited client's the queue that limits it.
-fn are_in_the_kernels_counters(star: &Star, carried: &[u64]) {
+/// Fails unless each client's traffic has passed its device, and the limited client's traffic the queue that limits it.
+fn assert_kernel_counters(star: &NamespaceStar, carried: &[u64]) {
     for (number, bytes) in carried.iter().enumerate() {
         let show = format!("ip -s -j link show dev c{number}");
         let received = count(&star.server, &show, "/0/stats64/rx/bytes");

@@ -1,16 +1,16 @@
-//! Bad input and a machine that lacks something: one line that says what, why and what to do, the right exit code, and
-//! nothing half-made left.
+//! Tests of bad input and missing requirements: one line with the error, its reason and its remedy, the right exit
+//! code, and no partial results.
 
 use serde_json::Value;
-use support::Scratch;
-use support::program::{Outcome, Tare, User};
+use support::ScratchDirectory;
+use support::program::{ProgramOutcome, Tare, User};
 use support::{list, short_run, text};
 
-/// Arguments, and words of the one line that must answer them.
-type Case<'a> = (&'a [&'a str], &'a [&'a str]);
+/// Arguments, and words of the one-line error.
+type ErrorCase<'a> = (&'a [&'a str], &'a [&'a str]);
 
-/// What tare itself finds wrong with what was asked.
-const BAD_USAGE: &[Case<'_>] = &[
+/// Usage errors that tare itself detects.
+const BAD_USAGE: &[ErrorCase<'_>] = &[
     (&["run", "--network", "nosuch"], &["unknown network `nosuch`", "bridge-plain, published"]),
     (&["run", "--network", "bridge+nosuch"], &["`bridge+nosuch`", "unknown option", "+plain"]),
     (&["run", "--network", "host,host"], &["two networks have the label `host`", "x=host"]),
@@ -44,8 +44,8 @@ const BAD_USAGE: &[Case<'_>] = &[
     (&["resume", "nosuch"], &["nosuch/journal.jsonl", "No such file"]),
 ];
 
-/// What the command line refuses by itself, in lines of its own.
-const REFUSED: &[Case<'_>] = &[
+/// Usage errors that the command line parser detects and reports in its own format.
+const REFUSED: &[ErrorCase<'_>] = &[
     (&["frobnicate"], &["unrecognized subcommand 'frobnicate'"]),
     (&["run", "--nosuch"], &["unexpected argument '--nosuch'"]),
     (&["run", "--metric", "nosuch"], &["unknown metric `nosuch`", "latency_p99.9"]),
@@ -65,7 +65,7 @@ const REFUSED: &[Case<'_>] = &[
     (&["show", "bridge", "--port", "65536"], &["65536", "--port"]),
 ];
 
-/// Study files, and words of the one line that must answer them: with the line and the column.
+/// Study files, and words of the one-line error, with line and column.
 const BAD_STUDIES: &[(&str, &[&str])] = &[
     ("name = \"x\"\nnetwork = [\"bridge\"]\n", &["study.toml:2:1", "`network`", "`networks`"]),
     ("[method]\n\n  blocks = \"many\"\n", &["study.toml:3:12", "string \"many\""]),
@@ -87,17 +87,17 @@ const BAD_STUDIES: &[(&str, &[&str])] = &[
 
 #[test]
 fn bad_usage_is_answered_by_one_line() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     for (arguments, words) in BAD_USAGE {
-        tare.run(arguments).complains(2, words);
+        tare.run(arguments).assert_error(2, words);
     }
     assert_eq!(scratch.names(), [] as [&str; 0]);
 }
 
 #[test]
 fn what_the_command_line_refuses_is_named() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     for (arguments, words) in REFUSED {
         let outcome = tare.run(arguments).expect(2);
@@ -111,28 +111,28 @@ fn what_the_command_line_refuses_is_named() {
 
 #[test]
 fn a_bad_study_is_answered_by_one_line_with_its_place() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     for (study, words) in BAD_STUDIES {
-        scratch.write("study.toml", study);
-        tare.run(&["run", "study.toml"]).complains(2, words);
+        scratch.write_file("study.toml", study);
+        tare.run(&["run", "study.toml"]).assert_error(2, words);
     }
     assert_eq!(scratch.names(), ["study.toml"]);
 }
 
 #[test]
 fn a_journal_that_is_none_is_named_and_left_alone() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
-    scratch.directory_of("run", None);
+    scratch.create_directory("run", None);
     for (journal, words) in [
         ("", ["run/journal.jsonl", "no journal"]),
         ("{}\n", ["run/journal.jsonl, line 1", "not a journal record"]),
         ("{\"record\":\"run\",\"form", ["run/journal.jsonl", "no journal"]),
     ] {
-        scratch.write("run/journal.jsonl", journal);
+        scratch.write_file("run/journal.jsonl", journal);
         for command in ["report", "resume"] {
-            tare.run(&[command, "run"]).complains(2, &words);
+            tare.run(&[command, "run"]).assert_error(2, &words);
         }
         let kept = std::fs::read_to_string(scratch.path("run/journal.jsonl")).expect("it is there");
         assert_eq!(kept, journal);
@@ -141,55 +141,55 @@ fn a_journal_that_is_none_is_named_and_left_alone() {
 
 #[test]
 fn more_containers_than_the_machine_holds_are_not_begun() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     Tare::in_directory(scratch.root())
         .run(&short_run(&["--clients", "10000", "--servers", "10000", "--blocks", "1"]))
-        .complains(1, &["20000 containers do not fit", "use fewer containers"]);
+        .assert_error(1, &["20000 containers do not fit", "use fewer containers"]);
     assert_eq!(scratch.names(), [] as [&str; 0]);
 }
 
 #[test]
 fn a_finished_run_is_neither_overwritten_nor_gone_on_with() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     let run = short_run(&["--network", "host", "--blocks", "1", "--out", "out"]);
     tare.run(&run).expect(0);
     let before = std::fs::read(scratch.path("out/journal.jsonl")).expect("a journal");
-    tare.run(&run).complains(1, &["out holds a run already", "--out", "tare resume"]);
-    tare.run(&["resume", "out"]).complains(2, &["out holds a finished run", "tare report"]);
+    tare.run(&run).assert_error(1, &["out holds a run already", "--out", "tare resume"]);
+    tare.run(&["resume", "out"]).assert_error(2, &["out holds a finished run", "tare report"]);
     let after = std::fs::read(scratch.path("out/journal.jsonl")).expect("a journal");
     assert_eq!(after, before);
 }
 
 #[test]
 fn where_nothing_can_be_written_nothing_is_measured() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
-    scratch.write("file", "");
+    scratch.write_file("file", "");
     for (out, why) in [("file/out", "Not a directory"), ("/proc/nosuch/out", "No such file")] {
         tare.run(&short_run(&["--network", "host", "--blocks", "1", "--out", out]))
-            .complains(1, &[out, why, "--out"]);
+            .assert_error(1, &[out, why, "--out"]);
     }
     tare.in_private_mounts(
         "mkdir closed; mount -t tmpfs -o ro none closed; \
          exec \"$tare\" run --network host --blocks 1 --out closed/out",
     )
-    .complains(1, &["closed/out", "Read-only file system", "--out"]);
+    .assert_error(1, &["closed/out", "Read-only file system", "--out"]);
     assert_eq!(scratch.names(), ["closed", "file"]);
 }
 
 #[test]
 fn where_a_user_may_not_write_nothing_is_measured() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::copied(&scratch, User::Ordinary);
-    // A directory of root's: in one of their own, users may write whatever its mode, once in the lab.
+    // Directory owned by root: in their own directories users may write in the lab, whatever the mode.
     let out = "/usr/tare-test";
     tare.run(&short_run(&["--network", "host", "--blocks", "1", "--out", out]))
-        .complains(1, &[out, "Permission denied", "--out"]);
+        .assert_error(1, &[out, "Permission denied", "--out"]);
 }
 
-/// Runs host with its output on a file system of this size, and shows what is left there.
-fn on_a_small_disk(tare: &Tare, size: &str, blocks: &str) -> Outcome {
+/// Runs `host` with its output on a file system of this size, and lists the files left there.
+fn on_a_small_disk(tare: &Tare, size: &str, blocks: &str) -> ProgramOutcome {
     tare.in_private_mounts(&format!(
         "mkdir -p small; mount -t tmpfs -o size={size} none small; code=0; \
          \"$tare\" run --network host --duration 100ms --interval 10ms --blocks {blocks} \
@@ -202,17 +202,17 @@ fn on_a_small_disk(tare: &Tare, size: &str, blocks: &str) -> Outcome {
 
 #[test]
 fn a_disk_that_is_full_at_once_has_no_half_made_run() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
-    on_a_small_disk(&tare, "4k", "1").complains(1, &["small/out", "No space left", "--out"]);
+    on_a_small_disk(&tare, "4k", "1").assert_error(1, &["small/out", "No space left", "--out"]);
 }
 
 #[test]
 fn a_disk_that_fills_up_keeps_and_shows_what_was_measured() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     let outcome = on_a_small_disk(&tare, "128k", "1000").expect(1);
-    outcome.says_at_last(&["small/out", "No space left"]);
+    outcome.assert_last_line(&["small/out", "No space left"]);
     assert_eq!(outcome.text(), "journal.jsonl\n", "no half-written result");
     let read = |name: &str| std::fs::read_to_string(scratch.path(name)).expect("it was made");
     assert!(read("table").contains("\nhost "), "{}", read("table"));
@@ -221,14 +221,14 @@ fn a_disk_that_fills_up_keeps_and_shows_what_was_measured() {
 
 #[test]
 fn a_full_standard_output_is_a_failure() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     tare.in_private_mounts("exec \"$tare\" list networks >/dev/full")
-        .complains(1, &["No space left"]);
+        .assert_error(1, &["No space left"]);
 }
 
-/// Hides nft wherever it may be, and becomes the program under test.
-fn without_nft(tare: &Tare, arguments: &str) -> Outcome {
+/// Runs the program under test with all copies of nft hidden.
+fn without_nft(tare: &Tare, arguments: &str) -> ProgramOutcome {
     tare.in_private_mounts(&format!(
         "for file in $(which -a nft) /usr/local/sbin/nft /usr/sbin/nft /sbin/nft; do \
             [ ! -e \"$file\" ] || mount --bind /dev/null \"$file\"; \
@@ -239,7 +239,7 @@ fn without_nft(tare: &Tare, arguments: &str) -> Outcome {
 
 #[test]
 fn a_network_named_outright_that_cannot_run_is_a_failure() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     let asked = "run --network host,bridge --duration 100ms --interval 10ms --blocks 1";
     let outcome = without_nft(&tare, &format!("{asked} --out out --json")).expect(1);
@@ -257,17 +257,17 @@ fn a_network_named_outright_that_cannot_run_is_a_failure() {
 
 #[test]
 fn with_nothing_left_to_measure_there_is_one_line_and_no_run() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     let words = ["bridge", "the program nft is not installed", "apt-get install nftables"];
-    without_nft(&tare, "run --network bridge").complains(1, &words);
-    without_nft(&tare, "up bridge -- true").complains(1, &words);
+    without_nft(&tare, "run --network bridge").assert_error(1, &words);
+    without_nft(&tare, "up bridge -- true").assert_error(1, &words);
     assert_eq!(scratch.names(), [] as [&str; 0]);
 }
 
 #[test]
 fn all_skips_what_cannot_run() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     let asked = "run --network all --duration 100ms --interval 10ms --blocks 1 --json";
     let document = without_nft(&tare, asked).expect(0).json();
@@ -283,9 +283,9 @@ fn all_skips_what_cannot_run() {
 
 #[test]
 fn a_kernel_without_a_device_type_is_named_with_a_remedy() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
-    // What tells which modules the kernel has: lists where there are some, else its symbols.
+    // Sources of the kernel's list of modules: files if they exist, else its symbols.
     let hide = "modules=/lib/modules/$(uname -r); \
         if [ -d \"$modules\" ]; then mount -t tmpfs none \"$modules\"; \
             : >\"$modules/modules.builtin\"; : >\"$modules/modules.dep\"; fi; \
@@ -293,10 +293,10 @@ fn a_kernel_without_a_device_type_is_named_with_a_remedy() {
             [ ! -e \"$file\" ] || mount --bind /dev/null \"$file\"; \
         done; ";
     tare.in_private_mounts(&format!("{hide} exec \"$tare\" up veth -- true"))
-        .complains(1, &["veth cannot run here", "veth", "kernel", ": "]);
+        .assert_error(1, &["veth cannot run here", "veth", "kernel", ": "]);
     let listed = tare.in_private_mounts(&format!("{hide} exec \"$tare\" list networks --json"));
     let document = listed.expect(0).json();
-    // What a file of the user's raises, and with which devices, is the file's matter.
+    // Networks from a user's file have their own requirements.
     let own = |network: &&Value| !text(network, "name").contains(':');
     let networks = list(&document, "networks").iter().filter(own);
     let (run, lack): (Vec<&Value>, _) = networks.partition(|one| one["available"] == true);
@@ -306,7 +306,7 @@ fn a_kernel_without_a_device_type_is_named_with_a_remedy() {
         ["native", "loopback"],
         "no device of theirs"
     );
-    // One that needs another driver before this one says so.
+    // A network that needs another driver first reports that driver.
     let other = |one: &&&Value| !text(one, "reason").contains("veth");
     let others: Vec<&str> = lack.iter().filter(other).map(|one| text(one, "name")).collect();
     assert_eq!(others, ["netkit"], "{document}");
@@ -315,9 +315,9 @@ fn a_kernel_without_a_device_type_is_named_with_a_remedy() {
 
 #[test]
 fn without_user_namespaces_there_is_one_line_with_a_remedy() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::copied(&scratch, User::Ordinary);
-    // In a user namespace of its own one may forbid what is below it, and then give up every privilege.
+    // In its own user namespace a process may forbid nested ones, and then drop every privilege.
     let forbidden = |arguments: &str| {
         tare.in_private_user(&format!(
             "echo 0 >/proc/sys/user/max_user_namespaces; \
@@ -325,13 +325,13 @@ fn without_user_namespaces_there_is_one_line_with_a_remedy() {
         ))
     };
     let words = ["user namespaces are off (user.max_user_namespaces=0)", "run tare as root"];
-    forbidden("run --network bridge").complains(1, &words);
-    forbidden("up bridge -- true").complains(1, &words);
+    forbidden("run --network bridge").assert_error(1, &words);
+    forbidden("up bridge -- true").assert_error(1, &words);
     let all = forbidden("run").expect(1).stderr;
     let lines = all.lines().filter(|line| words.iter().all(|word| line.contains(word)));
     assert_eq!(lines.count(), 1, "one line for all networks: {all}");
     let listed = tare.run(&["list", "networks", "--json"]).expect(0).json();
-    // `all` has none that need a file of the user's or Docker, and no pairs.
+    // `all` excludes networks that need a user's file or Docker, and pairs.
     let own = |one: &&Value| !text(one, "name").contains([':', '/']);
     let networks = list(&listed, "networks").iter().filter(own).count();
     let skipped = forbidden("run --json").expect(1).json();
@@ -345,7 +345,7 @@ fn without_user_namespaces_there_is_one_line_with_a_remedy() {
 
 #[test]
 fn what_the_kernel_grants_instead_of_what_was_asked_is_a_finding() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     let run = |network: &str, flags: &[&str]| {
         let asked = ["--network", network, "--workload", "tcp-stream", "--blocks", "1", "--json"];
@@ -357,7 +357,7 @@ fn what_the_kernel_grants_instead_of_what_was_asked_is_a_finding() {
     };
     assert!(found(&run("host", &["--congestion", "nosuch"]), "other-congestion-control"));
     assert!(found(&run("host", &["--cpus", "4095"]), "not-pinned"));
-    // Twice as much, which is how the kernel counts, is more than it can count.
+    // The kernel counts twice the requested size, which is more than it can represent.
     assert!(found(&run("host", &["--buffer", "1073741824"]), "small-buffer"));
     assert!(found(&run("loopback+without=checksum", &[]), "offloads-kept"));
 }

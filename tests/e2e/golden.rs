@@ -1,14 +1,14 @@
-//! Journals of an earlier version are read, and give the very document that they gave then.
+//! Tests with journals of an earlier version: they are readable, and give exactly the documents that they gave then.
 
 use std::path::{Path, PathBuf};
 use support::program::Tare;
 
-/// Directory of the journals, with the documents that were made of them.
+/// Returns the directory of the journals and of the documents made from them.
 fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("golden")
 }
 
-/// Names of the runs.
+/// Returns the names of the runs.
 fn runs() -> Vec<String> {
     let entries = std::fs::read_dir(golden()).expect("the journals are in the sources").flatten();
     let directories = entries.filter(|entry| entry.path().is_dir());
@@ -18,9 +18,9 @@ fn runs() -> Vec<String> {
     names
 }
 
-/// Fails at the first line that differs: two documents of a thousand lines would say nothing.
+/// Fails at the first different line: two whole documents of a thousand lines would be unreadable.
 #[track_caller]
-fn is_the_document(said: &str, file: &Path) {
+fn assert_document(said: &str, file: &Path) {
     let kept = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{file:?}: {error}"));
     for (number, (now, then)) in said.lines().zip(kept.lines()).enumerate() {
         assert_eq!(now, then, "{}:{}", file.display(), number + 1);
@@ -35,7 +35,7 @@ fn reports_are_what_they_were() {
     assert!(runs.len() >= 18, "{runs:?}");
     for run in runs {
         let said = tare.run(&["report", &run, "--json"]).expect(0).text();
-        is_the_document(&said, &golden().join(run).join("result.json"));
+        assert_document(&said, &golden().join(run).join("result.json"));
     }
 }
 
@@ -43,5 +43,5 @@ fn reports_are_what_they_were() {
 fn a_comparison_is_what_it_was() {
     let tare = Tare::in_directory(&golden());
     let said = tare.run(&["compare", "wider", "narrower", "--json"]).expect(0).text();
-    is_the_document(&said, &golden().join("compare.json"));
+    assert_document(&said, &golden().join("compare.json"));
 }

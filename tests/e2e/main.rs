@@ -1,4 +1,4 @@
-//! End-to-end tests of the command: they need namespaces and nothing else.
+//! End-to-end tests of the command. They need only namespaces.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -10,12 +10,13 @@
 mod ablate;
 mod causes;
 mod compare;
-mod explain;
 mod exports;
 mod fairness;
 mod faults;
 mod golden;
 mod measures;
+mod ordinary_user;
+mod packet_loss;
 mod probe;
 mod programs;
 mod quick;
@@ -24,7 +25,6 @@ mod report;
 mod schema;
 mod shapes;
 mod signals;
-mod strangers;
 mod studies;
+mod untrusted_clients;
 mod up;
-mod user;

@@ -1,23 +1,23 @@
-//! Measurements of a machine that does nothing else: what no counter can prove.
+//! Measurements that need an otherwise idle machine, because no counter can prove them.
 
-use support::Scratch;
+use support::ScratchDirectory;
+use support::defective_network::defective_network;
 use support::program::{Tare, is_root};
-use support::worse::worse;
 use support::{list, schema, text};
 
 #[test]
 fn one_core_that_does_all_the_softirq_is_told() {
     let cores = std::thread::available_parallelism().expect("it is known").get();
-    let scratch = Scratch::new();
-    // Thousands of rules make what a packet takes in software interrupts much more than what it takes to send it.
-    let network = worse(
+    let scratch = ScratchDirectory::new();
+    // Thousands of rules make the softirq time of a packet much longer than the time to send it.
+    let network = defective_network(
         &scratch,
         "{ echo 'table bridge slow { chain forward { type filter hook forward priority 0;'; \
            seq 5000 | sed 's/.*/meta mark & drop/'; printf '}\\n}\\n'; } | nft -f -",
     );
     let tare = Tare::in_directory(scratch.root());
-    // Other work must not take the core away; only root may say so. Niceness holds among the processes of a session alone
-    // (sched(7), autogroups), a real-time policy among all.
+    // Other work must not occupy the core, which only root can ensure. Niceness applies among the processes of a
+    // session only (sched(7), autogroups), a real-time policy among all.
     let alone = if is_root() { "chrt --rr 1" } else { "" };
     let run = format!(
         "exec {alone} \"$tare\" run --network {network} --workload udp-rate --rate 500mbit \
@@ -41,7 +41,7 @@ fn one_core_that_does_all_the_softirq_is_told() {
 #[test]
 fn agents_are_a_part_of_what_keeps_the_machine_busy() {
     let cores = std::thread::available_parallelism().expect("it is known").get() as f64;
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     let asked = ["run", "--network", "bridge", "--workload", "tcp-stream,tcp-rr", "--blocks", "1"];
     let how = ["--duration", "1s", "--interval", "50ms", "--json"];
@@ -53,9 +53,10 @@ fn agents_are_a_part_of_what_keeps_the_machine_busy() {
             placed.and_then(|one| one[key].as_f64()).unwrap_or_else(|| panic!("{cell}"))
         };
         let agents = number("agents_user") + number("agents_system");
-        // What a hypervisor took from a thread is in the thread's time, and not in the machine's.
+        // Time stolen by a hypervisor is part of a thread's CPU time, but not of the machine's.
         let stolen = found("stolen").and_then(|one| one["share"].as_f64()).unwrap_or(0.02) * cores;
-        // The machine is sampled in ticks, and from outside of the agents: their intervals and its samples end apart.
+        // The machine is sampled in ticks, and independently of the agents: their intervals and its samples end at
+        // different times.
         assert!(number("busy") <= 1.25 * cores, "{placed:?}");
         let most = 1.2 * (number("busy") + stolen) + 0.1;
         assert!(agents > 0.2 && agents <= most, "{placed:?}, {stolen} cores were stolen");
@@ -63,17 +64,17 @@ fn agents_are_a_part_of_what_keeps_the_machine_busy() {
     }
 }
 
-/// Runs a network into a directory.
+/// Runs a network, with results in a directory.
 fn measure(tare: &Tare, directory: &str, network: &str) {
     let asked = ["run", "--network", network, "--workload", "tcp-stream", "--metric", "throughput"];
-    // Reno's window follows the shaper in a few round trips; BBR's first estimate may last a whole short trial.
+    // Reno's window follows the shaper within a few round trips; BBR's first estimate may last a whole short trial.
     let how = ["--congestion", "reno", "--duration", "400ms", "--interval", "10ms"];
     tare.run(&[&asked[..], &how, &["--blocks", "4", "--out", directory]].concat()).expect(0);
 }
 
 #[test]
 fn a_shaper_that_is_slower_in_one_run_is_a_regression_of_as_much() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     measure(&tare, "base", "x=bridge+rate=200mbit");
     measure(&tare, "new", "x=bridge+rate=140mbit");
@@ -88,9 +89,9 @@ fn a_shaper_that_is_slower_in_one_run_is_a_regression_of_as_much() {
 
 #[test]
 fn a_sequence_ends_with_its_precision() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
-    // Both are kept at a rate, so that their ratio hardly varies from block to block.
+    // Both networks are limited to a rate, so that their ratio hardly varies between blocks.
     let document = tare
         .run(&[
             "run",

@@ -1,30 +1,32 @@
-//! `tare listen` and `tare probe`: figures of both ends between two processes and two namespaces, caps, and how either
-//! ends.
+//! Tests of `tare listen` and `tare probe`: figures of both ends between two processes and two namespaces, caps, and
+//! the end of either side.
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use support::Pair;
+use support::NamespacePair;
 use support::journal::{sum, trials};
-use support::listening::{ENDLESS, Listening, SHORT, TOKEN, ask, guest, in_scratch, request};
-use support::program::Running;
+use support::listener::{
+    ENDLESS, SHORT, TOKEN, TestListener, ask, connected_client, in_scratch, request,
+};
+use support::program::RunningProgram;
 use support::{list, schema, text};
 
 #[test]
 fn a_probe_says_what_both_ends_saw_in_the_document_of_a_run() {
     let (scratch, tare) = in_scratch();
-    let listening = Listening::start(&tare, &[]);
+    let listening = TestListener::start(&tare, &[]);
     let flags = ["--blocks", "2", "--flows", "2", "--duration", "200ms", "--interval", "10ms"];
-    let shown = listening.serves(&tare, &flags).expect(0).text();
+    let shown = listening.run_probe(&tare, &flags).expect(0).text();
     assert!(shown.contains("127.0.0.1 (probe)"), "{shown}");
     assert_eq!(scratch.names(), [] as [&str; 0], "nothing is kept unless it is asked for");
 
     let kept = [&flags[..], &["--json", "--out", "out"]].concat();
-    let kept = listening.serves(&tare, &kept).expect(0);
+    let kept = listening.run_probe(&tare, &kept).expect(0);
     let document = kept.json();
     schema::check(&document, "run.json");
     let journal = std::fs::read_to_string(scratch.path("out/journal.jsonl")).unwrap();
-    // How many samples a figure has, and its interval, follow from the trials.
+    // The number of samples of a figure, and its interval, follow from the trials.
     crate::recompute::check(&journal, &document);
     assert_eq!((&document["study"], &document["blocks"]), (&json!("probe"), &json!(2)));
     let cells = list(&document, "cells");
@@ -52,7 +54,7 @@ fn a_probe_says_what_both_ends_saw_in_the_document_of_a_run() {
         let count = if trial["workload"] == "tcp-stream" { "received" } else { "completed" };
         let pointer = if count == "received" { "/bytes" } else { "/operations" };
         let within: u64 = list(&trial, "series").iter().map(|client| sum(client, pointer)).sum();
-        // The ends count what is under way when the last interval is over, too.
+        // The ends also count operations that are still in progress at the end of the last interval.
         assert!((1..=ends[count].as_u64().unwrap()).contains(&within), "{within}: {ends}");
     }
 }
@@ -60,23 +62,23 @@ fn a_probe_says_what_both_ends_saw_in_the_document_of_a_run() {
 #[test]
 fn every_workload_can_be_probed() {
     let (_scratch, tare) = in_scratch();
-    let listening = Listening::start(&tare, &[]);
+    let listening = TestListener::start(&tare, &[]);
     let document = tare.run(&["list", "workloads", "--json"]).expect(0).json();
     for workload in list(&document, "workloads") {
         let name = text(workload, "name");
         let flags = ["--workload", name, "--duration", "1s", "--interval", "20ms", "--json"];
-        // Nobody's programs are started for a stranger: they are not for probes.
+        // A listener starts no programs for its clients, so workloads with external programs are not for probes.
         if workload["programs"].is_array() {
-            listening.serves(&tare, &flags).complains(1, &[name, "starts programs"]);
+            listening.run_probe(&tare, &flags).assert_error(1, &[name, "starts programs"]);
             continue;
         }
-        let document = listening.serves(&tare, &flags).expect(0).json();
+        let document = listening.run_probe(&tare, &flags).expect(0).json();
         schema::check(&document, "run.json");
         assert_eq!(list(&document, "failed"), [] as [Value; 0], "{name}");
         let cells = list(&document, "cells");
         let metrics: BTreeSet<&str> = cells.iter().map(|cell| text(cell, "metric")).collect();
         assert!(cells.iter().all(|cell| cell["workload"] == name), "{name}");
-        // A busy machine may give too few samples for a tail, and says so; every cell is there.
+        // On a busy machine there may be too few samples for a tail, which is reported; every cell is present.
         assert!(!metrics.is_empty() && metrics.len() == cells.len(), "{name}: {metrics:?}");
     }
     listening.wait_until_alone();
@@ -85,22 +87,23 @@ fn every_workload_can_be_probed() {
 #[test]
 fn the_loopback_of_ipv6_is_this_machine_too() {
     let (_scratch, tare) = in_scratch();
-    let listening = Listening::start(&tare, &["--bind", "::1"]);
+    let listening = TestListener::start(&tare, &["--bind", "::1"]);
     let port = listening.port();
     for host in ["::1", "[::1]"] {
         let flags = [SHORT, &["--json"]].concat();
-        let document = tare.run(&Listening::probe(&port, host, &flags)).expect(0).json();
+        let document =
+            tare.run(&TestListener::probe_arguments(&port, host, &flags)).expect(0).json();
         assert_eq!(list(&document, "cells")[0]["shape"]["family"], "ipv6");
     }
-    tare.run(&Listening::probe(&port, "::1", &["--family", "ipv4"]))
-        .complains(1, &["::1", "no address in ipv4"]);
+    tare.run(&TestListener::probe_arguments(&port, "::1", &["--family", "ipv4"]))
+        .assert_error(1, &["::1", "no address in ipv4"]);
 }
 
 #[test]
 fn two_machines_measure_the_way_between_them() {
     let (scratch, tare) = in_scratch();
-    scratch.write("token", &format!("{TOKEN}\n"));
-    let pair = Pair::new();
+    scratch.write_file("token", &format!("{TOKEN}\n"));
+    let pair = NamespacePair::new();
     let received = || -> u64 {
         let shown = pair.server.output("ip -s -j link show dev eth0");
         let shown: Value = serde_json::from_str(&shown).expect("JSON");
@@ -108,18 +111,18 @@ fn two_machines_measure_the_way_between_them() {
     };
     for (bind, hosts) in [("0.0.0.0", &["10.99.0.2"][..]), ("::", &["10.99.0.2", "fd99::2"])] {
         let arguments = ["listen", "--bind", bind, "--token-file", "token", "--port", "0"];
-        let listening = Listening::of(tare.start_inside(&pair.server, &arguments));
+        let listening = TestListener::from_process(tare.start_inside(&pair.server, &arguments));
         let port = listening.port();
         for host in hosts {
             let out = format!("out-{bind}-{host}");
             let flags = [SHORT, &["--token-file", "token", "--json", "--out", &out]].concat();
-            let probe = Listening::probe(&port, host, &flags);
+            let probe = TestListener::probe_arguments(&port, host, &flags);
             let before = received();
             let document = tare.start_inside(&pair.client, &probe).wait().expect(0).json();
             let packets = received() - before;
             let cell = &list(&document, "cells")[0];
             assert_eq!((text(cell, "label"), &cell["shape"]["mtu"]), (*host, &json!(1500)));
-            // Every request is a packet on the wire between both machines.
+            // Every request is a packet between the two machines.
             let ends = &trials(&scratch.path(&out))[0]["ends"];
             let requests = ends["completed"].as_u64().expect("a count");
             assert!((1..=packets).contains(&requests), "{packets} packets: {ends}");
@@ -132,17 +135,17 @@ fn caps_are_told_to_the_probe_and_held_by_the_listener() {
     let (_scratch, tare) = in_scratch();
     let caps =
         ["--max-duration", "2s", "--max-flows", "4", "--max-memory", "100", "--max-clients", "2"];
-    let listening = Listening::start(&tare, &caps);
-    listening.serves(&tare, SHORT).expect(0);
+    let listening = TestListener::start(&tare, &caps);
+    listening.run_probe(&tare, SHORT).expect(0);
     for (flags, words) in [
         (&["--duration", "3s", "--workload", "tcp-rr"][..], &["too long", "--max-duration"][..]),
         (&[&["--flows", "5"], SHORT].concat(), &["5 flows", "--max-flows"]),
         (&["--duration", "1s", "--buffer", "200M"], &["100 MiB", "--max-memory"]),
     ] {
-        listening.serves(&tare, flags).complains(1, words);
+        listening.run_probe(&tare, flags).assert_error(1, words);
     }
     listening.wait_until_alone();
-    let stream = guest(&listening);
+    let stream = connected_client(&listening);
     for (beyond, words) in [
         (json!({"duration": 3_000_000_000u64}), "--max-duration"),
         (json!({"flows": 5}), "--max-flows"),
@@ -155,33 +158,33 @@ fn caps_are_told_to_the_probe_and_held_by_the_listener() {
         let answer = ask(&stream, &request(beyond)).expect("an answer");
         assert!(text(&answer, "refused").contains(words), "{answer}");
     }
-    // What others have is missing, until they give it back.
+    // Flows of other clients are unavailable until they are released.
     let ready = ask(&stream, &request(json!({"flows": 3}))).expect("an answer");
     assert!(ready["ready"].is_object(), "{ready}");
-    let other = guest(&listening);
+    let other = connected_client(&listening);
     let busy = ask(&other, &request(json!({"flows": 2}))).expect("an answer");
     assert!(text(&busy, "refused").contains("try again later"), "{busy}");
-    let full = listening.serves(&tare, SHORT);
-    full.complains(1, &["2 clients", "--max-clients"]);
+    let full = listening.run_probe(&tare, SHORT);
+    full.assert_error(1, &["2 clients", "--max-clients"]);
     drop((stream, other));
     listening.wait_until_alone();
-    listening.serves(&tare, &[SHORT, &["--flows", "4"]].concat()).expect(0);
+    listening.run_probe(&tare, &[SHORT, &["--flows", "4"]].concat()).expect(0);
 }
 
 #[test]
 fn where_rates_are_capped_nothing_goes_faster_and_nothing_as_fast_as_it_can() {
     let (_scratch, tare) = in_scratch();
-    let listening = Listening::start(&tare, &["--max-rate", "10mbit"]);
-    listening.serves(&tare, SHORT).complains(1, &["as fast as it can", "10000000 bit/s"]);
+    let listening = TestListener::start(&tare, &["--max-rate", "10mbit"]);
+    listening.run_probe(&tare, SHORT).assert_error(1, &["as fast as it can", "10000000 bit/s"]);
     let at = |rate| {
         ["--workload", "udp-rate", "--duration", "500ms", "--interval", "10ms", "--rate", rate]
     };
-    listening.serves(&tare, &at("8mbit")).expect(0);
-    listening.serves(&tare, &at("11mbit")).complains(1, &["too fast", "--max-rate"]);
+    listening.run_probe(&tare, &at("8mbit")).expect(0);
+    listening.run_probe(&tare, &at("11mbit")).assert_error(1, &["too fast", "--max-rate"]);
     let idle = ["--workload", "idle", "--duration", "100ms", "--interval", "10ms"];
-    listening.serves(&tare, &idle).expect(0);
+    listening.run_probe(&tare, &idle).expect(0);
 
-    let (one, other) = (guest(&listening), guest(&listening));
+    let (one, other) = (connected_client(&listening), connected_client(&listening));
     let answer = ask(&one, &request(json!({}))).expect("an answer");
     assert!(text(&answer, "refused").contains("as fast as it can"), "{answer}");
     let paced = |rate| request(json!({"workload": "udp-rate", "parameters": {"rate": rate}}));
@@ -193,8 +196,8 @@ fn where_rates_are_capped_nothing_goes_faster_and_nothing_as_fast_as_it_can() {
 #[test]
 fn ports_are_those_that_a_firewall_lets_through() {
     let (_scratch, tare) = in_scratch();
-    let listening = Listening::start(&tare, &["--ports", "40100-40199"]);
-    let ready = ask(&guest(&listening), &request(json!({}))).expect("an answer");
+    let listening = TestListener::start(&tare, &["--ports", "40100-40199"]);
+    let ready = ask(&connected_client(&listening), &request(json!({}))).expect("an answer");
     let ports: Vec<u64> = list(&ready["ready"], "ports").iter().filter_map(Value::as_u64).collect();
     assert!(ports.len() == 1 && (40_100..=40_199).contains(&ports[0]), "{ready}");
 }
@@ -202,10 +205,10 @@ fn ports_are_those_that_a_firewall_lets_through() {
 #[test]
 fn any_number_of_clients_are_served_at_once() {
     let (_scratch, tare) = in_scratch();
-    let mut listening = Listening::start(&tare, &[]);
-    let mut long = listening.begin(&tare, &[ENDLESS, &["--blocks", "1"]].concat());
+    let mut listening = TestListener::start(&tare, &[]);
+    let mut long = listening.start_probe(&tare, &[ENDLESS, &["--blocks", "1"]].concat());
     listening.running.wait_for("tcp-rr, 1 flow(s), 600s");
-    let short: Vec<Running> = (0..3).map(|_| listening.begin(&tare, SHORT)).collect();
+    let short: Vec<RunningProgram> = (0..3).map(|_| listening.start_probe(&tare, SHORT)).collect();
     for running in short {
         running.wait().expect(0);
     }
@@ -218,8 +221,9 @@ fn any_number_of_clients_are_served_at_once() {
 #[test]
 fn an_interrupted_probe_reports_the_blocks_it_has() {
     let (_scratch, tare) = in_scratch();
-    let listening = Listening::start(&tare, &[]);
-    let mut probe = listening.begin(&tare, &[SHORT, &["--blocks", "100000", "--json"]].concat());
+    let listening = TestListener::start(&tare, &[]);
+    let mut probe =
+        listening.start_probe(&tare, &[SHORT, &["--blocks", "100000", "--json"]].concat());
     probe.wait_for("block 2 of");
     probe.signal(Signal::TERM);
     let document = probe.wait().expect(130).json();
@@ -231,8 +235,8 @@ fn an_interrupted_probe_reports_the_blocks_it_has() {
 fn a_listener_ends_when_asked_and_its_clients_are_told() {
     for signal in [Signal::INT, Signal::TERM] {
         let (_scratch, tare) = in_scratch();
-        let listening = Listening::start(&tare, &[]);
-        let probe = listening.begin(&tare, ENDLESS);
+        let listening = TestListener::start(&tare, &[]);
+        let probe = listening.start_probe(&tare, ENDLESS);
         listening.wait_for_traffic();
         listening.running.signal(signal);
         listening.running.wait().expect(0);
@@ -247,8 +251,8 @@ fn a_listener_ends_when_asked_and_its_clients_are_told() {
 #[test]
 fn a_killed_listener_is_noticed_at_once() {
     let (_scratch, tare) = in_scratch();
-    let listening = Listening::start(&tare, &[]);
-    let probe = listening.begin(&tare, ENDLESS);
+    let listening = TestListener::start(&tare, &[]);
+    let probe = listening.start_probe(&tare, ENDLESS);
     listening.wait_for_traffic();
     listening.running.signal(Signal::KILL);
     let said = probe.wait().expect(1);

@@ -1,4 +1,4 @@
-//! Networks that programs raise or carry: daemons of the lab's own, CNI plugins, and programs of the user's.
+//! Tests of networks that programs set up or carry: the lab's own daemons, CNI plugins, and users' programs.
 
 use rustix::fs::{Access, access};
 use rustix::process::{Pid, Signal, kill_process};
@@ -8,12 +8,12 @@ use std::path::Path;
 use support::journal::{counter, records, trials};
 use support::machine::descendants;
 use support::program::{Tare, User};
-use support::{Scratch, eventually, list, short_run, text};
+use support::{ScratchDirectory, eventually, list, short_run, text};
 
-/// The example in the repository.
+/// Example program in the repository.
 const EXAMPLE: &str = concat!("exec:", env!("CARGO_MANIFEST_DIR"), "/../examples/exec/bridge.py");
 
-/// A CNI configuration that everybody's plugins can carry out.
+/// CNI configuration that all installations of plugins support.
 const CNI: &str = r#"{"cniVersion": "1.0.0", "name": "test", "plugins": [
     {"type": "bridge", "bridge": "cni0", "isGateway": true,
      "ipam": {"type": "host-local", "subnet": "10.88.0.0/16"}}]}"#;
@@ -21,9 +21,9 @@ const CNI: &str = r#"{"cniVersion": "1.0.0", "name": "test", "plugins": [
 #[test]
 fn programs_of_the_users_are_measured_like_any_network() {
     for &user in User::all() {
-        let scratch = Scratch::new();
+        let scratch = ScratchDirectory::new();
         let tare = Tare::copied(&scratch, user);
-        let file = scratch.write("test.conflist", CNI);
+        let file = scratch.write_file("test.conflist", CNI);
         let cni = format!("cni:{}", file.display());
         let networks = format!("host,{cni},mine={EXAMPLE}");
         let arguments = ["--network", &networks, "--workload", "tcp-rr", "--blocks", "1", "--json"];
@@ -36,7 +36,7 @@ fn programs_of_the_users_are_measured_like_any_network() {
             let cells = list(&document, "cells");
             let cell = cells.iter().find(|cell| cell["label"] == label).expect("a cell");
             assert_eq!(cell["network"], network);
-            // Every request passed a device of the client's.
+            // Every request passed a device of the client.
             let trial = trials.iter().find(|trial| trial["label"] == label).expect("a trial");
             let requests = trial["ends"]["completed"].as_u64().expect("a count");
             let packets = counter(trial, "client-0", "/devices/eth0/tx_packets");
@@ -49,35 +49,35 @@ fn programs_of_the_users_are_measured_like_any_network() {
 
 #[test]
 fn what_a_study_names_runs_only_with_leave() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     let study = format!(
         "networks = [\"loopback\", {EXAMPLE:?}]\n[[workload]]\nname = \"tcp-rr\"\n[method]\nblocks = 1\n"
     );
-    let file = scratch.write("study.toml", &study);
+    let file = scratch.write_file("study.toml", &study);
     let file = file.to_str().expect("a path in ASCII");
     let run = |more: &[&str]| tare.run(&short_run(&[&[file, "--json"], more].concat()));
-    run(&[]).complains(2, &["the study names exec:", "--allow-exec", "--network"]);
-    // Planning runs nothing, and what the command line names is the user's own wish.
+    run(&[]).assert_error(2, &["the study names exec:", "--allow-exec", "--network"]);
+    // Planning runs no programs, and programs named on the command line are allowed by the user.
     run(&["--dry-run"]).expect(0);
     run(&["--network", &format!("loopback,{EXAMPLE}"), "--out", "named"]).expect(0);
     let document = run(&["--allow-exec", "--out", "allowed"]).expect(0).json();
     assert!(list(&document, "cells").iter().any(|cell| cell["network"] == EXAMPLE));
-    // The journal of a run may come from anywhere.
+    // The journal of a run may be from an untrusted source.
     let journal = scratch.path("allowed/journal.jsonl");
     let lines = std::fs::read_to_string(&journal).expect("it was kept");
     let first: String = lines.lines().take(1).map(|line| format!("{line}\n")).collect();
     std::fs::write(&journal, first).expect("it is ours");
-    tare.run(&["resume", "allowed"]).complains(2, &["the run has exec:", "--allow-exec"]);
+    tare.run(&["resume", "allowed"]).assert_error(2, &["the run has exec:", "--allow-exec"]);
     tare.run(&["resume", "allowed", "--allow-exec"]).expect(0);
 }
 
 #[test]
 fn what_is_not_there_is_skipped_with_its_remedy() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
-    let file =
-        scratch.write("odd.conf", r#"{"cniVersion": "1.0.0", "name": "n", "type": "tare-none"}"#);
+    let file = scratch
+        .write_file("odd.conf", r#"{"cniVersion": "1.0.0", "name": "n", "type": "tare-none"}"#);
     let odd = format!("cni:{}", file.display());
     for (network, reason, remedy) in [
         (odd.as_str(), "the CNI plugin tare-none is not in", "CNI_PATH"),
@@ -95,7 +95,7 @@ fn what_is_not_there_is_skipped_with_its_remedy() {
     }
 }
 
-/// The directory of the one run in a directory.
+/// Returns the only run in a directory.
 fn only_run(directory: &Path) -> std::path::PathBuf {
     let entries = std::fs::read_dir(directory).expect("it is there").flatten();
     let mut runs =
@@ -103,7 +103,8 @@ fn only_run(directory: &Path) -> std::path::PathBuf {
     runs.next().expect("a run's directory")
 }
 
-/// Packets that a device has received, in the network namespace of a process; nothing where there is no such device.
+/// Returns the packets that a device has received, in the network namespace of a process. Returns `None` if there is no
+/// such device.
 fn received(pid: Pid, device: &str) -> Option<u64> {
     let path = format!("/proc/{}/net/dev", pid.as_raw_nonzero());
     let table = fs::read_to_string(path).ok()?;
@@ -111,12 +112,12 @@ fn received(pid: Pid, device: &str) -> Option<u64> {
     row.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Packets that the device of a client has received when traffic flows: more than set-ups send.
+/// Number of packets received by a client's device that shows traffic: more than the set-up sends.
 const TRAFFIC: u64 = 300;
 
 #[test]
 fn a_daemon_that_dies_in_a_trial_fails_its_network_alone() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     let asked = ["--network", "loopback,ovs-user", "--workload", "tcp-rr", "--duration", "1s"];
     let how = ["--interval", "50ms", "--blocks", "8", "--out", "out", "--json"];
@@ -140,13 +141,13 @@ fn a_daemon_that_dies_in_a_trial_fails_its_network_alone() {
     assert_eq!(kept["n"], 8, "the other network is measured to the end");
 }
 
-/// Kills the daemon of each block when traffic flows through it, until a run says that its network has failed. A trial that
-/// was over when the daemon died has not failed, and another follows.
+/// Kills the daemon of each block while it carries traffic, until the run reports that its network has failed. A trial
+/// that was over when the daemon died has not failed, and another one follows.
 fn kill_daemons_until_noticed(run: u32, directory: &Path) {
     eventually("the network fails", || {
         for daemon in descendants(run, "ovs-vswitchd unix:") {
             if received(daemon, "veth-c0") > Some(TRAFFIC) {
-                // It may have ended by itself meanwhile.
+                // The daemon may have ended by itself since.
                 let _ = kill_process(daemon, Signal::KILL);
             }
         }

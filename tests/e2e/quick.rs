@@ -1,10 +1,10 @@
-//! `tare run --quick --json`, as the README and the issue that built it promise it: all networks, all four figures,
-//! enough blocks, one document, and every number of it worked out a second time.
+//! Test of `tare run --quick --json` as the README and its issue promise it: all networks, all four figures, enough
+//! blocks, one document, and every number recomputed.
 
 use serde_json::Value;
 use support::journal::trials;
 use support::program::Tare;
-use support::{Scratch, list, schema, text};
+use support::{ScratchDirectory, list, schema, text};
 
 const NETWORKS: [&str; 8] =
     ["native", "loopback", "host", "shared", "veth", "bridge", "bridge-plain", "published"];
@@ -12,8 +12,8 @@ const METRICS: [&str; 4] = ["throughput", "transactions", "latency_p50", "latenc
 
 #[test]
 fn quick_measures_every_network_and_every_figure_in_five_blocks() {
-    let scratch = Scratch::new();
-    // The quick budget of 50 s is for an idle machine: five blocks are measured on a busy one, too.
+    let scratch = ScratchDirectory::new();
+    // The quick budget of 50 s is for an idle machine. A longer one allows five blocks on a busy machine.
     let asked = ["run", "--quick", "--budget", "1h", "--json", "--out", "out"];
     let outcome = Tare::in_directory(scratch.root()).run(&asked).expect(0);
     let file = |name: &str| {
@@ -25,13 +25,13 @@ fn quick_measures_every_network_and_every_figure_in_five_blocks() {
     let rows = file("result.csv").lines().count();
     assert_eq!(rows, 1 + list(&document, "cells").len(), "a heading and a row a cell");
     crate::recompute::check(&file("journal.jsonl"), &document);
-    has_every_figure(&document);
-    is_in_random_order(&trials(&scratch.path("out")));
+    assert_every_figure(&document);
+    assert_random_order(&trials(&scratch.path("out")));
 }
 
-/// Fails unless each network has each figure of five blocks, or too few round trips to tell its slowest hundredth, as on
-/// a busy machine. (That these are too few indeed is worked out from the journal.)
-fn has_every_figure(document: &Value) {
+/// Fails unless each network has each figure from five blocks, or too few round trips for p99, as on a busy machine.
+/// (The count of round trips is recomputed from the journal.)
+fn assert_every_figure(document: &Value) {
     assert_eq!((&document["blocks"], &document["stopped_by"]), (&5.into(), &"blocks".into()));
     let cells = list(document, "cells");
     for network in NETWORKS {
@@ -49,8 +49,8 @@ fn has_every_figure(document: &Value) {
     assert_eq!(list(document, "failed"), [] as [Value; 0]);
 }
 
-/// Fails unless each block measures each network once, for both workloads back to back, in an order of its own.
-fn is_in_random_order(trials: &[Value]) {
+/// Fails unless each block measures each network once, with both workloads back to back, in a random order.
+fn assert_random_order(trials: &[Value]) {
     let mut orders: Vec<Vec<&str>> = Vec::new();
     for block in trials.chunk_by(|one, next| one["block"] == next["block"]) {
         let labels: Vec<&str> = block.iter().map(|trial| text(trial, "label")).collect();
@@ -65,6 +65,6 @@ fn is_in_random_order(trials: &[Value]) {
     }
     orders.sort_unstable();
     orders.dedup();
-    // Five of 40,320 orders are one by chance once in 10^18 runs.
+    // The chance of five equal orders out of 40,320 is 1 in 10^18.
     assert!(orders.len() > 1, "the order is drawn anew for each block");
 }

@@ -1,11 +1,11 @@
-//! Every figure of a run, worked out a second time: from the raw lines of its journal and docs/METHOD.md, with none of
-//! the program's own code.
+//! Recomputation of every figure of a run from the raw lines of its journal, after docs/METHOD.md, without the
+//! program's own code.
 
 mod figures;
 mod numbers;
 mod warm_up;
 
-use figures::{Figure, clients, figure, rate};
+use figures::{TrialFigure, clients, figure, rate};
 use numbers::{beyond, holm, interval, mean, median, p_of_zero, quantile, standard_error};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use support::{list, text};
 /// Metrics that are compared by difference.
 const DIFFERENCES: [&str; 5] = ["loss", "reordered", "duplicates", "retransmits", "cpu_busy"];
 
-/// The largest relative difference between two ways of working out the same figure.
+/// Largest relative difference between the two computations of a figure.
 const TOLERANCE: f64 = 1e-6;
 
 /// Fails unless all figures of the document follow from the journal's lines.
@@ -32,7 +32,7 @@ pub(crate) fn check(journal: &str, document: &Value) {
     }
 }
 
-/// The trials of the main phase, without those that were made void when the run was resumed.
+/// Returns the trials of the main phase, without those invalidated when the run was resumed.
 fn counting_trials(lines: &[Value]) -> Vec<&Value> {
     let mut trials: Vec<&Value> = Vec::new();
     for line in lines {
@@ -49,31 +49,31 @@ fn counting_trials(lines: &[Value]) -> Vec<&Value> {
     trials
 }
 
-/// A figure of one trial: over its steady part, and over all of it.
-struct Sample {
+/// Figure of one trial: over its steady state, and over all of it.
+struct TrialSample {
     block: u64,
     value: f64,
     uncut: f64,
 }
 
-/// The samples of a cell; none where one trial has too few round trips for its percentile.
-fn samples(trials: &[&Value], cell: &Value) -> Vec<Sample> {
+/// Returns the samples of a cell. Empty if one trial has too few round trips for its percentile.
+fn samples(trials: &[&Value], cell: &Value) -> Vec<TrialSample> {
     let same = |trial: &&&Value| {
         ["label", "workload", "shape"].iter().all(|key| trial[*key] == cell[*key])
     };
-    let figures: Option<Vec<Option<Sample>>> = trials
+    let figures: Option<Vec<Option<TrialSample>>> = trials
         .iter()
         .filter(same)
         .map(|trial| {
-            let steady = Steady::new(trial);
+            let steady = SteadyPart::new(trial);
             let metric = text(cell, "metric");
             let of = |from| figure(trial, &steady.clients, from, steady.to, metric);
             match (of(steady.from), of(0)) {
-                (Figure::Value(value), Figure::Value(uncut)) => {
+                (TrialFigure::Value(value), TrialFigure::Value(uncut)) => {
                     let block = trial["block"].as_u64().expect("a number");
-                    Some(Some(Sample { block, value, uncut }))
+                    Some(Some(TrialSample { block, value, uncut }))
                 }
-                (Figure::TooFew, _) | (_, Figure::TooFew) => None,
+                (TrialFigure::TooFew, _) | (_, TrialFigure::TooFew) => None,
                 _ => Some(None),
             }
         })
@@ -81,16 +81,16 @@ fn samples(trials: &[&Value], cell: &Value) -> Vec<Sample> {
     figures.unwrap_or_default().into_iter().flatten().collect()
 }
 
-/// Steady part of a trial.
-pub(crate) struct Steady<'a> {
+/// Steady state of a trial.
+pub(crate) struct SteadyPart<'a> {
     /// First interval after the warm-up.
     pub(crate) from: usize,
     to: usize,
     clients: Vec<Vec<&'a Value>>,
 }
 
-impl<'a> Steady<'a> {
-    /// Steady part by the rule of docs/METHOD.md.
+impl<'a> SteadyPart<'a> {
+    /// Finds the steady state by the rule of docs/METHOD.md.
     pub(crate) fn new(trial: &'a Value) -> Self {
         let clients = clients(trial);
         let to = clients.iter().map(Vec::len).min().expect("a client");
@@ -100,23 +100,23 @@ impl<'a> Steady<'a> {
         Self { from: warm_up::cut(&rates), to, clients }
     }
 
-    /// Length, ns.
+    /// Returns the length of the steady state, ns.
     pub(crate) fn length(&self) -> f64 {
         let kept = &self.clients[0][self.from..self.to];
         kept.iter().map(|interval| interval["length"].as_f64().expect("ns")).sum()
     }
 
-    /// Cores that were busy with work of these kinds; nothing where the machine was not sampled.
+    /// Returns the cores that were busy with these kinds of work. Returns `None` if the machine was not sampled.
     pub(crate) fn cores(&self, trial: &Value, kinds: &[&str]) -> Option<f64> {
         let unit = self.length() / 1e9;
         match figures::cpu(trial, kinds, &self.clients, self.from, self.to, unit) {
-            Figure::Value(cores) => Some(cores),
-            Figure::TooFew | Figure::Nothing => None,
+            TrialFigure::Value(cores) => Some(cores),
+            TrialFigure::TooFew | TrialFigure::Nothing => None,
         }
     }
 }
 
-fn check_cell(cell: &Value, samples: &[Sample]) {
+fn check_cell(cell: &Value, samples: &[TrialSample]) {
     let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
     let uncut: Vec<f64> = samples.iter().map(|sample| sample.uncut).collect();
     let blocks: Vec<u64> = samples.iter().map(|sample| sample.block).collect();
@@ -128,23 +128,23 @@ fn check_cell(cell: &Value, samples: &[Sample]) {
         return;
     }
     for (said, value) in list(cell, "samples").iter().zip(&values) {
-        same(said, *value, "a sample", cell);
+        assert_same(said, *value, "a sample", cell);
     }
-    same(&cell["mean"], mean(&values), "mean", cell);
-    same(&cell["median"], median(&values), "median", cell);
-    same(&cell["uncut_mean"], mean(&uncut), "uncut_mean", cell);
+    assert_same(&cell["mean"], mean(&values), "mean", cell);
+    assert_same(&cell["median"], median(&values), "median", cell);
+    assert_same(&cell["uncut_mean"], mean(&uncut), "uncut_mean", cell);
     if values.len() > 1 {
-        same_interval(&cell["ci95"], interval(&values, 0.95), "ci95", cell);
+        assert_same_interval(&cell["ci95"], interval(&values, 0.95), "ci95", cell);
     }
 }
 
-/// The samples of a cell by their blocks, as the document has them: `check_cell` has made sure of them.
+/// Returns the samples of a cell by block, from the document: `check_cell` has verified them.
 fn by_block(cell: &Value) -> BTreeMap<u64, f64> {
     let blocks = list(cell, "blocks").iter().filter_map(Value::as_u64);
     blocks.zip(list(cell, "samples").iter().filter_map(Value::as_f64)).collect()
 }
 
-/// The logarithms of the ratios of two cells, block by block; none where a figure of 0 has no ratio.
+/// Returns the logarithms of the ratios of two cells, block by block. Empty if a figure is 0, which has no ratio.
 fn log_ratios(cell: &Value, baseline: &Value) -> Vec<f64> {
     let below = by_block(baseline);
     let pairs: Vec<(f64, f64)> = by_block(cell)
@@ -157,14 +157,14 @@ fn log_ratios(cell: &Value, baseline: &Value) -> Vec<f64> {
     pairs.into_iter().map(|(value, below)| (value / below).ln()).collect()
 }
 
-/// Whether two cells differ in nothing but the network.
+/// Returns true if two cells differ only in their network.
 fn comparable(one: &Value, other: &Value) -> bool {
     ["workload", "metric", "shape", "parameters"].iter().all(|key| one[*key] == other[*key])
 }
 
 fn check_ratio(plan: &Value, cell: &Value, cells: &[Value]) {
     let family: Vec<&Value> = cells.iter().filter(|other| comparable(cell, other)).collect();
-    // Where the baseline has no cell, and for itself, there is nothing to compare with.
+    // The baseline itself has no ratio, and neither has a cell whose baseline is missing.
     let baseline = family.iter().find(|other| other["label"] == plan["baseline"]);
     let logs_of = |one: &Value| match baseline {
         Some(baseline) if one["label"] != plan["baseline"] => log_ratios(one, baseline),
@@ -189,16 +189,21 @@ fn check_ratio(plan: &Value, cell: &Value, cells: &[Value]) {
         .collect();
     let ci90 = interval(&logs, 0.90).map(f64::exp);
     let (p, p_adjusted) = (p_of_zero(&logs), holm(&of_the_family, p_of_zero(&logs)));
-    same(&ratio["value"], mean(&logs).exp(), "the ratio", cell);
-    same_interval(&ratio["ci90"], ci90, "the ratio's ci90", cell);
-    same_interval(&ratio["ci95"], interval(&logs, 0.95).map(f64::exp), "the ratio's ci95", cell);
-    same(&ratio["p"], p, "p", cell);
-    same(&ratio["p_adjusted"], p_adjusted, "p_adjusted", cell);
-    same(&ratio["detectable"], detectable(&logs), "detectable", cell);
+    assert_same(&ratio["value"], mean(&logs).exp(), "the ratio", cell);
+    assert_same_interval(&ratio["ci90"], ci90, "the ratio's ci90", cell);
+    assert_same_interval(
+        &ratio["ci95"],
+        interval(&logs, 0.95).map(f64::exp),
+        "the ratio's ci95",
+        cell,
+    );
+    assert_same(&ratio["p"], p, "p", cell);
+    assert_same(&ratio["p_adjusted"], p_adjusted, "p_adjusted", cell);
+    assert_same(&ratio["detectable"], detectable(&logs), "detectable", cell);
     assert_eq!(ratio["pairs"], logs.len(), "{cell}");
     assert_eq!(ratio["baseline"], plan["baseline"], "{cell}");
     let margin = plan["margins"][text(cell, "metric")].as_f64().expect("a margin");
-    same(&ratio["margin"], margin, "margin", cell);
+    assert_same(&ratio["margin"], margin, "margin", cell);
     let improved = (mean(&logs) > 0.0) == (cell["better"] == "higher");
     assert_eq!(ratio["verdict"], verdict(ci90, margin, p_adjusted < 0.05, improved), "{cell}");
     for other in family.iter().filter(|other| !other["ratio"].is_null()) {
@@ -206,7 +211,7 @@ fn check_ratio(plan: &Value, cell: &Value, cells: &[Value]) {
     }
 }
 
-/// The mean of the blocks' differences.
+/// Checks the mean of the blocks' differences.
 fn check_difference(plan: &Value, cell: &Value, baseline: Option<&Value>) {
     let below = baseline.map(by_block).unwrap_or_default();
     let differences: Vec<f64> = by_block(cell)
@@ -218,19 +223,19 @@ fn check_difference(plan: &Value, cell: &Value, baseline: Option<&Value>) {
         return;
     }
     let difference = &cell["difference"];
-    same(&difference["value"], mean(&differences), "the difference", cell);
-    same_interval(&difference["ci95"], interval(&differences, 0.95), "its ci95", cell);
+    assert_same(&difference["value"], mean(&differences), "the difference", cell);
+    assert_same_interval(&difference["ci95"], interval(&differences, 0.95), "its ci95", cell);
     assert_eq!(difference["baseline"], plan["baseline"], "{cell}");
 }
 
-/// The change found in 80 % of runs at two-sided 5 %.
+/// Returns the change that 80 % of runs find, at two-sided 5 %.
 fn detectable(logs: &[f64]) -> f64 {
     let degrees = logs.len() - 1;
     let errors = quantile(0.975, degrees) + quantile(0.80, degrees);
     (errors * standard_error(logs)).exp() - 1.0
 }
 
-/// The table of verdicts.
+/// Returns the verdict by the table of the method.
 fn verdict([low, high]: [f64; 2], margin: f64, differs: bool, improved: bool) -> &'static str {
     let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
     let within = low >= least && high <= most;
@@ -246,7 +251,7 @@ fn verdict([low, high]: [f64; 2], margin: f64, differs: bool, improved: bool) ->
 }
 
 #[track_caller]
-fn same(said: &Value, worked_out: f64, what: &str, cell: &Value) {
+fn assert_same(said: &Value, worked_out: f64, what: &str, cell: &Value) {
     let said = said.as_f64().unwrap_or_else(|| panic!("{what} is missing from {cell}"));
     let scale = said.abs().max(worked_out.abs());
     assert!(
@@ -256,9 +261,9 @@ fn same(said: &Value, worked_out: f64, what: &str, cell: &Value) {
 }
 
 #[track_caller]
-fn same_interval(said: &Value, worked_out: [f64; 2], what: &str, cell: &Value) {
+fn assert_same_interval(said: &Value, worked_out: [f64; 2], what: &str, cell: &Value) {
     for (end, worked_out) in worked_out.into_iter().enumerate() {
-        same(&said[end], worked_out, what, cell);
+        assert_same(&said[end], worked_out, what, cell);
     }
 }
 

@@ -1,16 +1,16 @@
-//! What is made from the program is kept as it is made: schemas, tables, one file a network. And every JSON output is
-//! as its schema says.
+//! Tests of generated files: schemas and tables are up to date, and there is one source file for each network. Every
+//! JSON output matches its schema.
 
 use serde_json::Value;
 use std::path::Path;
-use support::Scratch;
+use support::ScratchDirectory;
 use support::program::Tare;
 use support::{list, schema, short_run, text};
 
-/// The command that makes what is kept anew.
+/// Command that generates the files again.
 const REMEDY: &str = "run `make generated` and look at what it changes";
 
-/// The files of a directory with their texts.
+/// Returns the files of a directory with their texts.
 fn files(directory: &Path) -> Vec<(String, String)> {
     let entries = std::fs::read_dir(directory).expect("the directory is there");
     let mut files: Vec<(String, String)> = entries
@@ -26,7 +26,7 @@ fn files(directory: &Path) -> Vec<(String, String)> {
 
 #[test]
 fn the_kept_schemas_are_those_of_this_program() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     Tare::in_directory(scratch.root()).run(&["schema", "made"]).expect(0);
     let (made, kept) = (files(&scratch.path("made")), files(&schema::directory()));
     assert!(made == kept, "docs/schema is not what this program makes: {REMEDY}");
@@ -34,7 +34,7 @@ fn the_kept_schemas_are_those_of_this_program() {
 
 #[test]
 fn every_document_is_as_its_schema_says() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     for listed in ["networks", "workloads", "studies"] {
         let document = tare.run(&["list", listed, "--json"]).expect(0).json();
@@ -47,9 +47,9 @@ fn every_document_is_as_its_schema_says() {
 
 #[test]
 fn a_run_and_every_line_of_its_journal_are_as_their_schemas_say() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
-    // A pilot and a budget, so that the journal has a record of every kind that an undisturbed run writes.
+    // With a pilot and a budget, the journal has a record of every kind that an uninterrupted run writes.
     let arguments = ["--network", "host,veth", "--json", "--out", "out", "--budget", "2s"];
     schema::check(&tare.run(&short_run(&arguments)).expect(0).json(), "run.json");
     let journal = std::fs::read_to_string(scratch.path("out/journal.jsonl")).expect("a journal");
@@ -60,7 +60,7 @@ fn a_run_and_every_line_of_its_journal_are_as_their_schemas_say() {
     }
     let mut kinds: Vec<&str> = records.iter().map(|record| text(record, "record")).collect();
     kinds.dedup();
-    // Turns, too, are written as they end.
+    // Records of turns are written as each turn ends.
     kinds.retain(|kind| *kind != "turn");
     kinds.dedup();
     assert_eq!(kinds, ["run", "trial", "sizing", "trial", "end"]);
@@ -85,8 +85,8 @@ fn a_study_file_may_be_checked_by_its_schema() {
     }
 }
 
-/// A name is a file's, with the dashes that Rust has no use for; what the user adds after a colon is not. Pairs of places
-/// are one idea.
+/// Returns the source file of a network or a workload: its name with underscores, without a user's argument after a
+/// colon. Pairs of places share one file.
 fn source(directory: &str, name: &str) -> String {
     let name = name.split(':').next().unwrap_or_default();
     let name = if name.contains('/') { "pairs" } else { name };
@@ -95,16 +95,16 @@ fn source(directory: &str, name: &str) -> String {
 
 #[test]
 fn a_network_and_a_workload_are_each_a_file_of_their_own() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     for (listed, directory) in
         [("networks", "crates/lab/src/networks"), ("workloads", "crates/traffic/src/workloads")]
     {
         let document = tare.run(&["list", listed, "--json"]).expect(0).json();
-        // Docker's are the engine's, and in a crate of their own.
+        // Docker's networks are in a crate of their own.
         let docker = |name: &str| name.starts_with("docker:") || name.starts_with("swarm:");
         let names = list(&document, listed).iter().map(|row| text(row, "name"));
-        // Several tests of a foreign tool are one file: iperf3-udp is iperf3's.
+        // Several tests of a foreign tool share one file: iperf3-udp is in that of iperf3.
         let tool = |name: &str| {
             let name = name.split('-').next().unwrap_or(name);
             schema::repository().join(source("crates/traffic/src/tools", name)).is_file()
@@ -120,7 +120,7 @@ fn a_network_and_a_workload_are_each_a_file_of_their_own() {
 
 #[test]
 fn the_tables_of_the_readme_are_those_of_this_program() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     let readme = std::fs::read_to_string(schema::repository().join("README.md")).expect("a README");
     for listed in ["networks", "workloads"] {

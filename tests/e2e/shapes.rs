@@ -1,5 +1,5 @@
-//! The studies' set-ups as shapes: many clients, many servers, many processes in a client; what each of them got, how
-//! evenly, and what a run says that is too large for a network or for the machine.
+//! Tests of the studies' shapes: many clients, many servers, many processes in a client; each client's share, fairness,
+//! and the errors of a run that is too large for a network or for the machine.
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 use support::journal::{counter, records, rewrite, sum, trials};
 use support::program::{Tare, User};
-use support::{Scratch, eventually, list, short_run, text};
+use support::{ScratchDirectory, eventually, list, short_run, text};
 
-/// How far two sums of the same floating-point numbers may differ.
+/// Largest difference between two sums of the same floating-point numbers.
 const ROUNDING: f64 = 1e-9;
 
-/// The cells of one metric that this holds for.
+/// Returns the cells of one metric that satisfy a condition.
 fn cells<'a>(document: &'a Value, metric: &str, of: impl Fn(&Value) -> bool) -> Vec<&'a Value> {
     list(document, "cells").iter().filter(|cell| cell["metric"] == metric && of(cell)).collect()
 }
@@ -25,7 +25,7 @@ fn samples(cell: &Value) -> Vec<f64> {
     list(cell, "samples").iter().map(|sample| sample.as_f64().unwrap()).collect()
 }
 
-/// Jain's index, as his report has it.
+/// Returns Jain's index, by the definition in his report.
 fn jain(shares: &[f64]) -> f64 {
     let sum: f64 = shares.iter().sum();
     sum * sum / (shares.len() as f64 * shares.iter().map(|share| share * share).sum::<f64>())
@@ -45,12 +45,12 @@ fn share_unevenly(trial: &mut Value) {
 
 #[test]
 fn clients_add_up_to_the_aggregate_and_their_fairness_is_jains_in_every_shape() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     let asked = ["--network", "veth,bridge-plain", "--workload", "tcp-stream,tcp-rr"];
     let how = ["--clients", "1,2,5", "--blocks", "2", "--out", "out"];
     tare.run(&short_run(&[&asked[..], &how].concat())).expect(0);
-    // On a busy machine a client of a short trial may get no turn; with known shares there is always an index.
+    // On a busy machine a client of a short trial may not run at all; with known shares there is always an index.
     rewrite(&scratch.path("out"), share_unevenly);
     let document = tare.run(&["report", "out", "--json"]).expect(0).json();
     for (workload, metric) in [("tcp-stream", "throughput"), ("tcp-rr", "transactions")] {
@@ -91,7 +91,7 @@ fn clients_add_up_to_the_aggregate_and_their_fairness_is_jains_in_every_shape() 
 
 /// Runs a network into the directory `out`, and returns its trials.
 fn trials_of(arguments: &[&str]) -> Vec<Value> {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let arguments = [arguments, &["--network", "bridge-plain", "--blocks", "1", "--out", "out"]];
     Tare::in_directory(scratch.root()).run(&short_run(&arguments.concat())).expect(0);
     trials(&scratch.path("out"))
@@ -99,7 +99,7 @@ fn trials_of(arguments: &[&str]) -> Vec<Value> {
 
 #[test]
 fn a_client_talks_to_the_server_of_its_number() {
-    // Two servers, five clients: what each server took is the sum of what its own clients have.
+    // Two servers, five clients: each server received the sum of its own clients' traffic.
     let shape = ["--servers", "2", "--clients", "5"];
     let trials = trials_of(&[&["--workload", "tcp-stream,udp-rate"], &shape[..]].concat());
     assert_eq!(trials.len(), 2);
@@ -111,7 +111,7 @@ fn a_client_talks_to_the_server_of_its_number() {
             let of_server = |pointer| counter(&trial, &format!("server-{server}"), pointer);
             if trial["workload"] == "udp-rate" {
                 let received: u64 = own().map(|series| sum(series, "/datagrams/received")).sum();
-                // Each client begins with a datagram of its own.
+                // Each client starts with a datagram of its own.
                 let datagrams = received + own().count() as u64;
                 assert_eq!(of_server("/protocols/Udp.InDatagrams"), datagrams, "{server}");
                 continue;
@@ -126,7 +126,7 @@ fn a_client_talks_to_the_server_of_its_number() {
                     sent
                 })
                 .sum();
-            // A server's device has what its clients sent, and a few packets that the bridge sends to all.
+            // A server's device has its clients' traffic, and a few packets that the bridge floods.
             let received = of_server("/devices/eth0/rx_bytes");
             assert!((sent..sent + 10_000).contains(&received), "{server}: {received} of {sent}");
         }
@@ -149,8 +149,8 @@ fn processes_of_a_client_share_its_load() {
         assert_eq!(clients.len(), 2, "clients, not processes");
         let flows = trial["shape"]["processes"].as_u64().expect("a number") * 2;
         for client in clients {
-            // Whatever has not come when it was due comes later, and nothing before: by its end a flow is ahead of its
-            // schedule by one at most. A busy machine may do less.
+            // Late operations are made up for, and none is early: at its end a flow is at most one operation ahead of
+            // its schedule. A busy machine may do less.
             let due = a_second * sum(client, "/length") as f64 / 1e9 + flows as f64;
             let done = sum(client, pointer);
             assert!(done > 0 && done as f64 <= due, "{flows} flows: {done} of {due}");
@@ -160,7 +160,7 @@ fn processes_of_a_client_share_its_load() {
 
 #[test]
 fn what_is_swept_is_shown_as_curves() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     let arguments = [
         "--network",
@@ -190,7 +190,7 @@ fn what_is_swept_is_shown_as_curves() {
     );
 }
 
-/// The first start of every client's intervals, ns, by the journal.
+/// Returns the start of every client's first interval, ns, from the journal.
 fn beginnings(journal: &str) -> Vec<Vec<u64>> {
     let first = |series: &Value| list(series, "intervals")[0]["start"].as_u64().unwrap();
     journal
@@ -203,7 +203,7 @@ fn beginnings(journal: &str) -> Vec<Vec<u64>> {
 
 #[test]
 fn clients_begin_by_one_clock() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let arguments = [
         "--network",
         "bridge-plain",
@@ -222,7 +222,7 @@ fn clients_begin_by_one_clock() {
     assert_eq!(trials.len(), 4, "{journal}");
     for starts in trials {
         assert_eq!((starts.len(), starts.iter().min()), (8, Some(&0)), "{starts:?}");
-        // By a clock of its own each would begin at nought.
+        // With a clock for each client, every client would start at 0.
         assert!(starts.iter().any(|start| *start > 0), "{starts:?}");
     }
 }
@@ -230,9 +230,9 @@ fn clients_begin_by_one_clock() {
 #[test]
 fn two_hundred_containers_are_served_by_few_processes() {
     for &user in User::all() {
-        let scratch = Scratch::new();
+        let scratch = ScratchDirectory::new();
         let tare = Tare::copied(&scratch, user);
-        // It has more blocks than anybody waits for: the processes are counted until one is over.
+        // The run has more blocks than the test waits for: the processes are counted until one block is over.
         let asked = ["--network", "bridge-plain", "--workload", "tcp-rr", "--clients", "199"];
         let how = ["--blocks", "1000", "--json", "--out", "out"];
         let long = ["--duration", "1s", "--interval", "50ms"];
@@ -248,9 +248,9 @@ fn two_hundred_containers_are_served_by_few_processes() {
         running.signal(Signal::INT);
         let document = running.wait().expect(130).json();
         let cores = std::thread::available_parallelism().unwrap().get();
-        // tare itself, its keeper, and a moment in which a child is still a copy of tare.
+        // tare itself, its init process, and a child that is still a copy of tare for a moment.
         assert!(most <= 2 * cores + 3, "{most} processes");
-        // Agents of a second block, which has begun meanwhile, are others.
+        // Agents of a second block, which has started since, are other processes.
         assert!((2..=4 * cores).contains(&agents.len()), "{agents:?}");
         assert_eq!(cells(&document, "transactions", is_clients).len(), 199);
         let trials = trials(&directory);
@@ -260,7 +260,7 @@ fn two_hundred_containers_are_served_by_few_processes() {
     }
 }
 
-/// The processes of this copy of tare, with their arguments.
+/// Returns the processes of this copy of tare, with their arguments.
 fn processes(tare: &Tare) -> BTreeMap<u32, String> {
     let mut found = BTreeMap::new();
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
@@ -277,9 +277,9 @@ fn processes(tare: &Tare) -> BTreeMap<u32, String> {
 
 #[test]
 fn what_has_no_room_is_said_before_anything_is_raised() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
-    // 1,024 containers on a bridge of 1,023 ports; the other network is measured in no shape but this one either.
+    // 1,024 containers on a bridge of 1,023 ports; the other network is measured only in this shape, too.
     let arguments = ["--network", "bridge", "--clients", "1,1023", "--blocks", "1", "--json"];
     let document = tare.run(&short_run(&arguments)).expect(1).json();
     let skipped = list(&document, "skipped");
@@ -291,19 +291,19 @@ fn what_has_no_room_is_said_before_anything_is_raised() {
 
 #[test]
 fn what_would_take_the_hosts_half_is_refused_and_told_how_to_insist() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
-    // Twenty million processes with a connection each are more than any kernel counts.
+    // Twenty million processes with a connection each are more than any kernel supports.
     let arguments =
         ["--network", "bridge-plain", "--clients", "2000", "--processes", "10000", "--out", "out"];
     let outcome = tare.run(&short_run(&arguments));
-    outcome.complains(1, &["2001 containers do not fit", "half", "raise the sysctl", "--force"]);
+    outcome.assert_error(1, &["2001 containers do not fit", "half", "raise the sysctl", "--force"]);
     assert!(scratch.names().is_empty(), "{:?}", scratch.names());
 }
 
 #[test]
 fn how_long_a_network_takes_to_come_up_is_measured_without_traffic() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let asked = ["--network", "loopback,bridge-plain", "--metric", "raise_ms", "--blocks", "2"];
     let run = short_run(&[&asked[..], &["--json", "--out", "out"]].concat());
     let begun = Instant::now();

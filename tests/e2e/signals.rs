@@ -1,20 +1,20 @@
-//! Signals: what was measured is kept and reported, and whatever ends a run, nothing of it remains on the machine.
+//! Tests of signals: measured data are kept and reported, and nothing of a run remains on the machine, however it ends.
 
 use rustix::process::Signal;
 use serde_json::Value;
 use std::path::Path;
 use support::journal::{records, trials};
-use support::program::{Outcome, Tare, User};
-use support::{Scratch, Seed, eventually, list, machine, short_run};
-use tare_dev::{Namespace, NetworkConfiguration};
+use support::program::{ProgramOutcome, Tare, User};
+use support::{ScratchDirectory, Seed, eventually, list, machine, short_run};
+use tare_dev::{NetworkConfiguration, TestNamespace};
 
-/// Blocks of a run that a test ends before it would end by itself.
+/// Number of blocks of a run that a test ends early.
 const ENDLESS: &str = "1000";
 
 #[test]
 fn an_interrupted_run_keeps_and_prints_what_it_has() {
     for (signal, to_all) in [(Signal::INT, false), (Signal::TERM, false), (Signal::INT, true)] {
-        let scratch = Scratch::new();
+        let scratch = ScratchDirectory::new();
         let tare = Tare::copied(&scratch, User::Caller);
         let asked = ["--network", "host,bridge", "--blocks", ENDLESS, "--out", "out"];
         let mut running = tare.start(&short_run(&asked));
@@ -30,7 +30,7 @@ fn an_interrupted_run_keeps_and_prints_what_it_has() {
     }
 }
 
-fn check_interrupted(tare: &Tare, outcome: &Outcome) {
+fn check_interrupted(tare: &Tare, outcome: &ProgramOutcome) {
     let directory = tare.directory().join("out");
     let records = records(&directory);
     let end = records.last().expect("a journal");
@@ -48,7 +48,7 @@ fn check_interrupted(tare: &Tare, outcome: &Outcome) {
 
 #[test]
 fn a_run_that_was_interrupted_in_its_first_trial_says_so() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::copied(&scratch, User::Caller);
     let asked = ["run", "--network", "host", "--duration", "60s", "--blocks", "2", "--out", "out"];
     let mut running = tare.start(&asked);
@@ -61,13 +61,13 @@ fn a_run_that_was_interrupted_in_its_first_trial_says_so() {
     assert_eq!(list(&document, "cells"), [] as [Value; 0]);
 }
 
-/// How often a run is killed.
+/// Number of times that a run is killed.
 const KILLS: u64 = 20;
 
-/// Blocks of a killed run that is resumed.
+/// Number of blocks of a killed run that is resumed.
 const BLOCKS: &str = "4";
 
-/// Records of a block: of four networks, with a trial of two workloads and a turn each.
+/// Records of a block: four networks, each with a trial of two workloads and a turn.
 const BLOCK: u64 = 4 * 3;
 
 #[test]
@@ -75,30 +75,37 @@ fn a_killed_run_leaves_nothing_but_a_readable_journal() {
     let mut seed = Seed::from_environment();
     let kills = KILLS / User::all().len() as u64;
     for &user in User::all() {
-        let scratch = Scratch::new();
+        let scratch = ScratchDirectory::new();
         let tare = Tare::copied(&scratch, user);
-        let namespace = Namespace::new();
-        let before = NetworkConfiguration::inside(&namespace);
+        let namespace = TestNamespace::new();
+        let before = NetworkConfiguration::in_namespace(&namespace);
         for number in 0..kills {
             let name = format!("run-{number}");
-            // The first is killed before it has a journal, the last in its second block, the others anywhere in their first.
+            // The first is killed before it has a journal, the last in its second block, the others anywhere in their
+            // first.
             let (records, blocks) = match number {
                 0 => (0, ENDLESS),
                 number if number + 1 == kills => (1 + BLOCK + seed.within(0..BLOCK), BLOCKS),
                 _ => (seed.within(1..1 + BLOCK), ENDLESS),
             };
             kill_after_records(&tare, &namespace, &name, records, blocks);
-            assert_eq!(NetworkConfiguration::inside(&namespace), before);
+            assert_eq!(NetworkConfiguration::in_namespace(&namespace), before);
             let whole_lines = check_readable(&tare, &name);
             assert!(whole_lines as u64 >= records, "{whole_lines} of {records}");
         }
         check_resumed(&tare, &format!("run-{}", kills - 1));
-        assert_eq!(NetworkConfiguration::inside(&namespace), before);
+        assert_eq!(NetworkConfiguration::in_namespace(&namespace), before);
     }
 }
 
-/// Kills a run of so many blocks when its journal has `least` records.
-fn kill_after_records(tare: &Tare, namespace: &Namespace, name: &str, least: u64, blocks: &str) {
+/// Kills a run of this many blocks when its journal has `least` records.
+fn kill_after_records(
+    tare: &Tare,
+    namespace: &TestNamespace,
+    name: &str,
+    least: u64,
+    blocks: &str,
+) {
     let networks = "host,veth,bridge,published";
     let asked = ["run", "--network", networks, "--blocks", blocks, "--seed", "3", "--out", name];
     let how = ["--duration", "100ms", "--interval", "10ms"];
@@ -110,16 +117,16 @@ fn kill_after_records(tare: &Tare, namespace: &Namespace, name: &str, least: u64
     let outcome = running.wait();
     assert_eq!(outcome.signal, Some(9), "it was killed before its end: {}", outcome.stderr);
     machine::wait_for_the_end_of(tare.program());
-    assert_eq!(machine::groups_of(pid), [] as [&Path; 0]);
+    assert_eq!(machine::cgroups_of(pid), [] as [&Path; 0]);
 }
 
-/// How many whole lines there are in a killed run's journal, all of which can be shown.
+/// Returns the number of whole lines in a killed run's journal, all of which can be shown.
 fn check_readable(tare: &Tare, name: &str) -> usize {
     let directory = tare.directory().join(name);
     let records = records(&directory);
     let shown = tare.run(&["report", name, "--json"]);
     if records.is_empty() {
-        shown.complains(2, &[name, "journal"]);
+        shown.assert_error(2, &[name, "journal"]);
         return 0;
     }
     let document = shown.expect(0).json();
@@ -130,7 +137,7 @@ fn check_readable(tare: &Tare, name: &str) -> usize {
     records.len()
 }
 
-/// A run that was cut off goes on, on its own plan and seed, to the planned number of blocks.
+/// Checks that a killed run is resumed with its own plan and seed, to the planned number of blocks.
 fn check_resumed(tare: &Tare, name: &str) {
     let directory = tare.directory().join(name);
     let head = records(&directory).swap_remove(0);
@@ -141,17 +148,17 @@ fn check_resumed(tare: &Tare, name: &str) {
     assert_eq!(records(&directory)[0], head, "the plan is the one that was begun with");
     let text = std::fs::read_to_string(directory.join("journal.jsonl")).expect("a journal");
     crate::recompute::check(&text, &document);
-    // A rate has a sample of every block; how many another figure has follows from the journal.
+    // A rate has a sample of every block; the number of samples of other figures follows from the journal.
     let rates = ["throughput".into(), "transactions".into()];
     for cell in list(&document, "cells").iter().filter(|cell| rates.contains(&cell["metric"])) {
         assert_eq!(cell["n"].to_string(), BLOCKS, "{cell}");
     }
-    tare.run(&["resume", name]).complains(2, &["finished", "tare report"]);
+    tare.run(&["resume", name]).assert_error(2, &["finished", "tare report"]);
 }
 
 #[test]
 fn two_runs_at_once_warn_and_do_not_touch_each_other() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::copied(&scratch, User::Caller);
     let run = |name: &'static str| {
         let asked = ["--network", "host,published", "--blocks", ENDLESS, "--out", name];
@@ -186,9 +193,9 @@ fn two_runs_at_once_warn_and_do_not_touch_each_other() {
 
 #[test]
 fn a_killed_up_takes_its_programs_along() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::copied(&scratch, User::Caller);
-    // Both programs have the path of this copy of tare among their arguments, by which they are found.
+    // Both programs have the path of this copy of tare among their arguments, which identifies them.
     let mark = tare.program().to_str().expect("a plain path");
     let serve = format!("exec sh -c 'echo serving >&2; sleep 1000; :' {mark}");
     let client = ["--", "sh", "-c", "echo asking >&2; sleep 1000; :", mark];

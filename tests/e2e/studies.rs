@@ -1,11 +1,11 @@
-//! The published studies, run by name.
+//! Tests of the published studies, run by name.
 
 use serde_json::Value;
 use support::journal::{rewrite, set_rate};
 use support::program::Tare;
-use support::{Scratch, list, schema, text};
+use support::{ScratchDirectory, list, schema, text};
 
-/// A study as short as it may be, with what of it this machine can do.
+/// Returns arguments for a study as short as possible, with the networks and workloads that this machine supports.
 fn short<'a>(study: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let least = ["--duration", "100ms", "--interval", "10ms", "--warmup", "auto", "--blocks", "2"];
     [&["run", study, "--json", "--out", "out"], &least[..], more].concat()
@@ -13,7 +13,7 @@ fn short<'a>(study: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 
 #[test]
 fn the_one_node_study_stands_beside_what_was_published() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     let document = tare.run(&short("one-node-2016", &[])).expect(0).json();
     schema::check(&document, "run.json");
@@ -27,7 +27,7 @@ fn the_one_node_study_stands_beside_what_was_published() {
     assert_eq!(bridge["published"]["text"], "2.23");
     let ratio = bridge["published_ratio"].as_f64().expect("a ratio");
     assert!((ratio - 2.23 / 24.38).abs() < 1e-12);
-    // The measured ratio is the cell's own.
+    // The measured ratio is that of the cell.
     let cells = list(&document, "cells");
     let cell = cells
         .iter()
@@ -39,7 +39,7 @@ fn the_one_node_study_stands_beside_what_was_published() {
         cells.iter().filter(|cell| cell["label"] == "bridge-no-iptables").collect();
     assert!(plain.iter().all(|cell| cell["shape"]["family"] == "ipv4"), "{plain:?}");
     assert_eq!(plain.len(), 1);
-    // netperf is not in this build, or it is: the figures are the study's in either case.
+    // With or without netperf in this build, the figures are the study's.
     let conclusions = list(&document["rerun"], "conclusions");
     let results: Vec<&str> = conclusions.iter().map(|one| text(one, "result")).collect();
     assert!(results.iter().all(|one| ["holds", "fails", "undecidable"].contains(one)));
@@ -54,7 +54,7 @@ fn the_one_node_study_stands_beside_what_was_published() {
 
 #[test]
 fn what_a_study_names_and_this_build_lacks_is_skipped_and_a_user_is_told() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     for study in ["icc-2014", "ec2-overlays-2015", "mysql-multihost-2016", "probe-latency-2015"] {
         let plan = tare.run(&["run", study, "--dry-run", "--json"]).expect(0).json();
@@ -66,17 +66,17 @@ fn what_a_study_names_and_this_build_lacks_is_skipped_and_a_user_is_told() {
         let finding = list(&scaled, "findings").iter().find(|one| one["kind"] == "scaled");
         assert!(finding.is_some(), "it says so: {scaled}");
     }
-    // Named by the user, a network that nobody has is still a slip.
+    // A network that does not exist is still an error if the user names it.
     tare.run(&["run", "one-node-2016", "--network", "moon"])
-        .complains(2, &["unknown network `moon`"]);
-    scratch.write("mine.toml", "networks = [\"moon\"]\n");
-    tare.run(&["run", "mine.toml"]).complains(2, &["unknown network `moon`"]);
+        .assert_error(2, &["unknown network `moon`"]);
+    scratch.write_file("mine.toml", "networks = [\"moon\"]\n");
+    tare.run(&["run", "mine.toml"]).assert_error(2, &["unknown network `moon`"]);
 }
 
 #[test]
 fn a_study_of_ones_own_has_sections_published_figures_and_conclusions_too() {
-    let scratch = Scratch::new();
-    scratch.write(
+    let scratch = ScratchDirectory::new();
+    scratch.write_file(
         "mine.toml",
         "networks = [\"host\", \"slow=bridge+rate=100mbit\"]\n\
          metrics = [\"throughput\"]\n\
@@ -107,13 +107,13 @@ fn a_study_of_ones_own_has_sections_published_figures_and_conclusions_too() {
          [[run.workload]]\n",
     );
     let tare = Tare::in_directory(scratch.root());
-    // The last line is half a workload: the error says where.
-    tare.run(&["run", "mine.toml"]).complains(2, &["mine.toml:"]);
+    // The last line is an incomplete workload: the error has its position.
+    tare.run(&["run", "mine.toml"]).assert_error(2, &["mine.toml:"]);
     let text_of = std::fs::read_to_string(scratch.path("mine.toml")).expect("it was written");
-    scratch.write("mine.toml", text_of.trim_end_matches("[[run.workload]]\n"));
+    scratch.write_file("mine.toml", text_of.trim_end_matches("[[run.workload]]\n"));
     let run = ["run", "mine.toml", "--workload", "no-such-tool", "--json", "--out", "out"];
     let document = tare.run(&run).expect(0).json();
-    // The same run with known rates: what is concluded follows from them.
+    // The same run with known rates: the conclusions follow from them.
     for (slow, result) in [(100e6, "holds"), (1e9, "fails")] {
         rewrite(&scratch.path("out"), |trial| {
             let block = trial["block"].as_f64().expect("a number");
@@ -132,7 +132,7 @@ fn a_study_of_ones_own_has_sections_published_figures_and_conclusions_too() {
 
 #[test]
 fn workloads_that_are_named_are_measured_whatever_the_study_asks_for() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     let asked = ["run", "--quick", "--workload", "udp-search,tcp-crr,udp-rate,idle"];
     let plan = tare.run(&[&asked[..], &["--dry-run", "--json"]].concat()).expect(0).json();

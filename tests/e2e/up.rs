@@ -1,20 +1,20 @@
-//! `tare up`: a network to look around in; and what `tare show` and a run say of how it is wired.
+//! Tests of `tare up`, a network to inspect, and of the wiring in `tare show` and in a run's document.
 
 use serde_json::Value;
-use support::Scratch;
-use support::program::{Outcome, Tare, User};
+use support::ScratchDirectory;
+use support::program::{ProgramOutcome, Tare, User};
 use support::{list, machine, short_run, text};
 
-/// Runs a test for each kind of user that there is, with a program that nothing else runs.
-fn for_everybody(test: impl Fn(&Tare, &Scratch)) {
+/// Runs a test as each available kind of user, with a copy of the program that nothing else runs.
+fn for_everybody(test: impl Fn(&Tare, &ScratchDirectory)) {
     for &user in User::all() {
-        let scratch = Scratch::new();
+        let scratch = ScratchDirectory::new();
         test(&Tare::copied(&scratch, user), &scratch);
     }
 }
 
-/// Runs a shell script in the first client of a network; its first argument is the server's address.
-fn in_client(tare: &Tare, up: &[&str], script: &str) -> Outcome {
+/// Runs a shell script in the first client of a network. Its first argument is the server's address.
+fn in_client(tare: &Tare, up: &[&str], script: &str) -> ProgramOutcome {
     tare.run(&[&["up"], up, &["--", "/bin/sh", "-euc", script, "script", "{server}"]].concat())
 }
 
@@ -55,12 +55,12 @@ fn the_programs_end_is_its_own() {
     });
 }
 
-/// A server that greets one client: with what every Debian has.
+/// Server that greets one client, written with programs that every Debian has.
 const GREET: &str = "exec perl -MIO::Socket::INET -e '\
     $s = IO::Socket::INET->new(Listen => 5, LocalPort => 5201, ReuseAddr => 1) or die; \
     while ($c = $s->accept) { print $c \"greetings\\n\"; close $c }'";
 
-/// A client that waits until the server is there.
+/// Client that waits until the server is ready.
 const BE_GREETED: &str = "exec perl -MIO::Socket::INET -e '\
     until ($c = IO::Socket::INET->new(PeerAddr => $ARGV[0], PeerPort => 5201)) { } \
     print <$c>' \"$1\"";
@@ -68,8 +68,8 @@ const BE_GREETED: &str = "exec perl -MIO::Socket::INET -e '\
 #[test]
 fn a_program_serves_in_the_server_as_long_as_the_client_runs() {
     for_everybody(|tare, scratch| {
-        // The path of a file that nothing else has to do with, by which the server is known.
-        let mark = scratch.write("mark", "");
+        // Path of an unused file, which identifies the server.
+        let mark = scratch.write_file("mark", "");
         for network in ["bridge", "published"] {
             let serve = format!("{GREET} {}", mark.display());
             let outcome = in_client(tare, &[network, "--serve", &serve], BE_GREETED).expect(0);
@@ -81,7 +81,7 @@ fn a_program_serves_in_the_server_as_long_as_the_client_runs() {
 
 #[test]
 fn show_names_the_translation_of_a_published_port() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     let shown = tare.run(&["show", "published", "--port", "8080"]).expect(0).text();
     let rule = shown.lines().find(|line| line.contains("dnat to"));
@@ -92,7 +92,7 @@ fn show_names_the_translation_of_a_published_port() {
 
 #[test]
 fn the_hops_of_a_published_port_are_named_in_their_order() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     let document = tare
         .run(&short_run(&[

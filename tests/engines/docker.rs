@@ -1,18 +1,19 @@
-//! Docker's networks: that packets take the path that each is named after, and that nothing of a run remains, however it
+//! Docker's networks: packets take the path that each network is named after, and nothing of a run remains, however it
 //! ends.
 
 use serde_json::Value;
 use support::counts::total;
 use support::engine::{Engine, path};
 use support::program::{Tare, User};
-use support::shared::Resource as _;
+use support::shared::SharedResource as _;
 use support::swarm::Swarm;
-use support::{Scratch, eventually, hops, journal, list, short_run, text};
+use support::{ScratchDirectory, eventually, hops, journal, list, short_run, text};
 use tare_dev::NetworkConfiguration;
 
-/// Bytes that Docker's default bridge has passed on between containers, or carried from or to its own machine.
+/// Returns the bytes that Docker's default bridge has forwarded between containers, or carried from or to its own
+/// machine.
 fn on_default_bridge(engine: &Engine) -> u64 {
-    let device = engine.said("sed -n 's/^ *docker0://p' /proc/net/dev");
+    let device = engine.shell_output("sed -n 's/^ *docker0://p' /proc/net/dev");
     let device: Vec<u64> =
         device.split_whitespace().map(|number| number.parse().expect("a number")).collect();
     let (received, sent) = (device[0], device[8]);
@@ -20,9 +21,9 @@ fn on_default_bridge(engine: &Engine) -> u64 {
     received + sent + forwarded
 }
 
-/// Packets and bytes that a rule was hit by whose line holds these words.
+/// Returns the packets and bytes counted by the rule whose line contains these words.
 fn hits(engine: &Engine, table: &str, words: &str) -> [u64; 2] {
-    let rules = engine.said(&format!("iptables --table {table} --list-rules --verbose"));
+    let rules = engine.shell_output(&format!("iptables --table {table} --list-rules --verbose"));
     let line = rules.lines().find(|line| line.contains(words));
     let line = line.unwrap_or_else(|| panic!("`{words}` is in\n{rules}"));
     let (_, counted) = line.split_once("-c ").expect("a rule with its counters");
@@ -33,7 +34,7 @@ fn hits(engine: &Engine, table: &str, words: &str) -> [u64; 2] {
 #[test]
 fn what_passes_the_default_bridge_is_counted_there_and_nothing_else_is() {
     let engine = Engine::shared();
-    let before = engine.everything();
+    let before = engine.inventory();
     for (network, crosses) in [
         ("docker:bridge", true),
         ("docker:link", true),
@@ -43,14 +44,14 @@ fn what_passes_the_default_bridge_is_counted_there_and_nothing_else_is() {
         ("docker:host", false),
     ] {
         let counted = on_default_bridge(&engine);
-        let document = engine.once(network, &[]);
+        let document = engine.run_once(network, &[]);
         let passed = on_default_bridge(&engine) - counted;
-        // What crosses the bridge is counted there with its headers. Without traffic there is what announces a device.
+        // The bridge counts packets with their headers. Without traffic it counts only the announcements of devices.
         let received = total(&engine.scratch().path(network), "tcp-stream", "received");
         assert_eq!(passed >= received, crosses, "{network}: {passed} of {received} bytes");
         assert!(!hops(&document, network).is_empty(), "{network}");
     }
-    assert_eq!(engine.everything(), before);
+    assert_eq!(engine.inventory(), before);
 }
 
 #[test]
@@ -58,7 +59,7 @@ fn a_published_port_is_translated_and_its_publisher_named() {
     const JUMP: &str = "-A OUTPUT ! -d 127.0.0.0/8 -m addrtype --dst-type LOCAL";
     let engine = Engine::shared();
     let [before, _] = hits(&engine, "nat", JUMP);
-    let document = engine.once("docker:published", &[]);
+    let document = engine.run_once("docker:published", &[]);
     let [after, _] = hits(&engine, "nat", JUMP);
     assert!(after > before, "no connection has met Docker's rules");
     let hops = hops(&document, "docker:published");
@@ -68,7 +69,7 @@ fn a_published_port_is_translated_and_its_publisher_named() {
 #[test]
 fn without_rules_the_userland_proxy_is_the_publisher() {
     let engine = Engine::with(&["--iptables=false"]);
-    let document = engine.once("docker:published", &[]);
+    let document = engine.run_once("docker:published", &[]);
     let hops = hops(&document, "docker:published");
     assert_eq!(hops.first().map(String::as_str), Some("node-0:docker-proxy"), "{hops:?}");
 }
@@ -76,7 +77,7 @@ fn without_rules_the_userland_proxy_is_the_publisher() {
 #[test]
 fn a_run_says_which_engine_and_which_image_it_was() {
     let engine = Engine::shared();
-    let document = engine.once("docker:host", &["--security-opt", "seccomp=unconfined"]);
+    let document = engine.run_once("docker:host", &["--security-opt", "seccomp=unconfined"]);
     let of = &list(&document["environment"], "engines")[0];
     assert_eq!(text(of, "version"), engine.docker(&["version", "--format", "{{.Server.Version}}"]));
     assert_eq!(text(of, "kernel"), engine.docker(&["info", "--format", "{{.KernelVersion}}"]));
@@ -91,7 +92,7 @@ fn several_clients_and_servers_and_both_transports_work() {
     let engine = Engine::shared();
     let shape = ["--servers", "2", "--clients", "3", "--workload", "tcp-rr,udp-rate"];
     let networks = "docker:bridge,docker:published,docker:host,docker:container";
-    let document = engine.once(networks, &shape);
+    let document = engine.run_once(networks, &shape);
     for network in networks.split(',') {
         let measured = |metric: &str| {
             let found = list(&document, "cells").iter().find(|cell| {
@@ -114,7 +115,7 @@ fn several_clients_and_servers_and_both_transports_work() {
         assert_eq!(list(&trial, "series").len(), 3, "every client is counted: {trial}");
         let ends = |counter: &str| trial["ends"][counter].as_u64().expect("a counter");
         match text(&trial, "workload") {
-            // Each of the three flows may have one request under way in the end.
+            // Each of the three flows may have one request in progress at the end.
             "tcp-rr" => {
                 let (completed, answered) = (ends("completed"), ends("answered"));
                 assert!((completed..=completed + 3).contains(&answered), "{trial}");
@@ -132,7 +133,7 @@ fn several_clients_and_servers_and_both_transports_work() {
 #[test]
 fn a_bridge_of_ones_own_has_ipv6_and_the_mtu_that_was_asked_for() {
     let engine = Engine::shared();
-    let document = engine.once("docker:user-bridge", &["--family", "ipv6", "--mtu", "1400"]);
+    let document = engine.run_once("docker:user-bridge", &["--family", "ipv6", "--mtu", "1400"]);
     let cell = &list(&document, "cells")[0];
     assert_eq!(cell["shape"]["family"], "ipv6");
     for hop in [list(cell, "hops").first(), list(cell, "hops").last()] {
@@ -148,7 +149,7 @@ fn a_bridge_of_ones_own_has_ipv6_and_the_mtu_that_was_asked_for() {
 #[test]
 fn networks_on_the_uplink_and_by_hand_are_wired_and_taken_away() {
     let engine = Engine::shared();
-    let before = engine.everything();
+    let before = engine.inventory();
     for network in
         ["docker:macvlan", "docker:none+veth", "docker:none+pipework", "docker:bridge+macvlan-nat"]
     {
@@ -158,7 +159,7 @@ fn networks_on_the_uplink_and_by_hand_are_wired_and_taken_away() {
             ["--network", network, "--clients", "2", "--blocks", "1", "--out", out, "--json"];
         let document = engine.tare_beside(&short_run(&asked)).expect(0).json();
         assert!(!hops(&document, network).is_empty(), "{network}");
-        assert_eq!(engine.everything(), before, "{network}");
+        assert_eq!(engine.inventory(), before, "{network}");
     }
 }
 
@@ -168,18 +169,19 @@ fn only_root_beside_the_engine_wires_by_hand() {
     let _open = engine.open_to_everybody();
     let tare =
         Tare::copied(engine.scratch(), User::Ordinary).with_variable("DOCKER_HOST", &engine.host());
-    tare.run(&["up", "docker:none+veth", "--", "/tare", "--version"]).complains(1, &["only root"]);
+    tare.run(&["up", "docker:none+veth", "--", "/tare", "--version"])
+        .assert_error(1, &["only root"]);
 }
 
 #[test]
 fn an_existing_network_is_used_by_its_name() {
     let engine = Engine::shared();
     engine.docker(&["network", "create", "--opt", "com.docker.network.driver.mtu=1300", "of-mine"]);
-    let before = engine.everything();
-    let document = engine.once("docker:NETWORK=of-mine", &[]);
+    let before = engine.inventory();
+    let document = engine.run_once("docker:NETWORK=of-mine", &[]);
     let hops = list(&list(&document, "cells")[0], "hops");
     assert_eq!(hops[0]["mtu"], 1300, "{hops:?}");
-    assert_eq!(engine.everything(), before, "the user's own network stays");
+    assert_eq!(engine.inventory(), before, "the user's own network stays");
     let asked = ["run", "--network", "docker:NETWORK=of-yours", "--json", "--out", "out"];
     let outcome = engine.tare().run(&asked).expect(1);
     let document = outcome.json();
@@ -192,7 +194,7 @@ fn an_attachable_overlay_of_a_swarm_is_a_network_like_others() {
     let swarm = Swarm::shared();
     let engine = swarm.engine(0);
     engine.docker(&["network", "create", "--driver", "overlay", "--attachable", "over"]);
-    let document = engine.once("docker:NETWORK=over", &[]);
+    let document = engine.run_once("docker:NETWORK=over", &[]);
     let cell = &list(&document, "cells")[0];
     let hops = list(cell, "hops");
     assert_eq!(hops[0]["mtu"], 1450, "an overlay leaves room for VXLAN: {hops:?}");
@@ -221,7 +223,7 @@ fn an_ordinary_user_who_may_speak_to_docker_measures_it_beside_the_lab() {
 
 #[test]
 fn without_docker_everything_else_works() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let nowhere = format!("unix://{}", scratch.path("docker.sock").display());
     let tare = Tare::copied(&scratch, User::Caller).with_variable("DOCKER_HOST", &nowhere);
     let listed = tare.run(&["list", "networks", "--json"]).expect(0).json();
@@ -242,23 +244,23 @@ fn without_docker_everything_else_works() {
     let asked = [&asked[..], &["--out", "named", "--json"]].concat();
     let document = tare.run(&short_run(&asked)).expect(1).json();
     assert_eq!(text(&list(&document, "skipped")[0], "network"), "docker:bridge");
-    tare.run(&["clean"]).complains(1, &["Docker is not running", "docker.io"]);
+    tare.run(&["clean"]).assert_error(1, &["Docker is not running", "docker.io"]);
 }
 
 #[test]
 fn an_engine_behind_ssh_is_spoken_to_as_dockers_client_does_it() {
     let engine = Engine::shared();
-    let before = engine.everything();
-    // An ssh that takes the one host for the machine of the engine, and knows no other.
-    let directory = engine.scratch().directory_of("programs", None);
+    let before = engine.inventory();
+    // ssh replacement that runs commands on the machine of the engine, and knows no other host.
+    let directory = engine.scratch().create_directory("programs", None);
     let script = format!(
         "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\n[ \"$2\" = me@there ] || exit 255\nshift 2\n\
          PATH={} DOCKER_HOST={} exec \"$@\"\n",
         path(),
         engine.host()
     );
-    let ssh = engine.scratch().write("programs/ssh", &script);
-    engine.said(&format!("chmod 755 {}", ssh.display()));
+    let ssh = engine.scratch().write_file("programs/ssh", &script);
+    engine.shell_output(&format!("chmod 755 {}", ssh.display()));
     let found = format!("{}:{}", directory.display(), std::env::var("PATH").expect("a PATH"));
     let tare =
         |host: &str| engine.tare().with_variable("PATH", &found).with_variable("DOCKER_HOST", host);
@@ -266,7 +268,7 @@ fn an_engine_behind_ssh_is_spoken_to_as_dockers_client_does_it() {
     let there = [&asked[..], &["--out", "there"]].concat();
     let document = tare("ssh://me@there").run(&short_run(&there)).expect(0).json();
     assert_eq!(text(&list(&document["environment"], "engines")[0], "address"), "ssh://me@there");
-    assert_eq!(engine.everything(), before);
+    assert_eq!(engine.inventory(), before);
     let nowhere = [&asked[..], &["--out", "nowhere"]].concat();
     let document = tare("ssh://nowhere").run(&short_run(&nowhere)).expect(1).json();
     let skipped = &list(&document, "skipped")[0];
@@ -275,13 +277,13 @@ fn an_engine_behind_ssh_is_spoken_to_as_dockers_client_does_it() {
 
 #[test]
 fn the_engine_of_the_tests_is_not_the_machines() {
-    let before = NetworkConfiguration::here();
+    let before = NetworkConfiguration::current();
     let engine = Engine::alone();
-    engine.once("docker:bridge", &[]);
+    engine.run_once("docker:bridge", &[]);
     drop(engine);
-    // Other tests may change the machine meanwhile, and take that back.
+    // Other tests may change the machine in the meantime, and undo that.
     eventually("the machine is as it was", || {
-        let now = NetworkConfiguration::here();
+        let now = NetworkConfiguration::current();
         if now == before { Ok(()) } else { Err(format!("{now:?}, not {before:?}")) }
     });
 }
@@ -290,7 +292,7 @@ fn the_engine_of_the_tests_is_not_the_machines() {
 fn the_study_of_probes_measures_dockers_own_networks_beside_the_labs() {
     let engine = Engine::shared();
     let short = ["--blocks", "1", "--duration", "1s", "--interval", "50ms", "--warmup", "auto"];
-    // Beside the engine a path is one from the root.
+    // On the engine's machine the path must be absolute.
     let directory = engine.scratch().path("probes");
     let out = directory.to_str().expect("a plain path");
     let asked = ["run", "probe-latency-2015", "--json", "--out", out];
@@ -306,7 +308,7 @@ fn the_study_of_probes_measures_dockers_own_networks_beside_the_labs() {
         let cell = list(&document, "cells").iter().find(of);
         let cell = cell.unwrap_or_else(|| panic!("{network}, {workload}, {wait}: {document}"));
         let median = cell["mean"].as_f64();
-        // On a busy machine too few answers may come within the second even for this, which is said.
+        // On a busy machine even this may have too few answers within the second, which is reported.
         let reason = cell["withheld"]["reason"].as_str().unwrap_or_default();
         let is_told = reason.contains("samples beyond latency_p50");
         assert!(median > Some(0.0) || is_told, "{cell}");
@@ -317,7 +319,7 @@ fn the_study_of_probes_measures_dockers_own_networks_beside_the_labs() {
             has_median(network, workload, wait);
         }
     }
-    // In a second too few answers come for the figures further out.
+    // Within a second there are too few answers for the higher percentiles.
     let medians = |figure: &&Value| figure["published"]["cell"]["metric"] == "latency_p50";
     let medians: Vec<&Value> = list(&document["rerun"], "figures").iter().filter(medians).collect();
     assert!(medians.len() >= 8, "{document}");

@@ -1,28 +1,29 @@
-//! Programs in Docker's containers: tare's and the user's, databases with the host's programs or with those of an image,
+//! Programs in Docker's containers: tare's and the user's, and databases with programs of the host or of an image,
 //! under Docker's own profile.
 
 use rustix::process::Signal;
 use serde_json::Value;
 use support::engine::Engine;
-use support::program::Outcome;
-use support::shared::Resource as _;
+use support::program::ProgramOutcome;
+use support::shared::SharedResource as _;
 use support::{eventually, list, short_run, text};
 
 #[test]
 fn databases_run_with_the_hosts_programs_which_nobody_can_change() {
     let engine = Engine::shared();
-    let before = engine.everything();
+    let before = engine.inventory();
     let asked = ["run", "--network", "docker:bridge", "--workload", "redis,mysql", "--json"];
     let small = ["--tables", "2", "--rows", "1000", "--duration", "1s", "--out", "out"];
     let endless = ["--metric", "transactions,tps", "--blocks", "1000"];
     let tare = engine.tare().with_cache_of_its_own();
     let mut running = tare.start(&[&asked[..], &small, &endless].concat());
-    // Both databases have been measured, and go on.
+    // Both databases have been measured, and the run continues.
     running.wait_for("block 1 of");
-    // Every trial has a server of its own.
+    // Every trial has its own server.
     eventually("a server's container refuses to change a host's program", || {
         let server = engine.docker(&["ps", "--quiet", "--filter", "name=-server-0"]);
-        let refused = engine.refused(&["exec", &server, "/bin/sh", "-c", "echo >/usr/of-tare"]);
+        let refused =
+            engine.docker_error(&["exec", &server, "/bin/sh", "-c", "echo >/usr/of-tare"]);
         let words = ["/usr/of-tare", "Read-only file system"];
         if words.iter().all(|word| refused.contains(word)) { Ok(()) } else { Err(refused) }
     });
@@ -35,10 +36,10 @@ fn databases_run_with_the_hosts_programs_which_nobody_can_change() {
         assert!(cell["mean"].as_f64() > Some(0.0), "{cell}");
         assert!(cell["parameters"]["server_version"].is_string(), "{cell}");
     }
-    assert_eq!(engine.everything(), before, "their data have gone with them");
+    assert_eq!(engine.inventory(), before, "their data have gone with them");
 }
 
-/// Makes an image of the user's with these programs of the host's, and the libraries that they are linked to.
+/// Builds a user's image with these programs of the host, and the libraries that they are linked to.
 fn image_with(engine: &Engine, name: &str, programs: &[&str]) {
     let script = "{ printf '%s\\n' \"$@\"; ldd \"$@\" | grep --only-matching '/[^ :)]*'; } | sort --unique |
         sed 's,^/,,' | tar --create --dereference --hard-dereference --directory / --file \"$0\" --files-from -";
@@ -53,8 +54,8 @@ fn image_with(engine: &Engine, name: &str, programs: &[&str]) {
 fn databases_run_in_an_image_of_the_users_on_a_machine_that_has_none() {
     let engine = Engine::shared();
     image_with(&engine, "redis:mine", &["/usr/bin/redis-server", "/usr/bin/redis-benchmark"]);
-    let before = engine.everything();
-    let few = engine.scratch().directory_of("few", None);
+    let before = engine.inventory();
+    let few = engine.scratch().create_directory("few", None);
     std::os::unix::fs::symlink("/usr/bin/setpriv", few.join("setpriv")).expect("a fresh directory");
     let tare = engine.tare().with_variable("PATH", few.to_str().expect("a plain path"));
     let asked = ["run", "--network", "docker:bridge", "--workload", "redis", "--blocks", "1"];
@@ -65,12 +66,12 @@ fn databases_run_in_an_image_of_the_users_on_a_machine_that_has_none() {
     assert!(cell["mean"].as_f64() > Some(0.0), "{cell}");
     let without = tare.run(&[&asked[..], &short, &["--out", "without"]].concat());
     assert!(without.stderr.contains("redis-server is not installed"), "{without:?}");
-    assert_eq!(engine.everything(), before);
+    assert_eq!(engine.inventory(), before);
     engine.docker(&["image", "rm", "redis:mine"]);
 }
 
-/// A program in a client's container, by `tare up`.
-fn in_client(engine: &Engine, network: &str, flags: &[&str], program: &[&str]) -> Outcome {
+/// Runs a program in a client's container, by `tare up`.
+fn in_client(engine: &Engine, network: &str, flags: &[&str], program: &[&str]) -> ProgramOutcome {
     engine.tare().run(&[&["up", network][..], flags, &["--"], program].concat())
 }
 
@@ -83,7 +84,7 @@ fn programs_in_containers_are_the_images_own() {
     let hosts = list(&seen, "hosts");
     assert!(hosts.iter().any(|line| line.as_str().is_some_and(|line| line.ends_with("\tserver"))));
     in_client(&engine, "docker:bridge", &[], &["/tare", "no-such-command"]).expect(2);
-    // Older engines say that it cannot be started (126), newer ones that it is not there (127).
+    // Older engines report that it cannot be started (126), newer ones that it does not exist (127).
     let missing = in_client(&engine, "docker:bridge", &[], &["/no/such/program"]);
     assert!(matches!(missing.code, Some(126 | 127)), "{missing:?}");
 }
@@ -92,7 +93,7 @@ fn programs_in_containers_are_the_images_own() {
 fn an_image_of_the_users_gets_tares_binary() {
     let engine = Engine::shared();
     let archive = engine.scratch().path("other.tar");
-    let file = engine.scratch().write("of-mine", "");
+    let file = engine.scratch().write_file("of-mine", "");
     let packed = std::process::Command::new("tar")
         .args(["--create", "--directory", "/", "--file"])
         .arg(&archive)
@@ -100,11 +101,11 @@ fn an_image_of_the_users_gets_tares_binary() {
         .status();
     assert!(packed.expect("tar").success());
     engine.docker(&["import", archive.to_str().expect("a plain path"), "other:1"]);
-    let before = engine.everything();
-    let document = engine.once("docker:host", &["--image", "other:1"]);
+    let before = engine.inventory();
+    let document = engine.run_once("docker:host", &["--image", "other:1"]);
     let of = &list(&document["environment"], "engines")[0];
     assert!(text(of, "image").starts_with("other:1 sha256:"), "{of}");
-    assert_eq!(engine.everything(), before);
+    assert_eq!(engine.inventory(), before);
     let refused = ["--network", "docker:host", "--image", "other:2", "--out", "refused", "--json"];
     let document = engine.tare().run(&short_run(&refused)).expect(1).json();
     assert!(text(&list(&document, "failed")[0], "reason").contains("No such image"));

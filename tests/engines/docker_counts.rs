@@ -1,11 +1,11 @@
-//! Counters in the namespaces of Docker's containers while trials run: that they are the containers' own, and that loss is
-//! placed by them.
+//! Counters in the namespaces of Docker's containers during trials: they are the containers' own, and losses are
+//! attributed by them.
 
 use serde_json::Value;
 use support::engine::Engine;
 use support::{journal, list, short_run, text};
 
-/// Trials of a run over these networks, one each, network by network.
+/// Returns the trials of a run over these networks, one for each network, in their order.
 fn measured(engine: &Engine, networks: &[&str]) -> Vec<Value> {
     let names = networks.join(",");
     let asked = ["--network", &names, "--workload", "tcp-stream", "--blocks", "1", "--out", "out"];
@@ -16,7 +16,7 @@ fn measured(engine: &Engine, networks: &[&str]) -> Vec<Value> {
     trials
 }
 
-/// Bytes that a device of a place gained in a trial.
+/// Returns the bytes that a device counted in a trial.
 fn gained(trial: &Value, place: &str, device: &str, counter: &str) -> u64 {
     match journal::counter(trial, place, &format!("/devices/{device}/{counter}")) {
         0 => panic!("{device} of {place} counts {counter} in {}", trial["meanwhile"]["counted"]),
@@ -30,7 +30,7 @@ fn every_namespace_on_the_path_counts_what_passes_it() {
     let networks = ["docker:bridge", "docker:container", "docker:host"];
     let trials = measured(&engine, &networks);
     let [bridge, shared, host] = &trials[..] else { panic!("three trials") };
-    // Devices count what agents carry, with its headers.
+    // Devices count the agents' traffic, with its headers.
     let received = |trial: &Value| trial["ends"]["received"].as_u64().expect("a counter");
     assert!(gained(bridge, "client-0", "eth0", "tx_bytes") > received(bridge), "{bridge}");
     assert!(gained(bridge, "server-0", "eth0", "rx_bytes") > received(bridge), "{bridge}");

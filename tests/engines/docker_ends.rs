@@ -1,16 +1,16 @@
-//! Ends of runs on a Docker Engine: by themselves, by signals, by an engine that dies or has no room. Nothing of a run
+//! Ends of runs on a Docker Engine: normal, by signals, by an engine that dies or has no space. Nothing of a run
 //! remains.
 
 use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::time::UNIX_EPOCH;
 use support::engine::Engine;
-use support::program::{Running, Tare, User};
-use support::shared::Resource as _;
-use support::{Scratch, eventually, journal, list, short_run, text};
+use support::program::{RunningProgram, Tare, User};
+use support::shared::SharedResource as _;
+use support::{ScratchDirectory, eventually, journal, list, short_run, text};
 
 /// Starts a run that does not end by itself, and waits until it has measured a block.
-fn endless(tare: &Tare, networks: &str) -> Running {
+fn endless(tare: &Tare, networks: &str) -> RunningProgram {
     let asked = ["--network", networks, "--blocks", "1000", "--out", "out", "--json"];
     let mut running = tare.start(&short_run(&asked));
     running.wait_for("block 1 of");
@@ -20,15 +20,15 @@ fn endless(tare: &Tare, networks: &str) -> Running {
 #[test]
 fn an_interrupt_leaves_nothing_on_the_engine() {
     let engine = Engine::shared();
-    let before = engine.everything();
+    let before = engine.inventory();
     for signal in [Signal::INT, Signal::TERM] {
-        let scratch = Scratch::new();
+        let scratch = ScratchDirectory::new();
         let tare =
             Tare::copied(&scratch, User::Caller).with_variable("DOCKER_HOST", &engine.host());
         let running = endless(&tare, "docker:user-bridge");
         running.signal(signal);
         running.wait().expect(130);
-        assert_eq!(engine.everything(), before);
+        assert_eq!(engine.inventory(), before);
     }
 }
 
@@ -36,9 +36,9 @@ fn an_interrupt_leaves_nothing_on_the_engine() {
 fn a_killed_run_leaves_no_container_and_clean_removes_the_rest() {
     let engine = Engine::shared();
     engine.docker(&["network", "create", "of-mine"]);
-    let before = engine.everything();
+    let before = engine.inventory();
     let running = endless(&engine.tare(), "docker:user-bridge");
-    // A run that goes on is not touched, whatever it has made.
+    // Resources of a run that is still active are not removed.
     let cleaned = engine.tare().run(&["clean", "--yes"]).expect(0);
     assert!(cleaned.stderr.contains("goes on"), "{}", cleaned.stderr);
     assert!(cleaned.stderr.contains("nothing is left"), "{}", cleaned.stderr);
@@ -48,7 +48,7 @@ fn a_killed_run_leaves_no_container_and_clean_removes_the_rest() {
         let left = engine.docker(&["ps", "--all"]);
         if left.lines().count() == 1 { Ok(()) } else { Err(left) }
     });
-    let left = engine.everything();
+    let left = engine.inventory();
     assert_ne!(left, before, "a network and an image are left");
     let listed = engine.tare().run(&["clean"]).expect(0);
     assert!(
@@ -56,9 +56,9 @@ fn a_killed_run_leaves_no_container_and_clean_removes_the_rest() {
         "{}",
         listed.text()
     );
-    assert_eq!(engine.everything(), left, "without a yes nothing is removed");
+    assert_eq!(engine.inventory(), left, "without a yes nothing is removed");
     engine.tare().run(&["clean", "--yes"]).expect(0);
-    assert_eq!(engine.everything(), before);
+    assert_eq!(engine.inventory(), before);
     let nothing = engine.tare().run(&["clean", "--yes"]).expect(0);
     assert!(nothing.stderr.contains("nothing is left"), "{}", nothing.stderr);
     engine.docker(&["network", "rm", "of-mine"]);
@@ -71,7 +71,7 @@ fn a_daemon_that_dies_costs_its_own_networks_only() {
     let asked = [&asked[..], &["--out", "out", "--json"]].concat();
     let mut running = engine.tare().start(&short_run(&asked));
     running.wait_for("block 2 of");
-    // However long killing takes, the run has most of its blocks before it.
+    // The run is stopped during the kill, so that most of its blocks are still to come, however long the kill takes.
     running.signal(Signal::STOP);
     engine.kill_daemon();
     running.signal(Signal::CONT);
@@ -118,17 +118,17 @@ fn fifty_containers_start_run_and_disappear() {
     assert!(received > Some(0) && received <= sent, "{trial}");
 }
 
-/// Starts and ends of the containers of runs, as the engine tells them.
+/// Starts and ends of runs' containers, as the engine reports them.
 struct ContainerEvents<'a> {
     engine: &'a Engine,
-    events: Running,
+    events: RunningProgram,
 }
 
 impl<'a> ContainerEvents<'a> {
-    /// Volume that is made last: its event comes after all others.
+    /// Volume that is created last: its event comes after all others.
     const END: &'static str = "end-of-events";
 
-    /// Begins to follow them.
+    /// Starts to follow the events.
     fn follow(engine: &'a Engine) -> Self {
         let now = UNIX_EPOCH.elapsed().expect("a clock that is set");
         let since = format!("{}.{:09}", now.as_secs(), now.subsec_nanos());
@@ -141,16 +141,17 @@ impl<'a> ContainerEvents<'a> {
         Self { engine, events }
     }
 
-    /// Largest number of clients and servers, with the label of a run, that have run at the same time. All have ended.
+    /// Returns the largest number of clients and servers, with the label of a run, that ran at the same time. All must
+    /// have ended.
     fn most_at_once(&mut self) -> usize {
         self.engine.docker(&["volume", "create", Self::END]);
         self.events.wait_for(Self::END);
         self.engine.docker(&["volume", "rm", Self::END]);
         let mut running = BTreeSet::new();
         let mut most = 0;
-        let said = self.events.said();
+        let said = self.events.awaited_output();
         for line in said.lines() {
-            // Nothing stands in the place of a label that is not there. Another container looks at the machine.
+            // A missing label leaves an empty field. Another container inspects the machine.
             let words: Vec<&str> = line.split_whitespace().collect();
             let &[event, name, _run, id] = words.as_slice() else { continue };
             if name.contains("-client-") || name.contains("-server-") {

@@ -1,4 +1,4 @@
-//! Engines behind TLS, by Docker's contexts and by its variables, with a tare that was built for them: `make test-tls`.
+//! Engines behind TLS, by Docker's contexts and by its variables, with a tare built for TLS: `make test-tls`.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -8,8 +8,8 @@ use support::shared::Resource as _;
 use support::swarm::Machines;
 use support::{hops, list, short_run, text};
 
-/// Script that makes an authority in `$1`, and what it has signed: in `server` for engines at the test's addresses, in `client` for whoever
-/// speaks to them.
+/// Script that makes a certificate authority in `$1`, with signed certificates: in `server` for engines at the test's
+/// addresses, in `client` for their clients.
 const SIGN: &str = r#"
 cd "$1"
 key() { openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -sha256 "$@" 2>/dev/null; }
@@ -26,7 +26,7 @@ sign server serverAuth
 sign client clientAuth
 "#;
 
-/// A fresh authority with what it has signed.
+/// Makes a certificate authority with its certificates.
 fn authority(scratch: &Scratch, name: &str) -> PathBuf {
     let directory = scratch.directory_of(name, None);
     let mut sign = std::process::Command::new("/bin/sh");
@@ -35,7 +35,7 @@ fn authority(scratch: &Scratch, name: &str) -> PathBuf {
     directory
 }
 
-/// The program on the first machine, with variables of its own.
+/// Runs the program on the first machine, with additional variables.
 fn tare(machines: &Machines, variables: &[(&str, &str)], arguments: &[&str]) -> Outcome {
     let engine = machines.engine(0);
     let mut command = engine.beside(&binary());
@@ -69,7 +69,7 @@ fn engines_behind_tls_are_measured_by_whom_they_trust_and_by_nobody_else() {
         let of = format!("host=tcp://{address}:2376,ca={ca},cert={cert},key={key}");
         machines.engine(0).docker_with(&contexts, &["context", "create", name, "--docker", &of]);
     }
-    // Beside an engine a path is one from the root.
+    // On the engine's machine the path must be absolute.
     let [out_apart, out_here, out_refused] =
         ["apart", "here", "refused"].map(|name| scratch.path(name));
     let asked = ["--workload", "tcp-rr", "--blocks", "1", "--nodes", "2", "--json"];

@@ -1,4 +1,4 @@
-//! Docker Engines and Swarms of the tests' own, in namespaces. Only root can start them.
+//! Tests with their own Docker Engines and Swarms, in namespaces. Only root can start them.
 #![allow(
     clippy::expect_used,
     clippy::panic,

@@ -1,43 +1,45 @@
-//! Networks of a Swarm, on three machines of the tests' own: that packets take the path that each is named after, that
-//! tasks are accounted for, and that nothing of a run remains, however it ends.
+//! Networks of a Swarm, on three machines of the tests: packets take the path that each network is named after, every
+//! task is accounted for, and nothing of a run remains, however it ends.
 
 use rustix::process::Signal;
 use serde_json::Value;
 use support::counts::total;
 use support::engine::Engine;
-use support::program::Running;
-use support::shared::Resource as _;
-use support::swarm::{Machines, Swarm};
+use support::program::RunningProgram;
+use support::shared::SharedResource as _;
+use support::swarm::{EngineMachines, Swarm};
 use support::{hops, list, short_run, text};
 
-/// The arguments of a run of networks over TCP on two nodes; its directory is named after them, unless one is named.
+/// Returns the arguments of a run of networks over TCP on two nodes. The directory has their names, unless one is
+/// given.
 fn asked<'a>(networks: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let asked = ["--network", networks, "--workload", "tcp-stream", "--blocks", "1", "--json"];
     let out: &[&str] = if more.contains(&"--out") { &[] } else { &["--out", networks] };
     short_run(&[&asked[..], &["--nodes", "2"], out, more].concat())
 }
 
-/// Runs networks once, and gives the document.
+/// Runs networks once, and returns the document.
 #[track_caller]
-fn once(swarm: &Swarm, networks: &str, more: &[&str]) -> Value {
+fn run_once(swarm: &Swarm, networks: &str, more: &[&str]) -> Value {
     swarm.run(&asked(networks, more)).expect(0).json()
 }
 
-/// Rule by which a machine counts what comes to it. It is removed with the guard.
-struct Counter<'a> {
+/// Rule that counts the packets received by a machine. It is removed when dropped.
+struct RuleCounter<'a> {
     engine: &'a Engine,
     rule: &'static str,
 }
 
-impl<'a> Counter<'a> {
+impl<'a> RuleCounter<'a> {
     fn new(engine: &'a Engine, rule: &'static str) -> Self {
-        engine.said(&format!("iptables --table mangle --append INPUT {rule}"));
+        engine.shell_output(&format!("iptables --table mangle --append INPUT {rule}"));
         Self { engine, rule }
     }
 
-    /// Bytes that were counted so far.
+    /// Returns the bytes counted so far.
     fn bytes(&self) -> u64 {
-        let rules = self.engine.said("iptables --table mangle --list-rules INPUT --verbose");
+        let rules =
+            self.engine.shell_output("iptables --table mangle --list-rules INPUT --verbose");
         let line = rules.lines().find(|line| line.contains(self.rule));
         let line = line.unwrap_or_else(|| panic!("`{}` is in\n{rules}", self.rule));
         let counted = line.split("-c ").nth(1).and_then(|rest| rest.split(' ').nth(1));
@@ -45,24 +47,25 @@ impl<'a> Counter<'a> {
     }
 }
 
-impl Drop for Counter<'_> {
+impl Drop for RuleCounter<'_> {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            self.engine.said(&format!("iptables --table mangle --delete INPUT {}", self.rule));
+            self.engine
+                .shell_output(&format!("iptables --table mangle --delete INPUT {}", self.rule));
         }
     }
 }
 
-/// VXLAN's packets, as iptables describes them.
+/// VXLAN packets, in the syntax of iptables.
 const VXLAN: &str = "-i eth0 -p udp -m udp --dport 4789";
 
 /// Size of a datagram of `udp-rate`, bytes.
 const DATAGRAM: u64 = 1232;
 
-/// Bytes of an unending trial: more than tasks need to connect, to be told what to do and to report.
+/// Bytes of an endless trial: more than tasks need to connect, to receive commands and to report.
 const MANY: u64 = 4_000_000;
 
-/// Bytes that the servers of a run over TCP have received, by the journal in its directory.
+/// Returns the bytes that the servers of a run over TCP have received, from the journal in its directory.
 fn received(engine: &Engine, out: &str) -> u64 {
     total(&engine.scratch().path(out), "tcp-stream", "received")
 }
@@ -70,8 +73,8 @@ fn received(engine: &Engine, out: &str) -> u64 {
 #[test]
 fn what_crosses_an_overlay_is_vxlan_on_the_underlay_and_nothing_else_is() {
     let swarm = Swarm::shared();
-    let before = swarm.everything();
-    let vxlan = Counter::new(swarm.engine(1), VXLAN);
+    let before = swarm.inventory();
+    let vxlan = RuleCounter::new(swarm.engine(1), VXLAN);
     for (network, encapsulated) in [
         ("swarm:overlay", true),
         ("swarm:host", false),
@@ -79,15 +82,15 @@ fn what_crosses_an_overlay_is_vxlan_on_the_underlay_and_nothing_else_is() {
         ("swarm:gwbridge", false),
     ] {
         let counted = vxlan.bytes();
-        let document = once(&swarm, network, &[]);
+        let document = run_once(&swarm, network, &[]);
         let passed = vxlan.bytes() - counted;
-        // An overlay's packets are counted with their headers; of other networks only what tasks tell comes by VXLAN.
+        // An overlay's packets are counted with their headers. With other networks only the tasks' messages use VXLAN.
         let received = received(swarm.engine(0), network);
         assert_eq!(passed >= received, encapsulated, "{network}: {passed} of {received} bytes");
         let hops = hops(&document, network);
         let has_tunnel = hops.iter().any(|hop| hop == "node-0:vxlan0");
         assert_eq!(has_tunnel, encapsulated, "{network}: {hops:?}");
-        swarm.nothing_is_left(&before);
+        swarm.assert_nothing_left(&before);
     }
 }
 
@@ -97,13 +100,13 @@ fn an_existing_network_and_macvlan_are_used_and_all_pairs_talk() {
     let manager = swarm.engine(0);
     let mtu = "com.docker.network.driver.mtu=1300";
     manager.docker(&["network", "create", "--driver", "overlay", "--opt", mtu, "of-mine"]);
-    let before = swarm.everything();
-    let document = once(&swarm, "swarm:overlay", &["--mtu", "1400", "--out", "mtu"]);
+    let before = swarm.inventory();
+    let document = run_once(&swarm, "swarm:overlay", &["--mtu", "1400", "--out", "mtu"]);
     assert_eq!(list(&list(&document, "cells")[0], "hops")[0]["mtu"], 1400);
-    let document = once(&swarm, "swarm:NETWORK=of-mine", &[]);
+    let document = run_once(&swarm, "swarm:NETWORK=of-mine", &[]);
     let own = list(&list(&document, "cells")[0], "hops");
     assert_eq!(own[0]["mtu"], 1250, "Docker takes off what VXLAN needs: {own:?}");
-    let vxlan = Counter::new(swarm.engine(2), VXLAN);
+    let vxlan = RuleCounter::new(swarm.engine(2), VXLAN);
     let encapsulated = vxlan.bytes();
     let shape = ["--nodes", "3", "--servers", "2", "--clients", "4", "--out", "three"];
     let workload = ["--workload", "tcp-rr,udp-rate"];
@@ -123,7 +126,7 @@ fn an_existing_network_and_macvlan_are_used_and_all_pairs_talk() {
     let carried = datagrams * DATAGRAM;
     assert!(encapsulated < carried, "macvlan is no overlay: {encapsulated} of {carried} bytes");
     assert_eq!(hops(&document, "swarm:macvlan")[1], "node-0:eth0");
-    swarm.nothing_is_left(&before);
+    swarm.assert_nothing_left(&before);
     let asked =
         ["run", "--network", "swarm:NETWORK=of-yours", "--nodes", "2", "--json", "--out", "no"];
     let document = swarm.run(&asked).expect(1).json();
@@ -134,7 +137,7 @@ fn an_existing_network_and_macvlan_are_used_and_all_pairs_talk() {
 #[test]
 fn what_a_swarm_cannot_do_is_found_out_and_said() {
     let swarm = Swarm::shared();
-    let before = swarm.everything();
+    let before = swarm.inventory();
     let has = |module: &str| std::path::Path::new("/sys/module").join(module).exists();
     let outcome = swarm.run(&asked("swarm:overlay-encrypted", &[]));
     if has("esp4") {
@@ -158,19 +161,19 @@ fn what_a_swarm_cannot_do_is_found_out_and_said() {
             assert!(text(skipped, "reason").contains("ip_vs"), "{skipped}");
         }
     }
-    swarm.nothing_is_left(&before);
+    swarm.assert_nothing_left(&before);
 }
 
 #[test]
 fn nodes_without_the_image_are_named_and_a_rejected_task_is_accounted_for() {
     let swarm = Swarm::shared();
-    let before = swarm.everything();
-    // Only the manager's own engine is known.
+    let before = swarm.inventory();
+    // Only the manager's engine is known to tare.
     let document = swarm.tare().run(&asked("swarm:overlay", &[])).expect(1).json();
     let failed = &list(&document, "failed")[0];
     assert!(text(failed, "reason").contains("the image is not on node-2, node-3"), "{failed}");
     assert!(text(failed, "remedy").contains("--engine"), "{failed}");
-    // An image that the manager has and nobody else: the worker's task is rejected.
+    // An image that only the manager has: the worker's task is rejected.
     swarm.tare().run(&["image", "--load", "--tag", "tare:mine"]).expect(0);
     let more = ["--image", "tare:mine", "--out", "rejected"];
     let document = swarm.tare().run(&asked("swarm:host", &more)).expect(1).json();
@@ -179,7 +182,7 @@ fn nodes_without_the_image_are_named_and_a_rejected_task_is_accounted_for() {
         assert!(text(failed, "reason").contains(words), "{words}: {failed}");
     }
     assert!(text(failed, "remedy").contains("tare image --tag tare:mine"), "{failed}");
-    // With it everywhere, nobody has to be named.
+    // If all nodes have the image, no engine has to be named.
     for index in [1, 2] {
         let engine = swarm.engine(index);
         engine.tare().run(&["image", "--load", "--tag", "tare:mine"]).expect(0);
@@ -193,7 +196,7 @@ fn nodes_without_the_image_are_named_and_a_rejected_task_is_accounted_for() {
     for index in 0..3 {
         swarm.engine(index).docker(&["image", "rm", "tare:mine"]);
     }
-    swarm.nothing_is_left(&before);
+    swarm.assert_nothing_left(&before);
 }
 
 #[test]
@@ -214,7 +217,7 @@ fn a_worker_and_an_engine_without_a_swarm_say_what_they_lack() {
     assert!(text(failed, "reason").contains("is in no Swarm"), "{failed}");
 }
 
-/// The arguments of a run that would go on for minutes.
+/// Returns the arguments of a run that would take minutes.
 fn endless<'a>(out: &'a str, workers: &'a [String]) -> Vec<&'a str> {
     let asked = [
         "run",
@@ -232,7 +235,7 @@ fn endless<'a>(out: &'a str, workers: &'a [String]) -> Vec<&'a str> {
     [&asked[..], &long, &workers].concat()
 }
 
-/// How many services there are, and how many of their tasks run.
+/// Returns the number of services with a running task.
 fn running(swarm: &Swarm) -> usize {
     let replicas = ["service", "ls", "--format", "{{.Replicas}}"];
     swarm.engine(0).docker(&replicas).matches("1/1").count()
@@ -241,14 +244,14 @@ fn running(swarm: &Swarm) -> usize {
 #[test]
 fn an_interrupt_leaves_nothing_and_what_a_kill_leaves_is_cleaned() {
     let swarm = Swarm::shared();
-    let before = swarm.everything();
+    let before = swarm.inventory();
     let workers = swarm.workers();
     let flags: Vec<&str> = workers.iter().map(String::as_str).collect();
     let interrupted = swarm.tare().start(&endless("out", &workers));
     swarm.wait_for("both tasks run", |swarm| running(swarm) == 2);
     interrupted.signal(Signal::INT);
     interrupted.wait().expect(130);
-    swarm.nothing_is_left(&before);
+    swarm.assert_nothing_left(&before);
     let mut killed = swarm.tare().start(&endless("killed", &workers));
     swarm.wait_for("both tasks run", |swarm| running(swarm) == 2);
     let clean = [&["clean", "--yes"][..], &flags].concat();
@@ -257,27 +260,27 @@ fn an_interrupt_leaves_nothing_and_what_a_kill_leaves_is_cleaned() {
     assert!(killed.is_running());
     killed.signal(Signal::KILL);
     killed.wait();
-    // Its tasks see that nobody is at home, and end.
+    // Its tasks find that tare is gone, and end.
     swarm.wait_for("no container runs", |swarm| {
         (0..3).all(|index| swarm.engine(index).docker(&["ps", "--quiet"]).is_empty())
     });
-    assert_ne!(swarm.everything(), before);
+    assert_ne!(swarm.inventory(), before);
     let listed = swarm.tare().run(&[&["clean"][..], &flags].concat()).expect(0).text();
     for kind in ["service", "network", "secret", "image"] {
         assert!(listed.contains(kind), "{kind}: {listed}");
     }
     swarm.tare().run(&clean).expect(0);
-    swarm.nothing_is_left(&before);
+    swarm.assert_nothing_left(&before);
 }
 
 #[test]
 fn a_node_that_leaves_during_a_trial_is_named() {
-    let swarm = Swarm::of(2);
+    let swarm = Swarm::with_nodes(2);
     let workers = swarm.workers();
     let running_one = swarm.tare().start(&endless("out", &workers));
     swarm.wait_for("both tasks run", |swarm| running(swarm) == 2);
-    // Long enough for the trial to have begun: the home's tasks have come, and VXLAN's packets are many.
-    let vxlan = Counter::new(swarm.engine(1), VXLAN);
+    // Bytes that show that the trial has begun: the tasks have connected to tare, and there are many VXLAN packets.
+    let vxlan = RuleCounter::new(swarm.engine(1), VXLAN);
     let quiet = vxlan.bytes();
     swarm.wait_for("traffic", |_| vxlan.bytes() > quiet + MANY);
     swarm.engine(1).docker(&["swarm", "leave", "--force"]);
@@ -296,7 +299,7 @@ fn a_node_that_leaves_during_a_trial_is_named() {
 #[test]
 fn a_program_runs_in_a_task_on_another_node_with_its_streams_and_its_exit_code() {
     let swarm = Swarm::shared();
-    let before = swarm.everything();
+    let before = swarm.inventory();
     let workers = swarm.workers();
     let up = |program: &[&str]| {
         let flags: Vec<&str> = workers.iter().map(String::as_str).collect();
@@ -309,11 +312,11 @@ fn a_program_runs_in_a_task_on_another_node_with_its_streams_and_its_exit_code()
     up(&["/tare", "no-such-command"]).expect(2);
     let missing = up(&["/no/such/program"]).expect(127);
     assert!(missing.stderr.contains("/no/such/program"), "{}", missing.stderr);
-    swarm.nothing_is_left(&before);
+    swarm.assert_nothing_left(&before);
 }
 
 /// Makes contexts of Docker's client for the first machines, in a directory.
-fn contexts(machines: &Machines, names: &[&str]) -> std::path::PathBuf {
+fn contexts(machines: &EngineMachines, names: &[&str]) -> std::path::PathBuf {
     let directory = machines.engine(0).scratch().path("contexts-of-test");
     for (index, name) in names.iter().enumerate() {
         let host = format!("host={}", machines.engine(index).host());
@@ -327,13 +330,13 @@ fn two_contexts_are_measured_against_each_other() {
     let swarm = Swarm::shared();
     let machines = swarm.machines();
     let directory = contexts(machines, &["near", "far"]);
-    let underlay = Counter::new(machines.engine(1), "-i eth0 -p tcp");
-    let before = [0, 1].map(|index| machines.engine(index).everything());
+    let underlay = RuleCounter::new(machines.engine(1), "-i eth0 -p tcp");
+    let before = [0, 1].map(|index| machines.engine(index).inventory());
     let tare = machines.engine(0).tare();
     let tare = tare.with_variable("DOCKER_CONFIG", directory.to_str().expect("a plain path"));
     let apart = ["--server-context", "far", "--client-context", "near"];
     for network in ["docker:host", "docker:published", "docker:macvlan"] {
-        // What macvlan's packets pass is below the machine's own rules.
+        // Packets of macvlan bypass the machine's own rules.
         let own = network == "docker:host";
         let counted = underlay.bytes();
         let document = tare.run(&asked(network, &apart)).expect(0).json();
@@ -345,7 +348,7 @@ fn two_contexts_are_measured_against_each_other() {
         let engines = list(&document["environment"], "engines");
         let named: Vec<&str> = engines.iter().map(|one| text(one, "name")).collect();
         assert_eq!(named, ["node-2", "node-1"], "{network}");
-        let after = [0, 1].map(|index| machines.engine(index).everything());
+        let after = [0, 1].map(|index| machines.engine(index).inventory());
         assert_eq!(after, before, "{network}");
     }
     let document = tare.run(&asked("docker:bridge", &apart)).expect(1).json();
@@ -360,14 +363,14 @@ fn two_contexts_are_measured_against_each_other() {
 #[test]
 fn the_overlay_of_2015_joins_engines_that_share_a_store() {
     let flags = ["--cluster-store=etcd://192.0.2.1:2379", "--cluster-advertise=eth0:2376"];
-    let machines = Machines::plugged(2, &flags);
-    // The engines look for their store until it is there.
+    let machines = EngineMachines::plugged(2, &flags);
+    // The engines retry until the store is available.
     let _store = store(machines.engine(0));
     machines.wait_until_they_answer();
     let directory = contexts(&machines, &["near", "far"]);
     let tare = machines.engine(0).tare();
     let tare = tare.with_variable("DOCKER_CONFIG", directory.to_str().expect("a plain path"));
-    let vxlan = Counter::new(machines.engine(1), VXLAN);
+    let vxlan = RuleCounter::new(machines.engine(1), VXLAN);
     let apart = ["--server-context", "far", "--client-context", "near"];
     let document = tare.run(&asked("docker:overlay-kv", &apart)).expect(0).json();
     let (passed, received) = (vxlan.bytes(), received(machines.engine(0), "docker:overlay-kv"));
@@ -376,13 +379,13 @@ fn the_overlay_of_2015_joins_engines_that_share_a_store() {
     assert_eq!(path[1..4], ["node-0:br0", "node-0:vxlan0", "node-1:br0"], "{path:?}");
 }
 
-/// Starts the store that engines of 2015 shared, on one of their machines.
-fn store(engine: &Engine) -> Running {
-    let mut etcd = engine.beside("etcd".as_ref());
+/// Starts the store shared by engines of 2015, on one of their machines.
+fn store(engine: &Engine) -> RunningProgram {
+    let mut etcd = engine.command_beside("etcd".as_ref());
     etcd.args(["--enable-v2=true", "--data-dir"]).arg(engine.scratch().path("etcd"));
     for flag in ["--listen-client-urls", "--advertise-client-urls"] {
         etcd.args([flag, "http://192.0.2.1:2379"]);
     }
     etcd.args(["--listen-peer-urls", "http://127.0.0.1:2380"]);
-    Running::of(&mut etcd)
+    RunningProgram::spawn(&mut etcd)
 }

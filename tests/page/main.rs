@@ -1,4 +1,4 @@
-//! The page in Chromium.
+//! Tests of the HTML page in Chromium.
 #![allow(
     clippy::expect_used,
     clippy::panic,

@@ -1,27 +1,27 @@
-//! The page of a run: whole, readable with and without scripts, the same bytes every time, and asking nobody for
-//! anything. Looked at by a real browser at two widths.
+//! HTML page of a run in a real browser, at two widths: complete, readable with and without scripts, reproducible, and
+//! without network requests.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use support::chromium::Browser;
 use support::program::Tare;
-use support::{Scratch, shared, text};
+use support::{ScratchDirectory, shared, text};
 
-/// Size that no page exceeds, bytes.
+/// Size limit of a page, bytes.
 const LARGEST: usize = 1_500_000;
 
-/// Sections that this run has something for.
+/// Sections of the page for this run.
 const SECTIONS: [&str; 10] = [
     "glance", "figures", "sweeps", "loss", "latency", "cpu", "courses", "paths", "machine", "again",
 ];
 
-/// The run whose page all tests look at: two numbers of clients, two rates, round trips. The first test makes it.
-struct Run {
+/// Run whose page all tests use: two numbers of clients, two rates, round trips. The first test makes it.
+struct PageRun {
     directory: PathBuf,
     page: String,
 }
 
-impl Run {
+impl PageRun {
     fn get() -> Self {
         let directory = shared::files("page", Self::make);
         let page = std::fs::read_to_string(directory.join("page.html")).expect("a page");
@@ -42,10 +42,10 @@ impl Run {
         Tare::in_directory(directory).run(&run).expect(0);
     }
 
-    /// The page in a browser.
-    fn browser(&self, scratch: &Scratch) -> Browser {
+    /// Opens the page in a browser.
+    fn browser(&self, scratch: &ScratchDirectory) -> Browser {
         let mut browser = Browser::start(&scratch.path("profile"));
-        browser.looks(1440, "light");
+        browser.set_window(1440, "light");
         browser.open(&self.directory.join("page.html"));
         browser
     }
@@ -53,7 +53,7 @@ impl Run {
 
 #[test]
 fn the_same_journal_gives_the_same_page() {
-    let run = Run::get();
+    let run = PageRun::get();
     let tare = Tare::in_directory(&run.directory);
     let again = tare.run(&["report", "out", "--html", "-"]).expect(0);
     assert!(again.text() == run.page, "the page differs");
@@ -62,7 +62,7 @@ fn the_same_journal_gives_the_same_page() {
 
 #[test]
 fn the_page_is_all_there_is_of_it() {
-    let page = Run::get().page;
+    let page = PageRun::get().page;
     let links =
         [" href=\"", " src=\"", " xlink:href=\"", "url(", "@import", " srcset=\"", " action=\""];
     for (kind, after) in
@@ -78,8 +78,8 @@ fn the_page_is_all_there_is_of_it() {
 
 #[test]
 fn a_browser_finds_no_fault_and_asks_for_nothing() {
-    let scratch = Scratch::new();
-    let mut browser = Run::get().browser(&scratch);
+    let scratch = ScratchDirectory::new();
+    let mut browser = PageRun::get().browser(&scratch);
     let taken = "(() => { const link = document.querySelector('a.svg');\
                  link.addEventListener('click', (event) => event.preventDefault());\
                  link.click(); return link.href; })()";
@@ -98,7 +98,7 @@ fn a_browser_finds_no_fault_and_asks_for_nothing() {
     assert!(asked.is_empty(), "{asked:?}");
 }
 
-/// Expression for figures whose drawing is missing, is empty, or has words beyond its edges, and for a page that is wider
+/// Expression for figures whose drawing is missing or empty, or has text beyond its edges, and for a page that is wider
 /// than the window.
 const LOOK: &str = r#"(() => {
     const faults = [];
@@ -130,11 +130,11 @@ const LOOK: &str = r#"(() => {
 
 #[test]
 fn every_figure_is_drawn_and_no_word_is_clipped_at_any_width() {
-    let scratch = Scratch::new();
-    let mut browser = Run::get().browser(&scratch);
+    let scratch = ScratchDirectory::new();
+    let mut browser = PageRun::get().browser(&scratch);
     for width in [320, 375, 768, 1024, 1440] {
         for scheme in ["light", "dark"] {
-            browser.looks(width, scheme);
+            browser.set_window(width, scheme);
             let look = browser.value(LOOK);
             assert_eq!(look["faults"], Value::Array(Vec::new()), "{width} px, {scheme}");
             assert!(look["figures"].as_u64() > Some(20), "{look}");
@@ -144,10 +144,10 @@ fn every_figure_is_drawn_and_no_word_is_clipped_at_any_width() {
 
 #[test]
 fn a_network_is_switched_off_and_a_scale_changed_without_a_script() {
-    let scratch = Scratch::new();
-    let run = Run::get();
+    let scratch = ScratchDirectory::new();
+    let run = PageRun::get();
     let mut browser = Browser::start(&scratch.path("profile"));
-    browser.looks(1440, "light");
+    browser.set_window(1440, "light");
     browser.call("Emulation.setScriptExecutionDisabled", serde_json::json!({"value": true}));
     browser.open(&run.directory.join("page.html"));
     let opacity = "getComputedStyle(document.querySelector('#figures g.n1')).opacity";
@@ -163,8 +163,8 @@ fn a_network_is_switched_off_and_a_scale_changed_without_a_script() {
 
 #[test]
 fn values_are_told_by_pointer_and_by_keys() {
-    let scratch = Scratch::new();
-    let mut browser = Run::get().browser(&scratch);
+    let scratch = ScratchDirectory::new();
+    let mut browser = PageRun::get().browser(&scratch);
     let drawing = "document.querySelector('#figures svg.wide')";
     browser.value(&format!("{drawing}.focus()"));
     let key = format!(
@@ -184,7 +184,7 @@ fn values_are_told_by_pointer_and_by_keys() {
     assert_eq!(browser.value("document.querySelector('.tip').hidden"), true);
 }
 
-/// Roles that must have a name for those who do not see them.
+/// Roles that must have a name for screen readers.
 const NAMED: [&str; 12] = [
     "image",
     "img",
@@ -202,8 +202,8 @@ const NAMED: [&str; 12] = [
 
 #[test]
 fn everything_that_is_reached_has_a_name() {
-    let scratch = Scratch::new();
-    let mut browser = Run::get().browser(&scratch);
+    let scratch = ScratchDirectory::new();
+    let mut browser = PageRun::get().browser(&scratch);
     let tree = browser.call("Accessibility.getFullAXTree", serde_json::json!({}));
     let nodes = support::list(&tree, "nodes");
     let mut seen = std::collections::BTreeMap::<String, usize>::new();
@@ -228,8 +228,8 @@ fn everything_that_is_reached_has_a_name() {
 
 #[test]
 fn what_is_taken_along_is_whole() {
-    let scratch = Scratch::new();
-    let mut browser = Run::get().browser(&scratch);
+    let scratch = ScratchDirectory::new();
+    let mut browser = PageRun::get().browser(&scratch);
     let links = "Promise.all([...document.querySelectorAll('figure .downloads a')].map(async (link) => {\
                  if (link.classList.contains('scripted')) return 'made when asked for';\
                  const text = decodeURIComponent(link.href.slice(link.href.indexOf(',') + 1));\
@@ -247,11 +247,11 @@ fn what_is_taken_along_is_whole() {
 
 #[test]
 fn the_page_is_xml_as_well() {
-    let scratch = Scratch::new();
-    let mut browser = Run::get().browser(&scratch);
+    let scratch = ScratchDirectory::new();
+    let mut browser = PageRun::get().browser(&scratch);
     let parse = "(() => { const text = new XMLSerializer().serializeToString(document); return text.length; })()";
     assert!(browser.value(parse).as_u64() > Some(10_000));
-    let url = serde_json::to_string(&Run::get().page).unwrap();
+    let url = serde_json::to_string(&PageRun::get().page).unwrap();
     let parsed = format!(
         "new DOMParser().parseFromString({url}, 'application/xhtml+xml').querySelector('parsererror')?.textContent ?? ''"
     );

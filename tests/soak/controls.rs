@@ -1,37 +1,38 @@
-//! The long controls, for a machine that does nothing else: `make soak`. What they print is kept in docs/METHOD.md.
+//! Long controls, for an otherwise idle machine: `make soak`. Their output is kept in docs/METHOD.md.
 //!
-//! A network compared with itself must be called different as seldom as the method promises, and a known difference
-//! must be found. Known differences are made by a shaper (`+rate=`). `TARE_SOAK_RUNS` sets how often each comparison
-//! is run, `TARE_SOAK_FIRST` the first seed (to go on with a series), `TARE_SOAK_MARGIN` and `TARE_SOAK_DURATION` how wide the null control's margin and how long its trials are.
+//! A network compared with itself must be called different as rarely as the method promises, and a known difference
+//! must be found. Known differences are made by a shaper (`+rate=`). `TARE_SOAK_RUNS` sets the number of runs of each
+//! comparison, `TARE_SOAK_FIRST` the first seed (to continue a series), `TARE_SOAK_MARGIN` and `TARE_SOAK_DURATION` the
+//! margin and the duration of trials in the null control.
 
 use serde_json::Value;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use support::Scratch;
+use support::ScratchDirectory;
 use support::program::Tare;
 use support::{list, text};
 
-/// What the method promises: a ratio's 95 % interval misses the truth in so many of all runs.
+/// Promise of the method: the share of runs in which a ratio's 95 % interval misses the true value.
 const MISSES: f64 = 0.05;
-/// The share of runs in which what is there must be found.
+/// Share of runs that must find an existing difference.
 const POWER: f64 = 0.80;
-/// How exactly two shapers keep the ratio of their rates.
+/// Accuracy with which two shapers keep the ratio of their rates.
 const SHAPER: f64 = 0.005;
-/// How sure a control is that it does not itself fail by chance.
+/// Probability that a control does not fail by chance.
 const CONFIDENCE: f64 = 0.99;
 
-/// Time between two looks at the memory of a run.
+/// Time between two samples of a run's memory.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// One comparison has the machine for itself.
+/// Lock, so that each comparison has the machine alone.
 static MACHINE: Mutex<()> = Mutex::new(());
 
 #[test]
 #[ignore = "takes a quarter of an hour on a machine that does nothing else: make soak"]
 fn a_network_is_the_same_as_itself() {
     let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
-    let control = Comparison {
+    let control = RepeatedComparison {
         networks: "a=bridge,b=bridge",
         duration: setting("TARE_SOAK_DURATION", "100ms".to_owned()),
         margin: Some(setting("TARE_SOAK_MARGIN", "15%".to_owned())),
@@ -39,7 +40,7 @@ fn a_network_is_the_same_as_itself() {
         runs: setting("TARE_SOAK_RUNS", 200),
     };
     let findings = control.run();
-    let alarms = count(&findings, Finding::is_alarm);
+    let alarms = count(&findings, ComparisonResult::is_alarm);
     let bound = most_of(findings.len(), MISSES);
     assert!(alarms <= bound, "{alarms} false alarms in {} runs; {bound} may be", findings.len());
     let advised: Vec<_> = findings.iter().filter(|one| one.reached_the_advised_number).collect();
@@ -56,7 +57,7 @@ fn a_network_is_the_same_as_itself() {
 fn a_difference_of_three_percent_is_found() {
     let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let findings = planted("base=bridge+rate=1gbit,other=bridge+rate=970mbit", 0.97);
-    let found = count(&findings, Finding::is_found);
+    let found = count(&findings, ComparisonResult::is_found);
     assert!(found as f64 >= POWER * findings.len() as f64, "found in {found} of all runs");
 }
 
@@ -65,13 +66,13 @@ fn a_difference_of_three_percent_is_found() {
 fn a_difference_of_twenty_percent_is_always_found() {
     let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let findings = planted("base=bridge+rate=1gbit,other=bridge+rate=800mbit", 0.80);
-    assert_eq!(count(&findings, Finding::is_found), findings.len());
+    assert_eq!(count(&findings, ComparisonResult::is_found), findings.len());
 }
 
-/// Runs a comparison between two shapers, and sees that the ratio is theirs on the mean. How often intervals cover the
-/// truth is the null control's to say: there it is exactly 1, while a shaper keeps its rate to some tenths of a per cent.
-fn planted(networks: &'static str, truth: f64) -> Vec<Finding> {
-    let comparison = Comparison {
+/// Runs a comparison between two shapers, and checks that the mean ratio is theirs. The coverage of intervals is tested
+/// by the null control: there the ratio is exactly 1, while a shaper is accurate to a few tenths of a per cent.
+fn planted(networks: &'static str, truth: f64) -> Vec<ComparisonResult> {
+    let comparison = RepeatedComparison {
         networks,
         duration: "200ms".to_owned(),
         margin: None,
@@ -84,27 +85,27 @@ fn planted(networks: &'static str, truth: f64) -> Vec<Finding> {
     findings
 }
 
-/// A setting from the environment, or else its default.
+/// Returns a setting from the environment, or its default.
 fn setting<T: FromStr>(name: &str, default: T) -> T {
     let given = std::env::var(name).ok();
     given.map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}")))
 }
 
-/// Two networks, run against one another again and again, each time with as many blocks as the pilot advises.
-struct Comparison {
-    /// The baseline and another, as `--network` takes them.
+/// Two networks that are compared again and again, each time with as many blocks as the pilot run recommends.
+struct RepeatedComparison {
+    /// Baseline and another network, in the syntax of `--network`.
     networks: &'static str,
     duration: String,
-    /// Nothing for the default.
+    /// Margin; `None` for the default.
     margin: Option<String>,
-    /// The true ratio.
+    /// True ratio.
     truth: f64,
     runs: usize,
 }
 
-impl Comparison {
-    /// Runs it, and prints what came out as a row of a table.
-    fn run(&self) -> Vec<Finding> {
+impl RepeatedComparison {
+    /// Runs the comparison, and prints the results as a row of a table.
+    fn run(&self) -> Vec<ComparisonResult> {
         let first: usize = setting("TARE_SOAK_FIRST", 1);
         let findings: Vec<_> =
             (first..first + self.runs).filter_map(|seed| self.once(seed)).collect();
@@ -112,27 +113,28 @@ impl Comparison {
         findings
     }
 
-    /// One run; nothing where it has no ratio, because nothing arrived in one of its trials.
-    fn once(&self, seed: usize) -> Option<Finding> {
-        let scratch = Scratch::new();
+    /// Runs once. Returns `None` if there is no ratio, because a trial received nothing.
+    fn once(&self, seed: usize) -> Option<ComparisonResult> {
+        let scratch = ScratchDirectory::new();
         let seed = seed.to_string();
         let baseline = self.networks.split('=').next().expect("a label");
         let mut arguments = vec!["run", "--network", self.networks, "--baseline", baseline];
         arguments.extend(["--workload", "tcp-stream", "--metric", "throughput"]);
         arguments.extend(["--duration", &self.duration, "--interval", "10ms"]);
-        // The one congestion control that every kernel has; some others take longer than these trials to find a rate.
+        // Reno is the one congestion control in every kernel; some others take longer than these trials to find a rate.
         arguments.extend(["--congestion", "reno"]);
         arguments.extend(["--seed", &seed, "--out", "out", "--json"]);
         arguments.extend(self.margin.iter().flat_map(|margin| ["--margin", margin]));
         let begin = Instant::now();
         let outcome = Tare::in_directory(scratch.root()).run(&arguments).expect(0);
-        let finding = Finding::of(&outcome.json(), begin.elapsed().as_secs_f64());
+        let finding =
+            ComparisonResult::from_document(&outcome.json(), begin.elapsed().as_secs_f64());
         println!("{} seed {seed}: {finding:?}", self.networks);
         finding
     }
 
-    fn print(&self, findings: &[Finding]) {
-        let mean = |value: fn(&Finding) -> f64| {
+    fn print(&self, findings: &[ComparisonResult]) {
+        let mean = |value: fn(&ComparisonResult) -> f64| {
             findings.iter().map(value).sum::<f64>() / findings.len() as f64
         };
         let verdict = |name| count(findings, |one| one.verdict == name);
@@ -155,10 +157,10 @@ impl Comparison {
             ),
             ("said `same`", verdict("same").to_string()),
             ("said `unclear`", verdict("unclear").to_string()),
-            ("said anything else", count(findings, Finding::is_alarm).to_string()),
+            ("said anything else", count(findings, ComparisonResult::is_alarm).to_string()),
             (
                 "verdict `slower`, or p (Holm) below 0.05",
-                count(findings, Finding::is_found).to_string(),
+                count(findings, ComparisonResult::is_found).to_string(),
             ),
         ];
         println!("\n| comparison | |\n|---|---|");
@@ -167,22 +169,22 @@ impl Comparison {
     }
 }
 
-/// What one run found.
+/// Result of one run.
 #[derive(Debug)]
-struct Finding {
+struct ComparisonResult {
     verdict: String,
     ratio: f64,
     interval: [f64; 2],
-    /// The p-value of no difference, corrected by Holm's method over the run's family.
+    /// p-value of no difference, corrected by Holm's method over the run's family.
     p: f64,
     blocks: f64,
     seconds: f64,
     reached_the_advised_number: bool,
 }
 
-impl Finding {
-    /// Of a run's document: that of its one ratio, if it has one.
-    fn of(document: &Value, seconds: f64) -> Option<Self> {
+impl ComparisonResult {
+    /// Reads the result from a run's document: that of its only ratio. Returns `None` if it has none.
+    fn from_document(document: &Value, seconds: f64) -> Option<Self> {
         let ratios: Vec<_> = list(document, "cells")
             .iter()
             .map(|cell| &cell["ratio"])
@@ -201,12 +203,12 @@ impl Finding {
         })
     }
 
-    /// Whether it says that there is a difference, however small.
+    /// Returns true if the verdict is a difference, however small.
     fn is_alarm(&self) -> bool {
         !["same", "unclear"].contains(&self.verdict.as_str())
     }
 
-    /// Whether it says that the second network is slower.
+    /// Returns true if the result is that the second network is slower.
     fn is_found(&self) -> bool {
         self.verdict == "slower" || (self.p < 0.05 && self.ratio < 1.0)
     }
@@ -217,14 +219,14 @@ impl Finding {
 }
 
 fn count<'a>(
-    findings: impl IntoIterator<Item = &'a Finding>,
-    is: impl Fn(&Finding) -> bool,
+    findings: impl IntoIterator<Item = &'a ComparisonResult>,
+    is: impl Fn(&ComparisonResult) -> bool,
 ) -> usize {
     findings.into_iter().filter(|one| is(one)).count()
 }
 
-/// The most events of this chance that may occur in so many runs: more would occur in less than one of a hundred
-/// such series (the binomial distribution's 99 % quantile).
+/// Returns the largest acceptable number of events of this probability: more would occur in less than one of a hundred
+/// such series (the 99 % quantile of the binomial distribution).
 fn most_of(runs: usize, chance: f64) -> usize {
     let mut exactly = (1.0 - chance).powf(runs as f64);
     let mut at_most = exactly;
@@ -239,7 +241,7 @@ fn most_of(runs: usize, chance: f64) -> usize {
 
 #[test]
 fn the_bound_is_that_of_the_binomial_distribution() {
-    // Summed elsewhere, from exact binomial coefficients.
+    // Expected values from exact binomial coefficients.
     assert_eq!([200, 25, 5].map(|runs| most_of(runs, MISSES)), [18, 4, 2]);
 }
 
@@ -247,13 +249,13 @@ fn the_bound_is_that_of_the_binomial_distribution() {
 #[ignore = "takes minutes and gigabytes: make soak"]
 fn five_thousand_containers_stand_on_several_bridges() {
     let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     let free = || support::machine::available_memory();
     let before = free();
     let began = Instant::now();
-    // The first client looks for the server, which stands on the first bridge, from the first one, too: that all others
-    // reach it was tried when they were raised.
+    // The first client pings the server from the first bridge, where both are: all other clients were tested when the
+    // network was set up.
     let script = "ping -c 1 -w 5 server && echo up";
     let arguments = ["up", "bridge-plain", "--clients", "4999", "--", "sh", "-c", script];
     let running = tare.start(&arguments);

@@ -1,9 +1,9 @@
-//! `make fidelity`: the lab's networks beside the real ones that they stand for, on engines of its own; writes the table of
-//! docs/FIDELITY.md. It measures: on a machine that does anything else its figures are worth nothing.
+//! `make fidelity`: compares the lab's networks with the real ones that they stand for, on engines of its own, and
+//! writes the table of docs/FIDELITY.md. It needs an otherwise idle machine.
 //!
-//! `FIDELITY_PRECISION` (2%) and `FIDELITY_BUDGET` (20m a pair) say how well and how long, `FIDELITY_DURATION` (2s) how long a
-//! trial lasts; `FIDELITY_PAIRS` which pairs, by what their names have in them: the others' rows stay, where they are of the same
-//! machine.
+//! `FIDELITY_PRECISION` (2%) and `FIDELITY_BUDGET` (20m a pair) set the precision and the time limit,
+//! `FIDELITY_DURATION` (2s) the duration of a trial. `FIDELITY_PAIRS` selects pairs by parts of their names. The rows
+//! of other pairs are kept, if they were measured on the same machine.
 
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -12,49 +12,49 @@ use support::engine::Engine;
 use support::swarm::Swarm;
 use support::{list, text};
 
-/// Place where a pair is measured.
+/// Machines on which a pair is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum On {
-    /// On an engine's own machine.
+enum EngineSetup {
+    /// Machine of one engine.
     OneMachine,
-    /// Between two of a Swarm's.
+    /// Two machines of a Swarm.
     TwoMachines,
-    /// On the machine of an engine that writes no rules.
+    /// Machine of an engine that writes no rules.
     NoRules,
 }
 
-/// A network of the lab's, and the real one that it stands for.
+/// Network of the lab, and the real one that it stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Pair {
+struct FidelityPair {
     lab: &'static str,
     real: &'static str,
-    on: On,
+    on: EngineSetup,
 }
 
-impl Pair {
-    const fn new(lab: &'static str, real: &'static str, on: On) -> Self {
+impl FidelityPair {
+    const fn new(lab: &'static str, real: &'static str, on: EngineSetup) -> Self {
         Self { lab, real, on }
     }
 
-    /// Begin of a row of the table.
+    /// Returns the beginning of a row of the table.
     fn row(&self) -> String {
-        let how = if self.on == On::NoRules { ", `--iptables=false`" } else { "" };
+        let how = if self.on == EngineSetup::NoRules { ", `--iptables=false`" } else { "" };
         format!("| {} | {}{how} |", self.lab, self.real)
     }
 }
 
-const PAIRS: [Pair; 8] = [
-    Pair::new("bridge", "docker:bridge", On::OneMachine),
-    Pair::new("bridge", "docker:bridge+unconfined", On::OneMachine),
-    Pair::new("bridge-plain", "docker:bridge+unconfined", On::NoRules),
-    Pair::new("published", "docker:published", On::OneMachine),
-    Pair::new("macvlan", "docker:macvlan", On::OneMachine),
-    Pair::new("host", "docker:host", On::OneMachine),
-    Pair::new("veth+plain", "docker:none+veth", On::OneMachine),
-    Pair::new("vxlan", "swarm:overlay", On::TwoMachines),
+const PAIRS: [FidelityPair; 8] = [
+    FidelityPair::new("bridge", "docker:bridge", EngineSetup::OneMachine),
+    FidelityPair::new("bridge", "docker:bridge+unconfined", EngineSetup::OneMachine),
+    FidelityPair::new("bridge-plain", "docker:bridge+unconfined", EngineSetup::NoRules),
+    FidelityPair::new("published", "docker:published", EngineSetup::OneMachine),
+    FidelityPair::new("macvlan", "docker:macvlan", EngineSetup::OneMachine),
+    FidelityPair::new("host", "docker:host", EngineSetup::OneMachine),
+    FidelityPair::new("veth+plain", "docker:none+veth", EngineSetup::OneMachine),
+    FidelityPair::new("vxlan", "swarm:overlay", EngineSetup::TwoMachines),
 ];
 
-/// Between these lines of the document the table is.
+/// Markers around the table in the document.
 const BEGIN: &str = "<!-- make fidelity -->\n";
 const END: &str = "<!-- end -->\n";
 
@@ -62,35 +62,36 @@ fn document() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/FIDELITY.md")
 }
 
-/// Value of a variable, else this.
-fn chosen(variable: &str, otherwise: &str) -> String {
+/// Returns the value of a variable, or a default.
+fn variable_or(variable: &str, otherwise: &str) -> String {
     std::env::var(variable).unwrap_or_else(|_| otherwise.to_owned())
 }
 
 #[test]
 #[ignore = "it measures for an hour or two on a machine that is idle: make fidelity"]
 fn the_lab_beside_the_real_thing_which_make_fidelity_writes() {
-    let wanted = chosen("FIDELITY_PAIRS", "");
-    let wanted: Vec<Pair> = PAIRS.into_iter().filter(|pair| pair.row().contains(&wanted)).collect();
+    let wanted = variable_or("FIDELITY_PAIRS", "");
+    let wanted: Vec<FidelityPair> =
+        PAIRS.into_iter().filter(|pair| pair.row().contains(&wanted)).collect();
     assert!(!wanted.is_empty(), "FIDELITY_PAIRS names none of {PAIRS:?}");
-    let swarm = Swarm::of(2);
+    let swarm = Swarm::with_nodes(2);
     for pair in wanted {
         let measured = measured(&swarm, pair);
         let rows = ratios(&measured, pair);
         assert!(!rows.is_empty(), "{pair:?} has ratios: {measured}");
         print!("{}", rows.concat());
-        // After every pair: who ends it keeps what there is.
-        enter(&machine(&measured), pair, &rows);
+        // After every pair, so that an interrupted run keeps its results.
+        write_rows(&machine(&measured), pair, &rows);
     }
 }
 
-/// Puts a pair's rows into the table in the document, in the place of those that it had; rows of another machine go.
-fn enter(machine: &str, measured: Pair, rows: &[String]) {
+/// Replaces a pair's rows in the table of the document. Rows of another machine are removed.
+fn write_rows(machine: &str, measured: FidelityPair, rows: &[String]) {
     let path = document();
     let text = std::fs::read_to_string(&path).expect("the document is there");
     let (before, rest) = text.split_once(BEGIN).expect("it has a place for the table");
     let (table, after) = rest.split_once(END).expect("the place has an end");
-    let kept = |pair: Pair| -> String {
+    let kept = |pair: FidelityPair| -> String {
         table.split_inclusive('\n').filter(|line| line.starts_with(&pair.row())).collect()
     };
     let all = PAIRS.into_iter().map(|pair| {
@@ -110,40 +111,41 @@ fn enter(machine: &str, measured: Pair, rows: &[String]) {
 const HEAD: &str = "| lab | real | figure | lab / real | 95 % interval | within 5 %? | pairs |\n\
                     |---|---|---|---|---|---|---|\n";
 
-/// One pair in a run of its own, in which both are measured in turn.
-fn measured(swarm: &Swarm, pair: Pair) -> Value {
-    let Pair { lab, real, on } = pair;
-    let nodes = if on == On::TwoMachines { "2" } else { "1" };
+/// Measures one pair, in turn, in a run of its own.
+fn measured(swarm: &Swarm, pair: FidelityPair) -> Value {
+    let FidelityPair { lab, real, on } = pair;
+    let nodes = if on == EngineSetup::TwoMachines { "2" } else { "1" };
     let directory = swarm.engine(0).scratch().path("fidelity");
     let _ = std::fs::remove_dir_all(&directory);
     let out = directory.to_str().expect("a plain path");
     let (precision, budget) =
-        (chosen("FIDELITY_PRECISION", "2%"), chosen("FIDELITY_BUDGET", "20m"));
+        (variable_or("FIDELITY_PRECISION", "2%"), variable_or("FIDELITY_BUDGET", "20m"));
     let networks = format!("{lab},{real}");
     let which = ["run", "--network", &networks, "--baseline", real, "--nodes", nodes];
     let what =
         ["--workload", "tcp-stream,tcp-rr", "--metric", "throughput,transactions,latency_p50"];
-    // What trials differ by does not shrink with their length: many short ones tell more than a few long ones.
-    let duration = chosen("FIDELITY_DURATION", "2s");
+    // Differences between trials do not shrink with their duration: many short trials are more precise than a few long
+    // ones.
+    let duration = variable_or("FIDELITY_DURATION", "2s");
     let long = ["--precision", &precision, "--budget", &budget, "--duration", &duration];
     let how = ["--margin", "5%", "--json", "--out", out];
     let asked = [&which[..], &what, &long, &how].concat();
-    // What is wired by hand is wired on the engine's own machine.
+    // Networks that tare wires itself must be measured on the engine's own machine.
     let outcome = match on {
-        On::OneMachine => swarm.engine(0).tare_beside(&asked),
-        On::TwoMachines => swarm.run(&asked),
-        On::NoRules => {
+        EngineSetup::OneMachine => swarm.engine(0).tare_beside(&asked),
+        EngineSetup::TwoMachines => swarm.run(&asked),
+        EngineSetup::NoRules => {
             Engine::prepared(NO_RULES_FOR_BRIDGES, &["--iptables=false"]).tare_beside(&asked)
         }
     };
     outcome.expect(0).json()
 }
 
-/// Bridges ask no rules: a namespace has it switched on, and an engine without rules leaves it so.
+/// Disables iptables for bridges: it is on in a new namespace, and an engine without rules does not change it.
 const NO_RULES_FOR_BRIDGES: &str = "echo 0 > /proc/sys/net/bridge/bridge-nf-call-iptables";
 
-/// The rows of a run: every ratio of the lab's to the real one.
-fn ratios(document: &Value, pair: Pair) -> Vec<String> {
+/// Formats the rows of a run: every ratio of the lab's network to the real one.
+fn ratios(document: &Value, pair: FidelityPair) -> Vec<String> {
     let cells = list(document, "cells").iter();
     let own = cells.filter(|cell| text(cell, "label") == pair.lab && cell["ratio"].is_object());
     own.map(|cell| {
@@ -170,7 +172,7 @@ fn ratios(document: &Value, pair: Pair) -> Vec<String> {
     .collect()
 }
 
-/// Machine on which a document was measured.
+/// Describes the machine on which a document was measured.
 fn machine(document: &Value) -> String {
     let of = &document["environment"];
     let engine = &list(of, "engines")[0];

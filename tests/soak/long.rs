@@ -1,27 +1,27 @@
-//! A trial of ten minutes: what is measured does not drift, every figure is a number, and no process grows.
+//! Trial of ten minutes: figures do not drift, every figure is a number, and no process grows.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
-use support::Scratch;
+use support::ScratchDirectory;
 use support::list;
 use support::machine::processes_of;
 use support::program::{Tare, User};
 
-/// Length of the trial: by `TARE_LONG_DURATION`, in seconds. `TARE_LONG_WORKLOADS` names the workloads, all where it is not
-/// there.
+/// Default duration of the trial, in seconds, unless `TARE_LONG_DURATION` is set. `TARE_LONG_WORKLOADS` names the
+/// workloads; the default is all.
 const MINUTES: &str = "600";
-/// Time between two looks at the processes.
+/// Time between two samples of the processes' memory.
 const LOOK: Duration = Duration::from_secs(5);
-/// Growth that a process is allowed after the first quarter of its looks, KiB: a few pages of bookkeeping, and what it will tell of
-/// every interval in the end.
+/// Allowed growth of a process after the first quarter of its samples, KiB: a few pages of bookkeeping, and the records
+/// of every interval that are reported at the end.
 const GROWTH: u64 = 2048;
 const PER_INTERVAL: u64 = 4;
 const INTERVALS_A_SECOND: u64 = 10;
-/// A level that changes by more than this from begin to end has drifted.
+/// Change of the level between beginning and end that counts as drift.
 const DRIFT: f64 = 0.10;
 
-/// Resident memory of every process of this program, KiB.
+/// Returns the resident memory of every process of this program, KiB.
 fn memory(program: &Path) -> BTreeMap<i32, u64> {
     processes_of(program)
         .into_iter()
@@ -34,7 +34,7 @@ fn memory(program: &Path) -> BTreeMap<i32, u64> {
         .collect()
 }
 
-/// Memory of each process of a trial at every look, and the document of the trial.
+/// Returns the memory of each process of a trial at every sample, and the document of the trial.
 fn watched(tare: &Tare, arguments: &[&str]) -> (BTreeMap<i32, Vec<u64>>, serde_json::Value) {
     let running = tare.start(arguments);
     let mut looks: BTreeMap<i32, Vec<u64>> = BTreeMap::new();
@@ -55,7 +55,7 @@ fn ten_minutes_show_no_drift_no_nan_and_no_growth() {
     let workloads =
         std::env::var("TARE_LONG_WORKLOADS").unwrap_or_else(|_| "tcp-rr udp-rate".to_owned());
     for workload in workloads.split(' ') {
-        let scratch = Scratch::new();
+        let scratch = ScratchDirectory::new();
         let tare = Tare::copied(&scratch, User::Ordinary);
         let duration = format!("{duration}s");
         let arguments = ["run", "--network", "veth", "--baseline", "veth", "--workload", workload];
@@ -69,7 +69,7 @@ fn ten_minutes_show_no_drift_no_nan_and_no_growth() {
             println!(
                 "{workload}: process {pid}: {early} KiB in the first quarter, {late} KiB at most"
             );
-            // In the end the command holds the whole trial, once, to write it down.
+            // At the end the command holds the whole trial once, to write it.
             let whole_trial = *pid == *looks.keys().min().unwrap();
             assert!(whole_trial || late - early <= growth, "{workload} grew: {kib:?}");
         }

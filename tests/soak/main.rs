@@ -13,10 +13,10 @@ mod long;
 
 use rustix::process::Pid;
 use std::time::Duration;
-use support::program::{Running, ends_within};
+use support::program::{RunningProgram, ends_within};
 
-/// Whether a program ends within this time.
-fn ended_within(running: &Running, time: Duration) -> bool {
+/// Returns true if a program ends within this time.
+fn ended_within(running: &RunningProgram, time: Duration) -> bool {
     let pid = i32::try_from(running.pid()).ok().and_then(Pid::from_raw);
     ends_within(pid.expect("a process has a number"), time)
 }

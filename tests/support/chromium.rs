@@ -1,37 +1,37 @@
-//! A headless Chromium, spoken to by the DevTools protocol over a pipe: no port, no library.
+//! Headless Chromium, controlled by the DevTools protocol over a pipe: it needs no port and no library.
 //!
-//! <https://chromedevtools.github.io/devtools-protocol/>. Messages are JSON, each ended by a nought byte; the browser reads
-//! them from its descriptor 3 and writes to 4 (`--remote-debugging-pipe`).
+//! <https://chromedevtools.github.io/devtools-protocol/>. Messages are JSON, each followed by a zero byte. The browser
+//! reads them from descriptor 3 and writes to descriptor 4 (`--remote-debugging-pipe`).
 
-use super::program::{User, tied};
+use super::program::{User, tied_command};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
-use tare_dev::patience;
+use tare_dev::scaled_timeout;
 
-/// Time after which a browser has hung. No machine that makes progress needs as long for an answer.
+/// Time after which a browser counts as hung, longer than any answer takes on the busiest machine.
 const PATIENCE: Duration = Duration::from_secs(240);
 
-/// A page in a browser of its own. Dropping it ends the browser.
+/// Page in its own browser. Dropping it ends the browser.
 pub struct Browser {
     child: Child,
     to: ChildStdin,
     messages: Receiver<Value>,
-    /// Events that came while an answer was waited for.
+    /// Events received while waiting for an answer.
     events: Vec<Value>,
     session: Option<String>,
     sent: u64,
 }
 
 impl Browser {
-    /// Starts one with its profile in this directory, and opens an empty page in it.
+    /// Starts a browser with its profile in this directory, and opens an empty page.
     pub fn start(profile: &Path) -> Self {
-        // The shell moves the pipes to where the browser wants them.
+        // The shell moves the pipes to the descriptors that the browser uses.
         let script = "exec chromium \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1";
-        let mut child = tied(User::Caller, "/bin/sh")
+        let mut child = tied_command(User::Caller, "/bin/sh")
             .args(["-c", script, "chromium"])
             .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
             .args([
@@ -71,7 +71,7 @@ impl Browser {
         browser
     }
 
-    /// Asks for something, and waits for the answer.
+    /// Calls a method of the protocol, and waits for the answer.
     #[track_caller]
     pub fn call(&mut self, method: &str, parameters: Value) -> Value {
         self.sent += 1;
@@ -94,11 +94,11 @@ impl Browser {
 
     fn next(&mut self) -> Value {
         self.messages
-            .recv_timeout(patience(PATIENCE))
+            .recv_timeout(scaled_timeout(PATIENCE))
             .unwrap_or_else(|error| panic!("the browser does not answer: {error}"))
     }
 
-    /// Opens a file and waits until it is there.
+    /// Opens a file and waits until it is loaded.
     pub fn open(&mut self, file: &Path) {
         let url = format!("file://{}", file.display());
         self.call("Page.navigate", json!({ "url": url }));
@@ -108,8 +108,8 @@ impl Browser {
         }
     }
 
-    /// A window of this width, in this scheme of colours.
-    pub fn looks(&mut self, width: u32, scheme: &str) {
+    /// Sets the width of the window and the colour scheme.
+    pub fn set_window(&mut self, width: u32, scheme: &str) {
         let metrics =
             json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false});
         self.call("Emulation.setDeviceMetricsOverride", metrics);
@@ -117,7 +117,7 @@ impl Browser {
         self.call("Emulation.setEmulatedMedia", json!({ "features": features }));
     }
 
-    /// The value of an expression in the page.
+    /// Returns the value of an expression in the page.
     #[track_caller]
     pub fn value(&mut self, expression: &str) -> Value {
         let asked = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
@@ -126,9 +126,9 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
-    /// What the page said of itself since it was opened: events of these methods.
+    /// Returns the events of these methods since the page was opened.
     pub fn events(&mut self, methods: &[&str]) -> Vec<Value> {
-        // Whatever the page has to say it says before it answers.
+        // The page sends all its pending events before this answer.
         self.value("1");
         let wanted = |event: &&Value| methods.iter().any(|method| event["method"] == *method);
         self.events.iter().filter(wanted).cloned().collect()

@@ -1,13 +1,13 @@
-//! Totals of what the agents of a run have counted.
+//! Totals of the counters of a run's agents.
 
 use super::journal::trials;
 use std::path::Path;
 
-/// Sum of one of the agents' counters over all trials of a workload: `received`, `datagrams_sent`.
+/// Adds up one of the agents' counters over all trials of a workload: `received`, `datagrams_sent`.
 ///
 /// # Panics
 ///
-/// The run has no trial of the workload.
+/// Panics if the run has no trial of the workload.
 #[track_caller]
 pub fn total(directory: &Path, workload: &str, counter: &str) -> u64 {
     let trials = trials(directory);

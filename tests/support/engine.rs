@@ -1,9 +1,9 @@
-//! Docker Engines of the tests' own, each in namespaces of its own: the machine's firewall, devices and engines are not
-//! touched. An engine ends with the test, also when that is killed, or with the test runner where tests share it.
+//! Docker Engines of the tests, each in its own namespaces: the machine's firewall, devices and engines are not
+//! changed. An engine ends with the test, even if that is killed, or with the test runner if tests share it.
 
 use self::scripts::{ALONE, CONTAINERS, INIT, PLUGGED, SWEEP};
-use super::program::{Outcome, Running, Tare, User, binary, tied};
-use super::shared::{Resource, SharedGuard};
+use super::program::{ProgramOutcome, RunningProgram, Tare, User, binary, tied_command};
+use super::shared::{SharedGuard, SharedResource};
 use super::short_run;
 use super::swarm::Underlay;
 use serde_json::{Value, json};
@@ -12,65 +12,67 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use tare_dev::{Scratch, eventually};
+use tare_dev::{ScratchDirectory, eventually};
 
 mod scripts;
 
-/// Engine on a machine of its own. Dropping an engine that the test has started ends it and whatever runs on it.
+/// Engine on its own simulated machine. If the test started the engine, dropping it ends it and everything that runs on
+/// it.
 pub struct Engine {
-    /// Process of the engine, where the test has started it.
+    /// Process of the engine, if the test started it.
     _process: Option<EngineProcess>,
-    /// First process of the engine's namespaces, as the machine numbers it.
+    /// First process of the engine's namespaces, as numbered by the host.
     first_process: u32,
     /// Directory of the engine's files.
     directory: PathBuf,
     /// Directory of the test's files.
-    scratch: Scratch,
+    scratch: ScratchDirectory,
 }
 
 /// Process of an engine. Dropping it ends the engine and removes its files.
 struct EngineProcess {
     init: Child,
     sweeper: Child,
-    files: Scratch,
+    files: ScratchDirectory,
 }
 
 impl Engine {
-    /// Engine that the tests of this run share.
+    /// Takes the engine that the tests of this run share.
     #[track_caller]
     pub fn shared() -> SharedGuard<Self> {
         SharedGuard::take()
     }
 
-    /// Engine without configuration that only this test has, because the test changes it.
+    /// Starts an engine without configuration for one test, because the test changes it.
     pub fn alone() -> Self {
         Self::with(&[])
     }
 
-    /// Engine with flags of dockerd's.
+    /// Starts an engine with flags of dockerd.
     pub fn with(flags: &[&str]) -> Self {
         Self::prepared("", flags)
     }
 
-    /// Engine whose machine a shell script prepares first; in it, `$directory` is where the engine's files will be.
+    /// Starts an engine after a shell script has prepared its machine. In the script, `$directory` is the future
+    /// directory of the engine's files.
     pub fn prepared(script: &str, flags: &[&str]) -> Self {
         let engine = Self::begun(script, ALONE, flags).started();
         engine.wait_until_it_answers();
         engine
     }
 
-    /// Engine on a machine whose uplink is plugged into an underlay, under this number. It may not answer yet.
+    /// Starts an engine on a machine whose uplink is connected to an underlay, with this number. It may not answer yet.
     pub fn plugged(underlay: &Underlay, number: u8, script: &str, flags: &[&str]) -> Self {
         let mut process = Self::begun(script, PLUGGED, flags);
         process.expect_line("here");
         underlay.plug(number, process.first_process());
-        process.say(&number.to_string());
+        process.send_line(&number.to_string());
         process.started()
     }
 
     fn begun(script: &str, uplink: &str, flags: &[&str]) -> EngineProcess {
-        let files = Scratch::new();
-        let group = group_of(&files);
+        let files = ScratchDirectory::new();
+        let group = cgroup_name(&files);
         let sweeper = Command::new("/bin/sh")
             .args(["-c", SWEEP, "sweeper", &group])
             .stdin(Stdio::piped())
@@ -82,7 +84,7 @@ impl Engine {
         let init = format!("set -eu\n{script}\n{init}");
         let namespaces =
             ["--net", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"];
-        let init = tied(User::Caller, "unshare")
+        let init = tied_command(User::Caller, "unshare")
             .args(namespaces)
             .args(["/bin/sh", "-c", &init, "engine"])
             .arg(files.root())
@@ -90,7 +92,7 @@ impl Engine {
             .args(flags)
             .env("PATH", path())
             .env("LD_LIBRARY_PATH", libraries())
-            // containerd writes there, and in the engine's own /run it is not.
+            // containerd would write there, outside of the engine's own /run.
             .env_remove("XDG_RUNTIME_DIR")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -108,17 +110,17 @@ impl Engine {
         });
     }
 
-    /// Value of DOCKER_HOST for the engine.
+    /// Returns the value of DOCKER_HOST for the engine.
     pub fn host(&self) -> String {
         format!("unix://{}", self.socket().display())
     }
 
-    /// Socket of the engine.
+    /// Returns the path of the engine's socket.
     fn socket(&self) -> PathBuf {
         self.directory.join("docker.sock")
     }
 
-    /// Allows every user to speak to the engine, until the guard is dropped.
+    /// Allows every user to use the engine, until the guard is dropped.
     pub fn open_to_everybody(&self) -> OpenSocket {
         let socket = self.socket();
         let before = fs::metadata(&socket).expect("the engine has a socket").permissions();
@@ -127,50 +129,53 @@ impl Engine {
         OpenSocket { socket, before }
     }
 
-    /// Directory of the test's files.
-    pub fn scratch(&self) -> &Scratch {
+    /// Returns the directory of the test's files.
+    pub fn scratch(&self) -> &ScratchDirectory {
         &self.scratch
     }
 
-    /// The program under test, which speaks to it from the machine's own namespaces.
+    /// Returns the program under test, connected to the engine from the host's namespaces.
     pub fn tare(&self) -> Tare {
         Tare::in_directory(self.scratch.root()).with_variable("DOCKER_HOST", &self.host())
     }
 
-    /// Runs networks once over TCP against it, and gives the document.
+    /// Runs networks once over TCP on the engine, and returns the document.
     #[track_caller]
-    pub fn once(&self, networks: &str, more: &[&str]) -> Value {
+    pub fn run_once(&self, networks: &str, more: &[&str]) -> Value {
         let asked = ["--network", networks, "--workload", "tcp-stream", "--blocks", "1", "--json"];
         let asked = [&asked[..], &["--out", networks], more].concat();
         self.tare().run(&short_run(&asked)).expect(0).json()
     }
 
-    /// The program under test run to its end on the engine's own machine: in all its namespaces.
-    pub fn tare_beside(&self, arguments: &[&str]) -> Outcome {
-        let mut command = self.beside(&binary());
+    /// Runs the program under test to its end on the engine's own machine: in all its namespaces.
+    pub fn tare_beside(&self, arguments: &[&str]) -> ProgramOutcome {
+        let mut command = self.command_beside(&binary());
         command.args(arguments).current_dir(self.scratch.root()).env("DOCKER_HOST", self.host());
-        Running::of(&mut command).wait()
+        RunningProgram::spawn(&mut command).wait()
     }
 
-    /// A command on the engine's own machine.
-    pub fn beside(&self, program: &Path) -> Command {
+    /// Returns a command that runs on the engine's own machine.
+    pub fn command_beside(&self, program: &Path) -> Command {
         let target = self.first_process.to_string();
-        let mut command = tied(User::Caller, "nsenter");
+        let mut command = tied_command(User::Caller, "nsenter");
         command.args(["--target", &target, "--net", "--mount", "--pid", "--"]).arg(program);
         command.env("PATH", path());
         command
     }
 
-    /// What a shell line on the engine's own machine says.
+    /// Returns the output of a shell line on the engine's own machine.
     #[track_caller]
-    pub fn said(&self, line: &str) -> String {
-        let output =
-            self.beside(Path::new("/bin/sh")).args(["-euc", line]).output().expect("a shell");
+    pub fn shell_output(&self, line: &str) -> String {
+        let output = self
+            .command_beside(Path::new("/bin/sh"))
+            .args(["-euc", line])
+            .output()
+            .expect("a shell");
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
-    /// What Docker's own client says.
+    /// Returns the output of Docker's own client.
     #[track_caller]
     pub fn docker(&self, arguments: &[&str]) -> String {
         let output = self.client(arguments);
@@ -179,14 +184,14 @@ impl Engine {
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
-    /// What Docker's own client complains of; nothing where it succeeds.
-    pub fn refused(&self, arguments: &[&str]) -> String {
+    /// Returns the error of Docker's own client. Empty if it succeeds.
+    pub fn docker_error(&self, arguments: &[&str]) -> String {
         let output = self.client(arguments);
         let complaint = String::from_utf8_lossy(&output.stderr);
         if output.status.success() { String::new() } else { complaint.trim().to_owned() }
     }
 
-    /// Has Docker's own client write into a directory of its own.
+    /// Runs Docker's own client, with a directory of its own for its output files.
     #[track_caller]
     pub fn docker_with(&self, directory: &Path, arguments: &[&str]) {
         let output = self.client_with(directory, arguments);
@@ -194,11 +199,12 @@ impl Engine {
         assert!(output.status.success(), "docker {arguments:?}: {complaint}");
     }
 
-    /// Starts Docker's own client, which goes on; what it says is taken for what it complains of, line by line.
-    pub fn follow(&self, arguments: &[&str]) -> Running {
-        let mut command = tied(User::Caller, "/bin/sh");
+    /// Starts Docker's own client without waiting for its end. Its standard output is redirected to standard error,
+    /// which is read line by line.
+    pub fn follow(&self, arguments: &[&str]) -> RunningProgram {
+        let mut command = tied_command(User::Caller, "/bin/sh");
         command.args(["-c", "exec docker \"$@\" >&2", "docker"]).args(arguments);
-        Running::of(self.as_client(&mut command, self.scratch.root()))
+        RunningProgram::spawn(self.as_client(&mut command, self.scratch.root()))
     }
 
     fn client(&self, arguments: &[&str]) -> Output {
@@ -206,7 +212,7 @@ impl Engine {
     }
 
     fn client_with(&self, directory: &Path, arguments: &[&str]) -> Output {
-        let mut command = tied(User::Caller, "docker");
+        let mut command = tied_command(User::Caller, "docker");
         self.as_client(command.args(arguments), directory)
             .stdin(Stdio::null())
             .output()
@@ -218,13 +224,13 @@ impl Engine {
         command.envs(variables).env("DOCKER_CONFIG", directory)
     }
 
-    /// Kills the engine's daemon, as a crash does; what it started lives on for a moment.
+    /// Kills the engine's daemon, like a crash. Processes that it started live on for a moment.
     pub fn kill_daemon(&self) {
-        self.said("kill -KILL $(pidof dockerd)");
+        self.shell_output("kill -KILL $(pidof dockerd)");
     }
 }
 
-impl Resource for Engine {
+impl SharedResource for Engine {
     const KIND: &str = "engine";
 
     fn start() -> Self {
@@ -239,26 +245,27 @@ impl Resource for Engine {
         let number = handle["first_process"].as_u64().and_then(|number| u32::try_from(number).ok());
         let directory = handle["directory"].as_str().expect("a handle of an engine").into();
         let first_process = number.expect("a handle of an engine");
-        Self { _process: None, first_process, directory, scratch: Scratch::new() }
+        Self { _process: None, first_process, directory, scratch: ScratchDirectory::new() }
     }
 
-    /// Containers, networks, images and volumes, and what the engine has made of its machine: devices, rules, a socket.
-    fn everything(&self) -> Vec<String> {
+    /// Lists containers, networks, images and volumes, and the engine's changes of its machine: devices, rules, a
+    /// socket.
+    fn inventory(&self) -> Vec<String> {
         let mode = fs::metadata(self.socket()).map(|socket| socket.permissions().mode());
         vec![
             self.docker(&["ps", "--all", "--format", "container {{.Names}}"]),
             self.docker(&["network", "ls", "--format", "network {{.Name}}"]),
             self.docker(&["image", "ls", "--all", "--format", "image {{.Repository}}:{{.Tag}}"]),
             self.docker(&["volume", "ls", "--format", "volume {{.Name}}"]),
-            self.said("ip -brief link | cut -d '@' -f 1 | cut -d ' ' -f 1 | sort"),
-            self.said("iptables-save | grep -v '^[#:]' | sort"),
+            self.shell_output("ip -brief link | cut -d '@' -f 1 | cut -d ' ' -f 1 | sort"),
+            self.shell_output("iptables-save | grep -v '^[#:]' | sort"),
             format!("socket of mode {:o}", mode.unwrap_or_default()),
         ]
     }
 }
 
 impl EngineProcess {
-    /// Waits until the first process says this; it says nothing more before it is answered.
+    /// Waits for a line of the first process, which then waits for an answer.
     fn expect_line(&mut self, words: &str) {
         let mut line = String::new();
         let output = self.init.stdout.as_mut().expect("it is piped");
@@ -270,13 +277,13 @@ impl EngineProcess {
         );
     }
 
-    /// Answers the first process.
-    fn say(&mut self, line: &str) {
+    /// Sends a line to the first process.
+    fn send_line(&mut self, line: &str) {
         let input = self.init.stdin.as_mut().expect("it is piped");
         writeln!(input, "{line}").expect("it listens");
     }
 
-    /// Waits until the daemon is started, and gives the engine.
+    /// Waits until the daemon is started, and returns the engine.
     fn started(mut self) -> Engine {
         if is_emulated() {
             self.expect_line("containers");
@@ -285,15 +292,15 @@ impl EngineProcess {
                 let is_there = self.files.path("containerd.sock").exists();
                 if is_there { Ok(()) } else { Err(log().unwrap_or_default()) }
             });
-            self.say("");
+            self.send_line("");
         }
         self.expect_line("started");
         let first_process = self.first_process();
         let directory = self.files.root().to_owned();
-        Engine { _process: Some(self), first_process, directory, scratch: Scratch::new() }
+        Engine { _process: Some(self), first_process, directory, scratch: ScratchDirectory::new() }
     }
 
-    /// First process of the namespaces, as the machine numbers it.
+    /// Returns the first process of the namespaces, as numbered by the host.
     fn first_process(&self) -> u32 {
         let children = format!("/proc/{0}/task/{0}/children", self.init.id());
         let text = fs::read_to_string(children).expect("the engine runs");
@@ -310,7 +317,7 @@ impl Drop for EngineProcess {
     }
 }
 
-/// Guard of a socket that every user may use. Dropping it takes that back.
+/// Guard of a socket that every user may use. Dropping it restores the permissions.
 pub struct OpenSocket {
     socket: PathBuf,
     before: fs::Permissions,
@@ -323,23 +330,23 @@ impl Drop for OpenSocket {
     }
 }
 
-/// Whether software emulates the processor.
+/// Returns true if the processor is emulated by software.
 fn is_emulated() -> bool {
     fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| text.contains("QEMU TCG CPU"))
 }
 
-/// A name for control groups that nothing else has.
-fn group_of(scratch: &Scratch) -> String {
+/// Returns a unique name for control groups.
+fn cgroup_name(scratch: &ScratchDirectory) -> String {
     let name = scratch.root().file_name().expect("it has a name");
     name.to_string_lossy().into_owned()
 }
 
-/// Where `make system-tools` has unpacked an engine, where none is installed.
+/// Returns the directory in which `make system-tools` has unpacked an engine, if none is installed.
 fn unpacked() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/docker")
 }
 
-/// Administrators' programs, and the engine's, wherever it is.
+/// Returns the search path of system programs and of the engine's, wherever it is.
 pub fn path() -> String {
     let unpacked = unpacked();
     let own = ["usr/bin", "usr/sbin", "sbin"].map(|name| unpacked.join(name).display().to_string());

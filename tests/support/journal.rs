@@ -1,14 +1,14 @@
-//! Journal of a run as other programs see it: JSON, line by line. Reading it, and rewriting it to known figures.
+//! Journal of a run as other programs see it: JSON, line by line. It is read, or rewritten to known figures.
 
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// Records of the journal in a result directory, up to its last whole line; none where there is no journal.
+/// Returns the records of the journal in a result directory, up to its last whole line. Empty if there is no journal.
 ///
 /// # Panics
 ///
-/// A whole line is not JSON.
+/// Panics if a whole line is not JSON.
 pub fn records(directory: &Path) -> Vec<Value> {
     let text = fs::read_to_string(directory.join("journal.jsonl")).unwrap_or_default();
     text.split_inclusive('\n')
@@ -17,7 +17,7 @@ pub fn records(directory: &Path) -> Vec<Value> {
         .collect()
 }
 
-/// Trials of the journal in a result directory.
+/// Returns the trials of the journal in a result directory.
 pub fn trials(directory: &Path) -> Vec<Value> {
     let records = records(directory).into_iter();
     records.filter(|record| record["record"] == "trial").collect()
@@ -27,7 +27,7 @@ pub fn trials(directory: &Path) -> Vec<Value> {
 ///
 /// # Panics
 ///
-/// There is no journal, or it cannot be written.
+/// Panics if there is no journal, or if it cannot be written.
 pub fn rewrite(directory: &Path, change: impl Fn(&mut Value)) {
     let lines = records(directory).into_iter().map(|mut record| {
         if record["record"] == "trial" {
@@ -39,11 +39,11 @@ pub fn rewrite(directory: &Path, change: impl Fn(&mut Value)) {
     fs::write(directory.join("journal.jsonl"), text).expect("the journal is ours");
 }
 
-/// Makes a trial one in which every interval of every client carried this rate, bit/s.
+/// Sets the rate of every interval of every client of a trial, bit/s.
 ///
 /// # Panics
 ///
-/// The trial has no intervals.
+/// Panics if the trial has no intervals.
 pub fn set_rate(trial: &mut Value, rate: f64) {
     for series in trial["series"].as_array_mut().expect("clients") {
         for interval in series["intervals"].as_array_mut().expect("intervals") {
@@ -53,14 +53,14 @@ pub fn set_rate(trial: &mut Value, rate: f64) {
     }
 }
 
-/// Sum over all intervals of one client: of `/bytes`, of `/datagrams/received`.
+/// Adds up a count over all intervals of one client, such as `/bytes` or `/datagrams/received`.
 pub fn sum(series: &Value, pointer: &str) -> u64 {
     let intervals = super::list(series, "intervals").iter();
     intervals.filter_map(|interval| interval.pointer(pointer)?.as_u64()).sum()
 }
 
-/// Gain of a counter in a namespace during a trial: `("server-0", "/protocols/Udp.InDatagrams")`. It is 0 where the
-/// counter stood still.
+/// Returns the growth of a counter in a namespace during a trial: `("server-0", "/protocols/Udp.InDatagrams")`. It is 0
+/// if the counter did not change.
 pub fn counter(trial: &Value, place: &str, pointer: &str) -> u64 {
     let places = super::list(&trial["meanwhile"]["counted"], "places");
     let place = places.iter().find(|one| one["place"] == place);

@@ -11,7 +11,7 @@
 use rustix::process::Pid;
 use std::path::Path;
 use support::engine::Engine;
-use support::shared::{Resource, is_files, keep, keep_files};
+use support::shared::{SharedResource, is_files, keep, keep_files};
 use support::swarm::Swarm;
 
 fn main() {

@@ -1,7 +1,7 @@
-//! The program under test, and how it ended.
+//! Program under test, and the result of its run.
 
 use super::schema;
-use tare_dev::{Namespace, Scratch, patience};
+use tare_dev::{ScratchDirectory, TestNamespace, scaled_timeout};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open};
@@ -16,38 +16,38 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 pub use tare_dev::is_root;
 
-/// Longer than any command here takes on the busiest machine: what hangs fails, and the test goes on.
+/// Time limit longer than any command takes on the busiest machine. A command that hangs fails, and the test continues.
 const PATIENCE: Duration = Duration::from_secs(240);
 
-/// The ordinary user as whom root runs the program.
+/// User id of the ordinary user as whom root runs the program.
 const NOBODY: u32 = 65534;
 
-/// As whom a program is run.
+/// User as whom a program is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum User {
-    /// Whoever runs the tests.
+    /// User who runs the tests.
     Caller,
-    /// An ordinary user: the caller, or, where that is root, another one.
+    /// Ordinary user: the caller, or another user if the caller is root.
     Ordinary,
 }
 
 impl User {
-    /// Root and an ordinary user where root runs the tests; else the ordinary user that the caller is.
+    /// Returns root and an ordinary user if root runs the tests, else only the caller.
     pub fn all() -> &'static [Self] {
         if is_root() { &[Self::Caller, Self::Ordinary] } else { &[Self::Ordinary] }
     }
 
-    /// The number of the user to become; nothing to stay who one is.
+    /// Returns the id of the user to switch to. Returns `None` to stay the caller.
     pub fn id(self) -> Option<u32> {
         (self == Self::Ordinary && is_root()).then_some(NOBODY)
     }
 }
 
-/// Program under test: `TARE_BINARY`, else the one that `make build` has made.
+/// Returns the program under test: `TARE_BINARY`, else the program installed by `make build`.
 ///
 /// # Panics
 ///
-/// There is none.
+/// Panics if there is no such program.
 pub fn binary() -> PathBuf {
     let built = || schema::repository().join("target/bin/tare");
     let program = std::env::var_os("TARE_BINARY").map_or_else(built, PathBuf::from);
@@ -55,8 +55,8 @@ pub fn binary() -> PathBuf {
     program
 }
 
-/// A program that the kernel kills when the thread that starts it ends.
-pub fn tied(user: User, program: impl AsRef<OsStr>) -> Command {
+/// Makes a command that the kernel kills when the thread that starts it ends.
+pub fn tied_command(user: User, program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new("setpriv");
     if let Some(id) = user.id() {
         let id = id.to_string();
@@ -66,7 +66,7 @@ pub fn tied(user: User, program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// The program under test, run by somebody somewhere.
+/// Program under test, with the user, directory and environment that it is run with.
 #[derive(Clone)]
 pub struct Tare {
     program: PathBuf,
@@ -76,104 +76,108 @@ pub struct Tare {
 }
 
 impl Tare {
-    /// The program, run by the caller in this directory.
+    /// Returns the program, run by the caller in this directory.
     pub fn in_directory(directory: &Path) -> Self {
         let variables = Vec::new();
         Self { program: binary(), directory: directory.to_owned(), user: User::Caller, variables }
     }
 
-    /// A copy of the program that everybody may run, in a directory that belongs to this user. Nothing else on the
+    /// Copies the program to a directory that belongs to this user, executable by all users. No other process on the
     /// machine runs this copy.
-    pub fn copied(scratch: &Scratch, user: User) -> Self {
+    pub fn copied(scratch: &ScratchDirectory, user: User) -> Self {
         let program = scratch.path("tare");
-        // By a process of its own: a child that another test starts meanwhile would inherit our descriptor for writing,
-        // and nobody may run a program that is being written.
+        // cp is a separate process: a child that another test starts in the meantime would inherit our writable
+        // descriptor, and a program that is open for writing cannot be executed.
         let mut copy = std::process::Command::new("cp");
         let copied = copy.arg(binary()).arg(&program).status();
         assert!(copied.is_ok_and(|status| status.success()), "room for a copy of the program");
-        let directory = scratch.directory_of("home", user.id());
+        let directory = scratch.create_directory("home", user.id());
         Self { program, directory, user, variables: Vec::new() }
     }
 
-    /// The same, with a variable in its environment.
+    /// Adds a variable to the program's environment.
     pub fn with_variable(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// The same, keeping databases' contents where it runs, and not with the user's own.
+    /// Sets the cache of databases' contents to the program's directory, instead of the user's cache.
     pub fn with_cache_of_its_own(self) -> Self {
         let cache = self.directory.join("cache");
         self.with_variable("XDG_CACHE_HOME", cache.to_str().expect("a path in ASCII"))
     }
 
-    /// Where the program is.
+    /// Returns the path of the program.
     pub fn program(&self) -> &Path {
         &self.program
     }
 
-    /// Where it runs.
+    /// Returns the directory in which the program runs.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Runs it to its end.
-    pub fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Outcome {
+    /// Runs the program to its end.
+    pub fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> ProgramOutcome {
         self.start(arguments).wait()
     }
 
-    /// Starts it, in a process group of its own.
-    pub fn start<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Running {
-        let mut command = tied(self.user, &self.program);
+    /// Starts the program, in its own process group.
+    pub fn start<S: AsRef<OsStr>>(&self, arguments: &[S]) -> RunningProgram {
+        let mut command = tied_command(self.user, &self.program);
         command.args(arguments).current_dir(&self.directory);
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        Running::of(command.process_group(0))
+        RunningProgram::spawn(command.process_group(0))
     }
 
-    /// Starts it in a network namespace of the test's own.
-    pub fn start_inside<S: AsRef<OsStr>>(&self, namespace: &Namespace, arguments: &[S]) -> Running {
-        let words = namespace.enter();
-        let mut command = tied(User::Caller, &words[0]);
-        // Only the caller may enter the namespace, so that another user is become inside.
-        let inside = tied(self.user, &self.program);
+    /// Starts the program in the network namespace of the test.
+    pub fn start_inside<S: AsRef<OsStr>>(
+        &self,
+        namespace: &TestNamespace,
+        arguments: &[S],
+    ) -> RunningProgram {
+        let words = namespace.enter_command();
+        let mut command = tied_command(User::Caller, &words[0]);
+        // Only the caller may enter the namespace, so the user is switched inside.
+        let inside = tied_command(self.user, &self.program);
         command.args(&words[1..]).arg(inside.get_program()).args(inside.get_args());
-        Running::of(command.args(arguments).current_dir(&self.directory))
+        RunningProgram::spawn(command.args(arguments).current_dir(&self.directory))
     }
 
-    /// Runs it to its end by a shell script, in which it is `"$tare"`, in namespaces of its own: a mount namespace
-    /// and, for an ordinary user, a user namespace.
-    pub fn in_private_mounts(&self, script: &str) -> Outcome {
-        let mut command = tied(self.user, "unshare");
+    /// Runs the program to its end from a shell script, as `"$tare"`, in a new mount namespace and, for an ordinary
+    /// user, a new user namespace.
+    pub fn in_private_mounts(&self, script: &str) -> ProgramOutcome {
+        let mut command = tied_command(self.user, "unshare");
         if !is_root() || self.user == User::Ordinary {
             command.args(["--user", "--map-root-user"]);
         }
         self.by_script(command.arg("--mount"), script)
     }
 
-    /// Runs it to its end by a shell script, in which it is `"$tare"`, in a user namespace of its own.
-    pub fn in_private_user(&self, script: &str) -> Outcome {
-        let mut command = tied(self.user, "unshare");
+    /// Runs the program to its end from a shell script, as `"$tare"`, in a new user namespace.
+    pub fn in_private_user(&self, script: &str) -> ProgramOutcome {
+        let mut command = tied_command(self.user, "unshare");
         self.by_script(command.args(["--user", "--map-root-user"]), script)
     }
 
-    fn by_script(&self, command: &mut Command, script: &str) -> Outcome {
+    fn by_script(&self, command: &mut Command, script: &str) -> ProgramOutcome {
         command.args(["--", "/bin/sh", "-eu", "-c", script]).env("tare", &self.program);
-        Running::of(command.current_dir(&self.directory)).wait()
+        RunningProgram::spawn(command.current_dir(&self.directory)).wait()
     }
 }
 
-/// A program that runs. Dropping it ends it.
-pub struct Running {
+/// Running program. Dropping it ends the program.
+pub struct RunningProgram {
     child: Child,
     stdout: Option<JoinHandle<Vec<u8>>>,
-    /// What it says, line by line; the sender is gone when it has ended.
+    /// Lines of standard error. The sender is dropped when the program has ended.
     lines: Receiver<String>,
     said: String,
 }
 
-impl Running {
-    /// Starts a command with its output kept.
-    pub fn of(command: &mut Command) -> Self {
+impl RunningProgram {
+    /// Starts a command, and collects its output.
+    pub fn spawn(command: &mut Command) -> Self {
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -185,49 +189,50 @@ impl Running {
         Self { child, stdout, lines, said: String::new() }
     }
 
-    /// Its number.
+    /// Returns the process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Sends it a signal.
+    /// Sends a signal to the process.
     pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).expect("it has not been waited for");
     }
 
-    /// Sends a signal to it and its children, as a terminal does; it must have been started in a group of its own.
+    /// Sends a signal to the process and its children, as a terminal does. It must have been started in its own process
+    /// group.
     pub fn signal_group(&self, signal: Signal) {
         kill_process_group(Pid::from_child(&self.child), signal).expect("it has a group");
     }
 
-    /// Waits until it has said these words.
+    /// Waits until the program has written these words to standard error.
     pub fn wait_for(&mut self, words: &str) {
         while !self.said.contains(words) {
-            let line = self.lines.recv_timeout(patience(PATIENCE));
+            let line = self.lines.recv_timeout(scaled_timeout(PATIENCE));
             let line = line.unwrap_or_else(|_| panic!("`{words}` was not said:\n{}", self.said));
             self.said.push_str(&line);
         }
     }
 
-    /// The same, where it has said them before and shall say them once more.
+    /// Waits until the program writes words again that it has written before.
     pub fn wait_for_again(&mut self, words: &str) {
         self.said.clear();
         self.wait_for(words);
     }
 
-    /// What it has said and was waited for.
-    pub fn said(&self) -> String {
+    /// Returns the part of standard error that was read while waiting.
+    pub fn awaited_output(&self) -> String {
         self.said.clone()
     }
 
-    /// Whether it still runs.
+    /// Returns true if the program still runs.
     pub fn is_running(&mut self) -> bool {
         self.child.try_wait().expect("it is ours").is_none()
     }
 
-    /// Waits for its end.
-    pub fn wait(mut self) -> Outcome {
-        let limit = patience(PATIENCE);
+    /// Waits for the end of the program.
+    pub fn wait(mut self) -> ProgramOutcome {
+        let limit = scaled_timeout(PATIENCE);
         let in_time = ends_within(Pid::from_child(&self.child), limit);
         if !in_time {
             self.child.kill().expect("it is ours");
@@ -236,7 +241,7 @@ impl Running {
         let stdout = self.stdout.take().map(|thread| thread.join().expect("it reads"));
         self.said.extend(self.lines.iter());
         assert!(in_time, "it did not end within {limit:?} and said:\n{}", self.said);
-        Outcome {
+        ProgramOutcome {
             code: status.code(),
             signal: status.signal(),
             stdout: stdout.unwrap_or_default(),
@@ -245,16 +250,16 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Whether a process ends within this time.
+/// Returns true if a process ends within this time.
 pub fn ends_within(pid: Pid, time: Duration) -> bool {
-    // One that is there no more has ended.
+    // A process that no longer exists has ended.
     let Ok(descriptor) = pidfd_open(pid, PidfdFlags::empty()) else { return true };
     let limit = Timespec::try_from(time).expect("no eternity");
     let ended = poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], Some(&limit));
@@ -275,7 +280,7 @@ fn lines_of(stream: impl Read + Send + 'static) -> Receiver<String> {
         let mut stream = BufReader::new(stream);
         let mut line = Vec::new();
         while stream.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
-            // Nobody may be listening any more.
+            // The receiver may be gone.
             let _ = sender.send(String::from_utf8_lossy(&line).into_owned());
             line.clear();
         }
@@ -283,57 +288,57 @@ fn lines_of(stream: impl Read + Send + 'static) -> Receiver<String> {
     lines
 }
 
-/// How a program ended.
+/// Result of a program's run.
 #[derive(Debug)]
-pub struct Outcome {
-    /// Its exit code, unless a signal ended it.
+pub struct ProgramOutcome {
+    /// Exit code, unless a signal ended the program.
     pub code: Option<i32>,
-    /// The signal that ended it.
+    /// Signal that ended the program.
     pub signal: Option<i32>,
-    /// What it wrote to standard output.
+    /// Content of standard output.
     pub stdout: Vec<u8>,
-    /// What it wrote to standard error.
+    /// Content of standard error.
     pub stderr: String,
 }
 
-impl Outcome {
-    /// The same, if it ended with this code.
+impl ProgramOutcome {
+    /// Returns the outcome. Fails unless the program ended with this code.
     #[track_caller]
     pub fn expect(self, code: i32) -> Self {
-        // Of a long document the end tells what was skipped and what failed.
+        // The end of a long document says what was skipped and what failed.
         let text = self.text();
         let end = text.char_indices().nth_back(1_000).map_or(0, |(at, _)| at);
         assert_eq!(self.code, Some(code), "{}\n{}", &text[end..], self.stderr);
         self
     }
 
-    /// What it wrote to standard output, as text.
+    /// Returns standard output as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
 
-    /// What it wrote to standard output, as one JSON document.
+    /// Returns standard output as one JSON document.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.stdout)
             .unwrap_or_else(|error| panic!("{error}: {}\n{}", self.text(), self.stderr))
     }
 
-    /// What it said was wrong, in one line with every one of these words, and nothing else but that other tests
-    /// measure at the same time.
+    /// Fails unless the program ended with this code and reported an error in one line with all of these words. The
+    /// only other line allowed is the note that other tests measure at the same time.
     #[track_caller]
-    pub fn complains(&self, code: i32, words: &[&str]) {
+    pub fn assert_error(&self, code: i32, words: &[&str]) {
         let said = &self.stderr;
         assert_eq!(self.code, Some(code), "{said}");
         assert!(self.stdout.is_empty(), "{}", self.text());
         let is_of_others = |line: &&str| line.contains("other tare run(s) on this machine");
         assert_eq!(said.lines().filter(|line| !is_of_others(line)).count(), 1, "one line: {said}");
-        self.says_at_last(words);
+        self.assert_last_line(words);
     }
 
-    /// The last line that it said, with every one of these words.
+    /// Fails unless the last line of standard error has all of these words.
     #[track_caller]
-    pub fn says_at_last(&self, words: &[&str]) {
+    pub fn assert_last_line(&self, words: &[&str]) {
         let last = self.stderr.lines().last().unwrap_or_default();
         assert!(last.starts_with("tare: "), "{}", self.stderr);
         for word in words {

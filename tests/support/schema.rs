@@ -1,19 +1,19 @@
-//! The kept JSON schemas, against which every output is checked.
+//! JSON schemas in the repository, against which every output is checked.
 
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// Where the schemas are kept.
+/// Returns the directory of the schemas.
 pub fn directory() -> PathBuf {
     repository().join("docs/schema")
 }
 
-/// The repository's root.
+/// Returns the root of the repository.
 pub fn repository() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
-/// Fails unless the document is what the kept schema of this name says.
+/// Fails unless the document matches the schema of this name.
 #[track_caller]
 pub fn check(document: &Value, name: &str) {
     let path = directory().join(name);

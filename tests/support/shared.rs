@@ -1,9 +1,10 @@
-//! Engines, Swarms and files that all tests of one run share.
+//! Engines, Swarms and files shared by all tests of one run.
 //!
-//! The test runner starts each test as a process of its own. The first test that needs a shared resource starts its *keeper*
-//! (`keeper.rs`), a process in a session of its own that holds the resource until the runner ends, also when that is killed.
-//! Later tests find the resource by a directory that is named after the run. A test has it alone: it holds a lock on that
-//! directory. What a test that failed or was killed has used is not used again: the next test starts another keeper.
+//! The test runner starts each test as a separate process. The first test that needs a shared resource starts its
+//! *keeper* (`keeper.rs`), a process in its own session that holds the resource until the runner ends, even if that is
+//! killed. Later tests find the resource by a directory named after the run. Access is exclusive: a test holds a lock
+//! on that directory. A resource used by a test that failed or was killed is not used again: the next test starts
+//! another keeper.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
@@ -15,62 +16,62 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tare_dev::eventually;
 
-/// Kind of directory that only holds files.
+/// Kind of directory that only has files.
 const FILES: &str = "files";
 
 /// Resource that a keeper can hold for the tests of a run.
-pub trait Resource: Sized {
+pub trait SharedResource: Sized {
     /// Name of the kind.
     const KIND: &str;
 
-    /// Starts one.
+    /// Starts a new resource.
     fn start() -> Self;
 
-    /// Data by which other processes join it.
+    /// Returns the data with which other processes join the resource.
     fn handle(&self) -> Value;
 
-    /// Joins the one that a keeper holds.
+    /// Joins the resource that a keeper holds.
     fn join(handle: &Value) -> Self;
 
-    /// Inventory of everything that a test could leave on it.
-    fn everything(&self) -> Vec<String>;
+    /// Lists everything that a test could leave on the resource.
+    fn inventory(&self) -> Vec<String>;
 
     /// Waits until the inventory is the same as before.
     ///
     /// # Panics
     ///
-    /// Something is left, or is missing.
+    /// Panics if something is left, or is missing.
     #[track_caller]
-    fn nothing_is_left(&self, before: &[String]) {
+    fn assert_nothing_left(&self, before: &[String]) {
         eventually("nothing is left", || {
-            let now = self.everything();
+            let now = self.inventory();
             if now == before { Ok(()) } else { Err(format!("{now:#?}, not {before:#?}")) }
         });
     }
 }
 
-/// Exclusive use of a shared resource by one test. The guard checks that nothing is left of earlier tests when it is made,
-/// and of this test when it is dropped.
-pub struct SharedGuard<T: Resource> {
+/// Exclusive use of a shared resource by one test. The guard checks that nothing is left of earlier tests when it is
+/// made, and of this test when it is dropped.
+pub struct SharedGuard<T: SharedResource> {
     resource: T,
     before: Vec<String>,
-    lease: Lease,
+    lease: ResourceLease,
 }
 
-impl<T: Resource> SharedGuard<T> {
+impl<T: SharedResource> SharedGuard<T> {
     /// Takes the resource that the tests of this run share.
     #[track_caller]
     pub fn take() -> Self {
-        let lease = Lease::take(T::KIND);
+        let lease = ResourceLease::take(T::KIND);
         let resource = T::join(&lease.state["handle"]);
         let before = serde_json::from_value(lease.state["everything"].clone());
         let before: Vec<String> = before.expect("the keeper has written lines");
-        resource.nothing_is_left(&before);
+        resource.assert_nothing_left(&before);
         Self { resource, before, lease }
     }
 }
 
-impl<T: Resource> Deref for SharedGuard<T> {
+impl<T: SharedResource> Deref for SharedGuard<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -78,22 +79,22 @@ impl<T: Resource> Deref for SharedGuard<T> {
     }
 }
 
-impl<T: Resource> Drop for SharedGuard<T> {
+impl<T: SharedResource> Drop for SharedGuard<T> {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            self.resource.nothing_is_left(&self.before);
+            self.resource.assert_nothing_left(&self.before);
             self.lease.give_back();
         }
     }
 }
 
-/// Directory of files that the first test of a run makes and all tests of the run may read.
+/// Returns a directory of files that the first test of a run makes and all tests of the run may read.
 ///
 /// # Panics
 ///
-/// The files cannot be made.
+/// Panics if the files cannot be made.
 pub fn files(name: &str, make: impl FnOnce(&Path)) -> PathBuf {
-    let lease = Lease::take(&format!("{FILES}-{name}"));
+    let lease = ResourceLease::take(&format!("{FILES}-{name}"));
     let files = lease.directory.join("content");
     let made = lease.directory.join("made");
     if !made.exists() {
@@ -106,16 +107,17 @@ pub fn files(name: &str, make: impl FnOnce(&Path)) -> PathBuf {
     files
 }
 
-/// Use of a shared resource by one test.
-struct Lease {
+/// Use of a shared resource by one test, under its lock.
+struct ResourceLease {
     directory: PathBuf,
     state: Value,
-    /// The lock is released when the file is closed.
+    /// Lock, released when the file is closed.
     _lock: File,
 }
 
-impl Lease {
-    /// Waits for the lock, and sees that there is a keeper whose resource was given back by every test that has used it.
+impl ResourceLease {
+    /// Waits for the lock, and makes sure that there is a keeper whose resource was returned by every test that used
+    /// it.
     #[allow(clippy::print_stdout, reason = "a test's output is shown where it fails")]
     fn take(kind: &str) -> Self {
         let directory = directory(kind);
@@ -133,19 +135,20 @@ impl Lease {
         Self { directory, state, _lock: lock }
     }
 
-    /// Says that the resource may be used again.
+    /// Marks the resource as usable again.
     fn give_back(&self) {
         fs::remove_file(self.directory.join("user")).expect("this test is the user");
     }
 }
 
-/// Directory of a kind of resource in this run of the test runner, or in this run of the process that has started the test.
+/// Returns the directory of a kind of resource for this run of the test runner, or, without one, for the parent
+/// process.
 fn directory(kind: &str) -> PathBuf {
     let run = std::env::var("NEXTEST_RUN_ID").unwrap_or_else(|_| parent_id().to_string());
     std::env::temp_dir().join(format!("tare-tests-{run}-{kind}"))
 }
 
-/// State that the keeper has written, if the keeper still runs.
+/// Returns the state that the keeper has written, or `None` if no keeper runs.
 fn state(directory: &Path) -> Option<Value> {
     let state = fs::read(directory.join("state")).ok()?;
     let state: Value = serde_json::from_slice(&state).expect("the keeper writes JSON");
@@ -159,7 +162,7 @@ fn end_keeper(directory: &Path) {
     if let Some(state) = state(directory) {
         let number = state["keeper"].as_i64().and_then(|number| i32::try_from(number).ok());
         let pid = number.and_then(Pid::from_raw).expect("the keeper has written its number");
-        // It may have ended just now.
+        // The keeper may have ended just now.
         let _ = kill_process(pid, Signal::TERM);
         eventually("the keeper ends", || self::state(directory).is_none());
     }
@@ -188,41 +191,41 @@ fn start_keeper(kind: &str, directory: &Path) -> Value {
     })
 }
 
-/// Program of the keeper. Cargo builds it with the tests, and puts it beside the directory in which they are.
+/// Returns the program of the keeper. Cargo builds it with the tests, next to the directory that has them.
 fn program() -> PathBuf {
     let test = std::env::current_exe().expect("/proc is there");
     let mut directories = test.ancestors().skip(1).map(|directory| directory.join("keeper"));
     directories.find(|program| program.is_file()).expect("cargo has built `keeper`")
 }
 
-/// Holds a resource until the test runner ends: the whole work of a keeper.
+/// Holds a resource until the test runner ends: the main function of a keeper.
 ///
 /// # Panics
 ///
-/// The resource cannot be made.
-pub fn keep<T: Resource>(directory: &Path, runner: Pid) {
+/// Panics if the resource cannot be made.
+pub fn keep<T: SharedResource>(directory: &Path, runner: Pid) {
     let resource = T::start();
-    let state = json!({"handle": resource.handle(), "everything": resource.everything()});
+    let state = json!({"handle": resource.handle(), "everything": resource.inventory()});
     hold(directory, runner, state);
     drop(resource);
-    // Tests that still run when their runner was killed may write into it meanwhile.
+    // Tests that still run after their runner was killed may write into the directory in the meantime.
     let _ = fs::remove_dir_all(directory);
 }
 
-/// Keeps a directory of files until the test runner ends.
+/// Holds a directory of files until the test runner ends.
 pub fn keep_files(directory: &Path, runner: Pid) {
     hold(directory, runner, json!({}));
     let _ = fs::remove_dir_all(directory);
 }
 
-/// Whether a kind of resource is a directory of files.
+/// Returns true if a kind of resource is a directory of files.
 pub fn is_files(kind: &str) -> bool {
     kind.starts_with(FILES)
 }
 
-/// Tells the state to the tests and waits for the end of the runner.
+/// Writes the state for the tests and waits for the end of the runner.
 fn hold(directory: &Path, runner: Pid, mut state: Value) {
-    // A runner that is there no more has ended.
+    // A runner that no longer exists has ended.
     let Ok(runner) = pidfd_open(runner, PidfdFlags::empty()) else { return };
     state["keeper"] = std::process::id().into();
     let (fresh, whole) = (directory.join("state.new"), directory.join("state"));

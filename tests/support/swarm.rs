@@ -1,17 +1,17 @@
-//! Machines of the tests' own, each with a Docker Engine, joined by an underlay; and a Swarm of them. All of it is in
-//! namespaces. It ends with the test, also when that is killed, or with the test runner where tests share it.
+//! Machines of the tests, each with a Docker Engine, connected by an underlay; and a Swarm of them. All are namespaces.
+//! They end with the test, even if that is killed, or with the test runner if tests share them.
 
 use super::engine::Engine;
-use super::program::{Outcome, Running, Tare, User, tied};
-use super::shared::{Resource, SharedGuard};
+use super::program::{ProgramOutcome, RunningProgram, Tare, User, tied_command};
+use super::shared::{SharedGuard, SharedResource};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use tare_dev::eventually;
 
-/// Bridge in a namespace of its own, into which machines are plugged. A process holds the namespace.
+/// Bridge in its own namespace, to which machines are connected. A process holds the namespace.
 pub struct Underlay {
-    /// Process that holds the namespace, where the test has started it.
+    /// Process that holds the namespace, if the test started it.
     holder: Option<Child>,
     process: u32,
 }
@@ -20,7 +20,7 @@ impl Underlay {
     fn new() -> Self {
         const BRIDGE: &str = "ip link set lo up; ip link add br0 type bridge; \
                               ip link set br0 up; echo held; exec cat";
-        let mut child = tied(User::Caller, "unshare")
+        let mut child = tied_command(User::Caller, "unshare")
             .args(["--net", "sh", "-euc", BRIDGE])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -34,7 +34,7 @@ impl Underlay {
         Self { holder: Some(child), process }
     }
 
-    /// Gives the machine whose first process this is an `eth0` on the bridge.
+    /// Connects an `eth0` in the machine with this first process to the bridge.
     pub fn plug(&self, number: u8, process: u32) {
         self.run(&format!(
             "ip link add wire{number} type veth peer name eth0 netns {process}; \
@@ -42,15 +42,15 @@ impl Underlay {
         ));
     }
 
-    /// What a shell line in its namespace says.
+    /// Returns the output of a shell line in the underlay's namespace.
     #[track_caller]
-    pub fn said(&self, line: &str) -> String {
+    pub fn shell_output(&self, line: &str) -> String {
         let output = self.shell(line).output().expect("nsenter is there");
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
-    /// Takes a machine's uplink away, as when a cable is pulled.
+    /// Sets a machine's uplink down, like a pulled cable.
     pub fn unplug(&self, number: u8) {
         self.run(&format!("ip link set wire{number} down"));
     }
@@ -80,21 +80,21 @@ impl Drop for Underlay {
     }
 }
 
-/// Engines on one underlay: 192.0.2.1, 192.0.2.2 …, called node-1, node-2 …
-pub struct Machines {
+/// Engines on one underlay: 192.0.2.1, 192.0.2.2 …, with the names node-1, node-2 …
+pub struct EngineMachines {
     engines: Vec<Engine>,
     underlay: Underlay,
 }
 
-impl Machines {
-    /// Machines whose engines answer.
+impl EngineMachines {
+    /// Makes machines, and waits until their engines answer.
     pub fn new(count: u8) -> Self {
         let machines = Self::plugged(count, &[]);
         machines.wait_until_they_answer();
         machines
     }
 
-    /// Machines whose engines have flags of dockerd's and may not answer yet.
+    /// Makes machines whose engines have flags of dockerd and may not answer yet.
     pub fn plugged(count: u8, flags: &[&str]) -> Self {
         let underlay = Underlay::new();
         let engines: Vec<Engine> =
@@ -108,37 +108,37 @@ impl Machines {
         self.engines.iter().for_each(Engine::wait_until_it_answers);
     }
 
-    /// One of them, counted from 0.
+    /// Returns one of the engines, counted from 0.
     pub fn engine(&self, index: usize) -> &Engine {
         &self.engines[index]
     }
 
-    /// How many there are.
+    /// Returns the number of machines.
     fn count(&self) -> usize {
         self.engines.len()
     }
 
-    /// What joins them.
+    /// Returns the underlay of the machines.
     pub fn underlay(&self) -> &Underlay {
         &self.underlay
     }
 }
 
-/// Machines whose engines are a Swarm; the first one is its manager.
+/// Machines whose engines form a Swarm. The first one is its manager.
 pub struct Swarm {
-    machines: Machines,
+    machines: EngineMachines,
 }
 
 impl Swarm {
-    /// Swarm of three nodes that the tests of this run share.
+    /// Takes the Swarm of three nodes that the tests of this run share.
     #[track_caller]
     pub fn shared() -> SharedGuard<Self> {
         SharedGuard::take()
     }
 
-    /// A fresh one of so many nodes.
-    pub fn of(nodes: u8) -> Self {
-        let swarm = Self { machines: Machines::new(nodes) };
+    /// Makes a new Swarm with this number of nodes.
+    pub fn with_nodes(nodes: u8) -> Self {
+        let swarm = Self { machines: EngineMachines::new(nodes) };
         let manager = swarm.engine(0);
         manager.docker(&["swarm", "init", "--advertise-addr", "192.0.2.1"]);
         let token = manager.docker(&["swarm", "join-token", "--quiet", "worker"]);
@@ -149,7 +149,7 @@ impl Swarm {
         }
         swarm.wait_for("all nodes are ready", |swarm| {
             let nodes = swarm.engine(0).docker(&["node", "ls", "--format", "{{.Status}}"]);
-            // A worker has joined wholly when it has the network of the routing mesh.
+            // A worker has joined completely when it has the network of the routing mesh.
             let has_mesh = |index| {
                 let names = ["network", "ls", "--format", "{{.Name}}"];
                 swarm.engine(index).docker(&names).contains("ingress")
@@ -160,60 +160,61 @@ impl Swarm {
         swarm
     }
 
-    /// One of its engines, counted from 0.
+    /// Returns one of the engines, counted from 0.
     pub fn engine(&self, index: usize) -> &Engine {
         self.machines.engine(index)
     }
 
-    /// What joins its nodes.
+    /// Returns the underlay of the nodes.
     pub fn underlay(&self) -> &Underlay {
         self.machines.underlay()
     }
 
-    /// The flags that name the engines of its workers.
+    /// Returns the flags that name the engines of the workers.
     pub fn workers(&self) -> Vec<String> {
         let host = |index| [String::from("--engine"), self.engine(index).host()];
         (1..self.machines.count()).flat_map(host).collect()
     }
 
-    /// The program under test, which speaks to the manager.
+    /// Returns the program under test, connected to the manager.
     pub fn tare(&self) -> Tare {
         self.engine(0).tare()
     }
 
-    /// Runs the program to its end, with the workers' engines named.
-    pub fn run(&self, arguments: &[&str]) -> Outcome {
+    /// Runs the program to its end, with flags for the workers' engines.
+    pub fn run(&self, arguments: &[&str]) -> ProgramOutcome {
         self.start_tare(arguments).wait()
     }
 
-    /// Starts the program, with the workers' engines named.
-    pub fn start_tare(&self, arguments: &[&str]) -> Running {
+    /// Starts the program, with flags for the workers' engines.
+    pub fn start_tare(&self, arguments: &[&str]) -> RunningProgram {
         let workers = self.workers();
         let flags: Vec<&str> = workers.iter().map(String::as_str).collect();
         self.tare().start(&[arguments, &flags].concat())
     }
 
-    /// Machines of the Swarm.
-    pub fn machines(&self) -> &Machines {
+    /// Returns the machines of the Swarm.
+    pub fn machines(&self) -> &EngineMachines {
         &self.machines
     }
 
-    /// Waits until something is so.
+    /// Waits until a condition holds.
     #[track_caller]
     pub fn wait_for(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
         eventually(what, || is_so(self));
     }
 }
 
-impl Resource for Swarm {
+impl SharedResource for Swarm {
     const KIND: &str = "swarm";
 
     fn start() -> Self {
-        Self::of(3)
+        Self::with_nodes(3)
     }
 
     fn handle(&self) -> Value {
-        let engines: Vec<Value> = self.machines.engines.iter().map(Resource::handle).collect();
+        let engines: Vec<Value> =
+            self.machines.engines.iter().map(SharedResource::handle).collect();
         json!({"engines": engines, "underlay": self.machines.underlay.process})
     }
 
@@ -222,11 +223,11 @@ impl Resource for Swarm {
         let underlay = Underlay { holder: None, process: number.expect("a handle of a Swarm") };
         let engines = handle["engines"].as_array().expect("a handle of a Swarm");
         let engines = engines.iter().map(Engine::join).collect();
-        Self { machines: Machines { engines, underlay } }
+        Self { machines: EngineMachines { engines, underlay } }
     }
 
-    /// Services, secrets and configurations of the Swarm; containers, networks, images and volumes of every node.
-    fn everything(&self) -> Vec<String> {
+    /// Lists services, secrets and configurations of the Swarm; containers, networks, images and volumes of every node.
+    fn inventory(&self) -> Vec<String> {
         let manager = self.engine(0);
         let names = |kind: &str| {
             manager.docker(&[kind, "ls", "--format", &format!("{kind} {{{{.Name}}}}")])
@@ -236,11 +237,11 @@ impl Resource for Swarm {
     }
 }
 
-/// Containers, networks, images and volumes of a node.
+/// Lists containers, networks, images and volumes of a node.
 fn of_node(engine: &Engine) -> [String; 4] {
     let networks = engine.docker(&["network", "ls", "--format", "network {{.Name}} {{.Driver}}"]);
     let mut networks: Vec<&str> = networks.lines().collect();
-    // Docker makes this one when the first container needs it, and keeps it.
+    // Docker makes this network when the first container needs it, and keeps it.
     networks.retain(|name| !name.starts_with("network docker_gwbridge"));
     networks.sort_unstable();
     [

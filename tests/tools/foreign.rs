@@ -1,17 +1,18 @@
-//! Foreign tools as workloads: each is run for real between the containers of a network, and its figures are kept.
+//! Tests of foreign tools as workloads: each tool runs between the containers of a network, and its figures are
+//! recorded.
 //!
-//! `make system-tools` installs what they need.
+//! `make system-tools` installs the tools.
 
 use rustix::process::Signal;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 use support::journal::{counter, sum, trials};
-use support::listening::Listening;
+use support::listener::TestListener;
 use support::program::{Tare, User};
-use support::{Scratch, eventually, list, schema, text};
+use support::{ScratchDirectory, eventually, list, schema, text};
 
-/// Tools that Debian's main section has, with a figure that each must state.
+/// Tools in Debian's main section, with a figure that each must report.
 const TOOLS: [(&str, &str); 10] = [
     ("mysql", "tps"),
     ("postgres", "tps"),
@@ -25,7 +26,7 @@ const TOOLS: [(&str, &str); 10] = [
     ("wrk", "latency_p99"),
 ];
 
-/// Tools that it has not, or not in every version: they are run where they are installed.
+/// Tools outside of it, or not in every version. They are tested if they are installed.
 const OTHERS: [(&str, &str); 4] = [
     ("netperf", "throughput"),
     ("netperf-rr", "latency_p99"),
@@ -33,17 +34,17 @@ const OTHERS: [(&str, &str); 4] = [
     ("fortio", "latency_p99"),
 ];
 
-/// A study without a list of metrics: whatever a workload measures is asked of it.
+/// Study without a list of metrics: all metrics of a workload are measured.
 const STUDY: &str = "networks = [\"veth\"]\n[method]\nblocks = 1\nduration = \"1s\"\n";
 
-/// A program with a cache of its own, in which a study lies.
-fn in_scratch(scratch: &Scratch, user: User) -> Tare {
+/// Returns a program with its own cache, and a study in its directory.
+fn in_scratch(scratch: &ScratchDirectory, user: User) -> Tare {
     let tare = Tare::copied(scratch, user);
     std::fs::write(tare.directory().join("study.toml"), STUDY).expect("a file in it");
     tare.with_cache_of_its_own()
 }
 
-/// Figure of a metric of a workload over a network.
+/// Returns the figure of a metric of a workload over a network.
 fn mean(document: &Value, network: &str, workload: &str, metric: &str) -> f64 {
     let of = |cell: &&Value| {
         cell["label"] == network && cell["workload"] == workload && cell["metric"] == metric
@@ -53,7 +54,7 @@ fn mean(document: &Value, network: &str, workload: &str, metric: &str) -> f64 {
     cell["mean"].as_f64().unwrap_or_else(|| panic!("a figure in {cell}"))
 }
 
-/// Number of processes whose arguments name something in this directory.
+/// Returns the number of processes whose arguments name something in this directory.
 fn processes_in(directory: &Path) -> usize {
     let directory = directory.to_str().expect("a path in ASCII");
     let entries = std::fs::read_dir("/proc").expect("there is a /proc").flatten();
@@ -64,7 +65,7 @@ fn processes_in(directory: &Path) -> usize {
 
 #[test]
 fn every_tool_is_run_and_its_own_figures_are_kept() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = in_scratch(&scratch, User::Caller);
     let listed = tare.run(&["list", "workloads", "--json"]).expect(0).json();
     let is_here = |name: &str| {
@@ -86,14 +87,14 @@ fn every_tool_is_run_and_its_own_figures_are_kept() {
         let cell = cells.iter().find(|cell| cell["workload"] == workload).expect("a cell");
         let parameters = &cell["parameters"];
         assert!(parameters["client_version"].is_string(), "{workload}: {parameters}");
-        // HTTP is asked of a server of tare's own, which has no version but tare's.
+        // HTTP requests go to tare's own server, which has no version but tare's.
         let is_own = ["wrk", "fortio"].contains(&workload);
         assert_eq!(parameters["server_version"].is_string(), !is_own, "{workload}");
     }
     assert_eq!(mean(&document, "veth", "mysql", "errors"), 0.0);
     let trials = trials(&tare.directory().join("out"));
     let udp = trials.iter().find(|trial| trial["workload"] == "iperf3-udp").expect("a trial");
-    // Only a server that the machine lets run too seldom loses datagrams here.
+    // Datagrams are lost here only if the machine schedules the server too seldom.
     let dropped = counter(udp, "server-0", "/protocols/Udp.RcvbufErrors");
     let loss = mean(&document, "veth", "iperf3-udp", "loss");
     assert!(loss == 0.0 || dropped > 0, "{loss} % lost, {dropped} datagrams dropped");
@@ -106,7 +107,7 @@ fn every_tool_is_run_and_its_own_figures_are_kept() {
 
 #[test]
 fn a_shaped_network_is_seen_as_what_it_is() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = in_scratch(&scratch, User::Caller);
     let network = "slow=veth+rate=100mbit";
     let arguments = [
@@ -129,20 +130,20 @@ fn a_shaped_network_is_seen_as_what_it_is() {
     assert!(text(shaper, "detail").starts_with("rate 100mbit "), "{shaper}");
     let queue = |counted| counter(tcp, "client-0", &format!("/queues/eth0~1tbf/{counted}"));
     assert!(queue("overlimits") > 0, "the shaper has held nothing back: {tcp}");
-    // The tool's bytes by its figure: over its second no more than the shaper let through, over the whole trial at least
-    // half of that, for the rest was under way when the tool had its time.
+    // Bytes by the tool's figure: within its second at most those that the shaper let through, over the whole trial at
+    // least half of those, because the rest was in flight when the tool's time was over.
     let shaped = queue("bytes") as f64;
     let rate = mean(&document, "slow", "iperf3", "throughput") * 1e9 / 8.0;
     assert!(rate <= shaped, "{rate} bytes in a second, {shaped} let through");
     assert!(rate * seconds(tcp) >= shaped / 2.0, "{rate} bytes a second, {shaped} let through");
-    // Its datagrams: no more than were asked for, all of them sent by the kernel, and one to say hello.
+    // Datagrams: at most the requested number, all sent by the kernel, and one to greet the server.
     let sent = sum(&list(udp, "series")[0], "/datagrams/sent");
     assert_eq!(sent + 1, counter(udp, "client-0", "/protocols/Udp.OutDatagrams"), "{udp}");
     let offered = sum(&list(udp, "series")[0], "/datagrams/sent_bytes") as f64 * 8.0;
     assert!(offered <= 50e6 * seconds(udp), "{offered} bits offered: {udp}");
 }
 
-/// Time that a trial took, seconds.
+/// Returns the duration of a trial, seconds.
 fn seconds(trial: &Value) -> f64 {
     trial["took"].as_f64().expect("ns") / 1e9
 }
@@ -150,7 +151,7 @@ fn seconds(trial: &Value) -> f64 {
 #[test]
 fn databases_run_over_real_networks_for_everybody_and_their_data_are_made_once() {
     for &user in User::all() {
-        let scratch = Scratch::new();
+        let scratch = ScratchDirectory::new();
         let tare = in_scratch(&scratch, user);
         let run = |more: &[&str]| {
             let arguments = ["run", "study.toml", "--workload", "mysql,postgres", "--json"];
@@ -177,7 +178,7 @@ fn databases_run_over_real_networks_for_everybody_and_their_data_are_made_once()
 
 #[test]
 fn every_client_has_its_own_figures_where_a_server_takes_several() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = in_scratch(&scratch, User::Caller);
     let run = |more: &[&str]| {
         let arguments = ["run", "study.toml", "--network", "bridge", "--clients", "2", "--json"];
@@ -193,14 +194,14 @@ fn every_client_has_its_own_figures_where_a_server_takes_several() {
     };
     let clients = throughput("client:0") + throughput("client:1");
     assert!((clients / throughput("aggregate") - 1.0).abs() < 1e-9, "{document}");
-    // One client at a time is said before anything is raised.
-    run(&["--workload", "iperf3"]).complains(2, &["iperf3", "one client at a time", "iperf"]);
-    run(&["--workload", "sockperf", "--flows", "2"]).complains(2, &["sockperf", "one flow"]);
+    // The limit of one client at a time is reported before any network is set up.
+    run(&["--workload", "iperf3"]).assert_error(2, &["iperf3", "one client at a time", "iperf"]);
+    run(&["--workload", "sockperf", "--flows", "2"]).assert_error(2, &["sockperf", "one flow"]);
 }
 
 #[test]
 fn what_is_not_installed_is_said_with_what_installs_it() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = in_scratch(&scratch, User::Caller);
     let without = |command: &str| {
         tare.in_private_user(&format!("PATH=/nonexistent; export PATH; exec \"$tare\" {command}"))
@@ -216,13 +217,13 @@ fn what_is_not_installed_is_said_with_what_installs_it() {
     assert!(text(&iperf3, "reason").contains("iperf3 is not installed"), "{iperf3}");
     assert!(text(&iperf3, "remedy").contains("apt-get install iperf3"), "{iperf3}");
     assert_eq!(row("tcp-stream")["available"], true);
-    // Who asks for it by name is told, and has not got what was asked.
+    // A tool requested by name is an error if it is missing: the user does not get what was requested.
     let run = without("run study.toml --workload iperf3,tcp-rr --dry-run --json");
     let plan = run.expect(1).json();
     assert_eq!(plan["refused"], serde_json::json!(["iperf3"]));
     let skipped = list(&plan, "findings").iter().find(|one| one["kind"] == "workload-skipped");
     assert!(text(skipped.expect("a finding"), "remedy").contains("install iperf3"));
-    // A study has something that stands in for it.
+    // A study replaces a missing tool by a stand-in.
     let plan = without("run icc-2014 --dry-run --json").json();
     let stand_in = list(&plan, "findings").iter().find(|one| one["kind"] == "stand-in");
     assert_eq!(text(stand_in.expect("a finding"), "used"), "tcp-stream");
@@ -230,7 +231,7 @@ fn what_is_not_installed_is_said_with_what_installs_it() {
 
 #[test]
 fn the_studies_use_their_own_tools_where_these_are() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     let plan =
         |study: &str| tare.run(&["run", study, "--dry-run", "--json", "--scaled"]).expect(0).json();
@@ -242,7 +243,7 @@ fn the_studies_use_their_own_tools_where_these_are() {
     let mysql = workloads(&plan("mysql-multihost-2016"));
     let mysql = mysql.iter().find(|one| one["name"] == "mysql").expect("it is in this build");
     assert_eq!(mysql["parameters"]["threads"], 100);
-    // As published it is a hundred million rows: where these do not fit, the sizes are told.
+    // The published size is a hundred million rows: if they do not fit, the sizes are reported.
     let published =
         tare.run(&["run", "mysql-multihost-2016", "--dry-run", "--json"]).expect(0).json();
     let rows = &workloads(&published)[0]["parameters"];
@@ -251,29 +252,29 @@ fn the_studies_use_their_own_tools_where_these_are() {
 
 #[test]
 fn data_that_do_not_fit_are_refused_with_the_sizes() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = in_scratch(&scratch, User::Caller);
     let huge = ["--tables", "1000", "--rows", "1000000000"];
     let arguments = ["run", "study.toml", "--workload", "mysql", "--out", "none"];
     let told = tare.run(&[&arguments[..], &huge].concat());
     assert_eq!(told.code, Some(1));
-    told.says_at_last(&["its data take about 240", "GB", "--rows", "--scaled"]);
+    told.assert_last_line(&["its data take about 240", "GB", "--rows", "--scaled"]);
     assert!(!tare.directory().join("none").exists(), "there is no journal of nothing");
 }
 
 #[test]
 fn a_listener_starts_no_programs_for_strangers() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = in_scratch(&scratch, User::Caller);
-    let listening = Listening::start(&tare, &[]);
+    let listening = TestListener::start(&tare, &[]);
     let flags = ["--workload", "mysql", "--duration", "1s"];
-    listening.serves(&tare, &flags).complains(1, &["mysql", "starts programs", "by hand"]);
+    listening.run_probe(&tare, &flags).assert_error(1, &["mysql", "starts programs", "by hand"]);
     assert!(!tare.directory().join("cache").exists(), "nothing was made for it");
 }
 
 #[test]
 fn a_killed_run_leaves_no_server() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = in_scratch(&scratch, User::Caller);
     let cache = tare.directory().join("cache");
     let arguments = ["run", "study.toml", "--workload", "mysql,postgres", "--duration", "600s"];
@@ -286,7 +287,7 @@ fn a_killed_run_leaves_no_server() {
         0 => Ok(()),
         left => Err(format!("{left} processes")),
     });
-    // What it left in its data does not keep the next one from using them.
+    // Remains in its data directory do not prevent the next run from using the data.
     let again = ["run", "study.toml", "--workload", "mysql,postgres", "--out", "again"];
     let again = tare.run(&again).expect(0);
     assert!(!again.stderr.contains("making"), "{}", again.stderr);
@@ -303,10 +304,10 @@ fn a_server_that_ends_in_the_middle_is_named_and_not_the_client_that_missed_it()
             echo >\"$0.connected\"; wait $!; exit 1 ;;\n\
         *) exec iperf \"$@\" ;;\n\
         esac\n";
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = in_scratch(&scratch, User::Caller);
-    let programs = scratch.directory_of("programs", None);
-    scratch.program("programs/iperf", FALLS);
+    let programs = scratch.create_directory("programs", None);
+    scratch.write_program("programs/iperf", FALLS);
     let made = Command::new("mkfifo").arg(programs.join("iperf.connected")).status();
     assert!(made.is_ok_and(|status| status.success()), "a named pipe");
     let path = format!("{}:{}", programs.display(), std::env::var("PATH").expect("a PATH"));
@@ -319,7 +320,7 @@ fn a_server_that_ends_in_the_middle_is_named_and_not_the_client_that_missed_it()
 
 #[test]
 fn data_that_are_kept_are_listed_and_removed() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = in_scratch(&scratch, User::Caller);
     let clean = |flags: &[&str]| tare.run(&[&["clean", "--data"][..], flags].concat()).expect(0);
     assert!(clean(&[]).stderr.contains("no data are kept"));

@@ -1,4 +1,4 @@
-//! Foreign tools and databases as workloads: `make system-tools` installs them.
+//! Tests of foreign tools and databases as workloads. `make system-tools` installs them.
 #![allow(
     clippy::expect_used,
     clippy::panic,

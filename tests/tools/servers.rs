@@ -1,67 +1,67 @@
-//! Servers that are there already (`--server-address`): each is started by the test, and is dialled where it is. Server and
-//! tare are in a network namespace of the test's own, so that every port is free.
+//! Tests of existing servers (`--server-address`): the test starts each server, and tare connects to its address.
+//! Server and tare are in a network namespace of the test, so that every port is free.
 //!
-//! `make system-tools` installs what they need.
+//! `make system-tools` installs the servers and their clients.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::program::{Outcome, Running, Tare, User, tied};
-use support::{Scratch, eventually, list};
-use tare_dev::Namespace;
+use support::program::{ProgramOutcome, RunningProgram, Tare, User, tied_command};
+use support::{ScratchDirectory, eventually, list};
+use tare_dev::TestNamespace;
 
-/// Study of a second on the namespace's own loopback, and whatever the workload measures.
+/// Study of one second on the namespace's own loopback, with all metrics of the workload.
 const STUDY: &str = "networks = [\"native\"]\n[method]\nblocks = 1\nduration = \"1s\"\n";
 
-/// Program with a cache of its own, in whose directory a study lies.
-fn in_scratch(scratch: &Scratch) -> Tare {
+/// Returns a program with its own cache, and a study in its directory.
+fn in_scratch(scratch: &ScratchDirectory) -> Tare {
     let tare = Tare::copied(scratch, User::Caller);
     std::fs::write(tare.directory().join("study.toml"), STUDY).expect("a file in it");
     tare.with_cache_of_its_own()
 }
 
-/// Namespace with a loopback.
-fn namespace() -> Namespace {
-    let namespace = Namespace::new();
+/// Makes a namespace with a loopback device.
+fn namespace() -> TestNamespace {
+    let namespace = TestNamespace::new();
     namespace.run("ip link set lo up");
     namespace
 }
 
-/// Command in a namespace. It ends with the test.
-fn inside(namespace: &Namespace, program: impl AsRef<std::ffi::OsStr>) -> Command {
-    let words = namespace.enter();
-    let mut command = tied(User::Caller, &words[0]);
+/// Makes a command in a namespace. It ends with the test.
+fn inside(namespace: &TestNamespace, program: impl AsRef<std::ffi::OsStr>) -> Command {
+    let words = namespace.enter_command();
+    let mut command = tied_command(User::Caller, &words[0]);
     command.args(&words[1..]).arg(program);
     command
 }
 
-/// Server that listens on this port of the namespace.
-fn listening(command: &mut Command, namespace: &Namespace, port: u16) -> Running {
-    let mut server = Running::of(command);
+/// Starts a server, and waits until it listens on this port of the namespace.
+fn listening(command: &mut Command, namespace: &TestNamespace, port: u16) -> RunningProgram {
+    let mut server = RunningProgram::spawn(command);
     eventually("the server listens", || {
-        assert!(server.is_running(), "the server has ended: {}", server.said());
+        assert!(server.is_running(), "the server has ended: {}", server.awaited_output());
         !namespace.output(&format!("ss -tlnH sport = :{port}")).is_empty()
     });
     server
 }
 
-/// Runs the program in a namespace to its end, with variables of its own.
+/// Runs the program in a namespace to its end, with additional variables.
 fn run(
-    namespace: &Namespace,
+    namespace: &TestNamespace,
     tare: &Tare,
     variables: &[(&str, &str)],
     arguments: &[&str],
-) -> Outcome {
-    // tare alone has them, and not what leads into the namespace.
+) -> ProgramOutcome {
+    // The variables are set for tare alone, not for the program that enters the namespace.
     let mut command = inside(namespace, "/usr/bin/env");
     command.args(variables.iter().map(|(name, value)| format!("{name}={value}")));
     command.arg(tare.program()).args(arguments).current_dir(tare.directory());
     command.env("XDG_CACHE_HOME", tare.directory().join("cache"));
-    Running::of(&mut command).wait()
+    RunningProgram::spawn(&mut command).wait()
 }
 
-/// Directory with these programs alone, of those that are installed.
-fn only(scratch: &Scratch, programs: &[&str]) -> PathBuf {
+/// Makes a directory with only these programs, of those that are installed.
+fn directory_of_programs(scratch: &ScratchDirectory, programs: &[&str]) -> PathBuf {
     let directory = scratch.root().join("only");
     std::fs::create_dir(&directory).expect("a directory in it");
     let path = std::env::var_os("PATH").expect("there is a PATH");
@@ -73,14 +73,14 @@ fn only(scratch: &Scratch, programs: &[&str]) -> PathBuf {
     directory
 }
 
-/// Arguments of a run against the server at an address.
+/// Returns the arguments of a run against the server at an address.
 fn dialling<'a>(workload: &'a str, address: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let arguments =
         ["run", "study.toml", "--workload", workload, "--server-address", address, "--json"];
     [&arguments[..], more].concat()
 }
 
-/// Figure of a metric; its cell says that nothing was started for it.
+/// Returns the figure of a metric. Its cell must say that tare started no server for it.
 fn mean(document: &Value, metric: &str) -> f64 {
     let cell = list(document, "cells").iter().find(|cell| cell["metric"] == metric);
     let cell = cell.unwrap_or_else(|| panic!("{metric} in {document}"));
@@ -88,7 +88,7 @@ fn mean(document: &Value, metric: &str) -> f64 {
     cell["mean"].as_f64().unwrap_or_else(|| panic!("a figure in {cell}"))
 }
 
-/// First copy of the data that a run of this workload has made.
+/// Returns the first copy of the data made by a run of this workload.
 fn data(tare: &Tare, workload: &str, more: &[&str]) -> PathBuf {
     let arguments = ["run", "study.toml", "--workload", workload, "--out", "made"];
     tare.run(&[&arguments[..], more].concat()).expect(0);
@@ -100,14 +100,14 @@ fn data(tare: &Tare, workload: &str, more: &[&str]) -> PathBuf {
 
 #[test]
 fn a_redis_server_is_asked_where_it_is() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = in_scratch(&scratch);
     let namespace = namespace();
     let mut command = inside(&namespace, "redis-server");
     command.args(["--save", "", "--bind", "127.0.0.1", "--port", "6379"]);
     let _server = listening(command.current_dir(scratch.root()), &namespace, 6379);
-    // Where the server is somebody else's, tare needs the client alone.
-    let only = only(&scratch, &["redis-benchmark"]);
+    // With an existing server, tare needs only the client.
+    let only = directory_of_programs(&scratch, &["redis-benchmark"]);
     let path = [("PATH", only.to_str().expect("a plain path"))];
     let own = ["run", "study.toml", "--workload", "redis", "--out", "own"];
     let lacking = run(&namespace, &tare, &path, &own);
@@ -116,14 +116,14 @@ fn a_redis_server_is_asked_where_it_is() {
     let arguments = dialling("redis", "127.0.0.1:6379", &["--operation", "set"]);
     let document = run(&namespace, &tare, &path, &arguments).expect(0).json();
     assert!(mean(&document, "transactions") > 0.0);
-    // It says itself what it was asked.
+    // The server's own statistics show its requests.
     let told = namespace.output("redis-cli INFO commandstats");
     assert!(told.contains("cmdstat_set:calls="), "{told}");
 }
 
 #[test]
 fn a_mariadb_server_is_asked_where_it_is_by_its_own_user() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = in_scratch(&scratch);
     let small = ["--tables", "1", "--rows", "1000"];
     let copy = data(&tare, "mysql", &small).join("0");
@@ -146,7 +146,7 @@ fn a_mariadb_server_is_asked_where_it_is_by_its_own_user() {
     let mine = run("two words", "here").expect(0);
     assert!(mean(&mine.json(), "tps") > 0.0);
     assert!(!mine.stderr.contains("making"), "nothing is made for it: {}", mine.stderr);
-    // A stranger is told what the server says.
+    // A user without access gets the server's error message.
     let refused = run("a guess", "refused");
     assert_eq!(refused.code, Some(1), "{}", refused.stderr);
     let told = refused.text() + &refused.stderr;
@@ -155,13 +155,13 @@ fn a_mariadb_server_is_asked_where_it_is_by_its_own_user() {
 
 #[test]
 fn a_postgresql_server_is_asked_where_it_is_by_its_own_user() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = in_scratch(&scratch);
     let set = data(&tare, "postgres", &[]);
     let secret = std::fs::read_to_string(set.join("secret")).expect("it has one");
     let copy = set.join("0");
     let namespace = namespace();
-    // It refuses root, so it is somebody else in a user namespace.
+    // PostgreSQL refuses to run as root, so it runs as another user in a user namespace.
     let mut command = inside(&namespace, "unshare");
     command.args(["--user", "--map-user=65534", "--map-group=65534", "setpriv", "--pdeathsig"]);
     command.args(["KILL", "--"]).arg(newest_postgres());
@@ -182,7 +182,7 @@ fn a_postgresql_server_is_asked_where_it_is_by_its_own_user() {
     assert!(told.contains("password authentication failed"), "{told}");
 }
 
-/// Server of the highest version that Debian's packages have installed.
+/// Returns the server of the highest version that Debian's packages have installed.
 fn newest_postgres() -> PathBuf {
     let versions = std::fs::read_dir("/usr/lib/postgresql").expect("postgresql is installed");
     let number = |path: &Path| -> u32 {

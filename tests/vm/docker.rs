@@ -1,23 +1,26 @@
-//! Docker's networks that need modules of the kernel's, each once on one that has them: function only, and that packets
-//! take the path that each is named after.
+//! Docker's networks that need kernel modules, each once on a kernel that has them: function only, and packets take the
+//! path that each is named after.
 //!
-//! `make test-system` boots Debian's kernel in a virtual machine, and runs these there, on an engine of their own.
+//! `make test-system` boots Debian's kernel in a virtual machine, and runs these tests there, on an engine of their
+//! own.
 
 use support::engine::Engine;
-use support::module::{ENDLESS, MANY, asked, carried, in_all_sandboxes, load_modules, seen_in};
-use support::shared::Resource as _;
+use support::shared::SharedResource as _;
+use support::vm_support::{
+    ENDLESS, MANY, hops_with_traffic, in_all_sandboxes, load_modules, run_arguments, run_until,
+};
 
 #[test]
 #[ignore = "needs a kernel with all modules: make test-system"]
 fn docker_on_ipvlan_which_the_machine_cannot_carry_runs_here() {
     load_modules();
     let engine = Engine::alone();
-    let before = engine.everything();
+    let before = engine.inventory();
     let modes = [("docker:ipvlan-l2", "l2"), ("docker:ipvlan-l3", "l3")];
     let mut most = [0, 0];
     let networks = "docker:ipvlan-l2,docker:ipvlan-l3";
-    let running = engine.tare().start(&asked(networks, "out", &ENDLESS));
-    let document = seen_in(running, "ipvlan devices of both modes carry the traffic", || {
+    let running = engine.tare().start(&run_arguments(networks, "out", &ENDLESS));
+    let document = run_until(running, "ipvlan devices of both modes carry the traffic", || {
         let links =
             in_all_sandboxes(&engine, "ip -details -statistics -oneline link show type ipvlan");
         for (most, (_, mode)) in most.iter_mut().zip(modes) {
@@ -26,13 +29,13 @@ fn docker_on_ipvlan_which_the_machine_cannot_carry_runs_here() {
         most.iter().all(|bytes| *bytes > MANY)
     });
     for (network, _) in modes {
-        let hops = carried(&document, network);
+        let hops = hops_with_traffic(&document, network);
         assert_eq!(hops, ["client-0:eth0", "node-0:eth0", "server-0:eth0"], "{network}");
     }
-    assert_eq!(engine.everything(), before);
+    assert_eq!(engine.inventory(), before);
 }
 
-/// Most bytes that an ipvlan device of this mode has received, of all that are listed.
+/// Returns the largest number of bytes received by a listed ipvlan device of this mode.
 fn ipvlan_bytes(links: &str, mode: &str) -> u64 {
     let of_mode = links.lines().filter(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();

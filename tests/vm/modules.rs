@@ -1,18 +1,18 @@
-//! A kernel with modules that are not loaded: nothing that tare does loads one, unless the user has said so.
+//! Test on a kernel with modules that are not loaded: tare loads none, unless the user allows it.
 //!
-//! Only such a kernel can show it: `make test-system` boots Debian's in a virtual machine and runs these there.
+//! Only such a kernel can show this: `make test-system` boots Debian's in a virtual machine and runs the test there.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
-use support::Scratch;
+use support::ScratchDirectory;
 use support::program::{Tare, User};
 use support::{list, text};
 
-/// Modules that networks need, and that a freshly booted kernel has not loaded.
+/// Modules that networks need, and that a newly booted kernel has not loaded.
 const NEEDED: [&str; 4] = ["veth", "bridge", "br_netfilter", "nf_tables"];
 
-/// The modules that are loaded.
+/// Returns the loaded modules.
 fn loaded() -> BTreeSet<String> {
     let modules = fs::read_to_string("/proc/modules").expect("a kernel that can load modules");
     modules.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
@@ -22,8 +22,8 @@ fn network<'a>(document: &'a Value, name: &str) -> &'a Value {
     list(document, "networks").iter().find(|one| one["name"] == name).expect("the network")
 }
 
-/// Everything that only looks, and a run, by both kinds of user; then what `--load-modules` does. One test, for the
-/// order matters: a module once loaded stays.
+/// Tries all read-only commands and a run, as both kinds of user; then the effect of `--load-modules`. This is one test
+/// because the order matters: a loaded module stays.
 #[test]
 #[ignore = "needs a kernel whose modules are not loaded: make test-system"]
 fn no_module_is_loaded_unless_the_user_says_so() {
@@ -38,7 +38,7 @@ fn no_module_is_loaded_unless_the_user_says_so() {
 }
 
 fn nothing_is_loaded_by(user: User, before: &BTreeSet<String>) {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::copied(&scratch, user);
     let listed = tare.run(&["list", "networks", "--json"]).expect(0).json();
     let bridge = network(&listed, "bridge");
@@ -50,9 +50,9 @@ fn nothing_is_loaded_by(user: User, before: &BTreeSet<String>) {
     assert!(NEEDED.iter().all(|module| named.contains(module)), "{modules}");
     tare.run(&["doctor"]);
     tare.run(&["show", "bridge"]).expect(0);
-    tare.run(&["up", "veth", "--", "true"]).complains(1, &["modprobe", "veth"]);
+    tare.run(&["up", "veth", "--", "true"]).assert_error(1, &["modprobe", "veth"]);
     let short = ["--blocks", "1", "--duration", "200ms", "--interval", "10ms", "--json"];
-    // A network named outright that cannot run: skipped with its reason, exit 1.
+    // A network named explicitly that cannot run: skipped with its reason, exit 1.
     let named = [
         &["run", "--network", "loopback,bridge", "--baseline", "loopback", "--out", "named"][..],
         &short,
@@ -61,7 +61,7 @@ fn nothing_is_loaded_by(user: User, before: &BTreeSet<String>) {
     let document = tare.run(&named).expect(1).json();
     assert_eq!(text(&list(&document, "skipped")[0], "network"), "bridge");
     assert!(!list(&document, "cells").is_empty(), "what can run did");
-    // All that run here: those that need no module.
+    // All networks available here are those that need no module.
     let all = [&["run", "--network", "all", "--out", "all"][..], &short].concat();
     let document = tare.run(&all).expect(0).json();
     let skipped: BTreeSet<&str> =
@@ -74,7 +74,7 @@ fn nothing_is_loaded_by(user: User, before: &BTreeSet<String>) {
 }
 
 fn loaded_when_allowed(before: &BTreeSet<String>) {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::copied(&scratch, User::Caller);
     tare.run(&["up", "bridge", "--load-modules", "--", "true"]).expect(0);
     let after = loaded();
@@ -82,8 +82,8 @@ fn loaded_when_allowed(before: &BTreeSet<String>) {
         assert!(after.contains(module), "{module} was not loaded: {after:?}");
     }
     assert!(after.is_superset(before));
-    // What is loaded now, an ordinary user may use.
-    let scratch = Scratch::new();
+    // An ordinary user may use the modules that are now loaded.
+    let scratch = ScratchDirectory::new();
     let ordinary = Tare::copied(&scratch, User::Ordinary);
     let listed = ordinary.run(&["list", "networks", "--json"]).expect(0).json();
     assert_eq!(network(&listed, "bridge")["available"], true);

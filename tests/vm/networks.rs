@@ -1,25 +1,25 @@
-//! The networks that the machine's own kernel cannot carry, each once, on one that can: function only.
+//! Networks that the host's own kernel does not support, each once on a kernel that does: function only.
 //!
-//! `make test-system` boots Debian's kernel in a virtual machine, and runs these there. The machine on which it was started
-//! has looked which of its networks it cannot carry, and says their names in the environment.
+//! `make test-system` boots Debian's kernel in a virtual machine, and runs these tests there. The host has determined
+//! which networks it does not support, and passes their names in the environment.
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use support::Scratch;
+use support::ScratchDirectory;
 use support::program::Tare;
 use support::{list, text};
 
-/// The variable that names the networks, with commas between them.
+/// Variable with the names of the networks, separated by commas.
 const NETWORKS: &str = "TARE_VM_NETWORKS";
 
-/// Networks of which the kernel in the machine is too old, and the feature that it lacks.
+/// Networks for which the kernel of the virtual machine is too old, and the feature that it lacks.
 const LACKING: [(&str, &str); 1] = [("netkit", "netkit")];
 
-/// Spelling of the remedy for what `make setup` builds, where the machine has what that takes.
+/// Remedy for programs that `make setup` builds, if the machine can build them.
 const BUILT: &str = "make setup";
 
-/// Longer than the kernel's timers: a first segment that is lost comes again after 200 ms, or after a second before there is a
-/// round trip to go by, and a trial that began late has no whole interval.
+/// Duration of trials, longer than the kernel's timers: a lost first segment is sent again after 200 ms, or after a
+/// second before there is an estimate of the round trip, and a trial that began late has no whole interval.
 const DURATION: &str = "2s";
 
 const WORKLOADS: [&str; 3] = ["tcp-stream", "tcp-rr", "udp-rr"];
@@ -30,7 +30,7 @@ fn every_network_that_the_machine_cannot_carry_runs_here() {
     let names = std::env::var(NETWORKS).expect("the names of the networks");
     let names: Vec<&str> = names.split(',').filter(|name| !name.is_empty()).collect();
     assert!(!names.is_empty(), "{NETWORKS} names none: the machine can carry them all");
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     for (nodes, together) in by_nodes(&tare, &names) {
         let out = format!("nodes-{nodes}");
@@ -42,11 +42,11 @@ fn every_network_that_the_machine_cannot_carry_runs_here() {
         if nodes != "1" {
             arguments.extend(["--nodes", &nodes]);
         }
-        all_carry(&together, &tare.run(&arguments).json());
+        assert_all_run(&together, &tare.run(&arguments).json());
     }
 }
 
-/// Networks by the fewest nodes that each joins: those that join as many are run together.
+/// Groups networks by the least number of nodes that each connects: those with the same number are run together.
 fn by_nodes<'a>(tare: &Tare, names: &[&'a str]) -> BTreeMap<u64, Vec<&'a str>> {
     let listed = tare.run(&["list", "networks", "--json"]).expect(0).json();
     let mut groups: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
@@ -58,8 +58,8 @@ fn by_nodes<'a>(tare: &Tare, names: &[&'a str]) -> BTreeMap<u64, Vec<&'a str>> {
     groups
 }
 
-/// Checks that all of these networks were run, but for those that cannot be on any such machine.
-fn all_carry(names: &[&str], document: &Value) {
+/// Checks that all of these networks were run, except for those that no such machine supports.
+fn assert_all_run(names: &[&str], document: &Value) {
     let mut skipped = BTreeSet::new();
     for one in list(document, "skipped") {
         let (network, reason) = (text(one, "network"), text(one, "reason"));
@@ -70,14 +70,14 @@ fn all_carry(names: &[&str], document: &Value) {
     assert_eq!(list(document, "failed"), [] as [Value; 0]);
     for name in names.iter().filter(|name| !skipped.contains(*name)) {
         for workload in WORKLOADS {
-            carries(document, name, workload);
+            assert_carries(document, name, workload);
         }
     }
-    verdicts_are_refused(document);
+    assert_no_verdicts(document);
 }
 
-/// Checks that a network has carried a workload, over a path that it names.
-fn carries(document: &Value, network: &str, workload: &str) {
+/// Checks that a network has traffic of a workload, over a path that it names.
+fn assert_carries(document: &Value, network: &str, workload: &str) {
     let cells: Vec<&Value> = list(document, "cells")
         .iter()
         .filter(|cell| cell["network"] == network && cell["workload"] == workload)
@@ -89,8 +89,8 @@ fn carries(document: &Value, network: &str, workload: &str) {
     }
 }
 
-/// Checks that nothing is compared: emulated machines show function, nothing there is faster or slower than anything.
-fn verdicts_are_refused(document: &Value) {
+/// Checks that there are no comparisons: emulated machines show function, and their figures say nothing about speed.
+fn assert_no_verdicts(document: &Value) {
     assert_eq!(document["environment"]["emulated"], true, "{}", document["environment"]["cpu"]);
     let told = list(document, "findings").iter().any(|finding| finding["kind"] == "emulated");
     assert!(told, "{}", document["findings"]);

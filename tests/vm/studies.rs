@@ -1,16 +1,17 @@
-//! The published studies with every network of the lab's that they name, once on a kernel that has them all: function only.
+//! Published studies with every network of the lab that they name, once on a kernel that supports all of them: function
+//! only.
 //!
-//! `make test-system` runs these in the virtual machine. They are no part of `make test`: there, what a machine's kernel lacks is
-//! skipped by name, and hundreds of trials on a processor of software take their time.
+//! `make test-system` runs these tests in the virtual machine. They are not part of `make test`, which skips networks
+//! that a machine's kernel lacks; hundreds of trials on an emulated processor take long.
 
 use serde_json::Value;
-use support::Scratch;
+use support::ScratchDirectory;
 use support::program::Tare;
 use support::{list, text};
 
-/// Runs a whole study, every trial once and short. What it names and only an engine has (`docker:…`) may be skipped, nothing else.
+/// Runs a whole study, every trial once and short. Only networks that need an engine (`docker:…`) may be skipped.
 fn whole(study: &str) -> Value {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root()).with_cache_of_its_own();
     let short = ["--blocks", "1", "--duration", "1s", "--interval", "100ms"];
     let asked = ["run", study, "--scaled", "--load-modules", "--json", "--out", "out"];
@@ -19,7 +20,8 @@ fn whole(study: &str) -> Value {
     for skipped in list(&document, "skipped") {
         assert!(text(skipped, "network").contains(':'), "{skipped}");
     }
-    // How fast it is here tells nothing, and what too few samples tell is withheld: this is about what has a figure at all.
+    // Emulation says nothing about speed, and figures with too few samples are withheld: only the existence of figures
+    // is checked.
     for figure in list(&document["rerun"], "figures") {
         let cell = &figure["published"]["cell"];
         let broke = list(&document, "failed").iter().any(|one| one["network"] == cell["network"]);
@@ -29,7 +31,7 @@ fn whole(study: &str) -> Value {
     document
 }
 
-/// Labels of the measured networks.
+/// Returns the labels of the measured networks.
 fn labels(document: &Value) -> Vec<&str> {
     let mut labels: Vec<&str> =
         list(document, "cells").iter().map(|cell| text(cell, "label")).collect();
@@ -43,7 +45,7 @@ fn labels(document: &Value) -> Vec<&str> {
 fn containers_of_one_machine_which_the_machine_cannot_carry() {
     let document = whole("icc-2014");
     assert_eq!(labels(&document), ["iptables", "link", "ovs", "pipework", "published"]);
-    // The server of iperf 2.1.8 does not always live through many clients, and that costs a row alone.
+    // The server of iperf 2.1.8 does not always survive many clients, which may cost only a row.
     for failed in list(&document, "failed") {
         let is_its_own = text(failed, "reason").contains("iperf ended with signal");
         let shape = &failed["shape"];
@@ -56,7 +58,7 @@ fn containers_of_one_machine_which_the_machine_cannot_carry() {
 #[ignore = "needs a kernel with all modules: make test-system"]
 fn overlays_between_two_machines_which_the_machine_cannot_carry() {
     let document = whole("ec2-overlays-2015");
-    // Fifty streams through a cipher may take a processor of software too long, and nothing else may fail.
+    // Fifty streams through a cipher may take too long on an emulated processor. No other failure is allowed.
     for failed in list(&document, "failed") {
         assert!(text(failed, "reason").contains("took longer than"), "{failed}");
     }

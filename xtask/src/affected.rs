@@ -1,19 +1,19 @@
-//! Parts of `make test-system` that a change of a file can break: one table.
+//! Table of the parts of `make test-system` that a change of a file can break.
 
-use crate::parts::Part;
+use crate::parts::TestPart;
 use std::collections::BTreeMap;
 
-const ALL: &[Part] = &Part::ALL;
-const NONE: &[Part] = &[];
-const TOOLS: &[Part] = &[Part::Tools];
-const ENGINES: &[Part] = &[Part::Engines];
-const PAGE: &[Part] = &[Part::Page];
-const SHARED: &[Part] = &[Part::Engines, Part::Page];
-const VM: &[Part] = &[Part::Vm];
+const ALL: &[TestPart] = &TestPart::ALL;
+const NONE: &[TestPart] = &[];
+const TOOLS: &[TestPart] = &[TestPart::Tools];
+const ENGINES: &[TestPart] = &[TestPart::Engines];
+const PAGE: &[TestPart] = &[TestPart::Page];
+const SHARED: &[TestPart] = &[TestPart::Engines, TestPart::Page];
+const VM: &[TestPart] = &[TestPart::Vm];
 
-/// Prefix of paths, and the parts that a change below it can break. The longest prefix of a path decides. `make test`
-/// covers what has no part here.
-const TABLE: &[(&str, &[Part])] = &[
+/// Prefixes of paths, and the parts that a change below them can break. The longest prefix of a path decides. `make
+/// test` covers paths without parts.
+const TABLE: &[(&str, &[TestPart])] = &[
     // The build, and what runs the tests.
     (".cargo/", ALL),
     (".ci/", ALL),
@@ -39,18 +39,18 @@ const TABLE: &[(&str, &[Part])] = &[
     ("crates/lab/src/programs/", VM),
     ("crates/lab/src/program.rs", VM),
     ("crates/lab/src/wiring/", VM),
-    ("crates/lab/src/sleeve/", VM),
+    ("crates/lab/src/weave_sleeve/", VM),
     ("crates/lab/src/flannel.rs", VM),
     ("crates/lab/src/openvswitch.rs", VM),
     ("crates/lab/src/strongswan.rs", VM),
     ("crates/lab/src/weave.rs", VM),
     ("crates/lab/tests/", VM),
-    ("tests/support/module.rs", VM),
+    ("tests/support/vm_support.rs", VM),
     ("tests/vm/", VM),
     // Foreign tools and databases.
     ("crates/traffic/fixtures/", TOOLS),
     ("crates/traffic/src/tools/", TOOLS),
-    ("tests/support/listening.rs", TOOLS),
+    ("tests/support/listener.rs", TOOLS),
     ("tests/tools/", TOOLS),
     // The page.
     ("crates/report/", PAGE),
@@ -72,16 +72,17 @@ const TABLE: &[(&str, &[Part])] = &[
     ("tests/MUTANTS.md", NONE),
     ("tests/e2e/", NONE),
     ("tests/golden/", NONE),
+    ("tests/messages.txt", NONE),
     ("tests/soak/", NONE),
     ("tests/support/", NONE),
     ("tools/", NONE),
 ];
 
-/// Documents break no part, wherever they are.
+/// Suffix of documents, which break no part, wherever they are.
 const DOCUMENT: &str = ".md";
 
-/// Affected parts, each with the first path that causes it.
-pub(crate) fn by_part<'a>(paths: &[&'a str]) -> BTreeMap<Part, &'a str> {
+/// Returns the affected parts, each with the first path that causes it.
+pub(crate) fn by_part<'a>(paths: &[&'a str]) -> BTreeMap<TestPart, &'a str> {
     let mut causes = BTreeMap::new();
     for path in paths {
         for part in parts_of(path) {
@@ -91,8 +92,8 @@ pub(crate) fn by_part<'a>(paths: &[&'a str]) -> BTreeMap<Part, &'a str> {
     causes
 }
 
-/// Parts of a path. One that the table does not know can break all.
-fn parts_of(path: &str) -> &'static [Part] {
+/// Returns the parts of a path. A path without a row can break all parts.
+fn parts_of(path: &str) -> &'static [TestPart] {
     if path.ends_with(DOCUMENT) {
         return NONE;
     }
@@ -132,11 +133,14 @@ mod tests {
     fn each_part_names_its_first_cause() {
         let paths =
             ["README.md", "tests/vm/main.rs", "crates/lab/tests/lab/main.rs", "tests/page/page.rs"];
-        let causes: Vec<(Part, &str)> = by_part(&paths).into_iter().collect();
-        assert_eq!(causes, [(Part::Page, "tests/page/page.rs"), (Part::Vm, "tests/vm/main.rs")]);
+        let causes: Vec<(TestPart, &str)> = by_part(&paths).into_iter().collect();
+        assert_eq!(
+            causes,
+            [(TestPart::Page, "tests/page/page.rs"), (TestPart::Vm, "tests/vm/main.rs")]
+        );
     }
 
-    /// A folder that was renamed would silently lose its part.
+    /// A renamed folder would silently lose its part.
     #[test]
     fn every_row_with_a_part_is_a_path_of_the_repository() {
         let repository = Repository::find().unwrap();
@@ -154,7 +158,7 @@ mod tests {
         let repository = Repository::find().unwrap();
         let listed = ["ls-files", "--cached", "--others", "--exclude-standard"];
         let Ok(files) = process::output(repository.command("git").args(listed)) else {
-            return; // No git here: an unpacked archive of the sources.
+            return; // Without git (an unpacked source archive) there is no list of files.
         };
         for file in files.lines().filter(|file| repository.path(file).exists()) {
             let known = TABLE.iter().any(|(prefix, _)| file.starts_with(prefix));

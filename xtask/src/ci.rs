@@ -1,34 +1,34 @@
 //! `cargo xtask ci`: runs the parts of `make test-system` that the change under test can break.
 
-use crate::Verdict;
+use crate::TaskResult;
 use crate::affected;
-use crate::change::{self, Base};
-use crate::parts::Part;
+use crate::change::{self, ChangeBase};
+use crate::parts::TestPart;
 use crate::process;
 use crate::repository::Repository;
-use crate::system_lane::{self, Scope};
+use crate::system_lane::{self, GuestScope};
 use anyhow::Result;
 use std::collections::BTreeMap;
 
-/// Decides which parts run, says why, and runs them.
-pub(crate) fn run(repository: &Repository) -> Result<Verdict> {
+/// Decides which parts run, prints the reasons, and runs them.
+pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
     let base = change::base(repository)?;
     let paths = change::paths(repository, &base)?;
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
     let causes = affected::by_part(&paths);
     print!("{}", decision(&base, paths.len(), &causes));
     if causes.is_empty() {
-        return Ok(Verdict::Passed);
+        return Ok(TaskResult::Passed);
     }
     // Packages and engines that only these parts need.
     process::run(repository.command("make").args(["--no-print-directory", "system-tools"]))?;
-    system_lane::run_parts(repository, &causes.into_keys().collect(), Scope::Short)
+    system_lane::run_parts(repository, &causes.into_keys().collect(), GuestScope::Short)
 }
 
-fn decision(base: &Base, changed: usize, causes: &BTreeMap<Part, &str>) -> String {
+fn decision(base: &ChangeBase, changed: usize, causes: &BTreeMap<TestPart, &str>) -> String {
     let mut text =
         format!("tare ci: {changed} files differ from {} ({})\n", base.commit, base.chosen_by);
-    for part in Part::ALL {
+    for part in TestPart::ALL {
         let line = match causes.get(&part) {
             Some(path) => format!("  {part}: runs, because of {path}\n"),
             None => format!("  {part}: does not run, no file that it depends on differs\n"),
@@ -44,8 +44,8 @@ mod tests {
 
     #[test]
     fn the_decision_names_the_cause_of_each_part() {
-        let base = Base { commit: "abc".to_owned(), chosen_by: "TARE_CI_BASE" };
-        let causes = BTreeMap::from([(Part::Vm, "tests/vm/main.rs")]);
+        let base = ChangeBase { commit: "abc".to_owned(), chosen_by: "TARE_CI_BASE" };
+        let causes = BTreeMap::from([(TestPart::Vm, "tests/vm/main.rs")]);
         assert_eq!(
             decision(&base, 2, &causes),
             "tare ci: 2 files differ from abc (TARE_CI_BASE)\n\

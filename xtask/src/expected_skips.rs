@@ -1,6 +1,7 @@
-//! Skips that are expected on a machine: one table of reasons, with the feature that the machine lacks then.
+//! Skips that are expected on a machine: a table of reasons, with the feature that the machine lacks in each case.
 //!
-//! A skipped test whose reason is not in the table, or whose feature this machine has, hides a fault: it is an error.
+//! A skipped test is an error, because it hides a fault, if its reason is not in the table or if this machine has the
+//! feature.
 
 use crate::ignored_tests::IgnoredTest;
 use crate::repository::Repository;
@@ -10,8 +11,8 @@ use std::path::Path;
 
 /// Feature that a machine may lack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Feature {
-    /// Module of the kernel, and a symbol by which it is recognised where it is built in.
+enum MachineFeature {
+    /// Kernel module, and a symbol that identifies it if it is built in.
     Module(&'static str, &'static str),
     /// Program on the PATH.
     Program(&'static str),
@@ -19,14 +20,14 @@ enum Feature {
     UserDevice(&'static str),
     /// Root's privileges.
     Root,
-    /// Opposite of another row: on every machine one of the two is lacking.
+    /// Complement of another row: every machine lacks one of the two.
     Opposite,
 }
 
-use Feature::{Module, Opposite, Program, Root, UserDevice};
+use MachineFeature::{Module, Opposite, Program, Root, UserDevice};
 
 /// First words of a reason after `needs`, and the feature.
-const TABLE: &[(&str, Feature)] = &[
+const TABLE: &[(&str, MachineFeature)] = &[
     ("kernel support for 8021q", Module("8021q", "vlan_dev_hard_start_xmit")),
     ("kernel support for dummy", Module("dummy", "dummy_xmit")),
     ("kernel support for esp4", Module("esp4", "esp_output")),
@@ -41,31 +42,31 @@ const TABLE: &[(&str, Feature)] = &[
     ("kernel support for vrf", Module("vrf", "vrf_xmit")),
     ("kernel support for wireguard", Module("wireguard", "wg_xmit")),
     ("kernel support for xfrm_user", Module("xfrm_user", "xfrm_add_sa")),
-    // Programs that `cargo xtask programs` builds where there is a Go compiler.
+    // Programs that `cargo xtask programs` builds if there is a Go compiler.
     ("the program flanneld", Program("flanneld")),
     ("the program fortio", Program("fortio")),
     ("the program weaver", Program("weaver")),
     ("the program wireguard-go", Program("wireguard-go")),
-    // Debian has no free package of it.
+    // Debian has no free package of netperf.
     ("the program netperf", Program("netperf")),
     ("/dev/net/tun", UserDevice("/dev/net/tun")),
     ("a user who may not open /dev/net/tun", Opposite),
     ("root", Root),
 ];
 
-/// Place where tests were skipped.
+/// Machine on which tests were skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum SkipMachine {
     /// This machine.
     Host,
     /// The virtual machine: this machine's programs, root, and a kernel with all modules.
     Guest,
 }
 
-/// Problems of the skips that are not expected, each naming its test.
+/// Returns the problems of unexpected skips, each with the name of its test.
 pub(crate) fn unexpected(
     repository: &Repository,
-    place: Place,
+    place: SkipMachine,
     skips: &[IgnoredTest],
 ) -> Vec<String> {
     skips
@@ -74,7 +75,7 @@ pub(crate) fn unexpected(
         .collect()
 }
 
-fn problem(skip: &IgnoredTest, has: impl Fn(Feature) -> bool) -> Option<String> {
+fn problem(skip: &IgnoredTest, has: impl Fn(MachineFeature) -> bool) -> Option<String> {
     let IgnoredTest { binary, name, reason } = skip;
     let shown = format!("{binary} {name}: skipped unexpectedly");
     match feature_of(reason) {
@@ -88,8 +89,8 @@ fn problem(skip: &IgnoredTest, has: impl Fn(Feature) -> bool) -> Option<String> 
     }
 }
 
-/// Feature of a reason that begins with a row's words.
-fn feature_of(reason: &str) -> Option<Feature> {
+/// Returns the feature of the row whose words begin the reason.
+fn feature_of(reason: &str) -> Option<MachineFeature> {
     let needed = reason.strip_prefix("needs ")?;
     let row = TABLE.iter().find(|(prefix, _)| {
         let rest = needed.strip_prefix(prefix);
@@ -100,14 +101,14 @@ fn feature_of(reason: &str) -> Option<Feature> {
     row.map(|(_, feature)| *feature)
 }
 
-fn has(repository: &Repository, place: Place, feature: Feature) -> bool {
+fn has(repository: &Repository, place: SkipMachine, feature: MachineFeature) -> bool {
     match (feature, place) {
-        (Module(..) | Root, Place::Guest) => true,
-        (Module(name, symbol), Place::Host) => has_module(name, symbol),
-        (UserDevice(path), Place::Host) => is_open_to_all(path),
+        (Module(..) | Root, SkipMachine::Guest) => true,
+        (Module(name, symbol), SkipMachine::Host) => has_module(name, symbol),
+        (UserDevice(path), SkipMachine::Host) => is_open_to_all(path),
         // The guest has no udev, which would open device files to users.
-        (UserDevice(_), Place::Guest) | (Opposite, _) => false,
-        (Root, Place::Host) => rustix::process::geteuid().is_root(),
+        (UserDevice(_), SkipMachine::Guest) | (Opposite, _) => false,
+        (Root, SkipMachine::Host) => rustix::process::geteuid().is_root(),
         (Program(name), _) => repository.find_program(name).is_some(),
     }
 }
@@ -117,7 +118,7 @@ fn is_open_to_all(path: &str) -> bool {
     mode.is_ok_and(|mode| mode & 0o006 == 0o006)
 }
 
-/// A module counts as there if it is loaded or built in. One that could be loaded does not: tests load none.
+/// Returns true if a module is loaded or built in. A loadable module does not count: tests load none.
 fn has_module(name: &str, symbol: &str) -> bool {
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
@@ -131,7 +132,7 @@ fn lists_loaded(modules: &str, name: &str) -> bool {
     modules.lines().any(|line| line.split(' ').next() == Some(name))
 }
 
-/// Lines such as `kernel/drivers/net/ipvlan/ipvlan.ko`.
+/// Returns true if a line such as `kernel/drivers/net/ipvlan/ipvlan.ko` names the module.
 fn lists_built_in(builtin: &str, name: &str) -> bool {
     builtin.lines().any(|line| {
         let file = line.rsplit('/').next().unwrap_or(line);
@@ -189,11 +190,11 @@ mod tests {
     #[test]
     fn the_guest_has_every_module_and_root() {
         let repository = Repository::find().unwrap();
-        assert!(has(&repository, Place::Guest, Module("none", "none")));
-        assert!(has(&repository, Place::Guest, Root));
-        assert!(!has(&repository, Place::Host, Module("none", "none")));
-        assert!(!has(&repository, Place::Guest, UserDevice("/dev/null")));
-        assert!(has(&repository, Place::Host, UserDevice("/dev/null")));
-        assert!(!has(&repository, Place::Guest, Program("no-such-program-anywhere")));
+        assert!(has(&repository, SkipMachine::Guest, Module("none", "none")));
+        assert!(has(&repository, SkipMachine::Guest, Root));
+        assert!(!has(&repository, SkipMachine::Host, Module("none", "none")));
+        assert!(!has(&repository, SkipMachine::Guest, UserDevice("/dev/null")));
+        assert!(has(&repository, SkipMachine::Host, UserDevice("/dev/null")));
+        assert!(!has(&repository, SkipMachine::Guest, Program("no-such-program-anywhere")));
     }
 }

@@ -1,7 +1,7 @@
-//! `cargo xtask fuzz SECONDS [TARGET..]`: arbitrary bytes for everything that reads what others say. Crashes lie in
-//! `fuzz/artifacts`, inputs that reached new code in `fuzz/corpus`.
+//! `cargo xtask fuzz SECONDS [TARGET..]`: fuzzes every reader of external input. Crashes are in `fuzz/artifacts`,
+//! inputs that reached new code in `fuzz/corpus`.
 
-use crate::Verdict;
+use crate::TaskResult;
 use crate::process;
 use crate::repository::Repository;
 use crate::toolchain;
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Targets that begin with another target's directory of real messages.
+/// Targets that start with the seeds of another directory: real messages.
 const SEEDS: [(&str, &str); 6] = [
     ("answers", "control"),
     ("conversation", "control"),
@@ -19,11 +19,11 @@ const SEEDS: [(&str, &str); 6] = [
     ("rules", "netlink"),
 ];
 
-/// Real output of foreign tools, which is among the fixtures of tests.
+/// Real output of foreign tools, from the fixtures of tests.
 const FIXTURES: &str = "crates/traffic/fixtures";
 
-/// Runs each target for so many seconds.
-pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<Verdict> {
+/// Runs each target for this many seconds.
+pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<TaskResult> {
     let Some((seconds, targets)) = arguments.split_first() else {
         bail!("expected SECONDS [TARGET..]");
     };
@@ -44,14 +44,14 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<Verdi
     for target in targets {
         run_target(repository, target, seconds)?;
     }
-    Ok(Verdict::Passed)
+    Ok(TaskResult::Passed)
 }
 
 fn run_target(repository: &Repository, target: &str, seconds: u32) -> Result<()> {
     let corpus = Path::new("fuzz/corpus").join(target);
     fs::create_dir_all(repository.path(&corpus))?;
     let mut command = repository.command("cargo");
-    // cargo-fuzz wants a nightly compiler for its sanitizers. The stable one has them if it is told to allow them.
+    // cargo-fuzz requires a nightly compiler for its sanitizers. The stable one has them with RUSTC_BOOTSTRAP.
     command.env("RUSTC_BOOTSTRAP", "1").args(["fuzz", "run", "--target"]);
     // The sanitizer's runtime is built for the host's C library.
     command.arg(toolchain::host(repository)?).arg(target).arg(corpus);
@@ -70,7 +70,7 @@ fn all_targets(repository: &Repository) -> Result<Vec<String>> {
     Ok(targets_of(&manifest))
 }
 
-/// Names of the binaries of a manifest.
+/// Returns the names of the binaries of a manifest.
 fn targets_of(manifest: &str) -> Vec<String> {
     let mut in_binary = false;
     let mut names = Vec::new();

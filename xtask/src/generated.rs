@@ -1,19 +1,20 @@
-//! `cargo xtask generated`: writes what is made from the program itself, the JSON schemas and the tables in README.md.
+//! `cargo xtask generated`: writes the files made from the program itself, the JSON schemas and the tables in
+//! README.md.
 
-use crate::Verdict;
+use crate::TaskResult;
 use crate::process;
 use crate::repository::Repository;
 use anyhow::{Context, Result};
 use std::fs;
 
-/// Directory of the schemas. It holds nothing else.
+/// Directory of the schemas. It has no other files.
 const SCHEMAS: &str = "docs/schema";
 
 /// Tables of README.md, by the name of their markers and of `tare list`.
 const TABLES: [&str; 2] = ["networks", "workloads"];
 
 /// Writes schemas and tables.
-pub(crate) fn run(repository: &Repository) -> Result<Verdict> {
+pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
     let schemas = repository.path(SCHEMAS);
     if schemas.exists() {
         fs::remove_dir_all(&schemas)
@@ -30,7 +31,7 @@ pub(crate) fn run(repository: &Repository) -> Result<Verdict> {
         })?;
     }
     fs::write(&readme, text).context("cannot write README.md")?;
-    Ok(Verdict::Passed)
+    Ok(TaskResult::Passed)
 }
 
 /// Replaces the lines between two markers. Returns `None` if a marker is missing.

@@ -1,8 +1,8 @@
-//! `cargo xtask programs`: builds programs of networks' real systems, and of a workload's, that no distribution has in these
-//! versions, into `target/tools/bin`: by Go's own tools, from Go's module proxy. A program that is there in its version is
-//! left alone.
+//! `cargo xtask programs`: builds Go programs into `target/tools/bin` with Go's own tools, from Go's module proxy:
+//! programs of the real systems that networks stand for, and of a workload, that no distribution has in these versions.
+//! A program that is present in its version is not built again.
 
-use crate::Verdict;
+use crate::TaskResult;
 use crate::process;
 use crate::repository::Repository;
 use crate::version::is_at_least;
@@ -11,15 +11,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Oldest Go that builds them all.
+/// Oldest Go version that builds all programs.
 const OLDEST_GO: &str = "1.23.1";
 
 /// Origin of a program's modules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+enum ModuleSource {
     /// The package itself, with the versions of its own `go.mod`.
     Proxy,
-    /// A module of this repository that pins what it is made of: the program's own choice is no longer to be had.
+    /// Module of this repository that pins the dependencies: the versions that the program itself chose are no longer
+    /// available.
     Pinned(&'static str),
 }
 
@@ -28,52 +29,52 @@ struct GoProgram {
     name: &'static str,
     package: &'static str,
     version: &'static str,
-    source: Source,
-    /// `CGO_ENABLED`: 1 if a part of it is in C.
+    source: ModuleSource,
+    /// `CGO_ENABLED`: 1 if the program has a part in C.
     cgo: &'static str,
 }
 
 const PROGRAMS: [GoProgram; 4] = [
-    // Its UDP backend is in C.
+    // The UDP backend of flanneld is in C.
     GoProgram {
         name: "flanneld",
         package: "github.com/flannel-io/flannel",
         version: "v0.25.7",
-        source: Source::Proxy,
+        source: ModuleSource::Proxy,
         cgo: "1",
     },
     GoProgram {
         name: "wireguard-go",
         package: "golang.zx2c4.com/wireguard",
         version: "v0.0.0-20260522210424-ecfc5a8d5446",
-        source: Source::Proxy,
+        source: ModuleSource::Proxy,
         cgo: "0",
     },
     GoProgram {
         name: "fortio",
         package: "fortio.org/fortio",
         version: "v1.66.5",
-        source: Source::Proxy,
+        source: ModuleSource::Proxy,
         cgo: "0",
     },
     GoProgram {
         name: "weaver",
         package: "github.com/weaveworks/weave/prog/weaver",
         version: "2.6.5",
-        source: Source::Pinned("xtask/weaver"),
+        source: ModuleSource::Pinned("xtask/weaver"),
         cgo: "1",
     },
 ];
 
-/// Builds what is missing. A program that cannot be built is named; what needs it is skipped.
-pub(crate) fn run(repository: &Repository) -> Result<Verdict> {
+/// Builds the missing programs. A program that cannot be built is named; tests that need it are skipped.
+pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
     let directory = repository.built_programs();
     fs::create_dir_all(&directory)
         .with_context(|| format!("cannot make {}", directory.display()))?;
     let missing: Vec<&GoProgram> =
         PROGRAMS.iter().filter(|program| !program.is_built(&directory)).collect();
     if missing.is_empty() {
-        return Ok(Verdict::Passed);
+        return Ok(TaskResult::Passed);
     }
     if !has_go(repository) {
         let names: Vec<&str> = missing.iter().map(|program| program.name).collect();
@@ -81,7 +82,7 @@ pub(crate) fn run(repository: &Repository) -> Result<Verdict> {
             "no Go {OLDEST_GO} or newer: {} are not built, and what needs them is skipped; install it",
             names.join(", ")
         );
-        return Ok(Verdict::Passed);
+        return Ok(TaskResult::Passed);
     }
     for program in missing {
         eprintln!(
@@ -95,7 +96,7 @@ pub(crate) fn run(repository: &Repository) -> Result<Verdict> {
             );
         }
     }
-    Ok(Verdict::Passed)
+    Ok(TaskResult::Passed)
 }
 
 fn has_go(repository: &Repository) -> bool {
@@ -106,7 +107,7 @@ fn has_go(repository: &Repository) -> bool {
 }
 
 impl GoProgram {
-    /// File that names the version of the built program.
+    /// Returns the file with the version of the built program.
     fn stamp(&self, directory: &Path) -> PathBuf {
         directory.join(format!(".{}.version", self.name))
     }
@@ -130,16 +131,16 @@ impl GoProgram {
         Ok(())
     }
 
-    /// The command that builds the program as the only file of a directory.
+    /// Returns the command that builds the program as the only file of a directory.
     fn command(&self, repository: &Repository, scratch: &Path) -> Command {
         let mut go = repository.command("go");
         go.env("CGO_ENABLED", self.cgo);
         match self.source {
-            Source::Proxy => {
+            ModuleSource::Proxy => {
                 go.env("GOBIN", scratch).args(["install", "-trimpath"]);
                 go.arg(format!("{}@{}", self.package, self.version));
             }
-            Source::Pinned(module) => {
+            ModuleSource::Pinned(module) => {
                 go.args(["build", "-C"]).arg(repository.path(module)).arg("-trimpath");
                 go.arg(format!("-ldflags=-X main.version={}", self.version));
                 go.arg("-o").arg(scratch.join(self.name)).arg(self.package);
@@ -172,7 +173,7 @@ mod tests {
     fn pinned_modules_are_in_the_repository() {
         let repository = Repository::find().unwrap();
         for program in PROGRAMS {
-            if let Source::Pinned(module) = program.source {
+            if let ModuleSource::Pinned(module) = program.source {
                 assert!(repository.path(module).join("go.mod").is_file(), "{module}");
             }
         }

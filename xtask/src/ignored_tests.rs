@@ -1,4 +1,4 @@
-//! Tests that are ignored: which, and for what reason, read from `cargo nextest list`.
+//! Ignored tests and their reasons, read from `cargo nextest list`.
 //!
 //! A test that cannot run on this machine is a trial of libtest-mimic with the ignored flag and the reason as its kind.
 //! nextest lists it as `[REASON] NAME`.
@@ -7,10 +7,10 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// Reason of tests that name none.
+/// Reason of tests without one.
 pub(crate) const NO_REASON: &str = "no reason given";
 
-/// Test that is ignored.
+/// Ignored test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct IgnoredTest {
     /// Binary that has the test.
@@ -31,13 +31,13 @@ impl IgnoredTest {
 }
 
 #[derive(Deserialize)]
-struct Listing {
+struct TestListing {
     #[serde(rename = "rust-suites")]
-    suites: BTreeMap<String, Suite>,
+    suites: BTreeMap<String, ListedSuite>,
 }
 
 #[derive(Deserialize)]
-struct Suite {
+struct ListedSuite {
     #[serde(default)]
     testcases: BTreeMap<String, ListedTest>,
 }
@@ -56,7 +56,7 @@ struct FilterMatch {
 
 /// Reads the ignored tests that match the filter from nextest's listing in JSON.
 pub(crate) fn parse(listing: &str) -> Result<Vec<IgnoredTest>> {
-    let listing: Listing =
+    let listing: TestListing =
         serde_json::from_str(listing).context("cannot read the output of `cargo nextest list`")?;
     let mut ignored = Vec::new();
     for (binary, suite) in &listing.suites {
@@ -69,7 +69,7 @@ pub(crate) fn parse(listing: &str) -> Result<Vec<IgnoredTest>> {
     Ok(ignored)
 }
 
-/// Tests by their reason, in the order of reasons.
+/// Groups tests by their reason, in the order of reasons.
 pub(crate) fn by_reason(tests: &[IgnoredTest]) -> BTreeMap<&str, Vec<&IgnoredTest>> {
     let mut groups: BTreeMap<&str, Vec<&IgnoredTest>> = BTreeMap::new();
     for test in tests {

@@ -1,6 +1,6 @@
-//! `cargo xtask install PREFIX`: the built tare with its manual pages and completions below a prefix.
+//! `cargo xtask install PREFIX`: installs the built tare with its manual pages and completions below a prefix.
 
-use crate::Verdict;
+use crate::TaskResult;
 use crate::process::{self, command_line};
 use crate::repository::Repository;
 use anyhow::{Context, Result, bail};
@@ -20,8 +20,8 @@ const COMPLETIONS: [(&str, &str); 3] = [
 /// Directory of the manual pages below the prefix.
 const MANUAL: &str = "share/man/man1";
 
-/// Installs below the prefix, with root's privileges where the user allows it.
-pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<Verdict> {
+/// Installs below the prefix, with root's privileges if the user agrees.
+pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<TaskResult> {
     let [prefix] = arguments else { bail!("expected one argument, the prefix such as /usr/local") };
     let prefix = std::path::absolute(prefix)
         .with_context(|| format!("invalid prefix {prefix:?}: expected a path"))?;
@@ -38,10 +38,10 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<Verdi
         "installed below {}; where AppArmor restricts user namespaces, see packaging/README.md",
         prefix.display()
     );
-    Ok(Verdict::Passed)
+    Ok(TaskResult::Passed)
 }
 
-/// Lays out all files below `target/stage`, as they are to lie below the prefix.
+/// Lays out all files below `target/stage`, with the same paths as below the prefix.
 fn stage(repository: &Repository) -> Result<PathBuf> {
     let stage = repository.path("target/stage");
     if stage.exists() {
@@ -65,7 +65,7 @@ fn stage(repository: &Repository) -> Result<PathBuf> {
     Ok(stage)
 }
 
-/// A prefix that is not there is made below its nearest ancestor.
+/// Returns true if the prefix, or its nearest existing ancestor, is writable.
 fn is_writable(prefix: &Path) -> bool {
     let existing = prefix.ancestors().find(|path| path.exists());
     existing.is_some_and(|path| access(path, Access::WRITE_OK).is_ok())
@@ -98,7 +98,7 @@ fn run_as_root(repository: &Repository, prefix: &Path, commands: &[Command]) -> 
     Ok(())
 }
 
-/// A yes on the terminal. Without a terminal the answer is no.
+/// Asks a question on the terminal and returns true for a yes. Without a terminal the answer is no.
 fn is_confirmed(question: &str) -> bool {
     if !io::stdin().is_terminal() {
         return false;

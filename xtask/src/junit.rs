@@ -1,4 +1,4 @@
-//! JUnit reports as nextest writes them: the test cases with their time and outcome.
+//! JUnit reports as nextest writes them: test cases with their time and outcome.
 //!
 //! The scanner reads tags and attributes only. It knows the few forms that nextest's writer has: elements, an XML
 //! declaration, comments, CDATA sections and the predefined entities.
@@ -12,15 +12,15 @@ pub(crate) struct TestCase {
     pub(crate) binary: String,
     /// Name of the test in its binary.
     pub(crate) name: String,
-    /// Time that it took, in seconds.
+    /// Duration of the test, in seconds.
     pub(crate) seconds: f64,
     /// Result of its last run.
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: TestOutcome,
 }
 
 /// Result of a test case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum TestOutcome {
     /// Passed at once.
     #[default]
     Passed,
@@ -53,14 +53,14 @@ pub(crate) fn parse(report: &str) -> Result<Vec<TestCase>> {
     Ok(cases)
 }
 
-fn worse(outcome: Outcome, element: &str) -> Outcome {
+fn worse(outcome: TestOutcome, element: &str) -> TestOutcome {
     match (outcome, element) {
-        (Outcome::Failed, _) | (_, "failure" | "error") => Outcome::Failed,
-        _ => Outcome::Flaky,
+        (TestOutcome::Failed, _) | (_, "failure" | "error") => TestOutcome::Failed,
+        _ => TestOutcome::Flaky,
     }
 }
 
-fn case_of(tag: &Tag<'_>) -> Result<TestCase> {
+fn case_of(tag: &XmlTag<'_>) -> Result<TestCase> {
     let attributes = attributes(tag.attributes)?;
     let value = |key: &str| {
         let found = attributes.iter().find(|(name, _)| *name == key);
@@ -71,22 +71,22 @@ fn case_of(tag: &Tag<'_>) -> Result<TestCase> {
         binary: value("classname")?.to_owned(),
         name: value("name")?.to_owned(),
         seconds: time.parse().with_context(|| format!("a <testcase> has the time {time:?}"))?,
-        outcome: Outcome::Passed,
+        outcome: TestOutcome::Passed,
     })
 }
 
 /// Tag of an element. The name of an end tag begins with a slash.
-struct Tag<'a> {
+struct XmlTag<'a> {
     name: &'a str,
     attributes: &'a str,
     closed: bool,
 }
 
-/// Sections without elements: their beginning and their end.
+/// Sections without elements: their begin and end markers.
 const OPAQUE: [(&str, &str); 3] = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")];
 
-/// Takes the next tag off the text, or `None` at its end.
-fn next_tag<'a>(rest: &mut &'a str) -> Result<Option<Tag<'a>>> {
+/// Takes the next tag off the text. Returns `None` at its end.
+fn next_tag<'a>(rest: &mut &'a str) -> Result<Option<XmlTag<'a>>> {
     loop {
         let Some(start) = rest.find('<') else { return Ok(None) };
         let text = &rest[start..];
@@ -102,7 +102,7 @@ fn next_tag<'a>(rest: &mut &'a str) -> Result<Option<Tag<'a>>> {
     }
 }
 
-/// Length of a tag up to its `>`. One inside of an attribute's quotes does not end it.
+/// Returns the length of a tag up to its `>`. A `>` in an attribute's quotes does not end it.
 fn tag_length(text: &str) -> Option<usize> {
     let mut quote = None;
     for (at, character) in text.char_indices() {
@@ -116,11 +116,11 @@ fn tag_length(text: &str) -> Option<usize> {
     None
 }
 
-fn split_tag(inner: &str) -> Tag<'_> {
+fn split_tag(inner: &str) -> XmlTag<'_> {
     let closed = inner.ends_with('/');
     let inner = inner.strip_suffix('/').unwrap_or(inner);
     let end = inner.find(char::is_whitespace).unwrap_or(inner.len());
-    Tag { name: &inner[..end], attributes: &inner[end..], closed }
+    XmlTag { name: &inner[..end], attributes: &inner[end..], closed }
 }
 
 fn attributes(text: &str) -> Result<Vec<(&str, String)>> {
@@ -141,7 +141,7 @@ fn attributes(text: &str) -> Result<Vec<(&str, String)>> {
     Ok(pairs)
 }
 
-/// Replaces the predefined entities and numeric references. Anything else stays as it is.
+/// Replaces the predefined entities and numeric references. Other text is kept.
 fn unescape(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -208,17 +208,17 @@ mod tests {
     #[test]
     fn cases_have_their_binary_time_and_outcome() {
         let cases = parse(REPORT).unwrap();
-        let told: Vec<(&str, &str, f64, Outcome)> = cases
+        let told: Vec<(&str, &str, f64, TestOutcome)> = cases
             .iter()
             .map(|case| (&*case.binary, &*case.name, case.seconds, case.outcome))
             .collect();
         assert_eq!(
             told,
             [
-                ("tare-lab::lab", "[a <b> & 'c'] x>y", 0.003, Outcome::Passed),
-                ("tare-lab::lab", "flaky", 1.5, Outcome::Flaky),
-                ("tare-lab::lab", "bad", 0.25, Outcome::Failed),
-                ("tare-stats", "good", 0.0, Outcome::Passed),
+                ("tare-lab::lab", "[a <b> & 'c'] x>y", 0.003, TestOutcome::Passed),
+                ("tare-lab::lab", "flaky", 1.5, TestOutcome::Flaky),
+                ("tare-lab::lab", "bad", 0.25, TestOutcome::Failed),
+                ("tare-stats", "good", 0.0, TestOutcome::Passed),
             ]
         );
     }

@@ -1,4 +1,5 @@
-//! Development tasks of the project, as `cargo xtask TASK`: test lanes, the virtual machine, checks of the documentation.
+//! Development tasks of the project, run as `cargo xtask TASK`: test lanes, the virtual machine, checks of
+//! documentation.
 //!
 //! Each task is a module. The `Makefile` calls them; `cargo xtask` lists them.
 
@@ -19,6 +20,7 @@ mod ignored_tests;
 mod install;
 mod junit;
 mod links;
+mod messages;
 mod mutants;
 mod nextest;
 mod parts;
@@ -40,21 +42,21 @@ use std::process::ExitCode;
 
 /// Result of a task that ran to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum TaskResult {
     /// All that was checked holds.
     Passed,
-    /// Something does not hold. The task has said what.
+    /// Something does not hold. The task has printed the problem.
     Failed,
 }
 
-impl Verdict {
-    /// Passed on success.
+impl TaskResult {
+    /// Returns [`Self::Passed`] on success, else [`Self::Failed`].
     pub(crate) fn from_success(success: bool) -> Self {
         if success { Self::Passed } else { Self::Failed }
     }
 }
 
-/// The list of tasks, for a user who names none.
+/// Usage text, printed if no task is named.
 const USAGE: &str = "usage: cargo xtask TASK
   test [ARGUMENT..]                   the tests of `make test`; arguments go to `cargo nextest run`
   test-system [--only PART,..] [--long]
@@ -65,6 +67,7 @@ const USAGE: &str = "usage: cargo xtask TASK
   preflight [--system]                what this machine lacks for these lanes
   links                               links of the Markdown files
   generated                           schemas, and the tables of README.md
+  messages                            tests/messages.txt: errors, remedies and findings of all sources
   install PREFIX                      the binary, manual pages and completions
   fuzz SECONDS [TARGET..]             arbitrary bytes for every reader
   programs                            Go programs, into target/tools/bin
@@ -73,8 +76,8 @@ const USAGE: &str = "usage: cargo xtask TASK
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match run(&arguments) {
-        Ok(Verdict::Passed) => ExitCode::SUCCESS,
-        Ok(Verdict::Failed) => ExitCode::FAILURE,
+        Ok(TaskResult::Passed) => ExitCode::SUCCESS,
+        Ok(TaskResult::Failed) => ExitCode::FAILURE,
         Err(error) => {
             let task = arguments.first().map_or("", String::as_str);
             eprintln!("error: xtask {task}: {error:#}");
@@ -83,7 +86,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: &[String]) -> Result<Verdict> {
+fn run(arguments: &[String]) -> Result<TaskResult> {
     let repository = Repository::find()?;
     let Some((task, rest)) = arguments.split_first() else { bail!("no task is named\n{USAGE}") };
     match task.as_str() {
@@ -92,9 +95,10 @@ fn run(arguments: &[String]) -> Result<Verdict> {
         "test-system" => system_lane::run(&repository, rest),
         "test-tls" => test_tls::run(&repository),
         "ci" => ci::run(&repository),
-        "preflight" => preflight::run(&repository, preflight::Lane::parse(rest)?),
+        "preflight" => preflight::run(&repository, preflight::TestLane::parse(rest)?),
         "vm" => vm::run_command(&repository, rest),
         "generated" => generated::run(&repository),
+        "messages" => messages::run(&repository),
         "install" => install::run(&repository, rest),
         "fuzz" => fuzz::run(&repository, rest),
         "programs" => go_programs::run(&repository),

@@ -1,4 +1,4 @@
-//! cargo-nextest: runs of the workspace's tests, their results, and where the test binaries lie.
+//! cargo-nextest: runs the workspace's tests, reads their results, and finds test binaries.
 
 use crate::ignored_tests::{self, IgnoredTest};
 use crate::junit::{self, TestCase};
@@ -12,7 +12,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 
-/// Options of `nextest run` that take a value and that `nextest list` does not have.
+/// Options of `nextest run` that take a value and that `nextest list` lacks.
 const RUN_OPTIONS_WITH_VALUE: [&str; 11] = [
     "-j",
     "--jobs",
@@ -27,11 +27,11 @@ const RUN_OPTIONS_WITH_VALUE: [&str; 11] = [
     "--stress-count",
 ];
 
-/// Options of `nextest run` that choose tests, with a value; `nextest list` has them too.
+/// Options of `nextest run` that choose tests, with a value. `nextest list` has them too.
 const FILTER_OPTIONS: [&str; 8] =
     ["-E", "--filterset", "--filter-expr", "-p", "--package", "--exclude", "--test", "--bin"];
 
-/// nextest with the profile and target that all lanes build with.
+/// Command nextest with the profile and target that all lanes use.
 pub(crate) struct Nextest<'a> {
     repository: &'a Repository,
     target: String,
@@ -57,10 +57,10 @@ impl<'a> Nextest<'a> {
         Ok(Self { repository, target: toolchain::target(repository)? })
     }
 
-    /// Runs tests and reads their results. Fails if nothing ran, such as when the build fails.
+    /// Runs tests and reads their results. Fails if nothing ran, such as after a failed build.
     pub(crate) fn run(&self, arguments: &[String]) -> Result<RunResults> {
         let report = self.repository.target().join("nextest/default/junit.xml");
-        // The report of an earlier run must not pass for this one's.
+        // A report of an earlier run must not be taken for this one's.
         let _ = fs::remove_file(&report);
         let mut command = self.command("run", arguments);
         command.arg("--no-fail-fast").args(arguments).env("TARE_BINARY", self.repository.tare());
@@ -79,7 +79,7 @@ impl<'a> Nextest<'a> {
         ignored_tests::parse(&process::output(&mut command)?)
     }
 
-    /// Builds the test binaries and finds one, by its package and name.
+    /// Builds the test binaries and returns the path of one, by its package and name.
     pub(crate) fn binary(&self, package: &str, name: &str) -> Result<PathBuf> {
         let mut command = self.command("list", &[]);
         command.args(["--list-type", "binaries-only", "--message-format", "json"]);
@@ -100,11 +100,11 @@ impl<'a> Nextest<'a> {
 #[derive(Deserialize)]
 struct BinaryListing {
     #[serde(rename = "rust-binaries")]
-    binaries: BTreeMap<String, Binary>,
+    binaries: BTreeMap<String, ListedBinary>,
 }
 
 #[derive(Deserialize)]
-struct Binary {
+struct ListedBinary {
     #[serde(rename = "binary-path")]
     path: PathBuf,
 }
@@ -116,14 +116,15 @@ fn binary_path(listing: &str, id: &str) -> Result<PathBuf> {
     Ok(binary.with_context(|| format!("nextest lists no test binary {id}"))?.path)
 }
 
-/// Package options replace `--workspace`.
+/// Returns true if the arguments name packages, which replace `--workspace`.
 fn has_package(arguments: &[String]) -> bool {
     arguments.iter().any(|argument| {
         argument == "-p" || argument == "--package" || argument.starts_with("--package=")
     })
 }
 
-/// Arguments of a run that choose tests: filter options with their values, `--ignore-default-filter`, and names.
+/// Returns the arguments of a run that choose tests: filter options with their values, `--ignore-default-filter`, and
+/// names.
 fn filters(arguments: &[String]) -> Vec<String> {
     let mut chosen = Vec::new();
     let mut rest = arguments.iter();

@@ -6,22 +6,22 @@ use std::fmt;
 
 /// Part of the system tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Part {
+pub(crate) enum TestPart {
     /// Foreign tools and databases as workloads.
     Tools,
     /// Docker Engines and Swarms.
     Engines,
-    /// The page in a browser.
+    /// HTML page in a browser.
     Page,
     /// A virtual machine, whose kernel has all modules.
     Vm,
 }
 
-impl Part {
+impl TestPart {
     /// All parts, in the order in which they run.
     pub(crate) const ALL: [Self; 4] = [Self::Tools, Self::Engines, Self::Page, Self::Vm];
 
-    /// Name of the part, and of the test binary that has it.
+    /// Returns the name of the part, and of its test binary.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Tools => "tools",
@@ -32,17 +32,17 @@ impl Part {
     }
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for TestPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-/// Reads parts from their names with commas between them.
-pub(crate) fn parse(list: &str) -> Result<BTreeSet<Part>> {
+/// Parses parts from their names, separated by commas.
+pub(crate) fn parse(list: &str) -> Result<BTreeSet<TestPart>> {
     let mut parts = BTreeSet::new();
     for name in list.split(',') {
-        let Some(part) = Part::ALL.into_iter().find(|part| part.name() == name) else {
+        let Some(part) = TestPart::ALL.into_iter().find(|part| part.name() == name) else {
             bail!(
                 "invalid part {name:?}: expected tools, engines, page or vm, with commas between them"
             );
@@ -58,8 +58,8 @@ mod tests {
 
     #[test]
     fn parts_are_read_by_name() {
-        let read: Vec<Part> = parse("vm,tools,vm").unwrap().into_iter().collect();
-        assert_eq!(read, [Part::Tools, Part::Vm]);
+        let read: Vec<TestPart> = parse("vm,tools,vm").unwrap().into_iter().collect();
+        assert_eq!(read, [TestPart::Tools, TestPart::Vm]);
         for wrong in ["", "vm,", "VM", "soak"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

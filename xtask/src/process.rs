@@ -1,13 +1,13 @@
-//! Child processes: run, echoed, and failures as errors that name the command.
+//! Child processes: commands are echoed, and failures are errors that name the command.
 
 use crate::shell_quote::shell_join;
 use anyhow::{Context, Result, bail};
 use std::process::{Command, ExitStatus, Output, Stdio};
 
-/// Most bytes of a failed command's standard error that its error quotes.
+/// Largest number of bytes of a failed command's standard error that its error quotes.
 const QUOTED_BYTES: usize = 2000;
 
-/// Runs a command with the caller's standard streams, after echoing it. Fails if it does.
+/// Runs a command with the caller's standard streams, after echoing it. Fails if the command does.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = run_for_status(command)?;
     if !status.success() {
@@ -22,7 +22,8 @@ pub(crate) fn run_for_status(command: &mut Command) -> Result<ExitStatus> {
     command.status().with_context(|| format!("cannot run `{}`", command_line(command)))
 }
 
-/// Runs a command silently and returns its standard output. Fails if it does, with the end of its standard error.
+/// Runs a command silently and returns its standard output. Fails if the command does, with the end of its standard
+/// error.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let output = captured(command)?;
     if !output.status.success() {
@@ -45,7 +46,7 @@ pub(crate) fn failure(command: &mut Command) -> Option<String> {
     }
 }
 
-/// A command as a shell would take it, without its environment.
+/// Formats a command as a shell command line, without its environment.
 pub(crate) fn command_line(command: &Command) -> String {
     shell_join(std::iter::once(command.get_program()).chain(command.get_args()))
 }

@@ -1,11 +1,11 @@
-//! The checkout that xtask belongs to: its paths, and commands that run in it.
+//! Checkout that xtask belongs to: its paths, and commands that run in it.
 
 use anyhow::{Context, Result};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Directories of administrators' programs, which the `PATH` of an ordinary user lacks.
+/// Directories of system programs, which the `PATH` of an ordinary user lacks.
 const SYSTEM_DIRECTORIES: [&str; 2] = ["/usr/sbin", "/sbin"];
 
 /// Checkout of the project.
@@ -26,17 +26,17 @@ impl Repository {
         Ok(Self { root })
     }
 
-    /// Root directory, absolute.
+    /// Returns the root directory, an absolute path.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Path below the root.
+    /// Returns a path below the root.
     pub(crate) fn path(&self, relative: impl AsRef<Path>) -> PathBuf {
         self.root.join(relative)
     }
 
-    /// Cargo's target directory: `CARGO_TARGET_DIR`, or `target` in the root.
+    /// Returns Cargo's target directory: `CARGO_TARGET_DIR`, or `target` in the root.
     pub(crate) fn target(&self) -> PathBuf {
         match std::env::var_os("CARGO_TARGET_DIR") {
             Some(directory) => self.path(directory),
@@ -44,24 +44,24 @@ impl Repository {
         }
     }
 
-    /// The binary that `make build` installs, which end-to-end tests drive.
+    /// Returns the binary that `make build` installs, which end-to-end tests run.
     pub(crate) fn tare(&self) -> PathBuf {
         self.path("target/bin/tare")
     }
 
-    /// Directory of the programs that `cargo xtask programs` builds.
+    /// Returns the directory of the programs that `cargo xtask programs` builds.
     pub(crate) fn built_programs(&self) -> PathBuf {
         self.path("target/tools/bin")
     }
 
-    /// Command that runs in the root, with the project's own tools at the end of its `PATH`.
+    /// Makes a command that runs in the root, with the project's own tools at the end of its `PATH`.
     pub(crate) fn command(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
         command.current_dir(&self.root).env("PATH", self.search_path());
         command
     }
 
-    /// Path of a program, or `None` if no directory of the search path has it.
+    /// Returns the path of a program, or `None` if no directory of the search path has it.
     pub(crate) fn find_program(&self, name: &str) -> Option<PathBuf> {
         self.search_directories()
             .into_iter()
@@ -79,7 +79,7 @@ impl Repository {
     }
 
     fn search_path(&self) -> OsString {
-        // A directory whose name has a colon cannot be on any PATH: the caller's own is used.
+        // A directory name with a colon cannot be on a PATH. In that case the caller's own PATH is used.
         std::env::join_paths(self.search_directories())
             .unwrap_or_else(|_| std::env::var_os("PATH").unwrap_or_default())
     }

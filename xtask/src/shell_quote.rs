@@ -1,4 +1,4 @@
-//! Quoting for POSIX shells: command lines that are echoed, and scripts for the guest of the virtual machine.
+//! Quoting for POSIX shells: echoed command lines, and scripts for the guest of the virtual machine.
 
 use std::ffi::OsStr;
 

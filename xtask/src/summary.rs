@@ -1,10 +1,10 @@
-//! The summary after a run of tests: the slowest, those that were repeated, those that were skipped, and the count.
+//! Summary after a run of tests: the slowest tests, the repeated and the skipped ones, and the count.
 
 use crate::ignored_tests::{IgnoredTest, by_reason};
-use crate::junit::{Outcome, TestCase};
+use crate::junit::{TestCase, TestOutcome};
 use std::fmt;
 
-/// Number of the slowest tests that are shown.
+/// Number of slowest tests shown.
 const SLOWEST: usize = 10;
 
 /// Number of tests by their result.
@@ -21,7 +21,7 @@ pub(crate) struct TestCount {
 impl TestCount {
     /// Counts the tests of a run.
     pub(crate) fn new(cases: &[TestCase], ignored: &[IgnoredTest]) -> Self {
-        let failed = cases.iter().filter(|case| case.outcome == Outcome::Failed).count();
+        let failed = cases.iter().filter(|case| case.outcome == TestOutcome::Failed).count();
         Self { passed: cases.len() - failed, failed, skipped: ignored.len() }
     }
 }
@@ -34,7 +34,7 @@ impl std::ops::AddAssign for TestCount {
     }
 }
 
-// The shape that CI reads as the closing line of a test runner.
+// Line in the format that CI reads as the end of a test run.
 impl fmt::Display for TestCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
@@ -45,9 +45,9 @@ impl fmt::Display for TestCount {
 pub(crate) fn sections(cases: &[TestCase], ignored: &[IgnoredTest]) -> String {
     let mut text = String::new();
     section(&mut text, "slowest tests:", slowest(cases));
-    section(&mut text, "flaky tests, passed after a repetition:", with(cases, Outcome::Flaky));
+    section(&mut text, "flaky tests, passed after a repetition:", with(cases, TestOutcome::Flaky));
     section(&mut text, "skipped tests:", skipped(ignored));
-    section(&mut text, "failed tests:", with(cases, Outcome::Failed));
+    section(&mut text, "failed tests:", with(cases, TestOutcome::Failed));
     text
 }
 
@@ -74,7 +74,7 @@ fn slowest(cases: &[TestCase]) -> Vec<String> {
         .collect()
 }
 
-fn with(cases: &[TestCase], outcome: Outcome) -> Vec<String> {
+fn with(cases: &[TestCase], outcome: TestOutcome) -> Vec<String> {
     let chosen = cases.iter().filter(|case| case.outcome == outcome);
     chosen.map(|case| format!("{} {}", case.binary, case.name)).collect()
 }
@@ -88,16 +88,16 @@ fn skipped(ignored: &[IgnoredTest]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn case(name: &str, seconds: f64, outcome: Outcome) -> TestCase {
+    fn case(name: &str, seconds: f64, outcome: TestOutcome) -> TestCase {
         TestCase { binary: "b".to_owned(), name: name.to_owned(), seconds, outcome }
     }
 
     #[test]
     fn all_sections_and_the_count() {
         let cases = [
-            case("quick", 0.04, Outcome::Passed),
-            case("slow", 61.25, Outcome::Flaky),
-            case("bad", 3.0, Outcome::Failed),
+            case("quick", 0.04, TestOutcome::Passed),
+            case("slow", 61.25, TestOutcome::Flaky),
+            case("bad", 3.0, TestOutcome::Failed),
         ];
         let ignored = [
             IgnoredTest::from_listed("b", "[needs ipvlan] x"),
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn ten_slowest_are_shown() {
         let cases: Vec<TestCase> =
-            (0..30_u32).map(|n| case(&n.to_string(), f64::from(n), Outcome::Passed)).collect();
+            (0..30_u32).map(|n| case(&n.to_string(), f64::from(n), TestOutcome::Passed)).collect();
         assert_eq!(slowest(&cases).len(), SLOWEST);
         assert!(slowest(&cases)[0].ends_with("b 29"));
     }

@@ -1,28 +1,28 @@
-//! `cargo xtask test-system`: tests with foreign tools, engines, a browser and other kernels. A skip that this machine does
-//! not explain is a failure.
+//! `cargo xtask test-system`: tests with foreign tools, engines, a browser and other kernels. A skip that this machine
+//! does not explain is a failure.
 
-use crate::Verdict;
-use crate::expected_skips::{self, Place};
+use crate::TaskResult;
+use crate::expected_skips::{self, SkipMachine};
 use crate::nextest::Nextest;
-use crate::parts::{self, Part};
-use crate::preflight::{self, Lane};
+use crate::parts::{self, TestPart};
+use crate::preflight::{self, TestLane};
 use crate::repository::Repository;
 use crate::summary::{self, TestCount};
 use crate::vm;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
 
-/// Choice among the tests of the virtual machine.
+/// Choice among the tests in the virtual machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scope {
-    /// Those that end within minutes.
+pub(crate) enum GuestScope {
+    /// Tests that end within minutes.
     Short,
     /// Whole studies and engines in addition.
     Long,
 }
 
 /// Runs the lane: `[--only PART,..] [--long]`.
-pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<Verdict> {
+pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<TaskResult> {
     let (parts, scope) = parse(arguments)?;
     run_parts(repository, &parts, scope)
 }
@@ -30,25 +30,25 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<Verdi
 /// Runs parts, and prints the count of their tests last.
 pub(crate) fn run_parts(
     repository: &Repository,
-    parts: &BTreeSet<Part>,
-    scope: Scope,
-) -> Result<Verdict> {
-    if preflight::run(repository, Lane::System)? == Verdict::Failed {
-        return Ok(Verdict::Failed);
+    parts: &BTreeSet<TestPart>,
+    scope: GuestScope,
+) -> Result<TaskResult> {
+    if preflight::run(repository, TestLane::System)? == TaskResult::Failed {
+        return Ok(TaskResult::Failed);
     }
     let nextest = Nextest::new(repository)?;
     let mut outcome = LaneOutcome::default();
     if let Some(filter) = filter(parts) {
         outcome.add(run_on_host(repository, &nextest, &filter)?);
     }
-    if parts.contains(&Part::Vm) {
+    if parts.contains(&TestPart::Vm) {
         outcome.add(run_in_guest(repository, &nextest, scope)?);
     }
     for problem in &outcome.problems {
         eprintln!("tare test-system: {problem}");
     }
     println!("{}", outcome.count);
-    Ok(Verdict::from_success(outcome.problems.is_empty()))
+    Ok(TaskResult::from_success(outcome.problems.is_empty()))
 }
 
 /// Results of one or several parts.
@@ -66,12 +66,12 @@ impl LaneOutcome {
     }
 }
 
-fn parse(arguments: &[String]) -> Result<(BTreeSet<Part>, Scope)> {
+fn parse(arguments: &[String]) -> Result<(BTreeSet<TestPart>, GuestScope)> {
     let (mut chosen, mut scope) = (None, None);
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {
-            "--long" => scope = Some(Scope::Long),
+            "--long" => scope = Some(GuestScope::Long),
             "--only" => {
                 let list =
                     rest.next().context("--only: expected parts, with commas between them")?;
@@ -80,15 +80,15 @@ fn parse(arguments: &[String]) -> Result<(BTreeSet<Part>, Scope)> {
             _ => bail!("invalid argument {argument:?}: expected --only PART,.. or --long"),
         }
     }
-    let default = if chosen.is_some() { Scope::Short } else { Scope::Long };
-    Ok((chosen.unwrap_or_else(|| Part::ALL.into()), scope.unwrap_or(default)))
+    let default = if chosen.is_some() { GuestScope::Short } else { GuestScope::Long };
+    Ok((chosen.unwrap_or_else(|| TestPart::ALL.into()), scope.unwrap_or(default)))
 }
 
-/// Filter of the parts that nextest runs, if any is chosen.
-fn filter(parts: &BTreeSet<Part>) -> Option<String> {
+/// Returns the filter of the parts that nextest runs. Returns `None` if no such part is chosen.
+fn filter(parts: &BTreeSet<TestPart>) -> Option<String> {
     let binaries: Vec<String> = parts
         .iter()
-        .filter(|part| **part != Part::Vm)
+        .filter(|part| **part != TestPart::Vm)
         .map(|part| format!("binary(={part})"))
         .collect();
     if binaries.is_empty() {
@@ -106,7 +106,7 @@ fn run_on_host(
     let results = nextest.run(&arguments)?;
     let ignored = nextest.ignored(&arguments)?;
     print!("{}", summary::sections(&results.cases, &ignored));
-    let mut problems = expected_skips::unexpected(repository, Place::Host, &ignored);
+    let mut problems = expected_skips::unexpected(repository, SkipMachine::Host, &ignored);
     if !results.status.success() {
         problems.push(format!("failed: nextest ended with {}", results.status));
     }
@@ -116,12 +116,12 @@ fn run_on_host(
 fn run_in_guest(
     repository: &Repository,
     nextest: &Nextest<'_>,
-    scope: Scope,
+    scope: GuestScope,
 ) -> Result<LaneOutcome> {
     let mut outcome = LaneOutcome::default();
     for result in vm::run_tests(repository, nextest, scope)? {
         let mut problems =
-            expected_skips::unexpected(repository, Place::Guest, &result.report.ignored);
+            expected_skips::unexpected(repository, SkipMachine::Guest, &result.report.ignored);
         if result.status != 0 {
             problems.push(format!(
                 "failed: the tests in the virtual machine ended with {}",
@@ -137,16 +137,16 @@ fn run_in_guest(
 mod tests {
     use super::*;
 
-    fn parsed(text: &str) -> Result<(BTreeSet<Part>, Scope)> {
+    fn parsed(text: &str) -> Result<(BTreeSet<TestPart>, GuestScope)> {
         let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
         parse(&words)
     }
 
     #[test]
     fn all_parts_are_long_and_chosen_ones_short() {
-        assert_eq!(parsed("").unwrap(), (Part::ALL.into(), Scope::Long));
-        assert_eq!(parsed("--only vm").unwrap(), ([Part::Vm].into(), Scope::Short));
-        assert_eq!(parsed("--long --only vm").unwrap(), ([Part::Vm].into(), Scope::Long));
+        assert_eq!(parsed("").unwrap(), (TestPart::ALL.into(), GuestScope::Long));
+        assert_eq!(parsed("--only vm").unwrap(), ([TestPart::Vm].into(), GuestScope::Short));
+        assert_eq!(parsed("--long --only vm").unwrap(), ([TestPart::Vm].into(), GuestScope::Long));
         for wrong in ["--only", "--only x", "vm"] {
             assert!(parsed(wrong).is_err(), "{wrong}");
         }
@@ -154,9 +154,9 @@ mod tests {
 
     #[test]
     fn one_filter_has_all_parts_of_nextest() {
-        assert_eq!(filter(&[Part::Vm].into()), None);
+        assert_eq!(filter(&[TestPart::Vm].into()), None);
         assert_eq!(
-            filter(&Part::ALL.into()).unwrap(),
+            filter(&TestPart::ALL.into()).unwrap(),
             "package(=tare-tests) & (binary(=tools) | binary(=engines) | binary(=page))"
         );
     }

@@ -1,17 +1,17 @@
-//! `cargo xtask test`: the lane of `make test`, everything that needs no engine, foreign tool, browser or other kernel.
+//! `cargo xtask test`: the lane of `make test`, all tests that need no engine, foreign tool, browser or other kernel.
 
-use crate::Verdict;
+use crate::TaskResult;
 use crate::nextest::Nextest;
-use crate::preflight::{self, Lane};
+use crate::preflight::{self, TestLane};
 use crate::repository::Repository;
 use crate::summary::{self, TestCount};
 use anyhow::Result;
 use std::num::NonZero;
 
 /// Runs the lane. Arguments go to `cargo nextest run`.
-pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<Verdict> {
-    if preflight::run(repository, Lane::Test)? == Verdict::Failed {
-        return Ok(Verdict::Failed);
+pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<TaskResult> {
+    if preflight::run(repository, TestLane::Test)? == TaskResult::Failed {
+        return Ok(TaskResult::Failed);
     }
     let nextest = Nextest::new(repository)?;
     let results = nextest.run(&with_threads(arguments))?;
@@ -25,13 +25,13 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<Verdi
         );
     }
     println!("{count}");
-    Ok(Verdict::from_success(results.status.success()))
+    Ok(TaskResult::from_success(results.status.success()))
 }
 
-/// Tests that run at a time, for each processor: most of them wait for timers, daemons and namespaces half of their time.
+/// Tests per processor that run at a time: most tests wait half of their time for timers, daemons and namespaces.
 const TESTS_PER_PROCESSOR: usize = 2;
 
-/// Arguments with a number of tests at a time, unless they have one.
+/// Adds the number of tests at a time to the arguments, unless they have one.
 fn with_threads(arguments: &[String]) -> Vec<String> {
     let has_threads = arguments.iter().any(|argument| {
         let option = argument.split('=').next().unwrap_or(argument);

@@ -1,7 +1,7 @@
-//! `cargo xtask test-tls`: engines behind TLS, with a tare that was built for them. That build compiles C, so it is the
-//! host's own, and apart from the one that all other tests drive.
+//! `cargo xtask test-tls`: tests of engines behind TLS, with a tare that was built for them. That build compiles C, so
+//! it targets the host, separate from the binary of all other tests.
 
-use crate::Verdict;
+use crate::TaskResult;
 use crate::process;
 use crate::repository::Repository;
 use crate::toolchain;
@@ -12,11 +12,11 @@ use std::process::Command;
 const FEATURE: &str = "docker-tls";
 
 /// Builds tare and its tests with the feature, and runs those tests.
-pub(crate) fn run(repository: &Repository) -> Result<Verdict> {
+pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
     let host = toolchain::host(repository)?;
     process::run(&mut build(repository, &host))?;
     let status = process::run_for_status(&mut test(repository, &host))?;
-    Ok(Verdict::from_success(status.success()))
+    Ok(TaskResult::from_success(status.success()))
 }
 
 fn build(repository: &Repository, host: &str) -> Command {
@@ -35,7 +35,7 @@ fn test(repository: &Repository, host: &str) -> Command {
     command
 }
 
-/// Cargo that links statically: the tests copy the binary into containers.
+/// Makes a cargo command that links statically: the tests copy the binary into containers.
 fn cargo(repository: &Repository) -> Command {
     let mut command = repository.command("cargo");
     command.env("RUSTFLAGS", "-C target-feature=+crt-static");

@@ -1,18 +1,18 @@
-//! The Rust toolchain: the target that tests are built for.
+//! Rust toolchain: the target that tests are built for.
 
 use crate::process;
 use crate::repository::Repository;
 use anyhow::{Context, Result};
 
-/// Target of the tests' build: musl if the toolchain has its standard library, so that test binaries are static and run
-/// in any container, else the host.
+/// Returns the target of the tests' build: musl if the toolchain has its standard library, so that test binaries are
+/// static and run in any container, else the host.
 pub(crate) fn target(repository: &Repository) -> Result<String> {
     let host = host(repository)?;
     let musl = musl_of(&host);
     if has_standard_library(repository, &musl) { Ok(musl) } else { Ok(host) }
 }
 
-/// Triple of the host.
+/// Returns the host's target triple.
 pub(crate) fn host(repository: &Repository) -> Result<String> {
     let version = process::output(repository.command("rustc").arg("-vV"))?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));

@@ -1,6 +1,6 @@
 //! Versions of programs and kernels, compared number by number.
 
-/// Compares versions as far as their numbers go: `6.12.48+deb13-amd64` is at least `6.7`. Missing numbers count as zero.
+/// Compares versions number by number: `6.12.48+deb13-amd64` is at least `6.7`. Missing numbers count as 0.
 pub(crate) fn is_at_least(version: &str, least: &str) -> bool {
     let (version, least) = (numbers(version), numbers(least));
     let length = version.len().max(least.len());
@@ -10,7 +10,7 @@ pub(crate) fn is_at_least(version: &str, least: &str) -> bool {
     padded(&version) >= padded(&least)
 }
 
-/// Numbers with dots between them at the beginning of a version.
+/// Returns the dotted numbers at the beginning of a version.
 fn numbers(version: &str) -> Vec<u64> {
     let end = version.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(version.len());
     version[..end].split('.').map_while(|number| number.parse().ok()).collect()

@@ -1,7 +1,7 @@
-//! The peers: how each is started for a row's traffic, and how what it prints is read.
+//! Peers: the commands of each tool for a row's traffic, and a reader of its output.
 //!
-//! One file a tool. A tool is started as its manual says, with the largest socket buffers that the kernel lets anybody
-//! ask for, and always by its receiver's figure where it has one.
+//! There is one file for each tool. A tool is started as its manual says, with the largest socket buffers that the
+//! kernel allows an ordinary user, and its receiver's figure is used if it has one.
 
 mod iperf;
 mod iperf3;
@@ -11,76 +11,76 @@ mod nuttcp;
 mod qperf;
 mod sockperf;
 
-use crate::traffic::{Reading, Traffic};
+use crate::traffic::{ToolReading, Traffic};
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-/// Where and how long.
+/// Address, ports, duration and buffer size of a run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ends {
-    /// The server's address.
+pub(crate) struct RunTarget {
+    /// Address of the server.
     pub(crate) address: IpAddr,
-    /// The first of [`PORTS`] ports that are free there.
+    /// First of [`PORTS`] ports that are free on the server.
     pub(crate) port: u16,
-    /// How long to generate.
+    /// Duration of the traffic, s.
     pub(crate) seconds: u32,
-    /// Bytes of a socket buffer for datagrams.
+    /// Socket buffer for datagrams, bytes.
     pub(crate) buffer: u64,
 }
 
-/// Ports of each run.
+/// Number of ports of each run.
 pub(crate) const PORTS: u16 = 80;
 
-/// What shows that a server is there.
+/// Socket that shows that the server is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Listens {
+pub(crate) enum ServerSocket {
     Tcp,
     Udp,
 }
 
-/// Whose output has the figure.
+/// Side whose output has the figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Says {
-    /// The client; the server is killed after it.
+pub(crate) enum FigureSource {
+    /// Client. The server is killed afterwards.
     Client,
-    /// The client; the server ends by itself, so that its CPU time is known.
+    /// Client. The server ends by itself, so that its CPU time is known.
     ClientAlone,
-    /// The server, which ends by itself.
+    /// Server, which ends by itself.
     Server,
 }
 
-/// How to run a tool once.
+/// Commands for one run of a tool.
 #[derive(Clone, Debug)]
-pub(crate) struct Plan {
+pub(crate) struct ToolCommands {
     pub(crate) server: Vec<String>,
     pub(crate) client: Vec<String>,
-    pub(crate) listens: Listens,
-    pub(crate) says: Says,
+    pub(crate) listens: ServerSocket,
+    pub(crate) says: FigureSource,
 }
 
-/// Why a tool does not take part in a row.
+/// Reason why a tool does not take part in a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Lack {
-    /// It has no such traffic: it is no peer there.
+pub(crate) enum MissingSupport {
+    /// The tool does not support such traffic.
     Mode,
-    /// Another version of it would have.
+    /// Another version of the tool supports it.
     Needs(&'static str),
 }
 
-/// A tool.
-pub(crate) trait Peer: Sync {
-    /// Its name.
+/// Tool that tare is compared with.
+pub(crate) trait PeerTool: Sync {
+    /// Returns the name of the tool.
     fn name(&self) -> &'static str;
-    /// The program that must be on the PATH, and the arguments by which it tells its version; none where it cannot.
+    /// Returns the program that must be on the PATH, and the arguments to print its version; empty if it has none.
     fn program(&self) -> (&'static str, &'static [&'static str]);
-    /// How it is run for such traffic.
-    fn plan(&self, traffic: &Traffic, ends: &Ends) -> Result<Plan, Lack>;
-    /// What it says: the rate in the traffic's unit.
-    fn read(&self, traffic: &Traffic, output: &str) -> Option<Reading>;
+    /// Returns the commands for such traffic. Fails if the tool does not support it.
+    fn plan(&self, traffic: &Traffic, ends: &RunTarget) -> Result<ToolCommands, MissingSupport>;
+    /// Reads the output: the rate is in the unit of the traffic. Returns `None` if there is no figure.
+    fn read(&self, traffic: &Traffic, output: &str) -> Option<ToolReading>;
 }
 
-/// All of them.
-pub(crate) const PEERS: &[&dyn Peer] = &[
+/// All supported tools.
+pub(crate) const PEERS: &[&dyn PeerTool] = &[
     &iperf3::Iperf3,
     &iperf::Iperf,
     &sockperf::Sockperf,
@@ -90,17 +90,17 @@ pub(crate) const PEERS: &[&dyn Peer] = &[
     &neper::Neper,
 ];
 
-/// Where a peer's program is; nothing where it is not installed.
-pub(crate) fn installed(peer: &dyn Peer) -> Option<PathBuf> {
+/// Returns the path of a peer's program. Returns `None` if it is not installed.
+pub(crate) fn installed(peer: &dyn PeerTool) -> Option<PathBuf> {
     tare_lab::program::find(peer.program().0)
 }
 
-/// A line of words.
+/// Splits a line into words.
 fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()
 }
 
-/// The number after `key=` in a text of such pairs.
+/// Returns the number after `key=` in a text. Returns `None` if there is none.
 fn number_after(text: &str, key: &str) -> Option<f64> {
     let (_, rest) = text.split_once(key)?;
     let rest = rest.trim_start_matches(['=', ' ']);
@@ -113,12 +113,12 @@ fn number_after(text: &str, key: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::Kind;
+    use crate::traffic::TrafficKind;
     use proptest::prelude::*;
 
-    /// Ends of a test.
-    pub(super) fn ends() -> Ends {
-        Ends { address: [10, 0, 0, 2].into(), port: 7_000, seconds: 1, buffer: 4 << 20 }
+    /// Returns the run settings of a test.
+    pub(super) fn ends() -> RunTarget {
+        RunTarget { address: [10, 0, 0, 2].into(), port: 7_000, seconds: 1, buffer: 4 << 20 }
     }
 
     #[test]
@@ -128,8 +128,13 @@ mod tests {
         assert_eq!(number_after("a=1", "d="), None);
     }
 
-    const KINDS: [Kind; 5] =
-        [Kind::TcpStream, Kind::UdpStream, Kind::TcpRr, Kind::UdpRr, Kind::TcpCrr];
+    const KINDS: [TrafficKind; 5] = [
+        TrafficKind::TcpStream,
+        TrafficKind::UdpStream,
+        TrafficKind::TcpRr,
+        TrafficKind::UdpRr,
+        TrafficKind::TcpCrr,
+    ];
 
     proptest! {
         #[test]

@@ -1,11 +1,14 @@
-//! neper: a program a workload, both sides of it; takes part where it is on the PATH.
+//! neper: one program for each workload, used on both sides. It takes part if it is on the PATH.
 
-use super::{Ends, Lack, Listens, Peer, Plan, Says, number_after, words};
-use crate::traffic::{Kind, Reading, Traffic};
+use super::{
+    FigureSource, MissingSupport, PeerTool, RunTarget, ServerSocket, ToolCommands, number_after,
+    words,
+};
+use crate::traffic::{ToolReading, Traffic, TrafficKind};
 
 pub(crate) struct Neper;
 
-impl Peer for Neper {
+impl PeerTool for Neper {
     fn name(&self) -> &'static str {
         "neper"
     }
@@ -14,39 +17,46 @@ impl Peer for Neper {
         ("tcp_rr", &[])
     }
 
-    fn plan(&self, traffic: &Traffic, ends: &Ends) -> Result<Plan, Lack> {
+    fn plan(&self, traffic: &Traffic, ends: &RunTarget) -> Result<ToolCommands, MissingSupport> {
         if traffic.zero_copy || traffic.dropped || traffic.gso {
-            return Err(Lack::Mode);
+            return Err(MissingSupport::Mode);
         }
         let size = traffic.size;
         let (program, options, says) = match traffic.kind {
-            Kind::TcpStream => ("tcp_stream", format!("-B {size}"), Says::Server),
-            Kind::UdpStream => ("udp_stream", format!("-B {size}"), Says::Server),
-            Kind::TcpRr => ("tcp_rr", format!("-Q {size} -R {size}"), Says::ClientAlone),
-            Kind::UdpRr => ("udp_rr", format!("-Q {size} -R {size}"), Says::ClientAlone),
-            Kind::TcpCrr => ("tcp_crr", format!("-Q {size} -R {size}"), Says::ClientAlone),
+            TrafficKind::TcpStream => ("tcp_stream", format!("-B {size}"), FigureSource::Server),
+            TrafficKind::UdpStream => ("udp_stream", format!("-B {size}"), FigureSource::Server),
+            TrafficKind::TcpRr => {
+                ("tcp_rr", format!("-Q {size} -R {size}"), FigureSource::ClientAlone)
+            }
+            TrafficKind::UdpRr => {
+                ("udp_rr", format!("-Q {size} -R {size}"), FigureSource::ClientAlone)
+            }
+            TrafficKind::TcpCrr => {
+                ("tcp_crr", format!("-Q {size} -R {size}"), FigureSource::ClientAlone)
+            }
         };
-        let Ends { address, port, seconds, .. } = ends;
-        // A UDP server listens on a port a flow; samples every tenth of a second, for it leaves out the first.
+        let RunTarget { address, port, seconds, .. } = ends;
+        // A UDP server listens on one port for each flow. It samples every tenth of a second, because it leaves out the
+        // first sample.
         let (flows, threads, data) = (traffic.flows, traffic.threads, port + 1);
         let both =
             format!("-F {flows} -T {threads} -C {port} -P {data} -l {seconds} -I 0.1 {options}");
-        Ok(Plan {
+        Ok(ToolCommands {
             server: words(&format!("{program} {both}")),
             client: words(&format!("{program} -c -H {address} {both}")),
-            listens: Listens::Tcp,
+            listens: ServerSocket::Tcp,
             says,
         })
     }
 
-    fn read(&self, traffic: &Traffic, output: &str) -> Option<Reading> {
+    fn read(&self, traffic: &Traffic, output: &str) -> Option<ToolReading> {
         let value = |key: &str| {
             let line = output.lines().rev().find(|line| line.starts_with(key))?;
             number_after(line, key)
         };
-        Some(Reading::lossless(match traffic.kind {
-            Kind::TcpStream => value("throughput_Mbps=")? / 1e3,
-            Kind::UdpStream => traffic.datagrams(value("throughput_Mbps=")? * 1e6),
+        Some(ToolReading::lossless(match traffic.kind {
+            TrafficKind::TcpStream => value("throughput_Mbps=")? / 1e3,
+            TrafficKind::UdpStream => traffic.datagrams(value("throughput_Mbps=")? * 1e6),
             _ => value("throughput=")?,
         }))
     }
@@ -56,14 +66,14 @@ impl Peer for Neper {
 mod tests {
     use super::*;
 
-    /// Lines of the output that its manual (README.md, version 1.1.0) shows and names.
+    /// Lines of the output in neper's manual (README.md, version 1.1.0).
     #[test]
     fn its_output_is_read() {
         let output = "num_transactions=329605\nnum_samples=10\nthroughput=33009.84\n";
-        let reading = Neper.read(&Traffic::plain(Kind::TcpRr, 1), output).unwrap();
+        let reading = Neper.read(&Traffic::plain(TrafficKind::TcpRr, 1), output).unwrap();
         assert_eq!(reading.rate, 33_009.84);
         let output = "num_samples=9\nthroughput_Mbps=32900.50\nthroughput_units=Mbit/s\nthroughput=32900.50\n";
-        let reading = Neper.read(&Traffic::plain(Kind::TcpStream, 1), output).unwrap();
+        let reading = Neper.read(&Traffic::plain(TrafficKind::TcpStream, 1), output).unwrap();
         assert!((reading.rate - 32.900_5).abs() < 1e-9);
     }
 }

@@ -1,33 +1,43 @@
-//! One thing changed at a time: what each change makes of a figure, and what no change accounts for.
+//! Ablation: the effect of each single change on a figure, and the part of a gap that no change accounts for.
 
-use crate::group::{Group, Sample, Sampled};
-use crate::pair::in_same_blocks;
-use tare_record::{Ablation, Beside, Effect, Factor, Finding, Metric, Plan, Unaccounted};
+use crate::block_pairs::pair_by_block;
+use crate::trial_group::{BlockSample, GroupSamples, TrialGroup};
+use tare_record::{
+    Ablation, AblationEffect, AblationFactor, ComparedBy, Finding, Metric, Plan, UnaccountedGap,
+};
 use tare_stats::PairedRatio;
 
-/// The figures of one metric of all networks that are compared with each other.
-pub(crate) struct Figures<'a> {
+/// Figures of one metric of all networks of a comparison.
+pub(crate) struct ComparisonFigures<'a> {
     plan: &'a Plan,
-    together: &'a [Group<'a>],
-    sampled: &'a [Sampled],
+    together: &'a [TrialGroup<'a>],
+    sampled: &'a [GroupSamples],
 }
 
-impl<'a> Figures<'a> {
-    pub(crate) fn new(plan: &'a Plan, together: &'a [Group<'a>], sampled: &'a [Sampled]) -> Self {
+impl<'a> ComparisonFigures<'a> {
+    pub(crate) fn new(
+        plan: &'a Plan,
+        together: &'a [TrialGroup<'a>],
+        sampled: &'a [GroupSamples],
+    ) -> Self {
         Self { plan, together, sampled }
     }
 
-    /// A network's figures, where there are any.
-    fn of(&self, label: &str) -> Option<&Sampled> {
-        let is = |group: &Group<'_>| self.plan.networks[group.network].label == label;
+    /// Returns a network's figures. Returns `None` if the network has no group.
+    fn find(&self, label: &str) -> Option<&GroupSamples> {
+        let is = |group: &TrialGroup<'_>| self.plan.networks[group.network].label == label;
         self.together.iter().position(is).map(|index| &self.sampled[index])
     }
 
-    /// What each change makes of a network's figures.
-    fn changes(&self, ablation: &Ablation) -> Vec<Change<'_>> {
-        let whole = self.of(&ablation.label);
-        let change = |variant: &tare_record::Variant| {
-            Some(Change { factor: variant.factor, with: self.of(&variant.label)?, without: whole? })
+    /// Returns a network's figures with each change and without it.
+    fn changes(&self, ablation: &Ablation) -> Vec<FactorChange<'_>> {
+        let whole = self.find(&ablation.label);
+        let change = |variant: &tare_record::AblationVariant| {
+            Some(FactorChange {
+                factor: variant.factor,
+                with: self.find(&variant.label)?,
+                without: whole?,
+            })
         };
         ablation.variants.iter().filter_map(change).collect()
     }
@@ -37,63 +47,64 @@ impl<'a> Figures<'a> {
     }
 }
 
-/// A network's figures with a change, and without it.
-struct Change<'a> {
-    factor: Factor,
-    with: &'a Sampled,
-    without: &'a Sampled,
+/// Network's figures with a change, and without it.
+struct FactorChange<'a> {
+    factor: AblationFactor,
+    with: &'a GroupSamples,
+    without: &'a GroupSamples,
 }
 
-impl Change<'_> {
-    fn effect(&self) -> Option<Effect> {
+impl FactorChange<'_> {
+    fn effect(&self) -> Option<AblationEffect> {
         let PairedRatio { value, ci95, n, .. } =
-            PairedRatio::of(&in_same_blocks(self.with, self.without))?;
-        Some(Effect { factor: self.factor, ratio: value, ci95, n })
+            PairedRatio::from_pairs(&pair_by_block(self.with, self.without))?;
+        Some(AblationEffect { factor: self.factor, ratio: value, ci95, n })
     }
 
-    /// Its ratio in one block.
+    /// Returns the ratio of the change in one block.
     fn in_block(&self, block: u32) -> Option<f64> {
         Some(in_block(self.with, block)? / in_block(self.without, block)?)
     }
 }
 
-fn in_block(sampled: &Sampled, block: u32) -> Option<f64> {
-    let of_block = |sample: &&Sample| sample.block == block;
+fn in_block(sampled: &GroupSamples, block: u32) -> Option<f64> {
+    let of_block = |sample: &&BlockSample| sample.block == block;
     sampled.samples().iter().find(of_block).map(|sample| sample.value)
 }
 
-/// What was found of a network that was measured with single changes, too.
-pub(crate) fn found(
-    figures: &Figures<'_>,
+/// Returns the finding of a network that was also measured with single changes. Returns `None` for a metric that is
+/// compared by difference, or if no change has an effect to report.
+pub(crate) fn ablation_finding(
+    figures: &ComparisonFigures<'_>,
     label: &str,
     baseline: &str,
     metric: Metric,
 ) -> Option<Finding> {
-    if metric.beside() == Beside::Difference {
+    if metric.compared_by() == ComparedBy::Difference {
         return None;
     }
     let changes = figures.changes(figures.ablation(label)?);
-    let effects: Vec<Effect> = changes.iter().filter_map(Change::effect).collect();
+    let effects: Vec<AblationEffect> = changes.iter().filter_map(FactorChange::effect).collect();
     let unaccounted = unaccounted(figures, label, baseline, &changes);
     (!effects.is_empty()).then_some(Finding::Ablated { effects, unaccounted })
 }
 
-/// The rest, from the blocks that have every figure: the pairs are the two sides of the gap, of which one is multiplied by
-/// what the changes do to the network, the other by what they do to the baseline.
+/// Computes the unaccounted part from the blocks that have every figure. The pairs are the two sides of the gap; one
+/// side is multiplied by the effects of the changes on the network, the other by their effects on the baseline.
 fn unaccounted(
-    figures: &Figures<'_>,
+    figures: &ComparisonFigures<'_>,
     label: &str,
     baseline: &str,
-    changes: &[Change<'_>],
-) -> Option<Unaccounted> {
-    let counted = counted(changes);
+    changes: &[FactorChange<'_>],
+) -> Option<UnaccountedGap> {
+    let counted = counted_changes(changes);
     if label == baseline || counted.is_empty() {
         return None;
     }
-    let (network, beside) = (figures.of(label)?, figures.of(baseline)?);
+    let (network, beside) = (figures.find(label)?, figures.find(baseline)?);
     let of_baseline =
         figures.ablation(baseline).map(|own| figures.changes(own)).unwrap_or_default();
-    let both = |change: &Change<'_>| {
+    let both = |change: &FactorChange<'_>| {
         of_baseline.iter().filter(move |own| own.factor == change.factor).collect::<Vec<_>>()
     };
     let blocks = network.samples().iter().map(|sample| sample.block);
@@ -115,8 +126,8 @@ fn unaccounted(
             rests.push(rest);
         }
     }
-    let (gap, rest) = (PairedRatio::of(&gaps)?, PairedRatio::of(&rests)?);
-    Some(Unaccounted {
+    let (gap, rest) = (PairedRatio::from_pairs(&gaps)?, PairedRatio::from_pairs(&rests)?);
+    Some(UnaccountedGap {
         baseline: baseline.to_owned(),
         gap: gap.value,
         counted: counted.iter().map(|change| change.factor).collect(),
@@ -126,27 +137,32 @@ fn unaccounted(
     })
 }
 
-/// The changes that take away what the network adds, each thing once.
-fn counted<'a, 'b>(changes: &'a [Change<'b>]) -> Vec<&'a Change<'b>> {
-    let filters = changes.iter().any(|change| change.factor == Factor::Netfilter);
-    let within = |change: &Change<'_>| filters && change.factor == Factor::Conntrack;
-    changes.iter().filter(|change| change.factor.is_added() && !within(change)).collect()
+/// Returns the changes that take away what the network adds. Connection tracking is left out if netfilter is among
+/// them, which includes it.
+fn counted_changes<'a, 'b>(changes: &'a [FactorChange<'b>]) -> Vec<&'a FactorChange<'b>> {
+    let filters = changes.iter().any(|change| change.factor == AblationFactor::Netfilter);
+    let within = |change: &FactorChange<'_>| filters && change.factor == AblationFactor::Conntrack;
+    changes.iter().filter(|change| change.factor.is_network_cost() && !within(change)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use crate::document;
-    use crate::made_up::{journal, plan, trial, workload};
-    use tare_record::{Ablation, Effect, Factor, Finding, Metric, Unaccounted, Variant};
+    use crate::test_data::{journal, plan, trial, workload};
+    use tare_record::{
+        Ablation, AblationEffect, AblationFactor, AblationVariant, Finding, Metric, UnaccountedGap,
+    };
 
-    fn ablation(label: &str, variants: &[(Factor, &str)]) -> Ablation {
-        let variant =
-            |&(factor, label): &(Factor, &str)| Variant { factor, label: label.to_owned() };
+    fn ablation(label: &str, variants: &[(AblationFactor, &str)]) -> Ablation {
+        let variant = |&(factor, label): &(AblationFactor, &str)| AblationVariant {
+            factor,
+            label: label.to_owned(),
+        };
         Ablation { label: label.to_owned(), variants: variants.iter().map(variant).collect() }
     }
 
-    /// The finding of a network's only cell.
-    fn of<'a>(document: &'a tare_record::Document, label: &str) -> Option<&'a Finding> {
+    /// Returns the ablation finding of a network's only cell.
+    fn find_ablated<'a>(document: &'a tare_record::Document, label: &str) -> Option<&'a Finding> {
         let cell = document.cells.iter().find(|cell| cell.label == label).unwrap();
         cell.findings.iter().find(|finding| matches!(finding, Finding::Ablated { .. }))
     }
@@ -169,14 +185,14 @@ mod tests {
         let labels = levels.map(|(label, _)| label);
         let mut plan = plan(&labels, vec![workload("tcp-stream", &[Metric::Throughput])]);
         plan.ablations = vec![
-            ablation("host", &[(Factor::Mtu, "host+mtu")]),
+            ablation("host", &[(AblationFactor::Mtu, "host+mtu")]),
             ablation(
                 "bridge",
                 &[
-                    (Factor::Netfilter, "bridge+netfilter"),
-                    (Factor::Conntrack, "bridge+conntrack"),
-                    (Factor::Tso, "bridge+tso"),
-                    (Factor::Mtu, "bridge+mtu"),
+                    (AblationFactor::Netfilter, "bridge+netfilter"),
+                    (AblationFactor::Conntrack, "bridge+conntrack"),
+                    (AblationFactor::Tso, "bridge+tso"),
+                    (AblationFactor::Mtu, "bridge+mtu"),
                 ],
             ),
         ];
@@ -185,22 +201,31 @@ mod tests {
             levels.map(|(label, bytes)| trial(label, block, &[bytes * u64::from(10 - block); 10]))
         });
         let document = document(&journal(plan, trials.collect()), None).unwrap();
-        let Some(Finding::Ablated { effects, unaccounted: Some(rest) }) = of(&document, "bridge")
+        let Some(Finding::Ablated { effects, unaccounted: Some(rest) }) =
+            find_ablated(&document, "bridge")
         else {
-            panic!("{:?}", of(&document, "bridge"));
+            panic!("{:?}", find_ablated(&document, "bridge"));
         };
-        let ratios: Vec<(Factor, f64, u32)> =
-            effects.iter().map(|Effect { factor, ratio, n, .. }| (*factor, *ratio, *n)).collect();
+        let ratios: Vec<(AblationFactor, f64, u32)> = effects
+            .iter()
+            .map(|AblationEffect { factor, ratio, n, .. }| (*factor, *ratio, *n))
+            .collect();
         assert!(near(ratios[0].1, 1.5) && near(ratios[2].1, 0.4), "{ratios:?}");
-        assert_eq!((ratios[0].0, ratios[2].0, ratios[2].2), (Factor::Netfilter, Factor::Tso, 3));
-        // A gap of 4; netfilter, and tracking with it, is 1.5 of it, and the MTU does 1.1 to one and 0.5 to the other. That the
-        // network goes slower without tso is no cost of it.
-        let Unaccounted { baseline, gap, counted, ratio, n, .. } = rest;
+        assert_eq!(
+            (ratios[0].0, ratios[2].0, ratios[2].2),
+            (AblationFactor::Netfilter, AblationFactor::Tso, 3)
+        );
+        // A gap of 4: netfilter, including connection tracking, is 1.5 of it; the MTU is 1.1 for the network and 0.5
+        // for the baseline. The network is slower without TSO, so TSO is no cost.
+        let UnaccountedGap { baseline, gap, counted, ratio, n, .. } = rest;
         assert_eq!((baseline.as_str(), *n), ("host", 3));
-        assert_eq!(*counted, [Factor::Netfilter, Factor::Mtu]);
+        assert_eq!(*counted, [AblationFactor::Netfilter, AblationFactor::Mtu]);
         assert!(near(*gap, 4.0) && near(*ratio, 4.0 / 1.5 * 0.5 / 1.1), "{rest:?}");
         // The baseline has effects and no gap; a variant has neither.
-        assert!(matches!(of(&document, "host"), Some(Finding::Ablated { unaccounted: None, .. })));
-        assert_eq!(of(&document, "bridge+tso"), None);
+        assert!(matches!(
+            find_ablated(&document, "host"),
+            Some(Finding::Ablated { unaccounted: None, .. })
+        ));
+        assert_eq!(find_ablated(&document, "bridge+tso"), None);
     }
 }

@@ -1,31 +1,34 @@
-//! Whole distributions of latencies, for looking at.
+//! Whole distributions of latencies, for plots.
 
 use crate::Error;
-use crate::group::{Group, groups};
-use crate::pair::main_trials;
-use crate::traffic::Traffic;
+use crate::block_pairs::main_trials;
+use crate::trial_group::{TrialGroup, group_trials};
+use crate::trial_traffic::TrialTraffic;
 use tare_record::journal::Journal;
-use tare_record::{Distribution, Latency, LatencyHistogram, Plan, WorkloadPlan};
+use tare_record::{LatencyDistribution, LatencyHistogram, LatencyKind, Plan, WorkloadPlan};
 
-/// Every network's latencies, each kind that was measured, over the steady parts of all trials of the main phase, in
+/// Returns every network's latencies of each measured kind, over the steady parts of all trials of the main phase, in
 /// the order shapes × workloads × networks.
 ///
 /// # Errors
-/// When a trial's histograms cannot be added up.
-pub fn distributions(journal: &Journal) -> Result<Vec<Distribution>, Error> {
+/// Returns an error if a trial's histograms cannot be added up.
+pub fn distributions(journal: &Journal) -> Result<Vec<LatencyDistribution>, Error> {
     let plan = &journal.run.plan;
-    of_groups(plan, &groups(plan, &main_trials(journal))?)
+    group_distributions(plan, &group_trials(plan, &main_trials(journal))?)
 }
 
-/// The same of trials that are in groups already.
-pub(crate) fn of_groups(plan: &Plan, groups: &[Group<'_>]) -> Result<Vec<Distribution>, Error> {
+/// Returns the distributions of trials that are grouped already.
+pub(crate) fn group_distributions(
+    plan: &Plan,
+    groups: &[TrialGroup<'_>],
+) -> Result<Vec<LatencyDistribution>, Error> {
     let mut all = Vec::new();
     for group in groups {
-        for which in Latency::ALL {
-            if let Some(latencies) = merged(group, which)? {
-                all.push(Distribution {
+        for which in LatencyKind::ALL {
+            if let Some(latencies) = merge_latencies(group, which)? {
+                all.push(LatencyDistribution {
                     label: plan.networks[group.network].label.clone(),
-                    workload: WorkloadPlan::variant(&plan.workloads, group.workload),
+                    workload: WorkloadPlan::distinct_name(&plan.workloads, group.workload),
                     shape: plan.shapes[group.shape].clone(),
                     which,
                     latencies,
@@ -36,13 +39,16 @@ pub(crate) fn of_groups(plan: &Plan, groups: &[Group<'_>]) -> Result<Vec<Distrib
     Ok(all)
 }
 
-/// The latencies of all trials of a group; nothing where none has any.
-fn merged(group: &Group<'_>, which: Latency) -> Result<Option<LatencyHistogram>, Error> {
+/// Adds up the latencies of all trials of a group. Returns `None` if no trial has any.
+fn merge_latencies(
+    group: &TrialGroup<'_>,
+    which: LatencyKind,
+) -> Result<Option<LatencyHistogram>, Error> {
     let mut all: Option<LatencyHistogram> = None;
     for (trial, estimate) in &group.trials {
         let broken =
             |source| Error::Latencies { label: trial.label.clone(), block: trial.block, source };
-        let traffic = Traffic::of(trial);
+        let traffic = TrialTraffic::from_trial(trial);
         let kept = traffic.latencies(estimate.cut..traffic.len(), which).map_err(broken)?;
         match (&mut all, kept) {
             (Some(all), Some(kept)) => all.merge(&kept).map_err(broken)?,
@@ -56,7 +62,7 @@ fn merged(group: &Group<'_>, which: Latency) -> Result<Option<LatencyHistogram>,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made_up::{journal, plan, transactions, trial, workload};
+    use crate::test_data::{journal, plan, transactions, trial, workload};
     use tare_record::Metric;
 
     #[test]

@@ -1,40 +1,39 @@
-//! A run's whole document, from its journal.
+//! Document of a run, computed from its journal.
 
 use crate::Error;
-use crate::block::{whole_blocks, whole_blocks_of_turns};
-use crate::by_cores::{is_swept, reversed};
-use crate::cell::{Draft, drafts};
-use crate::group::groups;
-use crate::pair::{main_trials, pairs, same_comparison};
-use crate::raising::raising;
-use crate::rerun::rerun;
+use crate::block_pairs::{is_same_comparison, main_trials, network_pairs};
+use crate::cell_draft::{CellDraft, draft_comparison};
+use crate::order_reversal::{find_reversals, has_core_sweep};
+use crate::replication::compare_with_publication;
+use crate::setup_time::setup_drafts;
+use crate::trial_group::group_trials;
+use crate::whole_blocks::{count_whole_blocks, count_whole_turn_blocks};
 use std::collections::BTreeMap;
 use tare_record::journal::Journal;
-use tare_record::{Cell, Document, Finding, Holding, Plan, Rerun};
+use tare_record::{Cell, ConclusionResult, Document, Finding, Plan, Replication};
 use tare_stats::holm::holm;
 
-/// Everything that a journal says: cells in the order shapes × workloads × metrics × networks, of each workload those
-/// over all clients before those of each client and of fairness, ratios to `baseline`
-/// (a label; the plan's own when there is none), verdicts. Networks without any trial have no cells; the reason is
-/// among the skipped or the failed.
+/// Computes the document of a journal: cells in the order shapes × workloads × metrics × networks, for each workload
+/// first those over all clients, then those of each client and of fairness; ratios to `baseline` (a label; `None` for
+/// the plan's own); verdicts. Networks without any trial have no cells; the reason is among the skipped or the failed.
 ///
 /// # Errors
-/// When the baseline asked for is not in the run, or a trial's histograms cannot be added up.
+/// Returns an error if the requested baseline is not in the run, or if a trial's histograms cannot be added up.
 pub fn document(journal: &Journal, baseline: Option<&str>) -> Result<Document, Error> {
     let run = &journal.run;
-    let baseline = known(&run.plan, baseline)?;
+    let baseline = resolve_baseline(&run.plan, baseline)?;
     let trials = main_trials(journal);
     let mut all = Vec::new();
-    for together in groups(&run.plan, &trials)?.chunk_by(same_comparison) {
-        all.extend(drafts(&run.plan, together, baseline));
+    for together in group_trials(&run.plan, &trials)?.chunk_by(is_same_comparison) {
+        all.extend(draft_comparison(&run.plan, together, baseline));
     }
-    all.extend(raising(journal, baseline));
-    let adjusted = adjusted(&all);
+    all.extend(setup_drafts(journal, baseline));
+    let adjusted = adjust_p_values(&all);
     let failures = journal.failures();
     let cells: Vec<Cell> =
         all.into_iter().zip(adjusted).map(|(draft, p)| draft.finish(p)).collect();
     let document = Document {
-        rerun: rerun(&run.plan, &cells),
+        rerun: compare_with_publication(&run.plan, &cells),
         tare: run.environment.tare.clone(),
         study: run.plan.study.clone(),
         seed: run.plan.seed,
@@ -43,53 +42,53 @@ pub fn document(journal: &Journal, baseline: Option<&str>) -> Result<Document, E
         stands_for: run.plan.stands_for.clone(),
         skipped: run.plan.skipped.clone(),
         blocks: if run.plan.workloads.is_empty() {
-            whole_blocks_of_turns(&run.plan, &journal.turns(), &failures)
+            count_whole_turn_blocks(&run.plan, &journal.turns(), &failures)
         } else {
-            whole_blocks(&run.plan, &trials, &failures)
+            count_whole_blocks(&run.plan, &trials, &failures)
         },
         failed: failures.into_iter().cloned().collect(),
-        findings: [run.findings.clone(), rankings(journal)?].concat(),
+        findings: [run.findings.clone(), core_order_reversals(journal)?].concat(),
         stopped_by: journal.stopped_by(),
     };
-    Ok(if run.environment.emulated { without_verdicts(document) } else { document })
+    Ok(if run.environment.emulated { remove_verdicts(document) } else { document })
 }
 
-/// Rankings that change with the cores. Pairs are made for them only where there are several numbers of cores: to make
-/// them is to estimate every trial once more.
-fn rankings(journal: &Journal) -> Result<Vec<Finding>, Error> {
-    if !is_swept(&journal.run.plan.shapes) {
+/// Returns the reversals of order that come with the number of cores. Pairs are computed only if there are several
+/// numbers of cores, because every trial is estimated once more for them.
+fn core_order_reversals(journal: &Journal) -> Result<Vec<Finding>, Error> {
+    if !has_core_sweep(&journal.run.plan.shapes) {
         return Ok(Vec::new());
     }
-    Ok(reversed(&pairs(journal)?))
+    Ok(find_reversals(&network_pairs(journal)?))
 }
 
-/// The figures alone: under emulation a network is neither faster nor slower than another.
-fn without_verdicts(mut document: Document) -> Document {
+/// Removes the verdicts and keeps the figures: under emulation a network is neither faster nor slower than another.
+fn remove_verdicts(mut document: Document) -> Document {
     for cell in &mut document.cells {
         (cell.ratio, cell.difference, cell.best) = (None, None, false);
     }
     if let Some(rerun) = &mut document.rerun {
-        without_conclusions(rerun);
+        remove_conclusions(rerun);
     }
     document.findings.push(Finding::Emulated);
     document
 }
 
-/// What was published beside what was measured, without a word on whether they agree.
-fn without_conclusions(rerun: &mut Rerun) {
+/// Removes the agreement between published and measured figures, and keeps the figures.
+fn remove_conclusions(rerun: &mut Replication) {
     rerun.ranks.clear();
     for measured in rerun.figures.iter_mut().filter_map(|figure| figure.measured.as_mut()) {
         (measured.ratio, measured.ratio_ci95) = (None, None);
     }
     for conclusion in &mut rerun.conclusions {
-        conclusion.result = Holding::Undecidable;
+        conclusion.result = ConclusionResult::Undecidable;
         conclusion.evidence = vec![Finding::Emulated.to_string()];
     }
 }
 
-/// The label of the baseline. One that is asked for must be in the run; the plan's own may have been skipped, and
-/// then there are no ratios.
-fn known<'a>(plan: &'a Plan, asked: Option<&'a str>) -> Result<&'a str, Error> {
+/// Returns the label of the baseline. A requested baseline must be in the run; the plan's own may have been skipped,
+/// and then there are no ratios.
+fn resolve_baseline<'a>(plan: &'a Plan, asked: Option<&'a str>) -> Result<&'a str, Error> {
     let Some(asked) = asked else {
         return Ok(&plan.baseline);
     };
@@ -101,8 +100,8 @@ fn known<'a>(plan: &'a Plan, asked: Option<&'a str>) -> Result<&'a str, Error> {
     }
 }
 
-/// The p-value of each draft that has one, corrected over its family.
-fn adjusted(drafts: &[Draft]) -> Vec<Option<f64>> {
+/// Returns the p-value of each draft that has one, corrected over its family.
+fn adjust_p_values(drafts: &[CellDraft]) -> Vec<Option<f64>> {
     let mut families: BTreeMap<&str, (Vec<usize>, Vec<f64>)> = BTreeMap::new();
     for (index, draft) in drafts.iter().enumerate() {
         if let Some(comparison) = &draft.comparison {
@@ -123,18 +122,18 @@ fn adjusted(drafts: &[Draft]) -> Vec<Option<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made_up::{Chance, journal, plan, transactions, trial, workload};
-    use tare_record::journal::{Record, Resumed};
+    use crate::test_data::{SeededRandom, journal, plan, transactions, trial, workload};
+    use tare_record::journal::{Record, ResumePoint};
     use tare_record::{
-        Counting, Executed, FamilyScope, Hardware, HardwareSample, Metric, Nanos, Phase, Ratio,
-        Skipped, Trial, Verdict, WorkloadPlan,
+        CorrectionFamily, CounterScope, HardwareCounters, HardwareEventCounts, HardwareSample,
+        Metric, Nanos, Phase, Ratio, SkippedNetwork, Trial, Verdict, WorkloadPlan,
     };
 
     fn stream() -> WorkloadPlan {
         workload("tcp-stream", &[Metric::Throughput])
     }
 
-    /// A trial whose throughput is `gigabits` Gbit/s.
+    /// Returns a trial whose throughput is `gigabits` Gbit/s.
     fn steady(label: &str, block: u32, gigabits: f64) -> Trial {
         trial(label, block, &[(gigabits * 1e9 / 8.0 / 10.0).round() as u64; 10])
     }
@@ -147,7 +146,7 @@ mod tests {
         cell(document, label, Metric::Throughput).ratio.as_ref().unwrap()
     }
 
-    /// Three networks over four blocks: `slow` at 0.8 of `host`, `equal` like it; block 3 has no `slow`.
+    /// Returns three networks over four blocks: `slow` at 0.8 of `host`, `equal` like it; block 3 has no `slow`.
     fn small() -> Journal {
         let host = [10.0, 11.0, 9.0, 10.0];
         let slow = [8.0, 8.9, 7.2];
@@ -201,7 +200,7 @@ mod tests {
     fn a_baseline_that_was_skipped_leaves_figures_without_ratios() {
         let mut journal = small();
         journal.run.plan.baseline = "ovs".to_owned();
-        journal.run.plan.skipped.push(Skipped {
+        journal.run.plan.skipped.push(SkippedNetwork {
             network: "ovs".to_owned(),
             reason: "no such device".to_owned(),
             remedy: "modprobe openvswitch".to_owned(),
@@ -218,7 +217,7 @@ mod tests {
         pilot.phase = Phase::Pilot;
         journal.records.insert(0, Record::Trial(Box::new(pilot)));
         assert_eq!(cell(&document(&journal, None).unwrap(), "host", Metric::Throughput).n, 4);
-        let again = Resumed { phase: Phase::Main, block: 1, time: String::new() };
+        let again = ResumePoint { phase: Phase::Main, block: 1, time: String::new() };
         journal.records.push(Record::Resumed(again));
         assert_eq!(cell(&document(&journal, None).unwrap(), "host", Metric::Throughput).n, 1);
     }
@@ -274,7 +273,7 @@ mod tests {
             cell.ratio.is_none() && cell.difference.is_none() && !cell.best && cell.mean.is_some()
         };
         assert!(document.cells.iter().all(without));
-        assert!(crate::pairs(&journal).unwrap().is_empty());
+        assert!(crate::network_pairs(&journal).unwrap().is_empty());
     }
 
     #[test]
@@ -291,12 +290,12 @@ mod tests {
         let Some(Record::Trial(trial)) = journal.records.first_mut() else { panic!() };
         let sample = |at, cycles| HardwareSample {
             at: Nanos(at),
-            executed: vec![Executed { cycles, instructions: cycles }],
+            executed: vec![HardwareEventCounts { cycles, instructions: cycles }],
         };
         let samples = vec![sample(0, 0), sample(1_000_000_000, 8)];
-        let counted = Counting::Machine;
-        trial.meanwhile.hardware = Some(Hardware { counted, running: 1.0, samples });
-        // Where one network has them, the other is seen to lack them.
+        let counted = CounterScope::Machine;
+        trial.meanwhile.hardware = Some(HardwareCounters { counted, running: 1.0, samples });
+        // If one network has counts, the other is shown without.
         assert_eq!(asked(&journal)[2..], [(Metric::CyclesPerByte, 1), (Metric::CyclesPerByte, 0)]);
     }
 
@@ -307,11 +306,11 @@ mod tests {
         assert_eq!((document.cells.len(), document.blocks), (0, 0));
     }
 
-    /// A study of five networks with drift from block to block, in which only `slow` differs, by 10 %.
-    fn simulated(chance: &mut Chance) -> Document {
+    /// Returns a study of five networks with drift from block to block, in which only `slow` differs, by 10 %.
+    fn simulated(chance: &mut SeededRandom) -> Document {
         let networks = ["host", "a", "b", "c", "slow"];
         let mut plan = plan(&networks, vec![stream()]);
-        plan.family = FamilyScope::Study;
+        plan.family = CorrectionFamily::Study;
         let mut trials = Vec::new();
         for block in 0..8 {
             let drift = (0.3 * chance.normal()).exp();
@@ -325,7 +324,7 @@ mod tests {
 
     #[test]
     fn intervals_cover_and_families_err_as_rarely_as_promised() {
-        let mut chance = Chance::seeded(2017);
+        let mut chance = SeededRandom::seeded(2017);
         let runs = 2_000;
         let (mut covered, mut wrong, mut found) = (0, 0, 0);
         for _ in 0..runs {

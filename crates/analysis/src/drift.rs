@@ -1,25 +1,25 @@
-//! Whether a network's figures drift from block to block.
+//! Drift of a network's figures from block to block.
 //!
-//! Blocks are interleaved, so drift cancels in ratios; means, and how far they can be compared with another run's, feel it.
-//! The test is Mann's and Kendall's of a trend (H. B. Mann, "Nonparametric tests against trend", Econometrica 13, 1945),
-//! two-sided at 1 % after Holm's correction over the networks of a comparison.
+//! Blocks are interleaved, so drift cancels in ratios. It does affect means, and how far they can be compared with
+//! another run's. The test is the Mann–Kendall trend test (H. B. Mann, "Nonparametric tests against trend",
+//! Econometrica 13, 1945), two-sided at 1 % after Holm's correction over the networks of a comparison.
 
-use crate::group::{Sample, Sampled};
+use crate::trial_group::{BlockSample, GroupSamples};
 use tare_record::Finding;
 use tare_stats::describe::{mean, median};
 use tare_stats::holm::holm;
 use tare_stats::kendall;
 
-/// The fewest blocks in which a trend is looked for.
-const FEWEST: usize = 8;
-/// The level of the test: there are many cells.
+/// Fewest blocks in which a trend is looked for.
+const MIN_BLOCKS: usize = 8;
+/// Level of the test, strict because there are many cells.
 const LEVEL: f64 = 0.01;
-/// A drift by a smaller share of the mean is none worth telling.
-const SMALLEST: f64 = 0.05;
+/// Smallest reported drift, as a share of the mean.
+const MIN_DRIFT: f64 = 0.05;
 
-/// For each network of a comparison the drift of its figures, where there is one.
-pub(crate) fn drifts(sampled: &[Sampled]) -> Vec<Option<Finding>> {
-    let p: Vec<Option<f64>> = sampled.iter().map(|one| p_of_none(one.samples())).collect();
+/// Returns the drift of the figures for each network of a comparison, or `None` for a network without drift.
+pub(crate) fn drifts(sampled: &[GroupSamples]) -> Vec<Option<Finding>> {
+    let p: Vec<Option<f64>> = sampled.iter().map(|one| p_of_no_trend(one.samples())).collect();
     let tested: Vec<f64> = p.iter().flatten().copied().collect();
     let mut adjusted = holm(&tested).into_iter();
     sampled
@@ -28,15 +28,16 @@ pub(crate) fn drifts(sampled: &[Sampled]) -> Vec<Option<Finding>> {
         .map(|(one, p)| {
             p?;
             let p = adjusted.next().filter(|p| *p < LEVEL)?;
-            let change = change(one.samples()).filter(|change| change.abs() >= SMALLEST)?;
+            let change =
+                relative_change(one.samples()).filter(|change| change.abs() >= MIN_DRIFT)?;
             Some(Finding::Drift { change, p })
         })
         .collect()
 }
 
-/// Two-sided p-value of no trend; nothing below [`FEWEST`] blocks.
-fn p_of_none(samples: &[Sample]) -> Option<f64> {
-    if samples.len() < FEWEST {
+/// Returns the two-sided p-value of no trend. Returns `None` for fewer than [`MIN_BLOCKS`] blocks.
+fn p_of_no_trend(samples: &[BlockSample]) -> Option<f64> {
+    if samples.len() < MIN_BLOCKS {
         return None;
     }
     let along = |sign: f64| {
@@ -48,8 +49,8 @@ fn p_of_none(samples: &[Sample]) -> Option<f64> {
     Some((2.0 * chance).min(1.0))
 }
 
-/// The change from the first block to the last over the mean, by the median slope (Sen 1968).
-fn change(samples: &[Sample]) -> Option<f64> {
+/// Returns the change from the first block to the last over the mean, by the median slope (Sen 1968).
+fn relative_change(samples: &[BlockSample]) -> Option<f64> {
     let mut slopes = Vec::new();
     for (index, one) in samples.iter().enumerate() {
         for other in &samples[index + 1..] {
@@ -66,16 +67,17 @@ fn change(samples: &[Sample]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made_up::Chance;
+    use crate::test_data::SeededRandom;
 
-    fn sampled(values: impl IntoIterator<Item = f64>) -> Sampled {
-        let samples = (0..).zip(values).map(|(block, value)| Sample { block, value, uncut: value });
-        Sampled::Figures(samples.collect())
+    fn sampled(values: impl IntoIterator<Item = f64>) -> GroupSamples {
+        let samples =
+            (0..).zip(values).map(|(block, value)| BlockSample { block, value, uncut: value });
+        GroupSamples::Figures(samples.collect())
     }
 
     #[test]
     fn a_drift_is_told_by_its_size() {
-        let mut chance = Chance::seeded(1945);
+        let mut chance = SeededRandom::seeded(1945);
         let falling = sampled(
             (0..20).map(|block| 100.0 - f64::from(block) + chance.normal()).collect::<Vec<_>>(),
         );
@@ -89,17 +91,17 @@ mod tests {
         let short = sampled((0..7).map(|block| f64::from(block) + 1.0));
         let small = sampled((0..20).map(|block| 100.0 + f64::from(block) * 0.1));
         let even = sampled([5.0; 20]);
-        let withheld = Sampled::Withheld { beyond: 3 };
+        let withheld = GroupSamples::Withheld { beyond: 3 };
         assert_eq!(drifts(&[short, small, even, withheld]), [None, None, None, None]);
     }
 
     #[test]
     fn where_nothing_drifts_it_is_said_in_one_comparison_of_a_hundred_at_most() {
-        let mut chance = Chance::seeded(1968);
+        let mut chance = SeededRandom::seeded(1968);
         let runs = 2_000;
         let wrong = (0..runs)
             .filter(|_| {
-                let networks: Vec<Sampled> = (0..5)
+                let networks: Vec<GroupSamples> = (0..5)
                     .map(|_| sampled((0..20).map(|_| 10.0 + chance.normal()).collect::<Vec<_>>()))
                     .collect();
                 drifts(&networks).iter().any(Option::is_some)

@@ -1,28 +1,28 @@
-//! What keeps a journal from being analysed.
+//! Errors of the analysis.
 
-/// Why there is no analysis.
+/// Reason why a journal cannot be analysed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The baseline asked for is none of the run's networks.
+    /// The requested baseline is not among the run's networks.
     #[error("the baseline `{asked}` is not in this run: choose one of {labels}", labels = .labels.join(", "))]
     Baseline {
-        /// What was asked for.
+        /// Requested label.
         asked: String,
-        /// The labels that there are.
+        /// Labels of the run's networks.
         labels: Vec<String>,
     },
-    /// An intended change that is nothing by which runs could differ.
+    /// An intended change is nothing by which runs could differ.
     #[error("--vary {asked}: runs do not differ by that; name one of {known}", known = .known.join(", "))]
     Vary {
-        /// What was named.
+        /// Requested name.
         asked: String,
-        /// What there is.
+        /// Names of all possible differences.
         known: Vec<String>,
     },
-    /// A run under emulation beside others.
+    /// A run under emulation was to be compared.
     #[error("{directory} was measured under emulation, whose figures are compared with nothing")]
     Emulated {
-        /// The run's directory.
+        /// Directory of the run.
         directory: String,
     },
     /// Histograms of a trial could not be added up.
@@ -30,11 +30,11 @@ pub enum Error {
         "the latencies of `{label}` in block {block} cannot be added up: {source}; the journal is damaged"
     )]
     Latencies {
-        /// The network's label.
+        /// Label of the network.
         label: String,
-        /// The block.
+        /// Number of the block.
         block: u32,
-        /// Why.
+        /// Error of the histogram.
         source: tare_record::HistogramError,
     },
 }

@@ -1,60 +1,60 @@
-//! From one trial to one figure a metric.
+//! Estimates: one figure for each metric of one trial.
 
 use crate::Error;
-use crate::beginning::Beginning;
-use crate::clients::{Clients, clients};
+use crate::client_figures::{ClientFigures, client_figures};
 use crate::figures::figures;
-use crate::traffic::Traffic;
+use crate::trial_traffic::TrialTraffic;
+use crate::warm_up::TrialWarmUp;
 use std::collections::BTreeMap;
 use tare_record::{Metric, Trial, WorkloadPlan};
-use tare_stats::shift::Shift;
+use tare_stats::shift::LevelShift;
 
-/// What one trial says of one metric.
+/// Figure of one metric of one trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Figure {
-    /// The figure, in the metric's unit.
+pub enum MetricFigure {
+    /// Figure in the metric's unit.
     Value {
-        /// Over the trial's steady part.
+        /// Figure over the trial's steady part.
         value: f64,
-        /// Over the whole trial, warm-up included.
+        /// Figure over the whole trial, warm-up included.
         uncut: f64,
     },
     /// A percentile with fewer than 100 samples beyond it.
     Withheld {
-        /// How many there are.
+        /// Number of samples beyond the percentile.
         beyond: u64,
     },
-    /// The trial recorded nothing that this metric could be made from.
+    /// The trial recorded nothing from which this metric can be computed.
     Absent,
 }
 
-/// What one trial says.
+/// Estimate of one trial.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Estimate {
-    /// A figure for each metric of the plan.
-    pub figures: BTreeMap<Metric, Figure>,
-    /// What each of its clients got; nothing where there was only one.
-    pub clients: Option<Clients>,
-    /// Intervals that were cut off as its warm-up.
+pub struct TrialEstimate {
+    /// Figure of each metric of the plan.
+    pub figures: BTreeMap<Metric, MetricFigure>,
+    /// Figures of each client. `None` if there is only one client.
+    pub clients: Option<ClientFigures>,
+    /// Number of intervals that were cut off as the warm-up.
     pub cut: usize,
-    /// Whether the trial reached a steady state, as far as was looked.
+    /// `true` unless the trial was seen not to reach a steady state.
     pub settled: bool,
-    /// What changed inside its steady part.
-    pub shift: Option<Shift>,
+    /// Change of level inside the steady part.
+    pub shift: Option<LevelShift>,
 }
 
-/// The figures of one trial, of the metrics that the plan asks for.
+/// Computes the figures of one trial, for the metrics of the plan.
 ///
 /// # Errors
-/// When its histograms cannot be added up.
-pub fn estimate(trial: &Trial, plan: &WorkloadPlan) -> Result<Estimate, Error> {
-    let traffic = Traffic::of(trial);
-    let beginning = Beginning::of(&traffic, plan);
+/// Returns an error if the trial's histograms cannot be added up.
+pub fn estimate(trial: &Trial, plan: &WorkloadPlan) -> Result<TrialEstimate, Error> {
+    let traffic = TrialTraffic::from_trial(trial);
+    let beginning = TrialWarmUp::from_traffic(&traffic, plan);
     let unreadable =
         |source| Error::Latencies { label: trial.label.clone(), block: trial.block, source };
-    Ok(Estimate {
+    Ok(TrialEstimate {
         figures: figures(trial, &traffic, &plan.metrics, beginning.cut).map_err(unreadable)?,
-        clients: clients(trial, &traffic, plan, beginning.cut).map_err(unreadable)?,
+        clients: client_figures(trial, &traffic, plan, beginning.cut).map_err(unreadable)?,
         cut: beginning.cut,
         settled: beginning.settled,
         shift: beginning.shift,
@@ -64,25 +64,27 @@ pub fn estimate(trial: &Trial, plan: &WorkloadPlan) -> Result<Estimate, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made_up::{self, trial, workload};
+    use crate::test_data::{self, trial, workload};
     use proptest::prelude::*;
 
     #[test]
     fn throughput_is_bits_over_time_of_what_was_kept() {
-        // Ten intervals of 100 ms with 1.25 MB each are 100 Mbit/s; the first one, of half that, is cut.
+        // Ten intervals of 100 ms with 1.25 MB each are 100 Mbit/s; the first interval, with half of that, is cut.
         let mut bytes = [1_250_000; 10];
         bytes[0] = 625_000;
         let found =
             estimate(&trial("bridge", 0, &bytes), &workload("s", &[Metric::Throughput])).unwrap();
         assert_eq!(found.cut, 1);
-        let Figure::Value { value, uncut } = found.figures[&Metric::Throughput] else { panic!() };
+        let MetricFigure::Value { value, uncut } = found.figures[&Metric::Throughput] else {
+            panic!()
+        };
         assert!((value - 0.1).abs() < 1e-12 && (uncut - 0.095).abs() < 1e-12);
     }
 
     #[test]
     fn latencies_are_read_off_all_kept_intervals_together() {
         let latencies: Vec<Vec<u64>> = (0..10).map(|i| vec![(i + 1) * 1_000; 1_000]).collect();
-        let trial = made_up::transactions("bridge", 0, &latencies);
+        let trial = test_data::transactions("bridge", 0, &latencies);
         let metrics = [
             Metric::Transactions,
             Metric::LatencyP50,
@@ -93,25 +95,28 @@ mod tests {
         let found = estimate(&trial, &workload("rr", &metrics)).unwrap();
         assert_eq!(found.cut, 1);
         let value = |metric| match found.figures[&metric] {
-            Figure::Value { value, .. } => value,
+            MetricFigure::Value { value, .. } => value,
             other => panic!("{metric}: {other:?}"),
         };
         assert!((value(Metric::Transactions) - 10_000.0).abs() < 1e-9);
         assert!((value(Metric::LatencyP50) - 6.0).abs() < 0.01);
         assert!((value(Metric::LatencyMax) - 10.0).abs() < 0.02);
         // 9,000 samples: 90 beyond the 99th percentile, 9 beyond the 99.9th.
-        assert_eq!(found.figures[&Metric::LatencyP99], Figure::Withheld { beyond: 90 });
-        assert_eq!(found.figures[&Metric::LatencyP999], Figure::Withheld { beyond: 9 });
+        assert_eq!(found.figures[&Metric::LatencyP99], MetricFigure::Withheld { beyond: 90 });
+        assert_eq!(found.figures[&Metric::LatencyP999], MetricFigure::Withheld { beyond: 9 });
     }
 
     #[test]
     fn a_trial_that_recorded_nothing_gives_nothing() {
         let metrics = [Metric::Throughput, Metric::LatencyMax];
         let empty = estimate(&trial("bridge", 0, &[]), &workload("s", &metrics)).unwrap();
-        assert!(empty.figures.values().all(|figure| *figure == Figure::Absent));
+        assert!(empty.figures.values().all(|figure| *figure == MetricFigure::Absent));
         let silent = estimate(&trial("bridge", 0, &[0; 10]), &workload("s", &metrics)).unwrap();
-        assert_eq!(silent.figures[&Metric::Throughput], Figure::Value { value: 0.0, uncut: 0.0 });
-        assert_eq!(silent.figures[&Metric::LatencyMax], Figure::Absent);
+        assert_eq!(
+            silent.figures[&Metric::Throughput],
+            MetricFigure::Value { value: 0.0, uncut: 0.0 }
+        );
+        assert_eq!(silent.figures[&Metric::LatencyMax], MetricFigure::Absent);
     }
 
     proptest! {
@@ -124,7 +129,7 @@ mod tests {
             let rate = |bytes: &u64| *bytes as f64 * 8.0 / 1e8;
             let least = bytes.iter().map(rate).fold(f64::INFINITY, f64::min);
             let most = bytes.iter().map(rate).fold(0.0, f64::max);
-            let Figure::Value { value, uncut } = found.figures[&Metric::Throughput] else { panic!() };
+            let MetricFigure::Value { value, uncut } = found.figures[&Metric::Throughput] else { panic!() };
             for figure in [value, uncut] {
                 prop_assert!(least * (1.0 - 1e-12) <= figure && figure <= most * (1.0 + 1e-12));
             }

@@ -1,146 +1,163 @@
-//! A trial's figure of every metric: over its steady part, and over the whole of it.
+//! Figures of a trial for every metric: over its steady part, and over the whole trial.
 
-use crate::estimate::Figure;
-use crate::machine::{busy, executed};
-use crate::traffic::{Count, Traffic};
+use crate::estimate::MetricFigure;
+use crate::machine_usage::{busy_and_total_within, hardware_count_within};
+use crate::trial_traffic::{TrafficQuantity, TrialTraffic};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use tare_record::{
-    Bounds, Executed, HistogramError, Latency, LatencyHistogram, Metric, Nanos, Point, Trial,
+    GoalResult, HardwareEventCounts, HistogramError, LatencyHistogram, LatencyKind,
+    LatencyStatistic, Metric, Nanos, Trial,
 };
 
-/// The fewest samples beyond a percentile for which it is given.
-pub(crate) const FEWEST_BEYOND: u64 = 100;
+/// Fewest samples beyond a percentile for which the percentile is reported.
+pub(crate) const MIN_SAMPLES_BEYOND: u64 = 100;
 
 /// Bits of a byte in units of 10⁹.
 const GIGABITS: f64 = 8.0 / 1e9;
 
-/// The figures of one trial whose first `cut` intervals are its warm-up, or of some of its traffic.
+/// Computes the figures of one trial, or of a part of its traffic. The first `cut` intervals are its warm-up.
 pub(crate) fn figures(
     trial: &Trial,
-    traffic: &Traffic<'_>,
+    traffic: &TrialTraffic<'_>,
     metrics: &[Metric],
     cut: usize,
-) -> Result<BTreeMap<Metric, Figure>, HistogramError> {
-    let mut figures = Figures {
+) -> Result<BTreeMap<Metric, MetricFigure>, HistogramError> {
+    let mut figures = FigureCalculator {
         trial,
         traffic,
         kept: cut..traffic.len(),
         whole: 0..traffic.len(),
         latencies: Vec::new(),
     };
-    metrics.iter().map(|&metric| Ok((metric, figures.of(metric)?))).collect()
+    metrics.iter().map(|&metric| Ok((metric, figures.figure(metric)?))).collect()
 }
 
-/// The latencies of the steady part and of the whole.
-type Merged = (LatencyHistogram, LatencyHistogram);
+/// Latencies of the steady part and of the whole trial.
+type KeptAndWholeLatencies = (LatencyHistogram, LatencyHistogram);
 
-struct Figures<'a> {
+struct FigureCalculator<'a> {
     trial: &'a Trial,
-    traffic: &'a Traffic<'a>,
+    traffic: &'a TrialTraffic<'a>,
     kept: Range<usize>,
     whole: Range<usize>,
-    /// Merged once for all the metrics that are read off them; nothing where none were kept.
-    latencies: Vec<(Latency, Option<Merged>)>,
+    /// Histograms of each kind, merged once for all the metrics that use them; `None` if none were recorded.
+    latencies: Vec<(LatencyKind, Option<KeptAndWholeLatencies>)>,
 }
 
-impl Figures<'_> {
-    fn of(&mut self, metric: Metric) -> Result<Figure, HistogramError> {
-        // What a tool stated is its figure of the whole trial: nothing of it can be cut.
+impl FigureCalculator<'_> {
+    fn figure(&mut self, metric: Metric) -> Result<MetricFigure, HistogramError> {
+        // A figure that a tool stated covers the whole trial: nothing of it can be cut.
         if let Some(value) = self.traffic.stated(metric) {
-            return Ok(Figure::Value { value, uncut: value });
+            return Ok(MetricFigure::Value { value, uncut: value });
         }
         if let Some((which, point)) = metric.latency() {
             return self.latency(which, point);
         }
         Ok(match metric {
-            Metric::Throughput => self.rate(Count::Bytes, GIGABITS),
-            Metric::Offered => self.rate(Count::Offered, GIGABITS),
-            Metric::Packets => self.rate(Count::Received, 1.0),
+            Metric::Throughput => self.rate(TrafficQuantity::Bytes, GIGABITS),
+            Metric::Offered => self.rate(TrafficQuantity::Offered, GIGABITS),
+            Metric::Packets => self.rate(TrafficQuantity::Received, 1.0),
             Metric::Transactions | Metric::Tps | Metric::Connections => {
-                self.rate(Count::Operations, 1.0)
+                self.rate(TrafficQuantity::Operations, 1.0)
             }
-            Metric::Retransmits => self.rate(Count::Retransmits, 1.0),
-            Metric::Loss => self.both(|over| {
-                let sent = self.traffic.sum(over.clone(), Count::Sent);
-                let received = self.traffic.sum(over, Count::Received);
+            Metric::Retransmits => self.rate(TrafficQuantity::Retransmits, 1.0),
+            Metric::Loss => self.over_kept_and_whole(|over| {
+                let sent = self.traffic.sum(over.clone(), TrafficQuantity::Sent);
+                let received = self.traffic.sum(over, TrafficQuantity::Received);
                 percent(sent.saturating_sub(received), sent)
             }),
-            Metric::Reordered => self.share_of_received(Count::Reordered),
-            Metric::Duplicates => self.share_of_received(Count::Duplicates),
-            Metric::Jitter => self.both(|over| self.traffic.jitter(over)),
+            Metric::Reordered => self.share_of_received(TrafficQuantity::Reordered),
+            Metric::Duplicates => self.share_of_received(TrafficQuantity::Duplicates),
+            Metric::Jitter => self.over_kept_and_whole(|over| self.traffic.jitter(over)),
             Metric::Ndr | Metric::NdrPackets | Metric::Pdr | Metric::PdrPackets => {
-                self.found(metric)
+                self.search_result(metric)
             }
-            Metric::CpuPerGb => self.cpu_per(Count::Bytes, 1e9),
-            Metric::CpuPerOp => self.cpu_per(Count::Operations, 1e6),
-            Metric::CyclesPerPacket => self.executed_per(Count::Received, |work| work.cycles),
-            Metric::CyclesPerByte => self.executed_per(Count::Bytes, |work| work.cycles),
-            Metric::CyclesPerOp => self.executed_per(Count::Operations, |work| work.cycles),
+            Metric::CpuPerGb => self.cpu_per(TrafficQuantity::Bytes, 1e9),
+            Metric::CpuPerOp => self.cpu_per(TrafficQuantity::Operations, 1e6),
+            Metric::CyclesPerPacket => {
+                self.executed_per(TrafficQuantity::Received, |work| work.cycles)
+            }
+            Metric::CyclesPerByte => self.executed_per(TrafficQuantity::Bytes, |work| work.cycles),
+            Metric::CyclesPerOp => {
+                self.executed_per(TrafficQuantity::Operations, |work| work.cycles)
+            }
             Metric::InstructionsPerPacket => {
-                self.executed_per(Count::Received, |work| work.instructions)
+                self.executed_per(TrafficQuantity::Received, |work| work.instructions)
             }
             Metric::InstructionsPerByte => {
-                self.executed_per(Count::Bytes, |work| work.instructions)
+                self.executed_per(TrafficQuantity::Bytes, |work| work.instructions)
             }
             Metric::InstructionsPerOp => {
-                self.executed_per(Count::Operations, |work| work.instructions)
+                self.executed_per(TrafficQuantity::Operations, |work| work.instructions)
             }
-            Metric::CpuBusy => self.both(|over| {
-                let (busy, all) = busy(&self.trial.meanwhile.samples, self.traffic.span(over)?)?;
+            Metric::CpuBusy => self.over_kept_and_whole(|over| {
+                let (busy, all) =
+                    busy_and_total_within(&self.trial.meanwhile.samples, self.traffic.span(over)?)?;
                 (all > 0.0).then(|| 100.0 * busy / all)
             }),
-            // Every other metric is a latency, or what only a tool states.
-            _ => Figure::Absent,
+            // Every other metric is a latency, or is stated by a tool.
+            _ => MetricFigure::Absent,
         })
     }
 
-    /// A figure over the steady part and over the whole, where both have one.
-    fn both(&self, figure: impl Fn(Range<usize>) -> Option<f64>) -> Figure {
+    /// Returns a figure over the steady part and over the whole trial, if both exist.
+    fn over_kept_and_whole(&self, figure: impl Fn(Range<usize>) -> Option<f64>) -> MetricFigure {
         if self.kept.is_empty() {
-            return Figure::Absent;
+            return MetricFigure::Absent;
         }
         match (figure(self.kept.clone()), figure(self.whole.clone())) {
-            (Some(value), Some(uncut)) => Figure::Value { value, uncut },
-            _ => Figure::Absent,
+            (Some(value), Some(uncut)) => MetricFigure::Value { value, uncut },
+            _ => MetricFigure::Absent,
         }
     }
 
-    /// A rate in a unit that is `unit` times as many per second.
-    fn rate(&self, count: Count, unit: f64) -> Figure {
-        self.both(|over| Some(self.traffic.rate(over, count) * unit))
+    /// Returns a rate, in a unit of which `unit` are one count per second.
+    fn rate(&self, count: TrafficQuantity, unit: f64) -> MetricFigure {
+        self.over_kept_and_whole(|over| Some(self.traffic.rate(over, count) * unit))
     }
 
-    fn share_of_received(&self, count: Count) -> Figure {
-        self.both(|over| {
-            let received = self.traffic.sum(over.clone(), Count::Received);
+    fn share_of_received(&self, count: TrafficQuantity) -> MetricFigure {
+        self.over_kept_and_whole(|over| {
+            let received = self.traffic.sum(over.clone(), TrafficQuantity::Received);
             percent(self.traffic.sum(over, count), received)
         })
     }
 
-    /// CPU seconds of the whole machine for so many (`each`) that were counted.
-    fn cpu_per(&self, count: Count, each: f64) -> Figure {
-        self.both(|over| {
-            let (busy, _) = busy(&self.trial.meanwhile.samples, self.traffic.span(over.clone())?)?;
+    /// Returns the CPU seconds of the whole machine for every `each` counts.
+    fn cpu_per(&self, count: TrafficQuantity, each: f64) -> MetricFigure {
+        self.over_kept_and_whole(|over| {
+            let (busy, _) = busy_and_total_within(
+                &self.trial.meanwhile.samples,
+                self.traffic.span(over.clone())?,
+            )?;
             let counted = self.traffic.sum(over, count);
             (counted > 0).then(|| busy / counted as f64 * each)
         })
     }
 
-    /// What hardware counters counted, for each of what was counted; nothing where they were not there.
-    fn executed_per(&self, count: Count, kind: fn(&Executed) -> u64) -> Figure {
+    /// Returns the counts of hardware counters for each count of traffic. The figure is absent if there are no hardware
+    /// counters.
+    fn executed_per(
+        &self,
+        count: TrafficQuantity,
+        kind: fn(&HardwareEventCounts) -> u64,
+    ) -> MetricFigure {
         let Some(hardware) = &self.trial.meanwhile.hardware else {
-            return Figure::Absent;
+            return MetricFigure::Absent;
         };
-        self.both(|over| {
-            let executed = executed(hardware, self.traffic.span(over.clone())?, kind)?;
+        self.over_kept_and_whole(|over| {
+            let executed = hardware_count_within(hardware, self.traffic.span(over.clone())?, kind)?;
             let counted = self.traffic.sum(over, count);
             (counted > 0).then(|| executed / counted as f64)
         })
     }
 
-    /// All latencies of a kind.
-    fn merged(&mut self, which: Latency) -> Result<Option<&Merged>, HistogramError> {
+    /// Merges all latencies of a kind.
+    fn merge_latencies(
+        &mut self,
+        which: LatencyKind,
+    ) -> Result<Option<&KeptAndWholeLatencies>, HistogramError> {
         let known = self.latencies.iter().position(|(kind, _)| *kind == which);
         let at = match known {
             Some(at) => at,
@@ -154,61 +171,66 @@ impl Figures<'_> {
         Ok(self.latencies[at].1.as_ref())
     }
 
-    /// A latency, µs.
-    fn latency(&mut self, which: Latency, point: Point) -> Result<Figure, HistogramError> {
+    /// Returns a latency, µs.
+    fn latency(
+        &mut self,
+        which: LatencyKind,
+        point: LatencyStatistic,
+    ) -> Result<MetricFigure, HistogramError> {
         if self.kept.is_empty() {
-            return Ok(Figure::Absent);
+            return Ok(MetricFigure::Absent);
         }
-        // Where none was kept there is no such latency; where all that were kept are empty, there is too little.
-        let Some((kept, whole)) = self.merged(which)? else {
-            return Ok(Figure::Absent);
+        // If none were recorded there is no such latency; if all recorded histograms are empty, there are too few
+        // samples.
+        let Some((kept, whole)) = self.merge_latencies(which)? else {
+            return Ok(MetricFigure::Absent);
         };
         let read = |histogram: &LatencyHistogram| {
             let nanos = match point {
-                Point::Quantile(share) => histogram.quantile(share),
-                Point::Max => histogram.max(),
+                LatencyStatistic::Quantile(share) => histogram.quantile(share),
+                LatencyStatistic::Max => histogram.max(),
             };
             nanos.map(|nanos| Nanos(nanos).as_micros_f64())
         };
         let beyond = match point {
-            Point::Quantile(share) => Some(samples_beyond(kept.count(), share)),
-            Point::Max => None,
+            LatencyStatistic::Quantile(share) => Some(samples_beyond(kept.count(), share)),
+            LatencyStatistic::Max => None,
         };
         Ok(match (beyond, read(kept), read(whole)) {
-            (Some(beyond), ..) if beyond < FEWEST_BEYOND => Figure::Withheld { beyond },
-            (_, Some(value), Some(uncut)) => Figure::Value { value, uncut },
-            _ => Figure::Absent,
+            (Some(beyond), ..) if beyond < MIN_SAMPLES_BEYOND => MetricFigure::Withheld { beyond },
+            (_, Some(value), Some(uncut)) => MetricFigure::Value { value, uncut },
+            _ => MetricFigure::Absent,
         })
     }
 
-    /// What a search found: the highest rate that kept the loss ratio.
-    fn found(&self, metric: Metric) -> Figure {
+    /// Returns the result of a search: the highest rate that kept the loss ratio.
+    fn search_result(&self, metric: Metric) -> MetricFigure {
         let Some(search) = &self.trial.search else {
-            return Figure::Absent;
+            return MetricFigure::Absent;
         };
-        let wanted = |bounds: &&Bounds| match metric {
+        let wanted = |bounds: &&GoalResult| match metric {
             Metric::Ndr | Metric::NdrPackets => bounds.loss == 0.0,
             _ => bounds.loss > 0.0,
         };
-        // What kept it nobody knows where the time was over before anything did.
-        let known = |bounds: &&Bounds| bounds.lower > 0.0 || bounds.converged;
+        // If the time was over before any rate kept the loss ratio, the result is unknown.
+        let known = |bounds: &&GoalResult| bounds.lower > 0.0 || bounds.converged;
         let Some(bounds) = search.found.iter().find(wanted).filter(known) else {
-            return Figure::Absent;
+            return MetricFigure::Absent;
         };
         let value = match metric {
             Metric::Ndr | Metric::Pdr => bounds.conditional * search.size as f64 * GIGABITS,
             _ => bounds.conditional,
         };
-        Figure::Value { value, uncut: value }
+        MetricFigure::Value { value, uncut: value }
     }
 }
 
-/// A share in per cent; nothing of nothing.
+/// Returns a share in per cent. Returns `None` if the whole is 0.
 fn percent(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
 }
 
-/// How many of `count` samples lie beyond the percentile with this share at or below it.
+/// Returns the number of `count` samples that lie beyond the percentile with this share at or below it.
 fn samples_beyond(count: u64, share: f64) -> u64 {
     // 1 − share is not exact in binary: of 1,000 samples 99.99… lie beyond the 90th percentile.
     const ROUNDING: f64 = 1e-6;
@@ -219,14 +241,15 @@ fn samples_beyond(count: u64, share: f64) -> u64 {
 mod tests {
     use super::*;
     use crate::estimate::estimate;
-    use crate::made_up::{trial, workload};
+    use crate::test_data::{trial, workload};
     use tare_record::{
-        Counting, CpuUse, Datagrams, Hardware, HardwareSample, MachineSample, Search,
+        CounterScope, CpuUse, DatagramCounts, HardwareCounters, HardwareSample, MachineSample,
+        RateSearch,
     };
 
     fn value(trial: &Trial, metric: Metric) -> f64 {
         match estimate(trial, &workload("w", &[metric])).unwrap().figures[&metric] {
-            Figure::Value { value, .. } => value,
+            MetricFigure::Value { value, .. } => value,
             other => panic!("{metric}: {other:?}"),
         }
     }
@@ -245,9 +268,9 @@ mod tests {
     fn what_became_of_datagrams_is_read_off_the_steady_part() {
         let mut trial = trial("bridge", 0, &[12_500; 10]);
         for (index, interval) in trial.series[0].intervals.iter_mut().enumerate() {
-            // The first interval, which is cut, lost half of them.
+            // The first interval, which is cut, lost half of its datagrams.
             let received = if index == 0 { 50 } else { 99 };
-            interval.datagrams = Some(Datagrams {
+            interval.datagrams = Some(DatagramCounts {
                 sent: 100,
                 sent_bytes: 12_500,
                 received,
@@ -266,7 +289,7 @@ mod tests {
 
     #[test]
     fn cpu_is_that_of_the_steady_part() {
-        // Ten intervals of 100 ms, 0.1 GB each; a core that is busy but for the first of them, another that idles.
+        // Ten intervals of 100 ms with 0.1 GB each; one core is busy except in the first interval, another is idle.
         let mut trial = trial("bridge", 0, &[100_000_000; 10]);
         let sample = |at: u64, busy: u64, idle: u64| MachineSample {
             at: Nanos(at * 1_000_000),
@@ -290,21 +313,21 @@ mod tests {
         assert!((value(&trial, Metric::CpuPerOp) - 100.0).abs() < 1e-6);
         trial.meanwhile.samples.clear();
         let found = estimate(&trial, &workload("w", &[Metric::CpuPerGb])).unwrap();
-        assert_eq!(found.figures[&Metric::CpuPerGb], Figure::Absent);
+        assert_eq!(found.figures[&Metric::CpuPerGb], MetricFigure::Absent);
     }
 
     #[test]
     fn what_is_executed_is_that_of_the_steady_part() {
-        // Ten intervals of 100 ms, of which the first is cut; a core that executes nothing after it, and one that does.
+        // Ten intervals of 100 ms, of which the first is cut; one core executes nothing after it, the other does.
         let mut trial = trial("bridge", 0, &[1_000; 10]);
         for interval in &mut trial.series[0].intervals {
             interval.operations = 10;
-            interval.datagrams = Some(Datagrams { received: 5, ..Datagrams::default() });
+            interval.datagrams = Some(DatagramCounts { received: 5, ..DatagramCounts::default() });
         }
-        let work = |cycles, instructions| Executed { cycles, instructions };
+        let work = |cycles, instructions| HardwareEventCounts { cycles, instructions };
         let sample = |at: u64, executed| HardwareSample { at: Nanos(at * 1_000_000), executed };
-        trial.meanwhile.hardware = Some(Hardware {
-            counted: Counting::Machine,
+        trial.meanwhile.hardware = Some(HardwareCounters {
+            counted: CounterScope::Machine,
             running: 1.0,
             samples: vec![
                 sample(0, vec![work(0, 0), work(0, 0)]),
@@ -324,13 +347,13 @@ mod tests {
         }
         trial.meanwhile.hardware = None;
         let found = estimate(&trial, &workload("w", &[Metric::CyclesPerByte])).unwrap();
-        assert_eq!(found.figures[&Metric::CyclesPerByte], Figure::Absent);
+        assert_eq!(found.figures[&Metric::CyclesPerByte], MetricFigure::Absent);
     }
 
     #[test]
     fn a_searchs_figures_are_what_it_found() {
         let mut trial = trial("bridge", 0, &[]);
-        let bounds = |loss, conditional| Bounds {
+        let bounds = |loss, conditional| GoalResult {
             loss,
             lower: conditional,
             upper: None,
@@ -338,7 +361,7 @@ mod tests {
             converged: true,
         };
         let found = vec![bounds(0.0, 1000.0), bounds(0.005, 2000.0)];
-        trial.search = Some(Search { size: 125, probes: Vec::new(), found });
+        trial.search = Some(RateSearch { size: 125, probes: Vec::new(), found });
         assert!((value(&trial, Metric::Ndr) - 0.001).abs() < 1e-12);
         assert!((value(&trial, Metric::NdrPackets) - 1000.0).abs() < 1e-9);
         assert!((value(&trial, Metric::PdrPackets) - 2000.0).abs() < 1e-9);
@@ -347,7 +370,7 @@ mod tests {
     #[test]
     fn a_search_whose_time_was_over_before_it_found_anything_has_no_figure() {
         let mut trial = trial("bridge", 0, &[]);
-        let bounds = |converged| Bounds {
+        let bounds = |converged| GoalResult {
             loss: 0.0,
             lower: 0.0,
             upper: Some(9.0),
@@ -355,11 +378,11 @@ mod tests {
             converged,
         };
         let mut search = |found| {
-            trial.search = Some(Search { size: 125, probes: Vec::new(), found: vec![found] });
+            trial.search = Some(RateSearch { size: 125, probes: Vec::new(), found: vec![found] });
             estimate(&trial, &workload("w", &[Metric::Ndr])).unwrap().figures[&Metric::Ndr]
         };
-        assert_eq!(search(bounds(false)), Figure::Absent);
-        let nothing_keeps_it = Figure::Value { value: 0.0, uncut: 0.0 };
+        assert_eq!(search(bounds(false)), MetricFigure::Absent);
+        let nothing_keeps_it = MetricFigure::Value { value: 0.0, uncut: 0.0 };
         assert_eq!(search(bounds(true)), nothing_keeps_it);
     }
 }

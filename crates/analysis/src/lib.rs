@@ -1,55 +1,55 @@
-//! Records in, cells out: what a run's journal says, in figures.
+//! Analysis of a run: records in, cells out.
 //!
-//! [`estimate`] turns one trial into one figure a metric; [`document`] gathers all trials into cells with intervals,
-//! ratios and verdicts; [`pairs`] sets every network beside every other; [`picture`] is what lies beneath the
-//! figures; [`spreads`] tells from a pilot how much the ratios vary; [`compare`](compare()) sets two sides of runs
-//! beside each other. Everything is derived from the records alone, without chance and without I/O: the same journal always
-//! gives the same document. `docs/METHOD.md` says why it is done so.
+//! [`estimate()`] turns one trial into one figure for each metric; [`document()`] gathers all trials into cells with
+//! intervals, ratios and verdicts; [`network_pairs`] compares every network with every other; [`chart_data()`] returns
+//! the data beneath the figures; [`estimate_spreads`] estimates from a pilot how much the ratios vary; [`compare()`]
+//! compares two sides of runs. Everything is derived from the records alone, without randomness and I/O: the same
+//! journal always gives the same document. `docs/METHOD.md` gives the reasons for the methods.
 #![forbid(unsafe_code)]
 
 mod ablation;
-mod asked;
-mod beginning;
-mod best;
-mod block;
-mod by_cores;
-mod causes;
-mod cell;
-mod clients;
+mod best_networks;
+mod block_pairs;
+mod cell_draft;
+mod cell_findings;
+mod chart_data;
+mod client_cells;
+mod client_figures;
 mod compare;
+mod core_frequency;
+mod cost_causes;
 mod distribution;
 mod document;
 mod drift;
+mod drop_reasons;
 mod error;
 mod estimate;
-mod family;
 mod figures;
-mod findings;
-mod fragments;
-mod frequency;
-mod group;
-mod machine;
-mod pair;
-mod picture;
-mod placed;
-mod raising;
-mod reasons;
-mod rerun;
-mod scopes;
-mod spread;
-mod traffic;
+mod fragmentation;
+mod loss_attribution;
+mod machine_usage;
+mod order_reversal;
+mod plan_lookup;
+mod ratio_family;
+mod ratio_spread;
+mod replication;
+mod setup_time;
+mod trial_group;
+mod trial_traffic;
 mod verdict;
+mod warm_up;
+mod whole_blocks;
 
 #[cfg(test)]
-mod made_up;
+mod test_data;
 
-pub use clients::Clients;
-pub use compare::{Asked, Named, compare};
+pub use block_pairs::network_pairs;
+pub use chart_data::chart_data;
+pub use client_figures::ClientFigures;
+pub use compare::{CompareOptions, NamedJournal, compare};
 pub use distribution::distributions;
 pub use document::document;
 pub use error::Error;
-pub use estimate::{Estimate, Figure, estimate};
-pub use pair::pairs;
-pub use picture::picture;
-pub use spread::{Spread, narrow_enough, spreads};
+pub use estimate::{MetricFigure, TrialEstimate, estimate};
+pub use ratio_spread::{RatioSpread, estimate_spreads, is_narrow_enough};
 pub use verdict::verdict;

@@ -1,12 +1,12 @@
-//! The verdict rule: one interval, read against 1 and the margin.
+//! Verdict rule: one interval, compared with 1 and the margin.
 
 use tare_record::{Better, Verdict};
 use tare_stats::PairedRatio;
 
-/// The level of every test.
-pub(crate) const LEVEL: f64 = 0.05;
+/// Level of every test.
+pub(crate) const TEST_LEVEL: f64 = 0.05;
 
-/// What can be said of a network whose ratio to the baseline is this one.
+/// Returns the verdict on a network with this ratio to the baseline.
 ///
 /// The 90 % interval, which holds both one-sided 5 % tests (TOST; Schuirmann 1987), is read against the margin, from
 /// 1 / (1 + m) to 1 + m, so that swapping network and baseline mirrors the verdict. "Differs" is `p_adjusted` below
@@ -20,11 +20,11 @@ pub(crate) const LEVEL: f64 = 0.05;
 /// | anything else | | `unclear` |
 #[must_use]
 pub fn verdict(ratio: &PairedRatio, margin: f64, p_adjusted: f64, better: Better) -> Verdict {
-    read(ratio.value, ratio.ci90, margin, p_adjusted, better)
+    verdict_of_interval(ratio.value, ratio.ci90, margin, p_adjusted, better)
 }
 
-/// The same for a ratio of any making, by its value and its 90 % interval.
-pub(crate) fn read(
+/// Returns the verdict on any ratio, from its value and its 90 % interval.
+pub(crate) fn verdict_of_interval(
     value: f64,
     [low, high]: [f64; 2],
     margin: f64,
@@ -34,7 +34,7 @@ pub(crate) fn read(
     let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
     let within = least <= low && high <= most;
     let beyond = high < least || low > most;
-    let differs = p_adjusted < LEVEL;
+    let differs = p_adjusted < TEST_LEVEL;
     let is_better = match better {
         Better::Higher => value > 1.0,
         Better::Lower => value < 1.0,
@@ -52,7 +52,7 @@ pub(crate) fn read(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made_up::Chance;
+    use crate::test_data::SeededRandom;
     use proptest::prelude::*;
 
     fn ratio(value: f64, low: f64, high: f64) -> PairedRatio {
@@ -74,7 +74,7 @@ mod tests {
             ((1.0, 0.99, 1.01), far, Higher, Verdict::Same),
             ((1.0, 0.97, 1.03), far, Higher, Verdict::Unclear),
             ((0.98, 0.97, 0.99), near, Higher, Verdict::Unclear),
-            // Beyond the margin, yet no longer different once the family is looked at as a whole.
+            // Beyond the margin, yet no longer significant after the correction over the family.
             ((0.90, 0.89, 0.91), far, Higher, Verdict::Unclear),
         ] {
             let (value, low, high) = interval;
@@ -86,16 +86,16 @@ mod tests {
         }
     }
 
-    /// How often each verdict is given for blocks whose true ratio is `value`.
+    /// Returns a function of the share of these verdicts for blocks whose true ratio is `value`.
     fn shares(value: f64, sd_log: f64, n: usize, margin: f64) -> impl Fn(&[Verdict]) -> f64 {
-        let mut chance = Chance::seeded(n as u64);
+        let mut chance = SeededRandom::seeded(n as u64);
         let runs = 4_000;
         let verdicts: Vec<Verdict> = (0..runs)
             .map(|_| {
                 let pairs: Vec<_> = (0..n)
                     .map(|_| ((f64::ln(value) + sd_log * chance.normal()).exp(), 1.0))
                     .collect();
-                let ratio = PairedRatio::of(&pairs).unwrap();
+                let ratio = PairedRatio::from_pairs(&pairs).unwrap();
                 verdict(&ratio, margin, ratio.p, Better::Higher)
             })
             .collect();
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn at_the_advised_number_of_blocks_equal_networks_are_called_the_same() {
         let (sd_log, margin) = (0.028, 0.02);
-        let n = tare_stats::size::blocks_for_half_width(sd_log, margin / 2.0);
+        let n = tare_stats::sample_size::blocks_for_half_width(sd_log, margin / 2.0);
         let share = shares(1.0, sd_log, n as usize, margin);
         assert!(share(&[Verdict::Same]) >= 0.90, "{n}: {}", share(&[Verdict::Same]));
     }
@@ -137,7 +137,7 @@ mod tests {
             margin in 0.01f64..0.3,
         ) {
             let swapped: Vec<_> = pairs.iter().map(|&(a, b)| (b, a)).collect();
-            let (one, other) = (PairedRatio::of(&pairs).unwrap(), PairedRatio::of(&swapped).unwrap());
+            let (one, other) = (PairedRatio::from_pairs(&pairs).unwrap(), PairedRatio::from_pairs(&swapped).unwrap());
             prop_assert_eq!(
                 verdict(&one, margin, one.p, Better::Higher),
                 verdict(&other, margin, one.p, Better::Lower)

@@ -1,13 +1,13 @@
-//! Containers for tests: an agent as a child process, in this network namespace or in one of the test's own.
+//! Containers for tests: an agent as a child process, in this network namespace or in one that the test made.
 
-use crate::{Namespace, Pair, Star};
+use crate::{NamespacePair, NamespaceStar, TestNamespace};
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
-use tare_network::{Command, Container, Error, Exit, Process, Route, Topology};
+use tare_network::{ClientRoute, Command, Container, Error, Process, ProcessExit, Topology};
 
 /// Container in which an agent is a child of the test.
 pub struct AgentContainer {
@@ -24,7 +24,7 @@ pub struct AgentContainer {
 }
 
 impl AgentContainer {
-    /// Container in this process's network namespace, on 127.0.0.1.
+    /// Returns a container in this process's network namespace, on 127.0.0.1.
     #[must_use]
     pub fn new(name: &str, agent: &Path) -> Self {
         Self {
@@ -36,10 +36,10 @@ impl AgentContainer {
         }
     }
 
-    /// The same container in a namespace that has this address.
+    /// Returns the same container in a namespace that has this address.
     #[must_use]
-    pub fn inside(self, namespace: &Namespace, address: IpAddr) -> Self {
-        Self { address, prefix: namespace.enter(), ..self }
+    pub fn in_namespace(self, namespace: &TestNamespace, address: IpAddr) -> Self {
+        Self { address, prefix: namespace.enter_command(), ..self }
     }
 }
 
@@ -67,7 +67,7 @@ impl Container for AgentContainer {
     }
 }
 
-/// Agent that runs. Dropping it ends it.
+/// Agent that runs. Dropping it ends the agent.
 struct AgentProcess(Child);
 
 impl Process for AgentProcess {
@@ -79,10 +79,10 @@ impl Process for AgentProcess {
         self.0.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>)
     }
 
-    fn wait(&mut self) -> Result<Exit, Error> {
+    fn wait(&mut self) -> Result<ProcessExit, Error> {
         let status = self.0.wait().map_err(|error| Error::new("wait for an agent", error))?;
-        let signal = || Exit::Signal(status.signal().expect("a code or a signal"));
-        Ok(status.code().map_or_else(signal, Exit::Code))
+        let signal = || ProcessExit::Signal(status.signal().expect("a code or a signal"));
+        Ok(status.code().map_or_else(signal, ProcessExit::Code))
     }
 
     fn kill(&mut self) {
@@ -97,7 +97,7 @@ impl Drop for AgentProcess {
     }
 }
 
-/// Topology of these containers in which client i goes to server i mod n, each server on its own address and port.
+/// Returns the topology of these containers. Client i goes to server i mod n, each server on its own address and port.
 #[must_use]
 pub fn topology(
     servers: Vec<AgentContainer>,
@@ -109,7 +109,7 @@ pub fn topology(
     let routes = (0..clients.len())
         .map(|client| {
             let server = client % listens.len();
-            Route { client, server, listen: listens[server], dial: listens[server] }
+            ClientRoute { client, server, listen: listens[server], dial: listens[server] }
         })
         .collect();
     let boxed = |all: Vec<AgentContainer>| {
@@ -127,20 +127,20 @@ pub fn topology(
     }
 }
 
-impl Pair {
-    /// Container in the client's namespace in which this agent runs.
+impl NamespacePair {
+    /// Returns a container in the client's namespace in which this agent runs.
     #[must_use]
     pub fn client_container(&self, agent: &Path) -> AgentContainer {
-        AgentContainer::new("client-0", agent).inside(&self.client, [10, 99, 0, 1].into())
+        AgentContainer::new("client-0", agent).in_namespace(&self.client, [10, 99, 0, 1].into())
     }
 
-    /// Container in the server's namespace in which this agent runs.
+    /// Returns a container in the server's namespace in which this agent runs.
     #[must_use]
     pub fn server_container(&self, agent: &Path) -> AgentContainer {
-        AgentContainer::new("server-0", agent).inside(&self.server, [10, 99, 0, 2].into())
+        AgentContainer::new("server-0", agent).in_namespace(&self.server, [10, 99, 0, 2].into())
     }
 
-    /// Topology of both, with this agent in each, and the server on this port.
+    /// Returns the topology of the client and the server, with this agent in each, and the server on this port.
     #[must_use]
     pub fn topology(&self, agent: &Path, port: u16) -> Topology {
         let (server, client) = (self.server_container(agent), self.client_container(agent));
@@ -148,15 +148,15 @@ impl Pair {
     }
 }
 
-impl Star {
-    /// Topology of all of them, with this agent in each, and the server on this port.
+impl NamespaceStar {
+    /// Returns the topology of the server and all clients, with this agent in each, and the server on this port.
     #[must_use]
     pub fn topology(&self, agent: &Path, port: u16) -> Topology {
-        let server =
-            AgentContainer::new("server-0", agent).inside(&self.server, [10, 99, 0, 1].into());
+        let server = AgentContainer::new("server-0", agent)
+            .in_namespace(&self.server, [10, 99, 0, 1].into());
         let clients = (0u8..).zip(&self.clients).map(|(number, namespace)| {
             AgentContainer::new(&format!("client-{number}"), agent)
-                .inside(namespace, [10, 99, number, 2].into())
+                .in_namespace(namespace, [10, 99, number, 2].into())
         });
         let mut topology = self::topology(vec![server], clients.collect(), |_| port);
         for (number, route) in (0u8..).zip(&mut topology.routes) {

@@ -1,6 +1,6 @@
 //! Helpers shared by the tests of several crates. Only tests depend on this crate.
 //!
-//! Everything here panics where a test must fail, and ends with the test program, also when that is killed.
+//! Every helper panics if its test must fail, and its resources end with the test program, also if that is killed.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::expect_used,
@@ -18,8 +18,8 @@ mod seed;
 mod wait;
 
 pub use agents::{AgentContainer, topology};
-pub use namespaces::{Namespace, Pair, Star, is_root};
+pub use namespaces::{NamespacePair, NamespaceStar, TestNamespace, is_root};
 pub use network_configuration::NetworkConfiguration;
-pub use scratch::Scratch;
+pub use scratch::ScratchDirectory;
 pub use seed::Seed;
-pub use wait::{Condition, eventually, patience};
+pub use wait::{Condition, eventually, scaled_timeout};

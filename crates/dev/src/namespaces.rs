@@ -1,34 +1,35 @@
-//! Network namespaces of the test's own, joined by veth pairs. They end with the processes that hold them.
+//! Network namespaces that a test makes, joined by veth pairs. They end with the processes that hold them.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
-/// Whether root runs the tests.
+/// Returns `true` if root runs the tests.
 #[must_use]
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Network namespace, held by a process that ends when this is dropped or when the test ends: its input is a pipe.
-pub struct Namespace(Child);
+/// Network namespace, held by a process whose input is a pipe. The process ends when this value is dropped or when the
+/// test ends.
+pub struct TestNamespace(Child);
 
-impl Namespace {
-    /// Fresh namespace; for an ordinary user in a user namespace of its own.
+impl TestNamespace {
+    /// Makes a fresh namespace. For an ordinary user it is in a user namespace of its own.
     #[must_use]
     pub fn new() -> Self {
         let user: &[&str] = if is_root() { &[] } else { &["--user", "--map-root-user"] };
         Self::unshared(&[&["unshare"], user, &["--net"]].concat())
     }
 
-    /// Fresh namespace in the user namespace of this one, so that one process may reach into both.
+    /// Makes a fresh namespace in the user namespace of this one, so that one process can enter both.
     #[must_use]
     pub fn sibling(&self) -> Self {
-        let inside = self.enter();
+        let inside = self.enter_command();
         let words: Vec<&str> = inside.iter().map(String::as_str).collect();
         Self::unshared(&[&words[..], &["unshare", "--net"]].concat())
     }
 
-    /// Runs `words`, which make a namespace, and waits until it exists.
+    /// Runs `words`, a command that makes a namespace, and waits until it exists.
     fn unshared(words: &[&str]) -> Self {
         let mut child = Command::new(words[0])
             .args(&words[1..])
@@ -45,25 +46,25 @@ impl Namespace {
         held
     }
 
-    /// Process that holds the namespace.
+    /// Returns the id of the process that holds the namespace.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.0.id()
     }
 
-    /// Words before a command that runs in the namespace.
+    /// Returns the words that, before a command, run it in the namespace.
     #[must_use]
-    pub fn enter(&self) -> Vec<String> {
+    pub fn enter_command(&self) -> Vec<String> {
         let pid = self.pid().to_string();
         let user: &[&str] = if is_root() { &[] } else { &["--user", "--preserve-credentials"] };
         let words = ["nsenter", "--target", &pid, "--net"].into_iter().chain(user.iter().copied());
         words.map(str::to_owned).collect()
     }
 
-    /// Command line that runs in the namespace, split at blanks.
+    /// Returns the command that runs a command line in the namespace, split at spaces.
     #[must_use]
     pub fn command(&self, line: &str) -> Command {
-        let words = self.enter();
+        let words = self.enter_command();
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).args(line.split(' '));
         command
@@ -80,7 +81,7 @@ impl Namespace {
         assert!(status.success(), "{line}");
     }
 
-    /// Output of a command line in the namespace.
+    /// Returns the output of a command line in the namespace.
     ///
     /// # Panics
     ///
@@ -93,13 +94,13 @@ impl Namespace {
         String::from_utf8(output.stdout).expect("the output is text")
     }
 
-    /// Gives both namespaces a device of a new veth pair, with an address each, and sets it up.
+    /// Creates a veth pair with one end in each namespace, gives each end its addresses, and sets both up.
     fn join(&self, device: &str, addresses: &[&str], other: &Self, others: &[&str]) {
         let peer = other.pid();
         self.run(&format!("ip link add {device} type veth peer name eth0 netns {peer}"));
         for (namespace, device, addresses) in [(self, device, addresses), (other, "eth0", others)] {
             for address in addresses {
-                // Duplicate address detection would keep an IPv6 address from being used at first.
+                // Duplicate address detection would delay the use of an IPv6 address.
                 let nodad = if address.contains(':') { " nodad" } else { "" };
                 namespace.run(&format!("ip address add {address} dev {device}{nodad}"));
             }
@@ -109,13 +110,13 @@ impl Namespace {
     }
 }
 
-impl Default for Namespace {
+impl Default for TestNamespace {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Drop for Namespace {
+impl Drop for TestNamespace {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -123,18 +124,18 @@ impl Drop for Namespace {
 }
 
 /// Namespaces of a client (10.99.0.1, fd99::1) and a server (10.99.0.2, fd99::2), each with an `eth0`.
-pub struct Pair {
+pub struct NamespacePair {
     /// Namespace of the client.
-    pub client: Namespace,
+    pub client: TestNamespace,
     /// Namespace of the server.
-    pub server: Namespace,
+    pub server: TestNamespace,
 }
 
-impl Pair {
-    /// Fresh pair.
+impl NamespacePair {
+    /// Makes a fresh pair.
     #[must_use]
     pub fn new() -> Self {
-        let client = Namespace::new();
+        let client = TestNamespace::new();
         let server = client.sibling();
         client.join(
             "eth0",
@@ -146,7 +147,7 @@ impl Pair {
     }
 }
 
-impl Default for Pair {
+impl Default for NamespacePair {
     fn default() -> Self {
         Self::new()
     }
@@ -154,18 +155,18 @@ impl Default for Pair {
 
 /// Namespaces of a server and of some clients, each client joined to the server by a veth pair: client N at 10.99.N.2,
 /// the server for it at 10.99.N.1 on its device `cN`.
-pub struct Star {
+pub struct NamespaceStar {
     /// Namespaces of the clients.
-    pub clients: Vec<Namespace>,
+    pub clients: Vec<TestNamespace>,
     /// Namespace of the server.
-    pub server: Namespace,
+    pub server: TestNamespace,
 }
 
-impl Star {
-    /// Fresh star with `clients` clients.
+impl NamespaceStar {
+    /// Makes a fresh star with `clients` clients.
     #[must_use]
     pub fn new(clients: u8) -> Self {
-        let server = Namespace::new();
+        let server = TestNamespace::new();
         let joined = |number: u8| {
             let client = server.sibling();
             let addresses = [1, 2].map(|last| format!("10.99.{number}.{last}/24"));

@@ -1,6 +1,6 @@
 //! Network configuration that a run must leave as it was.
 
-use crate::Namespace;
+use crate::TestNamespace;
 use std::process::Command;
 
 /// Links, named namespaces and nftables rules, as `ip` and `nft` print them.
@@ -12,9 +12,10 @@ pub struct NetworkConfiguration {
 }
 
 impl NetworkConfiguration {
-    /// Configuration of the caller's network namespace. What an ordinary user may not see (the rules) is empty.
+    /// Returns the configuration of the caller's network namespace. The parts that an ordinary user may not read (the
+    /// rules) are empty.
     #[must_use]
-    pub fn here() -> Self {
+    pub fn current() -> Self {
         Self::read(|line| {
             let (program, arguments) = line.split_once(' ').expect("a program and arguments");
             let mut command = Command::new(program);
@@ -23,15 +24,15 @@ impl NetworkConfiguration {
         })
     }
 
-    /// Configuration of a network namespace of the test's own, with the named namespaces that are tare's.
+    /// Returns the configuration of a namespace that the test made, with the named namespaces that belong to tare.
     #[must_use]
-    pub fn inside(namespace: &Namespace) -> Self {
+    pub fn in_namespace(namespace: &TestNamespace) -> Self {
         let all = Self::read(|line| namespace.command(line));
         let of_tare = all.namespaces.lines().filter(|name| name.contains("tare")).collect();
         Self { namespaces: of_tare, ..all }
     }
 
-    /// Configuration by the output of command lines, split at blanks.
+    /// Reads the configuration from the output of command lines, split at spaces.
     fn read(command: impl Fn(&str) -> Command) -> Self {
         let output = |line: &str| output(&mut command(line));
         Self {
@@ -42,7 +43,7 @@ impl NetworkConfiguration {
     }
 }
 
-/// Output of a program. An ordinary user's PATH may lack the directories of administrators' programs.
+/// Returns the output of a program. An ordinary user's PATH may lack the directories of administrators' programs.
 fn output(command: &mut Command) -> String {
     let path = std::env::var("PATH").unwrap_or_default();
     let output = command.env("PATH", format!("{path}:/usr/sbin:/sbin")).output();

@@ -1,4 +1,4 @@
-//! A directory for a test's files, removed when the test ends in whatever way.
+//! Directory for a test's files, removed however the test ends.
 
 use std::io::Write as _;
 use std::os::unix::fs::{PermissionsExt as _, chown};
@@ -6,8 +6,8 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// What the guardian does. A program that the test has ended, a browser say, may have children that still write: then the
-/// directory is not empty when its turn comes, and it is removed again.
+/// Shell script of the guardian. A program that the test has ended, for example a browser, may have children that still
+/// write: then the directory is not empty at the first attempt, and the script removes it again.
 const REMOVAL: &str = "read -r _
 for attempt in 1 2 3 4 5 6 7 8 9 10; do
     rm -rf -- \"$1\" 2>/dev/null && exit
@@ -15,15 +15,15 @@ for attempt in 1 2 3 4 5 6 7 8 9 10; do
 done
 rm -rf -- \"$1\"";
 
-/// A directory that anybody may look into, and its guardian: a shell that removes it when the pipe to it ends, which
-/// it does also when this process is killed.
-pub struct Scratch {
+/// World-readable directory, and its guardian: a shell that removes the directory when the pipe to it closes, which
+/// also happens if this process is killed.
+pub struct ScratchDirectory {
     path: PathBuf,
     guardian: Child,
 }
 
-impl Scratch {
-    /// A fresh, empty directory.
+impl ScratchDirectory {
+    /// Makes a fresh, empty directory.
     pub fn new() -> Self {
         let path = tempfile::Builder::new()
             .prefix("tare-test-")
@@ -32,7 +32,8 @@ impl Scratch {
             .keep()
             .canonicalize()
             .expect("it is there");
-        // A group of its own, so that an interrupt from the terminal does not end the guardian before its work.
+        // The guardian has a process group of its own, so that an interrupt from the terminal does not end it before
+        // its work.
         let guardian = Command::new("/bin/sh")
             .args(["-c", REMOVAL, "guardian"])
             .arg(&path)
@@ -45,34 +46,34 @@ impl Scratch {
         Self { path, guardian }
     }
 
-    /// A path in it.
+    /// Returns the path of a file in the directory.
     pub fn path(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// The directory.
+    /// Returns the path of the directory.
     pub fn root(&self) -> &Path {
         &self.path
     }
 
-    /// A program in it.
-    pub fn program(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.write(name, text);
+    /// Writes an executable program into the directory. Returns its path.
+    pub fn write_program(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.write_file(name, text);
         let everybody = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(&path, everybody).expect("it is ours");
         path
     }
 
-    /// A file in it.
-    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+    /// Writes a file into the directory. Returns its path.
+    pub fn write_file(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path(name);
         let mut file = std::fs::File::create(&path).expect("a file in the directory");
         file.write_all(text.as_bytes()).expect("room for a small file");
         path
     }
 
-    /// A directory in it that belongs to a user.
-    pub fn directory_of(&self, name: &str, user: Option<u32>) -> PathBuf {
+    /// Creates a directory inside that belongs to a user. Returns its path.
+    pub fn create_directory(&self, name: &str, user: Option<u32>) -> PathBuf {
         let path = self.path(name);
         std::fs::create_dir(&path).expect("a directory in the directory");
         if user.is_some() {
@@ -81,7 +82,7 @@ impl Scratch {
         path
     }
 
-    /// The names of what is in it.
+    /// Returns the sorted names of all entries.
     pub fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.path).expect("the directory is there");
         let mut names: Vec<String> = entries
@@ -92,13 +93,13 @@ impl Scratch {
     }
 }
 
-impl Default for Scratch {
+impl Default for ScratchDirectory {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchDirectory {
     fn drop(&mut self) {
         drop(self.guardian.stdin.take());
         let _ = self.guardian.wait();

@@ -1,4 +1,4 @@
-//! Random moments of a test, drawn from a seed that a failure prints.
+//! Random numbers for a test, drawn from a seed that a failure prints.
 
 use rand::{Rng as _, RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
@@ -14,7 +14,7 @@ pub struct Seed {
 }
 
 impl Seed {
-    /// Seed of `TARE_TEST_SEED`, or a random one.
+    /// Returns the seed from `TARE_TEST_SEED`, or a random one.
     ///
     /// # Panics
     ///
@@ -28,7 +28,7 @@ impl Seed {
         Self { number, numbers: ChaCha8Rng::seed_from_u64(number) }
     }
 
-    /// Random number within a range.
+    /// Returns a random number within a range.
     pub fn within(&mut self, range: Range<u64>) -> u64 {
         self.numbers.random_range(range)
     }

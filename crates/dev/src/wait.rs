@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::time::{Duration, Instant};
 
-/// Time after which a condition has failed. No machine that makes progress needs as long.
+/// Time after which a condition has failed. A machine that makes progress never needs that long.
 const LIMIT: Duration = Duration::from_secs(240);
 
 /// First pause between two checks. Each pause is twice as long as the one before, up to [`LONGEST_PAUSE`].
@@ -20,7 +20,7 @@ pub trait Condition {
     /// Value of a condition that holds.
     type Value;
 
-    /// Value if the condition holds, else what is wrong (empty where nothing is known).
+    /// Returns the value if the condition holds, or else what is wrong (empty if nothing is known).
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl<T, E: Display> Condition for Result<T, E> {
 /// The condition did not hold within 240 s (four times as long on an emulated processor).
 #[track_caller]
 pub fn eventually<C: Condition>(what: &str, mut condition: impl FnMut() -> C) -> C::Value {
-    let limit = patience(LIMIT);
+    let limit = scaled_timeout(LIMIT);
     let deadline = Instant::now() + limit;
     let mut pause = FIRST_PAUSE;
     loop {
@@ -74,9 +74,9 @@ pub fn eventually<C: Condition>(what: &str, mut condition: impl FnMut() -> C) ->
     }
 }
 
-/// Limit for this machine, from `native`, which is enough on any processor that is not emulated.
+/// Scales `native`, a limit that is enough on every processor that is not emulated, to this machine.
 #[must_use]
-pub fn patience(native: Duration) -> Duration {
+pub fn scaled_timeout(native: Duration) -> Duration {
     let processor = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     if processor.contains("QEMU TCG CPU") { native * EMULATED } else { native }
 }

@@ -1,40 +1,41 @@
-//! Where an engine listens, as Docker's own client spells it (DOCKER_HOST).
+//! Address of a Docker Engine, as Docker's own client writes it (DOCKER_HOST).
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Where an engine listens unless one is told otherwise.
-const DEFAULT: &str = "/var/run/docker.sock";
+/// Socket of the engine if no address is given.
+const DEFAULT_SOCKET: &str = "/var/run/docker.sock";
 
-/// The address of an engine.
+/// Address of a Docker Engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Address {
-    /// A Unix socket.
+pub enum EngineAddress {
+    /// Path of a Unix socket.
     Unix(PathBuf),
     /// A host and a port, without encryption.
     Tcp(String),
-    /// A host and a port behind TLS, with the certificates of a context, else those of DOCKER_CERT_PATH.
+    /// A host and a port behind TLS, with the directory of a context's certificates; without one, DOCKER_CERT_PATH
+    /// names the directory.
     Tls(String, Option<PathBuf>),
     /// A host that is reached by ssh, as ssh takes it.
     Ssh(String),
 }
 
-/// An address that cannot be used.
+/// Error of an engine's address that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AddressError {
-    /// What is wrong.
+pub struct EngineAddressError {
+    /// Reason why the address cannot be used.
     pub reason: String,
-    /// What would help.
+    /// Remedy: a spelling or a command.
     pub remedy: String,
 }
 
-impl Address {
-    /// The engine that Docker's own client would speak to: DOCKER_HOST, else the local one.
+impl EngineAddress {
+    /// Returns the address that Docker's own client uses without a context: DOCKER_HOST, else the local engine's.
     ///
     /// # Errors
-    /// When DOCKER_HOST cannot be read, or names what this build does not speak.
-    pub fn from_environment() -> Result<Self, AddressError> {
+    /// Fails if DOCKER_HOST cannot be parsed, or names a protocol that this build does not speak.
+    pub fn from_environment() -> Result<Self, EngineAddressError> {
         let host = std::env::var("DOCKER_HOST").ok().filter(|host| !host.is_empty());
         let address = host.map_or_else(|| Ok(Self::default()), |host| host.parse())?;
         let verify = std::env::var("DOCKER_TLS_VERIFY").is_ok_and(|value| !value.is_empty());
@@ -44,7 +45,8 @@ impl Address {
         }
     }
 
-    /// The path of its socket, where it has one: then the engine is on this machine.
+    /// Returns the path of its Unix socket, which means that the engine is on this machine. Returns `None` for other
+    /// addresses.
     #[must_use]
     pub fn socket(&self) -> Option<&Path> {
         match self {
@@ -54,17 +56,17 @@ impl Address {
     }
 }
 
-impl Default for Address {
+impl Default for EngineAddress {
     fn default() -> Self {
-        Self::Unix(DEFAULT.into())
+        Self::Unix(DEFAULT_SOCKET.into())
     }
 }
 
-impl FromStr for Address {
-    type Err = AddressError;
+impl FromStr for EngineAddress {
+    type Err = EngineAddressError;
 
-    fn from_str(text: &str) -> Result<Self, AddressError> {
-        let wrong = |why: &str, remedy: &str| AddressError {
+    fn from_str(text: &str) -> Result<Self, EngineAddressError> {
+        let wrong = |why: &str, remedy: &str| EngineAddressError {
             reason: format!("`{text}` is no engine's address that tare can use: {why}"),
             remedy: remedy.to_owned(),
         };
@@ -88,7 +90,7 @@ impl FromStr for Address {
     }
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for EngineAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unix(path) => write!(f, "unix://{}", path.display()),
@@ -111,10 +113,10 @@ mod tests {
             "tcp://[::1]:2375",
             "ssh://me@db1",
         ] {
-            assert_eq!(text.parse::<Address>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<EngineAddress>().unwrap().to_string(), text);
         }
-        assert_eq!("tcp://db1".parse(), Ok(Address::Tcp("db1:2375".to_owned())));
-        assert_eq!(Address::default().socket(), Some(Path::new(DEFAULT)));
+        assert_eq!("tcp://db1".parse(), Ok(EngineAddress::Tcp("db1:2375".to_owned())));
+        assert_eq!(EngineAddress::default().socket(), Some(Path::new(DEFAULT_SOCKET)));
     }
 
     #[test]
@@ -128,7 +130,7 @@ mod tests {
             "npipe:////x",
             "ssh://",
         ] {
-            let error = text.parse::<Address>().unwrap_err();
+            let error = text.parse::<EngineAddress>().unwrap_err();
             assert!(error.remedy.contains("tcp://HOST:PORT"), "{error:?}");
         }
     }
@@ -136,7 +138,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_breaks_the_reader(text in "(unix|tcp|ssh|http)?(://)?[a-z0-9:/.\\[\\]]{0,12}") {
-            if let Ok(address) = text.parse::<Address>() {
+            if let Ok(address) = text.parse::<EngineAddress>() {
                 prop_assert_eq!(address.to_string().parse(), Ok(address));
             }
         }

@@ -1,45 +1,45 @@
-//! A container of an engine's as the rest of tare sees it.
+//! Container of a Docker Engine, behind the interface that the rest of tare uses.
 
 use crate::engine::Engine;
-use crate::exec::{self, Words};
+use crate::engine_resources::ContainerHandle;
+use crate::exec::{self, ExecCommand};
 use crate::image::PROGRAM;
-use crate::look;
-use crate::process::{DockerProcess, Typed};
-use crate::swarm::{TaskProcess, Tasks};
+use crate::netns_probe;
+use crate::process::{DockerProcess, TerminalInput};
+use crate::swarm::{TaskMonitor, TaskProcess};
 use crate::terminal;
-use crate::work::Running;
 use std::net::IpAddr;
 use std::sync::Arc;
-use tare_network::{Command, Container, Daemons, Error, Process, Stdio};
+use tare_network::{Command, Container, Error, NetworkDaemons, Process, Stdio};
 
-/// Which end a container is.
+/// Role of a container in a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// It serves.
+pub(crate) enum ContainerRole {
+    /// Container of a server.
     Server,
-    /// It connects; what the user types goes to it.
+    /// Container of a client; it gets the user's input.
     Client,
 }
 
-/// A container that runs.
+/// Running container, on an engine or as a task of a Swarm.
 pub(crate) struct DockerContainer {
     pub(crate) engine: Arc<Engine>,
-    pub(crate) container: Running,
-    pub(crate) role: Role,
+    pub(crate) container: ContainerHandle,
+    pub(crate) role: ContainerRole,
     pub(crate) address: IpAddr,
-    /// Who looks after it, where it is a task of a Swarm.
-    pub(crate) tasks: Option<Arc<Tasks>>,
+    /// Monitor of the Swarm's tasks, if the container is one of them.
+    pub(crate) tasks: Option<Arc<TaskMonitor>>,
 }
 
 impl DockerContainer {
-    fn start(&self, words: Words) -> Result<exec::Exec, Error> {
+    fn start(&self, words: ExecCommand) -> Result<exec::ExecSession, Error> {
         let what = format!("start {} in {}", words.command.join(" "), self.container.name);
-        let words = self.container.words(words);
-        self.engine.get(what, exec::start(self.engine.docker(), &self.container.id, words))
+        let words = self.container.exec_command(words);
+        self.engine.request(what, exec::start(self.engine.docker(), &self.container.id, words))
     }
 
-    /// Makes names resolve inside, by root's hand.
-    fn name_hosts(&self, hosts: &[(String, IpAddr)]) -> Result<(), Error> {
+    /// Makes names resolve in the container, by a program that runs as root there.
+    fn write_hosts(&self, hosts: &[(String, IpAddr)]) -> Result<(), Error> {
         if hosts.is_empty() {
             return Ok(());
         }
@@ -47,8 +47,9 @@ impl DockerContainer {
         for (name, address) in hosts {
             command.extend(["--name".to_owned(), format!("{name}={address}")]);
         }
-        let exec = self.start(Words { command, user: Some("0"), ..Words::default() })?;
-        self.engine.wait(look::read(exec)).map(drop).map_err(|why| {
+        let exec =
+            self.start(ExecCommand { command, user: Some("0"), ..ExecCommand::default() })?;
+        self.engine.wait(netns_probe::read_snapshot(exec)).map(drop).map_err(|why| {
             Error::new(format!("write the hosts file of {}", self.container.name), why)
         })
     }
@@ -64,42 +65,54 @@ impl Container for DockerContainer {
     }
 
     fn spawn(&self, command: &Command) -> Result<Box<dyn Process>, Error> {
-        self.name_hosts(&command.hosts)?;
+        self.write_hosts(&command.hosts)?;
         let program =
             command.program.as_deref().map_or(PROGRAM.into(), |path| path.to_string_lossy());
         let what = format!("{program} in {}", self.container.name);
-        let mut words = Words {
+        let mut words = ExecCommand {
             command: [&[program.into_owned()][..], &command.arguments].concat(),
             environment: command
                 .environment
                 .iter()
                 .map(|(name, value)| format!("{name}={value}"))
                 .collect(),
-            ..Words::default()
+            ..ExecCommand::default()
         };
         match (command.stdio, self.role) {
             (Stdio::Piped, _) => {
                 let process = DockerProcess::piped(&self.engine, what, self.start(words)?);
                 Ok(match &self.tasks {
                     None => Box::new(process),
-                    Some(tasks) => Box::new(TaskProcess::of(process, tasks)),
+                    Some(tasks) => Box::new(TaskProcess::new(process, tasks)),
                 })
             }
-            (Stdio::Inherit, Role::Server) => {
+            (Stdio::Inherit, ContainerRole::Server) => {
                 let exec = self.start(words)?;
-                Ok(Box::new(DockerProcess::shown(&self.engine, what, exec, None, Typed::Nothing)))
+                Ok(Box::new(DockerProcess::inherited(
+                    &self.engine,
+                    what,
+                    exec,
+                    None,
+                    TerminalInput::Ignored,
+                )))
             }
-            (Stdio::Inherit, Role::Client) => {
-                // A terminal does not reach beyond its own engine.
-                words.terminal = self.tasks.is_none() && terminal::is_there();
-                let raw = if words.terminal { terminal::Raw::make() } else { None };
+            (Stdio::Inherit, ContainerRole::Client) => {
+                // A task has no terminal: the connection to another node's task does not carry one.
+                words.terminal = self.tasks.is_none() && terminal::is_interactive();
+                let raw = if words.terminal { terminal::RawTerminal::enable() } else { None };
                 let exec = self.start(words)?;
-                Ok(Box::new(DockerProcess::shown(&self.engine, what, exec, raw, Typed::Forwarded)))
+                Ok(Box::new(DockerProcess::inherited(
+                    &self.engine,
+                    what,
+                    exec,
+                    raw,
+                    TerminalInput::Forwarded,
+                )))
             }
         }
     }
 
-    fn daemons(&self) -> Option<&dyn Daemons> {
-        self.tasks.as_deref().map(|tasks| tasks as &dyn Daemons)
+    fn daemons(&self) -> Option<&dyn NetworkDaemons> {
+        self.tasks.as_deref().map(|tasks| tasks as &dyn NetworkDaemons)
     }
 }

@@ -1,70 +1,72 @@
-//! Docker's contexts: engines under names, as its own client keeps them.
+//! Docker contexts: engines under names, as Docker's own client stores them.
 //!
 //! Source: docker/cli, cli/context/store: `contexts/meta/SHA256(NAME)/meta.json` below the client's directory, and the
 //! certificates in `contexts/tls/SHA256(NAME)/docker`.
 
-use crate::address::{Address, AddressError};
+use crate::address::{EngineAddress, EngineAddressError};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// The name that stands for the engine that one speaks to without a context.
-const DEFAULT: &str = "default";
+/// Name of the context that stands for the engine used without a context.
+const DEFAULT_CONTEXT: &str = "default";
 
-/// What the client keeps of a context.
+/// Contents of a context's `meta.json`.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Meta {
+struct ContextMetadata {
     #[serde(default)]
-    endpoints: HashMap<String, Endpoint>,
+    endpoints: HashMap<String, ContextEndpoint>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Endpoint {
+struct ContextEndpoint {
     #[serde(default)]
     host: String,
 }
 
-impl Address {
-    /// The engine of a context.
+impl EngineAddress {
+    /// Returns the address of a context's engine.
     ///
     /// # Errors
-    /// When there is no such context, or it names an engine that this build does not speak to.
-    pub fn of_context(name: &str) -> Result<Self, AddressError> {
-        if name == DEFAULT {
+    /// Fails if there is no such context, or if it names a protocol that this build does not speak.
+    pub fn from_context(name: &str) -> Result<Self, EngineAddressError> {
+        if name == DEFAULT_CONTEXT {
             return Self::from_environment();
         }
-        of_context_in(&directory(), name)
+        read_context(&config_directory(), name)
     }
 }
 
-/// Where Docker's client keeps its own.
-fn directory() -> PathBuf {
+/// Returns the directory of Docker's own client: DOCKER_CONFIG, else `~/.docker`.
+fn config_directory() -> PathBuf {
     let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".docker");
     std::env::var_os("DOCKER_CONFIG").map_or_else(home, PathBuf::from)
 }
 
-fn of_context_in(directory: &Path, name: &str) -> Result<Address, AddressError> {
+fn read_context(directory: &Path, name: &str) -> Result<EngineAddress, EngineAddressError> {
     let digest: String = Sha256::digest(name).iter().map(|byte| format!("{byte:02x}")).collect();
     let file = directory.join("contexts/meta").join(&digest).join("meta.json");
-    let wrong = |why: String, remedy: &str| AddressError {
+    let wrong = |why: String, remedy: &str| EngineAddressError {
         reason: format!("Docker's context `{name}` cannot be used: {why}"),
         remedy: remedy.to_owned(),
     };
     let text = std::fs::read_to_string(&file).map_err(|error| {
         wrong(format!("{}: {error}", file.display()), "docker context ls; docker context create")
     })?;
-    let meta: Meta = serde_json::from_str(&text)
+    let meta: ContextMetadata = serde_json::from_str(&text)
         .map_err(|error| wrong(error.to_string(), "docker context inspect"))?;
     let host = meta.endpoints.get("docker").map(|one| one.host.as_str()).unwrap_or_default();
     if host.is_empty() {
-        return Ok(Address::default());
+        return Ok(EngineAddress::default());
     }
     let certificates = directory.join("contexts/tls").join(&digest).join("docker");
     Ok(match host.parse()? {
-        Address::Tcp(host) if certificates.is_dir() => Address::Tls(host, Some(certificates)),
+        EngineAddress::Tcp(host) if certificates.is_dir() => {
+            EngineAddress::Tls(host, Some(certificates))
+        }
         other => other,
     })
 }
@@ -90,14 +92,17 @@ mod tests {
         write("db1", "tcp://db1:2376");
         write("near", "unix:///run/near.sock");
         write("far", "ssh://me@far");
-        let of = |name| of_context_in(directory.path(), name);
-        assert_eq!(of("db1").unwrap(), Address::Tcp("db1:2376".to_owned()));
-        assert_eq!(of("near").unwrap(), Address::Unix("/run/near.sock".into()));
-        assert_eq!(of("far").unwrap(), Address::Ssh("me@far".to_owned()));
+        let of = |name| read_context(directory.path(), name);
+        assert_eq!(of("db1").unwrap(), EngineAddress::Tcp("db1:2376".to_owned()));
+        assert_eq!(of("near").unwrap(), EngineAddress::Unix("/run/near.sock".into()));
+        assert_eq!(of("far").unwrap(), EngineAddress::Ssh("me@far".to_owned()));
         let digest = write("safe", "tcp://safe:2376");
         let certificates = directory.path().join("contexts/tls").join(digest).join("docker");
         std::fs::create_dir_all(&certificates).unwrap();
-        assert_eq!(of("safe").unwrap(), Address::Tls("safe:2376".to_owned(), Some(certificates)));
+        assert_eq!(
+            of("safe").unwrap(),
+            EngineAddress::Tls("safe:2376".to_owned(), Some(certificates))
+        );
         let error = of("nobody").unwrap_err();
         assert!(error.reason.contains("`nobody`") && error.remedy.contains("docker context"));
     }

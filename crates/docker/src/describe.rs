@@ -1,47 +1,48 @@
-//! An engine as the journal keeps it.
+//! Description of a Docker Engine for the journal.
 
-use crate::place::{Known, Place};
+use crate::place::{EngineInfo, EnginePlace};
 use bollard::models::LocalNodeState;
 use std::collections::BTreeMap;
-use tare_record::Engine;
+use tare_record::EngineDescription;
 
-impl Place {
-    /// The engines, the servers' first, and the image that containers are made of; the image is loaded for it. Nothing
-    /// where there is none.
+impl EnginePlace {
+    /// Describes the engines, the servers' first, and the image of the containers, which is loaded for this. Returns an
+    /// empty list if no engine answers.
     #[must_use]
-    pub fn describe(&self) -> Vec<Engine> {
-        let contexts = self.settings().contexts.clone();
+    pub fn describe(&self) -> Vec<EngineDescription> {
+        let contexts = self.options().contexts.clone();
         let (servers, clients) =
             contexts.map_or((None, None), |(one, other)| (Some(one), Some(other)));
-        let far = self.far().and_then(|far| far.describe_one(clients));
-        self.describe_one(servers).into_iter().chain(far).collect()
+        let far = self.clients_engine().and_then(|far| far.describe_engine(clients));
+        self.describe_engine(servers).into_iter().chain(far).collect()
     }
 
-    fn describe_one(&self, context: Option<String>) -> Option<Engine> {
-        let known = self.known().ok()?;
-        let settings = self.settings().clone();
-        Some(Engine {
-            image: self.image(),
+    fn describe_engine(&self, context: Option<String>) -> Option<EngineDescription> {
+        let known = self.info().ok()?;
+        let settings = self.options().clone();
+        Some(EngineDescription {
+            image: self.image_digest(),
             image_asked: settings.image,
             security_asked: settings.security,
             parent_asked: settings.parent,
             engines_asked: settings.engines,
             same_node_asked: settings.same_node,
             context_asked: context,
-            ..described(self.address().ok()?.to_string(), known)
+            ..engine_description(self.address().ok()?.to_string(), known)
         })
     }
 
-    /// The name and the digest of the image, where it could be loaded; where not, every network says why.
-    fn image(&self) -> Option<String> {
-        let live = self.live().ok()?;
+    /// Returns the name and the digest of the image. Returns `None` if it could not be loaded; every network then says
+    /// why.
+    fn image_digest(&self) -> Option<String> {
+        let live = self.session().ok()?;
         let inspected = live.engine.wait(live.engine.docker().inspect_image(&live.image)).ok()?;
         Some(format!("{} {}", live.image, inspected.id?))
     }
 }
 
-fn described(address: String, known: &Known) -> Engine {
-    let Known { info, version, .. } = known;
+fn engine_description(address: String, known: &EngineInfo) -> EngineDescription {
+    let EngineInfo { info, version, .. } = known;
     let components = version.components.iter().flatten();
     let cgroups = [
         info.cgroup_driver.as_ref().map(ToString::to_string),
@@ -49,7 +50,7 @@ fn described(address: String, known: &Known) -> Engine {
     ];
     let plugins = info.plugins.as_ref().and_then(|plugins| plugins.network.clone());
     let swarm = info.swarm.as_ref().and_then(|swarm| swarm.local_node_state);
-    Engine {
+    EngineDescription {
         address,
         name: info.name.clone(),
         version: version.version.clone().unwrap_or_default(),
@@ -69,6 +70,6 @@ fn described(address: String, known: &Known) -> Engine {
         swarm: swarm
             .filter(|state| !matches!(state, LocalNodeState::INACTIVE | LocalNodeState::EMPTY))
             .map(|state| state.to_string()),
-        ..Engine::default()
+        ..EngineDescription::default()
     }
 }

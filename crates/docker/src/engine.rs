@@ -1,13 +1,14 @@
-//! One engine, spoken to from plain threads.
+//! Connection to one Docker Engine, for use from plain threads.
 //!
-//! The library that speaks Docker's API is asynchronous; nothing else here is. One thread runs its event loop; every
-//! other thread waits for what it asked. A thread of its own may only start once the lab has been entered, for that
-//! needs a process with a single thread; [`ask`] asks before that, in the calling thread.
+//! The library that speaks Docker's API is asynchronous; nothing else in this crate is. One thread runs its event loop;
+//! every other thread waits for the answer to its request. A thread of its own may start only after the lab has been
+//! entered, because entering needs a process with a single thread. Before that, [`ask_once`] asks in the calling
+//! thread.
 
-use crate::address::Address;
-use crate::patience::patience;
-use crate::ssh::Tunnel;
-use crate::trouble::{failed, missing};
+use crate::address::EngineAddress;
+use crate::error::{engine_error, engine_missing};
+use crate::ssh_tunnel::SshTunnel;
+use crate::timeout::scaled_timeout;
 use bollard::errors::Error as Refusal;
 use bollard::{API_DEFAULT_VERSION, Docker};
 use std::future::Future;
@@ -16,58 +17,58 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tare_network::{Error, Missing};
+use tare_network::{Error, UnmetRequirement};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::oneshot;
 
-/// How long the engine may take over one request. To start a container on a busy machine takes a few.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Timeout of one request. Starting a container on a busy machine takes several seconds.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// How long it may take to answer whether it is there at all.
-const GREETING: Duration = Duration::from_secs(5);
+/// Timeout of the first answer, which shows that an engine is there.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The same where ssh has to greet first.
-const FAR_GREETING: Duration = Duration::from_secs(20);
+/// Timeout of the first answer over ssh, which has to connect first.
+const SSH_CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A connection to an engine, in its version of the API.
+/// Connection to an engine, in the version of the API that both support.
 pub(crate) struct Engine {
     docker: Docker,
-    /// The way to an engine that is reached by ssh.
-    _tunnel: Option<Tunnel>,
-    address: Address,
+    /// The ssh tunnel to the engine, if it is reached by ssh.
+    _tunnel: Option<SshTunnel>,
+    address: EngineAddress,
     handle: Handle,
     stop: Mutex<Option<oneshot::Sender<()>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// The engines on which servers and clients are: often one.
+/// The engines of servers and clients; often the same engine.
 #[derive(Clone)]
-pub(crate) struct Sides {
+pub(crate) struct EnginePair {
     pub(crate) servers: Arc<Engine>,
     pub(crate) clients: Arc<Engine>,
 }
 
-impl Sides {
-    /// One engine for both.
-    pub(crate) fn one(engine: &Arc<Engine>) -> Self {
+impl EnginePair {
+    /// Uses one engine for both.
+    pub(crate) fn single(engine: &Arc<Engine>) -> Self {
         Self { servers: Arc::clone(engine), clients: Arc::clone(engine) }
     }
 }
 
 impl Engine {
-    /// Connects, and agrees on a version of the API.
-    pub(crate) fn connect(address: &Address) -> Result<Self, Error> {
+    /// Connects to an engine, and agrees with it on a version of the API.
+    pub(crate) fn connect(address: &EngineAddress) -> Result<Self, Error> {
         const WHAT: &str = "reach the Docker Engine";
         let runtime = runtime().map_err(|error| Error::new(WHAT, error))?;
         let (docker, tunnel) = runtime
-            .block_on(greeted(address, PATIENCE))
-            .map_err(|refusal| failed(WHAT, &refusal, address))?;
+            .block_on(negotiate(address, REQUEST_TIMEOUT))
+            .map_err(|refusal| engine_error(WHAT, &refusal, address))?;
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = std::thread::Builder::new()
             .name("tare-docker".to_owned())
             .spawn(move || {
-                // It ends when it is told to, or when nobody is left to tell it.
+                // The thread ends on a stop message, or when the sender is dropped.
                 let _ = runtime.block_on(stopped);
             })
             .map_err(|error| Error::new("start a thread", error))?;
@@ -81,33 +82,33 @@ impl Engine {
         })
     }
 
-    /// The library's own handle.
+    /// Returns the library's own handle.
     pub(crate) fn docker(&self) -> &Docker {
         &self.docker
     }
 
-    /// The event loop, for what goes on while nobody waits for it.
+    /// Returns the event loop, for work that continues while no thread waits for it.
     pub(crate) fn handle(&self) -> &Handle {
         &self.handle
     }
 
-    /// Waits for something that was asked of the engine.
+    /// Waits for the answer to a request.
     pub(crate) fn wait<F: Future>(&self, asked: F) -> F::Output {
         self.handle.block_on(asked)
     }
 
-    /// The same, with what the engine refuses as an error of ours.
-    pub(crate) fn get<T>(
+    /// Waits for the answer to a request, and converts a refusal to an error of tare's.
+    pub(crate) fn request<T>(
         &self,
         what: impl Into<String>,
         asked: impl Future<Output = Result<T, Refusal>>,
     ) -> Result<T, Error> {
-        self.wait(asked).map_err(|refusal| self.failed(what, &refusal))
+        self.wait(asked).map_err(|refusal| self.to_error(what, &refusal))
     }
 
-    /// An error of ours from a refusal of this engine.
-    pub(crate) fn failed(&self, what: impl Into<String>, refusal: &Refusal) -> Error {
-        failed(what, refusal, &self.address)
+    /// Converts a refusal of this engine to an error of tare's.
+    pub(crate) fn to_error(&self, what: impl Into<String>, refusal: &Refusal) -> Error {
+        engine_error(what, refusal, &self.address)
     }
 }
 
@@ -118,61 +119,71 @@ impl Drop for Engine {
         if let Ok(mut thread) = self.thread.lock()
             && let Some(thread) = thread.take()
         {
-            // It returns nothing, and there is nobody left to tell that it panicked.
+            // The thread returns nothing, and a panic in it could not be reported to anyone here.
             let _ = thread.join();
         }
     }
 }
 
-/// Asks an engine something in the calling thread alone, and hangs up.
-pub(crate) fn ask<T, F>(address: &Address, question: impl FnOnce(Docker) -> F) -> Result<T, Missing>
+/// Sends a request to an engine from the calling thread alone, and closes the connection.
+pub(crate) fn ask_once<T, F>(
+    address: &EngineAddress,
+    question: impl FnOnce(Docker) -> F,
+) -> Result<T, UnmetRequirement>
 where
     F: Future<Output = Result<T, Refusal>>,
 {
-    let runtime = runtime().map_err(|error| Missing {
+    let runtime = runtime().map_err(|error| UnmetRequirement {
         reason: format!("cannot wait for Docker: {error}"),
         remedy: "raise the limit of open files".to_owned(),
     })?;
     let asked = async {
-        let (docker, _tunnel) = greeted(address, GREETING).await?;
-        tokio::time::timeout(patience(GREETING), question(docker))
+        let (docker, _tunnel) = negotiate(address, CONNECT_TIMEOUT).await?;
+        tokio::time::timeout(scaled_timeout(CONNECT_TIMEOUT), question(docker))
             .await
             .unwrap_or(Err(Refusal::RequestTimeoutError))
     };
-    runtime.block_on(asked).map_err(|refusal| missing(&refusal, address))
+    runtime.block_on(asked).map_err(|refusal| engine_missing(&refusal, address))
 }
 
 fn runtime() -> std::io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
 }
 
-/// A handle that has agreed with the engine on a version; `limit` is for every later request too, on a processor.
-async fn greeted(address: &Address, limit: Duration) -> Result<(Docker, Option<Tunnel>), Refusal> {
+/// Opens a handle that has agreed with the engine on a version. `limit` is the timeout of every later request, on a
+/// processor that is not emulated.
+async fn negotiate(
+    address: &EngineAddress,
+    limit: Duration,
+) -> Result<(Docker, Option<SshTunnel>), Refusal> {
     let tunnel = match address {
-        Address::Ssh(host) => Some(Tunnel::open(host).map_err(|err| Refusal::IOError { err })?),
-        Address::Unix(_) | Address::Tcp(_) | Address::Tls(..) => None,
+        EngineAddress::Ssh(host) => {
+            Some(SshTunnel::open(host).map_err(|err| Refusal::IOError { err })?)
+        }
+        EngineAddress::Unix(_) | EngineAddress::Tcp(_) | EngineAddress::Tls(..) => None,
     };
-    let near = tunnel.as_ref().map_or_else(|| address.clone(), |one| Address::Unix(one.socket()));
-    let first = if tunnel.is_some() { FAR_GREETING } else { GREETING };
-    let greeting = open(&near, patience(limit).as_secs())?.negotiate_version();
-    let docker = tokio::time::timeout(patience(limit.min(first)), greeting).await;
+    let near =
+        tunnel.as_ref().map_or_else(|| address.clone(), |one| EngineAddress::Unix(one.socket()));
+    let first = if tunnel.is_some() { SSH_CONNECT_TIMEOUT } else { CONNECT_TIMEOUT };
+    let greeting = open_client(&near, scaled_timeout(limit).as_secs())?.negotiate_version();
+    let docker = tokio::time::timeout(scaled_timeout(limit.min(first)), greeting).await;
     Ok((docker.unwrap_or(Err(Refusal::RequestTimeoutError))?, tunnel))
 }
 
-fn open(address: &Address, seconds: u64) -> Result<Docker, Refusal> {
+fn open_client(address: &EngineAddress, seconds: u64) -> Result<Docker, Refusal> {
     match address {
-        // It is spoken to by its tunnel.
-        Address::Ssh(host) => {
+        // An engine behind ssh is reached through the socket of its tunnel.
+        EngineAddress::Ssh(host) => {
             Err(Refusal::UnsupportedURISchemeError { uri: format!("ssh://{host}") })
         }
-        Address::Unix(path) => {
+        EngineAddress::Unix(path) => {
             Docker::connect_with_unix(&path.to_string_lossy(), seconds, API_DEFAULT_VERSION)
         }
-        Address::Tcp(host) => {
+        EngineAddress::Tcp(host) => {
             Docker::connect_with_http(&format!("tcp://{host}"), seconds, API_DEFAULT_VERSION)
         }
         #[cfg(feature = "tls")]
-        Address::Tls(host, certificates) => {
+        EngineAddress::Tls(host, certificates) => {
             let named = certificates.clone().map(PathBuf::into_os_string);
             let named = named.or_else(|| std::env::var_os("DOCKER_CERT_PATH"));
             let directory = named.map_or_else(
@@ -194,7 +205,7 @@ fn open(address: &Address, seconds: u64) -> Result<Docker, Refusal> {
             )
         }
         #[cfg(not(feature = "tls"))]
-        Address::Tls(host, _) => Err(Refusal::UnsupportedURISchemeError {
+        EngineAddress::Tls(host, _) => Err(Refusal::UnsupportedURISchemeError {
             uri: format!("tcp://{host} behind TLS: build tare with --features docker-tls"),
         }),
     }

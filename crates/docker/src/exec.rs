@@ -1,4 +1,4 @@
-//! Programs in containers that run already: `docker exec`, with the streams of its one connection told apart.
+//! Programs in running containers: `docker exec`, whose one connection carries several streams.
 
 use bollard::Docker;
 use bollard::container::LogOutput;
@@ -11,40 +11,44 @@ use std::pin::Pin;
 use std::time::Duration;
 use tokio::io::AsyncWrite;
 
-/// Where bytes for a program go.
-pub(crate) type Input = Pin<Box<dyn AsyncWrite + Send>>;
+/// Standard input of a program.
+pub(crate) type ExecInput = Pin<Box<dyn AsyncWrite + Send>>;
 
-/// What a program says, chunk by chunk.
-pub(crate) type Output = BoxStream<'static, Result<LogOutput, Refusal>>;
+/// Standard output and error of a program, in chunks.
+pub(crate) type ExecOutput = BoxStream<'static, Result<LogOutput, Refusal>>;
 
-/// How much of a program's output is read at once, bytes: a report with its histograms is far larger than a line.
-const CHUNK: usize = 64 << 10;
+/// Bytes of a program's output that are read at once; a report with its histograms is far longer than a line.
+const CHUNK_SIZE: usize = 64 << 10;
 
-/// A program to start.
+/// Program to start in a container.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Words {
+pub(crate) struct ExecCommand {
     /// The program and its arguments.
     pub(crate) command: Vec<String>,
     /// Variables added to its environment, as `NAME=value`.
     pub(crate) environment: Vec<String>,
-    /// Whether it gets a terminal.
+    /// True if the program gets a terminal.
     pub(crate) terminal: bool,
-    /// As whom it runs; nothing for the image's own user.
+    /// User that runs the program; `None` for the image's own user.
     pub(crate) user: Option<&'static str>,
 }
 
-/// A program that was started.
-pub(crate) struct Exec {
-    /// The engine's name for it.
+/// Program that was started in a container, with its streams.
+pub(crate) struct ExecSession {
+    /// The engine's id of the exec instance.
     pub(crate) id: String,
-    /// Its standard input.
-    pub(crate) input: Input,
-    /// Its standard output and error.
-    pub(crate) output: Output,
+    /// Standard input of the program.
+    pub(crate) input: ExecInput,
+    /// Standard output and error of the program.
+    pub(crate) output: ExecOutput,
 }
 
 /// Starts a program in a container.
-pub(crate) async fn start(docker: &Docker, container: &str, words: Words) -> Result<Exec, Refusal> {
+pub(crate) async fn start(
+    docker: &Docker,
+    container: &str,
+    words: ExecCommand,
+) -> Result<ExecSession, Refusal> {
     let terminal = words.terminal;
     let config = ExecConfig {
         attach_stdin: Some(true),
@@ -57,30 +61,31 @@ pub(crate) async fn start(docker: &Docker, container: &str, words: Words) -> Res
         ..ExecConfig::default()
     };
     let id = docker.create_exec(container, config).await?.id;
-    let options = StartExecOptions { detach: false, tty: terminal, output_capacity: Some(CHUNK) };
+    let options =
+        StartExecOptions { detach: false, tty: terminal, output_capacity: Some(CHUNK_SIZE) };
     match docker.start_exec(&id, Some(options)).await? {
-        StartExecResults::Attached { output, input } => Ok(Exec { id, input, output }),
-        // It is what one gets for asking to be detached.
+        StartExecResults::Attached { output, input } => Ok(ExecSession { id, input, output }),
+        // The engine answers so only to a request to detach.
         StartExecResults::Detached => Err(Refusal::DockerStreamError {
             error: "the engine detached a program that was to be attached".to_owned(),
         }),
     }
 }
 
-/// Lines of a program's standard output, with what it says on standard error kept for when it fails.
-pub(crate) struct Lines {
-    output: Output,
+/// Lines of a program's standard output. Its standard error is kept, to explain a failure.
+pub(crate) struct OutputLines {
+    output: ExecOutput,
     read: Vec<u8>,
-    complaint: Vec<u8>,
+    error_output: Vec<u8>,
 }
 
-impl Lines {
-    /// The lines of an output.
-    pub(crate) fn of(output: Output) -> Self {
-        Self { output, read: Vec::new(), complaint: Vec::new() }
+impl OutputLines {
+    /// Splits an output into lines.
+    pub(crate) fn new(output: ExecOutput) -> Self {
+        Self { output, read: Vec::new(), error_output: Vec::new() }
     }
 
-    /// The next line, within this time; what went wrong in words where there is none.
+    /// Reads the next line within this time. The error says in words why there is none.
     pub(crate) async fn next(&mut self, limit: Duration) -> Result<String, String> {
         let line = tokio::time::timeout(limit, self.read_line()).await;
         line.unwrap_or_else(|_| Err(format!("it said nothing for {} s", limit.as_secs())))
@@ -93,17 +98,17 @@ impl Lines {
                 return Ok(String::from_utf8_lossy(&line).trim_end().to_owned());
             }
             match self.output.next().await {
-                Some(Ok(LogOutput::StdErr { message })) => self.complaint.extend(message),
+                Some(Ok(LogOutput::StdErr { message })) => self.error_output.extend(message),
                 Some(Ok(other)) => self.read.extend(other.into_bytes()),
-                Some(Err(refusal)) => return Err(crate::trouble::words(&refusal)),
-                None => return Err(self.ended()),
+                Some(Err(refusal)) => return Err(crate::error::error_message(&refusal)),
+                None => return Err(self.error_text()),
             }
         }
     }
 
-    /// What a program that ended without a word said on standard error, or elsewhere.
-    fn ended(&self) -> String {
-        let said = [&self.complaint[..], &self.read[..]].concat();
+    /// Returns what a program that ended wrote on standard error or, without a newline, on standard output.
+    fn error_text(&self) -> String {
+        let said = [&self.error_output[..], &self.read[..]].concat();
         let said = String::from_utf8_lossy(&said).split_whitespace().collect::<Vec<_>>().join(" ");
         if said.is_empty() { "it ended without a word".to_owned() } else { said }
     }

@@ -1,20 +1,20 @@
-//! What marks everything that a run makes on an engine: one label, by which alone it is ever removed.
+//! Label of everything that a run makes on an engine. Objects are removed by this label alone.
 
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
 
-/// The label's name.
-pub const RUN: &str = "tare.run";
+/// Name of the label.
+pub const RUN_LABEL: &str = "tare.run";
 
-/// The label's value: a number that no other run has.
+/// Value of the label: a number that no other run has.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RunId(String);
 
 impl RunId {
-    /// A fresh one.
+    /// Makes the number of a new run.
     #[must_use]
     pub fn fresh() -> Self {
-        // The hasher's keys are random, and the process's number tells two of one moment apart.
+        // The hasher's keys are random, and the process id differs between two runs that start at the same moment.
         Self(format!("{:012x}", RandomState::new().hash_one(std::process::id()) >> 16))
     }
 }

@@ -1,44 +1,44 @@
 //! Docker Engine as a place: containers that a real engine starts, on networks that it makes.
 //!
-//! A [`Place`] is one engine, spoken to by its API (DOCKER_HOST is honoured). Its [`networks`] are what the studies
-//! measured by hand. Containers run tare's own static binary, in an image made on the spot. Everything that is made on
-//! an engine carries the label `tare.run`; it is removed when the network is dropped, whatever has gone wrong before, and
-//! containers end with the connection of the process that made them, even when that is killed. What is left then
-//! (networks, an image), a [`Cleaner`] removes by the label alone.
+//! A [`EnginePlace`] is one engine, reached by its API (DOCKER_HOST is honoured). Its [`docker_networks`] are those
+//! that the studies measured by hand. Containers run tare's own static binary, in an image that is built on the spot.
+//! Everything that is made on an engine carries the label `tare.run`. It is removed when the network is dropped,
+//! whatever has gone wrong before, and containers end with the connection of the process that made them, even if that
+//! process is killed. A [`Cleaner`] removes the rest (networks, an image) by the label alone.
 #![forbid(unsafe_code)]
 
 mod address;
-mod clean;
+mod cleaner;
 mod container;
+mod container_watch;
 mod context;
 mod describe;
 mod engine;
+mod engine_resources;
+mod error;
 mod exec;
-mod home;
+mod host_tool_mounts;
 mod image;
 mod label;
 mod leftovers;
-mod lent;
-mod look;
+mod netns_probe;
 mod networks;
-mod patience;
 mod place;
 mod process;
-mod ssh;
+mod requirement;
+mod ssh_tunnel;
 mod swarm;
 mod terminal;
-mod trouble;
-mod want;
-mod watch;
-mod work;
+mod timeout;
+mod tunnel;
 
-pub use address::{Address, AddressError};
-pub use clean::Cleaner;
-pub use home::{away, home};
-pub use image::{archive, load_into as load};
-pub use label::{RUN, RunId};
-pub use leftovers::{Kind, Leftover};
-pub use look::look;
-pub use networks::networks;
-pub use place::{Place, Settings};
-pub use swarm::networks as swarm_networks;
+pub use address::{EngineAddress, EngineAddressError};
+pub use cleaner::Cleaner;
+pub use image::{build_archive, load_into as load};
+pub use label::{RUN_LABEL, RunId};
+pub use leftovers::{Leftover, LeftoverKind};
+pub use netns_probe::run_netns_probe;
+pub use networks::docker_networks;
+pub use place::{DockerOptions, EnginePlace};
+pub use swarm::swarm_networks;
+pub use tunnel::{run_task_agent, run_tunnel};

@@ -1,192 +1,211 @@
-//! A Docker Engine as a place: what is known of it before a run, and what a run has of it.
+//! Docker Engine as a place: its description before a run, and the resources that a run has on it.
 
-use crate::address::{Address, AddressError};
-use crate::engine::{Engine, ask};
-use crate::exec::Input;
+use crate::address::{EngineAddress, EngineAddressError};
+use crate::engine::{Engine, ask_once};
+use crate::engine_resources::ContainerHandle;
+use crate::exec::ExecInput;
+use crate::host_tool_mounts::HostToolMounts;
 use crate::image;
 use crate::label::RunId;
 use crate::leftovers;
-use crate::lent::Lent;
-use crate::swarm::Swarm;
-use crate::want::Want;
-use crate::work::Running;
+use crate::requirement::EngineRequirement;
+use crate::swarm::SwarmSession;
 use bollard::models::{LocalNodeState, SystemInfo, SystemVersion};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use tare_network::{Error, Missing, Need};
+use tare_network::{Error, Requirement, UnmetRequirement};
 
-/// What the user chose for all networks of Docker's.
+/// Options of the user for all networks of Docker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Settings {
-    /// An image to run instead of tare's own; tare's binary is put into its containers.
+pub struct DockerOptions {
+    /// Image to run instead of tare's own; tare's binary is put into its containers.
     pub image: Option<String>,
     /// Security options of every container, as `docker run --security-opt` takes them.
     pub security: Vec<String>,
-    /// The device that macvlan and ipvlan networks sit on; the engine's uplink where none is named.
+    /// Parent device of macvlan and ipvlan networks; `None` for the engine's uplink.
     pub parent: Option<String>,
-    /// Further engines of a Swarm, by their addresses: the image is loaded on them.
+    /// Addresses of further engines of a Swarm; the image is loaded on them.
     pub engines: Vec<String>,
-    /// Whether a Swarm's containers are all on one of its nodes.
+    /// True if all of a Swarm's containers are placed on one of its nodes.
     pub same_node: bool,
-    /// Docker's contexts of the servers' engine and of the clients', where they are two.
+    /// Docker contexts of the servers' engine and of the clients', if they are two.
     pub contexts: Option<(String, String)>,
 }
 
-/// A Docker Engine, which need not be there.
-pub struct Place {
-    address: Result<Address, AddressError>,
-    settings: Settings,
-    run: RunId,
-    known: OnceLock<Result<Known, Missing>>,
-    live: Mutex<Option<Arc<Live>>>,
-    swarm: Mutex<Option<Arc<Swarm>>>,
-    /// The clients' engine, where it is another.
-    far: Option<Box<Self>>,
-    /// What of the host's programs containers are lent, where a workload needs them.
-    lent: OnceLock<Lent>,
+/// Docker Engine, which may be absent.
+pub struct EnginePlace {
+    address: Result<EngineAddress, EngineAddressError>,
+    options: DockerOptions,
+    run_id: RunId,
+    info: OnceLock<Result<EngineInfo, UnmetRequirement>>,
+    session: Mutex<Option<Arc<EngineSession>>>,
+    swarm: Mutex<Option<Arc<SwarmSession>>>,
+    /// The clients' engine, if it is another.
+    clients_engine: Option<Box<Self>>,
+    /// The host's programs that are mounted into containers, if a workload needs them.
+    host_tools: OnceLock<HostToolMounts>,
 }
 
-/// What an engine says of itself.
+/// Description that an engine gives of itself.
 #[derive(Clone, Debug)]
-pub(crate) struct Known {
+pub(crate) struct EngineInfo {
     pub(crate) info: SystemInfo,
     pub(crate) version: SystemVersion,
-    /// The names of its networks.
+    /// Names of its networks.
     pub(crate) networks: Vec<String>,
 }
 
-/// What a run has of an engine: a connection, and an image that is loaded.
-pub(crate) struct Live {
+/// Connection to an engine on which the image is loaded, for the length of a run.
+pub(crate) struct EngineSession {
     pub(crate) engine: Arc<Engine>,
-    /// What containers are made of.
+    /// Image of the containers.
     pub(crate) image: String,
-    /// tare's binary, where the image does not have it.
+    /// tare's binary, if the image lacks it.
     pub(crate) program: Option<Vec<u8>>,
-    /// What of the host's containers are lent.
-    pub(crate) lent: Option<Lent>,
-    /// A container on the engine's own network that runs as long as the run does: so that everybody sees that it goes on.
-    pub(crate) node: Mutex<Option<Node>>,
+    /// Mounts of the host's programs in containers.
+    pub(crate) host_tools: Option<HostToolMounts>,
+    /// A container on the engine's own network that runs as long as the run does, and so shows that the run goes on.
+    pub(crate) run_container: Mutex<Option<RunContainer>>,
 }
 
-/// A container that is kept, and the connection by which it knows that this process lives.
-pub(crate) struct Node {
-    pub(crate) container: Running,
-    pub(crate) _tied: Vec<Input>,
+/// A container that is kept, and the connection by which it notices that this process has ended.
+pub(crate) struct RunContainer {
+    pub(crate) container: ContainerHandle,
+    pub(crate) _inputs: Vec<ExecInput>,
 }
 
-impl Place {
-    /// The engines of the contexts that were chosen, else that of the environment (DOCKER_HOST). Nothing is asked yet.
+impl EnginePlace {
+    /// Creates a place from the engines of the chosen contexts, else from that of the environment (DOCKER_HOST). No
+    /// request is sent yet.
     #[must_use]
-    pub fn of(settings: Settings) -> Self {
+    pub fn from_options(settings: DockerOptions) -> Self {
         let Some((servers, clients)) = settings.contexts.clone() else {
-            return Self::at(Address::from_environment(), settings);
+            return Self::at_address(EngineAddress::from_environment(), settings);
         };
-        let mut place = Self::at(Address::of_context(&servers), settings.clone());
-        let mut far = Self::at(Address::of_context(&clients), settings);
-        far.run = place.run.clone();
-        place.far = Some(Box::new(far));
+        let mut place = Self::at_address(EngineAddress::from_context(&servers), settings.clone());
+        let mut far = Self::at_address(EngineAddress::from_context(&clients), settings);
+        far.run_id = place.run_id.clone();
+        place.clients_engine = Some(Box::new(far));
         place
     }
 
-    /// The clients' engine, where it is another.
-    pub(crate) fn far(&self) -> Option<&Self> {
-        self.far.as_deref()
+    /// Returns the clients' engine. Returns `None` if it is the servers' engine.
+    pub(crate) fn clients_engine(&self) -> Option<&Self> {
+        self.clients_engine.as_deref()
     }
 
-    /// An engine at an address.
+    /// Creates a place from an engine's address.
     #[must_use]
-    pub fn at(address: Result<Address, AddressError>, settings: Settings) -> Self {
+    pub fn at_address(
+        address: Result<EngineAddress, EngineAddressError>,
+        settings: DockerOptions,
+    ) -> Self {
         let (known, live, swarm) = (OnceLock::new(), Mutex::default(), Mutex::default());
         let (far, lent) = (None, OnceLock::new());
-        Self { address, settings, run: RunId::fresh(), known, live, swarm, far, lent }
+        Self {
+            address,
+            options: settings,
+            run_id: RunId::fresh(),
+            info: known,
+            session: live,
+            swarm,
+            clients_engine: far,
+            host_tools: lent,
+        }
     }
 
-    /// The label's value on everything that this process makes there.
+    /// Returns the label's value on everything that this process makes on the engine.
     #[must_use]
-    pub fn run(&self) -> &RunId {
-        &self.run
+    pub fn run_id(&self) -> &RunId {
+        &self.run_id
     }
 
-    /// What the user chose.
-    pub(crate) fn settings(&self) -> &Settings {
-        &self.settings
+    /// Returns the options of the user.
+    pub(crate) fn options(&self) -> &DockerOptions {
+        &self.options
     }
 
-    /// Its address, where one can be read.
-    pub(crate) fn address(&self) -> Result<&Address, Missing> {
-        self.address
-            .as_ref()
-            .map_err(|error| Missing { reason: error.reason.clone(), remedy: error.remedy.clone() })
+    /// Returns the engine's address. Fails if it cannot be parsed.
+    pub(crate) fn address(&self) -> Result<&EngineAddress, UnmetRequirement> {
+        self.address.as_ref().map_err(|error| UnmetRequirement {
+            reason: error.reason.clone(),
+            remedy: error.remedy.clone(),
+        })
     }
 
-    /// Whether it is on this machine, as far as one can tell from its address.
+    /// Returns whether the engine is on this machine, as far as its address shows.
     pub(crate) fn is_local(&self) -> bool {
         self.address.as_ref().is_ok_and(|address| address.socket().is_some())
     }
 
-    /// Whether containers are of an image that the user chose.
+    /// Returns whether containers run an image that the user chose.
     #[must_use]
-    pub fn has_own_image(&self) -> bool {
-        self.settings.image.is_some()
+    pub fn has_user_image(&self) -> bool {
+        self.options.image.is_some()
     }
 
-    /// Lends containers these programs of the host's, and whatever those need, from the first network on. An image of the
-    /// user's has its own, and what an engine on another machine has is not known here.
-    pub fn lend(&self, programs: &[&str]) {
-        if self.settings.image.is_none() && self.is_local() && !programs.is_empty() {
-            self.lent.get_or_init(|| Lent::of(programs));
+    /// Mounts these programs of the host, and everything that they need, into containers, from the first network on. An
+    /// image that the user chose has its own programs, and the programs of another machine are not known here, so
+    /// neither gets mounts.
+    pub fn mount_host_tools(&self, programs: &[&str]) {
+        if self.options.image.is_none() && self.is_local() && !programs.is_empty() {
+            self.host_tools.get_or_init(|| HostToolMounts::for_programs(programs));
         }
-        if let Some(far) = &self.far {
-            far.lend(programs);
+        if let Some(far) = &self.clients_engine {
+            far.mount_host_tools(programs);
         }
     }
 
-    /// What it says of itself; asked once, in the calling thread.
-    pub(crate) fn known(&self) -> Result<&Known, Missing> {
-        self.known.get_or_init(|| self.ask_it()).as_ref().map_err(Clone::clone)
+    /// Returns the engine's description of itself. It is requested once, in the calling thread.
+    pub(crate) fn info(&self) -> Result<&EngineInfo, UnmetRequirement> {
+        self.info.get_or_init(|| self.query_info()).as_ref().map_err(Clone::clone)
     }
 
-    fn ask_it(&self) -> Result<Known, Missing> {
-        ask(self.address()?, |docker| async move {
+    fn query_info(&self) -> Result<EngineInfo, UnmetRequirement> {
+        ask_once(self.address()?, |docker| async move {
             let networks = docker.list_networks(None).await?;
             let networks = networks.into_iter().filter_map(|network| network.name).collect();
-            Ok(Known { info: docker.info().await?, version: docker.version().await?, networks })
+            Ok(EngineInfo {
+                info: docker.info().await?,
+                version: docker.version().await?,
+                networks,
+            })
         })
     }
 
-    /// Whether there is an engine, and containers of ours can run there.
-    pub(crate) fn is_there(&self) -> Result<(), Missing> {
-        self.can_run(self.known()?)
+    /// Checks that there is an engine that can run tare's containers.
+    pub(crate) fn check_available(&self) -> Result<(), UnmetRequirement> {
+        self.check_can_run(self.info()?)
     }
 
-    /// What a network that wants this needs of this machine; nothing where an engine has it already.
-    pub(crate) fn need(&self, want: Want) -> Option<Need> {
-        let met = match (want, self.known()) {
+    /// Returns the requirement that this network still has. Returns `None` if it is met already.
+    pub(crate) fn requirement(&self, want: EngineRequirement) -> Option<Requirement> {
+        let met = match (want, self.info()) {
             (_, Err(missing)) => Err(missing),
-            // Of another machine's kernel nothing is known from here.
-            (Want::Kernel(module), Ok(_)) => {
-                return self.is_local().then_some(Need::Kernel { module });
+            // The kernel of another machine cannot be inspected from here.
+            (EngineRequirement::Kernel(module), Ok(_)) => {
+                return self.is_local().then_some(Requirement::Kernel { module });
             }
-            (Want::Program { name, package }, Ok(_)) => {
-                return Some(Need::Program { name, package });
+            (EngineRequirement::Program { name, package }, Ok(_)) => {
+                return Some(Requirement::Program { name, package });
             }
-            (Want::Driver(driver), Ok(known)) => has_driver(known, driver),
-            (Want::Network(name), Ok(known)) => has_network(known, &name),
-            (Want::OwnMachine, Ok(_)) => self.is_own_machine(),
-            (Want::TwoContexts, Ok(_)) if self.far.is_some() => Ok(()),
-            (Want::TwoContexts, Ok(_)) => Err(Missing {
+            (EngineRequirement::Driver(driver), Ok(known)) => check_driver(known, driver),
+            (EngineRequirement::ExistingNetwork(name), Ok(known)) => check_network(known, &name),
+            (EngineRequirement::LocalRoot, Ok(_)) => self.check_local_root(),
+            (EngineRequirement::TwoContexts, Ok(_)) if self.clients_engine.is_some() => Ok(()),
+            (EngineRequirement::TwoContexts, Ok(_)) => Err(UnmetRequirement {
                 reason: "it joins two Docker Engines, and one is named".to_owned(),
                 remedy: "use --server-context A --client-context B --nodes 2".to_owned(),
             }),
-            (Want::Manager, Ok(known)) => is_manager(known),
+            (EngineRequirement::SwarmManager, Ok(known)) => check_manager(known),
         };
-        met.err().map(Need::Lacking)
+        met.err().map(Requirement::Unmet)
     }
 
-    /// Whether containers of ours can run there.
-    fn can_run(&self, known: &Known) -> Result<(), Missing> {
+    /// Checks that the engine can run tare's containers.
+    fn check_can_run(&self, known: &EngineInfo) -> Result<(), UnmetRequirement> {
         let theirs = known.version.arch.as_deref().unwrap_or(image::architecture());
         if theirs != image::architecture() {
-            return Err(Missing {
+            return Err(UnmetRequirement {
                 reason: format!(
                     "the Docker Engine runs {theirs} programs, this tare is for {}",
                     image::architecture()
@@ -196,12 +215,12 @@ impl Place {
         }
         image::own_program()
             .map(drop)
-            .map_err(|error| Missing { reason: error.to_string(), remedy: error.remedy })
+            .map_err(|error| UnmetRequirement { reason: error.to_string(), remedy: error.remedy })
     }
 
-    fn is_own_machine(&self) -> Result<(), Missing> {
+    fn check_local_root(&self) -> Result<(), UnmetRequirement> {
         let missing = |reason: &str, remedy: &str| {
-            Err(Missing { reason: reason.to_owned(), remedy: remedy.to_owned() })
+            Err(UnmetRequirement { reason: reason.to_owned(), remedy: remedy.to_owned() })
         };
         if !self.is_local() {
             return missing(
@@ -218,9 +237,9 @@ impl Place {
         Ok(())
     }
 
-    /// The connection and the image; made when they are first wanted.
-    pub(crate) fn live(&self) -> Result<Arc<Live>, Error> {
-        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Returns the connection with its loaded image, which is made at first use.
+    pub(crate) fn session(&self) -> Result<Arc<EngineSession>, Error> {
+        let mut live = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(live) = live.as_ref() {
             return Ok(Arc::clone(live));
         }
@@ -228,47 +247,54 @@ impl Place {
             Error::new("reach the Docker Engine", missing.reason).with_remedy(missing.remedy)
         })?;
         let engine = Engine::connect(address)?;
-        let (image, program) = match &self.settings.image {
+        let (image, program) = match &self.options.image {
             None => {
-                image::load_for(&engine, &self.run)?;
-                (image::tag_of(&self.run), None)
+                image::load_run_image(&engine, &self.run_id)?;
+                (image::run_image_tag(&self.run_id), None)
             }
             Some(image) => {
                 let inspected = engine.docker().inspect_image(image);
-                engine.get(format!("use the image {image}"), inspected)?;
+                engine.request(format!("use the image {image}"), inspected)?;
                 (image.clone(), Some(image::own_program()?))
             }
         };
-        let (node, lent) = (Mutex::default(), self.lent.get().cloned());
-        let made = Arc::new(Live { engine: Arc::new(engine), image, program, lent, node });
+        let (node, lent) = (Mutex::default(), self.host_tools.get().cloned());
+        let made = Arc::new(EngineSession {
+            engine: Arc::new(engine),
+            image,
+            program,
+            host_tools: lent,
+            run_container: node,
+        });
         *live = Some(Arc::clone(&made));
         Ok(made)
     }
 
-    /// The Swarm that the engine manages, with the home of this run's tasks; made when it is first wanted.
-    pub(crate) fn swarm(&self) -> Result<Arc<Swarm>, Error> {
-        let live = self.live()?;
+    /// Returns the Swarm that the engine manages, with the tunnel server of this run's tasks, which is made at first
+    /// use.
+    pub(crate) fn swarm(&self) -> Result<Arc<SwarmSession>, Error> {
+        let live = self.session()?;
         let mut swarm = self.swarm.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(swarm) = swarm.as_ref() {
             return Ok(Arc::clone(swarm));
         }
-        Ok(Arc::clone(swarm.insert(Arc::new(Swarm::join(self, live)?))))
+        Ok(Arc::clone(swarm.insert(Arc::new(SwarmSession::start(self, live)?))))
     }
 
-    /// Removes whatever of this run is still there: its image, and what a network that broke could not remove.
+    /// Removes everything of this run that still exists: its image, and leftovers of a network that broke.
     ///
     /// # Errors
-    /// When something stays, and how to remove it later.
+    /// Fails if something remains, and says how to remove it later.
     pub fn finish(&self) -> Result<(), Error> {
-        let far = self.far.as_ref().map_or(Ok(()), |far| far.finish());
+        let far = self.clients_engine.as_ref().map_or(Ok(()), |far| far.finish());
         self.finish_here().and(far)
     }
 
     fn finish_here(&self) -> Result<(), Error> {
         let swarm = self.swarm.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let live = self.live.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let live = self.session.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(live) = live else { return Ok(()) };
-        leftovers::of_run(&live.engine, &self.run)
+        leftovers::find_by_run(&live.engine, &self.run_id)
             .and_then(|left| leftovers::remove(&live.engine, &left))
             .and_then(|()| swarm.map_or(Ok(()), |swarm| swarm.finish()))
             .map_err(|error| {
@@ -278,18 +304,18 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for EnginePlace {
     fn drop(&mut self) {
-        // Whoever wants to know calls `finish`; this is for those who fail before.
+        // Callers that need the result call `finish`; this is for those that fail before.
         let _ = self.finish();
     }
 }
 
-fn is_manager(known: &Known) -> Result<(), Missing> {
+fn check_manager(known: &EngineInfo) -> Result<(), UnmetRequirement> {
     let swarm = known.info.swarm.as_ref();
     let active = swarm.and_then(|swarm| swarm.local_node_state) == Some(LocalNodeState::ACTIVE);
     let missing = |reason: &str, remedy: &str| {
-        Err(Missing { reason: reason.to_owned(), remedy: remedy.to_owned() })
+        Err(UnmetRequirement { reason: reason.to_owned(), remedy: remedy.to_owned() })
     };
     match swarm.and_then(|swarm| swarm.control_available) {
         Some(true) => Ok(()),
@@ -304,13 +330,13 @@ fn is_manager(known: &Known) -> Result<(), Missing> {
     }
 }
 
-fn has_driver(known: &Known, driver: &str) -> Result<(), Missing> {
+fn check_driver(known: &EngineInfo, driver: &str) -> Result<(), UnmetRequirement> {
     let drivers = known.info.plugins.as_ref().and_then(|plugins| plugins.network.as_deref());
     let drivers = drivers.unwrap_or_default();
     if drivers.iter().any(|one| one == driver) {
         return Ok(());
     }
-    Err(Missing {
+    Err(UnmetRequirement {
         reason: format!(
             "this Docker Engine has no network driver {driver}: it has {}",
             drivers.join(", ")
@@ -319,11 +345,11 @@ fn has_driver(known: &Known, driver: &str) -> Result<(), Missing> {
     })
 }
 
-fn has_network(known: &Known, name: &str) -> Result<(), Missing> {
+fn check_network(known: &EngineInfo, name: &str) -> Result<(), UnmetRequirement> {
     if known.networks.iter().any(|one| one == name) {
         return Ok(());
     }
-    Err(Missing {
+    Err(UnmetRequirement {
         reason: format!("Docker has no network `{name}`: it has {}", known.networks.join(", ")),
         remedy: format!("docker network create {name}"),
     })

@@ -1,49 +1,49 @@
-//! A program in a container as the rest of tare sees it: pipes that plain threads read and write.
+//! Program in a container, behind the interface that the rest of tare uses: pipes that plain threads read and write.
 
 use crate::engine::Engine;
-use crate::exec::{Exec, Input, Output};
+use crate::exec::{ExecInput, ExecOutput, ExecSession};
 use crate::terminal;
 use bollard::container::LogOutput;
 use futures_util::StreamExt as _;
 use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tare_network::{Error, Exit, Process};
+use tare_network::{Error, Process, ProcessExit};
 use tokio::io::AsyncWriteExt as _;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::JoinHandle;
 
-/// How many chunks of output wait for whoever reads them: enough that the event loop never waits for a thread.
-const CHUNKS: usize = 256;
+/// Number of chunks of output that may wait for their reader: enough that the event loop never waits for a thread.
+const BUFFERED_CHUNKS: usize = 256;
 
-/// How long the engine may take to notice that a program has ended, and a program whose input ended to end.
-const AFTERWARDS: Duration = Duration::from_secs(10);
+/// Timeout for the engine to notice that a program has ended, and for a program to end after its input has ended.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How often the engine is asked.
-const TICK: Duration = Duration::from_millis(20);
+/// Interval at which the engine is asked.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The input, which whoever writes and whoever ends the program share.
-type Shared = Arc<Mutex<Option<Input>>>;
+/// Input of a program, shared by the thread that writes it and the thread that ends the program.
+type SharedInput = Arc<Mutex<Option<ExecInput>>>;
 
-/// A program in a container. Dropping it ends its input, and with that the program, where it listens to it.
+/// Program in a container. Dropping it ends the program's input, and by that the program, if it reads its input.
 pub(crate) struct DockerProcess {
     engine: Arc<Engine>,
     id: String,
     what: String,
-    input: Shared,
+    input: SharedInput,
     taken: bool,
     output: Option<Receiver<Vec<u8>>>,
     pump: Option<JoinHandle<()>>,
-    /// The user's terminal, put back when this is dropped.
-    _terminal: Option<terminal::Raw>,
-    ended: Option<Exit>,
+    /// The user's terminal, restored when this is dropped.
+    _terminal: Option<terminal::RawTerminal>,
+    ended: Option<ProcessExit>,
 }
 
 impl DockerProcess {
-    /// A program whose streams are pipes to us; its errors go to our own standard error.
-    pub(crate) fn piped(engine: &Arc<Engine>, what: String, exec: Exec) -> Self {
-        let (sender, output) = channel(CHUNKS);
-        let pump = engine.handle().spawn(pump(exec.output, Some(sender)));
+    /// Wraps a program whose input and output are pipes to this process. Its standard error goes to this process's own.
+    pub(crate) fn piped(engine: &Arc<Engine>, what: String, exec: ExecSession) -> Self {
+        let (sender, output) = channel(BUFFERED_CHUNKS);
+        let pump = engine.handle().spawn(copy_output(exec.output, Some(sender)));
         let input = Arc::new(Mutex::new(Some(exec.input)));
         Self {
             engine: Arc::clone(engine),
@@ -58,21 +58,24 @@ impl DockerProcess {
         }
     }
 
-    /// A program whose streams are ours; `typed` where it also gets what the user types.
-    pub(crate) fn shown(
+    /// Wraps a program whose output is this process's own output. `typed` says whether it also gets the user's input.
+    pub(crate) fn inherited(
         engine: &Arc<Engine>,
         what: String,
-        exec: Exec,
-        terminal: Option<terminal::Raw>,
-        typed: Typed,
+        exec: ExecSession,
+        terminal: Option<terminal::RawTerminal>,
+        typed: TerminalInput,
     ) -> Self {
-        let pump = engine.handle().spawn(pump(exec.output, None));
+        let pump = engine.handle().spawn(copy_output(exec.output, None));
         let input = Arc::new(Mutex::new(Some(exec.input)));
         match typed {
-            Typed::Forwarded => {
-                forward(Writer { engine: Arc::clone(engine), input: Arc::clone(&input) });
+            TerminalInput::Forwarded => {
+                forward_stdin(InputWriter {
+                    engine: Arc::clone(engine),
+                    input: Arc::clone(&input),
+                });
             }
-            Typed::Nothing => {}
+            TerminalInput::Ignored => {}
         }
         Self {
             engine: Arc::clone(engine),
@@ -87,39 +90,39 @@ impl DockerProcess {
         }
     }
 
-    /// Asks the engine until it says that the program has ended.
-    fn ended(&self) -> Result<Exit, Error> {
-        let deadline = Instant::now() + AFTERWARDS;
+    /// Polls the engine until it reports that the program has ended.
+    fn poll_exit(&self) -> Result<ProcessExit, Error> {
+        let deadline = Instant::now() + EXIT_TIMEOUT;
         loop {
             let asked = self.engine.docker().inspect_exec(&self.id);
-            let state = self.engine.get(format!("wait for {}", self.what), asked)?;
+            let state = self.engine.request(format!("wait for {}", self.what), asked)?;
             if state.running != Some(true) {
-                return Ok(exit_of(state.exit_code.unwrap_or_default()));
+                return Ok(exit_from_code(state.exit_code.unwrap_or_default()));
             }
             if Instant::now() >= deadline {
                 let why =
-                    format!("it still runs {} s after its streams ended", AFTERWARDS.as_secs());
+                    format!("it still runs {} s after its streams ended", EXIT_TIMEOUT.as_secs());
                 return Err(Error::new(format!("wait for {}", self.what), why));
             }
-            std::thread::sleep(TICK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }
 
-/// Whether a program gets what the user types.
+/// Treatment of the user's input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Typed {
-    /// It does.
+pub(crate) enum TerminalInput {
+    /// The program gets the user's input.
     Forwarded,
-    /// It gets nothing.
-    Nothing,
+    /// The program gets no input.
+    Ignored,
 }
 
-/// Sends a program's output on until either end is gone.
-async fn pump(mut output: Output, sender: Option<Sender<Vec<u8>>>) {
+/// Copies a program's output until either end closes.
+async fn copy_output(mut output: ExecOutput, sender: Option<Sender<Vec<u8>>>) {
     while let Some(Ok(chunk)) = output.next().await {
         match (chunk, &sender) {
-            // Whoever reads our own streams may be gone: that is no matter of the program's.
+            // The reader of this process's own streams may be gone, which does not concern the program.
             (LogOutput::StdErr { message }, _) => drop(io::stderr().write_all(&message)),
             (other, None) => {
                 let mut ours = io::stdout();
@@ -134,23 +137,23 @@ async fn pump(mut output: Output, sender: Option<Sender<Vec<u8>>>) {
     }
 }
 
-/// Sends what the user types on, from a thread that ends with the input or with this process.
-fn forward(mut writer: Writer) {
+/// Copies the user's input to a program, from a thread that ends with the input or with this process.
+fn forward_stdin(mut writer: InputWriter) {
     let copy = move || {
         let _ = io::copy(&mut io::stdin().lock(), &mut writer);
         writer.close();
     };
-    // Without it the program runs all the same, and hears nothing.
+    // Without the thread the program runs all the same, and gets no input.
     let _ = std::thread::Builder::new().name("tare-typed".to_owned()).spawn(copy);
 }
 
-/// An exit code as a shell gives it: above 128 it tells a signal.
-fn exit_of(code: i64) -> Exit {
+/// Converts an exit code as a shell gives it: above 128 it stands for a signal.
+fn exit_from_code(code: i64) -> ProcessExit {
     const SIGNALS: std::ops::RangeInclusive<i64> = 129..=192;
     match i32::try_from(code) {
-        Ok(code) if SIGNALS.contains(&i64::from(code)) => Exit::Signal(code - 128),
-        Ok(code) => Exit::Code(code),
-        Err(_) => Exit::Code(1),
+        Ok(code) if SIGNALS.contains(&i64::from(code)) => ProcessExit::Signal(code - 128),
+        Ok(code) => ProcessExit::Code(code),
+        Err(_) => ProcessExit::Code(1),
     }
 }
 
@@ -158,27 +161,29 @@ impl Process for DockerProcess {
     fn take_input(&mut self) -> Option<Box<dyn Write + Send>> {
         (!std::mem::replace(&mut self.taken, true)).then(|| {
             let (engine, input) = (Arc::clone(&self.engine), Arc::clone(&self.input));
-            Box::new(Writer { engine, input }) as _
+            Box::new(InputWriter { engine, input }) as _
         })
     }
 
     fn take_output(&mut self) -> Option<Box<dyn Read + Send>> {
-        self.output.take().map(|chunks| Box::new(Reader { chunks, chunk: Vec::new(), at: 0 }) as _)
+        self.output
+            .take()
+            .map(|chunks| Box::new(OutputReader { chunks, chunk: Vec::new(), at: 0 }) as _)
     }
 
-    fn wait(&mut self) -> Result<Exit, Error> {
+    fn wait(&mut self) -> Result<ProcessExit, Error> {
         if let Some(exit) = self.ended {
             return Ok(exit);
         }
         if let Some(pump) = self.pump.take() {
-            // It returns nothing; that it was cancelled says that the engine's thread is gone, which the next line sees.
+            // It returns nothing. If it was cancelled, the engine's thread is gone, which the next line detects.
             let _ = self.engine.wait(pump);
         }
-        Ok(*self.ended.insert(self.ended()?))
+        Ok(*self.ended.insert(self.poll_exit()?))
     }
 
     fn kill(&mut self) {
-        close(&self.engine, &self.input);
+        close_input(&self.engine, &self.input);
     }
 }
 
@@ -189,32 +194,32 @@ impl Drop for DockerProcess {
 }
 
 /// Ends a program's input.
-fn close(engine: &Engine, input: &Shared) {
+fn close_input(engine: &Engine, input: &SharedInput) {
     let taken = input.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(mut input) = taken {
-        // Where the connection is gone, so is the input.
-        let _ = engine.wait(async { tokio::time::timeout(AFTERWARDS, input.shutdown()).await });
+        // If the connection is gone, so is the input.
+        let _ = engine.wait(async { tokio::time::timeout(EXIT_TIMEOUT, input.shutdown()).await });
     }
 }
 
-/// The end of a program's input that is written to.
-struct Writer {
+/// Writing end of a program's input.
+struct InputWriter {
     engine: Arc<Engine>,
-    input: Shared,
+    input: SharedInput,
 }
 
-impl Writer {
+impl InputWriter {
     fn close(&self) {
-        close(&self.engine, &self.input);
+        close_input(&self.engine, &self.input);
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut Input) -> io::Result<T>) -> io::Result<T> {
+    fn with<T>(&self, act: impl FnOnce(&mut ExecInput) -> io::Result<T>) -> io::Result<T> {
         let mut held = self.input.lock().unwrap_or_else(PoisonError::into_inner);
         held.as_mut().map_or_else(|| Err(io::ErrorKind::BrokenPipe.into()), act)
     }
 }
 
-impl Write for Writer {
+impl Write for InputWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.with(|input| self.engine.wait(input.write(bytes)))
     }
@@ -224,14 +229,14 @@ impl Write for Writer {
     }
 }
 
-/// The end of a program's output that is read from.
-struct Reader {
+/// Reading end of a program's output.
+struct OutputReader {
     chunks: Receiver<Vec<u8>>,
     chunk: Vec<u8>,
     at: usize,
 }
 
-impl Read for Reader {
+impl Read for OutputReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.at == self.chunk.len() {
             match self.chunks.blocking_recv() {
@@ -252,10 +257,10 @@ mod tests {
 
     #[test]
     fn signals_are_told_from_codes() {
-        assert_eq!(exit_of(0), Exit::Code(0));
-        assert_eq!(exit_of(7), Exit::Code(7));
-        assert_eq!(exit_of(137), Exit::Signal(9));
-        assert_eq!(exit_of(255), Exit::Code(255));
+        assert_eq!(exit_from_code(0), ProcessExit::Code(0));
+        assert_eq!(exit_from_code(7), ProcessExit::Code(7));
+        assert_eq!(exit_from_code(137), ProcessExit::Signal(9));
+        assert_eq!(exit_from_code(255), ProcessExit::Code(255));
     }
 
     #[test]
@@ -266,7 +271,7 @@ mod tests {
         }
         drop(sender);
         let mut text = String::new();
-        Reader { chunks, chunk: Vec::new(), at: 0 }.read_to_string(&mut text).unwrap();
+        OutputReader { chunks, chunk: Vec::new(), at: 0 }.read_to_string(&mut text).unwrap();
         assert_eq!(text, "one two");
     }
 }

@@ -3,17 +3,17 @@
 use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcsetattr};
 use std::io::{stdin, stdout};
 
-/// A terminal that passes every key on as it is. Dropping it puts the terminal back.
-pub(crate) struct Raw(Termios);
+/// Terminal in raw mode, which passes every key on unchanged. Dropping it restores the terminal.
+pub(crate) struct RawTerminal(Termios);
 
-/// Whether the user sits at a terminal.
-pub(crate) fn is_there() -> bool {
+/// Returns whether standard input and output are a terminal.
+pub(crate) fn is_interactive() -> bool {
     isatty(stdin()) && isatty(stdout())
 }
 
-impl Raw {
-    /// Makes the terminal raw; nothing where there is none.
-    pub(crate) fn make() -> Option<Self> {
+impl RawTerminal {
+    /// Switches the terminal to raw mode. Returns `None` if there is none.
+    pub(crate) fn enable() -> Option<Self> {
         let before = tcgetattr(stdin()).ok()?;
         let mut raw = before.clone();
         raw.make_raw();
@@ -22,9 +22,9 @@ impl Raw {
     }
 }
 
-impl Drop for Raw {
+impl Drop for RawTerminal {
     fn drop(&mut self) {
-        // A terminal that is gone needs nothing put back.
+        // A terminal that is gone needs no restoring.
         let _ = tcsetattr(stdin(), OptionalActions::Now, &self.0);
     }
 }

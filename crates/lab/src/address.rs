@@ -1,68 +1,68 @@
-//! The lab's address plan: one slot, three addresses.
+//! Address plan of the lab: one slot, three addresses.
 //!
-//! Every interface has a [`Slot`]: a network and a number in it. Its IPv4, IPv6 and link-layer addresses follow from
-//! the slot, so that nobody has to ask the kernel for any of them. Nothing routes out of the lab; the ranges are private
-//! ones (RFC 1918, RFC 4193) so that a mistake cannot reach anybody else.
+//! Every interface has a [`InterfaceSlot`]: a network and a number in it. Its IPv4, IPv6 and link-layer addresses
+//! follow from the slot, so that the kernel need not be queried for any of them. Nothing routes out of the lab; the
+//! ranges are private (RFC 1918, RFC 4193), so that a mistake cannot reach other machines.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use tare_network::Family;
 
-/// A link-layer address.
+/// Link-layer address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Mac([u8; 6]);
+pub(crate) struct MacAddress([u8; 6]);
 
-impl Mac {
-    /// That of every device by which a node of Calico's has its containers.
+impl MacAddress {
+    /// Address of every host-side device of a container on a Calico node.
     pub(crate) const CALICO: Self = Self([0xee; 6]);
 
-    /// Its bytes.
+    /// Returns the six bytes of the address.
     pub(crate) fn bytes(self) -> [u8; 6] {
         self.0
     }
 }
 
-impl fmt::Display for Mac {
+impl fmt::Display for MacAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [a, b, c, d, e, g] = self.0;
         write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
     }
 }
 
-/// A network of the lab's: 10.N.0.0/16 and fd00:0:0:N::/64.
+/// Network of the lab: 10.N.0.0/16 and fd00:0:0:N::/64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Subnet(u8);
+pub(crate) struct LabSubnet(u8);
 
-impl Subnet {
-    /// Between nodes.
+impl LabSubnet {
+    /// Network between the nodes.
     pub(crate) const UNDERLAY: Self = Self(20);
-    /// Of veth pairs that join two containers directly.
+    /// Network of the veth pairs that join two containers directly.
     pub(crate) const PAIRS: Self = Self(40);
-    /// Of containers of all nodes that are on one network.
+    /// Network of the containers of all nodes that share one network.
     pub(crate) const OVERLAY: Self = Self(60);
-    /// The ends of tunnels.
+    /// Network of the ends of tunnels.
     pub(crate) const TUNNELS: Self = Self(61);
 
-    /// Of pipework's own bridge on a node.
+    /// Network of pipework's own bridge on a node.
     pub(crate) const PIPEWORK: Self = Self(60);
 
-    /// Docker's default bridge on a node.
+    /// Returns the network of Docker's default bridge on a node.
     pub(crate) fn docker(node: u8) -> Self {
         Self(100 + node)
     }
 
-    /// The interface of this number.
-    pub(crate) fn slot(self, number: u16) -> Slot {
-        Slot { subnet: self, number }
+    /// Returns the slot of this number.
+    pub(crate) fn slot(self, number: u16) -> InterfaceSlot {
+        InterfaceSlot { subnet: self, number }
     }
 
-    /// Its prefix, as `10.100.0.0/16`.
+    /// Returns the prefix, as `10.100.0.0/16`.
     pub(crate) fn prefix(self, family: Family) -> String {
         format!("{}/{}", self.slot(0).address(family), prefix_length(family))
     }
 }
 
-/// The length of every subnet's prefix, bits.
+/// Returns the length of every subnet's prefix, bits.
 pub(crate) fn prefix_length(family: Family) -> u8 {
     match family {
         Family::Ipv4 => 16,
@@ -70,7 +70,7 @@ pub(crate) fn prefix_length(family: Family) -> u8 {
     }
 }
 
-/// The prefix of an address alone.
+/// Returns the length of the prefix of a single address, bits.
 pub(crate) fn host_prefix(family: Family) -> u8 {
     match family {
         Family::Ipv4 => 32,
@@ -78,22 +78,22 @@ pub(crate) fn host_prefix(family: Family) -> u8 {
     }
 }
 
-/// An interface's place in the plan.
+/// Slot of an interface in the address plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Slot {
-    subnet: Subnet,
+pub(crate) struct InterfaceSlot {
+    subnet: LabSubnet,
     number: u16,
 }
 
-impl Slot {
-    /// Its number in its subnet.
+impl InterfaceSlot {
+    /// Returns the number of the slot in its subnet.
     pub(crate) fn number(self) -> u16 {
         self.number
     }
 
-    /// Its IP address.
+    /// Returns the IP address of this family.
     pub(crate) fn address(self, family: Family) -> IpAddr {
-        let Subnet(net) = self.subnet;
+        let LabSubnet(net) = self.subnet;
         let [high, low] = self.number.to_be_bytes();
         match family {
             Family::Ipv4 => Ipv4Addr::new(10, net, high, low).into(),
@@ -101,11 +101,11 @@ impl Slot {
         }
     }
 
-    /// Its link-layer address, made of the IPv4 address as Docker long did.
-    pub(crate) fn mac(self) -> Mac {
-        let Subnet(net) = self.subnet;
+    /// Returns the link-layer address. It is derived from the IPv4 address, as Docker did for a long time.
+    pub(crate) fn mac(self) -> MacAddress {
+        let LabSubnet(net) = self.subnet;
         let [high, low] = self.number.to_be_bytes();
-        Mac([0x02, 0x42, 10, net, high, low])
+        MacAddress([0x02, 0x42, 10, net, high, low])
     }
 }
 
@@ -115,11 +115,11 @@ mod tests {
 
     #[test]
     fn all_three_addresses_follow_from_the_slot() {
-        let slot = Subnet::docker(1).slot(258);
+        let slot = LabSubnet::docker(1).slot(258);
         assert_eq!(slot.address(Family::Ipv4).to_string(), "10.101.1.2");
         assert_eq!(slot.address(Family::Ipv6).to_string(), "fd00:0:0:65::102");
         assert_eq!(slot.mac().to_string(), "02:42:0a:65:01:02");
-        assert_eq!(Subnet::docker(1).prefix(Family::Ipv4), "10.101.0.0/16");
-        assert_eq!(Subnet::docker(1).prefix(Family::Ipv6), "fd00:0:0:65::/64");
+        assert_eq!(LabSubnet::docker(1).prefix(Family::Ipv4), "10.101.0.0/16");
+        assert_eq!(LabSubnet::docker(1).prefix(Family::Ipv6), "fd00:0:0:65::/64");
     }
 }

@@ -1,33 +1,34 @@
-//! Routes between nodes by BGP (RFC 4271), as Calico spreads them: a BIRD on each node, all of them peers in one
-//! autonomous system. Each announces its node's block of container addresses and takes the others' into the kernel.
+//! Routes between nodes by BGP (RFC 4271), as Calico distributes them: a BIRD daemon on each node, all of them peers in
+//! one autonomous system. Each announces its node's block of container addresses and installs the blocks of the others
+//! in the kernel.
 //!
-//! Source: projectcalico/node, `filesystem/etc/calico/confd/templates/bird.cfg.template`, with BIRD 2's own spelling.
+//! Source: projectcalico/node, `filesystem/etc/calico/confd/templates/bird.cfg.template`, in the syntax of BIRD 2.
 
-use crate::address::Subnet;
-use crate::nodes::{Node, UPLINK};
-use crate::programs::{Program, Ready, directory};
+use crate::address::LabSubnet;
+use crate::nodes::{LabNode, UPLINK};
+use crate::programs::{Program, ReadyCondition, runtime_directory};
 use crate::underlay::Underlay;
 use crate::wiring::Wiring;
-use tare_network::{Family, Need};
+use tare_network::{Family, Requirement};
 
-/// The number that Calico gives a cluster unless it is told another.
+/// Autonomous system number that Calico gives a cluster by default.
 const SYSTEM: u32 = 64_512;
 
-/// The program, and the Debian package that has it.
-pub(crate) fn need() -> Need {
-    Need::Program { name: "bird", package: "bird2" }
+/// Returns the requirement of BIRD: the program, and the Debian package that contains it.
+pub(crate) fn requirement() -> Requirement {
+    Requirement::Program { name: "bird", package: "bird2" }
 }
 
-/// Adds a BIRD to every node; each is ready when it knows the ways to all others' containers.
+/// Adds BIRD to every node. Each daemon is ready when it has routes to the containers of all other nodes.
 pub(crate) fn add(wiring: &mut Wiring, underlay: &Underlay) {
     for &node in &underlay.nodes {
-        let peers: Vec<Node> =
+        let peers: Vec<LabNode> =
             underlay.nodes.iter().copied().filter(|other| *other != node).collect();
-        let place = directory(wiring.name(node.space));
+        let place = runtime_directory(wiring.name(node.space));
         let (file, socket) = (format!("{place}/bird.conf"), format!("{place}/bird.ctl"));
         let text = configuration(wiring.family, node, &peers);
-        let ready = Ready::Answers(
-            ["sh", "-c", &knows_all(wiring.family, peers.len(), &socket)]
+        let ready = ReadyCondition::CommandSucceeds(
+            ["sh", "-c", &routes_known_command(wiring.family, peers.len(), &socket)]
                 .map(str::to_owned)
                 .to_vec(),
         );
@@ -37,9 +38,9 @@ pub(crate) fn add(wiring: &mut Wiring, underlay: &Underlay) {
     }
 }
 
-/// A command that ends with success when the kernel has so many routes of BIRD's. BIRD is spoken to at its socket as well: it
-/// sleeps up to 3 s over what it has to send until something wakes it (2.0, `io_loop` of sysdep/unix/io.c).
-fn knows_all(family: Family, routes: usize, socket: &str) -> String {
+/// Returns a command that succeeds when the kernel has this many routes from BIRD. The command also connects to BIRD's
+/// socket, because BIRD delays its output by up to 3 s until an event wakes it (2.0, `io_loop` of sysdep/unix/io.c).
+fn routes_known_command(family: Family, routes: usize, socket: &str) -> String {
     let flag = if family == Family::Ipv4 { "-4" } else { "-6" };
     format!(
         "birdc -s {socket} show status >/dev/null; \
@@ -47,9 +48,9 @@ fn knows_all(family: Family, routes: usize, socket: &str) -> String {
     )
 }
 
-fn configuration(family: Family, node: Node, peers: &[Node]) -> String {
+fn configuration(family: Family, node: LabNode, peers: &[LabNode]) -> String {
     let channel = if family == Family::Ipv4 { "ipv4" } else { "ipv6" };
-    let block = Subnet::docker(node.number()).prefix(family);
+    let block = LabSubnet::docker(node.number()).prefix(family);
     let mut text = format!(
         "router id {};
 protocol device {{ }}

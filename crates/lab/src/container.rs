@@ -1,9 +1,9 @@
-//! Containers: an address, a network namespace, and the programs started in it.
+//! Containers of the lab: an address, a network namespace, and the programs started in it.
 
 use crate::lab::Lab;
 use crate::namespace::Namespace;
 use crate::process::LabProcess;
-use crate::programs::{Mounts, Running};
+use crate::programs::{MountNamespace, RunningPrograms};
 use crate::spawner::TARE;
 use std::ffi::OsString;
 use std::net::IpAddr;
@@ -12,23 +12,23 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Stdio as Stream;
 use std::sync::Arc;
-use tare_network::{Command, Container, Daemons, Error, Process, Stdio};
+use tare_network::{Command, Container, Error, NetworkDaemons, Process, Stdio};
 
-/// A container of the lab's.
+/// Container in the lab.
 pub(crate) struct LabContainer {
     pub(crate) lab: Arc<Lab>,
     pub(crate) name: String,
     pub(crate) address: IpAddr,
-    /// Nothing where it shares the network namespace of tare itself.
+    /// Network namespace. `None` if the container shares the network namespace of tare itself.
     pub(crate) namespace: Option<Arc<Namespace>>,
-    /// Variables that its programs find in their environment, unless they are given others.
+    /// Environment variables of its programs, unless a command overrides them.
     pub(crate) environment: Vec<(String, String)>,
-    /// Names that its programs can resolve, where they have a hosts file of their own.
+    /// Names that its programs can resolve if they have a private hosts file.
     pub(crate) names: Vec<(String, IpAddr)>,
-    /// A view of files that is not the process's own: that of a node's programs.
-    pub(crate) mounts: Option<Arc<Mounts>>,
-    /// The programs of its network, where it has any.
-    pub(crate) programs: Option<Arc<Running>>,
+    /// Mount namespace of a node's programs. `None` for the mount namespace of this process.
+    pub(crate) mounts: Option<Arc<MountNamespace>>,
+    /// Programs of its network, if the network has any.
+    pub(crate) programs: Option<Arc<RunningPrograms>>,
 }
 
 impl Container for LabContainer {
@@ -48,18 +48,19 @@ impl Container for LabContainer {
 
     fn spawn(&self, command: &Command) -> Result<Box<dyn Process>, Error> {
         let (namespace, mounts) = (self.namespace.clone(), self.mounts.clone().map(Into::into));
-        let child = self.lab.start_with(prepare(&self.with_own(command)), namespace, mounts)?;
+        let child =
+            self.lab.start_with_mounts(prepare(&self.with_defaults(command)), namespace, mounts)?;
         Ok(Box::new(LabProcess::new(child, command.stdio)))
     }
 
-    fn daemons(&self) -> Option<&dyn Daemons> {
-        self.programs.as_deref().map(|programs| programs as &dyn Daemons)
+    fn daemons(&self) -> Option<&dyn NetworkDaemons> {
+        self.programs.as_deref().map(|programs| programs as &dyn NetworkDaemons)
     }
 }
 
 impl LabContainer {
-    /// The command with the container's own variables and names beneath its own.
-    fn with_own(&self, command: &Command) -> Command {
+    /// Adds the container's variables and names to a command. Those of the command take precedence.
+    fn with_defaults(&self, command: &Command) -> Command {
         let environment = [&self.environment[..], &command.environment].concat();
         let mut hosts = command.hosts.clone();
         if !hosts.is_empty() {
@@ -70,9 +71,9 @@ impl LabContainer {
     }
 }
 
-/// The command as the standard library starts it.
+/// Converts the command into one of the standard library.
 fn prepare(command: &Command) -> std::process::Command {
-    let (program, arguments) = words(command);
+    let (program, arguments) = program_and_arguments(command);
     let mut prepared = std::process::Command::new(&program);
     if program == TARE {
         prepared.arg0("tare");
@@ -80,7 +81,8 @@ fn prepare(command: &Command) -> std::process::Command {
     prepared.args(arguments);
     prepared.envs(command.environment.iter().map(|(name, value)| (name, value)));
     match command.stdio {
-        // Ctrl-C at a terminal goes to its foreground process group: agents end in order, by us.
+        // A terminal's Ctrl-C reaches its foreground process group. Agents have their own, so that tare ends them in
+        // order.
         Stdio::Piped => {
             prepared.stdin(Stream::piped()).stdout(Stream::piped()).process_group(0);
         }
@@ -89,8 +91,8 @@ fn prepare(command: &Command) -> std::process::Command {
     prepared
 }
 
-/// The program and its arguments, through tare's `inside` where names must resolve.
-fn words(command: &Command) -> (OsString, Vec<OsString>) {
+/// Returns the program and its arguments. If names must resolve, the program runs through tare's subcommand `inside`.
+fn program_and_arguments(command: &Command) -> (OsString, Vec<OsString>) {
     let program = command.program.clone().map_or_else(|| TARE.into(), OsString::from);
     let arguments = command.arguments.iter().map(OsString::from);
     if command.hosts.is_empty() {
@@ -110,10 +112,10 @@ mod tests {
     #[test]
     fn names_are_resolved_by_going_inside() {
         let mut command = Command::tare(["agent"]);
-        assert_eq!(words(&command), (TARE.into(), vec!["agent".into()]));
+        assert_eq!(program_and_arguments(&command), (TARE.into(), vec!["agent".into()]));
         command.program = Some("ping".into());
         command.hosts = vec![("server".to_owned(), Ipv6Addr::LOCALHOST.into())];
-        let (program, arguments) = words(&command);
+        let (program, arguments) = program_and_arguments(&command);
         assert_eq!(program, TARE);
         assert_eq!(arguments, ["inside", "--hosts", "server=::1", "--", "ping", "agent"]);
     }

@@ -1,45 +1,45 @@
-//! flannel on every node: a real flanneld each, an etcd on the first one that all of them ask, and what they are told.
+//! flannel on every node: a real flanneld on each, etcd on the first node, and their configuration.
 //!
-//! A node's lease is known beforehand: flanneld asks for the one that its subnet file has, as it does after a restart
-//! (flannel, `pkg/subnet/etcd/local_manager.go`), and it is refused to nobody. So the containers' addresses are those of
-//! the lab's plan. All of it is private to the lab. Sources: flannel, `Documentation/configuration.md`, `backends.md`;
-//! etcd(1).
+//! The lease of a node is known in advance: flanneld asks for the lease in its subnet file, as it does after a restart
+//! (flannel, `pkg/subnet/etcd/local_manager.go`), and etcd always grants it. So the addresses of the containers are
+//! those of the lab's plan. All of it is private to the lab. Sources: flannel, `Documentation/configuration.md`,
+//! `backends.md`; etcd(1).
 
-use crate::address::{Subnet, prefix_length};
-use crate::nodes::{Node, UPLINK};
+use crate::address::{LabSubnet, prefix_length};
+use crate::nodes::{LabNode, UPLINK};
 use crate::program;
-use crate::programs::{Program, Ready, directory};
+use crate::programs::{Program, ReadyCondition, runtime_directory};
 use crate::underlay::Underlay;
 use crate::wiring::Wiring;
-use tare_network::{Family, Need};
+use tare_network::{Family, Requirement};
 
-/// Where flanneld looks for what it is told.
+/// Key in etcd under which flanneld looks for its configuration.
 const CONFIGURATION: &str = "/coreos.com/network/config";
 
-/// All containers of all nodes, as flannel is told of them.
+/// Network of the containers of all nodes in flannel's configuration.
 const NETWORK: &str = "10.0.0.0/8";
 const NETWORK_V6: &str = "fd00::/48";
 
-/// The daemon.
+/// Name of the daemon's program.
 const FLANNELD: &str = "flanneld";
 
-/// How flannel carries packets from node to node.
+/// Backend by which flannel carries packets between nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Backend {
-    /// By a kernel VXLAN device.
+pub(crate) enum FlannelBackend {
+    /// A kernel VXLAN device.
     Vxlan,
-    /// By flanneld itself, on a TUN device.
+    /// flanneld itself, on a TUN device.
     Udp,
-    /// By plain routes.
+    /// Plain routes.
     HostGw,
-    /// By a kernel IP-in-IP device.
+    /// A kernel IP-in-IP device.
     Ipip,
-    /// By the kernel's WireGuard.
+    /// The kernel's WireGuard.
     Wireguard,
 }
 
-impl Backend {
-    /// As flannel spells it.
+impl FlannelBackend {
+    /// Returns the name in flannel's configuration.
     fn kind(self) -> &'static str {
         match self {
             Self::Vxlan => "vxlan",
@@ -50,12 +50,13 @@ impl Backend {
         }
     }
 
-    /// Whether it carries packets of this family (flannel, `Documentation/configuration.md`, dual-stack).
+    /// Returns `true` if the backend carries packets of this family (flannel, `Documentation/configuration.md`,
+    /// dual-stack).
     pub(crate) fn carries(self, family: Family) -> bool {
         family == Family::Ipv4 || !matches!(self, Self::Udp | Self::Ipip)
     }
 
-    /// The device that it makes on every node for packets of this family.
+    /// Returns the device that the backend makes on every node for packets of this family.
     pub(crate) fn device(self, family: Family) -> Option<&'static str> {
         match (self, family) {
             (Self::Vxlan, Family::Ipv4) => Some("flannel.1"),
@@ -68,8 +69,9 @@ impl Backend {
         }
     }
 
-    /// What it takes of a packet on the underlay, bytes, as flanneld reckons it; but what VXLAN takes between addresses of
-    /// IPv6, for there it reckons as for IPv4, and every full packet would be two.
+    /// Returns the size of the headers on the underlay, bytes, as flanneld calculates it. The exception is VXLAN
+    /// between IPv6 addresses, for which flanneld calculates as for IPv4, so that every full packet would be
+    /// fragmented.
     pub(crate) fn headers(self, family: Family) -> u32 {
         match (self, family) {
             (Self::Vxlan, Family::Ipv4) => 50,
@@ -81,51 +83,51 @@ impl Backend {
         }
     }
 
-    /// What it needs beside flannel's programs.
-    fn needs(self) -> Vec<Need> {
+    /// Returns the requirements of the backend, without those of flannel's programs.
+    fn requirements(self) -> Vec<Requirement> {
         match self {
-            Self::Vxlan => vec![Need::Kernel { module: "vxlan" }],
-            Self::Udp => vec![Need::DeviceFile { path: "/dev/net/tun", module: "tun" }],
+            Self::Vxlan => vec![Requirement::Kernel { module: "vxlan" }],
+            Self::Udp => vec![Requirement::DeviceFile { path: "/dev/net/tun", module: "tun" }],
             Self::HostGw => Vec::new(),
-            Self::Ipip => vec![Need::Kernel { module: "ipip" }],
+            Self::Ipip => vec![Requirement::Kernel { module: "ipip" }],
             Self::Wireguard => vec![
-                Need::Kernel { module: "wireguard" },
-                Need::Program { name: "wg", package: "wireguard-tools" },
+                Requirement::Kernel { module: "wireguard" },
+                Requirement::Program { name: "wg", package: "wireguard-tools" },
             ],
         }
     }
 }
 
-/// What flannel needs of the machine. It is in no distribution's packages.
-pub(crate) fn needs(backend: Backend) -> Vec<Need> {
-    let etcd = |name| Need::Program { name, package: "etcd-server etcd-client" };
+/// Returns the requirements of flannel. It is not packaged by any distribution.
+pub(crate) fn flannel_requirements(backend: FlannelBackend) -> Vec<Requirement> {
+    let etcd = |name| Requirement::Program { name, package: "etcd-server etcd-client" };
     let mut needs = vec![etcd("etcd"), etcd("etcdctl")];
-    needs.push(Need::Program { name: "iptables", package: "iptables" });
-    needs.push(Need::Program { name: "ip", package: "iproute2" });
-    needs.extend(program::built(FLANNELD).map(Need::Lacking));
-    needs.extend(backend.needs());
+    needs.push(Requirement::Program { name: "iptables", package: "iptables" });
+    needs.push(Requirement::Program { name: "ip", package: "iproute2" });
+    needs.extend(program::missing_program(FLANNELD).map(Requirement::Unmet));
+    needs.extend(backend.requirements());
     needs
 }
 
-/// Adds flannel to every node; each is ready when it knows the ways to all others' containers.
-pub(crate) fn add(wiring: &mut Wiring, underlay: &Underlay, backend: Backend) {
+/// Adds flannel to every node. Each daemon is ready when it knows the routes to the containers of all other nodes.
+pub(crate) fn add(wiring: &mut Wiring, underlay: &Underlay, backend: FlannelBackend) {
     let Some(&first) = underlay.nodes.first() else { return };
-    // By that flannel knows a node, whatever it carries.
-    underlay.speak_ipv4(wiring);
+    // flannel identifies a node by its IPv4 address, whatever family it carries.
+    underlay.add_ipv4(wiring);
     let etcd = format!("http://{}:2379", first.ipv4());
-    keep(wiring, first, &etcd, backend);
+    add_etcd(wiring, first, &etcd, backend);
     for &node in &underlay.nodes {
         if node != first {
-            wiring.programs.push(wait(node, &etcd));
+            wiring.programs.push(await_etcd(node, &etcd));
         }
-        start(wiring, underlay, node, &etcd, backend);
+        add_flanneld(wiring, underlay, node, &etcd, backend);
     }
 }
 
-/// etcd on a node, and what it keeps for all.
-fn keep(wiring: &mut Wiring, node: Node, etcd: &str, backend: Backend) {
+/// Adds etcd to a node, and the configuration that it stores for all nodes.
+fn add_etcd(wiring: &mut Wiring, node: LabNode, etcd: &str, backend: FlannelBackend) {
     const PEERS: &str = "http://127.0.0.1:2380";
-    let data = format!("{}/etcd", directory(wiring.name(node.space)));
+    let data = format!("{}/etcd", runtime_directory(wiring.name(node.space)));
     let arguments = [
         "--name=lab",
         &format!("--data-dir={data}"),
@@ -134,23 +136,23 @@ fn keep(wiring: &mut Wiring, node: Node, etcd: &str, backend: Backend) {
         &format!("--listen-peer-urls={PEERS}"),
         &format!("--initial-advertise-peer-urls={PEERS}"),
         &format!("--initial-cluster=lab={PEERS}"),
-        // It has nobody to agree with: it need not wait as long as members of a cluster do.
+        // A cluster of one has no other member to agree with, so it need not wait as long as a larger one.
         "--heartbeat-interval=20",
         "--election-timeout=200",
     ];
     let endpoints = format!("--endpoints={etcd}");
     let health = ["etcdctl", &endpoints, "--dial-timeout=1s", "endpoint", "health"];
-    let ready = Ready::Answers(health.map(str::to_owned).to_vec());
+    let ready = ReadyCondition::CommandSucceeds(health.map(str::to_owned).to_vec());
     wiring.programs.push(Program::daemon(node.space, "etcd", arguments, ready));
     let put = ["put", CONFIGURATION, &configuration(backend, wiring.family)];
     let put = Program::step(node.space, "etcdctl", std::iter::once(endpoints.as_str()).chain(put));
-    wiring.programs.push(put.named("etcdctl-put"));
+    wiring.programs.push(put.with_name("etcdctl-put"));
 }
 
-/// What flannel is told: every node has the containers of its own network in the lab's plan.
-fn configuration(backend: Backend, family: Family) -> String {
+/// Returns flannel's configuration: each node has the containers of its own network in the lab's plan.
+fn configuration(backend: FlannelBackend, family: Family) -> String {
     let last = u8::try_from(crate::underlay::MOST_NODES - 1).unwrap_or(u8::MAX);
-    let of = |node, family| Subnet::docker(node).slot(0).address(family);
+    let of = |node, family| LabSubnet::docker(node).slot(0).address(family);
     let (from, to) = (of(0, Family::Ipv4), of(last, Family::Ipv4));
     let mut keys =
         format!(r#""Network":"{NETWORK}","SubnetLen":16,"SubnetMin":"{from}","SubnetMax":"{to}""#);
@@ -163,23 +165,29 @@ fn configuration(backend: Backend, family: Family) -> String {
     format!(r#"{{{keys},"Backend":{{"Type":"{}"}}}}"#, backend.kind())
 }
 
-/// Waits until there is a configuration: flanneld would look for it once a second.
-fn wait(node: Node, etcd: &str) -> Program {
+/// Returns a step that waits until there is a configuration. flanneld would look for it only once a second.
+fn await_etcd(node: LabNode, etcd: &str) -> Program {
     let script = format!(
         "for try in $(seq 600); do etcdctl --endpoints={etcd} --dial-timeout=1s --command-timeout=2s \
          get {CONFIGURATION} 2>/dev/null | grep -q Network && exit 0; sleep 0.1; done; \
          echo 'error: etcd does not answer at {etcd}'; exit 1"
     );
-    Program::step(node.space, "sh", ["-c", &script]).named("etcdctl-wait")
+    Program::step(node.space, "sh", ["-c", &script]).with_name("etcdctl-wait")
 }
 
-/// flanneld on a node.
-fn start(wiring: &mut Wiring, underlay: &Underlay, node: Node, etcd: &str, backend: Backend) {
-    let place = directory(wiring.name(node.space));
+/// Adds flanneld to a node.
+fn add_flanneld(
+    wiring: &mut Wiring,
+    underlay: &Underlay,
+    node: LabNode,
+    etcd: &str,
+    backend: FlannelBackend,
+) {
+    let place = runtime_directory(wiring.name(node.space));
     let file = format!("{place}/subnet.env");
     let family = wiring.family;
     let mine = |family| {
-        let first = Subnet::docker(node.number()).slot(1).address(family);
+        let first = LabSubnet::docker(node.number()).slot(1).address(family);
         format!("{first}/{}", prefix_length(family))
     };
     let mut lease = format!("FLANNEL_NETWORK={NETWORK}\nFLANNEL_SUBNET={}\n", mine(Family::Ipv4));
@@ -187,7 +195,7 @@ fn start(wiring: &mut Wiring, underlay: &Underlay, node: Node, etcd: &str, backe
         .nodes
         .iter()
         .filter(|other| **other != node)
-        .map(|other| Subnet::docker(other.number()).prefix(family))
+        .map(|other| LabSubnet::docker(other.number()).prefix(family))
         .collect();
     let (ipv4, address) = (node.ipv4().to_string(), node.slot(0).address(family).to_string());
     let mut arguments =
@@ -197,9 +205,9 @@ fn start(wiring: &mut Wiring, underlay: &Underlay, node: Node, etcd: &str, backe
         let mine = mine(family);
         lease += &format!("FLANNEL_IPV6_NETWORK={NETWORK_V6}\nFLANNEL_IPV6_SUBNET={mine}\n");
     }
-    let ready = knows_all(&file, &peers, backend, family);
+    let ready = routes_known(&file, &peers, backend, family);
     let flanneld = Program::daemon(node.space, FLANNELD, arguments, ready)
-        // Each node has a key of its own, also where nodes share their files.
+        // Each node has a key of its own, also if nodes share their files.
         .with_variable("WIREGUARD_KEY_FILE", format!("{place}/wgkey"))
         .with_file(file.clone(), lease.clone());
     wiring.programs.push(flanneld);
@@ -210,20 +218,27 @@ fn start(wiring: &mut Wiring, underlay: &Underlay, node: Node, etcd: &str, backe
     });
     let checks = checks.collect::<Vec<_>>().join("; ");
     let check = Program::step(node.space, "sh", ["-c", &checks]);
-    wiring.programs.push(check.named("check-lease"));
+    wiring.programs.push(check.with_name("check-lease"));
 }
 
-/// That flanneld has its lease, and has told the kernel of all others'.
-fn knows_all(file: &str, peers: &[String], backend: Backend, family: Family) -> Ready {
-    if backend == Backend::Udp {
-        // It forwards by a table of its own, and logs what it puts there.
-        return Ready::Says(peers.iter().map(|peer| format!("Subnet added: {peer}")).collect());
+/// Returns the condition that flanneld has its lease, and has told the kernel about the leases of all other nodes.
+fn routes_known(
+    file: &str,
+    peers: &[String],
+    backend: FlannelBackend,
+    family: Family,
+) -> ReadyCondition {
+    if backend == FlannelBackend::Udp {
+        // It forwards by a table of its own, and logs each entry.
+        return ReadyCondition::OutputContains(
+            peers.iter().map(|peer| format!("Subnet added: {peer}")).collect(),
+        );
     }
     let version = match family {
         Family::Ipv4 => "-4",
         Family::Ipv6 => "-6",
     };
-    let known = match backend.device(family).filter(|_| backend == Backend::Wireguard) {
+    let known = match backend.device(family).filter(|_| backend == FlannelBackend::Wireguard) {
         Some(device) => format!("wg show {device} allowed-ips | grep -q $net"),
         None => format!("ip {version} route show $net | grep -q ."),
     };
@@ -231,5 +246,5 @@ fn knows_all(file: &str, peers: &[String], backend: Backend, family: Family) -> 
         "grep -q FLANNEL_MTU {file} || exit 1; for net in {}; do {known} || exit 1; done",
         peers.join(" ")
     );
-    Ready::Answers(["sh", "-c", &script].map(str::to_owned).to_vec())
+    ReadyCondition::CommandSucceeds(["sh", "-c", &script].map(str::to_owned).to_vec())
 }

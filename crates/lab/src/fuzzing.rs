@@ -1,5 +1,5 @@
-//! The readers of what the kernel and other nodes say, as functions of bytes that must neither panic nor go on for ever: what
-//! `fuzz/` calls. Compiled for fuzzing alone.
+//! Fuzz targets for `fuzz/`: the parsers of data from the kernel and from other nodes, as functions of bytes that must
+//! neither panic nor loop for ever. Compiled only for fuzzing.
 
 pub use crate::counters::fuzzing::rules;
 pub use crate::drops::fuzzing::types;

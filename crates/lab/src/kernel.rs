@@ -1,11 +1,11 @@
-//! What this machine's kernel and programs have, found out without changing either.
+//! Features of this machine's kernel, and its programs, detected without a change to either.
 //!
-//! Asking the kernel for a device type or a netfilter expression can make it load a module, even for an ordinary user.
-//! So nothing is asked of it before the module is known to be there: loaded (/proc/modules), built in
-//! (modules.builtin, or a symbol of it in /proc/kallsyms). A module that lies ready but is not loaded counts as
-//! missing, unless the user has allowed to load it.
+//! A query for a device type or a netfilter expression can make the kernel load a module, even for an ordinary user. So
+//! a query is made only after the module is known to be present: loaded (/proc/modules), or built in (modules.builtin,
+//! or a symbol of it in /proc/kallsyms). A module that is installed but not loaded counts as missing, unless the user
+//! has allowed tare to load it.
 
-use crate::enter::{Settings, refusal};
+use crate::private_namespaces::{UserNamespaceSettings, refusal};
 use crate::{program, spawner, sys};
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
@@ -15,34 +15,38 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
-use tare_network::{Error, Missing, Need, Probe};
+use tare_network::{Error, Requirement, RequirementProbe, UnmetRequirement};
 
-/// Whether kernel modules may be loaded.
+/// Permission to load kernel modules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Modules {
-    /// Never: what is not loaded is missing.
+pub enum ModuleLoading {
+    /// Never: a module that is not loaded is missing.
     #[default]
     Never,
-    /// When a network is raised that needs them (`--load-modules`).
+    /// On setup of a network that needs them (`--load-modules`).
     Load,
 }
 
-/// A module that the lab may need.
-struct Feature {
+/// Kernel module that the lab may need.
+struct KernelFeature {
     module: &'static str,
-    /// By which one recognises it where it is built in.
+    /// Symbol by which the module is recognised if it is built in.
     symbol: &'static str,
-    /// What switches it on in a kernel's configuration.
+    /// Option that enables it in a kernel's configuration.
     option: &'static str,
 }
 
-/// A row of the table below.
-const fn feature(module: &'static str, symbol: &'static str, option: &'static str) -> Feature {
-    Feature { module, symbol, option }
+/// Returns a row of the table below.
+const fn feature(
+    module: &'static str,
+    symbol: &'static str,
+    option: &'static str,
+) -> KernelFeature {
+    KernelFeature { module, symbol, option }
 }
 
-/// All of them. On Debian's and Ubuntu's kernels each is a module of its own, but for `nft_counter` from 5.17 on.
-const FEATURES: &[Feature] = &[
+/// All features. On kernels of Debian and Ubuntu each is a separate module, except `nft_counter` from 5.17 on.
+const FEATURES: &[KernelFeature] = &[
     feature("veth", "veth_xmit", "CONFIG_VETH"),
     feature("bridge", "br_dev_xmit", "CONFIG_BRIDGE"),
     feature("br_netfilter", "br_nf_pre_routing", "CONFIG_BRIDGE_NETFILTER"),
@@ -79,40 +83,40 @@ const FEATURES: &[Feature] = &[
     feature("netkit", "netkit_xmit", "CONFIG_NETKIT, in Linux 6.7 and later"),
 ];
 
-/// What switches a module on in a kernel's configuration.
-fn option_of(module: &str) -> String {
+/// Returns the option that enables a module in a kernel's configuration.
+fn config_option(module: &str) -> String {
     let known = FEATURES.iter().find(|feature| feature.module == module);
     known.map(|feature| format!(" ({})", feature.option)).unwrap_or_default()
 }
 
-/// Part of nf_tables since Linux 5.17, a module of its own before.
+/// Module that is part of nf_tables since Linux 5.17, and was a separate module before.
 const MERGED: (&str, &str) = ("nft_counter", "nf_tables");
 
-/// Nothing in the kernel asks for this module: only modprobe loads it.
+/// Module that the kernel never requests: only modprobe loads it.
 const NOT_ON_DEMAND: &str = "br_netfilter";
 
-/// How a module stands.
+/// Status of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Status {
-    /// Loaded or built in.
+enum ModuleStatus {
+    /// The module is loaded or built in.
     Present,
-    /// It could be loaded.
+    /// The module can be loaded.
     Loadable,
-    /// This kernel does not have it.
+    /// This kernel does not have the module.
     Absent,
 }
 
-/// The machine's answers. Read once: what is loaded meanwhile is not seen.
-struct Catalogue {
-    /// /proc/modules; nothing where the kernel cannot load modules at all.
+/// Modules of the machine. They are read once: a module that is loaded later is not seen.
+struct ModuleCatalogue {
+    /// Modules in /proc/modules. `None` if the kernel cannot load modules at all.
     loaded: Option<HashSet<String>>,
-    /// modules.builtin, or else the features that /proc/kallsyms has a symbol of.
+    /// Modules in modules.builtin, or else the features with a symbol in /proc/kallsyms.
     built_in: HashSet<String>,
-    /// modules.dep; nothing where the modules' directory is not to be seen.
+    /// Modules in modules.dep. `None` if the modules' directory is not visible.
     loadable: Option<HashSet<String>>,
 }
 
-impl Catalogue {
+impl ModuleCatalogue {
     fn read() -> Self {
         let release = rustix::system::uname().release().to_string_lossy().into_owned();
         let list = |file: &str| {
@@ -126,35 +130,36 @@ impl Catalogue {
         Self { loaded, built_in, loadable: list("modules.dep") }
     }
 
-    fn status(&self, module: &str) -> Status {
+    fn status(&self, module: &str) -> ModuleStatus {
         let loaded = self.loaded.as_ref().is_some_and(|loaded| loaded.contains(module));
         if loaded || self.built_in.contains(module) {
-            return Status::Present;
+            return ModuleStatus::Present;
         }
         match (&self.loaded, &self.loadable) {
-            (Some(_), Some(loadable)) if loadable.contains(module) => Status::Loadable,
+            (Some(_), Some(loadable)) if loadable.contains(module) => ModuleStatus::Loadable,
             (Some(_), Some(_)) if module == MERGED.0 => self.status(MERGED.1),
-            // A container without /lib/modules: the host may well have it.
-            (Some(_), None) => Status::Loadable,
-            (Some(_), Some(_)) | (None, _) => Status::Absent,
+            // In a container without /lib/modules, the host may have the module.
+            (Some(_), None) => ModuleStatus::Loadable,
+            (Some(_), Some(_)) | (None, _) => ModuleStatus::Absent,
         }
     }
 }
 
-/// The module of a line of modules.builtin or modules.dep: `kernel/drivers/net/veth.ko.xz: …` is `veth`.
+/// Returns the module of a line of modules.builtin or modules.dep: `kernel/drivers/net/veth.ko.xz: …` is `veth`.
 fn module_of_path(line: &str) -> Option<String> {
     let path = line.split(':').next()?;
     let file = path.rsplit('/').next()?;
     Some(file.split(".ko").next()?.replace('-', "_"))
 }
 
-/// The features that this kernel has a symbol of: looked up once in a process, for it takes tens of milliseconds.
+/// Returns the features with a symbol in this kernel. They are looked up once in a process, because that takes tens of
+/// milliseconds.
 fn features_of_this_kernel() -> &'static HashSet<String> {
     static FOUND: OnceLock<HashSet<String>> = OnceLock::new();
     FOUND.get_or_init(|| features_of(&fs::read_to_string("/proc/kallsyms").unwrap_or_default()))
 }
 
-/// The features that a symbol table, of some hundred thousand lines, has a symbol of.
+/// Returns the features with a symbol in a symbol table, which has some hundred thousand lines.
 fn features_of(symbols: &str) -> HashSet<String> {
     let wanted: HashMap<&str, &str> =
         FEATURES.iter().map(|feature| (feature.symbol, feature.module)).collect();
@@ -165,134 +170,134 @@ fn features_of(symbols: &str) -> HashSet<String> {
     names.filter_map(|name| wanted.get(name)).map(|&module| module.to_owned()).collect()
 }
 
-/// Says whether this machine has what the lab's networks need.
+/// Probe for the requirements of the lab's networks on this machine.
 #[derive(Default)]
 pub struct KernelProbe {
-    modules: Modules,
-    catalogue: OnceLock<Catalogue>,
+    modules: ModuleLoading,
+    catalogue: OnceLock<ModuleCatalogue>,
 }
 
 impl KernelProbe {
-    /// A probe for which a module that is not loaded is missing, or not.
+    /// Returns a probe. `modules` decides whether a module that is not loaded is missing.
     #[must_use]
-    pub fn new(modules: Modules) -> Self {
+    pub fn new(modules: ModuleLoading) -> Self {
         Self { modules, catalogue: OnceLock::new() }
     }
 
-    fn catalogue(&self) -> &Catalogue {
-        self.catalogue.get_or_init(Catalogue::read)
+    fn catalogue(&self) -> &ModuleCatalogue {
+        self.catalogue.get_or_init(ModuleCatalogue::read)
     }
 
-    /// The modules that networks may need, that are not loaded and that `modprobe` would load.
+    /// Returns the modules that networks may need, that are not loaded and that `modprobe` would load.
     #[must_use]
     pub fn loadable(&self) -> Vec<&'static str> {
         FEATURES
             .iter()
             .map(|feature| feature.module)
-            .filter(|module| self.catalogue().status(module) == Status::Loadable)
+            .filter(|module| self.catalogue().status(module) == ModuleStatus::Loadable)
             .collect()
     }
 
-    /// Whether a module is loaded or built in: then the kernel may be asked for what it does.
+    /// Returns `true` if a module is loaded or built in. Then a query for its features loads nothing.
     pub(crate) fn is_present(&self, module: &str) -> bool {
-        self.catalogue().status(module) == Status::Present
+        self.catalogue().status(module) == ModuleStatus::Present
     }
 
-    fn module(&self, module: &str) -> Result<(), Missing> {
+    fn check_module(&self, module: &str) -> Result<(), UnmetRequirement> {
         match (self.catalogue().status(module), self.modules) {
-            (Status::Present, _) | (Status::Loadable, Modules::Load) => Ok(()),
-            (Status::Loadable, Modules::Never) => Err(self.not_loaded(module)),
-            (Status::Absent, _) => Err(Missing {
+            (ModuleStatus::Present, _) | (ModuleStatus::Loadable, ModuleLoading::Load) => Ok(()),
+            (ModuleStatus::Loadable, ModuleLoading::Never) => Err(self.unloaded_module(module)),
+            (ModuleStatus::Absent, _) => Err(UnmetRequirement {
                 reason: format!("this kernel has no {module}"),
                 remedy: format!(
                     "boot a kernel that has it{}; on Ubuntu, install \
                      linux-modules-extra-$(uname -r)",
-                    option_of(module)
+                    config_option(module)
                 ),
             }),
         }
     }
 
-    /// Whether a device file may be used; one that comes with a module is not there before that is loaded.
-    fn device_file(&self, path: &str, module: &str) -> Result<(), Missing> {
-        self.module(module)?;
-        let yet_to_come = self.catalogue().status(module) == Status::Loadable;
+    /// Checks that a device file can be used. A device file of a module may not exist before the module is loaded.
+    fn check_device_file(&self, path: &str, module: &str) -> Result<(), UnmetRequirement> {
+        self.check_module(module)?;
+        let yet_to_come = self.catalogue().status(module) == ModuleStatus::Loadable;
         match access(path, Access::READ_OK | Access::WRITE_OK) {
             Err(Errno::NOENT) if yet_to_come => Ok(()),
             Ok(()) => Ok(()),
-            Err(errno) => Err(Missing {
+            Err(errno) => Err(UnmetRequirement {
                 reason: format!("{path} may not be used: {errno}"),
                 remedy: format!("sudo setfacl -m u:$USER:rw {path}, or run tare as root"),
             }),
         }
     }
 
-    /// The remedy names all that is not loaded, so that one command helps.
-    fn not_loaded(&self, module: &str) -> Missing {
-        let others = FEATURES
-            .iter()
-            .map(|feature| feature.module)
-            .filter(|&other| other != module && self.catalogue().status(other) == Status::Loadable);
+    /// Returns the error for a module that is not loaded. The remedy names all modules that are not loaded, so that one
+    /// command is enough.
+    fn unloaded_module(&self, module: &str) -> UnmetRequirement {
+        let others = FEATURES.iter().map(|feature| feature.module).filter(|&other| {
+            other != module && self.catalogue().status(other) == ModuleStatus::Loadable
+        });
         let all: Vec<&str> = std::iter::once(module).chain(others).collect();
-        Missing {
+        UnmetRequirement {
             reason: format!("the kernel module {module} is not loaded"),
             remedy: format!("sudo modprobe -a {}, or pass --load-modules", all.join(" ")),
         }
     }
 
-    /// Makes sure that these needs can be met without a surprise: checks each, and loads modules where that is allowed.
+    /// Checks that these requirements are met, and loads modules if that is allowed.
     ///
-    /// An ordinary user cannot load a module by name; the kernel then loads it on demand, but for one.
-    pub(crate) fn ensure(&self, needs: &[Need]) -> Result<(), Error> {
+    /// An ordinary user cannot load a module by name. The kernel then loads it on demand, with one exception.
+    pub(crate) fn ensure(&self, needs: &[Requirement]) -> Result<(), Error> {
         for need in needs {
-            let refused = |missing: Missing| {
+            let refused = |missing: UnmetRequirement| {
                 Error::new(format!("find {need}"), missing.reason).with_remedy(missing.remedy)
             };
             self.check(need).map_err(refused)?;
             let (module, on_demand) = match need {
-                Need::Kernel { module } => (module, *module != NOT_ON_DEMAND),
-                // Opening it loads its module, where it is there before.
-                Need::DeviceFile { path, module } => (module, Path::new(path).exists()),
+                Requirement::Kernel { module } => (module, *module != NOT_ON_DEMAND),
+                // An existing device file loads its module when it is opened.
+                Requirement::DeviceFile { path, module } => (module, Path::new(path).exists()),
                 _ => continue,
             };
-            let loadable = self.catalogue().status(module) == Status::Loadable;
+            let loadable = self.catalogue().status(module) == ModuleStatus::Loadable;
             if loadable && !modprobe(module) && !on_demand {
-                return Err(refused(self.not_loaded(module)));
+                return Err(refused(self.unloaded_module(module)));
             }
         }
         Ok(())
     }
 }
 
-/// Loads a module; whether that worked.
+/// Loads a module. Returns `true` if that succeeded.
 fn modprobe(module: &str) -> bool {
     let run =
         |path| Command::new(path).args(["-q", "--", module]).stderr(Stdio::null()).status().ok();
     program::find("modprobe").and_then(run).is_some_and(|status| status.success())
 }
 
-impl Probe for KernelProbe {
-    fn check(&self, need: &Need) -> Result<(), Missing> {
+impl RequirementProbe for KernelProbe {
+    fn check(&self, need: &Requirement) -> Result<(), UnmetRequirement> {
         match need {
-            Need::Namespaces => namespaces(),
-            Need::Kernel { module } => self.module(module),
-            Need::Program { name, package } => match program::find(name) {
+            Requirement::Namespaces => check_namespaces(),
+            Requirement::Kernel { module } => self.check_module(module),
+            Requirement::Program { name, package } => match program::find(name) {
                 Some(_) => Ok(()),
-                None => Err(Missing {
+                None => Err(UnmetRequirement {
                     reason: format!("the program {name} is not installed"),
                     remedy: format!("sudo apt-get install {package}"),
                 }),
             },
-            Need::DeviceFile { path, module } => self.device_file(path, module),
+            Requirement::DeviceFile { path, module } => self.check_device_file(path, module),
             // The lab makes nodes as it needs them.
-            Need::Nodes(_) => Ok(()),
-            Need::Lacking(missing) => Err(missing.clone()),
+            Requirement::Nodes(_) => Ok(()),
+            Requirement::Unmet(missing) => Err(missing.clone()),
         }
     }
 }
 
-/// Whether private namespaces can be had: by right, or, tried out in a child, by a user namespace.
-fn namespaces() -> Result<(), Missing> {
+/// Checks that private namespaces can be made: by privilege, or by a user namespace, which a child process tries.
+fn check_namespaces() -> Result<(), UnmetRequirement> {
     let mine = rustix::thread::capabilities(None);
     if mine.is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN)) {
         return Ok(());
@@ -302,14 +307,15 @@ fn namespaces() -> Result<(), Missing> {
     sys::try_namespaces_before_exec(&mut command);
     match command.spawn() {
         Ok(mut child) => {
-            // It ends at once: its input is empty. How it ends is no matter; that it was started is the answer.
+            // The child ends at once, because its input is empty. Its exit status does not matter: that it was started
+            // is the answer.
             let _ = child.wait();
             Ok(())
         }
         Err(error) => {
             let errno = Errno::from_io_error(&error).unwrap_or(Errno::PERM);
-            let refused = refusal(errno, &Settings::read());
-            Err(Missing { reason: refused.why, remedy: refused.remedy })
+            let refused = refusal(errno, &UserNamespaceSettings::read());
+            Err(UnmetRequirement { reason: refused.why, remedy: refused.remedy })
         }
     }
 }
@@ -322,14 +328,14 @@ mod tests {
         names.iter().map(|&name| name.to_owned()).collect()
     }
 
-    fn probe(modules: Modules, catalogue: Catalogue) -> KernelProbe {
+    fn probe(modules: ModuleLoading, catalogue: ModuleCatalogue) -> KernelProbe {
         let probe = KernelProbe::new(modules);
         assert!(probe.catalogue.set(catalogue).is_ok());
         probe
     }
 
-    fn debian() -> Catalogue {
-        Catalogue {
+    fn debian() -> ModuleCatalogue {
+        ModuleCatalogue {
             loaded: Some(set(&["nf_tables"])),
             built_in: set(&["bridge"]),
             loadable: Some(set(&["nf_tables", "veth", "br_netfilter"])),
@@ -338,26 +344,27 @@ mod tests {
 
     #[test]
     fn a_module_that_lies_ready_is_missing_until_loading_is_allowed() {
-        let never = probe(Modules::Never, debian());
-        let veth = Need::Kernel { module: "veth" };
+        let never = probe(ModuleLoading::Never, debian());
+        let veth = Requirement::Kernel { module: "veth" };
         let missing = never.check(&veth).unwrap_err();
         assert_eq!(missing.reason, "the kernel module veth is not loaded");
         assert_eq!(missing.remedy, "sudo modprobe -a veth br_netfilter, or pass --load-modules");
-        assert!(probe(Modules::Load, debian()).check(&veth).is_ok());
+        assert!(probe(ModuleLoading::Load, debian()).check(&veth).is_ok());
         for module in ["bridge", "nf_tables", "nft_counter"] {
-            assert!(never.check(&Need::Kernel { module }).is_ok(), "{module}");
+            assert!(never.check(&Requirement::Kernel { module }).is_ok(), "{module}");
         }
-        let absent = never.check(&Need::Kernel { module: "nft_ct" }).unwrap_err();
+        let absent = never.check(&Requirement::Kernel { module: "nft_ct" }).unwrap_err();
         assert_eq!(absent.reason, "this kernel has no nft_ct");
         assert!(absent.remedy.starts_with("boot a kernel that has it (CONFIG_NFT_CT); "));
     }
 
     #[test]
     fn a_kernel_without_modules_has_what_is_built_in() {
-        let catalogue = || Catalogue { loaded: None, built_in: set(&["veth"]), loadable: None };
-        let probe = probe(Modules::Load, catalogue());
-        assert!(probe.check(&Need::Kernel { module: "veth" }).is_ok());
-        assert!(probe.check(&Need::Kernel { module: "bridge" }).is_err());
+        let catalogue =
+            || ModuleCatalogue { loaded: None, built_in: set(&["veth"]), loadable: None };
+        let probe = probe(ModuleLoading::Load, catalogue());
+        assert!(probe.check(&Requirement::Kernel { module: "veth" }).is_ok());
+        assert!(probe.check(&Requirement::Kernel { module: "bridge" }).is_err());
     }
 
     #[test]
@@ -370,7 +377,7 @@ mod tests {
 
     #[test]
     fn a_program_that_is_not_there_is_missing_with_its_package() {
-        let need = Need::Program { name: "no-such-program", package: "some-package" };
+        let need = Requirement::Program { name: "no-such-program", package: "some-package" };
         let missing = KernelProbe::default().check(&need).unwrap_err();
         assert!(missing.remedy.ends_with("install some-package"));
     }

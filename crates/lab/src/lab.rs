@@ -1,11 +1,11 @@
-//! The lab itself: what the process holds so that namespaces and programs can be.
+//! The lab: the resources that the process holds so that namespaces and programs can exist.
 
-use crate::drops::Drops;
-use crate::enter::{self, Privilege};
-use crate::group::Group;
-use crate::kernel::{KernelProbe, Modules};
+use crate::cgroup::LabCgroup;
+use crate::drops::DropCounter;
+use crate::kernel::{KernelProbe, ModuleLoading};
 use crate::namespace::Namespace;
-use crate::programs::{Mounts, View};
+use crate::private_namespaces::{self, LabPrivilege};
+use crate::programs::{FilesystemView, MountNamespace};
 use crate::spawner::{Spawner, TARE};
 use crate::sys;
 use std::path::PathBuf;
@@ -13,90 +13,93 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use tare_network::Error;
 
-/// How to enter the lab.
+/// Options for entering the lab.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EnterOptions {
-    /// Whether kernel modules may be loaded.
-    pub modules: Modules,
-    /// The directory of a control group (version 2) that every program which the lab starts joins, if the kernel lets
-    /// it. When the lab ends, however it ends, so does the group.
+    /// Permission to load kernel modules.
+    pub modules: ModuleLoading,
+    /// Directory of a control group (version 2) that every program of the lab joins, if the kernel allows it. When the
+    /// lab ends, however it ends, the group is removed.
     pub control_group: Option<PathBuf>,
 }
 
 /// Private namespaces on this machine, and the programs that run in them.
 ///
-/// Everything is held by descriptors and pipes of this process: when it ends, however it ends, the kernel removes all
-/// of it.
+/// Descriptors and pipes of this process hold everything. When the process ends, however it ends, the kernel removes
+/// all of it.
 pub struct Lab {
-    privilege: Privilege,
+    privilege: LabPrivilege,
     kernel: KernelProbe,
-    drops: Option<Arc<Drops>>,
-    group: Option<Arc<Group>>,
+    drops: Option<Arc<DropCounter>>,
+    group: Option<Arc<LabCgroup>>,
     spawner: Spawner,
 }
 
 impl Lab {
     /// Enters the lab: the process leaves its mount namespace (and, unless it is root, its user namespace), and the
-    /// lab's PID namespace begins. Its network namespace stays what it is.
+    /// lab's PID namespace begins. Its network namespace does not change.
     ///
     /// To be called once, while the process has a single thread. The program's `main` must have the hidden subcommands
-    /// `keeper` ([`crate::keeper`]) and `inside` ([`crate::inside`]).
+    /// `keeper` ([`run_init`](crate::run_init)) and `inside` ([`exec_with_hosts()`](crate::exec_with_hosts())).
     ///
     /// # Errors
-    /// When the kernel or its configuration forbids private namespaces; the remedy says what to do. When the control
-    /// group is not there.
+    /// The kernel or its configuration forbids private namespaces; then the remedy says what to do. Or the control
+    /// group does not exist.
     pub fn enter(options: EnterOptions) -> Result<Arc<Self>, Error> {
-        let group = options.control_group.map(Group::open).transpose()?.map(Arc::new);
-        // Within a user namespace nobody could.
-        let drops = Drops::load().ok().map(Arc::new);
-        let privilege = enter::private_namespaces()?;
+        let group = options.control_group.map(LabCgroup::open).transpose()?.map(Arc::new);
+        // Within a user namespace the kernel would refuse.
+        let drops = DropCounter::load().ok().map(Arc::new);
+        let privilege = private_namespaces::enter_private_namespaces()?;
         let spawner = Spawner::start(group.as_deref())?;
         let kernel = KernelProbe::new(options.modules);
         Ok(Arc::new(Self { privilege, kernel, drops, group, spawner }))
     }
 
-    /// By what right it stands.
+    /// Returns the privilege with which the lab was entered.
     #[must_use]
-    pub fn privilege(&self) -> Privilege {
+    pub fn privilege(&self) -> LabPrivilege {
         self.privilege
     }
 
-    /// What this kernel has; the same probe says what is missing for a network, so that it looks only once.
+    /// Returns the probe of this kernel. The same probe checks the requirements of networks, so that it reads the
+    /// machine only once.
     #[must_use]
     pub fn kernel(&self) -> &KernelProbe {
         &self.kernel
     }
 
-    /// What counts why the kernel drops packets; nothing where this process may not ask it.
-    pub(crate) fn drops(&self) -> Option<&Arc<Drops>> {
+    /// Returns the counter of the kernel's drop reasons. Returns `None` if this process may not count them.
+    pub(crate) fn drops(&self) -> Option<&Arc<DropCounter>> {
         self.drops.as_ref()
     }
 
-    /// Starts a program in the lab's PID namespace and a network namespace, in the process's own where none is given.
+    /// Starts a program in the lab's PID namespace and in a network namespace: that of this process if none is given.
     pub(crate) fn start(
         &self,
         command: Command,
         namespace: Option<Arc<Namespace>>,
     ) -> Result<Child, Error> {
-        self.start_with(command, namespace, None)
+        self.start_with_mounts(command, namespace, None)
     }
 
-    /// The same, with a view of files that is not the process's own.
-    pub(crate) fn start_with(
+    /// Starts a program as `start` does, but in the given view of the file system.
+    pub(crate) fn start_with_mounts(
         &self,
         mut command: Command,
         namespace: Option<Arc<Namespace>>,
-        view: Option<View>,
+        view: Option<FilesystemView>,
     ) -> Result<Child, Error> {
         sys::enter_before_exec(&mut command, self.group.clone(), namespace, view);
         self.spawner.spawn(command)
     }
 
-    /// Mounts the /proc of the lab's PID namespace in a view of files: programs look themselves up by their own number.
+    /// Mounts the /proc of the lab's PID namespace in a mount namespace, because programs look themselves up by their
+    /// own process id.
     ///
-    /// Only a process of that PID namespace can. It ends at once, as a keeper that has nothing to keep. Where this is
-    /// refused (nested containers may), the outer /proc stays.
-    pub(crate) fn mount_proc(&self, mounts: &Arc<Mounts>) {
+    /// Only a process of that PID namespace can do this. The process started here runs the `keeper` subcommand and ends
+    /// at once, because it is not PID 1. If the mount is refused (as it can be in nested containers), the outer /proc
+    /// stays.
+    pub(crate) fn mount_proc(&self, mounts: &Arc<MountNamespace>) {
         let mut command = Command::new(TARE);
         command.arg("keeper").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         sys::enter_before_exec(&mut command, None, None, Some(Arc::clone(mounts).into()));

@@ -1,92 +1,97 @@
-//! A network laid out: what is to be wired, and where in it the servers, the clients and the packet's path are.
+//! Layout of a network: its wiring, its servers and clients, and the path of a packet.
 
-use crate::wiring::{Cable, End, Impairment, SpaceId, Wiring};
+use crate::wiring::{DevicePair, DevicePairEnd, Impairment, NamespaceId, Wiring};
 use std::net::{IpAddr, SocketAddr};
-use tare_network::{Error, Family, Hop, HopKind, Route, Shape, Site};
+use tare_network::{ClientRoute, Error, Family, Hop, HopKind, NetworkParameters, Shape};
 
-/// Where a server or a client is.
+/// Endpoint of a server or a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Endpoint {
-    /// Its namespace; nothing for tare's own.
-    pub(crate) space: Option<SpaceId>,
-    /// Its own address.
+pub(crate) struct NamespaceEndpoint {
+    /// Namespace. `None` for that of tare itself.
+    pub(crate) space: Option<NamespaceId>,
+    /// Address of the endpoint.
     pub(crate) address: IpAddr,
 }
 
-/// One thing on the path of a packet.
+/// Element of the path of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Waypoint {
-    /// A device, whose MTU is asked of the kernel when it is there.
+    /// Device. Its MTU is read from the kernel when the device exists.
     Device {
-        /// What kind of device.
+        /// Kind of the device.
         kind: HopKind,
-        /// Its namespace; nothing for tare's own.
-        space: Option<SpaceId>,
-        /// Its name.
+        /// Namespace. `None` for that of tare itself.
+        space: Option<NamespaceId>,
+        /// Name of the device.
         name: String,
-        /// What else tells it from its like.
+        /// Detail that distinguishes the device from others of its kind.
         detail: Option<String>,
     },
-    /// Something without an MTU of its own.
+    /// Element without an MTU of its own.
     Other(Hop),
 }
 
 impl Waypoint {
-    /// A device in a namespace of the wiring.
-    pub(crate) fn device(kind: HopKind, space: SpaceId, name: impl Into<String>) -> Self {
+    /// Returns a device in a namespace of the wiring.
+    pub(crate) fn device(kind: HopKind, space: NamespaceId, name: impl Into<String>) -> Self {
         Self::Device { kind, space: Some(space), name: name.into(), detail: None }
     }
 
-    /// A device in a namespace of the wiring, with what tells it from its like.
-    pub(crate) fn told(kind: HopKind, space: SpaceId, name: &str, detail: &str) -> Self {
+    /// Returns a device in a namespace of the wiring, with a detail that distinguishes it from others of its kind.
+    pub(crate) fn device_with_detail(
+        kind: HopKind,
+        space: NamespaceId,
+        name: &str,
+        detail: &str,
+    ) -> Self {
         let (name, detail) = (name.to_owned(), Some(detail.to_owned()));
         Self::Device { kind, space: Some(space), name, detail }
     }
 
-    /// The loopback device of a namespace, or of tare's own.
-    pub(crate) fn loopback(space: Option<SpaceId>) -> Self {
+    /// Returns the loopback device of a namespace, or of tare's own.
+    pub(crate) fn loopback(space: Option<NamespaceId>) -> Self {
         Self::Device { kind: HopKind::Loopback, space, name: "lo".to_owned(), detail: None }
     }
 }
 
-/// What must have counted packets once clients have connected.
+/// Counter of packets that must have increased when clients have connected.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Proof {
-    /// A netfilter rule.
+pub(crate) enum PathProof {
+    /// Netfilter rule.
     Rule {
-        /// Where it is loaded.
-        space: SpaceId,
-        /// A part of its text that no other rule has.
+        /// Namespace in which the rule is loaded.
+        space: NamespaceId,
+        /// Part of the rule's text that no other rule has.
         rule: &'static str,
     },
-    /// A device, by what comes in by it.
+    /// Device, by the packets that it receives.
     Device {
-        /// Where it is.
-        space: SpaceId,
-        /// Its name.
+        /// Namespace of the device.
+        space: NamespaceId,
+        /// Name of the device.
         name: String,
     },
 }
 
-/// A network, laid out for a shape and a site.
+/// Layout of a network for a shape and a site.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Layout {
-    /// What is to be wired.
+    /// Wiring to build.
     pub(crate) wiring: Wiring,
-    /// The servers.
-    pub(crate) servers: Vec<Endpoint>,
-    /// The clients.
-    pub(crate) clients: Vec<Endpoint>,
-    /// One for each client and port.
-    pub(crate) routes: Vec<Route>,
-    /// What a packet from client 0 to its server passes.
+    /// Endpoints of the servers.
+    pub(crate) servers: Vec<NamespaceEndpoint>,
+    /// Endpoints of the clients.
+    pub(crate) clients: Vec<NamespaceEndpoint>,
+    /// Routes: one for each client and port.
+    pub(crate) routes: Vec<ClientRoute>,
+    /// Path of a packet from client 0 to its server.
     pub(crate) path: Vec<Waypoint>,
-    /// What shows that it does.
-    pub(crate) proof: Option<Proof>,
+    /// Proof that packets take this path.
+    pub(crate) proof: Option<PathProof>,
 }
 
 impl Layout {
-    /// The path, with the queue in front of every device by which a packet enters a limited cable.
+    /// Returns the path with the queue in front of every device by which a packet enters a rate-limited device pair.
     pub(crate) fn path_with_queues(&self) -> Vec<Waypoint> {
         let mut path = Vec::new();
         for (index, waypoint) in self.path.iter().enumerate() {
@@ -97,9 +102,9 @@ impl Layout {
         path
     }
 
-    /// The queue in front of a device whose other end is the next waypoint, where there is one.
+    /// Returns the queue in front of a device whose peer is the next waypoint. Returns `None` if there is no queue.
     fn queue(&self, from: &Waypoint, to: &Waypoint) -> Option<Hop> {
-        let cable = self.wiring.cables.iter().find(|cable| joins(cable, from, to))?;
+        let cable = self.wiring.device_pairs.iter().find(|cable| joins_pair(cable, from, to))?;
         let Waypoint::Device { space: Some(space), name, .. } = from else {
             return None;
         };
@@ -115,31 +120,32 @@ impl Layout {
     }
 }
 
-/// Whether these two are a cable's two ends.
-fn joins(cable: &Cable, from: &Waypoint, to: &Waypoint) -> bool {
-    let is = |waypoint: &Waypoint, end: &End| {
+/// Returns `true` if these two waypoints are the two ends of a device pair.
+fn joins_pair(cable: &DevicePair, from: &Waypoint, to: &Waypoint) -> bool {
+    let is = |waypoint: &Waypoint, end: &DevicePairEnd| {
         matches!(waypoint, Waypoint::Device { space: Some(space), name, .. }
             if *space == end.space && *name == end.device)
     };
     (is(from, &cable.near) && is(to, &cable.far)) || (is(from, &cable.far) && is(to, &cable.near))
 }
 
-/// The server of a client: client i talks to server i mod n.
+/// Returns the server of a client: client i uses server i mod n.
 pub(crate) fn server_of(client: usize, shape: &Shape) -> usize {
     client % (shape.servers.max(1) as usize)
 }
 
-/// Routes by two addresses a client: where its server listens, and what it dials.
-pub(crate) fn routes(
+/// Returns the routes of all clients. `addresses` gives, for a client and its server, the address that the server
+/// listens on and the address that the client dials.
+pub(crate) fn client_routes(
     shape: &Shape,
-    site: &Site,
+    site: &NetworkParameters,
     addresses: impl Fn(usize, usize) -> (IpAddr, IpAddr),
-) -> Vec<Route> {
+) -> Vec<ClientRoute> {
     let mut routes = Vec::new();
     for client in 0..shape.clients as usize {
         let server = server_of(client, shape);
         let (listen, dial) = addresses(client, server);
-        routes.extend(site.ports.iter().map(|&port| Route {
+        routes.extend(site.ports.iter().map(|&port| ClientRoute {
             client,
             server,
             listen: SocketAddr::new(listen, port),
@@ -149,15 +155,15 @@ pub(crate) fn routes(
     routes
 }
 
-/// The smallest MTU for IPv4, bytes (RFC 791, 3.2).
+/// Smallest MTU for IPv4, bytes (RFC 791, 3.2).
 const LEAST_MTU_IPV4: u32 = 68;
-/// The smallest MTU for IPv6, bytes (RFC 8200, 5).
+/// Smallest MTU for IPv6, bytes (RFC 8200, 5).
 const LEAST_MTU_IPV6: u32 = 1280;
-/// The largest MTU of a veth device, bytes.
+/// Largest MTU of a veth device, bytes.
 const MOST_MTU: u32 = 65_535;
 
-/// Refuses shapes that no network on one node has.
-pub(crate) fn one_node(name: &str, shape: &Shape) -> Result<(), Error> {
+/// Refuses a shape that no network on one node supports.
+pub(crate) fn check_one_node(name: &str, shape: &Shape) -> Result<(), Error> {
     let what = || format!("lay out {name}");
     if shape.nodes > 1 {
         return Err(Error::new(what(), format!("{name} joins containers on one node"))

@@ -1,40 +1,40 @@
-//! The network emulator (tc-netem(8)): a queue in which packets wait, or are lost, as on a long or a bad link.
+//! Network emulator (tc-netem(8)): a queue that delays or loses packets, as a long or a bad link does.
 
 use std::fmt;
-use tare_network::{BitsPerSecond, Link};
+use tare_network::{BitsPerSecond, NodeLink};
 
-/// The most packets that wait. What a fast link holds in ten milliseconds fits; a queue that is full would lose packets
-/// that the link would not.
+/// Largest number of packets that wait. It holds the packets of a fast link in ten milliseconds. A full queue would
+/// lose packets that the link would not.
 const LIMIT: u32 = 100_000;
 
-/// Attributes behind `struct tc_netem_qopt` in TCA_OPTIONS (linux/pkt_sched.h).
+/// Attributes after `struct tc_netem_qopt` in TCA_OPTIONS (linux/pkt_sched.h).
 const TCA_NETEM_RATE: u16 = 6;
 const TCA_NETEM_RATE64: u16 = 8;
 const TCA_NETEM_LATENCY64: u16 = 10;
 
-/// What is done to the packets that leave by a device.
+/// Impairment of the packets that leave by a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Netem {
-    /// To what they are held back.
+    /// Rate limit.
     rate: Option<BitsPerSecond>,
-    /// How long each waits, ns.
+    /// Delay of each packet, ns.
     delay: Option<u64>,
-    /// The share that is lost, 0–1.
+    /// Share of packets that are lost, 0–1.
     loss: Option<f64>,
 }
 
 impl Netem {
-    /// What the switch does to packets on their way to a node: all of what the link is.
-    pub(crate) fn towards(link: &Link) -> Self {
+    /// Returns the impairment at the switch, on packets to a node: all properties of the link.
+    pub(crate) fn for_link(link: &NodeLink) -> Self {
         Self { rate: link.rate, delay: link.delay, loss: link.loss }
     }
 
-    /// What a node does to the packets that it sends, where the switch does all else.
-    pub(crate) fn held_to(rate: BitsPerSecond) -> Self {
+    /// Returns the impairment at a node, on packets that it sends: only the rate. The switch does the rest.
+    pub(crate) fn for_rate(rate: BitsPerSecond) -> Self {
         Self { rate: Some(rate), delay: None, loss: None }
     }
 
-    /// The options by which the kernel is told.
+    /// Returns the netlink options of the emulator.
     pub(crate) fn options(&self) -> Vec<u8> {
         const NO_LATENCY_GAP_DUPLICATE_JITTER: [u8; 4] = [0; 4];
         let none = NO_LATENCY_GAP_DUPLICATE_JITTER;
@@ -45,7 +45,7 @@ impl Netem {
             append(&mut bytes, TCA_NETEM_LATENCY64, &delay.to_ne_bytes());
         }
         if let Some(rate) = self.rate {
-            // struct tc_netem_rate: rate, and three sizes of packets and cells that are as they are.
+            // struct tc_netem_rate: rate, and three sizes of packets and cells that stay unchanged.
             let low = u32::try_from(rate.bytes()).unwrap_or(u32::MAX);
             append(&mut bytes, TCA_NETEM_RATE64, &rate.bytes().to_ne_bytes());
             append(&mut bytes, TCA_NETEM_RATE, &[low.to_ne_bytes(), none, none, none].concat());
@@ -54,7 +54,7 @@ impl Netem {
     }
 }
 
-/// Adds a netlink attribute whose value needs no padding.
+/// Appends a netlink attribute whose value needs no padding.
 fn append(bytes: &mut Vec<u8>, kind: u16, value: &[u8]) {
     const HEADER: usize = 4;
     let length = u16::try_from(HEADER + value.len()).unwrap_or(u16::MAX);
@@ -63,7 +63,7 @@ fn append(bytes: &mut Vec<u8>, kind: u16, value: &[u8]) {
     bytes.extend(value);
 }
 
-/// In tc's own words.
+/// Formats the emulator as arguments of tc(8).
 impl fmt::Display for Netem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "limit {LIMIT}")?;
@@ -83,8 +83,8 @@ mod tests {
 
     #[test]
     fn the_kernel_is_told_in_its_own_layout() {
-        let link: Link = "rate=1gbit,delay=100us,loss=50%".parse().unwrap();
-        let netem = Netem::towards(&link);
+        let link: NodeLink = "rate=1gbit,delay=100us,loss=50%".parse().unwrap();
+        let netem = Netem::for_link(&link);
         let options = netem.options();
         assert_eq!(options[4..8], 100_000_u32.to_ne_bytes());
         assert_eq!(options[8..12], 2_147_483_648_u32.to_ne_bytes());
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn what_is_not_asked_for_is_not_done() {
-        let netem = Netem::towards(&"delay=5ms".parse().unwrap());
+        let netem = Netem::for_link(&"delay=5ms".parse().unwrap());
         assert_eq!(netem.options().len(), 24 + 12);
         assert_eq!(netem.to_string(), "limit 100000 delay 5000000ns");
     }

@@ -1,4 +1,4 @@
-//! Netfilter rules, by the program nft(8) run inside a namespace.
+//! Netfilter rules, loaded and listed by the program nft(8) inside a namespace.
 
 use crate::lab::Lab;
 use crate::namespace::Namespace;
@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use tare_network::Error;
 
-/// The program's name, and the Debian package that has it.
+/// Name of the program, and the Debian package that contains it.
 pub(crate) const NFT: (&str, &str) = ("nft", "nftables");
 
 /// Loads rules, each text into its namespace, all at the same time.
@@ -16,7 +16,7 @@ pub(crate) fn load(lab: &Lab, rules: &[(Arc<Namespace>, &str)]) -> Result<(), Er
     let mut running = Vec::with_capacity(rules.len());
     for (namespace, text) in rules {
         let mut child = start(lab, namespace, &["-f", "-"])?;
-        // When nft has ended early, what it says on its standard error tells more than a broken pipe.
+        // If nft has ended early, its standard error explains more than a broken pipe.
         let _ = child.stdin.take().map(|mut input| input.write_all(text.as_bytes()));
         running.push((namespace, child));
     }
@@ -28,15 +28,15 @@ pub(crate) fn load(lab: &Lab, rules: &[(Arc<Namespace>, &str)]) -> Result<(), Er
     outcome
 }
 
-/// How many packets have passed the rules of a namespace whose text contains `rule`, by their counters.
+/// Returns the number of packets that passed the rules of a namespace whose text contains `rule`, by their counters.
 pub(crate) fn packets(lab: &Lab, namespace: &Arc<Namespace>, rule: &str) -> Result<u64, Error> {
     let child = start(lab, namespace, &["list", "ruleset"])?;
     let what = format!("list the netfilter rules of {}", namespace.name());
-    Ok(finish(child, &what)?.lines().filter_map(|line| counted(line, rule)).sum())
+    Ok(finish(child, &what)?.lines().filter_map(|line| rule_packets(line, rule)).sum())
 }
 
-/// The packet counter of a listed rule, where it is the one asked for.
-fn counted(line: &str, rule: &str) -> Option<u64> {
+/// Returns the packet counter of a listed rule if its text contains `rule`.
+fn rule_packets(line: &str, rule: &str) -> Option<u64> {
     let rest = line.contains(rule).then(|| line.split("counter packets ").nth(1)).flatten()?;
     rest.split(' ').next()?.parse().ok()
 }
@@ -53,7 +53,7 @@ fn start(lab: &Lab, namespace: &Arc<Namespace>, arguments: &[&str]) -> Result<Ch
     lab.start(command, Some(Arc::clone(namespace)))
 }
 
-/// Waits for nft; its output, or the first line of what it complains about.
+/// Waits for nft. Returns its output, or the first line of its error output as an error.
 fn finish(mut child: Child, what: &str) -> Result<String, Error> {
     let error = |error: std::io::Error| Error::new(what, error);
     drop(child.stdin.take());
@@ -79,8 +79,8 @@ mod tests {
     #[test]
     fn counters_are_read_off_the_rule_asked_for() {
         let line = "\t\ttcp dport 7001 counter packets 12 bytes 720 dnat to 10.100.0.2:7001";
-        assert_eq!(counted(line, "dnat to"), Some(12));
-        assert_eq!(counted(line, "masquerade"), None);
-        assert_eq!(counted("dnat to 10.0.0.1", "dnat to"), None);
+        assert_eq!(rule_packets(line, "dnat to"), Some(12));
+        assert_eq!(rule_packets(line, "masquerade"), None);
+        assert_eq!(rule_packets("dnat to 10.0.0.1", "dnat to"), None);
     }
 }

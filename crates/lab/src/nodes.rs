@@ -1,78 +1,82 @@
-//! Nodes, the underlay that joins them, and Docker's default bridge on one of them.
+//! Nodes, the underlay that joins them, and Docker's default bridge on a node.
 
-use crate::address::{Slot, Subnet};
-use crate::docker::BRIDGE;
-use crate::wiring::{Cable, End, Route, SpaceId, Station, Sysctl, Wiring};
+use crate::address::{InterfaceSlot, LabSubnet};
+use crate::docker_rules::BRIDGE;
+use crate::wiring::{DevicePair, DevicePairEnd, FdbEntry, IpRoute, NamespaceId, Sysctl, Wiring};
 use tare_network::{BitsPerSecond, Error};
 
-/// The device by which a namespace is connected: a node to the underlay, a container to its bridge.
+/// Device that connects a namespace: a node to the underlay, a container to its bridge.
 pub(crate) const UPLINK: &str = "eth0";
 
-/// The name of the namespace between the nodes.
+/// Name of the namespace between the nodes.
 pub(crate) const UNDERLAY: &str = "underlay";
 
-/// The bridge that joins the nodes' uplinks.
-pub(crate) const SWITCH: &str = "underlay0";
+/// Bridge that joins the uplinks of the nodes.
+pub(crate) const UNDERLAY_BRIDGE: &str = "underlay0";
 
-/// How the names of nodes' namespaces begin; a number follows.
-pub(crate) const NODE: &str = "node-";
+/// Prefix of the names of the nodes' namespaces. A number follows.
+pub(crate) const NODE_PREFIX: &str = "node-";
 
-/// Bridged packets do not pass netfilter: the underlay stands for switches, and a plain bridge is nothing but a bridge.
+/// Bridged packets skip netfilter: the underlay stands for switches, and a plain bridge has no rules.
 pub(crate) const BRIDGED_PAST_NETFILTER: [Sysctl; 2] = [
     Sysctl::if_there("net.bridge.bridge-nf-call-iptables", "0"),
     Sysctl::if_there("net.bridge.bridge-nf-call-ip6tables", "0"),
 ];
 
-/// A node.
+/// Node of the lab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Node {
-    /// Its namespace.
-    pub(crate) space: SpaceId,
+pub(crate) struct LabNode {
+    /// Namespace of the node.
+    pub(crate) space: NamespaceId,
     number: u8,
 }
 
 /// Adds nodes, all with the same settings, and the underlay that joins their uplinks.
-pub(crate) fn add_nodes(wiring: &mut Wiring, count: u8, sysctls: &[Sysctl]) -> Vec<Node> {
-    let underlay = wiring.space(UNDERLAY, &BRIDGED_PAST_NETFILTER);
-    wiring.bridge(underlay, SWITCH, None);
-    let nodes: Vec<Node> = (0..count)
+pub(crate) fn add_nodes(wiring: &mut Wiring, count: u8, sysctls: &[Sysctl]) -> Vec<LabNode> {
+    let underlay = wiring.add_namespace(UNDERLAY, &BRIDGED_PAST_NETFILTER);
+    wiring.add_bridge(underlay, UNDERLAY_BRIDGE, None);
+    let nodes: Vec<LabNode> = (0..count)
         .map(|number| {
-            let space = wiring.space(format!("{NODE}{number}"), sysctls);
-            Node { space, number }
+            let space = wiring.add_namespace(format!("{NODE_PREFIX}{number}"), sysctls);
+            LabNode { space, number }
         })
         .collect();
     for node in &nodes {
-        let near = End::new(underlay, node.port()).plugged_into(SWITCH);
-        let far = End::new(node.space, UPLINK).with_mac(node.slot(0).mac());
-        wiring.cables.push(Cable::new(near, far));
-        wiring.address(node.space, UPLINK, node.slot(0));
+        let near = DevicePairEnd::new(underlay, node.port()).attached_to(UNDERLAY_BRIDGE);
+        let far = DevicePairEnd::new(node.space, UPLINK).with_mac(node.slot(0).mac());
+        wiring.device_pairs.push(DevicePair::new(near, far));
+        wiring.add_address(node.space, UPLINK, node.slot(0));
     }
     nodes
 }
 
-impl Node {
-    /// Its number, from 0.
+impl LabNode {
+    /// Returns the number of the node, from 0.
     pub(crate) fn number(self) -> u8 {
         self.number
     }
 
-    /// The port of the switch that it is plugged into.
+    /// Returns the port of the underlay's bridge that the node is attached to.
     pub(crate) fn port(self) -> String {
         format!("veth-n{}", self.number)
     }
 
-    /// How many addresses a node can have of its own.
+    /// Largest number of addresses of a node.
     pub(crate) const MOST_ADDRESSES: u32 = 250;
 
-    /// Its address of this number on the underlay; it has the first by itself.
-    pub(crate) fn slot(self, index: u8) -> Slot {
-        Subnet::UNDERLAY.slot(u16::from_be_bytes([self.number, 1 + index]))
+    /// Returns the node's slot of this number on the underlay. Every node has the first by default.
+    pub(crate) fn slot(self, index: u8) -> InterfaceSlot {
+        LabSubnet::UNDERLAY.slot(u16::from_be_bytes([self.number, 1 + index]))
     }
 
-    /// Gives it more addresses, so that it has `count`; they are returned with the first.
+    /// Adds addresses to the node until it has `count`. Returns all of them, the first included.
     ///
-    /// Servers that share a node's namespace serve on the same ports: each needs an address of its own.
-    pub(crate) fn addresses(self, wiring: &mut Wiring, count: u32) -> Result<Vec<Slot>, Error> {
+    /// Servers that share a node's namespace listen on the same ports, so each needs an address of its own.
+    pub(crate) fn addresses(
+        self,
+        wiring: &mut Wiring,
+        count: u32,
+    ) -> Result<Vec<InterfaceSlot>, Error> {
         let count =
             u8::try_from(count).ok().filter(|&count| u32::from(count) <= Self::MOST_ADDRESSES);
         let count = count.ok_or_else(|| {
@@ -80,46 +84,46 @@ impl Node {
                 .with_remedy(format!("ask for at most {} servers", Self::MOST_ADDRESSES))
         })?;
         for index in 1..count {
-            wiring.address(self.space, UPLINK, self.slot(index));
+            wiring.add_address(self.space, UPLINK, self.slot(index));
         }
         Ok((0..count).map(|index| self.slot(index)).collect())
     }
 }
 
-/// Docker's default bridge on a node, and the further bridges that hang on it where it has not ports enough.
+/// Docker's default bridge on a node, and further bridges that are joined to it if it has too few ports.
 pub(crate) struct DockerBridge {
-    node: Node,
+    node: LabNode,
     rate: Option<BitsPerSecond>,
-    plugged: u16,
-    /// The device of each container's port, in their order.
+    containers: u16,
+    /// Device of each container's port, in the order of the containers.
     devices: Vec<String>,
-    /// How many further bridges there are.
-    further: u16,
+    /// Number of further bridges.
+    further_bridges: u16,
 }
 
-/// A container on a bridge.
+/// Container on a bridge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Plugged {
-    /// Its namespace.
-    pub(crate) space: SpaceId,
-    /// Its interface.
-    pub(crate) slot: Slot,
+pub(crate) struct BridgedContainer {
+    /// Namespace of the container.
+    pub(crate) space: NamespaceId,
+    /// Slot of the container's interface.
+    pub(crate) slot: InterfaceSlot,
 }
 
 impl DockerBridge {
-    /// Adds the bridge, with the gateway's address; every container's link to it is limited to the rate.
-    pub(crate) fn add(wiring: &mut Wiring, node: Node, rate: Option<BitsPerSecond>) -> Self {
-        let bridge = Self { node, rate, plugged: 0, devices: Vec::new(), further: 0 };
+    /// Adds the bridge, with the address of the gateway. `rate` limits every container's link to it.
+    pub(crate) fn add(wiring: &mut Wiring, node: LabNode, rate: Option<BitsPerSecond>) -> Self {
+        let bridge = Self { node, rate, containers: 0, devices: Vec::new(), further_bridges: 0 };
         let gateway = bridge.gateway();
-        wiring.bridge(node.space, BRIDGE, Some(gateway.mac()));
-        wiring.address(node.space, BRIDGE, gateway);
+        wiring.add_bridge(node.space, BRIDGE, Some(gateway.mac()));
+        wiring.add_address(node.space, BRIDGE, gateway);
         bridge
     }
 
-    /// The most containers on it and the bridges that hang on it: its network has no more addresses.
+    /// Largest number of containers on it and on the further bridges: its network has no more addresses.
     pub(crate) const MOST: u32 = 60_000;
 
-    /// The ports of a Linux bridge, numbered from 1 (net/bridge/br_private.h, `BR_MAX_PORTS`).
+    /// Number of ports of a Linux bridge, numbered from 1 (net/bridge/br_private.h, `BR_MAX_PORTS`).
     const PORTS: u16 = 1023;
 
     /// Refuses more containers than one bridge has ports, for networks that are one bridge.
@@ -132,49 +136,50 @@ impl DockerBridge {
             .with_remedy("ask for fewer containers, or use bridge-plain, which takes more bridges"))
     }
 
-    /// Adds further bridges, each joined to the first by a cable, until so many containers have ports.
-    pub(crate) fn grow(&mut self, wiring: &mut Wiring, containers: u32) {
+    /// Adds further bridges, each joined to the first by a veth pair, until this many containers have ports.
+    pub(crate) fn add_bridges(&mut self, wiring: &mut Wiring, containers: u32) {
         while u32::from(self.ports()) < containers {
-            self.further += 1;
-            let (name, [near, far]) = (further(self.further), trunk(self.further));
-            wiring.bridge(self.node.space, &name, None);
-            let near = End::new(self.node.space, near).plugged_into(BRIDGE);
-            let far = End::new(self.node.space, far).plugged_into(name);
-            wiring.cables.push(Cable::new(near, far));
+            self.further_bridges += 1;
+            let (name, [near, far]) =
+                (further_bridge_name(self.further_bridges), trunk_devices(self.further_bridges));
+            wiring.add_bridge(self.node.space, &name, None);
+            let near = DevicePairEnd::new(self.node.space, near).attached_to(BRIDGE);
+            let far = DevicePairEnd::new(self.node.space, far).attached_to(name);
+            wiring.device_pairs.push(DevicePair::new(near, far));
         }
     }
 
-    /// How many containers can be plugged in.
+    /// Returns the number of containers that can be attached.
     fn ports(&self) -> u16 {
-        let all = u32::from(Self::PORTS) * (1 + u32::from(self.further));
-        // A cable to a further bridge takes a port at both its ends.
-        u16::try_from(all - 2 * u32::from(self.further)).unwrap_or(u16::MAX)
+        let all = u32::from(Self::PORTS) * (1 + u32::from(self.further_bridges));
+        // The veth pair to a further bridge takes a port at both its ends.
+        u16::try_from(all - 2 * u32::from(self.further_bridges)).unwrap_or(u16::MAX)
     }
 
-    /// Which bridge the container of this place is plugged into, the first one that has a port: 0 for Docker's own.
+    /// Returns the number of the bridge for the container at this place, which is the first bridge with a free port: 0
+    /// for Docker's own.
     fn bridge_of(&self, place: u16) -> u16 {
-        let own = Self::PORTS - self.further;
+        let own = Self::PORTS - self.further_bridges;
         place.checked_sub(own).map_or(0, |beyond| 1 + beyond / (Self::PORTS - 1))
     }
 
-    /// Up to so many ports, whatever goes to all of them arrives at all of them.
+    /// Number of ports up to which a frame that is flooded to all of them arrives at all of them.
     const FEW: u16 = 250;
 
-    /// Lets all bridges know for good where these containers are, where there are so many that it cannot be left to what
-    /// they send to everybody.
-    pub(crate) fn announce(&self, wiring: &mut Wiring, containers: &[Plugged]) {
-        if self.plugged <= Self::FEW {
+    /// Adds static entries for these containers to all bridges, if there are so many that flooding is not reliable.
+    pub(crate) fn add_fdb_entries(&self, wiring: &mut Wiring, containers: &[BridgedContainer]) {
+        if self.containers <= Self::FEW {
             return;
         }
         for container in containers {
             let place = container.slot.number() - Self::FIRST;
             let own = self.bridge_of(place);
-            let ports = (0..=self.further).map(|bridge| match (bridge, own) {
+            let ports = (0..=self.further_bridges).map(|bridge| match (bridge, own) {
                 (bridge, own) if bridge == own => self.devices[usize::from(place)].clone(),
-                (0, own) => trunk(own)[0].clone(),
-                (bridge, _) => trunk(bridge)[1].clone(),
+                (0, own) => trunk_devices(own)[0].clone(),
+                (bridge, _) => trunk_devices(bridge)[1].clone(),
             });
-            wiring.stations.extend(ports.map(|port| Station {
+            wiring.fdb_entries.extend(ports.map(|port| FdbEntry {
                 space: self.node.space,
                 port,
                 mac: container.slot.mac(),
@@ -182,46 +187,52 @@ impl DockerBridge {
         }
     }
 
-    /// The number of the first container's slot: 1 is the gateway's.
+    /// Number of the first container's slot. Slot 1 is that of the gateway.
     const FIRST: u16 = 2;
 
-    /// Its network.
-    pub(crate) fn subnet(&self) -> Subnet {
-        Subnet::docker(self.node.number)
+    /// Returns the network of the bridge.
+    pub(crate) fn subnet(&self) -> LabSubnet {
+        LabSubnet::docker(self.node.number)
     }
 
-    /// Its own interface.
-    pub(crate) fn gateway(&self) -> Slot {
+    /// Returns the slot of the bridge's own interface.
+    pub(crate) fn gateway(&self) -> InterfaceSlot {
         self.subnet().slot(1)
     }
 
-    /// Adds a container, plugged in by `port`.
-    pub(crate) fn plug(&mut self, wiring: &mut Wiring, name: &str, port: &str) -> Plugged {
-        let slot = self.subnet().slot(Self::FIRST + self.plugged);
-        let bridge = match self.bridge_of(self.plugged) {
+    /// Adds a container that is attached by the device `port`.
+    pub(crate) fn add_container(
+        &mut self,
+        wiring: &mut Wiring,
+        name: &str,
+        port: &str,
+    ) -> BridgedContainer {
+        let slot = self.subnet().slot(Self::FIRST + self.containers);
+        let bridge = match self.bridge_of(self.containers) {
             0 => BRIDGE.to_owned(),
-            number => further(number),
+            number => further_bridge_name(number),
         };
-        self.plugged += 1;
+        self.containers += 1;
         self.devices.push(port.to_owned());
-        let space = wiring.space(name, &[]);
-        let near = End::new(self.node.space, port).plugged_into(bridge);
-        let far = End::new(space, UPLINK).with_mac(slot.mac());
-        wiring.cables.push(Cable::new(near, far).limited_to(self.rate));
-        wiring.address(space, UPLINK, slot);
+        let space = wiring.add_namespace(name, &[]);
+        let near = DevicePairEnd::new(self.node.space, port).attached_to(bridge);
+        let far = DevicePairEnd::new(space, UPLINK).with_mac(slot.mac());
+        wiring.device_pairs.push(DevicePair::new(near, far).limited_to(self.rate));
+        wiring.add_address(space, UPLINK, slot);
         let gateway = self.gateway().address(wiring.family);
-        wiring.routes.push(Route::default_via(space, gateway));
-        Plugged { space, slot }
+        wiring.routes.push(IpRoute::default_via(space, gateway));
+        BridgedContainer { space, slot }
     }
 }
 
-/// The name of a further bridge, numbered from 1.
-fn further(number: u16) -> String {
+/// Returns the name of a further bridge, numbered from 1.
+fn further_bridge_name(number: u16) -> String {
     format!("docker{number}")
 }
 
-/// The two ends of the cable by which a further bridge is joined: the first bridge's port, and its own.
-fn trunk(number: u16) -> [String; 2] {
+/// Returns the two ends of the veth pair to a further bridge: the port of the first bridge, and that of the further
+/// one.
+fn trunk_devices(number: u16) -> [String; 2] {
     [format!("trunk{number}"), format!("trunk{number}-{BRIDGE}")]
 }
 
@@ -232,17 +243,21 @@ mod tests {
     use std::collections::BTreeMap;
     use tare_network::Family;
 
-    /// How many ports of each bridge are taken by so many containers.
+    /// Returns the number of ports of each bridge that this many containers take.
     fn taken(containers: u32) -> BTreeMap<String, usize> {
         let mut wiring = Wiring::new(Family::Ipv4, 1500);
         let node = add_nodes(&mut wiring, 1, &[])[0];
         let mut bridge = DockerBridge::add(&mut wiring, node, None);
-        bridge.grow(&mut wiring, containers);
+        bridge.add_bridges(&mut wiring, containers);
         for number in 0..containers {
-            bridge.plug(&mut wiring, &format!("c{number}"), &format!("veth-c{number}"));
+            bridge.add_container(&mut wiring, &format!("c{number}"), &format!("veth-c{number}"));
         }
         let mut taken = BTreeMap::new();
-        for end in wiring.cables.iter().flat_map(Cable::ends).filter(|end| end.space == node.space)
+        for end in wiring
+            .device_pairs
+            .iter()
+            .flat_map(DevicePair::ends)
+            .filter(|end| end.space == node.space)
         {
             if let Some(bridge) = &end.controller {
                 *taken.entry(bridge.clone()).or_default() += 1;
@@ -268,13 +283,15 @@ mod tests {
         let mut wiring = Wiring::new(Family::Ipv4, 1500);
         let node = add_nodes(&mut wiring, 1, &[])[0];
         let mut bridge = DockerBridge::add(&mut wiring, node, None);
-        bridge.grow(&mut wiring, 3_000);
-        let all: Vec<Plugged> = (0..3_000)
-            .map(|number| bridge.plug(&mut wiring, &format!("c{number}"), &format!("p{number}")))
+        bridge.add_bridges(&mut wiring, 3_000);
+        let all: Vec<BridgedContainer> = (0..3_000)
+            .map(|number| {
+                bridge.add_container(&mut wiring, &format!("c{number}"), &format!("p{number}"))
+            })
             .collect();
-        bridge.announce(&mut wiring, &[all[0], all[2_999]]);
-        let ports: Vec<&str> = wiring.stations.iter().map(|one| one.port.as_str()).collect();
-        // On the first bridge of three, and on the last.
+        bridge.add_fdb_entries(&mut wiring, &[all[0], all[2_999]]);
+        let ports: Vec<&str> = wiring.fdb_entries.iter().map(|one| one.port.as_str()).collect();
+        // One container on the first of three bridges, one on the last.
         let first = ["p0", "trunk1-docker0", "trunk2-docker0"];
         assert_eq!(ports, [first, ["trunk2", "trunk1-docker0", "p2999"]].concat());
     }

@@ -1,35 +1,36 @@
-//! Open vSwitch on a node: its two daemons, private to the node, and the steps that make a bridge of them.
+//! Open vSwitch on a node: its two daemons, private to the node, and the steps that make its bridges.
 //!
-//! Everything of it is below the node's own directory ([`programs::directory`]): the database, the sockets, the logs.
-//! The machine's own Open vSwitch, where one runs, is neither asked nor changed. Sources: ovsdb-server(1),
-//! ovs-vswitchd(8), ovs-vsctl(8), ovs-vswitchd.conf.db(5).
+//! All of its files are below the node's own directory
+//! ([`runtime_directory`](crate::programs::program::runtime_directory)): the database, the sockets, the logs. An Open
+//! vSwitch of the machine itself is neither queried nor changed. Sources: ovsdb-server(1), ovs-vswitchd(8),
+//! ovs-vsctl(8), ovs-vswitchd.conf.db(5).
 
-use crate::address::Mac;
+use crate::address::MacAddress;
 use crate::layout::Waypoint;
-use crate::programs::{Counter, Program, Ready, directory};
-use crate::wiring::{SpaceId, Wiring};
-use tare_network::{Hop, HopKind, Need};
+use crate::programs::{PacketCounter, Program, ReadyCondition, runtime_directory};
+use crate::wiring::{NamespaceId, Wiring};
+use tare_network::{Hop, HopKind, Requirement};
 
-/// The name of the bridge that containers are on.
+/// Name of the bridge for the containers.
 pub(crate) const SWITCH: &str = "ovs0";
 
-/// The name of the bridge that a node's uplink is on, where the daemon itself sends what its tunnels carry.
+/// Name of the bridge for a node's uplink, if the daemon itself sends the tunnels' packets.
 pub(crate) const UPLINKS: &str = "phy0";
 
-/// How long ovs-vsctl may wait for the daemon, seconds: longer than it takes, also under emulation.
+/// Longest time that ovs-vsctl may wait for the daemon, seconds: more than it takes, also under emulation.
 const PATIENCE: u32 = 60;
 
-/// What forwards the packets.
+/// Datapath that forwards the packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Datapath {
+pub(crate) enum OvsDatapath {
     /// The kernel's module openvswitch.
     Kernel,
     /// The daemon itself, through sockets on the ports.
     Userspace,
 }
 
-impl Datapath {
-    /// As the database spells it.
+impl OvsDatapath {
+    /// Returns the datapath type in the database.
     fn kind(self) -> &'static str {
         match self {
             Self::Kernel => "system",
@@ -37,78 +38,83 @@ impl Datapath {
         }
     }
 
-    /// What it needs, beside what its ports need.
-    pub(crate) fn needs(self) -> Vec<Need> {
+    /// Returns the requirements of the datapath, without those of the ports.
+    pub(crate) fn requirements(self) -> Vec<Requirement> {
         let kernel = match self {
-            Self::Kernel => Need::Kernel { module: "openvswitch" },
-            // The bridge itself is a device of that kind.
-            Self::Userspace => Need::DeviceFile { path: "/dev/net/tun", module: "tun" },
+            Self::Kernel => Requirement::Kernel { module: "openvswitch" },
+            // The bridge itself is a TUN device.
+            Self::Userspace => Requirement::DeviceFile { path: "/dev/net/tun", module: "tun" },
         };
-        let program = |name| Need::Program { name, package: "openvswitch-switch" };
+        let program = |name| Requirement::Program { name, package: "openvswitch-switch" };
         let programs = ["ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl"];
         std::iter::once(kernel).chain(programs.map(program)).collect()
     }
 }
 
-/// A port of a bridge.
+/// Port of a bridge.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Port {
-    /// The device's name.
+pub(crate) struct OvsPort {
+    /// Name of the device.
     pub(crate) name: String,
-    /// Columns of its interface, as ovs-vsctl(8) sets them: `type=vxlan`, `options:remote_ip=10.20.0.2`.
+    /// Columns of the interface, as ovs-vsctl(8) sets them: `type=vxlan`, `options:remote_ip=10.20.0.2`.
     pub(crate) columns: Vec<String>,
-    /// To which ports it passes frames on.
-    pub(crate) reach: Reach,
+    /// Ports to which this port forwards frames.
+    pub(crate) protection: PortProtection,
 }
 
-/// To which ports of its bridge a port passes frames on.
+/// Ports of a bridge to which another port forwards frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Reach {
-    /// To all.
+pub(crate) enum PortProtection {
+    /// All ports.
     #[default]
-    All,
-    /// To none of those that are like it: what one tunnel brings goes to no other, or it would go round for ever.
-    Unlike,
+    Unprotected,
+    /// Only ports that are not tunnels: frames from one tunnel go to no other tunnel, or they would loop for ever.
+    Protected,
 }
 
-impl Port {
-    /// A device that is there.
+impl OvsPort {
+    /// Returns a port for a device that exists.
     pub(crate) fn device(name: impl Into<String>) -> Self {
-        Self { name: name.into(), columns: Vec::new(), reach: Reach::All }
+        Self { name: name.into(), columns: Vec::new(), protection: PortProtection::Unprotected }
     }
 
-    /// A tunnel; its columns say of what kind and to whom.
+    /// Returns a port for a tunnel. The columns define its kind and its remote address.
     pub(crate) fn tunnel(name: impl Into<String>, columns: Vec<String>) -> Self {
-        Self { name: name.into(), columns, reach: Reach::Unlike }
+        Self { name: name.into(), columns, protection: PortProtection::Protected }
     }
 }
 
-/// A bridge.
+/// Bridge to make.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Bridge {
-    /// Its name.
+pub(crate) struct OvsBridgeSpec {
+    /// Name of the bridge.
     pub(crate) name: &'static str,
-    /// The link-layer address of its own port, where anybody must know it.
-    pub(crate) mac: Option<Mac>,
-    /// Its ports.
-    pub(crate) ports: Vec<Port>,
+    /// Link-layer address of its own port, if other hosts must know it.
+    pub(crate) mac: Option<MacAddress>,
+    /// Ports of the bridge.
+    pub(crate) ports: Vec<OvsPort>,
 }
 
-impl Bridge {
-    /// The one that containers are on.
-    pub(crate) fn of_containers(ports: Vec<Port>) -> Self {
+impl OvsBridgeSpec {
+    /// Returns the bridge for the containers.
+    pub(crate) fn for_containers(ports: Vec<OvsPort>) -> Self {
         Self { name: SWITCH, mac: None, ports }
     }
 }
 
-/// Where the daemon of a namespace is asked what it knows.
-pub(crate) fn control(wiring: &Wiring, space: SpaceId) -> String {
-    format!("{}/ovs-vswitchd.ctl", directory(wiring.name(space)))
+/// Returns the control socket of the daemon in a namespace.
+pub(crate) fn control_socket(wiring: &Wiring, space: NamespaceId) -> String {
+    format!("{}/ovs-vswitchd.ctl", runtime_directory(wiring.name(space)))
 }
 
-/// Adds Open vSwitch to a node, with these bridges.
-pub(crate) fn add(wiring: &mut Wiring, space: SpaceId, datapath: Datapath, bridges: &[Bridge]) {
-    let own = directory(wiring.name(space));
+/// Adds Open vSwitch with these bridges to a node.
+pub(crate) fn add(
+    wiring: &mut Wiring,
+    space: NamespaceId,
+    datapath: OvsDatapath,
+    bridges: &[OvsBridgeSpec],
+) {
+    let own = runtime_directory(wiring.name(space));
     let database = format!("unix:{own}/db.sock");
     let vsctl = |rest: Vec<String>| {
         let common = [format!("--db={database}"), format!("--timeout={PATIENCE}")];
@@ -119,46 +125,51 @@ pub(crate) fn add(wiring: &mut Wiring, space: SpaceId, datapath: Datapath, bridg
         format!("--remote=punix:{own}/db.sock"),
         format!("--unixctl={own}/ovsdb-server.ctl"),
     ];
-    let control = control(wiring, space);
+    let control = control_socket(wiring, space);
     let switch = [database.clone(), format!("--unixctl={control}")];
     wiring.programs.extend([
         Program::step(space, "ovsdb-tool", ["create".to_owned(), format!("{own}/conf.db")]),
-        Program::daemon(space, "ovsdb-server", server, Ready::Listens(format!("{own}/db.sock"))),
-        vsctl(vec!["--no-wait".to_owned(), "init".to_owned()]).named("ovs-vsctl-init"),
-        // Where it puts the sockets by which bridges are managed.
-        Program::daemon(space, "ovs-vswitchd", switch, Ready::Listens(control))
+        Program::daemon(
+            space,
+            "ovsdb-server",
+            server,
+            ReadyCondition::ListensOn(format!("{own}/db.sock")),
+        ),
+        vsctl(vec!["--no-wait".to_owned(), "init".to_owned()]).with_name("ovs-vsctl-init"),
+        // In this directory the daemon puts the management sockets of the bridges.
+        Program::daemon(space, "ovs-vswitchd", switch, ReadyCondition::ListensOn(control))
             .with_variable("OVS_RUNDIR", own.as_str()),
-        vsctl(transaction(datapath, bridges)).named("ovs-vsctl-bridge"),
+        vsctl(transaction(datapath, bridges)).with_name("ovs-vsctl-bridge"),
     ]);
 }
 
-/// Adds the counter that shows that packets pass a node's bridge.
-pub(crate) fn count(wiring: &mut Wiring, space: SpaceId) {
-    let words = ["dump-flows".to_owned(), management(wiring, space)];
-    wiring.counters.push(Counter {
-        what: format!("packets through {}:{SWITCH}", wiring.name(space)),
-        asked: Program::step(space, "ovs-ofctl", words),
-        before: "n_packets=",
+/// Adds the counter that proves that packets pass the bridge of a node.
+pub(crate) fn add_bridge_counter(wiring: &mut Wiring, space: NamespaceId) {
+    let words = ["dump-flows".to_owned(), management_socket(wiring, space)];
+    wiring.counters.push(PacketCounter {
+        description: format!("packets through {}:{SWITCH}", wiring.name(space)),
+        program: Program::step(space, "ovs-ofctl", words),
+        prefix: "n_packets=",
     });
 }
 
-/// Adds the counter that shows that packets come by a port of a node's bridge.
-pub(crate) fn count_port(wiring: &mut Wiring, space: SpaceId, port: &str) {
-    let words = ["dump-ports".to_owned(), management(wiring, space), port.to_owned()];
-    wiring.counters.push(Counter {
-        what: format!("packets by {port} into {}:{SWITCH}", wiring.name(space)),
-        asked: Program::step(space, "ovs-ofctl", words),
-        before: "rx pkts=",
+/// Adds the counter that proves that packets arrive by a port of a node's bridge.
+pub(crate) fn add_port_counter(wiring: &mut Wiring, space: NamespaceId, port: &str) {
+    let words = ["dump-ports".to_owned(), management_socket(wiring, space), port.to_owned()];
+    wiring.counters.push(PacketCounter {
+        description: format!("packets by {port} into {}:{SWITCH}", wiring.name(space)),
+        program: Program::step(space, "ovs-ofctl", words),
+        prefix: "rx pkts=",
     });
 }
 
-/// Where a node's bridge is managed.
-fn management(wiring: &Wiring, space: SpaceId) -> String {
-    format!("unix:{}/{SWITCH}.mgmt", directory(wiring.name(space)))
+/// Returns the management socket of a node's bridge.
+fn management_socket(wiring: &Wiring, space: NamespaceId) -> String {
+    format!("unix:{}/{SWITCH}.mgmt", runtime_directory(wiring.name(space)))
 }
 
-/// What makes the bridges, in one transaction, for ovs-vsctl.
-fn transaction(datapath: Datapath, bridges: &[Bridge]) -> Vec<String> {
+/// Returns the arguments of ovs-vsctl that make the bridges in one transaction.
+fn transaction(datapath: OvsDatapath, bridges: &[OvsBridgeSpec]) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut command = |line: String| {
         if !words.is_empty() {
@@ -166,15 +177,15 @@ fn transaction(datapath: Datapath, bridges: &[Bridge]) -> Vec<String> {
         }
         words.extend(line.split(' ').map(str::to_owned));
     };
-    for Bridge { name, mac, ports } in bridges {
+    for OvsBridgeSpec { name, mac, ports } in bridges {
         command(format!("add-br {name}"));
         command(format!("set bridge {name} datapath_type={}", datapath.kind()));
         if let Some(mac) = mac {
             command(format!("set bridge {name} other-config:hwaddr={mac}"));
         }
-        for Port { name: port, columns, reach } in ports {
+        for OvsPort { name: port, columns, protection: reach } in ports {
             command(format!("add-port {name} {port}"));
-            if *reach == Reach::Unlike {
+            if *reach == PortProtection::Protected {
                 command(format!("set port {port} protected=true"));
             }
             if !columns.is_empty() {
@@ -185,11 +196,13 @@ fn transaction(datapath: Datapath, bridges: &[Bridge]) -> Vec<String> {
     words
 }
 
-/// The bridge on the path of a packet.
-pub(crate) fn waypoint(place: &str, datapath: Datapath) -> Waypoint {
+/// Returns the waypoint of the bridge on a packet's path.
+pub(crate) fn waypoint(place: &str, datapath: OvsDatapath) -> Waypoint {
     let (kind, detail) = match datapath {
-        Datapath::Kernel => (HopKind::Bridge, "the kernel's datapath, flows set by ovs-vswitchd"),
-        Datapath::Userspace => (HopKind::Forwarder, "the process ovs-vswitchd, datapath netdev"),
+        OvsDatapath::Kernel => {
+            (HopKind::Bridge, "the kernel's datapath, flows set by ovs-vswitchd")
+        }
+        OvsDatapath::Userspace => (HopKind::Forwarder, "the process ovs-vswitchd, datapath netdev"),
     };
     Waypoint::Other(Hop::new(kind, SWITCH, place).with_detail(detail))
 }
@@ -197,16 +210,16 @@ pub(crate) fn waypoint(place: &str, datapath: Datapath) -> Waypoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::address::Subnet;
+    use crate::address::LabSubnet;
 
     #[test]
     fn bridges_are_one_transaction() {
         let tunnel =
-            Port::tunnel("vx0", vec!["type=vxlan".to_owned(), "options:key=42".to_owned()]);
-        let containers = Bridge::of_containers(vec![Port::device("veth-c0"), tunnel]);
-        let mac = Some(Subnet::UNDERLAY.slot(1).mac());
-        let uplinks = Bridge { name: UPLINKS, mac, ports: vec![Port::device("eth0")] };
-        let words = transaction(Datapath::Userspace, &[containers, uplinks]);
+            OvsPort::tunnel("vx0", vec!["type=vxlan".to_owned(), "options:key=42".to_owned()]);
+        let containers = OvsBridgeSpec::for_containers(vec![OvsPort::device("veth-c0"), tunnel]);
+        let mac = Some(LabSubnet::UNDERLAY.slot(1).mac());
+        let uplinks = OvsBridgeSpec { name: UPLINKS, mac, ports: vec![OvsPort::device("eth0")] };
+        let words = transaction(OvsDatapath::Userspace, &[containers, uplinks]);
         assert_eq!(
             words.join(" "),
             "add-br ovs0 -- set bridge ovs0 datapath_type=netdev -- add-port ovs0 veth-c0 \

@@ -1,4 +1,4 @@
-//! Many like things done at once.
+//! Parallel execution of one function over many items.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -6,18 +6,18 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use tare_network::Error;
 
-/// Hands for each core: while one waits for the kernel, or for what it started, another works.
-const HANDS_A_CORE: usize = 2;
+/// Threads per core: while one waits for the kernel or for a process that it started, another works.
+const THREADS_PER_CORE: usize = 2;
 
-/// Does the work for every item, some at a time, by threads that end with it: what a thread changes of itself stays
-/// with nobody but the items that it takes next. The results are in the items' order. After an error nothing more is
-/// begun, and the first is returned.
-pub(crate) fn each<T: Sync, R: Send>(
+/// Calls `work` for every item, some items at a time, on threads that end with this call. A thread's changes to itself
+/// affect only the items that it takes next. Returns the results in the order of the items. After an error no further
+/// item is started, and the first error is returned.
+pub(crate) fn try_map<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> Result<R, Error> + Sync,
 ) -> Result<Vec<R>, Error> {
     let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let hands = (HANDS_A_CORE * cores).min(items.len());
+    let hands = (THREADS_PER_CORE * cores).min(items.len());
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
     let done: Mutex<Vec<(usize, Result<R, Error>)>> = Mutex::new(Vec::with_capacity(items.len()));
     thread::scope(|scope| {
@@ -53,7 +53,7 @@ mod tests {
                 Some(bad) if *item == bad => Err(Error::new("try", item)),
                 _ => Ok(item * 2),
             };
-            match each(&items, work) {
+            match try_map(&items, work) {
                 Ok(results) => {
                     prop_assert_eq!(results, items.iter().map(|item| item * 2).collect::<Vec<_>>());
                 }

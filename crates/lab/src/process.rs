@@ -1,30 +1,30 @@
-//! A program that runs in the lab.
+//! Program that runs in the lab.
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
-use tare_network::{Error, Exit, Process, Stdio};
+use tare_network::{Error, Process, ProcessExit, Stdio};
 
-/// A child of the lab's spawner. Dropping it ends it, and its process group where it has one of its own.
+/// Child of the lab's spawner. Dropping it ends the child, and its process group if it has one of its own.
 pub(crate) struct LabProcess {
     child: Child,
     stdio: Stdio,
-    ended: Option<Exit>,
+    ended: Option<ProcessExit>,
 }
 
 impl LabProcess {
-    /// A child that was just started.
+    /// Returns the handle of a child that was just started.
     pub(crate) fn new(child: Child, stdio: Stdio) -> Self {
         Self { child, stdio, ended: None }
     }
 
-    /// Ends the child without reaping it: until it is reaped, its number can be nobody else's.
+    /// Kills the child without reaping it: until it is reaped, no other process can have its id.
     fn signal(&mut self) {
         match self.stdio {
             Stdio::Piped => {
                 if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
-                    // It fails when nobody of the group is left, which is what was wanted.
+                    // This fails if no process of the group is left, which is the goal.
                     let _ = kill_process_group(group, Signal::KILL);
                 }
             }
@@ -48,7 +48,7 @@ impl Process for LabProcess {
         Some(self.child.id())
     }
 
-    fn wait(&mut self) -> Result<Exit, Error> {
+    fn wait(&mut self) -> Result<ProcessExit, Error> {
         if let Some(exit) = self.ended {
             return Ok(exit);
         }
@@ -69,14 +69,14 @@ impl Process for LabProcess {
 impl Drop for LabProcess {
     fn drop(&mut self) {
         self.kill();
-        // Nobody is left to tell; the keeper's end takes whatever this did not.
+        // A drop has no caller to report an error to. The end of the init process ends what this did not.
         let _ = self.wait();
     }
 }
 
-fn exit_of(status: ExitStatus) -> Exit {
+fn exit_of(status: ExitStatus) -> ProcessExit {
     match status.signal() {
-        Some(signal) => Exit::Signal(signal),
-        None => Exit::Code(status.code().unwrap_or_default()),
+        Some(signal) => ProcessExit::Signal(signal),
+        None => ProcessExit::Code(status.code().unwrap_or_default()),
     }
 }

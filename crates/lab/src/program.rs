@@ -1,13 +1,13 @@
-//! Finding programs, also those that only root's PATH shows.
+//! Lookup of programs, also of those that are only on root's PATH.
 
 use std::env;
 use std::path::{Path, PathBuf};
-use tare_network::Missing;
+use tare_network::UnmetRequirement;
 
-/// Where administrators' programs are; an ordinary user's PATH lacks them.
+/// Directories of administrators' programs, which an ordinary user's PATH lacks.
 const SYSTEM: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
-/// The path of a program: the first on the PATH, else among the system's.
+/// Returns the path of a program: the first on the PATH, or else in the system directories.
 #[must_use]
 pub fn find(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
@@ -19,9 +19,10 @@ pub fn find(name: &str) -> Option<PathBuf> {
         .find(|file| is_executable(file))
 }
 
-/// What is missing where a program is not there that no distribution packages, or not in this version: `make setup` builds it.
-pub(crate) fn built(name: &str) -> Option<Missing> {
-    let missing = || Missing {
+/// Returns the error for a missing program that no distribution packages, or not in this version, so that `make setup`
+/// builds it. Returns `None` if the program is installed.
+pub(crate) fn missing_program(name: &str) -> Option<UnmetRequirement> {
+    let missing = || UnmetRequirement {
         reason: format!("the program {name} is not installed"),
         remedy: format!("make setup builds it below target/tools/bin; have {name} on the PATH"),
     };

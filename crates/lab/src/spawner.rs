@@ -1,11 +1,11 @@
-//! Starting programs: one thread whose children are born in the lab's PID namespace.
+//! Spawner: one thread whose children are born in the lab's PID namespace.
 //!
-//! A thread that has left its PID namespace for its children can start no threads any more, and a child asks to be
-//! killed when *the thread* that started it ends. Both say the same: one thread that lives as long as the lab, and does
-//! nothing else. Its first child is the keeper.
+//! A thread whose children are in another PID namespace cannot start threads any more, and a child that is killed with
+//! its parent is killed when *the thread* that started it ends. For both reasons one thread lives as long as the lab,
+//! and does nothing else. Its first child is the init process.
 
-use crate::group::Group;
-use crate::keeper::READY;
+use crate::cgroup::LabCgroup;
+use crate::init::READY;
 use crate::sys;
 use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -15,24 +15,24 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 use tare_network::Error;
 
-/// The program that tare itself is, even when its file was replaced or removed meanwhile.
+/// Program of tare itself, also if its file was replaced or removed after the start.
 pub(crate) const TARE: &str = "/proc/self/exe";
 
-/// A program to start, and who waits to hear of it.
-struct Order {
+/// Program to start, and the channel for the result.
+struct SpawnRequest {
     command: Command,
     answer: SyncSender<std::io::Result<Child>>,
 }
 
-/// The thread that starts the lab's programs. Dropping it ends all of them.
+/// Thread that starts the lab's programs. Dropping it ends all of them.
 pub(crate) struct Spawner {
-    orders: Option<Sender<Order>>,
+    orders: Option<Sender<SpawnRequest>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Spawner {
-    /// Starts the thread and, in a PID namespace of its own, the keeper; the group is the keeper's to remove.
-    pub(crate) fn start(group: Option<&Group>) -> Result<Self, Error> {
+    /// Starts the thread and, in a new PID namespace, the init process, which removes the group at its end.
+    pub(crate) fn start(group: Option<&LabCgroup>) -> Result<Self, Error> {
         let group = group.map(|group| group.directory().as_os_str().as_bytes().to_owned());
         let group = group.unwrap_or_default();
         let (orders, received) = channel();
@@ -42,7 +42,7 @@ impl Spawner {
             .spawn(move || serve(&group, &received, &ready))
             .map_err(|error| Error::new("start the lab's spawner", error))?;
         let spawner = Self { orders: Some(orders), thread: Some(thread) };
-        started.recv().map_err(|_| gone())??;
+        started.recv().map_err(|_| lab_ended())??;
         Ok(spawner)
     }
 
@@ -50,9 +50,9 @@ impl Spawner {
     pub(crate) fn spawn(&self, command: Command) -> Result<Child, Error> {
         let what = format!("start {}", command.get_program().to_string_lossy());
         let (answer, started) = sync_channel(1);
-        let orders = self.orders.as_ref().ok_or_else(gone)?;
-        orders.send(Order { command, answer }).map_err(|_| gone())?;
-        started.recv().map_err(|_| gone())?.map_err(|error| Error::new(what, error))
+        let orders = self.orders.as_ref().ok_or_else(lab_ended)?;
+        orders.send(SpawnRequest { command, answer }).map_err(|_| lab_ended())?;
+        started.recv().map_err(|_| lab_ended())?.map_err(|error| Error::new(what, error))
     }
 }
 
@@ -60,28 +60,28 @@ impl Drop for Spawner {
     fn drop(&mut self) {
         self.orders = None;
         if let Some(thread) = self.thread.take() {
-            // The thread returns nothing; that it panicked changes nothing for the one who ends it.
+            // The thread returns nothing, and a panic of it changes nothing here.
             let _ = thread.join();
         }
     }
 }
 
-fn gone() -> Error {
+fn lab_ended() -> Error {
     Error::new("start a program", "the lab has ended")
 }
 
-/// The spawner's thread: the keeper first, then what is ordered until nobody can order any more.
-fn serve(group: &[u8], orders: &Receiver<Order>, ready: &SyncSender<Result<(), Error>>) {
+/// Runs the spawner's thread: it starts the init process, then the requested programs until the channel is closed.
+fn serve(group: &[u8], orders: &Receiver<SpawnRequest>, ready: &SyncSender<Result<(), Error>>) {
     let mut keeper = match start_keeper(group) {
         Ok(keeper) => keeper,
         Err(error) => {
-            // Whoever waits for the answer has given up if this fails.
+            // If this fails, the receiver has given up.
             let _ = ready.send(Err(error));
             return;
         }
     };
     let _ = ready.send(Ok(()));
-    for Order { mut command, answer } in orders {
+    for SpawnRequest { mut command, answer } in orders {
         if let Err(unheard) = answer.send(command.spawn())
             && let Ok(mut child) = unheard.0
         {
@@ -89,14 +89,14 @@ fn serve(group: &[u8], orders: &Receiver<Order>, ready: &SyncSender<Result<(), E
             let _ = child.wait();
         }
     }
-    // The end of its input ends the keeper, and with it everything in the namespace.
+    // The end of its input ends the init process, and with it all processes in the namespace.
     keeper.stdin = None;
     let _ = keeper.wait();
 }
 
-/// Starts the keeper, tells it the group's directory and waits until it keeps.
+/// Starts the init process, sends it the group's directory and waits until it is ready.
 ///
-/// It is the one child that does not ask to be killed with its parent: it has to survive tare for a moment.
+/// It is the only child that is not killed with its parent, because it has to outlive tare for a moment.
 fn start_keeper(group: &[u8]) -> Result<Child, Error> {
     const WHAT: &str = "start the lab's keeper";
     sys::unshare_children().map_err(|error| Error::new("make the lab's PID namespace", error))?;

@@ -1,103 +1,114 @@
-//! strongSwan (charon-systemd, swanctl), which agrees on keys for the kernel's ESP or seals packets itself: what it is told,
-//! and how tunnels come up.
+//! strongSwan (charon-systemd, swanctl), which negotiates keys for the kernel's ESP or encrypts packets itself: its
+//! configuration, and the start of its tunnels.
 //!
-//! Source: docs.strongswan.org, `swanctl.conf`, `strongswan.conf`, and the plugins `kernel-netlink` and `kernel-libipsec`. The
-//! tunnels carry the networks in which their own ends are. In userspace what the daemon itself sends is therefore marked,
-//! and keeps to the main routing table; the kernel lets the daemon's sockets past its policies.
+//! Source: docs.strongswan.org, `swanctl.conf`, `strongswan.conf`, and the plugins `kernel-netlink` and
+//! `kernel-libipsec`. The tunnels carry the networks that contain their own ends. In userspace the daemon's own packets
+//! are therefore marked, and stay on the main routing table; the kernel exempts the daemon's sockets from its policies.
 
-use crate::programs::{Counter, Program, Ready, directory};
-use crate::secret;
-use crate::wiring::{SpaceId, Wiring};
+use crate::programs::{PacketCounter, Program, ReadyCondition, runtime_directory};
+use crate::random_key;
+use crate::wiring::{NamespaceId, Wiring};
 use std::net::IpAddr;
-use tare_network::{Error, Need};
+use tare_network::{Error, Requirement};
 
-/// The TUN device by which the daemon takes and gives packets.
+/// TUN device through which the daemon receives and sends packets.
 pub(crate) const DEVICE: &str = "ipsec0";
 
-/// All of what is needed of Debian.
+/// Debian packages that are needed.
 const PACKAGES: &str =
     "strongswan-swanctl charon-systemd libcharon-extra-plugins libstrongswan-standard-plugins";
 
-/// What marks the daemon's own packets.
+/// Mark of the daemon's own packets.
 const MARK: &str = "0x42";
 
-/// Who seals packets.
+/// Implementation that encrypts packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Esp {
-    /// The kernel, as the daemon tells it.
+pub(crate) enum EspMode {
+    /// The kernel, with keys from the daemon.
     Kernel,
     /// The daemon itself, on a TUN device.
     Userspace,
 }
 
-/// One end of tunnels to all others.
+/// Endpoint of tunnels to all other endpoints.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct End {
-    /// Where it is.
-    pub(crate) space: SpaceId,
-    /// Its node's number.
+pub(crate) struct TunnelEnd {
+    /// Namespace of the endpoint.
+    pub(crate) space: NamespaceId,
+    /// Number of its node.
     pub(crate) number: u8,
-    /// Its own address.
+    /// Address of the endpoint.
     pub(crate) address: IpAddr,
-    /// What is behind it.
+    /// Network behind the endpoint.
     pub(crate) network: String,
 }
 
-/// What it needs of the machine.
-pub(crate) fn needs(esp: Esp) -> Vec<Need> {
-    let program = |name| Need::Program { name, package: PACKAGES };
+/// Returns the requirements of strongSwan.
+pub(crate) fn requirements(esp: EspMode) -> Vec<Requirement> {
+    let program = |name| Requirement::Program { name, package: PACKAGES };
     let mut needs = vec![program("swanctl"), program("charon-systemd")];
     match esp {
-        Esp::Userspace => needs.push(Need::DeviceFile { path: "/dev/net/tun", module: "tun" }),
-        Esp::Kernel => {
-            needs.extend(["xfrm_user", "esp4"].map(|module| Need::Kernel { module }));
-            needs.push(Need::Program { name: "ip", package: "iproute2" });
+        EspMode::Userspace => {
+            needs.push(Requirement::DeviceFile { path: "/dev/net/tun", module: "tun" });
+        }
+        EspMode::Kernel => {
+            needs.extend(["xfrm_user", "esp4"].map(|module| Requirement::Kernel { module }));
+            needs.push(Requirement::Program { name: "ip", package: "iproute2" });
         }
     }
     needs
 }
 
-/// Adds the counter that shows that the kernel has sealed and opened packets of an end.
-pub(crate) fn count(wiring: &mut Wiring, space: SpaceId) {
-    // `ip -s xfrm state` has a line `84(bytes), 1(packets)` for each association.
+/// Adds the counter that proves that the kernel has encrypted and decrypted packets of an endpoint.
+pub(crate) fn add_esp_counter(wiring: &mut Wiring, space: NamespaceId) {
+    // `ip -s xfrm state` prints a line `84(bytes), 1(packets)` for each association.
     let script = "ip -s xfrm state | sed -n 's/.* \\([0-9]*\\)(packets).*/packets=\\1/p'";
-    wiring.counters.push(Counter {
-        what: format!("packets through the kernel's ESP in {}", wiring.name(space)),
-        asked: Program::step(space, "sh", ["-c", script]),
-        before: "packets=",
+    wiring.counters.push(PacketCounter {
+        description: format!("packets through the kernel's ESP in {}", wiring.name(space)),
+        program: Program::step(space, "sh", ["-c", script]),
+        prefix: "packets=",
     });
 }
 
-/// Adds a daemon to every end, and a tunnel from each to each other.
-pub(crate) fn join(wiring: &mut Wiring, esp: Esp, ends: &[End]) -> Result<(), Error> {
-    let key = secret::hexadecimal(&secret::random::<32>()?);
+/// Adds a daemon to every endpoint, and a tunnel between every two endpoints.
+pub(crate) fn add_tunnels(
+    wiring: &mut Wiring,
+    esp: EspMode,
+    ends: &[TunnelEnd],
+) -> Result<(), Error> {
+    let key = random_key::to_hex(&random_key::random_bytes::<32>()?);
     for end in ends {
-        let place = directory(wiring.name(end.space));
+        let place = runtime_directory(wiring.name(end.space));
         let (socket, file) = (format!("{place}/charon.vici"), format!("{place}/swanctl.conf"));
         let uri = format!("unix://{socket}");
         let settings = format!("{place}/strongswan.conf");
-        let daemon =
-            Program::daemon::<&str>(end.space, "charon-systemd", [], Ready::Listens(socket));
+        let daemon = Program::daemon::<&str>(
+            end.space,
+            "charon-systemd",
+            [],
+            ReadyCondition::ListensOn(socket),
+        );
         let daemon = daemon.with_variable("STRONGSWAN_CONF", &*settings);
         wiring.programs.push(daemon.with_file(settings.clone(), daemon_settings(esp, &uri)));
         let load = ["--load-all", "--noprompt", "--file", &file, "--uri", &uri];
         let load =
             Program::step(end.space, "swanctl", load).with_variable("STRONGSWAN_CONF", &*settings);
         wiring.programs.push(load.with_file(file.clone(), connections(end, ends, &key)));
-        // The other end of a tunnel waits: who has the smaller number begins.
+        // The endpoint with the smaller number initiates a tunnel; the other one waits.
         for other in ends.iter().filter(|other| other.number > end.number) {
             let script = initiate(other, &uri);
             let step = Program::step(end.space, "sh", ["-c", &script]);
-            let step = step.named(format!("initiate-{}", other.number));
+            let step = step.with_name(format!("initiate-{}", other.number));
             wiring.programs.push(step.with_variable("STRONGSWAN_CONF", &*settings));
         }
     }
     Ok(())
 }
 
-/// Tries until the other end is there: its daemon starts at the same time. The daemon asks again for long: on a slow machine
-/// an end that gave up would begin anew, while the other one keeps to what they had agreed on.
-fn initiate(other: &End, uri: &str) -> String {
+/// Returns a script that tries until the other daemon answers, because the daemons start at the same time. The daemon
+/// retransmits for a long time: on a slow machine an endpoint that gave up would start again, while the other one keeps
+/// the negotiated state.
+fn initiate(other: &TunnelEnd, uri: &str) -> String {
     format!(
         "for try in $(seq 100); do swanctl --initiate --timeout 40 --child to-{} --uri {uri} && exit 0; \
          sleep 0.1; done; exit 1",
@@ -105,10 +116,10 @@ fn initiate(other: &End, uri: &str) -> String {
     )
 }
 
-fn daemon_settings(esp: Esp, uri: &str) -> String {
+fn daemon_settings(esp: EspMode, uri: &str) -> String {
     let (plugin, settings) = match esp {
-        Esp::Kernel => ("", String::new()),
-        Esp::Userspace => (
+        EspMode::Kernel => ("", String::new()),
+        EspMode::Userspace => (
             "kernel-libipsec ",
             format!(
                 "    kernel-libipsec {{
@@ -150,11 +161,11 @@ swanctl {{
     )
 }
 
-/// A connection to each other end, with one tunnel for the networks behind the two.
-fn connections(end: &End, ends: &[End], key: &str) -> String {
+/// Returns a connection to each other endpoint, with one tunnel for the networks behind the two.
+fn connections(end: &TunnelEnd, ends: &[TunnelEnd], key: &str) -> String {
     let mut text = "connections {\n".to_owned();
     for other in ends.iter().filter(|other| *other != end) {
-        let End { number, address, network, .. } = other;
+        let TunnelEnd { number, address, network, .. } = other;
         text.push_str(&format!(
             "  peer-{number} {{
     version = 2

@@ -1,32 +1,36 @@
-//! Containers straight on their node's uplink, each by a device of its own that hangs on it.
+//! Containers directly on their node's uplink, each with a child device of the uplink.
 
-use crate::address::{Slot, Subnet};
-use crate::layout::{Endpoint, Layout, Proof, Waypoint, one_node, routes, server_of};
-use crate::nodes::{BRIDGED_PAST_NETFILTER, Node, UPLINK, add_nodes};
-use crate::wiring::{IpvlanMode, Link, LinkKind, MacvlanMode, Parent, SpaceId, Wiring};
-use tare_network::{Error, HopKind, Shape, Site};
+use crate::address::{InterfaceSlot, LabSubnet};
+use crate::layout::{
+    Layout, NamespaceEndpoint, PathProof, Waypoint, check_one_node, client_routes, server_of,
+};
+use crate::nodes::{BRIDGED_PAST_NETFILTER, LabNode, UPLINK, add_nodes};
+use crate::wiring::{
+    ChildDevice, ChildDeviceKind, IpvlanMode, MacvlanMode, NamespaceId, ParentDevice, Wiring,
+};
+use tare_network::{Error, HopKind, NetworkParameters, Shape};
 
-/// The most containers on one uplink: half of the underlay's addresses.
+/// Largest number of containers on one uplink: half of the underlay's addresses.
 const MOST: u32 = 32_000;
 
-/// By what a container hangs on the uplink.
+/// Kind of child device by which a container uses the uplink.
 #[derive(Clone, Copy)]
-pub(crate) enum By {
-    /// A device with a link-layer address of its own.
+pub(crate) enum UplinkMode {
+    /// macvlan device, with a link-layer address of its own.
     Macvlan(MacvlanMode),
-    /// A device with the uplink's.
+    /// ipvlan device, with the link-layer address of the uplink.
     Ipvlan(IpvlanMode),
 }
 
-impl By {
-    fn link(self, parent: Parent) -> LinkKind {
+impl UplinkMode {
+    fn device_kind(self, parent: ParentDevice) -> ChildDeviceKind {
         match self {
-            Self::Macvlan(mode) => LinkKind::Macvlan { parent, mode },
-            Self::Ipvlan(mode) => LinkKind::Ipvlan { parent, mode },
+            Self::Macvlan(mode) => ChildDeviceKind::Macvlan { parent, mode },
+            Self::Ipvlan(mode) => ChildDeviceKind::Ipvlan { parent, mode },
         }
     }
 
-    /// As ip(8) spells it.
+    /// Returns the kind and mode, as ip(8) spells them.
     fn detail(self) -> String {
         match self {
             Self::Macvlan(MacvlanMode::Bridge) => format!("macvlan mode bridge on {UPLINK}"),
@@ -36,25 +40,25 @@ impl By {
     }
 }
 
-/// A container of the node's, on its uplink.
+/// Container on its node's uplink.
 #[derive(Clone, Copy)]
-pub(crate) struct Hung {
-    /// Its namespace.
-    pub(crate) space: SpaceId,
-    /// Its interface.
-    pub(crate) slot: Slot,
+pub(crate) struct UplinkChild {
+    /// Namespace of the container.
+    pub(crate) space: NamespaceId,
+    /// Slot of its interface.
+    pub(crate) slot: InterfaceSlot,
 }
 
-/// The interface of a container on the underlay: nodes have the lower half of its addresses.
-pub(crate) fn slot(container: u32) -> Slot {
+/// Returns the slot of a container's interface on the underlay. Nodes have the lower half of its addresses.
+pub(crate) fn slot(container: u32) -> InterfaceSlot {
     const FIRST: u16 = 0x8001;
-    // Below the limit that every layout keeps.
+    // Every layout keeps the number below the limit.
     let number = u16::try_from(container).unwrap_or_default();
-    Subnet::UNDERLAY.slot(FIRST + number)
+    LabSubnet::UNDERLAY.slot(FIRST + number)
 }
 
 /// Refuses more containers than there are addresses.
-pub(crate) fn room(name: &str, shape: &Shape) -> Result<(), Error> {
+pub(crate) fn check_capacity(name: &str, shape: &Shape) -> Result<(), Error> {
     if shape.servers.saturating_add(shape.clients) <= MOST {
         return Ok(());
     }
@@ -63,66 +67,91 @@ pub(crate) fn room(name: &str, shape: &Shape) -> Result<(), Error> {
         .with_remedy("ask for fewer --servers and --clients"))
 }
 
-/// Hangs a container's device of this name on its node's uplink, with an address of the underlay.
-pub(crate) fn hang(wiring: &mut Wiring, node: Node, by: By, one: Hung, device: &str) {
-    let Hung { space, slot } = one;
-    let mut link = Link::new(space, device, by.link(Parent::new(node.space, UPLINK)));
-    // An ipvlan device has its parent's, whatever one asks for.
-    link.mac = matches!(by, By::Macvlan(_)).then(|| slot.mac());
-    wiring.links.push(link);
-    wiring.address(space, device, slot);
+/// Adds a child device of this name for a container to its node's uplink, with an address of the underlay.
+pub(crate) fn add_child(
+    wiring: &mut Wiring,
+    node: LabNode,
+    by: UplinkMode,
+    one: UplinkChild,
+    device: &str,
+) {
+    let UplinkChild { space, slot } = one;
+    let mut link =
+        ChildDevice::new(space, device, by.device_kind(ParentDevice::new(node.space, UPLINK)));
+    // An ipvlan device always has the address of its parent.
+    link.mac = matches!(by, UplinkMode::Macvlan(_)).then(|| slot.mac());
+    wiring.child_devices.push(link);
+    wiring.add_address(space, device, slot);
 }
 
-/// Lets two containers on one uplink know each other.
-pub(crate) fn introduce(wiring: &mut Wiring, node: Node, by: By, pair: [Hung; 2], device: &str) {
+/// Adds neighbour entries for each other to two containers on one uplink.
+pub(crate) fn add_neighbours(
+    wiring: &mut Wiring,
+    node: LabNode,
+    by: UplinkMode,
+    pair: [UplinkChild; 2],
+    device: &str,
+) {
     for (one, other) in [(pair[0], pair[1]), (pair[1], pair[0])] {
         match by {
-            By::Macvlan(_) => wiring.neighbour(one.space, device, other.slot),
-            By::Ipvlan(IpvlanMode::L2) => {
-                wiring.neighbour_at(one.space, device, other.slot, node.slot(0).mac());
+            UplinkMode::Macvlan(_) => wiring.add_neighbour(one.space, device, other.slot),
+            UplinkMode::Ipvlan(IpvlanMode::L2) => {
+                wiring.add_neighbour_at(one.space, device, other.slot, node.slot(0).mac());
             }
-            // It routes: there is nobody to know.
-            By::Ipvlan(IpvlanMode::L3) => {}
+            // An L3 device routes, so it needs no neighbour entries.
+            UplinkMode::Ipvlan(IpvlanMode::L3) => {}
         }
     }
 }
 
-/// What a packet passes between two such containers. What one sends to the other never leaves by the uplink: its driver
-/// hands the packet over (`macvlan_queue_xmit`, `ipvlan_rcv_frame`).
-pub(crate) fn path(by: By, client: SpaceId, server: SpaceId, device: &str) -> Vec<Waypoint> {
-    let hop = |space| Waypoint::told(HopKind::Device, space, device, &by.detail());
+/// Returns the path of a packet between two such containers. A packet between them never leaves by the uplink: the
+/// driver hands it over (`macvlan_queue_xmit`, `ipvlan_rcv_frame`).
+pub(crate) fn path(
+    by: UplinkMode,
+    client: NamespaceId,
+    server: NamespaceId,
+    device: &str,
+) -> Vec<Waypoint> {
+    let hop = |space| Waypoint::device_with_detail(HopKind::Device, space, device, &by.detail());
     vec![hop(client), hop(server)]
 }
 
-/// Servers and clients on the uplink of one node, and nothing else.
-pub(crate) fn layout(name: &str, by: By, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-    one_node(name, shape)?;
-    room(name, shape)?;
+/// Returns the layout of servers and clients on the uplink of one node.
+pub(crate) fn layout(
+    name: &str,
+    by: UplinkMode,
+    shape: &Shape,
+    site: &NetworkParameters,
+) -> Result<Layout, Error> {
+    check_one_node(name, shape)?;
+    check_capacity(name, shape)?;
     let mut wiring = Wiring::new(shape.family, shape.mtu);
     let node = add_nodes(&mut wiring, 1, &BRIDGED_PAST_NETFILTER)[0];
     let mut add = |role: &str, index: u32, number: u32| {
-        let space = wiring.space(format!("{role}-{index}"), &[]);
-        let one = Hung { space, slot: slot(number) };
-        hang(&mut wiring, node, by, one, UPLINK);
+        let space = wiring.add_namespace(format!("{role}-{index}"), &[]);
+        let one = UplinkChild { space, slot: slot(number) };
+        add_child(&mut wiring, node, by, one, UPLINK);
         one
     };
-    let servers: Vec<Hung> = (0..shape.servers).map(|index| add("server", index, index)).collect();
-    let clients: Vec<Hung> =
+    let servers: Vec<UplinkChild> =
+        (0..shape.servers).map(|index| add("server", index, index)).collect();
+    let clients: Vec<UplinkChild> =
         (0..shape.clients).map(|index| add("client", index, shape.servers + index)).collect();
     for (index, client) in clients.iter().enumerate() {
         let server = servers[server_of(index, shape)];
-        introduce(&mut wiring, node, by, [*client, server], UPLINK);
+        add_neighbours(&mut wiring, node, by, [*client, server], UPLINK);
     }
-    let address = |one: &Hung| one.slot.address(shape.family);
-    let endpoint = |one: &Hung| Endpoint { space: Some(one.space), address: address(one) };
+    let address = |one: &UplinkChild| one.slot.address(shape.family);
+    let endpoint =
+        |one: &UplinkChild| NamespaceEndpoint { space: Some(one.space), address: address(one) };
     Ok(Layout {
         servers: servers.iter().map(endpoint).collect(),
         clients: clients.iter().map(endpoint).collect(),
-        routes: routes(shape, site, |_, server| {
+        routes: client_routes(shape, site, |_, server| {
             (address(&servers[server]), address(&servers[server]))
         }),
         path: path(by, clients[0].space, servers[0].space, UPLINK),
-        proof: Some(Proof::Device { space: clients[0].space, name: UPLINK.to_owned() }),
+        proof: Some(PathProof::Device { space: clients[0].space, name: UPLINK.to_owned() }),
         wiring,
     })
 }

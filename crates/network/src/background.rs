@@ -1,17 +1,17 @@
-//! What loads the nodes beside the traffic, as users spell it: `cpu=2`.
+//! Background load of the nodes, as users spell it: `cpu=2`.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Work that runs on the nodes while traffic flows, as it does where hosts have something else to do.
+/// Load that runs on the nodes while traffic flows, as on hosts that have other work to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Background {
-    /// Processes that do nothing but compute, spread over the nodes.
+    /// Number of processes that only compute, spread over the nodes.
     pub cpu: u32,
 }
 
 impl Background {
-    /// The most processes: more than any machine has cores is a slip of the hand.
+    /// Largest number of processes: a number above any machine's cores is a typing error.
     pub const MOST: u32 = 256;
 }
 

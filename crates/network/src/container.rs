@@ -1,4 +1,4 @@
-//! An endpoint, and the programs that run in it.
+//! Containers, and the programs that run in them.
 
 use crate::Error;
 use std::collections::BTreeMap;
@@ -8,48 +8,48 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a program's standard streams are connected to.
+/// Connection of a program's standard streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stdio {
-    /// Input and output are pipes to us; errors go to our own standard error.
+    /// Input and output are pipes to tare; standard error is tare's own.
     #[default]
     Piped,
-    /// All three are ours: the user's terminal.
+    /// All three streams are tare's own: the user's terminal.
     Inherit,
 }
 
-/// A program to run in a container.
+/// Program to run in a container.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
-    /// The program; nothing stands for tare itself (the same static binary).
+    /// Path of the program. `None` stands for tare itself (the same static binary).
     pub program: Option<PathBuf>,
-    /// Its arguments.
+    /// Arguments, without the program's name.
     pub arguments: Vec<String>,
-    /// Variables added to its environment.
+    /// Variables added to the program's environment.
     pub environment: Vec<(String, String)>,
-    /// Names that resolve inside, in a private hosts file; nothing where none are asked for.
+    /// Names that resolve inside, through a private hosts file. If empty, the program has no private hosts file.
     pub hosts: Vec<(String, IpAddr)>,
-    /// Its standard streams.
+    /// Connection of the standard streams.
     pub stdio: Stdio,
 }
 
 impl Command {
-    /// tare itself, with these arguments, on pipes.
+    /// Returns the command that runs tare itself with these arguments, on pipes.
     pub fn tare<S: Into<String>>(arguments: impl IntoIterator<Item = S>) -> Self {
         Self { arguments: arguments.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 }
 
-/// How a program ended.
+/// Status with which a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    /// By itself, with this code.
+pub enum ProcessExit {
+    /// The program exited with this code.
     Code(i32),
-    /// By this signal.
+    /// This signal ended the program.
     Signal(i32),
 }
 
-impl fmt::Display for Exit {
+impl fmt::Display for ProcessExit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Code(code) => write!(f, "exit code {code}"),
@@ -60,58 +60,61 @@ impl fmt::Display for Exit {
 
 /// A program that runs in a container. Dropping it ends the program.
 pub trait Process: Send {
-    /// Its standard input, once; nothing when it was not piped or was taken.
+    /// Takes the pipe to the program's standard input. Returns `None` if the input is not piped or was taken before.
     fn take_input(&mut self) -> Option<Box<dyn Write + Send>>;
-    /// Its standard output, once; nothing when it was not piped or was taken.
+    /// Takes the pipe from the program's standard output. Returns `None` if the output is not piped or was taken
+    /// before.
     fn take_output(&mut self) -> Option<Box<dyn Read + Send>>;
-    /// Its number on this machine; nothing where it runs on another, or is not known.
+    /// Returns the process id on this machine. Returns `None` if the program runs on another machine, or if its id is
+    /// not known.
     fn id(&self) -> Option<u32> {
         None
     }
-    /// Waits for its end.
+    /// Waits until the program ends.
     ///
     /// # Errors
-    /// When the place lost sight of it.
-    fn wait(&mut self) -> Result<Exit, Error>;
-    /// Ends it now; nothing when it has ended.
+    /// The place cannot observe the program any more.
+    fn wait(&mut self) -> Result<ProcessExit, Error>;
+    /// Ends the program now. Does nothing if the program has ended.
     fn kill(&mut self);
 }
 
-/// What a network runs beside its containers, so that packets pass: daemons.
-pub trait Daemons: Send + Sync {
-    /// Whether all of them still run.
+/// Daemons that a network runs in addition to its containers, so that packets pass.
+pub trait NetworkDaemons: Send + Sync {
+    /// Checks that all daemons still run.
     ///
     /// # Errors
-    /// The first one that has ended, with its last words.
+    /// A daemon has ended. The error names the first one, with its last words.
     fn check(&self) -> Result<(), Error>;
-    /// What they last said, in one line; nothing where they have said nothing.
-    fn words(&self) -> Option<String>;
-    /// The CPU time that they have taken so far.
+    /// Returns the last messages of the daemons, in one line. Returns `None` if they have written nothing.
+    fn last_messages(&self) -> Option<String>;
+    /// Returns the CPU time that the daemons have used so far.
     fn cpu_time(&self) -> Duration;
-    /// The same program by program, of those that can be told apart.
+    /// Returns the CPU time by program, for the programs that can be told apart.
     fn cpu_times(&self) -> BTreeMap<String, Duration> {
         BTreeMap::new()
     }
 }
 
-/// An endpoint with its own network namespace, or its node's.
+/// A container: an endpoint with a network namespace of its own, or with its node's.
 pub trait Container: Send + Sync {
-    /// Its name, unique within a topology: `client-0`, `server-1`.
+    /// Returns the name, unique within a topology: `client-0`, `server-1`.
     fn name(&self) -> &str;
-    /// Its own address.
+    /// Returns the container's own address.
     fn address(&self) -> IpAddr;
-    /// Its network namespace as a file of this machine that setns(2) takes, good as long as the container is: so that
-    /// one program may serve many containers. Nothing where it has none of its own, or is on another machine.
+    /// Returns the network namespace as a file of this machine that setns(2) takes, valid as long as the container
+    /// exists, so that one program can serve many containers. Returns `None` if the container has no namespace of its
+    /// own, or is on another machine.
     fn namespace(&self) -> Option<PathBuf> {
         None
     }
-    /// Starts a program inside.
+    /// Starts a program in the container.
     ///
     /// # Errors
-    /// When it cannot be started.
+    /// The program cannot be started.
     fn spawn(&self, command: &Command) -> Result<Box<dyn Process>, Error>;
-    /// What its network runs beside the containers; nothing where the kernel does it all.
-    fn daemons(&self) -> Option<&dyn Daemons> {
+    /// Returns the daemons of the container's network. Returns `None` if the kernel alone carries the packets.
+    fn daemons(&self) -> Option<&dyn NetworkDaemons> {
         None
     }
 }

@@ -1,24 +1,24 @@
-//! What goes wrong when a network is raised or a program is started in it.
+//! Error of setting up a network or of starting a program in it.
 
-/// One line for the user: what failed, why, what to do.
+/// One line for the user: the action that failed, the reason and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}: {why}")]
 pub struct Error {
-    /// What was being done.
+    /// Action that failed.
     pub what: String,
-    /// Why it failed.
+    /// Reason why it failed.
     pub why: String,
-    /// What the user can do about it; empty when nothing is known.
+    /// Remedy for the user. Empty if none is known.
     pub remedy: String,
 }
 
 impl Error {
-    /// An error whose remedy is not known.
+    /// Returns an error without a remedy.
     pub fn new(what: impl Into<String>, why: impl ToString) -> Self {
         Self { what: what.into(), why: why.to_string(), remedy: String::new() }
     }
 
-    /// The same error with a remedy.
+    /// Returns the same error with a remedy.
     #[must_use]
     pub fn with_remedy(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = remedy.into();

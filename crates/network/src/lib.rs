@@ -1,35 +1,37 @@
-//! What a network *is*: the trait that every way of connecting containers implements, and the words around it.
+//! Definition of a network: the [`Network`] trait, which every way of connecting containers implements, and the types
+//! that it uses.
 //!
-//! This crate asks the kernel for nothing but what it counts ([`counted`]), which all places read alike. A place (the lab, a Docker Engine, a cluster) implements [`Network`],
-//! [`Container`] and [`Process`]; the runner knows only these. [`mock`] is a place that exists nowhere.
+//! The only part of this crate that reads from the kernel is [`procfs_counters`], the counters that all places read in
+//! the same way. A place (the lab, a Docker Engine, a cluster) implements [`Network`], [`Container`] and [`Process`];
+//! the runner knows only these traits. [`mock`] is a place without a kernel behind it, for tests.
 #![forbid(unsafe_code)]
 
 mod background;
 mod container;
-pub mod counted;
 mod error;
-mod link;
 pub mod mock;
-mod name;
-mod need;
 mod network;
+mod node_link;
 mod options;
+pub mod procfs_counters;
 mod rate;
 mod registry;
+mod requirement;
+mod spec;
 mod topology;
 
 pub use background::Background;
-pub use container::{Command, Container, Daemons, Exit, Process, Stdio};
+pub use container::{Command, Container, NetworkDaemons, Process, ProcessExit, Stdio};
 pub use error::Error;
-pub use link::{Link, LinkError};
-pub use name::{NameError, Spelled};
-pub use need::{Missing, Need, Needed, Probe};
-pub use network::{About, Network, NodeKind, Site};
-pub use options::{NetworkOption, Options};
+pub use network::{Network, NetworkInfo, NetworkParameters, NodeKind};
+pub use node_link::{NodeLink, NodeLinkError};
+pub use options::{NetworkOption, NetworkOptions};
 pub use rate::{BitsPerSecond, RateError};
-pub use registry::{FindError, Listing, Registry};
+pub use registry::{FindError, NetworkAvailability, NetworkRegistry};
+pub use requirement::{PermissiveProbe, Requirement, RequirementProbe, UnmetRequirement};
+pub use spec::{NetworkSpec, NetworkSpecError};
 pub use tare_record::{
-    Family, Finding, Gains, Hop, HopKind, MtuBy, Nanos, Offload, Offloads, PlaceCounts, Placement,
-    Ran, Shape, UnknownOffload,
+    CounterDeltas, Family, Finding, Hop, HopKind, KernelProgramRuns, MtuSource, NamespaceCounts,
+    Nanos, Offload, Offloads, Placement, Shape, UnknownOffload,
 };
-pub use topology::{Guard, Route, Topology, Watch};
+pub use topology::{ClientRoute, CounterWatch, Guard, Topology};

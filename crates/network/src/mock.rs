@@ -1,31 +1,31 @@
-//! A network that exists nowhere: it has containers in which no program runs, and hops that no packet passes.
+//! Mock network without a kernel behind it: its containers run no programs, and no packet passes its hops.
 //!
-//! With it the whole flow runs without privileges, on any machine, with exact figures.
+//! With it the whole run works without privileges, on any machine, with exact figures.
 
 use crate::{
-    About, Command, Container, Error, Hop, HopKind, Need, Network, NetworkOption, Process, Route,
-    Shape, Site, Topology,
+    ClientRoute, Command, Container, Error, Hop, HopKind, Network, NetworkInfo, NetworkOption,
+    NetworkParameters, Process, Requirement, Shape, Topology,
 };
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// A mock network of a given name.
+/// Mock network of a given name.
 #[derive(Clone, Copy, Debug)]
-pub struct Mock {
+pub struct MockNetwork {
     name: &'static str,
 }
 
-impl Mock {
-    /// A mock network of this name.
+impl MockNetwork {
+    /// Returns a mock network of this name.
     #[must_use]
     pub fn new(name: &'static str) -> Self {
         Self { name }
     }
 }
 
-/// A container that runs nothing.
-struct Nowhere(String);
+/// Container that runs no programs.
+struct MockContainer(String);
 
-impl Container for Nowhere {
+impl Container for MockContainer {
     fn name(&self) -> &str {
         &self.0
     }
@@ -39,9 +39,9 @@ impl Container for Nowhere {
     }
 }
 
-impl Network for Mock {
-    fn about(&self) -> About {
-        About {
+impl Network for MockNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: self.name,
             summary: "a network that exists nowhere, for tests",
             stands_for: "nothing",
@@ -50,14 +50,16 @@ impl Network for Mock {
         }
     }
 
-    fn needs(&self, _: &Site) -> Vec<Need> {
+    fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
         Vec::new()
     }
 
-    fn raise(&self, shape: &Shape, site: &Site) -> Result<Topology, Error> {
+    fn set_up(&self, shape: &Shape, site: &NetworkParameters) -> Result<Topology, Error> {
         let containers = |role: &str, count: u32| -> Vec<Box<dyn Container>> {
             (0..count)
-                .map(|index| Box::new(Nowhere(format!("{role}-{index}"))) as Box<dyn Container>)
+                .map(|index| {
+                    Box::new(MockContainer(format!("{role}-{index}"))) as Box<dyn Container>
+                })
                 .collect()
         };
         let servers = shape.servers.max(1) as usize;
@@ -65,7 +67,7 @@ impl Network for Mock {
             .flat_map(|client| site.ports.iter().map(move |&port| (client, port)))
             .map(|(client, port)| {
                 let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-                Route { client, server: client % servers, listen: address, dial: address }
+                ClientRoute { client, server: client % servers, listen: address, dial: address }
             })
             .collect();
         Ok(Topology {
@@ -80,7 +82,7 @@ impl Network for Mock {
         })
     }
 
-    fn commands(&self, _: &Shape, _: &Site) -> Vec<String> {
+    fn commands(&self, _: &Shape, _: &NetworkParameters) -> Vec<String> {
         vec!["true".to_owned()]
     }
 }
@@ -92,10 +94,10 @@ mod tests {
     #[test]
     fn clients_are_spread_over_servers() {
         let shape = Shape { servers: 2, clients: 5, ..Shape::default() };
-        let site = Site { ports: vec![7001, 7002], ..Site::default() };
-        let topology = Mock::new("mock").raise(&shape, &site).unwrap();
+        let site = NetworkParameters { ports: vec![7001, 7002], ..NetworkParameters::default() };
+        let topology = MockNetwork::new("mock").set_up(&shape, &site).unwrap();
         let servers: Vec<_> = topology.routes.iter().map(|route| route.server).collect();
         assert_eq!(servers, [0, 0, 1, 1, 0, 0, 1, 1, 0, 0]);
-        assert_eq!(topology.routes_of(3).count(), 2);
+        assert_eq!(topology.client_routes(3).count(), 2);
     }
 }

@@ -1,101 +1,102 @@
-//! The trait itself.
+//! The [`Network`] trait, and the parameters with which a network is set up.
 
-use crate::{Error, Need, NetworkOption, Options, Shape, Spelled, Topology};
+use crate::{Error, NetworkOption, NetworkOptions, NetworkSpec, Requirement, Shape, Topology};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-/// What a network is, in words.
+/// Description of a network in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct About {
-    /// Its name, as users spell it.
+pub struct NetworkInfo {
+    /// Name, as users spell it.
     pub name: &'static str,
-    /// One line.
+    /// Summary in one line.
     pub summary: &'static str,
-    /// The real system that it is or stands for.
+    /// Real system that the network is or stands for.
     pub stands_for: &'static str,
-    /// Where that system's wiring is documented.
+    /// Source that documents that system's wiring.
     pub source: &'static str,
-    /// The options that it takes: each makes another network of it.
+    /// Options that the network takes. Each of them makes another network of it.
     pub options: &'static [NetworkOption],
 }
 
-/// What a network is raised for.
+/// Parameters for which a network is set up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Site {
-    /// The ports that the workloads serve on, in every server; fresh in every block.
+pub struct NetworkParameters {
+    /// Ports that the workloads serve on, in every server. Every block has fresh ports.
     pub ports: Vec<u16>,
-    /// The options that change the network.
-    pub options: Options,
-    /// What the user says after the colon of a network's name: the file of `cni:FILE`.
+    /// Options that change the network.
+    pub options: NetworkOptions,
+    /// Argument after the colon of a network's name: the file of `cni:FILE`.
     pub argument: Option<String>,
-    /// Where programs that the network starts write their logs.
+    /// Directory for the logs of the programs that the network starts.
     pub logs: Option<PathBuf>,
 }
 
-impl Site {
-    /// A site for a network as it is spelled, with workloads on these ports.
+impl NetworkParameters {
+    /// Returns the parameters for a network as it is spelled, with workloads on these ports.
     #[must_use]
-    pub fn of(spelled: &Spelled, ports: Vec<u16>) -> Self {
+    pub fn from_spec(spelled: &NetworkSpec, ports: Vec<u16>) -> Self {
         let argument = spelled.argument().map(str::to_owned);
         Self { ports, options: spelled.options, argument, logs: None }
     }
 }
 
-/// What the nodes of a place are.
+/// Kind of the nodes of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
-    /// Namespaces of one machine: whatever joins them is that machine's CPU.
+    /// Namespaces of one machine, whose CPU does the work of everything that joins them.
     Namespace,
     /// Machines, or what their place takes for machines.
     Machine,
 }
 
-/// A way of connecting containers.
+/// A network: one way of connecting containers.
 pub trait Network: Send + Sync {
-    /// What it is.
-    fn about(&self) -> About;
+    /// Returns the description of the network.
+    fn info(&self) -> NetworkInfo;
 
-    /// What its name begins with, where the user says the rest: `cni:` of `cni:FILE`.
+    /// Returns the prefix of a name whose rest the user supplies: `cni:` of `cni:FILE`. Returns `None` if the name is
+    /// complete without an argument.
     fn scheme(&self) -> Option<&'static str> {
         None
     }
 
-    /// Whether the rest of its name says what to run: a study file that has such a network is run only where the command
-    /// line allows it.
+    /// Returns `true` if the argument in the name says what to run. A study file with such a network runs only if the
+    /// command line allows it.
     fn runs_its_argument(&self) -> bool {
         false
     }
 
-    /// What it needs of the machine.
-    fn needs(&self, site: &Site) -> Vec<Need>;
+    /// Returns the requirements of the network on the machine.
+    fn requirements(&self, site: &NetworkParameters) -> Vec<Requirement>;
 
-    /// Whether it has room for a shape: ports, addresses, and whatever else is bounded by its kind rather than by the
-    /// machine. Looked at before anything is raised.
+    /// Checks that the network has room for a shape: ports, addresses, and everything else that its kind limits rather
+    /// than the machine. The runner checks this before it sets anything up.
     ///
     /// # Errors
-    /// What there is no room for, and what to do.
-    fn has_room(&self, _shape: &Shape, _site: &Site) -> Result<(), Error> {
+    /// The network has no room for the shape. The error says for what, and gives the remedy.
+    fn check_capacity(&self, _shape: &Shape, _site: &NetworkParameters) -> Result<(), Error> {
         Ok(())
     }
 
-    /// Raises it, and returns when a packet can pass.
+    /// Sets the network up, and returns when a packet can pass.
     ///
-    /// Blocking. Dropping the topology removes all of it; on an error nothing is left.
+    /// Blocking. Dropping the topology removes all of it. After an error nothing is left.
     ///
     /// # Errors
-    /// What failed, why, and what to do.
-    fn raise(&self, shape: &Shape, site: &Site) -> Result<Topology, Error>;
+    /// A step failed. The error says which, why, and what to do.
+    fn set_up(&self, shape: &Shape, site: &NetworkParameters) -> Result<Topology, Error>;
 
-    /// How many nodes it can join.
+    /// Returns the range of the number of nodes that the network can join.
     fn nodes(&self) -> RangeInclusive<u32> {
         1..=1
     }
 
-    /// What its nodes are.
+    /// Returns the kind of the nodes.
     fn node_kind(&self) -> NodeKind {
         NodeKind::Namespace
     }
 
-    /// The commands by which a reader could build the same by hand, as a shell script's lines.
-    fn commands(&self, shape: &Shape, site: &Site) -> Vec<String>;
+    /// Returns the commands that build the same network by hand, as the lines of a shell script.
+    fn commands(&self, shape: &Shape, site: &NetworkParameters) -> Vec<String>;
 }

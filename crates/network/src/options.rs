@@ -1,29 +1,29 @@
-//! What changes a network, spelled after a `+`.
+//! Options that change a network, spelled after a `+`.
 
 use crate::{BitsPerSecond, Offload, Offloads};
 use std::fmt;
 
-/// An option that a network may have.
+/// Option that a network can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NetworkOption {
-    /// Without netfilter.
+    /// No netfilter.
     Plain,
-    /// Every container's link limited to a rate, in each direction.
+    /// Rate limit on every container's link, in each direction.
     Rate,
-    /// Offloads of its devices switched off.
+    /// Offloads of the network's devices switched off.
     Without,
-    /// Without the security profile that an engine gives its containers.
+    /// No security profile of the engine for its containers.
     Unconfined,
-    /// With its rules, but without connection tracking.
+    /// Netfilter rules without connection tracking.
     Untracked,
-    /// Its containers' MTU.
+    /// MTU of the containers.
     Mtu,
     /// Received packets spread over all cores.
     Rps,
 }
 
 impl NetworkOption {
-    /// All there are.
+    /// All options.
     pub const ALL: [Self; 7] = [
         Self::Plain,
         Self::Rate,
@@ -34,17 +34,17 @@ impl NetworkOption {
         Self::Rps,
     ];
 
-    /// Those of a network that tare wires and filters itself, and that rewrites no addresses.
+    /// Options of a network that tare wires and filters itself, and that rewrites no addresses.
     pub const WIRED: [Self; 6] =
         [Self::Plain, Self::Rate, Self::Without, Self::Untracked, Self::Mtu, Self::Rps];
 
-    /// Those of a network that tare wires with cables.
-    pub const CABLED: [Self; 4] = [Self::Rate, Self::Without, Self::Mtu, Self::Rps];
+    /// Options of a network that tare wires with veth or netkit pairs.
+    pub const DEVICE_PAIRS: [Self; 4] = [Self::Rate, Self::Without, Self::Mtu, Self::Rps];
 
-    /// Those of a network whose containers hang on an uplink.
-    pub const HUNG: [Self; 3] = [Self::Without, Self::Mtu, Self::Rps];
+    /// Options of a network whose containers have child devices of an uplink.
+    pub const UPLINK: [Self; 3] = [Self::Without, Self::Mtu, Self::Rps];
 
-    /// What it does, in words.
+    /// Returns the effect of the option, in words.
     #[must_use]
     pub fn summary(self) -> &'static str {
         match self {
@@ -78,32 +78,32 @@ impl fmt::Display for NetworkOption {
     }
 }
 
-/// Options as one line of prose, for those who may choose from them.
-pub(crate) fn listed(options: &[NetworkOption]) -> String {
+/// Lists options in one line of prose, for a user who can choose from them.
+pub(crate) fn describe_options(options: &[NetworkOption]) -> String {
     options.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// What was chosen of them.
+/// Options that the user chose for a network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Options {
-    /// Whether netfilter is left out (`+plain`).
+pub struct NetworkOptions {
+    /// Leaves out netfilter (`+plain`).
     pub plain: bool,
-    /// To what every container's link is limited, in each direction (`+rate=`); nothing for as fast as it goes.
+    /// Limit of every container's link, in each direction (`+rate=`). `None` means no limit.
     pub rate: Option<BitsPerSecond>,
-    /// Which offloads are switched off (`+without=`, once for each).
+    /// Offloads to switch off (`+without=`, once for each).
     pub without: Offloads,
-    /// Whether an engine's security profile is left out (`+unconfined`).
+    /// Leaves out the engine's security profile (`+unconfined`).
     pub unconfined: bool,
-    /// Whether its rules go without connection tracking (`+untracked`).
+    /// Installs the netfilter rules without connection tracking (`+untracked`).
     pub untracked: bool,
-    /// The containers' MTU, bytes (`+mtu=`); nothing for the shape's.
+    /// MTU of the containers, bytes (`+mtu=`). `None` stands for the MTU of the shape.
     pub mtu: Option<u32>,
-    /// Whether received packets are spread over all cores (`+rps`).
+    /// Spreads received packets over all cores (`+rps`).
     pub rps: bool,
 }
 
-impl Options {
-    /// Whether an option was chosen.
+impl NetworkOptions {
+    /// Returns `true` if the option was chosen.
     #[must_use]
     pub fn has(&self, option: NetworkOption) -> bool {
         match option {
@@ -117,13 +117,13 @@ impl Options {
         }
     }
 
-    /// The options that were chosen.
+    /// Returns the options that were chosen.
     pub fn chosen(&self) -> impl Iterator<Item = NetworkOption> {
         NetworkOption::ALL.into_iter().filter(|option| self.has(*option))
     }
 }
 
-impl fmt::Display for Options {
+impl fmt::Display for NetworkOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.plain {
             f.write_str("+plain")?;

@@ -1,39 +1,39 @@
-//! A link's speed, as users spell it: `970mbit`, `2.5gbit`.
+//! Data rates, as users spell them: `970mbit`, `2.5gbit`.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The units, largest first, each with its bits per second. They are decimal, as everywhere in networking.
+/// Units, largest first, each with its bits per second. They are decimal, as everywhere in networking.
 const UNITS: [(&str, u64); 3] = [("gbit", 1_000_000_000), ("mbit", 1_000_000), ("kbit", 1_000)];
 
-/// A data rate in bits per second; a whole number of kbit/s from 8 kbit/s to 1000 Gbit/s.
+/// Data rate in bits per second, a whole number of kbit/s from 8 kbit/s to 1000 Gbit/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BitsPerSecond(u64);
 
-/// A rate that cannot be read.
+/// Error for a rate that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RateError {
-    /// Not a number with a unit.
+    /// The text is not a number with a unit.
     #[error("`{0}` is no rate: write a number with kbit, mbit or gbit, as in 970mbit")]
     Unreadable(String),
-    /// A number with a unit that no link has.
+    /// The number has a unit, but no link has this rate.
     #[error("the rate `{0}` is not a whole number of kbit/s from {min} to {max}", min = BitsPerSecond::MIN, max = BitsPerSecond::MAX)]
     Range(String),
 }
 
 impl BitsPerSecond {
-    /// The slowest rate: a thousand bytes a second.
+    /// Slowest rate: a thousand bytes per second.
     pub const MIN: Self = Self(8_000);
-    /// The fastest rate: beyond every Ethernet of today.
+    /// Fastest rate, above that of every Ethernet of today.
     pub const MAX: Self = Self(1_000_000_000_000);
 
-    /// The number of bits per second.
+    /// Returns the number of bits per second.
     #[must_use]
     pub fn bits(self) -> u64 {
         self.0
     }
 
-    /// The number of bytes per second.
+    /// Returns the number of bytes per second.
     #[must_use]
     pub fn bytes(self) -> u64 {
         self.0 / 8
@@ -49,14 +49,14 @@ impl FromStr for BitsPerSecond {
             .iter()
             .find_map(|&(name, unit)| Some((text.strip_suffix(name)?, unit)))
             .ok_or_else(unreadable)?;
-        // `parse` would also take exponents, signs and infinity.
+        // `parse` also accepts exponents, signs and infinity.
         if !number.chars().all(|one| one.is_ascii_digit() || one == '.') {
             return Err(unreadable());
         }
         let number: f64 = number.parse().map_err(|_| unreadable())?;
         let kilobits = number * unit as f64 / 1e3;
         let allowed = (Self::MIN.0 as f64 / 1e3)..=(Self::MAX.0 as f64 / 1e3);
-        // A decimal fraction such as 0.1 is not exact in binary; a thousandth of a kbit/s is.
+        // A decimal fraction such as 0.1 is not exact in binary, but a thousandth of a kbit/s is precise enough.
         let is_whole = (kilobits - kilobits.round()).abs() < 1e-3;
         if is_whole && allowed.contains(&kilobits.round()) {
             Ok(Self(kilobits.round() as u64 * 1_000))

@@ -1,163 +1,167 @@
-//! All networks of all places, in one list that is handed about, never global.
+//! Registry of all networks of all places. It is passed as a value, never global.
 
-use crate::options::{NetworkOption, listed};
-use crate::{About, Missing, Network, Probe, Site, Spelled};
+use crate::options::{NetworkOption, describe_options};
+use crate::{
+    Network, NetworkInfo, NetworkParameters, NetworkSpec, RequirementProbe, UnmetRequirement,
+};
 use std::ops::RangeInclusive;
 
-/// The networks that this build knows.
+/// Networks that this build knows.
 #[derive(Default)]
-pub struct Registry {
+pub struct NetworkRegistry {
     networks: Vec<Box<dyn Network>>,
-    /// Those that are measured only when they are named.
-    apart: Vec<Box<dyn Network>>,
+    /// Networks that are measured only if the user names them.
+    opt_in: Vec<Box<dyn Network>>,
 }
 
 /// A network, and whether it runs here.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listing {
-    /// What it is.
-    pub about: About,
-    /// How many nodes it can join.
+pub struct NetworkAvailability {
+    /// Description of the network.
+    pub about: NetworkInfo,
+    /// Range of the number of nodes that the network can join.
     pub nodes: RangeInclusive<u32>,
-    /// What is missing, where something is.
-    pub missing: Option<Missing>,
+    /// Requirement that is not met here. `None` if the network runs here.
+    pub missing: Option<UnmetRequirement>,
 }
 
-/// A network that this build does not know as it is spelled.
+/// Error for a network that this build does not know as it is spelled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FindError {
     /// No network has the name.
     #[error("unknown network `{name}`: this build knows {known}")]
-    Name {
-        /// What was asked for.
+    UnknownName {
+        /// Name that was not found.
         name: String,
-        /// What there is.
+        /// Names that this build knows.
         known: String,
     },
     /// The network has no such option.
     #[error("`{spelled}`: {name} does not take {refused}; {takes}")]
-    Option {
-        /// What was asked for.
+    UnsupportedOption {
+        /// Network with its options, as the user spelled it.
         spelled: String,
-        /// The network.
+        /// Name of the network.
         name: &'static str,
-        /// The option that it does not have.
+        /// Option that the network does not take.
         refused: NetworkOption,
-        /// What it has instead.
+        /// Options that the network takes instead.
         takes: String,
     },
 }
 
-impl Registry {
-    /// A registry of these networks.
+impl NetworkRegistry {
+    /// Returns a registry of these networks.
     #[must_use]
     pub fn new(networks: Vec<Box<dyn Network>>) -> Self {
-        Self { networks, apart: Vec::new() }
+        Self { networks, opt_in: Vec::new() }
     }
 
-    /// The same registry with networks that `all` does not stand for: they are measured only when they are named.
+    /// Returns the same registry with networks that `all` does not include: they are measured only if the user names
+    /// them.
     #[must_use]
-    pub fn with_apart(mut self, networks: Vec<Box<dyn Network>>) -> Self {
-        self.apart.extend(networks);
+    pub fn with_opt_in(mut self, networks: Vec<Box<dyn Network>>) -> Self {
+        self.opt_in.extend(networks);
         self
     }
 
-    /// All networks, those apart last.
-    fn everything(&self) -> impl Iterator<Item = &dyn Network> {
-        self.networks.iter().chain(&self.apart).map(AsRef::as_ref)
+    /// Iterates over all networks. Networks that `all` does not include are last.
+    fn iter_all(&self) -> impl Iterator<Item = &dyn Network> {
+        self.networks.iter().chain(&self.opt_in).map(AsRef::as_ref)
     }
 
-    /// The same registry with another place's networks after its own.
+    /// Returns the same registry with another place's networks after its own.
     #[must_use]
-    pub fn with(mut self, networks: Vec<Box<dyn Network>>) -> Self {
+    pub fn with_networks(mut self, networks: Vec<Box<dyn Network>>) -> Self {
         self.networks.extend(networks);
         self
     }
 
-    /// The names of all networks that `all` stands for: those that are complete without an argument, in order.
+    /// Returns the names that `all` includes: those that are complete without an argument, in order.
     #[must_use]
     pub fn names(&self) -> Vec<&'static str> {
         let complete = self.networks.iter().filter(|network| network.scheme().is_none());
-        complete.map(|network| network.about().name).collect()
+        complete.map(|network| network.info().name).collect()
     }
 
-    /// All names, as users are told of them.
+    /// Lists all names, as users see them in an error.
     fn known(&self) -> String {
-        self.everything().map(|network| network.about().name).collect::<Vec<_>>().join(", ")
+        self.iter_all().map(|network| network.info().name).collect::<Vec<_>>().join(", ")
     }
 
-    /// The network of this name, which takes these options.
+    /// Finds the network of this name, and checks that it takes these options.
     ///
     /// # Errors
-    /// When there is none, or it does not take one of the options; the error says what there is.
-    pub fn find(&self, spelled: &Spelled) -> Result<&dyn Network, FindError> {
-        let network = self
-            .everything()
-            .find(|network| has_name(*network, &spelled.name))
-            .ok_or_else(|| FindError::Name { name: spelled.name.clone(), known: self.known() })?;
-        let About { name, options, .. } = network.about();
+    /// There is no such network, or it does not take one of the options. The error lists the names or the options that
+    /// exist.
+    pub fn find(&self, spelled: &NetworkSpec) -> Result<&dyn Network, FindError> {
+        let network =
+            self.iter_all().find(|network| has_name(*network, &spelled.name)).ok_or_else(|| {
+                FindError::UnknownName { name: spelled.name.clone(), known: self.known() }
+            })?;
+        let NetworkInfo { name, options, .. } = network.info();
         match spelled.options.chosen().find(|option| !options.contains(option)) {
             None => Ok(network),
-            Some(refused) => Err(FindError::Option {
+            Some(refused) => Err(FindError::UnsupportedOption {
                 spelled: spelled.to_string(),
                 name,
                 refused,
-                takes: takes(options),
+                takes: describe_supported(options),
             }),
         }
     }
 
-    /// What a network lacks here, if anything.
+    /// Returns the first requirement of a network that is not met here. Returns `None` if all are met.
     #[must_use]
-    pub fn missing(
+    pub fn unmet_requirement(
         &self,
         network: &dyn Network,
-        site: &Site,
-        probe: &dyn Probe,
-    ) -> Option<Missing> {
-        network.needs(site).iter().find_map(|need| probe.check(need).err())
+        site: &NetworkParameters,
+        probe: &dyn RequirementProbe,
+    ) -> Option<UnmetRequirement> {
+        network.requirements(site).iter().find_map(|need| probe.check(need).err())
     }
 
-    /// All networks, with what each lacks here.
+    /// Returns all networks, each with the requirement that is not met here.
     #[must_use]
-    pub fn listing(&self, probe: &dyn Probe) -> Vec<Listing> {
-        self.everything()
-            .map(|network| Listing {
-                about: network.about(),
+    pub fn availability(&self, probe: &dyn RequirementProbe) -> Vec<NetworkAvailability> {
+        self.iter_all()
+            .map(|network| NetworkAvailability {
+                about: network.info(),
                 nodes: network.nodes(),
-                missing: self.missing(network, &Site::default(), probe),
+                missing: self.unmet_requirement(network, &NetworkParameters::default(), probe),
             })
             .collect()
     }
 }
 
-/// Whether this is a network's name: all of it, or what it begins with and an argument.
+/// Returns `true` if this is the network's name: the whole name, or its scheme and an argument.
 fn has_name(network: &dyn Network, name: &str) -> bool {
     match network.scheme() {
-        None => network.about().name == name,
+        None => network.info().name == name,
         Some(scheme) => name.strip_prefix(scheme).is_some_and(|argument| !argument.is_empty()),
     }
 }
 
-/// What a network takes, for whoever asked for something else.
-fn takes(options: &[NetworkOption]) -> String {
+/// Describes the options that a network takes, for an error about another option.
+fn describe_supported(options: &[NetworkOption]) -> String {
     if options.is_empty() {
         "it has no options".to_owned()
     } else {
-        format!("it takes {}", listed(options))
+        format!("it takes {}", describe_options(options))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mock::Mock;
-    use crate::{Error, Need, Shape, Topology};
+    use crate::mock::MockNetwork;
+    use crate::{Error, Requirement, Shape, Topology};
 
     #[test]
     fn what_there_is_is_said_to_whom_asks_for_something_else() {
-        let registry = Registry::new(vec![Box::new(Mock::new("mock"))]);
-        let find = |text: &str| registry.find(&text.parse().unwrap()).map(Network::about);
+        let registry = NetworkRegistry::new(vec![Box::new(MockNetwork::new("mock"))]);
+        let find = |text: &str| registry.find(&text.parse().unwrap()).map(Network::info);
         assert_eq!(find("mock+plain").unwrap().name, "mock");
         assert_eq!(
             find("mick+plain").unwrap_err().to_string(),
@@ -170,35 +174,36 @@ mod tests {
         );
     }
 
-    /// A network of any file.
-    struct OfFile;
+    /// Network whose argument is a file.
+    struct FileNetwork;
 
-    impl Network for OfFile {
-        fn about(&self) -> About {
-            About { name: "file:PATH", ..Mock::new("mock").about() }
+    impl Network for FileNetwork {
+        fn info(&self) -> NetworkInfo {
+            NetworkInfo { name: "file:PATH", ..MockNetwork::new("mock").info() }
         }
 
         fn scheme(&self) -> Option<&'static str> {
             Some("file:")
         }
 
-        fn needs(&self, site: &Site) -> Vec<Need> {
-            Mock::new("mock").needs(site)
+        fn requirements(&self, site: &NetworkParameters) -> Vec<Requirement> {
+            MockNetwork::new("mock").requirements(site)
         }
 
-        fn raise(&self, shape: &Shape, site: &Site) -> Result<Topology, Error> {
-            Mock::new("mock").raise(shape, site)
+        fn set_up(&self, shape: &Shape, site: &NetworkParameters) -> Result<Topology, Error> {
+            MockNetwork::new("mock").set_up(shape, site)
         }
 
-        fn commands(&self, shape: &Shape, site: &Site) -> Vec<String> {
-            Mock::new("mock").commands(shape, site)
+        fn commands(&self, shape: &Shape, site: &NetworkParameters) -> Vec<String> {
+            MockNetwork::new("mock").commands(shape, site)
         }
     }
 
     #[test]
     fn a_network_with_an_argument_is_none_of_all() {
-        let registry = Registry::new(vec![Box::new(Mock::new("mock")), Box::new(OfFile)]);
-        let find = |text: &str| registry.find(&text.parse().unwrap()).map(Network::about);
+        let registry =
+            NetworkRegistry::new(vec![Box::new(MockNetwork::new("mock")), Box::new(FileNetwork)]);
+        let find = |text: &str| registry.find(&text.parse().unwrap()).map(Network::info);
         assert_eq!(registry.names(), ["mock"]);
         assert_eq!(find("file:/etc/x").unwrap().name, "file:PATH");
         for incomplete in ["file:", "file", "file:PATH+plain+rate=1gbit"] {
@@ -206,11 +211,14 @@ mod tests {
         }
         assert!(find("fail:x").unwrap_err().to_string().contains("knows mock, file:PATH"));
         let spelled = "file:/etc/x".parse().unwrap();
-        assert_eq!(Site::of(&spelled, Vec::new()).argument.as_deref(), Some("/etc/x"));
+        assert_eq!(
+            NetworkParameters::from_spec(&spelled, Vec::new()).argument.as_deref(),
+            Some("/etc/x")
+        );
     }
 
     #[test]
     fn a_network_without_options_says_so() {
-        assert_eq!(takes(&[]), "it has no options");
+        assert_eq!(describe_supported(&[]), "it has no options");
     }
 }

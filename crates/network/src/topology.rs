@@ -1,65 +1,68 @@
-//! What a raised network consists of.
+//! Parts of a network that is set up.
 
-use crate::{Container, Daemons, Finding, Hop, PlaceCounts, Ran};
+use crate::{Container, Finding, Hop, KernelProgramRuns, NamespaceCounts, NetworkDaemons};
 use std::any::Any;
 use std::fmt;
 use std::net::SocketAddr;
 
-/// Whatever must be dropped for a topology's remains to go.
+/// Value whose drop removes the remains of a topology.
 pub type Guard = Box<dyn Any + Send>;
 
-/// How one client reaches one server: what the server listens on, and what the client dials.
+/// Route from one client to one server: the address that the server listens on, and the address that the client dials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Route {
-    /// Which client, an index into [`Topology::clients`].
+pub struct ClientRoute {
+    /// Index of the client in [`Topology::clients`].
     pub client: usize,
-    /// Which server, an index into [`Topology::servers`].
+    /// Index of the server in [`Topology::servers`].
     pub server: usize,
-    /// Where the server listens: its own address and a port of the site's.
+    /// Address that the server listens on: its own address, and one of the ports in the
+    /// [`NetworkParameters`](crate::NetworkParameters).
     pub listen: SocketAddr,
-    /// Where the client connects to; not the same where a port is published.
+    /// Address that the client connects to. It differs from `listen` if a port is published.
     pub dial: SocketAddr,
 }
 
-/// Looks at a raised network while a trial runs over it.
-pub trait Watch: Send {
-    /// What the counters of every namespace have gained since it was last asked.
-    fn count(&mut self) -> Vec<PlaceCounts>;
-    /// What the kernel has run for it so far, whenever it drops a packet; nothing where it runs nothing, or does not say.
-    fn ran(&self) -> Option<Ran> {
+/// Reader of a network's counters while a trial runs over it.
+pub trait CounterWatch: Send {
+    /// Returns the increase of the counters of every namespace since the last call.
+    fn read_gains(&mut self) -> Vec<NamespaceCounts>;
+    /// Returns the cost so far of the program that the kernel runs for the network whenever it drops a packet. Returns
+    /// `None` if the kernel runs no such program, or does not time it.
+    fn drop_program_cost(&self) -> Option<KernelProgramRuns> {
         None
     }
 }
 
-/// A raised network. Dropping it removes all of it.
+/// A network that is set up. Dropping it removes all of it.
 pub struct Topology {
-    /// The servers' containers.
+    /// Containers of the servers.
     pub servers: Vec<Box<dyn Container>>,
-    /// The clients' containers.
+    /// Containers of the clients.
     pub clients: Vec<Box<dyn Container>>,
-    /// The nodes' own namespaces, where programs can be started in them: to look at what packets pass there.
+    /// Namespaces of the nodes, if programs can be started in them to capture the packets that pass there.
     pub nodes: Vec<Box<dyn Container>>,
-    /// One route for each client and each of the site's ports, ordered by client, then by port; client i goes to server i mod n.
-    pub routes: Vec<Route>,
-    /// What a packet from client 0 to its server passes, in order.
+    /// Routes: one for each client and each port of the site, ordered by client, then by port. Client i goes to server
+    /// i mod n.
+    pub routes: Vec<ClientRoute>,
+    /// Hops that a packet from client 0 to its server passes, in order.
     pub hops: Vec<Hop>,
-    /// What was noticed when it was raised.
+    /// Findings made while the network was set up.
     pub findings: Vec<Finding>,
-    /// Who looks at its counters, where it has any.
-    pub watch: Option<Box<dyn Watch>>,
-    /// What keeps it up. Declared last: containers go first.
+    /// Reader of the network's counters, if the network has counters.
+    pub watch: Option<Box<dyn CounterWatch>>,
+    /// Guard that keeps the network up. It is declared last, so that the containers are dropped first.
     pub guard: Guard,
 }
 
 impl Topology {
-    /// What the network runs beside its containers; nothing where the kernel does it all.
+    /// Returns the daemons of the network. Returns `None` if the kernel alone carries the packets.
     #[must_use]
-    pub fn daemons(&self) -> Option<&dyn Daemons> {
+    pub fn daemons(&self) -> Option<&dyn NetworkDaemons> {
         self.servers.iter().chain(&self.clients).find_map(|container| container.daemons())
     }
 
-    /// The routes of one client, one a port.
-    pub fn routes_of(&self, client: usize) -> impl Iterator<Item = &Route> {
+    /// Returns the routes of one client, one for each port.
+    pub fn client_routes(&self, client: usize) -> impl Iterator<Item = &ClientRoute> {
         self.routes.iter().filter(move |route| route.client == client)
     }
 }

@@ -1,15 +1,16 @@
-//! How fast the cores ran while they had work, by what cpufreq says of each (`scaling_cur_freq`, kHz).
+//! Mean frequency of busy cores, by cpufreq (`scaling_cur_freq`, kHz).
 //!
-//! An idle core runs as slowly as it likes, so each core's frequency counts by the time for which it was busy.
+//! An idle core may run as slowly as it likes, so each core's frequency is weighted by its busy time.
 
-use crate::files::Files;
-use crate::times::{Times, ticks_per_second};
+use crate::files::MachineFiles;
+use crate::proc_stat::{CpuTicks, ticks_per_second};
 
-/// The frequency of each core, kHz; nothing for one that does not say.
-pub(crate) type Frequencies = Vec<Option<u64>>;
+/// Frequency of each core, kHz; `None` for a core that does not report it.
+pub(crate) type CoreFrequencies = Vec<Option<u64>>;
 
-/// Reads those of so many cores. Where the first does not say, none is asked: most virtual machines have no cpufreq.
-pub(crate) fn read(files: &Files, cores: usize) -> Frequencies {
+/// Reads the frequencies of so many cores. If the first core does not report one, no other is read: most virtual
+/// machines have no cpufreq.
+pub(crate) fn read_frequencies(files: &MachineFiles, cores: usize) -> CoreFrequencies {
     let of = |core: usize| -> Option<u64> {
         files.value(format!("sys/devices/system/cpu/cpu{core}/cpufreq/scaling_cur_freq"))
     };
@@ -19,16 +20,21 @@ pub(crate) fn read(files: &Files, cores: usize) -> Frequencies {
     }
 }
 
-/// Adds up busy time, and what frequency it was spent at.
+/// Accumulator of busy time and of the cycles spent in it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Mean {
+pub(crate) struct MeanFrequency {
     cycles: f64,
     seconds: f64,
 }
 
-impl Mean {
-    /// Between two readings of the cores' times, at the frequencies seen at the end of it.
-    pub(crate) fn add(&mut self, start: &[Times], end: &[Times], frequencies: &[Option<u64>]) {
+impl MeanFrequency {
+    /// Adds the busy time between two readings of the cores' times, at the frequencies seen at its end.
+    pub(crate) fn add(
+        &mut self,
+        start: &[CpuTicks],
+        end: &[CpuTicks],
+        frequencies: &[Option<u64>],
+    ) {
         let ticks = ticks_per_second();
         for ((start, end), frequency) in start.iter().zip(end).zip(frequencies) {
             let Some(kilohertz) = frequency else { continue };
@@ -39,7 +45,7 @@ impl Mean {
         }
     }
 
-    /// The mean, MHz; nothing where no core that says was busy.
+    /// Returns the mean, MHz. Returns `None` if no core that reports its frequency was busy.
     pub(crate) fn megahertz(self) -> Option<f64> {
         (self.seconds > 0.0).then(|| self.cycles / self.seconds / 1_000.0)
     }
@@ -48,25 +54,25 @@ impl Mean {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::lay_out;
-    use crate::times::Stat;
+    use crate::files::write_test_files;
+    use crate::proc_stat::ProcStat;
 
-    /// Two cores' times after so many seconds of work of each.
-    fn busy(one: u64, two: u64) -> Vec<Times> {
+    /// Returns two cores' times after so many seconds of work of each.
+    fn busy(one: u64, two: u64) -> Vec<CpuTicks> {
         let ticks = ticks_per_second();
         let root = tempfile::tempdir().unwrap();
         let line = |name: &str, user: u64| format!("{name} {} 0 0 99 0 0 0 0 0 0\n", user * ticks);
         let text = line("cpu ", one + two) + &line("cpu0", one) + &line("cpu1", two);
-        Stat::read(&lay_out(root.path(), &[("proc/stat", &text)])).unwrap().cores
+        ProcStat::read(&write_test_files(root.path(), &[("proc/stat", &text)])).unwrap().cores
     }
 
     #[test]
     fn cores_count_by_the_time_for_which_they_were_busy() {
-        let mut mean = Mean::default();
+        let mut mean = MeanFrequency::default();
         assert_eq!(mean.megahertz(), None);
         mean.add(&busy(0, 0), &busy(3, 1), &[Some(2_000_000), Some(4_000_000)]);
         assert_eq!(mean.megahertz(), Some(2_500.0));
-        // An idle core's does not count, nor that of one that does not say.
+        // An idle core does not count, nor does a core that does not report its frequency.
         mean.add(&busy(3, 1), &busy(3, 5), &[Some(9), None]);
         assert_eq!(mean.megahertz(), Some(2_500.0));
         mean.add(&busy(3, 5), &busy(7, 5), &[Some(3_500_000), Some(1)]);
@@ -76,9 +82,9 @@ mod tests {
     #[test]
     fn each_core_is_asked_where_there_is_cpufreq() {
         let root = tempfile::tempdir().unwrap();
-        assert_eq!(read(&Files::under(root.path()), 2), Frequencies::new());
+        assert_eq!(read_frequencies(&MachineFiles::under(root.path()), 2), CoreFrequencies::new());
         let of = |core: u32| format!("sys/devices/system/cpu/cpu{core}/cpufreq/scaling_cur_freq");
-        let files = lay_out(root.path(), &[(&of(0), "2400000\n"), (&of(2), "800000\n")]);
-        assert_eq!(read(&files, 3), [Some(2_400_000), None, Some(800_000)]);
+        let files = write_test_files(root.path(), &[(&of(0), "2400000\n"), (&of(2), "800000\n")]);
+        assert_eq!(read_frequencies(&files, 3), [Some(2_400_000), None, Some(800_000)]);
     }
 }

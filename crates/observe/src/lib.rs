@@ -1,27 +1,27 @@
-//! What the machine was, and what it did meanwhile.
+//! Observation of the machine: its state before a run, and its activity during a run.
 //!
-//! A figure is worth as much as what is known of the machine that gave it. Before a run, [`environment`] reads
-//! everything about the machine that may move a figure, [`doctor`] says what is wrong with it and [`headroom`]
-//! whether a run fits; during a run, [`meanwhile`] says what the CPUs did and how much of it was not ours,
-//! [`presence`] whether another tare measures beside this one, and [`limits`] keeps a run that goes wrong from
+//! A figure is worth as much as the knowledge of the machine that gave it. Before a run, [`environment`] reads
+//! everything about the machine that may move a figure, [`doctor`] reports problems of the machine, and [`headroom`]
+//! checks that a run fits. During a run, [`host_activity`] records the activity of the CPUs and the share of it that
+//! was not tare's, [`presence`] detects other tare runs on the machine, and [`limits`] keeps a run that goes wrong from
 //! taking the machine with it.
 //!
-//! Everything here reads; only [`limits`] makes something (a control group), and only [`presence`] holds something
-//! (a socket's name). What cannot be read on a machine is left out, never guessed.
+//! Everything here reads; only [`limits`] creates something (a control group), and only [`presence`] holds something (a
+//! socket's name). A value that cannot be read on a machine is left out, never guessed.
 
-mod cores;
+mod core_counters;
+mod cpu_quota;
 pub mod doctor;
 pub mod environment;
 mod files;
 mod frequency;
-pub mod hardware;
 pub mod headroom;
+pub mod host_activity;
 pub mod limits;
-pub mod meanwhile;
 mod memory;
+pub mod perf_counters;
 pub mod presence;
-mod quota;
+mod proc_stat;
 mod sampler;
 mod sys;
-mod throttle;
-mod times;
+mod thermal_throttling;

@@ -1,35 +1,35 @@
-//! Memory while a trial ran: what was left, and how long work waited for it.
+//! Memory during a trial: available memory, and time that tasks waited for memory.
 
-use crate::files::Files;
-use tare_record::{Memory, Nanos};
+use crate::files::MachineFiles;
+use tare_record::{HostMemory, Nanos};
 
-/// How long some task has waited for memory since the machine started, at one moment (PSI, /proc/pressure/memory).
+/// Total time for which some task has waited for memory since the machine started (PSI, /proc/pressure/memory).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pressure(Option<Nanos>);
+pub(crate) struct MemoryPressure(Option<Nanos>);
 
-impl Pressure {
-    /// Reads it.
-    pub(crate) fn now(files: &Files) -> Self {
+impl MemoryPressure {
+    /// Reads the total.
+    pub(crate) fn read(files: &MachineFiles) -> Self {
         Self(files.text("proc/pressure/memory").as_deref().and_then(some_total))
     }
 
-    /// The memory that is left now, and the waiting since then.
-    pub(crate) fn until_now(self, files: &Files) -> Memory {
-        let Self(now) = Self::now(files);
+    /// Returns the memory available now, and the waiting time since the earlier reading.
+    pub(crate) fn memory_since(self, files: &MachineFiles) -> HostMemory {
+        let Self(now) = Self::read(files);
         let pressure = now.zip(self.0).map(|(now, then)| now - then);
-        Memory { available: available(files), pressure }
+        HostMemory { available: available(files), pressure }
     }
 }
 
-/// `some avg10=0.00 avg60=0.00 avg300=0.00 total=12345`, µs.
+/// Parses the total of `some avg10=0.00 avg60=0.00 avg300=0.00 total=12345`, µs.
 fn some_total(text: &str) -> Option<Nanos> {
     let some = text.lines().find(|line| line.starts_with("some "))?;
     let total = some.split(' ').find_map(|word| word.strip_prefix("total="))?;
     total.parse::<u64>().ok()?.checked_mul(1_000).map(Nanos)
 }
 
-/// `MemAvailable: 12345 kB`, in bytes.
-fn available(files: &Files) -> Option<u64> {
+/// Reads `MemAvailable: 12345 kB`, in bytes.
+fn available(files: &MachineFiles) -> Option<u64> {
     let text = files.text("proc/meminfo")?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1_024)
@@ -38,7 +38,7 @@ fn available(files: &Files) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::lay_out;
+    use crate::files::write_test_files;
 
     #[test]
     fn what_is_left_and_how_long_was_waited() {
@@ -49,11 +49,14 @@ mod tests {
             )
         };
         let (before, after) = (pressure(1_000), pressure(1_250));
-        let files = lay_out(root.path(), &[("proc/pressure/memory", &before)]);
-        let then = Pressure::now(&files);
+        let files = write_test_files(root.path(), &[("proc/pressure/memory", &before)]);
+        let then = MemoryPressure::read(&files);
         let meminfo = "MemTotal:  2048 kB\nMemAvailable:    1024 kB\n";
-        lay_out(root.path(), &[("proc/pressure/memory", &after), ("proc/meminfo", meminfo)]);
-        let memory = then.until_now(&files);
+        write_test_files(
+            root.path(),
+            &[("proc/pressure/memory", &after), ("proc/meminfo", meminfo)],
+        );
+        let memory = then.memory_since(&files);
         assert_eq!(memory.available, Some(1024 * 1024));
         assert_eq!(memory.pressure, Some(Nanos(250_000)));
     }
@@ -61,7 +64,7 @@ mod tests {
     #[test]
     fn a_kernel_that_keeps_neither_says_nothing() {
         let root = tempfile::tempdir().unwrap();
-        let files = lay_out(root.path(), &[("proc/meminfo", "MemTotal: 1 kB\n")]);
-        assert_eq!(Pressure::now(&files).until_now(&files), Memory::default());
+        let files = write_test_files(root.path(), &[("proc/meminfo", "MemTotal: 1 kB\n")]);
+        assert_eq!(MemoryPressure::read(&files).memory_since(&files), HostMemory::default());
     }
 }

@@ -1,65 +1,66 @@
-//! Other tare runs on this machine.
+//! Detection of other tare runs on this machine.
 //!
-//! A run makes itself known by an abstract unix socket named `tare-run-PID` (unix(7)): the name lives in the network
-//! namespace, leaves no file, and goes when the process ends in whatever way. Runs in other network namespaces, those
-//! in containers for instance, are not seen.
+//! A run announces itself by an abstract unix socket named `tare-run-PID` (unix(7)): the name lives in the network
+//! namespace, leaves no file, and disappears when the process ends in whatever way. Runs in other network namespaces,
+//! for example in containers, are not seen.
 
-use crate::files::Files;
+use crate::files::MachineFiles;
 use std::collections::BTreeSet;
 use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::process;
 
-/// How the names of runs begin.
+/// Prefix of the names of runs.
 const PREFIX: &str = "tare-run-";
 
-/// This run's mark, for as long as the value lives.
+/// Announcement of this run, withdrawn when the value is dropped.
 #[derive(Debug)]
-pub struct Presence {
+pub struct RunPresence {
     name: String,
-    /// Nothing where the name could not be had: then only the others are not told.
+    /// `None` if the name could not be bound: then other runs do not see this one.
     _socket: Option<UnixDatagram>,
 }
 
-impl Presence {
-    /// Makes this run known, and counts the others.
+impl RunPresence {
+    /// Announces this run, and counts the others.
     ///
-    /// It is to be called before a network namespace is entered. Where sockets are refused, the run stays unknown to
+    /// It is to be called before a network namespace is entered. If sockets are refused, the run stays unknown to
     /// others, which is no reason not to measure.
     #[must_use]
     pub fn announce() -> (Self, u32) {
         let name = format!("{PREFIX}{}", process::id());
-        let presence = Self { _socket: bind(&name).ok(), name };
-        let others = presence.others();
+        let presence = Self { _socket: bind_abstract(&name).ok(), name };
+        let others = presence.count_others();
         (presence, others)
     }
 
-    /// How many other runs there are now.
+    /// Returns the current number of other runs.
     #[must_use]
-    pub fn others(&self) -> u32 {
-        count(&Files::machine(), Some(&self.name))
+    pub fn count_others(&self) -> u32 {
+        count_run_sockets(&MachineFiles::machine(), Some(&self.name))
     }
 }
 
-/// How many runs there are on this machine, for a process that is none.
+/// Returns the number of runs on this machine, for a process that is not a run.
 #[must_use]
-pub fn runs() -> u32 {
-    count(&Files::machine(), None)
+pub fn count_runs() -> u32 {
+    count_run_sockets(&MachineFiles::machine(), None)
 }
 
-fn bind(name: &str) -> io::Result<UnixDatagram> {
+fn bind_abstract(name: &str) -> io::Result<UnixDatagram> {
     UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(name)?)
 }
 
-fn count(files: &Files, own: Option<&str>) -> u32 {
+fn count_run_sockets(files: &MachineFiles, own: Option<&str>) -> u32 {
     let sockets = files.text("proc/net/unix").unwrap_or_default();
-    let names: BTreeSet<&str> = names(&sockets).filter(|name| Some(*name) != own).collect();
+    let names: BTreeSet<&str> =
+        run_socket_names(&sockets).filter(|name| Some(*name) != own).collect();
     u32::try_from(names.len()).unwrap_or(u32::MAX)
 }
 
-/// The names of runs in `/proc/net/unix`, where an abstract name stands last in its line, after an `@`.
-fn names(sockets: &str) -> impl Iterator<Item = &str> {
+/// Returns the names of runs in `/proc/net/unix`, where an abstract name stands last in its line, after an `@`.
+fn run_socket_names(sockets: &str) -> impl Iterator<Item = &str> {
     sockets.lines().filter_map(|line| {
         let name = line.split_whitespace().nth(7)?.strip_prefix('@')?;
         let pid = name.strip_prefix(PREFIX)?;
@@ -70,7 +71,7 @@ fn names(sockets: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::lay_out;
+    use crate::files::write_test_files;
     use proptest::prelude::*;
 
     const SOCKETS: &str = "Num       RefCount Protocol Flags    Type St Inode Path\n\
@@ -84,19 +85,19 @@ mod tests {
     #[test]
     fn only_other_runs_count() {
         let root = tempfile::tempdir().unwrap();
-        let files = lay_out(root.path(), &[("proc/net/unix", SOCKETS)]);
-        assert_eq!(count(&files, Some("tare-run-12")), 1);
-        assert_eq!(count(&files, None), 2);
+        let files = write_test_files(root.path(), &[("proc/net/unix", SOCKETS)]);
+        assert_eq!(count_run_sockets(&files, Some("tare-run-12")), 1);
+        assert_eq!(count_run_sockets(&files, None), 2);
     }
 
     #[test]
     fn a_run_is_known_while_it_lives() {
         let listed = || {
-            let sockets = Files::machine().text("proc/net/unix").unwrap();
-            names(&sockets).any(|name| name == format!("{PREFIX}{}", process::id()))
+            let sockets = MachineFiles::machine().text("proc/net/unix").unwrap();
+            run_socket_names(&sockets).any(|name| name == format!("{PREFIX}{}", process::id()))
         };
         assert!(!listed());
-        let (presence, _) = Presence::announce();
+        let (presence, _) = RunPresence::announce();
         assert!(listed());
         drop(presence);
         assert!(!listed());
@@ -105,7 +106,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_breaks_the_reader(text in "([a-z0-9: @]|tare-run-|\n){0,60}") {
-            prop_assert!(names(&text).count() <= text.lines().count());
+            prop_assert!(run_socket_names(&text).count() <= text.lines().count());
         }
     }
 }

@@ -1,90 +1,91 @@
-//! The machine's CPU time, core by core, how fast the cores ran, and what they executed, at a few moments of a trial.
+//! Sampler of the machine during a trial: CPU time of each core, frequency of the cores, and hardware counters.
 
-use crate::files::Files;
-use crate::frequency::{self, Frequencies, Mean};
-use crate::hardware::{Counters, Readings};
-use crate::times::{Stat, ticks_per_second};
+use crate::files::MachineFiles;
+use crate::frequency::{self, CoreFrequencies, MeanFrequency};
+use crate::perf_counters::{PerfCounters, PerfReadings};
+use crate::proc_stat::{ProcStat, ticks_per_second};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-use tare_record::{Hardware, MachineSample, Nanos};
+use tare_record::{HardwareCounters, MachineSample, Nanos};
 
-/// How many samples a trial has: few, for on a machine of many cores each is long.
+/// Number of samples of a trial: few, because on a machine of many cores each is long.
 const SAMPLES: u64 = 20;
-/// The shortest time between two, ns: the file counts in ticks of 10 ms, and reading it takes time itself.
-const SHORTEST: u64 = 50_000_000;
+/// Shortest time between two samples, ns: the file counts in ticks of 10 ms, and reading it takes time itself.
+const MIN_INTERVAL: u64 = 50_000_000;
 
-/// One reading.
+/// One reading of all sources.
 #[derive(Clone, Debug, Default)]
-struct Reading {
-    /// When, by the monotonic clock.
+struct MachineReading {
+    /// Time of the reading, by the monotonic clock.
     at: Nanos,
-    stat: Stat,
-    frequencies: Frequencies,
-    hardware: Option<Readings>,
-    /// How long all of this took.
-    took: Duration,
+    stat: ProcStat,
+    frequencies: CoreFrequencies,
+    hardware: Option<PerfReadings>,
+    /// Duration of the reading.
+    duration: Duration,
 }
 
-/// What was read over a trial.
+/// Samples of a trial.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Sampled {
-    /// The samples; of those before the epoch only the last.
+pub(crate) struct MachineSamples {
+    /// Samples from the epoch on, preceded by the last one before it.
     pub(crate) samples: Vec<MachineSample>,
-    /// How fast busy cores ran, MHz; nothing where they do not say.
+    /// Mean frequency of busy cores, MHz; `None` if cores do not report it.
     pub(crate) frequency: Option<f64>,
-    /// What hardware counters said; nothing where there are none.
-    pub(crate) hardware: Option<Hardware>,
-    /// How many readings there were, and how long they took together.
+    /// Counts of the hardware counters; `None` if there are none.
+    pub(crate) hardware: Option<HardwareCounters>,
+    /// Number of readings, and the time that they took together.
     pub(crate) cost: (u32, Nanos),
 }
 
-/// A thread that reads now and then.
+/// Thread that reads the machine at intervals.
 #[derive(Debug)]
-pub(crate) struct Sampler {
-    /// Closed to end the thread.
+pub(crate) struct MachineSampler {
+    /// Sender that is closed to end the thread.
     stop: Sender<()>,
-    thread: Option<JoinHandle<(Vec<Reading>, Option<Counters>)>>,
+    thread: Option<JoinHandle<(Vec<MachineReading>, Option<PerfCounters>)>>,
 }
 
-impl Sampler {
-    /// Begins to sample a trial of this length, with these counters.
-    pub(crate) fn start(files: Files, trial: Nanos, counters: Option<Counters>) -> Self {
+impl MachineSampler {
+    /// Starts to sample a trial of this length, with these counters.
+    pub(crate) fn start(files: MachineFiles, trial: Nanos, counters: Option<PerfCounters>) -> Self {
         let (stop, stopped) = channel::<()>();
-        let step = step(trial);
+        let step = sampling_interval(trial);
         let thread = thread::Builder::new().name("sample the cores".to_owned()).spawn(move || {
-            let readings = sample(&files, counters.as_ref(), || goes_on(&stopped, step));
+            let readings =
+                take_readings(&files, counters.as_ref(), || wait_for_next(&stopped, step));
             (readings, counters)
         });
         Self { stop, thread: thread.ok() }
     }
 
-    /// What was read, by the time after `epoch`; without one, after the first.
-    pub(crate) fn finish(self, epoch: Option<Nanos>) -> Sampled {
+    /// Stops the thread and returns its samples, timed relative to `epoch`; without an epoch, relative to the first.
+    pub(crate) fn finish(self, epoch: Option<Nanos>) -> MachineSamples {
         drop(self.stop);
         let read = self.thread.and_then(|thread| thread.join().ok());
         let (readings, counters) = read.unwrap_or_default();
-        sampled(readings, counters.as_ref(), epoch)
+        to_samples(readings, counters.as_ref(), epoch)
     }
 }
 
-/// Time between two samples of a trial of this length.
-fn step(trial: Nanos) -> Duration {
-    Duration::from_nanos((trial.0 / SAMPLES).max(SHORTEST))
+/// Returns the time between two samples of a trial of this length.
+fn sampling_interval(trial: Nanos) -> Duration {
+    Duration::from_nanos((trial.0 / SAMPLES).max(MIN_INTERVAL))
 }
 
-/// Waits for the next sample. False as soon as the sampler is stopped.
-fn goes_on(stopped: &Receiver<()>, step: Duration) -> bool {
+/// Waits for the next sample. Returns `false` as soon as the sampler is stopped.
+fn wait_for_next(stopped: &Receiver<()>, step: Duration) -> bool {
     stopped.recv_timeout(step) == Err(RecvTimeoutError::Timeout)
 }
 
-/// Readings: one at the beginning, one after each wait, one at the end.
-fn sample(
-    files: &Files,
-    counters: Option<&Counters>,
+/// Takes readings: one at the beginning, one after each wait, one at the end.
+fn take_readings(
+    files: &MachineFiles,
+    counters: Option<&PerfCounters>,
     mut wait: impl FnMut() -> bool,
-) -> Vec<Reading> {
+) -> Vec<MachineReading> {
     let mut readings = Vec::new();
     loop {
         readings.extend(read(files, counters));
@@ -95,16 +96,16 @@ fn sample(
     }
 }
 
-fn sampled(
-    mut readings: Vec<Reading>,
-    counters: Option<&Counters>,
+fn to_samples(
+    mut readings: Vec<MachineReading>,
+    counters: Option<&PerfCounters>,
     epoch: Option<Nanos>,
-) -> Sampled {
+) -> MachineSamples {
     let Some(first) = readings.first() else {
-        return Sampled::default();
+        return MachineSamples::default();
     };
     let epoch = epoch.unwrap_or(first.at);
-    let took = readings.iter().map(|one| Nanos::from(one.took));
+    let took = readings.iter().map(|one| Nanos::from(one.duration));
     let cost = (readings.len() as u32, took.fold(Nanos(0), |sum, one| sum + one));
     let before = readings.iter().rposition(|one| one.at <= epoch).unwrap_or(0);
     let mut kept = readings.split_off(before);
@@ -113,7 +114,7 @@ fn sampled(
         kept.iter_mut().map(|one| (after_epoch(one.at), one.hardware.take())).collect();
     let start = &kept[0].stat;
     let ticks = ticks_per_second();
-    let sample = |one: &Reading| MachineSample {
+    let sample = |one: &MachineReading| MachineSample {
         at: after_epoch(one.at),
         cores: one
             .stat
@@ -123,53 +124,54 @@ fn sampled(
             .map(|(core, start)| core.since(start, ticks))
             .collect(),
     };
-    let mut mean = Mean::default();
+    let mut mean = MeanFrequency::default();
     for pair in kept.windows(2) {
         mean.add(&pair[0].stat.cores, &pair[1].stat.cores, &pair[1].frequencies);
     }
-    Sampled {
+    MachineSamples {
         samples: kept.iter().map(sample).collect(),
         frequency: mean.megahertz(),
-        hardware: counters.and_then(|counters| counters.told(&hardware)),
+        hardware: counters.and_then(|counters| counters.to_record(&hardware)),
         cost,
     }
 }
 
-fn read(files: &Files, counters: Option<&Counters>) -> Option<Reading> {
+fn read(files: &MachineFiles, counters: Option<&PerfCounters>) -> Option<MachineReading> {
     let begun = Instant::now();
-    let stat = Stat::read(files)?;
+    let stat = ProcStat::read(files)?;
     let now = clock_gettime(ClockId::Monotonic);
-    let hardware = counters.and_then(Counters::read);
+    let hardware = counters.and_then(PerfCounters::read);
     let at = Nanos(now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs());
-    let frequencies = frequency::read(files, stat.cores.len());
-    Some(Reading { at, stat, frequencies, hardware, took: begun.elapsed() })
+    let frequencies = frequency::read_frequencies(files, stat.cores.len());
+    Some(MachineReading { at, stat, frequencies, hardware, duration: begun.elapsed() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::lay_out;
-    use crate::sys::perf::{BURNT, burn};
+    use crate::files::write_test_files;
+    use crate::sys::perf::{BURNED_NANOS, burn_cpu};
     use tare_record::CpuUse;
 
-    /// Least time between two samples between which [`burn`] was called. Half of the CPU time that this takes, for the
-    /// kernel's clocks differ: time is corrected by up to 500 ppm, and a switch of threads counts for some and not for others.
-    const LEAST: Nanos = Nanos(BURNT / 2);
+    /// Shortest time between two samples between which [`burn_cpu`] was called. It is half of the CPU time that
+    /// [`burn_cpu`] takes, because the kernel's clocks differ: time is corrected by up to 500 ppm, and a switch of
+    /// threads counts for some clocks and not for others.
+    const LEAST: Nanos = Nanos(BURNED_NANOS / 2);
 
-    /// Samples of this machine with `waits` waits in between, during each of which this thread works.
-    fn machine(waits: usize, counters: Option<Counters>) -> Sampled {
+    /// Returns samples of this machine with `waits` waits in between, during each of which this thread works.
+    fn machine(waits: usize, counters: Option<PerfCounters>) -> MachineSamples {
         let mut left = waits;
-        let readings = sample(&Files::machine(), counters.as_ref(), || {
-            burn();
+        let readings = take_readings(&MachineFiles::machine(), counters.as_ref(), || {
+            burn_cpu();
             left -= 1;
             left > 0
         });
-        sampled(readings, counters.as_ref(), None)
+        to_samples(readings, counters.as_ref(), None)
     }
 
     #[test]
     fn samples_begin_at_the_epoch_and_never_go_back() {
-        let Sampled { samples, cost, .. } = machine(4, None);
+        let MachineSamples { samples, cost, .. } = machine(4, None);
         assert_eq!((samples.len(), cost.0), (5, 5));
         assert_eq!(samples[0].at, Nanos(0));
         assert!(samples[0].cores.iter().all(|core| *core == CpuUse::default()));
@@ -184,21 +186,21 @@ mod tests {
 
     #[test]
     fn of_what_was_before_the_epoch_only_the_last_is_kept() {
-        let readings: Vec<Reading> = [10, 20, 30, 40]
-            .map(|at| Reading {
+        let readings: Vec<MachineReading> = [10, 20, 30, 40]
+            .map(|at| MachineReading {
                 at: Nanos(at),
-                took: Duration::from_nanos(3),
-                ..Reading::default()
+                duration: Duration::from_nanos(3),
+                ..MachineReading::default()
             })
             .into();
         let at = |epoch| -> Vec<u64> {
-            sampled(readings.clone(), None, epoch).samples.iter().map(|one| one.at.0).collect()
+            to_samples(readings.clone(), None, epoch).samples.iter().map(|one| one.at.0).collect()
         };
         assert_eq!(at(Some(Nanos(25))), [0, 5, 15]);
         assert_eq!(at(Some(Nanos(5))), [5, 15, 25, 35]);
         assert_eq!(at(None), [0, 10, 20, 30]);
-        assert_eq!(sampled(readings.clone(), None, Some(Nanos(25))).cost, (4, Nanos(12)));
-        assert_eq!(sampled(Vec::new(), None, None), Sampled::default());
+        assert_eq!(to_samples(readings.clone(), None, Some(Nanos(25))).cost, (4, Nanos(12)));
+        assert_eq!(to_samples(Vec::new(), None, None), MachineSamples::default());
     }
 
     #[test]
@@ -207,21 +209,22 @@ mod tests {
         let ticks = ticks_per_second();
         let mut at = 0;
         let mut reading = |seconds: u64, kilohertz: &str| {
-            let text = crate::times::tests::stat([seconds * ticks, 0, 0, 0, 0, 0, 0, 0]);
+            let text = crate::proc_stat::tests::stat([seconds * ticks, 0, 0, 0, 0, 0, 0, 0]);
             let speed = "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq";
-            let files = lay_out(root.path(), &[("proc/stat", &text), (speed, kilohertz)]);
+            let files = write_test_files(root.path(), &[("proc/stat", &text), (speed, kilohertz)]);
             at += 10;
-            Reading { at: Nanos(at), ..read(&files, None).unwrap() }
+            MachineReading { at: Nanos(at), ..read(&files, None).unwrap() }
         };
         let readings = [reading(0, "1"), reading(1, "800000\n"), reading(3, "2600000\n")].to_vec();
-        let frequency = |epoch| sampled(readings.clone(), None, epoch).frequency;
+        let frequency = |epoch| to_samples(readings.clone(), None, epoch).frequency;
         assert_eq!(frequency(None), Some(2_000.0));
         assert_eq!(frequency(Some(Nanos(20))), Some(2_600.0));
     }
 
     #[test]
     fn what_counters_count_is_sampled_at_the_same_moments() {
-        let Sampled { samples, hardware, .. } = machine(3, Some(Counters::of_software().unwrap()));
+        let MachineSamples { samples, hardware, .. } =
+            machine(3, Some(PerfCounters::open_software().unwrap()));
         let hardware = hardware.unwrap();
         let at = |counted: &[tare_record::HardwareSample]| -> Vec<Nanos> {
             counted.iter().map(|sample| sample.at).collect()
@@ -238,18 +241,18 @@ mod tests {
 
     #[test]
     fn a_trial_of_any_length_has_a_few_samples() {
-        assert_eq!(step(Nanos(10_000_000_000)), Duration::from_millis(500));
-        assert_eq!(step(Nanos(0)), Duration::from_nanos(SHORTEST));
+        assert_eq!(sampling_interval(Nanos(10_000_000_000)), Duration::from_millis(500));
+        assert_eq!(sampling_interval(Nanos(0)), Duration::from_nanos(MIN_INTERVAL));
         let (stop, stopped) = channel();
-        assert!(goes_on(&stopped, Duration::ZERO));
+        assert!(wait_for_next(&stopped, Duration::ZERO));
         drop(stop);
-        assert!(!goes_on(&stopped, Duration::MAX));
+        assert!(!wait_for_next(&stopped, Duration::MAX));
     }
 
-    /// The next sample is due in years. That the sampler ends at all shows that nothing waits for it.
+    /// The next sample is due in years. The end of the sampler shows that nothing waits for that sample.
     #[test]
     fn a_sampler_that_waits_ends_when_it_is_stopped() {
-        let sampler = Sampler::start(Files::machine(), Nanos(u64::MAX), None);
+        let sampler = MachineSampler::start(MachineFiles::machine(), Nanos(u64::MAX), None);
         assert_eq!(sampler.finish(None).cost.0, 2, "at the beginning and at the end");
     }
 }

@@ -1,4 +1,4 @@
-//! One thing changed at a time: what each is worth, and what is left when all are told.
+//! Ablation: the effect of each single change to a network, and the part of the gap that no change accounts for.
 
 use crate::Offload;
 use schemars::JsonSchema;
@@ -6,37 +6,37 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// One thing of a network that can be changed by itself.
+/// Property of a network that can be changed by itself.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
-pub enum Factor {
-    /// Its netfilter rules, and with them connection tracking: off.
+pub enum AblationFactor {
+    /// Netfilter rules, and connection tracking with them: disabled.
     Netfilter,
-    /// Connection tracking, while its rules stay: off.
+    /// Connection tracking, with the rules kept: disabled.
     Conntrack,
-    /// Generic receive offload: off.
+    /// Generic receive offload: disabled.
     Gro,
-    /// Generic segmentation offload: off.
+    /// Generic segmentation offload: disabled.
     Gso,
-    /// TCP segmentation offload: off.
+    /// TCP segmentation offload: disabled.
     Tso,
-    /// Checksum offload, and with it TCP segmentation offload: off.
+    /// Checksum offload, and TCP segmentation offload with it: disabled.
     Checksum,
-    /// The MTU: [`Factor::JUMBO`] bytes.
+    /// MTU: set to [`AblationFactor::JUMBO`] bytes.
     Mtu,
-    /// Receive packet steering to all cores, which is off unless somebody asks for it: on.
+    /// Receive packet steering to all cores, which is disabled by default: enabled.
     Rps,
 }
 
-/// A name that no factor has.
+/// Error for an unknown name of a factor.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown thing to change `{0}`: it is one of {names}", names = Factor::ALL.map(Factor::name).join(", "))]
+#[error("unknown thing to change `{0}`: it is one of {names}", names = AblationFactor::ALL.map(AblationFactor::name).join(", "))]
 pub struct UnknownFactor(pub String);
 
-impl Factor {
-    /// All there are.
+impl AblationFactor {
+    /// All factors.
     pub const ALL: [Self; 8] = [
         Self::Netfilter,
         Self::Conntrack,
@@ -48,10 +48,10 @@ impl Factor {
         Self::Rps,
     ];
 
-    /// The MTU of what Ethernet calls jumbo frames, bytes.
+    /// MTU of Ethernet jumbo frames, bytes.
     pub const JUMBO: u32 = 9000;
 
-    /// Its name.
+    /// Returns the name, as used in JSON and on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -66,16 +66,16 @@ impl Factor {
         }
     }
 
-    /// Whether it is something that a network adds to the path, so that the change takes a cost away. Offloads and steering
-    /// are no costs: what goes slower without them goes slower over the baseline, too.
+    /// Returns true if a network adds this property to the path, so that the change removes a cost. Offloads and
+    /// steering are not costs: traffic that is slower without them is slower over the baseline, too.
     #[must_use]
-    pub const fn is_added(self) -> bool {
+    pub const fn is_network_cost(self) -> bool {
         matches!(self, Self::Netfilter | Self::Conntrack | Self::Mtu)
     }
 
-    /// How a network with the change is spelled: what stands after its name.
+    /// Returns the network option of the change, which follows the name of the network.
     #[must_use]
-    pub fn option(self) -> String {
+    pub fn option_suffix(self) -> String {
         match self {
             Self::Netfilter => "+plain".to_owned(),
             Self::Conntrack => "+untracked".to_owned(),
@@ -87,7 +87,7 @@ impl Factor {
         }
     }
 
-    /// The offload that it is, where it is one.
+    /// Returns the offload that this factor disables, or `None` for other factors.
     #[must_use]
     pub const fn offload(self) -> Option<Offload> {
         match self {
@@ -100,8 +100,8 @@ impl Factor {
     }
 }
 
-/// What was done, in words.
-impl fmt::Display for Factor {
+/// Writes the change in words.
+impl fmt::Display for AblationFactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Mtu => write!(f, "with an MTU of {}", Self::JUMBO),
@@ -111,7 +111,7 @@ impl fmt::Display for Factor {
     }
 }
 
-impl FromStr for Factor {
+impl FromStr for AblationFactor {
     type Err = UnknownFactor;
 
     fn from_str(text: &str) -> Result<Self, UnknownFactor> {
@@ -120,68 +120,69 @@ impl FromStr for Factor {
     }
 }
 
-/// A network of a plan, and the same with one thing changed.
+/// Network of a plan with its variants, each with one change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ablation {
-    /// The network's label.
+    /// Label of the network.
     pub label: String,
-    /// What was changed, each with the label under which that is measured.
-    pub variants: Vec<Variant>,
+    /// Variants of the network.
+    pub variants: Vec<AblationVariant>,
 }
 
-/// A network with one thing changed.
+/// Variant of a network with one change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Variant {
-    /// What was changed.
-    pub factor: Factor,
-    /// Its label.
+pub struct AblationVariant {
+    /// Factor that is changed.
+    pub factor: AblationFactor,
+    /// Label of the variant.
     pub label: String,
 }
 
-/// What one change makes of a figure.
+/// Effect of one change on a figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Effect {
-    /// What was changed.
-    pub factor: Factor,
-    /// The figure with the change over the figure without it, paired within blocks.
+pub struct AblationEffect {
+    /// Factor that is changed.
+    pub factor: AblationFactor,
+    /// Ratio of the figure with the change to the figure without it, paired within blocks.
     pub ratio: f64,
-    /// Its 95 % interval.
+    /// 95 % confidence interval of the ratio.
     pub ci95: [f64; 2],
-    /// How many blocks have both.
+    /// Number of blocks that have both figures.
     pub n: u32,
 }
 
-/// What of the ratio between the baseline and a network no change accounts for that takes away what the network adds
-/// ([`Factor::is_added`]). Of each counts what it does to the network beyond what it does to the baseline.
+/// Part of the ratio between the baseline and a network that remains after the changes which remove what the network
+/// adds ([`AblationFactor::is_network_cost`]). The effect of a change is its effect on the network relative to its
+/// effect on the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Unaccounted {
-    /// The baseline's label.
+pub struct UnaccountedGap {
+    /// Label of the baseline.
     pub baseline: String,
-    /// The baseline's figure over the network's, in the blocks that have all figures.
+    /// Ratio of the baseline's figure to the network's, in the blocks that have all figures.
     pub gap: f64,
-    /// The changes that count; connection tracking goes with netfilter where that does.
-    pub counted: Vec<Factor>,
-    /// What is left of the gap when it is divided by their effects.
+    /// Factors taken into account; if netfilter is one of them, it includes connection tracking.
+    pub counted: Vec<AblationFactor>,
+    /// Ratio that remains when the gap is divided by the effects of these factors.
     pub ratio: f64,
-    /// Its 95 % interval.
+    /// 95 % confidence interval of the ratio.
     pub ci95: [f64; 2],
-    /// How many blocks have all figures.
+    /// Number of blocks that have all figures.
     pub n: u32,
 }
 
-/// Writes what single changes make of a figure, and the rest.
-pub(crate) fn told(
+/// Writes the effects of single changes on a figure, and the part that is unaccounted for.
+pub(crate) fn write_effects(
     f: &mut fmt::Formatter<'_>,
-    effects: &[Effect],
-    unaccounted: Option<&Unaccounted>,
+    effects: &[AblationEffect],
+    unaccounted: Option<&UnaccountedGap>,
 ) -> fmt::Result {
     let mut words = "changed one at a time: ";
-    for Effect { factor, ratio, ci95: [low, high], .. } in effects {
+    for AblationEffect { factor, ratio, ci95: [low, high], .. } in effects {
         write!(f, "{words}×{ratio:.2} [{low:.2}, {high:.2}] {factor}")?;
         words = ", ";
     }
     match unaccounted {
-        Some(Unaccounted { baseline, gap, counted, ratio, ci95: [low, high], .. }) => {
+        Some(UnaccountedGap { baseline, gap, counted, ratio, ci95: [low, high], .. }) => {
             let counted: Vec<&str> = counted.iter().map(|factor| factor.name()).collect();
             let counted = counted.join(" and ");
             write!(
@@ -200,12 +201,12 @@ mod tests {
 
     #[test]
     fn factors_are_read_as_they_are_named() {
-        for factor in Factor::ALL {
+        for factor in AblationFactor::ALL {
             assert_eq!(factor.name().parse(), Ok(factor));
             let json = serde_json::to_string(&factor).unwrap();
             assert_eq!(json, format!("\"{}\"", factor.name()));
         }
-        let error = "lro".parse::<Factor>().unwrap_err().to_string();
+        let error = "lro".parse::<AblationFactor>().unwrap_err().to_string();
         assert!(
             error.starts_with("unknown thing to change `lro`: it is one of netfilter, "),
             "{error}"
@@ -214,13 +215,18 @@ mod tests {
 
     #[test]
     fn effects_are_told_with_their_intervals_and_the_rest() {
-        let effect =
-            |factor, ratio| Effect { factor, ratio, ci95: [ratio - 0.1, ratio + 0.1], n: 5 };
-        let effects = vec![effect(Factor::Netfilter, 1.2), effect(Factor::Mtu, 2.0)];
-        let unaccounted = Some(Unaccounted {
+        let effect = |factor, ratio| AblationEffect {
+            factor,
+            ratio,
+            ci95: [ratio - 0.1, ratio + 0.1],
+            n: 5,
+        };
+        let effects =
+            vec![effect(AblationFactor::Netfilter, 1.2), effect(AblationFactor::Mtu, 2.0)];
+        let unaccounted = Some(UnaccountedGap {
             baseline: "host".to_owned(),
             gap: 3.0,
-            counted: vec![Factor::Netfilter, Factor::Mtu],
+            counted: vec![AblationFactor::Netfilter, AblationFactor::Mtu],
             ratio: 1.25,
             ci95: [1.0, 1.5],
             n: 5,

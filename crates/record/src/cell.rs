@@ -1,25 +1,25 @@
-//! A cell: network × workload × shape × metric, with all its trials' figures and what follows from them.
+//! Cell: network × workload × shape × metric, with the figures of all its trials and their statistics.
 
 use crate::{Better, Finding, Hop, Metric, Parameters, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What can be said of a network beside the baseline, read off one interval against 1 and the margin.
+/// Verdict on a network relative to the baseline, from one confidence interval, the value 1 and the margin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Better by more than the margin.
     Faster,
-    /// Better, yet within the margin.
+    /// Better, but within the margin.
     FasterSlightly,
-    /// Within the margin, and not told apart from the baseline.
+    /// Within the margin, and not distinguishable from the baseline.
     Same,
-    /// Worse, yet within the margin.
+    /// Worse, but within the margin.
     SlowerSlightly,
     /// Worse by more than the margin.
     Slower,
-    /// More blocks are needed.
+    /// Undecided: more blocks are needed.
     Unclear,
 }
 
@@ -36,106 +36,106 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A cell beside its baseline, paired within blocks, on the log scale.
+/// Ratio of a cell to its baseline, paired within blocks, on the logarithmic scale.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ratio {
-    /// The baseline's label.
+    /// Label of the baseline.
     pub baseline: String,
-    /// The geometric mean of the blocks' ratios.
+    /// Geometric mean of the blocks' ratios.
     pub value: f64,
-    /// Its 90 % interval: both one-sided 5 % tests against the margin (TOST) in one.
+    /// 90 % confidence interval: both one-sided 5 % tests against the margin (TOST) in one.
     pub ci90: [f64; 2],
-    /// Its 95 % interval.
+    /// 95 % confidence interval.
     pub ci95: [f64; 2],
     /// Two-sided p-value of a ratio of 1 (paired t-test on the log ratio).
     pub p: f64,
-    /// The same after Holm's correction over the family.
+    /// p-value after Holm's correction over the family.
     pub p_adjusted: f64,
-    /// The family of that correction.
+    /// Family of the correction.
     pub family: String,
-    /// The equivalence margin.
+    /// Equivalence margin.
     pub margin: f64,
-    /// What follows.
+    /// Verdict.
     pub verdict: Verdict,
-    /// The smallest change (as a share of 1) that this many blocks would find in 80 % of runs.
+    /// Smallest change (as a share of 1) that this number of blocks would find in 80 % of runs.
     pub detectable: f64,
-    /// For `unclear`: about how many blocks would decide, if the ratio is what it seems.
+    /// For `unclear`: approximate number of blocks for a decision, if the ratio is as estimated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks_to_decide: Option<u32>,
-    /// The pairs it was made from.
+    /// Number of pairs.
     pub pairs: u32,
 }
 
-/// A cell beside its baseline as a difference, where a ratio has no meaning (`loss`), in the metric's own unit.
+/// Difference of a cell from its baseline, in the metric's own unit, where a ratio has no meaning (`loss`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {
-    /// The baseline's label.
+    /// Label of the baseline.
     pub baseline: String,
-    /// The mean of the blocks' differences.
+    /// Mean of the blocks' differences.
     pub value: f64,
-    /// Its 95 % interval.
+    /// 95 % confidence interval.
     pub ci95: [f64; 2],
 }
 
-/// Why a cell has no figure.
+/// Reason why a figure is withheld.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Withheld {
-    /// Why, in words.
+pub struct WithheldReason {
+    /// Reason, in words.
     pub reason: String,
 }
 
-/// Network × workload × shape × metric.
+/// Figures of a network under a workload in a shape, for one metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
-    /// The network's name.
+    /// Name of the network.
     pub network: String,
-    /// The workload's name.
+    /// Name of the workload.
     pub workload: String,
-    /// The network's label in this run.
+    /// Label of the network in this run.
     pub label: String,
-    /// Of whom: `aggregate`, all clients together; `client:3`, the fourth of them; `fairness`, how evenly they shared the
-    /// metric, by Jain's index (1: all alike; 1/n: one of n had all). The last two have no ratio, and only trials of
-    /// several clients have them.
+    /// Scope: `aggregate` for all clients together, `client:3` for the fourth client, `fairness` for Jain's index of
+    /// the clients' figures (1: all are equal; 1/n: one of n has everything). The last two have no ratio, and exist
+    /// only for trials of several clients.
     pub scope: String,
-    /// How many of what.
+    /// Shape of the trials.
     pub shape: Shape,
-    /// What else tells this cell from its neighbours.
+    /// Parameters that distinguish this cell from others of the same workload.
     pub parameters: Parameters,
-    /// What a packet passed.
+    /// Hops that a packet passes.
     pub hops: Vec<Hop>,
-    /// What was noticed.
+    /// Findings about the cell.
     pub findings: Vec<Finding>,
-    /// What was measured.
+    /// Metric of the cell.
     pub metric: Metric,
-    /// Its unit; `index` for fairness.
+    /// Unit of the figures; `index` for fairness.
     pub unit: String,
-    /// Which way is better.
+    /// Direction in which the metric improves.
     pub better: Better,
-    /// One figure a block, in the order of the blocks; a trial that gave none is left out.
+    /// One figure per block, in the order of the blocks; trials without a figure are left out.
     pub samples: Vec<f64>,
-    /// The block of each sample.
+    /// Block of each sample.
     pub blocks: Vec<u32>,
-    /// How many samples.
+    /// Number of samples.
     pub n: u32,
-    /// Their mean; nothing when there are none.
+    /// Mean of the samples; `None` without samples.
     pub mean: Option<f64>,
-    /// Their median.
+    /// Median of the samples.
     pub median: Option<f64>,
-    /// The median's 95 % interval (bootstrap, BCa); nothing below eight samples.
+    /// 95 % confidence interval of the median (bootstrap, BCa); `None` for fewer than eight samples.
     #[serde(default)]
     pub median_ci95: Option<[f64; 2]>,
-    /// The mean's 95 % interval (Student's t); nothing below two samples.
+    /// 95 % confidence interval of the mean (Student's t); `None` for fewer than two samples.
     pub ci95: Option<[f64; 2]>,
-    /// The mean with no warm-up cut off.
+    /// Mean without removal of the warm-up.
     pub uncut_mean: Option<f64>,
-    /// Beside the baseline; null for the baseline itself, and where a sample is 0.
+    /// Ratio to the baseline; null for the baseline itself, and if a sample is 0.
     pub ratio: Option<Ratio>,
-    /// Beside the baseline, in points, where a ratio has no meaning.
+    /// Difference from the baseline, in points, for metrics without a meaningful ratio.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difference: Option<Difference>,
-    /// Why there is no figure, where there is none.
+    /// Reason why there is no figure, if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub withheld: Option<Withheld>,
-    /// Whether no other network was better beyond doubt.
+    pub withheld: Option<WithheldReason>,
+    /// True if no other network is better beyond doubt.
     pub best: bool,
 }

@@ -1,33 +1,33 @@
-//! Two sides of runs beside each other, cell by cell: what `tare compare` says.
+//! Comparison of two sides of runs, cell by cell, as printed by `tare compare`.
 
-use crate::{Better, Metric, Parameters, Shape, StoppedBy, Verdict, Withheld};
+use crate::{Better, Metric, Parameters, Shape, StoppedBy, Verdict, WithheldReason};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What is repeated on each side, and so the unit of every interval.
+/// Sampling unit of each side, which is the unit of every confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Unit {
-    /// The runs: several on a side, each with a boot and a time of day of its own.
+pub enum SampleUnit {
+    /// Runs: several on a side, each with its own boot and time of day.
     Session,
-    /// The blocks of one run a side: what sessions differ by among themselves is in no interval.
+    /// Blocks of one run per side. The variation between runs is in no confidence interval.
     Block,
 }
 
-/// Which figures are compared.
+/// Figures that are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Compared {
-    /// The figures themselves.
+pub enum ComparisonBasis {
+    /// Figures in the unit of the metric.
     #[default]
     Figures,
-    /// Each run's ratios to its own baseline, made within its blocks: what moves a whole machine cancels.
+    /// Ratios of each run to its own baseline, computed within its blocks, so that effects on the whole machine cancel.
     Ratios,
 }
 
-impl fmt::Display for Compared {
+impl fmt::Display for ComparisonBasis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Figures => "figures",
@@ -36,7 +36,7 @@ impl fmt::Display for Compared {
     }
 }
 
-impl FromStr for Compared {
+impl FromStr for ComparisonBasis {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -48,91 +48,92 @@ impl FromStr for Compared {
     }
 }
 
-/// One run.
+/// Run of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Session {
-    /// Its directory, as it was named.
+pub struct ComparedRun {
+    /// Directory of the run, as named on the command line.
     pub directory: String,
-    /// tare's version that measured.
+    /// Version of tare that measured.
     pub tare: String,
-    /// Its study.
+    /// Name of the study.
     pub study: String,
-    /// Its kernel's release.
+    /// Kernel release.
     pub kernel: String,
-    /// When it began, RFC 3339, UTC.
+    /// Time at which the run began, RFC 3339, UTC.
     pub time: String,
-    /// Whole blocks measured.
+    /// Number of whole blocks measured.
     pub blocks: u32,
-    /// What ended it; null where it is unfinished.
+    /// Condition that ended the run; null if it is unfinished.
     pub stopped_by: Option<StoppedBy>,
 }
 
-/// Something by which the environments or the methods of the runs differ.
+/// Difference between the environments or the methods of the runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Contrasted {
-    /// What, as `--vary` names it: `kernel`, `cpu`, `sysctl:net.ipv4.tcp_rmem`, `program:nft`.
+pub struct EnvironmentDifference {
+    /// Name of the property, as for `--vary`: `kernel`, `cpu`, `sysctl:net.ipv4.tcp_rmem`, `program:nft`.
     pub what: String,
-    /// All values on the base side, each once.
+    /// Values on the base side, each once.
     pub base: Vec<String>,
-    /// All values on the new side, each once.
+    /// Values on the new side, each once.
     pub new: Vec<String>,
-    /// Whether it was named as the intended change.
+    /// True if it was named as the intended change.
     pub intended: bool,
 }
 
-/// What tells a cell from its neighbours, in every run alike.
+/// Key that identifies a cell in every run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CellKey {
-    /// The network's label.
+    /// Label of the network.
     pub label: String,
-    /// The workload's name.
+    /// Name of the workload.
     pub workload: String,
-    /// How many of what.
+    /// Shape of the trials.
     pub shape: Shape,
-    /// The workload's parameters, as they were asked for.
+    /// Requested parameters of the workload.
     pub parameters: Parameters,
-    /// What was measured.
+    /// Metric of the cell.
     pub metric: Metric,
-    /// `aggregate`, or `client:3`, or `fairness`.
+    /// Scope: `aggregate`, `client:3` or `fairness`.
     pub scope: String,
 }
 
-/// A cell that only one side has, or that some runs of a side lack.
+/// Cell that only one side has, or that some runs of a side lack.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Unmatched {
-    /// Which cell.
+pub struct UnmatchedCell {
+    /// Key of the cell.
     #[serde(flatten)]
     pub cell: CellKey,
-    /// How many of the base side's runs have it.
+    /// Number of runs of the base side that have the cell.
     pub base: u32,
-    /// How many of the new side's runs have it.
+    /// Number of runs of the new side that have the cell.
     pub new: u32,
 }
 
-/// One side's figures of a cell.
+/// Figures of one side of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Side {
-    /// One figure for each unit: a run's mean (of the logarithms, where ratios are made), or a block's figure.
+pub struct ComparedSide {
+    /// One figure for each sampling unit: a run's mean (of the logarithms, where ratios are computed), or a block's
+    /// figure.
     pub samples: Vec<f64>,
-    /// How many.
+    /// Number of samples.
     pub n: u32,
-    /// Their mean; the geometric one where ratios are made.
+    /// Mean of the samples; the geometric mean where ratios are computed.
     pub mean: f64,
 }
 
-/// Whether a regression beyond the limit is there.
+/// Outcome of the check for a regression beyond the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    /// None beyond the limit: the upper bound lies within it.
+pub enum GateOutcome {
+    /// No regression beyond the limit: the upper bound is within the limit.
     Passed,
-    /// One beyond the limit: the adjusted lower bound exceeds it.
+    /// Regression beyond the limit: the adjusted lower bound exceeds the limit.
     Regression,
-    /// Neither can be said.
+    /// The data decide neither.
     CouldNotTell,
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for GateOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Passed => "passed",
@@ -142,103 +143,104 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// How much worse the new side is: a share of the base side's figure (0.05: throughput fell by 5 %, latency grew by
-/// 5 %), or points where a ratio has no meaning; below zero where it is better.
+/// Regression of the new side: a share of the base side's figure (0.05: throughput fell by 5 %, latency grew by 5 %),
+/// or points where a ratio has no meaning. A negative value is an improvement.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Regression {
-    /// The estimate.
+pub struct RegressionEstimate {
+    /// Estimate of the regression.
     pub value: f64,
-    /// Its lower bound, adjusted for the number of cells that are judged: all such bounds hold together in 95 % of comparisons.
+    /// Lower bound, adjusted for the number of judged cells: all such bounds hold together in 95 % of comparisons.
     pub lower: f64,
-    /// Its upper bound at 95 %.
+    /// Upper bound at 95 %.
     pub upper: f64,
-    /// The smallest regression that would have been found, as one beyond the limit, in about 80 % of such comparisons.
+    /// Smallest regression that would be found to exceed the limit in about 80 % of such comparisons.
     pub detectable: f64,
 }
 
-/// The new side beside the base side.
+/// Change from the base side to the new side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Change {
-    /// The ratio of new to base, or their difference where a ratio has no meaning.
+pub struct CellChange {
+    /// Ratio of new to base, or their difference where a ratio has no meaning.
     pub value: f64,
-    /// Whether `value` and its intervals are a difference in the metric's unit, or a ratio.
+    /// True if `value` and its intervals are a difference in the metric's unit, false if they are a ratio.
     pub difference: bool,
-    /// Its 90 % interval.
+    /// 90 % confidence interval.
     pub ci90: [f64; 2],
-    /// Its 95 % interval.
+    /// 95 % confidence interval.
     pub ci95: [f64; 2],
     /// Two-sided p-value of no change (Welch's t-test).
     pub p: f64,
-    /// The same after Holm's correction over all compared cells.
+    /// p-value after Holm's correction over all compared cells.
     pub p_adjusted: f64,
-    /// What follows for a margin; nothing for a difference.
+    /// Verdict for the margin; `None` for a difference.
     pub verdict: Option<Verdict>,
-    /// How much worse the new side is.
-    pub regression: Regression,
+    /// Regression of the new side.
+    pub regression: RegressionEstimate,
 }
 
-/// A cell that both sides have.
+/// Cell that both sides have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedCell {
-    /// Which cell.
+    /// Key of the cell.
     #[serde(flatten)]
     pub cell: CellKey,
-    /// The unit of both sides' figures.
+    /// Unit of both sides' figures.
     pub unit: String,
-    /// Which way is better.
+    /// Direction in which the metric improves.
     pub better: Better,
-    /// The equivalence margin.
+    /// Equivalence margin.
     pub margin: f64,
-    /// The base side.
-    pub base: Option<Side>,
-    /// The new side.
-    pub new: Option<Side>,
-    /// The new side beside the base side.
-    pub change: Option<Change>,
-    /// Why there is no change to tell, where there is none.
+    /// Figures of the base side.
+    pub base: Option<ComparedSide>,
+    /// Figures of the new side.
+    pub new: Option<ComparedSide>,
+    /// Change from the base side to the new side.
+    pub change: Option<CellChange>,
+    /// Reason why there is no change, if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub withheld: Option<Withheld>,
-    /// What is said of it under a limit; nothing for cells that are shown and not judged.
+    pub withheld: Option<WithheldReason>,
+    /// Outcome under a limit; `None` for cells that are shown and not judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<GateOutcome>,
 }
 
-/// The limit beyond which a regression fails, and what came of it.
+/// Limit beyond which a regression fails the comparison, with the outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Gate {
-    /// The limit, a share of 1; for what is compared by difference the same number of hundredths in points.
+pub struct RegressionGate {
+    /// Limit, as a share of 1; for metrics that are compared by difference, the same number of hundredths in points.
     pub limit: f64,
-    /// How many cells were judged.
+    /// Number of judged cells.
     pub cells: u32,
-    /// The worst outcome of all.
-    pub outcome: Outcome,
-    /// Where it could not tell: the smallest regression that all cells in doubt would have shown in about 80 % of such comparisons.
+    /// Worst outcome of all cells.
+    pub outcome: GateOutcome,
+    /// Smallest regression that all undecided cells would have shown in about 80 % of such comparisons; `None` unless
+    /// the outcome is undecided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detectable: Option<f64>,
 }
 
-/// Everything that two sides of runs say beside each other, derived from their journals alone.
+/// Results of a comparison of two sides of runs, derived from their journals alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
-    /// tare's version that compared.
+    /// Version of tare that compared.
     pub tare: String,
-    /// The runs of the base side.
-    pub base: Vec<Session>,
-    /// The runs of the new side.
-    pub new: Vec<Session>,
-    /// What is repeated.
-    pub unit: Unit,
-    /// Which figures are compared.
-    pub of: Compared,
-    /// What was named as the intended change.
+    /// Runs of the base side.
+    pub base: Vec<ComparedRun>,
+    /// Runs of the new side.
+    pub new: Vec<ComparedRun>,
+    /// Sampling unit of both sides.
+    pub unit: SampleUnit,
+    /// Figures that are compared.
+    pub of: ComparisonBasis,
+    /// Names of the intended changes.
     pub vary: Vec<String>,
-    /// By what else, and by what of that, the two sides differ.
-    pub differences: Vec<Contrasted>,
-    /// The cells that both sides have.
+    /// Differences between the two sides, with their values.
+    pub differences: Vec<EnvironmentDifference>,
+    /// Cells that both sides have.
     pub cells: Vec<ComparedCell>,
-    /// The cells that one side lacks.
-    pub unmatched: Vec<Unmatched>,
-    /// The limit and what came of it, where there is one.
+    /// Cells that one side lacks.
+    pub unmatched: Vec<UnmatchedCell>,
+    /// Limit and outcome, if a limit was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gate: Option<Gate>,
+    pub gate: Option<RegressionGate>,
 }

@@ -1,25 +1,26 @@
-//! CPU time: of the threads that carried traffic, and of the whole machine meanwhile.
+//! CPU time of the threads that carried traffic, and of the whole machine during a trial.
 
-use crate::{Counted, Hardware, Nanos, Overhead};
+use crate::{HardwareCounters, MeasurementOverhead, Nanos, TrialCounters};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// CPU time of a side's threads that carried traffic, in one interval. Softirq run in their context is in `system`.
+/// CPU time of one side's threads that carried traffic, in one interval. Softirqs that run in their context are in
+/// `system`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadCpu {
-    /// In the program, ns.
+    /// Time in user space, ns.
     pub user: Nanos,
-    /// In the kernel on its behalf, ns.
+    /// Time in the kernel on behalf of the threads, ns.
     pub system: Nanos,
 }
 
-/// CPU time of both sides' threads that carried traffic, interval by interval, as far as both kept it.
+/// CPU time of both sides' threads that carried traffic, interval by interval, as far as both recorded it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentsCpu {
-    /// All clients.
+    /// CPU time of all clients.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clients: Vec<ThreadCpu>,
-    /// All servers.
+    /// CPU time of all servers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<ThreadCpu>,
 }
@@ -29,65 +30,65 @@ pub struct AgentsCpu {
 pub struct CpuUse {
     /// Programs (user and nice).
     pub user: Nanos,
-    /// The kernel on behalf of programs.
+    /// Kernel on behalf of programs.
     pub system: Nanos,
     /// Software interrupts.
     pub softirq: Nanos,
     /// Hardware interrupts.
     pub irq: Nanos,
-    /// Stolen by the hypervisor.
+    /// Time taken by the hypervisor.
     pub steal: Nanos,
-    /// Nothing to do (idle and waiting for I/O).
+    /// Idle time, and time waiting for I/O.
     pub idle: Nanos,
 }
 
-/// The machine's CPU time up to one moment of a trial.
+/// CPU time of the machine up to one moment of a trial.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineSample {
-    /// When, after the trial's first payload, ns; before it, 0.
+    /// Time of the sample after the trial's first payload, ns; 0 before it.
     pub at: Nanos,
-    /// By core, since the first sample.
+    /// CPU time by core, since the first sample.
     pub cores: Vec<CpuUse>,
 }
 
-/// What the machine did while a trial ran.
+/// Activity of the machine during a trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Meanwhile {
+pub struct HostActivity {
     /// CPU time of the whole machine.
     pub cpu: CpuUse,
-    /// CPU time of tare's own agents and of the networks' own daemons (user and system, softirq run in their context
-    /// included), ns.
+    /// CPU time of tare's own agents and of the networks' daemons (user and system, with softirqs that run in their
+    /// context), ns.
     pub agents: Nanos,
-    /// The one-minute load average at the end.
+    /// One-minute load average at the end.
     pub load: f64,
-    /// CPU time core by core, at a few moments of the trial.
+    /// CPU time by core, at a few moments of the trial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<MachineSample>,
-    /// How fast the cores ran while they had work, MHz, mean over busy time; nothing where cpufreq does not say.
+    /// Frequency of the cores under load, MHz, mean over busy time; `None` if cpufreq does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency: Option<f64>,
-    /// What the processor's own counters said; nothing where they are not there or not allowed.
+    /// Hardware counters of the processor; `None` if they do not exist or are not permitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hardware: Option<Hardware>,
-    /// What memory was left, and how long work waited for it.
+    pub hardware: Option<HardwareCounters>,
+    /// Memory left at the end, and time that tasks waited for memory.
     #[serde(default)]
-    pub memory: Memory,
-    /// What was counted hop by hop and core by core.
+    pub memory: HostMemory,
+    /// Kernel counters by hop and by core.
     #[serde(default)]
-    pub counted: Counted,
-    /// What it cost to look on.
+    pub counted: TrialCounters,
+    /// Measurement overhead.
     #[serde(default)]
-    pub overhead: Overhead,
+    pub overhead: MeasurementOverhead,
 }
 
-/// The machine's memory while a trial ran.
+/// Memory of the machine during a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Memory {
-    /// What programs could still have had at the end, bytes (`MemAvailable` of /proc/meminfo).
+pub struct HostMemory {
+    /// Memory available to programs at the end, bytes (`MemAvailable` of /proc/meminfo).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available: Option<u64>,
-    /// How long some task waited for memory meanwhile, ns (`some` of /proc/pressure/memory); nothing where the kernel
-    /// does not keep it.
+    /// Time during which some task waited for memory during the trial, ns (`some` of /proc/pressure/memory); `None` if
+    /// the kernel does not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pressure: Option<Nanos>,
 }

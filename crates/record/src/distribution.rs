@@ -1,20 +1,20 @@
-//! All latencies of one network under one workload in one shape, over all blocks.
+//! Latency distribution of one network under one workload in one shape, over all blocks.
 
-use crate::{Latency, LatencyHistogram, Shape};
+use crate::{LatencyHistogram, LatencyKind, Shape};
 
-/// Latencies over the steady parts of all trials of the main phase.
+/// Latencies of the steady parts of all trials of the main phase.
 ///
-/// They are for looking at: trials are not equal parts of it, and nothing is tested on it.
+/// They are for display only: trials are not equal parts of the distribution, and it is not used in any test.
 #[derive(Clone, Debug)]
-pub struct Distribution {
-    /// The network's label.
+pub struct LatencyDistribution {
+    /// Label of the network.
     pub label: String,
-    /// The workload, with the parameters that tell it from others of its name.
+    /// Workload, with the parameters that distinguish it from others of its name.
     pub workload: String,
-    /// How many of what.
+    /// Shape of the trials.
     pub shape: Shape,
-    /// From where to where.
-    pub which: Latency,
-    /// They.
+    /// Kind of latency.
+    pub which: LatencyKind,
+    /// Histogram of the latencies.
     pub latencies: LatencyHistogram,
 }

@@ -1,27 +1,27 @@
-//! The one document that `--json` prints.
+//! Result document, the single JSON document that `--json` prints.
 
-use crate::{Cell, Environment, Failure, Finding, Rerun};
+use crate::{Cell, Environment, Finding, NetworkFailure, Replication};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A network that cannot run here.
+/// Network that cannot run on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Skipped {
-    /// Its name.
+pub struct SkippedNetwork {
+    /// Network's name with its options; several names separated by commas after grouping.
     pub network: String,
-    /// Why not.
+    /// Reason why it cannot run.
     pub reason: String,
-    /// What would make it run.
+    /// Action that would make it run.
     pub remedy: String,
 }
 
-impl Skipped {
-    /// The same for people: networks that cannot run for one reason, with commas between their names, in one entry, where
-    /// the first of them stood.
+impl SkippedNetwork {
+    /// Merges networks with the same reason and remedy into one entry for display. The entry stands where the first of
+    /// them stood; its `network` lists their names, separated by commas.
     #[must_use]
-    pub fn grouped(skipped: &[Self]) -> Vec<Self> {
+    pub fn group_by_reason(skipped: &[Self]) -> Vec<Self> {
         let mut groups: Vec<Self> = Vec::new();
         for one in skipped {
             let same = |group: &&mut Self| group.reason == one.reason && group.remedy == one.remedy;
@@ -34,21 +34,22 @@ impl Skipped {
     }
 }
 
-/// What ended the measuring. Never a verdict: looking at one while measuring inflates false alarms.
+/// Condition that ended the measurement. It is never a verdict: checking a verdict while measuring inflates false
+/// alarms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum StoppedBy {
-    /// The number of blocks that the user or the study said.
+    /// The number of blocks that the user or the study fixed was measured.
     Blocks,
-    /// The number of blocks that the pilot found for the asked precision.
+    /// The number of blocks that the pilot found for the requested precision was measured.
     Precision,
-    /// Confidence sequences as narrow as asked, which may be looked at after every block.
+    /// The confidence sequences, which may be checked after every block, were as narrow as requested.
     Sequence,
-    /// The time allowed.
+    /// The time budget was used up.
     Budget,
-    /// A signal.
+    /// A signal interrupted the run.
     Interrupted,
-    /// Every network under comparison broke.
+    /// Every network under comparison failed.
     Failed,
 }
 
@@ -65,33 +66,33 @@ impl fmt::Display for StoppedBy {
     }
 }
 
-/// Everything that a run says, derived from its journal alone.
+/// Results of a run, derived from its journal alone.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Document {
-    /// tare's version that measured.
+    /// Version of tare that measured.
     pub tare: String,
-    /// The study's name.
+    /// Name of the study.
     pub study: String,
-    /// The seed of every random choice.
+    /// Seed of every random choice.
     pub seed: u64,
-    /// The machine.
+    /// Machine on which the run was measured.
     pub environment: Environment,
-    /// The figures.
+    /// Results by network, workload, shape and metric.
     pub cells: Vec<Cell>,
-    /// Which real system each network is or stands for, by the network's name.
+    /// Real system that each network is or stands for, by network name.
     #[serde(default)]
     pub stands_for: BTreeMap<String, String>,
-    /// Networks that cannot run here.
-    pub skipped: Vec<Skipped>,
-    /// Networks that could run, and broke.
-    pub failed: Vec<Failure>,
-    /// What was noticed about the run as a whole.
+    /// Networks that cannot run on this machine.
+    pub skipped: Vec<SkippedNetwork>,
+    /// Networks that could run, and failed during the run.
+    pub failed: Vec<NetworkFailure>,
+    /// Findings about the run as a whole.
     pub findings: Vec<Finding>,
-    /// Whole blocks measured.
+    /// Number of whole blocks measured.
     pub blocks: u32,
-    /// What ended the measuring; null while a run is unfinished or was killed.
+    /// Condition that ended the measurement; null while a run is unfinished or if it was killed.
     pub stopped_by: Option<StoppedBy>,
-    /// What the study's source published, beside what was measured.
+    /// Published figures and conclusions of the study's source, compared with the measured ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rerun: Option<Rerun>,
+    pub rerun: Option<Replication>,
 }

@@ -1,51 +1,52 @@
-//! A Docker Engine on which containers of a run are.
+//! Description of a Docker Engine that runs containers of a run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Everything about a Docker Engine that may move a figure, in its own words. What it did not say is `None`.
+/// Properties of a Docker Engine that may change a figure, as the engine reports them. A property that it does not
+/// report is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Engine {
-    /// Where it listens, as DOCKER_HOST spells it.
+pub struct EngineDescription {
+    /// Address of the engine, as in DOCKER_HOST.
     pub address: String,
-    /// Its machine's name.
+    /// Name of the engine's machine.
     pub name: Option<String>,
-    /// The engine's version.
+    /// Version of the engine.
     pub version: String,
-    /// The version of its API.
+    /// Version of the engine's API.
     pub api: String,
-    /// The kernel release that it runs on.
+    /// Kernel release of the engine's machine.
     pub kernel: Option<String>,
-    /// The distribution that it runs on.
+    /// Distribution of the engine's machine.
     pub system: Option<String>,
-    /// Versions of its parts, by name: containerd, runc, docker-init.
+    /// Versions of its components, by name: containerd, runc, docker-init.
     pub components: BTreeMap<String, String>,
-    /// The driver of its file systems.
+    /// Storage driver.
     pub storage: Option<String>,
-    /// The driver of its control groups, and their version.
+    /// Cgroup driver and cgroup version.
     pub cgroups: Option<String>,
-    /// The security profiles that containers run under.
+    /// Security profiles that containers run under.
     pub security: Vec<String>,
-    /// Its network drivers.
+    /// Network drivers of the engine.
     pub drivers: Vec<String>,
-    /// Its part in a Swarm, where it has one.
+    /// Role of the engine in a Swarm; `None` outside of a Swarm.
     pub swarm: Option<String>,
-    /// The image that containers were made of, and its digest.
+    /// Image of the containers, and its digest.
     pub image: Option<String>,
-    /// The image that the user asked for instead of tare's own.
+    /// Image that the user requested instead of tare's own.
     pub image_asked: Option<String>,
-    /// The security options that the user asked for.
+    /// Security options that the user requested.
     pub security_asked: Vec<String>,
-    /// The device that the user asked for, for networks that sit on one.
+    /// Parent device that the user requested, for networks that need one.
     pub parent_asked: Option<String>,
-    /// Further engines of its Swarm that the user named, by their addresses.
+    /// Addresses of further engines of the Swarm that the user named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub engines_asked: Vec<String>,
-    /// Whether the user asked for all containers of a Swarm on one node.
+    /// True if the user requested all containers of a Swarm on one node.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub same_node_asked: bool,
-    /// The Docker context by which the user named it, where servers and clients are on two engines.
+    /// Docker context by which the user named the engine, if servers and clients are on two engines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_asked: Option<String>,
 }

@@ -1,64 +1,65 @@
-//! The machine a run was made on.
+//! Environment of a run: the machine, its kernel and its settings.
 
-use crate::Engine;
+use crate::EngineDescription;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Everything about the machine that may move a figure, read once before a run. What could not be read is `None`.
+/// Properties of the machine that may change a figure, read once before a run. A property that cannot be read is
+/// `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
-    /// tare's version.
+    /// Version of tare.
     pub tare: String,
-    /// Kernel release, as `uname -r`.
+    /// Kernel release, as printed by `uname -r`.
     pub kernel: String,
-    /// Kernel build, as `uname -v`.
+    /// Kernel build, as printed by `uname -v`.
     pub kernel_build: String,
-    /// Machine architecture, as `uname -m`.
+    /// Machine architecture, as printed by `uname -m`.
     pub architecture: String,
-    /// The distribution's name and version.
+    /// Name and version of the distribution.
     pub distribution: Option<String>,
     /// CPU model.
     pub cpu: Option<String>,
     /// Cores that this process may use.
     pub cores: Vec<u32>,
-    /// Memory, bytes.
+    /// Total memory, bytes.
     pub memory: Option<u64>,
-    /// Hypervisor or container technology, where one shows.
+    /// Hypervisor or container technology, if one is detected.
     pub virtualisation: Option<String>,
-    /// Whether the processor is emulated by software (QEMU's TCG): what runs there shows function, never speed.
+    /// True if the processor is emulated by software (QEMU's TCG). Such a run shows function, never speed.
     #[serde(default)]
     pub emulated: bool,
-    /// CPU vulnerabilities' mitigations, as the kernel words them.
+    /// Mitigations of CPU vulnerabilities, in the kernel's words, by vulnerability.
     pub mitigations: BTreeMap<String, String>,
     /// CPU frequency governor of the first core.
     pub governor: Option<String>,
-    /// Whether turbo or boost is on.
+    /// True if turbo or boost is enabled.
     pub boost: Option<bool>,
-    /// The default TCP congestion control.
+    /// Default TCP congestion control.
     pub congestion_control: Option<String>,
-    /// The congestion controls that ordinary users may choose.
+    /// Congestion controls that unprivileged users may choose.
     pub congestion_controls_allowed: Vec<String>,
-    /// Sysctls that move figures, by name.
+    /// Sysctls that affect figures, by name.
     pub sysctls: BTreeMap<String, String>,
-    /// The host's network devices, seen, never touched.
-    pub devices: Vec<Device>,
-    /// Versions of the programs that networks use, by name.
+    /// Network devices of the host, which are read and never changed.
+    pub devices: Vec<HostDevice>,
+    /// Versions of the external programs that networks use, by name.
     pub programs: BTreeMap<String, String>,
-    /// The clock source.
+    /// Clock source of the kernel.
     pub clock: Option<String>,
-    /// Load averages over 1, 5 and 15 minutes at the beginning.
+    /// Load averages over 1, 5 and 15 minutes, at the beginning of the run.
     pub load: Option<[f64; 3]>,
-    /// Whether the run had root's privileges on the host.
+    /// True if the run had root privileges on the host.
     pub root: bool,
-    /// Kernel-wide tables that all namespaces share.
+    /// Use of kernel-wide tables that all namespaces share.
     pub headroom: Vec<Headroom>,
-    /// Docker Engines that networks of the run are on.
+    /// Docker Engines on which networks of the run are.
     #[serde(default)]
-    pub engines: Vec<Engine>,
-    /// When the run began, RFC 3339, UTC.
+    pub engines: Vec<EngineDescription>,
+    /// Time at which the run began, RFC 3339, UTC.
     pub time: String,
-    /// The command line that began it, without the program.
+    /// Command line that started the run, without the program.
     #[serde(default)]
     pub command: Vec<String>,
     /// SHA-256 of the program that measured, in hexadecimal.
@@ -66,28 +67,28 @@ pub struct Environment {
     pub binary: Option<String>,
 }
 
-/// A network device of the host.
+/// Network device of the host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Device {
-    /// Its name.
+pub struct HostDevice {
+    /// Name of the device.
     pub name: String,
-    /// Its driver, where it has one.
+    /// Driver of the device, if it has one.
     pub driver: Option<String>,
-    /// Its MTU, bytes.
+    /// MTU of the device, bytes.
     pub mtu: Option<u32>,
-    /// Its speed, Mbit/s, where it has one.
+    /// Speed of the device, Mbit/s, if it has one.
     pub speed: Option<u32>,
-    /// Its offloads by ethtool's name, and whether they are on.
+    /// Offloads by ethtool's name; true if enabled.
     pub offloads: BTreeMap<String, bool>,
 }
 
-/// How full a kernel-wide table is.
+/// Use of a kernel-wide table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Headroom {
-    /// Which: `neighbours-ipv4`, `conntrack`, `pids`, `memory`.
+    /// Name of the table: `neighbours-ipv4`, `conntrack`, `pids`, `memory`.
     pub resource: String,
-    /// How much is used.
+    /// Amount in use.
     pub used: u64,
-    /// How much there is.
+    /// Upper limit.
     pub limit: u64,
 }

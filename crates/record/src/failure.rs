@@ -1,58 +1,63 @@
-//! What broke, and what of a plan is left to measure after it.
+//! Failures of networks, and the part of a plan that remains after them.
 
 use crate::{Parameters, Phase, Plan, Shape, Trial, WorkloadPlan};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A network that could run, and broke. It is left out from there on of what it broke in: of one workload in one shape, or of
-/// the shape where it could not be raised in it.
+/// Failure of a network that could run. From then on the network is left out of what it failed in: one workload in one
+/// shape, or the whole shape if it could not be set up in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Failure {
-    /// Its label in this run.
+pub struct NetworkFailure {
+    /// Label of the network in this run.
     pub network: String,
-    /// The shape in which it broke. Without one it is left out of the whole run.
+    /// Shape in which the network failed. Without a shape, the network is left out of the whole run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<Shape>,
-    /// The workload, where it broke in one.
+    /// Workload in which the network failed, if it failed in a workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
-    /// The workload's parameters in the plan, which tell workloads of one name apart.
+    /// Parameters of that workload in the plan, which distinguish workloads of the same name.
     #[serde(default, skip_serializing_if = "Parameters::is_empty")]
     pub parameters: Parameters,
-    /// The block in which it broke.
+    /// Block in which the network failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<u32>,
-    /// What broke.
+    /// Description of the failure.
     pub reason: String,
-    /// What to try.
+    /// Action to try.
     pub remedy: String,
 }
 
-/// One combination of a plan, each part by its place there; without a workload where the plan has none.
-type Place = (usize, usize, Option<usize>);
+/// Combination of network, shape and workload, each by its index in the plan; the workload is `None` if the plan has
+/// none.
+type PlanCombination = (usize, usize, Option<usize>);
 
-/// What is left of a plan after failures: which networks are measured, in which shapes, under which workloads.
+/// Part of a plan that remains after failures: the networks that are measured, in which shapes and under which
+/// workloads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Standing(BTreeSet<Place>);
+pub struct RemainingPlan(BTreeSet<PlanCombination>);
 
-impl Standing {
-    /// What these failures leave of a plan.
+impl RemainingPlan {
+    /// Returns the part of a plan that remains after these failures.
     #[must_use]
-    pub fn after<'a>(plan: &Plan, failures: impl IntoIterator<Item = &'a Failure>) -> Self {
-        let mut standing = Self(all(plan).collect());
+    pub fn after_failures<'a>(
+        plan: &Plan,
+        failures: impl IntoIterator<Item = &'a NetworkFailure>,
+    ) -> Self {
+        let mut standing = Self(plan_combinations(plan).collect());
         for failure in failures {
-            standing.lose(plan, failure);
+            standing.remove_failed(plan, failure);
         }
         standing
     }
 
-    /// Takes out what a failure takes out.
-    pub fn lose(&mut self, plan: &Plan, failure: &Failure) {
+    /// Removes the combinations that a failure excludes.
+    pub fn remove_failed(&mut self, plan: &Plan, failure: &NetworkFailure) {
         let broke = |one: &WorkloadPlan| {
             failure.workload.as_ref() == Some(&one.name) && failure.parameters == one.parameters
         };
-        // Of a workload that the plan does not know nothing is left to tell it by: all are taken out then.
+        // A workload that the plan does not know cannot be told apart from the others: all are removed.
         let workload = plan.workloads.iter().position(broke);
         self.0.retain(|&(network, shape, of)| {
             let here = plan.networks[network].label == failure.network
@@ -61,55 +66,55 @@ impl Standing {
         });
     }
 
-    /// Whether nothing is left.
+    /// Returns true if no combination remains.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether a network has a turn in a shape, each by its place in the plan.
+    /// Returns true if a network has a turn in a shape, each by its index in the plan.
     #[must_use]
     pub fn has_turn(&self, network: usize, shape: usize) -> bool {
         self.0.range((network, shape, None)..=(network, shape, Some(usize::MAX))).next().is_some()
     }
 
-    /// Whether a network is measured under a workload in a shape, each by its place in the plan.
+    /// Returns true if a network is measured under a workload in a shape, each by its index in the plan.
     #[must_use]
     pub fn has_trial(&self, network: usize, workload: usize, shape: usize) -> bool {
         self.0.contains(&(network, shape, Some(workload)))
     }
 
-    /// How many turns a block has.
+    /// Returns the number of turns in a block.
     #[must_use]
-    pub fn turns(&self) -> usize {
+    pub fn turn_count(&self) -> usize {
         self.0.iter().map(|&(network, shape, _)| (network, shape)).collect::<BTreeSet<_>>().len()
     }
 
-    /// How many trials a block has.
+    /// Returns the number of trials in a block.
     #[must_use]
-    pub fn trials(&self) -> usize {
+    pub fn trial_count(&self) -> usize {
         self.0.iter().filter(|place| place.2.is_some()).count()
     }
 
-    /// The blocks of a phase that have a trial of everything that stands; none where nothing does.
+    /// Returns the blocks of a phase that have a trial of every remaining combination; none if nothing remains.
     #[must_use]
     pub fn whole_blocks(&self, plan: &Plan, trials: &[&Trial], phase: Phase) -> BTreeSet<u32> {
-        let mut seen: BTreeMap<u32, BTreeSet<Place>> = BTreeMap::new();
+        let mut seen: BTreeMap<u32, BTreeSet<PlanCombination>> = BTreeMap::new();
         for trial in trials.iter().filter(|trial| trial.phase == phase) {
-            let place = plan.place(trial);
+            let place = plan.locate_trial(trial);
             let place = place.map(|(shape, workload, network)| (network, shape, Some(workload)));
             seen.entry(trial.block).or_default().extend(place.filter(|at| self.0.contains(at)));
         }
-        let all = self.trials();
-        let whole = |(block, places): (u32, BTreeSet<Place>)| {
+        let all = self.trial_count();
+        let whole = |(block, places): (u32, BTreeSet<PlanCombination>)| {
             (!places.is_empty() && places.len() == all).then_some(block)
         };
         seen.into_iter().filter_map(whole).collect()
     }
 }
 
-/// Every combination that a plan measures.
-fn all(plan: &Plan) -> impl Iterator<Item = Place> + '_ {
+/// Returns every combination that a plan measures.
+fn plan_combinations(plan: &Plan) -> impl Iterator<Item = PlanCombination> + '_ {
     let turns = (0..plan.networks.len())
         .flat_map(|network| (0..plan.shapes.len()).map(move |shape| (network, shape)));
     turns.flat_map(|(network, shape)| {
@@ -122,14 +127,14 @@ fn all(plan: &Plan) -> impl Iterator<Item = Place> + '_ {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Blocks, Ends, Meanwhile};
+    use crate::{BlockPolicy, EndCounts, HostActivity};
     use serde_json::json;
 
     fn shape(flows: u32) -> Shape {
         Shape { flows, ..Shape::default() }
     }
 
-    /// Two networks, two workloads of one name, two shapes.
+    /// Returns a plan of two networks, two workloads of one name and two shapes.
     fn plan() -> Plan {
         let workload = |size: u64| {
             json!({
@@ -143,18 +148,18 @@ mod tests {
             "networks": networks,
             "workloads": [workload(64), workload(4096)],
             "shapes": [shape(1), shape(16)],
-            "blocks": Blocks::Fixed { blocks: 2 }, "budget": null, "skipped": [],
+            "blocks": BlockPolicy::Fixed { blocks: 2 }, "budget": null, "skipped": [],
         }))
         .unwrap()
     }
 
-    fn broke(shape: Option<Shape>, size: Option<u64>) -> Failure {
-        Failure {
+    fn broke(shape: Option<Shape>, size: Option<u64>) -> NetworkFailure {
+        NetworkFailure {
             network: "bridge".to_owned(),
             shape,
             workload: size.map(|_| "tcp-stream".to_owned()),
             parameters: size.map(|size| ("size".to_owned(), size.into())).into_iter().collect(),
-            ..Failure::default()
+            ..NetworkFailure::default()
         }
     }
 
@@ -163,7 +168,7 @@ mod tests {
             "block": block, "phase": Phase::Main, "position": 0, "label": label, "network": label,
             "workload": "tcp-stream", "parameters": { "size": size }, "shape": shape(flows),
             "began": 0, "took": 1, "series": [], "hops": [], "findings": [],
-            "ends": Ends::default(), "meanwhile": Meanwhile::default(),
+            "ends": EndCounts::default(), "meanwhile": HostActivity::default(),
         }))
         .unwrap()
     }
@@ -171,15 +176,15 @@ mod tests {
     #[test]
     fn a_failure_takes_out_what_it_names_and_nothing_else() {
         let plan = plan();
-        let one = Standing::after(&plan, [&broke(Some(shape(16)), Some(4096))]);
-        assert_eq!((one.trials(), one.turns()), (7, 4));
+        let one = RemainingPlan::after_failures(&plan, [&broke(Some(shape(16)), Some(4096))]);
+        assert_eq!((one.trial_count(), one.turn_count()), (7, 4));
         assert!(!one.has_trial(1, 1, 1) && one.has_trial(1, 0, 1) && one.has_trial(1, 1, 0));
-        let turn = Standing::after(&plan, [&broke(Some(shape(16)), None)]);
-        assert_eq!((turn.trials(), turn.turns()), (6, 3));
+        let turn = RemainingPlan::after_failures(&plan, [&broke(Some(shape(16)), None)]);
+        assert_eq!((turn.trial_count(), turn.turn_count()), (6, 3));
         assert!(!turn.has_turn(1, 1) && turn.has_turn(1, 0) && turn.has_turn(0, 1));
-        let all = Standing::after(&plan, [&broke(None, None)]);
-        assert_eq!((all.trials(), all.turns()), (4, 2));
-        let unknown = Standing::after(&plan, [&broke(Some(shape(16)), Some(9000))]);
+        let all = RemainingPlan::after_failures(&plan, [&broke(None, None)]);
+        assert_eq!((all.trial_count(), all.turn_count()), (4, 2));
+        let unknown = RemainingPlan::after_failures(&plan, [&broke(Some(shape(16)), Some(9000))]);
         assert_eq!(unknown, turn, "what cannot be told apart is not measured");
     }
 
@@ -187,14 +192,14 @@ mod tests {
     fn a_turn_ends_with_its_last_workload() {
         let plan = plan();
         let failures = [64, 4096].map(|size| broke(Some(shape(1)), Some(size)));
-        let standing = Standing::after(&plan, &failures);
+        let standing = RemainingPlan::after_failures(&plan, &failures);
         assert!(!standing.has_turn(1, 0) && standing.has_turn(1, 1) && !standing.is_empty());
     }
 
     #[test]
     fn a_block_is_whole_by_what_stands() {
         let plan = plan();
-        let standing = Standing::after(&plan, [&broke(None, None)]);
+        let standing = RemainingPlan::after_failures(&plan, [&broke(None, None)]);
         let of = |block| {
             [(64, 1), (64, 16), (4096, 1), (4096, 16)]
                 .map(|(size, flows)| trial("veth", size, flows, block))
@@ -205,9 +210,12 @@ mod tests {
         let all: Vec<&Trial> = trials.iter().collect();
         assert_eq!(standing.whole_blocks(&plan, &all, Phase::Main), [0].into());
         assert!(standing.whole_blocks(&plan, &all, Phase::Pilot).is_empty());
-        let none = Standing::after(
+        let none = RemainingPlan::after_failures(
             &plan,
-            [&broke(None, None), &Failure { network: "veth".to_owned(), ..broke(None, None) }],
+            [
+                &broke(None, None),
+                &NetworkFailure { network: "veth".to_owned(), ..broke(None, None) },
+            ],
         );
         assert!(none.is_empty() && none.whole_blocks(&plan, &all, Phase::Main).is_empty());
     }

@@ -1,341 +1,343 @@
-//! What was noticed: every warning in one enum, each with its evidence.
+//! Findings: all warnings in one enum, each with its evidence.
 
-mod words;
+mod display;
 
-use crate::{Dropped, Effect, Fit, Nanos, Unaccounted};
+use crate::{AblationEffect, MtuFit, Nanos, PacketDrops, UnaccountedGap};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Something that a reader of a figure should know.
+/// Fact that a reader of a figure needs to know.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Finding {
-    /// Some trials never reached a steady state; they stay in.
+    /// Some trials never reached a steady state; they are kept.
     NeverSettled {
-        /// How many trials.
+        /// Number of such trials.
         trials: u32,
-        /// Of how many.
+        /// Number of all trials.
         of: u32,
     },
-    /// The level changed inside trials after their warm-up.
+    /// The level changed within trials after their warm-up.
     ModeSwitch {
-        /// How many trials.
+        /// Number of such trials.
         trials: u32,
-        /// Of how many.
+        /// Number of all trials.
         of: u32,
-        /// The larger level over the smaller, median over those trials.
+        /// Ratio of the larger level to the smaller, median over those trials.
         ratio: f64,
     },
-    /// The level drifted inside trials after their warm-up.
+    /// The level drifted within trials after their warm-up.
     Trend {
-        /// How many trials.
+        /// Number of such trials.
         trials: u32,
-        /// Of how many.
+        /// Number of all trials.
         of: u32,
-        /// Change from beginning to end over the mean, median over those trials.
+        /// Change from beginning to end, relative to the mean, median over those trials.
         change: f64,
     },
-    /// Cutting the warm-up changed the answer by more than its interval's half width.
+    /// Removing the warm-up changed the estimate by more than half the width of its confidence interval.
     WarmUpMatters {
-        /// The estimate without any cut, in the metric's unit.
+        /// Estimate with the warm-up included, in the metric's unit.
         uncut: f64,
-        /// The estimate with it.
+        /// Estimate with the warm-up removed, in the metric's unit.
         cut: f64,
     },
-    /// Nothing at all arrived in some trials, so that there is no ratio.
+    /// Nothing arrived in some trials, so that there is no ratio.
     Silent {
-        /// How many trials.
+        /// Number of such trials.
         trials: u32,
-        /// Of how many.
+        /// Number of all trials.
         of: u32,
     },
-    /// The two ends disagree on what was carried.
+    /// The two ends disagree on the amount of payload.
     EndsDisagree {
-        /// What the sending end counted.
+        /// Count of the sending end.
         sent: u64,
-        /// What the receiving end counted.
+        /// Count of the receiving end.
         received: u64,
     },
-    /// Other work ran on the machine.
+    /// Other processes used the CPU.
     BusyMachine {
-        /// CPU time used by others over all cores' time, 0–1.
+        /// CPU time of other processes, as a share of the time of all cores, 0–1.
         share: f64,
     },
-    /// The hypervisor let this machine's virtual CPUs wait.
+    /// The hypervisor delayed the virtual CPUs of this machine.
     Stolen {
-        /// Their time that it gave to others over all cores' time, 0–1.
+        /// Time taken by the hypervisor, as a share of the time of all cores, 0–1.
         share: f64,
     },
-    /// The processor got too hot and slowed down.
+    /// The processor was throttled because it was too hot.
     Throttled {
-        /// How often, over all cores.
+        /// Number of throttling events, over all cores.
         times: u64,
     },
-    /// A control group's CPU quota held the work back.
+    /// The CPU quota of a cgroup throttled the run.
     OverQuota {
-        /// How long, over all cores, ns.
+        /// Throttled time, over all cores, ns.
         waited: Nanos,
     },
-    /// The cores ran faster in some trials than in others.
+    /// The cores ran at a higher frequency in some trials than in others.
     FrequencyChanged {
-        /// While they had work, in the slowest trial, MHz.
+        /// Frequency under load in the slowest trial, MHz.
         lowest: f64,
-        /// In the fastest.
+        /// Frequency under load in the fastest trial, MHz.
         highest: f64,
     },
-    /// The processor was emulated by software, so that no network is said to be faster or slower than another.
+    /// The processor was emulated by software, so that there are no verdicts.
     Emulated,
-    /// Another tare was running.
+    /// Another run of tare was active.
     OtherRun {
-        /// How many others.
+        /// Number of other runs.
         others: u32,
     },
     /// A kernel-wide table, shared by all namespaces, is nearly full.
     LowHeadroom {
-        /// Which: `neighbours`, `conntrack`, `pids`, `memory`.
+        /// Name of the table: `neighbours`, `conntrack`, `pids`, `memory`.
         resource: String,
-        /// How much is used.
+        /// Amount in use.
         used: u64,
-        /// How much there is.
+        /// Upper limit.
         limit: u64,
     },
-    /// The sockets got smaller buffers than were asked for.
+    /// The socket buffers are smaller than requested.
     SmallBuffer {
-        /// Bytes asked for.
+        /// Bytes requested.
         asked: u64,
-        /// Bytes granted.
+        /// Bytes granted by the kernel.
         granted: u64,
     },
-    /// The congestion control asked for is not available; another was in force.
+    /// The requested congestion control is not available; another one was in force.
     OtherCongestionControl {
-        /// What was asked for.
+        /// Congestion control requested.
         asked: String,
-        /// What was in force.
+        /// Congestion control in force.
         used: String,
     },
-    /// The threads could not be placed on the cores asked for.
+    /// The threads could not be pinned to the requested cores.
     NotPinned {
-        /// Why.
+        /// Reason why pinning failed.
         reason: String,
     },
     /// A client was stalled for longer than a whole interval.
     Stall {
-        /// The longest stretch without any progress, ns.
+        /// Longest time without any progress, ns.
         longest: Nanos,
     },
-    /// The sender could not keep up with the rate asked for.
+    /// The sender could not keep up with the requested rate.
     SenderTooSlow {
-        /// Datagrams or transactions per second asked for.
+        /// Datagrams or transactions per second requested.
         asked: f64,
-        /// What was really offered.
+        /// Datagrams or transactions per second offered.
         offered: f64,
     },
-    /// Datagrams came to the receiver's socket and found its buffer full.
+    /// Datagrams arrived at a full socket buffer of the receiver.
     DroppedAtSocket {
-        /// How many.
+        /// Datagrams dropped.
         dropped: u64,
-        /// Of how many that were sent.
+        /// Datagrams sent.
         of: u64,
     },
-    /// Where datagrams were lost, over all trials; the parts and the rest are the whole.
+    /// Places at which datagrams were lost, over all trials. The parts and the rest add up to the total.
     LossPlaced {
-        /// How many were lost.
+        /// Datagrams lost.
         lost: u64,
-        /// Of how many that were sent.
+        /// Datagrams sent.
         of: u64,
-        /// Where, most first.
-        parts: Vec<Dropped>,
-        /// What no counter tells of; below 0 where hops dropped more than was lost: packets of others.
+        /// Losses by place, the largest first.
+        parts: Vec<PacketDrops>,
+        /// Losses that no counter shows; below 0 if hops dropped more than was lost, which are then packets of other
+        /// traffic.
         unplaced: i64,
     },
-    /// TCP sent segments again, over all trials.
+    /// TCP retransmitted segments, over all trials.
     Retransmitted {
-        /// How many.
+        /// Segments retransmitted.
         segments: u64,
-        /// Of how many that were sent for the first time.
+        /// Segments sent for the first time.
         of: u64,
-        /// Packets that were dropped meanwhile, most first. One may have held many segments.
-        drops: Vec<Dropped>,
+        /// Packets dropped during the trials, the most frequent place first. One packet may have held many segments.
+        drops: Vec<PacketDrops>,
     },
-    /// Where CPU time went while traffic ran, in cores (seconds a second), means over all trials. What runs for packets inside
-    /// an agent is booked as the agent's and, in part, as software interrupts, so the parts are no sum. Time that a
-    /// hypervisor took from an agent is the agent's for most kernels, and never in `busy`.
+    /// CPU time by consumer while traffic ran, in cores (seconds per second), means over all trials. Packet processing
+    /// in an agent's context counts as the agent's time and partly as software interrupts, so the parts do not add up.
+    /// Time that a hypervisor took from an agent counts as the agent's on most kernels, and never as `busy`.
     CpuPlaced {
-        /// The agents' own code.
+        /// The agents' own code, in user space.
         agents_user: f64,
-        /// The kernel on the agents' behalf.
+        /// The kernel on behalf of the agents.
         agents_system: f64,
-        /// Software and hardware interrupts, wherever they ran.
+        /// Software and hardware interrupts, in any context.
         softirq: f64,
-        /// The kernel's threads for what interrupts leave over; nothing where they cannot be seen.
+        /// The ksoftirqd threads; `None` if they are not visible.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ksoftirqd: Option<f64>,
-        /// The network's own programs.
+        /// The network's daemons.
         daemons: f64,
-        /// All that was busy on the machine.
+        /// All busy time of the machine.
         busy: f64,
     },
-    /// What it cost to look on while traffic ran, in cores (seconds a second), means over all trials.
+    /// Measurement overhead while traffic ran, in cores (seconds per second), means over all trials.
     Watched {
-        /// Sampling the cores' time and their hardware counters.
+        /// Sampling of the cores' time and of their hardware counters.
         sampling: f64,
-        /// Asking TCP about its connections.
+        /// Reading `TCP_INFO` of the connections.
         tcp_info: f64,
-        /// The program that the kernel runs whenever it drops a packet, to count why.
+        /// The kernel program that runs at every packet drop, to count drop reasons.
         drops: f64,
-        /// How often it ran, over all trials.
+        /// Runs of that program, over all trials.
         runs: u64,
     },
-    /// One core did all the work for the network that is done in software interrupts, while others did little of it.
+    /// One core did all the network processing in software interrupts, while others did little of it.
     SoftirqOnOneCore {
-        /// Its number.
+        /// Number of the core.
         core: u32,
-        /// The share of its time that went there, 0–1.
+        /// Share of the core's time in software interrupts, 0–1.
         share: f64,
-        /// The mean of the other cores' shares, 0–1.
+        /// Mean share of the other cores, 0–1.
         others: f64,
     },
-    /// A program carried the packets: each of them crosses between kernel and user space on its way.
+    /// A program forwarded the packets: each packet crosses between kernel and user space on its way.
     Userspace {
-        /// Its name.
+        /// Name of the program.
         program: String,
-        /// The cores it kept busy (seconds a second), on all nodes together.
+        /// Cores that it kept busy (seconds per second), on all nodes together.
         cores: f64,
     },
-    /// Large packets, which offloads keep whole, were cut before this device.
+    /// Large packets, which offloads keep whole, were segmented before this device.
     OffloadLost {
-        /// The device's namespace.
+        /// Namespace of the device.
         place: String,
-        /// The device.
+        /// Name of the device.
         device: String,
-        /// Bytes of a mean packet on the device before it.
+        /// Mean packet size on the device before it, bytes.
         before: f64,
-        /// And on this one.
+        /// Mean packet size on this device, bytes.
         after: f64,
     },
-    /// What is carried is encrypted by the machine's own cores.
+    /// The traffic is encrypted by the machine's own cores.
     EncryptedInSoftware {
-        /// By whom: `the kernel`, or the programs that do it.
+        /// Encrypting software: `the kernel`, or the names of the programs.
         by: String,
     },
-    /// What single changes make of the figure, and what of the ratio to the baseline none of them accounts for: effects do
-    /// not add up.
+    /// Effects of single changes on the figure, and the part of the ratio to the baseline that none of them accounts
+    /// for. Effects do not add up.
     Ablated {
-        /// The changes, in the order in which they are known.
-        effects: Vec<Effect>,
-        /// The rest; nothing where no block has all figures, or for the baseline itself.
+        /// Effects of the changes, in the order of declaration of their factors.
+        effects: Vec<AblationEffect>,
+        /// The rest; `None` if no block has all figures, and for the baseline itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        unaccounted: Option<Unaccounted>,
+        unaccounted: Option<UnaccountedGap>,
     },
-    /// Which of two networks is ahead changes with the number of cores.
+    /// The ranking of two networks changes with the number of cores.
     OrderReversed {
-        /// Under which workload.
+        /// Name of the workload.
         workload: String,
-        /// In which metric.
+        /// Metric by which the networks are ranked.
         metric: crate::Metric,
-        /// The label of the network that is ahead on fewer cores.
+        /// Label of the network that is ahead on fewer cores.
         ahead: String,
-        /// The label of the one that is ahead on more.
+        /// Label of the network that is ahead on more cores.
         behind: String,
-        /// The fewer cores.
+        /// Smaller number of cores.
         fewer: u32,
-        /// The more.
+        /// Larger number of cores.
         more: u32,
     },
-    /// Hardware counters did not count all that was executed, or not all the time.
+    /// Hardware counters did not count all execution, or not all the time.
     HardwareCounted {
-        /// Whose work they counted.
-        counted: crate::Counting,
-        /// The least share of the time for which any of them really counted, 0–1.
+        /// Scope of the counters.
+        counted: crate::CounterScope,
+        /// Smallest share of the time during which any of them was active, 0–1.
         running: f64,
     },
-    /// Connections could not be made for want of local ports.
+    /// Connections could not be established because no local port was free.
     PortsExhausted {
-        /// How often.
+        /// Number of failed attempts.
         times: u64,
     },
     /// The kernel's table of connections in TIME_WAIT overflowed (`net.ipv4.tcp_max_tw_buckets`).
     TimeWaitOverflow {
-        /// Connections that it could not hold.
+        /// Connections that did not fit into the table.
         overflowed: u64,
     },
-    /// Threads that spin share a core: they take from one another what they measure.
+    /// Busy-waiting threads share a core, so that they take CPU time from one another.
     SpinsOnSharedCore {
-        /// Threads that spin.
+        /// Number of busy-waiting threads.
         threads: u32,
-        /// The cores that they have.
+        /// Number of cores that they run on.
         cores: u32,
     },
-    /// A search ended at a rate that the sender could not exceed: the network may carry more.
+    /// A search ended at the highest rate of the sender; the network may carry more.
     SearchAtSendersLimit {
-        /// That rate, datagrams per second.
+        /// Highest rate of the sender, datagrams per second.
         rate: f64,
     },
-    /// A search ran out of time before its bounds were as close as asked.
+    /// A search ran out of time before its bounds were as close as requested.
     SearchUnfinished {
-        /// How far apart they were, as a share of the upper one.
+        /// Distance of the bounds, as a share of the upper one.
         width: f64,
     },
-    /// Offloads that were to be switched off, and that the device does not let anybody switch.
+    /// Offloads that the run switches off, but the device does not allow to change.
     OffloadsKept {
-        /// The devices, each with its offloads that stayed on: `node-0:lo checksum`.
+        /// Devices, each with the offloads that stayed enabled: `node-0:lo checksum`.
         devices: Vec<String>,
     },
-    /// A workload of the study that this build or machine lacks; it was left out.
+    /// A workload of the study was left out, because this build or machine does not have it.
     WorkloadSkipped {
-        /// Which.
+        /// Name of the workload.
         workload: String,
-        /// Why.
+        /// Reason why it was left out.
         reason: String,
-        /// What would make it run.
+        /// Action that would make it run.
         remedy: String,
     },
-    /// A workload of the study that this build or machine lacks; another stood in for it.
+    /// A workload of the study was replaced, because this build or machine does not have it.
     StandIn {
-        /// Which.
+        /// Name of the workload in the study.
         workload: String,
-        /// What stood in.
+        /// Name of the workload that was measured instead.
         used: String,
-        /// Why.
+        /// Reason for the replacement.
         reason: String,
     },
     /// The run is shorter than the study that it follows.
     Scaled {
-        /// What is shorter, in words.
+        /// Changes to the study, in words.
         changes: Vec<String>,
     },
     /// The level of a network drifted from block to block.
     Drift {
-        /// The change from the first block to the last over the mean.
+        /// Change from the first block to the last, relative to the mean.
         change: f64,
         /// Two-sided p-value of no trend, corrected for the number of networks.
         p: f64,
     },
     /// The nodes are namespaces of one machine.
     OneMachine {
-        /// The cores that all nodes share.
+        /// Number of cores that all nodes share.
         cores: u32,
     },
-    /// Packets were larger than what they had to pass.
+    /// Packets exceeded the MTU on their path.
     Fragmented {
-        /// Packets that were cut, where most were.
+        /// Packets fragmented, at the place with the most.
         packets: u64,
-        /// The fragments that they became.
+        /// Fragments of those packets.
         #[serde(default)]
         fragments: u64,
-        /// Packets dropped because they may not be cut, or told to come smaller (RFC 1191, RFC 8201), in all places.
+        /// Packets dropped because they must not be fragmented, or rejected with an ICMP message (RFC 1191, RFC 8201),
+        /// at all places.
         refused: u64,
-        /// The namespace that did most of it.
+        /// Namespace with most of the fragmentation and rejection.
         place: String,
-        /// How large they may be, where the path says.
+        /// MTUs of the client's device and of the path, if known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        mtu: Option<Fit>,
+        mtu: Option<MtuFit>,
     },
-    /// All that a percentile needs was not there in some trials.
+    /// Some trials have too few samples for a percentile.
     FewSamples {
-        /// The metric.
+        /// Metric that is withheld.
         metric: crate::Metric,
-        /// The fewest samples beyond it in any trial.
+        /// Smallest number of samples beyond the percentile in any trial.
         beyond: u64,
     },
 }

@@ -1,49 +1,49 @@
-//! What the processor itself counted while a trial ran: cycles, and instructions carried out.
+//! Hardware counters of the processor over a trial: cycles and instructions.
 
 use crate::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Hardware counters over a trial.
+/// Hardware counters over one trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Hardware {
-    /// Whose work was counted.
-    pub counted: Counting,
-    /// The least share of the time for which any counter really counted, 0–1: where others use the processor's few counters
-    /// too, the kernel lets them take turns, and what is kept is extrapolated.
+pub struct HardwareCounters {
+    /// Scope of the counters: the machine, or tare's agents.
+    pub counted: CounterScope,
+    /// Smallest share of the time during which any counter was active, 0–1. The kernel multiplexes the processor's few
+    /// counters if others use them too; counts are then extrapolated.
     pub running: f64,
-    /// Up to a few moments of the trial.
+    /// Readings at up to a few moments of the trial.
     pub samples: Vec<HardwareSample>,
 }
 
-/// Whose work hardware counters count.
+/// Scope of the hardware counters.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum Counting {
+pub enum CounterScope {
     /// Everything that ran on any core, in the kernel and in programs.
     Machine,
-    /// tare's agents: their own code, and what the kernel did in their context.
+    /// tare's agents: their own code, and the kernel's work in their context.
     Agents,
-    /// The agents' own code alone, nothing of the kernel.
+    /// The agents' own code only, without the kernel.
     AgentsCode,
 }
 
-/// What was counted up to one moment of a trial.
+/// Counters up to one moment of a trial.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HardwareSample {
-    /// When, after the trial's first payload, ns; before it, 0.
+    /// Time of the reading after the trial's first payload, ns; 0 before it.
     pub at: Nanos,
-    /// Since the first sample: by core for the machine, else all agents together.
-    pub executed: Vec<Executed>,
+    /// Counts since the first sample: by core for the machine, otherwise one entry for all agents.
+    pub executed: Vec<HardwareEventCounts>,
 }
 
-/// Work as the processor counts it.
+/// Cycles and instructions, as the processor counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Executed {
+pub struct HardwareEventCounts {
     /// Cycles that were not idle.
     pub cycles: u64,
-    /// Instructions carried out.
+    /// Instructions executed.
     pub instructions: u64,
 }

@@ -1,31 +1,32 @@
-//! Latencies as HDR histograms, and their spelling in the journal.
+//! HDR histograms of latencies, and their encoding in the journal.
 
-mod packed;
+mod packed_counts;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
-use packed::Packed;
+use packed_counts::PackedCounts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Significant decimal digits kept.
+/// Significant decimal digits of a value.
 const DIGITS: u8 = 3;
 
-/// Latencies in nanoseconds, to three significant digits (HDR histogram, G. Tene).
+/// Histogram of latencies in nanoseconds, with three significant digits (HDR histogram, G. Tene).
 ///
-/// In the journal it is base64 over the HDR library's V2 encoding with deflate, which every HDR tool reads. In memory it
-/// is open, with room for every value up to its largest, while latencies come; packed, with what was counted and nothing
-/// else, once it is kept: of a thousand clients there are a hundred thousand, of a trial of ten minutes six thousand.
+/// The journal holds it as base64 of the HDR library's V2 encoding with deflate, which every HDR tool reads. In memory
+/// it is open while latencies are recorded, with room for every value up to the largest one. For storage it is packed
+/// and holds the counts only: a thousand clients have a hundred thousand histograms, a trial of ten minutes has six
+/// thousand.
 #[derive(Clone, Debug)]
-pub struct LatencyHistogram(Counts);
+pub struct LatencyHistogram(HistogramStorage);
 
 #[derive(Clone, Debug)]
-enum Counts {
+enum HistogramStorage {
     Open(Histogram<u64>),
-    Packed(Packed),
+    Packed(PackedCounts),
 }
 
 impl PartialEq for LatencyHistogram {
@@ -34,37 +35,37 @@ impl PartialEq for LatencyHistogram {
     }
 }
 
-/// A histogram that cannot be read or added to.
+/// Error of decoding or merging a histogram.
 #[derive(Debug, thiserror::Error)]
 pub enum HistogramError {
-    /// Not base64.
+    /// The text is not base64.
     #[error("a histogram is not base64: {0}")]
     Base64(#[from] base64::DecodeError),
-    /// Not an HDR histogram of unsigned counts.
+    /// The bytes are not an HDR histogram of unsigned counts.
     #[error("a histogram is not in HDR's V2 encoding: {0}")]
     Encoding(String),
 }
 
 impl LatencyHistogram {
-    /// An empty histogram, open, which grows as values come.
+    /// Creates an empty open histogram, which grows as values are recorded.
     ///
     /// # Errors
-    /// Never for the fixed number of digits; the library's signature allows it.
+    /// Never fails for the fixed number of digits; the library's signature allows an error.
     pub fn new() -> Result<Self, HistogramError> {
-        open().map(|histogram| Self(Counts::Open(histogram)))
+        new_hdr_histogram().map(|histogram| Self(HistogramStorage::Open(histogram)))
     }
 
-    /// An empty histogram that takes no memory.
+    /// Creates an empty packed histogram, which takes no memory.
     #[must_use]
-    pub fn none() -> Self {
-        Self(Counts::Packed(Packed::default()))
+    pub fn empty() -> Self {
+        Self(HistogramStorage::Packed(PackedCounts::default()))
     }
 
-    /// A histogram of these latencies.
+    /// Creates a histogram of these latencies.
     ///
     /// # Errors
-    /// As [`LatencyHistogram::new`].
-    pub fn of(nanos: impl IntoIterator<Item = u64>) -> Result<Self, HistogramError> {
+    /// Fails as [`LatencyHistogram::new`] does.
+    pub fn from_nanos(nanos: impl IntoIterator<Item = u64>) -> Result<Self, HistogramError> {
         let mut histogram = Self::new()?;
         for value in nanos {
             histogram.record(value);
@@ -72,18 +73,18 @@ impl LatencyHistogram {
         Ok(histogram)
     }
 
-    /// What was counted so far, packed. This one is empty again, and keeps its memory for more.
+    /// Returns the counts so far as a packed histogram, and resets this one. It keeps its memory for further values.
     #[must_use]
-    pub fn drained(&mut self) -> Self {
+    pub fn drain(&mut self) -> Self {
         let counted = self.iter().collect();
         match &mut self.0 {
-            Counts::Open(histogram) => histogram.reset(),
-            Counts::Packed(counts) => *counts = Packed::default(),
+            HistogramStorage::Open(histogram) => histogram.reset(),
+            HistogramStorage::Packed(counts) => *counts = PackedCounts::default(),
         }
-        Self(Counts::Packed(counted))
+        Self(HistogramStorage::Packed(counted))
     }
 
-    /// Counts one latency; a zero counts as 1 ns, which is below any clock's resolution.
+    /// Records one latency, ns. A zero is recorded as 1 ns, which is below the resolution of any clock.
     pub fn record(&mut self, nanos: u64) {
         self.record_many(nanos, 1);
     }
@@ -91,45 +92,50 @@ impl LatencyHistogram {
     fn record_many(&mut self, nanos: u64, count: u64) {
         let nanos = nanos.max(1);
         match &mut self.0 {
-            Counts::Open(histogram) => {
-                // Recording grows the histogram; only where memory for that is refused is the value clamped.
+            HistogramStorage::Open(histogram) => {
+                // Recording grows the histogram; the value is clamped only if memory for that cannot be allocated.
                 if histogram.record_n(nanos, count).is_err() {
                     histogram.saturating_record_n(nanos, count);
                 }
             }
-            Counts::Packed(counts) => *counts = counts.with([(step(nanos).1, count)]),
+            HistogramStorage::Packed(counts) => {
+                *counts = counts.with([(bucket_bounds(nanos).1, count)]);
+            }
         }
     }
 
-    /// Adds another histogram's counts to this one's.
+    /// Adds the counts of another histogram.
     ///
     /// # Errors
-    /// Never for two histograms that grow; the library's signature allows it.
+    /// Never fails for two histograms that grow; the library's signature allows an error.
     pub fn merge(&mut self, other: &Self) -> Result<(), HistogramError> {
-        if let (Counts::Open(all), Counts::Open(more)) = (&mut self.0, &other.0) {
+        if let (HistogramStorage::Open(all), HistogramStorage::Open(more)) = (&mut self.0, &other.0)
+        {
             return all.add(more).map_err(|error| HistogramError::Encoding(error.to_string()));
         }
         match &mut self.0 {
-            Counts::Open(_) => {
+            HistogramStorage::Open(_) => {
                 other.iter().for_each(|(nanos, count)| self.record_many(nanos, count));
             }
-            Counts::Packed(counts) => {
-                *counts = counts.with(other.iter().map(|(nanos, count)| (step(nanos).1, count)));
+            HistogramStorage::Packed(counts) => {
+                *counts =
+                    counts.with(other.iter().map(|(nanos, count)| (bucket_bounds(nanos).1, count)));
             }
         }
         Ok(())
     }
 
-    /// How many latencies it holds.
+    /// Returns the number of latencies.
     #[must_use]
     pub fn count(&self) -> u64 {
         match &self.0 {
-            Counts::Open(histogram) => histogram.len(),
-            Counts::Packed(counts) => counts.iter().map(|(_, count)| count).sum(),
+            HistogramStorage::Open(histogram) => histogram.len(),
+            HistogramStorage::Packed(counts) => counts.iter().map(|(_, count)| count).sum(),
         }
     }
 
-    /// The smallest latency such that this share of all (0–1) is at or below it, ns; nothing when empty.
+    /// Returns the smallest latency such that this share of all (0–1) is at or below it, ns. Returns `None` if the
+    /// histogram is empty.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Option<u64> {
         let wanted = ((self.count() as f64 * share.min(1.0)).ceil() as u64).max(1);
@@ -141,39 +147,39 @@ impl LatencyHistogram {
         self.iter().find(reached).map(|(nanos, _)| nanos)
     }
 
-    /// The largest latency, ns, to the histogram's three digits; nothing when empty.
+    /// Returns the largest latency, ns, to three digits. Returns `None` if the histogram is empty.
     #[must_use]
     pub fn max(&self) -> Option<u64> {
         match &self.0 {
-            Counts::Open(histogram) => (!histogram.is_empty()).then(|| histogram.max()),
-            Counts::Packed(counts) => counts.iter().last().map(|(nanos, _)| nanos),
+            HistogramStorage::Open(histogram) => (!histogram.is_empty()).then(|| histogram.max()),
+            HistogramStorage::Packed(counts) => counts.iter().last().map(|(nanos, _)| nanos),
         }
     }
 
-    /// Every latency with its count, smallest first: of each step the most that is counted in it.
+    /// Returns the latencies with their counts, smallest first. The latency of a bucket is its largest value.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let (open, packed) = match &self.0 {
-            Counts::Open(histogram) => (Some(histogram), None),
-            Counts::Packed(counts) => (None, Some(counts)),
+            HistogramStorage::Open(histogram) => (Some(histogram), None),
+            HistogramStorage::Packed(counts) => (None, Some(counts)),
         };
         let open = open.into_iter().flat_map(Histogram::iter_recorded);
-        let packed = packed.into_iter().flat_map(Packed::iter);
+        let packed = packed.into_iter().flat_map(PackedCounts::iter);
         open.map(|step| (step.value_iterated_to(), step.count_at_value())).chain(packed)
     }
 
-    /// Every step of the histogram that holds latencies, smallest first: the least and the most that is counted in it,
-    /// ns, and how many there are.
+    /// Returns the buckets that hold latencies, smallest first, each as its smallest and largest value, ns, and its
+    /// count.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
         self.iter().map(|(nanos, count)| {
-            let (least, most) = step(nanos);
+            let (least, most) = bucket_bounds(nanos);
             (least, most, count)
         })
     }
 
-    /// The journal's spelling.
+    /// Encodes the histogram as in the journal.
     ///
     /// # Errors
-    /// When the library cannot encode it.
+    /// Fails if the library cannot encode the histogram.
     pub fn encode(&self) -> Result<String, HistogramError> {
         let mut bytes = Vec::new();
         let mut write = |histogram: &Histogram<u64>| {
@@ -182,9 +188,9 @@ impl LatencyHistogram {
                 .map_err(|error| HistogramError::Encoding(error.to_string()))
         };
         match &self.0 {
-            Counts::Open(histogram) => write(histogram)?,
-            Counts::Packed(counts) => {
-                let mut histogram = open()?;
+            HistogramStorage::Open(histogram) => write(histogram)?,
+            HistogramStorage::Packed(counts) => {
+                let mut histogram = new_hdr_histogram()?;
                 for (nanos, count) in counts.iter() {
                     let recorded = histogram.record_n(nanos, count);
                     recorded.map_err(|error| HistogramError::Encoding(error.to_string()))?;
@@ -195,10 +201,10 @@ impl LatencyHistogram {
         Ok(STANDARD.encode(bytes))
     }
 
-    /// Reads the journal's spelling.
+    /// Decodes a histogram from the journal.
     ///
     /// # Errors
-    /// When the text is no such histogram.
+    /// Fails if the text is not such a histogram.
     pub fn decode(text: &str) -> Result<Self, HistogramError> {
         let bytes = STANDARD.decode(text)?;
         let histogram: Histogram<u64> = Deserializer::new()
@@ -206,21 +212,22 @@ impl LatencyHistogram {
             .map_err(|error| HistogramError::Encoding(error.to_string()))?;
         let mut counts = BTreeMap::new();
         for one in histogram.iter_recorded() {
-            // One of another precision is read to this one's.
-            *counts.entry(step(one.value_iterated_to()).1).or_default() += one.count_at_value();
+            // A histogram of another precision is converted to three digits.
+            *counts.entry(bucket_bounds(one.value_iterated_to()).1).or_default() +=
+                one.count_at_value();
         }
-        Ok(Self(Counts::Packed(counts.into_iter().collect())))
+        Ok(Self(HistogramStorage::Packed(counts.into_iter().collect())))
     }
 }
 
-/// An empty histogram of the library's that grows.
-fn open() -> Result<Histogram<u64>, HistogramError> {
+/// Creates an empty histogram of the library that grows.
+fn new_hdr_histogram() -> Result<Histogram<u64>, HistogramError> {
     Histogram::new(DIGITS).map_err(|error| HistogramError::Encoding(error.to_string()))
 }
 
-/// The least and the most that the library counts as one with a latency, ns: 2048 steps of 1 ns, then 1024 of twice the
-/// width for every doubling.
-fn step(nanos: u64) -> (u64, u64) {
+/// Returns the smallest and the largest latency that the library counts in the same bucket as this one, ns: 2048
+/// buckets of 1 ns, then 1024 of twice the width for every doubling.
+fn bucket_bounds(nanos: u64) -> (u64, u64) {
     const EXACT_BITS: u32 = 11;
     let shift = (nanos.max(1).ilog2() + 1).saturating_sub(EXACT_BITS);
     let least = nanos >> shift << shift;
@@ -259,7 +266,7 @@ mod tests {
 
     #[test]
     fn quantiles_are_the_values_to_three_digits() {
-        let histogram = LatencyHistogram::of((1..=1000).map(|n| n * 1000)).unwrap();
+        let histogram = LatencyHistogram::from_nanos((1..=1000).map(|n| n * 1000)).unwrap();
         assert_eq!(histogram.count(), 1000);
         let median = histogram.quantile(0.5).unwrap() as f64;
         assert!((median / 500_000.0 - 1.0).abs() < 1e-3, "{median}");
@@ -269,7 +276,7 @@ mod tests {
     #[test]
     fn buckets_lie_side_by_side_and_hold_what_was_counted() {
         let values = [1, 2, 2, 1_000_003, 5_000_000];
-        let histogram = LatencyHistogram::of(values).unwrap();
+        let histogram = LatencyHistogram::from_nanos(values).unwrap();
         let buckets: Vec<_> = histogram.buckets().collect();
         assert_eq!(buckets.iter().map(|(.., count)| count).sum::<u64>(), 5);
         assert!(buckets.windows(2).all(|pair| pair[0].1 < pair[1].0), "{buckets:?}");
@@ -285,15 +292,15 @@ mod tests {
             more in prop::collection::vec(0u64..10_000_000_000, 0..50),
             share in 0.0f64..=1.0,
         ) {
-            let open = LatencyHistogram::of(values).unwrap();
-            let packed = open.clone().drained();
+            let open = LatencyHistogram::from_nanos(values).unwrap();
+            let packed = open.clone().drain();
             prop_assert_eq!(&packed, &open);
             prop_assert_eq!((packed.count(), packed.max()), (open.count(), open.max()));
             prop_assert_eq!(packed.quantile(share), open.quantile(share));
             prop_assert_eq!(packed.buckets().collect::<Vec<_>>(), open.buckets().collect::<Vec<_>>());
             prop_assert_eq!(packed.encode().unwrap(), open.encode().unwrap());
-            let more = LatencyHistogram::of(more).unwrap();
-            let sums = [(&open, &more), (&open, &more.clone().drained()), (&packed, &more)];
+            let more = LatencyHistogram::from_nanos(more).unwrap();
+            let sums = [(&open, &more), (&open, &more.clone().drain()), (&packed, &more)];
             let sums = sums.map(|(one, other)| {
                 let mut sum = one.clone();
                 sum.merge(other).unwrap();
@@ -307,19 +314,19 @@ mod tests {
             values in prop::collection::vec(1u64..1_000_000_000_000, 1..100),
             share in 0.0001f64..=1.0,
         ) {
-            let mut library = open().unwrap();
+            let mut library = new_hdr_histogram().unwrap();
             values.iter().for_each(|value| library.record(*value).unwrap());
             for &value in &values {
                 let expected = (library.lowest_equivalent(value), library.highest_equivalent(value));
-                prop_assert_eq!(step(value), expected);
+                prop_assert_eq!(bucket_bounds(value), expected);
             }
-            let ours = LatencyHistogram::of(values).unwrap();
+            let ours = LatencyHistogram::from_nanos(values).unwrap();
             prop_assert_eq!(ours.quantile(share), Some(library.value_at_quantile(share)));
         }
 
         #[test]
         fn the_journal_keeps_every_count(values in prop::collection::vec(1u64..10_000_000_000, 0..200)) {
-            let histogram = LatencyHistogram::of(values).unwrap();
+            let histogram = LatencyHistogram::from_nanos(values).unwrap();
             let again = LatencyHistogram::decode(&histogram.encode().unwrap()).unwrap();
             prop_assert_eq!(again.iter().collect::<Vec<_>>(), histogram.iter().collect::<Vec<_>>());
         }

@@ -1,53 +1,53 @@
-//! Interval records: what the side that counts saw in a short stretch of a trial.
+//! Interval records: counts of a short part of a trial, from the side that counts.
 
 use crate::{HistogramError, LatencyHistogram, Metric, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A short stretch of a trial, as the side that counts saw it.
+/// Counts of a short part of a trial, from the side that counts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
-    /// Its start after the trial's first payload, ns.
+    /// Start after the trial's first payload, ns.
     pub start: Nanos,
-    /// Its length, ns: really elapsed, not the one asked for.
+    /// Length, ns: the time that elapsed, not the requested one.
     pub length: Nanos,
-    /// Payload bytes received in it.
+    /// Payload bytes received during the interval.
     #[serde(default)]
     pub bytes: u64,
-    /// Transactions completed in it.
+    /// Transactions completed during the interval.
     #[serde(default)]
     pub operations: u64,
-    /// The latencies of those transactions.
+    /// Latencies of those transactions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<LatencyHistogram>,
-    /// How long requests were on their way from client to server.
+    /// One-way latencies of requests, from client to server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub one_way: Option<LatencyHistogram>,
-    /// How long connections took to be made.
+    /// Times to establish connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connect: Option<LatencyHistogram>,
-    /// What became of the datagrams that were sent in it.
+    /// Counts of the datagrams that were sent during the interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub datagrams: Option<Datagrams>,
-    /// What the sending kernel said of the TCP connections at its end.
+    pub datagrams: Option<DatagramCounts>,
+    /// `TCP_INFO` of the sender's connections at the end of the interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tcp: Option<TcpState>,
+    pub tcp: Option<TcpInfoTotals>,
 }
 
 impl Interval {
-    /// Adds what another thread, process or side counted in the same interval.
+    /// Adds the counts of another thread, process or side for the same interval.
     ///
     /// # Errors
-    /// As [`LatencyHistogram::merge`].
+    /// Fails as [`LatencyHistogram::merge`] does.
     pub fn merge(&mut self, other: Self) -> Result<(), HistogramError> {
         self.bytes += other.bytes;
         self.operations += other.operations;
         add_latencies(&mut self.latency, other.latency)?;
         add_latencies(&mut self.one_way, other.one_way)?;
         add_latencies(&mut self.connect, other.connect)?;
-        self.datagrams = both(self.datagrams, other.datagrams, Datagrams::plus);
-        self.tcp = both(self.tcp, other.tcp, TcpState::plus);
+        self.datagrams = sum_options(self.datagrams, other.datagrams, DatagramCounts::plus);
+        self.tcp = sum_options(self.tcp, other.tcp, TcpInfoTotals::plus);
         Ok(())
     }
 }
@@ -66,39 +66,40 @@ fn add_latencies(
     }
 }
 
-/// The sum of two, where there are two.
-fn both<T>(one: Option<T>, two: Option<T>, sum: fn(T, T) -> T) -> Option<T> {
+/// Returns the sum of two values, or the only one if one is missing.
+fn sum_options<T>(one: Option<T>, two: Option<T>, sum: fn(T, T) -> T) -> Option<T> {
     match (one, two) {
         (Some(one), Some(two)) => Some(sum(one, two)),
         (one, two) => one.or(two),
     }
 }
 
-/// The mean of two numbers with their weights; nought where both weigh nothing.
-fn weighted(one: Nanos, weight: u64, two: Nanos, other: u64) -> Nanos {
+/// Returns the weighted mean of two numbers, or 0 if both weights are 0.
+fn weighted_mean(one: Nanos, weight: u64, two: Nanos, other: u64) -> Nanos {
     let all = u128::from(weight) + u128::from(other);
     let sum = u128::from(one.0) * u128::from(weight) + u128::from(two.0) * u128::from(other);
     Nanos(sum.checked_div(all).and_then(|mean| u64::try_from(mean).ok()).unwrap_or(0))
 }
 
-/// Datagrams by the interval in which they were *sent*: so that none is lost in one interval and won in another.
+/// Counts of datagrams by the interval in which they were *sent*, so that none is lost in one interval and gained in
+/// another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Datagrams {
-    /// Sent, as the sender counted.
+pub struct DatagramCounts {
+    /// Datagrams sent, as counted by the sender.
     pub sent: u64,
-    /// Their payload bytes.
+    /// Payload bytes of those datagrams.
     pub sent_bytes: u64,
-    /// Those of them that came, each once.
+    /// Datagrams of these that arrived, each counted once.
     pub received: u64,
-    /// Those that came again (RFC 5560).
+    /// Datagrams that arrived again (RFC 5560).
     pub duplicates: u64,
-    /// Those that came after one sent later on the same flow (RFC 4737).
+    /// Datagrams that arrived after a later one of the same flow (RFC 4737).
     pub reordered: u64,
-    /// Interarrival jitter (RFC 3550), mean over those that came, ns.
+    /// Interarrival jitter (RFC 3550), mean over the datagrams that arrived, ns.
     pub jitter: Nanos,
 }
 
-impl Datagrams {
+impl DatagramCounts {
     fn plus(self, other: Self) -> Self {
         Self {
             sent: self.sent + other.sent,
@@ -106,34 +107,34 @@ impl Datagrams {
             received: self.received + other.received,
             duplicates: self.duplicates + other.duplicates,
             reordered: self.reordered + other.reordered,
-            jitter: weighted(self.jitter, self.received, other.jitter, other.received),
+            jitter: weighted_mean(self.jitter, self.received, other.jitter, other.received),
         }
     }
 }
 
-/// `TCP_INFO` (tcp(7)) of one client's flows, added up or averaged.
+/// `TCP_INFO` (tcp(7)) of the flows of one client, added or averaged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TcpState {
-    /// How many flows were asked.
+pub struct TcpInfoTotals {
+    /// Number of flows that were read.
     pub flows: u32,
     /// Smoothed round-trip time, mean over flows, ns.
     pub rtt: Nanos,
-    /// Congestion window, bytes, added up.
+    /// Congestion window, bytes, summed over flows.
     pub window: u64,
-    /// Segments sent again within the interval, added up.
+    /// Segments retransmitted during the interval, summed over flows.
     pub retransmits: u64,
-    /// The kernel's estimate of the delivery rate, bytes/s, added up.
+    /// Delivery rate as estimated by the kernel, bytes/s, summed over flows.
     pub delivery_rate: u64,
-    /// How long it took to ask them, ns.
+    /// Time taken to read `TCP_INFO` of the flows, ns.
     #[serde(default)]
     pub asking: Nanos,
 }
 
-impl TcpState {
+impl TcpInfoTotals {
     fn plus(self, other: Self) -> Self {
         Self {
             flows: self.flows + other.flows,
-            rtt: weighted(self.rtt, self.flows.into(), other.rtt, other.flows.into()),
+            rtt: weighted_mean(self.rtt, self.flows.into(), other.rtt, other.flows.into()),
             window: self.window + other.window,
             retransmits: self.retransmits + other.retransmits,
             delivery_rate: self.delivery_rate + other.delivery_rate,
@@ -142,22 +143,22 @@ impl TcpState {
     }
 }
 
-/// All intervals of one client, in order and without gaps.
+/// Intervals of one client, in order and without gaps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
-    /// Which client, from 0.
+    /// Number of the client, from 0.
     pub client: u32,
-    /// Its intervals.
+    /// Intervals of the client.
     pub intervals: Vec<Interval>,
-    /// The figures that its tool itself stated, where the traffic was a foreign tool's: each in its metric's unit.
+    /// Figures that an external program reported itself, if it made the traffic, each in the unit of its metric.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub stated: BTreeMap<Metric, f64>,
 }
 
 impl Series {
-    /// The intervals of a client.
+    /// Creates the series of a client, without reported figures.
     #[must_use]
-    pub fn of(client: u32, intervals: Vec<Interval>) -> Self {
+    pub fn new(client: u32, intervals: Vec<Interval>) -> Self {
         Self { client, intervals, stated: BTreeMap::new() }
     }
 }
@@ -171,14 +172,19 @@ mod tests {
         let interval = |received, jitter, flows, rtt, latency| Interval {
             bytes: 1,
             operations: 2,
-            latency: Some(LatencyHistogram::of([latency]).unwrap()),
-            datagrams: Some(Datagrams {
+            latency: Some(LatencyHistogram::from_nanos([latency]).unwrap()),
+            datagrams: Some(DatagramCounts {
                 received,
                 jitter: Nanos(jitter),
                 sent: received + 1,
-                ..Datagrams::default()
+                ..DatagramCounts::default()
             }),
-            tcp: Some(TcpState { flows, rtt: Nanos(rtt), window: 5, ..TcpState::default() }),
+            tcp: Some(TcpInfoTotals {
+                flows,
+                rtt: Nanos(rtt),
+                window: 5,
+                ..TcpInfoTotals::default()
+            }),
             ..Interval::default()
         };
         let mut all = interval(1, 40, 1, 10, 7);
@@ -194,18 +200,18 @@ mod tests {
 
     #[test]
     fn what_only_one_counted_is_in_the_sum() {
-        let latencies = || Some(LatencyHistogram::of([7, 9]).unwrap());
+        let latencies = || Some(LatencyHistogram::from_nanos([7, 9]).unwrap());
         let full = Interval {
             latency: latencies(),
             one_way: latencies(),
             connect: latencies(),
-            datagrams: Some(Datagrams {
+            datagrams: Some(DatagramCounts {
                 sent: 3,
                 received: 2,
                 jitter: Nanos(5),
-                ..Datagrams::default()
+                ..DatagramCounts::default()
             }),
-            tcp: Some(TcpState { flows: 1, rtt: Nanos(8), ..TcpState::default() }),
+            tcp: Some(TcpInfoTotals { flows: 1, rtt: Nanos(8), ..TcpInfoTotals::default() }),
             ..Interval::default()
         };
         let (mut one, mut other) = (Interval::default(), full.clone());
@@ -219,7 +225,7 @@ mod tests {
         let mut all = Interval::default();
         all.merge(Interval::default()).unwrap();
         assert_eq!(all, Interval::default());
-        let (nothing, some) = (Datagrams::default(), TcpState::default());
+        let (nothing, some) = (DatagramCounts::default(), TcpInfoTotals::default());
         assert_eq!((nothing.plus(nothing), some.plus(some)), (nothing, some));
     }
 }

@@ -1,112 +1,113 @@
-//! The append-only file of every trial, from which all else is derived.
+//! Append-only journal of a run, from which all results are derived.
 //!
-//! One JSON object a line. The first is the [`Record::Run`] with the plan and the environment; then a
-//! [`Record::Trial`] for each trial, written through to the disk before the next one starts. A process that is
-//! killed can leave at most one torn line, the last; readers leave it out, [`Writer::reopen`] cuts it off.
+//! The journal holds one JSON object per line. The first line is the [`Record::Run`] with the plan and the environment;
+//! a [`Record::Trial`] follows for each trial, and is synced to disk before the next trial starts. A process that is
+//! killed can leave at most one torn line, the last one: readers skip it, and [`JournalWriter::reopen`] truncates it.
 
-use crate::{Environment, Failure, Phase, Plan, Sizing, StoppedBy, Trial, Turn};
+use crate::{Environment, NetworkFailure, NetworkTurn, Phase, Plan, Sizing, StoppedBy, Trial};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// The journal's file name in a run's directory.
+/// File name of the journal in a run's directory.
 pub const FILE: &str = "journal.jsonl";
 
-/// The journal's format; readers refuse another.
+/// Version of the journal format. Readers reject any other version.
 pub const FORMAT: u32 = 1;
 
 /// One line of a journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "record", rename_all = "kebab-case")]
 pub enum Record {
-    /// The first line: what is going to be measured, on what.
-    Run(Box<Run>),
-    /// How many blocks there will be.
+    /// First line: the plan and the machine.
+    Run(Box<RunHeader>),
+    /// Number of blocks of the main phase.
     Sizing(Sizing),
     /// One trial.
     Trial(Box<Trial>),
-    /// A network's turn in a block has ended.
-    Turn(Turn),
-    /// A network broke; it is left out of the rest of the run.
-    Failure(Failure),
-    /// The run goes on after it was cut off; trials of this phase in this block and later ones, written before this line, are void.
-    Resumed(Resumed),
-    /// The measuring ended.
-    End(End),
+    /// End of a network's turn in a block.
+    Turn(NetworkTurn),
+    /// Failure of a network; it is left out of the rest of the run.
+    Failure(NetworkFailure),
+    /// Continuation of a run that was cut off. Trials of this phase in this block and later ones that were written
+    /// before this line are void.
+    Resumed(ResumePoint),
+    /// End of the measurement.
+    End(RunEnd),
 }
 
-/// A journal's first line.
+/// First line of a journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Run {
-    /// The journal's format.
+pub struct RunHeader {
+    /// Version of the journal format.
     pub format: u32,
-    /// What is going to be measured.
+    /// Plan of the run.
     pub plan: Plan,
-    /// On what.
+    /// Machine on which the run is measured.
     pub environment: Environment,
-    /// What was noticed before the run.
+    /// Findings from before the first trial.
     pub findings: Vec<crate::Finding>,
 }
 
-/// Where a run that was cut off goes on.
+/// Point at which a run that was cut off continues.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Resumed {
-    /// The phase of the first block that is run again.
+pub struct ResumePoint {
+    /// Phase of the first block that is run again.
     pub phase: crate::Phase,
-    /// That block.
+    /// Number of the first block that is run again.
     pub block: u32,
-    /// When, RFC 3339, UTC.
+    /// Time of the continuation, RFC 3339, UTC.
     pub time: String,
 }
 
-/// The last line of a journal that was finished.
+/// Last line of a journal of a finished run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct End {
-    /// What ended the measuring.
+pub struct RunEnd {
+    /// Condition that ended the measurement.
     pub stopped_by: StoppedBy,
 }
 
-/// What goes wrong with a journal.
+/// Error of reading or writing a journal.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file cannot be read.
     #[error("{path}: {source}: name the directory of a run", path = path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Error of the read.
         source: io::Error,
     },
-    /// The file cannot be made or written.
+    /// The file cannot be created or written.
     #[error("{path}: {source}: choose a directory that is writable and has room by --out", path = path.display())]
     Write {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Error of the write.
         source: io::Error,
     },
-    /// There is a journal already.
+    /// The directory already holds a journal.
     #[error("{path} holds a run already: choose another --out, or go on with it by `tare resume`", path = path.display())]
     Exists {
-        /// The directory.
+        /// Directory of the run.
         path: PathBuf,
     },
-    /// A line that is not the last one cannot be read.
+    /// A line other than the last one cannot be parsed.
     #[error("{path}, line {line}: not a journal record: {reason}", path = path.display())]
     Line {
-        /// The file.
+        /// Path of the journal.
         path: PathBuf,
-        /// Which line, from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// Why.
+        /// Error of the parser.
         reason: String,
     },
-    /// The first line is no [`Record::Run`] of this format.
+    /// The first line is not a [`Record::Run`] of this format.
     #[error("{path} does not begin with a run record of format {FORMAT}: it is no journal of this version", path = path.display())]
     Head {
-        /// The file.
+        /// Path of the journal.
         path: PathBuf,
     },
 }
@@ -121,30 +122,30 @@ impl Error {
     }
 }
 
-/// A journal, read whole.
+/// Journal in memory, with all its whole lines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Journal {
-    /// The first line.
-    pub run: Run,
+    /// First line.
+    pub run: RunHeader,
     /// All other whole lines, in order.
     pub records: Vec<Record>,
 }
 
 impl Journal {
-    /// Reads the journal in a run's directory; a torn last line is left out.
+    /// Reads the journal in a run's directory. A torn last line is left out.
     ///
     /// # Errors
-    /// When there is no journal, or a line other than the last cannot be read.
+    /// Fails if the directory holds no journal, or if a line other than the last one cannot be parsed.
     pub fn read(directory: &Path) -> Result<Self, Error> {
         let path = directory.join(FILE);
         let file = File::open(&path).map_err(Error::read(&path))?;
         Self::parse(BufReader::new(file), &path)
     }
 
-    /// Reads a journal from anything; `path` is for messages.
+    /// Parses a journal from a reader; `path` is used in error messages.
     ///
     /// # Errors
-    /// As [`Journal::read`].
+    /// Fails as [`Journal::read`] does.
     pub fn parse(mut reader: impl BufRead, path: &Path) -> Result<Self, Error> {
         let mut records = Vec::new();
         let mut line = Vec::new();
@@ -169,26 +170,26 @@ impl Journal {
         }
     }
 
-    /// The trials that count: those of blocks begun again after a cut-off are left out.
+    /// Returns the valid trials: those of blocks that were started again after a cut-off are left out.
     #[must_use]
     pub fn trials(&self) -> Vec<&Trial> {
-        self.valid(|record| match record {
+        self.valid_records(|record| match record {
             Record::Trial(trial) => Some((trial.phase, trial.block, trial.as_ref())),
             _ => None,
         })
     }
 
-    /// The networks' turns that count, as with trials.
+    /// Returns the valid turns of networks, by the rule of [`Journal::trials`].
     #[must_use]
-    pub fn turns(&self) -> Vec<&Turn> {
-        self.valid(|record| match record {
+    pub fn turns(&self) -> Vec<&NetworkTurn> {
+        self.valid_records(|record| match record {
             Record::Turn(turn) => Some((turn.phase, turn.block, turn)),
             _ => None,
         })
     }
 
-    /// What is kept of each block, without that of blocks begun again after a cut-off.
-    fn valid<'a, T>(
+    /// Returns the selected records of all blocks, without those of blocks that were started again after a cut-off.
+    fn valid_records<'a, T>(
         &'a self,
         kept: impl Fn(&'a Record) -> Option<(Phase, u32, &'a T)>,
     ) -> Vec<&'a T> {
@@ -202,9 +203,9 @@ impl Journal {
         all.into_iter().map(|(_, _, one)| one).collect()
     }
 
-    /// The failures, in order.
+    /// Returns all failures, in order.
     #[must_use]
-    pub fn failures(&self) -> Vec<&Failure> {
+    pub fn failures(&self) -> Vec<&NetworkFailure> {
         self.records
             .iter()
             .filter_map(|record| match record {
@@ -214,7 +215,7 @@ impl Journal {
             .collect()
     }
 
-    /// The number of blocks decided on, once it was.
+    /// Returns the latest decision on the number of blocks, or `None` if there is none yet.
     #[must_use]
     pub fn sizing(&self) -> Option<&Sizing> {
         self.records.iter().rev().find_map(|record| match record {
@@ -223,7 +224,7 @@ impl Journal {
         })
     }
 
-    /// What ended the measuring, unless the run was cut off or goes on.
+    /// Returns the condition that ended the measurement, or `None` if the run was cut off or is still running.
     #[must_use]
     pub fn stopped_by(&self) -> Option<StoppedBy> {
         match self.records.last() {
@@ -233,35 +234,35 @@ impl Journal {
     }
 }
 
-/// Where a runner keeps its records.
-pub trait Sink {
-    /// Keeps one record for good before it returns.
+/// Destination of the records of a run.
+pub trait RecordSink {
+    /// Stores one record durably before it returns.
     ///
     /// # Errors
-    /// When it cannot.
+    /// Fails if the record cannot be stored.
     fn append(&mut self, record: &Record) -> Result<(), Error>;
 }
 
-/// A sink in memory, for tests and simulations.
-impl Sink for Vec<Record> {
+/// In-memory destination for tests and simulations.
+impl RecordSink for Vec<Record> {
     fn append(&mut self, record: &Record) -> Result<(), Error> {
         self.push(record.clone());
         Ok(())
     }
 }
 
-/// The journal's writer.
+/// Writer of a journal file.
 #[derive(Debug)]
-pub struct Writer {
+pub struct JournalWriter {
     file: File,
     path: PathBuf,
 }
 
-impl Writer {
-    /// Makes the directory, where it is missing, and a new journal in it.
+impl JournalWriter {
+    /// Creates a new journal in a directory, and the directory if it is missing.
     ///
     /// # Errors
-    /// When there is a journal already, or it cannot be made.
+    /// Fails if the directory already holds a journal, or if the journal cannot be created.
     pub fn create(directory: &Path) -> Result<Self, Error> {
         std::fs::create_dir_all(directory).map_err(Error::write(directory))?;
         let path = directory.join(FILE);
@@ -274,10 +275,10 @@ impl Writer {
         }
     }
 
-    /// Opens a journal to go on with it; a torn last line is cut off.
+    /// Opens an existing journal for appending, and truncates a torn last line.
     ///
     /// # Errors
-    /// When there is none, or it cannot be written.
+    /// Fails if there is no journal, or if it cannot be written.
     pub fn reopen(directory: &Path) -> Result<Self, Error> {
         let path = directory.join(FILE);
         let whole = whole_lines(&path).map_err(Error::read(&path))?;
@@ -288,20 +289,20 @@ impl Writer {
         Ok(Self { file, path })
     }
 
-    /// The journal's file.
+    /// Returns the path of the journal file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// The length of a file up to its last line end, bytes.
+/// Returns the length of a file up to its last newline, bytes.
 fn whole_lines(path: &Path) -> io::Result<u64> {
     let bytes = std::fs::read(path)?;
     Ok(bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at as u64 + 1))
 }
 
-impl Sink for Writer {
+impl RecordSink for JournalWriter {
     fn append(&mut self, record: &Record) -> Result<(), Error> {
         let write = |file: &mut File| -> io::Result<()> {
             let mut line = serde_json::to_vec(record)?;
@@ -316,7 +317,7 @@ impl Sink for Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Blocks, FamilyScope};
+    use crate::{BlockPolicy, CorrectionFamily};
     use proptest::prelude::*;
 
     fn run() -> Record {
@@ -330,8 +331,8 @@ mod tests {
             raising: Vec::new(),
             shapes: Vec::new(),
             margins: Default::default(),
-            family: FamilyScope::Metric,
-            blocks: Blocks::Fixed { blocks: 1 },
+            family: CorrectionFamily::Metric,
+            blocks: BlockPolicy::Fixed { blocks: 1 },
             budget: None,
             skipped: Vec::new(),
             refused: Vec::new(),
@@ -341,35 +342,35 @@ mod tests {
             publication: None,
         };
         let environment = Environment::default();
-        Record::Run(Box::new(Run { format: FORMAT, plan, environment, findings: Vec::new() }))
+        Record::Run(Box::new(RunHeader { format: FORMAT, plan, environment, findings: Vec::new() }))
     }
 
     fn resumed(block: u32) -> Record {
-        Record::Resumed(Resumed { phase: Phase::Main, block, time: "now".into() })
+        Record::Resumed(ResumePoint { phase: Phase::Main, block, time: "now".into() })
     }
 
     #[test]
     fn what_is_written_is_read_and_a_second_run_does_not_overwrite_it() {
         let directory = tempfile::tempdir().unwrap();
-        let mut writer = Writer::create(directory.path()).unwrap();
+        let mut writer = JournalWriter::create(directory.path()).unwrap();
         for record in [run(), resumed(1), resumed(2)] {
             writer.append(&record).unwrap();
         }
         let journal = Journal::read(directory.path()).unwrap();
         assert_eq!(journal.records, [resumed(1), resumed(2)]);
-        assert!(matches!(Writer::create(directory.path()), Err(Error::Exists { .. })));
+        assert!(matches!(JournalWriter::create(directory.path()), Err(Error::Exists { .. })));
     }
 
     #[test]
     fn a_torn_last_line_is_left_out_and_cut_off() {
         let directory = tempfile::tempdir().unwrap();
-        let mut writer = Writer::create(directory.path()).unwrap();
+        let mut writer = JournalWriter::create(directory.path()).unwrap();
         writer.append(&run()).unwrap();
         writer.append(&resumed(1)).unwrap();
         writer.file.write_all(b"{\"record\":\"tri").unwrap();
         assert_eq!(Journal::read(directory.path()).unwrap().records, [resumed(1)]);
 
-        let mut writer = Writer::reopen(directory.path()).unwrap();
+        let mut writer = JournalWriter::reopen(directory.path()).unwrap();
         writer.append(&resumed(2)).unwrap();
         assert_eq!(Journal::read(directory.path()).unwrap().records, [resumed(1), resumed(2)]);
     }
@@ -377,7 +378,7 @@ mod tests {
     #[test]
     fn a_broken_line_within_is_an_error_that_names_it() {
         let directory = tempfile::tempdir().unwrap();
-        let mut writer = Writer::create(directory.path()).unwrap();
+        let mut writer = JournalWriter::create(directory.path()).unwrap();
         writer.append(&run()).unwrap();
         writer.file.write_all(b"nonsense\n").unwrap();
         writer.append(&resumed(1)).unwrap();

@@ -1,75 +1,81 @@
-//! The vocabulary of tare, and the journal that keeps it.
+//! Record types of tare, and the journal that stores them.
 //!
-//! Everything that one crate tells another about a measurement is a type of this crate: what was asked
-//! ([`Plan`], [`Shape`]), what happened ([`Trial`], [`Interval`], [`Hop`], [`Finding`]) and what follows from it
-//! ([`Cell`], [`Document`]). The words are those of the field: RFC 1242 and RFC 2544, netperf's and iperf's.
-//! Nothing here measures, decides or prints.
+//! Everything that one crate passes to another about a measurement is a type of this crate: the request ([`Plan`],
+//! [`Shape`]), the observations ([`Trial`], [`Interval`], [`Hop`], [`Finding`]) and the results ([`Cell`],
+//! [`Document`]). The terms are those of the field: RFC 1242 and RFC 2544, netperf and iperf. Nothing here measures,
+//! decides or prints.
 #![forbid(unsafe_code)]
 
 mod ablation;
 mod cell;
+mod chart_data;
 mod comparison;
-mod counted;
+mod counters;
 mod cpu;
 mod distribution;
 mod document;
-mod dropped;
 mod engine;
 mod environment;
 mod failure;
 mod finding;
-mod fit;
 mod hardware;
 mod histogram;
 mod hop;
 mod interval;
 pub mod journal;
 mod metric;
+mod mtu_fit;
+mod network_pair;
+mod network_turn;
 mod offload;
 mod overhead;
-mod pair;
-mod picture;
+mod packet_drops;
 mod plan;
 mod publication;
-mod search;
+mod rate_search;
 mod shape;
 mod trial;
-mod turn;
 mod units;
 
-pub use ablation::{Ablation, Effect, Factor, Unaccounted, UnknownFactor, Variant};
-pub use cell::{Cell, Difference, Ratio, Verdict, Withheld};
-pub use comparison::{
-    CellKey, Change, Compared, ComparedCell, Comparison, Contrasted, Gate, Outcome, Regression,
-    Session, Side, Unit, Unmatched,
+pub use ablation::{
+    Ablation, AblationEffect, AblationFactor, AblationVariant, UnaccountedGap, UnknownFactor,
 };
-pub use counted::{CoreCounts, Counted, Gains, PlaceCounts};
-pub use cpu::{AgentsCpu, CpuUse, MachineSample, Meanwhile, Memory, ThreadCpu};
-pub use distribution::Distribution;
-pub use document::{Document, Skipped, StoppedBy};
-pub use dropped::{Cause, Dropped};
-pub use engine::Engine;
-pub use environment::{Device, Environment, Headroom};
-pub use failure::{Failure, Standing};
+pub use cell::{Cell, Difference, Ratio, Verdict, WithheldReason};
+pub use chart_data::{ChartData, CpuCost, TrialTimeline, WorkUnit};
+pub use comparison::{
+    CellChange, CellKey, ComparedCell, ComparedRun, ComparedSide, Comparison, ComparisonBasis,
+    EnvironmentDifference, GateOutcome, RegressionEstimate, RegressionGate, SampleUnit,
+    UnmatchedCell,
+};
+pub use counters::{CoreCounts, CounterDeltas, NamespaceCounts, TrialCounters};
+pub use cpu::{AgentsCpu, CpuUse, HostActivity, HostMemory, MachineSample, ThreadCpu};
+pub use distribution::LatencyDistribution;
+pub use document::{Document, SkippedNetwork, StoppedBy};
+pub use engine::EngineDescription;
+pub use environment::{Environment, Headroom, HostDevice};
+pub use failure::{NetworkFailure, RemainingPlan};
 pub use finding::Finding;
-pub use fit::Fit;
-pub use hardware::{Counting, Executed, Hardware, HardwareSample};
+pub use hardware::{CounterScope, HardwareCounters, HardwareEventCounts, HardwareSample};
 pub use histogram::{HistogramError, LatencyHistogram};
 pub use hop::{Hop, HopKind};
-pub use interval::{Datagrams, Interval, Series, TcpState};
-pub use metric::{Beside, Better, Latency, Metric, Point, UnknownMetric};
+pub use interval::{DatagramCounts, Interval, Series, TcpInfoTotals};
+pub use metric::{Better, ComparedBy, LatencyKind, LatencyStatistic, Metric, UnknownMetric};
+pub use mtu_fit::MtuFit;
+pub use network_pair::NetworkPair;
+pub use network_turn::NetworkTurn;
 pub use offload::{Offload, Offloads, UnknownOffload};
-pub use overhead::{Overhead, Ran};
-pub use pair::Pair;
-pub use picture::{Course, CpuCost, Picture, Work};
-pub use plan::{Blocks, Entry, FamilyScope, Part, Plan, Sizing, WarmUp, WorkloadPlan};
-pub use publication::{
-    Basis, CellPart, Concluded, Conclusion, FigurePair, Holding, MeasuredFigure, Per,
-    ProtocolField, Publication, PublishedFigure, RankAgreement, Relation, Rerun, Scale, ShapePart,
-    Test,
+pub use overhead::{KernelProgramRuns, MeasurementOverhead};
+pub use packet_drops::{DropCause, PacketDrops};
+pub use plan::{
+    BlockPolicy, CorrectionFamily, NetworkEntry, Plan, PlanSection, Sizing, WarmUpPolicy,
+    WorkloadPlan,
 };
-pub use search::{Bounds, Probe, Search};
-pub use shape::{Family, MtuBy, Placement, PlacementError, Shape};
-pub use trial::{Ends, Parameters, Phase, Trial, bare};
-pub use turn::Turn;
+pub use publication::{
+    AveragingUnit, CellPattern, CellRelation, Conclusion, ConclusionResult, ConclusionTest,
+    FigurePair, MeasuredFigure, ProtocolBasis, ProtocolField, ProtocolScale, Publication,
+    PublishedFigure, RankAgreement, Replication, ShapePattern, TestedConclusion,
+};
+pub use rate_search::{GoalResult, RateSearch, SearchTrial};
+pub use shape::{Family, MtuSource, Placement, PlacementError, Shape};
+pub use trial::{EndCounts, Parameters, Phase, Trial, unquoted_value};
 pub use units::Nanos;

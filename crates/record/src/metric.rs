@@ -1,19 +1,19 @@
-//! The metrics: their names, units and which way is better, in one table.
+//! Metrics: their names, units and directions, in one table.
 
-mod beside;
+mod compared_by;
 mod latency;
 mod table;
 
-pub use beside::Beside;
-pub use latency::{Latency, Point};
+pub use compared_by::ComparedBy;
+pub use latency::{LatencyKind, LatencyStatistic};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
-use table::{Row, TABLE};
+use table::{MetricRow, TABLE};
 
-/// One thing that is measured. The name, as [`Metric::name`] gives it, is what users type and JSON says.
+/// Metric that is measured. [`Metric::name`] is its name on the command line and in JSON.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -21,37 +21,37 @@ pub enum Metric {
     /// Payload received per second, Gbit/s, decimal: the receiver's figure, never the sender's.
     #[serde(rename = "throughput")]
     Throughput,
-    /// Payload that was really offered per second, Gbit/s: the sender's figure, beside which a loss is read.
+    /// Payload offered per second, Gbit/s: the sender's figure, for comparison with the loss.
     #[serde(rename = "offered")]
     Offered,
-    /// Datagrams received per second, each once.
+    /// Datagrams received per second, each counted once.
     #[serde(rename = "packets")]
     Packets,
-    /// Datagrams sent that never came, % (RFC 1242, frame loss rate).
+    /// Datagrams sent that never arrived, % (RFC 1242, frame loss rate).
     #[serde(rename = "loss")]
     Loss,
-    /// Datagrams that came after one sent later, % of those received (RFC 4737).
+    /// Datagrams that arrived after a later one, % of those received (RFC 4737).
     #[serde(rename = "reordered")]
     Reordered,
-    /// Datagrams that came again, % of those received (RFC 5560).
+    /// Datagrams that arrived again, % of those received (RFC 5560).
     #[serde(rename = "duplicates")]
     Duplicates,
     /// Interarrival jitter, µs (RFC 3550, section 6.4.1), mean over datagrams.
     #[serde(rename = "jitter")]
     Jitter,
-    /// TCP segments sent again per second.
+    /// TCP segments retransmitted per second.
     #[serde(rename = "retransmits")]
     Retransmits,
-    /// The highest rate at which nothing is lost, Gbit/s of payload (NDR; RFC 2544, RFC 9971).
+    /// Highest rate without any loss, Gbit/s of payload (NDR; RFC 2544, RFC 9971).
     #[serde(rename = "ndr")]
     Ndr,
-    /// The same in datagrams per second.
+    /// Highest rate without any loss, datagrams per second (NDR).
     #[serde(rename = "ndr_packets")]
     NdrPackets,
-    /// The highest rate at which no more than a chosen share is lost, Gbit/s of payload (PDR; RFC 9971).
+    /// Highest rate at which no more than a chosen share is lost, Gbit/s of payload (PDR; RFC 9971).
     #[serde(rename = "pdr")]
     Pdr,
-    /// The same in datagrams per second.
+    /// Highest rate at which no more than a chosen share is lost, datagrams per second (PDR).
     #[serde(rename = "pdr_packets")]
     PdrPackets,
     /// Request-response pairs completed per second (netperf's TCP_RR).
@@ -63,10 +63,10 @@ pub enum Metric {
     /// Transactions that failed per second.
     #[serde(rename = "errors")]
     Errors,
-    /// Connections made, used once and closed per second (netperf's TCP_CRR).
+    /// Connections established, used once and closed per second (netperf's TCP_CRR).
     #[serde(rename = "connections")]
     Connections,
-    /// Mean round-trip latency, µs: what a tool says that says no more.
+    /// Mean round-trip latency, µs, for external programs that report only a mean.
     #[serde(rename = "latency_mean")]
     LatencyMean,
     /// Median round-trip latency, µs.
@@ -87,31 +87,31 @@ pub enum Metric {
     /// 99.99th percentile of round-trip latency, µs.
     #[serde(rename = "latency_p99.99")]
     LatencyP9999,
-    /// The largest round-trip latency seen, µs.
+    /// Largest round-trip latency, µs.
     #[serde(rename = "latency_max")]
     LatencyMax,
-    /// Median latency from client to server, µs, where both ends share a clock.
+    /// Median one-way latency from client to server, µs, if both ends share a clock.
     #[serde(rename = "one_way_p50")]
     OneWayP50,
-    /// 99th percentile of latency from client to server, µs.
+    /// 99th percentile of one-way latency from client to server, µs.
     #[serde(rename = "one_way_p99")]
     OneWayP99,
-    /// 99.9th percentile of latency from client to server, µs.
+    /// 99.9th percentile of one-way latency from client to server, µs.
     #[serde(rename = "one_way_p99.9")]
     OneWayP999,
-    /// The largest latency from client to server seen, µs.
+    /// Largest one-way latency from client to server, µs.
     #[serde(rename = "one_way_max")]
     OneWayMax,
-    /// Median time to make a connection, µs.
+    /// Median time to establish a connection, µs.
     #[serde(rename = "connect_p50")]
     ConnectP50,
-    /// 99th percentile of the time to make a connection, µs.
+    /// 99th percentile of the time to establish a connection, µs.
     #[serde(rename = "connect_p99")]
     ConnectP99,
-    /// 99.9th percentile of the time to make a connection, µs.
+    /// 99.9th percentile of the time to establish a connection, µs.
     #[serde(rename = "connect_p99.9")]
     ConnectP999,
-    /// The longest time seen to make a connection, µs.
+    /// Longest time to establish a connection, µs.
     #[serde(rename = "connect_max")]
     ConnectMax,
     /// CPU time of the whole machine per GB of payload, s.
@@ -120,52 +120,52 @@ pub enum Metric {
     /// CPU time of the whole machine per transaction or connection, µs.
     #[serde(rename = "cpu_per_op")]
     CpuPerOp,
-    /// Cycles of the processor per datagram received, where its counters may be read.
+    /// CPU cycles per datagram received, if hardware counters can be read.
     #[serde(rename = "cycles_per_packet")]
     CyclesPerPacket,
-    /// Instructions carried out per datagram received.
+    /// Instructions executed per datagram received.
     #[serde(rename = "instructions_per_packet")]
     InstructionsPerPacket,
-    /// Cycles of the processor per byte of payload.
+    /// CPU cycles per byte of payload.
     #[serde(rename = "cycles_per_byte")]
     CyclesPerByte,
-    /// Instructions carried out per byte of payload.
+    /// Instructions executed per byte of payload.
     #[serde(rename = "instructions_per_byte")]
     InstructionsPerByte,
-    /// Cycles of the processor per transaction or connection.
+    /// CPU cycles per transaction or connection.
     #[serde(rename = "cycles_per_op")]
     CyclesPerOp,
-    /// Instructions carried out per transaction or connection.
+    /// Instructions executed per transaction or connection.
     #[serde(rename = "instructions_per_op")]
     InstructionsPerOp,
-    /// Busy share of the time that all cores had, %. What the hypervisor took (`steal`) they did not have.
+    /// Busy share of the time that all cores had, %. Time taken by the hypervisor (`steal`) is not part of that time.
     #[serde(rename = "cpu_busy")]
     CpuBusy,
-    /// Time to bring the network up, until every client has reached its server, ms.
+    /// Setup time of the network, until every client has reached its server, ms.
     #[serde(rename = "raise_ms")]
     RaiseMs,
-    /// Time to take the network down, ms.
+    /// Teardown time of the network, ms.
     #[serde(rename = "remove_ms")]
     RemoveMs,
 }
 
-/// Which way a metric is better.
+/// Direction in which a metric improves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
-    /// More is better: throughput, transactions.
+    /// Higher is better: throughput, transactions.
     Higher,
-    /// Less is better: latency, loss.
+    /// Lower is better: latency, loss.
     Lower,
 }
 
-/// A name that is no metric.
+/// Error for an unknown name of a metric.
 #[derive(Debug, thiserror::Error)]
 #[error("unknown metric `{0}`: the metrics are {list}", list = Metric::names().join(", "))]
 pub struct UnknownMetric(pub String);
 
 impl Metric {
-    /// Every metric, in the order in which tables show them.
+    /// All metrics, in the order in which tables show them.
     pub const ALL: [Self; TABLE.len()] = {
         let mut all = [Self::Throughput; TABLE.len()];
         let mut at = 0;
@@ -176,45 +176,47 @@ impl Metric {
         all
     };
 
-    fn row(self) -> &'static Row {
-        // The table stands in the order of declaration, which a test holds.
+    fn row(self) -> &'static MetricRow {
+        // The table is in the order of declaration, which a test checks.
         &TABLE[self as usize]
     }
 
-    /// The name in JSON, on the command line and in study files.
+    /// Returns the name in JSON, on the command line and in study files.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// The unit as it is printed.
+    /// Returns the unit as it is printed.
     #[must_use]
     pub fn unit(self) -> &'static str {
         self.row().unit
     }
 
-    /// Which way is better.
+    /// Returns the direction in which the metric improves.
     #[must_use]
     pub fn better(self) -> Better {
         self.row().better
     }
 
-    /// The equivalence margin unless a study says otherwise: a difference smaller than this share does not matter.
+    /// Returns the equivalence margin that applies unless a study sets another: a smaller relative difference does not
+    /// matter.
     #[must_use]
     pub fn default_margin(self) -> f64 {
         self.row().margin
     }
 
-    /// Whether it is a figure of the network itself, whatever the workload: one in each block.
+    /// Returns true if the metric is a property of the network itself, whatever the workload, with one figure per
+    /// block.
     #[must_use]
-    pub fn of_network(self) -> bool {
+    pub fn is_of_network(self) -> bool {
         matches!(self, Self::RaiseMs | Self::RemoveMs)
     }
 
-    /// Whether it is made of hardware counters, which many machines and most hypervisors keep to themselves: a run that has
-    /// none does not speak of it.
+    /// Returns true if the metric is computed from hardware counters. Many machines and most hypervisors do not give
+    /// access to them; a run without them does not mention such a metric.
     #[must_use]
-    pub fn of_hardware(self) -> bool {
+    pub fn is_hardware_based(self) -> bool {
         matches!(
             self,
             Self::CyclesPerPacket
@@ -226,7 +228,7 @@ impl Metric {
         )
     }
 
-    /// The names of all metrics.
+    /// Returns the names of all metrics.
     #[must_use]
     pub fn names() -> Vec<&'static str> {
         Self::ALL.iter().map(|metric| metric.name()).collect()
@@ -268,9 +270,9 @@ mod tests {
     #[test]
     fn statements_of_several_clients_are_one() {
         let figures = [1.0, 4.0];
-        assert_eq!(Metric::Tps.together(&figures), Some(5.0));
-        assert_eq!(Metric::LatencyP95.together(&figures), Some(4.0));
-        assert_eq!(Metric::LatencyMean.together(&figures), Some(2.5));
-        assert_eq!(Metric::Throughput.together(&[]), None);
+        assert_eq!(Metric::Tps.combine_clients(&figures), Some(5.0));
+        assert_eq!(Metric::LatencyP95.combine_clients(&figures), Some(4.0));
+        assert_eq!(Metric::LatencyMean.combine_clients(&figures), Some(2.5));
+        assert_eq!(Metric::Throughput.combine_clients(&[]), None);
     }
 }

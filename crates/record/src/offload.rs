@@ -1,36 +1,37 @@
-//! Offloads: work that devices do for the network stack, or that the stack saves by treating many packets as one.
+//! Offloads: work that devices do for the network stack, or that the stack saves by handling many packets as one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// One of them, as `tare` and people name it.
+/// Offload that can be switched off, by its short name.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Offload {
-    /// Generic receive offload: packets that came in are merged before the stack sees them.
+    /// Generic receive offload: received packets are merged before the stack handles them.
     Gro,
-    /// Generic segmentation offload: the stack cuts a large packet only before the device takes it.
+    /// Generic segmentation offload: the stack segments a large packet just before it passes it to the device.
     Gso,
-    /// TCP segmentation offload: the device cuts a large packet, or hands it on whole.
+    /// TCP segmentation offload: the device segments a large packet, or passes it on whole.
     Tso,
-    /// Checksums, in both directions: the device computes them, or nobody does. Without them there is no `tso`.
+    /// Checksum offload, in both directions: the device computes checksums, or they are not computed at all. `tso`
+    /// depends on it.
     Checksum,
 }
 
-/// A name that no offload has.
+/// Error for an unknown name of an offload.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown offload `{0}`: it is one of {names}", names = Offload::ALL.map(Offload::name).join(", "))]
 pub struct UnknownOffload(pub String);
 
 impl Offload {
-    /// All there are.
+    /// All offloads.
     pub const ALL: [Self; 4] = [Self::Gro, Self::Gso, Self::Tso, Self::Checksum];
 
-    /// Its name.
+    /// Returns the name, as used in JSON and on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -41,7 +42,7 @@ impl Offload {
         }
     }
 
-    /// The features of a device that it consists of, as ethtool(8) names them.
+    /// Returns the device features of this offload, as ethtool(8) names them.
     #[must_use]
     pub const fn features(self) -> &'static [&'static str] {
         match self {
@@ -72,40 +73,40 @@ impl FromStr for Offload {
     }
 }
 
-/// A set of offloads.
+/// Set of offloads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Offloads(u8);
 
 impl Offloads {
-    /// None.
+    /// Empty set.
     pub const NONE: Self = Self(0);
 
-    /// Those in the set, always in the same order.
+    /// Returns the offloads of the set, always in the same order.
     pub fn iter(self) -> impl Iterator<Item = Offload> {
         Offload::ALL.into_iter().filter(move |one| self.contains(*one))
     }
 
-    /// Whether one is in the set.
+    /// Returns true if the set contains an offload.
     #[must_use]
     pub const fn contains(self, offload: Offload) -> bool {
         self.0 & offload.bit() != 0
     }
 
-    /// Whether there is none.
+    /// Returns true if the set is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The set with one more.
+    /// Returns the set with one offload added.
     #[must_use]
     pub const fn with(self, offload: Offload) -> Self {
         Self(self.0 | offload.bit())
     }
 
-    /// What is in either set.
+    /// Returns the union of two sets.
     #[must_use]
-    pub const fn and(self, others: Self) -> Self {
+    pub const fn union(self, others: Self) -> Self {
         Self(self.0 | others.0)
     }
 }
@@ -116,7 +117,7 @@ impl FromIterator<Offload> for Offloads {
     }
 }
 
-/// As people list them: `gro, gso`.
+/// Writes the names separated by commas: `gro, gso`.
 impl fmt::Display for Offloads {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.iter().map(Offload::name).collect::<Vec<_>>().join(", "))

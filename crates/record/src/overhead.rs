@@ -1,34 +1,35 @@
-//! What it cost to look on while a trial ran.
+//! Measurement overhead of a trial.
 
 use crate::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What tare's own looking on cost. What is asked of TCP stands with its answers (`TcpState`).
+/// Cost of tare's own measurements. The cost of reading `TCP_INFO` is recorded with its values
+/// (`asking` of an interval's `tcp`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Overhead {
-    /// How often the cores were sampled while the trial ran, its set-up included.
+pub struct MeasurementOverhead {
+    /// Number of times that the cores were sampled while the trial ran, its setup included.
     pub samples: u32,
-    /// How long that took, all samples together, ns.
+    /// Time of all samples together, ns.
     pub sampling: Nanos,
-    /// How long it took to read the counters of all namespaces, before and after what is measured, ns.
+    /// Time to read the counters of all namespaces, before and after the measured time, ns.
     pub counting: Nanos,
-    /// The program that counts why the kernel drops packets; nothing where it is not there, or not timed.
+    /// Kernel program that counts drop reasons; `None` if it is not loaded or not timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub drops: Option<Ran>,
+    pub drops: Option<KernelProgramRuns>,
 }
 
-/// How often a program in the kernel ran, and how long that took.
+/// Runs of a program in the kernel, and their time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Ran {
-    /// How often.
+pub struct KernelProgramRuns {
+    /// Number of runs.
     pub runs: u64,
-    /// How long, all runs together, ns.
+    /// Time of all runs together, ns.
     pub time: Nanos,
 }
 
-impl Ran {
-    /// What was run since an earlier reading.
+impl KernelProgramRuns {
+    /// Returns the runs and the time since an earlier reading.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         Self { runs: self.runs.saturating_sub(before.runs), time: self.time - before.time }

@@ -1,66 +1,69 @@
-//! What will be measured: a study, validated and expanded. The journal keeps it, so that a run can be resumed on it.
+//! Plan of a run: a validated and expanded study. The journal stores it, so that a run can be resumed from it.
 
-use crate::{Ablation, Finding, Metric, Nanos, Parameters, Publication, Shape, Skipped, Trial};
+use crate::{
+    Ablation, Finding, Metric, Nanos, Parameters, Publication, Shape, SkippedNetwork, Trial,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A network under comparison.
+/// Network under comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Entry {
-    /// Its label in this run: its name unless the user gave another.
+pub struct NetworkEntry {
+    /// Label in this run: the network's name, unless the user gave another.
     pub label: String,
-    /// Its name, with its options: `bridge`, `veth+plain`.
+    /// Name with its options: `bridge`, `veth+plain`.
     pub network: String,
 }
 
-/// How the beginning of a trial is treated.
+/// Treatment of the warm-up of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "method", content = "length")]
-pub enum WarmUp {
-    /// Find it (MSER), where there are enough intervals; else cut a declared share.
+pub enum WarmUpPolicy {
+    /// The warm-up is detected (MSER) if there are enough intervals; otherwise a declared share is removed.
     #[default]
     Auto,
-    /// Discard this long, ns.
+    /// This time is discarded, ns.
     Fixed(Nanos),
 }
 
-/// A workload with its parameters and times.
+/// Workload with its parameters and times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadPlan {
-    /// Its name.
+    /// Name of the workload.
     pub name: String,
-    /// Its parameters.
+    /// Parameters of the workload.
     pub parameters: Parameters,
-    /// How long payload flows in a trial, ns.
+    /// Time during which payload flows in a trial, ns.
     pub duration: Nanos,
-    /// How long an interval record is, ns.
+    /// Length of an interval record, ns.
     pub interval: Nanos,
-    /// How the beginning is treated.
-    pub warm_up: WarmUp,
-    /// The metrics asked of it.
+    /// Treatment of the warm-up.
+    pub warm_up: WarmUpPolicy,
+    /// Requested metrics.
     pub metrics: Vec<Metric>,
-    /// The workload in whose place it stands, where this build or machine lacks that one.
+    /// Workload of the study that this one replaces, because this build or machine does not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stands_for: Option<String>,
 }
 
-/// Networks, workloads and shapes of which every combination is measured, by their places in the plan.
+/// Part of a plan: networks, workloads and shapes, by their indices in the plan, of which every combination is
+/// measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Part {
-    /// The networks.
+pub struct PlanSection {
+    /// Indices of the networks.
     pub networks: Vec<usize>,
-    /// The workloads.
+    /// Indices of the workloads.
     pub workloads: Vec<usize>,
-    /// The shapes.
+    /// Indices of the shapes.
     pub shapes: Vec<usize>,
 }
 
 impl WorkloadPlan {
-    /// The name of one of these workloads, with the parameters that tell it from others of that name:
+    /// Returns the name of one of these workloads, with the parameters that distinguish it from others of that name:
     /// `udp-rate,rate=10mbit`.
     #[must_use]
-    pub fn variant(all: &[Self], index: usize) -> String {
+    pub fn distinct_name(all: &[Self], index: usize) -> String {
         let one = &all[index];
         let others = || all.iter().filter(|other| other.name == one.name);
         let telling = one
@@ -76,8 +79,9 @@ impl WorkloadPlan {
         std::iter::once(one.name.clone()).chain(telling).collect()
     }
 
-    /// Which of these workloads had these parameters in force: that of its name; of several with that name the first
-    /// of those whose parameters agree most.
+    /// Returns the index of the workload with this name whose parameters agree with those in force. If several
+    /// workloads have the name, the first of those with the most matching parameters is taken. Returns `None` if none
+    /// has the name.
     #[must_use]
     pub fn find(all: &[Self], name: &str, in_force: &Parameters) -> Option<usize> {
         let agreeing = |asked: &Parameters| {
@@ -92,43 +96,43 @@ impl WorkloadPlan {
     }
 }
 
-/// How the number of blocks is found.
+/// Rule that determines the number of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "by")]
-pub enum Blocks {
-    /// As many as the user said.
+pub enum BlockPolicy {
+    /// Number that the user or the study fixed.
     Fixed {
-        /// How many.
+        /// Number of blocks.
         blocks: u32,
     },
-    /// As many as the pilot's spread asks for.
+    /// Number that the pilot's spread requires for a precision.
     Precision {
-        /// The half width of a ratio's 95 % interval to reach; nothing: half the metric's margin.
+        /// Half width of a ratio's 95 % confidence interval to reach; `None`: half the metric's margin.
         precision: Option<f64>,
-        /// Blocks in the pilot.
+        /// Number of blocks in the pilot.
         pilot: u32,
-        /// The fewest blocks, whatever the pilot says.
+        /// Smallest number of blocks, whatever the pilot's spread.
         at_least: u32,
-        /// The most blocks, whatever the pilot says.
+        /// Largest number of blocks, whatever the pilot's spread.
         at_most: u32,
     },
-    /// Until the confidence sequences of all ratios are as narrow as asked: looked at after every block, and paid for by wider
-    /// intervals.
+    /// Number at which the confidence sequences of all ratios are as narrow as requested. They may be checked after
+    /// every block, at the cost of wider intervals.
     Sequence {
-        /// The half width to reach; nothing: half the metric's margin.
+        /// Half width to reach; `None`: half the metric's margin.
         precision: Option<f64>,
-        /// The fewest blocks.
+        /// Smallest number of blocks.
         at_least: u32,
-        /// The most blocks.
+        /// Largest number of blocks.
         at_most: u32,
     },
 }
 
-/// Over which ratios Holm's correction is made.
+/// Family of ratios over which Holm's correction is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum FamilyScope {
-    /// All networks' ratios of one metric of one workload in one shape.
+pub enum CorrectionFamily {
+    /// Ratios of all networks for one metric of one workload in one shape.
     #[default]
     Metric,
     /// All ratios of one workload in one shape.
@@ -137,56 +141,56 @@ pub enum FamilyScope {
     Study,
 }
 
-/// A study, validated, expanded and seeded.
+/// Study that is validated, expanded and seeded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
-    /// The study's name.
+    /// Name of the study.
     pub study: String,
-    /// The seed of every random choice.
+    /// Seed of every random choice.
     pub seed: u64,
-    /// The networks under comparison.
-    pub networks: Vec<Entry>,
-    /// Which of them are others with one thing changed.
+    /// Networks under comparison.
+    pub networks: Vec<NetworkEntry>,
+    /// Networks that are variants of others with one change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ablations: Vec<Ablation>,
-    /// Which real system each network is or stands for, by the network's name.
+    /// Real system that each network is or stands for, by network name.
     #[serde(default)]
     pub stands_for: BTreeMap<String, String>,
-    /// The label of the baseline.
+    /// Label of the baseline.
     pub baseline: String,
-    /// The workloads, each run on every network in every block.
+    /// Workloads, each run on every network in every block.
     pub workloads: Vec<WorkloadPlan>,
-    /// The metrics asked of the networks themselves, whatever the workload ([`Metric::of_network`]).
+    /// Requested metrics of the networks themselves, whatever the workload ([`Metric::is_of_network`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub raising: Vec<Metric>,
-    /// The shapes.
+    /// Shapes to measure.
     pub shapes: Vec<Shape>,
-    /// The equivalence margin of every metric.
+    /// Equivalence margin of every metric.
     pub margins: BTreeMap<Metric, f64>,
-    /// Holm's family.
-    pub family: FamilyScope,
-    /// How the number of blocks is found.
-    pub blocks: Blocks,
-    /// The longest that the run may take, ns.
+    /// Family of Holm's correction.
+    pub family: CorrectionFamily,
+    /// Rule that determines the number of blocks.
+    pub blocks: BlockPolicy,
+    /// Longest time that the run may take, ns.
     pub budget: Option<Nanos>,
-    /// Networks that were asked for or belong to `all`, and cannot run here.
-    pub skipped: Vec<Skipped>,
-    /// Those of them that were asked for by name: a run without them has failed to do all it was asked.
+    /// Networks that were requested or belong to `all`, and cannot run here.
+    pub skipped: Vec<SkippedNetwork>,
+    /// Skipped networks that were requested by name. A run without them has not done everything requested of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<String>,
-    /// Which combinations are measured; nothing: every network under every workload in every shape.
+    /// Parts that are measured. Without any, every network is measured under every workload in every shape.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub parts: Vec<Part>,
-    /// What was noticed while planning.
+    pub parts: Vec<PlanSection>,
+    /// Findings from planning.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
-    /// What the study's source published.
+    /// Published protocol, figures and conclusions of the study's source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub publication: Option<Publication>,
 }
 
 impl Plan {
-    /// Whether a network is measured under a workload in a shape, each by its place in the plan.
+    /// Returns true if a network is measured under a workload in a shape, each by its index in the plan.
     #[must_use]
     pub fn measures(&self, network: usize, workload: usize, shape: usize) -> bool {
         self.parts.is_empty()
@@ -197,38 +201,38 @@ impl Plan {
             })
     }
 
-    /// The workloads that a network is measured under in a shape, by their places in the plan.
+    /// Returns the indices of the workloads that a network is measured under in a shape.
     pub fn workloads_of(&self, network: usize, shape: usize) -> impl Iterator<Item = usize> + '_ {
         (0..self.workloads.len()).filter(move |&workload| self.measures(network, workload, shape))
     }
 
-    /// The network and the shape of a turn, by their places in this plan.
+    /// Returns the indices of a turn's network and shape. Returns `None` if the plan does not have them.
     #[must_use]
-    pub fn place_of_turn(&self, label: &str, shape: &Shape) -> Option<(usize, usize)> {
+    pub fn locate_turn(&self, label: &str, shape: &Shape) -> Option<(usize, usize)> {
         let network = self.networks.iter().position(|entry| entry.label == label)?;
         Some((network, self.shapes.iter().position(|one| one == shape)?))
     }
 
-    /// A trial's shape, workload and network in this plan.
+    /// Returns the indices of a trial's shape, workload and network. Returns `None` if the plan does not have them.
     #[must_use]
-    pub fn place(&self, trial: &Trial) -> Option<(usize, usize, usize)> {
-        let (network, shape) = self.place_of_turn(&trial.label, &trial.shape)?;
+    pub fn locate_trial(&self, trial: &Trial) -> Option<(usize, usize, usize)> {
+        let (network, shape) = self.locate_turn(&trial.label, &trial.shape)?;
         let workload = WorkloadPlan::find(&self.workloads, &trial.workload, &trial.parameters)?;
         Some((shape, workload, network))
     }
 }
 
-/// How many blocks there will be and why: written to the journal before the main phase.
+/// Number of blocks and the reason for it, written to the journal before the main phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sizing {
-    /// How many blocks.
+    /// Number of blocks.
     pub blocks: u32,
-    /// How many the asked precision needs, were there no budget.
+    /// Number of blocks that the requested precision needs, without regard to the budget.
     pub needed: u32,
-    /// How long a block takes, as the pilot saw it, ns.
+    /// Duration of a block, measured in the pilot, ns.
     pub block_time: Nanos,
-    /// What decided: `blocks`, `precision` or `budget`.
+    /// Rule that decided: `blocks`, `precision` or `budget`.
     pub decided_by: crate::StoppedBy,
-    /// The spread of the log ratio over the pilot's blocks, per workload and metric, pooled over networks.
+    /// Spread of the log ratio over the pilot's blocks, by workload and metric, pooled over networks.
     pub spreads: BTreeMap<String, f64>,
 }

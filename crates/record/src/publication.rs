@@ -1,21 +1,21 @@
-//! What the source of a study published: its protocol, its figures, its conclusions; and what came of them here.
+//! Published protocol, figures and conclusions of a study's source, and their comparison with a run.
 
 use crate::{Family, Metric, Parameters, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Whether the source says it, or the study's author had to assume it.
+/// Origin of a protocol value: stated by the source, or assumed by the study's author.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Basis {
-    /// The source says so.
+pub enum ProtocolBasis {
+    /// The source states the value.
     Stated,
-    /// The source does not say.
+    /// The source does not state the value.
     Assumed,
 }
 
-impl fmt::Display for Basis {
+impl fmt::Display for ProtocolBasis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Stated => "stated",
@@ -24,29 +24,29 @@ impl fmt::Display for Basis {
     }
 }
 
-/// One field of a protocol.
+/// Field of a published protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProtocolField {
-    /// Which: `duration`, `repetitions`, `tool`.
+    /// Name of the field: `duration`, `repetitions`, `tool`.
     pub field: String,
-    /// What it is in this study.
+    /// Value in this study.
     pub value: String,
-    /// Whether the source says so.
-    pub basis: Basis,
-    /// The source's words, verbatim, where it is stated.
+    /// Origin of the value.
+    pub basis: ProtocolBasis,
+    /// Words of the source, verbatim, if it states the value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Why it was assumed so, or how this differs from what the source had.
+    /// Reason for the assumption, or difference from the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// Over what a published figure was averaged.
+/// Unit over which a published figure was averaged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Per {
-    /// All clients together.
+pub enum AveragingUnit {
+    /// The run: all clients together.
     #[default]
     Run,
     /// One client container.
@@ -55,10 +55,10 @@ pub enum Per {
     Process,
 }
 
-impl Per {
-    /// By how much an aggregate is divided for it.
+impl AveragingUnit {
+    /// Returns the divisor that converts an aggregate into a figure of this unit.
     #[must_use]
-    pub fn parts(self, shape: &Shape) -> f64 {
+    pub fn divisor(self, shape: &Shape) -> f64 {
         match self {
             Self::Run => 1.0,
             Self::Container => f64::from(shape.clients),
@@ -67,37 +67,37 @@ impl Per {
     }
 }
 
-/// Parts of a shape: what is not named may be anything.
+/// Pattern of shapes: a part that is not given matches any value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct ShapePart {
-    /// Nodes.
+pub struct ShapePattern {
+    /// Number of nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u32>,
-    /// Server containers.
+    /// Number of server containers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub servers: Option<u32>,
-    /// Client containers.
+    /// Number of client containers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<u32>,
-    /// Client processes in each client container.
+    /// Number of client processes in each client container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processes: Option<u32>,
-    /// Flows of each client process.
+    /// Number of flows of each client process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows: Option<u32>,
-    /// The IP family.
+    /// IP family.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub family: Option<Family>,
-    /// The MTU, bytes.
+    /// MTU, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mtu: Option<u32>,
 }
 
-impl ShapePart {
-    /// Whether a shape has all these parts.
+impl ShapePattern {
+    /// Returns true if a shape matches all given parts.
     #[must_use]
-    pub fn is_of(&self, shape: &Shape) -> bool {
+    pub fn matches(&self, shape: &Shape) -> bool {
         fn same<T: PartialEq>(asked: &Option<T>, has: &T) -> bool {
             asked.as_ref().is_none_or(|asked| asked == has)
         }
@@ -111,7 +111,7 @@ impl ShapePart {
     }
 }
 
-impl fmt::Display for ShapePart {
+impl fmt::Display for ShapePattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [
             ("nodes", self.nodes.map(|n| n.to_string())),
@@ -130,65 +130,65 @@ impl fmt::Display for ShapePart {
     }
 }
 
-/// A cell of a study, told by what its source tells it by.
+/// Pattern of a study's cells, by the properties that its source gives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct CellPart {
-    /// The network's label in the study.
+pub struct CellPattern {
+    /// Label of the network in the study.
     pub network: String,
-    /// The workload's name; one that stands in for it counts.
+    /// Name of the workload; a workload that stands in for it matches, too.
     pub workload: String,
-    /// What was measured.
+    /// Metric of the cell.
     pub metric: Metric,
-    /// What is known of the shape.
+    /// Known parts of the shape.
     #[serde(default)]
-    pub shape: ShapePart,
-    /// What is known of the workload's parameters.
+    pub shape: ShapePattern,
+    /// Known parameters of the workload.
     #[serde(default)]
     pub parameters: Parameters,
-    /// Over what it is averaged.
+    /// Unit over which the figure is averaged.
     #[serde(default)]
-    pub per: Per,
+    pub per: AveragingUnit,
 }
 
-/// A figure as it was published.
+/// Published figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PublishedFigure {
-    /// The heading of its table, or where else it stands.
+    /// Heading of the table, or another place in the source.
     pub table: String,
-    /// Of which cell it is.
-    pub cell: CellPart,
-    /// The figure; nothing where only a ratio was published.
+    /// Cell that the figure describes.
+    pub cell: CellPattern,
+    /// Value of the figure; `None` if only a ratio was published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
-    /// Its unit, as printed.
+    /// Unit, as printed.
     pub unit: String,
-    /// The ratio to its baseline, where one was printed.
+    /// Ratio to the source's baseline, if one was printed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
-    /// The text, verbatim.
+    /// Text of the source, verbatim.
     pub text: String,
-    /// What else the source says of the same thing.
+    /// Contradicting statement of the source on the same figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conflict: Option<String>,
-    /// Why the unit or the cell is in doubt: then only ratios are worth comparing.
+    /// Reason why the unit or the cell is in doubt. Only ratios are worth comparing then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ambiguous: Option<String>,
 }
 
-/// How one cell stands to another, or to a figure.
+/// Relation of a cell to another cell or to a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Relation {
-    /// More than it.
+pub enum CellRelation {
+    /// The cell's figure is larger.
     Above,
-    /// Less than it.
+    /// The cell's figure is smaller.
     Below,
-    /// As much as it, within the margin.
+    /// Both are equal within the margin.
     Within,
 }
 
-impl fmt::Display for Relation {
+impl fmt::Display for CellRelation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Above => "above",
@@ -198,128 +198,129 @@ impl fmt::Display for Relation {
     }
 }
 
-/// One test of a conclusion.
+/// Test of a conclusion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Test {
-    /// The cell that something is said of.
-    pub left: CellPart,
-    /// What is said.
-    pub is: Relation,
-    /// The cell beside which it is said.
+pub struct ConclusionTest {
+    /// Cell under test.
+    pub left: CellPattern,
+    /// Relation that the conclusion claims.
+    pub is: CellRelation,
+    /// Cell that the cell under test is compared with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub right: Option<CellPart>,
-    /// Times so much of that cell's figure: 0.9 for nine tenths of it.
+    pub right: Option<CellPattern>,
+    /// Factor on the figure of `right`: 0.9 for nine tenths of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<f64>,
-    /// The figure beside which it is said, in the metric's unit, where it is no cell.
+    /// Figure that the cell under test is compared with, in the metric's unit, if there is no cell `right`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
-    /// The margin of `within`, a share of 1 (points for what is compared by difference): the metric's own unless given.
+    /// Margin of `within`, as a share of 1 (points for metrics that are compared by difference); the metric's own
+    /// margin unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin: Option<f64>,
 }
 
-/// A conclusion of the source as a predicate over cells: it holds where all its tests do.
+/// Conclusion of the source as a predicate over cells. It holds if all its tests hold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Conclusion {
-    /// The source's words, verbatim.
+    /// Words of the source, verbatim.
     pub claim: String,
-    /// Whose: the source's author unless it says `reader`.
+    /// Author of the conclusion: the source's author, unless it is `reader`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// The tests. Without any nothing here can decide it, and `note` says why.
+    /// Tests. A conclusion without tests cannot be decided here, and `note` gives the reason.
     #[serde(default, rename = "test")]
-    pub tests: Vec<Test>,
-    /// How the words were turned into tests.
+    pub tests: Vec<ConclusionTest>,
+    /// Explanation of how the words were turned into tests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// How much of a published protocol a run keeps.
+/// Scale of a run relative to the published protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Scale {
+pub enum ProtocolScale {
     /// Durations and repetitions as published.
     #[default]
     AsPublished,
-    /// Shorter ones.
+    /// Shorter durations or fewer repetitions.
     Scaled,
 }
 
-/// What a study's source published.
+/// Published protocol, figures and conclusions of a study's source.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Publication {
-    /// How much of the protocol this run keeps.
-    pub scale: Scale,
-    /// The protocol.
+    /// Scale of this run relative to the published protocol.
+    pub scale: ProtocolScale,
+    /// Fields of the protocol.
     pub protocol: Vec<ProtocolField>,
-    /// The figures.
+    /// Published figures.
     pub figures: Vec<PublishedFigure>,
-    /// The conclusions.
+    /// Published conclusions.
     pub conclusions: Vec<Conclusion>,
 }
 
-/// A figure that was measured here, made comparable with a published one.
+/// Measured figure, converted so that it is comparable with a published one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MeasuredFigure {
-    /// The mean, over what the published figure was averaged over, in the metric's unit.
+    /// Mean, over the unit of the published figure, in the metric's unit.
     pub value: f64,
-    /// Its 95 % interval.
+    /// 95 % confidence interval of the mean.
     pub ci95: Option<[f64; 2]>,
-    /// Blocks.
+    /// Number of blocks.
     pub n: u32,
-    /// The ratio to the baseline here; 1 for the baseline itself.
+    /// Ratio to the baseline of this run; 1 for the baseline itself.
     pub ratio: Option<f64>,
-    /// Its 95 % interval.
+    /// 95 % confidence interval of the ratio.
     pub ratio_ci95: Option<[f64; 2]>,
 }
 
-/// A published figure with the measured one.
+/// Published figure with the measured one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FigurePair {
-    /// What was published.
+    /// Published figure.
     pub published: PublishedFigure,
-    /// The published ratio to the published baseline: as printed, or made from the two figures.
+    /// Published ratio to the published baseline, as printed or computed from the two figures.
     pub published_ratio: Option<f64>,
-    /// What was measured.
+    /// Measured figure; `None` if nothing was measured.
     pub measured: Option<MeasuredFigure>,
-    /// The metric's unit.
+    /// Unit of the metric.
     pub unit: String,
-    /// Why nothing was measured, where nothing was.
+    /// Reason why nothing was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub absent: Option<String>,
 }
 
-/// Whether networks stand in the same order here as they did then.
+/// Agreement of the published and the measured ranking of networks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RankAgreement {
-    /// The heading of the published table.
+    /// Heading of the published table.
     pub table: String,
-    /// Which of its columns.
+    /// Column of the table.
     pub column: String,
-    /// The networks, best first as published.
+    /// Labels of the networks, best first as published.
     pub networks: Vec<String>,
     /// Kendall's tau-b: 1 for the same order, −1 for the reverse.
     pub tau: f64,
-    /// The share of all orders of so many networks that agree at least as well.
+    /// Share of all orders of as many networks that agree at least as well.
     pub chance: f64,
 }
 
-/// What came of a conclusion.
+/// Result of testing a conclusion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Holding {
-    /// All its tests hold beyond doubt.
+pub enum ConclusionResult {
+    /// All tests hold beyond doubt.
     Holds,
-    /// One of them fails beyond doubt.
+    /// At least one test fails beyond doubt.
     Fails,
     /// Neither: not measured, or not precisely enough.
     Undecidable,
 }
 
-impl fmt::Display for Holding {
+impl fmt::Display for ConclusionResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Holds => "holds",
@@ -329,32 +330,32 @@ impl fmt::Display for Holding {
     }
 }
 
-/// A conclusion with what came of it here.
+/// Conclusion with the result of its tests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Concluded {
-    /// The source's words.
+pub struct TestedConclusion {
+    /// Words of the source, verbatim.
     pub claim: String,
-    /// Whose.
+    /// Author of the conclusion: the source's author, unless it is `reader`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// What came of it.
-    pub result: Holding,
-    /// For each test what was seen, in words.
+    /// Result of the tests.
+    pub result: ConclusionResult,
+    /// Observation for each test, in words.
     pub evidence: Vec<String>,
 }
 
-/// A published study's protocol run again here, with what was published beside what was measured. Not a reproduction:
-/// the kernels, engines and machines of then are gone.
+/// Published study whose protocol was run again, with the published figures and the measured ones. It is not a
+/// reproduction: the kernels, engines and machines of the original are gone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Rerun {
-    /// How much of the protocol this run keeps.
-    pub scale: Scale,
-    /// The protocol.
+pub struct Replication {
+    /// Scale of this run relative to the published protocol.
+    pub scale: ProtocolScale,
+    /// Fields of the protocol.
     pub protocol: Vec<ProtocolField>,
-    /// Every published figure.
+    /// Published figures, each with the measured one.
     pub figures: Vec<FigurePair>,
-    /// Rank agreement, for each column of at least three networks.
+    /// Rank agreement for each column of at least three networks.
     pub ranks: Vec<RankAgreement>,
-    /// Every published conclusion.
-    pub conclusions: Vec<Concluded>,
+    /// Published conclusions, each with its result.
+    pub conclusions: Vec<TestedConclusion>,
 }

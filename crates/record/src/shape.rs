@@ -1,4 +1,4 @@
-//! How many of what, in which IP family, with which MTU, on which cores.
+//! Shape of a trial: numbers of nodes, containers and flows, IP family, MTU, cores.
 
 use crate::Offloads;
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The IP family of a trial.
+/// IP family of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Family {
@@ -37,21 +37,22 @@ impl FromStr for Family {
     }
 }
 
-/// Which cores the two sides run on. On two cores it matters more than the network does, so it is a value that is
-/// held constant within a comparison and recorded with every figure.
+/// Placement of the two sides on cores. On two cores it matters more than the network does, so it is held constant
+/// within a comparison and recorded with every figure.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Placement {
     /// Clients on the first half of the allowed cores, servers on the second half.
     #[default]
     Spread,
-    /// Both sides on the same single core: the first one allowed.
+    /// Both sides on the same single core, the first allowed one.
     Same,
-    /// Wherever the scheduler puts them.
+    /// Placement by the scheduler.
     Free,
-    /// The first so many allowed cores, spelled `first-2`: clients on the first half of them, servers on the second, and on
-    /// one core both; what else the network runs is held to all of them.
+    /// First N allowed cores, written `first-2`: clients on the first half of them, servers on the second half, and
+    /// both on one core if N is 1. Other programs of the network are limited to all N.
     First(u32),
-    /// These cores, clients first: `0-1/2-3` for clients on 0 and 1 and servers on 2 and 3; `0,2` for both on both.
+    /// Listed cores, clients first: `0-1/2-3` for clients on 0 and 1 and servers on 2 and 3; `0,2` for both sides on
+    /// both cores.
     List {
         /// Cores of the clients.
         clients: Vec<u32>,
@@ -60,7 +61,7 @@ pub enum Placement {
     },
 }
 
-/// A placement that cannot be read.
+/// Error for an invalid placement.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "`{0}` is no placement: it is spread, same, free, first-2, or a list of cores such as 0,2 or 0-1/2-3 (clients/servers)"
@@ -97,16 +98,16 @@ impl FromStr for Placement {
             _ => {
                 let (clients, servers) = text.split_once('/').unwrap_or((text, text));
                 Ok(Self::List {
-                    clients: cores(clients).ok_or_else(error)?,
-                    servers: cores(servers).ok_or_else(error)?,
+                    clients: parse_cores(clients).ok_or_else(error)?,
+                    servers: parse_cores(servers).ok_or_else(error)?,
                 })
             }
         }
     }
 }
 
-/// Reads `0,2-4` as 0, 2, 3, 4; nothing for an empty, unordered or absurd list.
-fn cores(text: &str) -> Option<Vec<u32>> {
+/// Parses `0,2-4` as 0, 2, 3, 4. Returns `None` for an empty list, a reversed range or a core number of 4096 or more.
+fn parse_cores(text: &str) -> Option<Vec<u32>> {
     const MOST: u32 = 4096;
     let mut cores = Vec::new();
     for part in text.split(',') {
@@ -141,56 +142,56 @@ impl<'de> Deserialize<'de> for Placement {
     }
 }
 
-/// Who chose the MTU of containers' devices.
+/// Source of the MTU of containers' devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum MtuBy {
-    /// The network: what its own headers leave of the underlay's.
+pub enum MtuSource {
+    /// Network: the underlay's MTU without the network's own headers.
     #[default]
     Network,
-    /// The user: containers' devices have this one, whether it fits or not.
+    /// User: containers' devices have this MTU, whether it fits or not.
     User,
 }
 
-impl MtuBy {
+impl MtuSource {
     fn is_network(&self) -> bool {
         *self == Self::Network
     }
 }
 
-/// Everything about a trial but its network and its workload.
+/// Parameters of a trial other than its network and its workload.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Shape {
-    /// Nodes.
+    /// Number of nodes.
     pub nodes: u32,
-    /// Server containers.
+    /// Number of server containers.
     pub servers: u32,
-    /// Client containers; client i talks to server i mod n.
+    /// Number of client containers; client i talks to server i mod n.
     pub clients: u32,
-    /// Client processes in each client container.
+    /// Number of client processes in each client container.
     pub processes: u32,
-    /// Flows (connections) of each client process.
+    /// Number of flows (connections) of each client process.
     pub flows: u32,
-    /// The IP family.
+    /// IP family.
     pub family: Family,
-    /// The MTU asked of the network's devices, bytes; loopback devices and underlays keep their own (see the hops).
+    /// Requested MTU of the network's devices, bytes; loopback devices and underlays keep their own (see the hops).
     pub mtu: u32,
-    /// Who chose it.
-    #[serde(default, skip_serializing_if = "MtuBy::is_network")]
-    pub mtu_by: MtuBy,
-    /// Which cores the two sides run on.
+    /// Source of the MTU.
+    #[serde(default, skip_serializing_if = "MtuSource::is_network")]
+    pub mtu_by: MtuSource,
+    /// Placement of the two sides on cores.
     #[schemars(with = "String")]
     pub cpus: Placement,
-    /// What the underlay between nodes is limited to, as the user wrote it.
+    /// Limits of the underlay between nodes, as the user wrote them.
     pub link: Option<String>,
-    /// The offloads that are switched off on every device of the path.
+    /// Offloads that are disabled on every device of the path.
     #[serde(default)]
     #[schemars(with = "Vec<crate::Offload>")]
     pub without: Offloads,
-    /// Whether nodes lower the maximum segment size of TCP connections to what fits (RFC 4459, 3.2).
+    /// True if nodes lower the maximum segment size of TCP connections to what fits (RFC 4459, 3.2).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub clamp_mss: bool,
-    /// What loads the nodes beside the traffic, as the user wrote it: `cpu=2`.
+    /// Background load of the nodes, as the user wrote it: `cpu=2`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<String>,
 }
@@ -205,7 +206,7 @@ impl Default for Shape {
             flows: 1,
             family: Family::Ipv4,
             mtu: 1500,
-            mtu_by: MtuBy::Network,
+            mtu_by: MtuSource::Network,
             cpus: Placement::Spread,
             link: None,
             without: Offloads::NONE,

@@ -1,47 +1,47 @@
-//! What happened in one trial.
+//! Record of one trial.
 
-use crate::{AgentsCpu, Finding, Hop, Meanwhile, Nanos, Search, Series, Shape};
+use crate::{AgentsCpu, Finding, Hop, HostActivity, Nanos, RateSearch, Series, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A workload's parameters: what was asked before a trial, what was really in force after it.
+/// Parameters of a workload by name: the requested ones before a trial, those in force after it.
 pub type Parameters = BTreeMap<String, serde_json::Value>;
 
-/// A parameter's value as a user writes it: without the quotes that JSON puts around text.
+/// Returns a parameter's value as a user writes it: text without JSON's quotes.
 #[must_use]
-pub fn bare(value: &serde_json::Value) -> String {
+pub fn unquoted_value(value: &serde_json::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Why a trial was run.
+/// Phase of a run, which says why a trial was run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
-    /// To learn the spread and the time a block takes; never part of a result.
+    /// Pilot, to estimate the spread and the time of a block; never part of a result.
     Pilot,
-    /// To answer the question.
+    /// Main phase, which gives the results.
     Main,
 }
 
-/// What each end counted over the whole trial, so that a disagreement is seen.
+/// Counts of both ends over the whole trial, to detect a disagreement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Ends {
-    /// Payload bytes that senders handed to the kernel.
+pub struct EndCounts {
+    /// Payload bytes that senders passed to the kernel.
     pub sent: u64,
-    /// Payload bytes that receivers took from the kernel.
+    /// Payload bytes that receivers read from the kernel.
     pub received: u64,
-    /// Transactions that clients completed.
+    /// Transactions completed by clients.
     pub completed: u64,
-    /// Requests that servers answered.
+    /// Requests answered by servers.
     pub answered: u64,
     /// Datagrams sent.
     #[serde(default)]
     pub datagrams_sent: u64,
-    /// Datagrams received, duplicates too.
+    /// Datagrams received, with duplicates.
     #[serde(default)]
     pub datagrams_received: u64,
-    /// Connections that clients made for transactions of their own (netperf's CRR).
+    /// Connections that clients established for one transaction each (netperf's CRR).
     #[serde(default)]
     pub connected: u64,
     /// Connections that servers accepted for them.
@@ -49,43 +49,43 @@ pub struct Ends {
     pub accepted: u64,
 }
 
-/// One run of one workload over one network in one shape.
+/// Record of one run of a workload over a network in a shape.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trial {
-    /// The block it belongs to, from 0, counted apart in the pilot and in the main phase.
+    /// Number of the block, from 0, counted separately in the pilot and in the main phase.
     pub block: u32,
-    /// Why it was run.
+    /// Phase of the run.
     pub phase: Phase,
-    /// The place of its network in the block's order, from 0.
+    /// Position of the network in the order of the block, from 0.
     pub position: u32,
-    /// The network's label in this run.
+    /// Label of the network in this run.
     pub label: String,
-    /// The network's name.
+    /// Name of the network.
     pub network: String,
-    /// The workload's name.
+    /// Name of the workload.
     pub workload: String,
-    /// How many of what.
+    /// Shape of the trial.
     pub shape: Shape,
-    /// What was really in force: sizes, congestion control, buffers, cores.
+    /// Parameters in force: sizes, congestion control, buffers, cores.
     pub parameters: Parameters,
-    /// When it began, after the run's beginning, ns.
+    /// Start after the beginning of the run, ns.
     pub began: Nanos,
-    /// How long it took with its connection set-up, ns.
+    /// Duration with connection setup, ns.
     pub took: Nanos,
-    /// The figures.
+    /// Interval records by client.
     pub series: Vec<Series>,
-    /// What each end counted.
-    pub ends: Ends,
+    /// Counts of both ends.
+    pub ends: EndCounts,
     /// CPU time of the threads that carried traffic.
     #[serde(default)]
     pub agents: AgentsCpu,
-    /// The rates tried and what was found, where the workload is a search.
+    /// Trials and results of the search, if the workload is a search.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub search: Option<Search>,
-    /// What a packet passed.
+    pub search: Option<RateSearch>,
+    /// Hops that a packet passes.
     pub hops: Vec<Hop>,
-    /// What was noticed.
+    /// Findings about the trial.
     pub findings: Vec<Finding>,
-    /// What the machine did meanwhile.
-    pub meanwhile: Meanwhile,
+    /// Activity of the machine during the trial.
+    pub meanwhile: HostActivity,
 }

@@ -1,4 +1,4 @@
-//! Units that live in types, so that a number is never of an unknown kind.
+//! Units as types, so that the unit of a number is always known.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
-/// A span of time, or an instant after an agreed zero, in whole nanoseconds.
+/// Time span, or instant after an agreed zero, in whole nanoseconds.
 #[derive(
     Clone,
     Copy,
@@ -25,19 +25,19 @@ use std::time::Duration;
 pub struct Nanos(pub u64);
 
 impl Nanos {
-    /// The span in seconds, for rates.
+    /// Returns the span in seconds, for rates.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// The span in microseconds, the unit in which latencies are shown.
+    /// Returns the span in microseconds, the unit in which latencies are shown.
     #[must_use]
     pub fn as_micros_f64(self) -> f64 {
         self.0 as f64 / 1e3
     }
 
-    /// This span less another, or zero where the other is longer.
+    /// Returns this span minus another, or zero if the other is longer.
     #[must_use]
     pub fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))

@@ -1,25 +1,26 @@
-//! A section's cells as a table: a row a network, fastest first, and a column a metric.
+//! Table of a section's cells: a row for each network, fastest first, and a column for each metric.
 
-use crate::grid::{self, Column, Grid, Piece};
+use crate::grid::{self, CellPiece, Grid, GridColumn};
 use crate::number;
 use crate::style::Tone;
 use crate::text::one_line;
 use std::cmp::Ordering;
 use tare_record::{Better, Cell, Metric, Verdict};
 
-/// Stands where there is no figure.
+/// Text for a missing figure.
 pub(crate) const NOTHING: &str = "–";
 
-/// Marks the best of a column and all that could not be told from it.
+/// Mark of the best network of a column and of all that cannot be distinguished from it.
 pub(crate) const BEST: &str = "*";
 
-/// The width of a bar, columns.
+/// Width of a bar, columns.
 const BAR_WIDTH: usize = 10;
 
-/// Eighths of a column, the least first.
+/// Block characters of one to eight eighths of a column.
 const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 
-/// The table of a section, with a bar in each field: as long as the figure is large beside the largest of its column.
+/// Builds the table of a section, with a bar in each cell. The length of a bar is the share of the column's largest
+/// figure.
 pub(crate) fn grid_with_bars(cells: &[&Cell]) -> Grid {
     let mut grid = grid(cells);
     let rows = rows(cells);
@@ -28,13 +29,13 @@ pub(crate) fn grid_with_bars(cells: &[&Cell]) -> Grid {
         let most = rows.iter().filter_map(mean).fold(0.0, f64::max);
         for (pieces, row) in column.cells.iter_mut().zip(&rows) {
             let share = mean(row).filter(|_| most > 0.0).map_or(0.0, |mean| mean / most);
-            pieces.push(Piece::new(Tone::Faint, bar(share)));
+            pieces.push(CellPiece::new(Tone::Faint, bar(share)));
         }
     }
     grid
 }
 
-/// A bar of this share of the whole width; the least that is not nought is seen.
+/// Draws a bar of this share of the full width. Rounded up, so that every share above 0 is visible.
 fn bar(share: f64) -> String {
     let eighths = (share.clamp(0.0, 1.0) * (BAR_WIDTH * EIGHTHS.len()) as f64).ceil() as usize;
     let (whole, rest) = (eighths / EIGHTHS.len(), eighths % EIGHTHS.len());
@@ -42,12 +43,12 @@ fn bar(share: f64) -> String {
     std::iter::repeat_n('█', whole).chain(end).collect()
 }
 
-/// The table of a section.
+/// Builds the table of a section.
 pub(crate) fn grid(cells: &[&Cell]) -> Grid {
     let rows = rows(cells);
-    let names = rows.iter().map(|cell| vec![Piece::new(Tone::Strong, name(cell))]).collect();
+    let names = rows.iter().map(|cell| vec![CellPiece::new(Tone::Strong, name(cell))]).collect();
     Grid {
-        names: Column {
+        names: GridColumn {
             group: String::new(),
             name: "network".to_owned(),
             unit: String::new(),
@@ -57,20 +58,20 @@ pub(crate) fn grid(cells: &[&Cell]) -> Grid {
     }
 }
 
-/// The label of the network that a column's ratios are against.
+/// Returns the label of the baseline of a cell's ratio or difference.
 pub(crate) fn baseline(cell: &Cell) -> Option<&str> {
     let ratio = cell.ratio.as_ref().map(|ratio| ratio.baseline.as_str());
     ratio.or_else(|| cell.difference.as_ref().map(|difference| difference.baseline.as_str()))
 }
 
-/// What a column is of.
-type Kind<'a> = (&'a str, Metric);
+/// Workload and metric of a column.
+type WorkloadMetric<'a> = (&'a str, Metric);
 
-fn kind(cell: &Cell) -> Kind<'_> {
+fn kind(cell: &Cell) -> WorkloadMetric<'_> {
     (&cell.workload, cell.metric)
 }
 
-fn kinds<'a>(cells: &[&'a Cell]) -> Vec<Kind<'a>> {
+fn kinds<'a>(cells: &[&'a Cell]) -> Vec<WorkloadMetric<'a>> {
     let mut kinds = Vec::new();
     for cell in cells {
         if !kinds.contains(&kind(cell)) {
@@ -80,7 +81,7 @@ fn kinds<'a>(cells: &[&'a Cell]) -> Vec<Kind<'a>> {
     kinds
 }
 
-/// One cell of each network, fastest first by the first metric; networks without that figure come last.
+/// Returns one cell of each network, fastest first by the first metric. Networks without that figure come last.
 fn rows<'a>(cells: &[&'a Cell]) -> Vec<&'a Cell> {
     let mut rows: Vec<&Cell> = Vec::new();
     for cell in cells {
@@ -103,7 +104,7 @@ fn by_figure(a: Option<f64>, b: Option<f64>, better: Better) -> Ordering {
     }
 }
 
-/// The label, and the network where it is called otherwise.
+/// Returns the label, followed by the network's name if that differs.
 pub(crate) fn name(cell: &Cell) -> String {
     if cell.label == cell.network {
         one_line(&cell.label)
@@ -112,11 +113,11 @@ pub(crate) fn name(cell: &Cell) -> String {
     }
 }
 
-fn find<'a>(cells: &[&'a Cell], wanted: Kind<'_>, label: &str) -> Option<&'a Cell> {
+fn find<'a>(cells: &[&'a Cell], wanted: WorkloadMetric<'_>, label: &str) -> Option<&'a Cell> {
     cells.iter().find(|cell| cell.label == label && kind(cell) == wanted).copied()
 }
 
-fn column(kind: Kind<'_>, cells: &[&Cell], rows: &[&Cell]) -> Column {
+fn column(kind: WorkloadMetric<'_>, cells: &[&Cell], rows: &[&Cell]) -> GridColumn {
     let (workload, metric) = kind;
     let column: Vec<Option<&Cell>> = rows.iter().map(|row| find(cells, kind, &row.label)).collect();
     let unit = column.iter().flatten().next().map_or("", |cell| cell.unit.as_str());
@@ -128,10 +129,10 @@ fn column(kind: Kind<'_>, cells: &[&Cell], rows: &[&Cell]) -> Column {
         .zip(ratios)
         .map(|((cell, value), ratio)| pieces(*cell, value, ratio, baseline))
         .collect();
-    Column { group: one_line(workload), name: metric.to_string(), unit: one_line(unit), cells }
+    GridColumn { group: one_line(workload), name: metric.to_string(), unit: one_line(unit), cells }
 }
 
-/// The figures of a column with their half widths and marks, equally wide and aligned.
+/// Formats the figures of a column with half widths and marks, equally wide and aligned.
 fn values(column: &[Option<&Cell>]) -> Vec<String> {
     let measured: Vec<(String, Option<String>)> = column.iter().map(|cell| figure(*cell)).collect();
     let means: Vec<String> = measured.iter().map(|(mean, _)| mean.clone()).collect();
@@ -152,12 +153,12 @@ fn values(column: &[Option<&Cell>]) -> Vec<String> {
 
 fn figure(cell: Option<&Cell>) -> (String, Option<String>) {
     match cell.and_then(|cell| cell.mean.map(|mean| (mean, cell.ci95))) {
-        Some((mean, interval)) => number::measured(mean, interval),
+        Some((mean, interval)) => number::round_with_interval(mean, interval),
         None => (NOTHING.to_owned(), None),
     }
 }
 
-/// The ratio to the baseline, or the difference where a ratio has no meaning; nothing where there is neither.
+/// Formats the ratio to the baseline, or the difference where a ratio has no meaning. Empty if there is neither.
 fn ratio(cell: Option<&Cell>) -> String {
     let Some(cell) = cell else {
         return String::new();
@@ -171,16 +172,25 @@ fn ratio(cell: Option<&Cell>) -> String {
     })
 }
 
-/// The pieces of a field, of which there are none where the network was not to be measured.
-fn pieces(cell: Option<&Cell>, value: String, ratio: String, baseline: Option<&str>) -> grid::Cell {
+/// Returns the pieces of a cell: figure, ratio and verdict. Empty if the network was not to be measured.
+fn pieces(
+    cell: Option<&Cell>,
+    value: String,
+    ratio: String,
+    baseline: Option<&str>,
+) -> grid::GridCell {
     let Some(cell) = cell else {
-        return grid::Cell::new();
+        return grid::GridCell::new();
     };
     let (tone, word) = verdict(cell, baseline);
-    vec![Piece::new(Tone::Plain, value), Piece::new(tone, ratio), Piece::new(tone, word)]
+    vec![
+        CellPiece::new(Tone::Plain, value),
+        CellPiece::new(tone, ratio),
+        CellPiece::new(tone, word),
+    ]
 }
 
-/// What is said of a figure beside the baseline.
+/// Returns the verdict of a cell in words, with its tone.
 fn verdict(cell: &Cell, baseline: Option<&str>) -> (Tone, String) {
     if let Some(ratio) = &cell.ratio {
         return (tone(ratio.verdict), ratio.verdict.to_string());
@@ -194,7 +204,7 @@ fn verdict(cell: &Cell, baseline: Option<&str>) -> (Tone, String) {
     }
 }
 
-/// The colour of a verdict.
+/// Returns the tone of a verdict.
 pub(crate) fn tone(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Faster | Verdict::FasterSlightly => Tone::Good,

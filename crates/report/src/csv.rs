@@ -1,9 +1,10 @@
-//! One row a cell, for spreadsheets and statistics programs: full precision, nothing rounded.
+//! CSV of cells for spreadsheets and statistics programs: one row for each cell, in full precision.
 
 use crate::Error;
 use tare_record::{Cell, Document};
 
-/// The columns, in order. `ratio` and all that begins with it is empty for the baseline, `difference` nearly always.
+/// Columns, in order. `ratio` and all columns that begin with it are empty for the baseline, `difference` nearly
+/// always.
 const COLUMNS: [&str; 46] = [
     "network",
     "label",
@@ -53,10 +54,11 @@ const COLUMNS: [&str; 46] = [
     "samples",
 ];
 
-/// The cells as CSV (RFC 4180) with a heading row. Parameters are JSON; samples and findings are separated by `; `.
+/// Writes the cells as CSV (RFC 4180) with a heading row. Parameters are JSON; samples and findings are separated by `;
+/// `.
 ///
 /// # Errors
-/// When a cell's parameters cannot be written as JSON.
+/// Fails if a cell's parameters cannot be written as JSON.
 pub fn csv(document: &Document) -> Result<String, Error> {
     let mut writer = ::csv::Writer::from_writer(Vec::new());
     writer.write_record(COLUMNS)?;
@@ -69,21 +71,21 @@ pub fn csv(document: &Document) -> Result<String, Error> {
 }
 
 fn row(cell: &Cell, stands_for: &str) -> Result<Vec<String>, Error> {
-    let mut fields = what(cell)?;
-    fields.extend(figures(cell));
-    fields.extend(beside(cell));
+    let mut fields = key_fields(cell)?;
+    fields.extend(figure_fields(cell));
+    fields.extend(baseline_fields(cell));
     fields.push(stands_for.to_owned());
-    fields.extend(remarks(cell));
+    fields.extend(remark_fields(cell));
     Ok(fields)
 }
 
-/// The columns that say what a cell is of.
-pub(crate) fn what_columns() -> impl Iterator<Item = &'static str> {
+/// Returns the columns that identify a cell: those before `metric`.
+pub(crate) fn key_columns() -> impl Iterator<Item = &'static str> {
     COLUMNS.into_iter().take_while(|column| *column != "metric")
 }
 
-/// What the cell is of.
-pub(crate) fn what(cell: &Cell) -> Result<Vec<String>, Error> {
+/// Returns the fields that identify a cell, in the order of [`key_columns`].
+pub(crate) fn key_fields(cell: &Cell) -> Result<Vec<String>, Error> {
     let shape = &cell.shape;
     Ok(vec![
         cell.network.clone(),
@@ -104,7 +106,7 @@ pub(crate) fn what(cell: &Cell) -> Result<Vec<String>, Error> {
     ])
 }
 
-/// Which way its metric is better.
+/// Returns the direction in which the cell's metric is better.
 pub(crate) fn better(cell: &Cell) -> &'static str {
     match cell.better {
         tare_record::Better::Higher => "higher",
@@ -112,8 +114,8 @@ pub(crate) fn better(cell: &Cell) -> &'static str {
     }
 }
 
-/// Its own figures.
-fn figures(cell: &Cell) -> Vec<String> {
+/// Returns the fields of the cell's own figures.
+fn figure_fields(cell: &Cell) -> Vec<String> {
     vec![
         cell.metric.to_string(),
         cell.unit.clone(),
@@ -128,8 +130,8 @@ fn figures(cell: &Cell) -> Vec<String> {
     ]
 }
 
-/// Its figures beside the baseline.
-fn beside(cell: &Cell) -> Vec<String> {
+/// Returns the fields of the cell's ratio or difference to the baseline.
+fn baseline_fields(cell: &Cell) -> Vec<String> {
     let ratio = cell.ratio.as_ref();
     let difference = cell.difference.as_ref();
     vec![
@@ -153,8 +155,8 @@ fn beside(cell: &Cell) -> Vec<String> {
     ]
 }
 
-/// What else there is to say, and the samples.
-fn remarks(cell: &Cell) -> Vec<String> {
+/// Returns the fields for a withheld figure, the findings and the samples.
+fn remark_fields(cell: &Cell) -> Vec<String> {
     vec![
         text(cell.withheld.as_ref().map(|withheld| &withheld.reason)),
         joined(&cell.findings),
@@ -162,7 +164,7 @@ fn remarks(cell: &Cell) -> Vec<String> {
     ]
 }
 
-/// The value as its type prints it; an empty field where there is none.
+/// Formats a value by its `Display`. Empty if there is none.
 fn text(value: Option<impl ToString>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }

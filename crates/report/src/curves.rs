@@ -1,65 +1,69 @@
-//! Curves: what a study swept (clients, servers, processes, flows) from left to right, a row a network.
+//! Tables of sweeps (clients, servers, processes, flows): a column for each swept value, a row for each network.
 
 use crate::columns::{NOTHING, name};
-use crate::grid::{Column, Grid, Piece};
+use crate::grid::{CellPiece, Grid, GridColumn};
 use crate::number;
-use crate::sections::{Variant, telling_facts, variant};
+use crate::sections::{WorkloadVariant, distinguishing_facts, variant};
 use crate::style::Tone;
 use crate::text::one_line;
 use tare_record::{Cell, Document, Metric, Shape};
 
-/// What can be swept.
-struct Axis {
-    /// Its name.
+/// Parameter of a shape that a study can sweep.
+struct SweptParameter {
+    /// Name of the parameter, for headings.
     name: &'static str,
-    /// Its value in a shape.
-    of: fn(&Shape) -> u32,
-    /// The shape with it set to nothing, by which shapes that differ in nothing else are told.
+    /// Reads the parameter of a shape.
+    value: fn(&Shape) -> u32,
+    /// Sets the parameter to 0, so that shapes that differ only in it become equal.
     without: fn(Shape) -> Shape,
 }
 
-const AXES: [Axis; 4] = [
-    Axis {
+const AXES: [SweptParameter; 4] = [
+    SweptParameter {
         name: "clients",
-        of: |shape| shape.clients,
+        value: |shape| shape.clients,
         without: |shape| Shape { clients: 0, ..shape },
     },
-    Axis {
+    SweptParameter {
         name: "servers",
-        of: |shape| shape.servers,
+        value: |shape| shape.servers,
         without: |shape| Shape { servers: 0, ..shape },
     },
-    Axis {
+    SweptParameter {
         name: "processes",
-        of: |shape| shape.processes,
+        value: |shape| shape.processes,
         without: |shape| Shape { processes: 0, ..shape },
     },
-    Axis { name: "flows", of: |shape| shape.flows, without: |shape| Shape { flows: 0, ..shape } },
+    SweptParameter {
+        name: "flows",
+        value: |shape| shape.flows,
+        without: |shape| Shape { flows: 0, ..shape },
+    },
 ];
 
-/// What one curve is of.
+/// Key of a table of curves: all its cells share these values.
 #[derive(PartialEq)]
-struct Kind<'a> {
+struct CurveKey<'a> {
     rest: Shape,
     workload: &'a str,
-    /// The parameters, where the workload stands several times.
-    variant: Option<Variant<'a>>,
+    /// Workload and parameters, if the workload was run with several sets of them.
+    variant: Option<WorkloadVariant<'a>>,
     metric: Metric,
     unit: &'a str,
 }
 
-/// A table of curves.
-pub(crate) struct Curves {
-    /// What it is of, and by what.
+/// Table of curves, with its heading.
+pub(crate) struct CurveTable {
+    /// Metric and workload, and the swept parameter.
     pub(crate) heading: String,
-    /// A column a value of the axis.
+    /// A column for each value of the swept parameter.
     pub(crate) grid: Grid,
 }
 
-/// The curves of whatever took more than one value: of the metric that each workload names first, and of fairness.
-pub(crate) fn curves(document: &Document) -> Vec<Curves> {
+/// Builds a table for each parameter with more than one value: of the first metric of each workload, and of fairness.
+pub(crate) fn curves(document: &Document) -> Vec<CurveTable> {
     let shown: Vec<&Cell> = document.cells.iter().filter(|cell| is_shown(document, cell)).collect();
-    AXES.iter().flat_map(|axis| of_axis(document, axis, &shown)).collect()
+    AXES.iter().flat_map(|axis| tables_of_parameter(document, axis, &shown)).collect()
 }
 
 fn is_shown(document: &Document, cell: &Cell) -> bool {
@@ -71,10 +75,14 @@ fn is_shown(document: &Document, cell: &Cell) -> bool {
         || cell.scope == "aggregate" && first.is_some_and(|first| first.metric == cell.metric)
 }
 
-fn of_axis(document: &Document, axis: &Axis, cells: &[&Cell]) -> Vec<Curves> {
-    let mut kinds: Vec<(Kind<'_>, Vec<&Cell>)> = Vec::new();
+fn tables_of_parameter(
+    document: &Document,
+    axis: &SweptParameter,
+    cells: &[&Cell],
+) -> Vec<CurveTable> {
+    let mut kinds: Vec<(CurveKey<'_>, Vec<&Cell>)> = Vec::new();
     for &cell in cells {
-        let kind = Kind {
+        let kind = CurveKey {
             rest: (axis.without)(cell.shape.clone()),
             workload: &cell.workload,
             variant: variant(document, cell),
@@ -91,24 +99,25 @@ fn of_axis(document: &Document, axis: &Axis, cells: &[&Cell]) -> Vec<Curves> {
         .iter()
         .filter_map(|(kind, cells)| {
             let grid = grid(axis, cells)?;
-            Some(Curves { heading: heading(axis, kind, &shapes), grid })
+            Some(CurveTable { heading: heading(axis, kind, &shapes), grid })
         })
         .collect()
 }
 
-/// What a table of curves is of, and what tells its shape from those of the others.
-fn heading(axis: &Axis, kind: &Kind<'_>, shapes: &[Shape]) -> String {
+/// Writes the heading of a table: metric, workload, swept parameter, and the facts that distinguish its shape from the
+/// others.
+fn heading(axis: &SweptParameter, kind: &CurveKey<'_>, shapes: &[Shape]) -> String {
     let what = if kind.unit == "index" { "fairness of " } else { "" };
     let mut heading = format!("{} {what}{} by {}", kind.workload, kind.metric, axis.name);
-    for fact in telling_facts(&kind.rest, || shapes.iter()) {
+    for fact in distinguishing_facts(&kind.rest, || shapes.iter()) {
         heading.push_str(&format!(", {fact}"));
     }
     one_line(&heading)
 }
 
-/// A row a network, a column a value; nothing where there is one value only.
-fn grid(axis: &Axis, cells: &[&Cell]) -> Option<Grid> {
-    let mut values: Vec<u32> = cells.iter().map(|cell| (axis.of)(&cell.shape)).collect();
+/// Builds a table: a row for each network, a column for each value. Returns `None` if there is only one value.
+fn grid(axis: &SweptParameter, cells: &[&Cell]) -> Option<Grid> {
+    let mut values: Vec<u32> = cells.iter().map(|cell| (axis.value)(&cell.shape)).collect();
     values.sort_unstable();
     values.dedup();
     let mut rows: Vec<&Cell> = Vec::new();
@@ -121,8 +130,9 @@ fn grid(axis: &Axis, cells: &[&Cell]) -> Option<Grid> {
         let at = |row: &&Cell| {
             let found = cells
                 .iter()
-                .find(|cell| cell.label == row.label && (axis.of)(&cell.shape) == *value);
-            found.and_then(|cell| cell.mean.map(|mean| number::measured(mean, cell.ci95)))
+                .find(|cell| cell.label == row.label && (axis.value)(&cell.shape) == *value);
+            found
+                .and_then(|cell| cell.mean.map(|mean| number::round_with_interval(mean, cell.ci95)))
         };
         let figures: Vec<_> = rows.iter().map(at).collect();
         let means = figures.iter().map(|figure| {
@@ -135,18 +145,18 @@ fn grid(axis: &Axis, cells: &[&Cell]) -> Option<Grid> {
         let halves = number::align(&halves.collect::<Vec<_>>());
         let text = |(mean, half): (String, String)| {
             let sign = if half.trim().is_empty() { ' ' } else { '±' };
-            vec![Piece::new(Tone::Plain, format!("{mean} {sign} {half}"))]
+            vec![CellPiece::new(Tone::Plain, format!("{mean} {sign} {half}"))]
         };
-        Column {
+        GridColumn {
             name: value.to_string(),
             unit: one_line(&cells[0].unit),
             cells: means.into_iter().zip(halves).map(text).collect(),
-            ..Column::default()
+            ..GridColumn::default()
         }
     };
-    let names = rows.iter().map(|cell| vec![Piece::new(Tone::Strong, name(cell))]).collect();
+    let names = rows.iter().map(|cell| vec![CellPiece::new(Tone::Strong, name(cell))]).collect();
     (values.len() > 1).then(|| Grid {
-        names: Column { name: axis.name.to_owned(), cells: names, ..Column::default() },
+        names: GridColumn { name: axis.name.to_owned(), cells: names, ..GridColumn::default() },
         columns: values.iter().map(column).collect(),
     })
 }

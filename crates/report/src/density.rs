@@ -1,7 +1,7 @@
-//! Distributions of latencies as CSV, from which any program draws a density or a cumulative curve.
+//! CSV of latency distributions, from which any program can draw a density or a cumulative curve.
 
 use crate::Error;
-use tare_record::{Distribution, Nanos};
+use tare_record::{LatencyDistribution, Nanos};
 
 const COLUMNS: [&str; 10] = [
     "label",
@@ -16,12 +16,12 @@ const COLUMNS: [&str; 10] = [
     "density_per_us",
 ];
 
-/// One row for every step of every distribution (RFC 4180, with a heading row): its bounds in µs, how many latencies
-/// lie in it, their share of all, the share at or below it, and the share per µs.
+/// Writes one row for each bucket of each distribution (RFC 4180, with a heading row): its bounds in µs, its number of
+/// latencies, their share of all, the share at or below it, and the share per µs.
 ///
 /// # Errors
-/// When a shape cannot be written as JSON.
-pub fn density(distributions: &[Distribution]) -> Result<String, Error> {
+/// Fails if a shape cannot be written as JSON.
+pub fn density(distributions: &[LatencyDistribution]) -> Result<String, Error> {
     let mut writer = ::csv::Writer::from_writer(Vec::new());
     writer.write_record(COLUMNS)?;
     for distribution in distributions {
@@ -31,7 +31,7 @@ pub fn density(distributions: &[Distribution]) -> Result<String, Error> {
         for (low, high, count) in distribution.latencies.buckets() {
             below += count;
             let share = count as f64 / all;
-            // A step holds whole nanoseconds, its first and its last included.
+            // A bucket holds whole nanoseconds, its first and its last included.
             let width = Nanos(high + 1 - low).as_micros_f64();
             writer.write_record([
                 distribution.label.as_str(),
@@ -54,16 +54,16 @@ pub fn density(distributions: &[Distribution]) -> Result<String, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tare_record::{Latency, LatencyHistogram, Shape};
+    use tare_record::{LatencyHistogram, LatencyKind, Shape};
 
     #[test]
     fn shares_add_up_and_the_density_is_per_microsecond() {
-        let latencies = LatencyHistogram::of([1_000, 1_000, 1_001, 3_000]).unwrap();
-        let one = Distribution {
+        let latencies = LatencyHistogram::from_nanos([1_000, 1_000, 1_001, 3_000]).unwrap();
+        let one = LatencyDistribution {
             label: "host".to_owned(),
             workload: "tcp-rr".to_owned(),
             shape: Shape::default(),
-            which: Latency::RoundTrip,
+            which: LatencyKind::RoundTrip,
             latencies,
         };
         let text = density(&[one]).unwrap();

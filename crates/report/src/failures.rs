@@ -1,15 +1,15 @@
-//! What broke, a line for all that one network broke in for one reason.
+//! Failures as lines: one line for all failures of a network with the same reason.
 
-use crate::sections::telling_facts;
+use crate::sections::distinguishing_facts;
 use crate::text::sentence;
-use tare_record::{Document, Failure, Shape};
+use tare_record::{Document, NetworkFailure, Shape};
 
-/// So many of the places where one thing broke are named.
+/// Largest number of workloads and shapes that a line names.
 const NAMED: usize = 3;
 
-/// The lines.
+/// Groups the failures by network, reason and remedy, and formats a line for each group.
 pub(crate) fn lines(document: &Document) -> Vec<String> {
-    let mut groups: Vec<Vec<&Failure>> = Vec::new();
+    let mut groups: Vec<Vec<&NetworkFailure>> = Vec::new();
     for failure in &document.failed {
         match groups.iter_mut().find(|group| is_same(group[0], failure)) {
             Some(group) => group.push(failure),
@@ -19,11 +19,11 @@ pub(crate) fn lines(document: &Document) -> Vec<String> {
     groups.iter().map(|group| line(document, group)).collect()
 }
 
-fn is_same(one: &Failure, other: &Failure) -> bool {
+fn is_same(one: &NetworkFailure, other: &NetworkFailure) -> bool {
     (&one.network, &one.reason, &one.remedy) == (&other.network, &other.reason, &other.remedy)
 }
 
-fn line(document: &Document, group: &[&Failure]) -> String {
+fn line(document: &Document, group: &[&NetworkFailure]) -> String {
     let first = group[0];
     let mut places: Vec<String> = group.iter().map(|failure| place(document, failure)).collect();
     places.dedup();
@@ -43,10 +43,10 @@ fn line(document: &Document, group: &[&Failure]) -> String {
     sentence(&what, &first.reason, &first.remedy)
 }
 
-/// In what it broke: the workload, and what tells the shape from the run's others.
-fn place(document: &Document, failure: &Failure) -> String {
+/// Describes the location of a failure: the workload, and the facts that distinguish the shape from the run's others.
+fn place(document: &Document, failure: &NetworkFailure) -> String {
     let others = || shapes(document);
-    let shape = failure.shape.as_ref().map(|shape| telling_facts(shape, others).join(", "));
+    let shape = failure.shape.as_ref().map(|shape| distinguishing_facts(shape, others).join(", "));
     match (&failure.workload, shape.filter(|facts| !facts.is_empty())) {
         (Some(workload), Some(facts)) => format!("{workload} with {facts}"),
         (Some(workload), None) => workload.clone(),
@@ -54,7 +54,7 @@ fn place(document: &Document, failure: &Failure) -> String {
     }
 }
 
-/// The shapes of a run, as far as its document has them.
+/// Returns the shapes of a run, as far as its document has them.
 fn shapes(document: &Document) -> impl Iterator<Item = &Shape> {
     let measured = document.cells.iter().map(|cell| &cell.shape);
     measured.chain(document.failed.iter().filter_map(|failure| failure.shape.as_ref()))
@@ -64,18 +64,18 @@ fn shapes(document: &Document) -> impl Iterator<Item = &Shape> {
 mod tests {
     use super::*;
 
-    fn failure(clients: u32, workload: Option<&str>, reason: &str) -> Failure {
-        Failure {
+    fn failure(clients: u32, workload: Option<&str>, reason: &str) -> NetworkFailure {
+        NetworkFailure {
             network: "link".to_owned(),
             shape: Some(Shape { clients, ..Shape::default() }),
             workload: workload.map(str::to_owned),
             block: Some(0),
             reason: reason.to_owned(),
-            ..Failure::default()
+            ..NetworkFailure::default()
         }
     }
 
-    fn told(failed: Vec<Failure>) -> Vec<String> {
+    fn told(failed: Vec<NetworkFailure>) -> Vec<String> {
         lines(&Document { failed, ..Document::default() })
     }
 

@@ -1,25 +1,25 @@
-//! Findings as a reader wants them: each kind once for a workload, at its worst, with the networks it concerns.
+//! Findings as lines: each kind once for a workload, at its worst, with the networks it concerns.
 
 use std::mem::{Discriminant, discriminant};
 use tare_record::{Document, Finding, Metric};
 
 /// Findings of one kind in one workload.
-struct Group<'a> {
-    key: Key<'a>,
+struct FindingGroup<'a> {
+    key: FindingKey<'a>,
     worst: Finding,
     labels: Vec<&'a str>,
 }
 
-/// What findings must share to be told in one line.
+/// Key of a group: findings that share it are reported in one line.
 #[derive(PartialEq)]
-struct Key<'a> {
+struct FindingKey<'a> {
     workload: &'a str,
     kind: Discriminant<Finding>,
-    /// What the finding is about, beyond its kind.
+    /// Subject of the finding beyond its kind, from [`about`].
     about: String,
 }
 
-/// One line a kind: first of the run as a whole, then of its cells.
+/// Returns a line for each kind: first the findings of the whole run, then those of its cells.
 pub(crate) fn lines(document: &Document) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for finding in &document.findings {
@@ -28,25 +28,29 @@ pub(crate) fn lines(document: &Document) -> Vec<String> {
             lines.push(line);
         }
     }
-    lines.extend(groups(document).iter().map(Group::line));
+    lines.extend(groups(document).iter().map(FindingGroup::line));
     lines
 }
 
-/// Whether a percentile's absence is told by a finding.
-pub(crate) fn tells_of(finding: &Finding, metric: Metric) -> bool {
+/// Returns true if the finding explains the absence of the metric's percentile.
+pub(crate) fn explains_absence(finding: &Finding, metric: Metric) -> bool {
     matches!(finding, Finding::FewSamples { metric: withheld, .. } if *withheld == metric)
 }
 
-fn groups(document: &Document) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
+fn groups(document: &Document) -> Vec<FindingGroup<'_>> {
+    let mut groups: Vec<FindingGroup<'_>> = Vec::new();
     for cell in &document.cells {
-        for finding in cell.findings.iter().filter(|finding| is_told(document, finding)) {
+        for finding in cell.findings.iter().filter(|finding| has_line(document, finding)) {
             let about = about(finding, cell.metric);
-            let key = Key { workload: &cell.workload, kind: discriminant(finding), about };
+            let key = FindingKey { workload: &cell.workload, kind: discriminant(finding), about };
             match groups.iter_mut().find(|group| group.key == key) {
                 Some(group) => group.add(finding, &cell.label),
                 None => {
-                    groups.push(Group { key, worst: finding.clone(), labels: vec![&cell.label] });
+                    groups.push(FindingGroup {
+                        key,
+                        worst: finding.clone(),
+                        labels: vec![&cell.label],
+                    });
                 }
             }
         }
@@ -54,22 +58,23 @@ fn groups(document: &Document) -> Vec<Group<'_>> {
     groups
 }
 
-/// Cores that looking on must have taken to be worth a line.
-const DISTURBING: f64 = 0.02;
+/// Least CPU cost of the measurement itself that is reported, cores.
+const LEAST_REPORTED_CORES: f64 = 0.02;
 
-/// Whether a line is to tell of it: not what the run as a whole tells, nor where CPU time went, of which every cell has some.
-fn is_told(document: &Document, finding: &Finding) -> bool {
+/// Returns true if the finding gets a line. Findings of the whole run have their own line, and every cell has some CPU
+/// time to attribute.
+fn has_line(document: &Document, finding: &Finding) -> bool {
     let everywhere = match finding {
         Finding::CpuPlaced { .. } => true,
         Finding::Watched { sampling, tcp_info, drops, .. } => {
-            sampling + tcp_info + drops < DISTURBING
+            sampling + tcp_info + drops < LEAST_REPORTED_CORES
         }
         _ => false,
     };
     !everywhere && !document.findings.contains(finding)
 }
 
-impl<'a> Group<'a> {
+impl<'a> FindingGroup<'a> {
     fn add(&mut self, finding: &Finding, label: &'a str) {
         if severity(finding) > severity(&self.worst) {
             self.worst = finding.clone();
@@ -96,7 +101,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// What a finding is about beyond its kind; findings about different things are never merged.
+/// Returns the subject of a finding beyond its kind. Findings with different subjects are never merged.
 fn about(finding: &Finding, metric: Metric) -> String {
     match finding {
         Finding::WarmUpMatters { .. } | Finding::FewSamples { .. } | Finding::Drift { .. } => {
@@ -108,7 +113,7 @@ fn about(finding: &Finding, metric: Metric) -> String {
         Finding::OffloadsKept { devices } => devices.join("; "),
         // Each network has effects of its own, in every metric.
         Finding::Ablated { .. } => format!("{metric} {finding}"),
-        // Each network loses in places of its own.
+        // Each network loses packets in places of its own.
         Finding::LossPlaced { .. } | Finding::Retransmitted { .. } => finding.to_string(),
         Finding::Userspace { program, .. } => program.clone(),
         Finding::OffloadLost { place, device, .. } => format!("{place}:{device}"),
@@ -117,7 +122,7 @@ fn about(finding: &Finding, metric: Metric) -> String {
     }
 }
 
-/// How bad a finding is among its kind: larger is worse.
+/// Returns the severity of a finding within its kind: larger is worse.
 fn severity(finding: &Finding) -> f64 {
     let share = |part: f64, whole: f64| if whole == 0.0 { 0.0 } else { part / whole };
     match finding {

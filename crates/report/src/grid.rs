@@ -1,53 +1,53 @@
-//! A table before it is laid out: columns of cells, each cell made of pieces that may stand side by side or stacked.
+//! Table before layout: columns of cells, each made of pieces that can be placed side by side or stacked.
 
 use crate::style::Tone;
 
-/// A few words of one tone.
+/// Words of one tone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct CellPiece {
     pub(crate) text: String,
     pub(crate) tone: Tone,
 }
 
-impl Piece {
+impl CellPiece {
     pub(crate) fn new(tone: Tone, text: impl Into<String>) -> Self {
         Self { text: text.into(), tone }
     }
 }
 
-/// The pieces of a cell, most important first. All cells of a column have the same kind of piece at the same place.
-pub(crate) type Cell = Vec<Piece>;
+/// Pieces of a cell, most important first. All cells of a column have the same kind of piece at the same index.
+pub(crate) type GridCell = Vec<CellPiece>;
 
-/// The place of a cell's bar among its pieces: it is drawn where there is room for it.
+/// Index of a cell's bar among its pieces. It is drawn if there is room.
 pub(crate) const BAR: usize = 3;
 
-/// A column: what it is of, and its cells from the top.
+/// Column: its headings, and its cells from the top.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Column {
-    /// What several columns share, e.g. the workload.
+pub(crate) struct GridColumn {
+    /// Heading that several columns share, such as the workload.
     pub(crate) group: String,
-    /// Its name.
+    /// Name of the column, such as the metric.
     pub(crate) name: String,
-    /// Its unit, or nothing.
+    /// Unit of the figures; empty if they have none.
     pub(crate) unit: String,
-    /// One cell a row.
-    pub(crate) cells: Vec<Cell>,
+    /// Cells, one for each row.
+    pub(crate) cells: Vec<GridCell>,
 }
 
-impl Column {
-    /// Whether anything stands in this row.
-    pub(crate) fn has(&self, row: usize) -> bool {
+impl GridColumn {
+    /// Returns true if the column has text in this row.
+    pub(crate) fn has_text(&self, row: usize) -> bool {
         self.cells
             .get(row)
             .is_some_and(|cell| cell.iter().any(|piece| !piece.text.trim().is_empty()))
     }
 }
 
-/// A table: the column that names the rows, and the others.
+/// Table: the column that names the rows, and the columns of figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Grid {
     /// Names of the rows, repeated wherever the table is continued below.
-    pub(crate) names: Column,
-    /// All other columns.
-    pub(crate) columns: Vec<Column>,
+    pub(crate) names: GridColumn,
+    /// Columns of figures.
+    pub(crate) columns: Vec<GridColumn>,
 }

@@ -1,10 +1,10 @@
-//! The line above the tables: what was run, how much of it, on what.
+//! Line above the tables: study, duration of the run, machine.
 
 use crate::sections::common_facts;
 use crate::text::{counted, one_line};
 use tare_record::{Document, StoppedBy};
 
-/// Study, blocks, what ended them, seed, kernel, cores, and what all shapes have in common.
+/// Formats study, blocks, reason of the end, seed, kernel, cores, and the facts that all shapes share.
 pub(crate) fn headline(document: &Document) -> String {
     let environment = &document.environment;
     let cores = u32::try_from(environment.cores.len()).unwrap_or(u32::MAX);
@@ -19,7 +19,7 @@ pub(crate) fn headline(document: &Document) -> String {
     one_line(&parts.join(" · "))
 }
 
-/// What ended the measuring, in words.
+/// Describes the end of the measurement in words.
 fn ended(stopped_by: Option<StoppedBy>) -> &'static str {
     match stopped_by {
         Some(StoppedBy::Blocks) => "as asked",

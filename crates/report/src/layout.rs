@@ -1,34 +1,34 @@
-//! Lays a [`Grid`] out on paper of a given width.
+//! Layout of a [`Grid`] for output of a given width.
 //!
-//! A cell's pieces stand side by side, or, where that makes the table too wide, in two lines. Where even this does
-//! not fit, pieces stand side by side again and the columns are continued in further tables below, with the rows'
-//! names repeated: a cell is never broken. Bars have a line of their own below stacked pieces; beside others they stand
-//! only where all columns fit with them.
+//! A cell's pieces are placed side by side, or, if that makes the table too wide, on two lines. If even this does not
+//! fit, pieces are placed side by side again and the columns are continued in further tables below, with the rows'
+//! names repeated: a cell is never broken. Bars have a line of their own below stacked pieces. Side by side, they are
+//! drawn only if all columns fit with them.
 
-use crate::grid::{BAR, Cell, Column, Grid, Piece};
+use crate::grid::{BAR, CellPiece, Grid, GridCell, GridColumn};
 use crate::style::{Style, Tone};
 use crate::text;
 
 /// Blanks between columns.
 const GAP: usize = 2;
 
-/// Blanks between pieces that stand side by side.
+/// Blanks between pieces side by side.
 const PIECE_GAP: usize = 1;
 
-/// How the pieces of a cell are spread over lines.
+/// Distribution of a cell's pieces over lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    /// All in one line.
+enum CellForm {
+    /// All pieces on one line.
     Flat,
-    /// All in one line, but for bars, which are left out.
+    /// All pieces on one line, without bars.
     Barless,
-    /// The first piece above all others, and the bar below them.
+    /// First piece above all others, and the bar below them.
     Stacked,
 }
 
-impl Form {
-    /// Which line a piece is on.
-    fn line(self, piece: usize) -> usize {
+impl CellForm {
+    /// Returns the line of a piece.
+    fn line_of(self, piece: usize) -> usize {
         match self {
             Self::Flat | Self::Barless => 0,
             Self::Stacked if piece == BAR => 2,
@@ -36,23 +36,23 @@ impl Form {
         }
     }
 
-    /// How many of so many pieces are shown.
-    fn shown(self, pieces: usize) -> usize {
+    /// Returns the number of pieces that are shown.
+    fn shown_count(self, pieces: usize) -> usize {
         if self == Self::Barless { pieces.min(BAR) } else { pieces }
     }
 }
 
-/// A column with the widths of its pieces, in one form.
-struct Measured<'a> {
-    column: &'a Column,
-    form: Form,
+/// Column with the widths of its pieces, in one form.
+struct MeasuredColumn<'a> {
+    column: &'a GridColumn,
+    form: CellForm,
     pieces: Vec<usize>,
     width: usize,
 }
 
-impl<'a> Measured<'a> {
-    fn new(column: &'a Column, form: Form) -> Self {
-        let count = form.shown(column.cells.iter().map(Vec::len).max().unwrap_or(0));
+impl<'a> MeasuredColumn<'a> {
+    fn new(column: &'a GridColumn, form: CellForm) -> Self {
+        let count = form.shown_count(column.cells.iter().map(Vec::len).max().unwrap_or(0));
         let pieces: Vec<usize> = (0..count)
             .map(|at| {
                 let widths = column.cells.iter().filter_map(|cell| cell.get(at));
@@ -66,42 +66,43 @@ impl<'a> Measured<'a> {
         measured
     }
 
-    /// How many lines a cell takes.
+    /// Returns the number of lines of a cell.
     fn lines(&self) -> usize {
-        self.pieces.len().checked_sub(1).map_or(1, |last| self.form.line(last) + 1)
+        self.pieces.len().checked_sub(1).map_or(1, |last| self.form.line_of(last) + 1)
     }
 
-    /// Which pieces are on a line.
-    fn on_line(&self, line: usize) -> impl Iterator<Item = usize> + '_ {
-        (0..self.pieces.len()).filter(move |&piece| self.form.line(piece) == line)
+    /// Returns the pieces on a line.
+    fn pieces_on_line(&self, line: usize) -> impl Iterator<Item = usize> + '_ {
+        (0..self.pieces.len()).filter(move |&piece| self.form.line_of(piece) == line)
     }
 
-    /// Where bars begin on this line: all of them below each other, whatever stands before.
-    fn before_bar(&self, line: usize) -> usize {
-        let before = self.on_line(line).filter(|&piece| piece < BAR);
+    /// Returns the offset of bars on this line. It is the same in all rows, so that bars are aligned.
+    fn bar_offset(&self, line: usize) -> usize {
+        let before = self.pieces_on_line(line).filter(|&piece| piece < BAR);
         before.map(|piece| self.pieces[piece] + PIECE_GAP).sum()
     }
 
     fn line_width(&self, line: usize) -> usize {
-        let widths: Vec<usize> = self.on_line(line).map(|piece| self.pieces[piece]).collect();
+        let widths: Vec<usize> =
+            self.pieces_on_line(line).map(|piece| self.pieces[piece]).collect();
         widths.iter().sum::<usize>() + PIECE_GAP * widths.len().saturating_sub(1)
     }
 }
 
-/// One line of output, to which pieces are added at growing columns.
-struct Line {
+/// Line of output, to which pieces are added from left to right.
+struct LineWriter {
     style: Style,
     text: String,
     end: usize,
 }
 
-impl Line {
+impl LineWriter {
     fn new(style: Style) -> Self {
         Self { style, text: String::new(), end: 0 }
     }
 
-    /// Adds a piece at a column; blanks at a piece's end are left out, so no line ends in blanks.
-    fn put(&mut self, at: usize, piece: &Piece) {
+    /// Adds a piece at a column. Blanks at its end are removed, so that no line ends in blanks.
+    fn put(&mut self, at: usize, piece: &CellPiece) {
         let words = piece.text.trim_end();
         if words.is_empty() {
             return;
@@ -113,29 +114,29 @@ impl Line {
 }
 
 impl Grid {
-    /// The table as text, every line with its end.
+    /// Renders the table as text. Every line ends in a line feed.
     pub(crate) fn render(&self, style: Style) -> String {
-        let draft = |form| Draft::new(self, form, usize::from(style.width));
-        let fits = |draft: &Draft<'_>| draft.panels.len() <= 1;
-        let forms = [Form::Flat, Form::Barless, Form::Stacked];
+        let draft = |form| TableLayout::new(self, form, usize::from(style.width));
+        let fits = |draft: &TableLayout<'_>| draft.panels.len() <= 1;
+        let forms = [CellForm::Flat, CellForm::Barless, CellForm::Stacked];
         let fitting = forms.into_iter().map(draft).find(fits);
-        fitting.unwrap_or_else(|| draft(Form::Barless)).render(style)
+        fitting.unwrap_or_else(|| draft(CellForm::Barless)).render(style)
     }
 }
 
-/// A grid in one form, its columns spread over as many tables as the width asks for.
-struct Draft<'a> {
-    names: Measured<'a>,
-    panels: Vec<Vec<Measured<'a>>>,
+/// Grid in one form, its columns distributed over as many tables as the width requires.
+struct TableLayout<'a> {
+    names: MeasuredColumn<'a>,
+    panels: Vec<Vec<MeasuredColumn<'a>>>,
 }
 
-impl<'a> Draft<'a> {
-    fn new(grid: &'a Grid, form: Form, width: usize) -> Self {
-        let names = Measured::new(&grid.names, form);
-        let mut panels: Vec<Vec<Measured<'a>>> = Vec::new();
+impl<'a> TableLayout<'a> {
+    fn new(grid: &'a Grid, form: CellForm, width: usize) -> Self {
+        let names = MeasuredColumn::new(&grid.names, form);
+        let mut panels: Vec<Vec<MeasuredColumn<'a>>> = Vec::new();
         let mut used = 0;
         for column in &grid.columns {
-            let column = Measured::new(column, form);
+            let column = MeasuredColumn::new(column, form);
             let wider = used + GAP + column.width;
             match panels.last_mut() {
                 Some(panel) if wider <= width => {
@@ -151,10 +152,10 @@ impl<'a> Draft<'a> {
         Self { names, panels }
     }
 
-    /// Lines of a row.
+    /// Returns the number of lines of a row.
     fn row_height(&self) -> usize {
         let all = self.panels.iter().flatten().chain([&self.names]);
-        all.map(Measured::lines).max().unwrap_or(1)
+        all.map(MeasuredColumn::lines).max().unwrap_or(1)
     }
 
     fn render(&self, style: Style) -> String {
@@ -163,14 +164,14 @@ impl<'a> Draft<'a> {
         panels.join("\n")
     }
 
-    /// One table: headings, a rule, the rows.
-    fn panel(&self, panel: &[Measured<'a>], style: Style) -> String {
-        let columns: Vec<(usize, &Measured<'a>)> = self.places(panel);
+    /// Renders one table: headings, a rule, the rows.
+    fn panel(&self, panel: &[MeasuredColumn<'a>], style: Style) -> String {
+        let columns: Vec<(usize, &MeasuredColumn<'a>)> = self.columns_with_offsets(panel);
         let mut lines = headings(&columns, style);
         let spaced = self.row_height() == 2;
-        // A network that has nothing in any of these columns is in another table.
+        // A network without any text in these columns is in another table.
         let rows = (0..self.names.column.cells.len())
-            .filter(|&row| panel.iter().any(|column| column.column.has(row)));
+            .filter(|&row| panel.iter().any(|column| column.column.has_text(row)));
         for (at, row) in rows.enumerate() {
             if spaced && at > 0 {
                 lines.push(String::new());
@@ -180,8 +181,11 @@ impl<'a> Draft<'a> {
         lines.iter().map(|line| format!("{line}\n")).collect()
     }
 
-    /// The names and a table's columns, each with where it begins.
-    fn places<'b>(&'b self, panel: &'b [Measured<'a>]) -> Vec<(usize, &'b Measured<'a>)> {
+    /// Returns the names and a table's columns, each with its offset.
+    fn columns_with_offsets<'b>(
+        &'b self,
+        panel: &'b [MeasuredColumn<'a>],
+    ) -> Vec<(usize, &'b MeasuredColumn<'a>)> {
         let mut at = 0;
         [&self.names]
             .into_iter()
@@ -195,17 +199,18 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Groups, names, units, a rule; a line without any text is left out.
-fn headings(columns: &[(usize, &Measured<'_>)], style: Style) -> Vec<String> {
-    let [mut groups, mut names, mut units] = [Line::new(style), Line::new(style), Line::new(style)];
+/// Renders groups, names, units and a rule. Lines without text are left out.
+fn headings(columns: &[(usize, &MeasuredColumn<'_>)], style: Style) -> Vec<String> {
+    let [mut groups, mut names, mut units] =
+        [LineWriter::new(style), LineWriter::new(style), LineWriter::new(style)];
     let mut group = "";
-    for (at, Measured { column, .. }) in columns {
+    for (at, MeasuredColumn { column, .. }) in columns {
         if column.group != group {
-            groups.put(*at, &Piece::new(Tone::Strong, column.group.clone()));
+            groups.put(*at, &CellPiece::new(Tone::Strong, column.group.clone()));
         }
         group = &column.group;
-        names.put(*at, &Piece::new(Tone::Strong, column.name.clone()));
-        units.put(*at, &Piece::new(Tone::Faint, column.unit.clone()));
+        names.put(*at, &CellPiece::new(Tone::Strong, column.name.clone()));
+        units.put(*at, &CellPiece::new(Tone::Faint, column.unit.clone()));
     }
     let end = columns.last().map_or(0, |(at, column)| at + column.width);
     let rule = style.paint(Tone::Faint, &"─".repeat(end));
@@ -213,20 +218,25 @@ fn headings(columns: &[(usize, &Measured<'_>)], style: Style) -> Vec<String> {
     lines.into_iter().filter(|line| !line.is_empty()).collect()
 }
 
-fn row_line(columns: &[(usize, &Measured<'_>)], row: usize, line: usize, style: Style) -> String {
-    let none = Cell::new();
-    let mut text = Line::new(style);
+fn row_line(
+    columns: &[(usize, &MeasuredColumn<'_>)],
+    row: usize,
+    line: usize,
+    style: Style,
+) -> String {
+    let none = GridCell::new();
+    let mut text = LineWriter::new(style);
     for (at, column) in columns {
         let cell = column.column.cells.get(row).unwrap_or(&none);
         let begin = *at;
         let mut at = begin;
-        for piece in column.on_line(line) {
-            // What follows a blank piece takes its place: a word about a figure without a ratio.
+        for piece in column.pieces_on_line(line) {
+            // A blank piece is skipped, and the next one takes its place: the word about a figure that has no ratio.
             let Some(words) = cell.get(piece).filter(|words| !words.text.trim().is_empty()) else {
                 continue;
             };
             if piece == BAR {
-                at = begin + column.before_bar(line);
+                at = begin + column.bar_offset(line);
             }
             text.put(at, words);
             at += column.pieces[piece] + PIECE_GAP;
@@ -240,9 +250,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn column(name: &str, cells: &[Vec<String>]) -> Column {
-        let piece = |text: &String| Piece::new(Tone::Plain, text.clone());
-        Column {
+    fn column(name: &str, cells: &[Vec<String>]) -> GridColumn {
+        let piece = |text: &String| CellPiece::new(Tone::Plain, text.clone());
+        GridColumn {
             group: String::new(),
             name: name.to_owned(),
             unit: String::new(),

@@ -1,14 +1,15 @@
-//! From a [`Document`](tare_record::Document) to what a person or a program reads.
+//! Reports of a [`Document`](tare_record::Document) for people and programs.
 //!
-//! Everything here is derived from the document alone: nothing measures, nothing calculates beyond rounding, and the
-//! same document gives the same bytes. [`table()`] is for the terminal, [`markdown()`] for an issue or a README,
+//! Everything here is derived from the document alone: nothing is measured, nothing is computed beyond rounding, and
+//! the same document gives the same bytes. [`table()`] is for the terminal, [`markdown()`] for an issue or a README,
 //! [`csv()`] for a spreadsheet, [`samples()`] and [`density()`] for statistics programs, [`json()`] and
-//! [`openmetrics()`] for programs, [`html()`] for everybody; [`plot()`] draws in the terminal, [`pairs()`] sets every network beside every other.
-//! [`comparison_table()`], [`comparison_markdown()`] and [`junit()`] do the same for two sides of runs.
+//! [`openmetrics()`] for programs, [`html()`] for browsers. [`plot()`] draws latencies in the terminal, [`pairs()`]
+//! compares every network with every other. [`comparison_table()`], [`comparison_markdown()`] and [`junit()`] report a
+//! comparison of two sets of runs. [`bundle()`] packs a run for publication, after [`redact()`] if desired.
 #![forbid(unsafe_code)]
 
 mod bundle;
-mod clients;
+mod client_shares;
 mod columns;
 mod comparison;
 mod csv;
@@ -20,6 +21,7 @@ mod grid;
 mod headline;
 mod html;
 mod json;
+mod latency_bins;
 mod layout;
 mod markdown;
 mod notes;
@@ -27,8 +29,7 @@ mod number;
 mod openmetrics;
 mod pairs;
 mod plot;
-mod rerun;
-mod ridges;
+mod replication;
 mod samples;
 mod scale;
 mod sections;
@@ -50,16 +51,16 @@ pub use samples::samples;
 pub use style::Style;
 pub use table::table;
 
-/// A document that cannot be written in a format.
+/// Error of writing a document in a format.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Not as JSON.
+    /// JSON cannot be written.
     #[error("the document cannot be written as JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// Not as CSV.
+    /// CSV cannot be written.
     #[error("the document cannot be written as CSV: {0}")]
     Csv(#[from] ::csv::Error),
-    /// Not as an archive.
+    /// The archive cannot be written.
     #[error("the run cannot be packed: {0}")]
     Pack(#[from] std::io::Error),
 }

@@ -1,18 +1,18 @@
-//! The same tables as GitHub Markdown, to paste into an issue.
+//! Tables of a document as GitHub Markdown, for issues.
 
-use crate::grid::{Cell, Column, Grid};
-use crate::{columns, headline, notes, rerun, sections};
+use crate::grid::{Grid, GridCell, GridColumn};
+use crate::{columns, headline, notes, replication, sections};
 use std::fmt::Write as _;
 use tare_record::Document;
 
-/// The document as GitHub Markdown: what [`crate::table()`] says, with its tables as pipe tables.
+/// Formats the document as GitHub Markdown: the content of [`crate::table()`], with pipe tables.
 #[must_use]
 pub fn markdown(document: &Document) -> String {
     let mut out = format!("**{}**\n", escape(&headline::headline(document)));
     if document.cells.is_empty() {
         out.push_str("\nNothing was measured.\n");
     }
-    for sheet in sections::sheets(document, columns::grid) {
+    for sheet in sections::titled_tables(document, columns::grid) {
         out.push('\n');
         if !sheet.heading.is_empty() {
             let _ = writeln!(out, "#### {}\n", escape(&sheet.heading));
@@ -20,9 +20,9 @@ pub fn markdown(document: &Document) -> String {
         out.push_str(&pipes(&sheet.grid));
     }
     if let Some(rerun) = &document.rerun {
-        out.push_str(&rerun::markdown(rerun));
+        out.push_str(&replication::markdown(rerun));
     }
-    for paragraphs in [notes::reading(document), notes::remarks(document)] {
+    for paragraphs in [notes::legend(document), notes::remarks(document)] {
         if !paragraphs.is_empty() {
             out.push('\n');
         }
@@ -33,7 +33,7 @@ pub fn markdown(document: &Document) -> String {
     out
 }
 
-/// A grid as a pipe table: the names to the left, figures to the right.
+/// Formats a grid as a pipe table, with names aligned left and figures aligned right.
 pub(crate) fn pipes(grid: &Grid) -> String {
     let columns = || std::iter::once(&grid.names).chain(&grid.columns);
     let mut out = row(columns().map(heading));
@@ -57,16 +57,16 @@ fn row(cells: impl Iterator<Item = String>) -> String {
     line
 }
 
-/// Group, name and unit, one under the other.
-fn heading(column: &Column) -> String {
+/// Joins group, name and unit, one below the other.
+fn heading(column: &GridColumn) -> String {
     let parts = [&column.group, &column.name, &column.unit];
     let parts: Vec<String> =
         parts.into_iter().filter(|part| !part.is_empty()).map(|part| escape(part)).collect();
     parts.join("<br>")
 }
 
-/// The figure, and what is said of it below.
-fn cell(pieces: &Cell) -> String {
+/// Joins the figure and its other pieces, on a line below.
+fn cell(pieces: &GridCell) -> String {
     let words: Vec<String> = pieces
         .iter()
         .map(|piece| escape(&piece.text.split_whitespace().collect::<Vec<_>>().join(" ")))
@@ -78,7 +78,7 @@ fn cell(pieces: &Cell) -> String {
     if rest.is_empty() { figure } else { format!("{figure}<br>{rest}") }
 }
 
-/// The text with all that Markdown or HTML would obey made literal.
+/// Escapes everything that Markdown or HTML would interpret.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

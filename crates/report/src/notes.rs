@@ -1,4 +1,4 @@
-//! What stands below the tables: how to read them, what was noticed, what did not run and why.
+//! Notes below the tables: a legend, findings, skipped networks and failures.
 
 use crate::columns::{BEST, NOTHING, baseline};
 use crate::failures;
@@ -6,29 +6,29 @@ use crate::findings;
 use crate::number::percent;
 use crate::sections::aggregates;
 use crate::text::{counted, one_line, sentence};
-use tare_record::{Cell, Document, Skipped, Verdict};
+use tare_record::{Cell, Document, SkippedNetwork, Verdict};
 
-/// How to read the tables: paragraphs, each to be wrapped on its own.
-pub(crate) fn reading(document: &Document) -> Vec<String> {
+/// Explains the tables in paragraphs, each to be wrapped separately.
+pub(crate) fn legend(document: &Document) -> Vec<String> {
     [signs(document), words(document), undecided(document), stands_for(document)]
         .into_iter()
         .filter(|line| !line.is_empty())
         .collect()
 }
 
-/// What was noticed, what did not run, what broke: one line each.
+/// Lists findings, skipped networks and failures, one line each.
 pub(crate) fn remarks(document: &Document) -> Vec<String> {
     let mut lines: Vec<String> = loopback(document).into_iter().collect();
-    lines.extend(short(document));
+    lines.extend(networks_with_gaps(document));
     lines.extend(withheld(document));
     lines.extend(findings::lines(document));
     let mut lines: Vec<String> = lines.iter().map(|line| format!("note: {line}")).collect();
-    lines.extend(Skipped::grouped(&document.skipped).iter().map(skipped));
+    lines.extend(SkippedNetwork::group_by_reason(&document.skipped).iter().map(skipped));
     lines.extend(failures::lines(document));
     lines.iter().map(|line| one_line(line)).collect()
 }
 
-/// The signs in the tables.
+/// Explains the signs in the tables.
 fn signs(document: &Document) -> String {
     let cells = || aggregates(document);
     let mut parts = Vec::new();
@@ -59,7 +59,7 @@ fn signs(document: &Document) -> String {
     parts.join(" · ")
 }
 
-/// The verdicts in the tables, and the margins that they were read against.
+/// Explains the verdicts in the tables, with their margins.
 fn words(document: &Document) -> String {
     let ratios = || document.cells.iter().filter_map(|cell| cell.ratio.as_ref());
     let used = |wanted: &[Verdict]| ratios().any(|ratio| wanted.contains(&ratio.verdict));
@@ -82,7 +82,7 @@ fn words(document: &Document) -> String {
     format!("{} · margins: {}", parts.join(" · "), margins(document))
 }
 
-/// Each margin with the metrics that it is for.
+/// Lists each margin with its metrics.
 fn margins(document: &Document) -> String {
     let mut margins: Vec<(f64, Vec<&str>)> = Vec::new();
     for cell in &document.cells {
@@ -100,7 +100,7 @@ fn margins(document: &Document) -> String {
     worded.collect::<Vec<_>>().join("; ")
 }
 
-/// About how many blocks would decide what is unclear, the most for each metric.
+/// Estimates the blocks that would decide unclear verdicts, the most for each workload and metric.
 fn undecided(document: &Document) -> String {
     let mut needed: Vec<(&Cell, u32)> = Vec::new();
     for cell in &document.cells {
@@ -123,7 +123,7 @@ fn undecided(document: &Document) -> String {
     format!("blocks that would decide what is unclear, about: {} (--blocks)", worded.join(", "))
 }
 
-/// Which real system each network of the tables is or stands for.
+/// Lists the real system that each network of the tables is or stands for.
 fn stands_for(document: &Document) -> String {
     let mut together: Vec<(&str, Vec<&str>)> = Vec::new();
     for (network, of) in &document.stands_for {
@@ -139,7 +139,7 @@ fn stands_for(document: &Document) -> String {
     named.join(" · ")
 }
 
-/// That `host` on one node says nothing about a wire.
+/// Notes that `host` on one node does not use a wire. Returns `None` if it was not measured on one node.
 fn loopback(document: &Document) -> Option<String> {
     let host =
         document.cells.iter().find(|cell| cell.network == "host" && cell.shape.nodes == 1)?;
@@ -149,8 +149,8 @@ fn loopback(document: &Document) -> Option<String> {
     ))
 }
 
-/// Networks with fewer figures than there are blocks.
-fn short(document: &Document) -> Option<String> {
+/// Lists networks with fewer figures than blocks. Returns `None` if there are none.
+fn networks_with_gaps(document: &Document) -> Option<String> {
     let mut labels: Vec<String> = Vec::new();
     for cell in aggregates(document) {
         let label = format!("{} {}", cell.label, cell.n);
@@ -162,14 +162,14 @@ fn short(document: &Document) -> Option<String> {
     (!labels.is_empty()).then(|| format!("fewer figures than {blocks}: {}", labels.join(", ")))
 }
 
-/// Figures that are not shown, for reasons that no finding tells.
+/// Lists withheld figures whose reason is not a finding.
 fn withheld(document: &Document) -> Vec<String> {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for cell in aggregates(document) {
         let Some(withheld) = &cell.withheld else {
             continue;
         };
-        if cell.findings.iter().any(|finding| findings::tells_of(finding, cell.metric)) {
+        if cell.findings.iter().any(|finding| findings::explains_absence(finding, cell.metric)) {
             continue;
         }
         let what = format!("{} {} is withheld: {}", cell.workload, cell.metric, withheld.reason);
@@ -181,6 +181,6 @@ fn withheld(document: &Document) -> Vec<String> {
     groups.iter().map(|(what, labels)| format!("{what} ({})", labels.join(", "))).collect()
 }
 
-fn skipped(skipped: &Skipped) -> String {
+fn skipped(skipped: &SkippedNetwork) -> String {
     sentence(&format!("skipped {}", skipped.network), &skipped.reason, &skipped.remedy)
 }

@@ -1,16 +1,19 @@
-//! Numbers as people read them: no more digits than their interval supports.
+//! Number formatting for people: no more digits than the confidence interval supports.
 //!
 //! Rounding follows the Particle Data Group (Review of Particle Physics, Introduction, 5.3): two digits of the half
-//! width where its three leading digits lie between 100 and 354, else one; the value ends at the same digit.
+//! width if its three leading digits lie between 100 and 354, else one; the value ends at the same digit.
 
-/// The most significant digits of a value, however narrow its interval.
+/// Largest number of significant digits of a value, however narrow its interval.
 const MOST_DIGITS: i32 = 6;
 
-/// The significant digits of a value without an interval.
+/// Number of significant digits of a value without an interval.
 const DIGITS_ALONE: i32 = 4;
 
-/// A value and the half width of its interval, rounded together; the half width is missing where there is no interval.
-pub(crate) fn measured(value: f64, interval: Option<[f64; 2]>) -> (String, Option<String>) {
+/// Rounds a value and the half width of its interval together. The half width is `None` without an interval.
+pub(crate) fn round_with_interval(
+    value: f64,
+    interval: Option<[f64; 2]>,
+) -> (String, Option<String>) {
     match interval.map(half_width) {
         Some(half) if half.is_finite() => {
             let places = places(value, half);
@@ -20,7 +23,7 @@ pub(crate) fn measured(value: f64, interval: Option<[f64; 2]>) -> (String, Optio
     }
 }
 
-/// A ratio, rounded as its interval supports, but never to fewer than two digits: `0×` would say something else.
+/// Formats a ratio, rounded as its interval supports, but to at least two significant digits: `0×` would be wrong.
 pub(crate) fn ratio(value: f64, interval: [f64; 2]) -> String {
     let half = half_width(interval);
     let least = significant(value, 2);
@@ -28,37 +31,37 @@ pub(crate) fn ratio(value: f64, interval: [f64; 2]) -> String {
     fixed(value, places)
 }
 
-/// The two ends of an interval, rounded as it supports itself.
-pub(crate) fn ends(interval: [f64; 2]) -> [String; 2] {
+/// Formats the two ends of an interval, rounded as its width supports.
+pub(crate) fn round_ends(interval: [f64; 2]) -> [String; 2] {
     let widest = interval[0].abs().max(interval[1].abs());
     let places = places(widest, half_width(interval));
     interval.map(|end| fixed(end, places))
 }
 
-/// A share as a percentage: `2 %`, `0.5 %`.
+/// Formats a share as a percentage: `2 %`, `0.5 %`.
 pub(crate) fn percent(share: f64) -> String {
     let tenths = (share * 1000.0).round() / 10.0;
     format!("{tenths} %")
 }
 
-/// A p-value: three digits after the point, or below the smallest of them.
+/// Formats a p-value with three decimal places, or as below the smallest of them.
 pub(crate) fn p_value(p: f64) -> String {
     if p < 0.001 { "<0.001".to_owned() } else { format!("{p:.3}") }
 }
 
-/// Pads numbers of a column so that their decimal points stand under each other.
+/// Pads the numbers of a column so that their decimal points are aligned.
 ///
-/// Every result is equally wide; an empty text becomes blanks.
+/// All results have the same width. An empty text becomes blanks.
 pub(crate) fn align(numbers: &[String]) -> Vec<String> {
-    let split: Vec<(&str, &str)> = numbers.iter().map(|number| at_point(number)).collect();
+    let split: Vec<(&str, &str)> = numbers.iter().map(|number| split_at_point(number)).collect();
     let widest = |pick: fn(&(&str, &str)) -> usize| split.iter().map(pick).max().unwrap_or(0);
     let whole = widest(|(whole, _)| whole.chars().count());
     let rest = widest(|(_, rest)| rest.chars().count());
     split.iter().map(|(before, after)| format!("{before:>whole$}{after:<rest$}")).collect()
 }
 
-/// A number's digits before its decimal point, and the rest with the point.
-fn at_point(number: &str) -> (&str, &str) {
+/// Splits a number before its decimal point.
+fn split_at_point(number: &str) -> (&str, &str) {
     number.find('.').map_or((number, ""), |point| number.split_at(point))
 }
 
@@ -66,7 +69,7 @@ fn half_width([low, high]: [f64; 2]) -> f64 {
     (high - low) / 2.0
 }
 
-/// The decimal places (negative: places before the point) that a half width supports.
+/// Returns the decimal places (negative: places before the point) that a half width supports.
 fn places(value: f64, half: f64) -> i32 {
     let most = significant(value, MOST_DIGITS);
     if half <= 0.0 {
@@ -75,12 +78,12 @@ fn places(value: f64, half: f64) -> i32 {
     let exponent = exponent(half);
     let leading = (half / 10f64.powi(exponent) * 100.0).round();
     let supported = if (355.0..950.0).contains(&leading) { -exponent } else { 1 - exponent };
-    // From 950 the one digit becomes 10, of which both are shown, one place further left.
+    // From 950 the one digit is rounded to 10, of which both are shown, one place further left.
     let supported = if leading >= 950.0 { supported - 1 } else { supported };
     supported.min(most)
 }
 
-/// The decimal places at which a value shows this many significant digits, never before the point.
+/// Returns the decimal places at which a value has this many significant digits, at least 0.
 fn significant(value: f64, digits: i32) -> i32 {
     if value == 0.0 || !value.is_finite() {
         return 0;
@@ -88,12 +91,12 @@ fn significant(value: f64, digits: i32) -> i32 {
     (digits - 1 - exponent(value)).max(0)
 }
 
-/// The power of ten of a number's first digit.
+/// Returns the power of ten of a number's first digit.
 fn exponent(number: f64) -> i32 {
     number.abs().log10().floor() as i32
 }
 
-/// A number with so many decimal places; negative places round before the point.
+/// Formats a number with this many decimal places. Negative places round before the point.
 fn fixed(number: f64, places: i32) -> String {
     let text = match usize::try_from(places) {
         Ok(places) => format!("{number:.places$}"),
@@ -105,7 +108,7 @@ fn fixed(number: f64, places: i32) -> String {
     without_negative_zero(text)
 }
 
-/// `-0.0` says nothing that `0.0` does not.
+/// Removes the sign of a rounded 0: `-0.0` has the same meaning as `0.0`.
 fn without_negative_zero(text: String) -> String {
     match text.strip_prefix('-') {
         Some(rest) if rest.chars().all(|digit| matches!(digit, '0' | '.')) => rest.to_owned(),
@@ -119,7 +122,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn around(value: f64, half: f64) -> String {
-        let (value, half) = measured(value, Some([value - half, value + half]));
+        let (value, half) = round_with_interval(value, Some([value - half, value + half]));
         format!("{value} ± {}", half.unwrap())
     }
 
@@ -135,15 +138,15 @@ mod tests {
 
     #[test]
     fn without_an_interval_four_digits_are_shown() {
-        assert_eq!(measured(34.213_1, None), ("34.21".to_owned(), None));
-        assert_eq!(measured(57_412.4, None), ("57412".to_owned(), None));
+        assert_eq!(round_with_interval(34.213_1, None), ("34.21".to_owned(), None));
+        assert_eq!(round_with_interval(57_412.4, None), ("57412".to_owned(), None));
         assert_eq!(around(34.213_1, 0.0), "34.21 ± 0.00");
     }
 
     #[test]
     fn ends_have_the_digits_of_their_width() {
-        assert_eq!(ends([0.9051, 0.9202]), ["0.905", "0.920"]);
-        assert_eq!(ends([-0.0004, 0.31]), ["0.00", "0.31"]);
+        assert_eq!(round_ends([0.9051, 0.9202]), ["0.905", "0.920"]);
+        assert_eq!(round_ends([-0.0004, 0.31]), ["0.00", "0.31"]);
     }
 
     #[test]
@@ -162,7 +165,7 @@ mod tests {
     proptest! {
         #[test]
         fn rounding_never_moves_a_value_out_of_its_interval(value in -1e6f64..1e6, half in 1e-3f64..1e5) {
-            let text = measured(value, Some([value - half, value + half])).0;
+            let text = round_with_interval(value, Some([value - half, value + half])).0;
             let shown: f64 = text.parse().unwrap();
             let finest = 10f64.powf(value.abs().max(1e-9).log10().floor() - 5.0);
             prop_assert!((shown - value).abs() <= half.max(finest), "{value} ± {half}: {text}");
@@ -170,7 +173,7 @@ mod tests {
 
         #[test]
         fn no_number_breaks_the_rounding(value in any::<f64>(), low in any::<f64>(), high in any::<f64>()) {
-            prop_assert!(!measured(value, Some([low, high])).0.is_empty());
+            prop_assert!(!round_with_interval(value, Some([low, high])).0.is_empty());
         }
     }
 }

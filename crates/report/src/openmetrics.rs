@@ -1,12 +1,13 @@
-//! A run as OpenMetrics text, which Prometheus reads, e.g. from a file by node_exporter's textfile collector.
+//! OpenMetrics text of a run, which Prometheus reads, e.g. from a file by node_exporter's textfile collector.
 //!
 //! Every metric of the run is a gauge in base units (bits per second, seconds, ratios from 0 to 1), as
-//! <https://prometheus.io/docs/practices/naming/> asks; the format is <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
+//! <https://prometheus.io/docs/practices/naming/> recommends. The format is
+//! <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
 
 use std::fmt::Write as _;
 use tare_record::{Cell, Document, Metric, Verdict};
 
-/// What a cell's unit is called in a metric's name, and what turns a figure into it.
+/// Returns the base unit of a metric, as part of its name, and the factor from the document's unit.
 fn base_unit(metric: Metric) -> (&'static str, f64) {
     match metric.unit() {
         "Gbit/s" => ("bits_per_second", 1e9),
@@ -14,13 +15,13 @@ fn base_unit(metric: Metric) -> (&'static str, f64) {
         "ms" => ("seconds", 1e-3),
         "%" => ("ratio", 1e-2),
         "s/GB" => ("seconds_per_byte", 1e-9),
-        // Counted things have no base unit: what they are counted for is the name's end already.
+        // Counts have no base unit: the metric's name already ends in the thing that is counted.
         "cycles" | "instructions" => (metric.name(), 1.0),
         _ => ("per_second", 1.0),
     }
 }
 
-/// The verdicts, as the states of which one is set.
+/// Verdicts, the states of the state set.
 const VERDICTS: [Verdict; 6] = [
     Verdict::Faster,
     Verdict::FasterSlightly,
@@ -30,7 +31,8 @@ const VERDICTS: [Verdict; 6] = [
     Verdict::Unclear,
 ];
 
-/// The document as OpenMetrics text: means with their intervals, ratios with theirs, verdicts, and what was run on what.
+/// Formats the document as OpenMetrics text: means and ratios with their confidence intervals, verdicts, and
+/// information on the run.
 #[must_use]
 pub fn openmetrics(document: &Document) -> String {
     let mut out = String::new();
@@ -50,7 +52,7 @@ pub fn openmetrics(document: &Document) -> String {
     out
 }
 
-/// What was run on what.
+/// Writes the study, the seed, the version and the kernel as an info metric.
 fn info(document: &Document, out: &mut String) {
     let environment = &document.environment;
     let labels = labels(&[
@@ -126,7 +128,7 @@ fn verdicts(document: &Document, out: &mut String) {
     }
 }
 
-/// What a cell is of, and more.
+/// Formats the labels of a cell, with more labels after them.
 fn of_cell(cell: &Cell, more: &[(&str, &str)]) -> String {
     let shape = &cell.shape;
     let numbers = [
@@ -153,7 +155,7 @@ fn of_cell(cell: &Cell, more: &[(&str, &str)]) -> String {
     labels(&all)
 }
 
-/// Labels as the format wants them.
+/// Formats labels, with escaped values.
 fn labels(all: &[(&str, &str)]) -> String {
     let one = |(name, value): &(&str, &str)| {
         let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");

@@ -1,27 +1,29 @@
-//! Every network beside every other, for `tare report --pairs`.
+//! Comparison of every pair of networks, for `tare report --pairs`.
 
-use crate::grid::{Cell, Column, Grid, Piece};
-use crate::sections::telling_facts;
+use crate::grid::{CellPiece, Grid, GridCell, GridColumn};
+use crate::sections::distinguishing_facts;
 use crate::style::{Style, Tone};
 use crate::text::{one_line, wrap};
 use crate::{columns, number};
 use std::fmt::Write as _;
-use tare_record::{Metric, Pair};
+use tare_record::{Metric, NetworkPair};
 
-/// The pairs as a table: a row a pair, a column a metric, and a table for each shape.
+/// Formats the pairs as tables, one for each shape: a row for each pair, a column for each metric.
 #[must_use]
-pub fn pairs(pairs: &[Pair], style: &Style) -> String {
+pub fn pairs(pairs: &[NetworkPair], style: &Style) -> String {
     if pairs.is_empty() {
         return "No two networks were measured in the same blocks, at least two of them.\n"
             .to_owned();
     }
     let mut out = String::new();
     for shape in distinct(pairs, |pair| &pair.shape) {
-        let heading = telling_facts(shape, || pairs.iter().map(|pair| &pair.shape)).join(", ");
+        let heading =
+            distinguishing_facts(shape, || pairs.iter().map(|pair| &pair.shape)).join(", ");
         if !heading.is_empty() {
             let _ = writeln!(out, "{}\n", style.paint(Tone::Strong, &one_line(&heading)));
         }
-        let of_shape: Vec<&Pair> = pairs.iter().filter(|pair| pair.shape == *shape).collect();
+        let of_shape: Vec<&NetworkPair> =
+            pairs.iter().filter(|pair| pair.shape == *shape).collect();
         let _ = writeln!(out, "{}", grid(&of_shape).render(*style));
     }
     let reading = "× the first network's figure over the second's, made within blocks, with its 95 % interval · \
@@ -30,7 +32,7 @@ pub fn pairs(pairs: &[Pair], style: &Style) -> String {
     out
 }
 
-/// The values of a property in the order in which they come first.
+/// Returns the distinct values of a property, in the order of their first occurrence.
 fn distinct<'a, P, T: PartialEq>(pairs: &'a [P], property: impl Fn(&'a P) -> T) -> Vec<T> {
     let mut values = Vec::new();
     for pair in pairs {
@@ -42,13 +44,13 @@ fn distinct<'a, P, T: PartialEq>(pairs: &'a [P], property: impl Fn(&'a P) -> T) 
     values
 }
 
-fn grid(pairs: &[&Pair]) -> Grid {
+fn grid(pairs: &[&NetworkPair]) -> Grid {
     let rows = distinct(pairs, |pair| (pair.network.as_str(), pair.beside.as_str()));
     let names = rows.iter().map(|(network, beside)| {
-        vec![Piece::new(Tone::Strong, one_line(&format!("{network} / {beside}")))]
+        vec![CellPiece::new(Tone::Strong, one_line(&format!("{network} / {beside}")))]
     });
     Grid {
-        names: Column {
+        names: GridColumn {
             group: String::new(),
             name: "pair".to_owned(),
             unit: String::new(),
@@ -61,7 +63,7 @@ fn grid(pairs: &[&Pair]) -> Grid {
     }
 }
 
-fn column(kind: (&str, Metric), pairs: &[&Pair], rows: &[(&str, &str)]) -> Column {
+fn column(kind: (&str, Metric), pairs: &[&NetworkPair], rows: &[(&str, &str)]) -> GridColumn {
     let (workload, metric) = kind;
     let find = |row: &(&str, &str)| {
         pairs.iter().find(|pair| {
@@ -69,15 +71,15 @@ fn column(kind: (&str, Metric), pairs: &[&Pair], rows: &[(&str, &str)]) -> Colum
                 && (pair.network.as_str(), pair.beside.as_str()) == *row
         })
     };
-    let found: Vec<Option<&&Pair>> = rows.iter().map(find).collect();
-    let ratio = |pair: &Option<&&Pair>| {
+    let found: Vec<Option<&&NetworkPair>> = rows.iter().map(find).collect();
+    let ratio = |pair: &Option<&&NetworkPair>| {
         pair.map_or_else(
             || columns::NOTHING.to_owned(),
             |pair| format!("{}×", number::ratio(pair.value, pair.ci95)),
         )
     };
     let ratios = number::align(&found.iter().map(ratio).collect::<Vec<_>>());
-    Column {
+    GridColumn {
         group: one_line(workload),
         name: metric.to_string(),
         unit: String::new(),
@@ -85,14 +87,14 @@ fn column(kind: (&str, Metric), pairs: &[&Pair], rows: &[(&str, &str)]) -> Colum
     }
 }
 
-fn cell(pair: Option<&&Pair>, ratio: String) -> Cell {
+fn cell(pair: Option<&&NetworkPair>, ratio: String) -> GridCell {
     let Some(pair) = pair else {
-        return vec![Piece::new(Tone::Faint, ratio)];
+        return vec![CellPiece::new(Tone::Faint, ratio)];
     };
-    let [low, high] = number::ends(pair.ci95);
+    let [low, high] = number::round_ends(pair.ci95);
     vec![
-        Piece::new(Tone::Plain, ratio),
-        Piece::new(Tone::Faint, format!("{low}–{high}")),
-        Piece::new(Tone::Faint, format!("p {}", number::p_value(pair.p))),
+        CellPiece::new(Tone::Plain, ratio),
+        CellPiece::new(Tone::Faint, format!("{low}–{high}")),
+        CellPiece::new(Tone::Faint, format!("p {}", number::p_value(pair.p))),
     ]
 }

@@ -1,35 +1,36 @@
-//! Latencies drawn in a terminal, for `tare report --plot latency`.
+//! Latency distributions drawn in a terminal, for `tare report --plot latency`.
 
-use crate::ridges::Bins;
-use crate::scale::{log_ticks, tick};
-use crate::sections::telling_facts;
+use crate::latency_bins::LatencyBins;
+use crate::scale::{format_tick, log_ticks};
+use crate::sections::distinguishing_facts;
 use crate::style::{Style, Tone};
 use crate::text::{one_line, width, wrap};
 use std::fmt::Write as _;
-use tare_record::{Distribution, Latency, Nanos};
+use tare_record::{LatencyDistribution, LatencyKind, Nanos};
 
-/// Eighths of a line, the lowest first.
+/// Block characters of one to eight eighths of a line.
 const EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The fewest columns that a ridge is drawn in.
+/// Least width of a ridge, columns.
 const NARROWEST: usize = 20;
 
-/// What stands to the right of a ridge, and how wide.
+/// Quantiles to the right of a ridge, and the width of each, columns.
 const QUANTILES: [(&str, f64); 3] = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)];
 const FIGURE: usize = 9;
 
-/// The distributions as ridges of blocks, one a network, those of one kind above one another on one logarithmic axis.
+/// Draws the distributions as ridges of block characters, a row for each network. Distributions of one kind share a
+/// logarithmic axis.
 #[must_use]
-pub fn plot(distributions: &[Distribution], style: &Style) -> String {
-    let measured: Vec<&Distribution> =
+pub fn plot(distributions: &[LatencyDistribution], style: &Style) -> String {
+    let measured: Vec<&LatencyDistribution> =
         distributions.iter().filter(|one| one.latencies.count() > 0).collect();
     if measured.is_empty() {
         return "No latencies were measured.\n".to_owned();
     }
-    let together = |a: &&Distribution, b: &&Distribution| {
+    let together = |a: &&LatencyDistribution, b: &&LatencyDistribution| {
         (&a.workload, &a.shape, a.which.name()) == (&b.workload, &b.shape, b.which.name())
     };
-    let mut groups: Vec<Vec<&Distribution>> = Vec::new();
+    let mut groups: Vec<Vec<&LatencyDistribution>> = Vec::new();
     for one in &measured {
         match groups.iter_mut().find(|group| together(&group[0], one)) {
             Some(group) => group.push(one),
@@ -48,24 +49,24 @@ pub fn plot(distributions: &[Distribution], style: &Style) -> String {
     out
 }
 
-fn heading(one: &Distribution, all: &[&Distribution]) -> String {
+fn heading(one: &LatencyDistribution, all: &[&LatencyDistribution]) -> String {
     let what = match one.which {
-        Latency::RoundTrip => "round trips, µs",
-        Latency::OneWay => "from client to server, µs",
-        Latency::Connect => "connections made, µs",
+        LatencyKind::RoundTrip => "round trips, µs",
+        LatencyKind::OneWay => "from client to server, µs",
+        LatencyKind::Connect => "connections made, µs",
     };
     let mut words = vec![one.workload.replace(',', ", ")];
-    words.extend(telling_facts(&one.shape, || all.iter().map(|other| &other.shape)));
+    words.extend(distinguishing_facts(&one.shape, || all.iter().map(|other| &other.shape)));
     words.push(what.to_owned());
     words.join(" · ")
 }
 
-/// A row a network, and the axis below.
-fn ridges(group: &[&Distribution], style: Style) -> String {
+/// Draws a row for each network, and the axis below.
+fn ridges(group: &[&LatencyDistribution], style: Style) -> String {
     let names = group.iter().map(|one| width(&one_line(&one.label))).max().unwrap_or(0) + 2;
     let figures = FIGURE * QUANTILES.len();
     let columns = usize::from(style.width).saturating_sub(names + figures).max(NARROWEST);
-    let bins = Bins::over(group, columns);
+    let bins = LatencyBins::covering(group, columns);
     let mut out = " ".repeat(names + columns);
     for (name, _) in QUANTILES {
         let _ = write!(out, "{name:>FIGURE$}");
@@ -86,23 +87,23 @@ fn ridges(group: &[&Distribution], style: Style) -> String {
     out
 }
 
-/// Shares as blocks, the largest as high as a line.
+/// Draws shares as blocks. The largest share has the height of a line.
 fn ridge(shares: &[f64]) -> String {
     let most = shares.iter().copied().fold(0.0, f64::max);
     let block = |share: &f64| {
         let eighths = (share / most * EIGHTHS.len() as f64).ceil() as usize;
-        // What is there, however little, is seen.
+        // Every share above 0 is visible.
         eighths.checked_sub(1).map_or(' ', |at| EIGHTHS[at.min(EIGHTHS.len() - 1)])
     };
     shares.iter().map(block).collect()
 }
 
-/// Round latencies under their places.
-fn axis(bins: &Bins) -> String {
+/// Draws round latencies below their positions on the axis.
+fn axis(bins: &LatencyBins) -> String {
     let mut line = String::new();
     for value in log_ticks(bins.from, bins.to, (bins.count / 10).max(2) as u32) {
-        let words = tick(value);
-        let at = bins.place(value).round().max(0.0) as usize;
+        let words = format_tick(value);
+        let at = bins.position(value).round().max(0.0) as usize;
         let begin = at.saturating_sub(width(&words) / 2);
         let used = width(&line);
         if (used == 0 || begin > used) && begin + width(&words) <= bins.count {
@@ -113,11 +114,11 @@ fn axis(bins: &Bins) -> String {
     line
 }
 
-fn quantile(one: &Distribution, share: f64) -> String {
+fn quantile(one: &LatencyDistribution, share: f64) -> String {
     let beyond = one.latencies.count() as f64 * (1.0 - share);
     match one.latencies.quantile(share) {
         Some(nanos) if beyond >= 100.0 => {
-            crate::number::measured(Nanos(nanos).as_micros_f64(), None).0
+            crate::number::round_with_interval(Nanos(nanos).as_micros_f64(), None).0
         }
         _ => crate::columns::NOTHING.to_owned(),
     }
@@ -126,7 +127,7 @@ fn quantile(one: &Distribution, share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ridges::tests::distribution;
+    use crate::latency_bins::tests::distribution;
 
     #[test]
     fn ridges_stand_on_one_axis_with_their_percentiles() {

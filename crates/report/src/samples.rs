@@ -1,21 +1,21 @@
-//! One row a sample, for statistics programs: what R and Python call tidy data.
+//! CSV of samples for statistics programs, one row for each sample: tidy data in the terms of R and Python.
 
 use crate::Error;
 use tare_record::{Cell, Document};
 
-/// The columns after those that say what a cell is of.
-const SAMPLE: [&str; 5] = ["metric", "unit", "better", "block", "value"];
+/// Columns after those that identify a cell.
+const SAMPLE_COLUMNS: [&str; 5] = ["metric", "unit", "better", "block", "value"];
 
-/// Every sample of every cell as a row of its own (RFC 4180, with a heading row), in full precision. Parameters are
-/// JSON. A figure that is withheld has no rows.
+/// Writes every sample of every cell as a separate row (RFC 4180, with a heading row), in full precision. Parameters
+/// are JSON. A withheld figure has no rows.
 ///
 /// # Errors
-/// When a cell's parameters cannot be written as JSON.
+/// Fails if a cell's parameters cannot be written as JSON.
 pub fn samples(document: &Document) -> Result<String, Error> {
     let mut writer = ::csv::Writer::from_writer(Vec::new());
     writer.write_record(columns())?;
     for cell in &document.cells {
-        let what = what(cell)?;
+        let what = key_fields(cell)?;
         for (block, value) in cell.blocks.iter().zip(&cell.samples) {
             let sample = [block.to_string(), value.to_string()];
             writer.write_record(what.iter().chain(&sample))?;
@@ -25,14 +25,14 @@ pub fn samples(document: &Document) -> Result<String, Error> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The columns, in order.
+/// Returns the names of the columns, in order.
 pub(crate) fn columns() -> impl Iterator<Item = &'static str> {
-    crate::csv::what_columns().chain(SAMPLE)
+    crate::csv::key_columns().chain(SAMPLE_COLUMNS)
 }
 
-/// What all samples of a cell share: the columns before the last two.
-pub(crate) fn what(cell: &Cell) -> Result<Vec<String>, Error> {
-    let mut fields = crate::csv::what(cell)?;
+/// Returns the fields that all samples of a cell share: all columns except the last two.
+pub(crate) fn key_fields(cell: &Cell) -> Result<Vec<String>, Error> {
+    let mut fields = crate::csv::key_fields(cell)?;
     fields.extend([
         cell.metric.to_string(),
         cell.unit.clone(),

@@ -1,82 +1,82 @@
-//! Which cells stand in one table: those of one shape and one set of parameters, over all clients. Tables of how clients
-//! shared, and curves, come beside and after them.
+//! Tables of a document: the aggregate cells of one shape and one set of parameters each. Tables of single clients
+//! follow their shape, tables of sweeps follow all others.
 //!
-//! A heading names only what differs between the tables; what all of them share belongs to the line above them.
+//! A heading names only the differences between the tables. Common facts are in the line above all tables.
 
 use crate::grid::Grid;
 use crate::text::counted;
-use crate::{clients, curves};
-use tare_record::{Cell, Document, Family, MtuBy, Parameters, Shape};
+use crate::{client_shares, curves};
+use tare_record::{Cell, Document, Family, MtuSource, Parameters, Shape};
 
-/// One table's cells, in the document's order.
-struct Section<'a> {
-    /// What tells this table from the others; empty where nothing does.
+/// Cells of one table, in the document's order.
+struct TableSection<'a> {
+    /// Facts that distinguish this table from the others; empty if there are none.
     heading: String,
-    /// Its cells.
+    /// Aggregate cells of the table.
     cells: Vec<&'a Cell>,
 }
 
-/// A workload and its parameters.
-pub(crate) type Variant<'a> = (&'a str, &'a Parameters);
+/// Workload with its parameters.
+pub(crate) type WorkloadVariant<'a> = (&'a str, &'a Parameters);
 
-/// What the cells of a table have in common.
+/// Key of a table: all its cells share these values.
 #[derive(Clone, Copy, PartialEq)]
-struct Key<'a> {
+struct TableKey<'a> {
     shape: &'a Shape,
-    /// The workload and its parameters, where it was run with several sets of them.
-    variant: Option<Variant<'a>>,
+    /// Workload and its parameters, if it was run with several sets of them.
+    variant: Option<WorkloadVariant<'a>>,
 }
 
-/// A table and what stands above it.
-pub(crate) struct Sheet {
-    /// Empty where nothing tells the table from others.
+/// Table with its heading.
+pub(crate) struct TitledTable {
+    /// Heading; empty if no fact distinguishes the table from the others.
     pub(crate) heading: String,
-    /// The table.
+    /// Content of the table.
     pub(crate) grid: Grid,
 }
 
-/// All tables of a document: of each shape the networks, set by `grid`, and, beside, how clients shared; then what was
-/// swept, as curves.
-pub(crate) fn sheets(document: &Document, grid: fn(&[&Cell]) -> Grid) -> Vec<Sheet> {
+/// Builds all tables of a document: for each shape the networks, by `grid`, and the single clients; then the sweeps.
+pub(crate) fn titled_tables(document: &Document, grid: fn(&[&Cell]) -> Grid) -> Vec<TitledTable> {
     let mut sheets = Vec::new();
     let sections = sections(document);
-    for (at, Section { heading, cells }) in sections.iter().enumerate() {
-        sheets.push(Sheet { heading: heading.clone(), grid: grid(cells) });
+    for (at, TableSection { heading, cells }) in sections.iter().enumerate() {
+        sheets.push(TitledTable { heading: heading.clone(), grid: grid(cells) });
         let shape = &cells[0].shape;
         let last = sections.get(at + 1).is_none_or(|next| next.cells[0].shape != *shape);
-        if let Some(grid) = clients::grid(document, shape).filter(|_| last) {
+        if let Some(grid) = client_shares::grid(document, shape).filter(|_| last) {
             let words = counted(shape.clients, "client", "clients");
-            sheets.push(Sheet { heading: format!("how {words} shared"), grid });
+            sheets.push(TitledTable { heading: format!("how {words} shared"), grid });
         }
     }
     let curves = curves::curves(document).into_iter();
-    sheets.extend(curves.map(|curves| Sheet { heading: curves.heading, grid: curves.grid }));
+    sheets.extend(curves.map(|curves| TitledTable { heading: curves.heading, grid: curves.grid }));
     sheets
 }
 
-/// The document's tables of networks, in the order in which their first cells come.
-fn sections(document: &Document) -> Vec<Section<'_>> {
-    let mut tables: Vec<(Key<'_>, Vec<&Cell>)> = Vec::new();
+/// Returns the cells of each table of networks, ordered by the first cell of each.
+fn sections(document: &Document) -> Vec<TableSection<'_>> {
+    let mut tables: Vec<(TableKey<'_>, Vec<&Cell>)> = Vec::new();
     for cell in aggregates(document) {
-        let key = Key { shape: &cell.shape, variant: variant(document, cell) };
+        let key = TableKey { shape: &cell.shape, variant: variant(document, cell) };
         match tables.iter_mut().find(|(other, _)| *other == key) {
             Some((_, cells)) => cells.push(cell),
             None => tables.push((key, vec![cell])),
         }
     }
-    let keys: Vec<Key<'_>> = tables.iter().map(|(key, _)| *key).collect();
+    let keys: Vec<TableKey<'_>> = tables.iter().map(|(key, _)| *key).collect();
     tables
         .into_iter()
-        .map(|(key, cells)| Section { heading: heading(&key, &keys), cells })
+        .map(|(key, cells)| TableSection { heading: heading(&key, &keys), cells })
         .collect()
 }
 
-/// The cells over all clients.
+/// Returns the cells over all clients.
 pub(crate) fn aggregates(document: &Document) -> impl Iterator<Item = &Cell> {
     document.cells.iter().filter(|cell| cell.scope == "aggregate")
 }
 
-/// What all shapes of the document have in common and is worth a word: all that is not the default, and the placement.
+/// Returns the facts that all shapes of the document share, if they are not the default. The placement is always
+/// included.
 pub(crate) fn common_facts(document: &Document) -> Vec<String> {
     let Some(first) = document.cells.first().map(|cell| &cell.shape) else {
         return Vec::new();
@@ -94,8 +94,8 @@ pub(crate) fn common_facts(document: &Document) -> Vec<String> {
         .collect()
 }
 
-/// What tells a shape from others, in words.
-pub(crate) fn telling_facts<'a, I>(shape: &Shape, others: impl Fn() -> I) -> Vec<String>
+/// Returns the facts that distinguish a shape from others, in words.
+pub(crate) fn distinguishing_facts<'a, I>(shape: &Shape, others: impl Fn() -> I) -> Vec<String>
 where
     I: Iterator<Item = &'a Shape>,
 {
@@ -107,7 +107,7 @@ where
         .collect()
 }
 
-/// A shape in words, one for each of its parts, always in the same places; the placement is the last.
+/// Describes a shape in words, one text for each part, always in the same order. The placement is the last.
 fn facts(shape: &Shape) -> [String; 11] {
     let family = match shape.family {
         Family::Ipv4 => "IPv4",
@@ -128,7 +128,7 @@ fn facts(shape: &Shape) -> [String; 11] {
     ]
 }
 
-/// What the devices are kept from doing.
+/// Describes the offloads that are switched off.
 fn without(shape: &Shape) -> String {
     if shape.without.is_empty() {
         "with all offloads".to_owned()
@@ -137,17 +137,18 @@ fn without(shape: &Shape) -> String {
     }
 }
 
-/// The MTU; one that the user chose is that of containers, whether it fits or not.
+/// Describes the MTU. An MTU chosen by the user is that of containers, whether it fits or not.
 fn mtu(shape: &Shape) -> String {
     let clamped = if shape.clamp_mss { ", MSS clamped" } else { "" };
     match shape.mtu_by {
-        MtuBy::Network => format!("MTU {}{clamped}", shape.mtu),
-        MtuBy::User => format!("MTU {} in containers{clamped}", shape.mtu),
+        MtuSource::Network => format!("MTU {}{clamped}", shape.mtu),
+        MtuSource::User => format!("MTU {} in containers{clamped}", shape.mtu),
     }
 }
 
-/// The cell's workload and parameters, where other cells of its shape have the same workload with others.
-pub(crate) fn variant<'a>(document: &'a Document, cell: &'a Cell) -> Option<Variant<'a>> {
+/// Returns the cell's workload and parameters. Returns `None` if its shape has this workload with one set of parameters
+/// only.
+pub(crate) fn variant<'a>(document: &'a Document, cell: &'a Cell) -> Option<WorkloadVariant<'a>> {
     let several = document.cells.iter().any(|other| {
         other.workload == cell.workload
             && other.shape == cell.shape
@@ -156,9 +157,9 @@ pub(crate) fn variant<'a>(document: &'a Document, cell: &'a Cell) -> Option<Vari
     several.then_some((cell.workload.as_str(), &cell.parameters))
 }
 
-/// What tells a table from the others, in words.
-fn heading(key: &Key<'_>, keys: &[Key<'_>]) -> String {
-    let mut words = telling_facts(key.shape, || keys.iter().map(|other| other.shape));
+/// Writes the heading of a table: the facts, the workload and the parameters that distinguish it from the others.
+fn heading(key: &TableKey<'_>, keys: &[TableKey<'_>]) -> String {
+    let mut words = distinguishing_facts(key.shape, || keys.iter().map(|other| other.shape));
     if let Some((workload, parameters)) = key.variant {
         words.push(workload.to_owned());
         words.extend(differing(workload, parameters, keys));
@@ -166,8 +167,8 @@ fn heading(key: &Key<'_>, keys: &[Key<'_>]) -> String {
     words.join(", ")
 }
 
-/// The parameters of a workload that are not the same in all its tables.
-fn differing(workload: &str, parameters: &Parameters, keys: &[Key<'_>]) -> Vec<String> {
+/// Returns the parameters of a workload that differ between its tables.
+fn differing(workload: &str, parameters: &Parameters, keys: &[TableKey<'_>]) -> Vec<String> {
     let others: Vec<&Parameters> = keys
         .iter()
         .filter_map(|key| key.variant)
@@ -181,7 +182,7 @@ fn differing(workload: &str, parameters: &Parameters, keys: &[Key<'_>]) -> Vec<S
         .collect()
 }
 
-/// A value without the quotes that JSON puts around strings.
+/// Formats a value without the quotes of JSON strings.
 fn bare(value: &serde_json::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

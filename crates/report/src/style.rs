@@ -1,29 +1,29 @@
-//! How wide the paper is, and whether there is ink in colours.
+//! Width and colours of text output.
 
 use anstyle::{AnsiColor, Style as Ansi};
 use std::ffi::OsStr;
 use std::io::IsTerminal as _;
 
-/// The width of everything that is not written to a terminal, columns.
+/// Width of output that is not written to a terminal, columns.
 const FIXED_WIDTH: u16 = 100;
 
-/// How a table is drawn.
+/// Style of text output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// The width to keep to where possible, columns.
+    /// Width to keep to where possible, columns.
     pub width: u16,
-    /// Whether colours may be used; words carry the meaning without them.
+    /// True if colours may be used. Words carry the meaning without them.
     pub colour: bool,
 }
 
 impl Style {
-    /// Fixed width, no colour: for files, pipes and tests.
+    /// Fixed width, no colours: for files, pipes and tests.
     pub const PLAIN: Self = Self { width: FIXED_WIDTH, colour: false };
 
-    /// What standard output can show.
+    /// Detects the style that standard output supports.
     ///
-    /// A terminal gives its own width, and colours unless `NO_COLOR` is set (<https://no-color.org>) or `TERM` is
-    /// `dumb`; anything else gets [`Style::PLAIN`].
+    /// A terminal has its own width, and colours unless `NO_COLOR` is set (<https://no-color.org>) or `TERM` is `dumb`.
+    /// Other output gets [`Style::PLAIN`].
     #[must_use]
     pub fn detect() -> Self {
         let output = std::io::stdout();
@@ -40,7 +40,7 @@ impl Style {
         }
     }
 
-    /// The text in the colour of its tone, where colours are used.
+    /// Colours the text by its tone, if colours are used.
     pub(crate) fn paint(self, tone: Tone, text: &str) -> String {
         let ansi = tone.ansi();
         if !self.colour || ansi.is_plain() || text.is_empty() {
@@ -50,26 +50,26 @@ impl Style {
     }
 }
 
-/// Whether a terminal with these variables set wants colours.
+/// Returns true if a terminal with these values of `NO_COLOR` and `TERM` supports colours.
 fn takes_colour(no_color: Option<&OsStr>, term: Option<&OsStr>) -> bool {
     no_color.is_none_or(OsStr::is_empty) && term != Some(OsStr::new("dumb"))
 }
 
-/// What a piece of text is, for its colour.
+/// Meaning of a piece of text, which decides its colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Tone {
-    /// As it is.
+    /// Ordinary text.
     #[default]
     Plain,
-    /// A name.
+    /// Names and headings.
     Strong,
-    /// Less important than its neighbours.
+    /// Text that is less important than its neighbours.
     Faint,
-    /// Better than the baseline.
+    /// Result that is better than the baseline.
     Good,
-    /// Worse, yet within the margin.
+    /// Result that is worse, but within the margin.
     Mild,
-    /// Worse by more than the margin, or broken.
+    /// Result that is worse by more than the margin, or broken.
     Bad,
 }
 

@@ -1,19 +1,19 @@
-//! Text as it comes to stand on paper: its width in columns, its breaks, and nothing in it that a terminal would obey.
+//! Text for terminals: width in columns, line breaks, and removal of control characters.
 
 use unicode_width::UnicodeWidthStr as _;
 
-/// How many columns a text takes.
+/// Returns the width of a text, columns.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// The text on one line, without control characters: reasons come from programs and kernels.
+/// Joins the text into one line and removes control characters. Reasons come from programs and kernels.
 pub(crate) fn one_line(text: &str) -> String {
     let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     clean.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What, why, and what to do where that is known.
+/// Joins a subject, the reason and, if known, the remedy.
 pub(crate) fn sentence(what: &str, reason: &str, remedy: &str) -> String {
     if remedy.is_empty() {
         format!("{what}: {reason}")
@@ -22,10 +22,10 @@ pub(crate) fn sentence(what: &str, reason: &str, remedy: &str) -> String {
     }
 }
 
-/// Breaks a text between words into lines of at most so many columns; a longer word has a line of its own.
+/// Wraps a text between words into lines of at most this many columns. A longer word has a line of its own.
 ///
-/// A percent sign stays with its number, a dot with what it ends. Lines after the first are indented, so that where a
-/// paragraph begins is seen.
+/// A percent sign stays with its number, a middle dot with the word before it. Lines after the first are indented,
+/// which makes the beginning of a paragraph visible.
 pub(crate) fn wrap(text: &str, columns: usize) -> String {
     const INDENT: &str = "  ";
     let mut lines = String::new();
@@ -45,7 +45,7 @@ pub(crate) fn wrap(text: &str, columns: usize) -> String {
     lines
 }
 
-/// The words of a text, each with the sign that follows it.
+/// Splits a text into words, each with the sign that follows it.
 fn unbreakable(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split(' ') {
@@ -60,7 +60,7 @@ fn unbreakable(text: &str) -> Vec<String> {
     words
 }
 
-/// `1 block`, `2 blocks`.
+/// Formats a count with its noun: `1 block`, `2 blocks`.
 pub(crate) fn counted(count: u32, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }

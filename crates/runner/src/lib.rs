@@ -1,22 +1,23 @@
-//! Plan × network × traffic × observation, into the journal.
+//! Runner: carries out a plan over networks, with traffic and observation, and writes the journal.
 //!
-//! [`run`] walks the plan's blocks in their order: it raises each network anew, runs all workloads over it, and keeps
-//! every trial before the next one starts. It knows a [`Stage`], not places: [`live::Live`] is the one in which networks
-//! are raised, [`probe::Remote`] the one whose other end is a listener, tests have their own. It decides how many blocks
-//! there are once, after the pilot, and looks at no result after that.
+//! `run` goes through the plan's blocks in their order: it raises each network anew, runs all workloads over it, and
+//! writes every trial to the journal before the next trial starts. The runner depends on an environment
+//! ([`RunEnvironment`]), not on places: [`network_environment::NetworkEnvironment`] raises networks,
+//! [`probe_environment::ProbeEnvironment`] has a listener as its other end, and the tests have their own. With a pilot,
+//! the number of blocks is decided once, after the pilot; no result is looked at after that.
 #![forbid(unsafe_code)]
 
+mod environment;
 mod error;
-pub mod live;
-mod ports;
-pub mod probe;
+pub mod network_environment;
+mod port_allocator;
+pub mod probe_environment;
 mod progress;
-mod resume;
 mod run;
-mod stage;
+mod start_point;
 
+pub use environment::{AttemptError, RunEnvironment, RunningNetwork, TrialMeasurement, TurnSetup};
 pub use error::Error;
-pub use progress::{Event, Progress, Quiet};
-pub use resume::Start;
-pub use run::run;
-pub use stage::{Broken, Measured, Raised, Scene, Stage};
+pub use progress::{Progress, RunEvent, SilentProgress};
+pub use run::run_plan;
+pub use start_point::StartPoint;

@@ -1,62 +1,62 @@
-//! What a person is told while a run goes on.
+//! Progress of a run, as it is reported to the user.
 
-use tare_record::{Entry, Failure, Phase, Plan, Shape, Sizing, Trial, WorkloadPlan};
+use tare_record::{NetworkEntry, NetworkFailure, Phase, Plan, Shape, Sizing, Trial, WorkloadPlan};
 
-/// Something that happened.
+/// Event of a run.
 #[derive(Clone, Copy, Debug)]
-pub enum Event<'a> {
+pub enum RunEvent<'a> {
     /// The number of blocks is fixed.
     Sized {
-        /// The plan.
+        /// Plan of the run.
         plan: &'a Plan,
-        /// What was decided.
+        /// The decided number of blocks, and the reason.
         sizing: &'a Sizing,
     },
-    /// A phase begins.
+    /// A phase of the run begins.
     Phase {
-        /// Which.
+        /// Phase of the following blocks.
         phase: Phase,
-        /// Its first block: above zero when a run is resumed.
+        /// First block of the phase; above 0 in a resumed run.
         from: u32,
-        /// How many blocks it has.
+        /// Number of blocks of the phase.
         blocks: u32,
-        /// How many trials a block has.
+        /// Number of trials of a block.
         trials: u32,
     },
-    /// A trial begins.
+    /// A trial of the block begins.
     Trial {
-        /// The network.
-        entry: &'a Entry,
-        /// The workload.
+        /// Network of the trial.
+        entry: &'a NetworkEntry,
+        /// Workload of the trial.
         workload: &'a WorkloadPlan,
-        /// The shape.
+        /// Shape of the trial.
         shape: &'a Shape,
-        /// The block.
+        /// Number of the block, from 0.
         block: u32,
     },
     /// A trial is in the journal.
     Measured(&'a Trial),
-    /// A network broke.
-    Failed(&'a Failure),
+    /// A network or workload broke, and is left out from here on.
+    Failed(&'a NetworkFailure),
     /// A block is complete.
     Block {
-        /// Which phase.
+        /// Phase of the block.
         phase: Phase,
-        /// Which, from 0.
+        /// Number of the block, from 0.
         block: u32,
     },
 }
 
-/// Somebody who tells a person.
+/// Receiver of a run's events.
 pub trait Progress {
-    /// Takes notice of an event.
-    fn event(&mut self, event: Event<'_>);
+    /// Handles an event of the run.
+    fn handle_event(&mut self, event: RunEvent<'_>);
 }
 
-/// Tells nobody.
+/// Progress that reports nothing.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Quiet;
+pub struct SilentProgress;
 
-impl Progress for Quiet {
-    fn event(&mut self, _: Event<'_>) {}
+impl Progress for SilentProgress {
+    fn handle_event(&mut self, _: RunEvent<'_>) {}
 }

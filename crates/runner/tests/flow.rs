@@ -1,55 +1,61 @@
-//! The walk through the blocks: what is kept in which order, what happens when a network breaks, when somebody
-//! interrupts, and when a run that was cut off goes on.
+//! Tests of the sequence of a run: the order in which trials are recorded, a network that breaks, an interruption, and
+//! a run that was cut off and goes on.
 
 use std::cell::Cell;
 use std::rc::Rc;
-use tare_record::journal::{FORMAT, Journal, Record, Run};
+use tare_record::journal::{FORMAT, Journal, Record, RunHeader};
 use tare_record::{
-    Blocks, Entry, Environment, Failure, FamilyScope, Hop, Metric, Nanos, Parameters, Phase, Plan,
-    Shape, StoppedBy, Trial, WarmUp, WorkloadPlan,
+    BlockPolicy, CorrectionFamily, Environment, Hop, Metric, Nanos, NetworkEntry, NetworkFailure,
+    Parameters, Phase, Plan, Shape, StoppedBy, Trial, WarmUpPolicy, WorkloadPlan,
 };
-use tare_runner::{Broken, Measured, Quiet, Raised, Scene, Stage, Start, run};
+use tare_runner::{
+    AttemptError, RunEnvironment, RunningNetwork, SilentProgress, StartPoint, TrialMeasurement,
+    TurnSetup, run_plan,
+};
 
-/// A stage on which nothing is measured, that counts trials and obeys a script.
+/// Environment that measures nothing, counts trials and follows a script.
 #[derive(Default)]
-struct Script {
+struct ScriptedEnvironment {
     trials: Rc<Cell<u32>>,
-    /// Networks that are up: one at most.
+    /// Number of networks that are up: one at most.
     standing: Rc<Cell<u32>>,
-    /// The label of a network that cannot be raised.
-    breaks: Option<&'static str>,
+    /// Label of a network that cannot be raised.
+    broken_network: Option<&'static str>,
     /// The first workload breaks over networks of two clients.
-    frail: bool,
-    /// Interrupt after this many trials.
+    first_workload_breaks: bool,
+    /// Number of trials after which the run is interrupted.
     interrupt_after: Option<u32>,
     clock: u64,
 }
 
-struct Up {
+struct ScriptedNetwork {
     trials: Rc<Cell<u32>>,
     standing: Rc<Cell<u32>>,
-    frail: bool,
+    first_workload_breaks: bool,
     interrupt_after: Option<u32>,
 }
 
-impl Drop for Up {
+impl Drop for ScriptedNetwork {
     fn drop(&mut self) {
         self.standing.set(self.standing.get() - 1);
     }
 }
 
-impl Stage for Script {
-    fn raise(&mut self, scene: &Scene<'_>) -> Result<Box<dyn Raised>, Broken> {
+impl RunEnvironment for ScriptedEnvironment {
+    fn set_up(&mut self, scene: &TurnSetup<'_>) -> Result<Box<dyn RunningNetwork>, AttemptError> {
         self.clock += 1_000_000_000;
         assert_eq!(self.standing.get(), 0, "the network before this one was not taken down");
-        if self.breaks == Some(scene.entry.label.as_str()) {
-            return Err(Broken::Failed { reason: "it broke".into(), remedy: "mend it".into() });
+        if self.broken_network == Some(scene.entry.label.as_str()) {
+            return Err(AttemptError::Failed {
+                reason: "it broke".into(),
+                remedy: "mend it".into(),
+            });
         }
         self.standing.set(1);
-        Ok(Box::new(Up {
+        Ok(Box::new(ScriptedNetwork {
             trials: Rc::clone(&self.trials),
             standing: Rc::clone(&self.standing),
-            frail: self.frail && scene.shape.clients == 2,
+            first_workload_breaks: self.first_workload_breaks && scene.shape.clients == 2,
             interrupt_after: self.interrupt_after,
         }))
     }
@@ -58,25 +64,25 @@ impl Stage for Script {
         Nanos(self.clock)
     }
 
-    fn interrupted(&self) -> bool {
+    fn is_interrupted(&self) -> bool {
         self.interrupt_after.is_some_and(|limit| self.trials.get() >= limit)
     }
 }
 
-impl Raised for Up {
+impl RunningNetwork for ScriptedNetwork {
     fn hops(&self) -> Vec<Hop> {
         Vec::new()
     }
 
-    fn trial(&mut self, workload: usize) -> Result<Measured, Broken> {
+    fn run_trial(&mut self, workload: usize) -> Result<TrialMeasurement, AttemptError> {
         if self.interrupt_after == Some(self.trials.get()) {
-            return Err(Broken::Interrupted);
+            return Err(AttemptError::Interrupted);
         }
-        if self.frail && workload == 0 {
-            return Err(Broken::Failed { reason: "too many".into(), remedy: String::new() });
+        if self.first_workload_breaks && workload == 0 {
+            return Err(AttemptError::Failed { reason: "too many".into(), remedy: String::new() });
         }
         self.trials.set(self.trials.get() + 1);
-        Ok(Measured::default())
+        Ok(TrialMeasurement::default())
     }
 }
 
@@ -86,7 +92,7 @@ fn plan(networks: &[&str], blocks: u32) -> Plan {
         parameters: Parameters::new(),
         duration: Nanos(1_000_000_000),
         interval: Nanos(100_000_000),
-        warm_up: WarmUp::Auto,
+        warm_up: WarmUpPolicy::Auto,
         metrics: vec![Metric::Throughput],
         stands_for: None,
     };
@@ -95,7 +101,7 @@ fn plan(networks: &[&str], blocks: u32) -> Plan {
         seed: 5,
         networks: networks
             .iter()
-            .map(|name| Entry { label: (*name).into(), network: (*name).into() })
+            .map(|name| NetworkEntry { label: (*name).into(), network: (*name).into() })
             .collect(),
         stands_for: Default::default(),
         baseline: networks[0].into(),
@@ -103,8 +109,8 @@ fn plan(networks: &[&str], blocks: u32) -> Plan {
         raising: Vec::new(),
         shapes: vec![Shape::default()],
         margins: Default::default(),
-        family: FamilyScope::Metric,
-        blocks: Blocks::Fixed { blocks },
+        family: CorrectionFamily::Metric,
+        blocks: BlockPolicy::Fixed { blocks },
         budget: None,
         skipped: Vec::new(),
         refused: Vec::new(),
@@ -118,12 +124,12 @@ fn plan(networks: &[&str], blocks: u32) -> Plan {
 fn journal(plan: &Plan, records: Vec<Record>) -> Journal {
     let environment = Environment::default();
     Journal {
-        run: Run { format: FORMAT, plan: plan.clone(), environment, findings: vec![] },
+        run: RunHeader { format: FORMAT, plan: plan.clone(), environment, findings: vec![] },
         records,
     }
 }
 
-/// Block, label and workload of every trial, in the order in which they were kept.
+/// Returns block, label and workload of every trial, in the order in which they were recorded.
 fn order(trials: &[&Trial]) -> Vec<(u32, String, String)> {
     trials.iter().map(|trial| (trial.block, trial.label.clone(), trial.workload.clone())).collect()
 }
@@ -132,7 +138,13 @@ fn order(trials: &[&Trial]) -> Vec<(u32, String, String)> {
 fn every_block_has_every_network_and_workload_once() {
     let plan = plan(&["a", "b", "c"], 4);
     let mut records = Vec::new();
-    let ended = run(&plan, Start::default(), &mut Script::default(), &mut records, &mut Quiet);
+    let ended = run_plan(
+        &plan,
+        StartPoint::default(),
+        &mut ScriptedEnvironment::default(),
+        &mut records,
+        &mut SilentProgress,
+    );
     assert_eq!(ended.unwrap(), StoppedBy::Blocks);
     let journal = journal(&plan, records);
     assert_eq!(journal.stopped_by(), Some(StoppedBy::Blocks));
@@ -150,8 +162,11 @@ fn every_block_has_every_network_and_workload_once() {
 fn a_network_that_breaks_is_left_out_and_the_others_go_on() {
     let plan = plan(&["a", "b", "c"], 3);
     let mut records = Vec::new();
-    let mut stage = Script { breaks: Some("b"), ..Script::default() };
-    let ended = run(&plan, Start::default(), &mut stage, &mut records, &mut Quiet).unwrap();
+    let mut stage =
+        ScriptedEnvironment { broken_network: Some("b"), ..ScriptedEnvironment::default() };
+    let ended =
+        run_plan(&plan, StartPoint::default(), &mut stage, &mut records, &mut SilentProgress)
+            .unwrap();
     assert_eq!(ended, StoppedBy::Blocks);
     let journal = journal(&plan, records);
     assert_eq!(journal.failures().len(), 1);
@@ -160,7 +175,7 @@ fn a_network_that_breaks_is_left_out_and_the_others_go_on() {
     assert!(journal.trials().iter().all(|trial| trial.label != "b"));
 }
 
-/// A plan of one network with one and two clients.
+/// Builds a plan with one and two clients.
 fn plan_of_two_shapes(networks: &[&str]) -> Plan {
     let shapes = [1, 2].map(|clients| Shape { clients, ..Shape::default() });
     Plan { shapes: shapes.to_vec(), ..plan(networks, 3) }
@@ -170,11 +185,14 @@ fn plan_of_two_shapes(networks: &[&str]) -> Plan {
 fn a_workload_that_breaks_is_left_out_of_its_shape_alone() {
     let plan = plan_of_two_shapes(&["a", "b"]);
     let mut records = Vec::new();
-    let mut stage = Script { frail: true, ..Script::default() };
-    let ended = run(&plan, Start::default(), &mut stage, &mut records, &mut Quiet).unwrap();
+    let mut stage =
+        ScriptedEnvironment { first_workload_breaks: true, ..ScriptedEnvironment::default() };
+    let ended =
+        run_plan(&plan, StartPoint::default(), &mut stage, &mut records, &mut SilentProgress)
+            .unwrap();
     assert_eq!(ended, StoppedBy::Blocks);
     let journal = journal(&plan, records);
-    let broke = |failure: &&Failure| {
+    let broke = |failure: &&NetworkFailure| {
         let clients = failure.shape.as_ref().map(|shape| shape.clients);
         (failure.network.clone(), clients, failure.workload.clone(), failure.block)
     };
@@ -195,20 +213,29 @@ fn a_workload_that_breaks_is_left_out_of_its_shape_alone() {
             assert_eq!(measured, [(1, "tcp-rr"), (1, "tcp-stream"), (2, "tcp-rr")]);
         }
     }
-    assert_eq!(Start::after(&journal).main, 3, "its blocks are whole without what broke");
+    assert_eq!(
+        StartPoint::from_journal(&journal).main,
+        3,
+        "its blocks are whole without what broke"
+    );
 }
 
 #[test]
 fn a_run_that_goes_on_knows_what_broke() {
     let plan = plan_of_two_shapes(&["a", "b"]);
     let mut records = Vec::new();
-    let mut stage = Script { frail: true, interrupt_after: Some(8), ..Script::default() };
-    run(&plan, Start::default(), &mut stage, &mut records, &mut Quiet).unwrap();
-    let start = Start::after(&journal(&plan, records.clone()));
+    let mut stage = ScriptedEnvironment {
+        first_workload_breaks: true,
+        interrupt_after: Some(8),
+        ..ScriptedEnvironment::default()
+    };
+    run_plan(&plan, StartPoint::default(), &mut stage, &mut records, &mut SilentProgress).unwrap();
+    let start = StartPoint::from_journal(&journal(&plan, records.clone()));
     assert_eq!((start.main, start.failures.len()), (1, 2));
-    records.push(Record::Resumed(start.resumed(&plan, "now".into())));
-    let mut stage = Script { frail: true, ..Script::default() };
-    run(&plan, start, &mut stage, &mut records, &mut Quiet).unwrap();
+    records.push(Record::Resumed(start.resume_record(&plan, "now".into())));
+    let mut stage =
+        ScriptedEnvironment { first_workload_breaks: true, ..ScriptedEnvironment::default() };
+    run_plan(&plan, start, &mut stage, &mut records, &mut SilentProgress).unwrap();
     let journal = journal(&plan, records);
     assert_eq!((journal.trials().len(), journal.failures().len()), (3 * 2 * 3, 2));
 }
@@ -219,9 +246,15 @@ fn no_network_stands_after_a_run_however_it_ended() {
     for (frail, interrupt_after, breaks) in
         [(false, None, None), (true, None, None), (false, Some(3), None), (false, None, Some("b"))]
     {
-        let mut stage = Script { frail, interrupt_after, breaks, ..Script::default() };
+        let mut stage = ScriptedEnvironment {
+            first_workload_breaks: frail,
+            interrupt_after,
+            broken_network: breaks,
+            ..ScriptedEnvironment::default()
+        };
         let standing = Rc::clone(&stage.standing);
-        run(&plan, Start::default(), &mut stage, &mut Vec::new(), &mut Quiet).unwrap();
+        run_plan(&plan, StartPoint::default(), &mut stage, &mut Vec::new(), &mut SilentProgress)
+            .unwrap();
         assert_eq!(standing.get(), 0, "{frail}, {interrupt_after:?}, {breaks:?}");
     }
 }
@@ -230,8 +263,11 @@ fn no_network_stands_after_a_run_however_it_ended() {
 fn when_all_break_the_run_ends() {
     let plan = plan(&["a"], 3);
     let mut records = Vec::new();
-    let mut stage = Script { breaks: Some("a"), ..Script::default() };
-    let ended = run(&plan, Start::default(), &mut stage, &mut records, &mut Quiet).unwrap();
+    let mut stage =
+        ScriptedEnvironment { broken_network: Some("a"), ..ScriptedEnvironment::default() };
+    let ended =
+        run_plan(&plan, StartPoint::default(), &mut stage, &mut records, &mut SilentProgress)
+            .unwrap();
     assert_eq!(ended, StoppedBy::Failed);
 }
 
@@ -239,19 +275,36 @@ fn when_all_break_the_run_ends() {
 fn a_run_that_was_interrupted_anywhere_and_goes_on_gives_the_same_blocks_as_one_that_was_not() {
     let plan = plan(&["a", "b", "c"], 3);
     let mut whole = Vec::new();
-    run(&plan, Start::default(), &mut Script::default(), &mut whole, &mut Quiet).unwrap();
+    run_plan(
+        &plan,
+        StartPoint::default(),
+        &mut ScriptedEnvironment::default(),
+        &mut whole,
+        &mut SilentProgress,
+    )
+    .unwrap();
     let whole = order(&journal(&plan, whole).trials());
 
     for cut in 0..18 {
         let mut records = Vec::new();
-        let mut stage = Script { interrupt_after: Some(cut), ..Script::default() };
-        let ended = run(&plan, Start::default(), &mut stage, &mut records, &mut Quiet).unwrap();
+        let mut stage =
+            ScriptedEnvironment { interrupt_after: Some(cut), ..ScriptedEnvironment::default() };
+        let ended =
+            run_plan(&plan, StartPoint::default(), &mut stage, &mut records, &mut SilentProgress)
+                .unwrap();
         assert_eq!(ended, StoppedBy::Interrupted, "after {cut} trials");
 
         let first = journal(&plan, records.clone());
-        let start = Start::after(&first);
-        records.push(Record::Resumed(start.resumed(&plan, "now".into())));
-        run(&plan, start, &mut Script::default(), &mut records, &mut Quiet).unwrap();
+        let start = StartPoint::from_journal(&first);
+        records.push(Record::Resumed(start.resume_record(&plan, "now".into())));
+        run_plan(
+            &plan,
+            start,
+            &mut ScriptedEnvironment::default(),
+            &mut records,
+            &mut SilentProgress,
+        )
+        .unwrap();
         let second = journal(&plan, records);
         assert_eq!(order(&second.trials()), whole, "cut after {cut} trials");
         assert_eq!(second.stopped_by(), Some(StoppedBy::Blocks));
@@ -261,9 +314,16 @@ fn a_run_that_was_interrupted_anywhere_and_goes_on_gives_the_same_blocks_as_one_
 #[test]
 fn the_pilot_is_measured_first_and_is_no_part_of_the_result() {
     let mut plan = plan(&["a", "b"], 1);
-    plan.blocks = Blocks::Precision { precision: Some(0.5), pilot: 2, at_least: 3, at_most: 9 };
+    plan.blocks =
+        BlockPolicy::Precision { precision: Some(0.5), pilot: 2, at_least: 3, at_most: 9 };
     let mut records = Vec::new();
-    let ended = run(&plan, Start::default(), &mut Script::default(), &mut records, &mut Quiet);
+    let ended = run_plan(
+        &plan,
+        StartPoint::default(),
+        &mut ScriptedEnvironment::default(),
+        &mut records,
+        &mut SilentProgress,
+    );
     assert_eq!(ended.unwrap(), StoppedBy::Precision);
     let journal = journal(&plan, records);
     let sizing = journal.sizing().unwrap();
@@ -279,8 +339,14 @@ fn the_budget_ends_the_run_between_blocks_and_never_before_two() {
     let mut plan = plan(&["a", "b"], 50);
     plan.budget = Some(Nanos(9_000_000_000));
     let mut records = Vec::new();
-    let ended = run(&plan, Start::default(), &mut Script::default(), &mut records, &mut Quiet);
+    let ended = run_plan(
+        &plan,
+        StartPoint::default(),
+        &mut ScriptedEnvironment::default(),
+        &mut records,
+        &mut SilentProgress,
+    );
     assert_eq!(ended.unwrap(), StoppedBy::Budget);
-    // Two networks a block, a second each: the ninth second falls into the fifth block.
+    // Two networks a block, one second each: the ninth second falls into the fifth block.
     assert_eq!(journal(&plan, records).trials().len(), 5 * 2 * 2);
 }

@@ -1,45 +1,49 @@
-//! The whole runner over mock networks whose truth is known, thousands of times: pilot, sizing, budget, Holm, verdicts.
+//! Simulation of whole runs over mock networks whose true costs are known, thousands of times: pilot, sizing, budget,
+//! Holm's correction, verdicts.
 //!
-//! What a trial gives is drawn from a model of a shared machine: every block has a level of its own that all its
-//! networks share (drift), every trial a spread of its own, every interval noise, and the beginning of a trial a
-//! warm-up. The clock is virtual, so that budgets bind without anybody waiting.
+//! Results of trials are drawn from a model of a shared machine: every block has its own level that all its networks
+//! share (drift), every trial its own deviation, every interval noise, and the beginning of a trial a warm-up. The
+//! clock is virtual, so that budgets bind without any waiting.
 
 #![allow(clippy::unwrap_used, reason = "a simulation stops at what cannot happen")]
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use tare_network::Network as _;
-use tare_network::mock::Mock;
-use tare_record::journal::{FORMAT, Journal, Record, Run};
+use tare_network::mock::MockNetwork;
+use tare_record::journal::{FORMAT, Journal, Record, RunHeader};
 use tare_record::{
-    Blocks, Document, Ends, Entry, Environment, FamilyScope, Hop, Interval, Metric, Nanos,
-    Parameters, Plan, Series, Shape, Verdict, WarmUp, WorkloadPlan,
+    BlockPolicy, CorrectionFamily, Document, EndCounts, Environment, Hop, Interval, Metric, Nanos,
+    NetworkEntry, Parameters, Plan, Series, Shape, Verdict, WarmUpPolicy, WorkloadPlan,
 };
-use tare_runner::{Broken, Measured, Quiet, Raised, Scene, Stage, Start};
+use tare_runner::{
+    AttemptError, RunEnvironment, RunningNetwork, SilentProgress, StartPoint, TrialMeasurement,
+    TurnSetup,
+};
 
 const RUNS: u64 = 2000;
 const INTERVAL: Nanos = Nanos(10_000_000);
 const INTERVALS: u64 = 24;
 
-/// A machine, and what each network on it really costs.
-struct Machine {
+/// A machine, and the true cost of each network on it.
+struct SimulatedMachine {
     random: ChaCha8Rng,
     /// True level of each network relative to the first, by its label.
     truth: Vec<(String, f64)>,
-    /// Spread of a trial, as a share.
+    /// Standard deviation of a trial's level, on the logarithmic scale.
     spread: f64,
     level: f64,
     block_turns: usize,
     clock: Nanos,
 }
 
-/// A standard normal number (Box and Muller, 1958).
+/// Draws a standard normal number (Box and Muller, 1958).
 fn normal(random: &mut ChaCha8Rng) -> f64 {
     let (u, v): (f64, f64) = (1.0 - random.random::<f64>(), random.random());
     (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }
 
-impl Machine {
+impl SimulatedMachine {
     fn new(seed: u64, truth: &[(&str, f64)], spread: f64) -> Self {
         Self {
             random: ChaCha8Rng::seed_from_u64(seed),
@@ -52,20 +56,20 @@ impl Machine {
     }
 }
 
-/// One network's turn: its intervals were drawn when it was raised.
-struct Turn {
+/// Turn of one network; its intervals were drawn when it was raised.
+struct SimulatedTurn {
     hops: Vec<Hop>,
-    measured: Measured,
+    measured: TrialMeasurement,
 }
 
-impl Stage for Machine {
-    fn raise(&mut self, scene: &Scene<'_>) -> Result<Box<dyn Raised>, Broken> {
+impl RunEnvironment for SimulatedMachine {
+    fn set_up(&mut self, scene: &TurnSetup<'_>) -> Result<Box<dyn RunningNetwork>, AttemptError> {
         if self.block_turns.is_multiple_of(self.truth.len()) {
-            // The machine drifts from block to block by more than any network differs.
+            // The machine drifts from block to block by more than any two networks differ.
             self.level = (0.1 * normal(&mut self.random)).exp();
         }
         self.block_turns += 1;
-        let topology = Mock::new("mock").raise(scene.shape, &Default::default()).unwrap();
+        let topology = MockNetwork::new("mock").set_up(scene.shape, &Default::default()).unwrap();
         let truth = self.truth.iter().find(|(label, _)| *label == scene.entry.label).unwrap().1;
         let level = truth * self.level * (self.spread * normal(&mut self.random)).exp();
         let intervals: Vec<Interval> = (0..INTERVALS)
@@ -82,12 +86,12 @@ impl Stage for Machine {
             .collect();
         self.clock = self.clock + Nanos(INTERVALS * INTERVAL.0);
         let received = intervals.iter().map(|interval| interval.bytes).sum();
-        Ok(Box::new(Turn {
+        Ok(Box::new(SimulatedTurn {
             hops: topology.hops,
-            measured: Measured {
-                series: vec![Series::of(0, intervals)],
-                ends: Ends { sent: received, received, ..Ends::default() },
-                ..Measured::default()
+            measured: TrialMeasurement {
+                series: vec![Series::new(0, intervals)],
+                ends: EndCounts { sent: received, received, ..EndCounts::default() },
+                ..TrialMeasurement::default()
             },
         }))
     }
@@ -96,22 +100,23 @@ impl Stage for Machine {
         self.clock
     }
 
-    fn interrupted(&self) -> bool {
+    fn is_interrupted(&self) -> bool {
         false
     }
 }
 
-impl Raised for Turn {
+impl RunningNetwork for SimulatedTurn {
     fn hops(&self) -> Vec<Hop> {
         self.hops.clone()
     }
 
-    fn trial(&mut self, _: usize) -> Result<Measured, Broken> {
+    fn run_trial(&mut self, _: usize) -> Result<TrialMeasurement, AttemptError> {
         Ok(self.measured.clone())
     }
 }
 
-/// Four networks, one workload, two per cent margin; every other run has a budget that binds.
+/// Builds a plan of these networks with one workload and a margin of two per cent; every other seed has a budget that
+/// binds.
 fn plan(seed: u64, labels: &[(&str, f64)]) -> Plan {
     let block = INTERVAL.0 * INTERVALS * labels.len() as u64;
     Plan {
@@ -119,7 +124,7 @@ fn plan(seed: u64, labels: &[(&str, f64)]) -> Plan {
         seed,
         networks: labels
             .iter()
-            .map(|(label, _)| Entry { label: (*label).to_owned(), network: "mock".into() })
+            .map(|(label, _)| NetworkEntry { label: (*label).to_owned(), network: "mock".into() })
             .collect(),
         stands_for: Default::default(),
         baseline: labels[0].0.to_owned(),
@@ -128,15 +133,15 @@ fn plan(seed: u64, labels: &[(&str, f64)]) -> Plan {
             parameters: Parameters::new(),
             duration: Nanos(INTERVALS * INTERVAL.0),
             interval: INTERVAL,
-            warm_up: WarmUp::Auto,
+            warm_up: WarmUpPolicy::Auto,
             metrics: vec![Metric::Throughput],
             stands_for: None,
         }],
         raising: Vec::new(),
         shapes: vec![Shape::default()],
         margins: [(Metric::Throughput, 0.02)].into(),
-        family: FamilyScope::Study,
-        blocks: Blocks::Precision { precision: None, pilot: 3, at_least: 5, at_most: 60 },
+        family: CorrectionFamily::Study,
+        blocks: BlockPolicy::Precision { precision: None, pilot: 3, at_least: 5, at_most: 60 },
         budget: seed.is_multiple_of(2).then_some(Nanos(15 * block)),
         skipped: Vec::new(),
         refused: Vec::new(),
@@ -150,10 +155,21 @@ fn plan(seed: u64, labels: &[(&str, f64)]) -> Plan {
 fn simulate(seed: u64, truth: &[(&str, f64)], spread: f64) -> Document {
     let plan = plan(seed, truth);
     let mut records: Vec<Record> = Vec::new();
-    let mut machine = Machine::new(seed, truth, spread);
-    tare_runner::run(&plan, Start::default(), &mut machine, &mut records, &mut Quiet).unwrap();
-    let run =
-        Run { format: FORMAT, plan, environment: Environment::default(), findings: Vec::new() };
+    let mut machine = SimulatedMachine::new(seed, truth, spread);
+    tare_runner::run_plan(
+        &plan,
+        StartPoint::default(),
+        &mut machine,
+        &mut records,
+        &mut SilentProgress,
+    )
+    .unwrap();
+    let run = RunHeader {
+        format: FORMAT,
+        plan,
+        environment: Environment::default(),
+        findings: Vec::new(),
+    };
     tare_analysis::document(&Journal { run, records }, None).unwrap()
 }
 
@@ -188,7 +204,7 @@ fn planted_differences_are_covered_and_found() {
     let runs = 300;
     let (mut covered, mut near, mut far) = (0u32, 0u32, 0u32);
     for seed in 0..runs {
-        // Odd seeds have no budget: the sizing is free to ask for what it needs.
+        // Odd seeds have no budget: the sizing is free to ask for as many blocks as it needs.
         let document = simulate(2 * seed + 1, &truth, 0.015);
         for (cell, value) in document.cells[1..].iter().zip([0.97, 0.8]) {
             let ratio = cell.ratio.as_ref().unwrap();

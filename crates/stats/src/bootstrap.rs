@@ -1,38 +1,39 @@
-//! Intervals for what has no simple distribution, a median or a percentile over trials: the bootstrap, bias-corrected
-//! and accelerated (BCa).
+//! Bias-corrected and accelerated (BCa) bootstrap intervals, for statistics without a simple distribution: a median or
+//! a percentile over trials.
 //!
 //! Sources: B. Efron, "Better bootstrap confidence intervals", Journal of the American Statistical Association 82
-//! (1987); for few values, whose drawn samples spread too little, the tails are widened as T. C. Hesterberg does ("What teachers should know
-//! about the bootstrap", The American Statistician 69, 2015): without it, medians of 8 to 21 values were simulated to be
-//! covered in 92 % of cases instead of 95 %. What is drawn is the same for the same sample, so that the same journal always gives the same document.
+//! (1987). Resamples of few values spread too little, so the tails are widened after T. C. Hesterberg ("What teachers
+//! should know about the bootstrap", The American Statistician 69, 2015). Without the widening, simulated intervals of
+//! medians of 8 to 21 values covered the true value in 92 % of cases instead of 95 %. The same sample always gives the
+//! same resamples, so the same journal always gives the same document.
 
 use crate::describe::quantile;
-use crate::student::Student;
+use crate::student::StudentT;
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// How often the sample is drawn anew: an end of the interval then varies by a few hundredths of its width.
-const DRAWS: usize = 2_000;
+/// Number of resamples. With so many, an end of the interval varies by a few hundredths of the interval's width.
+const RESAMPLES: usize = 2_000;
 
-/// The fewest values for an interval: the quantiles of fewer take too few values to have one.
-pub const FEWEST: usize = 8;
+/// Smallest sample size that has an interval: the quantiles of a smaller sample rest on too few values.
+pub const MIN_VALUES: usize = 8;
 
-/// The interval of a statistic with this confidence (0–1, both excluded); nothing below [`FEWEST`] values, for what is no
-/// number, or where the statistic has none.
+/// Returns the interval of a statistic with this confidence (0–1, both excluded). Returns `None` for fewer than
+/// [`MIN_VALUES`] values, if a value is not finite, or if the statistic is `None` for the sample or a resample.
 #[must_use]
 pub fn bca(
     values: &[f64],
     statistic: impl Fn(&[f64]) -> Option<f64>,
     confidence: f64,
 ) -> Option<[f64; 2]> {
-    if values.len() < FEWEST || !values.iter().all(|value| value.is_finite()) {
+    if values.len() < MIN_VALUES || !values.iter().all(|value| value.is_finite()) {
         return None;
     }
     let estimate = statistic(values)?;
-    let mut draw = Draw::of(values);
+    let mut draw = IndexResampler::seeded_by_values(values);
     let mut sample = values.to_vec();
-    let mut drawn = Vec::with_capacity(DRAWS);
-    for _ in 0..DRAWS {
-        sample.fill_with(|| values[draw.below(values.len())]);
+    let mut drawn = Vec::with_capacity(RESAMPLES);
+    for _ in 0..RESAMPLES {
+        sample.fill_with(|| values[draw.next_index(values.len())]);
         drawn.push(statistic(&sample)?);
     }
     let without: Option<Vec<f64>> = (0..values.len())
@@ -42,16 +43,17 @@ pub fn bca(
             statistic(&rest)
         })
         .collect();
-    interval(estimate, &drawn, &without?, widened(values.len(), confidence)?)
+    interval(estimate, &drawn, &without?, widened_confidence(values.len(), confidence)?)
 }
 
-/// The confidence at which an interval of `n` drawn values covers what one of this confidence should.
-fn widened(n: usize, confidence: f64) -> Option<f64> {
-    let t = Student::of_mean(n)?.half_width(confidence) * (n as f64 / (n as f64 - 1.0)).sqrt();
+/// Returns the nominal confidence at which a bootstrap interval of `n` values really covers with `confidence`.
+fn widened_confidence(n: usize, confidence: f64) -> Option<f64> {
+    let t = StudentT::for_mean(n)?.half_width(confidence) * (n as f64 / (n as f64 - 1.0)).sqrt();
     Some(1.0 - 2.0 * Normal::standard().cdf(-t))
 }
 
-/// The interval of an estimate from its values on drawn samples, and on the sample without each of its values.
+/// Computes the interval from the estimate, its values on the resamples (`drawn`), and its values on the sample with
+/// one value left out at a time (`without`).
 #[must_use]
 pub fn interval(
     estimate: f64,
@@ -64,7 +66,7 @@ pub fn interval(
     if lowest == highest {
         return Some([lowest, highest]);
     }
-    // Values equal to the estimate count half, as a median has many of them.
+    // Values equal to the estimate count half, because a median has many of them.
     let below = drawn.iter().filter(|value| **value < estimate).count();
     let not_above = drawn.iter().filter(|value| **value <= estimate).count();
     let bias = normal.inverse_cdf((below + not_above) as f64 / (2 * drawn.len()) as f64);
@@ -77,7 +79,7 @@ pub fn interval(
     Some([end(tail)?, end(1.0 - tail)?])
 }
 
-/// How the spread of the estimate changes with its value (Efron 1987, by the jackknife).
+/// Estimates the acceleration: the change of the estimate's spread with its value (Efron 1987, by the jackknife).
 fn acceleration(without: &[f64]) -> Option<f64> {
     let mean = crate::describe::mean(without)?;
     let power = |n: i32| without.iter().map(|value| (mean - value).powi(n)).sum::<f64>();
@@ -90,25 +92,26 @@ fn extremes(values: &[f64]) -> Option<(f64, f64)> {
     Some((lowest, values.iter().copied().max_by(f64::total_cmp)?))
 }
 
-/// Pseudo-random places (SplitMix64; G. L. Steele, D. Lea, C. H. Flood, OOPSLA 2014), seeded by the values themselves.
-struct Draw(u64);
+/// Pseudo-random generator of sample indices (SplitMix64; G. L. Steele, D. Lea, C. H. Flood, OOPSLA 2014), seeded by
+/// the values of the sample.
+struct IndexResampler(u64);
 
-impl Draw {
-    fn of(values: &[f64]) -> Self {
-        let fold = |seed: u64, value: &f64| mix(seed ^ value.to_bits());
+impl IndexResampler {
+    fn seeded_by_values(values: &[f64]) -> Self {
+        let fold = |seed: u64, value: &f64| splitmix64(seed ^ value.to_bits());
         Self(values.iter().fold(0, fold))
     }
 
-    /// A place below `n`.
-    fn below(&mut self, n: usize) -> usize {
+    /// Returns the next index below `n`.
+    fn next_index(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        // The high half of the product is as good as even for any n that a sample has.
-        let wide = u128::from(mix(self.0)) * n as u128;
+        // The high half of the product is close enough to uniform for any sample size.
+        let wide = u128::from(splitmix64(self.0)) * n as u128;
         usize::try_from(wide >> 64).unwrap_or(0)
     }
 }
 
-fn mix(mut z: u64) -> u64 {
+fn splitmix64(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
@@ -134,7 +137,8 @@ mod tests {
         assert_eq!(bca(&values, median, 0.95), bca(&values, median, 0.95));
     }
 
-    /// How often the interval covers the true value, for samples of `n` values that are `e` to the power of noise.
+    /// Simulates the share of intervals that cover the true value, for samples of `n` values that are `e` to the power
+    /// of noise.
     fn coverage(n: usize, runs: u32, statistic: fn(&[f64]) -> Option<f64>, truth: f64) -> f64 {
         let mut noise = Noise::seeded(1987);
         let covered = (0..runs)
@@ -167,7 +171,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_interval_lies_within_the_sample_and_holds_its_unit(
-            values in prop::collection::vec(1.0f64..100.0, FEWEST..30),
+            values in prop::collection::vec(1.0f64..100.0, MIN_VALUES..30),
         ) {
             let [low, high] = bca(&values, median, 0.95).unwrap();
             let (least, most) = extremes(&values).unwrap();
@@ -176,8 +180,8 @@ mod tests {
 
         #[test]
         fn every_place_is_within_the_sample(seed: u64, n in 1usize..1000) {
-            let mut draw = Draw(seed);
-            prop_assert!((0..100).all(|_| draw.below(n) < n));
+            let mut draw = IndexResampler(seed);
+            prop_assert!((0..100).all(|_| draw.next_index(n) < n));
         }
     }
 }

@@ -1,20 +1,20 @@
-//! What a sample is like: its centre, its spread, and how well the centre is known.
+//! Descriptive statistics of a sample: mean, median, standard deviation, interval of the mean, quantiles, fairness.
 
-use crate::student::Student;
+use crate::student::StudentT;
 
-/// The arithmetic mean; nothing for an empty sample.
+/// Returns the arithmetic mean. Returns `None` for an empty sample.
 #[must_use]
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The median; nothing for an empty sample.
+/// Returns the median. Returns `None` for an empty sample.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 
-/// The sample standard deviation (divisor n − 1); nothing below two values.
+/// Returns the sample standard deviation (divisor n − 1). Returns `None` for fewer than two values.
 #[must_use]
 pub fn sd(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
@@ -25,17 +25,18 @@ pub fn sd(values: &[f64]) -> Option<f64> {
     Some((squares / (values.len() - 1) as f64).sqrt())
 }
 
-/// Student's t interval of the mean with this confidence (0–1, both excluded); nothing below two values.
+/// Returns Student's t interval of the mean with this confidence (0–1, both excluded). Returns `None` for fewer than
+/// two values.
 #[must_use]
 pub fn mean_interval(values: &[f64], confidence: f64) -> Option<[f64; 2]> {
     let mean = mean(values)?;
     let error = sd(values)? / (values.len() as f64).sqrt();
-    let half = Student::of_mean(values.len())?.half_width(confidence) * error;
+    let half = StudentT::for_mean(values.len())?.half_width(confidence) * error;
     Some([mean - half, mean + half])
 }
 
-/// The value with this share (0–1) of the sample below it, interpolated between neighbours (type 7 of Hyndman and
-/// Fan, 1996; the default of R and NumPy); nothing for an empty sample or a share outside 0–1.
+/// Returns the quantile: the value with this share (0–1) of the sample below it, interpolated between neighbours (type
+/// 7 of Hyndman and Fan, 1996; the default of R and NumPy). Returns `None` for an empty sample or a share outside 0–1.
 #[must_use]
 pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
     if values.is_empty() || !(0.0..=1.0).contains(&share) {
@@ -48,11 +49,11 @@ pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
     Some(low + (high - low) * place.fract())
 }
 
-/// Jain's fairness index of what several got of one thing: 1 where all got the same, 1/n where one of n got all (Jain,
-/// Chiu and Hawe, DEC-TR-301, 1984). Nothing for an empty sample, or where nobody got anything.
+/// Returns Jain's fairness index of shares of one resource: 1 if all are equal, 1/n if one of n has everything (Jain,
+/// Chiu and Hawe, DEC-TR-301, 1984). Returns `None` for an empty sample, or if no share is above 0.
 #[must_use]
 pub fn fairness(shares: &[f64]) -> Option<f64> {
-    // Beside the largest, so that no square is too large or too small to be a number.
+    // Divided by the largest share, so that no square overflows or underflows.
     let largest = shares.iter().copied().fold(0.0, f64::max);
     let scaled = || shares.iter().map(|share| share / largest);
     let (sum, squares): (f64, f64) = (scaled().sum(), scaled().map(|share| share * share).sum());
@@ -65,8 +66,8 @@ mod tests {
     use crate::noise::Noise;
     use proptest::prelude::*;
 
-    /// Student's own data on extra sleep (Student 1908, R's `sleep`, group 2): `t.test` in R gives mean 2.33 and the
-    /// interval 0.8976775 – 3.7623225.
+    /// Reference: Student's data on extra sleep (Student 1908, R's `sleep`, group 2). `t.test` in R gives mean 2.33 and
+    /// the interval 0.8976775 – 3.7623225.
     #[test]
     fn the_interval_of_students_sleep_data() {
         let sleep = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
@@ -113,7 +114,7 @@ mod tests {
     fn the_fairness_of_equals_is_one_and_of_a_monopoly_one_over_n() {
         assert_eq!(fairness(&[3.0; 20]), Some(1.0));
         assert_eq!(fairness(&[5.0, 0.0, 0.0, 0.0]), Some(0.25));
-        // By hand: (1 + 2 + 3)² / (3 · (1 + 4 + 9)).
+        // Worked out by hand: (1 + 2 + 3)² / (3 · (1 + 4 + 9)).
         assert!((fairness(&[1.0, 2.0, 3.0]).unwrap() - 36.0 / 42.0).abs() < 1e-12);
         assert_eq!((fairness(&[]), fairness(&[0.0, 0.0])), (None, None));
     }

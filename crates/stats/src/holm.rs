@@ -1,10 +1,10 @@
 //! Holm's step-down correction for many comparisons.
 
-/// Adjusted p-values, in the order given, such that rejecting those below α keeps the chance of any false rejection
-/// in the family at α, whatever the dependence between the tests.
+/// Returns adjusted p-values, in the order given. Rejecting those below α keeps the chance of any false rejection in
+/// the family at α, whatever the dependence between the tests.
 ///
 /// Source: S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6
-/// (1979). A p-value that is no number counts as 1.
+/// (1979). A p-value that is NaN counts as 1.
 #[must_use]
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
@@ -26,10 +26,10 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::noise::Noise;
-    use crate::student::Student;
+    use crate::student::StudentT;
     use proptest::prelude::*;
 
-    /// `p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm")` in R.
+    /// Reference: `p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm")` in R.
     #[test]
     fn the_same_as_r() {
         let adjusted = holm(&[0.01, 0.04, 0.03, 0.005]);
@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn a_family_without_any_difference_is_wrong_in_one_run_of_twenty() {
         let mut noise = Noise::seeded(1979);
-        let t = Student::new(9.0).unwrap();
+        let t = StudentT::new(9.0).unwrap();
         let runs = 4_000;
         let wrong = (0..runs)
             .filter(|_| {
@@ -52,7 +52,7 @@ mod tests {
                         let sample = noise.white(10);
                         let mean = crate::describe::mean(&sample).unwrap();
                         let sd = crate::describe::sd(&sample).unwrap();
-                        t.p(mean / (sd / 10f64.sqrt()))
+                        t.two_sided_p(mean / (sd / 10f64.sqrt()))
                     })
                     .collect();
                 holm(&p).iter().any(|&p| p < 0.05)
@@ -79,7 +79,7 @@ mod tests {
         }
     }
 
-    /// The largest adjusted value among smaller p-values: the only reason to exceed Bonferroni's bound.
+    /// Returns the largest adjusted value among smaller p-values: the only reason to exceed Bonferroni's bound.
     fn largest_below(adjusted: &[f64], p: &[f64], of: usize) -> f64 {
         (0..p.len()).filter(|&i| p[i] < p[of]).map(|i| adjusted[i]).fold(0.0, f64::max)
     }

@@ -1,27 +1,28 @@
-//! Do two lists of figures put things in the same order?
+//! Kendall's rank correlation: agreement of two lists of figures on the order of the same items.
 
 use statrs::function::erf::erfc;
 use std::cmp::Ordering;
 
-/// How far two rankings of the same things agree.
+/// Agreement of two rankings of the same items.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Agreement {
+pub struct RankCorrelation {
     /// Kendall's tau-b: 1 for the same order, −1 for the reverse.
     pub tau: f64,
-    /// The share of all orders of so many things that agree at least as well: what chance alone would do. For lists
-    /// without ties; with ties it is taken as if there were none.
+    /// Share of all orders of `n` items that agree at least as well: the one-sided p-value of the agreement. It is
+    /// exact for lists without ties; ties are ignored.
     pub chance: f64,
-    /// How many things.
+    /// Number of items.
     pub n: u32,
 }
 
-/// Beyond so many things the share is not counted out but taken from the normal distribution.
-const COUNTED: usize = 40;
+/// Largest number of items for which the share is counted exactly. For more, it is taken from the normal distribution.
+const MAX_EXACT_ITEMS: usize = 40;
 
-/// Kendall's tau-b of pairs of figures (M. G. Kendall, "The treatment of ties in ranking problems", Biometrika 33,
-/// 1945); nothing for fewer than two pairs, for what is no number, or where one list is all ties.
+/// Returns Kendall's tau-b of pairs of figures (M. G. Kendall, "The treatment of ties in ranking problems", Biometrika
+/// 33, 1945). Returns `None` for fewer than two pairs, if a figure is not finite, or if all figures of one list are
+/// equal.
 #[must_use]
-pub fn kendall(pairs: &[(f64, f64)]) -> Option<Agreement> {
+pub fn kendall(pairs: &[(f64, f64)]) -> Option<RankCorrelation> {
     if pairs.len() < 2 || pairs.iter().any(|(x, y)| !x.is_finite() || !y.is_finite()) {
         return None;
     }
@@ -39,7 +40,7 @@ pub fn kendall(pairs: &[(f64, f64)]) -> Option<Agreement> {
     }
     let tau = score as f64 / (untied_x as f64 * untied_y as f64).sqrt();
     let n = u32::try_from(pairs.len()).ok()?;
-    Some(Agreement { tau, chance: at_least(score, pairs.len()), n })
+    Some(RankCorrelation { tau, chance: upper_tail_share(score, pairs.len()), n })
 }
 
 fn sign(order: Ordering) -> i64 {
@@ -50,16 +51,17 @@ fn sign(order: Ordering) -> i64 {
     }
 }
 
-/// The share of all orders of `n` things whose score (agreeing pairs less disagreeing ones) is at least this one.
-fn at_least(score: i64, n: usize) -> f64 {
+/// Returns the share of all orders of `n` items whose score (concordant pairs minus discordant pairs) is at least this
+/// score.
+fn upper_tail_share(score: i64, n: usize) -> f64 {
     let pairs = (n * (n - 1) / 2) as i64;
-    if n > COUNTED {
+    if n > MAX_EXACT_ITEMS {
         let n = n as f64;
         let spread = (n * (n - 1.0) * (2.0 * n + 5.0) / 18.0).sqrt();
         return 0.5 * erfc(score as f64 / spread / std::f64::consts::SQRT_2);
     }
-    // Orders by their number of inversions (MacMahon's numbers), as shares of all: each thing added brings 0 to its
-    // place − 1 of them, equally likely.
+    // Distribution of the number of inversions over all orders (MacMahon's numbers), as shares. The item added at place
+    // `p` brings 0 to `p − 1` inversions, all equally likely.
     let mut shares = vec![1.0];
     for place in 2..=n {
         let mut next = vec![0.0; shares.len() + place - 1];
@@ -106,8 +108,8 @@ mod tests {
     #[test]
     fn the_count_and_the_normal_distribution_meet() {
         for score in [-200i64, 0, 100, 230] {
-            let counted = at_least(score, COUNTED);
-            let n = COUNTED as f64;
+            let counted = upper_tail_share(score, MAX_EXACT_ITEMS);
+            let n = MAX_EXACT_ITEMS as f64;
             let spread = (n * (n - 1.0) * (2.0 * n + 5.0) / 18.0).sqrt();
             let normal = 0.5 * erfc((score as f64 - 1.0) / spread / 2f64.sqrt());
             assert!((counted - normal).abs() < 0.005, "{score}: {counted} {normal}");

@@ -1,30 +1,35 @@
-//! Numbers in, numbers out: what follows from samples, and nothing about where they came from.
+//! Statistical methods: numbers in, numbers out. The crate knows nothing about the origin of its samples.
 //!
-//! [`describe`] says what a sample is like, [`ratio`] compares two by pairs and [`contrast`] two that cannot be paired,
-//! [`holm`] corrects for many comparisons, [`kendall`](kendall()) tells whether two lists agree on an order,
-//! [`bootstrap`] gives medians an interval, [`sequence`] gives means one that may be looked at after every block,
-//! [`size`] says how many repetitions a question takes, [`steady`] finds where a warm-up ends and [`shift`] what
-//! changed after it; [`mlrsearch`] searches for the load at which loss begins. Every method names its source; every
-//! error rate that is promised is simulated in the tests.
-//! `docs/METHOD.md` says why these methods and not others.
+//! - [`describe`]: mean, median, standard deviation, quantiles and fairness of a sample.
+//! - [`paired_ratio`]: paired comparison of two samples. [`contrast`]: comparison of two samples that cannot be paired.
+//! - [`holm`]: correction for many comparisons.
+//! - [`kendall`](kendall()): agreement of two lists on an order.
+//! - [`bootstrap`]: confidence intervals of medians.
+//! - [`confidence_sequence`]: confidence intervals of means that may be looked at after every block.
+//! - [`sample_size`]: number of blocks that a question takes.
+//! - [`warm_up`]: end of the warm-up. [`shift`]: changes after it.
+//! - [`mlrsearch`]: search for the load at which loss begins.
+//!
+//! Every method names its source; every promised error rate is simulated in the tests. `docs/METHOD.md` gives the
+//! reasons for the choice of methods.
 #![forbid(unsafe_code)]
 
 pub mod bootstrap;
+pub mod confidence_sequence;
 pub mod contrast;
 pub mod describe;
 pub mod holm;
 mod kendall;
 pub mod mlrsearch;
-pub mod ratio;
-pub mod sequence;
+pub mod paired_ratio;
+pub mod sample_size;
 pub mod shift;
-pub mod size;
-pub mod steady;
 pub mod student;
+pub mod warm_up;
 
 #[cfg(test)]
 mod noise;
 
 pub use contrast::Contrast;
-pub use kendall::{Agreement, kendall};
-pub use ratio::PairedRatio;
+pub use kendall::{RankCorrelation, kendall};
+pub use paired_ratio::PairedRatio;

@@ -1,29 +1,29 @@
-//! Noise of known properties, by which the tests prove error rates: seeded, so that each run sees the same.
+//! Noise of known properties, for the tests of error rates. It is seeded, so that each run sees the same values.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// A source of standard normal noise.
+/// Source of standard normal noise.
 pub(crate) struct Noise(ChaCha8Rng);
 
 impl Noise {
-    /// The source with this seed.
+    /// Creates a source with this seed.
     pub(crate) fn seeded(seed: u64) -> Self {
         Self(ChaCha8Rng::seed_from_u64(seed))
     }
 
-    /// One standard normal value (Box and Muller, 1958).
+    /// Returns one standard normal value (Box and Muller, 1958).
     pub(crate) fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.0.random::<f64>()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.0.random::<f64>()).cos()
     }
 
-    /// `n` independent standard normal values.
+    /// Returns `n` independent standard normal values.
     pub(crate) fn white(&mut self, n: usize) -> Vec<f64> {
         (0..n).map(|_| self.normal()).collect()
     }
 
-    /// `n` values of a stationary AR(1) process with correlation `phi` of neighbours and standard deviation 1.
+    /// Returns `n` values of a stationary AR(1) process with correlation `phi` of neighbours and standard deviation 1.
     pub(crate) fn ar1(&mut self, n: usize, phi: f64) -> Vec<f64> {
         let innovation = (1.0 - phi * phi).sqrt();
         let mut value = self.normal();

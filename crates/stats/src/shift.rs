@@ -1,70 +1,70 @@
-//! What changed inside a trial after its warm-up: a switch from one level to another, or a trend.
+//! Changes inside a trial after its warm-up: a switch from one level to another, or a trend.
 //!
-//! Neighbouring intervals of a trial are alike, and a test that takes them for independent sees change everywhere.
-//! So both tests first average long series down to some fifty batches, estimate the correlation of neighbours from
-//! what the fitted model leaves, and widen their standard errors by it. And what is smaller than [`LEAST`] is no
-//! finding, however certain.
+//! Neighbouring intervals of a trial are correlated, and a test that takes them for independent sees change everywhere.
+//! Both tests therefore first average long series down to some fifty batches, estimate the correlation of neighbours
+//! from the residuals of the fitted model, and widen their standard errors by it. A change smaller than [`MIN_CHANGE`]
+//! is no finding, however certain.
 
 use crate::describe::{mean, median};
-use crate::student::Student;
+use crate::student::StudentT;
 
-/// The smallest change, as a share of the mean, that is worth a word.
-pub const LEAST: f64 = 0.05;
+/// Smallest reported change, as a share of the mean.
+pub const MIN_CHANGE: f64 = 0.05;
 
-/// The fewest values in which a change is looked for: in fewer, correlation cannot be told from change.
-pub const FEWEST_VALUES: usize = 30;
+/// Fewest values in which a change is looked for: in fewer, correlation cannot be told from change.
+pub const MIN_VALUES: usize = 30;
 
-/// The nominal chance that each of the two tests finds something in noise. With φ estimated from thirty correlated
-/// values the real one is three times as large; the tests hold it at about 1 % or less.
+/// Nominal false alarm rate of each of the two tests. With φ estimated from thirty correlated values the real rate is
+/// three times as large; the tests of this module hold it at about 1 % or less.
 const FALSE_ALARM: f64 = 0.003;
 
-/// Batches that a long series is averaged down to, at least.
-const BATCHES: usize = 50;
+/// Fewest batches that a long series is averaged down to.
+const MIN_BATCHES: usize = 50;
 
-/// The share of the batches that each level of a switch must have lasted.
-const LEAST_STAY: f64 = 0.15;
+/// Smallest share of the batches that each level of a switch lasts.
+const MIN_LEVEL_SHARE: f64 = 0.15;
 
-/// The largest correlation of neighbours that is reckoned with.
-const MOST_CORRELATION: f64 = 0.95;
+/// Largest correlation of neighbours that the inflation accounts for.
+const MAX_CORRELATION: f64 = 0.95;
 
-/// A change of level inside a series.
+/// Change of level inside a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Shift {
-    /// From one level to another at once.
+pub enum LevelShift {
+    /// Sudden change from one level to another.
     ModeSwitch {
-        /// The first value of the second level.
+        /// Index of the first value of the second level.
         at: usize,
-        /// The mean of the first level.
+        /// Mean of the first level.
         before: f64,
-        /// The mean of the second.
+        /// Mean of the second level.
         after: f64,
     },
-    /// Steadily.
+    /// Steady rise or fall.
     Trend {
-        /// The change from begin to end, as a share of the mean.
+        /// Change from the first value to the last, as a share of the mean.
         change: f64,
     },
 }
 
-/// The change of level in a series of rates, if there is one that is both certain and large enough to matter. When a
-/// switch and a trend would both explain it, it is the one that leaves less unexplained.
+/// Finds the change of level in a series of rates. Returns `None` if no change is both certain and large enough to
+/// matter. If a switch and a trend would both explain it, returns the one that leaves less unexplained.
 #[must_use]
-pub fn find(values: &[f64]) -> Option<Shift> {
-    if values.len() < FEWEST_VALUES {
+pub fn find(values: &[f64]) -> Option<LevelShift> {
+    if values.len() < MIN_VALUES {
         return None;
     }
-    let size = (values.len() / BATCHES).max(1);
+    let size = (values.len() / MIN_BATCHES).max(1);
     let batches: Vec<f64> = values.chunks_exact(size).filter_map(mean).collect();
     let level = mean(&batches).filter(|level| *level > 0.0)?;
-    let switch = Switch::fit(&batches)?;
-    let line = Line::fit(&batches)?;
-    let switched =
-        (switch.after - switch.before).abs() > LEAST * level && switch.certain(batches.len());
-    let drifted = line.change().abs() > LEAST * level && line.certain(&batches);
-    let trend = Shift::Trend { change: line.change() / level };
+    let switch = SwitchFit::fit(&batches)?;
+    let line = TrendFit::fit(&batches)?;
+    let switched = (switch.after - switch.before).abs() > MIN_CHANGE * level
+        && switch.is_significant(batches.len());
+    let drifted = line.change().abs() > MIN_CHANGE * level && line.is_significant(&batches);
+    let trend = LevelShift::Trend { change: line.change() / level };
     let mode_switch =
-        Shift::ModeSwitch { at: switch.at * size, before: switch.before, after: switch.after };
-    let switch_explains_more = squares(&switch.residuals) <= squares(&line.residuals);
+        LevelShift::ModeSwitch { at: switch.at * size, before: switch.before, after: switch.after };
+    let switch_explains_more = sum_of_squares(&switch.residuals) <= sum_of_squares(&line.residuals);
     match (switched, drifted) {
         (false, false) => None,
         (true, drifted) if !drifted || switch_explains_more => Some(mode_switch),
@@ -73,17 +73,17 @@ pub fn find(values: &[f64]) -> Option<Shift> {
 }
 
 /// Two levels with one switch between them, fitted by least squares.
-struct Switch {
+struct SwitchFit {
     at: usize,
     before: f64,
     after: f64,
     residuals: Vec<f64>,
 }
 
-impl Switch {
-    /// The best fit with both levels long enough; nothing when the series is too short for two.
+impl SwitchFit {
+    /// Finds the best fit with both levels long enough. Returns `None` if the series is too short for two levels.
     fn fit(values: &[f64]) -> Option<Self> {
-        let stay = least_stay(values.len());
+        let stay = min_level_length(values.len());
         let total: f64 = values.iter().sum();
         let n = values.len() as f64;
         let mut best = (f64::NEG_INFINITY, 0);
@@ -103,33 +103,33 @@ impl Switch {
         Some(Self { at: best.1, before, after, residuals })
     }
 
-    /// Whether so large a difference is beyond chance: a t-test with its standard error widened for correlation,
-    /// corrected by Bonferroni for all the places where the switch was looked for.
-    fn certain(&self, n: usize) -> bool {
-        let inflation = inflation(&self.residuals);
+    /// Returns `true` if so large a difference is beyond chance: a t-test with its standard error widened for
+    /// correlation, corrected by Bonferroni for all the places where the switch was looked for.
+    fn is_significant(&self, n: usize) -> bool {
+        let inflation = variance_inflation(&self.residuals);
         let (first, n) = (self.at as f64, n as f64);
-        let variance = squares(&self.residuals) / (n - 2.0) * inflation;
+        let variance = sum_of_squares(&self.residuals) / (n - 2.0) * inflation;
         let error = (variance * (1.0 / first + 1.0 / (n - first))).sqrt();
-        let places = n - 2.0 * least_stay(n as usize) as f64 + 1.0;
+        let places = n - 2.0 * min_level_length(n as usize) as f64 + 1.0;
         let degrees = n - 2.0;
-        Student::new(degrees).is_some_and(|student| {
-            student.p((self.after - self.before) / error) * places < FALSE_ALARM
+        StudentT::new(degrees).is_some_and(|student| {
+            student.two_sided_p((self.after - self.before) / error) * places < FALSE_ALARM
         })
     }
 }
 
-/// How many of `n` batches each level must have lasted.
-fn least_stay(n: usize) -> usize {
-    (n as f64 * LEAST_STAY).ceil() as usize
+/// Returns the fewest of `n` batches that each level lasts.
+fn min_level_length(n: usize) -> usize {
+    (n as f64 * MIN_LEVEL_SHARE).ceil() as usize
 }
 
-/// A straight line by Theil's and Sen's slope: the median over all pairs (Sen 1968).
-struct Line {
+/// Straight line by the Theil–Sen slope: the median over all pairs (Sen 1968).
+struct TrendFit {
     slope: f64,
     residuals: Vec<f64>,
 }
 
-impl Line {
+impl TrendFit {
     fn fit(values: &[f64]) -> Option<Self> {
         let slopes: Vec<f64> =
             pairs(values).map(|(i, j)| (values[j] - values[i]) / (j - i) as f64).collect();
@@ -144,44 +144,45 @@ impl Line {
         Some(Self { slope, residuals })
     }
 
-    /// The change from the first value to the last.
+    /// Returns the change from the first value to the last.
     fn change(&self) -> f64 {
         self.slope * (self.residuals.len() - 1) as f64
     }
 
-    /// Whether the values rise or fall beyond chance: the test of Mann (1945) and Kendall, its variance widened for
-    /// correlation after Yue and Wang (2004), the trend taken out first. Ties make it more careful, not less.
-    fn certain(&self, values: &[f64]) -> bool {
+    /// Returns `true` if the values rise or fall beyond chance: the test of Mann (1945) and Kendall, its variance
+    /// widened for correlation after Yue and Wang (2004), with the trend removed first. Ties make the test more
+    /// careful, not less.
+    fn is_significant(&self, values: &[f64]) -> bool {
         let n = values.len() as f64;
         let score: f64 = pairs(values).map(|(i, j)| sign(values[j] - values[i])).sum();
-        let variance = n * (n - 1.0) * (2.0 * n + 5.0) / 18.0 * inflation(&self.residuals);
+        let variance = n * (n - 1.0) * (2.0 * n + 5.0) / 18.0 * variance_inflation(&self.residuals);
         let z = (score.abs() - 1.0).max(0.0) / variance.sqrt();
-        Student::new(n - 2.0).is_some_and(|student| student.p(z) < FALSE_ALARM)
+        StudentT::new(n - 2.0).is_some_and(|student| student.two_sided_p(z) < FALSE_ALARM)
     }
 }
 
-/// −1, 0 or 1.
+/// Returns −1, 0 or 1.
 fn sign(value: f64) -> f64 {
     if value == 0.0 { 0.0 } else { value.signum() }
 }
 
-/// All pairs of indices, the earlier first.
+/// Returns all pairs of indices, the smaller index first.
 fn pairs(values: &[f64]) -> impl Iterator<Item = (usize, usize)> {
     let n = values.len();
     (0..n).flat_map(move |i| (i + 1..n).map(move |j| (i, j)))
 }
 
-fn squares(values: &[f64]) -> f64 {
+fn sum_of_squares(values: &[f64]) -> f64 {
     values.iter().map(|value| value * value).sum()
 }
 
-/// By how much correlation of neighbours (AR(1)) widens the variance of a mean: (1 + φ) / (1 − φ).
+/// Returns the factor by which correlation of neighbours (AR(1)) widens the variance of a mean: (1 + φ) / (1 − φ).
 ///
-/// φ is the residuals' lag-one correlation. Each of the two parameters of either model pulls it down by about
-/// (1 + 3φ) / n (Marriott and Pope 1954), which is given back, and one standard error of it, 1 / √n, is added, because
-/// a φ taken for too small makes false alarms. Negative correlation is not used to narrow anything.
-fn inflation(residuals: &[f64]) -> f64 {
-    let total = squares(residuals);
+/// φ is the residuals' lag-one correlation. Each of the two parameters of either model lowers it by about (1 + 3φ) / n
+/// (Marriott and Pope 1954), which is added back, and so is its standard error, 1 / √n, because an underestimated φ
+/// makes false alarms. Negative correlation is not used to narrow anything.
+fn variance_inflation(residuals: &[f64]) -> f64 {
+    let total = sum_of_squares(residuals);
     if total == 0.0 {
         return 1.0;
     }
@@ -189,7 +190,7 @@ fn inflation(residuals: &[f64]) -> f64 {
     let lagged: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
     let raw = lagged / total;
     let phi = raw + 2.0 * (1.0 + 3.0 * raw) / n + 1.0 / n.sqrt();
-    let phi = phi.clamp(0.0, MOST_CORRELATION);
+    let phi = phi.clamp(0.0, MAX_CORRELATION);
     (1.0 + phi) / (1.0 - phi)
 }
 
@@ -199,7 +200,7 @@ mod tests {
     use crate::noise::Noise;
     use proptest::prelude::*;
 
-    /// Correlated noise of this spread around a level that depends on the place.
+    /// Returns correlated noise of this spread around a level that depends on the index.
     fn around(
         noise: &mut Noise,
         (n, phi): (usize, f64),
@@ -209,7 +210,8 @@ mod tests {
         noise.ar1(n, phi).iter().enumerate().map(|(i, v)| level(i) + spread * v).collect()
     }
 
-    /// Whether at least eight of ten made-up series show what was put into them, short ones and correlated ones too.
+    /// Asserts that at least eight of ten simulated series show the change put into them, also short and correlated
+    /// series.
     fn found_mostly(seed: u64, shows: impl Fn(&mut Noise, (usize, f64)) -> bool) {
         let mut noise = Noise::seeded(seed);
         for (n, phi) in [(30, 0.0), (60, 0.5), (100, 0.5), (1000, 0.5)] {
@@ -227,11 +229,11 @@ mod tests {
                 let mut noise = Noise::seeded(n as u64);
                 let (mut switches, mut trends) = (0, 0);
                 for _ in 0..runs {
-                    // A spread of 30 %, so that the threshold for what matters helps as little as can be.
+                    // A spread of 30 %, so that the threshold for small changes hides as few false alarms as possible.
                     let values = around(&mut noise, (n, phi), 30.0, |_| 100.0);
                     match find(&values) {
-                        Some(Shift::ModeSwitch { .. }) => switches += 1,
-                        Some(Shift::Trend { .. }) => trends += 1,
+                        Some(LevelShift::ModeSwitch { .. }) => switches += 1,
+                        Some(LevelShift::Trend { .. }) => trends += 1,
                         None => {}
                     }
                 }
@@ -247,7 +249,7 @@ mod tests {
         found_mostly(2, |noise, (n, phi)| {
             let level = |i| if i < n / 2 { 100.0 } else { 70.0 };
             matches!(find(&around(noise, (n, phi), 5.0, level)),
-                Some(Shift::ModeSwitch { at, before, after })
+                Some(LevelShift::ModeSwitch { at, before, after })
                     if at.abs_diff(n / 2) <= n / 10 && (before / after - 10.0 / 7.0).abs() < 0.15)
         });
     }
@@ -257,7 +259,7 @@ mod tests {
         found_mostly(3, |noise, (n, phi)| {
             let level = |i| 115.0 - 30.0 * i as f64 / (n - 1) as f64;
             matches!(find(&around(noise, (n, phi), 3.0, level)),
-                Some(Shift::Trend { change }) if (change + 0.3).abs() < 0.1)
+                Some(LevelShift::Trend { change }) if (change + 0.3).abs() < 0.1)
         });
     }
 
@@ -274,10 +276,13 @@ mod tests {
     #[test]
     fn without_noise_the_answer_is_exact() {
         let step: Vec<f64> = (0..40).map(|i| if i < 10 { 100.0 } else { 50.0 }).collect();
-        assert_eq!(find(&step), Some(Shift::ModeSwitch { at: 10, before: 100.0, after: 50.0 }));
+        assert_eq!(
+            find(&step),
+            Some(LevelShift::ModeSwitch { at: 10, before: 100.0, after: 50.0 })
+        );
         let line: Vec<f64> = (0..=40).map(|i| 80.0 + f64::from(i)).collect();
         assert!(
-            matches!(find(&line), Some(Shift::Trend { change }) if (change - 0.4).abs() < 1e-9)
+            matches!(find(&line), Some(LevelShift::Trend { change }) if (change - 0.4).abs() < 1e-9)
         );
         assert_eq!(find(&step[..29]), None, "too few values to say");
     }
@@ -289,10 +294,10 @@ mod tests {
             match (find(&values), find(&scaled)) {
                 (None, None) => {}
                 (
-                    Some(Shift::ModeSwitch { at, .. }),
-                    Some(Shift::ModeSwitch { at: scaled_at, .. }),
+                    Some(LevelShift::ModeSwitch { at, .. }),
+                    Some(LevelShift::ModeSwitch { at: scaled_at, .. }),
                 ) => prop_assert_eq!(at, scaled_at),
-                (Some(Shift::Trend { change }), Some(Shift::Trend { change: scaled })) => {
+                (Some(LevelShift::Trend { change }), Some(LevelShift::Trend { change: scaled })) => {
                     prop_assert!((change - scaled).abs() < 1e-9);
                 }
                 other => prop_assert!(false, "{:?}", other),

@@ -1,13 +1,13 @@
-//! Student's t distribution, on which every interval and test of this crate rests.
+//! Student's t distribution, the basis of most intervals and tests of this crate.
 
 use statrs::distribution::{Continuous, ContinuousCDF, StudentsT};
 
-/// Student's t with some degrees of freedom.
+/// Student's t distribution with given degrees of freedom.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Student(StudentsT);
+pub struct StudentT(StudentsT);
 
-impl Student {
-    /// The distribution with these degrees of freedom; nothing unless they are above zero and finite.
+impl StudentT {
+    /// Creates the distribution with these degrees of freedom. Returns `None` unless they are above zero and finite.
     #[must_use]
     pub fn new(degrees: f64) -> Option<Self> {
         (degrees > 0.0 && degrees.is_finite())
@@ -16,49 +16,49 @@ impl Student {
             .map(Self)
     }
 
-    /// The distribution of a mean of `n` values with an unknown spread: `n` − 1 degrees of freedom. Nothing for
-    /// fewer than two values, whose spread nobody knows.
+    /// Creates the distribution of a mean of `n` values with an unknown spread: `n` − 1 degrees of freedom. Returns
+    /// `None` for fewer than two values, whose spread is unknown.
     #[must_use]
-    pub fn of_mean(n: usize) -> Option<Self> {
+    pub fn for_mean(n: usize) -> Option<Self> {
         Self::new(n.saturating_sub(1) as f64)
     }
 
-    /// The half width, in standard errors, of a two-sided interval of this confidence (0–1, both excluded).
+    /// Returns the half width, in standard errors, of a two-sided interval of this confidence (0–1, both excluded).
     #[must_use]
     pub fn half_width(self, confidence: f64) -> f64 {
         self.quantile(0.5 + confidence / 2.0)
     }
 
-    /// The value below which this share (0–1, both excluded) of the distribution lies.
+    /// Returns the quantile: the value below which this share (0–1, both excluded) of the distribution lies.
     #[must_use]
     pub fn quantile(self, share: f64) -> f64 {
         // The median is 0 by symmetry; the library's inverse is not exact there.
-        if share == 0.5 { 0.0 } else { inverse(&self.0, share) }
+        if share == 0.5 { 0.0 } else { inverse_cdf(&self.0, share) }
     }
 
-    /// The share of the distribution at or below `t`; not a number where `t` is none.
+    /// Returns the share of the distribution at or below `t`. Returns NaN if `t` is NaN.
     #[must_use]
-    pub fn below(self, t: f64) -> f64 {
+    pub fn cdf(self, t: f64) -> f64 {
         if t.is_nan() { t } else { self.0.cdf(t) }
     }
 
-    /// The two-sided p-value of a statistic.
+    /// Returns the two-sided p-value of a statistic.
     #[must_use]
-    pub fn p(self, t: f64) -> f64 {
+    pub fn two_sided_p(self, t: f64) -> f64 {
         (2.0 * self.0.sf(t.abs())).min(1.0)
     }
 }
 
-/// The value below which this share of a distribution lies: the library's, whose error of up to 10⁻⁵ a few of Newton's steps
-/// take off.
-pub(crate) fn inverse<D>(distribution: &D, share: f64) -> f64
+/// Returns the value below which this share of a distribution lies: the library's inverse, whose error of up to 10⁻⁵ is
+/// removed by a few steps of Newton's method.
+pub(crate) fn inverse_cdf<D>(distribution: &D, share: f64) -> f64
 where
     D: ContinuousCDF<f64, f64> + Continuous<f64, f64>,
 {
     const STEPS: usize = 3;
     let mut at = distribution.inverse_cdf(share);
     for _ in 0..STEPS {
-        // From the nearer end, or shares near 1 would lose their last digits.
+        // From the nearer end: otherwise shares near 1 would lose their last digits.
         let off = if share > 0.5 {
             (1.0 - share) - distribution.sf(at)
         } else {
@@ -77,7 +77,7 @@ where
 mod tests {
     use super::*;
 
-    /// Reference figures from scipy 1.17, `scipy.stats.t.ppf` and `2 * scipy.stats.t.sf`.
+    /// Reference: `scipy.stats.t.ppf` and `2 * scipy.stats.t.sf` of SciPy 1.17.
     #[test]
     fn quantiles_and_p_values_are_those_of_the_tables() {
         let quantiles = [
@@ -90,24 +90,24 @@ mod tests {
             (5000.0, 0.975, 1.960_438_551_706_507),
         ];
         for (degrees, share, expected) in quantiles {
-            let t = Student::new(degrees).unwrap();
+            let t = StudentT::new(degrees).unwrap();
             assert!((t.quantile(share) - expected).abs() < 1e-6, "{degrees} {share}");
             assert!((t.quantile(1.0 - share) + expected).abs() < 1e-6, "{degrees} {share}");
-            assert!((t.below(expected) - share).abs() < 1e-9, "{degrees} {share}");
+            assert!((t.cdf(expected) - share).abs() < 1e-9, "{degrees} {share}");
             assert!((t.half_width(2.0 * share - 1.0) - expected).abs() < 1e-6);
         }
         let p = [(4.0, 3.0, 0.039_941_968_071_718_83), (9.0, -8.0, 2.213_481_680_94e-5)];
         for (degrees, t, expected) in p {
-            let found = Student::new(degrees).unwrap().p(t);
+            let found = StudentT::new(degrees).unwrap().two_sided_p(t);
             assert!((found / expected - 1.0).abs() < 1e-9, "{degrees} {t}: {found}");
         }
     }
 
     #[test]
     fn a_spread_that_nobody_knows_has_no_distribution() {
-        assert!(Student::of_mean(0).is_none());
-        assert!(Student::of_mean(1).is_none());
-        assert!(Student::new(f64::NAN).is_none());
-        assert!(Student::new(f64::INFINITY).is_none());
+        assert!(StudentT::for_mean(0).is_none());
+        assert!(StudentT::for_mean(1).is_none());
+        assert!(StudentT::new(f64::NAN).is_none());
+        assert!(StudentT::new(f64::INFINITY).is_none());
     }
 }

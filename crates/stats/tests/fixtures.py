@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes scipy.json: figures of SciPy's, to which `cargo test -p tare-stats --test scipy` holds this crate.
+"""Writes scipy.json: reference figures of SciPy, for the test `cargo test -p tare-stats --test scipy` of this crate.
 
-Needs SciPy and NumPy; which versions wrote the file stands in it. Run it from anywhere:
+Needs SciPy and NumPy; the file records their versions. Run it from anywhere:
     python3 -m venv V && V/bin/pip install scipy && V/bin/python crates/stats/tests/fixtures.py
 """
 

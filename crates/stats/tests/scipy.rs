@@ -1,9 +1,9 @@
-//! The methods beside SciPy's: figures of `scipy.json`, which `fixtures.py` wrote, to a part in 10⁹.
+//! Comparison of the methods with SciPy: the figures of `scipy.json`, written by `fixtures.py`, to a part in 10⁹.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use serde_json::Value;
-use tare_stats::student::Student;
-use tare_stats::{Contrast, PairedRatio, bootstrap, describe, kendall, size};
+use tare_stats::student::StudentT;
+use tare_stats::{Contrast, PairedRatio, bootstrap, describe, kendall, sample_size};
 
 fn fixtures() -> Value {
     serde_json::from_str(include_str!("scipy.json")).expect("the fixtures are JSON")
@@ -21,27 +21,27 @@ fn pairs(value: &Value) -> Vec<(f64, f64)> {
     list(value).iter().map(numbers).map(|pair| (pair[0], pair[1])).collect()
 }
 
-/// To a part in 10⁹ of the figure, or of 1 where it is smaller.
-fn same(found: f64, expected: &Value, what: &str) {
+/// Asserts equality to a part in 10⁹ of the expected figure, or of 1 if that is larger.
+fn assert_close(found: f64, expected: &Value, what: &str) {
     let expected = expected.as_f64().expect("a number");
     let off = (found - expected).abs() / expected.abs().max(1.0);
     assert!(off <= 1e-9, "{what}: {found} is not {expected}");
 }
 
-fn same_interval(found: [f64; 2], expected: &Value, what: &str) {
-    same(found[0], &expected[0], what);
-    same(found[1], &expected[1], what);
+fn assert_interval_close(found: [f64; 2], expected: &Value, what: &str) {
+    assert_close(found[0], &expected[0], what);
+    assert_close(found[1], &expected[1], what);
 }
 
 #[test]
 fn paired_ratios() {
     for case in list(&fixtures()["paired"]) {
-        let ratio = PairedRatio::of(&pairs(&case["pairs"])).unwrap();
-        same(ratio.value, &case["value"], "value");
-        same(ratio.p, &case["p"], "p");
-        same_interval(ratio.ci90, &case["ci90"], "ci90");
-        same_interval(ratio.ci95, &case["ci95"], "ci95");
-        // The 90 % interval lies within the margin exactly where both one-sided tests reject at 5 %.
+        let ratio = PairedRatio::from_pairs(&pairs(&case["pairs"])).unwrap();
+        assert_close(ratio.value, &case["value"], "value");
+        assert_close(ratio.p, &case["p"], "p");
+        assert_interval_close(ratio.ci90, &case["ci90"], "ci90");
+        assert_interval_close(ratio.ci95, &case["ci95"], "ci95");
+        // The 90 % interval lies within the margin exactly if both one-sided tests reject at 5 %.
         let rejected = numbers(&case["tost"]).iter().all(|p| *p < 0.05);
         let within = 1.0 / 1.05 < ratio.ci90[0] && ratio.ci90[1] < 1.05;
         assert_eq!(rejected, within, "{case}");
@@ -51,12 +51,13 @@ fn paired_ratios() {
 #[test]
 fn contrasts() {
     for case in list(&fixtures()["welch"]) {
-        let found = Contrast::of(&numbers(&case["base"]), &numbers(&case["new"])).unwrap();
-        same(found.p(), &case["p"], "p");
-        same(found.degrees, &case["degrees"], "degrees");
-        same_interval(found.interval(0.90), &case["ci90"], "ci90");
-        same_interval(found.interval(0.95), &case["ci95"], "ci95");
-        same(found.lower(0.99), &case["lower99"], "lower bound");
+        let found =
+            Contrast::from_samples(&numbers(&case["base"]), &numbers(&case["new"])).unwrap();
+        assert_close(found.p(), &case["p"], "p");
+        assert_close(found.degrees, &case["degrees"], "degrees");
+        assert_interval_close(found.interval(0.90), &case["ci90"], "ci90");
+        assert_interval_close(found.interval(0.95), &case["ci95"], "ci95");
+        assert_close(found.lower(0.99), &case["lower99"], "lower bound");
     }
 }
 
@@ -64,13 +65,17 @@ fn contrasts() {
 fn descriptions() {
     for case in list(&fixtures()["samples"]) {
         let values = numbers(&case["values"]);
-        same(describe::mean(&values).unwrap(), &case["mean"], "mean");
-        same(describe::sd(&values).unwrap(), &case["sd"], "sd");
-        same(describe::median(&values).unwrap(), &case["median"], "median");
-        same_interval(describe::mean_interval(&values, 0.95).unwrap(), &case["ci95"], "ci95");
+        assert_close(describe::mean(&values).unwrap(), &case["mean"], "mean");
+        assert_close(describe::sd(&values).unwrap(), &case["sd"], "sd");
+        assert_close(describe::median(&values).unwrap(), &case["median"], "median");
+        assert_interval_close(
+            describe::mean_interval(&values, 0.95).unwrap(),
+            &case["ci95"],
+            "ci95",
+        );
         for row in list(&case["quantiles"]) {
             let share = row[0].as_f64().unwrap();
-            same(describe::quantile(&values, share).unwrap(), &row[1], "quantile");
+            assert_close(describe::quantile(&values, share).unwrap(), &row[1], "quantile");
         }
     }
 }
@@ -79,12 +84,16 @@ fn descriptions() {
 fn quantiles_of_student_and_of_spreads() {
     for row in list(&fixtures()["student"]) {
         let (degrees, share) = (row[0].as_f64().unwrap(), row[1].as_f64().unwrap());
-        let student = Student::new(degrees).unwrap();
-        same(student.quantile(share), &row[2], &format!("t {degrees} {share}"));
+        let student = StudentT::new(degrees).unwrap();
+        assert_close(student.quantile(share), &row[2], &format!("t {degrees} {share}"));
     }
     for row in list(&fixtures()["upper_limits"]) {
         let degrees = row[0].as_f64().unwrap();
-        same(size::upper_limit(1.0, degrees).unwrap(), &row[1], &format!("limit {degrees}"));
+        assert_close(
+            sample_size::sd_upper_limit(1.0, degrees).unwrap(),
+            &row[1],
+            &format!("limit {degrees}"),
+        );
     }
 }
 
@@ -92,9 +101,9 @@ fn quantiles_of_student_and_of_spreads() {
 fn rank_agreement() {
     for case in list(&fixtures()["kendall"]) {
         let found = kendall(&pairs(&case["pairs"])).unwrap();
-        same(found.tau, &case["tau"], "tau");
+        assert_close(found.tau, &case["tau"], "tau");
         if !case["chance"].is_null() {
-            same(found.chance, &case["chance"], "chance");
+            assert_close(found.chance, &case["chance"], "chance");
         }
     }
 }
@@ -105,6 +114,6 @@ fn the_bootstraps_interval() {
         let estimate = case["estimate"].as_f64().unwrap();
         let (drawn, without) = (numbers(&case["drawn"]), numbers(&case["without"]));
         let found = bootstrap::interval(estimate, &drawn, &without, 0.95).unwrap();
-        same_interval(found, &case["ci95"], "ci95");
+        assert_interval_close(found, &case["ci95"], "ci95");
     }
 }

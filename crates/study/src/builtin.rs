@@ -1,62 +1,66 @@
-//! The studies in the binary, and what `--quick` changes in any study.
+//! Built-in studies, and the changes of `--quick` to any study.
 
-use crate::{Error, Origin, Study};
+use crate::{Error, NameOrigin, Study};
 
-/// A study that is part of the binary.
+/// Study that is part of the binary.
 #[derive(Clone, Copy, Debug)]
-pub struct Builtin {
-    /// Its name.
+pub struct BuiltinStudy {
+    /// Name of the study.
     pub name: &'static str,
-    /// Its text.
+    /// TOML text of the study.
     pub text: &'static str,
 }
 
-/// All of them: one file in `studies/`, one line here.
-pub const BUILTIN: &[Builtin] = &[
-    Builtin { name: "tour", text: include_str!("../../../studies/tour.toml") },
-    Builtin { name: "icc-2014", text: include_str!("../../../studies/icc-2014.toml") },
-    Builtin {
+/// All built-in studies: one file in `studies/`, one line here.
+pub const BUILTIN: &[BuiltinStudy] = &[
+    BuiltinStudy { name: "tour", text: include_str!("../../../studies/tour.toml") },
+    BuiltinStudy { name: "icc-2014", text: include_str!("../../../studies/icc-2014.toml") },
+    BuiltinStudy {
         name: "ec2-overlays-2015",
         text: include_str!("../../../studies/ec2-overlays-2015.toml"),
     },
-    Builtin {
+    BuiltinStudy {
         name: "probe-latency-2015",
         text: include_str!("../../../studies/probe-latency-2015.toml"),
     },
-    Builtin { name: "one-node-2016", text: include_str!("../../../studies/one-node-2016.toml") },
-    Builtin {
+    BuiltinStudy {
+        name: "one-node-2016",
+        text: include_str!("../../../studies/one-node-2016.toml"),
+    },
+    BuiltinStudy {
         name: "mysql-multihost-2016",
         text: include_str!("../../../studies/mysql-multihost-2016.toml"),
     },
 ];
 
-/// What `--quick` lays over a study.
+/// Layer of `--quick` over a study.
 const QUICK: &str = include_str!("../../../studies/quick.layer.toml");
 
-/// The built-in study of this name.
+/// Returns the built-in study with this name, or `None` if there is none.
 ///
 /// # Errors
-/// When its text is wrong, which a test rules out.
-pub fn builtin(name: &str) -> Option<Result<Study, Error>> {
+/// Fails if the text of the study is invalid, which a test rules out.
+pub fn builtin_study(name: &str) -> Option<Result<Study, Error>> {
     BUILTIN
         .iter()
         .find(|study| study.name == name)
-        .map(|study| Study::parse(study.text, study.name).map(ours))
+        .map(|study| Study::parse(study.text, study.name).map(mark_builtin))
 }
 
-/// A study whose networks and workloads are named by this binary: what of them is missing here is left out.
-fn ours(mut study: Study) -> Study {
-    study.named_by = Origin::BuiltIn;
+/// Marks the networks and workloads of a study as named by this binary, so that missing ones are left out.
+fn mark_builtin(mut study: Study) -> Study {
+    study.named_by = NameOrigin::BuiltIn;
     for workload in study.all_workloads_mut() {
-        workload.named_by = Origin::BuiltIn;
+        workload.named_by = NameOrigin::BuiltIn;
     }
     study
 }
 
-/// A study under `--quick`: its own quick networks and its workloads' quick durations, and the quick layer over the rest.
+/// Returns a study under `--quick`: with its quick networks and its workloads' quick durations, and the quick layer
+/// over the rest.
 ///
 /// # Errors
-/// When the layer's text is wrong, which a test rules out.
+/// Fails if the text of the layer is invalid, which a test rules out.
 pub fn quick(mut study: Study) -> Result<Study, Error> {
     if let Some(workloads) = &mut study.workloads {
         workloads.retain(|workload| workload.quick != Some(false));
@@ -80,13 +84,13 @@ mod tests {
     #[test]
     fn every_built_in_study_reads_and_is_named_as_listed() {
         for study in BUILTIN {
-            let read = builtin(study.name).unwrap().unwrap();
+            let read = builtin_study(study.name).unwrap().unwrap();
             assert_eq!(read.name.as_deref(), Some(study.name));
             assert!(read.summary.is_some());
             scaled(read.clone()).unwrap();
             quick(read).unwrap();
         }
-        assert!(builtin("no-such-study").is_none());
+        assert!(builtin_study("no-such-study").is_none());
     }
 
     #[test]

@@ -1,60 +1,67 @@
-//! What a plan must know of the networks and workloads of this build, on this machine.
+//! Interface to the networks and workloads of this build, on this machine.
 
 use std::ops::RangeInclusive;
-use tare_network::{FindError, Missing, Spelled};
+use tare_network::{FindError, NetworkSpec, UnmetRequirement};
 use tare_record::{Metric, Parameters, Shape};
 
-/// What there is to choose from. The command puts it together from the registries; tests make one up.
+/// Catalogue of networks and workloads. The command implements it with the registries; tests implement their own.
 pub trait Catalogue {
-    /// The networks' names, in the order in which `all` lists them.
+    /// Returns the names of all networks, in the order in which `all` lists them.
     fn networks(&self) -> Vec<String>;
 
-    /// Those of them that one begins with: what `core` lists.
-    fn core(&self) -> Vec<String> {
+    /// Returns the networks that `core` stands for, a small selection to begin with.
+    fn core_networks(&self) -> Vec<String> {
         self.networks()
     }
 
-    /// What a network lacks here, if anything.
+    /// Returns the requirement of a network that is missing here, or `None` if it can run.
     ///
     /// # Errors
-    /// When nobody knows the network, or it does not take its options.
-    fn lacks(&self, network: &Spelled) -> Result<Option<Missing>, FindError>;
+    /// Fails if the network is unknown, or if it does not take its options.
+    fn missing_for_network(
+        &self,
+        network: &NetworkSpec,
+    ) -> Result<Option<UnmetRequirement>, FindError>;
 
-    /// Which real system a network is or stands for, where anybody knows.
-    fn stands_for(&self, _network: &Spelled) -> Option<String> {
+    /// Returns the real system that a network is or stands for, if it is known.
+    fn stands_for(&self, _network: &NetworkSpec) -> Option<String> {
         None
     }
 
-    /// How many nodes a network can join.
+    /// Returns the numbers of nodes that a network can join.
     ///
     /// # Errors
-    /// When nobody knows the network, or it does not take its options.
-    fn nodes(&self, network: &Spelled) -> Result<RangeInclusive<u32>, FindError>;
+    /// Fails if the network is unknown, or if it does not take its options.
+    fn nodes(&self, network: &NetworkSpec) -> Result<RangeInclusive<u32>, FindError>;
 
-    /// Why a network has no room for one of these shapes, where it has none.
-    fn lacks_room(&self, _network: &Spelled, _shapes: &[Shape]) -> Option<Missing> {
+    /// Returns the reason why a network has no room for one of these shapes, or `None` if it has room.
+    fn missing_room(&self, _network: &NetworkSpec, _shapes: &[Shape]) -> Option<UnmetRequirement> {
         None
     }
 
-    /// The workloads' names.
+    /// Returns the names of all workloads.
     fn workloads(&self) -> Vec<String>;
 
-    /// Those that a study has which names none: not those of foreign tools.
+    /// Returns the workloads of a study that names none, without those of external programs.
     fn own_workloads(&self) -> Vec<String> {
         self.workloads()
     }
 
-    /// The metrics that a workload measures; nothing for one that nobody knows.
+    /// Returns the metrics that a workload measures, or `None` if it is unknown.
     fn metrics(&self, workload: &str) -> Option<Vec<Metric>>;
 
-    /// What a workload, as it was asked for, lacks here, if anything: a program, say.
-    fn lacks_workload(&self, _workload: &str, _asked: &Parameters) -> Option<Missing> {
+    /// Returns the requirement of a workload with these parameters that is missing here, such as a program, or `None`.
+    fn missing_for_workload(
+        &self,
+        _workload: &str,
+        _asked: &Parameters,
+    ) -> Option<UnmetRequirement> {
         None
     }
 
-    /// A workload's parameters, checked and with its defaults filled in.
+    /// Returns a workload's parameters, validated and with defaults filled in.
     ///
     /// # Errors
-    /// What is wrong with them, in one line.
+    /// Returns the reason why the parameters are invalid, in one line.
     fn resolve(&self, workload: &str, asked: &Parameters) -> Result<Parameters, String>;
 }

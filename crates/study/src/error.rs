@@ -1,126 +1,126 @@
-//! What can be wrong with a study: one line each, that says what, why and what to do.
+//! Errors of studies: one line each, with what is wrong, why and what to do.
 
 use std::path::PathBuf;
 
-/// A study that cannot be planned. All of these are bad usage: exit code 2.
+/// Error of planning a study. All of these are usage errors: exit code 2.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file cannot be read.
     #[error("study {path}: {source}; `tare list studies` names the built-in ones", path = path.display())]
     Unreadable {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Error of the read.
         source: std::io::Error,
     },
-    /// The file is not what a study looks like.
+    /// The text is not a valid study.
     #[error("{file}:{line}:{column}: {message}")]
     Syntax {
-        /// The file, or the built-in study's name.
+        /// Path of the file, or name of the built-in study.
         file: String,
-        /// Line, from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// Column, from 1.
+        /// Number of the column, from 1.
         column: usize,
-        /// What is wrong there.
+        /// Message of the parser.
         message: String,
     },
-    /// A network that no place has, or that does not take its options.
+    /// A network is unknown, or does not take its options.
     #[error(transparent)]
     Network(#[from] tare_network::FindError),
-    /// A network's spelling.
+    /// The spelling of a network is invalid.
     #[error(transparent)]
-    Spelling(#[from] tare_network::NameError),
-    /// A label of no letters.
+    Spelling(#[from] tare_network::NetworkSpecError),
+    /// The label of a network is empty.
     #[error("`{given}` has no label: write LABEL=NAME, or NAME alone")]
     NoLabel {
-        /// What was given.
+        /// Text as given.
         given: String,
     },
-    /// The same label twice.
+    /// Two networks have the same label.
     #[error(
         "two networks have the label `{label}`: give one another, as in `--network x={label},y={label}`"
     )]
     Label {
-        /// The label.
+        /// Label of both networks.
         label: String,
     },
-    /// No network at all.
+    /// The study has no network.
     #[error("no network to measure: name some by --network, or see `tare list networks`")]
     NoNetwork,
-    /// A workload that nobody knows.
+    /// A workload is unknown.
     #[error("unknown workload `{name}`: this build knows {known}")]
     Workload {
-        /// What was asked for.
+        /// Requested name.
         name: String,
-        /// What there is.
+        /// Known workloads.
         known: String,
     },
-    /// A section of a label that no network of the study has.
+    /// A section names a label that no network of the study has.
     #[error("a [[run]] names the network `{label}`: the study's networks are {labels}")]
     RunLabel {
-        /// The label.
+        /// Label in the section.
         label: String,
-        /// The labels there are.
+        /// Labels of the study's networks.
         labels: String,
     },
-    /// Changes one at a time, in a study that says which networks are measured where.
+    /// Changes one at a time are requested in a study whose sections name their networks.
     #[error(
         "a study with sections ([[run]]) measures the networks that it names: name yours by --network beside --ablate, without the study"
     )]
     AblateSections,
-    /// Changes one at a time, and no network has any.
+    /// Changes one at a time are requested, and none applies to any network.
     #[error(
         "nothing can be changed one at a time: none of the networks takes such an option here; see `tare list networks`"
     )]
     NothingToAblate,
-    /// No workload at all: a parameter's list of values is empty.
+    /// The study has no workload: a parameter's list of values is empty.
     #[error("no workload to measure: a list of a parameter's values is empty")]
     NoWorkload,
-    /// A workload twice with the same parameters.
+    /// A workload occurs twice with the same parameters.
     #[error("{workload} stands twice with the same parameters: its trials could not be told apart")]
     Twice {
-        /// The workload.
+        /// Name of the workload.
         workload: String,
     },
-    /// A workload's parameter.
+    /// A parameter of a workload is invalid.
     #[error("{reason}")]
     Parameter {
-        /// What is wrong, with the workload's name.
+        /// Reason, with the workload's name.
         reason: String,
     },
-    /// A metric that no workload of the study measures.
+    /// None of the study's workloads measures the metric.
     #[error("none of the workloads measures `{metric}`: they measure {measured}")]
     Metric {
-        /// The metric.
+        /// Name of the metric.
         metric: String,
-        /// What they measure.
+        /// Metrics that the workloads measure.
         measured: String,
     },
-    /// A baseline that is not under comparison.
+    /// The baseline is not under comparison.
     #[error("the baseline `{baseline}` is not in the run: its networks are {labels}")]
     Baseline {
-        /// What was asked for.
+        /// Requested label.
         baseline: String,
-        /// The labels there are.
+        /// Labels of the networks.
         labels: String,
     },
-    /// A number out of its range.
+    /// A value is out of its range.
     #[error("{what} is {given}: {allowed}")]
     Range {
-        /// Which key or flag.
+        /// Name of the key or flag.
         what: String,
-        /// What was given.
+        /// Value as given.
         given: String,
-        /// What is allowed.
+        /// Allowed values, in words.
         allowed: String,
     },
-    /// Both `blocks` and stopping by a sequence.
+    /// The study has both `blocks` and stopping by a sequence.
     #[error(
         "a study has either blocks or stopping by a sequence, not both: one fixes how many blocks there are, the other ends with the precision"
     )]
     BlocksAndSequence,
-    /// Both `blocks` and `precision`.
+    /// The study has both `blocks` and `precision`.
     #[error(
         "a study has either blocks or precision, not both: one fixes how many blocks there are, the other finds it"
     )]
@@ -128,7 +128,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// A number out of its range.
+    /// Creates an error for a value out of its range.
     pub(crate) fn range(what: &str, given: impl ToString, allowed: &str) -> Self {
         Self::Range { what: what.to_owned(), given: given.to_string(), allowed: allowed.to_owned() }
     }

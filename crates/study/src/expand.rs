@@ -1,42 +1,45 @@
-//! From what was written to what will be measured: everything is checked here, before anything is touched.
+//! Expansion of a study into a plan. Everything is validated here, before anything is touched.
 
 use crate::ablate::ablate;
-use crate::choose::{Chosen, baseline, choose};
-use crate::layer::Method;
-use crate::published::publication;
-use crate::runs::{Expanded, expand};
-use crate::shapes::shapes;
-use crate::{Catalogue, Error, Stopping, Study};
+use crate::layer::StudyMethod;
+use crate::network_selection::{NetworkSelection, choose_baseline, select_networks};
+use crate::published::build_publication;
+use crate::sections::{ExpandedStudy, expand_sections};
+use crate::shapes::expand_shapes;
+use crate::{Catalogue, Error, StoppingRule, Study};
 use std::collections::BTreeMap;
-use tare_record::{Blocks, Entry, Finding, Metric, Plan, Scale};
+use tare_record::{BlockPolicy, Finding, Metric, NetworkEntry, Plan, ProtocolScale};
 
 impl Study {
-    /// Validates and expands the study. `seed` is for when the study has none.
+    /// Validates and expands the study. `seed` is used if the study has no seed.
     ///
     /// # Errors
-    /// The first thing that is wrong with it, in one line.
+    /// Returns the first error of the study, in one line.
     pub fn plan(mut self, catalogue: &dyn Catalogue, seed: u64) -> Result<Plan, Error> {
-        let Asked { raising, of_traffic } = asked(self.metrics.take());
+        let RequestedMetrics { raising, of_traffic } = split_metrics(self.metrics.take());
         self.metrics = of_traffic;
         let without = self.shape.without.iter().flatten().copied().collect();
         let all = ["all".to_owned()];
         let networks = self.networks.as_deref().unwrap_or(&all);
-        // Where a study has sections, each has shapes of its own.
-        let shapes_of_all = if self.runs.is_empty() { shapes(&self.shape)? } else { Vec::new() };
-        let mut chosen = choose(networks, self.named_by, &shapes_of_all, without, catalogue)?;
+        // If a study has sections, each has its own shapes.
+        let shapes_of_all =
+            if self.runs.is_empty() { expand_shapes(&self.shape)? } else { Vec::new() };
+        let mut chosen =
+            select_networks(networks, self.named_by, &shapes_of_all, without, catalogue)?;
         let ablations = match &self.ablate {
             Some(_) if !self.runs.is_empty() => return Err(Error::AblateSections),
             Some(factors) => ablate(&mut chosen, factors, &shapes_of_all, catalogue)?,
             None => Vec::new(),
         };
-        let baseline = baseline(self.baseline.as_deref(), &chosen.entries, &chosen.absent)?;
-        let Expanded { workloads, shapes, parts, misfits } = expand(&self, &chosen, catalogue)?;
-        let publication = publication(&self, catalogue);
-        let Chosen { entries, mut skipped, mut refused, .. } = chosen;
+        let baseline = choose_baseline(self.baseline.as_deref(), &chosen.entries, &chosen.absent)?;
+        let ExpandedStudy { workloads, shapes, parts, misfits } =
+            expand_sections(&self, &chosen, catalogue)?;
+        let publication = build_publication(&self, catalogue);
+        let NetworkSelection { entries, mut skipped, mut refused, .. } = chosen;
         skipped.extend(misfits);
-        let blocks = blocks(&self.method, entries.len())?;
+        let blocks = block_policy(&self.method, entries.len())?;
         let mut findings = workloads.findings;
-        if self.scale == Scale::Scaled {
+        if self.scale == ProtocolScale::Scaled {
             findings.push(Finding::Scaled { changes: self.changes });
         }
         refused.extend(workloads.refused);
@@ -63,35 +66,36 @@ impl Study {
     }
 }
 
-/// What every network stands for, by its name.
-fn stands_for(entries: &[Entry], catalogue: &dyn Catalogue) -> BTreeMap<String, String> {
-    let of = |entry: &Entry| {
+/// Returns the real system that each network stands for, by network name.
+fn stands_for(entries: &[NetworkEntry], catalogue: &dyn Catalogue) -> BTreeMap<String, String> {
+    let of = |entry: &NetworkEntry| {
         let spelled = entry.network.parse().ok()?;
         Some((entry.network.clone(), catalogue.stands_for(&spelled)?))
     };
     entries.iter().filter_map(of).collect()
 }
 
-/// The metrics asked for: those of networks themselves, and those that workloads measure; nothing for all of them.
-struct Asked {
+/// Requested metrics: those of networks themselves, and those that workloads measure; `None` for all of the latter.
+struct RequestedMetrics {
     raising: Vec<Metric>,
     of_traffic: Option<Vec<Metric>>,
 }
 
-fn asked(metrics: Option<Vec<Metric>>) -> Asked {
+fn split_metrics(metrics: Option<Vec<Metric>>) -> RequestedMetrics {
     match metrics {
-        None => Asked {
-            raising: Metric::ALL.into_iter().filter(|metric| metric.of_network()).collect(),
+        None => RequestedMetrics {
+            raising: Metric::ALL.into_iter().filter(|metric| metric.is_of_network()).collect(),
             of_traffic: None,
         },
         Some(metrics) => {
-            let (raising, of_traffic) = metrics.into_iter().partition(|metric| metric.of_network());
-            Asked { raising, of_traffic: Some(of_traffic) }
+            let (raising, of_traffic) =
+                metrics.into_iter().partition(|metric| metric.is_of_network());
+            RequestedMetrics { raising, of_traffic: Some(of_traffic) }
         }
     }
 }
 
-fn margins(method: &Method) -> BTreeMap<Metric, f64> {
+fn margins(method: &StudyMethod) -> BTreeMap<Metric, f64> {
     Metric::ALL
         .into_iter()
         .map(|metric| {
@@ -102,15 +106,16 @@ fn margins(method: &Method) -> BTreeMap<Metric, f64> {
         .collect()
 }
 
-/// Blocks in a pilot of so many networks, unless the study says: enough for a spread with six degrees of freedom. From
-/// fewer, the spread's upper confidence limit asks for several times the blocks that are needed.
-fn pilot(networks: usize) -> u32 {
+/// Returns the number of blocks in a pilot of this many networks, unless the study sets it: enough for a spread with
+/// six degrees of freedom. With fewer, the upper confidence limit of the spread requires several times the blocks that
+/// are needed.
+fn pilot_blocks(networks: usize) -> u32 {
     const DEGREES_OF_FREEDOM: u32 = 6;
     let compared = u32::try_from(networks.saturating_sub(1)).unwrap_or(u32::MAX).max(1);
     1 + DEGREES_OF_FREEDOM.div_ceil(compared)
 }
 
-fn blocks(method: &Method, networks: usize) -> Result<Blocks, Error> {
+fn block_policy(method: &StudyMethod, networks: usize) -> Result<BlockPolicy, Error> {
     const MOST_BLOCKS: u32 = 100_000;
     let checked = |what: &str, value: u32, least: u32| {
         if (least..=MOST_BLOCKS).contains(&value) {
@@ -122,17 +127,18 @@ fn blocks(method: &Method, networks: usize) -> Result<Blocks, Error> {
     let stopping = method.stopping.unwrap_or_default();
     match (method.blocks, method.precision) {
         (Some(_), Some(_)) => Err(Error::BlocksAndPrecision),
-        (Some(_), None) if stopping == Stopping::Sequence => Err(Error::BlocksAndSequence),
-        (Some(blocks), None) => Ok(Blocks::Fixed { blocks: checked("blocks", blocks, 1)? }),
+        (Some(_), None) if stopping == StoppingRule::Sequence => Err(Error::BlocksAndSequence),
+        (Some(blocks), None) => Ok(BlockPolicy::Fixed { blocks: checked("blocks", blocks, 1)? }),
         (None, precision) => {
             let at_least = checked("at-least", method.at_least.unwrap_or(5), 2)?;
             let at_most = checked("at-most", method.at_most.unwrap_or(1000), at_least)?;
             let precision = precision.map(|share| share.0);
-            if stopping == Stopping::Sequence {
-                return Ok(Blocks::Sequence { precision, at_least, at_most });
+            if stopping == StoppingRule::Sequence {
+                return Ok(BlockPolicy::Sequence { precision, at_least, at_most });
             }
-            let pilot = checked("pilot", method.pilot.unwrap_or_else(|| pilot(networks)), 2)?;
-            Ok(Blocks::Precision { precision, pilot, at_least, at_most })
+            let pilot =
+                checked("pilot", method.pilot.unwrap_or_else(|| pilot_blocks(networks)), 2)?;
+            Ok(BlockPolicy::Precision { precision, pilot, at_least, at_most })
         }
     }
 }
@@ -141,18 +147,21 @@ fn blocks(method: &Method, networks: usize) -> Result<Blocks, Error> {
 pub(crate) mod tests {
     use super::*;
     use std::ops::RangeInclusive;
-    use tare_network::{FindError, Missing, NetworkOption, Spelled};
-    use tare_record::{Factor, Parameters};
+    use tare_network::{FindError, NetworkOption, NetworkSpec, UnmetRequirement};
+    use tare_record::{AblationFactor, Parameters};
 
-    /// Three networks, one of which cannot run, and two workloads.
-    struct Few;
+    /// Catalogue of three networks, one of which cannot run, and two workloads.
+    struct FewNetworks;
 
-    impl Catalogue for Few {
+    impl Catalogue for FewNetworks {
         fn networks(&self) -> Vec<String> {
             ["host", "bridge", "ovs"].map(str::to_owned).to_vec()
         }
 
-        fn lacks(&self, network: &Spelled) -> Result<Option<Missing>, FindError> {
+        fn missing_for_network(
+            &self,
+            network: &NetworkSpec,
+        ) -> Result<Option<UnmetRequirement>, FindError> {
             let takes: &[NetworkOption] = match network.name.as_str() {
                 "host" => &[NetworkOption::Without],
                 _ => &[
@@ -165,19 +174,21 @@ pub(crate) mod tests {
             };
             if let Some(refused) = network.options.chosen().find(|one| !takes.contains(one)) {
                 let (spelled, takes) = (network.to_string(), "less".to_owned());
-                return Err(FindError::Option { spelled, name: "few", refused, takes });
+                return Err(FindError::UnsupportedOption { spelled, name: "few", refused, takes });
             }
             match network.name.as_str() {
                 "host" | "bridge" => Ok(None),
-                "ovs" => Ok(Some(Missing { reason: "no ovs".into(), remedy: "get it".into() })),
+                "ovs" => {
+                    Ok(Some(UnmetRequirement { reason: "no ovs".into(), remedy: "get it".into() }))
+                }
                 name => {
                     let known = self.networks().join(", ");
-                    Err(FindError::Name { name: name.to_owned(), known })
+                    Err(FindError::UnknownName { name: name.to_owned(), known })
                 }
             }
         }
 
-        fn nodes(&self, network: &Spelled) -> Result<RangeInclusive<u32>, FindError> {
+        fn nodes(&self, network: &NetworkSpec) -> Result<RangeInclusive<u32>, FindError> {
             Ok(if network.name == "host" { 1..=32 } else { 1..=1 })
         }
 
@@ -202,14 +213,15 @@ pub(crate) mod tests {
     }
 
     pub(crate) fn plan(text: &str) -> Result<Plan, Error> {
-        Study::parse(text, "test").and_then(|study| study.plan(&Few, 7))
+        Study::parse(text, "test").and_then(|study| study.plan(&FewNetworks, 7))
     }
 
-    /// A plan over n networks, for tests of what follows from a plan.
+    /// Returns a plan over n networks, for tests of what follows from a plan.
     pub(crate) fn plan_of(n: usize) -> Plan {
         let mut plan = plan("").unwrap();
-        plan.networks =
-            (0..n).map(|i| Entry { label: format!("n{i}"), network: format!("n{i}") }).collect();
+        plan.networks = (0..n)
+            .map(|i| NetworkEntry { label: format!("n{i}"), network: format!("n{i}") })
+            .collect();
         plan
     }
 
@@ -275,9 +287,12 @@ pub(crate) mod tests {
             let found = planned.ablations.iter().find(|ablation| ablation.label == label);
             found.map(|ablation| ablation.variants.iter().map(|one| one.factor).collect())
         };
-        assert_eq!(of("host"), Some(vec![Factor::Tso]));
-        assert_eq!(of("bridge"), Some(vec![Factor::Netfilter, Factor::Tso, Factor::Mtu]));
-        // What is off already is not switched off, and a variant that was named is not measured twice.
+        assert_eq!(of("host"), Some(vec![AblationFactor::Tso]));
+        assert_eq!(
+            of("bridge"),
+            Some(vec![AblationFactor::Netfilter, AblationFactor::Tso, AblationFactor::Mtu])
+        );
+        // An offload that is off is not switched off again, and a variant that is named is not measured twice.
         let planned = plan("networks = ['host', 'x=bridge+plain', 'bridge', 'bridge+without=tso']\nablate = ['netfilter', 'conntrack', 'tso']").unwrap();
         let ablations: Vec<(&str, Vec<&str>)> = planned
             .ablations
@@ -302,12 +317,15 @@ pub(crate) mod tests {
     #[test]
     fn the_null_control_is_one_network_twice() {
         let planned = plan("networks = [\"a=bridge\", \"b=bridge\"]\nbaseline = \"a\"").unwrap();
-        assert_eq!(planned.networks[1], Entry { label: "b".into(), network: "bridge".into() });
+        assert_eq!(
+            planned.networks[1],
+            NetworkEntry { label: "b".into(), network: "bridge".into() }
+        );
     }
 
     #[test]
     fn the_pilot_is_as_long_as_its_spread_needs() {
-        let blocks = [1, 2, 3, 4, 7, 8, 30].map(pilot);
+        let blocks = [1, 2, 3, 4, 7, 8, 30].map(pilot_blocks);
         assert_eq!(blocks, [7, 7, 4, 3, 2, 2, 2]);
     }
 

@@ -1,122 +1,124 @@
-//! A study as it was written: every key may be missing, and layers lie over one another.
+//! Study as written: every key may be missing, and layers are overlaid.
 
-use crate::choose::label_of;
+use crate::network_selection::label_of;
 use crate::published::PublishedTable;
-use crate::runs::RunStudy;
-use crate::{Error, Percent, Span, WarmUpSpan};
+use crate::sections::StudySection;
+use crate::{Error, Percent, TimeSpan, WarmUpSpan};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 use tare_record::{
-    Conclusion, Factor, Family, FamilyScope, Metric, Offload, Parameters, Placement, ProtocolField,
-    Scale,
+    AblationFactor, Conclusion, CorrectionFamily, Family, Metric, Offload, Parameters, Placement,
+    ProtocolField, ProtocolScale,
 };
 
-/// What somebody wrote: a TOML file, or flags.
+/// Study as written in a TOML file or by flags.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Study {
-    /// Its name.
+    /// Name of the study.
     pub name: Option<String>,
-    /// One line on what it asks.
+    /// Summary of its question in one line.
     pub summary: Option<String>,
-    /// Where its protocol was published.
+    /// Publication of its protocol.
     pub source: Option<String>,
-    /// The networks, each `[LABEL=]NAME`; `all` stands for all that run here, `core` for the few that one begins with.
+    /// Networks, each `[LABEL=]NAME`; `all` stands for all that run here, `core` for a small selection.
     pub networks: Option<Vec<String>>,
-    /// The same under `--quick`.
+    /// Networks under `--quick`, each `[LABEL=]NAME`.
     pub quick_networks: Option<Vec<String>>,
-    /// The label of the network that ratios are against.
+    /// Label of the network that ratios refer to.
     pub baseline: Option<String>,
-    /// What is changed, one at a time, of every network: each is measured beside the network itself.
-    pub ablate: Option<Vec<Factor>>,
-    /// The metrics wanted, of all that the workloads measure.
+    /// Changes to every network, one at a time: each variant is measured beside the network itself.
+    pub ablate: Option<Vec<AblationFactor>>,
+    /// Metrics to report, of all that the workloads measure.
     pub metrics: Option<Vec<Metric>>,
-    /// The workloads.
+    /// Workloads to run.
     #[serde(rename = "workload")]
-    pub workloads: Option<Vec<WorkloadStudy>>,
-    /// How many of what: every combination is measured.
+    pub workloads: Option<Vec<WorkloadSpec>>,
+    /// Shapes: every combination of the values is measured.
     pub shape: ShapeLists,
-    /// How it is measured.
-    pub method: Method,
-    /// Sections: which networks are measured under which workloads in which shapes. Without any, every combination is.
+    /// Method of measurement.
+    pub method: StudyMethod,
+    /// Sections: the networks that are measured under certain workloads in certain shapes. Without sections, every
+    /// combination is measured.
     #[serde(rename = "run")]
-    pub runs: Vec<RunStudy>,
-    /// How it is measured under `--scaled`.
-    pub scaled: Method,
-    /// The published protocol, field by field.
+    pub runs: Vec<StudySection>,
+    /// Method of measurement under `--scaled`.
+    pub scaled: StudyMethod,
+    /// Published protocol, field by field.
     pub protocol: Vec<ProtocolField>,
-    /// The published figures, by the tables that they stand in.
+    /// Published figures, by table.
     pub published: Vec<PublishedTable>,
-    /// The published conclusions.
+    /// Published conclusions.
     #[serde(rename = "conclusion")]
     pub conclusions: Vec<Conclusion>,
-    /// Who named the networks.
+    /// Origin of the names of the networks.
     #[serde(skip)]
-    pub named_by: Origin,
-    /// Whether `--scaled` has been laid over it.
+    pub named_by: NameOrigin,
+    /// Scale, which says whether `--scaled` has been applied.
     #[serde(skip)]
-    pub scale: Scale,
-    /// What `--scaled` changed, in words.
+    pub scale: ProtocolScale,
+    /// Changes by `--scaled`, in words.
     #[serde(skip)]
     pub changes: Vec<String>,
 }
 
-/// Who named something: what a study of this binary names may be missing here, what a user names may not.
+/// Origin of a name. A network or workload that a built-in study names may be missing here; one that a user names may
+/// not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Origin {
-    /// A user, in a file of theirs or by a flag.
+pub enum NameOrigin {
+    /// User, in a study file or by a flag.
     #[default]
     User,
-    /// A study of this binary.
+    /// Built-in study.
     BuiltIn,
 }
 
-/// One workload of a study.
+/// Workload of a study.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct WorkloadStudy {
-    /// Its name.
+pub struct WorkloadSpec {
+    /// Name of the workload.
     pub name: String,
-    /// How long payload flows in a trial.
-    pub duration: Option<Span>,
-    /// How the beginning of a trial is treated, where it is not the method's.
+    /// Time during which payload flows in a trial.
+    pub duration: Option<TimeSpan>,
+    /// Treatment of the warm-up, if it is not the method's.
     pub warm_up: Option<WarmUpSpan>,
-    /// The duration under `--quick`.
-    pub quick_duration: Option<Span>,
-    /// Whether `--quick` runs it; it does unless this says otherwise.
+    /// Duration under `--quick`.
+    pub quick_duration: Option<TimeSpan>,
+    /// False if `--quick` leaves the workload out.
     pub quick: Option<bool>,
-    /// Its parameters.
+    /// Parameters of the workload.
     #[serde(default)]
     pub parameters: Parameters,
-    /// What is measured in its place where this build or machine lacks it.
+    /// Workload that is measured instead if this build or machine does not have this one.
     pub stand_in: Option<StandIn>,
-    /// What it is under `--scaled`.
+    /// Changes under `--scaled`.
     pub scaled: Option<ScaledWorkload>,
-    /// Who named it.
+    /// Origin of the name.
     #[serde(skip)]
-    pub named_by: Origin,
+    pub named_by: NameOrigin,
 }
 
-/// A workload that is measured in the place of another.
+/// Workload that is measured instead of another.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct StandIn {
-    /// Its name.
+    /// Name of the workload.
     pub name: String,
-    /// Its parameters.
+    /// Parameters of the workload.
     #[serde(default)]
     pub parameters: Parameters,
 }
 
-/// What a workload is under `--scaled`.
+/// Changes to a workload under `--scaled`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ScaledWorkload {
-    /// How long payload flows in a trial.
-    pub duration: Option<Span>,
-    /// Parameters other than the published ones.
+    /// Time during which payload flows in a trial.
+    pub duration: Option<TimeSpan>,
+    /// Parameters that differ from the published ones.
     #[serde(default)]
     pub parameters: Parameters,
 }
@@ -125,73 +127,74 @@ pub struct ScaledWorkload {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct ShapeLists {
-    /// Nodes.
+    /// Numbers of nodes.
     pub nodes: Option<Vec<u32>>,
-    /// What the links between nodes are like, each as in `rate=10gbit,delay=100us,loss=0.01%,mtu=1500`.
+    /// Links between nodes, each as in `rate=10gbit,delay=100us,loss=0.01%,mtu=1500`.
     pub link: Option<Vec<String>>,
-    /// Whether nodes lower the maximum segment size of TCP connections to what fits.
+    /// True if nodes lower the maximum segment size of TCP connections to what fits.
     pub clamp_mss: Option<bool>,
-    /// What loads the nodes beside the traffic, each as in `cpu=2`.
+    /// Background loads of the nodes, each as in `cpu=2`.
     pub background: Option<Vec<String>>,
-    /// Server containers.
+    /// Numbers of server containers.
     pub servers: Option<Vec<u32>>,
-    /// Client containers.
+    /// Numbers of client containers.
     pub clients: Option<Vec<u32>>,
-    /// Client processes in each client container.
+    /// Numbers of client processes in each client container.
     pub processes: Option<Vec<u32>>,
-    /// Flows of each client process.
+    /// Numbers of flows of each client process.
     pub flows: Option<Vec<u32>>,
     /// IP families.
     pub family: Option<Vec<Family>>,
     /// MTUs, bytes.
     pub mtu: Option<Vec<u32>>,
-    /// Which cores the two sides run on.
+    /// Placements of the two sides on cores.
     #[schemars(with = "Option<Vec<String>>")]
     pub cpus: Option<Vec<Placement>>,
-    /// Offloads that are switched off, all of them in every shape.
+    /// Offloads to disable, all of them in every shape.
     pub without: Option<Vec<Offload>>,
 }
 
-/// What ends the measuring.
+/// Stopping rule of the measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Stopping {
-    /// The number of blocks that a pilot finds for the precision, fixed before the main phase.
+pub enum StoppingRule {
+    /// The pilot determines the number of blocks for the precision, before the main phase.
     #[default]
     Pilot,
-    /// Confidence sequences as narrow as the precision: looked at after every block.
+    /// The measurement ends when confidence sequences are as narrow as the precision; they are checked after every
+    /// block.
     Sequence,
 }
 
-/// How a study is measured.
+/// Method of measurement.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Method {
-    /// How many blocks, whatever the spread.
+pub struct StudyMethod {
+    /// Number of blocks, whatever the spread.
     pub blocks: Option<u32>,
-    /// The half width of a ratio's 95 % interval to reach; nothing: half the metric's margin.
+    /// Half width of a ratio's 95 % confidence interval to reach; nothing: half the metric's margin.
     pub precision: Option<Percent>,
-    /// What ends the measuring where the number of blocks is not fixed.
-    pub stopping: Option<Stopping>,
-    /// The longest that the run may take.
-    pub budget: Option<Span>,
-    /// Blocks in the pilot; nothing: enough for a spread with six degrees of freedom.
+    /// Stopping rule if the number of blocks is not fixed.
+    pub stopping: Option<StoppingRule>,
+    /// Longest time that the run may take.
+    pub budget: Option<TimeSpan>,
+    /// Number of blocks in the pilot; nothing: enough for a spread with six degrees of freedom.
     pub pilot: Option<u32>,
-    /// The fewest blocks, whatever the pilot says.
+    /// Smallest number of blocks, whatever the pilot's spread.
     pub at_least: Option<u32>,
-    /// The most blocks, whatever the pilot says.
+    /// Largest number of blocks, whatever the pilot's spread.
     pub at_most: Option<u32>,
-    /// How long payload flows in a trial, for workloads that do not say it themselves.
-    pub duration: Option<Span>,
-    /// How long an interval record is.
-    pub interval: Option<Span>,
-    /// How the beginning of a trial is treated.
+    /// Time during which payload flows in a trial, for workloads without a duration of their own.
+    pub duration: Option<TimeSpan>,
+    /// Length of an interval record.
+    pub interval: Option<TimeSpan>,
+    /// Treatment of the warm-up of a trial.
     pub warm_up: Option<WarmUpSpan>,
-    /// Over which ratios Holm's correction is made.
-    pub family: Option<FamilyScope>,
+    /// Family of ratios over which Holm's correction is computed.
+    pub family: Option<CorrectionFamily>,
     /// Equivalence margins, by metric.
     pub margins: BTreeMap<Metric, Percent>,
-    /// The seed of every random choice.
+    /// Seed of every random choice.
     pub seed: Option<u64>,
 }
 
@@ -199,7 +202,7 @@ impl Study {
     /// Reads a study file.
     ///
     /// # Errors
-    /// When it cannot be read, or is not what a study looks like: with line and column.
+    /// Fails if the file cannot be read, or if it is not a valid study; the error has line and column.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| Error::Unreadable { path: path.to_owned(), source })?;
@@ -210,10 +213,10 @@ impl Study {
         Ok(study)
     }
 
-    /// Reads a study's text; `file` is for messages.
+    /// Parses the text of a study; `file` is used in error messages.
     ///
     /// # Errors
-    /// When it is not what a study looks like: with line and column.
+    /// Fails if the text is not a valid study; the error has line and column.
     pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
         toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
@@ -227,11 +230,12 @@ impl Study {
         })
     }
 
-    /// This study with another laid over it: what the upper one says counts, key by key.
+    /// Returns this study with another laid over it. The upper study's value of a key takes precedence.
     #[must_use]
     pub fn overlaid(self, upper: Self) -> Self {
         let named_by = if upper.networks.is_some() { upper.named_by } else { self.named_by };
-        let networks = upper.networks.map(|labels| by_label(labels, self.networks.as_deref()));
+        let networks =
+            upper.networks.map(|labels| spell_by_label(labels, self.networks.as_deref()));
         Self {
             runs: self
                 .runs
@@ -241,16 +245,18 @@ impl Study {
                 .collect(),
             named_by,
             scaled: self.scaled.overlaid(upper.scaled),
-            protocol: chosen(self.protocol, upper.protocol),
-            published: chosen(self.published, upper.published),
-            conclusions: chosen(self.conclusions, upper.conclusions),
+            protocol: upper_or_lower(self.protocol, upper.protocol),
+            published: upper_or_lower(self.published, upper.published),
+            conclusions: upper_or_lower(self.conclusions, upper.conclusions),
             scale: self.scale,
             changes: self.changes,
             name: upper.name.or(self.name),
             summary: upper.summary.or(self.summary),
             source: upper.source.or(self.source),
             quick_networks: upper.quick_networks.or(self.quick_networks),
-            baseline: upper.baseline.or(self.baseline.filter(|label| stays(label, &networks))),
+            baseline: upper
+                .baseline
+                .or(self.baseline.filter(|label| has_baseline(label, &networks))),
             networks: networks.or(self.networks),
             ablate: upper.ablate.or(self.ablate),
             metrics: upper.metrics.or(self.metrics),
@@ -261,13 +267,14 @@ impl Study {
     }
 }
 
-/// What the upper layer says, or else the lower one.
-fn chosen<T>(lower: Vec<T>, upper: Vec<T>) -> Vec<T> {
+/// Returns the upper layer's list, or the lower one's if it is empty.
+fn upper_or_lower<T>(lower: Vec<T>, upper: Vec<T>) -> Vec<T> {
     if upper.is_empty() { lower } else { upper }
 }
 
-/// Networks as the lower layer spells those of these labels: `iptables` is `iptables=macvlan-nat` where it says so.
-fn by_label(labels: Vec<String>, lower: Option<&[String]>) -> Vec<String> {
+/// Spells networks as the lower layer spells those with the same labels: `iptables` becomes `iptables=macvlan-nat` if
+/// the lower layer says so.
+fn spell_by_label(labels: Vec<String>, lower: Option<&[String]>) -> Vec<String> {
     let spelled = |label: String| {
         let lower = lower.unwrap_or_default().iter();
         let mut same = lower.filter(|text| label_of(text) == label);
@@ -276,22 +283,22 @@ fn by_label(labels: Vec<String>, lower: Option<&[String]>) -> Vec<String> {
     labels.into_iter().map(spelled).collect()
 }
 
-/// Whether the lower layer's baseline is among the upper layer's networks, where those are named.
-fn stays(baseline: &str, networks: &Option<Vec<String>>) -> bool {
+/// Returns true if the lower layer's baseline is among the upper layer's networks, or if that names none.
+fn has_baseline(baseline: &str, networks: &Option<Vec<String>>) -> bool {
     let is = |text: &String| ["all", "core"].contains(&text.as_str()) || label_of(text) == baseline;
     networks.as_ref().is_none_or(|networks| networks.iter().any(is))
 }
 
 impl Study {
-    /// All workloads that the study and its sections name.
-    pub fn all_workloads_mut(&mut self) -> impl Iterator<Item = &mut WorkloadStudy> {
+    /// Returns all workloads that the study and its sections name.
+    pub fn all_workloads_mut(&mut self) -> impl Iterator<Item = &mut WorkloadSpec> {
         let of_runs = self.runs.iter_mut().flat_map(|run| run.workloads.iter_mut().flatten());
         self.workloads.iter_mut().flatten().chain(of_runs)
     }
 }
 
 impl ShapeLists {
-    /// These lists with others laid over them, key by key.
+    /// Returns these lists with others laid over them, key by key.
     pub(crate) fn overlaid(self, upper: Self) -> Self {
         Self {
             nodes: upper.nodes.or(self.nodes),
@@ -310,10 +317,10 @@ impl ShapeLists {
     }
 }
 
-impl Method {
-    /// This method with another laid over it, key by key.
+impl StudyMethod {
+    /// Returns this method with another laid over it, key by key.
     pub(crate) fn overlaid(self, upper: Self) -> Self {
-        // Blocks and precision exclude each other, so the upper layer's choice of either displaces both below.
+        // Blocks and precision exclude each other, so the upper layer's choice of either replaces both below.
         let (blocks, precision) = if upper.blocks.is_some() || upper.precision.is_some() {
             (upper.blocks, upper.precision)
         } else {
@@ -339,7 +346,7 @@ impl Method {
     }
 }
 
-/// Line and column, from 1, of a byte offset; columns count characters.
+/// Returns line and column, from 1, of a byte offset; columns count characters.
 fn position(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line = before.matches('\n').count() + 1;

@@ -1,35 +1,36 @@
-//! What is to be measured: from a study as somebody wrote it, to a plan that can be run.
+//! Studies and plans: from a study as written by a user to a plan that can be run.
 //!
-//! A [`Study`] is what was written, in a TOML file or by flags; each key may be missing. Layers of it are laid over
-//! one another ([`Study::overlaid`]): the built-in study, `--quick` or [`scaled`](scaled()), then the flags. [`Study::plan`] validates and
-//! expands the result against what this build knows ([`Catalogue`]) into a [`tare_record::Plan`]. From the plan follow
-//! the order of every block ([`order::block`]) and, after a pilot, how many blocks there are ([`sizing::decide`]).
+//! A [`Study`] is the content of a TOML file or of flags; each key may be missing. Layers of it are overlaid
+//! ([`Study::overlaid`]): the built-in study, then `--quick` or [`scaled`](scaled()), then the flags. [`Study::plan`]
+//! validates the result and expands it, with the networks and workloads of this build ([`Catalogue`]), into a
+//! [`tare_record::Plan`]. From the plan follow the order of every block ([`block_order::order_block`]) and, after a
+//! pilot, the number of blocks ([`sizing::decide`]).
 #![forbid(unsafe_code)]
 
 mod ablate;
+pub mod block_order;
 mod builtin;
 mod catalogue;
-mod choose;
 mod error;
 mod expand;
 mod layer;
+mod network_selection;
 mod nodes;
-pub mod order;
 mod published;
-mod runs;
 mod scaled;
+mod sections;
 mod shapes;
 pub mod sizing;
 mod units;
 mod workloads;
 
-pub use builtin::{BUILTIN, Builtin, builtin, quick};
+pub use builtin::{BUILTIN, BuiltinStudy, builtin_study, quick};
 pub use catalogue::Catalogue;
 pub use error::Error;
 pub use layer::{
-    Method, Origin, ScaledWorkload, ShapeLists, StandIn, Stopping, Study, WorkloadStudy,
+    NameOrigin, ScaledWorkload, ShapeLists, StandIn, StoppingRule, Study, StudyMethod, WorkloadSpec,
 };
-pub use published::{FigureStudy, PublishedTable};
-pub use runs::RunStudy;
+pub use published::{FigureSpec, PublishedTable};
 pub use scaled::scaled;
-pub use units::{Percent, Span, WarmUpSpan};
+pub use sections::StudySection;
+pub use units::{Percent, TimeSpan, WarmUpSpan};

@@ -1,15 +1,15 @@
-//! The nodes of a study's shapes: how many, what joins them, and what else runs on them.
+//! Expansion of shapes over nodes: their number, the links between them, and their background load.
 
 use crate::Error;
 use crate::layer::ShapeLists;
-use tare_network::{Background, Link};
-use tare_record::{MtuBy, Shape};
+use tare_network::{Background, NodeLink};
+use tare_record::{MtuSource, Shape};
 
-/// The most nodes: enough for every n:m pair that was published, and few enough to share a machine.
+/// Largest number of nodes: enough for every published n:m pair, and small enough for one machine.
 pub(crate) const MOST_NODES: u32 = 32;
 
-/// Every shape on every number of nodes, over every link, under every background load.
-pub(crate) fn across_nodes(shapes: &[Shape], lists: &ShapeLists) -> Result<Vec<Shape>, Error> {
+/// Expands shapes over every number of nodes, every link and every background load.
+pub(crate) fn expand_nodes(shapes: &[Shape], lists: &ShapeLists) -> Result<Vec<Shape>, Error> {
     let empty = lists.nodes.as_ref().is_some_and(Vec::is_empty)
         || [&lists.link, &lists.background].into_iter().flatten().any(Vec::is_empty);
     if empty {
@@ -38,14 +38,14 @@ pub(crate) fn across_nodes(shapes: &[Shape], lists: &ShapeLists) -> Result<Vec<S
     Ok(all)
 }
 
-/// What a list has; nothing where it is not there.
+/// Returns the values of a list, or a single `None` if there is no list.
 fn optional(list: Option<&[String]>) -> Vec<Option<String>> {
     list.map_or_else(|| vec![None], |list| list.iter().cloned().map(Some).collect())
 }
 
-/// On several nodes a container's MTU is the network's own affair, unless the user names one.
-fn mtu_by(nodes: u32, lists: &ShapeLists) -> MtuBy {
-    if nodes > 1 && lists.mtu.is_some() { MtuBy::User } else { MtuBy::Network }
+/// Returns the source of the MTU. On several nodes the network chooses a container's MTU, unless the user names one.
+fn mtu_by(nodes: u32, lists: &ShapeLists) -> MtuSource {
+    if nodes > 1 && lists.mtu.is_some() { MtuSource::User } else { MtuSource::Network }
 }
 
 fn check_nodes(nodes: u32, lists: &ShapeLists) -> Result<(), Error> {
@@ -53,7 +53,7 @@ fn check_nodes(nodes: u32, lists: &ShapeLists) -> Result<(), Error> {
         return Err(Error::range("nodes", nodes, &format!("it is from 1 to {MOST_NODES}")));
     }
     for link in lists.link.iter().flatten() {
-        link.parse::<Link>().map_err(|error| Error::Parameter { reason: error.to_string() })?;
+        link.parse::<NodeLink>().map_err(|error| Error::Parameter { reason: error.to_string() })?;
         if nodes == 1 {
             return Err(Error::range("link", link, "one node has no link: use --nodes 2 or more"));
         }
@@ -70,7 +70,7 @@ mod tests {
 
     fn shapes(toml: &str) -> Result<Vec<Shape>, String> {
         let lists: ShapeLists = toml::from_str(toml).unwrap();
-        crate::shapes::shapes(&lists).map_err(|error| error.to_string())
+        crate::shapes::expand_shapes(&lists).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -78,15 +78,15 @@ mod tests {
         let all =
             shapes("nodes = [2, 3]\nflows = [1, 4]\nlink = ['rate=1gbit', 'mtu=9000']").unwrap();
         assert_eq!(all.len(), 8);
-        assert!(all.iter().all(|shape| shape.mtu_by == MtuBy::Network));
+        assert!(all.iter().all(|shape| shape.mtu_by == MtuSource::Network));
         assert_eq!((all[0].nodes, all[7].nodes), (2, 3));
         assert_eq!(all[7].link.as_deref(), Some("mtu=9000"));
     }
 
     #[test]
     fn an_mtu_that_the_user_names_is_the_users_where_there_are_several_nodes() {
-        assert_eq!(shapes("nodes = [2]\nmtu = [1500]").unwrap()[0].mtu_by, MtuBy::User);
-        assert_eq!(shapes("mtu = [1500]").unwrap()[0].mtu_by, MtuBy::Network);
+        assert_eq!(shapes("nodes = [2]\nmtu = [1500]").unwrap()[0].mtu_by, MtuSource::User);
+        assert_eq!(shapes("mtu = [1500]").unwrap()[0].mtu_by, MtuSource::Network);
     }
 
     #[test]

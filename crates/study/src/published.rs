@@ -1,96 +1,102 @@
-//! What a study's source published, as a study file writes it: tables, each with what its figures have in common.
+//! Published results of a study's source, as a study file writes them: tables of figures with common properties.
 
 use crate::{Catalogue, Study};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tare_record::{
-    CellPart, Conclusion, Metric, Parameters, Per, Publication, PublishedFigure, ShapePart, Test,
+    AveragingUnit, CellPattern, Conclusion, ConclusionTest, Metric, Parameters, Publication,
+    PublishedFigure, ShapePattern,
 };
 
-/// A published table, or whatever else figures stand in.
+/// Published table, or another group of figures.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PublishedTable {
-    /// Its heading, or where its figures stand.
+    /// Heading of the table, or the place of its figures in the source.
     pub table: String,
-    /// The workload of its figures.
+    /// Workload of the figures.
     pub workload: String,
-    /// The metric of its figures.
+    /// Metric of the figures.
     pub metric: Metric,
-    /// Their unit, as printed.
+    /// Unit of the figures, as printed.
     pub unit: String,
-    /// Over what they were averaged.
+    /// Unit over which the figures were averaged.
     #[serde(default)]
-    pub per: Per,
-    /// What their shapes have in common.
+    pub per: AveragingUnit,
+    /// Parts of the shape that all figures have in common.
     #[serde(default)]
-    pub shape: ShapePart,
-    /// What their workloads' parameters have in common.
+    pub shape: ShapePattern,
+    /// Workload parameters that all figures have in common.
     #[serde(default)]
     pub parameters: Parameters,
-    /// Why the unit or the cells are in doubt, where all of them are.
+    /// Reason why the unit or the cells are in doubt, if all of them are.
     pub ambiguous: Option<String>,
-    /// The figures.
-    pub figures: Vec<FigureStudy>,
+    /// Figures of the table.
+    pub figures: Vec<FigureSpec>,
 }
 
-/// One published figure.
+/// Published figure.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct FigureStudy {
-    /// The label of its network.
+pub struct FigureSpec {
+    /// Label of the network.
     pub network: String,
-    /// The figure; nothing where only a ratio was published.
+    /// Value of the figure; `None` if only a ratio was published.
     pub value: Option<f64>,
-    /// The ratio to its baseline, where one was printed.
+    /// Ratio to the source's baseline, if one was printed.
     pub ratio: Option<f64>,
-    /// The text, verbatim.
+    /// Text of the source, verbatim.
     pub text: String,
-    /// Its unit, where it is not the table's.
+    /// Unit of the figure, if it is not the table's.
     pub unit: Option<String>,
-    /// Its metric, where it is not the table's.
+    /// Metric of the figure, if it is not the table's.
     pub metric: Option<Metric>,
-    /// What its shape has beside what all have.
+    /// Parts of the shape that differ from the table's or add to them.
     #[serde(default)]
-    pub shape: ShapePart,
-    /// What its parameters have beside what all have.
+    pub shape: ShapePattern,
+    /// Workload parameters that differ from the table's or add to them.
     #[serde(default)]
     pub parameters: Parameters,
-    /// What else the source says of the same thing.
+    /// Contradicting statement of the source on the same figure.
     pub conflict: Option<String>,
-    /// Why its unit or its cell is in doubt.
+    /// Reason why the unit or the cell is in doubt.
     pub ambiguous: Option<String>,
 }
 
-/// What the study's source published, its parameters spelled as this build spells them; nothing where that is nothing.
-pub(crate) fn publication(study: &Study, catalogue: &dyn Catalogue) -> Option<Publication> {
+/// Returns the publication of the study's source, with parameters spelled as in this build. Returns `None` if the study
+/// has no protocol, no figures and no conclusions.
+pub(crate) fn build_publication(study: &Study, catalogue: &dyn Catalogue) -> Option<Publication> {
     let nothing =
         study.protocol.is_empty() && study.published.is_empty() && study.conclusions.is_empty();
-    let figures = study.published.iter().flat_map(figures);
+    let figures = study.published.iter().flat_map(expand_figures);
     (!nothing).then(|| Publication {
         scale: study.scale,
         protocol: study.protocol.clone(),
         figures: figures
             .map(|mut figure| {
-                spell(&mut figure.cell, catalogue);
+                normalize_parameters(&mut figure.cell, catalogue);
                 figure
             })
             .collect(),
-        conclusions: study.conclusions.iter().map(|one| spelled(one, catalogue)).collect(),
+        conclusions: study
+            .conclusions
+            .iter()
+            .map(|one| normalize_conclusion(one, catalogue))
+            .collect(),
     })
 }
 
-fn figures(table: &PublishedTable) -> impl Iterator<Item = PublishedFigure> + '_ {
+fn expand_figures(table: &PublishedTable) -> impl Iterator<Item = PublishedFigure> + '_ {
     table.figures.iter().map(|figure| {
         let mut parameters = table.parameters.clone();
         parameters.extend(figure.parameters.clone());
         PublishedFigure {
             table: table.table.clone(),
-            cell: CellPart {
+            cell: CellPattern {
                 network: figure.network.clone(),
                 workload: table.workload.clone(),
                 metric: figure.metric.unwrap_or(table.metric),
-                shape: both(&table.shape, &figure.shape),
+                shape: overlay_shape(&table.shape, &figure.shape),
                 parameters,
                 per: table.per,
             },
@@ -104,8 +110,8 @@ fn figures(table: &PublishedTable) -> impl Iterator<Item = PublishedFigure> + '_
     })
 }
 
-fn both(all: &ShapePart, one: &ShapePart) -> ShapePart {
-    ShapePart {
+fn overlay_shape(all: &ShapePattern, one: &ShapePattern) -> ShapePattern {
+    ShapePattern {
         nodes: one.nodes.or(all.nodes),
         servers: one.servers.or(all.servers),
         clients: one.clients.or(all.clients),
@@ -116,19 +122,19 @@ fn both(all: &ShapePart, one: &ShapePart) -> ShapePart {
     }
 }
 
-fn spelled(conclusion: &Conclusion, catalogue: &dyn Catalogue) -> Conclusion {
+fn normalize_conclusion(conclusion: &Conclusion, catalogue: &dyn Catalogue) -> Conclusion {
     let mut conclusion = conclusion.clone();
-    for Test { left, right, .. } in &mut conclusion.tests {
-        spell(left, catalogue);
+    for ConclusionTest { left, right, .. } in &mut conclusion.tests {
+        normalize_parameters(left, catalogue);
         if let Some(right) = right {
-            spell(right, catalogue);
+            normalize_parameters(right, catalogue);
         }
     }
     conclusion
 }
 
-/// Writes a cell's parameters as plans do: `4mbit` may be another spelling of what a plan has.
-fn spell(cell: &mut CellPart, catalogue: &dyn Catalogue) {
+/// Converts a cell's parameters to the spelling of plans: `4mbit` may be another spelling of a plan's value.
+fn normalize_parameters(cell: &mut CellPattern, catalogue: &dyn Catalogue) {
     let Ok(resolved) = catalogue.resolve(&cell.workload, &cell.parameters) else {
         return;
     };
@@ -142,24 +148,27 @@ fn spell(cell: &mut CellPart, catalogue: &dyn Catalogue) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BUILTIN, builtin};
+    use crate::{BUILTIN, builtin_study};
     use std::ops::RangeInclusive;
-    use tare_network::{FindError, Missing, Spelled};
+    use tare_network::{FindError, NetworkSpec, UnmetRequirement};
     use tare_record::Plan;
 
-    /// A build that has every network and every workload.
-    struct Everything;
+    /// Build that has every network and every workload.
+    struct FullCatalogue;
 
-    impl Catalogue for Everything {
+    impl Catalogue for FullCatalogue {
         fn networks(&self) -> Vec<String> {
             vec!["host".to_owned()]
         }
 
-        fn lacks(&self, _: &Spelled) -> Result<Option<Missing>, FindError> {
+        fn missing_for_network(
+            &self,
+            _: &NetworkSpec,
+        ) -> Result<Option<UnmetRequirement>, FindError> {
             Ok(None)
         }
 
-        fn nodes(&self, _: &Spelled) -> Result<RangeInclusive<u32>, FindError> {
+        fn nodes(&self, _: &NetworkSpec) -> Result<RangeInclusive<u32>, FindError> {
             Ok(1..=2)
         }
 
@@ -176,8 +185,8 @@ mod tests {
         }
     }
 
-    /// How many combinations of a plan a cell describes.
-    fn measured(plan: &Plan, cell: &CellPart) -> usize {
+    /// Returns the number of combinations of a plan that a cell describes.
+    fn measured(plan: &Plan, cell: &CellPattern) -> usize {
         let label = |network: &usize| plan.networks[*network].label == cell.network;
         let is = |network: usize, workload: usize, shape: usize| {
             let one = &plan.workloads[workload];
@@ -186,7 +195,7 @@ mod tests {
             one.name == cell.workload
                 && asked
                 && one.metrics.contains(&cell.metric)
-                && cell.shape.is_of(&plan.shapes[shape])
+                && cell.shape.matches(&plan.shapes[shape])
                 && plan.measures(network, workload, shape)
         };
         (0..plan.networks.len())
@@ -201,16 +210,16 @@ mod tests {
     #[test]
     fn every_published_figure_and_every_test_is_of_a_cell_that_its_study_measures() {
         for study in BUILTIN {
-            let plan = builtin(study.name).unwrap().unwrap().plan(&Everything, 1).unwrap();
+            let plan = builtin_study(study.name).unwrap().unwrap().plan(&FullCatalogue, 1).unwrap();
             let Some(publication) = &plan.publication else {
                 assert_eq!(study.name, "tour");
                 continue;
             };
             for figure in &publication.figures {
                 let found = measured(&plan, &figure.cell);
-                // A baseline that was measured once stands beside that of every family.
+                // A baseline that was measured once is compared with the networks of every family.
                 let once = figure.cell.network == plan.baseline
-                    && figure.cell.shape == ShapePart::default();
+                    && figure.cell.shape == ShapePattern::default();
                 assert!(found == 1 || once && found > 1, "{}: {found} of {figure:?}", study.name);
             }
             for test in publication.conclusions.iter().flat_map(|one| &one.tests) {

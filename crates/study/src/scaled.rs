@@ -1,17 +1,17 @@
-//! A study made short: what `--scaled` changes, in words and in deed.
+//! Scaled studies: the changes of `--scaled`, applied and described in words.
 
-use crate::layer::{Method, WorkloadStudy};
-use crate::{Error, Span, Study};
-use tare_record::{Scale, bare};
+use crate::layer::{StudyMethod, WorkloadSpec};
+use crate::{Error, Study, TimeSpan};
+use tare_record::{ProtocolScale, unquoted_value};
 
-/// What `--scaled` lays over a study that does not say itself how it is scaled.
+/// Layer of `--scaled` for studies without scaled values of their own.
 const SCALED: &str = include_str!("../../../studies/scaled.layer.toml");
 
-/// The study with short trials, and as many blocks as the precision needs in the place of a fixed number. What was
-/// changed is kept with it, for a reader to see.
+/// Returns the study with short trials, and with as many blocks as the precision needs instead of a fixed number. The
+/// changes are recorded in the study for the reader.
 ///
 /// # Errors
-/// When the layer's text is wrong, which a test rules out.
+/// Fails if the text of the layer is invalid, which a test rules out.
 pub fn scaled(mut study: Study) -> Result<Study, Error> {
     let usual = Study::parse(SCALED, "scaled")?.method;
     let own = std::mem::take(&mut study.scaled);
@@ -24,16 +24,16 @@ pub fn scaled(mut study: Study) -> Result<Study, Error> {
         changes.push(format!("as many blocks as the precision needs, not {blocks}"));
     }
     study.method = study.method.overlaid(method);
-    study.scale = Scale::Scaled;
+    study.scale = ProtocolScale::Scaled;
     study.changes = changes;
     Ok(study)
 }
 
-/// Gives a workload its scaled duration and parameters.
+/// Applies a workload's scaled duration and parameters.
 fn shorten(
-    workload: &mut WorkloadStudy,
-    published: &Method,
-    scaled: &Method,
+    workload: &mut WorkloadSpec,
+    published: &StudyMethod,
+    scaled: &StudyMethod,
     changes: &mut Vec<String>,
 ) {
     let mut note = |change: String| {
@@ -45,7 +45,7 @@ fn shorten(
     workload.warm_up = None;
     let before = workload.duration.or(published.duration);
     let after = own.duration.or(scaled.duration);
-    if let (Some(Span(before)), Some(Span(after))) = (before, after) {
+    if let (Some(TimeSpan(before)), Some(TimeSpan(after))) = (before, after) {
         if before > after {
             note(format!("trials of {} for {after}, not {before}", workload.name));
             workload.duration = own.duration;
@@ -55,7 +55,8 @@ fn shorten(
     }
     for (name, value) in own.parameters {
         let before = workload.parameters.insert(name.clone(), value.clone());
-        let before = before.map_or_else(String::new, |before| format!(", not {}", bare(&before)));
-        note(format!("{} with {name} {}{before}", workload.name, bare(&value)));
+        let before =
+            before.map_or_else(String::new, |before| format!(", not {}", unquoted_value(&before)));
+        note(format!("{} with {name} {}{before}", workload.name, unquoted_value(&value)));
     }
 }

@@ -1,19 +1,19 @@
-//! The shapes of a study: every combination of its lists.
+//! Expansion of a study's shapes: every combination of its lists.
 
 use crate::Error;
 use crate::layer::ShapeLists;
-use crate::nodes::across_nodes;
+use crate::nodes::expand_nodes;
 use tare_record::{Family, Offloads, Placement, Shape};
 
-/// More containers, processes or flows than this are taken for a slip of the hand.
+/// Largest number of containers, processes or flows; a larger number is treated as a typing error.
 const MOST: u32 = 10_000;
-/// IPv6 wants links of at least this MTU (RFC 8200, section 5).
+/// Smallest MTU of IPv6 links (RFC 8200, section 5).
 const LEAST_MTU_IPV6: u32 = 1280;
-/// IPv4 wants at least this (RFC 791).
+/// Smallest MTU for IPv4 (RFC 791).
 const LEAST_MTU_IPV4: u32 = 68;
 
-/// Every combination, each number within its range; what is named last varies fastest.
-pub(crate) fn shapes(lists: &ShapeLists) -> Result<Vec<Shape>, Error> {
+/// Returns every combination, with each number checked against its range. The last list varies fastest.
+pub(crate) fn expand_shapes(lists: &ShapeLists) -> Result<Vec<Shape>, Error> {
     let counts = |what: &str, list: &Option<Vec<u32>>| -> Result<Vec<u32>, Error> {
         let list = list.clone().unwrap_or_else(|| vec![1]);
         match list.iter().find(|&&count| count == 0 || count > MOST) {
@@ -32,18 +32,20 @@ pub(crate) fn shapes(lists: &ShapeLists) -> Result<Vec<Shape>, Error> {
     let cpus = lists.cpus.clone().unwrap_or_else(|| vec![Placement::Spread]);
     let without: Offloads = lists.without.iter().flatten().copied().collect();
     let mut shapes = vec![Shape { without, ..Shape::default() }];
-    spread(&mut shapes, &families, |shape, family| shape.family = family);
-    spread(&mut shapes, &mtus, |shape, mtu| shape.mtu = mtu);
-    spread(&mut shapes, &cpus, |shape, cpus| shape.cpus = cpus);
-    spread(&mut shapes, &counts("servers", &lists.servers)?, |shape, n| shape.servers = n);
-    spread(&mut shapes, &counts("clients", &lists.clients)?, |shape, n| shape.clients = n);
-    spread(&mut shapes, &counts("processes", &lists.processes)?, |shape, n| shape.processes = n);
-    spread(&mut shapes, &counts("flows", &lists.flows)?, |shape, flows| shape.flows = flows);
-    across_nodes(&shapes, lists)
+    cross_shapes(&mut shapes, &families, |shape, family| shape.family = family);
+    cross_shapes(&mut shapes, &mtus, |shape, mtu| shape.mtu = mtu);
+    cross_shapes(&mut shapes, &cpus, |shape, cpus| shape.cpus = cpus);
+    cross_shapes(&mut shapes, &counts("servers", &lists.servers)?, |shape, n| shape.servers = n);
+    cross_shapes(&mut shapes, &counts("clients", &lists.clients)?, |shape, n| shape.clients = n);
+    cross_shapes(&mut shapes, &counts("processes", &lists.processes)?, |shape, n| {
+        shape.processes = n;
+    });
+    cross_shapes(&mut shapes, &counts("flows", &lists.flows)?, |shape, flows| shape.flows = flows);
+    expand_nodes(&shapes, lists)
 }
 
-/// Each shape once for every value of one of its parts.
-fn spread<T: Clone>(shapes: &mut Vec<Shape>, values: &[T], set: impl Fn(&mut Shape, T)) {
+/// Replaces each shape by one for every value of a part.
+fn cross_shapes<T: Clone>(shapes: &mut Vec<Shape>, values: &[T], set: impl Fn(&mut Shape, T)) {
     let with = |shape: &Shape, value: &T| {
         let mut shape = shape.clone();
         set(&mut shape, value.clone());
@@ -53,7 +55,7 @@ fn spread<T: Clone>(shapes: &mut Vec<Shape>, values: &[T], set: impl Fn(&mut Sha
         .iter()
         .flat_map(|shape| values.iter().map(|value| with(shape, value)).collect::<Vec<_>>())
         .collect();
-    // A value that is named twice is one shape: its trials could not be told apart.
+    // A value that is named twice gives one shape: its trials could not be told apart.
     let mut seen = std::collections::HashSet::new();
     shapes.retain(|shape| seen.insert(shape.clone()));
 }
@@ -81,7 +83,7 @@ mod tests {
             processes: Some(vec![2, 2, 3]),
             ..ShapeLists::default()
         };
-        let told: Vec<_> = shapes(&lists)
+        let told: Vec<_> = expand_shapes(&lists)
             .unwrap()
             .iter()
             .map(|shape| (shape.servers, shape.clients, shape.processes, shape.flows))
@@ -93,7 +95,7 @@ mod tests {
     fn a_list_without_a_number_or_with_an_absurd_one_is_refused() {
         for list in [vec![], vec![0], vec![1, MOST + 1]] {
             let lists = ShapeLists { processes: Some(list), ..ShapeLists::default() };
-            let error = shapes(&lists).unwrap_err().to_string();
+            let error = expand_shapes(&lists).unwrap_err().to_string();
             assert!(error.contains("processes"), "{error}");
         }
     }

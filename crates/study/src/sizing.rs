@@ -1,33 +1,34 @@
-//! How many blocks there will be: fixed before the main phase, from a pilot that is not part of the result.
+//! Number of blocks, fixed before the main phase, from a pilot that is not part of the result.
 //!
-//! The pilot's spread gives the number that the asked precision needs; the time left gives the number that fits. Once
-//! fixed, nothing that is measured changes it: looking at a verdict, a p-value or a width while measuring inflates false alarms.
-//! The spread of the log ratio is pooled over networks (the root mean square), metric by metric, because two or three
-//! blocks say little about one network alone, and its upper 80 % confidence limit is taken: a pilot that happened to be
-//! quiet would else promise too much. The metric that needs most decides. Tails beyond the median,
-//! jitter and CPU time never decide: they take what precision they get, and each ratio says what it could have detected.
+//! The pilot's spread gives the number that the requested precision needs; the remaining time gives the number that
+//! fits. Once the number is fixed, no measurement changes it: checking a verdict, a p-value or a width while measuring
+//! inflates false alarms. The spread of the log ratio is pooled over networks (root mean square), metric by metric,
+//! because two or three blocks say little about one network alone. Its upper 80 % confidence limit is used: otherwise a
+//! pilot that happened to be quiet would promise too much. The metric that needs most blocks decides. Tails beyond the
+//! median, jitter and CPU time never decide: they take the precision that results, and each ratio states what it could
+//! have detected.
 
 use std::collections::BTreeMap;
-use tare_analysis::Spread;
-use tare_record::{Blocks, Metric, Nanos, Plan, Sizing, StoppedBy};
+use tare_analysis::RatioSpread;
+use tare_record::{BlockPolicy, Metric, Nanos, Plan, Sizing, StoppedBy};
 
-/// What the pilot learnt, and how much time there is.
+/// Results of the pilot, and the time used.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Pilot {
-    /// The spreads, by `WORKLOAD/METRIC`.
-    pub spreads: BTreeMap<String, Spread>,
-    /// How long a block took.
+pub struct PilotResult {
+    /// Spreads by `WORKLOAD/METRIC`.
+    pub spreads: BTreeMap<String, RatioSpread>,
+    /// Duration of a block.
     pub block_time: Nanos,
-    /// How long the run has taken so far.
+    /// Time that the run has taken so far.
     pub elapsed: Nanos,
 }
 
-/// An interval wants two blocks, whatever the budget.
+/// Smallest number of blocks: a confidence interval needs two, whatever the budget.
 const FEWEST: u32 = 2;
 
-/// The number of blocks, and what decided it. A plan that fixes the number keeps it.
+/// Returns the number of blocks, and the rule that decided it. A plan with a fixed number keeps it.
 #[must_use]
-pub fn decide(plan: &Plan, pilot: &Pilot) -> Sizing {
+pub fn decide(plan: &Plan, pilot: &PilotResult) -> Sizing {
     let sizing = |blocks, needed, decided_by| Sizing {
         blocks,
         needed,
@@ -40,15 +41,15 @@ pub fn decide(plan: &Plan, pilot: &Pilot) -> Sizing {
             .collect(),
     };
     match plan.blocks {
-        Blocks::Fixed { blocks } => sizing(blocks, blocks, StoppedBy::Blocks),
-        // It has no pilot, and its number is found while it is measured.
-        Blocks::Sequence { at_most, .. } => sizing(at_most, at_most, StoppedBy::Blocks),
-        Blocks::Precision { precision, at_least, at_most, .. } => {
-            let needed = needed(plan, precision, &pilot.spreads);
+        BlockPolicy::Fixed { blocks } => sizing(blocks, blocks, StoppedBy::Blocks),
+        // A sequence has no pilot, and its number is found during the measurement.
+        BlockPolicy::Sequence { at_most, .. } => sizing(at_most, at_most, StoppedBy::Blocks),
+        BlockPolicy::Precision { precision, at_least, at_most, .. } => {
+            let needed = needed_blocks(plan, precision, &pilot.spreads);
             let wanted = needed.clamp(at_least, at_most);
-            match affordable(plan, pilot) {
+            match affordable_blocks(plan, pilot) {
                 Some(fit) if fit < wanted => sizing(fit.max(FEWEST), needed, StoppedBy::Budget),
-                // A study's own most is its author's decision, and no precision was reached by it.
+                // The study's maximum is its author's decision, and the precision is not reached with it.
                 _ if wanted < needed => sizing(wanted, needed, StoppedBy::Blocks),
                 _ => sizing(wanted, needed, StoppedBy::Precision),
             }
@@ -56,24 +57,28 @@ pub fn decide(plan: &Plan, pilot: &Pilot) -> Sizing {
     }
 }
 
-/// How many blocks the precision needs: that of the metric that needs most.
-fn needed(plan: &Plan, precision: Option<f64>, spreads: &BTreeMap<String, Spread>) -> u32 {
+/// Returns the number of blocks that the precision needs, for the metric that needs most.
+fn needed_blocks(
+    plan: &Plan,
+    precision: Option<f64>,
+    spreads: &BTreeMap<String, RatioSpread>,
+) -> u32 {
     let half_width = |metric: Metric| {
         let margin = plan.margins.get(&metric).copied().unwrap_or_else(|| metric.default_margin());
         precision.unwrap_or(margin / 2.0)
     };
     spreads
         .values()
-        .filter(|spread| spread.metric.sizes_runs())
+        .filter(|spread| spread.metric.decides_block_count())
         .map(|spread| {
-            tare_stats::size::blocks_for_half_width(spread.upper, half_width(spread.metric))
+            tare_stats::sample_size::blocks_for_half_width(spread.upper, half_width(spread.metric))
         })
         .max()
         .unwrap_or(FEWEST)
 }
 
-/// How many blocks fit into what is left of the budget.
-fn affordable(plan: &Plan, pilot: &Pilot) -> Option<u32> {
+/// Returns the number of blocks that fit into the rest of the budget, or `None` without a budget.
+fn affordable_blocks(plan: &Plan, pilot: &PilotResult) -> Option<u32> {
     let left = plan.budget?.saturating_sub(pilot.elapsed);
     let fit = left.0 / pilot.block_time.0.max(1);
     Some(u32::try_from(fit).unwrap_or(u32::MAX))
@@ -84,9 +89,9 @@ mod tests {
     use super::*;
     use crate::expand::tests::plan_of;
 
-    fn pilot(sd: f64, block_time: u64) -> Pilot {
-        let of = |metric, log_ratio| Spread { metric, log_ratio, upper: log_ratio };
-        Pilot {
+    fn pilot(sd: f64, block_time: u64) -> PilotResult {
+        let of = |metric, log_ratio| RatioSpread { metric, log_ratio, upper: log_ratio };
+        PilotResult {
             spreads: BTreeMap::from([
                 ("tcp-stream/throughput".to_owned(), of(Metric::Throughput, sd)),
                 ("tcp-rr/latency_p99".to_owned(), of(Metric::LatencyP99, 10.0)),
@@ -97,7 +102,8 @@ mod tests {
     }
 
     fn plan(budget: Option<u64>) -> Plan {
-        let blocks = Blocks::Precision { precision: None, pilot: 3, at_least: 5, at_most: 500 };
+        let blocks =
+            BlockPolicy::Precision { precision: None, pilot: 3, at_least: 5, at_most: 500 };
         Plan { blocks, budget: budget.map(Nanos), ..plan_of(2) }
     }
 

@@ -1,16 +1,16 @@
-//! Spans of time and shares as people write them: `10s`, `1m30s`, `2%`.
+//! Time spans and shares in the notation of users: `10s`, `1m30s`, `2%`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 use std::str::FromStr;
-use tare_record::{Nanos, WarmUp};
+use tare_record::{Nanos, WarmUpPolicy};
 
-/// A span of time above zero, written `300ms`, `10s`, `1m30s`.
+/// Time span above zero, written `300ms`, `10s`, `1m30s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(with = "String")]
-pub struct Span(pub Nanos);
+pub struct TimeSpan(pub Nanos);
 
-impl FromStr for Span {
+impl FromStr for TimeSpan {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -26,7 +26,7 @@ impl FromStr for Span {
     }
 }
 
-/// A share of one above zero and below one, written `2%` or `0.02`.
+/// Share between zero and one, exclusive, written `2%` or `0.02`.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, JsonSchema)]
 #[schemars(with = "String")]
 pub struct Percent(pub f64);
@@ -46,26 +46,26 @@ impl FromStr for Percent {
     }
 }
 
-/// How the beginning of a trial is treated, written `auto` or as a span.
+/// Treatment of the warm-up of a trial, written `auto` or as a time span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(with = "String")]
-pub struct WarmUpSpan(pub WarmUp);
+pub struct WarmUpSpan(pub WarmUpPolicy);
 
 impl FromStr for WarmUpSpan {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
-            "auto" => Ok(Self(WarmUp::Auto)),
+            "auto" => Ok(Self(WarmUpPolicy::Auto)),
             span => span
-                .parse::<Span>()
-                .map(|span| Self(WarmUp::Fixed(span.0)))
+                .parse::<TimeSpan>()
+                .map(|span| Self(WarmUpPolicy::Fixed(span.0)))
                 .map_err(|error| format!("{error}, or as auto")),
         }
     }
 }
 
-/// Deserialises whatever is written as text through its `FromStr`.
+/// Deserializes a value that is written as text, through its `FromStr`.
 fn from_text<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -74,7 +74,7 @@ where
     String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
 }
 
-impl<'de> Deserialize<'de> for Span {
+impl<'de> Deserialize<'de> for TimeSpan {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         from_text(deserializer)
     }
@@ -99,17 +99,17 @@ mod tests {
 
     #[test]
     fn spans_and_shares_read_as_people_write_them() {
-        assert_eq!("300ms".parse::<Span>().unwrap().0, Nanos(300_000_000));
-        assert_eq!("1m30s".parse::<Span>().unwrap().0, Nanos(90_000_000_000));
+        assert_eq!("300ms".parse::<TimeSpan>().unwrap().0, Nanos(300_000_000));
+        assert_eq!("1m30s".parse::<TimeSpan>().unwrap().0, Nanos(90_000_000_000));
         assert!(("2%".parse::<Percent>().unwrap().0 - 0.02).abs() < 1e-12);
         assert!(("0.05".parse::<Percent>().unwrap().0 - 0.05).abs() < 1e-12);
-        assert_eq!("auto".parse::<WarmUpSpan>().unwrap().0, WarmUp::Auto);
+        assert_eq!("auto".parse::<WarmUpSpan>().unwrap().0, WarmUpPolicy::Auto);
     }
 
     #[test]
     fn zero_negative_and_absurd_are_refused() {
         for span in ["0s", "-1s", "10", "", "soon", "99999999999999999h"] {
-            assert!(span.parse::<Span>().is_err(), "{span} was taken");
+            assert!(span.parse::<TimeSpan>().is_err(), "{span} was taken");
         }
         for share in ["0%", "-1%", "100%", "NaN", "inf", "2", "%"] {
             assert!(share.parse::<Percent>().is_err(), "{share} was taken");
@@ -119,7 +119,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_breaks_the_readers(text in ".{0,24}") {
-            let _ = (text.parse::<Span>(), text.parse::<Percent>(), text.parse::<WarmUpSpan>());
+            let _ = (text.parse::<TimeSpan>(), text.parse::<Percent>(), text.parse::<WarmUpSpan>());
         }
     }
 }

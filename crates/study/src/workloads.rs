@@ -1,30 +1,30 @@
-//! The workloads of a study: sweeps unrolled, parameters resolved, times checked.
+//! Expansion of a study's workloads: sweeps are unrolled, parameters resolved, times checked.
 
-use crate::layer::WorkloadStudy;
-use crate::{Catalogue, Error, Origin, Study};
+use crate::layer::WorkloadSpec;
+use crate::{Catalogue, Error, NameOrigin, Study};
 use std::collections::BTreeSet;
-use tare_record::{Finding, Metric, Nanos, WarmUp, WorkloadPlan};
+use tare_record::{Finding, Metric, Nanos, WarmUpPolicy, WorkloadPlan};
 
-/// Trials last this long unless the study or a flag says otherwise.
+/// Default duration of a trial.
 const DURATION: Nanos = Nanos(10_000_000_000);
-/// Interval records are this long unless the study or a flag says otherwise.
+/// Default length of an interval record.
 const INTERVAL: Nanos = Nanos(100_000_000);
-/// A trial shorter than this holds too few intervals to say anything.
+/// Smallest number of intervals in a trial; a shorter trial has too few to give a result.
 const FEWEST_INTERVALS: u64 = 10;
 
-/// The workloads of a study, or of a section of one.
+/// Workloads of a study, or of a section of a study.
 #[derive(Default)]
-pub(crate) struct Workloads {
+pub(crate) struct StudyWorkloads {
     pub(crate) plans: Vec<WorkloadPlan>,
-    /// What was left out, and what stands in for what.
+    /// Findings about workloads that are left out or replaced.
     pub(crate) findings: Vec<Finding>,
-    /// Those left out that a user asked for by name.
+    /// Names of workloads that are left out and that a user requested by name.
     pub(crate) refused: Vec<String>,
 }
 
-impl Workloads {
-    /// Takes over what was noticed elsewhere, once.
-    pub(crate) fn remarks(&mut self, other: Self) {
+impl StudyWorkloads {
+    /// Adds the findings and refused names of other workloads, each once.
+    pub(crate) fn merge_findings(&mut self, other: Self) {
         for finding in other.findings {
             if !self.findings.contains(&finding) {
                 self.findings.push(finding);
@@ -38,29 +38,29 @@ impl Workloads {
     }
 }
 
-/// The workloads asked for, or all there are, with those of their metrics that are wanted.
-pub(crate) fn workloads(
-    asked: Vec<WorkloadStudy>,
+/// Expands the requested workloads, or all workloads of the catalogue if none is requested, with the requested metrics.
+pub(crate) fn expand_workloads(
+    asked: Vec<WorkloadSpec>,
     study: &Study,
     catalogue: &dyn Catalogue,
-) -> Result<Workloads, Error> {
+) -> Result<StudyWorkloads, Error> {
     let asked = if asked.is_empty() {
-        let named = |name: String| WorkloadStudy { name, ..WorkloadStudy::default() };
+        let named = |name: String| WorkloadSpec { name, ..WorkloadSpec::default() };
         catalogue.own_workloads().into_iter().map(named).collect()
     } else {
         asked
     };
-    let mut all = Workloads::default();
+    let mut all = StudyWorkloads::default();
     for workload in asked {
-        match settle(workload, catalogue)? {
-            Settled::Measured { workload, stands_for, finding } => {
-                for one in variants(workload) {
+        match decide_workload(workload, catalogue)? {
+            WorkloadDecision::Measured { workload, stands_for, finding } => {
+                for one in expand_sweep(workload) {
                     let stands_for = stands_for.clone();
                     all.plans.push(expand_workload(one, stands_for, study, catalogue)?);
                 }
                 all.findings.extend(finding);
             }
-            Settled::LeftOut { finding, refused } => {
+            WorkloadDecision::LeftOut { finding, refused } => {
                 all.findings.push(finding);
                 all.refused.extend(refused);
             }
@@ -70,23 +70,28 @@ pub(crate) fn workloads(
     Ok(all)
 }
 
-/// What becomes of a workload that was asked for.
-enum Settled {
-    /// It is measured, or what stands in for it.
-    Measured { workload: WorkloadStudy, stands_for: Option<String>, finding: Option<Finding> },
-    /// It is left out; a name where a user asked for it.
+/// Decision on a requested workload.
+enum WorkloadDecision {
+    /// The workload, or its stand-in, is measured.
+    Measured { workload: WorkloadSpec, stands_for: Option<String>, finding: Option<Finding> },
+    /// The workload is left out; `refused` is its name if a user requested it.
     LeftOut { finding: Finding, refused: Option<String> },
 }
 
-/// Whether a workload can be measured here, and what is measured in its place where it cannot.
-fn settle(workload: WorkloadStudy, catalogue: &dyn Catalogue) -> Result<Settled, Error> {
+/// Decides whether a workload can be measured here, and chooses its stand-in if it cannot.
+fn decide_workload(
+    workload: WorkloadSpec,
+    catalogue: &dyn Catalogue,
+) -> Result<WorkloadDecision, Error> {
     let known = catalogue.metrics(&workload.name).is_some();
-    let (reason, remedy) = match catalogue.lacks_workload(&workload.name, &workload.parameters) {
+    let (reason, remedy) = match catalogue
+        .missing_for_workload(&workload.name, &workload.parameters)
+    {
         None if known => {
-            return Ok(Settled::Measured { workload, stands_for: None, finding: None });
+            return Ok(WorkloadDecision::Measured { workload, stands_for: None, finding: None });
         }
         Some(missing) => (missing.reason, missing.remedy),
-        None if workload.named_by == Origin::BuiltIn || workload.stand_in.is_some() => {
+        None if workload.named_by == NameOrigin::BuiltIn || workload.stand_in.is_some() => {
             let remedy = "see `tare list workloads` for what it has".to_owned();
             ("this build does not have it".to_owned(), remedy)
         }
@@ -96,9 +101,9 @@ fn settle(workload: WorkloadStudy, catalogue: &dyn Catalogue) -> Result<Settled,
         }
     };
     let Some(stand_in) = workload.stand_in.clone() else {
-        let refused = (workload.named_by == Origin::User).then(|| workload.name.clone());
+        let refused = (workload.named_by == NameOrigin::User).then(|| workload.name.clone());
         let finding = Finding::WorkloadSkipped { workload: workload.name, reason, remedy };
-        return Ok(Settled::LeftOut { finding, refused });
+        return Ok(WorkloadDecision::LeftOut { finding, refused });
     };
     let finding = Finding::StandIn {
         workload: workload.name.clone(),
@@ -106,24 +111,24 @@ fn settle(workload: WorkloadStudy, catalogue: &dyn Catalogue) -> Result<Settled,
         reason: format!("{reason}; {remedy}"),
     };
     let stands_for = Some(workload.name.clone());
-    let workload = WorkloadStudy {
+    let workload = WorkloadSpec {
         name: stand_in.name,
         parameters: stand_in.parameters,
         stand_in: None,
         ..workload
     };
-    Ok(Settled::Measured { workload, stands_for, finding: Some(finding) })
+    Ok(WorkloadDecision::Measured { workload, stands_for, finding: Some(finding) })
 }
 
-/// That there is anything to measure, and the metrics that are wanted are measured.
-pub(crate) fn check(
-    Workloads { plans, findings, .. }: &Workloads,
+/// Checks that there is a workload to measure, and that the requested metrics are measured.
+pub(crate) fn check_workloads(
+    StudyWorkloads { plans, findings, .. }: &StudyWorkloads,
     metrics: Option<&[Metric]>,
     catalogue: &dyn Catalogue,
 ) -> Result<(), Error> {
     match (plans.is_empty(), findings.is_empty()) {
         (true, true) => Err(Error::NoWorkload),
-        // All are left out, and it was said why.
+        // All workloads are left out, and their findings say why.
         (true, false) => Ok(()),
         (false, _) => {
             check_metrics(plans, metrics, catalogue)?;
@@ -132,8 +137,8 @@ pub(crate) fn check(
     }
 }
 
-/// A workload for every combination of the parameters that are lists: a sweep.
-fn variants(workload: WorkloadStudy) -> Vec<WorkloadStudy> {
+/// Expands a sweep: returns a workload for every combination of the parameters that are lists.
+fn expand_sweep(workload: WorkloadSpec) -> Vec<WorkloadSpec> {
     let list = workload
         .parameters
         .iter()
@@ -146,11 +151,11 @@ fn variants(workload: WorkloadStudy) -> Vec<WorkloadStudy> {
         one.parameters.insert(name.clone(), value);
         one
     };
-    values.into_iter().map(with).flat_map(variants).collect()
+    values.into_iter().map(with).flat_map(expand_sweep).collect()
 }
 
 fn expand_workload(
-    workload: WorkloadStudy,
+    workload: WorkloadSpec,
     stands_for: Option<String>,
     study: &Study,
     catalogue: &dyn Catalogue,
@@ -166,7 +171,8 @@ fn expand_workload(
         .map_err(|reason| Error::Parameter { reason })?;
     let duration = workload.duration.or(method.duration).map_or(DURATION, |span| span.0);
     let interval = method.interval.map_or(INTERVAL, |span| span.0);
-    let warm_up = workload.warm_up.or(method.warm_up).map_or(WarmUp::Auto, |warm_up| warm_up.0);
+    let warm_up =
+        workload.warm_up.or(method.warm_up).map_or(WarmUpPolicy::Auto, |warm_up| warm_up.0);
     check_times(&name, duration, interval, warm_up)?;
     let wanted = |metric: &Metric| metrics.is_none_or(|wanted| wanted.contains(metric));
     Ok(WorkloadPlan {
@@ -184,7 +190,7 @@ fn check_times(
     workload: &str,
     duration: Nanos,
     interval: Nanos,
-    warm_up: WarmUp,
+    warm_up: WarmUpPolicy,
 ) -> Result<(), Error> {
     const DAY: Nanos = Nanos(86_400_000_000_000);
     if interval < Nanos(1_000_000) {
@@ -199,7 +205,7 @@ fn check_times(
         return Err(Error::range(&format!("the duration of {workload}"), duration, &allowed));
     }
     match warm_up {
-        WarmUp::Fixed(length) if length.0 > duration.0 / 2 => Err(Error::range(
+        WarmUpPolicy::Fixed(length) if length.0 > duration.0 / 2 => Err(Error::range(
             &format!("the warm-up of {workload}"),
             length,
             &format!("at most half of the duration ({duration}) may be discarded"),
@@ -208,7 +214,7 @@ fn check_times(
     }
 }
 
-/// Every metric asked for is measured by some workload.
+/// Checks that at least one of the requested metrics is measured by a workload.
 fn check_metrics(
     plans: &[WorkloadPlan],
     metrics: Option<&[Metric]>,
@@ -216,7 +222,7 @@ fn check_metrics(
 ) -> Result<(), Error> {
     let measured: BTreeSet<Metric> =
         plans.iter().filter_map(|plan| catalogue.metrics(&plan.name)).flatten().collect();
-    // The tour's own list names the metrics of all its workloads; a run of one of them need not have all.
+    // The tour's own list names the metrics of all its workloads; a run of one of them does not need to have all.
     let served = metrics.is_none_or(|wanted| wanted.iter().any(|metric| measured.contains(metric)));
     match metrics.and_then(<[Metric]>::first) {
         Some(metric) if !served => Err(Error::Metric {
@@ -227,7 +233,7 @@ fn check_metrics(
     }
 }
 
-/// No workload stands twice with the same parameters: its trials could not be told apart.
+/// Checks that no workload has the same parameters twice: their trials could not be told apart.
 fn check_variants(plans: &[WorkloadPlan]) -> Result<(), Error> {
     let same = |one: &WorkloadPlan, other: &WorkloadPlan| {
         (&one.name, &one.parameters) == (&other.name, &other.parameters)
@@ -244,10 +250,10 @@ fn check_variants(plans: &[WorkloadPlan]) -> Result<(), Error> {
 mod tests {
     use crate::{Catalogue, Study};
     use std::ops::RangeInclusive;
-    use tare_network::{FindError, Missing, Spelled};
+    use tare_network::{FindError, NetworkSpec, UnmetRequirement};
     use tare_record::{Finding, Metric, Parameters};
 
-    /// A machine that lacks one workload's program.
+    /// Machine without the program of one workload.
     struct NoTool;
 
     impl Catalogue for NoTool {
@@ -255,11 +261,14 @@ mod tests {
             vec!["host".to_owned()]
         }
 
-        fn lacks(&self, _: &Spelled) -> Result<Option<Missing>, FindError> {
+        fn missing_for_network(
+            &self,
+            _: &NetworkSpec,
+        ) -> Result<Option<UnmetRequirement>, FindError> {
             Ok(None)
         }
 
-        fn nodes(&self, _: &Spelled) -> Result<RangeInclusive<u32>, FindError> {
+        fn nodes(&self, _: &NetworkSpec) -> Result<RangeInclusive<u32>, FindError> {
             Ok(1..=1)
         }
 
@@ -271,8 +280,9 @@ mod tests {
             Some(vec![Metric::Throughput])
         }
 
-        fn lacks_workload(&self, workload: &str, _: &Parameters) -> Option<Missing> {
-            let missing = Missing { reason: "no tool".to_owned(), remedy: "get it".to_owned() };
+        fn missing_for_workload(&self, workload: &str, _: &Parameters) -> Option<UnmetRequirement> {
+            let missing =
+                UnmetRequirement { reason: "no tool".to_owned(), remedy: "get it".to_owned() };
             (workload == "tool").then_some(missing)
         }
 

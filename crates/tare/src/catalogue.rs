@@ -1,91 +1,97 @@
-//! The registries, put together: what this build knows, and what of it runs on this machine.
+//! Catalogue of this build: all registries together, with what can run on this machine.
 
-use crate::docker::Docker;
+use crate::docker::DockerSupport;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use tare_lab::{KernelProbe, Lab, Modules};
-use tare_network::{FindError, Link, Missing, Need, Network, Probe as _, Registry, Site, Spelled};
+use tare_lab::{KernelProbe, Lab, ModuleLoading};
+use tare_network::{
+    FindError, Network, NetworkParameters, NetworkRegistry, NetworkSpec, NodeLink, Requirement,
+    RequirementProbe as _, UnmetRequirement,
+};
 use tare_record::{Metric, Parameters, Plan, Shape};
 use tare_study::Catalogue;
 
-/// The networks that one begins with: what Docker does on one host, and what each step of it costs.
-const CORE: [&str; 8] =
+/// Networks that `core` stands for: Docker's setup on one host, and networks that show the cost of each of its steps.
+const CORE_NETWORKS: [&str; 8] =
     ["native", "loopback", "host", "shared", "veth", "bridge", "bridge-plain", "published"];
 
-/// All networks, workloads, and the probe that says what runs here.
-pub(crate) struct Everything {
-    pub(crate) networks: Registry,
-    pub(crate) workloads: tare_traffic::Registry,
+/// Networks and workloads of this build, and the probe that determines what runs here.
+pub(crate) struct BuildCatalogue {
+    pub(crate) networks: NetworkRegistry,
+    pub(crate) workloads: tare_traffic::WorkloadRegistry,
     probe: KernelProbe,
-    /// Whether workloads may find their programs elsewhere than on this machine.
+    /// True if workloads may find their programs in an image instead of on this machine.
     has_image: bool,
 }
 
-/// What this build knows. Without a lab it is for listing and planning: nothing can be raised.
-pub(crate) fn everything(lab: Option<Arc<Lab>>, modules: Modules) -> Everything {
-    everything_with(lab, modules, &Docker::default())
+/// Creates the catalogue of this build. Without a lab it serves for listing and planning: no network can be set up.
+pub(crate) fn build_catalogue(lab: Option<Arc<Lab>>, modules: ModuleLoading) -> BuildCatalogue {
+    build_catalogue_with(lab, modules, &DockerSupport::default())
 }
 
-/// The same, with what was chosen of Docker's.
-pub(crate) fn everything_with(
+/// Creates the catalogue of this build with the given Docker settings.
+pub(crate) fn build_catalogue_with(
     lab: Option<Arc<Lab>>,
-    modules: Modules,
-    docker: &Docker,
-) -> Everything {
-    Everything {
-        networks: Registry::new(tare_lab::networks(lab.clone()))
-            .with_apart(tare_lab::pairs(lab))
-            .with(docker.networks()),
-        workloads: tare_traffic::workloads(),
+    modules: ModuleLoading,
+    docker: &DockerSupport,
+) -> BuildCatalogue {
+    BuildCatalogue {
+        networks: NetworkRegistry::new(tare_lab::networks(lab.clone()))
+            .with_opt_in(tare_lab::pairs(lab))
+            .with_networks(docker.networks()),
+        workloads: tare_traffic::built_in_workloads(),
         probe: KernelProbe::new(modules),
-        has_image: docker.has_programs(),
+        has_image: docker.has_own_image(),
     }
 }
 
-/// Whether kernel modules may be loaded, from the flag.
-pub(crate) fn modules(load: bool) -> Modules {
-    if load { Modules::Load } else { Modules::Never }
+/// Returns the policy on loading kernel modules, from the flag.
+pub(crate) fn module_policy(load: bool) -> ModuleLoading {
+    if load { ModuleLoading::Load } else { ModuleLoading::Never }
 }
 
-impl Everything {
-    /// All networks, with what each lacks here.
-    pub(crate) fn listing(&self) -> Vec<tare_network::Listing> {
-        self.networks.listing(&self.probe)
+impl BuildCatalogue {
+    /// Returns all networks, each with its missing requirement, if any.
+    pub(crate) fn listing(&self) -> Vec<tare_network::NetworkAvailability> {
+        self.networks.availability(&self.probe)
     }
 
-    /// What a network lacks here, if anything; an error where nobody knows it.
-    pub(crate) fn missing(&self, spelled: &Spelled) -> Result<Option<Missing>, FindError> {
+    /// Returns the missing requirement of a network, or `None` if it can run. Fails if the network is unknown.
+    pub(crate) fn missing(
+        &self,
+        spelled: &NetworkSpec,
+    ) -> Result<Option<UnmetRequirement>, FindError> {
         let network = self.networks.find(spelled)?;
-        let site = Site::of(spelled, Vec::new());
-        Ok(self.networks.missing(network, &site, &self.probe))
+        let site = NetworkParameters::from_spec(spelled, Vec::new());
+        Ok(self.networks.unmet_requirement(network, &site, &self.probe))
     }
 
-    /// The first network of a plan whose name says what to run.
-    pub(crate) fn runs_its_argument<'a>(&self, plan: &'a Plan) -> Option<&'a str> {
+    /// Returns the first network of a plan whose name contains a program to run.
+    pub(crate) fn find_executing_network<'a>(&self, plan: &'a Plan) -> Option<&'a str> {
         let runs = |name: &str| {
-            let spelled: Option<Spelled> = name.parse().ok();
+            let spelled: Option<NetworkSpec> = name.parse().ok();
             let found = spelled.as_ref().map(|spelled| self.networks.find(spelled));
             matches!(found, Some(Ok(network)) if network.runs_its_argument())
         };
         plan.networks.iter().map(|entry| entry.network.as_str()).find(|name| runs(name))
     }
 
-    /// Why the lab cannot have these links between its nodes, if it cannot.
-    pub(crate) fn lacks_link(&self, link: &Link) -> Option<Missing> {
-        tare_lab::link_needs(link).iter().find_map(|need| self.probe.check(need).err())
+    /// Returns the missing requirement of the lab for such links between its nodes, or `None`.
+    pub(crate) fn missing_for_link(&self, link: &NodeLink) -> Option<UnmetRequirement> {
+        tare_lab::link_requirements(link).iter().find_map(|need| self.probe.check(need).err())
     }
 
-    /// Why the lab cannot have its namespaces here, if it cannot.
-    pub(crate) fn lacks_namespaces(&self) -> Option<Missing> {
-        self.probe.check(&Need::Namespaces).err()
+    /// Returns the missing requirement of the lab for its namespaces, or `None`.
+    pub(crate) fn missing_namespaces(&self) -> Option<UnmetRequirement> {
+        self.probe.check(&Requirement::Namespaces).err()
     }
 
-    /// The kernel modules that networks may need, that are not loaded and could be.
+    /// Returns the kernel modules that networks may need, and that can be loaded but are not.
     pub(crate) fn loadable_modules(&self) -> Vec<String> {
         self.probe.loadable().into_iter().map(str::to_owned).collect()
     }
 
-    /// Whether a workload has a parameter of this name.
+    /// Returns true if a workload has a parameter of this name.
     pub(crate) fn has_parameter(&self, workload: &str, name: &str) -> bool {
         self.workloads
             .find(workload)
@@ -93,34 +99,37 @@ impl Everything {
     }
 }
 
-impl Catalogue for Everything {
+impl Catalogue for BuildCatalogue {
     fn networks(&self) -> Vec<String> {
         self.networks.names().into_iter().map(str::to_owned).collect()
     }
 
-    fn core(&self) -> Vec<String> {
-        CORE.map(str::to_owned).to_vec()
+    fn core_networks(&self) -> Vec<String> {
+        CORE_NETWORKS.map(str::to_owned).to_vec()
     }
 
-    fn lacks(&self, network: &Spelled) -> Result<Option<Missing>, FindError> {
+    fn missing_for_network(
+        &self,
+        network: &NetworkSpec,
+    ) -> Result<Option<UnmetRequirement>, FindError> {
         self.missing(network)
     }
 
-    fn stands_for(&self, network: &Spelled) -> Option<String> {
-        self.networks.find(network).ok().map(|network| network.about().stands_for.to_owned())
+    fn stands_for(&self, network: &NetworkSpec) -> Option<String> {
+        self.networks.find(network).ok().map(|network| network.info().stands_for.to_owned())
     }
 
-    fn nodes(&self, network: &Spelled) -> Result<RangeInclusive<u32>, FindError> {
+    fn nodes(&self, network: &NetworkSpec) -> Result<RangeInclusive<u32>, FindError> {
         self.networks.find(network).map(Network::nodes)
     }
 
-    fn lacks_room(&self, network: &Spelled, shapes: &[Shape]) -> Option<Missing> {
-        // Whichever ports the workloads will get, there are as many of them.
+    fn missing_room(&self, network: &NetworkSpec, shapes: &[Shape]) -> Option<UnmetRequirement> {
+        // The port number does not matter, only the number of ports.
         const PORT: u16 = 5201;
-        let site = Site::of(network, vec![PORT]);
+        let site = NetworkParameters::from_spec(network, vec![PORT]);
         let network = self.networks.find(network).ok()?;
-        let error = shapes.iter().find_map(|shape| network.has_room(shape, &site).err())?;
-        Some(Missing { reason: error.to_string(), remedy: error.remedy })
+        let error = shapes.iter().find_map(|shape| network.check_capacity(shape, &site).err())?;
+        Some(UnmetRequirement { reason: error.to_string(), remedy: error.remedy })
     }
 
     fn workloads(&self) -> Vec<String> {
@@ -129,15 +138,15 @@ impl Catalogue for Everything {
 
     fn own_workloads(&self) -> Vec<String> {
         let own = self.workloads.iter().filter(|workload| workload.programs().is_empty());
-        own.map(|workload| workload.about().name.to_owned()).collect()
+        own.map(|workload| workload.info().name.to_owned()).collect()
     }
 
-    fn lacks_workload(&self, workload: &str, asked: &Parameters) -> Option<Missing> {
-        // An image of the user's says itself what it lacks.
+    fn missing_for_workload(&self, workload: &str, asked: &Parameters) -> Option<UnmetRequirement> {
+        // The user's image itself reports what it does not have.
         if self.has_image {
             return None;
         }
-        self.workloads.find(workload).ok().and_then(|workload| workload.lacks(asked))
+        self.workloads.find(workload).ok().and_then(|workload| workload.missing(asked))
     }
 
     fn metrics(&self, workload: &str) -> Option<Vec<Metric>> {

@@ -1,52 +1,53 @@
-//! Exit codes, and the one line that a user sees when something fails.
+//! Exit codes, and the error line that a user sees.
 
 use std::process::ExitCode;
 
-/// How a subcommand ended when nothing went wrong with it.
+/// Outcome of a subcommand that ended without an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exit {
-    /// All that was asked for is done.
+pub(crate) enum CommandExit {
+    /// Everything requested is done.
     Done,
-    /// Something that was asked for by name is missing, or broke during the run.
+    /// A network or workload that was requested by name is missing, or a network failed during the run.
     Failed,
     /// A comparison found a regression beyond its limit.
     Regression,
-    /// A comparison could not tell whether there is one.
+    /// A comparison could not decide whether there is a regression.
     CouldNotTell,
-    /// A signal ended the measuring; what was measured is kept and reported.
+    /// A signal ended the measurement; the results so far are stored and reported.
     Interrupted,
-    /// A program that ran in a container ended with this code.
-    Of(u8),
+    /// Exit code of a program that ran in a container.
+    ProgramCode(u8),
 }
 
-/// Bad usage or a bad study: exit code 2, as with flags that the command line itself refuses.
+/// Usage error or invalid study: exit code 2, as for flags that the command line parser rejects.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
-pub(crate) struct Usage(#[from] pub(crate) anyhow::Error);
+pub(crate) struct UsageError(#[from] pub(crate) anyhow::Error);
 
-/// An error that the user can mend by asking differently.
-pub(crate) fn usage(error: impl Into<anyhow::Error>) -> anyhow::Error {
-    Usage(error.into()).into()
+/// Creates a usage error, which the user can correct on the command line.
+pub(crate) fn usage_error(error: impl Into<anyhow::Error>) -> anyhow::Error {
+    UsageError(error.into()).into()
 }
 
-/// Turns a subcommand's end into an exit code, and says in one line what failed.
-pub(crate) fn code(result: anyhow::Result<Exit>) -> ExitCode {
+/// Converts the result of a subcommand to an exit code, and prints an error on one line.
+pub(crate) fn to_exit_code(result: anyhow::Result<CommandExit>) -> ExitCode {
     match result {
-        Ok(Exit::Done) => ExitCode::SUCCESS,
-        Ok(Exit::Failed) => ExitCode::FAILURE,
-        Ok(Exit::Regression) => ExitCode::from(3),
-        Ok(Exit::CouldNotTell) => ExitCode::from(4),
-        Ok(Exit::Interrupted) => ExitCode::from(130),
-        Ok(Exit::Of(code)) => ExitCode::from(code),
+        Ok(CommandExit::Done) => ExitCode::SUCCESS,
+        Ok(CommandExit::Failed) => ExitCode::FAILURE,
+        Ok(CommandExit::Regression) => ExitCode::from(3),
+        Ok(CommandExit::CouldNotTell) => ExitCode::from(4),
+        Ok(CommandExit::Interrupted) => ExitCode::from(130),
+        Ok(CommandExit::ProgramCode(code)) => ExitCode::from(code),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            crate::out::say(&format!("tare: {}", one_line(&error)));
-            ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
+            crate::output::print_status(&format!("tare: {}", one_line(&error)));
+            ExitCode::from(if error.is::<UsageError>() { 2 } else { 1 })
         }
     }
 }
 
-/// Whether the reader of our output went away, as in `tare list networks | head -1`: no failure of ours.
+/// Returns true if the reader of standard output has closed it, as in `tare list networks | head -1`, which is not a
+/// failure of tare.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .chain()
@@ -54,7 +55,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
-/// The error and its causes on one line; a cause that its parent has already quoted is not repeated.
+/// Formats an error and its causes on one line. A cause that its parent already quotes is not repeated.
 fn one_line(error: &anyhow::Error) -> String {
     let mut line = String::new();
     for cause in error.chain() {
@@ -77,8 +78,8 @@ mod tests {
     fn causes_stand_once_on_one_line() {
         let error = anyhow::anyhow!("no space\nleft").context("journal.jsonl").context("run");
         assert_eq!(one_line(&error), "run: journal.jsonl: no space left");
-        let error = usage(anyhow::anyhow!("unknown network"));
-        assert!(error.is::<Usage>());
+        let error = usage_error(anyhow::anyhow!("unknown network"));
+        assert!(error.is::<UsageError>());
         assert_eq!(one_line(&error), "unknown network");
     }
 }

@@ -1,4 +1,5 @@
-//! `tare` weighs container networks. This file is the whole program on one screen; each subcommand is a file.
+//! `tare` measures the cost of container networks. This file is the whole program on one screen; each subcommand is a
+//! file.
 #![forbid(unsafe_code)]
 
 mod catalogue;
@@ -6,9 +7,9 @@ mod cli;
 mod commands;
 mod docker;
 mod exit;
-mod out;
+mod output;
 mod progress;
-mod remote;
+mod remote_arguments;
 mod signals;
 mod traffic_flags;
 
@@ -36,18 +37,18 @@ fn main() -> ExitCode {
         Subcommand::Completions(arguments) => commands::manual::completions(&arguments),
         Subcommand::Manual(arguments) => commands::manual::pages(&arguments),
         Subcommand::Schema(arguments) => commands::schema::run(&arguments),
-        Subcommand::Agent(arguments) => commands::hidden::agent(&arguments),
-        Subcommand::Burn => commands::hidden::burn(),
-        Subcommand::Keeper => commands::hidden::keeper(),
-        Subcommand::Inside(_) => commands::hidden::inside(),
-        Subcommand::Proxy(_) => commands::hidden::proxy(),
-        Subcommand::Sleeve(_) => commands::hidden::sleeve(),
+        Subcommand::Agent(arguments) => commands::internal::run_agent(&arguments),
+        Subcommand::Burn => commands::internal::run_cpu_load(),
+        Subcommand::Keeper => commands::internal::run_init(),
+        Subcommand::Inside(_) => commands::internal::exec_with_hosts(),
+        Subcommand::Proxy(_) => commands::internal::run_proxy(),
+        Subcommand::Sleeve(_) => commands::internal::run_weave_sleeve(),
         #[cfg(feature = "docker")]
-        Subcommand::Look(_) => commands::hidden::look(),
+        Subcommand::Look(_) => commands::internal::run_netns_probe(),
         #[cfg(feature = "docker")]
-        Subcommand::Home(_) => commands::hidden::home(),
+        Subcommand::Home(_) => commands::internal::run_tunnel_server(),
         #[cfg(feature = "docker")]
-        Subcommand::Away(_) => commands::hidden::away(),
+        Subcommand::Away(_) => commands::internal::run_task_agent(),
     };
-    exit::code(result)
+    exit::to_exit_code(result)
 }

@@ -1,22 +1,22 @@
-//! The flags that are parameters of workloads, the same for `run` and `probe`: a list is a sweep.
+//! Flags for parameters of workloads, the same for `run` and `probe`. A list of values is a sweep.
 
-use crate::exit::usage;
+use crate::exit::usage_error;
 use clap::Args;
 use serde_json::Value;
 use tare_record::Parameters;
-use tare_study::WorkloadStudy;
+use tare_study::WorkloadSpec;
 
-/// How the traffic is made. What a flag may be is the workload's to say: see `tare list workloads`.
+/// Traffic parameters. The allowed values are those of the workload: see `tare list workloads`.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Traffic")]
 pub(crate) struct TrafficArguments {
-    /// Threads that carry the flows of each side [default: as many as cores, no more than flows]
+    /// Threads that carry the flows of each side [default: as many as cores, at most as many as flows]
     #[arg(long, value_name = "N", value_delimiter = ',')]
     threads: Vec<String>,
     /// Payload bytes of a write, a datagram, or a request and a response
     #[arg(long, value_name = "BYTES", value_delimiter = ',')]
     size: Vec<String>,
-    /// Bytes that a receiver of bulk asks the kernel for in one read
+    /// Bytes that a receiver of bulk traffic requests in one read
     #[arg(long, value_name = "BYTES", value_delimiter = ',')]
     read: Vec<String>,
     /// Payload bytes of a request
@@ -25,79 +25,80 @@ pub(crate) struct TrafficArguments {
     /// Payload bytes of a response
     #[arg(long, value_name = "BYTES", value_delimiter = ',')]
     response: Vec<String>,
-    /// Which way bulk goes: up (client to server), down, both
+    /// Direction of bulk traffic: up (client to server), down, both
     #[arg(long, value_name = "WAY", value_delimiter = ',')]
     direction: Vec<String>,
-    /// How payload gets into the kernel: copy, vmsplice, sendfile
+    /// Method of sending payload: copy, vmsplice, sendfile
     #[arg(long, value_name = "HOW", value_delimiter = ',')]
     send: Vec<String>,
-    /// What becomes of received payload: copy, drop
+    /// Treatment of received payload: copy, drop
     #[arg(long, value_name = "HOW", value_delimiter = ',')]
     receive: Vec<String>,
     /// TCP congestion control of both ends [default: the host's]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     congestion: Vec<String>,
-    /// TCP_NODELAY for bulk
+    /// Set TCP_NODELAY for bulk traffic
     #[arg(long)]
     no_delay: bool,
-    /// Bytes of each socket buffer [default: TCP, the kernel's own tuning; UDP, 8M]
+    /// Size of each socket buffer in bytes [default: TCP, tuned by the kernel; UDP, 8M]
     #[arg(long, value_name = "BYTES", value_delimiter = ',')]
     buffer: Vec<String>,
     /// Offered load of each client: bits of payload or datagrams per second, as in 200mbit or 50kpps
     #[arg(long, value_name = "RATE", value_delimiter = ',')]
     rate: Vec<String>,
-    /// The most payload that each flow of bulk sends, as in 200mbit, paced by the kernel [default: as fast as it can]
+    /// Largest payload rate of each bulk flow, as in 200mbit, paced by the kernel [default: unlimited]
     #[arg(long, value_name = "RATE", value_delimiter = ',')]
     pacing_rate: Vec<String>,
-    /// Hand the kernel many datagrams as one (UDP GSO and GRO)
+    /// Pass many datagrams to the kernel at once (UDP GSO and GRO)
     #[arg(long)]
     gso: bool,
-    /// The loss ratio that a search for the partial drop rate allows
+    /// Loss ratio that a search for the partial drop rate allows
     #[arg(long, value_name = "SHARE", value_delimiter = ',')]
     pdr: Vec<String>,
-    /// How a thread waits for the other end: block, spin, busy-poll
+    /// Method of waiting for the other end: block, spin, busy-poll
     #[arg(long, value_name = "HOW", value_delimiter = ',')]
     wait: Vec<String>,
-    /// Transactions per second of each client, whatever the network: latency counts from when each was due
+    /// Transactions per second of each client, whatever the network: latency is measured from the time at which each
+    /// was due
     #[arg(long, value_name = "RATE", value_delimiter = ',')]
     open_loop: Vec<String>,
     /// Connections in progress at once in each flow's thread
     #[arg(long, value_name = "N", value_delimiter = ',')]
     slots: Vec<String>,
-    /// How a connection is closed: fin, rst
+    /// Method of closing a connection: fin, rst
     #[arg(long, value_name = "HOW", value_delimiter = ',')]
     close: Vec<String>,
-    /// Tables of a database
+    /// Number of tables of a database
     #[arg(long, value_name = "N", value_delimiter = ',')]
     tables: Vec<String>,
     /// Rows of each table of a database
     #[arg(long, value_name = "N", value_delimiter = ',')]
     rows: Vec<String>,
-    /// How large pgbench's database is, in 100000 rows
+    /// Scale factor of pgbench's database, in units of 100000 rows
     #[arg(long, value_name = "N", value_delimiter = ',')]
     scale: Vec<String>,
-    /// What is asked of a server again and again, as redis's get and set, or qperf's tests
+    /// Operation that is repeated, such as redis's get and set, or a test of qperf
     #[arg(long, value_name = "WHICH", value_delimiter = ',')]
     operation: Vec<String>,
-    /// A database or server that is there already, as 192.0.2.7:3306: none is started
+    /// Address of an existing database or server, as in 192.0.2.7:3306: none is started
     #[arg(long, value_name = "ADDRESS", value_delimiter = ',')]
     server_address: Vec<String>,
 }
 
-/// Sets of parameters' names: of these, a flag sets the first that a workload has.
-type Names = &'static [&'static [&'static str]];
+/// Alternative sets of parameter names; a flag sets the first set that a workload has.
+type ParameterNames = &'static [&'static [&'static str]];
 
-/// A flag that was given.
-struct Given {
+/// Flag on the command line, with its value.
+struct TrafficFlag {
     flag: &'static str,
-    names: Names,
+    names: ParameterNames,
     value: Value,
 }
 
 impl TrafficArguments {
-    /// What was given.
-    fn given(&self) -> Vec<Given> {
-        let lists: [(&'static str, Names, &[String]); 22] = [
+    /// Returns the flags that are set.
+    fn given_flags(&self) -> Vec<TrafficFlag> {
+        let lists: [(&'static str, ParameterNames, &[String]); 22] = [
             ("threads", &[&["threads"]], &self.threads),
             ("size", &[&["size"], &["request", "response"]], &self.size),
             ("read", &[&["read"]], &self.read),
@@ -121,7 +122,7 @@ impl TrafficArguments {
             ("operation", &[&["operation"]], &self.operation),
             ("server-address", &[&["server"]], &self.server_address),
         ];
-        let switches: [(&'static str, Names, bool); 2] =
+        let switches: [(&'static str, ParameterNames, bool); 2] =
             [("no-delay", &[&["no_delay"]], self.no_delay), ("gso", &[&["gso"]], self.gso)];
         let listed = lists.into_iter().filter_map(|(flag, names, values)| {
             let value = match values {
@@ -129,26 +130,25 @@ impl TrafficArguments {
                 [one] => Value::from(one.as_str()),
                 several => Value::from(several.to_vec()),
             };
-            Some(Given { flag, names, value })
+            Some(TrafficFlag { flag, names, value })
         });
-        let switched = switches.into_iter().filter(|(.., on)| *on).map(|(flag, names, _)| Given {
-            flag,
-            names,
-            value: Value::from(true),
-        });
+        let switched = switches
+            .into_iter()
+            .filter(|(.., on)| *on)
+            .map(|(flag, names, _)| TrafficFlag { flag, names, value: Value::from(true) });
         listed.chain(switched).collect()
     }
 
-    /// Lays the flags over the workloads that have such parameters, as `has` says.
+    /// Applies the flags to the workloads that have their parameters, according to `has`.
     ///
     /// # Errors
-    /// When none has.
+    /// Fails if no workload has the parameter of a flag.
     pub(crate) fn apply(
         &self,
-        workloads: &mut [WorkloadStudy],
+        workloads: &mut [WorkloadSpec],
         has: impl Fn(&str, &str) -> bool,
     ) -> anyhow::Result<()> {
-        for given in self.given() {
+        for given in self.given_flags() {
             let mut taken = false;
             for workload in workloads.iter_mut() {
                 let names = given.names.iter().find(|names| has(&workload.name, names[0]));
@@ -159,7 +159,7 @@ impl TrafficArguments {
                 workload.parameters.extend(set);
             }
             if !taken {
-                return Err(usage(anyhow::anyhow!(
+                return Err(usage_error(anyhow::anyhow!(
                     "--{}: none of the workloads has it; see `tare list workloads`",
                     given.flag
                 )));
@@ -174,9 +174,9 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn applied(arguments: &TrafficArguments) -> anyhow::Result<Vec<WorkloadStudy>> {
-        let mut workloads: Vec<WorkloadStudy> = ["bulk", "rr"]
-            .map(|name| WorkloadStudy { name: name.to_owned(), ..WorkloadStudy::default() })
+    fn applied(arguments: &TrafficArguments) -> anyhow::Result<Vec<WorkloadSpec>> {
+        let mut workloads: Vec<WorkloadSpec> = ["bulk", "rr"]
+            .map(|name| WorkloadSpec { name: name.to_owned(), ..WorkloadSpec::default() })
             .into();
         let has = |workload: &str, name: &str| match workload {
             "bulk" => name == "size",

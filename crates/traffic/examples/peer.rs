@@ -1,11 +1,11 @@
-//! Strangers and middle boxes for this crate's tests, as programs, so that they can run in a namespace of a test's own.
+//! Peers and middleboxes for this crate's tests, as programs, so that they can run in a namespace of a test.
 //!
-//! - `connect ADDRESS` connects and says nothing;
-//! - `listen ADDRESS` listens and accepts nobody;
-//! - `forward ADDRESS SERVER` forwards connections, and datagrams of which it repeats and swaps some.
+//! - `connect ADDRESS` connects and sends nothing;
+//! - `listen ADDRESS` listens and accepts no connection;
+//! - `forward ADDRESS SERVER` forwards connections, and datagrams, some of which it repeats or swaps.
 //!
-//! Each says `ready`, and ends with its input; a forwarder says then how many datagrams came, how many it repeated and how
-//! many it swapped.
+//! Each prints `ready`, and ends with its input; a forwarder then prints how many datagrams it received, repeated and
+//! swapped.
 #![allow(clippy::print_stdout, reason = "tests read it")]
 
 use std::error::Error;
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Says that it is ready, and waits for the end of the input.
+/// Prints `ready`, and waits for the end of the input.
 fn wait_for_end() -> io::Result<()> {
     println!("ready");
     io::stdin().read_to_end(&mut Vec::new()).map(drop)
@@ -57,7 +57,7 @@ fn forward(address: SocketAddr, server: SocketAddr) -> io::Result<()> {
     Ok(())
 }
 
-/// Forwards every connection, both ways.
+/// Forwards every connection, in both directions.
 fn forward_connections(listener: &TcpListener, server: SocketAddr) -> io::Result<()> {
     for client in listener.incoming() {
         let (client, server) = (client?, TcpStream::connect(server)?);
@@ -71,24 +71,25 @@ fn forward_connections(listener: &TcpListener, server: SocketAddr) -> io::Result
     Ok(())
 }
 
-/// Datagrams with payload that a forwarder has handled.
+/// Counters of the datagrams with payload that a forwarder has handled.
 #[derive(Default)]
-struct Handled {
+struct ForwardCounts {
     came: u64,
     repeated: u64,
     swapped: u64,
 }
 
-/// Forwards datagrams until it is over: each 10th with payload twice, each 7th after the one that follows it.
+/// Forwards datagrams until `over` is set: sends each 10th with payload twice, and each 7th after the one that follows
+/// it.
 fn forward_datagrams(
     inside: &UdpSocket,
     server: SocketAddr,
     over: &AtomicBool,
-) -> io::Result<Handled> {
+) -> io::Result<ForwardCounts> {
     let outside = UdpSocket::bind((server.ip(), 0))?;
     outside.connect(server)?;
     inside.set_read_timeout(Some(Duration::from_millis(50)))?;
-    let mut done = Handled::default();
+    let mut done = ForwardCounts::default();
     let mut held: Option<Vec<u8>> = None;
     let mut bytes = [0; 2000];
     while !over.load(Ordering::Acquire) {
@@ -97,14 +98,14 @@ fn forward_datagrams(
             Err(error)
                 if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
             {
-                // Nothing follows: then it is not late.
+                // No datagram follows, so this one is not sent late.
                 held.take().map(|late| outside.send(&late)).transpose()?;
                 continue;
             }
             Err(error) => return Err(error),
         };
         let datagram = &bytes[..length];
-        // An announcement is no payload.
+        // An announcement is not payload.
         if datagram[8..16] == [0xff; 8] {
             outside.send(datagram)?;
             continue;

@@ -1,11 +1,11 @@
-//! The monotonic clock: its name, and its present time as a number.
+//! Monotonic clock: its name, and its current time as a number.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::fs;
 use tare_record::Nanos;
 
-/// Names this process's monotonic clock: the machine's boot, and the offset of its time namespace (time_namespaces(7)).
-/// Two processes that give the same name, unless it is empty, read the same clock.
+/// Returns the name of this process's monotonic clock: the machine's boot, and the offset of its time namespace
+/// (time_namespaces(7)). Two processes with the same non-empty name read the same clock.
 pub(crate) fn name() -> String {
     let read = |path| fs::read_to_string(path).unwrap_or_default();
     let boot = read("/proc/sys/kernel/random/boot_id");
@@ -15,7 +15,7 @@ pub(crate) fn name() -> String {
     if boot.trim().is_empty() { String::new() } else { words(&format!("{boot} {monotonic}")) }
 }
 
-/// The monotonic clock's present time.
+/// Returns the current time of the monotonic clock.
 pub(crate) fn now() -> Nanos {
     let time = clock_gettime(ClockId::Monotonic);
     Nanos(time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs())

@@ -1,26 +1,26 @@
-//! CPU time of one thread, interval by interval: read when the thread first notices that an interval is over.
+//! CPU time of one thread by interval, read when the thread first notices that an interval is over.
 
 use crate::clock;
-use crate::sys::thread_usage;
+use crate::sys::thread_cpu_usage;
 use std::sync::OnceLock;
 use tare_record::{Nanos, ThreadCpu};
 
-/// The CPU time of a lane's thread over a trial. Times are ns after the trial's beginning and never go back.
+/// CPU time of a worker thread over a trial. Times are ns after the trial's beginning and never decrease.
 ///
-/// A thread that sleeps through the end of an interval notices late: what it used up to then is dealt evenly over the
-/// time since the last reading.
+/// A thread that sleeps through the end of an interval notices late: the CPU time it used since the last reading is
+/// distributed evenly over the time since then.
 #[derive(Clone, Debug)]
 pub(crate) struct CpuLog {
     interval: u64,
     rows: Vec<ThreadCpu>,
-    /// When to read again.
+    /// Time of the next reading.
     next: u64,
     last_at: u64,
     last: ThreadCpu,
 }
 
 impl CpuLog {
-    /// A log for a trial of this duration. All memory it will use is allocated here.
+    /// Creates a log for a trial of this duration. Allocates all memory that it will use.
     pub(crate) fn new(duration: Nanos, interval: Nanos) -> Self {
         let interval = interval.0.max(1);
         let slots = usize::try_from(duration.0 / interval).unwrap_or(usize::MAX);
@@ -33,36 +33,36 @@ impl CpuLog {
         }
     }
 
-    /// To be called once on the thread itself, at this time.
+    /// Takes the first reading, at this time. Call it once, on the thread itself.
     pub(crate) fn begin(&mut self, now: u64) {
-        (self.last_at, self.last) = (now, thread_usage());
+        (self.last_at, self.last) = (now, thread_cpu_usage());
     }
 
-    /// The same for a thread whose time begins when something first comes to any thread of its side: the zero of all of
-    /// them, by the monotonic clock, ns, which the first of them sets.
+    /// Takes the first reading on a thread whose time begins when something first arrives at any thread of its side.
+    /// The first such thread sets the zero of all of them, ns of the monotonic clock. Returns that zero.
     #[cold]
-    pub(crate) fn begin_by(&mut self, shared_epoch: &OnceLock<u64>) -> u64 {
+    pub(crate) fn begin_at_shared_epoch(&mut self, shared_epoch: &OnceLock<u64>) -> u64 {
         let now = clock::now().0;
         let epoch = *shared_epoch.get_or_init(|| now);
         self.begin(now.saturating_sub(epoch));
         epoch
     }
 
-    /// Notes the time: a comparison, unless an interval is over.
+    /// Records the current time: a comparison only, unless an interval is over.
     #[inline]
-    pub(crate) fn at(&mut self, now: u64) {
+    pub(crate) fn record(&mut self, now: u64) {
         if now >= self.next {
-            self.read(now, thread_usage());
+            self.distribute(now, thread_cpu_usage());
         }
     }
 
-    /// Every interval's CPU time. To be called on the thread itself.
+    /// Returns the CPU time of every interval. Call it on the thread itself.
     pub(crate) fn rows(&self) -> &[ThreadCpu] {
         &self.rows
     }
 
-    /// Deals what was used since the last reading over the intervals that have passed since.
-    fn read(&mut self, now: u64, usage: ThreadCpu) {
+    /// Distributes the CPU time used since the last reading over the intervals that have passed since.
+    fn distribute(&mut self, now: u64, usage: ThreadCpu) {
         let span = now.saturating_sub(self.last_at).max(1);
         let used = |end: Nanos, start: Nanos| u128::from(end.0.saturating_sub(start.0));
         let user = used(usage.user, self.last.user);
@@ -83,8 +83,9 @@ impl CpuLog {
     }
 }
 
-/// Adds another thread's rows, as far as both go; the first of a side goes as far as it does.
-pub(crate) fn add(all: &mut Vec<ThreadCpu>, more: &[ThreadCpu]) {
+/// Adds the rows of another thread, up to the shorter of the two. Empty rows take over the length of the first thread
+/// added.
+pub(crate) fn add_rows(all: &mut Vec<ThreadCpu>, more: &[ThreadCpu]) {
     if all.is_empty() {
         all.extend_from_slice(more);
         return;
@@ -108,18 +109,18 @@ mod tests {
     #[test]
     fn what_is_noticed_late_is_dealt_over_the_time_since() {
         let mut log = CpuLog::new(Nanos(40), Nanos(10));
-        log.read(10, usage(10, 0));
-        log.read(35, usage(10, 25));
+        log.distribute(10, usage(10, 0));
+        log.distribute(35, usage(10, 25));
         assert_eq!(log.rows(), [usage(10, 0), usage(0, 10), usage(0, 10), usage(0, 5)]);
-        log.read(60, usage(35, 25));
+        log.distribute(60, usage(35, 25));
         assert_eq!(log.rows()[3], usage(5, 5));
     }
 
     #[test]
     fn sides_add_up_as_far_as_all_go() {
         let mut all = Vec::new();
-        add(&mut all, &[usage(1, 2), usage(3, 4)]);
-        add(&mut all, &[usage(10, 20)]);
+        add_rows(&mut all, &[usage(1, 2), usage(3, 4)]);
+        add_rows(&mut all, &[usage(10, 20)]);
         assert_eq!(all, [usage(11, 22)]);
     }
 
@@ -137,7 +138,7 @@ mod tests {
                 user += more_user;
                 system += more_system;
                 if now >= log.next {
-                    log.read(now, usage(user, system));
+                    log.distribute(now, usage(user, system));
                 }
             }
             let sum = |part: fn(&ThreadCpu) -> Nanos| log.rows().iter().map(|row| part(row).0).sum::<u64>();

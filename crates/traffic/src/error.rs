@@ -1,102 +1,102 @@
-//! What goes wrong with traffic: always one line that says what, why and, where it is known, what to do.
+//! Errors of traffic: one line each, with what failed, why and, if known, the remedy.
 
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Why a workload, an agent or a session failed.
+/// Failure of a workload, an agent or a session.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The caller asked to stop.
+    /// The caller cancelled the trial.
     #[error("interrupted")]
     Cancelled,
-    /// No workload has this name.
+    /// Unknown name of a workload.
     #[error("unknown workload `{name}`: the workloads are {known}")]
     UnknownWorkload {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The known names.
         known: String,
     },
-    /// The workload has no such parameter.
+    /// Parameter that the workload does not have.
     #[error("{workload} has no parameter `{name}`: it has {known}")]
     UnknownParameter {
-        /// The workload.
+        /// Name of the workload.
         workload: &'static str,
-        /// What was asked for.
+        /// The requested parameter.
         name: String,
-        /// What there is.
+        /// The workload's parameters.
         known: String,
     },
-    /// A parameter's value makes no sense.
+    /// Invalid value of a parameter.
     #[error("{workload}: `{given}` is no {name}: it is {allowed}")]
     BadParameter {
-        /// The workload.
+        /// Name of the workload.
         workload: &'static str,
-        /// The parameter.
+        /// Name of the parameter.
         name: &'static str,
-        /// What was given.
+        /// The invalid value.
         given: String,
-        /// What is allowed.
+        /// Description of the valid values.
         allowed: String,
     },
-    /// A job that cannot be done on this topology.
+    /// Trial that cannot be done on this topology.
     #[error("{0}")]
     Job(String),
-    /// An agent could not be started.
+    /// Failure to start an agent.
     #[error(transparent)]
     Container(#[from] tare_network::Error),
-    /// An agent said what failed, or ended, or spoke nonsense.
+    /// Agent that reported a failure, exited, or sent an invalid reply.
     #[error("{container}: {why}")]
     Agent {
-        /// The container it runs in.
+        /// Container in which the agent runs.
         container: String,
-        /// What happened.
+        /// Description of the failure.
         why: String,
     },
-    /// An agent did not answer.
+    /// Agent that did not answer in time.
     #[error(
         "{container}: no answer to `{order}` within {waited:?}; the network lost it, or the machine is overloaded"
     )]
     Deadline {
-        /// The container it runs in.
+        /// Container in which the agent runs.
         container: String,
-        /// The order that was not answered.
+        /// The order without an answer.
         order: &'static str,
-        /// How long was waited.
+        /// Time waited for the answer.
         waited: Duration,
     },
-    /// A listener that anybody could use.
+    /// Listener without a token on an address that is not loopback.
     #[error(
         "listen on {address}: whoever reaches it could use this machine's network: ask for a token by --token-file, --token or TARE_TOKEN, or bind to a loopback address"
     )]
     NoToken {
-        /// Where it should listen.
+        /// Address on which it was to listen.
         address: SocketAddr,
     },
-    /// A listener did not do what it was asked, or could not be reached.
+    /// Listener that refused a request, or could not be reached.
     #[error("{listener}: {why}")]
     Listener {
-        /// Its address.
+        /// Address of the listener.
         listener: SocketAddr,
-        /// What happened.
+        /// Description of the failure.
         why: String,
     },
-    /// The kernel refused something.
+    /// Operation that the kernel refused.
     #[error("{what}: {source}")]
     Io {
-        /// What was being done.
+        /// Description of the operation.
         what: String,
-        /// Why it was refused.
+        /// Error of the kernel.
         source: io::Error,
     },
-    /// Latencies could not be kept.
+    /// Latencies that a histogram could not record.
     #[error(transparent)]
     Histogram(#[from] tare_record::HistogramError),
 }
 
 impl Error {
-    /// An error of the kernel's while doing something.
+    /// Creates an I/O error of this operation.
     pub(crate) fn io(what: impl Into<String>, source: impl Into<io::Error>) -> Self {
         Self::Io { what: what.into(), source: source.into() }
     }

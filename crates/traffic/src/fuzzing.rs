@@ -1,5 +1,5 @@
-//! The readers of what others say, as functions of bytes that must neither panic nor contradict themselves: what `fuzz/`
-//! calls. Compiled for fuzzing alone.
+//! Fuzz targets: parsers of messages from other processes, as functions of bytes that must neither panic nor contradict
+//! themselves. Called from `fuzz/`; compiled for fuzzing only.
 
 pub use crate::probe::fuzzing::{answers, conversation, messages};
 pub use crate::tools::fuzzing::tool;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt;
 
-/// What an agent is told, plain and addressed, and what it answers.
+/// Parses bytes as orders, plain and addressed, and as replies.
 pub fn orders(bytes: &[u8]) {
     every_line_is_answered::<Order>(bytes);
     every_line_is_answered::<To>(bytes);
@@ -19,7 +19,7 @@ pub fn orders(bytes: &[u8]) {
     }
 }
 
-/// One line, one order or one error, to the end.
+/// Asserts that each line is read as exactly one order or one error, up to the end of the input.
 fn every_line_is_answered<O: DeserializeOwned>(bytes: &[u8]) {
     let mut input = bytes;
     let mut read = 0;
@@ -31,7 +31,8 @@ fn every_line_is_answered<O: DeserializeOwned>(bytes: &[u8]) {
     assert_eq!(read, lines, "an order a line");
 }
 
-/// What can be read can be written, and is then read as the same.
+/// Parses a line, and asserts that the message is read back unchanged after writing. Returns `None` if the line is
+/// invalid.
 pub(crate) fn read_as_written<T>(line: &[u8]) -> Option<T>
 where
     T: DeserializeOwned + Serialize + PartialEq + fmt::Debug,

@@ -1,41 +1,43 @@
-//! The log of latencies on one thread: raw nanoseconds while the trial runs, histograms afterwards.
+//! Log of latencies on one thread: raw nanoseconds while the trial runs, histograms afterwards.
 //!
-//! The loop only writes a number into memory that was touched before. A long trial does not fit in that memory: once
-//! it is nearly full, every new latency sends the oldest one into its histogram, some nanoseconds each time; with the last
-//! of an interval the histogram is packed, some ten microseconds, while the next request is on its way.
+//! The event loop only writes a number into memory that was touched before. A long trial does not fit in that memory:
+//! once the memory is nearly full, every new latency moves the oldest one into its histogram, some nanoseconds each
+//! time; with the last latency of an interval the histogram is packed, some ten microseconds, while the next request is
+//! on its way.
 
-use crate::stall::Gaps;
+use crate::stall::StallTracker;
 use tare_record::{HistogramError, Interval, LatencyHistogram, Nanos};
 
-/// Latencies of one thread's transactions. Times are ns after the beginning and never go back.
+/// Latencies of one thread's transactions. Times are ns after the beginning and never decrease.
 #[derive(Debug)]
 pub(crate) struct LatencyLog {
     interval: u64,
     slots: usize,
-    /// A ring: the n-th latency stands at n modulo its length, which is a power of two.
+    /// Ring: the n-th latency is at n modulo its length, which is a power of two.
     ring: Box<[u64]>,
-    /// How many latencies have come, and how many of them have left for their histograms.
+    /// Number of latencies added (`head`), and of those moved to histograms (`tail`).
     head: u64,
     tail: u64,
-    /// How many had come when each interval was closed.
+    /// Value of `head` at the end of each interval.
     marks: Vec<u64>,
     current_ends: u64,
-    /// The interval that latencies leave the ring for; the histograms of those before it, packed.
+    /// Histogram of the interval whose latencies leave the ring now (`open`); those of earlier intervals (`packed`).
     open: LatencyHistogram,
     packed: Vec<LatencyHistogram>,
     completed: u64,
-    gaps: Gaps,
+    gaps: StallTracker,
 }
 
 impl LatencyLog {
-    /// More round trips a second than one core has been seen to make by socket calls.
+    /// Upper bound of round trips per second of one core, more than has been observed with socket calls.
     const MOST_PER_SECOND: u64 = 300_000;
-    /// The most latencies kept raw: 8 MiB.
+    /// Most latencies kept raw: 8 MiB.
     const MOST: u64 = 1 << 20;
-    /// The fewest kept raw.
+    /// Fewest latencies kept raw.
     const LEAST: u64 = 1 << 12;
 
-    /// A log for one of `sharing` that share a core. All memory that the loop will use is allocated and touched here.
+    /// Creates a log for one of `sharing` threads that share a core. Allocates and touches all memory that the event
+    /// loop will use.
     pub(crate) fn new(duration: Nanos, interval: Nanos, sharing: u64) -> Self {
         let expected = duration.0 / 1_000_000_000 * Self::MOST_PER_SECOND + Self::MOST_PER_SECOND;
         let capacity = (expected / sharing.max(1)).clamp(Self::LEAST, Self::MOST);
@@ -48,77 +50,77 @@ impl LatencyLog {
         Self {
             interval,
             slots,
-            // Zeros alone would be memory that the kernel hands out only when it is first written to.
+            // The kernel maps memory of zeros only when it is first written to.
             ring: vec![u64::MAX; capacity.next_power_of_two()].into_boxed_slice(),
             head: 0,
             tail: 0,
-            marks: touched(slots, u64::MAX),
+            marks: prefaulted_vec(slots, u64::MAX),
             current_ends: interval,
-            open: LatencyHistogram::none(),
+            open: LatencyHistogram::empty(),
             packed: Vec::with_capacity(slots),
             completed: 0,
-            gaps: Gaps::new(duration),
+            gaps: StallTracker::new(duration),
         }
     }
 
-    /// Logs a transaction that completed at a time.
+    /// Logs a transaction that completed at this time.
     #[inline]
     pub(crate) fn add(&mut self, at: u64, latency: u64) -> Result<(), HistogramError> {
         self.completed += 1;
-        self.gaps.progress(at);
+        self.gaps.note_progress(at);
         while at >= self.current_ends && self.marks.len() < self.slots {
             self.marks.push(self.head);
             self.current_ends += self.interval;
         }
         if self.marks.len() < self.slots {
             if self.head - self.tail == self.ring.len() as u64 {
-                self.fold_one()?;
+                self.fold_oldest()?;
             }
-            let at = self.at(self.head);
+            let at = self.slot_of(self.head);
             self.ring[at] = latency;
             self.head += 1;
         }
         Ok(())
     }
 
-    fn at(&self, nth: u64) -> usize {
+    fn slot_of(&self, nth: u64) -> usize {
         (nth & (self.ring.len() as u64 - 1)) as usize
     }
 
-    /// Sends the oldest latency into the histogram of its interval.
-    fn fold_one(&mut self) -> Result<(), HistogramError> {
+    /// Moves the oldest latency into the histogram of its interval.
+    fn fold_oldest(&mut self) -> Result<(), HistogramError> {
         if self.tail == 0 {
             self.open = LatencyHistogram::new()?;
         }
         while self.marks.get(self.packed.len()).is_some_and(|&mark| mark <= self.tail) {
-            self.packed.push(self.open.drained());
+            self.packed.push(self.open.drain());
         }
-        self.open.record(self.ring[self.at(self.tail)]);
+        self.open.record(self.ring[self.slot_of(self.tail)]);
         self.tail += 1;
         Ok(())
     }
 
-    /// All transactions, those outside the whole intervals too.
+    /// Returns the number of all transactions, including those outside the whole intervals.
     pub(crate) fn completed(&self) -> u64 {
         self.completed
     }
 
-    /// The longest stretch without a completion.
-    pub(crate) fn gaps(&self) -> Gaps {
+    /// Returns the tracker of the longest stretch without a completion.
+    pub(crate) fn gaps(&self) -> StallTracker {
         self.gaps
     }
 
-    /// A histogram for every whole interval of the trial.
+    /// Returns a histogram for every whole interval of the trial.
     pub(crate) fn histograms(mut self) -> Result<Vec<LatencyHistogram>, HistogramError> {
         while self.tail < self.head {
-            self.fold_one()?;
+            self.fold_oldest()?;
         }
-        self.packed.push(self.open.drained());
-        self.packed.resize(self.slots, LatencyHistogram::none());
+        self.packed.push(self.open.drain());
+        self.packed.resize(self.slots, LatencyHistogram::empty());
         Ok(self.packed)
     }
 
-    /// The whole intervals of the trial, with what `fill` makes of each histogram.
+    /// Returns the whole intervals of the trial, each filled from its histogram by `fill`.
     pub(crate) fn intervals(
         self,
         fill: fn(&mut Interval, LatencyHistogram),
@@ -132,7 +134,7 @@ impl LatencyLog {
     }
 }
 
-/// So many intervals of this length in which nothing was counted.
+/// Returns this many intervals of this length, with nothing counted.
 pub(crate) fn empty_intervals(slots: usize, length: Nanos) -> Vec<Interval> {
     (0u64..)
         .take(slots)
@@ -140,14 +142,14 @@ pub(crate) fn empty_intervals(slots: usize, length: Nanos) -> Vec<Interval> {
         .collect()
 }
 
-/// What a histogram of round trips says of its interval.
-pub(crate) fn round_trips(interval: &mut Interval, histogram: LatencyHistogram) {
+/// Sets the operations and latency of an interval from a histogram of round trips.
+pub(crate) fn set_round_trips(interval: &mut Interval, histogram: LatencyHistogram) {
     interval.operations = histogram.count();
     interval.latency = Some(histogram);
 }
 
-/// An empty vector whose memory has been written to, so that no page fault comes later.
-fn touched<T: Copy>(capacity: usize, value: T) -> Vec<T> {
+/// Returns an empty vector whose memory has been written to, so that no page fault comes later.
+fn prefaulted_vec<T: Copy>(capacity: usize, value: T) -> Vec<T> {
     let mut memory = vec![value; capacity];
     memory.clear();
     memory
@@ -159,7 +161,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn counts(log: LatencyLog) -> Vec<Vec<(u64, u64)>> {
-        let intervals = log.intervals(round_trips).unwrap();
+        let intervals = log.intervals(set_round_trips).unwrap();
         intervals
             .iter()
             .map(|interval| interval.latency.as_ref().unwrap().iter().collect())
@@ -193,9 +195,9 @@ mod tests {
             }
             let mut merged = Vec::new();
             for thread in threads {
-                crate::merge::intervals(&mut merged, thread.intervals(round_trips).unwrap()).unwrap();
+                crate::merge::add_intervals(&mut merged, thread.intervals(set_round_trips).unwrap()).unwrap();
             }
-            prop_assert_eq!(merged, one.intervals(round_trips).unwrap());
+            prop_assert_eq!(merged, one.intervals(set_round_trips).unwrap());
         }
 
         #[test]

@@ -1,32 +1,31 @@
-//! The traffic: generators and receivers, the agent that runs them inside a container, its line protocol, and the
+//! Traffic generation and reception: workloads, the agent that runs them inside a container, its line protocol, and the
 //! session by which a runner drives agents.
 //!
-//! A [`Workload`] has two sides, a [`Server`] and a [`Client`], which work in any process; [`agent`] is the process
-//! that a [`Session`] starts in every container of a topology and drives by the lines of [`protocol`]; outside the lab,
-//! [`probe`] joins the two sides over a network that is not tare's. Everything is plain threads: nothing asynchronous,
-//! and nothing allocated, stands between a generator and the kernel.
-//! Figures are the receiver's, from its own monotonic clock; both ends count, and must agree.
+//! A [`Workload`] has two sides, a [`Server`] and a [`Client`], which work in any process. [`run_agent`] is the process
+//! that an [`AgentSession`] starts in every container of a topology and drives by the lines of [`protocol`]; outside
+//! the lab, [`probe`] joins the two sides over a network that tare did not build. All work runs on plain threads: no
+//! asynchronous runtime and no allocation is between a generator and the kernel. Figures are those of the receiver, by
+//! its own monotonic clock; both ends count, and their counts must agree.
 #![deny(unsafe_code)]
 
 mod agent;
+mod byte_meter;
 mod clock;
 mod cpu;
-mod drive;
 mod error;
+mod event_loop;
 #[cfg(fuzzing)]
 pub mod fuzzing;
-mod in_page;
-mod interval;
-mod lanes;
 mod latency;
 mod load;
 mod merge;
+mod page_buffer;
 mod parameters;
 mod payload;
 mod placement;
+mod poller;
 pub mod probe;
 pub mod protocol;
-mod ready;
 mod registry;
 mod session;
 mod stall;
@@ -34,15 +33,18 @@ mod sys;
 mod tcp;
 mod tools;
 mod udp;
-mod wait;
+mod wait_mode;
+mod workers;
 mod workload;
 mod workloads;
 
-pub use agent::agent;
+pub use agent::run_agent;
 pub use error::Error;
-pub use load::Load;
-pub use parameters::{Kind, Parameter};
-pub use registry::{Registry, workloads};
-pub use session::{Job, Outcome, Session};
-pub use tools::Kept;
-pub use workload::{About, Asked, Client, Report, Server, Task, Workload};
+pub use load::OfferedLoad;
+pub use parameters::{Parameter, ParameterKind};
+pub use registry::{WorkloadRegistry, built_in_workloads};
+pub use session::{AgentSession, TrialJob, TrialOutcome};
+pub use tools::CachedDataset;
+pub use workload::{
+    Client, Server, SideReport, TrialTask, Workload, WorkloadInfo, WorkloadRequest,
+};

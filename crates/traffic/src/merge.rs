@@ -1,15 +1,16 @@
-//! From the reports of all agents to the outcome of one trial.
+//! Merge of the reports of all agents into the outcome of one trial.
 
-use crate::{Outcome, Report, cpu};
+use crate::{SideReport, TrialOutcome, cpu};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use tare_record::{
-    AgentsCpu, Ends, Finding, HistogramError, Interval, Metric, Nanos, Parameters, Series,
+    AgentsCpu, EndCounts, Finding, HistogramError, Interval, Metric, Nanos, Parameters, Series,
     ThreadCpu,
 };
 
-/// Adds more intervals of the same grid, of another thread or process. What only one of them has is not whole.
-pub(crate) fn intervals(
+/// Adds the intervals of another thread or process, on the same grid. Intervals that only one of them has are not whole
+/// and are dropped.
+pub(crate) fn add_intervals(
     into: &mut Vec<Interval>,
     more: Vec<Interval>,
 ) -> Result<(), HistogramError> {
@@ -24,41 +25,42 @@ pub(crate) fn intervals(
     Ok(())
 }
 
-/// The outcome of a trial in which these reports were made.
-pub(crate) fn outcome(
-    servers: Vec<Report>,
-    clients: Vec<Report>,
-) -> Result<Outcome, HistogramError> {
-    let mut ends = Ends::default();
+/// Builds the outcome of a trial from the reports of both sides.
+pub(crate) fn merge_reports(
+    servers: Vec<SideReport>,
+    clients: Vec<SideReport>,
+) -> Result<TrialOutcome, HistogramError> {
+    let mut ends = EndCounts::default();
     let mut series: BTreeMap<u32, Vec<Interval>> = BTreeMap::new();
-    let stated = stated(clients.iter().chain(&servers));
+    let stated = merge_stated(clients.iter().chain(&servers));
     let mut findings: Vec<Finding> = Vec::new();
     let mut agents_cpu = Nanos(0);
-    let agents = AgentsCpu { clients: by_interval(&clients), servers: by_interval(&servers) };
-    let offsets = offsets(&clients);
+    let agents = AgentsCpu { clients: sum_cpu(&clients), servers: sum_cpu(&servers) };
+    let offsets = client_offsets(&clients);
     let epoch = clients.iter().chain(&servers).filter_map(|report| report.epoch).min();
     let mut search = None;
-    let [client_side, server_side] =
-        [&clients, &servers].map(|side| in_force(side.iter().map(|report| &report.parameters)));
+    let [client_side, server_side] = [&clients, &servers]
+        .map(|side| merge_side_parameters(side.iter().map(|report| &report.parameters)));
     for report in clients.into_iter().chain(servers) {
-        ends = sum(ends, report.ends);
+        ends = add_ends(ends, report.ends);
         agents_cpu = agents_cpu + report.cpu;
         search = search.or(report.search);
-        report.findings.into_iter().for_each(|finding| note(&mut findings, finding));
+        report.findings.into_iter().for_each(|finding| add_finding(&mut findings, finding));
         for one in report.series {
-            intervals(series.entry(one.client).or_default(), one.intervals)?;
+            add_intervals(series.entry(one.client).or_default(), one.intervals)?;
         }
     }
     for (client, intervals) in &mut series {
         let offset = offsets.get(client).copied().unwrap_or_default();
         intervals.iter_mut().for_each(|interval| interval.start = interval.start + offset);
     }
-    for finding in
-        disagreements(ends).into_iter().chain(other_congestion(&client_side, &server_side))
+    for finding in find_disagreements(ends)
+        .into_iter()
+        .chain(find_differing_congestion(&client_side, &server_side))
     {
-        note(&mut findings, finding);
+        add_finding(&mut findings, finding);
     }
-    Ok(Outcome {
+    Ok(TrialOutcome {
         series: series
             .into_iter()
             .map(|(client, intervals)| Series {
@@ -68,7 +70,7 @@ pub(crate) fn outcome(
             })
             .collect(),
         ends,
-        parameters: both(client_side, server_side),
+        parameters: join_side_parameters(client_side, server_side),
         findings,
         agents_cpu,
         agents,
@@ -77,8 +79,10 @@ pub(crate) fn outcome(
     })
 }
 
-/// What the tools of each client stated: of several processes' statements one is made.
-fn stated<'r>(reports: impl Iterator<Item = &'r Report>) -> BTreeMap<u32, BTreeMap<Metric, f64>> {
+/// Returns the metrics that the tools of each client stated, with the statements of several processes combined.
+fn merge_stated<'r>(
+    reports: impl Iterator<Item = &'r SideReport>,
+) -> BTreeMap<u32, BTreeMap<Metric, f64>> {
     let mut all: BTreeMap<u32, BTreeMap<Metric, Vec<f64>>> = BTreeMap::new();
     for one in reports.flat_map(|report| &report.series) {
         for (metric, figure) in &one.stated {
@@ -86,14 +90,14 @@ fn stated<'r>(reports: impl Iterator<Item = &'r Report>) -> BTreeMap<u32, BTreeM
         }
     }
     let together =
-        |(metric, figures): (Metric, Vec<f64>)| Some((metric, metric.together(&figures)?));
+        |(metric, figures): (Metric, Vec<f64>)| Some((metric, metric.combine_clients(&figures)?));
     all.into_iter()
         .map(|(client, stated)| (client, stated.into_iter().filter_map(together).collect()))
         .collect()
 }
 
-/// How much later than the first of all clients each of them began: every client counts from its own first payload.
-fn offsets(clients: &[Report]) -> BTreeMap<u32, Nanos> {
+/// Returns each client's delay after the earliest client's beginning. Every client counts from its own first payload.
+fn client_offsets(clients: &[SideReport]) -> BTreeMap<u32, Nanos> {
     let mut began: BTreeMap<u32, Nanos> = BTreeMap::new();
     for report in clients {
         if let (Some(series), Some(epoch)) = (report.series.first(), report.epoch) {
@@ -105,15 +109,15 @@ fn offsets(clients: &[Report]) -> BTreeMap<u32, Nanos> {
     began.into_iter().map(|(client, epoch)| (client, epoch - zero)).collect()
 }
 
-/// CPU time of one side by interval.
-fn by_interval(side: &[Report]) -> Vec<ThreadCpu> {
+/// Adds up the CPU time of one side by interval.
+fn sum_cpu(side: &[SideReport]) -> Vec<ThreadCpu> {
     let mut all = Vec::new();
-    side.iter().for_each(|report| cpu::add(&mut all, &report.cpu_by_interval));
+    side.iter().for_each(|report| cpu::add_rows(&mut all, &report.cpu_by_interval));
     all
 }
 
-fn sum(one: Ends, two: Ends) -> Ends {
-    Ends {
+fn add_ends(one: EndCounts, two: EndCounts) -> EndCounts {
+    EndCounts {
         sent: one.sent + two.sent,
         received: one.received + two.received,
         completed: one.completed + two.completed,
@@ -125,9 +129,9 @@ fn sum(one: Ends, two: Ends) -> Ends {
     }
 }
 
-/// Where what was taken is not what was given.
-fn disagreements(ends: Ends) -> Vec<Finding> {
-    // Of datagrams some may be lost, and that is no disagreement; but nothing completes that was not answered.
+/// Returns a finding for each pair of counters of the two ends that differ.
+fn find_disagreements(ends: EndCounts) -> Vec<Finding> {
+    // Lost datagrams are no disagreement, but no transaction completes without an answer.
     let answered =
         if ends.datagrams_sent > 0 { ends.answered.min(ends.completed) } else { ends.answered };
     [(ends.sent, ends.received), (answered, ends.completed), (ends.connected, ends.accepted)]
@@ -137,16 +141,17 @@ fn disagreements(ends: Ends) -> Vec<Finding> {
         .collect()
 }
 
-/// Where nobody asked for a congestion control and the two sides' defaults differ.
-fn other_congestion(client: &Parameters, server: &Parameters) -> Option<Finding> {
+/// Returns a finding if the two sides used different congestion controls, which happens if none was requested and their
+/// defaults differ.
+fn find_differing_congestion(client: &Parameters, server: &Parameters) -> Option<Finding> {
     let word =
         |side: &Parameters| side.get("congestion").and_then(Value::as_str).map(str::to_owned);
     let (asked, used) = (word(client)?, word(server)?);
     (asked != used).then_some(Finding::OtherCongestionControl { asked, used })
 }
 
-/// Keeps each finding once; of stalls the longest.
-fn note(findings: &mut Vec<Finding>, finding: Finding) {
+/// Adds a finding unless it is there already; of stalls only the longest is kept.
+fn add_finding(findings: &mut Vec<Finding>, finding: Finding) {
     if let Finding::Stall { longest: new } = finding {
         for known in findings.iter_mut() {
             if let Finding::Stall { longest } = known {
@@ -160,8 +165,8 @@ fn note(findings: &mut Vec<Finding>, finding: Finding) {
     }
 }
 
-/// What was in force on one side: lists (of cores) are united, of other values the first stands for all.
-fn in_force<'r>(reports: impl Iterator<Item = &'r Parameters>) -> Parameters {
+/// Merges the effective parameters of one side: lists (of cores) are united; of other values the first is kept.
+fn merge_side_parameters<'r>(reports: impl Iterator<Item = &'r Parameters>) -> Parameters {
     let mut all = Parameters::new();
     for (name, value) in reports.flatten() {
         match (all.get_mut(name), value) {
@@ -178,8 +183,8 @@ fn in_force<'r>(reports: impl Iterator<Item = &'r Parameters>) -> Parameters {
     all
 }
 
-/// What was in force on both; where they differ, the server's has a name of its own.
-fn both(mut client: Parameters, server: Parameters) -> Parameters {
+/// Merges the effective parameters of both sides. A server's value that differs is named `server_NAME`.
+fn join_side_parameters(mut client: Parameters, server: Parameters) -> Parameters {
     for (name, value) in server {
         match client.get(&name) {
             Some(known) if *known == value => {}
@@ -201,15 +206,15 @@ mod tests {
     }
 
     fn interval(bytes: u64, latency: u64) -> Interval {
-        let latency = Some(LatencyHistogram::of([latency]).unwrap());
+        let latency = Some(LatencyHistogram::from_nanos([latency]).unwrap());
         Interval { bytes, operations: 1, latency, ..Interval::default() }
     }
 
     #[test]
     fn intervals_of_two_processes_add_up_as_far_as_both_go() {
         let mut all = Vec::new();
-        intervals(&mut all, vec![interval(1, 10), interval(2, 20)]).unwrap();
-        intervals(&mut all, vec![interval(4, 30)]).unwrap();
+        add_intervals(&mut all, vec![interval(1, 10), interval(2, 20)]).unwrap();
+        add_intervals(&mut all, vec![interval(4, 30)]).unwrap();
         assert_eq!(all.len(), 1);
         assert_eq!((all[0].bytes, all[0].operations), (5, 2));
         assert_eq!(all[0].latency.as_ref().unwrap().count(), 2);
@@ -217,19 +222,19 @@ mod tests {
 
     #[test]
     fn clients_that_begin_later_have_later_intervals() {
-        let client = |client, epoch| Report {
-            series: vec![Series::of(client, vec![interval(1, 10)])],
+        let client = |client, epoch| SideReport {
+            series: vec![Series::new(client, vec![interval(1, 10)])],
             epoch: Some(Nanos(epoch)),
-            ..Report::default()
+            ..SideReport::default()
         };
-        // Client 1 has two processes; the server knows nothing of when its clients began.
+        // Client 1 has two processes; the server does not know when its clients began.
         let clients = vec![client(0, 500), client(1, 730), client(1, 700)];
-        let server = Report {
-            series: vec![Series::of(1, vec![interval(8, 10)])],
+        let server = SideReport {
+            series: vec![Series::new(1, vec![interval(8, 10)])],
             epoch: Some(Nanos(400)),
-            ..Report::default()
+            ..SideReport::default()
         };
-        let outcome = outcome(vec![server], clients).unwrap();
+        let outcome = merge_reports(vec![server], clients).unwrap();
         let told = |at: usize| {
             (outcome.series[at].intervals[0].start, outcome.series[at].intervals[0].bytes)
         };
@@ -238,15 +243,15 @@ mod tests {
 
     #[test]
     fn what_processes_of_a_client_state_is_one_statement() {
-        let client = |client, tps, p95| Report {
+        let client = |client, tps, p95| SideReport {
             series: vec![Series {
                 stated: [(Metric::Tps, tps), (Metric::LatencyP95, p95)].into(),
-                ..Series::of(client, vec![interval(1, 10)])
+                ..Series::new(client, vec![interval(1, 10)])
             }],
-            ..Report::default()
+            ..SideReport::default()
         };
         let clients = vec![client(0, 10.0, 3.0), client(0, 20.0, 2.0), client(1, 5.0, 9.0)];
-        let outcome = outcome(Vec::new(), clients).unwrap();
+        let outcome = merge_reports(Vec::new(), clients).unwrap();
         assert_eq!(
             outcome.series[0].stated,
             [(Metric::Tps, 30.0), (Metric::LatencyP95, 3.0)].into()
@@ -256,13 +261,13 @@ mod tests {
 
     #[test]
     fn sides_that_agree_leave_no_finding() {
-        let side = |ends| Report { ends, ..Report::default() };
-        let client = side(Ends { sent: 10, completed: 3, ..Ends::default() });
-        let server = side(Ends { received: 10, answered: 3, ..Ends::default() });
-        let agreed = outcome(vec![server], vec![client.clone()]).unwrap();
+        let side = |ends| SideReport { ends, ..SideReport::default() };
+        let client = side(EndCounts { sent: 10, completed: 3, ..EndCounts::default() });
+        let server = side(EndCounts { received: 10, answered: 3, ..EndCounts::default() });
+        let agreed = merge_reports(vec![server], vec![client.clone()]).unwrap();
         assert!(agreed.findings.is_empty());
-        let short = side(Ends { received: 9, answered: 4, ..Ends::default() });
-        let differ = outcome(vec![short], vec![client]).unwrap();
+        let short = side(EndCounts { received: 9, answered: 4, ..EndCounts::default() });
+        let differ = merge_reports(vec![short], vec![client]).unwrap();
         let expected = [
             Finding::EndsDisagree { sent: 10, received: 9 },
             Finding::EndsDisagree { sent: 4, received: 3 },
@@ -272,22 +277,29 @@ mod tests {
 
     #[test]
     fn a_datagram_that_was_answered_in_vain_is_no_disagreement() {
-        let ends = |answered| Ends { datagrams_sent: 9, completed: 3, answered, ..Ends::default() };
-        assert_eq!(disagreements(ends(4)), []);
+        let ends = |answered| EndCounts {
+            datagrams_sent: 9,
+            completed: 3,
+            answered,
+            ..EndCounts::default()
+        };
+        assert_eq!(find_disagreements(ends(4)), []);
         let expected = Finding::EndsDisagree { sent: 2, received: 3 };
-        assert_eq!(disagreements(ends(2)), [expected]);
+        assert_eq!(find_disagreements(ends(2)), [expected]);
     }
 
     #[test]
     fn cores_are_united_and_what_differs_is_named_apart() {
-        let side =
-            |pairs: &[(&str, Value)]| Report { parameters: parameters(pairs), ..Report::default() };
+        let side = |pairs: &[(&str, Value)]| SideReport {
+            parameters: parameters(pairs),
+            ..SideReport::default()
+        };
         let clients = vec![
             side(&[("congestion", json!("bbr")), ("client_cores", json!([2]))]),
             side(&[("congestion", json!("bbr")), ("client_cores", json!([0, 2]))]),
         ];
         let servers = vec![side(&[("congestion", json!("reno")), ("server_cores", json!([1]))])];
-        let outcome = outcome(servers, clients).unwrap();
+        let outcome = merge_reports(servers, clients).unwrap();
         let expected = parameters(&[
             ("congestion", json!("bbr")),
             ("server_congestion", json!("reno")),
@@ -303,7 +315,7 @@ mod tests {
     fn of_several_stalls_the_longest_is_kept() {
         let mut findings = Vec::new();
         for longest in [5, 9, 7] {
-            note(&mut findings, Finding::Stall { longest: Nanos(longest) });
+            add_finding(&mut findings, Finding::Stall { longest: Nanos(longest) });
         }
         assert_eq!(findings, [Finding::Stall { longest: Nanos(9) }]);
     }

@@ -1,63 +1,63 @@
-//! A workload's parameters as a table: from it come validation, defaults and the documentation.
+//! Table of a workload's parameters, from which validation, defaults and documentation follow.
 
-use crate::load::decimal;
-use crate::{Error, Load};
+use crate::load::parse_decimal;
+use crate::{Error, OfferedLoad};
 use serde_json::Value;
 use std::net::SocketAddr;
 use tare_record::Parameters;
 
-/// One parameter of a workload.
+/// Parameter of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name, as users spell it.
+    /// Name, as users write it.
     pub name: &'static str,
-    /// One line.
+    /// Description in one line.
     pub summary: &'static str,
-    /// What it may be.
-    pub kind: Kind,
-    /// Its default as a user would write it; nothing where the system decides.
+    /// Kind and range of the values.
+    pub kind: ParameterKind,
+    /// Default, as a user would write it. `None` if the system decides.
     pub default: Option<&'static str>,
 }
 
-/// What a parameter may be.
+/// Kind of a parameter's values, with their range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ParameterKind {
     /// Bytes, from the least to the most; K and M stand for 2¹⁰ and 2²⁰.
     Bytes {
-        /// The least.
+        /// Smallest value, bytes.
         least: u64,
-        /// The most.
+        /// Largest value, bytes.
         most: u64,
     },
-    /// true or false.
+    /// Boolean: true or false.
     Switch,
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// The name of something in the kernel: up to 15 letters, digits, `-` and `_`.
+    /// Name of a kernel object: up to 15 letters, digits, `-` and `_`.
     Name,
-    /// A whole number, from the least to the most.
+    /// Whole number, from the least to the most.
     Count {
-        /// The least.
+        /// Smallest value.
         least: u64,
-        /// The most.
+        /// Largest value.
         most: u64,
     },
-    /// An offered load: bits of payload or datagrams per second.
+    /// Offered load: bits of payload or datagrams per second.
     Load,
     /// Bits of payload per second.
     BitRate,
-    /// So many a second; k and m stand for 10³ and 10⁶.
+    /// Rate per second; k and m stand for 10³ and 10⁶.
     PerSecond,
-    /// A share between 0 and 1, written in per cent.
+    /// Share between 0 and 1, written in per cent.
     Share,
-    /// Where a server of somebody else's listens: an address and a port.
+    /// Address and port of an external server.
     Address,
 }
 
-impl Kind {
-    /// What is allowed, in words.
+impl ParameterKind {
+    /// Describes the valid values in words.
     #[must_use]
-    pub fn allowed(self) -> String {
+    pub fn describe(self) -> String {
         match self {
             Self::Bytes { least, most } => format!("a number of bytes from {least} to {most}"),
             Self::Switch => "true or false".to_owned(),
@@ -74,11 +74,11 @@ impl Kind {
         }
     }
 
-    /// The value in its canonical form; nothing where it is not allowed.
-    fn read(self, given: &Value) -> Option<Value> {
+    /// Parses a value into its canonical form. Returns `None` if it is not valid.
+    fn parse(self, given: &Value) -> Option<Value> {
         match self {
             Self::Bytes { least, most } => {
-                bytes(given).filter(|size| (least..=most).contains(size)).map(Value::from)
+                parse_bytes(given).filter(|size| (least..=most).contains(size)).map(Value::from)
             }
             Self::Switch => match given {
                 Value::Bool(_) => Some(given.clone()),
@@ -90,17 +90,19 @@ impl Kind {
             }
             Self::Name => given.as_str().filter(|name| is_name(name)).map(Value::from),
             Self::Count { least, most } => {
-                count(given).filter(|count| (least..=most).contains(count)).map(Value::from)
+                parse_count(given).filter(|count| (least..=most).contains(count)).map(Value::from)
             }
-            Self::Load => {
-                given.as_str()?.parse::<Load>().ok().map(|load| Value::from(load.to_string()))
-            }
+            Self::Load => given
+                .as_str()?
+                .parse::<OfferedLoad>()
+                .ok()
+                .map(|load| Value::from(load.to_string())),
             Self::BitRate => match given.as_str()?.parse().ok()? {
-                rate @ Load::Bits(_) => Some(Value::from(rate.to_string())),
-                Load::Packets(_) => None,
+                rate @ OfferedLoad::Bits(_) => Some(Value::from(rate.to_string())),
+                OfferedLoad::Packets(_) => None,
             },
-            Self::PerSecond => per_second(given).map(Value::from),
-            Self::Share => share(given).map(Value::from),
+            Self::PerSecond => parse_per_second(given).map(Value::from),
+            Self::Share => parse_share(given).map(Value::from),
             Self::Address => {
                 given.as_str()?.parse::<SocketAddr>().ok().map(|at| Value::from(at.to_string()))
             }
@@ -108,13 +110,13 @@ impl Kind {
     }
 }
 
-/// A whole number from JSON or from text.
-fn count(given: &Value) -> Option<u64> {
+/// Parses a whole number from JSON or from text.
+fn parse_count(given: &Value) -> Option<u64> {
     given.as_str().map_or_else(|| given.as_u64(), |text| text.parse().ok())
 }
 
-/// So many a second, above 0, from a JSON number or from text such as `10000` or `2.5k`.
-fn per_second(given: &Value) -> Option<f64> {
+/// Parses a rate per second, above 0, from a JSON number or from text such as `10000` or `2.5k`.
+fn parse_per_second(given: &Value) -> Option<f64> {
     const MOST: f64 = 1e9;
     let number = match given {
         Value::String(text) => {
@@ -123,24 +125,24 @@ fn per_second(given: &Value) -> Option<f64> {
                 b'm' => (&text[..text.len() - 1], 1e6),
                 _ => (text.as_str(), 1.0),
             };
-            decimal(digits)? * unit
+            parse_decimal(digits)? * unit
         }
         other => other.as_f64()?,
     };
     (number > 0.0 && number <= MOST).then_some(number)
 }
 
-/// A share from a JSON number (0.005) or from text such as `0.5%`.
-fn share(given: &Value) -> Option<f64> {
+/// Parses a share from a JSON number (0.005) or from text such as `0.5%`.
+fn parse_share(given: &Value) -> Option<f64> {
     let share = match given {
-        Value::String(text) => decimal(text.strip_suffix('%')?)? / 100.0,
+        Value::String(text) => parse_decimal(text.strip_suffix('%')?)? / 100.0,
         other => other.as_f64()?,
     };
     (share > 0.0 && share < 1.0).then_some(share)
 }
 
-/// A size from a JSON number, or from text such as `1500` or `128K`.
-fn bytes(given: &Value) -> Option<u64> {
+/// Parses a size from a JSON number, or from text such as `1500` or `128K`.
+fn parse_bytes(given: &Value) -> Option<u64> {
     let Value::String(text) = given else {
         return given.as_u64();
     };
@@ -157,7 +159,7 @@ fn is_name(text: &str) -> bool {
     (1..=15).contains(&text.len()) && text.bytes().all(fits)
 }
 
-/// Validates what was asked against the table, and fills in the defaults.
+/// Validates the given parameters against the table, and fills in the defaults.
 pub(crate) fn resolve(
     workload: &'static str,
     table: &[Parameter],
@@ -173,66 +175,67 @@ pub(crate) fn resolve(
         let Some(given) = asked.get(parameter.name).or(default.as_ref()) else {
             continue;
         };
-        let value = parameter.kind.read(given).ok_or_else(|| Error::BadParameter {
+        let value = parameter.kind.parse(given).ok_or_else(|| Error::BadParameter {
             workload,
             name: parameter.name,
             given: given.as_str().map_or_else(|| given.to_string(), str::to_owned),
-            allowed: parameter.kind.allowed(),
+            allowed: parameter.kind.describe(),
         })?;
         resolved.insert(parameter.name.to_owned(), value);
     }
     Ok(resolved)
 }
 
-/// A size that has a default, of resolved parameters.
+/// Returns a size that has a default, from resolved parameters.
 pub(crate) fn size(parameters: &Parameters, name: &str) -> Result<usize, Error> {
     optional_size(parameters, name).ok_or_else(|| Error::Job(format!("the task says no `{name}`")))
 }
 
-/// A size of resolved parameters; nothing where the system decides.
+/// Returns a size from resolved parameters. Returns `None` if the system decides.
 pub(crate) fn optional_size(parameters: &Parameters, name: &str) -> Option<usize> {
     parameters.get(name).and_then(Value::as_u64).and_then(|size| usize::try_from(size).ok())
 }
 
-/// The most payload that a workload with this table offers in one direction, bits/s; nothing where it goes as fast as
-/// it can.
+/// Returns the payload that a workload with this table offers in one direction, bits/s, at most. Returns `None` if it
+/// sends as fast as it can.
 ///
-/// It is what its load says, or so many a second of its largest message.
-pub(crate) fn offered(table: &[Parameter], resolved: &Parameters) -> Option<f64> {
-    let named = |kind: fn(Kind) -> bool| table.iter().filter(move |one| kind(one.kind));
+/// The offered load is the workload's load, or its transactions per second of its largest message.
+pub(crate) fn offered_load(table: &[Parameter], resolved: &Parameters) -> Option<f64> {
+    let named = |kind: fn(ParameterKind) -> bool| table.iter().filter(move |one| kind(one.kind));
     let largest = ["size", "request", "response"]
         .into_iter()
         .filter_map(|name| optional_size(resolved, name))
         .max()
         .unwrap_or(0);
     let bits = |size: usize| size as f64 * 8.0;
-    let load = named(|kind| kind == Kind::Load).find_map(|one| load(resolved, one.name));
-    let paced = named(|kind| kind == Kind::PerSecond).find_map(|one| number(resolved, one.name));
+    let load = named(|kind| kind == ParameterKind::Load).find_map(|one| load(resolved, one.name));
+    let paced =
+        named(|kind| kind == ParameterKind::PerSecond).find_map(|one| number(resolved, one.name));
     let datagrams = load.map(|load| load.packets_per_second(largest));
     datagrams.or(paced).map(|each| each * bits(largest))
 }
 
-/// An address of resolved parameters; nothing where there is none.
+/// Returns an address from resolved parameters. Returns `None` if none was given.
 pub(crate) fn address(parameters: &Parameters, name: &str) -> Option<SocketAddr> {
     word(parameters, name)?.parse().ok()
 }
 
-/// A number of resolved parameters; nothing where the system decides.
+/// Returns a number from resolved parameters. Returns `None` if the system decides.
 pub(crate) fn number(parameters: &Parameters, name: &str) -> Option<f64> {
     parameters.get(name).and_then(Value::as_f64)
 }
 
-/// The load of resolved parameters; nothing where the system decides.
-pub(crate) fn load(parameters: &Parameters, name: &str) -> Option<Load> {
+/// Returns the load from resolved parameters. Returns `None` if the system decides.
+pub(crate) fn load(parameters: &Parameters, name: &str) -> Option<OfferedLoad> {
     word(parameters, name)?.parse().ok()
 }
 
-/// A word of resolved parameters; nothing where the system decides.
+/// Returns a word from resolved parameters. Returns `None` if the system decides.
 pub(crate) fn word<'p>(parameters: &'p Parameters, name: &str) -> Option<&'p str> {
     parameters.get(name).and_then(Value::as_str)
 }
 
-/// Whether a switch of resolved parameters is on.
+/// Returns true if a boolean of resolved parameters is on.
 pub(crate) fn is_on(parameters: &Parameters, name: &str) -> bool {
     parameters.get(name).and_then(Value::as_bool).unwrap_or(false)
 }
@@ -247,25 +250,30 @@ mod tests {
         Parameter {
             name: "size",
             summary: "",
-            kind: Kind::Bytes { least: 1, most: 1 << 20 },
+            kind: ParameterKind::Bytes { least: 1, most: 1 << 20 },
             default: Some("128K"),
         },
-        Parameter { name: "push", summary: "", kind: Kind::Switch, default: Some("false") },
+        Parameter {
+            name: "push",
+            summary: "",
+            kind: ParameterKind::Switch,
+            default: Some("false"),
+        },
         Parameter {
             name: "send",
             summary: "",
-            kind: Kind::Choice(&["copy"]),
+            kind: ParameterKind::Choice(&["copy"]),
             default: Some("copy"),
         },
-        Parameter { name: "control", summary: "", kind: Kind::Name, default: None },
-        Parameter { name: "rate", summary: "", kind: Kind::Load, default: None },
-        Parameter { name: "open_loop", summary: "", kind: Kind::PerSecond, default: None },
-        Parameter { name: "pdr", summary: "", kind: Kind::Share, default: None },
-        Parameter { name: "server", summary: "", kind: Kind::Address, default: None },
+        Parameter { name: "control", summary: "", kind: ParameterKind::Name, default: None },
+        Parameter { name: "rate", summary: "", kind: ParameterKind::Load, default: None },
+        Parameter { name: "open_loop", summary: "", kind: ParameterKind::PerSecond, default: None },
+        Parameter { name: "pdr", summary: "", kind: ParameterKind::Share, default: None },
+        Parameter { name: "server", summary: "", kind: ParameterKind::Address, default: None },
         Parameter {
             name: "slots",
             summary: "",
-            kind: Kind::Count { least: 1, most: 64 },
+            kind: ParameterKind::Count { least: 1, most: 64 },
             default: None,
         },
     ];
@@ -297,7 +305,7 @@ mod tests {
         ];
         let resolved = resolve("w", TABLE, &asked(&given)).unwrap();
         assert_eq!(resolved["rate"], json!("1mbit"));
-        assert_eq!(load(&resolved, "rate"), Some(Load::Bits(1_000_000)));
+        assert_eq!(load(&resolved, "rate"), Some(OfferedLoad::Bits(1_000_000)));
         assert_eq!(number(&resolved, "open_loop"), Some(2500.0));
         assert_eq!(resolved["pdr"], json!(0.005));
         assert_eq!(resolved["slots"], json!(8));
@@ -307,8 +315,9 @@ mod tests {
 
     #[test]
     fn an_offer_is_what_the_load_says_or_so_many_messages_a_second() {
-        let offer =
-            |given: &[(&str, Value)]| offered(TABLE, &resolve("w", TABLE, &asked(given)).unwrap());
+        let offer = |given: &[(&str, Value)]| {
+            offered_load(TABLE, &resolve("w", TABLE, &asked(given)).unwrap())
+        };
         assert_eq!(offer(&[]), None);
         assert_eq!(offer(&[("rate", json!("8mbit"))]), Some(8e6));
         assert_eq!(offer(&[("rate", json!("1kpps")), ("size", json!(100))]), Some(8e5));

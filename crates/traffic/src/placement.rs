@@ -1,21 +1,21 @@
-//! Which cores the threads of a side run on, and putting them there.
+//! Placement of the threads of a side on cores, and the call that pins them.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::collections::BTreeSet;
 use tare_record::{Finding, Placement};
 
-/// The two sides of a trial.
+/// Side of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// The generating side.
+pub(crate) enum TrafficRole {
+    /// Generating side.
     Client,
-    /// The serving side.
+    /// Serving side.
     Server,
 }
 
-impl Role {
-    /// The name under which its cores are recorded.
-    pub(crate) fn cores(self) -> &'static str {
+impl TrafficRole {
+    /// Returns the name of the parameter that records the side's cores.
+    pub(crate) fn cores_parameter(self) -> &'static str {
         match self {
             Self::Client => "client_cores",
             Self::Server => "server_cores",
@@ -23,23 +23,23 @@ impl Role {
     }
 }
 
-/// The cores of one process of a side.
+/// Cores of one process of a side.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Cores {
-    /// Wherever the scheduler puts a thread; these are allowed.
+pub(crate) enum SideCores {
+    /// Allowed cores, among which the scheduler chooses.
     Free(Vec<u32>),
-    /// Thread by thread on these, in turn.
+    /// Cores to which threads are pinned, in turn.
     Pinned(Vec<u32>),
 }
 
-impl Cores {
-    /// The cores of a side, of those that this process may use.
-    pub(crate) fn of(placement: &Placement, role: Role) -> Self {
-        Self::among(&allowed(), placement, role)
+impl SideCores {
+    /// Returns the cores of a side, among those that this process may use.
+    pub(crate) fn for_role(placement: &Placement, role: TrafficRole) -> Self {
+        Self::select_among(&allowed_cores(), placement, role)
     }
 
-    /// The cores of a side, of those that are allowed. With one core both sides get it.
-    fn among(allowed: &[u32], placement: &Placement, role: Role) -> Self {
+    /// Returns the cores of a side, among the allowed ones. If only one core is allowed, both sides get it.
+    fn select_among(allowed: &[u32], placement: &Placement, role: TrafficRole) -> Self {
         match (placement, role) {
             (Placement::Free, _) => Self::Free(allowed.to_vec()),
             (Placement::Same, _) => Self::Pinned(allowed.iter().take(1).copied().collect()),
@@ -47,37 +47,40 @@ impl Cores {
             (Placement::First(cores), _) => {
                 Self::half(&allowed[..allowed.len().min(*cores as usize)], role)
             }
-            (Placement::List { clients, .. }, Role::Client) => Self::Pinned(clients.clone()),
-            (Placement::List { servers, .. }, Role::Server) => Self::Pinned(servers.clone()),
+            (Placement::List { clients, .. }, TrafficRole::Client) => Self::Pinned(clients.clone()),
+            (Placement::List { servers, .. }, TrafficRole::Server) => Self::Pinned(servers.clone()),
         }
     }
 
-    /// A side's half of these; of one core both sides get it.
-    fn half(cores: &[u32], role: Role) -> Self {
+    /// Returns a side's half of these cores; of one core, both sides get it.
+    fn half(cores: &[u32], role: TrafficRole) -> Self {
         let (clients, servers) = cores.split_at(cores.len() / 2);
-        let half = if role == Role::Client && !clients.is_empty() { clients } else { servers };
+        let half =
+            if role == TrafficRole::Client && !clients.is_empty() { clients } else { servers };
         Self::Pinned(half.to_vec())
     }
 
-    /// All of them.
+    /// Returns all cores.
     pub(crate) fn list(&self) -> &[u32] {
         match self {
             Self::Free(cores) | Self::Pinned(cores) => cores,
         }
     }
 
-    /// Whether a thread of either side may run on a core of the other's: both are on this machine.
+    /// Returns true if a thread of one side may run on a core of the other side, provided that both are on this
+    /// machine.
     pub(crate) fn are_shared(placement: &Placement) -> bool {
-        let [clients, servers] = [Role::Client, Role::Server].map(|role| Self::of(placement, role));
+        let [clients, servers] =
+            [TrafficRole::Client, TrafficRole::Server].map(|role| Self::for_role(placement, role));
         clients.list().iter().any(|core| servers.list().contains(core))
     }
 
-    /// How many threads a process with so many flows has: no more than cores.
-    pub(crate) fn threads(&self, flows: usize) -> usize {
+    /// Returns the number of threads of a process with this many flows: no more than cores.
+    pub(crate) fn thread_count(&self, flows: usize) -> usize {
         flows.clamp(1, self.list().len().max(1))
     }
 
-    /// The core of the n-th thread of its side; nothing where the scheduler decides.
+    /// Returns the core of the n-th thread of its side. Returns `None` if the scheduler decides.
     pub(crate) fn nth(&self, thread: usize) -> Option<u32> {
         match self {
             Self::Pinned(cores) if !cores.is_empty() => Some(cores[thread % cores.len()]),
@@ -86,14 +89,15 @@ impl Cores {
     }
 }
 
-/// That threads which spin share cores, of one side or, where both are on one machine, of both together.
-pub(crate) fn crowded(threads: usize, cores: &BTreeSet<u32>) -> Option<Finding> {
+/// Returns a finding if spinning threads share cores: threads of one side or, if both sides are on one machine, of
+/// both.
+pub(crate) fn find_spin_contention(threads: usize, cores: &BTreeSet<u32>) -> Option<Finding> {
     let (threads, cores) = (threads as u32, cores.len() as u32);
     (cores > 0 && threads > cores).then_some(Finding::SpinsOnSharedCore { threads, cores })
 }
 
-/// The cores that this thread may use, smallest first; empty where the kernel does not say.
-fn allowed() -> Vec<u32> {
+/// Returns the cores that this thread may use, smallest first. Empty if the kernel does not report them.
+fn allowed_cores() -> Vec<u32> {
     sched_getaffinity(None)
         .map(|set| {
             (0..CpuSet::MAX_CPU).filter(|&core| set.is_set(core)).map(|core| core as u32).collect()
@@ -101,8 +105,8 @@ fn allowed() -> Vec<u32> {
         .unwrap_or_default()
 }
 
-/// Puts the calling thread on a core; where that fails, it says so and the thread stays where it is.
-pub(crate) fn pin(core: u32) -> Option<Finding> {
+/// Pins the calling thread to a core. Returns a finding if that fails; the thread then stays where it is.
+pub(crate) fn pin_thread(core: u32) -> Option<Finding> {
     let index = core as usize;
     if index >= CpuSet::MAX_CPU {
         return Some(Finding::NotPinned { reason: format!("core {core} does not exist") });
@@ -124,17 +128,17 @@ mod tests {
             servers: servers.to_vec(),
         };
         for shared in [Placement::Same, Placement::Free, list(&[0, 1], &[1, 2])] {
-            assert!(Cores::are_shared(&shared), "{shared}");
+            assert!(SideCores::are_shared(&shared), "{shared}");
         }
-        assert!(!Cores::are_shared(&list(&[0], &[1])));
-        assert_eq!(Cores::are_shared(&Placement::Spread), allowed().len() < 2);
+        assert!(!SideCores::are_shared(&list(&[0], &[1])));
+        assert_eq!(SideCores::are_shared(&Placement::Spread), allowed_cores().len() < 2);
     }
     use proptest::prelude::*;
 
     fn both(allowed: &[u32], placement: &str) -> (Vec<u32>, Vec<u32>) {
         let placement = placement.parse().unwrap();
-        let cores = |role| Cores::among(allowed, &placement, role).list().to_vec();
-        (cores(Role::Client), cores(Role::Server))
+        let cores = |role| SideCores::select_among(allowed, &placement, role).list().to_vec();
+        (cores(TrafficRole::Client), cores(TrafficRole::Server))
     }
 
     #[test]
@@ -154,27 +158,27 @@ mod tests {
 
     #[test]
     fn threads_take_the_cores_in_turn() {
-        let pinned = Cores::Pinned(vec![3, 7]);
+        let pinned = SideCores::Pinned(vec![3, 7]);
         assert_eq!((pinned.nth(0), pinned.nth(1), pinned.nth(2)), (Some(3), Some(7), Some(3)));
-        assert_eq!((pinned.threads(1), pinned.threads(64)), (1, 2));
-        assert_eq!(Cores::Free(vec![3, 7]).nth(0), None);
-        assert_eq!(Cores::Pinned(Vec::new()).nth(0), None);
-        assert_eq!(Cores::Free(Vec::new()).threads(8), 1);
+        assert_eq!((pinned.thread_count(1), pinned.thread_count(64)), (1, 2));
+        assert_eq!(SideCores::Free(vec![3, 7]).nth(0), None);
+        assert_eq!(SideCores::Pinned(Vec::new()).nth(0), None);
+        assert_eq!(SideCores::Free(Vec::new()).thread_count(8), 1);
     }
 
     #[test]
     fn more_threads_than_cores_are_a_crowd() {
         let cores = BTreeSet::from([0, 1]);
-        assert_eq!(crowded(2, &cores), None);
+        assert_eq!(find_spin_contention(2, &cores), None);
         let expected = Finding::SpinsOnSharedCore { threads: 3, cores: 2 };
-        assert_eq!(crowded(3, &cores), Some(expected));
-        assert_eq!(crowded(3, &BTreeSet::new()), None);
+        assert_eq!(find_spin_contention(3, &cores), Some(expected));
+        assert_eq!(find_spin_contention(3, &BTreeSet::new()), None);
     }
 
     #[test]
     fn a_core_that_is_not_there_is_a_finding() {
-        assert!(matches!(pin(1023), Some(Finding::NotPinned { .. })));
-        assert!(matches!(pin(4095), Some(Finding::NotPinned { .. })));
+        assert!(matches!(pin_thread(1023), Some(Finding::NotPinned { .. })));
+        assert!(matches!(pin_thread(4095), Some(Finding::NotPinned { .. })));
     }
 
     proptest! {

@@ -1,4 +1,4 @@
-//! The agent's line protocol: JSON, one value a line, orders on its standard input, replies on its standard output.
+//! Line protocol of the agent: JSON, one value a line, orders on its standard input, replies on its standard output.
 //!
 //! | order | to | reply |
 //! |---|---|---|
@@ -6,47 +6,49 @@
 //! | `{"serve":TASK}` | server | `"ready"`: it listens |
 //! | `{"connect":TASK}` | client | `"ready"`: all flows are connected and their server knows them |
 //! | `{"go":{"at":NS}}` | client | after the task's duration `{"done":REPORT}` |
-//! | `"finish"` | server | once all that was sent has come `{"done":REPORT}` |
+//! | `"finish"` | server | once everything sent has arrived `{"done":REPORT}` |
 //!
-//! TASK is [`Task`], REPORT is [`Report`]; NS is when to begin by the agent's monotonic clock, `null` for at once. Whatever fails is answered with `{"error":"one line"}`, a line that cannot
-//! be read too. Orders are done one after another; every order has exactly one reply. The end of standard input ends
-//! the agent at once, in whatever it is doing.
+//! TASK is [`TrialTask`], REPORT is [`SideReport`]; NS is the time to begin by the agent's monotonic clock, `null` for
+//! at once. Every failure is answered with `{"error":"one line"}`, a line that cannot be read included. Orders are
+//! executed one after another; every order has exactly one reply. The end of standard input ends the agent at once,
+//! whatever it is doing.
 //!
-//! An agent that serves many containers (`tare agent --namespaces FILE,…`) does the orders of each on a thread of its
-//! own. Every line then says which container it is about, by its place in the list: `{"to":7,"order":ORDER}` and
+//! An agent that serves many containers (`tare agent --namespaces FILE,…`) executes the orders of each on a separate
+//! thread. Every line then names its container, by its place in the list: `{"to":7,"order":ORDER}` and
 //! `{"from":7,"reply":REPLY}`.
 
-use crate::{Report, Task};
+use crate::{SideReport, TrialTask};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Write};
 use tare_record::Nanos;
 
-/// The protocol's version: both ends must have the same.
+/// Version of the protocol: both ends must have the same.
 pub const VERSION: u32 = 4;
 
-/// The longest order that is read, bytes. Replies carry histograms and have no such limit.
+/// Largest order that is read, bytes. Replies carry histograms and have no such limit.
 const LONGEST_ORDER: usize = 1 << 20;
 
-/// What an agent is told.
+/// Order to an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Order {
-    /// Listen.
-    Serve(Task),
-    /// Connect all flows.
-    Connect(Task),
-    /// Generate.
+pub enum AgentOrder {
+    /// Start the server: listen on the task's addresses.
+    Serve(TrialTask),
+    /// Connect all flows of the client.
+    Connect(TrialTask),
+    /// Start the client's traffic.
     Go {
-        /// When to begin, by the agent's monotonic clock, ns: all clients of a trial at once. Nothing: when this comes.
+        /// Time to begin by the agent's monotonic clock, ns, so that all clients of a trial begin at once. `None`: on
+        /// receipt.
         at: Option<Nanos>,
     },
-    /// Wait for what is on its way, and say what was counted.
+    /// Wait for data on the way, then report the counts.
     Finish,
 }
 
-impl Order {
-    /// Its name on the wire.
+impl AgentOrder {
+    /// Returns the order's name on the wire.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -58,47 +60,49 @@ impl Order {
     }
 }
 
-/// What an agent answers.
+/// Reply of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Reply {
-    /// It has started.
+pub enum AgentReply {
+    /// The agent has started.
     Hello {
-        /// The version that it speaks.
+        /// Version of the protocol that the agent speaks.
         protocol: u32,
-        /// Names its monotonic clock: agents that say the same read the same one. Empty where that cannot be told.
+        /// Name of the agent's monotonic clock: agents with the same name read the same clock. Empty if it cannot be
+        /// determined.
         clock: String,
     },
-    /// It is prepared.
+    /// The order has been prepared.
     Ready,
-    /// What was counted.
-    Done(Box<Report>),
-    /// What failed, in one line.
+    /// Report of a finished side.
+    Done(Box<SideReport>),
+    /// Error in one line.
     Error(String),
 }
 
-/// An order for one of the containers that an agent serves.
+/// Order to one of the containers that an agent serves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct To {
-    /// Which.
+pub struct ControllerMessage {
+    /// Place of the container in the agent's list.
     pub to: usize,
-    /// What it is told.
-    pub order: Order,
+    /// The order itself.
+    pub order: AgentOrder,
 }
 
-/// What one of the containers that an agent serves answers.
+/// Reply of one of the containers that an agent serves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct From {
-    /// Which.
+pub struct AgentMessage {
+    /// Place of the container in the agent's list.
     pub from: usize,
-    /// What it answers.
-    pub reply: Reply,
+    /// The reply itself.
+    pub reply: AgentReply,
 }
 
-/// Reads one order, plain ([`Order`]) or addressed ([`To`]). `None` at the end of input; an `Err` within is a line that is no order, in words.
+/// Reads one order, plain ([`AgentOrder`]) or addressed ([`ControllerMessage`]). Returns `None` at the end of input,
+/// and an inner `Err`, in words, for a line that is not an order.
 ///
 /// # Errors
-/// When the input itself cannot be read.
+/// Returns an error if the input itself cannot be read.
 pub fn read_order<O: DeserializeOwned>(
     input: &mut impl BufRead,
 ) -> io::Result<Option<Result<O, String>>> {
@@ -112,7 +116,8 @@ pub fn read_order<O: DeserializeOwned>(
     Ok(Some(serde_json::from_slice(&line).map_err(|error| format!("not an order: {error}"))))
 }
 
-/// Reads up to the end of a line, of which it keeps little more than the longest order. False at the end of input.
+/// Reads up to the end of a line, of which it keeps little more than the longest order. Returns false at the end of
+/// input.
 fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     let mut begun = false;
     loop {
@@ -140,7 +145,7 @@ fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
 /// Writes one order or reply as a line, and flushes it.
 ///
 /// # Errors
-/// When the other side is gone.
+/// Returns an error if the other side has gone.
 pub fn write_line(output: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
@@ -156,11 +161,12 @@ mod tests {
     #[test]
     fn orders_are_spelled_as_documented() {
         let mut line = Vec::new();
-        write_line(&mut line, &Order::Go { at: None }).unwrap();
-        write_line(&mut line, &To { to: 7, order: Order::Finish }).unwrap();
-        write_line(&mut line, &Reply::Hello { protocol: VERSION, clock: "c".to_owned() }).unwrap();
-        write_line(&mut line, &Reply::Ready).unwrap();
-        write_line(&mut line, &Reply::Error("no".to_owned())).unwrap();
+        write_line(&mut line, &AgentOrder::Go { at: None }).unwrap();
+        write_line(&mut line, &ControllerMessage { to: 7, order: AgentOrder::Finish }).unwrap();
+        write_line(&mut line, &AgentReply::Hello { protocol: VERSION, clock: "c".to_owned() })
+            .unwrap();
+        write_line(&mut line, &AgentReply::Ready).unwrap();
+        write_line(&mut line, &AgentReply::Error("no".to_owned())).unwrap();
         let expected = "{\"go\":{\"at\":null}}\n{\"to\":7,\"order\":\"finish\"}\n{\"hello\":{\"protocol\":4,\"clock\":\"c\"}}\n\"ready\"\n{\"error\":\"no\"}\n";
         assert_eq!(String::from_utf8(line).unwrap(), expected);
     }
@@ -170,9 +176,9 @@ mod tests {
         let mut text = vec![b'x'; 3 * LONGEST_ORDER];
         text.extend_from_slice(b"\n\"finish\"\n");
         let mut input = text.as_slice();
-        assert!(read_order::<Order>(&mut input).unwrap().unwrap().is_err());
-        assert_eq!(read_order(&mut input).unwrap().unwrap(), Ok(Order::Finish));
-        assert!(read_order::<Order>(&mut input).unwrap().is_none());
+        assert!(read_order::<AgentOrder>(&mut input).unwrap().unwrap().is_err());
+        assert_eq!(read_order(&mut input).unwrap().unwrap(), Ok(AgentOrder::Finish));
+        assert!(read_order::<AgentOrder>(&mut input).unwrap().is_none());
     }
 
     proptest! {
@@ -181,7 +187,7 @@ mod tests {
             let text = lines.concat();
             let mut input = text.as_slice();
             let mut read = 0;
-            while read_order::<Order>(&mut input).unwrap().is_some() {
+            while read_order::<AgentOrder>(&mut input).unwrap().is_some() {
                 read += 1;
             }
             let newlines = text.iter().filter(|&&byte| byte == b'\n').count();

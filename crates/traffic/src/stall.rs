@@ -1,43 +1,43 @@
-//! The longest stretch in which nothing moved.
+//! Stall detection: the longest stretch without progress.
 
 use tare_record::{Finding, Nanos};
 
-/// Watches for stretches without progress among the flows of one thread. Times are ns after the first payload.
+/// Tracker of stretches without progress among the flows of one thread. Times are ns after the first payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Gaps {
+pub(crate) struct StallTracker {
     duration: u64,
     last: u64,
     longest: u64,
 }
 
-impl Gaps {
-    /// The shortest stretch that is worth a word whatever the interval, ns: below it is scheduling.
+impl StallTracker {
+    /// Shortest stretch that is reported whatever the interval, ns: shorter ones are due to scheduling.
     const LEAST: u64 = 100_000_000;
 
-    /// For a trial of this duration; what happens after it does not count.
+    /// Creates a tracker for a trial of this duration; later events do not count.
     pub(crate) fn new(duration: Nanos) -> Self {
         Self { duration: duration.0, last: 0, longest: 0 }
     }
 
-    /// Notes that something moved at a time.
-    pub(crate) fn progress(&mut self, at: u64) {
+    /// Records progress at this time.
+    pub(crate) fn note_progress(&mut self, at: u64) {
         let at = at.min(self.duration);
         self.longest = self.longest.max(at.saturating_sub(self.last));
         self.last = self.last.max(at);
     }
 
-    /// Takes over another thread's longest stretch.
+    /// Merges another thread's longest stretch.
     pub(crate) fn merge(&mut self, other: Self) {
         self.longest = self.longest().max(other.longest());
         self.last = self.duration;
     }
 
-    /// The longest stretch, the one up to the end of the trial included.
+    /// Returns the longest stretch, including the one up to the end of the trial.
     fn longest(self) -> u64 {
         self.longest.max(self.duration - self.last)
     }
 
-    /// A stretch longer than an interval and than what scheduling explains.
+    /// Returns a finding if a stretch was longer than an interval and than scheduling explains.
     pub(crate) fn finding(self, interval: Nanos) -> Option<Finding> {
         let longest = self.longest();
         (longest > interval.0.max(Self::LEAST))
@@ -51,9 +51,9 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn gaps(times: &[u64]) -> Gaps {
-        let mut gaps = Gaps::new(Nanos(1000 * MS));
-        times.iter().for_each(|at| gaps.progress(at * MS));
+    fn gaps(times: &[u64]) -> StallTracker {
+        let mut gaps = StallTracker::new(Nanos(1000 * MS));
+        times.iter().for_each(|at| gaps.note_progress(at * MS));
         gaps
     }
 

@@ -1,268 +1,277 @@
-//! What a workload is: its two sides, what each is told, and what each says in the end.
+//! Workload: its two sides, their tasks, and their reports.
 
-use crate::placement::{Cores, Role};
-use crate::tcp::Granted;
+use crate::placement::{SideCores, TrafficRole};
+use crate::tcp::GrantedOptions;
 use crate::{Error, Parameter, parameters};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::time::Duration;
-use tare_network::Missing;
+use tare_network::UnmetRequirement;
 use tare_record::{
-    Ends, Finding, Metric, Nanos, Parameters, Placement, Search, Series, Shape, ThreadCpu,
+    EndCounts, Finding, Metric, Nanos, Parameters, Placement, RateSearch, Series, Shape, ThreadCpu,
 };
 
-/// What a workload is, in words.
+/// Description of a workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct About {
-    /// Its name, as users spell it.
+pub struct WorkloadInfo {
+    /// Name, as users write it.
     pub name: &'static str,
-    /// One line.
+    /// Description in one line.
     pub summary: &'static str,
-    /// What it is or stands for in other tools.
+    /// Equivalent traffic in other tools.
     pub stands_for: &'static str,
-    /// Where that is defined.
+    /// URL of the definition of that traffic.
     pub source: &'static str,
 }
 
-/// What is asked of a workload, before there is anything to do it on.
+/// Request for a workload, before a network exists to run it on.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
-    /// Its parameters, resolved.
+pub struct WorkloadRequest<'a> {
+    /// Parameters, resolved.
     pub parameters: &'a Parameters,
-    /// How many of what.
+    /// Numbers of clients, processes and flows, and their cores.
     pub shape: &'a Shape,
-    /// How long payload flows.
+    /// Time for which payload flows.
     pub duration: Nanos,
 }
 
-impl Asked<'_> {
-    /// How many client processes there are, in all clients together.
+impl WorkloadRequest<'_> {
+    /// Returns the number of client processes, of all clients together.
     #[must_use]
     pub fn client_processes(&self) -> u32 {
         self.shape.clients.saturating_mul(self.shape.processes.max(1))
     }
 }
 
-/// A kind of traffic.
+/// Kind of traffic.
 ///
-/// A new one is a file in `workloads/` and a line in the registry.
+/// A new workload is a file in `workloads/` and a line in the registry.
 pub trait Workload: Send + Sync {
-    /// What it is.
-    fn about(&self) -> About;
+    /// Returns the workload's description.
+    fn info(&self) -> WorkloadInfo;
 
-    /// What it measures.
+    /// Returns the metrics that the workload measures.
     fn metrics(&self) -> &'static [Metric];
 
-    /// How many listening ports it needs in each server.
-    fn ports(&self) -> usize;
+    /// Returns the number of listening ports that the workload needs in each server.
+    fn port_count(&self) -> usize;
 
-    /// Its parameters, with their defaults and limits.
+    /// Returns the parameters, with their defaults and limits.
     fn parameters(&self) -> &'static [Parameter];
 
-    /// Validates what was asked, and fills in the defaults. Resolving twice changes nothing.
+    /// Validates the given parameters, and fills in the defaults. Resolving twice changes nothing.
     ///
     /// # Errors
-    /// [`Error::UnknownParameter`] and [`Error::BadParameter`], each with what is allowed.
+    /// [`Error::UnknownParameter`] and [`Error::BadParameter`], each with the valid choices.
     fn resolve(&self, asked: &Parameters) -> Result<Parameters, Error> {
-        parameters::resolve(self.about().name, self.parameters(), asked)
+        parameters::resolve(self.info().name, self.parameters(), asked)
     }
 
-    /// The programs of others that it starts. Where there are any it is an agent's alone, never a listener's, who serves
-    /// strangers.
+    /// Returns the external programs that this workload starts. A workload with external programs runs in agents only,
+    /// never in a public listener, which serves strangers.
     fn programs(&self) -> Vec<&'static str> {
         Vec::new()
     }
 
-    /// What it cannot do without, as it was asked for, and this machine does not have: a program, say.
-    fn lacks(&self, _asked: &Parameters) -> Option<Missing> {
+    /// Returns a requirement of this request that this machine does not meet, such as a program. Returns `None` if none
+    /// is missing.
+    fn missing(&self, _asked: &Parameters) -> Option<UnmetRequirement> {
         None
     }
 
-    /// Whether it can do what was asked of it.
+    /// Checks that the workload can do this request.
     ///
     /// # Errors
-    /// [`Error::Job`], with what it cannot, in one line.
-    fn fits(&self, _asked: &Asked<'_>) -> Result<(), Error> {
+    /// [`Error::Job`], with the impossible part in one line.
+    fn validate(&self, _asked: &WorkloadRequest<'_>) -> Result<(), Error> {
         Ok(())
     }
 
-    /// Makes what its servers will need and what takes long, once and for all runs: data.
+    /// Prepares data that servers need and that takes long to make, once for all runs.
     ///
     /// # Errors
-    /// When there is no room for it, or it cannot be made; [`Error::Cancelled`] where the caller wished so.
+    /// Returns an error if there is no room for the data or they cannot be made, and [`Error::Cancelled`] if the caller
+    /// cancels.
     fn prepare(
         &self,
-        _asked: &Asked<'_>,
+        _asked: &WorkloadRequest<'_>,
         _say: &mut dyn FnMut(&str),
         _cancelled: &dyn Fn() -> bool,
     ) -> Result<(), Error> {
         Ok(())
     }
 
-    /// How much longer than usual its server may take to start.
-    fn starts_within(&self, _parameters: &Parameters) -> Duration {
+    /// Returns the time that a server may take to start in addition to the usual limit.
+    fn startup_allowance(&self, _parameters: &Parameters) -> Duration {
         Duration::ZERO
     }
 
-    /// How long its client generates in such a task: the task's duration, unless it says otherwise.
-    fn lasts(&self, task: &Task) -> Duration {
+    /// Returns the time for which a client of this task generates traffic: the task's duration, unless the workload
+    /// overrides it.
+    fn duration(&self, task: &TrialTask) -> Duration {
         task.duration.into()
     }
 
-    /// The most payload that its client offers in one direction, bits/s; nothing where it goes as fast as it can.
+    /// Returns the payload that a client offers in one direction, bits/s, at most. Returns `None` if it sends as fast
+    /// as it can.
     ///
-    /// The task's parameters are as [`Workload::resolve`] gives them.
-    fn offers(&self, task: &Task) -> Option<f64> {
-        parameters::offered(self.parameters(), &task.parameters)
+    /// The task's parameters are as [`Workload::resolve`] returns them.
+    fn offered_load(&self, task: &TrialTask) -> Option<f64> {
+        parameters::offered_load(self.parameters(), &task.parameters)
     }
 
-    /// Starts the serving side. It is listening on all addresses of the task when this returns.
+    /// Starts the serving side. It listens on all addresses of the task when this returns.
     ///
     /// # Errors
-    /// When it cannot listen.
-    fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error>;
+    /// Returns an error if it cannot listen.
+    fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error>;
 
     /// Prepares the generating side. All its flows are connected, and known to their server, when this returns.
     ///
     /// # Errors
-    /// When a server cannot be reached.
-    fn connect(&self, task: &Task) -> Result<Box<dyn Client>, Error>;
+    /// Returns an error if a server cannot be reached.
+    fn connect(&self, task: &TrialTask) -> Result<Box<dyn Client>, Error>;
 }
 
-/// The serving side of one trial. Dropping it ends it.
+/// Serving side of one trial. Dropping it ends it.
 pub trait Server: Send {
-    /// Waits until everything that the clients sent has come, but not for ever, and says what was counted.
+    /// Waits until everything that the clients sent has arrived, up to a time limit, and returns the counts.
     ///
     /// # Errors
-    /// When a flow broke.
-    fn finish(self: Box<Self>) -> Result<Report, Error>;
+    /// Returns an error if a flow broke.
+    fn finish(self: Box<Self>) -> Result<SideReport, Error>;
 }
 
-/// The generating side of one trial. Dropping it closes its flows.
+/// Generating side of one trial. Dropping it closes its flows.
 pub trait Client: Send {
-    /// Generates for the task's duration by this side's clock, and says what was counted.
+    /// Generates traffic for the task's duration by this side's clock, and returns the counts.
     ///
     /// # Errors
-    /// When a flow broke.
-    fn run(self: Box<Self>) -> Result<Report, Error>;
+    /// Returns an error if a flow broke.
+    fn run(self: Box<Self>) -> Result<SideReport, Error>;
 }
 
-/// What one side of a trial is told.
+/// Task of one side of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Task {
-    /// The workload's name.
+pub struct TrialTask {
+    /// Name of the workload.
     pub workload: String,
-    /// Its parameters, resolved.
+    /// Parameters, resolved.
     pub parameters: Parameters,
-    /// Where a server listens; what a client dials, one address a port.
+    /// Addresses on which a server listens, or to which a client connects, one a port.
     pub addresses: Vec<SocketAddr>,
-    /// How many flows a server shall expect in all; how many a client shall open.
+    /// Number of flows: for a server, all that it expects; for a client, those that it opens.
     pub flows: u32,
-    /// Which client this is, from 0; the processes of one client share it. 0 for a server.
+    /// Number of the client, from 0; the processes of one client share it. 0 for a server.
     pub client: u32,
-    /// The place of this process among those of its side, from 0.
+    /// Index of this process among those of its side, from 0.
     pub index: u32,
-    /// How many processes its side has.
+    /// Number of processes of this side.
     pub peers: u32,
-    /// How many processes each client has: what a client is to offer they offer together.
+    /// Number of processes of each client, which together offer the client's load.
     #[serde(default = "one")]
     pub processes: u32,
-    /// Which cores the two sides run on.
+    /// Cores on which the two sides run.
     pub cpus: Placement,
-    /// How long to generate, ns.
+    /// Time to generate traffic, ns.
     pub duration: Nanos,
-    /// How long an interval record is, ns.
+    /// Length of an interval record, ns.
     pub interval: Nanos,
-    /// Names the trial, so that a server refuses strangers and stragglers.
+    /// Token of the trial, by which a server refuses strangers and stragglers.
     pub token: u64,
-    /// Whether both sides read the same monotonic clock, so that the time from one to the other can be told.
+    /// True if both sides read the same monotonic clock, so that the one-way time between them can be measured.
     pub one_clock: bool,
 }
 
-/// What one side of a trial counted.
+/// Report of one side of a trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Report {
-    /// Interval records by client. Those of one client, of either side, are added up interval by interval: bytes are in
-    /// those of the receiving side.
+pub struct SideReport {
+    /// Interval records by client. Records of one client from both sides are added up interval by interval; bytes are
+    /// in those of the receiving side.
     pub series: Vec<Series>,
-    /// What this side counted over the whole trial.
-    pub ends: Ends,
-    /// What was really in force on this side.
+    /// Counts of this side over the whole trial.
+    pub ends: EndCounts,
+    /// Effective parameters of this side.
     pub parameters: Parameters,
-    /// What was noticed.
+    /// Findings of this side.
     pub findings: Vec<Finding>,
     /// CPU time of the threads that carried traffic (user and system, softirq run in their context included), ns.
     pub cpu: Nanos,
-    /// The same by interval, over all threads of this side.
+    /// CPU time of these threads by interval, over all threads of this side.
     #[serde(default)]
     pub cpu_by_interval: Vec<ThreadCpu>,
-    /// When this side's intervals began, by its monotonic clock; nothing where it has none of its own.
+    /// Beginning of this side's intervals, by its monotonic clock. `None` if the side has no clock of its own.
     #[serde(default)]
     pub epoch: Option<Nanos>,
-    /// The rates that a search tried, and what it found.
+    /// Rates that a search tried, and its result.
     #[serde(default)]
-    pub search: Option<Search>,
+    pub search: Option<RateSearch>,
 }
 
-impl Report {
-    /// The same report with what was counted.
-    pub(crate) fn counted(mut self, ends: Ends) -> Self {
+impl SideReport {
+    /// Returns the report with these counts.
+    pub(crate) fn with_ends(mut self, ends: EndCounts) -> Self {
         self.ends = ends;
         self
     }
 
-    /// The same report with what was granted to a side's sockets, and the cores it ran on.
-    pub(crate) fn with(mut self, granted: &Granted, cores: &Cores, role: Role) -> Self {
+    /// Returns the report with the options granted to a side's sockets, and the cores of the side.
+    pub(crate) fn with_granted(
+        mut self,
+        granted: &GrantedOptions,
+        cores: &SideCores,
+        role: TrafficRole,
+    ) -> Self {
         self.parameters.extend(granted.parameters.clone());
         self.findings.extend(granted.findings.iter().cloned());
-        self.parameters.insert(role.cores().to_owned(), cores.list().into());
+        self.parameters.insert(role.cores_parameter().to_owned(), cores.list().into());
         self
     }
 }
 
-impl Task {
-    /// This process's share of what its client is to offer, a second.
-    pub(crate) fn share(&self, offered: f64) -> f64 {
+impl TrialTask {
+    /// Returns this process's share of a rate that its client is to offer, per second.
+    pub(crate) fn process_share(&self, offered: f64) -> f64 {
         offered / f64::from(self.processes.max(1))
     }
 
-    /// How far into the time between two of its own sendings the first is due, 0 to 1: processes of one client do not
-    /// begin in step.
+    /// Returns the fraction of the period between two sendings at which this process's first is due, 0 to 1, so that
+    /// processes of one client do not begin in step.
     pub(crate) fn stagger(&self) -> f64 {
         let processes = self.processes.max(1);
         f64::from(self.index % processes) / f64::from(processes)
     }
 
-    /// The most flows of one process: each is a descriptor.
-    const MOST_FLOWS: u32 = 16_384;
-    /// The most interval records of one trial.
-    const MOST_INTERVALS: u64 = 1_000_000;
+    /// Most flows of one process: each is a descriptor.
+    const MAX_FLOWS: u32 = 16_384;
+    /// Most interval records of one trial.
+    const MAX_INTERVALS: u64 = 1_000_000;
 
-    /// Whether the numbers make sense, whoever sent them.
+    /// Validates the numbers, which may come from another process.
     ///
     /// # Errors
-    /// [`Error::Job`], with what is allowed.
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    /// [`Error::Job`], with the valid range.
+    pub(crate) fn validate(&self) -> Result<(), Error> {
         if self.addresses.is_empty() {
             return Err(Error::Job("no address to listen on or to dial".to_owned()));
         }
-        self.check_numbers()
+        self.validate_numbers()
     }
 
-    /// The same for a task that has no addresses yet.
+    /// Validates the numbers of a task that has no addresses yet.
     ///
     /// # Errors
-    /// As [`Task::check`].
-    pub(crate) fn check_numbers(&self) -> Result<(), Error> {
+    /// As [`TrialTask::validate`].
+    pub(crate) fn validate_numbers(&self) -> Result<(), Error> {
         let refused = |why: String| Err(Error::Job(why));
-        if !(1..=Self::MOST_FLOWS).contains(&self.flows) {
+        if !(1..=Self::MAX_FLOWS).contains(&self.flows) {
             return refused(format!(
                 "{} flows in a process: it is 1 to {}",
                 self.flows,
-                Self::MOST_FLOWS
+                Self::MAX_FLOWS
             ));
         }
         if self.interval.0 == 0 || self.interval > self.duration {
@@ -271,12 +280,12 @@ impl Task {
                 self.interval, self.duration
             ));
         }
-        if self.duration.0 / self.interval.0 > Self::MOST_INTERVALS {
+        if self.duration.0 / self.interval.0 > Self::MAX_INTERVALS {
             return refused(format!(
                 "intervals of {} in a trial of {}: at most {} are kept",
                 self.interval,
                 self.duration,
-                Self::MOST_INTERVALS
+                Self::MAX_INTERVALS
             ));
         }
         Ok(())
@@ -287,9 +296,10 @@ fn one() -> u32 {
     1
 }
 
-impl Task {
-    /// One flow of one client, on any cores, as long as it says: where it goes is still to be told.
-    pub(crate) fn of_one_flow(
+impl TrialTask {
+    /// Creates a task of one flow of one client, on any cores, with these parameters and times. The addresses are still
+    /// empty.
+    pub(crate) fn single_flow(
         workload: &str,
         parameters: Parameters,
         duration: Nanos,
@@ -314,13 +324,13 @@ impl Task {
 }
 
 #[cfg(any(test, fuzzing))]
-impl Task {
-    /// One that nobody has asked for: of one flow, 50 ms long, with the workload's own parameters.
-    pub(crate) fn made_up(workload: &str, addresses: Vec<SocketAddr>) -> Self {
-        let registry = crate::workloads();
+impl TrialTask {
+    /// Creates a task for tests: one flow, 50 ms, with the workload's default parameters.
+    pub(crate) fn for_test(workload: &str, addresses: Vec<SocketAddr>) -> Self {
+        let registry = crate::built_in_workloads();
         let found = registry.find(workload);
         let parameters = found.and_then(|one| one.resolve(&Parameters::new())).unwrap_or_default();
-        let alone = Self::of_one_flow(workload, parameters, Nanos(50_000_000), Nanos(10_000_000));
+        let alone = Self::single_flow(workload, parameters, Nanos(50_000_000), Nanos(10_000_000));
         Self { addresses, token: 1, one_clock: true, ..alone }
     }
 }
@@ -331,25 +341,25 @@ mod tests {
 
     #[test]
     fn processes_of_a_client_share_what_it_offers_and_do_not_begin_in_step() {
-        let alone = Task::made_up("udp-rate", vec![([127, 0, 0, 1], 7).into()]);
-        assert_eq!((alone.share(1000.0), alone.stagger()), (1000.0, 0.0));
-        let second = Task { processes: 4, index: 9, ..alone };
-        assert_eq!((second.share(1000.0), second.stagger()), (250.0, 0.25));
+        let alone = TrialTask::for_test("udp-rate", vec![([127, 0, 0, 1], 7).into()]);
+        assert_eq!((alone.process_share(1000.0), alone.stagger()), (1000.0, 0.0));
+        let second = TrialTask { processes: 4, index: 9, ..alone };
+        assert_eq!((second.process_share(1000.0), second.stagger()), (250.0, 0.25));
     }
 
     #[test]
     fn absurd_numbers_are_refused() {
-        let good = Task::made_up("tcp-rr", vec![([127, 0, 0, 1], 7).into()]);
-        assert!(good.check().is_ok());
+        let good = TrialTask::for_test("tcp-rr", vec![([127, 0, 0, 1], 7).into()]);
+        assert!(good.validate().is_ok());
         for bad in [
-            Task { flows: 0, ..good.clone() },
-            Task { flows: u32::MAX, ..good.clone() },
-            Task { interval: Nanos(0), ..good.clone() },
-            Task { interval: Nanos(60_000_000), ..good.clone() },
-            Task { interval: Nanos(1), ..good.clone() },
-            Task { addresses: Vec::new(), ..good },
+            TrialTask { flows: 0, ..good.clone() },
+            TrialTask { flows: u32::MAX, ..good.clone() },
+            TrialTask { interval: Nanos(0), ..good.clone() },
+            TrialTask { interval: Nanos(60_000_000), ..good.clone() },
+            TrialTask { interval: Nanos(1), ..good.clone() },
+            TrialTask { addresses: Vec::new(), ..good },
         ] {
-            assert!(matches!(bad.check(), Err(Error::Job(_))), "{bad:?}");
+            assert!(matches!(bad.validate(), Err(Error::Job(_))), "{bad:?}");
         }
     }
 }

@@ -1,37 +1,37 @@
-//! One trial's figures, from the raw lines of the journal.
+//! Figures of one trial, from the raw lines of the journal.
 
 use base64::Engine as _;
 use hdrhistogram::Histogram;
 use serde_json::Value;
 use support::list;
 
-/// What some intervals say of a metric.
-pub(crate) enum Figure {
+/// Figure of a metric over some intervals.
+pub(crate) enum TrialFigure {
     Value(f64),
     /// Fewer than 100 round trips lie beyond the percentile.
     TooFew,
-    /// Nothing was recorded that it could be made from.
+    /// The journal has no data for the metric.
     Nothing,
 }
 
-impl Figure {
-    /// A quotient, where it is a number.
-    fn of(value: f64) -> Self {
+impl TrialFigure {
+    /// Makes a figure of a quotient if it is finite.
+    fn from_quotient(value: f64) -> Self {
         if value.is_finite() { Self::Value(value) } else { Self::Nothing }
     }
 }
 
-/// The intervals of each client.
+/// Returns the intervals of each client.
 pub(crate) fn clients(trial: &Value) -> Vec<Vec<&Value>> {
     let series = list(trial, "series").iter();
     series.map(|one| list(one, "intervals").iter().collect()).collect()
 }
 
-/// What was counted per second in some intervals: of each client all over all its time, added up.
+/// Returns a count per second over some intervals: the total of each client divided by its time, added up.
 pub(crate) fn rate(clients: &[Vec<&Value>], from: usize, to: usize, counted: &str) -> f64 {
     let sum = |intervals: &[&Value], key: &str| -> f64 {
         let counts = intervals.iter().map(|interval| interval.pointer(key).unwrap_or(&Value::Null));
-        // What TCP tells is not told of an interval in which nobody asked it.
+        // Intervals without a sample of TCP_INFO have no TCP counts.
         counts.map(|count| count.as_u64().unwrap_or(0) as f64).sum()
     };
     clients
@@ -41,14 +41,14 @@ pub(crate) fn rate(clients: &[Vec<&Value>], from: usize, to: usize, counted: &st
         .sum()
 }
 
-/// One figure of a trial's intervals from here to there.
+/// Computes one figure over a range of a trial's intervals.
 pub(crate) fn figure(
     trial: &Value,
     clients: &[Vec<&Value>],
     from: usize,
     to: usize,
     metric: &str,
-) -> Figure {
+) -> TrialFigure {
     let datagrams = |key: &str| -> f64 {
         let kept = clients.iter().flat_map(|client| &client[from..to]);
         kept.map(|interval| interval["datagrams"][key].as_u64().expect("a count") as f64).sum()
@@ -58,12 +58,14 @@ pub(crate) fn figure(
         kept.map(|interval| interval[key].as_u64().expect("a count") as f64).sum()
     };
     match metric {
-        "throughput" => Figure::Value(rate(clients, from, to, "/bytes") * 8.0 / 1e9),
-        "transactions" | "connections" => Figure::Value(rate(clients, from, to, "/operations")),
-        "retransmits" => Figure::Value(rate(clients, from, to, "/tcp/retransmits")),
-        "loss" => {
-            Figure::of(100.0 * (datagrams("sent") - datagrams("received")) / datagrams("sent"))
+        "throughput" => TrialFigure::from_quotient(rate(clients, from, to, "/bytes") * 8.0 / 1e9),
+        "transactions" | "connections" => {
+            TrialFigure::from_quotient(rate(clients, from, to, "/operations"))
         }
+        "retransmits" => TrialFigure::from_quotient(rate(clients, from, to, "/tcp/retransmits")),
+        "loss" => TrialFigure::from_quotient(
+            100.0 * (datagrams("sent") - datagrams("received")) / datagrams("sent"),
+        ),
         "jitter" => {
             let kept = clients.iter().flat_map(|client| &client[from..to]);
             let sum: f64 = kept
@@ -72,13 +74,15 @@ pub(crate) fn figure(
                     one["jitter"].as_f64().expect("ns") * one["received"].as_f64().expect("n")
                 })
                 .sum();
-            Figure::of(sum / datagrams("received") / 1e3)
+            TrialFigure::from_quotient(sum / datagrams("received") / 1e3)
         }
         "cpu_busy" => {
             let time = |kinds| cpu(trial, kinds, clients, from, to, 1.0);
             match (time(&BUSY[..]), time(&ALL[..])) {
-                (Figure::Value(busy), Figure::Value(all)) => Figure::of(100.0 * busy / all),
-                _ => Figure::Nothing,
+                (TrialFigure::Value(busy), TrialFigure::Value(all)) => {
+                    TrialFigure::from_quotient(100.0 * busy / all)
+                }
+                _ => TrialFigure::Nothing,
             }
         }
         "cpu_per_gb" => cpu(trial, &BUSY, clients, from, to, counted("bytes") / 1e9),
@@ -99,38 +103,38 @@ pub(crate) fn figure(
     }
 }
 
-/// Latency of one of three kinds: its longest, or a percentile.
-fn latency(metric: &str, clients: &[Vec<&Value>], from: usize, to: usize) -> Figure {
+/// Returns a latency of one of three kinds: its maximum, or a percentile.
+fn latency(metric: &str, clients: &[Vec<&Value>], from: usize, to: usize) -> TrialFigure {
     let kinds = ["latency", "one_way", "connect"].into_iter();
     let mut named =
         kinds.filter_map(|kind| Some((kind, metric.strip_prefix(kind)?.strip_prefix('_')?)));
     let named = named.next();
     let (kind, point) = named.unwrap_or_else(|| panic!("the metric {metric} is new to this test"));
-    let Some(all) = latencies(clients, from, to, kind) else { return Figure::Nothing };
+    let Some(all) = latencies(clients, from, to, kind) else { return TrialFigure::Nothing };
     if point == "max" {
         return if all.is_empty() {
-            Figure::Nothing
+            TrialFigure::Nothing
         } else {
-            Figure::Value(all.max() as f64 / 1e3)
+            TrialFigure::Value(all.max() as f64 / 1e3)
         };
     }
     let percent = point.strip_prefix('p').and_then(|percent| percent.parse::<f64>().ok());
     let percent = percent.unwrap_or_else(|| panic!("the metric {metric} is new to this test"));
     let beyond = all.len() as f64 * (100.0 - percent) / 100.0;
     if beyond + super::TOLERANCE < 100.0 {
-        return Figure::TooFew;
+        return TrialFigure::TooFew;
     }
-    Figure::Value(all.value_at_quantile(percent / 100.0) as f64 / 1e3)
+    TrialFigure::Value(all.value_at_quantile(percent / 100.0) as f64 / 1e3)
 }
 
-/// Kinds of work that keep a core busy.
+/// Kinds of work of a busy core.
 const BUSY: [&str; 4] = ["user", "system", "softirq", "irq"];
 
-/// Kinds of the time that a core had: what the hypervisor took of it was not there to be busy in.
+/// Kinds of a core's time. Time stolen by the hypervisor is not included, because the core was not available.
 const ALL: [&str; 5] = ["user", "system", "softirq", "irq", "idle"];
 
-/// Seconds of these kinds of work on all cores between the beginning of one interval and the end of another, for each
-/// `unit`.
+/// Returns the seconds of these kinds of work on all cores between the beginning of one interval and the end of
+/// another, per `unit`.
 pub(crate) fn cpu(
     trial: &Value,
     kinds: &[&str],
@@ -138,14 +142,16 @@ pub(crate) fn cpu(
     from: usize,
     to: usize,
     unit: f64,
-) -> Figure {
-    let Some(samples) = trial["meanwhile"]["samples"].as_array() else { return Figure::Nothing };
+) -> TrialFigure {
+    let Some(samples) = trial["meanwhile"]["samples"].as_array() else {
+        return TrialFigure::Nothing;
+    };
     let of_core = |core: &Value| -> f64 { kinds.iter().map(|kind| number(core, kind)).sum() };
     let up_to = |sample: &Value| list(sample, "cores").iter().map(of_core).sum::<f64>() / 1e9;
-    between(samples, clients, from, to, up_to, unit)
+    growth(samples, clients, from, to, up_to, unit)
 }
 
-/// What hardware counters counted of a kind over these intervals, for each `unit`.
+/// Returns the hardware counts of a kind over these intervals, per `unit`.
 fn executed(
     trial: &Value,
     clients: &[Vec<&Value>],
@@ -153,36 +159,38 @@ fn executed(
     to: usize,
     kind: &str,
     unit: f64,
-) -> Figure {
+) -> TrialFigure {
     let samples = trial["meanwhile"]["hardware"]["samples"].as_array();
-    let Some(samples) = samples else { return Figure::Nothing };
+    let Some(samples) = samples else { return TrialFigure::Nothing };
     let up_to = |sample: &Value| list(sample, "executed").iter().map(|one| number(one, kind)).sum();
-    between(samples, clients, from, to, up_to, unit)
+    growth(samples, clients, from, to, up_to, unit)
 }
 
 fn number(value: &Value, key: &str) -> f64 {
     value[key].as_f64().expect("a number")
 }
 
-/// By how much something that samples tell has grown over these intervals, for each `unit`.
-fn between(
+/// Returns the growth of a sampled value over these intervals, per `unit`.
+fn growth(
     samples: &[Value],
     clients: &[Vec<&Value>],
     from: usize,
     to: usize,
     up_to: impl Fn(&Value) -> f64,
     unit: f64,
-) -> Figure {
+) -> TrialFigure {
     let last = clients[0][to - 1];
     let ends = [number(clients[0][from], "start"), number(last, "start") + number(last, "length")];
     let points: Vec<(f64, f64)> =
         samples.iter().map(|sample| (number(sample, "at"), up_to(sample))).collect();
-    let grown: Option<Vec<f64>> = ends.iter().map(|&end| at(&points, end)).collect();
-    grown.map_or(Figure::Nothing, |grown| Figure::of((grown[1] - grown[0]) / unit))
+    let grown: Option<Vec<f64>> = ends.iter().map(|&end| interpolate(&points, end)).collect();
+    grown.map_or(TrialFigure::Nothing, |grown| {
+        TrialFigure::from_quotient((grown[1] - grown[0]) / unit)
+    })
 }
 
-/// A value between two points, on the line that joins them; nothing where it lies more than a tick outside of all.
-fn at(points: &[(f64, f64)], moment: f64) -> Option<f64> {
+/// Interpolates a value linearly between two points. Returns `None` if it is more than a tick outside of all points.
+fn interpolate(points: &[(f64, f64)], moment: f64) -> Option<f64> {
     const TICK: f64 = 1e7;
     let (first, last) = (points.first()?, points.last()?);
     if moment > last.0 {
@@ -196,7 +204,7 @@ fn at(points: &[(f64, f64)], moment: f64) -> Option<f64> {
     Some(if x_end > x { y + (y_end - y) * (moment - x) / (x_end - x) } else { y_end })
 }
 
-/// All latencies of a kind in some intervals, ns; nothing where none were kept.
+/// Returns all latencies of a kind in some intervals, ns. Returns `None` if none were recorded.
 fn latencies(
     clients: &[Vec<&Value>],
     from: usize,

@@ -1,16 +1,16 @@
-//! The statistics that docs/METHOD.md names, written a second time by other means than the program's.
+//! Statistics of docs/METHOD.md, implemented again by other methods than the program's.
 
 use std::f64::consts::FRAC_PI_2;
 
-/// Steps of a numerical integral; its error is then far below what is compared.
+/// Steps of a numerical integral. Its error is far below the compared differences.
 const STEPS: u32 = 2_000;
 
-/// The arithmetic mean.
+/// Returns the arithmetic mean.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The median.
+/// Returns the median.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -18,20 +18,20 @@ pub(crate) fn median(values: &[f64]) -> f64 {
     if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 }
 }
 
-/// The standard error of the mean.
+/// Returns the standard error of the mean.
 pub(crate) fn standard_error(values: &[f64]) -> f64 {
     let (mean, n) = (mean(values), values.len() as f64);
     let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
     (squares / (n * (n - 1.0))).sqrt()
 }
 
-/// The interval of this confidence around the mean, by Student's t.
+/// Returns the confidence interval of the mean by Student's t.
 pub(crate) fn interval(values: &[f64], confidence: f64) -> [f64; 2] {
     let half = quantile(f64::midpoint(1.0, confidence), values.len() - 1) * standard_error(values);
     [mean(values) - half, mean(values) + half]
 }
 
-/// The share of Student's t with these degrees of freedom that lies beyond `t`, at or above 0.
+/// Returns the share of Student's t with these degrees of freedom beyond `t`, which is at or above 0.
 ///
 /// With t = √ν · tan θ the density is that of cosᵛ⁻¹ θ, up to a factor that cancels.
 pub(crate) fn beyond(t: f64, degrees: usize) -> f64 {
@@ -41,7 +41,7 @@ pub(crate) fn beyond(t: f64, degrees: usize) -> f64 {
     integral(density, reach) / (2.0 * integral(density, FRAC_PI_2))
 }
 
-/// The value of Student's t below which this share (above one half) lies, by bisection.
+/// Returns the value of Student's t below which this share (above one half) lies, by bisection.
 pub(crate) fn quantile(share: f64, degrees: usize) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while beyond(high, degrees) > 1.0 - share {
@@ -58,7 +58,7 @@ pub(crate) fn quantile(share: f64, degrees: usize) -> f64 {
     low
 }
 
-/// The two-sided p-value of a mean of 0.
+/// Returns the two-sided p-value of a mean of 0.
 pub(crate) fn p_of_zero(values: &[f64]) -> f64 {
     let (mean, error) = (mean(values), standard_error(values));
     match (mean == 0.0, error == 0.0) {
@@ -68,7 +68,8 @@ pub(crate) fn p_of_zero(values: &[f64]) -> f64 {
     }
 }
 
-/// Holm's correction: the largest, over all p-values up to this one, of the p-value times how many are not smaller.
+/// Returns Holm's correction: the largest, over all p-values up to this one, of the p-value times the number of
+/// p-values that are not smaller.
 pub(crate) fn holm(all: &[f64], one: f64) -> f64 {
     all.iter()
         .filter(|&&p| p <= one)
@@ -77,7 +78,7 @@ pub(crate) fn holm(all: &[f64], one: f64) -> f64 {
         .min(1.0)
 }
 
-/// The integral from 0 to `end`, by Simpson's rule.
+/// Returns the integral from 0 to `end`, by Simpson's rule.
 fn integral(function: impl Fn(f64) -> f64, end: f64) -> f64 {
     let step = end / f64::from(STEPS);
     let weighted = |index: u32| {

@@ -1,11 +1,11 @@
-//! How many intervals of a trial are its warm-up, after docs/METHOD.md.
+//! Warm-up of a trial, in intervals, after docs/METHOD.md.
 
 use super::numbers::{beyond, mean, median};
 
-/// The fewest intervals in which a change of level is looked for.
+/// Least number of intervals for the detection of a change of level.
 const FEWEST_FOR_A_CHANGE: usize = 30;
 
-/// Intervals to cut off, given the rate of each.
+/// Returns the number of intervals to cut off, given the rate of each.
 pub(crate) fn cut(rates: &[f64]) -> usize {
     let one_in_ten = rates.len().div_ceil(10).min(rates.len() / 2);
     let Some(cut) = mser(rates) else { return one_in_ten };
@@ -14,8 +14,8 @@ pub(crate) fn cut(rates: &[f64]) -> usize {
     if cut > quarter && switched() { one_in_ten } else { cut }
 }
 
-/// The cut after which the standard error is smallest; nothing where there are too few intervals, or that is a third of
-/// them.
+/// Returns the cut with the smallest standard error after it. Returns `None` if there are too few intervals, or if it
+/// would cut a third of them.
 fn mser(rates: &[f64]) -> Option<usize> {
     let size = match rates.len() {
         0..20 => return None,
@@ -34,7 +34,7 @@ fn mser(rates: &[f64]) -> Option<usize> {
     (best < limit).then_some(best * size)
 }
 
-/// Where the level switches, if it does, and if that explains more than a trend.
+/// Returns the position where the level switches, if it does, and if a switch explains more than a trend.
 fn switch(rates: &[f64]) -> Option<usize> {
     if rates.len() < FEWEST_FOR_A_CHANGE {
         return None;
@@ -53,7 +53,8 @@ fn switch(rates: &[f64]) -> Option<usize> {
     (!drifted || squares(&left) <= squares(&left_by_line)).then_some(at * size)
 }
 
-/// The first value of the second of the two levels that leave least, and what they leave. Each lasts 15 % or longer.
+/// Returns the first value of the second level, for the two levels with the least residuals, and these residuals. Each
+/// level lasts 15 % or longer.
 fn two_levels(values: &[f64]) -> (usize, Vec<f64>) {
     let stay = shortest_stay(values.len());
     let left = |at: usize| -> Vec<f64> {
@@ -74,7 +75,7 @@ fn shortest_stay(n: usize) -> usize {
     (0.15 * n as f64).ceil() as usize
 }
 
-/// By t, at 0.3 % over all the places where it was looked for.
+/// Tests a switch of level by t, at 0.3 % over all positions that were tried.
 fn switch_is_certain(n: usize, at: usize, step: f64, left: &[f64]) -> bool {
     let (first, second) = (at as f64, (n - at) as f64);
     let variance = squares(left) / (n - 2) as f64 * widening(left);
@@ -83,7 +84,7 @@ fn switch_is_certain(n: usize, at: usize, step: f64, left: &[f64]) -> bool {
     2.0 * beyond(t, n - 2) * places < 0.003
 }
 
-/// Theil's and Sen's slope, and what the line leaves.
+/// Returns the slope of Theil and Sen, and the residuals of the line.
 fn line(values: &[f64]) -> (f64, Vec<f64>) {
     let slopes: Vec<f64> = pairs(values).map(|(run, rise)| rise / run as f64).collect();
     let slope = median(&slopes);
@@ -92,7 +93,7 @@ fn line(values: &[f64]) -> (f64, Vec<f64>) {
     (slope, left.map(|(index, value)| value - level - slope * (index as f64 - middle)).collect())
 }
 
-/// By Mann and Kendall, at 0.3 %.
+/// Tests a trend by Mann and Kendall, at 0.3 %.
 fn trend_is_certain(values: &[f64], left: &[f64]) -> bool {
     let n = values.len() as f64;
     let rises = pairs(values).filter(|(_, rise)| *rise > 0.0).count() as f64;
@@ -102,7 +103,7 @@ fn trend_is_certain(values: &[f64], left: &[f64]) -> bool {
     2.0 * beyond(z, values.len() - 2) < 0.003
 }
 
-/// All pairs: how far apart, and how much the later one is higher.
+/// Returns all pairs: their distance, and the increase to the later one.
 fn pairs(values: &[f64]) -> impl Iterator<Item = (usize, f64)> {
     (1..values.len()).flat_map(move |run| {
         (run..values.len()).map(move |later| (run, values[later] - values[later - run]))
@@ -113,7 +114,7 @@ fn squares(values: &[f64]) -> f64 {
     values.iter().map(|value| value * value).sum()
 }
 
-/// (1 + φ) / (1 − φ), with φ corrected for the bias of two fitted parameters and raised by one standard error.
+/// Computes (1 + φ) / (1 − φ), with φ corrected for the bias of two fitted parameters and raised by one standard error.
 fn widening(left: &[f64]) -> f64 {
     let n = left.len() as f64;
     let neighbours: f64 = left.iter().zip(&left[1..]).map(|(one, next)| one * next).sum();

@@ -1,6 +1,6 @@
-//! Shell scripts of a machine with an engine.
+//! Shell scripts that set up a machine with an engine.
 
-/// Uplink with nobody at its other end.
+/// Uplink whose other end is not connected.
 pub(super) const ALONE: &str = r#"
 ip link add eth0 type veth peer name wire0
 ip address add 192.0.2.1/24 dev eth0
@@ -9,7 +9,7 @@ ip link set wire0 up
 ip route add default via 192.0.2.2
 "#;
 
-/// Uplink that somebody outside plugs in before saying the machine's number: its last address digit, and its name.
+/// Uplink that the test connects before it sends the machine's number: the last digit of its address, and of its name.
 pub(super) const PLUGGED: &str = r#"
 echo here
 read -r number
@@ -19,8 +19,8 @@ ip link set eth0 up
 ip route add default via 192.0.2.254
 "#;
 
-/// The first process of the engine's namespaces: it gets an uplink, starts the engine, and waits. Its arguments are a
-/// directory, the control groups' name, and flags of dockerd's.
+/// First process of the engine's namespaces: it gets an uplink, starts the engine, and waits. Its arguments are a
+/// directory, the name of the control groups, and flags of dockerd.
 pub(super) const INIT: &str = r#"
 directory=$1 group=$2
 shift 2
@@ -34,8 +34,8 @@ echo started
 exec cat
 "#;
 
-/// dockerd gives its containerd 10 s to start, far too little where software emulates the processor: there containerd is
-/// started before dockerd, without the plugins that no engine here uses and that take longest.
+/// dockerd gives its containerd 10 s to start, far too little under software emulation. In that case containerd is
+/// started before dockerd, without the slowest plugins, which no engine here uses.
 pub(super) const CONTAINERS: &str = r#"
 echo 'disabled_plugins = ["cri", "aufs", "btrfs", "devmapper", "zfs"]' >/run/containerd.toml
 containerd --config /run/containerd.toml --root "$directory/data/containerd" --state /run/containerd \
@@ -45,7 +45,7 @@ read -r _
 set -- --containerd "$directory/containerd.sock" "$@"
 "#;
 
-/// Removes the control groups that the engine's containers were in, when the pipe to it ends.
+/// Removes the control groups of the engine's containers when its input pipe is closed.
 pub(super) const SWEEP: &str = r#"
 read -r _
 for attempt in $(seq 100); do

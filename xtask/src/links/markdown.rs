@@ -1,8 +1,8 @@
-//! Markdown as far as links need it: link targets and headings, without code.
+//! Markdown parser for links: link targets and headings, without code.
 
 use std::collections::BTreeMap;
 
-/// Targets of the inline links of a text, in order. Those inside of code are left out.
+/// Returns the targets of the inline links of a text, in order. Links in code are left out.
 pub(super) fn link_targets(text: &str) -> Vec<String> {
     let mut targets = Vec::new();
     for line in prose_lines(text) {
@@ -20,7 +20,7 @@ pub(super) fn link_targets(text: &str) -> Vec<String> {
     targets
 }
 
-/// Anchors of the headings of a text, as GitHub and mdBook make them.
+/// Returns the anchors of the headings of a text, as GitHub and mdBook make them.
 pub(super) fn anchors(text: &str) -> Vec<String> {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let mut anchors = Vec::new();
@@ -33,7 +33,7 @@ pub(super) fn anchors(text: &str) -> Vec<String> {
     anchors
 }
 
-/// Lines outside of fenced code.
+/// Returns the lines outside of fenced code.
 fn prose_lines(text: &str) -> impl Iterator<Item = &str> {
     let mut code = false;
     text.lines().filter(move |line| {
@@ -43,7 +43,7 @@ fn prose_lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The text of a heading: `## Title` has `Title`.
+/// Returns the text of a heading: `Title` for `## Title`.
 fn heading(line: &str) -> Option<&str> {
     let text = line.trim_start_matches('#');
     if text.len() == line.len() { None } else { text.strip_prefix(' ') }
@@ -59,7 +59,7 @@ fn anchor(heading: &str) -> String {
         .collect()
 }
 
-/// Removes what stands between two backquotes. One that is alone stays.
+/// Removes the text between pairs of backquotes. A single backquote is kept.
 fn without_code_spans(line: &str) -> String {
     let parts: Vec<&str> = line.split('`').collect();
     let paired = parts.len() - (parts.len() + 1) % 2;

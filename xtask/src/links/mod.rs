@@ -1,9 +1,10 @@
-//! `cargo xtask links`: follows every link of every Markdown file to a file or a heading of this repository, and compares
-//! the guide's files with its table of contents. Addresses elsewhere are not asked for, so a check needs no network.
+//! `cargo xtask links`: follows every link in the Markdown files to a file or a heading of this repository, and
+//! compares the guide's files with its table of contents. External addresses are not requested, so a check needs no
+//! network.
 
 mod markdown;
 
-use crate::Verdict;
+use crate::TaskResult;
 use crate::process;
 use crate::repository::Repository;
 use anyhow::{Context, Result};
@@ -11,18 +12,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// Directory of the user's guide, whose table of contents is `SUMMARY.md`.
+/// Directory of the user guide, whose table of contents is `SUMMARY.md`.
 const GUIDE: &str = "docs/guide/src";
 
-/// Files of the repository: those in Markdown with their text.
-struct Documents {
+/// Files of the repository. Markdown files have their text.
+struct RepositoryFiles {
     markdown: BTreeMap<PathBuf, String>,
     root: PathBuf,
 }
 
-/// Checks the links and prints each that leads nowhere.
-pub(crate) fn run(repository: &Repository) -> Result<Verdict> {
-    let documents = Documents::read(repository)?;
+/// Checks the links and prints each broken one.
+pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
+    let documents = RepositoryFiles::read(repository)?;
     let mut problems = documents.broken_links();
     problems.extend(summary_problems(&documents.markdown, Path::new(GUIDE)));
     for problem in &problems {
@@ -31,10 +32,10 @@ pub(crate) fn run(repository: &Repository) -> Result<Verdict> {
     if problems.is_empty() {
         println!("links: {} Markdown files, no broken link", documents.markdown.len());
     }
-    Ok(Verdict::from_success(problems.is_empty()))
+    Ok(TaskResult::from_success(problems.is_empty()))
 }
 
-impl Documents {
+impl RepositoryFiles {
     fn read(repository: &Repository) -> Result<Self> {
         let listed = process::output(repository.command("git").args([
             "ls-files",
@@ -48,7 +49,7 @@ impl Documents {
         let mut markdown = BTreeMap::new();
         for name in listed.split('\0').filter(|name| !name.is_empty()) {
             let path = root.join(name);
-            // A file that was removed and not yet committed is still listed.
+            // A removed file that is not yet committed is still listed.
             if !path.exists() {
                 continue;
             }
@@ -69,7 +70,7 @@ impl Documents {
         problems
     }
 
-    /// The problem of a link, if it has one.
+    /// Returns the problem of a link. Returns `None` if it is valid.
     fn broken_link(&self, file: &Path, text: &str, link: &str) -> Option<String> {
         if is_elsewhere(link) {
             return None;
@@ -94,7 +95,7 @@ fn is_elsewhere(link: &str) -> bool {
     ["http://", "https://", "mailto:"].iter().any(|scheme| link.starts_with(scheme))
 }
 
-/// Path of a link's target from the root, without `.` and `..`. An empty link leads to its own file.
+/// Resolves a link's target to a path from the root, without `.` and `..`. An empty link points to its own file.
 fn resolve(file: &Path, link: &str) -> PathBuf {
     if link.is_empty() {
         return file.to_owned();
@@ -112,7 +113,7 @@ fn resolve(file: &Path, link: &str) -> PathBuf {
     path
 }
 
-/// Files of a guide that its `SUMMARY.md` does not list, and entries without a file.
+/// Lists the files of a guide that its `SUMMARY.md` lacks, and entries without a file.
 fn summary_problems(documents: &BTreeMap<PathBuf, String>, guide: &Path) -> Vec<String> {
     let summary = guide.join("SUMMARY.md");
     let Some(text) = documents.get(&summary) else {
@@ -142,10 +143,10 @@ mod tests {
         files.iter().map(|(path, text)| (PathBuf::from(path), (*text).to_owned())).collect()
     }
 
-    /// The repository's own root, so that Cargo.toml and docs are there.
+    /// The repository's own root, so that Cargo.toml and docs are present.
     fn problem(files: &[(&str, &str)]) -> Vec<String> {
         let root = Repository::find().unwrap().root().to_owned();
-        Documents { markdown: documents(files), root }.broken_links()
+        RepositoryFiles { markdown: documents(files), root }.broken_links()
     }
 
     #[test]

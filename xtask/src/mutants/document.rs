@@ -1,21 +1,21 @@
-//! The list of mutants, `tests/MUTANTS.md`: each a heading with its name, a line of text, its packages and a diff.
+//! List of mutants, `tests/MUTANTS.md`. Each is a heading with its name, a line of text, its packages and a diff.
 
 use anyhow::{Context, Result, bail};
 
-/// Fault that is put into the sources, which a test must notice.
+/// Fault inserted into the sources, which a test must notice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mutant {
     /// Name, from the heading.
     pub(super) name: String,
-    /// Sentence on the fault.
+    /// Sentence that describes the fault.
     pub(super) description: String,
     /// Packages whose tests must notice it.
     pub(super) packages: Vec<String>,
-    /// Unified diff that makes it.
+    /// Unified diff that inserts the fault.
     pub(super) diff: String,
 }
 
-/// Reads all mutants of a document. Each must be complete, and its name its own.
+/// Reads all mutants of a document. Fails if one is incomplete or if two have the same name.
 pub(super) fn parse(document: &str) -> Result<Vec<Mutant>> {
     let mut mutants: Vec<Mutant> = Vec::new();
     let mut in_diff = false;
@@ -24,7 +24,7 @@ pub(super) fn parse(document: &str) -> Result<Vec<Mutant>> {
             mutants.push(Mutant { name: name.trim().to_owned(), ..Mutant::default() });
             continue;
         }
-        // A heading of a section ends a mutant's text, but no diff.
+        // A heading of a section ends a mutant's text, but not a diff.
         let Some(mutant) = mutants.last_mut() else { continue };
         if in_diff {
             in_diff = line != "```";

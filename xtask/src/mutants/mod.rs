@@ -1,10 +1,10 @@
-//! `cargo xtask mutants [FILTER]`: puts each fault of `tests/MUTANTS.md` into the sources, and sees whether a test notices.
-//! The output of the compiler and the tests is in `target/mutants/NAME.log`.
+//! `cargo xtask mutants [FILTER]`: inserts each fault of `tests/MUTANTS.md` into the sources and runs the tests, one of
+//! which must fail. The output of the compiler and the tests is in `target/mutants/NAME.log`.
 
 mod document;
 mod worktree;
 
-use crate::Verdict;
+use crate::TaskResult;
 use crate::process;
 use crate::repository::Repository;
 use crate::toolchain;
@@ -17,27 +17,27 @@ use worktree::Worktree;
 /// Least share of mutants that must be caught, as a fraction.
 const LEAST_SHARE: (usize, usize) = (28, 30);
 
-/// Exit status of nextest when the tests do not compile, and when a test fails.
+/// Exit status of nextest if the tests do not compile, and if a test fails.
 const BUILD_FAILED: i32 = 101;
 const TEST_FAILED: i32 = 100;
 
-/// Exit status of nextest when no test matches.
+/// Exit status of nextest if no test matches.
 const NO_TESTS: i32 = 4;
 
 /// Result of a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+enum MutantResult {
     /// A test failed.
     Caught,
     /// All tests passed.
     Escaped,
-    /// The compiler refused it: it tests nothing.
+    /// The compiler rejected it, so it tests nothing.
     NotBuilt,
-    /// Its diff does not fit the sources.
+    /// Its diff does not apply to the sources.
     NotApplied,
 }
 
-impl fmt::Display for Fate {
+impl fmt::Display for MutantResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Caught => "caught",
@@ -48,8 +48,8 @@ impl fmt::Display for Fate {
     }
 }
 
-/// Tries all mutants, or those whose name contains the filter.
-pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<Verdict> {
+/// Tests all mutants, or those whose name contains the filter.
+pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<TaskResult> {
     let filter = match arguments {
         [] => "",
         [filter] => filter,
@@ -62,45 +62,45 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<Verdi
     if mutants.is_empty() {
         bail!("no mutant of tests/MUTANTS.md has {filter:?} in its name");
     }
-    let trial = Trial {
+    let trial = MutantTrial {
         repository,
         worktree: Worktree::at_head(repository)?,
         target: toolchain::target(repository)?,
     };
     let mut caught = 0;
     for mutant in &mutants {
-        let fate = trial.fate(mutant)?;
-        caught += usize::from(fate == Fate::Caught);
+        let fate = trial.try_mutant(mutant)?;
+        caught += usize::from(fate == MutantResult::Caught);
         println!("{fate:11}  {}: {}", mutant.name, mutant.description);
     }
     println!("{caught} of {} caught", mutants.len());
-    Ok(Verdict::from_success(is_enough(caught, mutants.len())))
+    Ok(TaskResult::from_success(is_enough(caught, mutants.len())))
 }
 
 fn is_enough(caught: usize, all: usize) -> bool {
     caught * LEAST_SHARE.1 >= all * LEAST_SHARE.0
 }
 
-/// Worktree and target for the trial of a mutant.
-struct Trial<'a> {
+/// Worktree and target for testing a mutant.
+struct MutantTrial<'a> {
     repository: &'a Repository,
     worktree: Worktree<'a>,
     target: String,
 }
 
-impl Trial<'_> {
-    fn fate(&self, mutant: &Mutant) -> Result<Fate> {
+impl MutantTrial<'_> {
+    fn try_mutant(&self, mutant: &Mutant) -> Result<MutantResult> {
         if let Err(error) = self.worktree.apply(&mutant.diff) {
             eprintln!("{}: {error:#}", mutant.name);
             self.worktree.reset()?;
-            return Ok(Fate::NotApplied);
+            return Ok(MutantResult::NotApplied);
         }
         let status = self.test(mutant);
         self.worktree.reset()?;
-        fate_of_status(status?).with_context(|| format!("the mutant {:?}", mutant.name))
+        result_of_status(status?).with_context(|| format!("the mutant {:?}", mutant.name))
     }
 
-    /// File for the output of the compiler and the tests.
+    /// Opens the file for the output of the compiler and the tests.
     fn log(&self, mutant: &Mutant) -> Result<fs::File> {
         let name = mutant.name.replace('/', "-");
         let path = self.repository.path("target/mutants").join(name + ".log");
@@ -123,11 +123,11 @@ impl Trial<'_> {
     }
 }
 
-fn fate_of_status(status: Option<i32>) -> Result<Fate> {
+fn result_of_status(status: Option<i32>) -> Result<MutantResult> {
     match status {
-        Some(TEST_FAILED) => Ok(Fate::Caught),
-        Some(BUILD_FAILED) => Ok(Fate::NotBuilt),
-        Some(0 | NO_TESTS) => Ok(Fate::Escaped),
+        Some(TEST_FAILED) => Ok(MutantResult::Caught),
+        Some(BUILD_FAILED) => Ok(MutantResult::NotBuilt),
+        Some(0 | NO_TESTS) => Ok(MutantResult::Escaped),
         Some(status) => bail!("nextest could not run: exit status {status}"),
         None => bail!("nextest was ended by a signal"),
     }
@@ -139,13 +139,16 @@ mod tests {
 
     #[test]
     fn the_status_of_nextest_decides() {
-        for (status, fate) in
-            [(0, Fate::Escaped), (4, Fate::Escaped), (100, Fate::Caught), (101, Fate::NotBuilt)]
-        {
-            assert_eq!(fate_of_status(Some(status)).unwrap(), fate, "{status}");
+        for (status, fate) in [
+            (0, MutantResult::Escaped),
+            (4, MutantResult::Escaped),
+            (100, MutantResult::Caught),
+            (101, MutantResult::NotBuilt),
+        ] {
+            assert_eq!(result_of_status(Some(status)).unwrap(), fate, "{status}");
         }
-        assert!(fate_of_status(Some(96)).is_err());
-        assert!(fate_of_status(None).is_err());
+        assert!(result_of_status(Some(96)).is_err());
+        assert!(result_of_status(None).is_err());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The worktree in which mutants are made: HEAD below `target/mutants/tree`, clean before and after each.
+//! Worktree for mutants: HEAD below `target/mutants/tree`, clean before and after each mutant.
 
 use crate::process;
 use crate::repository::Repository;
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Worktree of git.
+/// Git worktree.
 pub(super) struct Worktree<'a> {
     repository: &'a Repository,
     directory: PathBuf,
@@ -32,19 +32,19 @@ impl<'a> Worktree<'a> {
         Ok(worktree)
     }
 
-    /// The directory.
+    /// Returns the root directory of the worktree.
     pub(super) fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Applies a diff. Fails if it does not fit the sources any more.
+    /// Applies a diff. Fails if it does not fit the sources.
     pub(super) fn apply(&self, diff: &str) -> Result<()> {
         let file = self.repository.path("target/mutants/mutant.diff");
         fs::write(&file, diff).with_context(|| format!("cannot write {}", file.display()))?;
         process::output(self.git().args(["apply", "--"]).arg(&file)).map(drop)
     }
 
-    /// Removes all changes, new files too.
+    /// Removes all changes and new files.
     pub(super) fn reset(&self) -> Result<()> {
         process::output(self.git().args(["checkout", "--quiet", "--force", "--", "."]))?;
         process::output(self.git().args(["clean", "--quiet", "-d", "--force"])).map(drop)

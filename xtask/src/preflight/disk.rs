@@ -1,6 +1,6 @@
-//! Free space on the disks that a build and the tests' scratch directories fill.
+//! Free space on the disks of the build and of the tests' scratch directories.
 
-use super::Problem;
+use super::PreflightProblem;
 use crate::repository::Repository;
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const LEAST: u64 = 3 << 30;
 
 /// Checks the disks of the target directory and of temporary files.
-pub(super) fn check(repository: &Repository) -> Result<Option<Problem>> {
+pub(super) fn check(repository: &Repository) -> Result<Option<PreflightProblem>> {
     for directory in [repository.target(), std::env::temp_dir()] {
         let free = free_bytes(&existing_ancestor(&directory))?;
         if let Some(problem) = problem(&directory, free) {
@@ -19,11 +19,11 @@ pub(super) fn check(repository: &Repository) -> Result<Option<Problem>> {
     Ok(None)
 }
 
-fn problem(directory: &Path, free: u64) -> Option<Problem> {
+fn problem(directory: &Path, free: u64) -> Option<PreflightProblem> {
     if free >= LEAST {
         return None;
     }
-    Some(Problem {
+    Some(PreflightProblem {
         missing: format!(
             "only {} MiB free on the disk of {}, {} MiB needed",
             free >> 20,
@@ -40,7 +40,7 @@ fn existing_ancestor(path: &Path) -> PathBuf {
     existing.unwrap_or(Path::new("/")).to_owned()
 }
 
-/// Bytes that an ordinary user may still write.
+/// Returns the bytes that an ordinary user may still write.
 fn free_bytes(directory: &Path) -> Result<u64> {
     let figures = rustix::fs::statvfs(directory)
         .with_context(|| format!("cannot read the free space of {}", directory.display()))?;

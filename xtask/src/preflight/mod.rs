@@ -1,24 +1,25 @@
-//! `cargo xtask preflight`: finds out before a lane starts that this machine cannot run it, and says so in one line.
+//! `cargo xtask preflight`: checks before a lane starts that this machine can run it, and reports what is missing in
+//! one line.
 
 mod disk;
 mod namespaces;
 
-use crate::Verdict;
+use crate::TaskResult;
 use crate::process;
 use crate::repository::Repository;
 use anyhow::{Result, bail};
 
-/// Lane of tests that is about to run.
+/// Lane of tests to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lane {
+pub(crate) enum TestLane {
     /// `make test`.
     Test,
-    /// `make test-system`, which needs root in addition.
+    /// `make test-system`, which also needs root.
     System,
 }
 
-impl Lane {
-    /// The lane of the arguments: `[--system]`.
+impl TestLane {
+    /// Parses the lane from the arguments: `[--system]`.
     pub(crate) fn parse(arguments: &[String]) -> Result<Self> {
         match arguments {
             [] => Ok(Self::Test),
@@ -35,10 +36,10 @@ impl Lane {
     }
 }
 
-/// Something that is missing on this machine.
+/// Requirement of a lane that this machine does not meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Problem {
-    /// The missing thing, with its cause.
+struct PreflightProblem {
+    /// Missing requirement, with its cause.
     missing: String,
     /// Tests that cannot run without it.
     untested: &'static str,
@@ -61,21 +62,21 @@ const PROGRAMS: [(&str, &str); 11] = [
     ("perl", "perl-base"),
 ];
 
-/// Checks the machine and prints what is missing, in one line.
-pub(crate) fn run(repository: &Repository, lane: Lane) -> Result<Verdict> {
+/// Checks the machine and prints the missing requirements, in one line.
+pub(crate) fn run(repository: &Repository, lane: TestLane) -> Result<TaskResult> {
     let problems = problems(repository, lane)?;
     if let Some(line) = line(lane, &problems) {
         eprintln!("{line}");
     }
-    Ok(Verdict::from_success(problems.is_empty()))
+    Ok(TaskResult::from_success(problems.is_empty()))
 }
 
-fn problems(repository: &Repository, lane: Lane) -> Result<Vec<Problem>> {
+fn problems(repository: &Repository, lane: TestLane) -> Result<Vec<PreflightProblem>> {
     let mut problems = Vec::new();
-    if lane == Lane::System {
+    if lane == TestLane::System {
         problems.extend(root());
     }
-    // Without its programs no check of namespaces says anything.
+    // Without its programs, a check of namespaces is meaningless.
     match programs(repository) {
         Some(problem) => problems.push(problem),
         None => problems.extend(namespaces::check(repository)),
@@ -86,7 +87,7 @@ fn problems(repository: &Repository, lane: Lane) -> Result<Vec<Problem>> {
     Ok(problems)
 }
 
-fn line(lane: Lane, problems: &[Problem]) -> Option<String> {
+fn line(lane: TestLane, problems: &[PreflightProblem]) -> Option<String> {
     if problems.is_empty() {
         return None;
     }
@@ -97,18 +98,18 @@ fn line(lane: Lane, problems: &[Problem]) -> Option<String> {
     Some(format!("{}: cannot run: {}", lane.name(), problems.join("; and ")))
 }
 
-fn root() -> Option<Problem> {
+fn root() -> Option<PreflightProblem> {
     if rustix::process::geteuid().is_root() {
         return None;
     }
-    Some(Problem {
+    Some(PreflightProblem {
         missing: "not root".to_owned(),
         untested: "engines and other kernels are",
         remedy: "run: sudo make test-system".to_owned(),
     })
 }
 
-fn programs(repository: &Repository) -> Option<Problem> {
+fn programs(repository: &Repository) -> Option<PreflightProblem> {
     let missing: Vec<(&str, &str)> =
         PROGRAMS.into_iter().filter(|(name, _)| repository.find_program(name).is_none()).collect();
     if missing.is_empty() {
@@ -117,31 +118,31 @@ fn programs(repository: &Repository) -> Option<Problem> {
     let names: Vec<&str> = missing.iter().map(|(name, _)| *name).collect();
     let mut packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
     packages.dedup();
-    Some(Problem {
+    Some(PreflightProblem {
         missing: format!("no program {} on the PATH", names.join(", ")),
         untested: "lab, traffic and e2e are",
         remedy: format!("run: sudo apt-get install {}", packages.join(" ")),
     })
 }
 
-fn binary(repository: &Repository) -> Option<Problem> {
+fn binary(repository: &Repository) -> Option<PreflightProblem> {
     if repository.tare().is_file() {
         return None;
     }
-    Some(Problem {
+    Some(PreflightProblem {
         missing: "no binary target/bin/tare".to_owned(),
         untested: "e2e is",
         remedy: "run: make build".to_owned(),
     })
 }
 
-fn crates(repository: &Repository) -> Option<Problem> {
+fn crates(repository: &Repository) -> Option<PreflightProblem> {
     let fetch = |more: &[&str]| {
         process::failure(repository.command("cargo").args(["fetch", "--locked"]).args(more))
     };
     fetch(&["--offline"])?;
     let cause = fetch(&[])?;
-    Some(Problem {
+    Some(PreflightProblem {
         missing: format!(
             "not all crates of Cargo.lock are on disk, and none can be fetched ({cause})"
         ),
@@ -154,8 +155,8 @@ fn crates(repository: &Repository) -> Option<Problem> {
 mod tests {
     use super::*;
 
-    fn problem(missing: &str) -> Problem {
-        Problem {
+    fn problem(missing: &str) -> PreflightProblem {
+        PreflightProblem {
             missing: missing.to_owned(),
             untested: "lab and e2e are",
             remedy: "run as root".to_owned(),
@@ -164,12 +165,12 @@ mod tests {
 
     #[test]
     fn all_problems_are_one_line() {
-        assert_eq!(line(Lane::Test, &[]), None);
+        assert_eq!(line(TestLane::Test, &[]), None);
         assert_eq!(
-            line(Lane::Test, &[problem("no user namespaces (x=0)")]).unwrap(),
+            line(TestLane::Test, &[problem("no user namespaces (x=0)")]).unwrap(),
             "tare test: cannot run: no user namespaces (x=0), so lab and e2e are not tested; run as root"
         );
-        let two = line(Lane::System, &[problem("a"), problem("b")]).unwrap();
+        let two = line(TestLane::System, &[problem("a"), problem("b")]).unwrap();
         assert!(two.starts_with("tare test-system: cannot run: a, so "), "{two}");
         assert!(two.contains("; and b, so ") && !two.contains('\n'), "{two}");
     }

@@ -1,6 +1,6 @@
-//! Namespaces: the lab makes them as root and as an ordinary user.
+//! Check that the lab can make namespaces, as root and as an ordinary user.
 
-use super::Problem;
+use super::PreflightProblem;
 use crate::process;
 use crate::repository::Repository;
 use std::fs;
@@ -31,8 +31,8 @@ const SETTINGS: [(&str, &str, &str, &str); 3] = [
     ),
 ];
 
-/// Makes a network namespace, as root where the caller is root, and as an ordinary user.
-pub(super) fn check(repository: &Repository) -> Option<Problem> {
+/// Makes a network namespace, as root if the caller is root, and as an ordinary user.
+pub(super) fn check(repository: &Repository) -> Option<PreflightProblem> {
     if !rustix::process::geteuid().is_root() {
         let failure = process::failure(&mut in_user_namespace(repository.command("unshare")))?;
         return Some(no_user_namespaces(&failure, cause(), true));
@@ -42,7 +42,7 @@ pub(super) fn check(repository: &Repository) -> Option<Problem> {
     }
     let mut setpriv = repository.command("setpriv");
     setpriv.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--", "unshare"]);
-    // Nobody may not be allowed to enter the checkout.
+    // The ordinary user may lack permission to enter the checkout.
     let failure = process::failure(in_user_namespace(setpriv).current_dir("/"))?;
     Some(no_user_namespaces(&failure, cause(), false))
 }
@@ -52,15 +52,15 @@ fn in_user_namespace(mut unshare: Command) -> Command {
     unshare
 }
 
-fn no_network_namespaces(failure: &str) -> Problem {
-    Problem {
+fn no_network_namespaces(failure: &str) -> PreflightProblem {
+    PreflightProblem {
         missing: format!("root cannot make a network namespace ({failure})"),
         untested: "lab, traffic and e2e are",
         remedy: "run in a container with CAP_SYS_ADMIN, or on the host".to_owned(),
     }
 }
 
-/// The setting that forbids user namespaces, with its remedy.
+/// Returns the setting that forbids user namespaces, with its remedy. Returns `None` if no setting does.
 fn cause() -> Option<(&'static str, &'static str)> {
     SETTINGS.iter().find_map(|(file, forbids, name, remedy)| {
         let value = fs::read_to_string(file).ok()?;
@@ -68,16 +68,20 @@ fn cause() -> Option<(&'static str, &'static str)> {
     })
 }
 
-fn no_user_namespaces(failure: &str, cause: Option<(&str, &str)>, root_helps: bool) -> Problem {
+fn no_user_namespaces(
+    failure: &str,
+    cause: Option<(&str, &str)>,
+    root_helps: bool,
+) -> PreflightProblem {
     let (name, remedy) = cause.unwrap_or((failure, "allow user namespaces on this machine"));
     if root_helps {
-        Problem {
+        PreflightProblem {
             missing: format!("no user namespaces ({name})"),
             untested: "lab, traffic and e2e are",
             remedy: format!("run as root, or: {remedy}"),
         }
     } else {
-        Problem {
+        PreflightProblem {
             missing: format!("no user namespaces for ordinary users ({name})"),
             untested: "the half of lab and e2e that runs as an ordinary user is",
             remedy: remedy.to_owned(),

@@ -1,5 +1,5 @@
-//! apt: which kernel is the newest, and its package. Backports are asked for with lists of their own, so that this
-//! machine's stay as they are.
+//! Client of apt: finds the newest kernel and its package. Backports have package lists of their own, so that this
+//! machine's lists stay as they are.
 
 use crate::process;
 use crate::repository::Repository;
@@ -8,26 +8,26 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// apt with options that say where its lists are.
+/// Command apt with options for the location of its lists.
 pub(super) struct Apt<'a> {
     repository: &'a Repository,
     options: Vec<String>,
 }
 
 impl<'a> Apt<'a> {
-    /// apt as this machine has it.
+    /// Returns apt with this machine's configuration.
     pub(super) fn of_machine(repository: &'a Repository) -> Self {
         Self { repository, options: Vec::new() }
     }
 
-    /// Package of the newest kernel, or `None` if apt knows none.
+    /// Returns the package of the newest kernel, or `None` if apt knows none.
     pub(super) fn newest_kernel(&self) -> Result<Option<String>> {
         let depends = self.command("apt-cache", &["depends", "linux-image-amd64"]);
-        // An unknown package is an answer, not a failure.
+        // An unknown package is a valid result, not a failure.
         Ok(process::output(&mut { depends }).ok().as_deref().and_then(kernel_package))
     }
 
-    /// Downloads the lists of packages.
+    /// Downloads the package lists.
     pub(super) fn update(&self) -> Result<()> {
         process::run(&mut self.command("apt-get", &["update", "-q"]))
     }
@@ -56,7 +56,7 @@ impl<'a> Apt<'a> {
     }
 }
 
-/// apt with the backports of this distribution, from where its other packages come, and nothing else.
+/// Returns apt with only the backports of this distribution, from the same site as its other packages.
 pub(super) fn backports<'a>(repository: &'a Repository, directory: &Path) -> Result<Apt<'a>> {
     let release = fs::read_to_string("/etc/os-release").context("cannot read /etc/os-release")?;
     let codename = codename(&release).context("/etc/os-release names no VERSION_CODENAME")?;
@@ -89,7 +89,7 @@ fn source(site: &str, codename: &str) -> String {
     format!("deb [signed-by={keyring}] {site} {codename}-backports main\n")
 }
 
-/// Package of the kernel that linux-image-amd64 depends on.
+/// Returns the kernel package that linux-image-amd64 depends on.
 fn kernel_package(depends: &str) -> Option<String> {
     depends.lines().find_map(|line| {
         let package = line.trim().strip_prefix("Depends: ")?;
@@ -103,7 +103,7 @@ fn codename(release: &str) -> Option<&str> {
     Some(value.trim_matches('"')).filter(|name| !name.is_empty())
 }
 
-/// Address of the distribution's main component, from lines of address, codename and component.
+/// Returns the address of the distribution's main component, from lines of address, codename and component.
 fn site<'a>(targets: &'a str, codename: &str) -> Option<&'a str> {
     targets.lines().find_map(|line| {
         let mut words = line.split_whitespace();

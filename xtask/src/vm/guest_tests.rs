@@ -1,30 +1,30 @@
-//! Tests of the virtual machine: which run in which machine, and the script that runs them.
+//! Tests in virtual machines: the tests of each machine, and the script that runs them.
 
-use super::machine::{Clock, Machine};
+use super::machine::{GuestClock, VirtualMachine};
 use crate::nextest::Nextest;
 use crate::process;
 use crate::repository::Repository;
 use crate::shell_quote::{shell_join, shell_quote};
-use crate::system_lane::Scope;
+use crate::system_lane::GuestScope;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-/// Tests of a binary, by a part of their names.
+/// Tests of a binary, chosen by a part of their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum GuestTests {
-    /// Of the binary `vm` of tare-tests, whose tests are all marked as ignored.
+enum GuestTestFilter {
+    /// Tests of the binary `vm` of tare-tests, all of which are marked as ignored.
     Command(&'static str),
-    /// Of the lab's own. All modules that networks need are loaded before.
+    /// Tests of the lab. All modules that networks need are loaded first.
     Lab(&'static str),
 }
 
-use GuestTests::{Command, Lab};
+use GuestTestFilter::{Command, Lab};
 
-/// Networks that this machine cannot carry, which run in the guest.
-const NETWORKS: GuestTests = Command("networks::");
+/// Tests of the networks that this machine does not support, which run in the guest.
+const NETWORKS: GuestTestFilter = Command("networks::");
 
-/// Tests of every machine, in this order: that nothing loads a module comes first.
-const SHORT: [GuestTests; 6] = [
+/// Tests of every machine, in this order: the test that no module is loaded comes first.
+const SHORT: [GuestTestFilter; 6] = [
     Command("modules::"),
     NETWORKS,
     Lab("of_other_kernels"),
@@ -34,46 +34,46 @@ const SHORT: [GuestTests; 6] = [
 ];
 
 /// Whole studies, which take many minutes.
-const STUDIES: [GuestTests; 1] = [Command("studies::")];
+const STUDIES: [GuestTestFilter; 1] = [Command("studies::")];
 
-/// Engines, in a machine whose clock is patient: parts of Docker Engine give one another so many seconds, a Swarm 20 to
-/// attach a container, which takes longer here.
-const ENGINES: [GuestTests; 2] = [Command("docker::"), Command("swarm::")];
+/// Engine tests, in a machine with a slow clock: Docker Engine has internal time limits, and a Swarm has 20 s to attach
+/// a container, which takes longer under emulation.
+const ENGINES: [GuestTestFilter; 2] = [Command("docker::"), Command("swarm::")];
 
 /// Tests that share a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TestGroup {
-    /// The machine.
-    pub(super) machine: Machine,
-    tests: Vec<GuestTests>,
+    /// Virtual machine of the group.
+    pub(super) machine: VirtualMachine,
+    tests: Vec<GuestTestFilter>,
 }
 
-/// Groups of a scope.
-pub(super) fn groups(repository: &Repository, scope: Scope) -> Vec<TestGroup> {
-    let short = TestGroup { machine: Machine::default(), tests: SHORT.to_vec() };
+/// Returns the groups of a scope.
+pub(super) fn groups(repository: &Repository, scope: GuestScope) -> Vec<TestGroup> {
+    let short = TestGroup { machine: VirtualMachine::default(), tests: SHORT.to_vec() };
     match scope {
-        Scope::Short => vec![short],
-        Scope::Long => {
+        GuestScope::Short => vec![short],
+        GuestScope::Long => {
             let tests = [&SHORT[..], &STUDIES].concat();
-            // Docker Engine's programs are large; where they are on the PATH they are not here.
+            // Docker Engine's programs are large. If they are on the PATH, this directory does not exist.
             let disk = Some(repository.path("target/docker")).filter(|disk| disk.is_dir());
-            let machine = Machine { disk, clock: Clock::Instructions };
+            let machine = VirtualMachine { disk, clock: GuestClock::Instructions };
             vec![TestGroup { tests, ..short }, TestGroup { machine, tests: ENGINES.to_vec() }]
         }
     }
 }
 
-/// Programs and names that the script is made of.
+/// Programs and names used by the script.
 struct ScriptParts {
     tare: String,
     built_programs: String,
     command_tests: String,
     lab_tests: String,
-    /// Networks that this machine cannot carry.
+    /// Networks that this machine does not support.
     networks: Vec<String>,
 }
 
-/// Shell script that runs a group's tests, all of them even if some fail.
+/// Writes the shell script that runs a group's tests: all of them, even after a failure.
 pub(super) fn script(
     repository: &Repository,
     nextest: &Nextest<'_>,
@@ -96,7 +96,7 @@ pub(super) fn script(
 }
 
 impl ScriptParts {
-    fn script(&self, tests: &[GuestTests]) -> String {
+    fn script(&self, tests: &[GuestTestFilter]) -> String {
         let mut lines = vec![
             format!("PATH=\"$PATH\":{}:/usr/sbin:/sbin", shell_quote(&self.built_programs)),
             format!("TARE_BINARY={}", shell_quote(&self.tare)),
@@ -111,7 +111,7 @@ impl ScriptParts {
         lines.join("\n")
     }
 
-    fn push(&self, lines: &mut Vec<String>, tests: GuestTests) {
+    fn push(&self, lines: &mut Vec<String>, tests: GuestTestFilter) {
         let command = match tests {
             NETWORKS if self.networks.is_empty() => return,
             Command(filter) => {
@@ -144,7 +144,8 @@ fn missing_networks(repository: &Repository) -> Result<Vec<String>> {
     missing_of_listing(&process::output(tare.args(["list", "networks", "--json"]))?)
 }
 
-/// The lab's networks that are not available. A name with a colon is a place of another kind, or wants an argument.
+/// Returns the lab's networks that are not available. A name with a colon belongs to another kind of place, or needs an
+/// argument.
 fn missing_of_listing(listing: &str) -> Result<Vec<String>> {
     let listing: NetworkListing = serde_json::from_str(listing)
         .context("cannot read the output of `tare list networks --json`")?;
@@ -191,10 +192,10 @@ mod tests {
     #[test]
     fn engines_have_a_machine_of_their_own() {
         let repository = Repository::find().unwrap();
-        assert_eq!(groups(&repository, Scope::Short).len(), 1);
-        let long = groups(&repository, Scope::Long);
+        assert_eq!(groups(&repository, GuestScope::Short).len(), 1);
+        let long = groups(&repository, GuestScope::Long);
         assert_eq!(long[0].tests.last(), Some(&Command("studies::")));
-        assert_eq!(long[1].machine.clock, Clock::Instructions);
+        assert_eq!(long[1].machine.clock, GuestClock::Instructions);
     }
 
     #[test]

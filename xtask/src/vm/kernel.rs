@@ -1,4 +1,4 @@
-//! The guest's kernel: Debian's newest of this distribution, or of its backports where that is too old, unpacked below
+//! Kernel of the guest: Debian's newest of this distribution, or of its backports if that is too old, unpacked below
 //! `target/vm`. Nothing is installed.
 
 use super::apt::{self, Apt};
@@ -9,13 +9,13 @@ use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Oldest version that has all devices of the lab's networks: netkit came with Linux 6.7.
+/// Oldest version with all devices of the lab's networks: netkit came with Linux 6.7.
 const LEAST: &str = "6.7";
 
-/// Prefix of the packages of kernels.
+/// Prefix of kernel packages.
 const PREFIX: &str = "linux-image-";
 
-/// Image of a kernel, which is downloaded first if it is not there.
+/// Returns the image of a kernel, and downloads it first if necessary.
 pub(super) fn image(repository: &Repository) -> Result<PathBuf> {
     let directory = repository.path("target/vm");
     fs::create_dir_all(&directory)
@@ -49,7 +49,7 @@ fn from_backports(repository: &Repository, directory: &Path) -> Result<String> {
     Ok(package)
 }
 
-/// A kernel with all devices that was unpacked before.
+/// Returns an already unpacked kernel with all devices. Returns `None` if there is none.
 fn unpacked(directory: &Path) -> Result<Option<String>> {
     let entries =
         fs::read_dir(directory).with_context(|| format!("cannot read {}", directory.display()))?;

@@ -1,4 +1,4 @@
-//! One virtual machine: QEMU by virtme-ng, a script that runs in it as root, and the script's output.
+//! Virtual machine: QEMU started by virtme-ng, a script that runs in it as root, and the script's output.
 
 use super::{kernel, setup};
 use crate::process;
@@ -9,19 +9,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Passage of time in the guest.
+/// Clock of the guest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Clock {
-    /// As outside.
+pub(super) enum GuestClock {
+    /// Time of the host.
     #[default]
     Real,
-    /// 4 ns for each instruction, and as outside while there is nothing to do. What has deadlines of its own is then on a
-    /// machine that is quick enough, however long it takes.
+    /// 4 ns for each instruction, and the host's time while idle. Programs with time limits of their own then see a
+    /// machine that is fast enough, however long it takes.
     Instructions,
 }
 
-impl Clock {
-    /// The clock of this name.
+impl GuestClock {
+    /// Parses a clock by its name.
     pub(super) fn parse(name: &str) -> Option<Self> {
         match name {
             "real" => Some(Self::Real),
@@ -30,7 +30,8 @@ impl Clock {
         }
     }
 
-    /// Time that a script may take, in seconds. A boot takes 20 s on two cores; programs run tens of times slower inside.
+    /// Returns the time limit of a script, in seconds. A boot takes 20 s on two cores; programs run tens of times
+    /// slower inside.
     fn limit(self) -> u32 {
         match self {
             Self::Real => 2400,
@@ -38,7 +39,7 @@ impl Clock {
         }
     }
 
-    /// With the clock of instructions a second processor takes from the first what it gets.
+    /// Returns the number of processors. With the instruction clock, a second processor takes its time from the first.
     fn processors(self) -> &'static str {
         match self {
             Self::Real => "2",
@@ -49,15 +50,15 @@ impl Clock {
 
 /// Virtual machine before it boots.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Machine {
-    /// Directory of large programs that is a disk inside. Over the way by which all other files come a page of a program
-    /// takes milliseconds.
+pub(super) struct VirtualMachine {
+    /// Directory of large programs, attached as a disk. Through the file sharing used for all other files, a page of a
+    /// program takes milliseconds.
     pub(super) disk: Option<PathBuf>,
-    /// Passage of time inside.
-    pub(super) clock: Clock,
+    /// Clock of the guest.
+    pub(super) clock: GuestClock,
 }
 
-/// Script that ran to its end in a machine.
+/// Result of a script that ran to its end.
 #[derive(Debug)]
 pub(super) struct EndedScript {
     /// Exit status of the script.
@@ -66,21 +67,21 @@ pub(super) struct EndedScript {
     pub(super) log: String,
 }
 
-/// Boots until a machine lives as long as its script: an emulated machine may die or never start, whatever runs in it.
+/// Number of boots to attempt: an emulated machine may die or never start, whatever runs in it.
 const ATTEMPTS: u32 = 3;
 
-/// Lines of the console that are quoted when a machine dies.
+/// Lines of the console quoted when a machine dies.
 const CONSOLE_LINES: usize = 60;
 
-/// Exit status of timeout(1) when the time is up.
+/// Exit status of timeout(1) after the time limit.
 const TIMED_OUT: i32 = 124;
 
-impl Machine {
-    /// Boots the machine, runs a shell script in it as root, and prints what it says when it ends.
+impl VirtualMachine {
+    /// Boots the machine, runs a shell script in it as root, and prints its output when it ends.
     pub(super) fn run(&self, repository: &Repository, script: &str) -> Result<EndedScript> {
         setup::install(repository)?;
         let image = kernel::image(repository)?;
-        let scratch = Scratch::new(&repository.path("target/vm"))?;
+        let scratch = GuestScratch::new(&repository.path("target/vm"))?;
         fs::write(scratch.file("command"), self.guest_script(repository, &scratch, script)?)?;
         self.make_disk(repository, &scratch)?;
         for attempt in 1..=ATTEMPTS {
@@ -105,14 +106,14 @@ impl Machine {
         bail!("no virtual machine lived as long as its script, in {ATTEMPTS} attempts")
     }
 
-    /// The script with what it needs around it: a directory for files, the disk, and where its status goes.
+    /// Wraps the script with its setup: a directory for files, the disk, and the file for its exit status.
     fn guest_script(
         &self,
         repository: &Repository,
-        scratch: &Scratch,
+        scratch: &GuestScratch,
         script: &str,
     ) -> Result<String> {
-        // What fails before the script ends the parentheses only, so that the status is kept.
+        // A failure before the script ends only the parentheses, so that the status is kept.
         let mut lines = vec![
             "(".to_owned(),
             "mount -t tmpfs -o mode=1777 tmpfs /mnt || exit".to_owned(),
@@ -131,7 +132,7 @@ impl Machine {
     fn boot(
         &self,
         repository: &Repository,
-        scratch: &Scratch,
+        scratch: &GuestScratch,
         image: &Path,
     ) -> Result<std::process::ExitStatus> {
         let _ = fs::remove_file(scratch.file("status"));
@@ -145,7 +146,7 @@ impl Machine {
     fn boot_command(
         &self,
         repository: &Repository,
-        scratch: &Scratch,
+        scratch: &GuestScratch,
         image: &Path,
     ) -> Result<Command> {
         let exec = format!(
@@ -158,7 +159,7 @@ impl Machine {
         setup::add_to_path(repository, &mut command);
         command.arg(self.limit()).args(["vng", "--verbose", "-r"]).arg(image);
         command.args(["--disable-kvm", "--cpus", self.clock.processors(), "--memory", &memory]);
-        // Debian's kernel has AppArmor, whose profiles Docker could only load by a program that few machines have.
+        // Debian's kernel has AppArmor, whose profiles Docker can only load by a program that few machines have.
         command.args(["--append", "apparmor=0", "--rwdir"]).arg(&scratch.directory);
         command.arg(format!("--qemu-opts={}", self.qemu_options(scratch)?));
         command.args(["--exec", &exec]);
@@ -169,11 +170,11 @@ impl Machine {
         std::env::var("TARE_VM_LIMIT").unwrap_or_else(|_| self.clock.limit().to_string())
     }
 
-    /// Options of QEMU. Both processors are one thread's turns: where each has a thread of its own, one may run what the
-    /// other is just changing, and a kernel that switches its own branches while packets flow (static keys) dies of it.
-    fn qemu_options(&self, scratch: &Scratch) -> Result<String> {
+    /// Returns the options of QEMU. Both processors share one thread. With a thread for each, one may execute code that
+    /// the other is just changing, and a kernel that patches its own branches while packets flow (static keys) crashes.
+    fn qemu_options(&self, scratch: &GuestScratch) -> Result<String> {
         let mut options = "-accel tcg,thread=single".to_owned();
-        if self.clock == Clock::Instructions {
+        if self.clock == GuestClock::Instructions {
             options.push_str(" -icount shift=2");
         }
         if self.disk.is_some() {
@@ -184,7 +185,7 @@ impl Machine {
         Ok(options)
     }
 
-    fn make_disk(&self, repository: &Repository, scratch: &Scratch) -> Result<()> {
+    fn make_disk(&self, repository: &Repository, scratch: &GuestScratch) -> Result<()> {
         let Some(directory) = &self.disk else { return Ok(()) };
         let size = process::output(repository.command("du").arg("-sm").arg(directory))?;
         let size = disk_size(&size).with_context(|| format!("du says no size: {size:?}"))?;
@@ -195,7 +196,7 @@ impl Machine {
     }
 }
 
-/// Size of a disk for the files that `du -sm` has measured, in MiB.
+/// Computes the size of a disk for the files that `du -sm` has measured, in MiB.
 fn disk_size(measured: &str) -> Option<u64> {
     let files: u64 = measured.split_whitespace().next()?.parse().ok()?;
     Some(files + files / 5 + 32)
@@ -206,7 +207,7 @@ fn quoted(path: &Path) -> Result<String> {
     Ok(shell_quote(text.with_context(|| format!("{} is not UTF-8", path.display()))?))
 }
 
-/// A path that QEMU's and virtme-ng's own splitting of words leaves whole.
+/// Returns a path as text. Fails if QEMU or virtme-ng would split it into words.
 fn plain_path(path: &Path) -> Result<&str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@".contains(c);
     match path.to_str() {
@@ -219,11 +220,11 @@ fn plain_path(path: &Path) -> Result<&str> {
 }
 
 /// Directory that the guest may write to. It is removed when dropped.
-struct Scratch {
+struct GuestScratch {
     directory: PathBuf,
 }
 
-impl Scratch {
+impl GuestScratch {
     fn new(parent: &Path) -> Result<Self> {
         let directory = parent.join(format!("run.{}", std::process::id()));
         fs::create_dir_all(&directory)
@@ -235,12 +236,12 @@ impl Scratch {
         self.directory.join(name)
     }
 
-    /// Image of the disk, beside the directory, for the guest does not see it as a file.
+    /// Returns the path of the disk image, next to the directory, because the guest must not see it as a file.
     fn disk(&self) -> PathBuf {
         self.directory.with_extension(format!("{}.disk", std::process::id()))
     }
 
-    /// Exit status of the script, if it has ended.
+    /// Returns the exit status of the script, or `None` if it has not ended.
     fn status(&self) -> Option<i32> {
         fs::read_to_string(self.file("status")).ok()?.trim().parse().ok()
     }
@@ -253,7 +254,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for GuestScratch {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.directory);
         let _ = fs::remove_file(self.disk());
@@ -264,14 +265,14 @@ impl Drop for Scratch {
 mod tests {
     use super::*;
 
-    fn scratch() -> Scratch {
-        Scratch { directory: PathBuf::from("/no/such/it's/run.1") }
+    fn scratch() -> GuestScratch {
+        GuestScratch { directory: PathBuf::from("/no/such/it's/run.1") }
     }
 
     #[test]
     fn the_script_is_quoted_and_its_status_kept() {
         let repository = Repository::find().unwrap();
-        let machine = Machine { disk: Some("/d d".into()), clock: Clock::Real };
+        let machine = VirtualMachine { disk: Some("/d d".into()), clock: GuestClock::Real };
         let script = machine.guest_script(&repository, &scratch(), "true").unwrap();
         assert!(script.contains("mount -o ro /dev/vda '/d d' || exit\n"), "{script}");
         assert!(
@@ -282,13 +283,13 @@ mod tests {
 
     #[test]
     fn the_clock_of_instructions_has_one_processor() {
-        let machine = Machine { disk: None, clock: Clock::Instructions };
+        let machine = VirtualMachine { disk: None, clock: GuestClock::Instructions };
         assert_eq!(
             machine.qemu_options(&scratch()).unwrap(),
             "-accel tcg,thread=single -icount shift=2"
         );
-        assert_eq!(Clock::Instructions.processors(), "1");
-        let disk = Machine { disk: Some("/d".into()), clock: Clock::Real };
+        assert_eq!(GuestClock::Instructions.processors(), "1");
+        let disk = VirtualMachine { disk: Some("/d".into()), clock: GuestClock::Real };
         assert!(disk.qemu_options(&scratch()).is_err(), "a quote in the path");
     }
 

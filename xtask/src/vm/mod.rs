@@ -1,7 +1,7 @@
-//! The virtual machine: Debian's kernel with this machine's files read-only inside. Its modules are there and not loaded.
-//! Nothing of this machine is changed.
+//! Virtual machine with Debian's kernel and this machine's files, read-only. The kernel's modules are available and not
+//! loaded. Nothing of this machine is changed.
 //!
-//! Everything runs under emulation: it shows that something works, never how fast.
+//! Everything runs under emulation: it shows that features work, never how fast.
 
 mod apt;
 mod guest_tests;
@@ -10,13 +10,13 @@ mod machine;
 mod report;
 mod setup;
 
-use crate::Verdict;
+use crate::TaskResult;
 use crate::nextest::Nextest;
 use crate::repository::Repository;
 use crate::shell_quote::shell_join;
-use crate::system_lane::Scope;
+use crate::system_lane::GuestScope;
 use anyhow::{Context, Result, bail};
-use machine::{Clock, Machine};
+use machine::{GuestClock, VirtualMachine};
 use report::GuestReport;
 use std::path::PathBuf;
 
@@ -25,15 +25,15 @@ use std::path::PathBuf;
 pub(crate) struct GuestResult {
     /// Exit status of the script in the guest.
     pub(crate) status: i32,
-    /// Tests that ran, from its output.
+    /// Tests that ran, from the script's output.
     pub(crate) report: GuestReport,
 }
 
-/// Runs the tests of a scope, a machine for each group that needs another one.
+/// Runs the tests of a scope, with a machine for each group.
 pub(crate) fn run_tests(
     repository: &Repository,
     nextest: &Nextest<'_>,
-    scope: Scope,
+    scope: GuestScope,
 ) -> Result<Vec<GuestResult>> {
     let mut results = Vec::new();
     for group in guest_tests::groups(repository, scope) {
@@ -45,14 +45,14 @@ pub(crate) fn run_tests(
 }
 
 /// Runs one command in a virtual machine: `[--disk DIRECTORY] [--clock instructions] COMMAND [ARGUMENT..]`.
-pub(crate) fn run_command(repository: &Repository, arguments: &[String]) -> Result<Verdict> {
+pub(crate) fn run_command(repository: &Repository, arguments: &[String]) -> Result<TaskResult> {
     let (machine, command) = parse(arguments)?;
     let ended = machine.run(repository, &shell_join(command))?;
-    Ok(Verdict::from_success(ended.status == 0))
+    Ok(TaskResult::from_success(ended.status == 0))
 }
 
-fn parse(arguments: &[String]) -> Result<(Machine, &[String])> {
-    let mut machine = Machine::default();
+fn parse(arguments: &[String]) -> Result<(VirtualMachine, &[String])> {
+    let mut machine = VirtualMachine::default();
     let mut rest = arguments;
     loop {
         match rest {
@@ -61,7 +61,7 @@ fn parse(arguments: &[String]) -> Result<(Machine, &[String])> {
                 rest = more;
             }
             [option, value, more @ ..] if option == "--clock" => {
-                machine.clock = Clock::parse(value).with_context(|| {
+                machine.clock = GuestClock::parse(value).with_context(|| {
                     format!("invalid clock {value:?}: expected real or instructions")
                 })?;
                 rest = more;
@@ -80,7 +80,10 @@ mod tests {
     fn options_stand_before_the_command() {
         let words = ["--clock", "instructions", "--disk", "/d", "ls", "--disk"].map(str::to_owned);
         let (machine, command) = parse(&words).unwrap();
-        assert_eq!(machine, Machine { disk: Some("/d".into()), clock: Clock::Instructions });
+        assert_eq!(
+            machine,
+            VirtualMachine { disk: Some("/d".into()), clock: GuestClock::Instructions }
+        );
         assert_eq!(command, ["ls", "--disk"]);
         for wrong in [&["--clock", "x", "ls"][..], &["--disk", "/d"], &[], &["--fast", "ls"]] {
             let words: Vec<String> = wrong.iter().map(|&word| word.to_owned()).collect();

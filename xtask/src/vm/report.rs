@@ -3,7 +3,7 @@
 use crate::ignored_tests::IgnoredTest;
 use crate::summary::TestCount;
 
-/// Tests of a log.
+/// Test results of a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GuestReport {
     /// Tests that passed.
@@ -15,13 +15,13 @@ pub(crate) struct GuestReport {
 }
 
 impl GuestReport {
-    /// Number of tests by their result.
+    /// Returns the number of tests by their result.
     pub(crate) fn count(&self) -> TestCount {
         TestCount { passed: self.passed, failed: self.failed, skipped: self.ignored.len() }
     }
 }
 
-/// Reads lines such as `test NAME ... ignored` and `test result: ok. 3 passed; 0 failed; ..`.
+/// Parses lines such as `test NAME ... ignored` and `test result: ok. 3 passed; 0 failed; ..`.
 pub(super) fn parse(log: &str) -> GuestReport {
     let mut report = GuestReport::default();
     for line in log.lines() {
@@ -35,7 +35,7 @@ pub(super) fn parse(log: &str) -> GuestReport {
     report
 }
 
-/// The number in front of a word: `ok. 3 passed; 0 failed` has 3 before ` passed`.
+/// Returns the number in front of a word: `ok. 3 passed; 0 failed` has 3 before ` passed`.
 fn count_before(result: &str, word: &str) -> usize {
     let before = result.split_once(word).map_or("", |(before, _)| before);
     let number = before.rsplit(|c: char| !c.is_ascii_digit()).next().unwrap_or("");

@@ -1,4 +1,4 @@
-//! Programs that the virtual machine takes: QEMU and others as packages, virtme-ng in a Python environment of its own.
+//! Programs that the virtual machine needs: QEMU and others as packages, virtme-ng in a Python environment of its own.
 
 use crate::process;
 use crate::repository::Repository;
@@ -15,10 +15,10 @@ const PACKAGES: [&str; 5] = [
     "mke2fs:e2fsprogs",
 ];
 
-/// virtme-ng, as pip takes it.
+/// Requirement of virtme-ng, in pip's syntax.
 const VIRTME: &str = "virtme-ng==1.*";
 
-/// Installs what is missing.
+/// Installs the missing programs.
 pub(super) fn install(repository: &Repository) -> Result<()> {
     process::run(repository.command("scripts/packages.sh").args(PACKAGES))?;
     let environment = environment(repository);

@@ -1,13 +1,18 @@
-//! Which cells the two sides have in common.
+//! Matching of the two sides' cells.
 
-use super::change::Draft;
-use super::session::{Figures, Read};
-use tare_record::{Beside, CellKey, Side, Unit, Unmatched};
+use super::change::ComparedCellDraft;
+use super::comparison_input::{CellFigures, ComparisonInput};
+use tare_record::{CellKey, ComparedBy, ComparedSide, SampleUnit, UnmatchedCell};
 use tare_stats::describe::mean;
 
-/// The cells of both sides in the order in which they first come, and those that some run lacks.
-pub(super) fn matched(base: &[Read], new: &[Read], unit: Unit) -> (Vec<Draft>, Vec<Unmatched>) {
-    let mut keys: Vec<&Figures> = Vec::new();
+/// Returns the drafts of the cells that both sides have, in the order of their first appearance, and the cells that a
+/// run lacks.
+pub(super) fn match_cells(
+    base: &[ComparisonInput],
+    new: &[ComparisonInput],
+    unit: SampleUnit,
+) -> (Vec<ComparedCellDraft>, Vec<UnmatchedCell>) {
+    let mut keys: Vec<&CellFigures> = Vec::new();
     for figures in base.iter().chain(new).flat_map(|run| &run.cells) {
         if !keys.iter().any(|other| other.key == figures.key) {
             keys.push(figures);
@@ -15,49 +20,56 @@ pub(super) fn matched(base: &[Read], new: &[Read], unit: Unit) -> (Vec<Draft>, V
     }
     let (mut drafts, mut unmatched) = (Vec::new(), Vec::new());
     for first in keys {
-        let (of_base, of_new) = (of(base, &first.key), of(new, &first.key));
+        let (of_base, of_new) =
+            (figures_per_run(base, &first.key), figures_per_run(new, &first.key));
         if of_base.len() < base.len() || of_new.len() < new.len() {
-            unmatched.push(Unmatched {
+            unmatched.push(UnmatchedCell {
                 cell: first.key.clone(),
                 base: count(of_base.len()),
                 new: count(of_new.len()),
             });
         }
         if !of_base.is_empty() && !of_new.is_empty() {
-            drafts.push(Draft::of(first, side(&of_base, unit), side(&of_new, unit)));
+            drafts.push(ComparedCellDraft::new(
+                first,
+                build_side(&of_base, unit),
+                build_side(&of_new, unit),
+            ));
         }
     }
     (drafts, unmatched)
 }
 
-/// The figures of a cell in each run that has it.
-fn of<'a>(side: &'a [Read], key: &CellKey) -> Vec<&'a Figures> {
+/// Returns the figures of a cell in each run that has it.
+fn figures_per_run<'a>(side: &'a [ComparisonInput], key: &CellKey) -> Vec<&'a CellFigures> {
     side.iter()
         .filter_map(|run| run.cells.iter().find(|figures| figures.key == *key))
         .filter(|figures| !figures.samples.is_empty())
         .collect()
 }
 
-/// One figure a unit; nothing where a figure has no logarithm and needs one.
-fn side(of: &[&Figures], unit: Unit) -> Option<Side> {
-    let beside = of.first()?.key.metric.beside();
+/// Returns one sample for each unit. Returns `None` if a figure needs a logarithm and has none.
+fn build_side(of: &[&CellFigures], unit: SampleUnit) -> Option<ComparedSide> {
+    let beside = of.first()?.key.metric.compared_by();
     let samples = match unit {
-        Unit::Block => of.iter().flat_map(|run| run.samples.iter().copied()).collect(),
-        Unit::Session => {
-            of.iter().map(|run| centre(&run.samples, beside)).collect::<Option<Vec<_>>>()?
+        SampleUnit::Block => of.iter().flat_map(|run| run.samples.iter().copied()).collect(),
+        SampleUnit::Session => {
+            of.iter().map(|run| scale_mean(&run.samples, beside)).collect::<Option<Vec<_>>>()?
         }
     };
-    let mean = centre(&samples, beside)?;
-    Some(Side { n: count(samples.len()), samples, mean })
+    let mean = scale_mean(&samples, beside)?;
+    Some(ComparedSide { n: count(samples.len()), samples, mean })
 }
 
-/// The mean, on the scale on which the metric is compared; nothing where there is none.
-fn centre(samples: &[f64], beside: Beside) -> Option<f64> {
+/// Returns the mean on the comparison scale of the metric. Returns `None` if it does not exist.
+fn scale_mean(samples: &[f64], beside: ComparedBy) -> Option<f64> {
     let centre = match beside {
-        Beside::Ratio => mean(&samples.iter().map(|sample| sample.ln()).collect::<Vec<_>>())?.exp(),
-        Beside::Difference => mean(samples)?,
+        ComparedBy::Ratio => {
+            mean(&samples.iter().map(|sample| sample.ln()).collect::<Vec<_>>())?.exp()
+        }
+        ComparedBy::Difference => mean(samples)?,
     };
-    (centre.is_finite() && (beside == Beside::Difference || centre > 0.0)).then_some(centre)
+    (centre.is_finite() && (beside == ComparedBy::Difference || centre > 0.0)).then_some(centre)
 }
 
 fn count(n: usize) -> u32 {

@@ -1,10 +1,10 @@
-//! Whole comparisons of journals that were made up, with known truth.
+//! Tests of whole comparisons with simulated journals of known truth.
 
 use super::*;
-use crate::made_up::{Chance, journal, plan, trial, workload};
-use tare_record::{ComparedCell, Outcome, Trial, Verdict};
+use crate::test_data::{SeededRandom, journal, plan, trial, workload};
+use tare_record::{ComparedCell, GateOutcome, Trial, Verdict};
 
-/// A run of these networks, whose throughput in each block is this many Gbit/s.
+/// Returns a run of these networks, whose throughput in each block is this many Gbit/s.
 fn run(figures: &[(&str, &[f64])]) -> Journal {
     let networks: Vec<&str> = figures.iter().map(|(label, _)| *label).collect();
     let mut trials: Vec<Trial> = Vec::new();
@@ -16,21 +16,21 @@ fn run(figures: &[(&str, &[f64])]) -> Journal {
     journal(plan(&networks, vec![workload("tcp-stream", &[Metric::Throughput])]), trials)
 }
 
-/// A side of one run.
+/// Returns a side of one run.
 fn one(journal: &Journal) -> &[Journal] {
     std::slice::from_ref(journal)
 }
 
-fn named(journals: &[Journal]) -> Vec<Named<'_>> {
-    journals.iter().map(|journal| Named { directory: "run", journal }).collect()
+fn named(journals: &[Journal]) -> Vec<NamedJournal<'_>> {
+    journals.iter().map(|journal| NamedJournal { directory: "run", journal }).collect()
 }
 
-fn compared(base: &[Journal], new: &[Journal], asked: &Asked) -> Comparison {
+fn compared(base: &[Journal], new: &[Journal], asked: &CompareOptions) -> Comparison {
     compare("0.0.0", &named(base), &named(new), asked).unwrap()
 }
 
-fn fail_on(limit: f64) -> Asked {
-    Asked { fail_on: Some(limit), ..Asked::default() }
+fn fail_on(limit: f64) -> CompareOptions {
+    CompareOptions { fail_on: Some(limit), ..CompareOptions::default() }
 }
 
 fn only(comparison: &Comparison) -> &ComparedCell {
@@ -43,17 +43,17 @@ fn one_run_a_side_is_compared_block_by_block() {
     let base = run(&[("host", &[10.0, 10.1, 9.9, 10.0])]);
     let new = run(&[("host", &[9.0, 9.1, 8.9, 9.0])]);
     let comparison = compared(one(&base), one(&new), &fail_on(0.05));
-    assert_eq!(comparison.unit, Unit::Block);
+    assert_eq!(comparison.unit, SampleUnit::Block);
     let cell = only(&comparison);
     let change = cell.change.as_ref().unwrap();
     assert!((change.value - 0.9).abs() < 0.001 && !change.difference, "{change:?}");
     assert!((change.regression.value - 0.1).abs() < 0.001, "{change:?}");
     assert!(change.regression.lower < 0.1 && change.regression.upper > 0.1);
     assert_eq!(change.verdict, Some(Verdict::Slower));
-    assert_eq!(comparison.gate.unwrap().outcome, Outcome::Regression);
-    // The other way round it is better, and no regression.
+    assert_eq!(comparison.gate.unwrap().outcome, GateOutcome::Regression);
+    // In the other direction the change is an improvement, not a regression.
     let back = compared(&[new], &[base], &fail_on(0.05));
-    assert_eq!(back.gate.as_ref().unwrap().outcome, Outcome::Passed);
+    assert_eq!(back.gate.as_ref().unwrap().outcome, GateOutcome::Passed);
     assert_eq!(only(&back).change.as_ref().unwrap().verdict, Some(Verdict::Faster));
 }
 
@@ -63,12 +63,12 @@ fn of_several_runs_each_counts_once() {
     let base = [10.0, 11.0, 9.0].map(session);
     let new = [9.6, 10.6, 8.7].map(session);
     let comparison = compared(&base, &new, &fail_on(0.02));
-    assert_eq!(comparison.unit, Unit::Session);
+    assert_eq!(comparison.unit, SampleUnit::Session);
     let cell = only(&comparison);
     assert_eq!((cell.base.as_ref().unwrap().n, cell.new.as_ref().unwrap().n), (3, 3));
     // Blocks agree to a thousandth and would call 4 % a certain regression; sessions differ by 10 %.
     let gate = comparison.gate.as_ref().unwrap();
-    assert_eq!(gate.outcome, Outcome::CouldNotTell);
+    assert_eq!(gate.outcome, GateOutcome::CouldNotTell);
     assert!(gate.detectable.unwrap() > 0.1, "{gate:?}");
 }
 
@@ -76,14 +76,14 @@ fn of_several_runs_each_counts_once() {
 fn ratios_to_each_runs_own_baseline_do_not_see_a_slower_machine() {
     let base = run(&[("host", &[10.0, 11.0, 9.0]), ("bridge", &[8.0, 8.8, 7.2])]);
     let new = run(&[("host", &[5.0, 5.5, 4.5]), ("bridge", &[4.0, 4.4, 3.6])]);
-    let ratios = Asked { of: Compared::Ratios, ..fail_on(0.05) };
+    let ratios = CompareOptions { compared: ComparisonBasis::Ratios, ..fail_on(0.05) };
     let comparison = compared(one(&base), one(&new), &ratios);
     let cell = only(&comparison);
     assert_eq!((cell.cell.label.as_str(), cell.unit.as_str()), ("bridge", "× host"));
     assert!((cell.change.as_ref().unwrap().value - 1.0).abs() < 1e-6);
-    assert_eq!(comparison.gate.unwrap().outcome, Outcome::Passed);
+    assert_eq!(comparison.gate.unwrap().outcome, GateOutcome::Passed);
     let figures = compared(&[base], &[new], &fail_on(0.05));
-    assert_eq!(figures.gate.unwrap().outcome, Outcome::Regression);
+    assert_eq!(figures.gate.unwrap().outcome, GateOutcome::Regression);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn what_one_side_lacks_is_named_and_leaves_a_doubt() {
         .map(|one| (one.cell.label.as_str(), one.base, one.new))
         .collect();
     assert_eq!(named, [("bridge", 1, 0), ("veth", 0, 1)]);
-    assert_eq!(comparison.gate.unwrap().outcome, Outcome::CouldNotTell);
+    assert_eq!(comparison.gate.unwrap().outcome, GateOutcome::CouldNotTell);
 }
 
 #[test]
@@ -107,9 +107,9 @@ fn other_parameters_are_another_cell() {
         journal.run.plan.workloads[0].parameters.insert("size".to_owned(), size.into());
         journal
     };
-    let comparison = compared(&[of_size(64)], &[of_size(128)], &Asked::default());
+    let comparison = compared(&[of_size(64)], &[of_size(128)], &CompareOptions::default());
     assert_eq!((comparison.cells.len(), comparison.unmatched.len()), (0, 2));
-    assert_eq!(compared(&[of_size(64)], &[of_size(64)], &Asked::default()).cells.len(), 1);
+    assert_eq!(compared(&[of_size(64)], &[of_size(64)], &CompareOptions::default()).cells.len(), 1);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn what_the_environments_differ_by_is_told_and_what_was_meant_is_marked() {
         journal.run.environment.governor = Some(governor.to_owned());
         journal
     };
-    let asked = Asked { vary: vec!["kernel".to_owned()], ..Asked::default() };
+    let asked = CompareOptions { vary: vec!["kernel".to_owned()], ..CompareOptions::default() };
     let base = [on("6.1", "powersave"), on("6.1", "performance")];
     let found = compared(&base, &[on("6.12", "performance")], &asked).differences;
     let told: Vec<(&str, bool, usize, usize)> = found
@@ -128,10 +128,10 @@ fn what_the_environments_differ_by_is_told_and_what_was_meant_is_marked() {
         .map(|one| (one.what.as_str(), one.intended, one.base.len(), one.new.len()))
         .collect();
     assert_eq!(told, [("governor", false, 2, 1), ("kernel", true, 1, 1)]);
-    let machine = Asked { vary: vec!["machine".to_owned()], ..Asked::default() };
+    let machine = CompareOptions { vary: vec!["machine".to_owned()], ..CompareOptions::default() };
     let found = compared(&base, &[on("6.12", "performance")], &machine).differences;
     assert!(found[0].intended && !found[1].intended, "{found:?}");
-    let nonsense = Asked { vary: vec!["moon".to_owned()], ..Asked::default() };
+    let nonsense = CompareOptions { vary: vec!["moon".to_owned()], ..CompareOptions::default() };
     let error = compare("", &named(&base), &named(&base), &nonsense).unwrap_err().to_string();
     assert!(error.starts_with("--vary moon: runs do not differ by that; name one of "), "{error}");
 }
@@ -143,7 +143,7 @@ fn a_figure_of_zero_and_a_single_block_leave_a_doubt() {
         let comparison = compared(one(&fine), &[other], &fail_on(0.05));
         let cell = only(&comparison);
         assert!(cell.change.is_none() && cell.withheld.is_some(), "{cell:?}");
-        assert_eq!(cell.outcome, Some(Outcome::CouldNotTell));
+        assert_eq!(cell.outcome, Some(GateOutcome::CouldNotTell));
     }
     let single = compared(&[run(&[("host", &[9.0])])], &[run(&[("host", &[9.0])])], &fail_on(0.05));
     assert!(only(&single).withheld.as_ref().unwrap().reason.contains("more blocks"));
@@ -160,9 +160,9 @@ fn every_figure_is_one_that_json_can_say() {
     assert_eq!(serde_json::from_str::<Comparison>(&text).unwrap(), comparison);
 }
 
-/// The outcome of a comparison of `sessions` runs a side with `cells` networks, when every network of the new side
-/// carries `level` times as much; sessions differ by 2 %, blocks within one by 1 %.
-fn simulated(chance: &mut Chance, sessions: usize, cells: usize, level: f64) -> Outcome {
+/// Returns the outcome of a comparison of `sessions` runs on each side with `cells` networks, if every network of the
+/// new side carries `level` times as much. Sessions differ by 2 %, blocks within a session by 1 %.
+fn simulated(chance: &mut SeededRandom, sessions: usize, cells: usize, level: f64) -> GateOutcome {
     const LABELS: [&str; 4] = ["host", "bridge", "veth", "published"];
     let mut side = |level: f64| -> Vec<Journal> {
         (0..sessions)
@@ -185,10 +185,10 @@ fn simulated(chance: &mut Chance, sessions: usize, cells: usize, level: f64) -> 
     compared(&base, &new, &fail_on(0.05)).gate.unwrap().outcome
 }
 
-fn shares(sessions: usize, cells: usize, level: f64) -> impl Fn(Outcome) -> f64 {
-    let mut chance = Chance::seeded(2020 + sessions as u64);
+fn shares(sessions: usize, cells: usize, level: f64) -> impl Fn(GateOutcome) -> f64 {
+    let mut chance = SeededRandom::seeded(2020 + sessions as u64);
     let runs = 1_000;
-    let outcomes: Vec<Outcome> =
+    let outcomes: Vec<GateOutcome> =
         (0..runs).map(|_| simulated(&mut chance, sessions, cells, level)).collect();
     move |wanted| outcomes.iter().filter(|one| **one == wanted).count() as f64 / f64::from(runs)
 }
@@ -197,22 +197,26 @@ fn shares(sessions: usize, cells: usize, level: f64) -> impl Fn(Outcome) -> f64 
 fn at_the_limit_a_comparison_fails_in_five_of_a_hundred_at_most_however_many_cells() {
     for cells in [1, 4] {
         let share = shares(3, cells, 0.95);
-        assert!(share(Outcome::Regression) <= 0.06, "{cells}: {}", share(Outcome::Regression));
-        assert!(share(Outcome::Passed) <= 0.06, "{cells}: {}", share(Outcome::Passed));
+        assert!(
+            share(GateOutcome::Regression) <= 0.06,
+            "{cells}: {}",
+            share(GateOutcome::Regression)
+        );
+        assert!(share(GateOutcome::Passed) <= 0.06, "{cells}: {}", share(GateOutcome::Passed));
     }
 }
 
 #[test]
 fn what_is_far_beyond_the_limit_fails_and_what_is_unchanged_passes() {
     let (worse, same) = (shares(5, 2, 0.80), shares(5, 2, 1.0));
-    assert!(worse(Outcome::Regression) >= 0.95, "{}", worse(Outcome::Regression));
-    assert!(same(Outcome::Passed) >= 0.75, "{}", same(Outcome::Passed));
-    assert!(same(Outcome::Regression) <= 0.01, "{}", same(Outcome::Regression));
+    assert!(worse(GateOutcome::Regression) >= 0.95, "{}", worse(GateOutcome::Regression));
+    assert!(same(GateOutcome::Passed) >= 0.75, "{}", same(GateOutcome::Passed));
+    assert!(same(GateOutcome::Regression) <= 0.01, "{}", same(GateOutcome::Regression));
 }
 
 #[test]
 fn one_run_a_side_takes_what_sessions_differ_by_for_a_change() {
-    // Why there should be several: at the limit the intervals of blocks alone err in far more than five of a hundred.
+    // Reason for several sessions: at the limit the intervals of blocks alone err in far more than five of a hundred.
     let share = shares(1, 1, 0.95);
-    assert!(share(Outcome::Regression) > 0.15, "{}", share(Outcome::Regression));
+    assert!(share(GateOutcome::Regression) > 0.15, "{}", share(GateOutcome::Regression));
 }

@@ -1,30 +1,30 @@
-//! An image as one archive that is both an OCI image layout and what `docker load` has always taken.
+//! Archive of an image that is both an OCI image layout and the format that `docker load` has always taken.
 //!
 //! Sources: the OCI image specification (image-layout.md, manifest.md, config.md), and moby's image specification v1.2
 //! for `manifest.json`.
 
-use super::tar::Archive;
+use super::tar::TarArchive;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
-/// Where the program is in the image.
+/// Path of the program in the image.
 pub(crate) const PROGRAM: &str = "/tare";
 
-/// What an image is made of.
+/// Contents of an image.
 #[derive(Clone, Debug)]
-pub(crate) struct Recipe<'a> {
-    /// The static program.
+pub(crate) struct ImageContents<'a> {
+    /// Bytes of the static program.
     pub(crate) program: &'a [u8],
-    /// Name and tag.
+    /// Name and tag of the image.
     pub(crate) tag: &'a str,
-    /// The machine that it is for, as Docker names it: `amd64`, `arm64`.
+    /// Machine of the image, as Docker names it: `amd64`, `arm64`.
     pub(crate) architecture: &'a str,
-    /// Labels.
+    /// Labels of the image.
     pub(crate) labels: &'a BTreeMap<String, String>,
 }
 
-/// The machine that this program was built for, as Docker names it.
+/// Returns the machine for which this program was built, as Docker names it.
 pub(crate) fn architecture() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",
@@ -33,20 +33,20 @@ pub(crate) fn architecture() -> &'static str {
     }
 }
 
-/// A file of the archive that is named after its content.
+/// File of the archive that is named after the digest of its content.
 struct Blob {
     digest: String,
     content: Vec<u8>,
 }
 
 impl Blob {
-    fn of(content: Vec<u8>) -> Self {
+    fn new(content: Vec<u8>) -> Self {
         let digest = Sha256::digest(&content).iter().map(|byte| format!("{byte:02x}")).collect();
         Self { digest, content }
     }
 
     fn json(value: &Value) -> Self {
-        Self::of(value.to_string().into_bytes())
+        Self::new(value.to_string().into_bytes())
     }
 
     fn path(&self) -> String {
@@ -62,9 +62,9 @@ impl Blob {
     }
 }
 
-/// Writes the archive.
-pub(crate) fn archive(recipe: &Recipe<'_>) -> Vec<u8> {
-    let layer = Blob::of(layer(recipe.program));
+/// Builds the archive of an image.
+pub(crate) fn image_archive(recipe: &ImageContents<'_>) -> Vec<u8> {
+    let layer = Blob::new(image_layer(recipe.program));
     let config = Blob::json(&json!({
         "architecture": recipe.architecture,
         "os": "linux",
@@ -87,7 +87,7 @@ pub(crate) fn archive(recipe: &Recipe<'_>) -> Vec<u8> {
     }));
     let mut entry = manifest.descriptor("manifest.v1+json");
     entry["annotations"] = json!({
-        "io.containerd.image.name": qualified(recipe.tag),
+        "io.containerd.image.name": qualified_tag(recipe.tag),
         "org.opencontainers.image.ref.name": recipe.tag.rsplit(':').next(),
     });
     entry["platform"] = json!({ "architecture": recipe.architecture, "os": "linux" });
@@ -103,7 +103,7 @@ pub(crate) fn archive(recipe: &Recipe<'_>) -> Vec<u8> {
 }
 
 fn pack(blobs: &[&Blob], index: &Value, docker: &Value) -> Vec<u8> {
-    let mut archive = Archive::default();
+    let mut archive = TarArchive::default();
     archive.directory("blobs/", 0o755);
     archive.directory("blobs/sha256/", 0o755);
     for blob in blobs {
@@ -119,23 +119,23 @@ fn pack(blobs: &[&Blob], index: &Value, docker: &Value) -> Vec<u8> {
     archive.finish()
 }
 
-/// The image's one layer: the program, and a place for files.
-fn layer(program: &[u8]) -> Vec<u8> {
-    let mut layer = Archive::default();
+/// Builds the image's one layer: the program, and a directory for temporary files.
+fn image_layer(program: &[u8]) -> Vec<u8> {
+    let mut layer = TarArchive::default();
     layer.directory("tmp/", 0o1777);
     layer.file(PROGRAM.trim_start_matches('/'), 0o755, program);
     layer.finish()
 }
 
-/// The program alone, to be put into a container of another image.
-pub(crate) fn program(program: &[u8]) -> Vec<u8> {
-    let mut archive = Archive::default();
+/// Builds an archive of the program alone, to be put into a container of another image.
+pub(crate) fn program_archive(program: &[u8]) -> Vec<u8> {
+    let mut archive = TarArchive::default();
     archive.file(PROGRAM.trim_start_matches('/'), 0o755, program);
     archive.finish()
 }
 
-/// A tag with the registry that Docker means when none is named.
-fn qualified(tag: &str) -> String {
+/// Returns a tag with the registry that Docker adds if none is named.
+fn qualified_tag(tag: &str) -> String {
     if tag.contains('/') { tag.to_owned() } else { format!("docker.io/library/{tag}") }
 }
 
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn every_digest_is_that_of_its_content() {
         let labels = BTreeMap::from([("tare.run".to_owned(), "1".to_owned())]);
-        let recipe = Recipe {
+        let recipe = ImageContents {
             program: b"program",
             tag: "tare:test",
             architecture: architecture(),
@@ -155,7 +155,7 @@ mod tests {
         };
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("image.tar");
-        std::fs::write(&file, archive(&recipe)).unwrap();
+        std::fs::write(&file, image_archive(&recipe)).unwrap();
         let unpacked = Command::new("tar").arg("-xf").arg(&file).current_dir(&directory).status();
         assert!(unpacked.unwrap().success());
         let read = |path: &str| std::fs::read(directory.path().join(path)).unwrap();
@@ -163,7 +163,7 @@ mod tests {
         let blob = |descriptor: &Value| {
             let digest = descriptor["digest"].as_str().unwrap().to_owned();
             let content = read(&digest.replace("sha256:", "blobs/sha256/"));
-            assert_eq!(format!("sha256:{}", Blob::of(content.clone()).digest), digest);
+            assert_eq!(format!("sha256:{}", Blob::new(content.clone()).digest), digest);
             assert_eq!(descriptor["size"], content.len());
             content
         };
@@ -172,11 +172,15 @@ mod tests {
         let layer = blob(&manifest["layers"][0]);
         let config: Value = serde_json::from_slice(&blob(&manifest["config"])).unwrap();
         assert_eq!(config["config"]["Labels"]["tare.run"], "1");
-        let layer = Blob::of(layer);
+        let layer = Blob::new(layer);
         assert_eq!(config["rootfs"]["diff_ids"][0], format!("sha256:{}", layer.digest));
         let docker = value("manifest.json");
         assert_eq!(docker[0]["RepoTags"][0], "tare:test");
         assert_eq!(docker[0]["Layers"][0], layer.path());
-        assert_eq!(archive(&recipe), archive(&recipe), "the same content, the same archive");
+        assert_eq!(
+            image_archive(&recipe),
+            image_archive(&recipe),
+            "the same content, the same archive"
+        );
     }
 }

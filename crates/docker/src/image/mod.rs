@@ -1,4 +1,4 @@
-//! The image that containers run: tare's own static binary and nothing else, made on the spot.
+//! Image of the containers: tare's own static binary and nothing else, built on the spot.
 
 mod archive;
 mod elf;
@@ -6,27 +6,27 @@ mod tar;
 
 pub(crate) use archive::{PROGRAM, architecture};
 
-use crate::address::Address;
+use crate::address::EngineAddress;
 use crate::engine::Engine;
-use crate::label::{RUN, RunId};
-use archive::Recipe;
+use crate::label::{RUN_LABEL, RunId};
+use archive::ImageContents;
 use bollard::body_full;
 use bollard::query_parameters::{ImportImageOptionsBuilder, UploadToContainerOptionsBuilder};
-use elf::Linkage;
+use elf::ElfLinkage;
 use futures_util::TryStreamExt as _;
 use std::collections::BTreeMap;
 use tare_network::Error;
 
-/// The file that this process was started from, even when it was replaced meanwhile.
-const SELF: &str = "/proc/self/exe";
+/// The file from which this process was started, even if it has been replaced since.
+const OWN_EXECUTABLE: &str = "/proc/self/exe";
 
-/// The program that this process runs, checked to run by itself in any container.
+/// Reads the program of this process, and checks that it is static, so that it runs in any container.
 pub(crate) fn own_program() -> Result<Vec<u8>, Error> {
     const WHAT: &str = "make an image of this tare";
-    let program = std::fs::read(SELF).map_err(|error| Error::new(WHAT, error))?;
+    let program = std::fs::read(OWN_EXECUTABLE).map_err(|error| Error::new(WHAT, error))?;
     let why = match elf::linkage(&program) {
-        Some(Linkage::Static) => return Ok(program),
-        Some(Linkage::Dynamic(loader)) => {
+        Some(ElfLinkage::Static) => return Ok(program),
+        Some(ElfLinkage::Dynamic(loader)) => {
             format!("it is linked to {loader}, which an empty image does not have")
         }
         None => "it is no 64-bit ELF file".to_owned(),
@@ -34,53 +34,53 @@ pub(crate) fn own_program() -> Result<Vec<u8>, Error> {
     Err(Error::new(WHAT, why).with_remedy("use the static binary, as `make build` makes it"))
 }
 
-/// An archive of an image for `docker load`, under this tag.
+/// Builds an archive of an image for `docker load`, with this tag.
 ///
 /// # Errors
-/// When this program is not static.
-pub fn archive(tag: &str) -> Result<Vec<u8>, Error> {
-    Ok(archived(&own_program()?, tag, &BTreeMap::new()))
+/// Fails if this program is not static.
+pub fn build_archive(tag: &str) -> Result<Vec<u8>, Error> {
+    Ok(image_archive(&own_program()?, tag, &BTreeMap::new()))
 }
 
-fn archived(program: &[u8], tag: &str, labels: &BTreeMap<String, String>) -> Vec<u8> {
-    archive::archive(&Recipe { program, tag, architecture: architecture(), labels })
+fn image_archive(program: &[u8], tag: &str, labels: &BTreeMap<String, String>) -> Vec<u8> {
+    archive::image_archive(&ImageContents { program, tag, architecture: architecture(), labels })
 }
 
-/// The tag of a run's own image.
-pub(crate) fn tag_of(run: &RunId) -> String {
+/// Returns the tag of a run's own image.
+pub(crate) fn run_image_tag(run: &RunId) -> String {
     format!("tare:run-{run}")
 }
 
 /// Loads a run's own image into an engine.
-pub(crate) fn load_for(engine: &Engine, run: &RunId) -> Result<(), Error> {
-    let labels = BTreeMap::from([(RUN.to_owned(), run.to_string())]);
-    load(engine, archived(&own_program()?, &tag_of(run), &labels))
+pub(crate) fn load_run_image(engine: &Engine, run: &RunId) -> Result<(), Error> {
+    let labels = BTreeMap::from([(RUN_LABEL.to_owned(), run.to_string())]);
+    load_archive(engine, image_archive(&own_program()?, &run_image_tag(run), &labels))
 }
 
 /// Loads an archive of an image into the engine at this address.
 ///
 /// # Errors
-/// When the engine cannot be reached, or does not take it.
-pub fn load_into(address: &Address, archive: Vec<u8>) -> Result<(), Error> {
-    load(&Engine::connect(address)?, archive)
+/// Fails if the engine cannot be reached, or refuses the archive.
+pub fn load_into(address: &EngineAddress, archive: Vec<u8>) -> Result<(), Error> {
+    load_archive(&Engine::connect(address)?, archive)
 }
 
-/// Loads an archive into an engine.
-pub(crate) fn load(engine: &Engine, archive: Vec<u8>) -> Result<(), Error> {
+/// Loads an archive of an image into an engine.
+pub(crate) fn load_archive(engine: &Engine, archive: Vec<u8>) -> Result<(), Error> {
     let options = ImportImageOptionsBuilder::default().quiet(true).build();
     let loading = engine.docker().import_image(options, body_full(archive.into()), None);
     engine
-        .get("load tare's image into the Docker Engine", loading.try_collect::<Vec<_>>())
+        .request("load tare's image into the Docker Engine", loading.try_collect::<Vec<_>>())
         .map(drop)
 }
 
 /// Puts the program into a container that was created from another image.
-pub(crate) async fn upload(
+pub(crate) async fn upload_program(
     docker: &bollard::Docker,
     container: &str,
     program: &[u8],
 ) -> Result<(), bollard::errors::Error> {
     let options = UploadToContainerOptionsBuilder::default().path("/").build();
-    let archive = archive::program(program);
+    let archive = archive::program_archive(program);
     docker.upload_to_container(container, Some(options), body_full(archive.into())).await
 }

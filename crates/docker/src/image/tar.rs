@@ -1,17 +1,17 @@
-//! A tar archive, as much of it as an image needs: files and directories in the ustar format (POSIX.1-1988), all of
-//! root's, all from the beginning of time, so that the same content makes the same archive.
+//! Tar archive, as far as an image needs one: files and directories in the ustar format (POSIX.1-1988), with uid and
+//! gid 0 and mtime 0, so that equal content makes an equal archive.
 
-/// The size of a block: headers are one, content is filled up to whole ones, bytes.
+/// Size of a block, bytes: a header is one block, and content is padded to whole blocks.
 const BLOCK: usize = 512;
 
-/// An archive that grows.
+/// Tar archive under construction.
 #[derive(Debug, Default)]
-pub(crate) struct Archive {
+pub(crate) struct TarArchive {
     bytes: Vec<u8>,
 }
 
-impl Archive {
-    /// Adds a file. Its path has fewer than 100 bytes, for it is one of ours.
+impl TarArchive {
+    /// Adds a file. Its path must have fewer than 100 bytes, which all paths of tare's have.
     pub(crate) fn file(&mut self, path: &str, mode: u32, content: &[u8]) {
         self.header(path, mode, b'0', content.len());
         self.bytes.extend_from_slice(content);
@@ -19,12 +19,12 @@ impl Archive {
         self.bytes.resize(filled, 0);
     }
 
-    /// Adds a directory.
+    /// Adds a directory; its path ends with a slash.
     pub(crate) fn directory(&mut self, path: &str, mode: u32) {
         self.header(path, mode, b'5', 0);
     }
 
-    /// The archive with its end: two blocks of nothing.
+    /// Returns the archive with its end: two blocks of zeros.
     pub(crate) fn finish(mut self) -> Vec<u8> {
         self.bytes.resize(self.bytes.len() + 2 * BLOCK, 0);
         self.bytes
@@ -41,7 +41,7 @@ impl Archive {
         put(116, "0000000");
         put(124, &format!("{size:011o}"));
         put(136, "00000000000");
-        // The checksum is taken as if its own field held spaces.
+        // The checksum is computed with its own field filled with spaces.
         put(148, "        ");
         put(257, "ustar");
         put(263, "00");
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn another_tar_reads_it() {
-        let mut archive = Archive::default();
+        let mut archive = TarArchive::default();
         archive.directory("tmp/", 0o1777);
         archive.file("tare", 0o755, &[b'x'; 700]);
         archive.file("empty", 0o644, b"");

@@ -1,22 +1,22 @@
-//! What is found and removed on an engine of the test's own: a socket behind which a few requests of Docker's API are
-//! answered as dockerd answers them.
+//! Tests of finding and removing objects, with an engine of the test's own: a socket that answers a few requests of
+//! Docker's API as dockerd does.
 
 use super::*;
-use crate::address::Address;
-use crate::clean::Cleaner;
+use crate::address::EngineAddress;
+use crate::cleaner::Cleaner;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Mutex};
 
-/// An engine that has containers and nothing else.
+/// Engine that has containers and nothing else.
 struct FakeEngine {
     containers: Arc<Mutex<Vec<Value>>>,
     directory: tempfile::TempDir,
 }
 
 impl FakeEngine {
-    /// An engine with these containers: name, the run that made it, state.
+    /// Starts an engine with these containers: name, the run that made it, state.
     fn with(containers: &[(&str, Option<&str>, &str)]) -> Self {
         let container = |&(name, run, state): &(&str, Option<&str>, &str)| {
             let labels = run.map_or_else(|| json!({}), |run| json!({ "tare.run": run }));
@@ -36,11 +36,11 @@ impl FakeEngine {
         Self { containers, directory }
     }
 
-    fn address(&self) -> Address {
-        Address::Unix(self.directory.path().join("docker.sock"))
+    fn address(&self) -> EngineAddress {
+        EngineAddress::Unix(self.directory.path().join("docker.sock"))
     }
 
-    /// The names of the containers that it has.
+    /// Returns the names of the containers that still exist.
     fn names(&self) -> Vec<String> {
         let containers = self.containers.lock().unwrap();
         containers.iter().map(|one| one["Id"].as_str().unwrap().to_owned()).collect()
@@ -62,7 +62,7 @@ fn serve(stream: UnixStream, containers: &Mutex<Vec<Value>>) {
     }
 }
 
-/// The status and the body by which dockerd answers a request.
+/// Returns the status and the body with which dockerd answers a request.
 fn answer(method: &str, target: &str, containers: &mut Vec<Value>) -> (u16, Value) {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let path =
@@ -90,7 +90,7 @@ fn answer(method: &str, target: &str, containers: &mut Vec<Value>) -> (u16, Valu
     }
 }
 
-/// The label of the filter `{"label":["NAME=VALUE"]}` in a query.
+/// Returns the label of the filter `{"label":["NAME=VALUE"]}` in a query.
 fn wanted_label(query: &str) -> String {
     let filters = query.split('&').find_map(|part| part.strip_prefix("filters=")).unwrap();
     let mut parts = filters.split('%');
@@ -103,7 +103,7 @@ fn wanted_label(query: &str) -> String {
     filters["label"][0].as_str().unwrap().to_owned()
 }
 
-/// Whether a container has a label: `NAME`, or `NAME=VALUE`.
+/// Returns whether a container has a label: `NAME`, or `NAME=VALUE`.
 fn has_label(container: &Value, wanted: &str) -> bool {
     let (name, value) = wanted.split_once('=').map_or((wanted, None), |(n, v)| (n, Some(v)));
     let label = container["Labels"].get(name).and_then(Value::as_str);
@@ -121,13 +121,13 @@ fn a_run_removes_what_it_made_and_nothing_else() {
         ("database", None, "running"),
     ]);
     let engine = Engine::connect(&fake.address()).unwrap();
-    let found = of_run(&engine, &run).unwrap();
+    let found = find_by_run(&engine, &run).unwrap();
     let names: Vec<(&str, bool)> =
         found.iter().map(|one| (one.name.as_str(), one.running)).collect();
     assert_eq!(names, [("own-0", true), ("own-1", false)]);
     remove(&engine, &found).unwrap();
     assert_eq!(fake.names(), ["other", "database"]);
-    // What is gone already need not be removed.
+    // Removing objects that are gone already is no error.
     remove(&engine, &found).unwrap();
 }
 
@@ -139,8 +139,8 @@ fn of_runs_that_go_on_nothing_is_cleaned() {
         ("live-1", Some("live"), "exited"),
         ("database", None, "exited"),
     ]);
-    let cleaner = Cleaner::look(&[fake.address()]).unwrap();
-    assert_eq!(cleaner.going_on().into_iter().collect::<Vec<_>>(), ["live"]);
+    let cleaner = Cleaner::scan(&[fake.address()]).unwrap();
+    assert_eq!(cleaner.running_runs().into_iter().collect::<Vec<_>>(), ["live"]);
     let abandoned: Vec<&str> = cleaner.abandoned().iter().map(|one| one.id.as_str()).collect();
     assert_eq!(abandoned, ["ended-0"]);
     cleaner.remove().unwrap();

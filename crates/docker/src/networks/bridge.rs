@@ -1,26 +1,26 @@
-//! `docker:bridge`: two containers on the engine's default bridge.
+//! Network `docker:bridge`: two containers on the engine's default bridge.
 
-use super::laid::{Laid, Step, both_on, direct};
-use super::node::{Node, bridge_hops};
-use super::{OPTIONS, Recipe, script};
-use crate::want::Want;
-use crate::work::Work;
-use tare_network::{About, Error, HopKind, Shape, Site};
+use super::layout::{NetworkLayout, PathStep, direct_routes, start_both};
+use super::machine::{MachineSnapshot, bridge_hops};
+use super::{DockerNetworkDefinition, OPTIONS, script};
+use crate::engine_resources::EngineResources;
+use crate::requirement::EngineRequirement;
+use tare_network::{Error, HopKind, NetworkInfo, NetworkParameters, Shape};
 
-/// What the engine calls its default network.
-pub(super) const DEFAULT: &str = "bridge";
+/// Name of the engine's default network.
+pub(super) const DEFAULT_NETWORK: &str = "bridge";
 
-/// The device of every container that Docker attaches to one network.
+/// Device of a container that Docker attaches to a single network.
 pub(super) const DEVICE: &str = "eth0";
 
-/// The driver's option for the name of the bridge.
+/// Option of the driver for the name of the bridge.
 const BRIDGE_NAME: &str = "com.docker.network.bridge.name";
 
-pub(super) struct Bridge;
+pub(super) struct DefaultBridgeNetwork;
 
-impl Recipe for Bridge {
-    fn about(&self) -> About {
-        About {
+impl DockerNetworkDefinition for DefaultBridgeNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "docker:bridge",
             summary: "two Docker containers on the default bridge",
             stands_for: "docker run",
@@ -29,37 +29,42 @@ impl Recipe for Bridge {
         }
     }
 
-    fn wants(&self, _: &Site) -> Vec<Want> {
+    fn requirements(&self, _: &NetworkParameters) -> Vec<EngineRequirement> {
         Vec::new()
     }
 
-    fn lay(&self, work: &Work, shape: &Shape, site: &Site) -> Result<Laid, Error> {
-        let (servers, clients) = both_on(work, DEFAULT, shape)?;
-        let path = path(work, DEFAULT)?;
-        Ok(Laid { routes: direct(shape, site, &servers), servers, clients, path })
+    fn lay_out(
+        &self,
+        work: &EngineResources,
+        shape: &Shape,
+        site: &NetworkParameters,
+    ) -> Result<NetworkLayout, Error> {
+        let (servers, clients) = start_both(work, DEFAULT_NETWORK, shape)?;
+        let path = bridge_path(work, DEFAULT_NETWORK)?;
+        Ok(NetworkLayout { routes: direct_routes(shape, site, &servers), servers, clients, path })
     }
 
-    fn commands(&self, shape: &Shape, _: &Site) -> Vec<String> {
-        script::both(shape, "")
+    fn commands(&self, shape: &Shape, _: &NetworkParameters) -> Vec<String> {
+        script::all_lines(shape, "")
     }
 }
 
-/// The path between two containers on a bridge of the engine's.
-pub(super) fn path(work: &Work, network: &str) -> Result<Vec<Step>, Error> {
-    let seen = Node::see(work)?.seen;
-    let name = bridge_of(work, network)?;
-    let mut path = vec![Step::OfClient(HopKind::Veth, DEVICE)];
-    path.extend(bridge_hops(&seen, &name, "bridge").into_iter().map(Step::Node));
-    path.push(Step::OfServer(HopKind::Veth, DEVICE));
+/// Returns the path between two containers on a bridge of the engine.
+pub(super) fn bridge_path(work: &EngineResources, network: &str) -> Result<Vec<PathStep>, Error> {
+    let seen = MachineSnapshot::take(work)?.snapshot;
+    let name = bridge_device(work, network)?;
+    let mut path = vec![PathStep::ClientDevice(HopKind::Veth, DEVICE)];
+    path.extend(bridge_hops(&seen, &name, "bridge").into_iter().map(PathStep::Node));
+    path.push(PathStep::ServerDevice(HopKind::Veth, DEVICE));
     Ok(path)
 }
 
-/// The device that a network of the driver `bridge` is.
-pub(super) fn bridge_of(work: &Work, network: &str) -> Result<String, Error> {
+/// Returns the bridge device of a network of the driver `bridge`.
+pub(super) fn bridge_device(work: &EngineResources, network: &str) -> Result<String, Error> {
     let inspecting = work.engine().docker().inspect_network(network, None);
-    let inspected = work.engine().get(format!("inspect the network {network}"), inspecting)?;
+    let inspected = work.engine().request(format!("inspect the network {network}"), inspecting)?;
     let named = inspected.options.and_then(|options| options.get(BRIDGE_NAME).cloned());
-    // Docker names other bridges after the first twelve digits of the network.
+    // Docker names other bridges after the first twelve digits of the network's id.
     let derived = || inspected.id.unwrap_or_default().chars().take(12).collect::<String>();
     Ok(named.unwrap_or_else(|| format!("br-{}", derived())))
 }

@@ -1,17 +1,20 @@
-//! `docker:container`: clients in their server's network namespace.
+//! Network `docker:container`: clients in their server's network namespace.
 
-use super::bridge::DEFAULT;
-use super::laid::{Endpoint, Laid, Step, direct, names, server_of, side, specs};
-use super::{OPTIONS, Recipe, script};
-use crate::want::Want;
-use crate::work::{On, Spec, Work};
-use tare_network::{About, Error, HopKind, Shape, Site};
+use super::bridge::DEFAULT_NETWORK;
+use super::layout::{
+    NetworkEndpoint, NetworkLayout, PathStep, container_names, container_specs, direct_routes,
+    server_of, start_endpoints,
+};
+use super::{DockerNetworkDefinition, OPTIONS, script};
+use crate::engine_resources::{AttachTo, ContainerSpec, EngineResources};
+use crate::requirement::EngineRequirement;
+use tare_network::{Error, HopKind, NetworkInfo, NetworkParameters, Shape};
 
-pub(super) struct Shared;
+pub(super) struct ContainerModeNetwork;
 
-impl Recipe for Shared {
-    fn about(&self) -> About {
-        About {
+impl DockerNetworkDefinition for ContainerModeNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "docker:container",
             summary: "a Docker container in the network namespace of another, over its loopback device",
             stands_for: "docker run --network container:NAME",
@@ -20,38 +23,53 @@ impl Recipe for Shared {
         }
     }
 
-    fn wants(&self, _: &Site) -> Vec<Want> {
+    fn requirements(&self, _: &NetworkParameters) -> Vec<EngineRequirement> {
         Vec::new()
     }
 
-    fn lay(&self, work: &Work, shape: &Shape, site: &Site) -> Result<Laid, Error> {
-        let on = On::Network(DEFAULT.to_owned());
-        let servers = side(work, &specs("server", shape.servers, &on), DEFAULT, shape)?;
-        let specs: Vec<Spec> = names("client", shape.clients)
+    fn lay_out(
+        &self,
+        work: &EngineResources,
+        shape: &Shape,
+        site: &NetworkParameters,
+    ) -> Result<NetworkLayout, Error> {
+        let on = AttachTo::Network(DEFAULT_NETWORK.to_owned());
+        let servers = start_endpoints(
+            work,
+            &container_specs("server", shape.servers, &on),
+            DEFAULT_NETWORK,
+            shape,
+        )?;
+        let specs: Vec<ContainerSpec> = container_names("client", shape.clients)
             .enumerate()
             .map(|(client, name)| {
                 let server = &servers[server_of(client, shape)].container;
-                Spec::new(name, On::Container(server.id.clone()))
+                ContainerSpec::new(name, AttachTo::Container(server.id.clone()))
             })
             .collect();
-        let started = work.containers(&specs)?;
-        let clients = started.into_iter().enumerate().map(|(client, container)| Endpoint {
+        let started = work.start_containers(&specs)?;
+        let clients = started.into_iter().enumerate().map(|(client, container)| NetworkEndpoint {
             container,
             address: servers[server_of(client, shape)].address,
         });
-        Ok(Laid {
+        Ok(NetworkLayout {
             clients: clients.collect(),
-            routes: direct(shape, site, &servers),
+            routes: direct_routes(shape, site, &servers),
             servers,
-            path: vec![Step::OfClient(HopKind::Loopback, "lo")],
+            path: vec![PathStep::ClientDevice(HopKind::Loopback, "lo")],
         })
     }
 
-    fn commands(&self, shape: &Shape, _: &Site) -> Vec<String> {
-        let mut lines = script::begin();
-        lines.extend(names("server", shape.servers).map(|name| script::run(&name, "")));
-        lines.extend(names("client", shape.clients).enumerate().map(|(client, name)| {
-            script::run(&name, &format!("--network container:server-{}", server_of(client, shape)))
+    fn commands(&self, shape: &Shape, _: &NetworkParameters) -> Vec<String> {
+        let mut lines = script::first_lines();
+        lines.extend(
+            container_names("server", shape.servers).map(|name| script::run_line(&name, "")),
+        );
+        lines.extend(container_names("client", shape.clients).enumerate().map(|(client, name)| {
+            script::run_line(
+                &name,
+                &format!("--network container:server-{}", server_of(client, shape)),
+            )
         }));
         lines
     }

@@ -1,25 +1,25 @@
-//! `docker:NETWORK=name`: two containers on a network that is there already, whatever driver or plugin made it.
+//! Network `docker:NETWORK=name`: two containers on an existing network, made by any driver or plugin.
 
 use super::bridge::{self, DEVICE};
-use super::laid::{Laid, NODE, Step, both_on, direct};
-use super::{OPTIONS, Recipe, script};
-use crate::want::Want;
-use crate::work::Work;
-use tare_network::{About, Error, Hop, HopKind, Shape, Site};
+use super::layout::{NODE, NetworkLayout, PathStep, direct_routes, start_both};
+use super::{DockerNetworkDefinition, OPTIONS, script};
+use crate::engine_resources::EngineResources;
+use crate::requirement::EngineRequirement;
+use tare_network::{Error, Hop, HopKind, NetworkInfo, NetworkParameters, Shape};
 
-/// What the name of the network follows.
+/// Prefix of the network's name.
 const SCHEME: &str = "docker:NETWORK=";
 
-pub(super) struct Existing;
+pub(super) struct ExistingDockerNetwork;
 
-/// The name of the network, as the user says it; nothing where a list is made of what there is.
-fn named(site: &Site) -> Option<&str> {
+/// Returns the name of the network that the user gave. Returns `None` when networks are listed.
+fn network_name(site: &NetworkParameters) -> Option<&str> {
     site.argument.as_deref()?.strip_prefix("NETWORK=")
 }
 
-impl Recipe for Existing {
-    fn about(&self) -> About {
-        About {
+impl DockerNetworkDefinition for ExistingDockerNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "docker:NETWORK=NAME",
             summary: "two Docker containers on an existing network of any driver or plugin, by its name",
             stands_for: "docker run --network NAME",
@@ -32,37 +32,45 @@ impl Recipe for Existing {
         Some(SCHEME)
     }
 
-    fn wants(&self, site: &Site) -> Vec<Want> {
-        named(site).map(|name| Want::Network(name.to_owned())).into_iter().collect()
+    fn requirements(&self, site: &NetworkParameters) -> Vec<EngineRequirement> {
+        network_name(site)
+            .map(|name| EngineRequirement::ExistingNetwork(name.to_owned()))
+            .into_iter()
+            .collect()
     }
 
-    fn lay(&self, work: &Work, shape: &Shape, site: &Site) -> Result<Laid, Error> {
-        let network = named(site).unwrap_or_default();
+    fn lay_out(
+        &self,
+        work: &EngineResources,
+        shape: &Shape,
+        site: &NetworkParameters,
+    ) -> Result<NetworkLayout, Error> {
+        let network = network_name(site).unwrap_or_default();
         let inspecting = work.engine().docker().inspect_network(network, None);
         let what = format!("inspect the network {network}");
-        let driver = work.engine().get(what, inspecting)?.driver.unwrap_or_default();
+        let driver = work.engine().request(what, inspecting)?.driver.unwrap_or_default();
         if matches!(driver.as_str(), "host" | "null") {
             let why = format!("containers have no address of their own on the network {network}");
             return Err(Error::new(format!("use {SCHEME}{network}"), why)
                 .with_remedy("use docker:host, docker:none+veth or docker:none+pipework"));
         }
-        let (servers, clients) = both_on(work, network, shape)?;
+        let (servers, clients) = start_both(work, network, shape)?;
         let path = if driver == "bridge" {
-            bridge::path(work, network)?
+            bridge::bridge_path(work, network)?
         } else {
             let between =
                 Hop::new(HopKind::Device, network, NODE).with_detail(format!("driver {driver}"));
             vec![
-                Step::OfClient(HopKind::Device, DEVICE),
-                Step::Node(between),
-                Step::OfServer(HopKind::Device, DEVICE),
+                PathStep::ClientDevice(HopKind::Device, DEVICE),
+                PathStep::Node(between),
+                PathStep::ServerDevice(HopKind::Device, DEVICE),
             ]
         };
-        Ok(Laid { routes: direct(shape, site, &servers), servers, clients, path })
+        Ok(NetworkLayout { routes: direct_routes(shape, site, &servers), servers, clients, path })
     }
 
-    fn commands(&self, shape: &Shape, site: &Site) -> Vec<String> {
-        script::both(shape, &format!("--network {}", named(site).unwrap_or("NAME")))
+    fn commands(&self, shape: &Shape, site: &NetworkParameters) -> Vec<String> {
+        script::all_lines(shape, &format!("--network {}", network_name(site).unwrap_or("NAME")))
     }
 }
 
@@ -73,8 +81,11 @@ mod tests {
     #[test]
     fn the_networks_own_name_follows_the_sign() {
         let spelled = "docker:NETWORK=my-net+unconfined".parse().unwrap();
-        let site = Site::of(&spelled, Vec::new());
-        assert_eq!(Existing.wants(&site), [Want::Network("my-net".to_owned())]);
-        assert_eq!(Existing.wants(&Site::default()), []);
+        let site = NetworkParameters::from_spec(&spelled, Vec::new());
+        assert_eq!(
+            ExistingDockerNetwork.requirements(&site),
+            [EngineRequirement::ExistingNetwork("my-net".to_owned())]
+        );
+        assert_eq!(ExistingDockerNetwork.requirements(&NetworkParameters::default()), []);
     }
 }

@@ -1,17 +1,17 @@
-//! `docker:host`: both ends in the engine's own network namespace, over its loopback device.
+//! Network `docker:host`: both ends in the engine's own network namespace, over its loopback device.
 
-use super::laid::{Endpoint, Laid, Step, direct, specs};
-use super::{OPTIONS, Recipe, apart, script};
-use crate::want::Want;
-use crate::work::{On, Work};
+use super::layout::{NetworkEndpoint, NetworkLayout, PathStep, container_specs, direct_routes};
+use super::{DockerNetworkDefinition, OPTIONS, script, two_engines};
+use crate::engine_resources::{AttachTo, EngineResources};
+use crate::requirement::EngineRequirement;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use tare_network::{About, Error, Family, HopKind, Shape, Site};
+use tare_network::{Error, Family, HopKind, NetworkInfo, NetworkParameters, Shape};
 
-pub(super) struct Host;
+pub(super) struct DockerHostNetwork;
 
-impl Recipe for Host {
-    fn about(&self) -> About {
-        About {
+impl DockerNetworkDefinition for DockerHostNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "docker:host",
             summary: "both ends in Docker containers on the host's own network, over its loopback device",
             stands_for: "docker run --network host",
@@ -20,49 +20,56 @@ impl Recipe for Host {
         }
     }
 
-    fn wants(&self, _: &Site) -> Vec<Want> {
+    fn requirements(&self, _: &NetworkParameters) -> Vec<EngineRequirement> {
         Vec::new()
     }
 
-    fn lay(&self, work: &Work, shape: &Shape, site: &Site) -> Result<Laid, Error> {
-        let addresses = addresses(shape)?;
-        let endpoints = |role, count| -> Result<Vec<Endpoint>, Error> {
-            let started = work.containers(&specs(role, count, &On::Host))?;
+    fn lay_out(
+        &self,
+        work: &EngineResources,
+        shape: &Shape,
+        site: &NetworkParameters,
+    ) -> Result<NetworkLayout, Error> {
+        let addresses = loopback_addresses(shape)?;
+        let endpoints = |role, count| -> Result<Vec<NetworkEndpoint>, Error> {
+            let started = work.start_containers(&container_specs(role, count, &AttachTo::Host))?;
             let address = |index: usize| addresses[index % addresses.len()];
-            let endpoint = |(index, container)| Endpoint { container, address: address(index) };
+            let endpoint =
+                |(index, container)| NetworkEndpoint { container, address: address(index) };
             Ok(started.into_iter().enumerate().map(endpoint).collect())
         };
         let servers = endpoints("server", shape.servers)?;
         let clients = endpoints("client", shape.clients)?;
-        Ok(Laid {
-            routes: direct(shape, site, &servers),
+        Ok(NetworkLayout {
+            routes: direct_routes(shape, site, &servers),
             servers,
             clients,
-            path: vec![Step::OfClient(HopKind::Loopback, "lo")],
+            path: vec![PathStep::ClientDevice(HopKind::Loopback, "lo")],
         })
     }
 
-    fn can_be_apart(&self) -> bool {
+    fn supports_two_engines(&self) -> bool {
         true
     }
 
-    fn lay_apart(
+    fn lay_out_apart(
         &self,
-        servers: &Work,
-        clients: &Work,
+        servers: &EngineResources,
+        clients: &EngineResources,
         shape: &Shape,
-        site: &Site,
-    ) -> Result<Laid, Error> {
-        apart::host(servers, clients, shape, site)
+        site: &NetworkParameters,
+    ) -> Result<NetworkLayout, Error> {
+        two_engines::lay_out_host(servers, clients, shape, site)
     }
 
-    fn commands(&self, shape: &Shape, _: &Site) -> Vec<String> {
-        script::both(shape, "--network host")
+    fn commands(&self, shape: &Shape, _: &NetworkParameters) -> Vec<String> {
+        script::all_lines(shape, "--network host")
     }
 }
 
-/// A loopback address for each server: 127.0.0.1, 127.0.0.2 …; of IPv6 there is one only.
-fn addresses(shape: &Shape) -> Result<Vec<IpAddr>, Error> {
+/// Returns a loopback address for each server: 127.0.0.1, 127.0.0.2 and so on. Fails for several servers over IPv6,
+/// which has only one loopback address.
+fn loopback_addresses(shape: &Shape) -> Result<Vec<IpAddr>, Error> {
     match shape.family {
         Family::Ipv4 => {
             let first = u32::from(Ipv4Addr::LOCALHOST);

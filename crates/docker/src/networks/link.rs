@@ -1,18 +1,20 @@
-//! `docker:link`: two containers on the default bridge, of which one knows the other by `--link`.
+//! Network `docker:link`: two containers on the default bridge, the client linked to the server by `--link`.
 
-use super::bridge::{self, DEFAULT};
-use super::laid::{Laid, direct, names, server_of, side, specs};
-use super::node::Node;
-use super::{OPTIONS, Recipe, script};
-use crate::want::Want;
-use crate::work::{On, Spec, Work};
-use tare_network::{About, Error, Shape, Site};
+use super::bridge::{self, DEFAULT_NETWORK};
+use super::layout::{
+    NetworkLayout, container_names, container_specs, direct_routes, server_of, start_endpoints,
+};
+use super::machine::MachineSnapshot;
+use super::{DockerNetworkDefinition, OPTIONS, script};
+use crate::engine_resources::{AttachTo, ContainerSpec, EngineResources};
+use crate::requirement::EngineRequirement;
+use tare_network::{Error, NetworkInfo, NetworkParameters, Shape};
 
-pub(super) struct Link;
+pub(super) struct DockerLinkNetwork;
 
-impl Recipe for Link {
-    fn about(&self) -> About {
-        About {
+impl DockerNetworkDefinition for DockerLinkNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "docker:link",
             summary: "two Docker containers on the default bridge, the client linked to the server",
             stands_for: "docker run --link NAME",
@@ -21,44 +23,56 @@ impl Recipe for Link {
         }
     }
 
-    fn wants(&self, _: &Site) -> Vec<Want> {
+    fn requirements(&self, _: &NetworkParameters) -> Vec<EngineRequirement> {
         Vec::new()
     }
 
-    fn lay(&self, work: &Work, shape: &Shape, site: &Site) -> Result<Laid, Error> {
-        let on = On::Network(DEFAULT.to_owned());
-        let servers = side(work, &specs("server", shape.servers, &on), DEFAULT, shape)?;
-        let specs: Vec<Spec> = names("client", shape.clients)
+    fn lay_out(
+        &self,
+        work: &EngineResources,
+        shape: &Shape,
+        site: &NetworkParameters,
+    ) -> Result<NetworkLayout, Error> {
+        let on = AttachTo::Network(DEFAULT_NETWORK.to_owned());
+        let servers = start_endpoints(
+            work,
+            &container_specs("server", shape.servers, &on),
+            DEFAULT_NETWORK,
+            shape,
+        )?;
+        let specs: Vec<ContainerSpec> = container_names("client", shape.clients)
             .enumerate()
             .map(|(client, name)| {
                 let server = &servers[server_of(client, shape)].container;
                 let links = vec![(server.id.clone(), server.name.clone())];
-                Spec { links, ..Spec::new(name, on.clone()) }
+                ContainerSpec { links, ..ContainerSpec::new(name, on.clone()) }
             })
             .collect();
-        let clients = side(work, &specs, DEFAULT, shape)?;
-        // The link is what tells this from `docker:bridge`: it must have named the server to the client.
+        let clients = start_endpoints(work, &specs, DEFAULT_NETWORK, shape)?;
+        // The link is the difference from `docker:bridge`, so the server's name must be in the client's hosts file.
         let server = &servers[0];
-        let hosts = Node::look(work, &clients[0].container)?.hosts;
+        let hosts = MachineSnapshot::snapshot_container(work, &clients[0].container)?.hosts;
         if !hosts.iter().any(|line| names_server(line, &server.container.name)) {
             let what = format!("find {} in the hosts file of client-0", server.container.name);
             return Err(Error::new(what, "Docker has not linked them"));
         }
-        let path = bridge::path(work, DEFAULT)?;
-        Ok(Laid { routes: direct(shape, site, &servers), servers, clients, path })
+        let path = bridge::bridge_path(work, DEFAULT_NETWORK)?;
+        Ok(NetworkLayout { routes: direct_routes(shape, site, &servers), servers, clients, path })
     }
 
-    fn commands(&self, shape: &Shape, _: &Site) -> Vec<String> {
-        let mut lines = script::begin();
-        lines.extend(names("server", shape.servers).map(|name| script::run(&name, "")));
-        lines.extend(names("client", shape.clients).enumerate().map(|(client, name)| {
-            script::run(&name, &format!("--link server-{}", server_of(client, shape)))
+    fn commands(&self, shape: &Shape, _: &NetworkParameters) -> Vec<String> {
+        let mut lines = script::first_lines();
+        lines.extend(
+            container_names("server", shape.servers).map(|name| script::run_line(&name, "")),
+        );
+        lines.extend(container_names("client", shape.clients).enumerate().map(|(client, name)| {
+            script::run_line(&name, &format!("--link server-{}", server_of(client, shape)))
         }));
         lines
     }
 }
 
-/// Whether a line of a hosts file gives this name to an address.
+/// Returns whether a line of a hosts file gives this name to an address.
 fn names_server(line: &str, name: &str) -> bool {
     line.split_whitespace().skip(1).any(|word| word == name)
 }

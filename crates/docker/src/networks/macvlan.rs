@@ -1,27 +1,28 @@
-//! `docker:macvlan`, `docker:ipvlan-l2`, `docker:ipvlan-l3`: containers with devices of their own on the machine's uplink.
+//! Networks `docker:macvlan`, `docker:ipvlan-l2` and `docker:ipvlan-l3`: containers with their own devices on the
+//! machine's uplink.
 
 use super::bridge::DEVICE;
-use super::laid::{Laid, NODE, Step, both_on, direct};
-use super::node::{self, Node};
-use super::user_bridge::{create, request};
-use super::{OPTIONS, Recipe, apart, script};
-use crate::want::Want;
-use crate::work::Work;
+use super::layout::{NODE, NetworkLayout, PathStep, direct_routes, start_both};
+use super::machine::{self, MachineSnapshot};
+use super::user_bridge::{create_command, network_request};
+use super::{DockerNetworkDefinition, OPTIONS, script, two_engines};
+use crate::engine_resources::EngineResources;
+use crate::requirement::EngineRequirement;
 use std::collections::HashMap;
-use tare_network::{About, Error, Hop, HopKind, Shape, Site};
+use tare_network::{Error, Hop, HopKind, NetworkInfo, NetworkParameters, Shape};
 
-/// Which kind of device.
+/// Kind of the containers' devices.
 #[derive(Clone, Copy)]
-pub(super) enum Sub {
-    /// Each with a MAC address of its own.
+pub(super) enum ParentDeviceNetwork {
+    /// macvlan: each device has its own MAC address.
     Macvlan,
-    /// All with the uplink's MAC address, switched by it.
+    /// ipvlan in mode L2: all devices have the uplink's MAC address, and packets are switched.
     IpvlanL2,
-    /// All with the uplink's MAC address, routed by it.
+    /// ipvlan in mode L3: all devices have the uplink's MAC address, and packets are routed.
     IpvlanL3,
 }
 
-impl Sub {
+impl ParentDeviceNetwork {
     fn driver(self) -> &'static str {
         match self {
             Self::Macvlan => "macvlan",
@@ -29,7 +30,7 @@ impl Sub {
         }
     }
 
-    /// The driver's option for its mode, and the mode.
+    /// Returns the driver's option for its mode, and the mode.
     fn mode(self) -> (&'static str, &'static str) {
         match self {
             Self::Macvlan => ("macvlan_mode", "bridge"),
@@ -39,8 +40,8 @@ impl Sub {
     }
 }
 
-impl Recipe for Sub {
-    fn about(&self) -> About {
+impl DockerNetworkDefinition for ParentDeviceNetwork {
+    fn info(&self) -> NetworkInfo {
         let (name, summary, source) = match self {
             Self::Macvlan => (
                 "docker:macvlan",
@@ -62,79 +63,87 @@ impl Recipe for Sub {
             Self::Macvlan => "docker network create --driver macvlan",
             Self::IpvlanL2 | Self::IpvlanL3 => "docker network create --driver ipvlan",
         };
-        About { name, summary, stands_for, source, options: OPTIONS }
+        NetworkInfo { name, summary, stands_for, source, options: OPTIONS }
     }
 
-    fn wants(&self, _: &Site) -> Vec<Want> {
+    fn requirements(&self, _: &NetworkParameters) -> Vec<EngineRequirement> {
         let module = self.driver();
-        vec![Want::Driver(module), Want::Kernel(module)]
+        vec![EngineRequirement::Driver(module), EngineRequirement::Kernel(module)]
     }
 
-    fn lay(&self, work: &Work, shape: &Shape, site: &Site) -> Result<Laid, Error> {
-        let seen = Node::see(work)?.seen;
-        let parent = parent_of(work, &seen)?;
-        let network = work.network(on_parent(*self, &parent, shape))?;
-        let (servers, clients) = both_on(work, &network, shape)?;
+    fn lay_out(
+        &self,
+        work: &EngineResources,
+        shape: &Shape,
+        site: &NetworkParameters,
+    ) -> Result<NetworkLayout, Error> {
+        let seen = MachineSnapshot::take(work)?.snapshot;
+        let parent = parent_device(work, &seen)?;
+        let network = work.create_network(request_on_parent(*self, &parent, shape))?;
+        let (servers, clients) = start_both(work, &network, shape)?;
         let mut below = Hop::new(HopKind::Device, &parent, NODE).with_detail(format!(
             "driver {}, {}",
             self.driver(),
             self.mode().1
         ));
         below.mtu = seen.device(&parent).map(|device| device.mtu);
-        Ok(Laid {
-            routes: direct(shape, site, &servers),
+        Ok(NetworkLayout {
+            routes: direct_routes(shape, site, &servers),
             servers,
             clients,
             path: vec![
-                Step::OfClient(HopKind::Device, DEVICE),
-                Step::Node(below),
-                Step::OfServer(HopKind::Device, DEVICE),
+                PathStep::ClientDevice(HopKind::Device, DEVICE),
+                PathStep::Node(below),
+                PathStep::ServerDevice(HopKind::Device, DEVICE),
             ],
         })
     }
 
-    fn can_be_apart(&self) -> bool {
+    fn supports_two_engines(&self) -> bool {
         matches!(self, Self::Macvlan)
     }
 
-    fn lay_apart(
+    fn lay_out_apart(
         &self,
-        servers: &Work,
-        clients: &Work,
+        servers: &EngineResources,
+        clients: &EngineResources,
         shape: &Shape,
-        site: &Site,
-    ) -> Result<Laid, Error> {
-        apart::macvlan(servers, clients, shape, site)
+        site: &NetworkParameters,
+    ) -> Result<NetworkLayout, Error> {
+        two_engines::lay_out_macvlan(servers, clients, shape, site)
     }
 
-    fn commands(&self, shape: &Shape, _: &Site) -> Vec<String> {
+    fn commands(&self, shape: &Shape, _: &NetworkParameters) -> Vec<String> {
         let (option, mode) = self.mode();
-        let mut lines = script::begin();
+        let mut lines = script::first_lines();
         lines.push(
             "PARENT=$(ip -o route show default | sed -n 's/.* dev \\([^ ]*\\).*/\\1/p')".to_owned(),
         );
         let more = format!("--opt parent=\"$PARENT\" --opt {option}={mode}");
-        lines.push(create(self.driver(), shape, &more));
-        lines.extend(script::sides(shape, "--network tare"));
+        lines.push(create_command(self.driver(), shape, &more));
+        lines.extend(script::container_lines(shape, "--network tare"));
         lines
     }
 }
 
-/// The device that such a network sits on: as the user says, else the uplink.
-pub(super) fn parent_of(work: &Work, seen: &crate::look::Seen) -> Result<String, Error> {
-    match &work.settings().parent {
+/// Returns the parent device of such a network: the user's choice, else the uplink.
+pub(super) fn parent_device(
+    work: &EngineResources,
+    seen: &crate::netns_probe::NetnsSnapshot,
+) -> Result<String, Error> {
+    match &work.docker_options().parent {
         Some(parent) => Ok(parent.clone()),
-        None => node::parent(seen),
+        None => machine::uplink_device(seen),
     }
 }
 
-/// A network on a device.
-pub(super) fn on_parent(
-    sub: Sub,
+/// Builds the request for a network on a parent device.
+pub(super) fn request_on_parent(
+    sub: ParentDeviceNetwork,
     parent: &str,
     shape: &Shape,
 ) -> bollard::models::NetworkCreateRequest {
-    let mut request = request(sub.driver(), shape);
+    let mut request = network_request(sub.driver(), shape);
     let (option, mode) = sub.mode();
     let options = request.options.get_or_insert_with(HashMap::new);
     options.insert("parent".to_owned(), parent.to_owned());

@@ -1,143 +1,164 @@
-//! Docker's networks, one file each.
+//! Networks of a Docker Engine, one file each.
 //!
-//! A network of Docker's is a [`Recipe`]: words, needs, and how it is laid out on an engine. [`OnEngine`] makes a
-//! [`Network`] of it: it makes what the recipe asks for, proves that packets pass and where, and hands out containers.
+//! A network of Docker is a [`DockerNetworkDefinition`]: its description, its requirements, and its layout on an
+//! engine. [`DockerNetwork`] makes a [`Network`] of it: it makes the requested objects, verifies that packets pass and
+//! by which path, and returns containers.
 
 pub(crate) mod address;
-mod apart;
 mod bridge;
-mod by_hand;
 mod container;
 mod existing;
 mod host;
-pub(crate) mod laid;
+pub(crate) mod layout;
 mod link;
+pub(crate) mod machine;
 mod macvlan;
-pub(crate) mod node;
-mod none;
+mod macvlan_nat;
+mod manual_wiring;
 mod overlay_kv;
-pub(crate) mod prove;
 pub(crate) mod published;
 pub(crate) mod ranges;
 pub(crate) mod script;
+mod shell_wiring;
+mod two_engines;
 pub(crate) mod user_bridge;
-mod wires;
+pub(crate) mod verify;
 
-use crate::container::{DockerContainer, Role};
-use crate::engine::{Engine, Sides};
-use crate::place::Place;
-use crate::swarm::Tasks;
-use crate::want::Want;
-use crate::watch::{Wanted, Watcher};
-use crate::work::{Running, Work};
-use laid::{Endpoint, Laid};
+use crate::container::{ContainerRole, DockerContainer};
+use crate::container_watch::{ContainerWatch, WatchTarget};
+use crate::engine::{Engine, EnginePair};
+use crate::engine_resources::{ContainerHandle, EngineResources};
+use crate::place::EnginePlace;
+use crate::requirement::EngineRequirement;
+use crate::swarm::TaskMonitor;
+use layout::{NetworkEndpoint, NetworkLayout};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use tare_network::{
-    About, Container, Error, Guard, Hop, Missing, Need, Network, NetworkOption, NodeKind, Shape,
-    Site, Topology,
+    Container, Error, Guard, Hop, Network, NetworkInfo, NetworkOption, NetworkParameters, NodeKind,
+    Requirement, Shape, Topology, UnmetRequirement,
 };
 
-/// What a network of Docker's has of its own.
-trait Recipe: Send + Sync + 'static {
-    /// What it is.
-    fn about(&self) -> About;
-    /// What it wants beside an engine.
-    fn wants(&self, site: &Site) -> Vec<Want>;
+/// Definition of a network of Docker.
+trait DockerNetworkDefinition: Send + Sync + 'static {
+    /// Returns the description of the network.
+    fn info(&self) -> NetworkInfo;
+    /// Returns its requirements in addition to an engine.
+    fn requirements(&self, site: &NetworkParameters) -> Vec<EngineRequirement>;
     /// Makes its containers and networks.
-    fn lay(&self, work: &Work, shape: &Shape, site: &Site) -> Result<Laid, Error>;
-    /// The commands by which a reader could build the same.
-    fn commands(&self, shape: &Shape, site: &Site) -> Vec<String>;
-    /// Whether its servers and clients may be on two engines.
-    fn can_be_apart(&self) -> bool {
+    fn lay_out(
+        &self,
+        work: &EngineResources,
+        shape: &Shape,
+        site: &NetworkParameters,
+    ) -> Result<NetworkLayout, Error>;
+    /// Returns the commands by which a reader can build the same network.
+    fn commands(&self, shape: &Shape, site: &NetworkParameters) -> Vec<String>;
+    /// Returns whether its servers and clients may be on two engines.
+    fn supports_two_engines(&self) -> bool {
         false
     }
-    /// Makes its containers and networks with servers on one engine and clients on another.
-    fn lay_apart(&self, _: &Work, _: &Work, _: &Shape, _: &Site) -> Result<Laid, Error> {
-        let Missing { reason, remedy } = apart::cannot(self.about().name);
+    /// Makes its containers and networks, with servers on one engine and clients on another.
+    fn lay_out_apart(
+        &self,
+        _: &EngineResources,
+        _: &EngineResources,
+        _: &Shape,
+        _: &NetworkParameters,
+    ) -> Result<NetworkLayout, Error> {
+        let UnmetRequirement { reason, remedy } =
+            two_engines::two_engines_unsupported(self.info().name);
         Err(Error::new("lay out a network between two engines", reason).with_remedy(remedy))
     }
-    /// What its name begins with, where the user says the rest.
+    /// Returns the prefix of its name. Returns `None` unless the user gives the rest of the name.
     fn scheme(&self) -> Option<&'static str> {
         None
     }
 }
 
-/// The options of every network of Docker's.
+/// Options of every network of Docker.
 const OPTIONS: &[NetworkOption] = &[NetworkOption::Unconfined];
 
-/// All networks of Docker's.
+/// Returns all networks of Docker.
 #[must_use]
-pub fn networks(place: &Arc<Place>) -> Vec<Box<dyn Network>> {
-    let on_engine = |recipe: Box<dyn Recipe>| -> Box<dyn Network> {
-        Box::new(OnEngine { recipe, place: Arc::clone(place) })
+pub fn docker_networks(place: &Arc<EnginePlace>) -> Vec<Box<dyn Network>> {
+    let on_engine = |recipe: Box<dyn DockerNetworkDefinition>| -> Box<dyn Network> {
+        Box::new(DockerNetwork { definition: recipe, place: Arc::clone(place) })
     };
-    let recipes: Vec<Box<dyn Recipe>> = vec![
-        Box::new(host::Host),
-        Box::new(container::Shared),
-        Box::new(bridge::Bridge),
-        Box::new(user_bridge::UserBridge),
-        Box::new(link::Link),
-        Box::new(published::Published),
-        Box::new(macvlan::Sub::Macvlan),
-        Box::new(macvlan::Sub::IpvlanL2),
-        Box::new(macvlan::Sub::IpvlanL3),
-        Box::new(none::ByHand::Veth),
-        Box::new(none::ByHand::Pipework),
-        Box::new(none::ByHand::Ovs),
-        Box::new(by_hand::MacvlanNat),
-        Box::new(overlay_kv::OverlayKv),
-        Box::new(existing::Existing),
+    let recipes: Vec<Box<dyn DockerNetworkDefinition>> = vec![
+        Box::new(host::DockerHostNetwork),
+        Box::new(container::ContainerModeNetwork),
+        Box::new(bridge::DefaultBridgeNetwork),
+        Box::new(user_bridge::UserBridgeNetwork),
+        Box::new(link::DockerLinkNetwork),
+        Box::new(published::DockerPublishedNetwork),
+        Box::new(macvlan::ParentDeviceNetwork::Macvlan),
+        Box::new(macvlan::ParentDeviceNetwork::IpvlanL2),
+        Box::new(macvlan::ParentDeviceNetwork::IpvlanL3),
+        Box::new(manual_wiring::ManualWiring::Veth),
+        Box::new(manual_wiring::ManualWiring::Pipework),
+        Box::new(manual_wiring::ManualWiring::Ovs),
+        Box::new(macvlan_nat::DockerMacvlanNat),
+        Box::new(overlay_kv::OverlayKvNetwork),
+        Box::new(existing::ExistingDockerNetwork),
     ];
     recipes.into_iter().map(on_engine).collect()
 }
 
-/// An engine's machine, by a container in its own network namespace.
-pub(crate) struct Machine {
+/// Machine of an engine, reached by a container in its own network namespace.
+pub(crate) struct EngineMachine {
     place: &'static str,
     engine: Arc<Engine>,
-    container: Running,
+    container: ContainerHandle,
 }
 
-impl Machine {
-    /// That of the engine on which this work is done.
-    fn of(work: &Work, place: &'static str) -> Result<Self, Error> {
-        Ok(Self { place, engine: Arc::clone(work.engine()), container: work.node()? })
+impl EngineMachine {
+    /// Returns the machine of the engine on which these resources are.
+    fn new(work: &EngineResources, place: &'static str) -> Result<Self, Error> {
+        Ok(Self { place, engine: Arc::clone(work.engine()), container: work.run_container()? })
     }
 }
 
-/// Who looks at a network: first where a packet from client 0 passes.
-fn watcher(sides: &Sides, laid: &Laid, hops: &[Hop], machines: &[Machine]) -> Watcher {
-    fn end<'a>(engine: &'a Arc<Engine>, Endpoint { container, .. }: &'a Endpoint) -> Wanted<'a> {
-        Wanted { place: &container.name, engine, container, devices: None }
+/// Starts the watch over a network's counters: first the namespaces that a packet from client 0 passes.
+fn start_watch(
+    sides: &EnginePair,
+    laid: &NetworkLayout,
+    hops: &[Hop],
+    machines: &[EngineMachine],
+) -> ContainerWatch {
+    fn end<'a>(
+        engine: &'a Arc<Engine>,
+        NetworkEndpoint { container, .. }: &'a NetworkEndpoint,
+    ) -> WatchTarget<'a> {
+        WatchTarget { place: &container.name, engine, container, devices: None }
     }
     let mut clients = laid.clients.iter().map(|client| end(&sides.clients, client));
-    let mut wanted: Vec<Wanted<'_>> = clients.next().into_iter().collect();
+    let mut wanted: Vec<WatchTarget<'_>> = clients.next().into_iter().collect();
     wanted.extend(laid.servers.iter().map(|server| end(&sides.servers, server)));
-    wanted.extend(machines.iter().map(|Machine { place, engine, container }| {
+    wanted.extend(machines.iter().map(|EngineMachine { place, engine, container }| {
         let here = hops.iter().filter(|hop| hop.place == *place);
         let devices = Some(here.map(|hop| hop.name.clone()).collect());
-        Wanted { place, engine, container, devices }
+        WatchTarget { place, engine, container, devices }
     }));
     wanted.extend(clients);
-    Watcher::watch(wanted)
+    ContainerWatch::start(wanted)
 }
 
-/// A network that was laid out and proved, as the rest of tare sees it.
-pub(crate) fn topology(
-    sides: &Sides,
-    laid: Laid,
+/// Builds the topology of a network that was laid out and verified.
+pub(crate) fn build_topology(
+    sides: &EnginePair,
+    laid: NetworkLayout,
     hops: Vec<Hop>,
-    machines: &[Machine],
-    tasks: Option<&Arc<Tasks>>,
+    machines: &[EngineMachine],
+    tasks: Option<&Arc<TaskMonitor>>,
     guard: Guard,
 ) -> Topology {
-    let watch = watcher(sides, &laid, &hops, machines);
+    let watch = start_watch(sides, &laid, &hops, machines);
     let containers = |role,
                       engine: &Arc<Engine>,
-                      endpoints: Vec<Endpoint>|
+                      endpoints: Vec<NetworkEndpoint>|
      -> Vec<Box<dyn Container>> {
-        let container = |Endpoint { container, address }| DockerContainer {
+        let container = |NetworkEndpoint { container, address }| DockerContainer {
             engine: Arc::clone(engine),
             container,
             role,
@@ -147,8 +168,8 @@ pub(crate) fn topology(
         endpoints.into_iter().map(|one| Box::new(container(one)) as Box<dyn Container>).collect()
     };
     Topology {
-        servers: containers(Role::Server, &sides.servers, laid.servers),
-        clients: containers(Role::Client, &sides.clients, laid.clients),
+        servers: containers(ContainerRole::Server, &sides.servers, laid.servers),
+        clients: containers(ContainerRole::Client, &sides.clients, laid.clients),
         nodes: Vec::new(),
         routes: laid.routes,
         hops,
@@ -158,77 +179,89 @@ pub(crate) fn topology(
     }
 }
 
-/// A recipe, and the engine to carry it out on.
-struct OnEngine {
-    recipe: Box<dyn Recipe>,
-    place: Arc<Place>,
+/// Definition of a network, and the place in which it is raised.
+struct DockerNetwork {
+    definition: Box<dyn DockerNetworkDefinition>,
+    place: Arc<EnginePlace>,
 }
 
-impl Network for OnEngine {
-    fn about(&self) -> About {
-        self.recipe.about()
+impl Network for DockerNetwork {
+    fn info(&self) -> NetworkInfo {
+        self.definition.info()
     }
 
     fn scheme(&self) -> Option<&'static str> {
-        self.recipe.scheme()
+        self.definition.scheme()
     }
 
-    fn needs(&self, site: &Site) -> Vec<Need> {
-        let far = self.place.far();
-        if far.is_some() && !self.recipe.can_be_apart() {
-            return vec![Need::Lacking(apart::cannot(self.about().name))];
+    fn requirements(&self, site: &NetworkParameters) -> Vec<Requirement> {
+        let far = self.place.clients_engine();
+        if far.is_some() && !self.definition.supports_two_engines() {
+            return vec![Requirement::Unmet(two_engines::two_engines_unsupported(
+                self.info().name,
+            ))];
         }
-        let there = self.place.is_there().and_then(|()| far.map_or(Ok(()), Place::is_there));
+        let there = self
+            .place
+            .check_available()
+            .and_then(|()| far.map_or(Ok(()), EnginePlace::check_available));
         match there {
-            Err(missing) => vec![Need::Lacking(missing)],
+            Err(missing) => vec![Requirement::Unmet(missing)],
             Ok(()) => {
-                let wants = self.recipe.wants(site).into_iter();
-                wants.filter_map(|want| self.place.need(want)).collect()
+                let wants = self.definition.requirements(site).into_iter();
+                wants.filter_map(|want| self.place.requirement(want)).collect()
             }
         }
     }
 
-    fn raise(&self, shape: &Shape, site: &Site) -> Result<Topology, Error> {
-        let work = |place: &Place| -> Result<Work, Error> {
-            let work = Work::new(place.live()?, place.run(), place.settings(), site.options);
-            work.node()?;
+    fn set_up(&self, shape: &Shape, site: &NetworkParameters) -> Result<Topology, Error> {
+        let work = |place: &EnginePlace| -> Result<EngineResources, Error> {
+            let work = EngineResources::new(
+                place.session()?,
+                place.run_id(),
+                place.options(),
+                site.options,
+            );
+            work.run_container()?;
             Ok(work)
         };
-        let Some(far) = self.place.far() else {
-            laid::check(self.about().name, shape)?;
+        let Some(far) = self.place.clients_engine() else {
+            layout::check_shape(self.info().name, shape)?;
             let work = work(&self.place)?;
-            let sides = Sides::one(work.engine());
-            let laid = self.recipe.lay(&work, shape, site)?;
-            let hops = prove::prove(&sides, &laid, shape)?;
-            let machines = [Machine::of(&work, laid::NODE)?];
-            return Ok(topology(&sides, laid, hops, &machines, None, Box::new(work)));
+            let sides = EnginePair::single(work.engine());
+            let laid = self.definition.lay_out(&work, shape, site)?;
+            let hops = verify::verify_paths(&sides, &laid, shape)?;
+            let machines = [EngineMachine::new(&work, layout::NODE)?];
+            return Ok(build_topology(&sides, laid, hops, &machines, None, Box::new(work)));
         };
         let (servers, clients) = (work(&self.place)?, work(far)?);
         let engines = [&servers, &clients].map(|work| Arc::clone(work.engine()));
         let [on_servers, on_clients] = engines;
-        let sides = Sides { servers: on_servers, clients: on_clients };
-        let laid = self.recipe.lay_apart(&servers, &clients, shape, site)?;
-        let hops = prove::prove(&sides, &laid, shape)?;
-        let machines =
-            [Machine::of(&clients, apart::CLIENTS)?, Machine::of(&servers, apart::SERVERS)?];
-        Ok(topology(&sides, laid, hops, &machines, None, Box::new((servers, clients))))
+        let sides = EnginePair { servers: on_servers, clients: on_clients };
+        let laid = self.definition.lay_out_apart(&servers, &clients, shape, site)?;
+        let hops = verify::verify_paths(&sides, &laid, shape)?;
+        let machines = [
+            EngineMachine::new(&clients, two_engines::CLIENTS_NODE)?,
+            EngineMachine::new(&servers, two_engines::SERVERS_NODE)?,
+        ];
+        Ok(build_topology(&sides, laid, hops, &machines, None, Box::new((servers, clients))))
     }
 
     fn nodes(&self) -> RangeInclusive<u32> {
-        if self.place.far().is_some() { 2..=2 } else { 1..=1 }
+        if self.place.clients_engine().is_some() { 2..=2 } else { 1..=1 }
     }
 
     fn node_kind(&self) -> NodeKind {
-        if self.place.far().is_some() { NodeKind::Machine } else { NodeKind::Namespace }
+        if self.place.clients_engine().is_some() { NodeKind::Machine } else { NodeKind::Namespace }
     }
 
-    fn commands(&self, shape: &Shape, site: &Site) -> Vec<String> {
-        let checked = match self.place.far() {
+    fn commands(&self, shape: &Shape, site: &NetworkParameters) -> Vec<String> {
+        let checked = match self.place.clients_engine() {
             Some(_) => Ok(()),
-            None => laid::check(self.about().name, shape),
+            None => layout::check_shape(self.info().name, shape),
         };
         match checked {
-            Ok(()) => self.recipe.commands(shape, site),
+            Ok(()) => self.definition.commands(shape, site),
             Err(error) => vec![format!("# {error}")],
         }
     }

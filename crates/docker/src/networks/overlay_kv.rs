@@ -1,31 +1,33 @@
-//! `docker:overlay-kv`: the overlay of 2015, whose engines know of one another by a key-value store.
+//! Network `docker:overlay-kv`: the overlay of 2015, whose engines share a key-value store.
 //!
-//! dockerd had it from 1.9 to 20.10 (`--cluster-store`, `--cluster-advertise`), before and beside Swarm mode. A network
-//! that one engine makes is there on all of them a moment later.
+//! dockerd had it from 1.9 to 20.10 (`--cluster-store`, `--cluster-advertise`), before Swarm mode and alongside it. A
+//! network that one engine makes appears on all of them a moment later.
 
-use super::apart::{CLIENTS, SERVERS};
-use super::laid::{Endpoint, Laid, Step, direct, on_network, specs};
-use super::{OPTIONS, Recipe, script};
-use crate::swarm::overlay::{VXLAN, create, request};
-use crate::trouble::is_not_found;
-use crate::want::Want;
-use crate::work::{On, Work};
+use super::layout::{
+    NetworkEndpoint, NetworkLayout, PathStep, container_specs, direct_routes, endpoint_on_network,
+};
+use super::two_engines::{CLIENTS_NODE, SERVERS_NODE};
+use super::{DockerNetworkDefinition, OPTIONS, script};
+use crate::engine_resources::{AttachTo, EngineResources};
+use crate::error::is_not_found;
+use crate::requirement::EngineRequirement;
+use crate::swarm::overlay::{VXLAN_OVERHEAD, overlay_command, overlay_request};
 use std::time::{Duration, Instant};
-use tare_network::{About, Error, Hop, HopKind, Shape, Site};
+use tare_network::{Error, Hop, HopKind, NetworkInfo, NetworkParameters, Shape};
 
-pub(super) struct OverlayKv;
+pub(super) struct OverlayKvNetwork;
 
-/// How long a network may take to be known to the other engine, and how often it is asked.
-const PATIENCE: Duration = Duration::from_secs(20);
-const TICK: Duration = Duration::from_millis(100);
+/// Timeout for a network to appear on the other engine, and interval of polling.
+const APPEARANCE_TIMEOUT: Duration = Duration::from_secs(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What helps where an engine has no such store.
-const REMEDY: &str = "start dockerd up to 20.10, in no Swarm, with --cluster-store etcd://HOST:PORT and \
+/// Remedy for an engine without such a store.
+const STORE_REMEDY: &str = "start dockerd up to 20.10, in no Swarm, with --cluster-store etcd://HOST:PORT and \
                       --cluster-advertise ADDRESS:PORT; or use swarm:overlay";
 
-impl Recipe for OverlayKv {
-    fn about(&self) -> About {
-        About {
+impl DockerNetworkDefinition for OverlayKvNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "docker:overlay-kv",
             summary: "containers on an overlay network of two engines that share a key-value store",
             stands_for: "dockerd --cluster-store, docker network create --driver overlay, as of 2015",
@@ -34,54 +36,63 @@ impl Recipe for OverlayKv {
         }
     }
 
-    fn wants(&self, _: &Site) -> Vec<Want> {
-        vec![Want::TwoContexts, Want::Driver("overlay")]
+    fn requirements(&self, _: &NetworkParameters) -> Vec<EngineRequirement> {
+        vec![EngineRequirement::TwoContexts, EngineRequirement::Driver("overlay")]
     }
 
-    fn can_be_apart(&self) -> bool {
+    fn supports_two_engines(&self) -> bool {
         true
     }
 
-    fn lay(&self, _: &Work, _: &Shape, _: &Site) -> Result<Laid, Error> {
+    fn lay_out(
+        &self,
+        _: &EngineResources,
+        _: &Shape,
+        _: &NetworkParameters,
+    ) -> Result<NetworkLayout, Error> {
         Err(Error::new("lay out docker:overlay-kv", "it joins two engines")
             .with_remedy("use --server-context A --client-context B"))
     }
 
-    fn lay_apart(
+    fn lay_out_apart(
         &self,
-        servers: &Work,
-        clients: &Work,
+        servers: &EngineResources,
+        clients: &EngineResources,
         shape: &Shape,
-        site: &Site,
-    ) -> Result<Laid, Error> {
-        let made = servers.network(request(shape, VXLAN));
-        let network = made.map_err(|error| error.with_remedy(REMEDY))?;
-        wait(clients, &network)?;
-        let side = |work: &Work, role, count| -> Result<Vec<Endpoint>, Error> {
-            let started = work.containers(&specs(role, count, &On::Network(network.clone())))?;
-            started.into_iter().map(|one| on_network(one, &network, shape)).collect()
+        site: &NetworkParameters,
+    ) -> Result<NetworkLayout, Error> {
+        let made = servers.create_network(overlay_request(shape, VXLAN_OVERHEAD));
+        let network = made.map_err(|error| error.with_remedy(STORE_REMEDY))?;
+        wait_for_network(clients, &network)?;
+        let side = |work: &EngineResources, role, count| -> Result<Vec<NetworkEndpoint>, Error> {
+            let started = work.start_containers(&container_specs(
+                role,
+                count,
+                &AttachTo::Network(network.clone()),
+            ))?;
+            started.into_iter().map(|one| endpoint_on_network(one, &network, shape)).collect()
         };
         let on_servers = side(servers, "server", shape.servers)?;
         let on_clients = side(clients, "client", shape.clients)?;
         let bridge = |place| {
-            Step::Node(Hop::new(HopKind::Bridge, "br0", place).with_detail("driver overlay"))
+            PathStep::Node(Hop::new(HopKind::Bridge, "br0", place).with_detail("driver overlay"))
         };
-        let vxlan = Hop::new(HopKind::Encapsulation, "vxlan0", CLIENTS);
-        Ok(Laid {
-            routes: direct(shape, site, &on_servers),
+        let vxlan = Hop::new(HopKind::Encapsulation, "vxlan0", CLIENTS_NODE);
+        Ok(NetworkLayout {
+            routes: direct_routes(shape, site, &on_servers),
             servers: on_servers,
             clients: on_clients,
             path: vec![
-                Step::ClientOwn(HopKind::Veth),
-                bridge(CLIENTS),
-                Step::Node(vxlan.with_detail("VXLAN, UDP 4789")),
-                bridge(SERVERS),
-                Step::ServerOwn(HopKind::Veth),
+                PathStep::ClientAddressDevice(HopKind::Veth),
+                bridge(CLIENTS_NODE),
+                PathStep::Node(vxlan.with_detail("VXLAN, UDP 4789")),
+                bridge(SERVERS_NODE),
+                PathStep::ServerAddressDevice(HopKind::Veth),
             ],
         })
     }
 
-    fn commands(&self, shape: &Shape, _: &Site) -> Vec<String> {
+    fn commands(&self, shape: &Shape, _: &NetworkParameters) -> Vec<String> {
         let on =
             |name, line: String| line.replacen("docker", &format!("docker --context {name}"), 1);
         let mut lines = vec![
@@ -89,28 +100,28 @@ impl Recipe for OverlayKv {
                 .to_owned(),
         ];
         lines.extend(["A", "B"].map(|name| format!("tare image | docker --context {name} load")));
-        lines.push(on("A", create(shape, VXLAN, "")));
-        lines.push(on("A", script::run("server-0", "--network tare")));
-        lines.push(on("B", script::run("client-0", "--network tare")));
+        lines.push(on("A", overlay_command(shape, VXLAN_OVERHEAD, "")));
+        lines.push(on("A", script::run_line("server-0", "--network tare")));
+        lines.push(on("B", script::run_line("client-0", "--network tare")));
         lines
     }
 }
 
-/// Waits until an engine knows of a network that another one has made.
-fn wait(work: &Work, network: &str) -> Result<(), Error> {
+/// Waits until a network that one engine has made appears on another.
+fn wait_for_network(work: &EngineResources, network: &str) -> Result<(), Error> {
     let what = "see the network of the servers' engine on the clients'";
     let engine = work.engine();
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + APPEARANCE_TIMEOUT;
     loop {
         match engine.wait(engine.docker().inspect_network(network, None)) {
             Ok(_) => return Ok(()),
-            Err(refusal) if !is_not_found(&refusal) => return Err(engine.failed(what, &refusal)),
+            Err(refusal) if !is_not_found(&refusal) => return Err(engine.to_error(what, &refusal)),
             Err(_) if Instant::now() >= deadline => {
-                let why = format!("it is not there after {} s", PATIENCE.as_secs());
+                let why = format!("it is not there after {} s", APPEARANCE_TIMEOUT.as_secs());
                 return Err(Error::new(what, format!("{why}: they share no key-value store"))
-                    .with_remedy(REMEDY));
+                    .with_remedy(STORE_REMEDY));
             }
-            Err(_) => std::thread::sleep(TICK),
+            Err(_) => std::thread::sleep(POLL_INTERVAL),
         }
     }
 }

@@ -1,20 +1,25 @@
-//! `docker:published`: a client on the engine's machine, a server behind a port that is published there.
+//! Network `docker:published`: a client on the engine's machine, and a server behind a port that is published there.
 
-use super::address::Subnet;
-use super::bridge::{DEFAULT, DEVICE, bridge_of};
-use super::laid::{Endpoint, Laid, Step, names, routes, side, specs};
-use super::node::{Node, bridge_hops, own_address};
-use super::{OPTIONS, Recipe, apart, script};
-use crate::want::Want;
-use crate::work::{On, Published as Port, Spec, Work};
+use super::address::DockerSubnet;
+use super::bridge::{DEFAULT_NETWORK, DEVICE, bridge_device};
+use super::layout::{
+    NetworkEndpoint, NetworkLayout, PathStep, build_routes, container_names, container_specs,
+    start_endpoints,
+};
+use super::machine::{MachineSnapshot, address_for_clients, bridge_hops};
+use super::{DockerNetworkDefinition, OPTIONS, script, two_engines};
+use crate::engine_resources::{
+    AttachTo, ContainerSpec, EngineResources, PublishedContainerPort as Port,
+};
+use crate::requirement::EngineRequirement;
 use std::net::SocketAddr;
-use tare_network::{About, Error, HopKind, Shape, Site};
+use tare_network::{Error, HopKind, NetworkInfo, NetworkParameters, Shape};
 
-pub(super) struct Published;
+pub(super) struct DockerPublishedNetwork;
 
-impl Recipe for Published {
-    fn about(&self) -> About {
-        About {
+impl DockerNetworkDefinition for DockerPublishedNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "docker:published",
             summary: "a client on the host, a Docker container on the default bridge behind a published port",
             stands_for: "docker run --publish ADDRESS:PORT:PORT, dialled by the host's own address",
@@ -23,78 +28,88 @@ impl Recipe for Published {
         }
     }
 
-    fn wants(&self, _: &Site) -> Vec<Want> {
+    fn requirements(&self, _: &NetworkParameters) -> Vec<EngineRequirement> {
         Vec::new()
     }
 
-    fn lay(&self, work: &Work, shape: &Shape, site: &Site) -> Result<Laid, Error> {
-        let started = work.containers(&specs("client", shape.clients, &On::Host))?;
-        let seen = Node::look(work, &started[0])?;
-        let address = own_address(&seen, &subnets(work)?, shape.family)?;
-        let on = On::Network(DEFAULT.to_owned());
-        let specs: Vec<Spec> = names("server", shape.servers)
+    fn lay_out(
+        &self,
+        work: &EngineResources,
+        shape: &Shape,
+        site: &NetworkParameters,
+    ) -> Result<NetworkLayout, Error> {
+        let started =
+            work.start_containers(&container_specs("client", shape.clients, &AttachTo::Host))?;
+        let seen = MachineSnapshot::snapshot_container(work, &started[0])?;
+        let address = address_for_clients(&seen, &docker_subnets(work)?, shape.family)?;
+        let on = AttachTo::Network(DEFAULT_NETWORK.to_owned());
+        let specs: Vec<ContainerSpec> = container_names("server", shape.servers)
             .enumerate()
             .map(|(server, name)| {
                 let published = site.ports.iter().map(|&port| Port {
                     port,
-                    on: address,
-                    outside: outside(server, port, &site.ports),
+                    host_address: address,
+                    host_port: published_port(server, port, &site.ports),
                 });
-                Spec { published: published.collect(), ..Spec::new(name, on.clone()) }
+                ContainerSpec {
+                    published: published.collect(),
+                    ..ContainerSpec::new(name, on.clone())
+                }
             })
             .collect();
-        let servers = side(work, &specs, DEFAULT, shape)?;
+        let servers = start_endpoints(work, &specs, DEFAULT_NETWORK, shape)?;
         let clients =
-            started.into_iter().map(|container| Endpoint { container, address }).collect();
-        Ok(Laid {
-            routes: routes(shape, site, |server, port| {
-                let outside = outside(server, port, &site.ports);
+            started.into_iter().map(|container| NetworkEndpoint { container, address }).collect();
+        Ok(NetworkLayout {
+            routes: build_routes(shape, site, |server, port| {
+                let outside = published_port(server, port, &site.ports);
                 let listen = SocketAddr::new(servers[server].address, port);
                 (listen, SocketAddr::new(address, outside))
             }),
-            path: path(work, &seen, site.ports.first())?,
+            path: published_path(work, &seen, site.ports.first())?,
             servers,
             clients,
         })
     }
 
-    fn can_be_apart(&self) -> bool {
+    fn supports_two_engines(&self) -> bool {
         true
     }
 
-    fn lay_apart(
+    fn lay_out_apart(
         &self,
-        servers: &Work,
-        clients: &Work,
+        servers: &EngineResources,
+        clients: &EngineResources,
         shape: &Shape,
-        site: &Site,
-    ) -> Result<Laid, Error> {
-        apart::published(servers, clients, shape, site)
+        site: &NetworkParameters,
+    ) -> Result<NetworkLayout, Error> {
+        two_engines::lay_out_published(servers, clients, shape, site)
     }
 
-    fn commands(&self, shape: &Shape, site: &Site) -> Vec<String> {
-        let mut lines = script::begin();
+    fn commands(&self, shape: &Shape, site: &NetworkParameters) -> Vec<String> {
+        let mut lines = script::first_lines();
         lines.push("ADDRESS=$(hostname -I | cut -d ' ' -f 1)".to_owned());
-        lines.extend(names("server", shape.servers).enumerate().map(|(server, name)| {
+        lines.extend(container_names("server", shape.servers).enumerate().map(|(server, name)| {
             let publish = |&port: &u16| {
-                let outside = outside(server, port, &site.ports);
+                let outside = published_port(server, port, &site.ports);
                 ["tcp", "udp"]
                     .map(|by| format!("--publish \"$ADDRESS\":{outside}:{port}/{by}"))
                     .join(" ")
             };
             let flags: Vec<String> = site.ports.iter().map(publish).collect();
-            script::run(&name, &flags.join(" "))
+            script::run_line(&name, &flags.join(" "))
         }));
         lines.extend(
-            names("client", shape.clients).map(|name| script::run(&name, "--network host")),
+            container_names("client", shape.clients)
+                .map(|name| script::run_line(&name, "--network host")),
         );
         lines
     }
 }
 
-/// Where a server's port is published. The first server's ports keep their numbers; the others' follow after the
-/// largest, each server's in a row of its own.
-pub(crate) fn outside(server: usize, port: u16, ports: &[u16]) -> u16 {
+/// Returns the published port of a server's port. The first server's ports keep their numbers; those of other servers
+/// follow after the largest port, one block of ports for each server.
+pub(crate) fn published_port(server: usize, port: u16, ports: &[u16]) -> u16 {
     let Some(row) = server.checked_sub(1) else { return port };
     let largest = ports.iter().copied().max().unwrap_or_default();
     let place = ports.iter().position(|&one| one == port).unwrap_or_default();
@@ -102,20 +117,24 @@ pub(crate) fn outside(server: usize, port: u16, ports: &[u16]) -> u16 {
     largest.saturating_add(1).saturating_add(after)
 }
 
-/// The subnets of all networks: in them the machine has addresses only because of Docker.
-pub(super) fn subnets(work: &Work) -> Result<Vec<Subnet>, Error> {
+/// Returns the subnets of all networks. Addresses of the machine in these subnets exist only because of Docker.
+pub(super) fn docker_subnets(work: &EngineResources) -> Result<Vec<DockerSubnet>, Error> {
     let listing = work.engine().docker().list_networks(None);
-    let networks = work.engine().get("list Docker's networks", listing)?;
+    let networks = work.engine().request("list Docker's networks", listing)?;
     let configured = networks.into_iter().filter_map(|network| network.ipam?.config).flatten();
-    Ok(configured.filter_map(|config| Subnet::parse(&config.subnet?)).collect())
+    Ok(configured.filter_map(|config| DockerSubnet::parse(&config.subnet?)).collect())
 }
 
-fn path(work: &Work, seen: &crate::look::Seen, port: Option<&u16>) -> Result<Vec<Step>, Error> {
-    let bridge = bridge_of(work, DEFAULT)?;
+fn published_path(
+    work: &EngineResources,
+    seen: &crate::netns_probe::NetnsSnapshot,
+    port: Option<&u16>,
+) -> Result<Vec<PathStep>, Error> {
+    let bridge = bridge_device(work, DEFAULT_NETWORK)?;
     let mut path = Vec::new();
-    path.extend(port.map(|port| Step::Publisher(format!("port {port}"))));
-    path.extend(bridge_hops(seen, &bridge, "bridge").into_iter().take(1).map(Step::Node));
-    path.push(Step::OfServer(HopKind::Veth, DEVICE));
+    path.extend(port.map(|port| PathStep::PortForwarder(format!("port {port}"))));
+    path.extend(bridge_hops(seen, &bridge, "bridge").into_iter().take(1).map(PathStep::Node));
+    path.push(PathStep::ServerDevice(HopKind::Veth, DEVICE));
     Ok(path)
 }
 
@@ -130,9 +149,9 @@ mod tests {
         let mut seen = BTreeSet::new();
         for server in 0..40 {
             for port in ports {
-                assert!(seen.insert(outside(server, port, &ports)), "{server}: {port}");
+                assert!(seen.insert(published_port(server, port, &ports)), "{server}: {port}");
             }
         }
-        assert_eq!(outside(0, 20_007, &ports), 20_007);
+        assert_eq!(published_port(0, 20_007, &ports), 20_007);
     }
 }

@@ -1,38 +1,39 @@
-//! Commands: those that a reader is shown, and those that root runs on the engine's machine.
+//! Shell commands: those shown to a reader, and those that root runs on the engine's machine.
 
-use super::laid::names;
+use super::layout::container_names;
 use std::process::{Command, Stdio};
 use tare_network::{Error, Shape};
 
-/// The image that the shown commands run.
+/// Image that the shown commands run.
 const IMAGE: &str = concat!("tare:", env!("CARGO_PKG_VERSION"));
 
-/// The first lines of what a reader is shown.
-pub(crate) fn begin() -> Vec<String> {
+/// Returns the first lines of the shown commands.
+pub(crate) fn first_lines() -> Vec<String> {
     vec!["tare image | docker load".to_owned()]
 }
 
-/// A container that runs until it is removed.
-pub(crate) fn run(name: &str, flags: &str) -> String {
+/// Returns the command for a container that runs until it is removed.
+pub(crate) fn run_line(name: &str, flags: &str) -> String {
     let space = if flags.is_empty() { "" } else { " " };
     format!("docker run --detach --interactive --rm --name {name}{space}{flags} {IMAGE} keeper")
 }
 
-/// Both sides' containers, all attached alike.
-pub(crate) fn sides(shape: &Shape, flags: &str) -> Vec<String> {
-    let all = names("server", shape.servers).chain(names("client", shape.clients));
-    all.map(|name| run(&name, flags)).collect()
+/// Returns the commands for all servers and clients, all attached alike.
+pub(crate) fn container_lines(shape: &Shape, flags: &str) -> Vec<String> {
+    let all =
+        container_names("server", shape.servers).chain(container_names("client", shape.clients));
+    all.map(|name| run_line(&name, flags)).collect()
 }
 
-/// A network that is nothing but containers, all attached alike.
-pub(crate) fn both(shape: &Shape, flags: &str) -> Vec<String> {
-    let mut lines = begin();
-    lines.extend(sides(shape, flags));
+/// Returns the commands for a network that consists of containers only, all attached alike.
+pub(crate) fn all_lines(shape: &Shape, flags: &str) -> Vec<String> {
+    let mut lines = first_lines();
+    lines.extend(container_lines(shape, flags));
     lines
 }
 
-/// Runs lines of shell as they are shown, up to the first that fails.
-pub(crate) fn carry_out(what: &str, lines: &[String]) -> Result<(), Error> {
+/// Runs lines of shell as they are shown, and stops at the first that fails.
+pub(crate) fn run_lines(what: &str, lines: &[String]) -> Result<(), Error> {
     let output = Command::new("/bin/sh")
         .args(["-euc", &lines.join("\n")])
         .stdin(Stdio::null())
@@ -53,8 +54,8 @@ mod tests {
     #[test]
     fn the_line_that_fails_ends_a_script_and_says_why() {
         let lines = ["true", "echo why >&2; false", "exit 0"].map(str::to_owned);
-        let error = carry_out("try", &lines).unwrap_err();
+        let error = run_lines("try", &lines).unwrap_err();
         assert_eq!(error.to_string(), "try: why");
-        carry_out("try", &["true".to_owned()]).unwrap();
+        run_lines("try", &["true".to_owned()]).unwrap();
     }
 }

@@ -1,32 +1,34 @@
-//! `swarm:overlay-encrypted`: an overlay network whose packets between nodes are to be encrypted.
+//! Network `swarm:overlay-encrypted`: an overlay network whose packets between nodes are encrypted.
 //!
-//! Docker makes such a network wherever it is told to, and says nothing where a node's kernel lacks ESP: then nothing
-//! passes. And nothing in its API says whether packets are encrypted. So a task on the client's node looks at what
-//! passes its devices while both ends talk: only what was seen to be encrypted is measured.
+//! Docker creates such a network on request, and reports nothing if a node's kernel lacks ESP: then no packets pass.
+//! Nor does its API report whether packets are encrypted. So a task on the client's node captures the packets on its
+//! devices while both ends communicate. The network is measured only if they were encrypted.
 
-use super::crew::Crew;
-use super::overlay::{ESP, VXLAN, both_on, create, path, request};
-use super::wanted::{On, Wanted};
-use super::{OPTIONS, Recipe, Spread, script};
-use crate::engine::{Engine, Sides};
-use crate::exec::{self, Exec, Lines, Words};
+use super::deployment::SwarmDeployment;
+use super::overlay::{
+    ESP_OVERHEAD, VXLAN_OVERHEAD, overlay_command, overlay_path, overlay_request, start_both,
+};
+use super::task_request::{TaskAttachment, TaskRequest};
+use super::{OPTIONS, SwarmNetworkDefinition, TaskPlacement, script};
+use crate::engine::{Engine, EnginePair};
+use crate::engine_resources::ContainerHandle;
+use crate::exec::{self, ExecCommand, ExecSession, OutputLines};
 use crate::image::PROGRAM;
-use crate::look::{self, Wire};
-use crate::networks::laid::{Laid, Step, direct};
-use crate::networks::prove;
-use crate::work::Running;
+use crate::netns_probe::{self, UnderlayCounts};
+use crate::networks::layout::{NetworkLayout, PathStep, direct_routes};
+use crate::networks::verify;
 use std::collections::HashMap;
 use std::sync::Arc;
-use tare_network::{About, Error, Hop, HopKind, Shape, Site};
+use tare_network::{Error, Hop, HopKind, NetworkInfo, NetworkParameters, Shape};
 
-pub(super) struct Encrypted;
+pub(super) struct EncryptedOverlayNetwork;
 
-/// The driver's option.
+/// Option of the driver.
 const OPTION: &str = "encrypted";
 
-impl Recipe for Encrypted {
-    fn about(&self) -> About {
-        About {
+impl SwarmNetworkDefinition for EncryptedOverlayNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "swarm:overlay-encrypted",
             summary: "tasks of Docker services on an encrypted overlay network, seen to be encrypted",
             stands_for: "docker network create --driver overlay --opt encrypted",
@@ -35,7 +37,7 @@ impl Recipe for Encrypted {
         }
     }
 
-    fn has_room(&self, shape: &Shape) -> Result<(), Error> {
+    fn check_capacity(&self, shape: &Shape) -> Result<(), Error> {
         if shape.nodes > 1 {
             return Ok(());
         }
@@ -44,54 +46,58 @@ impl Recipe for Encrypted {
             .with_remedy("use --nodes 2, without --same-node"))
     }
 
-    fn lay(
+    fn lay_out(
         &self,
-        crew: &Crew,
-        nodes: &Spread<'_>,
+        crew: &SwarmDeployment,
+        nodes: &TaskPlacement<'_>,
         shape: &Shape,
-        site: &Site,
-    ) -> Result<Laid, Error> {
-        let mut asked = request(shape, VXLAN + ESP);
+        site: &NetworkParameters,
+    ) -> Result<NetworkLayout, Error> {
+        let mut asked = overlay_request(shape, VXLAN_OVERHEAD + ESP_OVERHEAD);
         let options = asked.options.get_or_insert_with(HashMap::new);
         options.insert(OPTION.to_owned(), String::new());
-        let network = crew.network(asked)?;
-        let (servers, clients) = both_on(crew, nodes, &network, shape)?;
-        let mut path = path(nodes, 0, 0);
-        let tunnel = |step: &Step| {
-            matches!(step, Step::Node(hop) if hop.kind == HopKind::Encapsulation)
+        let network = crew.create_network(asked)?;
+        let (servers, clients) = start_both(crew, nodes, &network, shape)?;
+        let mut path = overlay_path(nodes, 0, 0);
+        let tunnel = |step: &PathStep| {
+            matches!(step, PathStep::Node(hop) if hop.kind == HopKind::Encapsulation)
                 .then(|| step.clone())
         };
-        let tunnels: Vec<Step> = path.iter().filter_map(tunnel).collect();
-        if let Some(Step::Node(vxlan)) = tunnels.first() {
+        let tunnels: Vec<PathStep> = path.iter().filter_map(tunnel).collect();
+        if let Some(PathStep::Node(vxlan)) = tunnels.first() {
             let esp = Hop::new(HopKind::Encapsulation, "esp", &vxlan.place)
                 .with_detail("ESP in transport mode, seen on the node's devices");
             let after =
-                path.iter().position(|step| matches!(step, Step::Node(hop) if hop == vxlan));
-            path.insert(after.map_or(0, |at| at + 1), Step::Node(esp));
+                path.iter().position(|step| matches!(step, PathStep::Node(hop) if hop == vxlan));
+            path.insert(after.map_or(0, |at| at + 1), PathStep::Node(esp));
         }
-        Ok(Laid { routes: direct(shape, site, &servers), servers, clients, path })
+        Ok(NetworkLayout { routes: direct_routes(shape, site, &servers), servers, clients, path })
     }
 
-    fn prove(
+    fn verify(
         &self,
-        crew: &Crew,
-        nodes: &Spread<'_>,
-        laid: &Laid,
+        crew: &SwarmDeployment,
+        nodes: &TaskPlacement<'_>,
+        laid: &NetworkLayout,
         shape: &Shape,
     ) -> Result<Vec<Hop>, Error> {
         let engine = &crew.swarm.engine;
-        let node = nodes.of_client(0);
-        let watcher = crew.tasks(&[Wanted::new("watch-0", node, On::Host)])?;
+        let node = nodes.client_node(0);
+        let watcher =
+            crew.start_tasks(&[TaskRequest::new("watch-0", node, TaskAttachment::Host)])?;
         let (client, server) = (laid.clients[0].address, laid.servers[0].address);
-        let watching = Watching::begin(engine, &watcher[0], &format!("{client},{server}"))?;
-        let proved = prove::prove(&Sides::one(engine), laid, shape);
-        let wire = watching.end(engine)?;
-        judge(proved, wire, &node.name)
+        let watching = CaptureTask::start(engine, &watcher[0], &format!("{client},{server}"))?;
+        let proved = verify::verify_paths(&EnginePair::single(engine), laid, shape);
+        let wire = watching.finish(engine)?;
+        judge_encryption(proved, wire, &node.name)
     }
 
-    fn commands(&self, shape: &Shape, _: &Site) -> Vec<String> {
-        let mut lines = vec![script::image(), create(shape, VXLAN + ESP, "--opt encrypted")];
-        lines.extend(script::both(shape, "--network tare --endpoint-mode dnsrr"));
+    fn commands(&self, shape: &Shape, _: &NetworkParameters) -> Vec<String> {
+        let mut lines = vec![
+            script::image_line(),
+            overlay_command(shape, VXLAN_OVERHEAD + ESP_OVERHEAD, "--opt encrypted"),
+        ];
+        lines.extend(script::uniform_lines(shape, "--network tare --endpoint-mode dnsrr"));
         lines.push(
             "# on a node, while they talk: tcpdump -ni any 'ip proto 50 or udp port 4789'"
                 .to_owned(),
@@ -100,47 +106,52 @@ impl Recipe for Encrypted {
     }
 }
 
-/// A task that counts what passes its node's devices.
-struct Watching {
-    lines: Lines,
-    input: exec::Input,
+/// Task that counts the packets on its node's devices.
+struct CaptureTask {
+    lines: OutputLines,
+    input: exec::ExecInput,
 }
 
 const WHAT: &str = "see whether packets between the nodes are encrypted";
 
-impl Watching {
-    fn begin(engine: &Arc<Engine>, watcher: &Running, pair: &str) -> Result<Self, Error> {
+impl CaptureTask {
+    fn start(engine: &Arc<Engine>, watcher: &ContainerHandle, pair: &str) -> Result<Self, Error> {
         let command = [PROGRAM, "look", "--wire", pair].map(str::to_owned).to_vec();
-        let words = watcher.words(Words { command, ..Words::default() });
+        let words = watcher.exec_command(ExecCommand { command, ..ExecCommand::default() });
         let started = exec::start(engine.docker(), &watcher.id, words);
-        let Exec { output, input, .. } = engine.get(WHAT, started)?;
-        let mut watching = Self { lines: Lines::of(output), input };
-        watching.line(engine)?;
+        let ExecSession { output, input, .. } = engine.request(WHAT, started)?;
+        let mut watching = Self { lines: OutputLines::new(output), input };
+        watching.next_line(engine)?;
         Ok(watching)
     }
 
-    fn line(&mut self, engine: &Arc<Engine>) -> Result<look::Seen, Error> {
-        let line = engine.wait(self.lines.next(look::limit()));
-        line.and_then(|line| look::parse(&line)).map_err(|why| Error::new(WHAT, why))
+    fn next_line(&mut self, engine: &Arc<Engine>) -> Result<netns_probe::NetnsSnapshot, Error> {
+        let line = engine.wait(self.lines.next(netns_probe::snapshot_timeout()));
+        line.and_then(|line| netns_probe::parse_snapshot(&line))
+            .map_err(|why| Error::new(WHAT, why))
     }
 
-    /// Ends it; what it has counted.
-    fn end(mut self, engine: &Arc<Engine>) -> Result<Wire, Error> {
+    /// Ends the capture, and returns its counts.
+    fn finish(mut self, engine: &Arc<Engine>) -> Result<UnderlayCounts, Error> {
         use tokio::io::AsyncWriteExt as _;
         let ending = engine.wait(self.input.shutdown());
         ending.map_err(|error| Error::new(WHAT, error))?;
-        Ok(self.line(engine)?.wire.unwrap_or_default())
+        Ok(self.next_line(engine)?.wire.unwrap_or_default())
     }
 }
 
-/// Whether what was seen is an encrypted network's.
-fn judge(proved: Result<Vec<Hop>, Error>, wire: Wire, node: &str) -> Result<Vec<Hop>, Error> {
+/// Judges from the captured packets whether the network is encrypted. Fails if it is not, or if packets do not pass.
+fn judge_encryption(
+    proved: Result<Vec<Hop>, Error>,
+    wire: UnderlayCounts,
+    node: &str,
+) -> Result<Vec<Hop>, Error> {
     const KERNEL: &str = "boot the nodes with a kernel that has ESP (modprobe esp4), and see dockerd's log for \
                           `Failed Adding`; or use swarm:overlay";
     let refused = |why: String, remedy: &str| {
         Err(Error::new("find swarm:overlay-encrypted encrypted", why).with_remedy(remedy))
     };
-    let Wire { esp, vxlan, readable } = wire;
+    let UnderlayCounts { esp, vxlan, readable } = wire;
     if readable > 0 {
         let why = format!(
             "{readable} of {vxlan} packets on {node}'s devices can be read: it is plaintext"
@@ -171,12 +182,12 @@ mod tests {
 
     #[test]
     fn only_what_was_seen_encrypted_is_called_so() {
-        let wire = |esp, vxlan, readable| Wire { esp, vxlan, readable };
+        let wire = |esp, vxlan, readable| UnderlayCounts { esp, vxlan, readable };
         let passes = || Ok(vec![Hop::new(HopKind::Veth, "eth0", "client-0")]);
         let dead = || Err(Error::new("reach", "timed out"));
-        assert_eq!(judge(passes(), wire(8, 0, 0), "n").unwrap().len(), 1);
-        // The home of the run's tasks is an overlay, too, and no encrypted one.
-        assert!(judge(passes(), wire(8, 90, 0), "n").is_ok());
+        assert_eq!(judge_encryption(passes(), wire(8, 0, 0), "n").unwrap().len(), 1);
+        // The network of the tunnel server is an overlay, too, and is not encrypted.
+        assert!(judge_encryption(passes(), wire(8, 90, 0), "n").is_ok());
         for (proved, wire, words) in [
             (passes(), wire(8, 9, 1), "plaintext"),
             (passes(), wire(0, 9, 9), "plaintext"),
@@ -184,7 +195,7 @@ mod tests {
             (dead(), wire(0, 5, 0), "without a word"),
             (dead(), wire(3, 0, 0), "timed out"),
         ] {
-            let error = judge(proved, wire, "n").unwrap_err();
+            let error = judge_encryption(proved, wire, "n").unwrap_err();
             assert!(error.why.contains(words) && !error.remedy.is_empty(), "{error:?}");
         }
     }

@@ -1,26 +1,25 @@
-//! `swarm:NETWORK=name`: tasks of services on a network of the Swarm that is there already, whatever driver or plugin
-//! made it.
+//! Network `swarm:NETWORK=name`: tasks of services on an existing network of the Swarm, made by any driver or plugin.
 
-use super::crew::Crew;
-use super::overlay::{both_on, path};
-use super::{OPTIONS, Recipe, Spread, place_of, script};
-use crate::networks::laid::{Laid, Step, direct};
-use crate::want::Want;
-use tare_network::{About, Error, Hop, HopKind, Shape, Site};
+use super::deployment::SwarmDeployment;
+use super::overlay::{overlay_path, start_both};
+use super::{OPTIONS, SwarmNetworkDefinition, TaskPlacement, node_name, script};
+use crate::networks::layout::{NetworkLayout, PathStep, direct_routes};
+use crate::requirement::EngineRequirement;
+use tare_network::{Error, Hop, HopKind, NetworkInfo, NetworkParameters, Shape};
 
-/// What the name of the network follows.
+/// Prefix of the network's name.
 const SCHEME: &str = "swarm:NETWORK=";
 
-pub(super) struct Existing;
+pub(super) struct ExistingSwarmNetwork;
 
-/// The name of the network, as the user says it; nothing where a list is made of what there is.
-fn named(site: &Site) -> Option<&str> {
+/// Returns the name of the network that the user gave. Returns `None` when networks are listed.
+fn network_name(site: &NetworkParameters) -> Option<&str> {
     site.argument.as_deref()?.strip_prefix("NETWORK=")
 }
 
-impl Recipe for Existing {
-    fn about(&self) -> About {
-        About {
+impl SwarmNetworkDefinition for ExistingSwarmNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "swarm:NETWORK=NAME",
             summary: "tasks of Docker services on an existing network of any driver or plugin, by its name",
             stands_for: "docker service create --network NAME",
@@ -33,43 +32,46 @@ impl Recipe for Existing {
         Some(SCHEME)
     }
 
-    fn wants(&self, site: &Site) -> Vec<Want> {
-        named(site).map(|name| Want::Network(name.to_owned())).into_iter().collect()
+    fn requirements(&self, site: &NetworkParameters) -> Vec<EngineRequirement> {
+        network_name(site)
+            .map(|name| EngineRequirement::ExistingNetwork(name.to_owned()))
+            .into_iter()
+            .collect()
     }
 
-    fn lay(
+    fn lay_out(
         &self,
-        crew: &Crew,
-        nodes: &Spread<'_>,
+        crew: &SwarmDeployment,
+        nodes: &TaskPlacement<'_>,
         shape: &Shape,
-        site: &Site,
-    ) -> Result<Laid, Error> {
-        let network = named(site).unwrap_or_default();
+        site: &NetworkParameters,
+    ) -> Result<NetworkLayout, Error> {
+        let network = network_name(site).unwrap_or_default();
         let engine = &crew.swarm.engine;
         let inspecting = engine.docker().inspect_network(network, None);
-        let found = engine.get(format!("inspect the network {network}"), inspecting)?;
+        let found = engine.request(format!("inspect the network {network}"), inspecting)?;
         if found.scope.as_deref() != Some("swarm") {
             let why = format!("the network {network} is one engine's alone, and not the Swarm's");
             return Err(Error::new(format!("use {SCHEME}{network}"), why)
                 .with_remedy(format!("use docker:NETWORK={network}, or one of --scope swarm")));
         }
         let driver = found.driver.unwrap_or_default();
-        let (servers, clients) = both_on(crew, nodes, network, shape)?;
+        let (servers, clients) = start_both(crew, nodes, network, shape)?;
         let path = if driver == "overlay" {
-            path(nodes, 0, 0)
+            overlay_path(nodes, 0, 0)
         } else {
-            let between = Hop::new(HopKind::Device, network, place_of(nodes.client(0)));
+            let between = Hop::new(HopKind::Device, network, node_name(nodes.client_index(0)));
             vec![
-                Step::ClientOwn(HopKind::Device),
-                Step::Node(between.with_detail(format!("driver {driver}"))),
-                Step::ServerOwn(HopKind::Device),
+                PathStep::ClientAddressDevice(HopKind::Device),
+                PathStep::Node(between.with_detail(format!("driver {driver}"))),
+                PathStep::ServerAddressDevice(HopKind::Device),
             ]
         };
-        Ok(Laid { routes: direct(shape, site, &servers), servers, clients, path })
+        Ok(NetworkLayout { routes: direct_routes(shape, site, &servers), servers, clients, path })
     }
 
-    fn commands(&self, shape: &Shape, site: &Site) -> Vec<String> {
-        let flags = format!("--network {}", named(site).unwrap_or("NAME"));
-        [script::image()].into_iter().chain(script::both(shape, &flags)).collect()
+    fn commands(&self, shape: &Shape, site: &NetworkParameters) -> Vec<String> {
+        let flags = format!("--network {}", network_name(site).unwrap_or("NAME"));
+        [script::image_line()].into_iter().chain(script::uniform_lines(shape, &flags)).collect()
     }
 }

@@ -1,17 +1,19 @@
-//! `swarm:gwbridge`: the way out of a task on an overlay (north–south): the bridge docker_gwbridge, and masquerading.
+//! Network `swarm:gwbridge`: the path out of an overlay (north–south) by the bridge docker_gwbridge and masquerading.
 
-use super::crew::{Crew, GATEWAY};
-use super::overlay::{VXLAN, create};
-use super::wanted::{On, Wanted};
-use super::{OPTIONS, Recipe, Spread, place_of};
-use crate::networks::laid::{Endpoint, Laid, Step, direct, names};
-use tare_network::{About, Error, Family, Hop, HopKind, Shape, Site};
+use super::deployment::{GWBRIDGE, SwarmDeployment};
+use super::overlay::{VXLAN_OVERHEAD, overlay_command};
+use super::task_request::{TaskAttachment, TaskRequest};
+use super::{OPTIONS, SwarmNetworkDefinition, TaskPlacement, node_name};
+use crate::networks::layout::{
+    NetworkEndpoint, NetworkLayout, PathStep, container_names, direct_routes,
+};
+use tare_network::{Error, Family, Hop, HopKind, NetworkInfo, NetworkParameters, Shape};
 
-pub(super) struct Gateway;
+pub(super) struct GwbridgeNetwork;
 
-impl Recipe for Gateway {
-    fn about(&self) -> About {
-        About {
+impl SwarmNetworkDefinition for GwbridgeNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "swarm:gwbridge",
             summary: "a task on an overlay as client, by docker_gwbridge, to servers on their nodes' own networks",
             stands_for: "what every task of a Docker service takes to the world outside its overlays",
@@ -20,67 +22,77 @@ impl Recipe for Gateway {
         }
     }
 
-    fn has_room(&self, shape: &Shape) -> Result<(), Error> {
+    fn check_capacity(&self, shape: &Shape) -> Result<(), Error> {
         if shape.family == Family::Ipv6 {
             return Err(Error::new("lay out swarm:gwbridge", "docker_gwbridge has no IPv6")
                 .with_remedy("use --family ipv4"));
         }
-        super::host::own_ports("swarm:gwbridge", shape)
+        super::host::check_own_ports("swarm:gwbridge", shape)
     }
 
-    fn lay(
+    fn lay_out(
         &self,
-        crew: &Crew,
-        nodes: &Spread<'_>,
+        crew: &SwarmDeployment,
+        nodes: &TaskPlacement<'_>,
         shape: &Shape,
-        site: &Site,
-    ) -> Result<Laid, Error> {
-        let servers = names("server", shape.servers).enumerate();
-        let servers = servers.map(|(n, name)| Wanted::new(name, nodes.of_server(n), On::Host));
-        let clients = names("client", shape.clients).enumerate();
-        let clients = clients.map(|(n, name)| Wanted::new(name, nodes.of_client(n), On::Home));
-        let mut started = crew.tasks(&servers.chain(clients).collect::<Vec<_>>())?.into_iter();
-        let servers: Vec<Endpoint> = started
+        site: &NetworkParameters,
+    ) -> Result<NetworkLayout, Error> {
+        let servers = container_names("server", shape.servers).enumerate();
+        let servers = servers
+            .map(|(n, name)| TaskRequest::new(name, nodes.server_node(n), TaskAttachment::Host));
+        let clients = container_names("client", shape.clients).enumerate();
+        let clients = clients.map(|(n, name)| {
+            TaskRequest::new(name, nodes.client_node(n), TaskAttachment::TunnelOnly)
+        });
+        let mut started =
+            crew.start_tasks(&servers.chain(clients).collect::<Vec<_>>())?.into_iter();
+        let servers: Vec<NetworkEndpoint> = started
             .by_ref()
             .take(shape.servers as usize)
             .enumerate()
-            .map(|(n, container)| Endpoint { container, address: nodes.of_server(n).address })
+            .map(|(n, container)| NetworkEndpoint {
+                container,
+                address: nodes.server_node(n).address,
+            })
             .collect();
-        let clients: Vec<Endpoint> = started.map(at_gateway).collect::<Result<_, _>>()?;
-        let (client, server) = (nodes.client(0), nodes.server(0));
+        let clients: Vec<NetworkEndpoint> =
+            started.map(gwbridge_endpoint).collect::<Result<_, _>>()?;
+        let (client, server) = (nodes.client_index(0), nodes.server_index(0));
         let path = vec![
-            Step::ClientOwn(HopKind::Veth),
-            Step::Node(
-                Hop::new(HopKind::Bridge, GATEWAY, place_of(client)).with_detail("driver bridge"),
+            PathStep::ClientAddressDevice(HopKind::Veth),
+            PathStep::Node(
+                Hop::new(HopKind::Bridge, GWBRIDGE, node_name(client)).with_detail("driver bridge"),
             ),
-            Step::Node(
-                Hop::new(HopKind::Nat, "nat/POSTROUTING", place_of(client))
+            PathStep::Node(
+                Hop::new(HopKind::Nat, "nat/POSTROUTING", node_name(client))
                     .with_detail("MASQUERADE"),
             ),
         ];
         let last = if client == server {
-            Step::OfServer(HopKind::Loopback, "lo")
+            PathStep::ServerDevice(HopKind::Loopback, "lo")
         } else {
-            Step::ServerOwn(HopKind::Device)
+            PathStep::ServerAddressDevice(HopKind::Device)
         };
         let path = path.into_iter().chain([last]).collect();
-        Ok(Laid { routes: direct(shape, site, &servers), servers, clients, path })
+        Ok(NetworkLayout { routes: direct_routes(shape, site, &servers), servers, clients, path })
     }
 
-    fn commands(&self, shape: &Shape, _: &Site) -> Vec<String> {
-        let mut lines = vec![super::script::image()];
-        lines.push(create(shape, VXLAN, ""));
-        lines.extend(super::script::sides(shape, "--network host", "--network tare"));
+    fn commands(&self, shape: &Shape, _: &NetworkParameters) -> Vec<String> {
+        let mut lines = vec![super::script::image_line()];
+        lines.push(overlay_command(shape, VXLAN_OVERHEAD, ""));
+        lines.extend(super::script::service_lines(shape, "--network host", "--network tare"));
         lines
     }
 }
 
-/// A client with the address that docker_gwbridge gave it.
-fn at_gateway(container: crate::work::Running) -> Result<Endpoint, Error> {
-    let address = container.addresses(GATEWAY).first().copied();
+/// Builds the endpoint of a client, with the address that docker_gwbridge gave it.
+fn gwbridge_endpoint(
+    container: crate::engine_resources::ContainerHandle,
+) -> Result<NetworkEndpoint, Error> {
+    let address = container.addresses(GWBRIDGE).first().copied();
     let address = address.ok_or_else(|| {
-        let what = format!("find the address of {} on {GATEWAY}", container.name);
+        let what = format!("find the address of {} on {GWBRIDGE}", container.name);
         Error::new(what, "Docker gave it none, as on an internal network")
     })?;
-    Ok(Endpoint { container, address })
+    Ok(NetworkEndpoint { container, address })
 }

@@ -1,16 +1,18 @@
-//! `swarm:host`: tasks of services on their nodes' own networks.
+//! Network `swarm:host`: tasks of services on their nodes' own networks.
 
-use super::crew::Crew;
-use super::wanted::{On, Wanted};
-use super::{OPTIONS, Recipe, Spread};
-use crate::networks::laid::{Endpoint, Laid, Step, direct, names};
-use tare_network::{About, Error, HopKind, Shape, Site};
+use super::deployment::SwarmDeployment;
+use super::task_request::{TaskAttachment, TaskRequest};
+use super::{OPTIONS, SwarmNetworkDefinition, TaskPlacement};
+use crate::networks::layout::{
+    NetworkEndpoint, NetworkLayout, PathStep, container_names, direct_routes,
+};
+use tare_network::{Error, HopKind, NetworkInfo, NetworkParameters, Shape};
 
-pub(super) struct Host;
+pub(super) struct SwarmHostNetwork;
 
-impl Recipe for Host {
-    fn about(&self) -> About {
-        About {
+impl SwarmNetworkDefinition for SwarmHostNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "swarm:host",
             summary: "tasks of Docker services on their nodes' own networks",
             stands_for: "docker service create --network host",
@@ -19,50 +21,61 @@ impl Recipe for Host {
         }
     }
 
-    fn has_room(&self, shape: &Shape) -> Result<(), Error> {
-        own_ports("swarm:host", shape)
+    fn check_capacity(&self, shape: &Shape) -> Result<(), Error> {
+        check_own_ports("swarm:host", shape)
     }
 
-    fn lay(
+    fn lay_out(
         &self,
-        crew: &Crew,
-        nodes: &Spread<'_>,
+        crew: &SwarmDeployment,
+        nodes: &TaskPlacement<'_>,
         shape: &Shape,
-        site: &Site,
-    ) -> Result<Laid, Error> {
-        let servers = names("server", shape.servers).enumerate();
-        let servers = servers.map(|(n, name)| Wanted::new(name, nodes.of_server(n), On::Host));
-        let clients = names("client", shape.clients).enumerate();
-        let clients = clients.map(|(n, name)| Wanted::new(name, nodes.of_client(n), On::Host));
-        let started = crew.tasks(&servers.chain(clients).collect::<Vec<_>>())?;
+        site: &NetworkParameters,
+    ) -> Result<NetworkLayout, Error> {
+        let servers = container_names("server", shape.servers).enumerate();
+        let servers = servers
+            .map(|(n, name)| TaskRequest::new(name, nodes.server_node(n), TaskAttachment::Host));
+        let clients = container_names("client", shape.clients).enumerate();
+        let clients = clients
+            .map(|(n, name)| TaskRequest::new(name, nodes.client_node(n), TaskAttachment::Host));
+        let started = crew.start_tasks(&servers.chain(clients).collect::<Vec<_>>())?;
         let mut started = started.into_iter();
-        let servers: Vec<Endpoint> = started
+        let servers: Vec<NetworkEndpoint> = started
             .by_ref()
             .take(shape.servers as usize)
             .enumerate()
-            .map(|(n, container)| Endpoint { container, address: nodes.of_server(n).address })
+            .map(|(n, container)| NetworkEndpoint {
+                container,
+                address: nodes.server_node(n).address,
+            })
             .collect();
         let clients = started
             .enumerate()
-            .map(|(n, container)| Endpoint { container, address: nodes.of_client(n).address })
+            .map(|(n, container)| NetworkEndpoint {
+                container,
+                address: nodes.client_node(n).address,
+            })
             .collect();
-        let path = if nodes.is_one() {
-            vec![Step::OfClient(HopKind::Loopback, "lo")]
+        let path = if nodes.is_single_node() {
+            vec![PathStep::ClientDevice(HopKind::Loopback, "lo")]
         } else {
-            vec![Step::ClientOwn(HopKind::Device), Step::ServerOwn(HopKind::Device)]
+            vec![
+                PathStep::ClientAddressDevice(HopKind::Device),
+                PathStep::ServerAddressDevice(HopKind::Device),
+            ]
         };
-        Ok(Laid { routes: direct(shape, site, &servers), servers, clients, path })
+        Ok(NetworkLayout { routes: direct_routes(shape, site, &servers), servers, clients, path })
     }
 
-    fn commands(&self, shape: &Shape, _: &Site) -> Vec<String> {
-        let mut lines = vec![super::script::image()];
-        lines.extend(super::script::both(shape, "--network host"));
+    fn commands(&self, shape: &Shape, _: &NetworkParameters) -> Vec<String> {
+        let mut lines = vec![super::script::image_line()];
+        lines.extend(super::script::uniform_lines(shape, "--network host"));
         lines
     }
 }
 
-/// Refuses more servers than there are nodes for them: on one network all listen on the same ports.
-pub(super) fn own_ports(name: &str, shape: &Shape) -> Result<(), Error> {
+/// Checks that there is a node for each server: servers on one network namespace would share their ports.
+pub(super) fn check_own_ports(name: &str, shape: &Shape) -> Result<(), Error> {
     let with_servers = (shape.nodes / 2).max(1);
     if shape.servers <= with_servers {
         return Ok(());

@@ -1,27 +1,28 @@
-//! `swarm:macvlan`: tasks with macvlan devices on their nodes' uplinks, each node with addresses of its own.
+//! Network `swarm:macvlan`: tasks with macvlan devices on their nodes' uplinks, each node with a range of addresses of
+//! its own.
 //!
-//! Docker has such a network in two parts: on every engine a network of configuration only, under one name, with the
-//! node's own device and part of the subnet; and one network of the whole Swarm that is made from these. Only an engine
-//! itself takes the former: so all engines have to be named.
+//! Docker splits such a network in two: on every engine a configuration-only network of the same name, with the node's
+//! own device and its part of the subnet; and one network of the whole Swarm that is made from these. A
+//! configuration-only network can be made only through its own engine, so all engines have to be named.
 
-use super::crew::Crew;
-use super::members::Member;
-use super::overlay::both_on;
-use super::wanted::{On, Wanted};
-use super::{OPTIONS, Recipe, Spread, place_of, script};
-use crate::networks::laid::{Laid, Step, direct};
-use crate::networks::node;
-use crate::networks::ranges::Ranges;
-use crate::want::Want;
+use super::deployment::SwarmDeployment;
+use super::nodes::SwarmNode;
+use super::overlay::start_both;
+use super::task_request::{TaskAttachment, TaskRequest};
+use super::{OPTIONS, SwarmNetworkDefinition, TaskPlacement, node_name, script};
+use crate::networks::layout::{NetworkLayout, PathStep, direct_routes};
+use crate::networks::machine;
+use crate::networks::ranges::EngineRanges;
+use crate::requirement::EngineRequirement;
 use bollard::models::NetworkCreateRequest;
 use std::collections::HashMap;
-use tare_network::{About, Error, Family, Hop, HopKind, Shape, Site};
+use tare_network::{Error, Family, Hop, HopKind, NetworkInfo, NetworkParameters, Shape};
 
-pub(super) struct Macvlan;
+pub(super) struct SwarmMacvlanNetwork;
 
-impl Recipe for Macvlan {
-    fn about(&self) -> About {
-        About {
+impl SwarmNetworkDefinition for SwarmMacvlanNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "swarm:macvlan",
             summary: "tasks of Docker services with macvlan devices on their nodes' uplinks",
             stands_for: "docker network create --config-only on each node, then --scope swarm --config-from",
@@ -30,11 +31,11 @@ impl Recipe for Macvlan {
         }
     }
 
-    fn wants(&self, _: &Site) -> Vec<Want> {
-        vec![Want::Driver("macvlan"), Want::Kernel("macvlan")]
+    fn requirements(&self, _: &NetworkParameters) -> Vec<EngineRequirement> {
+        vec![EngineRequirement::Driver("macvlan"), EngineRequirement::Kernel("macvlan")]
     }
 
-    fn has_room(&self, shape: &Shape) -> Result<(), Error> {
+    fn check_capacity(&self, shape: &Shape) -> Result<(), Error> {
         if shape.family == Family::Ipv6 {
             let why = "its nodes get parts of an IPv4 subnet";
             return Err(Error::new("lay out swarm:macvlan", why).with_remedy("use --family ipv4"));
@@ -42,35 +43,39 @@ impl Recipe for Macvlan {
         Ok(())
     }
 
-    fn lay(
+    fn lay_out(
         &self,
-        crew: &Crew,
-        nodes: &Spread<'_>,
+        crew: &SwarmDeployment,
+        nodes: &TaskPlacement<'_>,
         shape: &Shape,
-        site: &Site,
-    ) -> Result<Laid, Error> {
-        let parents = parents(crew, nodes)?;
-        let ranges = Ranges::fresh();
-        let of_nodes = crew.swarm.work.unique("config");
+        site: &NetworkParameters,
+    ) -> Result<NetworkLayout, Error> {
+        let parents = parent_devices(crew, nodes)?;
+        let ranges = EngineRanges::random();
+        let of_nodes = crew.swarm.resources.unique_name("config");
         for (index, member) in (0_u32..).zip(nodes.nodes) {
-            let engine = crew.engine(member)?;
+            let engine = crew.engine_of_node(member)?;
             let parent = &parents[index as usize];
-            crew.network_on(&engine, &of_nodes, of_node(ranges, index, parent, shape))?;
+            crew.create_network_on(
+                &engine,
+                &of_nodes,
+                node_configuration(ranges, index, parent, shape),
+            )?;
         }
-        let network = crew.network_of(&of_nodes, "macvlan")?;
-        let (servers, clients) = both_on(crew, nodes, &network, shape)?;
-        let client = nodes.client(0);
-        let below = Hop::new(HopKind::Device, &parents[client], place_of(client));
+        let network = crew.network_from_configuration(&of_nodes, "macvlan")?;
+        let (servers, clients) = start_both(crew, nodes, &network, shape)?;
+        let client = nodes.client_index(0);
+        let below = Hop::new(HopKind::Device, &parents[client], node_name(client));
         let path = vec![
-            Step::ClientOwn(HopKind::Device),
-            Step::Node(below.with_detail("driver macvlan, bridge")),
-            Step::ServerOwn(HopKind::Device),
+            PathStep::ClientAddressDevice(HopKind::Device),
+            PathStep::Node(below.with_detail("driver macvlan, bridge")),
+            PathStep::ServerAddressDevice(HopKind::Device),
         ];
-        Ok(Laid { routes: direct(shape, site, &servers), servers, clients, path })
+        Ok(NetworkLayout { routes: direct_routes(shape, site, &servers), servers, clients, path })
     }
 
-    fn commands(&self, shape: &Shape, _: &Site) -> Vec<String> {
-        let mut lines = vec![script::image()];
+    fn commands(&self, shape: &Shape, _: &NetworkParameters) -> Vec<String> {
+        let mut lines = vec![script::image_line()];
         lines.push("# on every node, with a range of its own:".to_owned());
         lines.push(
             "docker network create --config-only --subnet 198.18.0.0/22 --ip-range 198.18.0.32/27 \
@@ -81,31 +86,37 @@ impl Recipe for Macvlan {
             "docker network create --driver macvlan --scope swarm --config-from tare-config tare"
                 .to_owned(),
         );
-        lines.extend(script::both(shape, "--network tare"));
+        lines.extend(script::uniform_lines(shape, "--network tare"));
         lines
     }
 }
 
-/// The device of each node that the network sits on: as the user says, else its uplink, which a task there sees.
-fn parents(crew: &Crew, nodes: &Spread<'_>) -> Result<Vec<String>, Error> {
-    if let Some(parent) = crew.swarm.work.settings().parent.clone() {
+/// Returns the parent device of each node: the user's choice, else the node's uplink, which a task there finds.
+fn parent_devices(crew: &SwarmDeployment, nodes: &TaskPlacement<'_>) -> Result<Vec<String>, Error> {
+    if let Some(parent) = crew.swarm.resources.docker_options().parent.clone() {
         return Ok(vec![parent; nodes.nodes.len()]);
     }
-    let look =
-        |(index, member): (usize, &Member)| Wanted::new(format!("look-{index}"), member, On::Host);
-    let wanted: Vec<Wanted> = nodes.nodes.iter().enumerate().map(look).collect();
-    crew.look(&wanted)?.iter().map(node::parent).collect()
+    let look = |(index, member): (usize, &SwarmNode)| {
+        TaskRequest::new(format!("look-{index}"), member, TaskAttachment::Host)
+    };
+    let wanted: Vec<TaskRequest> = nodes.nodes.iter().enumerate().map(look).collect();
+    crew.take_snapshots(&wanted)?.iter().map(machine::uplink_device).collect()
 }
 
-/// The part of the network that is one node's.
-fn of_node(ranges: Ranges, index: u32, parent: &str, shape: &Shape) -> NetworkCreateRequest {
+/// Builds the configuration-only network of one node.
+fn node_configuration(
+    ranges: EngineRanges,
+    index: u32,
+    parent: &str,
+    shape: &Shape,
+) -> NetworkCreateRequest {
     let mut options = HashMap::from([("parent".to_owned(), parent.to_owned())]);
-    if shape.mtu != crate::networks::laid::USUAL_MTU {
+    if shape.mtu != crate::networks::layout::DEFAULT_MTU {
         options.insert("com.docker.network.driver.mtu".to_owned(), shape.mtu.to_string());
     }
     NetworkCreateRequest {
         config_only: Some(true),
-        ipam: Some(ranges.of(index)),
+        ipam: Some(ranges.ipam_for_engine(index)),
         options: Some(options),
         ..NetworkCreateRequest::default()
     }

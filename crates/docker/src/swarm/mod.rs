@@ -1,218 +1,229 @@
-//! Docker Swarm as a place: server and client are tasks of services, on nodes of a Swarm, on networks that it makes.
+//! Docker Swarm as a place: servers and clients are tasks of services, on nodes of a Swarm, on networks that it makes.
 //!
-//! tare speaks to a manager. A network of a Swarm's is a [`Recipe`]; [`InSwarm`] makes a [`Network`] of it: it makes what
-//! the recipe asks for, waits until all tasks have come home (see [`crate::home`]), proves that packets pass, and hands
-//! out containers. What a run shares (its home, the image on engines that were named) is a [`Swarm`], made once.
+//! tare talks to a manager. A network of a Swarm is a [`SwarmNetworkDefinition`], and [`SwarmNetwork`] makes a
+//! [`Network`] of it: it makes the requested objects, waits until all tasks have connected (see [`crate::tunnel`]),
+//! verifies that packets pass, and returns containers. A [`SwarmSession`] holds what all networks of a run share (the
+//! tunnel server, the image on named engines), and is made once.
 
-mod account;
-mod crew;
+mod await_tasks;
+mod deployment;
 mod encrypted;
 mod existing;
 mod gwbridge;
 mod host;
 mod macvlan;
-mod members;
-mod muster;
+mod nodes;
 pub(crate) mod overlay;
 mod published;
-mod relay;
-mod roll;
 mod script;
-mod tasks;
+mod session;
+mod task_monitor;
+mod task_registry;
+mod task_request;
+mod task_status;
 mod vip;
-mod wanted;
 
-pub(crate) use relay::Swarm;
-pub(crate) use tasks::{TaskProcess, Tasks};
+pub(crate) use session::SwarmSession;
+pub(crate) use task_monitor::{TaskMonitor, TaskProcess};
 
-use crate::engine::Sides;
+use crate::engine::EnginePair;
 use crate::leftovers;
-use crate::networks::laid::Laid;
-use crate::networks::{prove, topology};
-use crate::place::Place;
-use crate::want::Want;
-use crew::Crew;
-use members::Member;
+use crate::networks::layout::NetworkLayout;
+use crate::networks::{build_topology, verify};
+use crate::place::EnginePlace;
+use crate::requirement::EngineRequirement;
+use deployment::SwarmDeployment;
+use nodes::SwarmNode;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use tare_network::{
-    About, Error, Hop, Need, Network, NetworkOption, NodeKind, Shape, Site, Topology,
+    Error, Hop, Network, NetworkInfo, NetworkOption, NetworkParameters, NodeKind, Requirement,
+    Shape, Topology,
 };
 
-/// The most nodes that a shape is laid out on.
-const MOST_NODES: u32 = 32;
+/// Maximum number of nodes of a shape.
+const MAX_NODES: u32 = 32;
 
-/// The options of every network of a Swarm's: of its services none takes away a security profile.
+/// Options of every network of a Swarm. None: no security profile can be removed from a service.
 const OPTIONS: &[NetworkOption] = &[];
 
-/// What a network of a Swarm's has of its own.
-trait Recipe: Send + Sync + 'static {
-    /// What it is.
-    fn about(&self) -> About;
-    /// What it wants beside a manager.
-    fn wants(&self, _: &Site) -> Vec<Want> {
+/// Definition of a network of a Swarm.
+trait SwarmNetworkDefinition: Send + Sync + 'static {
+    /// Returns the description of the network.
+    fn info(&self) -> NetworkInfo;
+    /// Returns its requirements in addition to a manager.
+    fn requirements(&self, _: &NetworkParameters) -> Vec<EngineRequirement> {
         Vec::new()
     }
-    /// What its name begins with, where the user says the rest.
+    /// Returns the prefix of its name. Returns `None` unless the user gives the rest of the name.
     fn scheme(&self) -> Option<&'static str> {
         None
     }
-    /// Why it has no room for a shape, where it has none.
-    fn has_room(&self, _: &Shape) -> Result<(), Error> {
+    /// Checks that the network supports a shape. The error says why it does not.
+    fn check_capacity(&self, _: &Shape) -> Result<(), Error> {
         Ok(())
     }
-    /// Makes its networks and services.
-    fn lay(
+    /// Makes the networks and services.
+    fn lay_out(
         &self,
-        crew: &Crew,
-        nodes: &Spread<'_>,
+        crew: &SwarmDeployment,
+        nodes: &TaskPlacement<'_>,
         shape: &Shape,
-        site: &Site,
-    ) -> Result<Laid, Error>;
-    /// Proves that packets pass, and where: the hops.
-    fn prove(
+        site: &NetworkParameters,
+    ) -> Result<NetworkLayout, Error>;
+    /// Verifies that packets pass, and returns the hops of their path.
+    fn verify(
         &self,
-        crew: &Crew,
-        _: &Spread<'_>,
-        laid: &Laid,
+        crew: &SwarmDeployment,
+        _: &TaskPlacement<'_>,
+        laid: &NetworkLayout,
         shape: &Shape,
     ) -> Result<Vec<Hop>, Error> {
-        prove::prove(&Sides::one(&crew.swarm.engine), laid, shape)
+        verify::verify_paths(&EnginePair::single(&crew.swarm.engine), laid, shape)
     }
-    /// The commands by which a reader could build the same.
-    fn commands(&self, shape: &Shape, site: &Site) -> Vec<String>;
+    /// Returns the commands by which a reader can build the same network.
+    fn commands(&self, shape: &Shape, site: &NetworkParameters) -> Vec<String>;
 }
 
-/// All networks of a Swarm's.
+/// Returns all networks of a Swarm.
 #[must_use]
-pub fn networks(place: &Arc<Place>) -> Vec<Box<dyn Network>> {
-    let recipes: Vec<Box<dyn Recipe>> = vec![
-        Box::new(host::Host),
-        Box::new(macvlan::Macvlan),
-        Box::new(overlay::Overlay),
-        Box::new(encrypted::Encrypted),
-        Box::new(vip::Vip),
-        Box::new(published::Published::Host),
-        Box::new(published::Published::Ingress),
-        Box::new(gwbridge::Gateway),
-        Box::new(existing::Existing),
+pub fn swarm_networks(place: &Arc<EnginePlace>) -> Vec<Box<dyn Network>> {
+    let recipes: Vec<Box<dyn SwarmNetworkDefinition>> = vec![
+        Box::new(host::SwarmHostNetwork),
+        Box::new(macvlan::SwarmMacvlanNetwork),
+        Box::new(overlay::SwarmOverlayNetwork),
+        Box::new(encrypted::EncryptedOverlayNetwork),
+        Box::new(vip::SwarmVipNetwork),
+        Box::new(published::SwarmPublishedNetwork::Host),
+        Box::new(published::SwarmPublishedNetwork::Ingress),
+        Box::new(gwbridge::GwbridgeNetwork),
+        Box::new(existing::ExistingSwarmNetwork),
     ];
-    let in_swarm = |recipe: Box<dyn Recipe>| -> Box<dyn Network> {
-        Box::new(InSwarm { recipe, place: Arc::clone(place) })
+    let in_swarm = |recipe: Box<dyn SwarmNetworkDefinition>| -> Box<dyn Network> {
+        Box::new(SwarmNetwork { definition: recipe, place: Arc::clone(place) })
     };
     recipes.into_iter().map(in_swarm).collect()
 }
 
-/// Which node a container is on: servers are on the last half of the nodes, clients on the others, each in turn.
-struct Spread<'a> {
-    nodes: &'a [Member],
+/// Placement of containers: servers are on the last half of the nodes, clients on the others, each in turn.
+struct TaskPlacement<'a> {
+    nodes: &'a [SwarmNode],
 }
 
-impl Spread<'_> {
-    fn with_servers(&self) -> usize {
+impl TaskPlacement<'_> {
+    fn server_node_count(&self) -> usize {
         (self.nodes.len() / 2).max(1)
     }
 
-    /// The number of a server's node.
-    fn server(&self, index: usize) -> usize {
-        self.nodes.len() - self.with_servers() + index % self.with_servers()
+    /// Returns the index of a server's node.
+    fn server_index(&self, index: usize) -> usize {
+        self.nodes.len() - self.server_node_count() + index % self.server_node_count()
     }
 
-    /// The number of a client's node.
-    fn client(&self, index: usize) -> usize {
-        match self.nodes.len() - self.with_servers() {
+    /// Returns the index of a client's node.
+    fn client_index(&self, index: usize) -> usize {
+        match self.nodes.len() - self.server_node_count() {
             0 => 0,
             with_clients => index % with_clients,
         }
     }
 
-    fn of_server(&self, index: usize) -> &Member {
-        &self.nodes[self.server(index)]
+    fn server_node(&self, index: usize) -> &SwarmNode {
+        &self.nodes[self.server_index(index)]
     }
 
-    fn of_client(&self, index: usize) -> &Member {
-        &self.nodes[self.client(index)]
+    fn client_node(&self, index: usize) -> &SwarmNode {
+        &self.nodes[self.client_index(index)]
     }
 
-    /// Whether all are on one node.
-    fn is_one(&self) -> bool {
+    /// Returns whether all containers are on one node.
+    fn is_single_node(&self) -> bool {
         self.nodes.len() == 1
     }
 }
 
-/// What a hop calls the place of a node.
-fn place_of(node: usize) -> String {
+/// Returns the name of a node's place in hops.
+fn node_name(node: usize) -> String {
     format!("node-{node}")
 }
 
-/// A recipe, and the Swarm to carry it out in.
-struct InSwarm {
-    recipe: Box<dyn Recipe>,
-    place: Arc<Place>,
+/// Definition of a network, and the place in which it is raised.
+struct SwarmNetwork {
+    definition: Box<dyn SwarmNetworkDefinition>,
+    place: Arc<EnginePlace>,
 }
 
-impl Network for InSwarm {
-    fn about(&self) -> About {
-        self.recipe.about()
+impl Network for SwarmNetwork {
+    fn info(&self) -> NetworkInfo {
+        self.definition.info()
     }
 
     fn scheme(&self) -> Option<&'static str> {
-        self.recipe.scheme()
+        self.definition.scheme()
     }
 
-    fn needs(&self, site: &Site) -> Vec<Need> {
-        match self.place.is_there() {
-            Err(missing) => vec![Need::Lacking(missing)],
+    fn requirements(&self, site: &NetworkParameters) -> Vec<Requirement> {
+        match self.place.check_available() {
+            Err(missing) => vec![Requirement::Unmet(missing)],
             Ok(()) => {
-                let wants = [Want::Manager].into_iter().chain(self.recipe.wants(site));
-                wants.filter_map(|want| self.place.need(want)).collect()
+                let wants = [EngineRequirement::SwarmManager]
+                    .into_iter()
+                    .chain(self.definition.requirements(site));
+                wants.filter_map(|want| self.place.requirement(want)).collect()
             }
         }
     }
 
     fn nodes(&self) -> RangeInclusive<u32> {
-        if self.place.settings().same_node { 1..=1 } else { 2..=MOST_NODES }
+        if self.place.options().same_node { 1..=1 } else { 2..=MAX_NODES }
     }
 
     fn node_kind(&self) -> NodeKind {
         NodeKind::Machine
     }
 
-    fn has_room(&self, shape: &Shape, _: &Site) -> Result<(), Error> {
-        self.recipe.has_room(shape)
+    fn check_capacity(&self, shape: &Shape, _: &NetworkParameters) -> Result<(), Error> {
+        self.definition.check_capacity(shape)
     }
 
-    fn raise(&self, shape: &Shape, site: &Site) -> Result<Topology, Error> {
+    fn set_up(&self, shape: &Shape, site: &NetworkParameters) -> Result<Topology, Error> {
         if shape.servers == 0 || shape.clients == 0 {
-            let what = format!("lay out {}", self.about().name);
+            let what = format!("lay out {}", self.info().name);
             return Err(Error::new(what, "there must be a server and a client")
                 .with_remedy("use --servers 1 --clients 1 or more"));
         }
-        self.recipe.has_room(shape)?;
+        self.definition.check_capacity(shape)?;
         let swarm = self.place.swarm()?;
-        let nodes = swarm.members.for_shape(shape)?.to_vec();
+        let nodes = swarm.nodes.for_shape(shape)?.to_vec();
         let engine = Arc::clone(&swarm.engine);
-        let crew = Crew::new(swarm);
-        let spread = Spread { nodes: &nodes };
-        let laid = self.recipe.lay(&crew, &spread, shape, site)?;
-        let hops = self.recipe.prove(&crew, &spread, &laid, shape)?;
-        let tasks = crew.all();
-        Ok(topology(&Sides::one(&engine), laid, hops, &[], Some(&tasks), Box::new(crew)))
+        let crew = SwarmDeployment::new(swarm);
+        let spread = TaskPlacement { nodes: &nodes };
+        let laid = self.definition.lay_out(&crew, &spread, shape, site)?;
+        let hops = self.definition.verify(&crew, &spread, &laid, shape)?;
+        let tasks = crew.task_monitor();
+        Ok(build_topology(
+            &EnginePair::single(&engine),
+            laid,
+            hops,
+            &[],
+            Some(&tasks),
+            Box::new(crew),
+        ))
     }
 
-    fn commands(&self, shape: &Shape, site: &Site) -> Vec<String> {
-        self.recipe.commands(shape, site)
+    fn commands(&self, shape: &Shape, site: &NetworkParameters) -> Vec<String> {
+        self.definition.commands(shape, site)
     }
 }
 
-impl Swarm {
-    /// Removes whatever of this run is on the engines that were named, beside the manager's.
+impl SwarmSession {
+    /// Removes everything of this run from the named engines, except the manager's.
     pub(crate) fn finish(&self) -> Result<(), Error> {
-        for engine in self.members.engines.values() {
+        for engine in self.nodes.engines.values() {
             if Arc::ptr_eq(engine, &self.engine) {
                 continue;
             }
-            let left = leftovers::of_run(engine, &self.run)?;
+            let left = leftovers::find_by_run(engine, &self.run)?;
             leftovers::remove(engine, &left)?;
         }
         Ok(())
@@ -226,19 +237,19 @@ mod tests {
 
     #[test]
     fn servers_and_clients_share_no_node_unless_there_is_one() {
-        let member = |id: u8| Member {
+        let member = |id: u8| SwarmNode {
             id: id.to_string(),
             name: format!("n{id}"),
             address: IpAddr::from([192, 0, 2, id]),
         };
-        let all: Vec<Member> = (0..5).map(member).collect();
+        let all: Vec<SwarmNode> = (0..5).map(member).collect();
         for nodes in 2..=5 {
-            let spread = Spread { nodes: &all[..nodes] };
+            let spread = TaskPlacement { nodes: &all[..nodes] };
             for index in 0..20 {
-                assert!(spread.client(index) < spread.server(index), "{nodes}");
+                assert!(spread.client_index(index) < spread.server_index(index), "{nodes}");
             }
         }
-        let one = Spread { nodes: &all[..1] };
-        assert_eq!((one.client(3), one.server(3), one.is_one()), (0, 0, true));
+        let one = TaskPlacement { nodes: &all[..1] };
+        assert_eq!((one.client_index(3), one.server_index(3), one.is_single_node()), (0, 0, true));
     }
 }

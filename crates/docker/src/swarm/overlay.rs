@@ -1,18 +1,21 @@
-//! `swarm:overlay`: tasks of services on an overlay network, by their own addresses.
+//! Network `swarm:overlay`: tasks of services on an overlay network, reached by their own addresses.
 
-use super::crew::Crew;
-use super::wanted::{On, Wanted};
-use super::{OPTIONS, Recipe, Spread, place_of};
-use crate::networks::laid::{Endpoint, Laid, Step, USUAL_MTU, direct, names, on_network};
+use super::deployment::SwarmDeployment;
+use super::task_request::{TaskAttachment, TaskRequest};
+use super::{OPTIONS, SwarmNetworkDefinition, TaskPlacement, node_name};
+use crate::networks::layout::{
+    DEFAULT_MTU, NetworkEndpoint, NetworkLayout, PathStep, container_names, direct_routes,
+    endpoint_on_network,
+};
 use crate::networks::user_bridge;
 use bollard::models::NetworkCreateRequest;
-use tare_network::{About, Error, Hop, HopKind, Shape, Site};
+use tare_network::{Error, Hop, HopKind, NetworkInfo, NetworkParameters, Shape};
 
-pub(super) struct Overlay;
+pub(super) struct SwarmOverlayNetwork;
 
-impl Recipe for Overlay {
-    fn about(&self) -> About {
-        About {
+impl SwarmNetworkDefinition for SwarmOverlayNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "swarm:overlay",
             summary: "tasks of Docker services on an overlay network, by DNS round robin's addresses",
             stands_for: "docker network create --driver overlay; docker service create --endpoint-mode dnsrr",
@@ -21,86 +24,92 @@ impl Recipe for Overlay {
         }
     }
 
-    fn lay(
+    fn lay_out(
         &self,
-        crew: &Crew,
-        nodes: &Spread<'_>,
+        crew: &SwarmDeployment,
+        nodes: &TaskPlacement<'_>,
         shape: &Shape,
-        site: &Site,
-    ) -> Result<Laid, Error> {
-        let network = crew.network(request(shape, VXLAN))?;
-        let (servers, clients) = both_on(crew, nodes, &network, shape)?;
-        Ok(Laid {
-            routes: direct(shape, site, &servers),
+        site: &NetworkParameters,
+    ) -> Result<NetworkLayout, Error> {
+        let network = crew.create_network(overlay_request(shape, VXLAN_OVERHEAD))?;
+        let (servers, clients) = start_both(crew, nodes, &network, shape)?;
+        Ok(NetworkLayout {
+            routes: direct_routes(shape, site, &servers),
             servers,
             clients,
-            path: path(nodes, 0, 0),
+            path: overlay_path(nodes, 0, 0),
         })
     }
 
-    fn commands(&self, shape: &Shape, _: &Site) -> Vec<String> {
-        let mut lines = vec![super::script::image()];
-        lines.push(create(shape, VXLAN, ""));
-        lines.extend(super::script::both(shape, "--network tare --endpoint-mode dnsrr"));
+    fn commands(&self, shape: &Shape, _: &NetworkParameters) -> Vec<String> {
+        let mut lines = vec![super::script::image_line()];
+        lines.push(overlay_command(shape, VXLAN_OVERHEAD, ""));
+        lines.extend(super::script::uniform_lines(shape, "--network tare --endpoint-mode dnsrr"));
         lines
     }
 }
 
-/// What Docker takes off the MTU that an overlay is told, bytes: for VXLAN's headers, and for ESP's.
-pub(crate) const VXLAN: u32 = 50;
-pub(super) const ESP: u32 = 26;
+/// Bytes by which Docker reduces the MTU of an overlay: for VXLAN's headers, and for ESP's.
+pub(crate) const VXLAN_OVERHEAD: u32 = 50;
+pub(super) const ESP_OVERHEAD: u32 = 26;
 
-/// An overlay in the shape's family, whose containers get the MTU that was asked for.
-pub(crate) fn request(shape: &Shape, headers: u32) -> NetworkCreateRequest {
-    user_bridge::request("overlay", &outer(shape, headers))
+/// Builds the request for an overlay in the shape's family, whose containers get the requested MTU.
+pub(crate) fn overlay_request(shape: &Shape, headers: u32) -> NetworkCreateRequest {
+    user_bridge::network_request("overlay", &with_header_room(shape, headers))
 }
 
-/// The same as a command.
-pub(crate) fn create(shape: &Shape, headers: u32, more: &str) -> String {
-    user_bridge::create("overlay", &outer(shape, headers), more)
+/// Returns the command that creates the same overlay.
+pub(crate) fn overlay_command(shape: &Shape, headers: u32, more: &str) -> String {
+    user_bridge::create_command("overlay", &with_header_room(shape, headers), more)
 }
 
-/// A shape whose MTU, where somebody asked for one, has room for headers.
-fn outer(shape: &Shape, headers: u32) -> Shape {
-    let asked = shape.mtu != USUAL_MTU;
+/// Returns the shape with room for headers in its MTU, if the user requested an MTU.
+fn with_header_room(shape: &Shape, headers: u32) -> Shape {
+    let asked = shape.mtu != DEFAULT_MTU;
     Shape { mtu: if asked { shape.mtu + headers } else { shape.mtu }, ..shape.clone() }
 }
 
-/// Starts both sides on one network.
-pub(super) fn both_on(
-    crew: &Crew,
-    nodes: &Spread<'_>,
+/// Starts servers and clients on one network.
+pub(super) fn start_both(
+    crew: &SwarmDeployment,
+    nodes: &TaskPlacement<'_>,
     network: &str,
     shape: &Shape,
-) -> Result<(Vec<Endpoint>, Vec<Endpoint>), Error> {
-    let on = On::Network(network.to_owned());
-    let servers = names("server", shape.servers).enumerate();
-    let servers = servers.map(|(n, name)| Wanted::new(name, nodes.of_server(n), on.clone()));
-    let clients = names("client", shape.clients).enumerate();
-    let clients = clients.map(|(n, name)| Wanted::new(name, nodes.of_client(n), on.clone()));
-    let started = crew.tasks(&servers.chain(clients).collect::<Vec<_>>())?;
-    let mut endpoints = started.into_iter().map(|one| on_network(one, network, shape));
+) -> Result<(Vec<NetworkEndpoint>, Vec<NetworkEndpoint>), Error> {
+    let on = TaskAttachment::Network(network.to_owned());
+    let servers = container_names("server", shape.servers).enumerate();
+    let servers = servers.map(|(n, name)| TaskRequest::new(name, nodes.server_node(n), on.clone()));
+    let clients = container_names("client", shape.clients).enumerate();
+    let clients = clients.map(|(n, name)| TaskRequest::new(name, nodes.client_node(n), on.clone()));
+    let started = crew.start_tasks(&servers.chain(clients).collect::<Vec<_>>())?;
+    let mut endpoints = started.into_iter().map(|one| endpoint_on_network(one, network, shape));
     let servers = endpoints.by_ref().take(shape.servers as usize).collect::<Result<_, _>>()?;
     Ok((servers, endpoints.collect::<Result<_, _>>()?))
 }
 
-/// The path between two tasks on an overlay: a bridge on each node, in a network namespace of the overlay's own, and
-/// VXLAN between them.
-pub(super) fn path(nodes: &Spread<'_>, client: usize, server: usize) -> Vec<Step> {
+/// Returns the path between two tasks on an overlay: a bridge on each node, in a network namespace of the overlay's
+/// own, and VXLAN between them.
+pub(super) fn overlay_path(
+    nodes: &TaskPlacement<'_>,
+    client: usize,
+    server: usize,
+) -> Vec<PathStep> {
     let bridge = |node| {
-        Step::Node(Hop::new(HopKind::Bridge, "br0", place_of(node)).with_detail("driver overlay"))
+        PathStep::Node(
+            Hop::new(HopKind::Bridge, "br0", node_name(node)).with_detail("driver overlay"),
+        )
     };
-    let (client, server) = (nodes.client(client), nodes.server(server));
-    let mut path = vec![Step::ClientOwn(HopKind::Veth), bridge(client)];
+    let (client, server) = (nodes.client_index(client), nodes.server_index(server));
+    let mut path = vec![PathStep::ClientAddressDevice(HopKind::Veth), bridge(client)];
     if client != server {
         let [from, to] = [client, server].map(|node| &nodes.nodes[node].name);
-        path.push(Step::Node(
-            Hop::new(HopKind::Encapsulation, "vxlan0", place_of(client))
+        path.push(PathStep::Node(
+            Hop::new(HopKind::Encapsulation, "vxlan0", node_name(client))
                 .with_detail(format!("VXLAN, UDP 4789, from {from} to {to}")),
         ));
         path.push(bridge(server));
     }
-    path.push(Step::ServerOwn(HopKind::Veth));
+    path.push(PathStep::ServerAddressDevice(HopKind::Veth));
     path
 }
 
@@ -110,8 +119,8 @@ mod tests {
 
     #[test]
     fn an_mtu_that_was_asked_for_has_room_for_vxlan() {
-        let line = |mtu| create(&Shape { mtu, ..Shape::default() }, VXLAN, "");
+        let line = |mtu| overlay_command(&Shape { mtu, ..Shape::default() }, VXLAN_OVERHEAD, "");
         assert!(line(1400).contains("driver.mtu=1450"), "{}", line(1400));
-        assert!(!line(USUAL_MTU).contains("mtu"), "{}", line(USUAL_MTU));
+        assert!(!line(DEFAULT_MTU).contains("mtu"), "{}", line(DEFAULT_MTU));
     }
 }

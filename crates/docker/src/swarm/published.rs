@@ -1,27 +1,29 @@
-//! `swarm:published-host`, `swarm:published`: clients on their nodes' own networks, servers behind ports that are
-//! published: on the server's own node, or on every node by the routing mesh.
+//! Networks `swarm:published-host` and `swarm:published`: clients on their nodes' own networks, servers behind ports
+//! that are published on the server's own node, or on every node by the routing mesh.
 
-use super::crew::Crew;
-use super::overlay::{VXLAN, create, request};
-use super::wanted::{Endpoint as By, Mode, On, Port, Wanted};
-use super::{OPTIONS, Recipe, Spread, place_of};
-use crate::networks::laid::{Endpoint, Laid, Step, names, on_network, routes};
-use crate::networks::published::outside;
-use crate::want::Want;
+use super::deployment::SwarmDeployment;
+use super::overlay::{VXLAN_OVERHEAD, overlay_command, overlay_request};
+use super::task_request::{EndpointMode as By, PublishMode, TaskAttachment, TaskPort, TaskRequest};
+use super::{OPTIONS, SwarmNetworkDefinition, TaskPlacement, node_name};
+use crate::networks::layout::{
+    NetworkEndpoint, NetworkLayout, PathStep, build_routes, container_names, endpoint_on_network,
+};
+use crate::networks::published::published_port;
+use crate::requirement::EngineRequirement;
 use std::net::SocketAddr;
-use tare_network::{About, Error, Hop, HopKind, Shape, Site};
+use tare_network::{Error, Hop, HopKind, NetworkInfo, NetworkParameters, Shape};
 
-/// Where ports are published.
+/// Nodes on which ports are published.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Published {
-    /// On the server's own node.
+pub(super) enum SwarmPublishedNetwork {
+    /// The server's own node.
     Host,
-    /// On every node: clients dial their own.
+    /// Every node: clients connect to their own.
     Ingress,
 }
 
-impl Recipe for Published {
-    fn about(&self) -> About {
+impl SwarmNetworkDefinition for SwarmPublishedNetwork {
+    fn info(&self) -> NetworkInfo {
         let (name, summary, stands_for) = match self {
             Self::Host => (
                 "swarm:published-host",
@@ -35,61 +37,78 @@ impl Recipe for Published {
             ),
         };
         let source = "https://docs.docker.com/engine/swarm/ingress/";
-        About { name, summary, stands_for, source, options: OPTIONS }
+        NetworkInfo { name, summary, stands_for, source, options: OPTIONS }
     }
 
-    fn wants(&self, _: &Site) -> Vec<Want> {
+    fn requirements(&self, _: &NetworkParameters) -> Vec<EngineRequirement> {
         match self {
             Self::Host => Vec::new(),
-            Self::Ingress => vec![Want::Kernel("ip_vs")],
+            Self::Ingress => vec![EngineRequirement::Kernel("ip_vs")],
         }
     }
 
-    fn lay(
+    fn lay_out(
         &self,
-        crew: &Crew,
-        nodes: &Spread<'_>,
+        crew: &SwarmDeployment,
+        nodes: &TaskPlacement<'_>,
         shape: &Shape,
-        site: &Site,
-    ) -> Result<Laid, Error> {
-        let network = crew.network(request(shape, VXLAN))?;
-        let servers = names("server", shape.servers).enumerate().map(|(n, name)| Wanted {
-            endpoint: self.endpoint(),
-            ports: site.ports.iter().map(|&port| self.port(n, port, &site.ports)).collect(),
-            ..Wanted::new(name, nodes.of_server(n), On::Network(network.clone()))
-        });
-        let clients = names("client", shape.clients).enumerate();
-        let clients = clients.map(|(n, name)| Wanted::new(name, nodes.of_client(n), On::Host));
-        let mut started = crew.tasks(&servers.chain(clients).collect::<Vec<_>>())?.into_iter();
-        let servers: Vec<Endpoint> = started
+        site: &NetworkParameters,
+    ) -> Result<NetworkLayout, Error> {
+        let network = crew.create_network(overlay_request(shape, VXLAN_OVERHEAD))?;
+        let servers =
+            container_names("server", shape.servers).enumerate().map(|(n, name)| TaskRequest {
+                endpoint: self.endpoint_mode(),
+                ports: site
+                    .ports
+                    .iter()
+                    .map(|&port| self.task_port(n, port, &site.ports))
+                    .collect(),
+                ..TaskRequest::new(
+                    name,
+                    nodes.server_node(n),
+                    TaskAttachment::Network(network.clone()),
+                )
+            });
+        let clients = container_names("client", shape.clients).enumerate();
+        let clients = clients
+            .map(|(n, name)| TaskRequest::new(name, nodes.client_node(n), TaskAttachment::Host));
+        let mut started =
+            crew.start_tasks(&servers.chain(clients).collect::<Vec<_>>())?.into_iter();
+        let servers: Vec<NetworkEndpoint> = started
             .by_ref()
             .take(shape.servers as usize)
-            .map(|one| on_network(one, &network, shape))
+            .map(|one| endpoint_on_network(one, &network, shape))
             .collect::<Result<_, _>>()?;
         let clients = started
             .enumerate()
-            .map(|(n, container)| Endpoint { container, address: nodes.of_client(n).address })
+            .map(|(n, container)| NetworkEndpoint {
+                container,
+                address: nodes.client_node(n).address,
+            })
             .collect();
-        let mut all = routes(shape, site, |server, port| {
-            // Whatever network its packets come by, the server takes them.
+        let mut all = build_routes(shape, site, |server, port| {
+            // The server accepts packets from whichever network they arrive by.
             let any = match servers[server].address {
                 std::net::IpAddr::V4(_) => std::net::Ipv4Addr::UNSPECIFIED.into(),
                 std::net::IpAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
             };
-            let outside = outside(server, port, &site.ports);
-            (SocketAddr::new(any, port), SocketAddr::new(nodes.of_server(server).address, outside))
+            let outside = published_port(server, port, &site.ports);
+            (
+                SocketAddr::new(any, port),
+                SocketAddr::new(nodes.server_node(server).address, outside),
+            )
         });
         if *self == Self::Ingress {
             for route in &mut all {
-                route.dial.set_ip(nodes.of_client(route.client).address);
+                route.dial.set_ip(nodes.client_node(route.client).address);
             }
         }
-        Ok(Laid { routes: all, servers, clients, path: self.path(nodes, site) })
+        Ok(NetworkLayout { routes: all, servers, clients, path: self.path(nodes, site) })
     }
 
-    fn commands(&self, shape: &Shape, site: &Site) -> Vec<String> {
-        let mut lines = vec![super::script::image()];
-        lines.push(create(shape, VXLAN, ""));
+    fn commands(&self, shape: &Shape, site: &NetworkParameters) -> Vec<String> {
+        let mut lines = vec![super::script::image_line()];
+        lines.push(overlay_command(shape, VXLAN_OVERHEAD, ""));
         let mode = if *self == Self::Host { "host" } else { "ingress" };
         let publish = |port: &u16| {
             ["tcp", "udp"]
@@ -100,39 +119,39 @@ impl Recipe for Published {
         };
         let publish: Vec<String> = site.ports.iter().map(publish).collect();
         let servers = format!("--network tare {}", publish.join(" "));
-        lines.extend(super::script::sides(shape, &servers, "--network host"));
+        lines.extend(super::script::service_lines(shape, &servers, "--network host"));
         lines
     }
 }
 
-impl Published {
-    /// Ports of the mesh belong to an address of the service's own.
-    fn endpoint(self) -> By {
+impl SwarmPublishedNetwork {
+    /// Returns the mode of the service's endpoint. Ports of the mesh belong to the virtual address of a service.
+    fn endpoint_mode(self) -> By {
         match self {
             Self::Host => By::Dnsrr,
             Self::Ingress => By::Vip,
         }
     }
 
-    fn port(self, server: usize, port: u16, ports: &[u16]) -> Port {
+    fn task_port(self, server: usize, port: u16, ports: &[u16]) -> TaskPort {
         let mode = match self {
-            Self::Host => Mode::Host,
-            Self::Ingress => Mode::Ingress,
+            Self::Host => PublishMode::Host,
+            Self::Ingress => PublishMode::Ingress,
         };
-        Port { port, outside: outside(server, port, ports), mode }
+        TaskPort { port, published: published_port(server, port, ports), mode }
     }
 
-    fn path(self, nodes: &Spread<'_>, site: &Site) -> Vec<Step> {
+    fn path(self, nodes: &TaskPlacement<'_>, site: &NetworkParameters) -> Vec<PathStep> {
         let port = site.ports.first().copied().unwrap_or_default();
-        let (client, server) = (nodes.client(0), nodes.server(0));
+        let (client, server) = (nodes.client_index(0), nodes.server_index(0));
         let nat = |node, name: &str| {
-            Step::Node(
-                Hop::new(HopKind::Nat, name, place_of(node)).with_detail(format!("port {port}")),
+            PathStep::Node(
+                Hop::new(HopKind::Nat, name, node_name(node)).with_detail(format!("port {port}")),
             )
         };
         let bridge = |node| {
-            Step::Node(
-                Hop::new(HopKind::Bridge, super::crew::GATEWAY, place_of(node))
+            PathStep::Node(
+                Hop::new(HopKind::Bridge, super::deployment::GWBRIDGE, node_name(node))
                     .with_detail("driver bridge"),
             )
         };
@@ -141,12 +160,12 @@ impl Published {
             Self::Ingress => vec![
                 nat(client, "nat/DOCKER-INGRESS"),
                 bridge(client),
-                Step::Node(
-                    Hop::new(HopKind::Nat, "ip_vs", place_of(client))
+                PathStep::Node(
+                    Hop::new(HopKind::Nat, "ip_vs", node_name(client))
                         .with_detail("the mesh's own namespace"),
                 ),
-                Step::Node(
-                    Hop::new(HopKind::Encapsulation, "vxlan0", place_of(client))
+                PathStep::Node(
+                    Hop::new(HopKind::Encapsulation, "vxlan0", node_name(client))
                         .with_detail("network ingress"),
                 ),
             ],

@@ -1,48 +1,49 @@
-//! The commands that a reader is shown.
+//! Commands that are shown to a reader.
 
-use crate::networks::laid::names;
+use crate::networks::layout::container_names;
 use tare_network::Shape;
 
-/// The image that they run.
+/// Image in these commands.
 const IMAGE: &str = concat!("tare:", env!("CARGO_PKG_VERSION"));
 
-/// The image, on every node.
-pub(super) fn image() -> String {
+/// Returns the command that loads the image on every node.
+pub(super) fn image_line() -> String {
     "for NODE in $(docker node ls --format '{{.Hostname}}'); do tare image | ssh \"$NODE\" docker load; done".to_owned()
 }
 
-/// A service of one task on a node.
-pub(super) fn service(name: &str, node: u32, flags: &str) -> String {
+/// Returns the command for a service of one task on a node.
+pub(super) fn service_line(name: &str, node: u32, flags: &str) -> String {
     format!(
         "docker service create --detach --no-resolve-image --restart-condition none --name {name} \
          --constraint node.hostname==\"$NODE_{node}\" {flags} {IMAGE} listen"
     )
 }
 
-/// Both sides' services, all attached alike.
-pub(super) fn both(shape: &Shape, flags: &str) -> Vec<String> {
-    sides(shape, flags, flags)
+/// Returns the commands for the services of servers and clients, all attached alike.
+pub(super) fn uniform_lines(shape: &Shape, flags: &str) -> Vec<String> {
+    service_lines(shape, flags, flags)
 }
 
-/// Both sides' services.
-pub(super) fn sides(shape: &Shape, of_servers: &str, of_clients: &str) -> Vec<String> {
+/// Returns the commands for the services of servers and clients.
+pub(super) fn service_lines(shape: &Shape, of_servers: &str, of_clients: &str) -> Vec<String> {
     let nodes = shape.nodes.max(1);
     let with_servers = (nodes / 2).max(1);
-    let mut lines = nodes_lines(nodes);
-    let servers = names("server", shape.servers).zip(0_u32..);
+    let mut lines = node_lines(nodes);
+    let servers = container_names("server", shape.servers).zip(0_u32..);
     lines.extend(
-        servers
-            .map(|(name, n)| service(&name, nodes - with_servers + n % with_servers, of_servers)),
+        servers.map(|(name, n)| {
+            service_line(&name, nodes - with_servers + n % with_servers, of_servers)
+        }),
     );
-    let clients = names("client", shape.clients).zip(0_u32..);
+    let clients = container_names("client", shape.clients).zip(0_u32..);
     lines.extend(
-        clients.map(|(name, n)| service(&name, n % (nodes - with_servers).max(1), of_clients)),
+        clients.map(|(name, n)| service_line(&name, n % (nodes - with_servers).max(1), of_clients)),
     );
     lines
 }
 
-/// The nodes by number.
-fn nodes_lines(nodes: u32) -> Vec<String> {
+/// Returns the commands that set the names of the nodes, by number.
+fn node_lines(nodes: u32) -> Vec<String> {
     let node = |n| {
         format!(
             "NODE_{n}=$(docker node ls --format '{{{{.Hostname}}}}' | sort | sed -n {}p)",

@@ -1,41 +1,43 @@
-//! A network's configuration: what is in its file, and where its plugins are.
+//! Network configuration of CNI: its file, and the search path of its plugins.
 
 use serde_json::{Map, Value};
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use tare_network::{Error, Missing};
+use tare_network::{Error, UnmetRequirement};
 
-/// The versions of the specification whose results are read here.
-const VERSIONS: [&str; 5] = ["0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"];
+/// Versions of the CNI specification that are supported.
+const SUPPORTED_VERSIONS: [&str; 5] = ["0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"];
 
-/// Where plugins are, unless CNI_PATH says it: as Debian has them, and as everybody else.
-const DIRECTORIES: &str = "/usr/lib/cni:/opt/cni/bin";
+/// Search path of plugins if CNI_PATH is not set: Debian's directory, then the usual one.
+const DEFAULT_PLUGIN_PATH: &str = "/usr/lib/cni:/opt/cni/bin";
 
-/// A network's configuration.
+/// Network configuration list.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct List {
-    /// The network's name.
+pub(crate) struct NetworkConfigList {
+    /// Name of the network.
     pub(crate) name: String,
-    /// The version of the specification.
+    /// Version of the CNI specification that the configuration is written for.
     pub(crate) version: String,
-    /// The plugins, in the order in which they attach.
-    pub(crate) plugins: Vec<Plugin>,
+    /// Plugins, in the order in which they attach a container.
+    pub(crate) plugins: Vec<PluginConfig>,
 }
 
-/// One plugin's part of it.
+/// Configuration of one plugin in a list.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Plugin {
-    /// The program's name.
-    pub(crate) kind: String,
-    /// The address manager's, where it has one.
-    pub(crate) manager: Option<String>,
-    /// Its configuration, as it was written.
+pub(crate) struct PluginConfig {
+    /// Name of the plugin's program (`type`).
+    pub(crate) program: String,
+    /// Name of its IPAM plugin's program (`ipam.type`), if it has one.
+    pub(crate) ipam_program: Option<String>,
+    /// Whole configuration, as written in the file.
     pub(crate) config: Map<String, Value>,
 }
 
-impl List {
+impl NetworkConfigList {
     /// Reads a configuration (`.conf`) or a list of them (`.conflist`).
+    ///
+    /// Fails if the file cannot be read, or if it is no valid configuration of a supported version.
     pub(crate) fn read(file: &Path) -> Result<Self, Error> {
         let what = || format!("read the CNI configuration {}", file.display());
         let text = fs::read_to_string(file).map_err(|error| {
@@ -55,17 +57,17 @@ impl List {
             text.ok_or_else(|| format!("it has no `{key}`"))
         };
         let version = field("cniVersion")?;
-        if !VERSIONS.contains(&version.as_str()) {
-            let known = VERSIONS.join(", ");
+        if !SUPPORTED_VERSIONS.contains(&version.as_str()) {
+            let known = SUPPORTED_VERSIONS.join(", ");
             return Err(format!("its cniVersion is {version}; those known here are {known}"));
         }
         let name = field("name")?;
         let plugins = match whole.get("plugins") {
-            None => vec![Plugin::of(whole)?],
+            None => vec![PluginConfig::from_config(whole)?],
             Some(Value::Array(plugins)) => plugins
                 .iter()
                 .map(|one| match one {
-                    Value::Object(config) => Plugin::of(config.clone()),
+                    Value::Object(config) => PluginConfig::from_config(config.clone()),
                     _ => Err("one of its plugins is no JSON object".to_owned()),
                 })
                 .collect::<Result<_, _>>()?,
@@ -77,16 +79,16 @@ impl List {
         Ok(Self { name, version, plugins })
     }
 
-    /// Whether a plugin says that it can do this.
+    /// Returns true if any plugin of the list declares the capability.
     pub(crate) fn has_capability(&self, capability: &str) -> bool {
         self.plugins.iter().any(|plugin| plugin.has_capability(capability))
     }
 
-    /// The programs that it takes, each once.
+    /// Returns the names of all programs that the list needs, each once.
     pub(crate) fn programs(&self) -> Vec<&str> {
         let mut programs = Vec::new();
         for plugin in &self.plugins {
-            for name in std::iter::once(&plugin.kind).chain(&plugin.manager) {
+            for name in std::iter::once(&plugin.program).chain(&plugin.ipam_program) {
                 if !programs.contains(&name.as_str()) {
                     programs.push(name);
                 }
@@ -95,24 +97,24 @@ impl List {
         programs
     }
 
-    /// The first of its programs that is not there.
-    pub(crate) fn missing(&self) -> Option<Missing> {
-        let missing = |name: &&str| find(name).is_none();
-        self.programs().into_iter().find(missing).map(|name| Missing {
+    /// Returns the first program of the list that is not installed. Returns `None` if all are.
+    pub(crate) fn missing(&self) -> Option<UnmetRequirement> {
+        let missing = |name: &&str| find_plugin(name).is_none();
+        self.programs().into_iter().find(missing).map(|name| UnmetRequirement {
             reason: format!("the CNI plugin {name} is not in {}", plugins_path()),
             remedy: "sudo apt-get install containernetworking-plugins, or set CNI_PATH".to_owned(),
         })
     }
 }
 
-impl Plugin {
-    fn of(config: Map<String, Value>) -> Result<Self, String> {
+impl PluginConfig {
+    fn from_config(config: Map<String, Value>) -> Result<Self, String> {
         let program = |config: &Map<String, Value>| {
             config.get("type").and_then(Value::as_str).map(str::to_owned)
         };
         let kind = program(&config).ok_or("one of its plugins has no `type`")?;
         let manager = config.get("ipam").and_then(Value::as_object).and_then(program);
-        // A type is the name of a program in a directory of plugins, never a path out of it.
+        // A type names a program in a directory of plugins; a path may not lead out of it.
         if let Some(bad) = [Some(&kind), manager.as_ref()]
             .into_iter()
             .flatten()
@@ -120,23 +122,26 @@ impl Plugin {
         {
             return Err(format!("`{bad}` is no plugin's name"));
         }
-        Ok(Self { kind, manager, config })
+        Ok(Self { program: kind, ipam_program: manager, config })
     }
 
-    /// Whether it says that it can do this.
+    /// Returns true if the plugin declares the capability.
     pub(super) fn has_capability(&self, capability: &str) -> bool {
         let said = self.config.get("capabilities").and_then(|all| all.get(capability));
         said.and_then(Value::as_bool).unwrap_or(false)
     }
 }
 
-/// Where plugins are looked for, in the spelling of CNI_PATH.
+/// Returns the search path of plugins, in the syntax of CNI_PATH: directories separated by colons.
 pub(crate) fn plugins_path() -> String {
-    env::var("CNI_PATH").ok().filter(|path| !path.is_empty()).unwrap_or(DIRECTORIES.to_owned())
+    env::var("CNI_PATH")
+        .ok()
+        .filter(|path| !path.is_empty())
+        .unwrap_or(DEFAULT_PLUGIN_PATH.to_owned())
 }
 
-/// Where a plugin is.
-pub(super) fn find(name: &str) -> Option<PathBuf> {
+/// Returns the path of a plugin's program. Returns `None` if it is in no directory of the search path.
+pub(super) fn find_plugin(name: &str) -> Option<PathBuf> {
     let path = plugins_path();
     env::split_paths(&path).map(|directory| directory.join(name)).find(|file| file.is_file())
 }
@@ -150,7 +155,7 @@ mod tests {
     fn one_plugin_is_a_list_of_one() {
         let text = r#"{"cniVersion": "0.4.0", "name": "n", "type": "bridge", "bridge": "cni0",
             "ipam": {"type": "host-local", "subnet": "10.22.0.0/16"}}"#;
-        let list = List::parse(text).unwrap();
+        let list = NetworkConfigList::parse(text).unwrap();
         assert_eq!((list.name.as_str(), list.version.as_str()), ("n", "0.4.0"));
         assert_eq!(list.programs(), ["bridge", "host-local"]);
         assert_eq!(list.plugins[0].config["bridge"], "cni0");
@@ -161,7 +166,7 @@ mod tests {
     fn a_list_keeps_its_order_and_says_what_it_can() {
         let text = r#"{"cniVersion": "1.0.0", "name": "n", "plugins": [
             {"type": "ptp"}, {"type": "portmap", "capabilities": {"portMappings": true}}]}"#;
-        let list = List::parse(text).unwrap();
+        let list = NetworkConfigList::parse(text).unwrap();
         assert_eq!(list.programs(), ["ptp", "portmap"]);
         assert!(list.has_capability("portMappings"));
         assert!(!list.plugins[0].has_capability("portMappings"));
@@ -183,7 +188,7 @@ mod tests {
             (r#"{"cniVersion": "1.0.0", "name": "n", "plugins": []}"#, "no plugins"),
             (r#"{"cniVersion": "1.0.0", "name": "n", "plugins": 3}"#, "no list"),
         ] {
-            let why = List::parse(text).unwrap_err();
+            let why = NetworkConfigList::parse(text).unwrap_err();
             assert!(why.contains(words), "{text}: {why}");
         }
     }
@@ -191,7 +196,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_breaks_the_reader(text in r#"([{}\[\]:,]|"(cniVersion|name|type|plugins|1.0.0|ipam)"|[0-9]){0,20}"#) {
-            let _ = List::parse(&text);
+            let _ = NetworkConfigList::parse(&text);
         }
     }
 }

@@ -1,22 +1,22 @@
-//! The Container Network Interface, as a runtime speaks it to plugins (containernetworking/cni, SPEC.md).
+//! Runtime's side of the Container Network Interface (containernetworking/cni, SPEC.md).
 //!
-//! A [`List`] is a network's configuration: one plugin, or several of which each is told what the one before has done.
-//! [`Attachment`] is one container attached by it: plugins are programs, run on the node with the container's namespace
-//! and `ADD` in their environment, their configuration on standard input, their answer on standard output. [`Answer`]
-//! says which addresses and devices came of it.
+//! A [`NetworkConfigList`] is a network's configuration: one plugin, or several, each of which gets the result of the
+//! one before. An [`Attachment`] is one container attached by it. Plugins are programs that run on the node; they get
+//! the container's namespace and `ADD` in their environment and their configuration on standard input, and return their
+//! result on standard output. An [`CniResult`] holds the addresses and devices of that result.
 
-mod answer;
 mod attach;
 mod config;
+mod result;
 mod script;
 
-pub(crate) use answer::Answer;
-pub(crate) use attach::{Attachment, PortMapping, Runtime};
-pub(crate) use config::{List, plugins_path};
+pub(crate) use attach::{Attachment, PortMapping, RuntimeConfig};
+pub(crate) use config::{NetworkConfigList, plugins_path};
+pub(crate) use result::CniResult;
 pub(crate) use script::script;
 
-/// The name of a container's device.
+/// Name of a container's device (`CNI_IFNAME`).
 pub(crate) const DEVICE: &str = "eth0";
 
-/// Where a runtime and its plugins keep their state.
-pub(crate) const STATE: &str = "/var/lib/cni";
+/// Directory in which a runtime and its plugins keep their state.
+pub(crate) const STATE_DIRECTORY: &str = "/var/lib/cni";

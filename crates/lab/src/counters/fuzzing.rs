@@ -1,9 +1,9 @@
-//! The kernel's list of rules, from bytes.
+//! Fuzz target for the kernel's list of rules.
 
 use super::rules::read;
 use std::collections::BTreeMap;
 
-/// Reads a list of rules.
+/// Parses a list of rules.
 pub fn rules(bytes: &[u8]) {
     let mut rules = BTreeMap::new();
     let _ = read(bytes, &mut rules);

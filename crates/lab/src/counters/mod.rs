@@ -1,74 +1,74 @@
-//! What every hop counts: devices, queues, rules, connection tracking and protocols, namespace by namespace.
+//! Counters of every hop: devices, queues, rules, connection tracking and protocols, for each namespace.
 //!
-//! Nothing here asks the kernel for what it would have to load a module for, and nothing runs while a trial is measured.
+//! Nothing here makes the kernel load a module, and nothing here runs while a trial is measured.
 
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
 mod rules;
 
-use crate::drops::{Drops, Reasons, Watched};
+use crate::drops::{DropCounter, DropReasons, DropWatch};
 use crate::lab::Lab;
 use crate::layout::Layout;
 use crate::namespace::Namespace;
-use crate::netlink::{Counted, Queue, Socket};
+use crate::netlink::{DeviceStats, NetlinkSocket, QdiscStats};
 use crate::networks::CALLER;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
-use tare_network::{Error, Gains, PlaceCounts, Ran, counted};
+use tare_network::{CounterDeltas, Error, KernelProgramRuns, NamespaceCounts, procfs_counters};
 
-/// The most namespaces that are looked into: nodes come first, then servers, then clients.
+/// Largest number of namespaces whose counters are read. Nodes come first, then servers, then clients.
 const MOST: usize = 64;
 
-/// Where counters are read.
-enum Place {
-    /// A namespace of the lab's.
+/// Namespace whose counters are read.
+enum CounterSource {
+    /// Namespace in the lab.
     Lab(Arc<Namespace>),
-    /// tare's own, where a network has its ends.
+    /// Namespace of tare itself, in which a network has its ends.
     Caller,
 }
 
-/// A place, and what was counted there when it was last read.
-struct One {
-    place: Place,
-    /// That the kernel says why it drops packets there; nothing where it is not asked.
-    watched: Option<Watched>,
-    before: PlaceCounts,
+/// Namespace, with the counters of the previous read.
+struct WatchedNamespace {
+    place: CounterSource,
+    /// Watch on the kernel's drop reasons in the namespace. `None` if they are not read there.
+    watched: Option<DropWatch>,
+    before: NamespaceCounts,
 }
 
-/// The counters of a network, and what they were when they were last read.
-pub(crate) struct Counters {
-    places: Vec<One>,
-    drops: Option<Arc<Drops>>,
-    /// Whether there may be netfilter rules.
+/// Counters of a network, with their values at the previous read.
+pub(crate) struct NetworkCounters {
+    places: Vec<WatchedNamespace>,
+    drops: Option<Arc<DropCounter>>,
+    /// `true` if there may be netfilter rules.
     filters: bool,
 }
 
-impl Counters {
-    /// Begins to count in all namespaces of a layout that was built.
-    pub(crate) fn watch(lab: &Lab, layout: &Layout, spaces: &[Arc<Namespace>]) -> Self {
+impl NetworkCounters {
+    /// Starts to count in all namespaces of a layout that was built.
+    pub(crate) fn start(lab: &Lab, layout: &Layout, spaces: &[Arc<Namespace>]) -> Self {
         let filters = !layout.wiring.rules.is_empty() || lab.kernel().is_present("nf_tables");
         let mut ends = layout.servers.iter().chain(&layout.clients);
-        let caller = ends.any(|end| end.space.is_none()).then_some(Place::Caller);
-        let inside = spaces.iter().take(MOST).map(|space| Place::Lab(Arc::clone(space)));
+        let caller = ends.any(|end| end.space.is_none()).then_some(CounterSource::Caller);
+        let inside = spaces.iter().take(MOST).map(|space| CounterSource::Lab(Arc::clone(space)));
         let drops = lab.drops().cloned();
-        let begun = |place: Place| {
+        let begun = |place: CounterSource| {
             let watched = drops.as_ref().and_then(|drops| drops.watch(place.inode()?));
-            // Nothing was dropped before anybody watched.
+            // No drops were counted before the watch started.
             let before = place.read(filters, None).ok()?;
-            Some(One { place, watched, before })
+            Some(WatchedNamespace { place, watched, before })
         };
         let places = inside.chain(caller).filter_map(begun).collect();
         Self { places, drops, filters }
     }
 
-    /// What was gained since they were last read. A place that cannot be read any more has gained nothing.
-    pub(crate) fn gained(&mut self) -> Vec<PlaceCounts> {
+    /// Returns the increase since the previous read. A namespace that cannot be read any more has no increase.
+    pub(crate) fn read_gains(&mut self) -> Vec<NamespaceCounts> {
         let filters = self.filters;
         let dropped = self.drops.as_ref().map(|drops| drops.read()).unwrap_or_default();
-        let gained = |One { place, watched, before }: &mut One| {
-            let reasons = watched.as_ref().and_then(|watched| watched.among(&dropped));
+        let gained = |WatchedNamespace { place, watched, before }: &mut WatchedNamespace| {
+            let reasons = watched.as_ref().and_then(|watched| watched.select(&dropped));
             let now = place.read(filters, reasons).ok()?;
             let gained = now.since(before);
             *before = now;
@@ -77,14 +77,14 @@ impl Counters {
         self.places.iter_mut().filter_map(gained).collect()
     }
 
-    /// What the kernel has run so far to say why it drops packets.
-    pub(crate) fn ran(&self) -> Option<Ran> {
-        self.drops.as_ref()?.ran()
+    /// Returns the cost so far of the program that counts the kernel's drop reasons.
+    pub(crate) fn drop_program_cost(&self) -> Option<KernelProgramRuns> {
+        self.drops.as_ref()?.run_cost()
     }
 }
 
-impl Place {
-    /// The number of the namespace's inode.
+impl CounterSource {
+    /// Returns the inode number of the namespace.
     fn inode(&self) -> Option<u64> {
         match self {
             Self::Lab(space) => rustix::fs::fstat(space).ok().map(|stat| stat.st_ino),
@@ -92,57 +92,67 @@ impl Place {
         }
     }
 
-    /// All counters as they are now.
-    fn read(&self, filters: bool, reasons: Option<&Reasons>) -> Result<PlaceCounts, Error> {
+    /// Reads the current values of all counters.
+    fn read(&self, filters: bool, reasons: Option<&DropReasons>) -> Result<NamespaceCounts, Error> {
         let Self::Lab(space) = self else {
-            let mut socket = Socket::open()?;
+            let mut socket = NetlinkSocket::open()?;
             let (devices, queues) = (socket.devices()?, socket.queues()?);
-            // The rules of a machine are its own affair, and only root may list them.
-            return Ok(counts(CALLER, &devices, &queues, Within::read(false), reasons));
+            // The rules of the machine itself are not tare's, and only root may list them.
+            return Ok(to_place_counts(
+                CALLER,
+                &devices,
+                &queues,
+                NamespaceCounters::read(false),
+                reasons,
+            ));
         };
-        let (devices, queues) = space.counted()?;
-        let within = space.within(|| Ok(Within::read(filters)))?;
-        Ok(counts(space.name(), &devices, &queues, within, reasons))
+        let (devices, queues) = space.read_stats()?;
+        let within = space.run_inside(|| Ok(NamespaceCounters::read(filters)))?;
+        Ok(to_place_counts(space.name(), &devices, &queues, within, reasons))
     }
 }
 
-/// What only those can read who are in the namespace.
-struct Within {
-    rules: BTreeMap<String, Gains>,
-    conntrack: Gains,
-    protocols: Gains,
+/// Counters that can only be read from inside the namespace.
+struct NamespaceCounters {
+    rules: BTreeMap<String, CounterDeltas>,
+    conntrack: CounterDeltas,
+    protocols: CounterDeltas,
 }
 
-impl Within {
+impl NamespaceCounters {
     fn read(filters: bool) -> Self {
-        // A kernel without nf_tables after all has no rules.
-        let rules = if filters { rules::all().unwrap_or_default() } else { BTreeMap::new() };
-        Self { rules, conntrack: counted::conntrack(), protocols: counted::protocols() }
+        // A kernel without nf_tables has no rules.
+        let rules = if filters { rules::read_all().unwrap_or_default() } else { BTreeMap::new() };
+        Self {
+            rules,
+            conntrack: procfs_counters::conntrack(),
+            protocols: procfs_counters::protocols(),
+        }
     }
 }
 
-fn counts(
+fn to_place_counts(
     place: &str,
-    devices: &[Counted],
-    queues: &[Queue],
-    within: Within,
-    reasons: Option<&Reasons>,
-) -> PlaceCounts {
+    devices: &[DeviceStats],
+    queues: &[QdiscStats],
+    within: NamespaceCounters,
+    reasons: Option<&DropReasons>,
+) -> NamespaceCounts {
     let name = |index: u32| devices.iter().find(|one| one.index == index).map(|one| &one.name);
-    let queue = |queue: &Queue| {
+    let queue = |queue: &QdiscStats| {
         let device = name(queue.device)?;
-        Some((format!("{device}/{}", queue.kind), of_queue(queue)))
+        Some((format!("{device}/{}", queue.kind), queue_gains(queue)))
     };
-    let of_device_number = |(&index, gains): (&u32, &Gains)| {
+    let of_device_number = |(&index, gains): (&u32, &CounterDeltas)| {
         let device = match index {
             0 => String::new(),
             index => name(index).cloned().unwrap_or_else(|| format!("device {index}")),
         };
         (device, gains.clone())
     };
-    PlaceCounts {
+    NamespaceCounts {
         place: place.to_owned(),
-        devices: devices.iter().map(|one| (one.name.clone(), of_device(one))).collect(),
+        devices: devices.iter().map(|one| (one.name.clone(), device_gains(one))).collect(),
         queues: queues.iter().filter_map(queue).collect(),
         rules: within.rules,
         conntrack: within.conntrack,
@@ -151,8 +161,8 @@ fn counts(
     }
 }
 
-fn of_device(Counted { stats, .. }: &Counted) -> Gains {
-    named([
+fn device_gains(DeviceStats { stats, .. }: &DeviceStats) -> CounterDeltas {
+    to_gains([
         ("rx_packets", stats.rx_packets),
         ("tx_packets", stats.tx_packets),
         ("rx_bytes", stats.rx_bytes),
@@ -167,8 +177,8 @@ fn of_device(Counted { stats, .. }: &Counted) -> Gains {
     ])
 }
 
-fn of_queue(queue: &Queue) -> Gains {
-    named([
+fn queue_gains(queue: &QdiscStats) -> CounterDeltas {
+    to_gains([
         ("packets", u64::from(queue.packets)),
         ("bytes", queue.bytes),
         ("drops", u64::from(queue.drops)),
@@ -178,7 +188,7 @@ fn of_queue(queue: &Queue) -> Gains {
     ])
 }
 
-fn named<const N: usize>(all: [(&str, u64); N]) -> Gains {
+fn to_gains<const N: usize>(all: [(&str, u64); N]) -> CounterDeltas {
     all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
@@ -191,13 +201,23 @@ mod tests {
     fn a_queue_is_named_after_its_device() {
         let mut stats = Stats64::default();
         stats.tx_dropped = 4;
-        let devices = [Counted { index: 7, name: "eth0".to_owned(), stats }];
-        let queue = |device| Queue { device, kind: "tbf".to_owned(), drops: 3, ..Queue::default() };
-        let within =
-            Within { rules: BTreeMap::new(), conntrack: Gains::new(), protocols: Gains::new() };
-        let full = Gains::from([("QDISC_DROP".to_owned(), 3)]);
-        let reasons = Reasons::from([(0, Gains::new()), (7, full), (9, Gains::new())]);
-        let counts = counts("node-0", &devices, &[queue(7), queue(8)], within, Some(&reasons));
+        let devices = [DeviceStats { index: 7, name: "eth0".to_owned(), stats }];
+        let queue = |device| QdiscStats {
+            device,
+            kind: "tbf".to_owned(),
+            drops: 3,
+            ..QdiscStats::default()
+        };
+        let within = NamespaceCounters {
+            rules: BTreeMap::new(),
+            conntrack: CounterDeltas::new(),
+            protocols: CounterDeltas::new(),
+        };
+        let full = CounterDeltas::from([("QDISC_DROP".to_owned(), 3)]);
+        let reasons =
+            DropReasons::from([(0, CounterDeltas::new()), (7, full), (9, CounterDeltas::new())]);
+        let counts =
+            to_place_counts("node-0", &devices, &[queue(7), queue(8)], within, Some(&reasons));
         assert_eq!(counts.reasons.keys().collect::<Vec<_>>(), ["", "device 9", "eth0"]);
         assert_eq!(counts.reasons["eth0"]["QDISC_DROP"], 3);
         assert_eq!(counts.queues.keys().collect::<Vec<_>>(), ["eth0/tbf"]);

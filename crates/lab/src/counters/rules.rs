@@ -1,12 +1,12 @@
-//! The counters of netfilter's rules, asked of the kernel itself: starting nft(8) for every trial would take too long.
+//! Counters of netfilter rules, read from the kernel by netlink: starting nft(8) for every trial would take too long.
 //!
-//! A rule is a list of expressions (linux/netfilter/nf_tables.h). Of interest are those that count, and those that say
-//! what becomes of a packet. Rules that iptables-nft has loaded are among them.
+//! A rule is a list of expressions (linux/netfilter/nf_tables.h). This module reads the expressions that count, and
+//! those that decide about a packet. Rules that iptables-nft has loaded are included.
 
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
 use std::collections::BTreeMap;
 use std::io;
-use tare_network::Gains;
+use tare_network::CounterDeltas;
 
 /// `NFNL_SUBSYS_NFTABLES`, and two of its messages.
 const SUBSYSTEM: u16 = 10;
@@ -17,7 +17,7 @@ const ERROR: u16 = 2;
 const DONE: u16 = 3;
 /// `NLM_F_REQUEST | NLM_F_DUMP`.
 const REQUEST_ALL: u16 = 0x301;
-/// `struct nlmsghdr`, `struct nfgenmsg`, `struct nlattr`, bytes.
+/// Sizes of `struct nlmsghdr`, `struct nfgenmsg` and `struct nlattr`, bytes.
 const HEADER: usize = 16;
 const GENERIC: usize = 4;
 const ATTRIBUTE: usize = 4;
@@ -30,14 +30,15 @@ const EXPRESSIONS: u16 = 4;
 /// Attributes of an expression in its list.
 const NAME: u16 = 1;
 const DATA: u16 = 2;
-/// Attributes of expressions: how many packets were counted; and the constant that is loaded, a verdict perhaps.
+/// Attributes of expressions: the number of packets that were counted, and the constant that is loaded, which can be a
+/// verdict.
 const PACKETS: u16 = 2;
 const CONSTANT: u16 = 2;
 const VERDICT: u16 = 2;
 const CODE: u16 = 1;
 
-/// All rules of the calling thread's namespace that count, by what they are called.
-pub(super) fn all() -> io::Result<BTreeMap<String, Gains>> {
+/// Returns the counters of all counting rules in the calling thread's namespace, by the name of the rule.
+pub(super) fn read_all() -> io::Result<BTreeMap<String, CounterDeltas>> {
     let mut socket = Socket::new(NETLINK_NETFILTER)?;
     socket.bind_auto()?;
     socket.connect(&SocketAddr::new(0, 0))?;
@@ -47,14 +48,17 @@ pub(super) fn all() -> io::Result<BTreeMap<String, Gains>> {
     loop {
         buffer.clear();
         socket.recv(&mut buffer, 0)?;
-        if read(&buffer, &mut rules)? {
+        if parse_rules(&buffer, &mut rules)? {
             return Ok(rules);
         }
     }
 }
 
-/// Takes the rules out of what came at once, and says whether the list has ended with it.
-pub(super) fn read(bytes: &[u8], rules: &mut BTreeMap<String, Gains>) -> io::Result<bool> {
+/// Parses the rules in one received buffer. Returns `true` if the list ends with it.
+pub(super) fn parse_rules(
+    bytes: &[u8],
+    rules: &mut BTreeMap<String, CounterDeltas>,
+) -> io::Result<bool> {
     for (kind, body) in messages(bytes) {
         match kind {
             DONE => return Ok(true),
@@ -68,7 +72,7 @@ pub(super) fn read(bytes: &[u8], rules: &mut BTreeMap<String, Gains>) -> io::Res
     Ok(false)
 }
 
-/// Asks for all rules of all families and tables.
+/// Returns the request for all rules of all families and tables.
 fn request() -> Vec<u8> {
     let length = (HEADER + GENERIC) as u32;
     let kind = SUBSYSTEM << 8 | GET_RULE;
@@ -85,7 +89,7 @@ fn request() -> Vec<u8> {
     .concat()
 }
 
-/// The messages in a buffer, each with its kind and what follows its header.
+/// Iterates over the messages in a buffer. Yields the kind of each and the bytes after its header.
 fn messages(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let length = u32::from_ne_bytes(rest.get(..4)?.try_into().ok()?) as usize;
@@ -96,7 +100,7 @@ fn messages(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     })
 }
 
-/// The attributes in a buffer, each with its kind, without the flags that it may carry, and its value.
+/// Iterates over the attributes in a buffer. Yields the kind of each, without its flags, and its value.
 fn attributes(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     const KIND: u16 = 0x3fff;
     std::iter::from_fn(move || {
@@ -108,19 +112,19 @@ fn attributes(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     })
 }
 
-/// The attribute of a kind.
+/// Returns the value of the attribute of this kind.
 fn find(bytes: &[u8], wanted: u16) -> Option<&[u8]> {
     attributes(bytes).find_map(|(kind, value)| (kind == wanted).then_some(value))
 }
 
-/// A text, without the null byte at its end.
+/// Converts a text without its trailing null byte.
 fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
-/// A rule that counts: its name, and how much.
-fn rule(body: &[u8]) -> Option<(String, Gains)> {
+/// Parses a counting rule. Returns its name and its counters.
+fn rule(body: &[u8]) -> Option<(String, CounterDeltas)> {
     let table = text(find(body, TABLE)?);
     let chain = text(find(body, CHAIN)?);
     let handle = u64::from_be_bytes(find(body, HANDLE)?.try_into().ok()?);
@@ -141,11 +145,11 @@ fn rule(body: &[u8]) -> Option<(String, Gains)> {
         }
     }
     let end = end.map(|end| format!(" {end}")).unwrap_or_default();
-    let gains = Gains::from([("packets".to_owned(), packets?)]);
+    let gains = CounterDeltas::from([("packets".to_owned(), packets?)]);
     Some((format!("{table}/{chain}#{handle}{end}"), gains))
 }
 
-/// What becomes of the packet, where the constant that is loaded says so.
+/// Returns the verdict if the loaded constant is one.
 fn verdict(data: &[u8]) -> Option<&'static str> {
     let verdict = find(find(data, CONSTANT)?, VERDICT)?;
     let code = i32::from_be_bytes(find(verdict, CODE)?.try_into().ok()?);

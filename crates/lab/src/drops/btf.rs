@@ -1,63 +1,63 @@
-//! The kernel's own description of its types (BTF): where a member of a structure lies, and what constants are called.
+//! BTF, the kernel's description of its own types: offsets of structure members, and names of constants.
 //!
-//! The format is that of Documentation/bpf/btf.rst. What is read is the running kernel's, but nothing here relies on its
-//! being well formed: every access is within bounds, and every walk ends.
+//! The format is that of Documentation/bpf/btf.rst. The data comes from the running kernel, but this module does not
+//! rely on it being well formed: every access is within bounds, and every walk ends.
 
 use std::collections::BTreeMap;
 
-/// `struct btf_header`: its magic number, and its length as far as it is read here.
+/// `struct btf_header`: the magic number, and the length of the part that is read here.
 const MAGIC: u16 = 0xeb9f;
 const HEADER: usize = 24;
-/// `struct btf_type`, `struct btf_member`, `struct btf_enum`, `struct btf_param`, bytes.
+/// Sizes of `struct btf_type`, `struct btf_member`, `struct btf_enum` and `struct btf_param`, bytes.
 const TYPE: usize = 12;
 const MEMBER: usize = 12;
 const CONSTANT: usize = 8;
 const PARAMETER: usize = 8;
 
-/// Kinds of types.
+/// Kinds of types (linux/btf.h).
 const POINTER: u32 = 2;
 const STRUCT: u32 = 4;
 const UNION: u32 = 5;
 const ENUM: u32 = 6;
 const TYPEDEF: u32 = 8;
 const FUNCTION: u32 = 13;
-/// typedef, volatile, const, restrict, and a tag: names and qualities of the type that follows.
+/// Typedef, volatile, const, restrict and type tag: names and qualifiers of the type that follows.
 const TRANSPARENT: [u32; 5] = [TYPEDEF, 9, 10, 11, 18];
 
-/// How far a chain of types is followed: the kernel's own are a tenth as long.
+/// Longest chain of types that is followed. Those of the kernel are a tenth as long.
 const DEEPEST: u32 = 32;
 
-/// All types of a kernel.
+/// Table of all types of a kernel.
 pub(crate) struct Btf {
     types: Vec<u8>,
     strings: Vec<u8>,
-    /// Where each type begins; the first has the number 1.
+    /// Offset of each type in `types`. The first type has the number 1.
     starts: Vec<usize>,
 }
 
-/// One type, as it lies in the table.
+/// Type, as it is stored in the table.
 #[derive(Clone, Copy)]
-struct Type {
+struct BtfType {
     name: u32,
     kind: u32,
-    /// How many members, constants or parameters follow.
+    /// Number of members, constants or parameters that follow.
     count: usize,
-    /// Whether members tell the width of bit fields, too.
+    /// `true` if the offsets of members also contain the width of a bit field.
     has_bit_fields: bool,
-    /// What it refers to, where it refers to another.
-    refers: u32,
-    /// Where its members begin.
+    /// Number of the type that this type refers to, if it refers to one.
+    referenced: u32,
+    /// Offset of the first member.
     body: usize,
 }
 
 impl Btf {
-    /// Reads a table, as in `/sys/kernel/btf/vmlinux`; nothing where it is none.
+    /// Parses a table such as `/sys/kernel/btf/vmlinux`. Returns `None` if the bytes are not one.
     pub(crate) fn parse(all: &[u8]) -> Option<Self> {
         let magic = u16::from_ne_bytes(all.get(..2)?.try_into().ok()?);
         if magic != MAGIC || all.len() < HEADER {
             return None;
         }
-        let field = |at: usize| number(all, at).and_then(|value| usize::try_from(value).ok());
+        let field = |at: usize| read_u32(all, at).and_then(|value| usize::try_from(value).ok());
         let header = field(4)?;
         let section = |from: usize, length: usize| {
             let from = header.checked_add(from)?;
@@ -69,74 +69,75 @@ impl Btf {
         let mut at = 0;
         while at < types.len() {
             starts.push(at);
-            at = read(&types, at)?.end()?;
+            at = read_type(&types, at)?.end()?;
         }
         Some(Self { types, strings, starts })
     }
 
-    /// How many bytes into a structure a member of a member lies: `net`, then `ns`, then `inum`. Members of structures
-    /// without a name are those of the structure around them, as in C.
+    /// Returns the offset of a nested member in a structure, bytes: `net`, then `ns`, then `inum`. Members of a
+    /// structure without a name count as members of the structure around it, as in C.
     pub(crate) fn offset(&self, structure: &str, path: &[&str]) -> Option<i16> {
-        let mut within = self.named(structure, STRUCT)?;
+        let mut within = self.find_type(structure, STRUCT)?;
         let mut bits: u32 = 0;
         for name in path {
             let (offset, member) = self.member(within, name, DEEPEST)?;
             bits = bits.checked_add(offset)?;
-            within = self.resolved(member)?;
+            within = self.resolve(member)?;
         }
         bits.is_multiple_of(8).then(|| i16::try_from(bits / 8).ok())?
     }
 
-    /// The constants of an enumeration, by value.
+    /// Returns the constants of an enumeration, by value.
     pub(crate) fn constants(&self, enumeration: &str) -> Option<BTreeMap<u32, &str>> {
-        let one = self.named(enumeration, ENUM)?;
+        let one = self.find_type(enumeration, ENUM)?;
         let constant = |n: usize| {
             let at = one.body + n * CONSTANT;
-            Some((number(&self.types, at + 4)?, self.text(number(&self.types, at)?)?))
+            Some((read_u32(&self.types, at + 4)?, self.text(read_u32(&self.types, at)?)?))
         };
         (0..one.count).map(constant).collect()
     }
 
-    /// What a function type of this name takes: for each parameter, what structure it points to, empty where it does not.
+    /// Returns the parameters of a function type: for each, the name of the structure that it points to, or an empty
+    /// text if it does not point to one.
     pub(crate) fn parameters(&self, function: &str) -> Option<Vec<&str>> {
-        let pointer = self.resolved(self.named(function, TYPEDEF)?.refers)?;
-        let function = self.resolved(pointer.refers)?;
+        let pointer = self.resolve(self.find_type(function, TYPEDEF)?.referenced)?;
+        let function = self.resolve(pointer.referenced)?;
         if pointer.kind != POINTER || function.kind != FUNCTION {
             return None;
         }
         let parameter = |n: usize| {
-            let kind = number(&self.types, function.body + n * PARAMETER + 4)?;
+            let kind = read_u32(&self.types, function.body + n * PARAMETER + 4)?;
             Some(self.pointed_to(kind).unwrap_or_default())
         };
         (0..function.count).map(parameter).collect()
     }
 
     fn pointed_to(&self, kind: u32) -> Option<&str> {
-        let pointer = self.resolved(kind).filter(|one| one.kind == POINTER)?;
-        let structure = self.resolved(pointer.refers).filter(|one| one.kind == STRUCT)?;
+        let pointer = self.resolve(kind).filter(|one| one.kind == POINTER)?;
+        let structure = self.resolve(pointer.referenced).filter(|one| one.kind == STRUCT)?;
         self.text(structure.name)
     }
 
-    fn named(&self, name: &str, kind: u32) -> Option<Type> {
-        let mut all = self.starts.iter().filter_map(|&start| read(&self.types, start));
-        all.find(|one| one.kind == kind && self.is_called(one.name, name))
+    fn find_type(&self, name: &str, kind: u32) -> Option<BtfType> {
+        let mut all = self.starts.iter().filter_map(|&start| read_type(&self.types, start));
+        all.find(|one| one.kind == kind && self.has_name(one.name, name))
     }
 
-    /// The type of this number, names and qualities taken off.
-    fn resolved(&self, mut id: u32) -> Option<Type> {
+    /// Returns the type of this number without its names and qualifiers.
+    fn resolve(&self, mut id: u32) -> Option<BtfType> {
         for _ in 0..DEEPEST {
             let at = usize::try_from(id).ok()?.checked_sub(1)?;
-            let one = read(&self.types, *self.starts.get(at)?)?;
+            let one = read_type(&self.types, *self.starts.get(at)?)?;
             if !TRANSPARENT.contains(&one.kind) {
                 return Some(one);
             }
-            id = one.refers;
+            id = one.referenced;
         }
         None
     }
 
-    /// How many bits into a structure a member lies, and the number of its type.
-    fn member(&self, within: Type, name: &str, depth: u32) -> Option<(u32, u32)> {
+    /// Returns the offset of a member in a structure, bits, and the number of its type.
+    fn member(&self, within: BtfType, name: &str, depth: u32) -> Option<(u32, u32)> {
         if within.kind != STRUCT && within.kind != UNION {
             return None;
         }
@@ -144,20 +145,20 @@ impl Btf {
         (0..within.count).find_map(|n| {
             let at = within.body + n * MEMBER;
             let [called, kind, offset] = [
-                number(&self.types, at)?,
-                number(&self.types, at + 4)?,
-                number(&self.types, at + 8)?,
+                read_u32(&self.types, at)?,
+                read_u32(&self.types, at + 4)?,
+                read_u32(&self.types, at + 8)?,
             ];
             let offset = if within.has_bit_fields { offset & 0x00ff_ffff } else { offset };
             if called != 0 {
-                return self.is_called(called, name).then_some((offset, kind));
+                return self.has_name(called, name).then_some((offset, kind));
             }
-            let (further, kind) = self.member(self.resolved(kind)?, name, depth)?;
+            let (further, kind) = self.member(self.resolve(kind)?, name, depth)?;
             Some((offset.checked_add(further)?, kind))
         })
     }
 
-    fn is_called(&self, at: u32, name: &str) -> bool {
+    fn has_name(&self, at: u32, name: &str) -> bool {
         let rest = usize::try_from(at).ok().and_then(|at| self.strings.get(at..));
         let rest = rest.and_then(|rest| rest.strip_prefix(name.as_bytes()));
         rest.is_some_and(|rest| rest.first() == Some(&0))
@@ -169,8 +170,9 @@ impl Btf {
     }
 }
 
-impl Type {
-    /// Where the next one begins; nothing where this one is of a kind unknown here, for then nobody can tell.
+impl BtfType {
+    /// Returns the offset of the next type. Returns `None` if the kind of this type is unknown, because then its length
+    /// is unknown.
     fn end(self) -> Option<usize> {
         let (fixed, each) = match self.kind {
             1 | 14 | 17 => (4, 0),
@@ -186,19 +188,19 @@ impl Type {
     }
 }
 
-fn read(types: &[u8], at: usize) -> Option<Type> {
-    let info = number(types, at.checked_add(4)?)?;
-    Some(Type {
-        name: number(types, at)?,
+fn read_type(types: &[u8], at: usize) -> Option<BtfType> {
+    let info = read_u32(types, at.checked_add(4)?)?;
+    Some(BtfType {
+        name: read_u32(types, at)?,
         kind: info >> 24 & 0x1f,
         count: (info & 0xffff) as usize,
         has_bit_fields: info >> 31 == 1,
-        refers: number(types, at + 8)?,
+        referenced: read_u32(types, at + 8)?,
         body: at + TYPE,
     })
 }
 
-fn number(bytes: &[u8], at: usize) -> Option<u32> {
+fn read_u32(bytes: &[u8], at: usize) -> Option<u32> {
     let four = bytes.get(at..at.checked_add(4)?)?;
     Some(u32::from_ne_bytes(four.try_into().ok()?))
 }
@@ -208,7 +210,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A table of these types, over these strings.
+    /// Builds a table of these types, over these strings.
     fn table(types: &[u32], strings: &[u8]) -> Vec<u8> {
         let types: Vec<u8> = types.iter().flat_map(|word| word.to_ne_bytes()).collect();
         let (length, names) = (types.len() as u32, strings.len() as u32);
@@ -222,8 +224,8 @@ mod tests {
         kind << 24 | count
     }
 
-    /// `typedef int …; struct outer { int a; struct { union { int b; inner_t c; }; }; }`, where `inner_t` is a `struct
-    /// { int d; int e; }`; and `enum reasons { NONE, FULL = 6 }`.
+    /// Returns `typedef int …; struct outer { int a; struct { union { int b; inner_t c; }; }; }`, where `inner_t` is a
+    /// `struct { int d; int e; }`; and `enum reasons { NONE, FULL = 6 }`.
     fn example() -> Vec<u8> {
         let strings = b"\0int\0outer\0a\0b\0c\0inner_t\0d\0e\0reasons\0NONE\0FULL\0";
         let name = |text: &str| {
@@ -258,14 +260,15 @@ mod tests {
 
     #[test]
     fn this_kernel_describes_itself() {
-        // Not every kernel does, and some containers hide it: then nobody is told reasons.
+        // Some kernels have no BTF, and some containers hide it. Then no reasons are reported.
         let Ok(all) = std::fs::read("/sys/kernel/btf/vmlinux") else {
             let refused = crate::drops::drop_reasons().unwrap_err();
             assert!(!refused.remedy.is_empty(), "{refused}");
             return;
         };
         let btf = Btf::parse(&all).unwrap();
-        // The member after two pointers; that of a device is proved by what is counted in its namespace (`drops`).
+        // The member after two pointers. The offset of a device's member is proved by the counts of its namespace
+        // (`drops`).
         assert_eq!(btf.offset("sk_buff", &["dev"]), Some(2 * size_of::<usize>() as i16));
         assert!(btf.offset("net_device", &["nd_net", "net"]).is_some());
     }

@@ -1,8 +1,8 @@
-//! The kernel's description of its types, from bytes.
+//! Fuzz target for the kernel's description of its types.
 
 use super::btf::Btf;
 
-/// Reads a table, and looks for what the lab looks for.
+/// Parses a table, and looks up the types that the lab uses.
 pub fn types(bytes: &[u8]) {
     let Some(btf) = Btf::parse(bytes) else { return };
     for path in [&["dev"][..], &["nd_net", "net"], &["ns", "inum"], &["a", "b", "c"]] {

@@ -1,69 +1,70 @@
-//! Why the kernel dropped packets, in its own words: counted by a program that it runs whenever it drops one.
+//! Reasons for which the kernel dropped packets, counted by a BPF program that runs at every drop.
 //!
-//! The program hangs on the raw tracepoint `kfree_skb`, which a packet that arrives never passes: where nothing is lost,
-//! nothing runs. It counts packets of namespaces that are watched, by device and reason; all others it lets go at once.
-//! Only root may load it, and it has to be loaded before the process enters a user namespace. It goes with its
-//! descriptors. The kernel is asked to time it, so that what it costs is known.
+//! The program is attached to the raw tracepoint `kfree_skb`, which a packet that arrives never passes: if no packet is
+//! lost, the program does not run. It counts the packets of watched namespaces by device and reason, and returns at
+//! once for all others. Only root may load it, and it must be loaded before the process enters a user namespace. It is
+//! removed when its descriptors are closed. The kernel times the program, so that its cost is known.
 
 mod btf;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
 mod program;
 
-use crate::sys::bpf::{self, Map};
+use crate::sys::bpf::{self, BpfMap};
 use btf::Btf;
-use program::Offsets;
+use program::KernelOffsets;
 use rustix::io::Errno;
 use rustix::thread::CapabilitySet;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
-use tare_network::{Error, Gains, Nanos, Ran};
+use tare_network::{CounterDeltas, Error, KernelProgramRuns, Nanos};
 
-/// Where a kernel describes its types.
+/// BTF of the running kernel.
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
-/// Room for namespaces that are watched, and for what is counted. Where it runs out, drops stay without a reason.
+/// Capacity for watched namespaces, and for counts. When it is exhausted, drops are recorded without a reason.
 const MOST_WATCHED: u32 = 4096;
 const MOST_COUNTS: u32 = 16384;
 
-/// What was dropped in a namespace: packets by reason, by the index of the device; 0 where it had none any more.
-pub(crate) type Reasons = BTreeMap<u32, Gains>;
+/// Drops in a namespace: packets by reason, by the index of the device. The index is 0 if the packet had no device any
+/// more.
+pub(crate) type DropReasons = BTreeMap<u32, CounterDeltas>;
 
-/// The program, counting.
-pub(crate) struct Drops {
-    /// Namespaces that are watched, by the number of their inode.
-    watched: Map<1>,
-    /// Packets by namespace, device, reason.
-    counts: Map<3>,
-    /// What the kernel calls its reasons.
+/// Loaded and attached program.
+pub(crate) struct DropCounter {
+    /// Watched namespaces, by their inode number.
+    watched: BpfMap<1>,
+    /// Packets by namespace, device and reason.
+    counts: BpfMap<3>,
+    /// The kernel's names of its reasons.
     names: BTreeMap<u32, String>,
-    /// How many watch a namespace.
+    /// Number of watches of each namespace.
     watchers: Mutex<BTreeMap<u32, u32>>,
     program: OwnedFd,
-    /// It counts as long as this is open.
+    /// The program is attached as long as this is open.
     _attached: OwnedFd,
-    /// It is timed as long as this is open; nothing where the kernel does not time programs.
+    /// The program is timed as long as this is open. `None` if the kernel does not time programs.
     timed: Option<OwnedFd>,
 }
 
-/// A namespace that is watched as long as this is there.
-pub(crate) struct Watched {
-    drops: Arc<Drops>,
+/// Watch on a namespace. Dropping it ends the watch.
+pub(crate) struct DropWatch {
+    drops: Arc<DropCounter>,
     inode: u32,
 }
 
-/// Whether this process may have the kernel say why it drops packets: tried out, and undone.
+/// Checks that this process may count the kernel's drop reasons. It loads the program and unloads it again.
 ///
 /// # Errors
-/// Why not, and what it would take.
+/// The process may not. The error says why, and what it requires.
 pub fn drop_reasons() -> Result<(), Error> {
-    Drops::load().map(|_| ())
+    DropCounter::load().map(|_| ())
 }
 
-impl Drops {
-    /// Loads the program and has it count.
+impl DropCounter {
+    /// Loads the program and attaches it.
     pub(crate) fn load() -> Result<Self, Error> {
         if !may_load() {
             return Err(error("only root may ask it").with_remedy("run tare as root"));
@@ -73,36 +74,38 @@ impl Drops {
                 .with_remedy("use a kernel with CONFIG_DEBUG_INFO_BTF")
         })?;
         let btf = Btf::parse(&types).ok_or_else(|| error(format!("{TYPES} is not understood")))?;
-        let offsets = Offsets::of(&btf)
+        let offsets = KernelOffsets::from_btf(&btf)
             .ok_or_else(|| error("it keeps no reasons").with_remedy("use Linux 5.17 or later"))?;
-        let (watched, counts) = (made(Map::new(MOST_WATCHED))?, made(Map::new(MOST_COUNTS))?);
-        let program = program::write(offsets, watched.as_fd(), counts.as_fd());
-        let program = made(bpf::load(&program))?;
-        let attached = made(bpf::attach(program.as_fd(), c"kfree_skb"))?;
+        let (watched, counts) =
+            (map_errno(BpfMap::new(MOST_WATCHED))?, map_errno(BpfMap::new(MOST_COUNTS))?);
+        let program = program::build_program(offsets, watched.as_fd(), counts.as_fd());
+        let program = map_errno(bpf::load(&program))?;
+        let attached = map_errno(bpf::attach(program.as_fd(), c"kfree_skb"))?;
         let watchers = Mutex::default();
         let (names, timed) = (names(&btf), bpf::time_programs().ok());
         Ok(Self { watched, counts, names, watchers, program, _attached: attached, timed })
     }
 
-    /// How often the program ran so far, for whomever, and how long that took.
-    pub(crate) fn ran(&self) -> Option<Ran> {
+    /// Returns the number of runs of the program so far, for all networks, and their total time. Returns `None` if the
+    /// kernel does not time programs.
+    pub(crate) fn run_cost(&self) -> Option<KernelProgramRuns> {
         self.timed.as_ref()?;
-        let (runs, time) = bpf::ran(self.program.as_fd()).ok()?;
-        Some(Ran { runs, time: Nanos(time) })
+        let (runs, time) = bpf::program_run_stats(self.program.as_fd()).ok()?;
+        Some(KernelProgramRuns { runs, time: Nanos(time) })
     }
 
-    /// Begins to watch the namespace that has this inode; nothing where there is no room.
-    pub(crate) fn watch(self: &Arc<Self>, inode: u64) -> Option<Watched> {
+    /// Starts to watch the namespace with this inode. Returns `None` if there is no room for it.
+    pub(crate) fn watch(self: &Arc<Self>, inode: u64) -> Option<DropWatch> {
         let inode = u32::try_from(inode).ok()?;
         let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
         self.watched.set(&[inode], 1).ok()?;
         *watchers.entry(inode).or_default() += 1;
-        Some(Watched { drops: Arc::clone(self), inode })
+        Some(DropWatch { drops: Arc::clone(self), inode })
     }
 
-    /// What was dropped so far, namespace by namespace.
-    pub(crate) fn read(&self) -> BTreeMap<u32, Reasons> {
-        let mut all: BTreeMap<u32, Reasons> = BTreeMap::new();
+    /// Returns the drops so far, by namespace.
+    pub(crate) fn read(&self) -> BTreeMap<u32, DropReasons> {
+        let mut all: BTreeMap<u32, DropReasons> = BTreeMap::new();
         for key in self.keys() {
             let [inode, device, reason] = key;
             if let Ok(packets) = self.counts.get(&key) {
@@ -115,8 +118,9 @@ impl Drops {
 
     fn keys(&self) -> Vec<[u32; 3]> {
         let mut keys: Vec<[u32; 3]> = Vec::new();
-        // Where a key is taken away meanwhile, the kernel begins anew: a second time does no harm, an endless list would.
-        while let Ok(key) = self.counts.after(keys.last()) {
+        // When a key is removed during the iteration, the kernel starts again at the first key. To count a key twice is
+        // harmless, but an endless list is not.
+        while let Ok(key) = self.counts.next_key(keys.last()) {
             keys.push(key);
             if keys.len() > 2 * MOST_COUNTS as usize {
                 break;
@@ -129,8 +133,8 @@ impl Drops {
         self.names.get(&reason).cloned().unwrap_or_else(|| format!("{reason:#x}"))
     }
 
-    /// Stops watching: the kernel may give the number to another namespace.
-    fn forget(&self, inode: u32) {
+    /// Ends a watch: the kernel may give the inode number to another namespace.
+    fn unwatch(&self, inode: u32) {
         let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
         let left = watchers.get(&inode).copied().unwrap_or(1) - 1;
         if left > 0 {
@@ -138,7 +142,7 @@ impl Drops {
             return;
         }
         watchers.remove(&inode);
-        // What is not there any more needs no removing.
+        // A key that does not exist any more need not be removed.
         let _ = self.watched.remove(&[inode]);
         for key in self.keys().iter().filter(|key| key[0] == inode) {
             let _ = self.counts.remove(key);
@@ -146,27 +150,31 @@ impl Drops {
     }
 }
 
-impl Watched {
-    /// What was dropped in it, of all that was read.
-    pub(crate) fn among<'a>(&self, all: &'a BTreeMap<u32, Reasons>) -> Option<&'a Reasons> {
+impl DropWatch {
+    /// Returns the drops in this namespace, out of all that were read.
+    pub(crate) fn select<'a>(
+        &self,
+        all: &'a BTreeMap<u32, DropReasons>,
+    ) -> Option<&'a DropReasons> {
         all.get(&self.inode)
     }
 }
 
-impl Drop for Watched {
+impl Drop for DropWatch {
     fn drop(&mut self) {
-        self.drops.forget(self.inode);
+        self.drops.unwatch(self.inode);
     }
 }
 
-/// Whether it is worth trying: within a user namespace the kernel still refuses.
+/// Returns `true` if the process has the capabilities to load the program. The kernel still refuses within a user
+/// namespace.
 fn may_load() -> bool {
     let mine = rustix::thread::capabilities(None).map(|sets| sets.effective);
     let both = CapabilitySet::BPF | CapabilitySet::PERFMON;
     mine.is_ok_and(|mine| mine.contains(CapabilitySet::SYS_ADMIN) || mine.contains(both))
 }
 
-/// The kernel's reasons, without what all of them begin with.
+/// Returns the kernel's reasons, without their common prefix.
 fn names(btf: &Btf) -> BTreeMap<u32, String> {
     let all = btf.constants("skb_drop_reason").unwrap_or_default();
     let short = |name: &str| name.trim_start_matches("SKB_DROP_REASON_").to_owned();
@@ -177,7 +185,7 @@ fn error(why: impl ToString) -> Error {
     Error::new("ask the kernel why it drops packets", why)
 }
 
-fn made<T>(result: Result<T, Errno>) -> Result<T, Error> {
+fn map_errno<T>(result: Result<T, Errno>) -> Result<T, Error> {
     result.map_err(|errno| match errno {
         Errno::PERM | Errno::ACCESS => error("it lets nobody load programs from here")
             .with_remedy("run tare as root outside of containers, with CAP_BPF and CAP_PERFMON"),
@@ -189,46 +197,50 @@ fn made<T>(result: Result<T, Errno>) -> Result<T, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::netlink::{Request, Socket};
+    use crate::netlink::{NetlinkRequest, NetlinkSocket};
     use std::net::UdpSocket;
     use std::os::unix::fs::MetadataExt;
     use tare_dev::eventually;
 
-    /// Datagrams that the test sends to nobody.
+    /// Number of datagrams that the test sends without a receiver.
     const LOST: u64 = 5;
 
-    /// Who may load it counts what nobody listened for, as the kernel does; who may not is told what it would take.
+    /// A process that may load the program counts datagrams without a socket, as the kernel does. Another process gets
+    /// an error that says what it requires.
     #[test]
     fn the_kernel_says_why_or_tare_says_what_it_would_take() {
-        match Drops::load() {
+        match DropCounter::load() {
             Ok(drops) => std::thread::spawn(|| count_the_lost(drops)).join().unwrap(),
             Err(error) => assert!(!error.remedy.is_empty(), "{error}"),
         }
     }
 
-    /// Counts in a network namespace of this thread's own, where nobody else loses anything.
-    fn count_the_lost(drops: Drops) {
+    /// Counts in a network namespace of this thread alone, where no other process loses packets.
+    fn count_the_lost(drops: DropCounter) {
         crate::sys::unshare_network().unwrap();
-        Socket::open().unwrap().execute(&[Request::up("here", "lo", 1)]).unwrap();
+        NetlinkSocket::open()
+            .unwrap()
+            .execute(&[NetlinkRequest::bring_up("here", "lo", 1)])
+            .unwrap();
         let drops = Arc::new(drops);
         let inode = fs::metadata("/proc/thread-self/ns/net").unwrap().ino();
         let (once, twice) = (drops.watch(inode).unwrap(), drops.watch(inode).unwrap());
         drop(once);
         let nobody = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let before = drops.ran();
+        let before = drops.run_cost();
         for _ in 0..LOST {
             let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
             assert_eq!(socket.send_to(b"lost", nobody).unwrap(), 4);
         }
-        // What was sent over loopback may arrive on another core, later than it was sent.
+        // Datagrams over loopback may arrive on another core, later than they were sent.
         eventually("the kernel has counted all of them", || no_ports() == LOST);
-        let expected = BTreeMap::from([(1, Gains::from([("NO_SOCKET".to_owned(), LOST)]))]);
+        let expected = BTreeMap::from([(1, CounterDeltas::from([("NO_SOCKET".to_owned(), LOST)]))]);
         eventually("so has tare", || {
             let all = drops.read();
-            let counted = twice.among(&all).cloned().unwrap_or_default();
+            let counted = twice.select(&all).cloned().unwrap_or_default();
             if counted == expected { Ok(()) } else { Err(format!("{counted:?}")) }
         });
-        let ran = drops.ran().zip(before).map(|(now, before)| now.since(before));
+        let ran = drops.run_cost().zip(before).map(|(now, before)| now.since(before));
         // Only an administrator may have programs timed.
         let mine = rustix::thread::capabilities(None).unwrap().effective;
         assert_eq!(ran.is_some(), mine.contains(CapabilitySet::SYS_ADMIN));
@@ -237,7 +249,8 @@ mod tests {
         assert!(drops.read().is_empty());
     }
 
-    /// Datagrams in this thread's namespace for which no socket was there (`NoPorts`, RFC 4113's `udpNoPorts`).
+    /// Returns the number of datagrams in this thread's namespace without a socket (`NoPorts`, RFC 4113's
+    /// `udpNoPorts`).
     fn no_ports() -> u64 {
         let snmp = fs::read_to_string("/proc/thread-self/net/snmp").unwrap();
         let mut lines = snmp.lines().filter_map(|line| line.strip_prefix("Udp: "));

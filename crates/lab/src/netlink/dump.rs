@@ -1,70 +1,70 @@
-//! What the kernel lists of a namespace: all devices with their counters, and the queue in front of each.
+//! Lists that the kernel gives of a namespace: all devices with their counters, and their queues.
 
-use super::Socket;
-use super::socket::acknowledged;
+use super::NetlinkSocket;
+use super::socket::parse_ack;
 use netlink_packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkPayload};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage, Stats64};
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2};
 use tare_network::Error;
 
-/// A device's counters.
+/// Counters of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Counted {
-    /// Its index in its namespace.
+pub(crate) struct DeviceStats {
+    /// Index of the device in its namespace.
     pub(crate) index: u32,
-    /// Its name.
+    /// Name of the device.
     pub(crate) name: String,
-    /// All that it counts.
+    /// All counters of the device.
     pub(crate) stats: Stats64,
 }
 
-/// The queue in front of a device.
+/// Counters of the queue of a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Queue {
-    /// The device's index.
+pub(crate) struct QdiscStats {
+    /// Index of the device.
     pub(crate) device: u32,
-    /// What kind of queue: `tbf`, `fq_codel`.
+    /// Kind of queue: `tbf`, `fq_codel`.
     pub(crate) kind: String,
-    /// What passed it.
+    /// Packets and bytes that passed the queue.
     pub(crate) packets: u32,
     pub(crate) bytes: u64,
-    /// What it dropped.
+    /// Packets that the queue dropped.
     pub(crate) drops: u32,
-    /// What had to wait for its rate.
+    /// Packets that waited for the rate.
     pub(crate) overlimits: u32,
-    /// What the device did not take at once.
+    /// Packets that the device did not accept at once.
     pub(crate) requeues: u32,
     /// Bytes that wait.
     pub(crate) backlog: u32,
 }
 
-impl Socket {
-    /// All devices.
-    pub(crate) fn devices(&mut self) -> Result<Vec<Counted>, Error> {
+impl NetlinkSocket {
+    /// Returns the counters of all devices.
+    pub(crate) fn devices(&mut self) -> Result<Vec<DeviceStats>, Error> {
         let mut devices = Vec::new();
         self.dump(RouteNetlinkMessage::GetLink(LinkMessage::default()), |message| {
             if let RouteNetlinkMessage::NewLink(link) = message {
-                devices.extend(counted(&link));
+                devices.extend(device_stats(&link));
             }
         })?;
         Ok(devices)
     }
 
-    /// The outermost queue of every device: what is inside of it is counted by it, too.
-    pub(crate) fn queues(&mut self) -> Result<Vec<Queue>, Error> {
+    /// Returns the counters of the outermost queue of every device. They include those of the queues inside it.
+    pub(crate) fn queues(&mut self) -> Result<Vec<QdiscStats>, Error> {
         let mut queues = Vec::new();
         self.dump(RouteNetlinkMessage::GetQueueDiscipline(TcMessage::default()), |message| {
             if let RouteNetlinkMessage::NewQueueDiscipline(queue) = message
                 && queue.header.parent == TcHandle::ROOT
             {
-                queues.push(described(&queue));
+                queues.push(qdisc_stats(&queue));
             }
         })?;
         Ok(queues)
     }
 
-    /// Asks for a list, and hands over each piece of it.
+    /// Requests a list, and passes each message of it to `each`.
     fn dump(
         &mut self,
         what: RouteNetlinkMessage,
@@ -79,7 +79,7 @@ impl Socket {
                     NetlinkPayload::InnerMessage(piece) => each(piece),
                     NetlinkPayload::Done(_) => outcome = Some(Ok(())),
                     NetlinkPayload::Error(answer) => {
-                        outcome = Some(acknowledged(&answer).map_err(failed));
+                        outcome = Some(parse_ack(&answer).map_err(failed));
                     }
                     _ => {}
                 }
@@ -90,7 +90,7 @@ impl Socket {
     }
 }
 
-pub(super) fn counted(link: &LinkMessage) -> Option<Counted> {
+pub(super) fn device_stats(link: &LinkMessage) -> Option<DeviceStats> {
     let name = link.attributes.iter().find_map(|one| match one {
         LinkAttribute::IfName(name) => Some(name.clone()),
         _ => None,
@@ -99,11 +99,12 @@ pub(super) fn counted(link: &LinkMessage) -> Option<Counted> {
         LinkAttribute::Stats64(stats) => Some(*stats),
         _ => None,
     })?;
-    Some(Counted { index: link.header.index, name, stats })
+    Some(DeviceStats { index: link.header.index, name, stats })
 }
 
-pub(super) fn described(message: &TcMessage) -> Queue {
-    let mut queue = Queue { device: message.header.index.cast_unsigned(), ..Queue::default() };
+pub(super) fn qdisc_stats(message: &TcMessage) -> QdiscStats {
+    let mut queue =
+        QdiscStats { device: message.header.index.cast_unsigned(), ..QdiscStats::default() };
     for attribute in &message.attributes {
         match attribute {
             TcAttribute::Kind(kind) => queue.kind.clone_from(kind),
@@ -114,7 +115,7 @@ pub(super) fn described(message: &TcMessage) -> Queue {
     queue
 }
 
-fn add(queue: &mut Queue, part: &TcStats2) {
+fn add(queue: &mut QdiscStats, part: &TcStats2) {
     match part {
         TcStats2::Basic(basic) => (queue.packets, queue.bytes) = (basic.packets, basic.bytes),
         TcStats2::Queue(stats) => {

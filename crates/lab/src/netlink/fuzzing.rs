@@ -1,11 +1,11 @@
-//! What the kernel lists, from bytes.
+//! Fuzz target for the kernel's lists.
 
 use super::dump::{counted, described};
 use super::socket::{acknowledged, describe, read};
 use netlink_packet_core::NetlinkPayload;
 use netlink_packet_route::RouteNetlinkMessage;
 
-/// Reads an answer of the kernel's: devices and queues.
+/// Parses an answer of the kernel: devices and queues.
 pub fn answer(bytes: &[u8]) {
     let mut messages = 0;
     let _ = read(bytes, |message| {

@@ -1,7 +1,7 @@
-//! The requests that the lab makes, each with what it is for.
+//! Requests that the lab makes, each with its purpose.
 
-use crate::address::Mac;
-use crate::bucket::TokenBucket;
+use crate::address::MacAddress;
+use crate::tbf::TokenBucket;
 use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{
@@ -14,35 +14,35 @@ use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use std::net::IpAddr;
 
-/// One message to the kernel.
+/// Message to the kernel.
 #[derive(Clone, Debug)]
-pub(crate) struct Request {
-    /// What it does, for the one who reads that it failed.
+pub(crate) struct NetlinkRequest {
+    /// Purpose of the request, for the error if it fails.
     pub(super) what: String,
-    /// `NLM_F_*` beside those of every request.
+    /// `NLM_F_*` flags in addition to those of every request.
     pub(super) flags: u16,
-    /// The message.
+    /// Message body.
     pub(super) message: RouteNetlinkMessage,
 }
 
-/// A bridge to create.
+/// Bridge to create.
 pub(crate) struct NewBridge<'a> {
-    /// Its name.
+    /// Name of the bridge.
     pub(crate) name: &'a str,
-    /// Its index in its namespace.
+    /// Index in its namespace.
     pub(crate) index: u32,
-    /// Its own link-layer address; the kernel's choice otherwise, which changes with the ports.
-    pub(crate) mac: Option<Mac>,
-    /// Bytes.
+    /// Link-layer address of the bridge. `None` leaves the choice to the kernel, whose address changes with the ports.
+    pub(crate) mac: Option<MacAddress>,
+    /// MTU, bytes.
     pub(crate) mtu: u32,
 }
 
-/// Flags of a message that makes something which must not be there yet.
+/// Flags of a message that creates an object which must not exist yet.
 pub(super) const CREATE: u16 = NLM_F_CREATE | NLM_F_EXCL;
 
-impl Request {
-    /// Creates a bridge, up, that does not snoop on multicast groups yet.
-    pub(crate) fn bridge(place: &str, bridge: &NewBridge<'_>) -> Self {
+impl NetlinkRequest {
+    /// Creates a bridge and sets it up, without multicast snooping.
+    pub(crate) fn create_bridge(place: &str, bridge: &NewBridge<'_>) -> Self {
         let mut link = device(bridge.name, bridge.index, bridge.mac, bridge.mtu);
         set_up(&mut link);
         link.attributes.push(snooping(false));
@@ -53,9 +53,10 @@ impl Request {
         }
     }
 
-    /// Has a bridge snoop on multicast groups, as it does by itself. Done once all ports are there: until then every port
-    /// that comes up has the kernel begin anew with each that is up already (br_port_state_selection).
-    pub(crate) fn snoop(place: &str, name: &str, index: u32) -> Self {
+    /// Enables multicast snooping on a bridge, which is the kernel's default. This is done once all ports exist: until
+    /// then, for every port that comes up, the kernel starts again with every port that is up already
+    /// (br_port_state_selection).
+    pub(crate) fn enable_snooping(place: &str, name: &str, index: u32) -> Self {
         let mut link = LinkMessage::default();
         link.header.index = index;
         link.attributes = vec![snooping(true)];
@@ -67,12 +68,17 @@ impl Request {
     }
 
     /// Sets a device up.
-    pub(crate) fn up(place: &str, name: &str, index: u32) -> Self {
-        Self::up_in(place, name, index, None)
+    pub(crate) fn bring_up(place: &str, name: &str, index: u32) -> Self {
+        Self::attach_and_bring_up(place, name, index, None)
     }
 
-    /// Plugs a device into the bridge or VRF of an index, where one is given, and sets it up.
-    pub(crate) fn up_in(place: &str, name: &str, index: u32, controller: Option<u32>) -> Self {
+    /// Attaches a device to the bridge or VRF of an index, if one is given, and sets it up.
+    pub(crate) fn attach_and_bring_up(
+        place: &str,
+        name: &str,
+        index: u32,
+        controller: Option<u32>,
+    ) -> Self {
         let mut link = LinkMessage::default();
         link.header.index = index;
         link.attributes.extend(controller.map(LinkAttribute::Controller));
@@ -84,8 +90,8 @@ impl Request {
         }
     }
 
-    /// Gives a device another MTU.
-    pub(crate) fn mtu(place: &str, name: &str, index: u32, mtu: u32) -> Self {
+    /// Changes the MTU of a device.
+    pub(crate) fn set_mtu(place: &str, name: &str, index: u32, mtu: u32) -> Self {
         let mut link = LinkMessage::default();
         link.header.index = index;
         link.attributes = vec![LinkAttribute::Mtu(mtu)];
@@ -96,8 +102,8 @@ impl Request {
         }
     }
 
-    /// Puts a token bucket in front of a device: all that leaves by it waits there for its turn.
-    pub(crate) fn queue(place: &str, name: &str, index: u32, bucket: &TokenBucket) -> Self {
+    /// Adds a token bucket to a device: all packets that leave by the device wait in it for their tokens.
+    pub(crate) fn add_tbf(place: &str, name: &str, index: u32, bucket: &TokenBucket) -> Self {
         let mut message = TcMessage::default();
         message.header.index = index.cast_signed();
         message.header.parent = TcHandle::ROOT;
@@ -113,8 +119,9 @@ impl Request {
         }
     }
 
-    /// Gives a device an address, usable at once: an IPv6 address is not first probed for duplicates (RFC 4862, 5.4).
-    pub(crate) fn address(place: &str, index: u32, address: IpAddr, prefix: u8) -> Self {
+    /// Adds an address to a device. It is usable at once: an IPv6 address is not first probed for duplicates (RFC 4862,
+    /// 5.4).
+    pub(crate) fn add_address(place: &str, index: u32, address: IpAddr, prefix: u8) -> Self {
         let mut message = AddressMessage::default();
         message.header.family = family(address);
         message.header.prefix_len = prefix;
@@ -131,8 +138,9 @@ impl Request {
         }
     }
 
-    /// Lets the bridge that a device is plugged into know for good that an address is behind it (bridge(8), fdb).
-    pub(crate) fn station(place: &str, port: &str, index: u32, mac: Mac) -> Self {
+    /// Adds a permanent entry to the forwarding database of the bridge that a device is attached to: the address is
+    /// behind the device (bridge(8), fdb).
+    pub(crate) fn add_fdb_entry(place: &str, port: &str, index: u32, mac: MacAddress) -> Self {
         let mut message = NeighbourMessage::default();
         message.header.family = AddressFamily::Bridge;
         message.header.ifindex = index;
@@ -146,8 +154,8 @@ impl Request {
         }
     }
 
-    /// Enters a neighbour for good. Permanent neighbours do not count against the machine-wide limit (`gc_thresh3`).
-    pub(crate) fn neighbour(place: &str, index: u32, address: IpAddr, mac: Mac) -> Self {
+    /// Adds a permanent neighbour. Permanent neighbours do not count against the machine-wide limit (`gc_thresh3`).
+    pub(crate) fn add_neighbour(place: &str, index: u32, address: IpAddr, mac: MacAddress) -> Self {
         let mut message = NeighbourMessage::default();
         message.header.family = family(address);
         message.header.ifindex = index;
@@ -164,8 +172,8 @@ impl Request {
     }
 }
 
-/// A device to create, down.
-pub(super) fn device(name: &str, index: u32, mac: Option<Mac>, mtu: u32) -> LinkMessage {
+/// Returns a message for a device to create, down.
+pub(super) fn device(name: &str, index: u32, mac: Option<MacAddress>, mtu: u32) -> LinkMessage {
     let mut link = LinkMessage::default();
     link.header.index = index;
     link.attributes = vec![LinkAttribute::IfName(name.to_owned()), LinkAttribute::Mtu(mtu)];
@@ -173,19 +181,19 @@ pub(super) fn device(name: &str, index: u32, mac: Option<Mac>, mtu: u32) -> Link
     link
 }
 
-/// Whether a bridge snoops on multicast groups (RFC 4541).
+/// Returns the attribute that switches a bridge's multicast snooping (RFC 4541).
 fn snooping(on: bool) -> LinkAttribute {
     let data = InfoData::Bridge(vec![InfoBridge::MulticastSnooping(on)]);
     LinkAttribute::LinkInfo(vec![LinkInfo::Kind(InfoKind::Bridge), LinkInfo::Data(data)])
 }
 
-/// Has the device come up with the message.
+/// Makes the device come up with the message.
 pub(super) fn set_up(link: &mut LinkMessage) {
     link.header.flags = LinkFlags::Up;
     link.header.change_mask = LinkFlags::Up;
 }
 
-/// The family of an address.
+/// Returns the family of an address.
 pub(super) fn family(address: IpAddr) -> AddressFamily {
     match address {
         IpAddr::V4(_) => AddressFamily::Inet,

@@ -1,8 +1,8 @@
-//! Routes.
+//! Requests for routes.
 
-use super::Request;
+use super::NetlinkRequest;
 use super::request::{CREATE, family};
-use crate::wiring::{Destination, Route, RouteKind};
+use crate::wiring::{IpRoute, RouteDestination, RouteKind};
 use netlink_packet_route::route::{
     RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
@@ -10,9 +10,15 @@ use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use std::net::IpAddr;
 use tare_network::Family;
 
-impl Request {
-    /// Adds a route; `device` is the index of the one that it names. A default route that names no address is of `default`'s family.
-    pub(crate) fn route(place: &str, route: &Route, device: Option<u32>, default: Family) -> Self {
+impl NetlinkRequest {
+    /// Adds a route. `device` is the index of the device in the route. `default` is the family of a default route
+    /// without an address.
+    pub(crate) fn add_route(
+        place: &str,
+        route: &IpRoute,
+        device: Option<u32>,
+        default: Family,
+    ) -> Self {
         let mut message = RouteMessage::default();
         message.header.address_family = family_of(route, default);
         message.header.table = RouteHeader::RT_TABLE_MAIN;
@@ -25,7 +31,7 @@ impl Request {
         if route.onlink {
             message.header.flags = RouteFlags::Onlink;
         }
-        if let Destination::Net(address, prefix) = route.to {
+        if let RouteDestination::Net(address, prefix) = route.to {
             message.header.destination_prefix_length = prefix;
             message.attributes.push(RouteAttribute::Destination(address.into()));
         }
@@ -41,11 +47,11 @@ impl Request {
     }
 }
 
-/// The family of the addresses that a route names, and the given one where it names none.
-fn family_of(route: &Route, default: Family) -> AddressFamily {
+/// Returns the family of the addresses in a route, or the given family if it has none.
+fn family_of(route: &IpRoute, default: Family) -> AddressFamily {
     let to = match route.to {
-        Destination::Net(address, _) => Some(address),
-        Destination::Default => None,
+        RouteDestination::Net(address, _) => Some(address),
+        RouteDestination::Default => None,
     };
     let unspecified = match default {
         Family::Ipv4 => IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED),

@@ -1,6 +1,6 @@
-//! The socket: requests out, many at a time, acknowledgements in.
+//! Netlink socket: it sends many requests at a time, and reads their acknowledgements.
 
-use super::Request;
+use super::NetlinkRequest;
 use netlink_packet_core::{ErrorMessage, NLM_F_ACK, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage};
@@ -9,39 +9,39 @@ use std::io;
 use std::num::NonZeroI32;
 use tare_network::{Error, HopKind};
 
-/// The most requests in one system call: their acknowledgements must fit the socket's receive buffer.
+/// Largest number of requests in one system call. Their acknowledgements must fit the socket's receive buffer.
 const MOST_AT_ONCE: usize = 64;
 
-/// The largest answer the kernel gives in one piece: it fills 32 KiB when the reader's buffer takes it.
+/// Size of the receive buffer, bytes. The kernel's largest answer fills 32 KiB if the reader's buffer has room for it.
 const ANSWER_BYTES: usize = 64 * 1024;
 
-/// What is done where answers are read, for the one who reads that it failed.
+/// Action in the error if an answer cannot be read.
 const WHAT: &str = "read the kernel's answer on netlink";
 
-/// A network device, as the kernel describes it.
+/// Network device, as the kernel describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Device {
-    /// Its name.
+pub(crate) struct DeviceState {
+    /// Name of the device.
     pub(crate) name: String,
-    /// What kind of device it is.
+    /// Kind of the device.
     pub(crate) kind: HopKind,
-    /// The largest packet it carries, bytes.
+    /// Largest packet that it carries, bytes.
     pub(crate) mtu: u32,
-    /// Whether it is up and its other end is there.
+    /// `true` if the device is up and its other end exists.
     pub(crate) running: bool,
-    /// How many packets have come in by it.
+    /// Number of packets received.
     pub(crate) received: u64,
-    /// How many packets have gone out by it.
+    /// Number of packets sent.
     pub(crate) sent: u64,
 }
 
-/// A netlink socket; it belongs to the network namespace in which it was opened, for life.
-pub(crate) struct Socket {
+/// Netlink socket. It belongs to the network namespace in which it was opened, for life.
+pub(crate) struct NetlinkSocket {
     socket: netlink_sys::Socket,
     sequence: u32,
 }
 
-impl Socket {
+impl NetlinkSocket {
     /// Opens a socket in the calling thread's network namespace.
     pub(crate) fn open() -> Result<Self, Error> {
         let open = || -> io::Result<netlink_sys::Socket> {
@@ -58,12 +58,12 @@ impl Socket {
 
     /// Carries out requests in order.
     ///
-    /// The kernel carries out the later ones even where an earlier one failed; the error is that of the first.
-    pub(crate) fn execute(&mut self, requests: &[Request]) -> Result<(), Error> {
+    /// The kernel carries out later requests even if an earlier one failed. The error is that of the first failure.
+    pub(crate) fn execute(&mut self, requests: &[NetlinkRequest]) -> Result<(), Error> {
         requests.chunks(MOST_AT_ONCE).try_for_each(|some| self.execute_some(some))
     }
 
-    fn execute_some(&mut self, requests: &[Request]) -> Result<(), Error> {
+    fn execute_some(&mut self, requests: &[NetlinkRequest]) -> Result<(), Error> {
         let Some(first_request) = requests.first() else {
             return Ok(());
         };
@@ -87,7 +87,7 @@ impl Socket {
                 outstanding = outstanding.saturating_sub(1);
                 let position = message.header.sequence_number.wrapping_sub(first) as usize;
                 if let (Err(error), Some(request), Ok(())) =
-                    (acknowledged(&answer), requests.get(position), &outcome)
+                    (parse_ack(&answer), requests.get(position), &outcome)
                 {
                     outcome = Err(Error::new(request.what.clone(), error));
                 }
@@ -97,8 +97,8 @@ impl Socket {
         outcome
     }
 
-    /// The device of this name; nothing where there is none.
-    pub(crate) fn device(&mut self, name: &str) -> Result<Option<Device>, Error> {
+    /// Returns the device of this name. Returns `None` if there is none.
+    pub(crate) fn device(&mut self, name: &str) -> Result<Option<DeviceState>, Error> {
         let mut link = LinkMessage::default();
         link.attributes = vec![LinkAttribute::IfName(name.to_owned())];
         match self.ask(link) {
@@ -108,8 +108,8 @@ impl Socket {
         }
     }
 
-    /// Asks for a device, and reads what comes up to the acknowledgement.
-    fn ask(&mut self, link: LinkMessage) -> io::Result<Option<Device>> {
+    /// Requests a device, and reads the answers up to the acknowledgement.
+    fn ask(&mut self, link: LinkMessage) -> io::Result<Option<DeviceState>> {
         self.send(RouteNetlinkMessage::GetLink(link), NLM_F_REQUEST | NLM_F_ACK)?;
 
         let mut device = None;
@@ -118,9 +118,9 @@ impl Socket {
             self.receive(|message| {
                 match message.payload {
                     NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => {
-                        device = Some(describe(&link));
+                        device = Some(device_state(&link));
                     }
-                    NetlinkPayload::Error(answer) => end = Some(acknowledged(&answer)),
+                    NetlinkPayload::Error(answer) => end = Some(parse_ack(&answer)),
                     _ => {}
                 }
                 Ok(())
@@ -130,14 +130,15 @@ impl Socket {
         end.unwrap_or(Ok(())).map(|()| device)
     }
 
-    /// Sends one message.
+    /// Sends one message with these `NLM_F_*` flags.
     pub(super) fn send(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
         let mut bytes = Vec::new();
         self.append(&mut bytes, message, flags);
         self.socket.send(&bytes, 0).map(drop)
     }
 
-    /// Adds a message to a buffer under the next sequence number, padded as the next one needs it (`NLMSG_ALIGN`).
+    /// Appends a message to a buffer with the next sequence number, padded to the alignment of messages
+    /// (`NLMSG_ALIGN`).
     fn append(&mut self, bytes: &mut Vec<u8>, message: RouteNetlinkMessage, flags: u16) {
         const ALIGNMENT: usize = 4;
         self.sequence = self.sequence.wrapping_add(1);
@@ -150,7 +151,7 @@ impl Socket {
         message.serialize(&mut bytes[start..]);
     }
 
-    /// Receives once, and hands over each message of what came.
+    /// Receives once, and passes each message to `each`.
     pub(super) fn receive(
         &self,
         each: impl FnMut(NetlinkMessage<RouteNetlinkMessage>) -> Result<(), Error>,
@@ -163,19 +164,19 @@ impl Socket {
                 Err(error) => return Err(Error::new(WHAT, error)),
             }
         }
-        read(&bytes, each)
+        parse_messages(&bytes, each)
     }
 }
 
-/// What an acknowledgement says: the negative of an error's number, or that all went well.
-pub(super) fn acknowledged(answer: &ErrorMessage) -> io::Result<()> {
-    // A number that is nobody's has no negative, either.
+/// Returns the result in an acknowledgement: an error, whose number the kernel sends negated, or success.
+pub(super) fn parse_ack(answer: &ErrorMessage) -> io::Result<()> {
+    // A number that is not a valid error code may have no negative.
     let number = |code: NonZeroI32| io::Error::from_raw_os_error(code.get().wrapping_neg());
     answer.code.map_or(Ok(()), |code| Err(number(code)))
 }
 
-/// Hands over each message in what came at once.
-pub(super) fn read(
+/// Passes each message in a received buffer to `each`.
+pub(super) fn parse_messages(
     mut rest: &[u8],
     mut each: impl FnMut(NetlinkMessage<RouteNetlinkMessage>) -> Result<(), Error>,
 ) -> Result<(), Error> {
@@ -189,8 +190,8 @@ pub(super) fn read(
     Ok(())
 }
 
-pub(super) fn describe(link: &LinkMessage) -> Device {
-    let mut device = Device {
+pub(super) fn device_state(link: &LinkMessage) -> DeviceState {
+    let mut device = DeviceState {
         name: String::new(),
         kind: HopKind::Device,
         mtu: 0,
@@ -230,10 +231,10 @@ mod tests {
 
     #[test]
     fn the_loopback_device_is_described() {
-        let loopback = Socket::open().unwrap().device("lo").unwrap().unwrap();
+        let loopback = NetlinkSocket::open().unwrap().device("lo").unwrap().unwrap();
         let mtu = std::fs::read_to_string("/sys/class/net/lo/mtu").unwrap();
         assert_eq!((loopback.name.as_str(), loopback.mtu), ("lo", mtu.trim().parse().unwrap()));
-        assert_eq!(Socket::open().unwrap().device("nothing0").unwrap(), None);
+        assert_eq!(NetlinkSocket::open().unwrap().device("nothing0").unwrap(), None);
     }
 
     #[test]
@@ -241,7 +242,7 @@ mod tests {
         let of = |code| {
             let mut answer = ErrorMessage::default();
             answer.code = NonZeroI32::new(code);
-            acknowledged(&answer)
+            parse_ack(&answer)
         };
         assert!(of(0).is_ok());
         assert_eq!(of(-libc::ENODEV).unwrap_err().raw_os_error(), Some(libc::ENODEV));
@@ -250,9 +251,9 @@ mod tests {
 
     #[test]
     fn a_refusal_says_what_was_being_done() {
-        // No machine has so many devices; and an ordinary user is refused before that.
-        let request = Request::up("here", "nothing0", u32::MAX / 4);
-        let error = Socket::open().unwrap().execute(&[request]).unwrap_err();
+        // No machine has this many devices, and an ordinary user is refused before that.
+        let request = NetlinkRequest::bring_up("here", "nothing0", u32::MAX / 4);
+        let error = NetlinkSocket::open().unwrap().execute(&[request]).unwrap_err();
         assert_eq!(error.what, "set here:nothing0 up");
         assert!(!error.why.is_empty());
     }

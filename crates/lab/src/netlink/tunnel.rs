@@ -1,10 +1,10 @@
-//! What the kernel is told of tunnels, and of what waits in front of a device.
+//! Requests for tunnels, forwarding entries and the network emulator.
 
-use super::Request;
+use super::NetlinkRequest;
 use super::request::CREATE;
-use crate::address::Mac;
+use crate::address::MacAddress;
 use crate::netem::Netem;
-use crate::wiring::{Proxy, Wrap};
+use crate::wiring::{Encapsulation, NeighbourProxy};
 use netlink_packet_core::{DefaultNla, NLM_F_APPEND, NLM_F_CREATE};
 use netlink_packet_route::link::{
     InfoData, InfoGeneve, InfoGre, InfoIpTunnel, InfoKind, InfoVxlan,
@@ -19,25 +19,25 @@ use std::net::{IpAddr, Ipv4Addr};
 /// TCA_OPTIONS (linux/rtnetlink.h).
 const TCA_OPTIONS: u16 = 2;
 
-/// A tunnel that hangs on the device with this index.
-pub(super) fn described(wrap: Wrap, parent: Option<u32>) -> (InfoKind, InfoData) {
+/// Returns the netlink attributes of a tunnel whose parent has this index.
+pub(super) fn tunnel_info(wrap: Encapsulation, parent: Option<u32>) -> (InfoKind, InfoData) {
     match wrap {
-        Wrap::Vxlan { id, local, port, proxy } => {
+        Encapsulation::Vxlan { id, local, port, proxy } => {
             let mut data = vec![
                 InfoVxlan::Id(id),
                 InfoVxlan::Local(local),
                 InfoVxlan::Port(port),
                 InfoVxlan::Learning(false),
-                InfoVxlan::Proxy(proxy == Proxy::Answers),
+                InfoVxlan::Proxy(proxy == NeighbourProxy::Answers),
             ];
             data.extend(parent.map(InfoVxlan::Link));
             (InfoKind::Vxlan, InfoData::Vxlan(data))
         }
-        Wrap::Geneve { id, remote } => {
+        Encapsulation::Geneve { id, remote } => {
             let data = vec![InfoGeneve::Id(id), InfoGeneve::Remote(remote)];
             (InfoKind::Geneve, InfoData::Geneve(data))
         }
-        Wrap::Ipip { local, remote } => {
+        Encapsulation::Ipip { local, remote } => {
             let (local, remote) = (IpAddr::V4(local), IpAddr::V4(remote));
             let mut data = vec![
                 InfoIpTunnel::Local(local),
@@ -47,7 +47,7 @@ pub(super) fn described(wrap: Wrap, parent: Option<u32>) -> (InfoKind, InfoData)
             data.extend(parent.map(InfoIpTunnel::Link));
             (InfoKind::IpIp, InfoData::IpTunnel(data))
         }
-        Wrap::Gre { local, remote } => {
+        Encapsulation::Gre { local, remote } => {
             let mut data = vec![
                 InfoGre::Local(local),
                 InfoGre::Remote(remote),
@@ -56,13 +56,18 @@ pub(super) fn described(wrap: Wrap, parent: Option<u32>) -> (InfoKind, InfoData)
             data.extend(parent.map(InfoGre::Link));
             (InfoKind::GreTun, InfoData::GreTun(data))
         }
-        Wrap::Wireguard => (InfoKind::Wireguard, InfoData::Other(Vec::new())),
+        Encapsulation::Wireguard => (InfoKind::Wireguard, InfoData::Other(Vec::new())),
     }
 }
 
-impl Request {
-    /// Tells a VXLAN device for good behind which node a link-layer address is.
-    pub(crate) fn forwarding(place: &str, index: u32, mac: Mac, remote: Ipv4Addr) -> Self {
+impl NetlinkRequest {
+    /// Adds a permanent entry to a VXLAN device: the link-layer address is behind the given node.
+    pub(crate) fn add_vxlan_fdb_entry(
+        place: &str,
+        index: u32,
+        mac: MacAddress,
+        remote: Ipv4Addr,
+    ) -> Self {
         let mut message = NeighbourMessage::default();
         message.header.family = AddressFamily::Bridge;
         message.header.ifindex = index;
@@ -79,8 +84,8 @@ impl Request {
         }
     }
 
-    /// Puts a network emulator in front of a device.
-    pub(crate) fn emulator(place: &str, name: &str, index: u32, netem: &Netem) -> Self {
+    /// Adds a network emulator to a device.
+    pub(crate) fn add_netem(place: &str, name: &str, index: u32, netem: &Netem) -> Self {
         let mut message = TcMessage::default();
         message.header.index = index.cast_signed();
         message.header.parent = TcHandle::ROOT;

@@ -1,14 +1,18 @@
 //! `bridge`: two containers on Docker's default bridge, with its netfilter rules.
 
-use super::{Recipe, bridge_plain, filtered, wired};
-use crate::docker::{FORWARD, host_rules};
-use crate::layout::{Layout, Proof, Waypoint};
-use crate::wiring::{Rules, Sysctl};
-use tare_network::{About, Error, Hop, HopKind, Need, NetworkOption, Shape, Site};
+use super::{
+    LabNetworkDefinition, bridge_plain, nftables_requirements, veth_and_bridge_requirements,
+};
+use crate::docker_rules::{FORWARD, host_rules};
+use crate::layout::{Layout, PathProof, Waypoint};
+use crate::wiring::{Ruleset, Sysctl};
+use tare_network::{
+    Error, Hop, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
+};
 
-pub(super) struct Bridge;
+pub(super) struct DockerBridgeNetwork;
 
-/// What dockerd sets on its host: forwarding, and bridged packets pass netfilter.
+/// Sysctls that dockerd sets on its host: forwarding, and netfilter for bridged packets.
 pub(super) const DOCKER_HOST: [Sysctl; 5] = [
     Sysctl::required("net.ipv4.ip_forward", "1"),
     Sysctl::if_there("net.ipv6.conf.default.forwarding", "1"),
@@ -17,17 +21,17 @@ pub(super) const DOCKER_HOST: [Sysctl; 5] = [
     Sysctl::required("net.bridge.bridge-nf-call-ip6tables", "1"),
 ];
 
-/// The kernel features of Docker's rules on its host.
-pub(super) fn docker_needs() -> Vec<Need> {
-    let mut needs = wired();
-    needs.push(Need::Kernel { module: "br_netfilter" });
-    needs.extend(filtered(&["nft_masq", "nft_ct", "nft_fib_ipv4", "nft_fib_ipv6"]));
+/// Returns the kernel features that Docker's rules on its host need.
+pub(super) fn docker_requirements() -> Vec<Requirement> {
+    let mut needs = veth_and_bridge_requirements();
+    needs.push(Requirement::Kernel { module: "br_netfilter" });
+    needs.extend(nftables_requirements(&["nft_masq", "nft_ct", "nft_fib_ipv4", "nft_fib_ipv6"]));
     needs
 }
 
-impl Recipe for Bridge {
-    fn about(&self) -> About {
-        About {
+impl LabNetworkDefinition for DockerBridgeNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "bridge",
             summary: "two containers on a bridge, with Docker's netfilter rules",
             stands_for: "Docker's default network, docker0",
@@ -36,38 +40,38 @@ impl Recipe for Bridge {
         }
     }
 
-    fn needs(&self, site: &Site) -> Vec<Need> {
-        if site.options.plain { wired() } else { docker_needs() }
+    fn requirements(&self, site: &NetworkParameters) -> Vec<Requirement> {
+        if site.options.plain { veth_and_bridge_requirements() } else { docker_requirements() }
     }
 
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
         if site.options.plain {
             return bridge_plain::layout("bridge", shape, site);
         }
-        let bridge_plain::Bridged { mut layout, node, subnet, .. } =
-            bridge_plain::bridged("bridge", shape, site, &DOCKER_HOST)?;
+        let bridge_plain::BridgeLayout { mut layout, node, subnet, .. } =
+            bridge_plain::layout_on_bridge("bridge", shape, site, &DOCKER_HOST)?;
         let text = host_rules(shape.family, subnet, &[]);
-        layout.wiring.rules.push(Rules { space: node.space, text });
+        layout.wiring.rules.push(Ruleset { space: node.space, text });
         let place = layout.wiring.name(node.space);
-        let rules = [tracked(place), forwarded(place)];
+        let rules = [conntrack_hop(place), forward_filter_hop(place)];
         layout.path.splice(AFTER_THE_BRIDGE..AFTER_THE_BRIDGE, rules.map(Waypoint::Other));
-        layout.proof = Some(Proof::Rule { space: node.space, rule: FORWARD });
+        layout.proof = Some(PathProof::Rule { space: node.space, rule: FORWARD });
         Ok(layout)
     }
 }
 
-/// Where on the path through a bridge its rules are passed: on the bridge itself, after the port of entry. That is what
-/// br_netfilter does.
+/// Index in the path through a bridge at which its rules apply: at the bridge, after the ingress port. br_netfilter
+/// calls them there.
 pub(super) const AFTER_THE_BRIDGE: usize = 3;
 
-/// Connection tracking on a bridge.
-pub(super) fn tracked(place: &str) -> Hop {
+/// Returns the hop of connection tracking on a bridge.
+pub(super) fn conntrack_hop(place: &str) -> Hop {
     Hop::new(HopKind::Conntrack, "nf_conntrack", place)
         .with_detail("bridge-nf-call-iptables=1, bridge-nf-call-ip6tables=1")
 }
 
-/// Docker's filter for what is forwarded.
-pub(super) fn forwarded(place: &str) -> Hop {
+/// Returns the hop of Docker's filter for forwarded packets.
+pub(super) fn forward_filter_hop(place: &str) -> Hop {
     Hop::new(HopKind::Filter, "filter/FORWARD", place)
         .with_detail(format!("policy drop; counter {FORWARD}"))
 }

@@ -1,100 +1,113 @@
-//! `bridge-plain`: two containers on a bridge, and no netfilter on it. `bridge+plain` is the same.
+//! `bridge-plain`, which is also `bridge+plain`: two containers on a bridge without netfilter.
 
-use super::{Recipe, wired};
-use crate::address::{Slot, Subnet};
-use crate::docker::BRIDGE;
-use crate::layout::{Endpoint, Layout, Waypoint, one_node, routes, server_of};
-use crate::nodes::{BRIDGED_PAST_NETFILTER, DockerBridge, Node, Plugged, UPLINK, add_nodes};
+use super::{LabNetworkDefinition, veth_and_bridge_requirements};
+use crate::address::{InterfaceSlot, LabSubnet};
+use crate::docker_rules::BRIDGE;
+use crate::layout::{
+    Layout, NamespaceEndpoint, Waypoint, check_one_node, client_routes, server_of,
+};
+use crate::nodes::{
+    BRIDGED_PAST_NETFILTER, BridgedContainer, DockerBridge, LabNode, UPLINK, add_nodes,
+};
 use crate::wiring::{Sysctl, Wiring};
-use tare_network::{About, Error, HopKind, Need, NetworkOption, Shape, Site};
+use tare_network::{
+    Error, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
+};
 
-pub(super) struct BridgePlain;
+pub(super) struct PlainBridgeNetwork;
 
-impl Recipe for BridgePlain {
-    fn about(&self) -> About {
-        About {
+impl LabNetworkDefinition for PlainBridgeNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "bridge-plain",
             summary: "two containers on a bridge, without netfilter; beyond 1,023 of them on several bridges",
             stands_for: "dockerd --iptables=false --ip6tables=false, br_netfilter off",
             source: "https://docs.docker.com/engine/network/packet-filtering-firewalls/",
-            options: &NetworkOption::CABLED,
+            options: &NetworkOption::DEVICE_PAIRS,
         }
     }
 
-    fn needs(&self, _: &Site) -> Vec<Need> {
-        wired()
+    fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
+        veth_and_bridge_requirements()
     }
 
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
         layout("bridge-plain", shape, site)
     }
 }
 
-/// The layout of a bridge without netfilter.
-pub(super) fn layout(name: &str, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-    Ok(spread(name, shape, site, &BRIDGED_PAST_NETFILTER)?.layout)
+/// Lays out containers on bridges without netfilter.
+pub(super) fn layout(name: &str, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
+    Ok(layout_on_bridges(name, shape, site, &BRIDGED_PAST_NETFILTER)?.layout)
 }
 
-/// Containers on a bridge, and what rules on it must know.
-pub(super) struct Bridged {
-    /// All of it, without rules.
+/// Layout of containers on a bridge, and the parts that rules on the bridge refer to.
+pub(super) struct BridgeLayout {
+    /// Whole layout, without rules.
     pub(super) layout: Layout,
-    /// The node.
-    pub(super) node: Node,
-    /// The bridge's network.
-    pub(super) subnet: Subnet,
-    /// The bridge's own interface.
-    pub(super) gateway: Slot,
-    /// The servers.
-    pub(super) servers: Vec<Plugged>,
-    /// The clients.
-    pub(super) clients: Vec<Plugged>,
+    /// Node of the bridge.
+    pub(super) node: LabNode,
+    /// Subnet of the bridge.
+    pub(super) subnet: LabSubnet,
+    /// Address of the bridge itself.
+    pub(super) gateway: InterfaceSlot,
+    /// Servers, in their order.
+    pub(super) servers: Vec<BridgedContainer>,
+    /// Clients, in their order.
+    pub(super) clients: Vec<BridgedContainer>,
 }
 
-/// Servers and clients on Docker's default bridge, on a node with these settings.
-pub(super) fn bridged(
+/// Lays out servers and clients on Docker's default bridge, on a node with these sysctls.
+///
+/// Fails if they are more than a bridge has ports.
+pub(super) fn layout_on_bridge(
     name: &str,
     shape: &Shape,
-    site: &Site,
+    site: &NetworkParameters,
     sysctls: &[Sysctl],
-) -> Result<Bridged, Error> {
-    // What is laid over it is one bridge's.
+) -> Result<BridgeLayout, Error> {
+    // The networks that extend this layout have rules or devices for one bridge only.
     DockerBridge::check_ports(name, shape.servers.saturating_add(shape.clients))?;
-    spread(name, shape, site, sysctls)
+    layout_on_bridges(name, shape, site, sysctls)
 }
 
-/// The same on as many bridges as the containers need ports.
-fn spread(name: &str, shape: &Shape, site: &Site, sysctls: &[Sysctl]) -> Result<Bridged, Error> {
-    one_node(name, shape)?;
+/// Lays out servers and clients on as many bridges as their ports need.
+fn layout_on_bridges(
+    name: &str,
+    shape: &Shape,
+    site: &NetworkParameters,
+    sysctls: &[Sysctl],
+) -> Result<BridgeLayout, Error> {
+    check_one_node(name, shape)?;
     let mut wiring = Wiring::new(shape.family, shape.mtu);
     let node = add_nodes(&mut wiring, 1, sysctls)[0];
     let mut bridge = DockerBridge::add(&mut wiring, node, site.options.rate);
-    bridge.grow(&mut wiring, shape.servers + shape.clients);
-    let mut plug = |role: &str, count: u32| -> Vec<Plugged> {
+    bridge.add_bridges(&mut wiring, shape.servers + shape.clients);
+    let mut plug = |role: &str, count: u32| -> Vec<BridgedContainer> {
         (0..count)
             .map(|index| {
                 let (name, port) =
                     (format!("{role}-{index}"), format!("veth-{}{index}", &role[..1]));
-                bridge.plug(&mut wiring, &name, &port)
+                bridge.add_container(&mut wiring, &name, &port)
             })
             .collect()
     };
     let servers = plug("server", shape.servers);
     let clients = plug("client", shape.clients);
-    bridge.announce(&mut wiring, &servers);
+    bridge.add_fdb_entries(&mut wiring, &servers);
     for (index, client) in clients.iter().enumerate() {
         let server = servers[server_of(index, shape)];
-        wiring.neighbour(client.space, UPLINK, server.slot);
-        wiring.neighbour(server.space, UPLINK, client.slot);
+        wiring.add_neighbour(client.space, UPLINK, server.slot);
+        wiring.add_neighbour(server.space, UPLINK, client.slot);
     }
-    let endpoint = |one: &Plugged| Endpoint {
+    let endpoint = |one: &BridgedContainer| NamespaceEndpoint {
         space: Some(one.space),
         address: one.slot.address(shape.family),
     };
     let layout = Layout {
         servers: servers.iter().map(endpoint).collect(),
         clients: clients.iter().map(endpoint).collect(),
-        routes: routes(shape, site, |_, server| {
+        routes: client_routes(shape, site, |_, server| {
             let address = servers[server].slot.address(shape.family);
             (address, address)
         }),
@@ -109,5 +122,5 @@ fn spread(name: &str, shape: &Shape, site: &Site, sysctls: &[Sysctl]) -> Result<
         wiring,
     };
     let (subnet, gateway) = (bridge.subnet(), bridge.gateway());
-    Ok(Bridged { layout, node, subnet, gateway, servers, clients })
+    Ok(BridgeLayout { layout, node, subnet, gateway, servers, clients })
 }

@@ -1,17 +1,16 @@
 //! `calico-ipip`: Calico's data plane with IP in IP between nodes.
 
-use super::calico::{Calico, SOURCE};
+use super::calico::{CalicoNetwork, SOURCE};
 use crate::backbone::Backbone;
-use tare_network::{About, NetworkOption};
+use tare_network::{NetworkInfo, NetworkOption};
 
-/// The network.
-pub(super) const NETWORK: Calico = Calico {
-    about: About {
+pub(super) const NETWORK: CalicoNetwork = CalicoNetwork {
+    about: NetworkInfo {
         name: "calico-ipip",
         summary: "a routed address for every container, Calico's policy chains, IP-in-IP between nodes",
         stands_for: "Calico's data plane with IP-in-IP (ipipMode: Always); a tunnel for each node here, one for all there",
         source: SOURCE,
-        options: &NetworkOption::CABLED,
+        options: &NetworkOption::DEVICE_PAIRS,
     },
     backbone: Backbone::Ipip,
     module: Some("ipip"),

@@ -1,21 +1,26 @@
-//! `cni:FILE`: whatever a CNI configuration describes, raised by its own plugins. `cni-published:FILE` differs in who dials.
+//! `cni:FILE`: containers attached by the plugins of a CNI configuration. `cni-published:FILE` differs in the address
+//! that clients dial.
 
-use super::foreign::{Built, Ground, entered};
-use super::{cni_published, wired};
+use super::external::{BuiltNamespaces, UnconnectedNamespaces, require_lab};
+use super::{cni_published, veth_and_bridge_requirements};
 use crate::cni::{
-    Answer, Attachment, DEVICE, List, PortMapping, Runtime, STATE, plugins_path, script,
+    Attachment, CniResult, DEVICE, NetworkConfigList, PortMapping, RuntimeConfig, STATE_DIRECTORY,
+    plugins_path, script,
 };
 use crate::lab::Lab;
-use crate::layout::{Endpoint, Layout, Waypoint, routes};
+use crate::layout::{Layout, NamespaceEndpoint, Waypoint, client_routes};
 use crate::namespace::Namespace;
 use crate::shell;
-use crate::wiring::SpaceId;
+use crate::wiring::NamespaceId;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
-use tare_network::{About, Error, Hop, HopKind, Missing, Need, Network, Shape, Site, Topology};
+use tare_network::{
+    Error, Hop, HopKind, Network, NetworkInfo, NetworkParameters, Requirement, Shape, Topology,
+    UnmetRequirement,
+};
 
-pub(super) const ABOUT: About = About {
+pub(super) const ABOUT: NetworkInfo = NetworkInfo {
     name: "cni:FILE",
     summary: "containers attached by the plugins of a CNI configuration or list",
     stands_for: "whatever the configuration describes, by its real plugins",
@@ -23,31 +28,31 @@ pub(super) const ABOUT: About = About {
     options: &[],
 };
 
-/// Who dials.
+/// Address that clients dial.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Dialled {
-    /// A container of the network's, by the server's own address.
-    Directly,
-    /// The node, by a port that is published there.
-    ByPublishedPort,
+pub(super) enum DialTarget {
+    /// Clients are containers of the network, and dial the server's own address.
+    ContainerAddress,
+    /// Clients run on the node, and dial a port that is published there.
+    PublishedPort,
 }
 
-pub(super) struct Cni {
+pub(super) struct CniNetwork {
     pub(super) lab: Option<Arc<Lab>>,
-    pub(super) dialled: Dialled,
+    pub(super) dial_target: DialTarget,
 }
 
-impl Cni {
-    fn list(site: &Site) -> Result<Arc<List>, Error> {
+impl CniNetwork {
+    fn read_list(site: &NetworkParameters) -> Result<Arc<NetworkConfigList>, Error> {
         let file = site.argument.as_deref().unwrap_or_default();
-        List::read(Path::new(file)).map(Arc::new)
+        NetworkConfigList::read(Path::new(file)).map(Arc::new)
     }
 
-    /// What each container is told, with the addresses that the node has for it.
-    fn ground(&self, shape: &Shape) -> Result<(Ground, Vec<IpAddr>), Error> {
-        let mut ground = Ground::of(self.about().name, shape)?;
-        // Only who dials a container needs one of its own.
-        if self.dialled == Dialled::ByPublishedPort {
+    /// Returns the node and container namespaces, and the node's address for each server.
+    fn namespaces(&self, shape: &Shape) -> Result<(UnconnectedNamespaces, Vec<IpAddr>), Error> {
+        let mut ground = UnconnectedNamespaces::for_shape(self.info().name, shape)?;
+        // Clients on the node have no container.
+        if self.dial_target == DialTarget::PublishedPort {
             ground.clients.clear();
         }
         let node = ground.node;
@@ -55,22 +60,24 @@ impl Cni {
         Ok((ground, outer.iter().map(|slot| slot.address(shape.family)).collect()))
     }
 
-    /// What plugins are told of a server, which may be published on an address of the node.
-    fn runtime(&self, shape: &Shape, site: &Site, on: IpAddr) -> Runtime {
-        let ports = match self.dialled {
-            Dialled::Directly => Vec::new(),
-            Dialled::ByPublishedPort => {
-                site.ports.iter().map(|&port| PortMapping { on, port }).collect()
+    /// Returns the runtime's values for a server: its ports are published on the node's address `on`, if clients dial
+    /// that.
+    fn server_runtime(&self, shape: &Shape, site: &NetworkParameters, on: IpAddr) -> RuntimeConfig {
+        let ports = match self.dial_target {
+            DialTarget::ContainerAddress => Vec::new(),
+            DialTarget::PublishedPort => {
+                site.ports.iter().map(|&port| PortMapping { host_address: on, port }).collect()
             }
         };
-        Runtime { ports, ..unpublished(shape) }
+        RuntimeConfig { ports, ..client_runtime(shape) }
     }
 
-    /// What is missing of a list, or of what it must be able to do.
-    fn lacks(&self, list: &List) -> Option<Missing> {
+    /// Returns what a list lacks: the capability to publish ports, if clients dial them, or a program. Returns `None`
+    /// if it lacks nothing.
+    fn missing(&self, list: &NetworkConfigList) -> Option<UnmetRequirement> {
         let publishes = list.has_capability("portMappings");
-        (self.dialled == Dialled::ByPublishedPort && !publishes)
-            .then(|| Missing {
+        (self.dial_target == DialTarget::PublishedPort && !publishes)
+            .then(|| UnmetRequirement {
                 reason: format!(
                     "none of the plugins of {} has the capability portMappings",
                     list.name
@@ -81,15 +88,15 @@ impl Cni {
     }
 }
 
-/// What plugins are told of a container: an MTU where one is asked for, else nothing.
-fn unpublished(shape: &Shape) -> Runtime {
+/// Returns the runtime's values for a container without published ports: the MTU, if the shape asks for one.
+fn client_runtime(shape: &Shape) -> RuntimeConfig {
     let asked = shape.mtu != Shape::default().mtu;
-    Runtime { ports: Vec::new(), mtu: asked.then_some(shape.mtu) }
+    RuntimeConfig { ports: Vec::new(), mtu: asked.then_some(shape.mtu) }
 }
 
-/// The kernel features and programs of the plugins that everybody has.
-fn needs_of(list: &List) -> Vec<Need> {
-    let mut needs = wired();
+/// Returns the kernel features and programs that the common plugins of a list need.
+fn plugin_requirements(list: &NetworkConfigList) -> Vec<Requirement> {
+    let mut needs = veth_and_bridge_requirements();
     for program in list.programs() {
         let modules: &[&'static str] = match program {
             "macvlan" => &["macvlan"],
@@ -99,26 +106,26 @@ fn needs_of(list: &List) -> Vec<Need> {
             "bandwidth" => &["sch_tbf"],
             _ => &[],
         };
-        needs.extend(modules.iter().map(|module| Need::Kernel { module }));
+        needs.extend(modules.iter().map(|module| Requirement::Kernel { module }));
         if program == "portmap" {
-            needs.push(Need::Program { name: "iptables", package: "iptables" });
+            needs.push(Requirement::Program { name: "iptables", package: "iptables" });
         }
     }
     needs
 }
 
-impl Network for Cni {
-    fn about(&self) -> About {
-        match self.dialled {
-            Dialled::Directly => ABOUT,
-            Dialled::ByPublishedPort => cni_published::ABOUT,
+impl Network for CniNetwork {
+    fn info(&self) -> NetworkInfo {
+        match self.dial_target {
+            DialTarget::ContainerAddress => ABOUT,
+            DialTarget::PublishedPort => cni_published::ABOUT,
         }
     }
 
     fn scheme(&self) -> Option<&'static str> {
-        Some(match self.dialled {
-            Dialled::Directly => "cni:",
-            Dialled::ByPublishedPort => cni_published::SCHEME,
+        Some(match self.dial_target {
+            DialTarget::ContainerAddress => "cni:",
+            DialTarget::PublishedPort => cni_published::SCHEME,
         })
     }
 
@@ -126,60 +133,68 @@ impl Network for Cni {
         true
     }
 
-    fn needs(&self, site: &Site) -> Vec<Need> {
-        let lacking = |missing: Missing| vec![Need::Namespaces, Need::Lacking(missing)];
+    fn requirements(&self, site: &NetworkParameters) -> Vec<Requirement> {
+        let lacking =
+            |missing: UnmetRequirement| vec![Requirement::Namespaces, Requirement::Unmet(missing)];
         if site.argument.is_none() {
-            return any_plugins().map_or(vec![Need::Namespaces], lacking);
+            return missing_plugins().map_or(vec![Requirement::Namespaces], lacking);
         }
-        match Self::list(site) {
+        match Self::read_list(site) {
             Err(Error { what, why, remedy }) => {
-                lacking(Missing { reason: format!("{what}: {why}"), remedy })
+                lacking(UnmetRequirement { reason: format!("{what}: {why}"), remedy })
             }
-            Ok(list) => match self.lacks(&list) {
+            Ok(list) => match self.missing(&list) {
                 Some(missing) => lacking(missing),
-                None => std::iter::once(Need::Namespaces).chain(needs_of(&list)).collect(),
+                None => std::iter::once(Requirement::Namespaces)
+                    .chain(plugin_requirements(&list))
+                    .collect(),
             },
         }
     }
 
-    fn raise(&self, shape: &Shape, site: &Site) -> Result<Topology, Error> {
-        let lab = entered(self.about().name, &self.lab)?;
-        let list = Self::list(site)?;
-        let (ground, outer) = self.ground(shape)?;
-        let built = Built::new(lab, &ground, &needs_of(&list), &["/run", STATE])?;
-        let attach = |space: SpaceId, runtime: Runtime| {
-            Attachment::make(&built.station, &list, ground.wiring.name(space), runtime)
+    fn set_up(&self, shape: &Shape, site: &NetworkParameters) -> Result<Topology, Error> {
+        let lab = require_lab(self.info().name, &self.lab)?;
+        let list = Self::read_list(site)?;
+        let (ground, outer) = self.namespaces(shape)?;
+        let built = BuiltNamespaces::new(
+            lab,
+            &ground,
+            &plugin_requirements(&list),
+            &["/run", STATE_DIRECTORY],
+        )?;
+        let attach = |space: NamespaceId, runtime: RuntimeConfig| {
+            Attachment::make(&built.context, &list, ground.wiring.name(space), runtime)
         };
         let servers = ground.servers.iter().zip(&outer);
         let servers: Vec<Attachment> = servers
-            .map(|(&space, &on)| attach(space, self.runtime(shape, site, on)))
+            .map(|(&space, &on)| attach(space, self.server_runtime(shape, site, on)))
             .collect::<Result<_, _>>()?;
         let clients: Vec<Attachment> = ground
             .clients
             .iter()
-            .map(|&space| attach(space, unpublished(shape)))
+            .map(|&space| attach(space, client_runtime(shape)))
             .collect::<Result<_, _>>()?;
         let attached =
-            Attached { list: &list, servers: &servers, clients: &clients, outer: &outer };
-        attached.has_mtu(&ground, shape, &built.spaces)?;
+            AttachedContainers { list: &list, servers: &servers, clients: &clients, outer: &outer };
+        attached.check_mtu(&ground, shape, &built.spaces)?;
         let layout = attached.layout(ground, shape, site, &built.spaces)?;
-        // They are detached in the opposite order.
-        built.finish(layout, shape.without, (clients, servers))
+        // Containers are detached in the reverse order.
+        built.into_topology(layout, shape.without, (clients, servers))
     }
 
-    fn commands(&self, shape: &Shape, site: &Site) -> Vec<String> {
+    fn commands(&self, shape: &Shape, site: &NetworkParameters) -> Vec<String> {
         let lines = || {
-            let list = Self::list(site)?;
-            let (ground, outer) = self.ground(shape)?;
+            let list = Self::read_list(site)?;
+            let (ground, outer) = self.namespaces(shape)?;
             let node = ground.wiring.name(ground.node.space);
             let mut lines = shell::script(&ground.wiring);
             for (&space, &on) in ground.servers.iter().zip(&outer) {
-                let runtime = self.runtime(shape, site, on);
+                let runtime = self.server_runtime(shape, site, on);
                 lines.extend(script(&list, node, ground.wiring.name(space), &runtime));
             }
             for &space in &ground.clients {
                 let name = ground.wiring.name(space);
-                lines.extend(script(&list, node, name, &unpublished(shape)));
+                lines.extend(script(&list, node, name, &client_runtime(shape)));
             }
             Ok(lines)
         };
@@ -187,30 +202,31 @@ impl Network for Cni {
     }
 }
 
-/// Where there are no plugins at all, what to do.
-fn any_plugins() -> Option<Missing> {
+/// Returns how to install plugins if no directory of the search path exists. Returns `None` if one does.
+fn missing_plugins() -> Option<UnmetRequirement> {
     let path = plugins_path();
     let any = std::env::split_paths(&path).any(|directory| directory.is_dir());
-    (!any).then(|| Missing {
+    (!any).then(|| UnmetRequirement {
         reason: format!("there are no CNI plugins in {path}"),
         remedy: "sudo apt-get install containernetworking-plugins, or set CNI_PATH".to_owned(),
     })
 }
 
-/// What came of attaching all containers.
-struct Attached<'a> {
-    list: &'a List,
+/// Attached containers of a network.
+struct AttachedContainers<'a> {
+    list: &'a NetworkConfigList,
     servers: &'a [Attachment],
     clients: &'a [Attachment],
-    /// The node's addresses, one for each server.
+    /// Addresses of the node, one for each server.
     outer: &'a [IpAddr],
 }
 
-impl Attached<'_> {
-    /// Whether containers have the MTU that was asked for: the configuration may say another one, or its plugins none.
-    fn has_mtu(
+impl AttachedContainers<'_> {
+    /// Checks that containers have the shape's MTU. Fails if the configuration sets another one, or if its plugins
+    /// accept none.
+    fn check_mtu(
         &self,
-        ground: &Ground,
+        ground: &UnconnectedNamespaces,
         shape: &Shape,
         spaces: &[Arc<Namespace>],
     ) -> Result<(), Error> {
@@ -226,33 +242,33 @@ impl Attached<'_> {
 
     fn layout(
         &self,
-        ground: Ground,
+        ground: UnconnectedNamespaces,
         shape: &Shape,
-        site: &Site,
+        site: &NetworkParameters,
         spaces: &[Arc<Namespace>],
     ) -> Result<Layout, Error> {
-        let endpoint = |(attachment, &space): (&Attachment, &SpaceId)| {
-            let address = attachment.answer.address(shape.family).ok_or_else(|| {
+        let endpoint = |(attachment, &space): (&Attachment, &NamespaceId)| {
+            let address = attachment.result.address(shape.family).ok_or_else(|| {
                 let what = format!("attach containers by the CNI network {}", self.list.name);
                 Error::new(what, format!("it gives them no {} address", shape.family)).with_remedy(
                     "add a range of that family to its ipam, or choose another --family",
                 )
             })?;
-            Ok(Endpoint { space: Some(space), address })
+            Ok(NamespaceEndpoint { space: Some(space), address })
         };
-        let servers: Vec<Endpoint> =
+        let servers: Vec<NamespaceEndpoint> =
             self.servers.iter().zip(&ground.servers).map(endpoint).collect::<Result<_, Error>>()?;
         let node = ground.node.space;
         let published = ground.clients.is_empty();
-        let clients: Vec<Endpoint> = if published {
-            let client = Endpoint { space: Some(node), address: self.outer[0] };
+        let clients: Vec<NamespaceEndpoint> = if published {
+            let client = NamespaceEndpoint { space: Some(node), address: self.outer[0] };
             (0..shape.clients).map(|_| client.clone()).collect()
         } else {
             let clients = self.clients.iter().zip(&ground.clients);
             clients.map(endpoint).collect::<Result<_, Error>>()?
         };
         Ok(Layout {
-            routes: routes(shape, site, |_, server| {
+            routes: client_routes(shape, site, |_, server| {
                 let listen = servers[server].address;
                 (listen, if published { self.outer[server] } else { listen })
             }),
@@ -264,12 +280,16 @@ impl Attached<'_> {
         })
     }
 
-    /// From client 0 to its server, as the plugins have said it.
-    fn path(&self, ground: &Ground, spaces: &[Arc<Namespace>]) -> Result<Vec<Waypoint>, Error> {
-        let node = Place { space: ground.node.space, spaces };
+    /// Returns the path from client 0 to its server, from the devices in the plugins' results.
+    fn path(
+        &self,
+        ground: &UnconnectedNamespaces,
+        spaces: &[Arc<Namespace>],
+    ) -> Result<Vec<Waypoint>, Error> {
+        let node = NamespaceDevices { space: ground.node.space, spaces };
         let place = ground.wiring.name(ground.node.space);
-        let inside = |space: SpaceId| Place { space, spaces }.waypoint(DEVICE);
-        let server = self.servers.first().map(|one| node.outside(&one.answer)).transpose()?;
+        let inside = |space: NamespaceId| NamespaceDevices { space, spaces }.waypoint(DEVICE);
+        let server = self.servers.first().map(|one| node.node_devices(&one.result)).transpose()?;
         let server = server.unwrap_or_default();
         let mut path = Vec::new();
         match self.clients.first() {
@@ -279,17 +299,17 @@ impl Attached<'_> {
             )),
             Some(client) => {
                 path.push(inside(ground.clients[0])?);
-                let mut client = node.outside(&client.answer)?;
+                let mut client = node.node_devices(&client.result)?;
                 client.reverse();
                 if !client.is_empty() && client.last() != server.first() {
-                    // No bridge joins the two.
+                    // No bridge joins the two containers: the node routes.
                     let routing = Hop::new(HopKind::Route, "routing", place);
                     client.push(Waypoint::Other(routing));
                 }
                 path.extend(client);
             }
         }
-        // A bridge that both are on is passed once.
+        // A bridge that both containers are on is passed once.
         let common = usize::from(path.last().is_some() && path.last() == server.first());
         path.extend(server.into_iter().skip(common));
         path.push(inside(ground.servers[0])?);
@@ -297,14 +317,14 @@ impl Attached<'_> {
     }
 }
 
-/// A namespace whose devices are asked for.
-struct Place<'a> {
-    space: SpaceId,
+/// Namespace in which devices are looked up.
+struct NamespaceDevices<'a> {
+    space: NamespaceId,
     spaces: &'a [Arc<Namespace>],
 }
 
-impl Place<'_> {
-    /// A device, of the kind that the kernel says.
+impl NamespaceDevices<'_> {
+    /// Returns a device with its kind as the kernel reports it. Fails if it does not exist.
     fn waypoint(&self, name: &str) -> Result<Waypoint, Error> {
         let namespace = &self.spaces[self.space.0];
         let device = namespace.device(name)?;
@@ -315,8 +335,9 @@ impl Place<'_> {
         Ok(Waypoint::device(device.kind, self.space, name))
     }
 
-    /// The devices outside of a container that its plugins speak of: bridges first, then what leads on to the container.
-    fn outside(&self, answer: &Answer) -> Result<Vec<Waypoint>, Error> {
+    /// Returns the devices of a result that are outside of the container: bridges first, then those that lead to the
+    /// container.
+    fn node_devices(&self, answer: &CniResult) -> Result<Vec<Waypoint>, Error> {
         let outside = answer.interfaces.iter().filter(|one| one.sandbox.is_empty());
         let mut devices: Vec<Waypoint> =
             outside.map(|one| self.waypoint(&one.name)).collect::<Result<_, _>>()?;

@@ -1,19 +1,19 @@
-//! `cni-published:FILE`: a client on the node, a server behind the port that a CNI list publishes.
+//! `cni-published:FILE`: a client on the node, and a server behind a port that the plugins of a CNI list publish.
 
-use super::cni::{self, Cni, Dialled};
+use super::cni::{self, CniNetwork, DialTarget};
 use crate::lab::Lab;
 use std::sync::Arc;
-use tare_network::About;
+use tare_network::NetworkInfo;
 
 pub(super) const SCHEME: &str = "cni-published:";
 
-pub(super) const ABOUT: About = About {
+pub(super) const ABOUT: NetworkInfo = NetworkInfo {
     name: "cni-published:FILE",
     summary: "the same, with the client on the node and the server behind a published port",
     ..cni::ABOUT
 };
 
-/// The network of `cni:FILE`, dialled otherwise.
-pub(super) fn cni_published(lab: &Option<Arc<Lab>>) -> Cni {
-    Cni { lab: lab.clone(), dialled: Dialled::ByPublishedPort }
+/// Creates the network of `cni:FILE` whose clients dial published ports.
+pub(super) fn cni_published(lab: &Option<Arc<Lab>>) -> CniNetwork {
+    CniNetwork { lab: lab.clone(), dial_target: DialTarget::PublishedPort }
 }

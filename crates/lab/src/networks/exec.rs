@@ -1,13 +1,13 @@
-//! `exec:PATH`: a network that a program of the user's raises and removes. docs/EXEC.md is the contract.
+//! `exec:PATH`: a network that a program of the user sets up and removes. The interface is described in docs/EXEC.md.
 
-use super::foreign::{Built, Ground, entered};
+use super::external::{BuiltNamespaces, UnconnectedNamespaces, require_lab};
 use crate::lab::Lab;
-use crate::layout::{Endpoint, Layout, Waypoint, routes};
+use crate::layout::{Layout, NamespaceEndpoint, Waypoint, client_routes};
 use crate::namespace::Namespace;
 use crate::nodes::UPLINK;
-use crate::programs::{Log, Station};
+use crate::programs::{ExecContext, Log};
 use crate::shell;
-use crate::wiring::{SpaceId, Wiring};
+use crate::wiring::{NamespaceId, Wiring};
 use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,35 +17,36 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use tare_network::{
-    About, Error, Family, Hop, HopKind, Missing, Need, Network, Shape, Site, Topology,
+    Error, Family, Hop, HopKind, Network, NetworkInfo, NetworkParameters, Requirement, Shape,
+    Topology, UnmetRequirement,
 };
 
-pub(super) struct Exec {
+pub(super) struct ExecNetwork {
     pub(super) lab: Option<Arc<Lab>>,
 }
 
-/// The version of the contract.
+/// Version of the interface.
 const VERSION: u32 = 1;
 
-/// The directories that the program finds empty: it may itself be below /tmp.
+/// Directories that are empty for the program. /tmp is not among them, because the program itself may be there.
 const PRIVATE: [&str; 1] = ["/run"];
 
-/// What the program reads.
+/// Request that the program reads from standard input.
 #[derive(Serialize)]
-struct Order {
+struct ExecRequest {
     version: u32,
     family: Family,
     mtu: u32,
     ports: Vec<u16>,
-    nodes: Vec<NodeSpace>,
-    servers: Vec<ContainerSpace>,
-    clients: Vec<ContainerSpace>,
-    /// What it answered to `up`; null before.
+    nodes: Vec<NodeNamespace>,
+    servers: Vec<ContainerNamespace>,
+    clients: Vec<ContainerNamespace>,
+    /// State from the program's response to `up`; null before.
     state: Value,
 }
 
 #[derive(Serialize)]
-struct NodeSpace {
+struct NodeNamespace {
     name: String,
     namespace: String,
     uplink: &'static str,
@@ -53,16 +54,16 @@ struct NodeSpace {
 }
 
 #[derive(Serialize)]
-struct ContainerSpace {
+struct ContainerNamespace {
     name: String,
     namespace: String,
     node: String,
 }
 
-/// What it answers to `up`.
+/// Response of the program to `up`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Raised {
+struct ExecResponse {
     servers: Vec<ServerAddress>,
     clients: Vec<ClientAddress>,
     #[serde(default)]
@@ -75,7 +76,7 @@ struct Raised {
 #[serde(deny_unknown_fields)]
 struct ServerAddress {
     address: IpAddr,
-    /// What clients dial, where that is another one.
+    /// Address that clients dial, if it is not `address`.
     dial: Option<IpAddr>,
 }
 
@@ -94,13 +95,13 @@ struct NamedHop {
     detail: Option<String>,
 }
 
-impl Order {
-    fn of(ground: &Ground, shape: &Shape, site: &Site) -> Self {
-        let Ground { wiring, node, servers, clients } = ground;
-        let namespace = |space: SpaceId| format!("/run/netns/{}", wiring.name(space));
+impl ExecRequest {
+    fn for_shape(ground: &UnconnectedNamespaces, shape: &Shape, site: &NetworkParameters) -> Self {
+        let UnconnectedNamespaces { wiring, node, servers, clients } = ground;
+        let namespace = |space: NamespaceId| format!("/run/netns/{}", wiring.name(space));
         let node_name = wiring.name(node.space).to_owned();
-        let containers = |spaces: &[SpaceId]| {
-            let container = |&space: &SpaceId| ContainerSpace {
+        let containers = |spaces: &[NamespaceId]| {
+            let container = |&space: &NamespaceId| ContainerNamespace {
                 name: wiring.name(space).to_owned(),
                 namespace: namespace(space),
                 node: node_name.clone(),
@@ -112,7 +113,7 @@ impl Order {
             family: shape.family,
             mtu: shape.mtu,
             ports: site.ports.clone(),
-            nodes: vec![NodeSpace {
+            nodes: vec![NodeNamespace {
                 name: node_name.clone(),
                 namespace: namespace(node.space),
                 uplink: UPLINK,
@@ -124,15 +125,15 @@ impl Order {
         }
     }
 
-    fn text(&self) -> Result<String, Error> {
+    fn to_json(&self) -> Result<String, Error> {
         serde_json::to_string(self).map_err(|error| Error::new("write an order as JSON", error))
     }
 }
 
-/// The program, and where it is.
-fn program(site: &Site) -> Result<PathBuf, Missing> {
+/// Returns the path of the program. Returns the reason and the remedy if it cannot be run.
+fn find_program(site: &NetworkParameters) -> Result<PathBuf, UnmetRequirement> {
     let name = site.argument.as_deref().unwrap_or_default();
-    let missing = |why: String| Missing {
+    let missing = |why: String| UnmetRequirement {
         reason: format!("the program {name} cannot be run: {why}"),
         remedy: "name an executable file, as in exec:./network.py".to_owned(),
     };
@@ -147,35 +148,36 @@ fn program(site: &Site) -> Result<PathBuf, Missing> {
     }
 }
 
-/// The program at work. Dropping it takes the network down.
-struct Worker {
-    station: Station,
+/// Program that sets up a network. Dropping it runs `down`, which removes the network.
+struct ExecProgram {
+    context: ExecContext,
     program: PathBuf,
-    order: Order,
+    request: ExecRequest,
     log: Log,
 }
 
-impl Worker {
+impl ExecProgram {
     fn run(&self, verb: &str) -> Result<String, Error> {
         let what = format!("run {} {verb}", self.program.display());
         let mut command = Command::new(&self.program);
         command.arg(verb);
-        let output = self.station.run_logged(command, &self.order.text()?, &self.log)?;
-        output.success(&what).map_err(|error| match self.log.path() {
+        let output = self.context.run_logged(command, &self.request.to_json()?, &self.log)?;
+        output.into_stdout(&what).map_err(|error| match self.log.path() {
             Some(path) => error.with_remedy(format!("what it said is in {}", path.display())),
             None => error,
         })
     }
 
-    /// Raises the network.
-    fn up(&mut self) -> Result<Raised, Error> {
+    /// Runs `up` and reads its response. Fails if the program fails, or if the response has not one address for each
+    /// container.
+    fn up(&mut self) -> Result<ExecResponse, Error> {
         let said = self.run("up")?;
         let what = format!("read what {} up has answered", self.program.display());
-        let raised: Raised = serde_json::from_str(&said).map_err(|error| {
+        let raised: ExecResponse = serde_json::from_str(&said).map_err(|error| {
             Error::new(&what, error).with_remedy("docs/EXEC.md says what is to be answered")
         })?;
-        self.order.state = raised.state.clone();
-        let asked = (self.order.servers.len(), self.order.clients.len());
+        self.request.state = raised.state.clone();
+        let asked = (self.request.servers.len(), self.request.clients.len());
         let given = (raised.servers.len(), raised.clients.len());
         if asked == given {
             return Ok(raised);
@@ -188,16 +190,16 @@ impl Worker {
     }
 }
 
-impl Drop for Worker {
+impl Drop for ExecProgram {
     fn drop(&mut self) {
-        // The namespaces, and with them all that it has made in them, go in any case.
+        // An error does no harm: the namespaces, and all that the program created in them, are removed in any case.
         let _ = self.run("down");
     }
 }
 
-impl Network for Exec {
-    fn about(&self) -> About {
-        About {
+impl Network for ExecNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "exec:PATH",
             summary: "containers connected by a program of yours, as docs/EXEC.md says",
             stands_for: "whatever the program raises",
@@ -214,40 +216,43 @@ impl Network for Exec {
         true
     }
 
-    fn needs(&self, site: &Site) -> Vec<Need> {
-        let mut needs = vec![Need::Namespaces];
-        needs.extend(super::wired());
+    fn requirements(&self, site: &NetworkParameters) -> Vec<Requirement> {
+        let mut needs = vec![Requirement::Namespaces];
+        needs.extend(super::veth_and_bridge_requirements());
         if site.argument.is_some() {
-            needs.extend(program(site).err().map(Need::Lacking));
+            needs.extend(find_program(site).err().map(Requirement::Unmet));
         }
         needs
     }
 
-    fn raise(&self, shape: &Shape, site: &Site) -> Result<Topology, Error> {
-        let lab = entered("exec:PATH", &self.lab)?;
-        let program = program(site).map_err(|missing| {
+    fn set_up(&self, shape: &Shape, site: &NetworkParameters) -> Result<Topology, Error> {
+        let lab = require_lab("exec:PATH", &self.lab)?;
+        let program = find_program(site).map_err(|missing| {
             Error::new("raise exec:PATH", missing.reason).with_remedy(missing.remedy)
         })?;
-        let ground = Ground::of("exec:PATH", shape)?;
-        let built = Built::new(lab, &ground, &super::wired(), &PRIVATE)?;
+        let ground = UnconnectedNamespaces::for_shape("exec:PATH", shape)?;
+        let built =
+            BuiltNamespaces::new(lab, &ground, &super::veth_and_bridge_requirements(), &PRIVATE)?;
         let log = Log::open(site.logs.as_deref(), "node-0-exec")?;
-        let order = Order::of(&ground, shape, site);
-        let mut worker = Worker { station: built.station.clone(), program, order, log };
+        let order = ExecRequest::for_shape(&ground, shape, site);
+        let mut worker =
+            ExecProgram { context: built.context.clone(), program, request: order, log };
         let raised = worker.up()?;
         let layout = layout(raised, &worker, ground, (shape, site), &built.spaces)?;
-        built.finish(layout, shape.without, worker)
+        built.into_topology(layout, shape.without, worker)
     }
 
-    /// The namespaces, and what the program itself says to `commands`. It is asked outside of any lab: the namespaces of its order are not there.
-    fn commands(&self, shape: &Shape, site: &Site) -> Vec<String> {
+    /// Returns the commands of the namespaces and the program's output for `commands`. The program runs outside of the
+    /// lab: the namespaces of its request do not exist.
+    fn commands(&self, shape: &Shape, site: &NetworkParameters) -> Vec<String> {
         let ask = || {
             let what = "ask the program for its commands";
-            let program = program(site).map_err(|missing| Error::new(what, missing.reason))?;
-            let ground = Ground::of("exec:PATH", shape)?;
-            let order = Order::of(&ground, shape, site).text()?;
+            let program = find_program(site).map_err(|missing| Error::new(what, missing.reason))?;
+            let ground = UnconnectedNamespaces::for_shape("exec:PATH", shape)?;
+            let order = ExecRequest::for_shape(&ground, shape, site).to_json()?;
             let output = Command::new(program)
                 .arg("commands")
-                .stdin(Log::with_text(&order)?.stream()?)
+                .stdin(Log::with_text(&order)?.stdio()?)
                 .stderr(Stdio::inherit())
                 .output()
                 .map_err(|error| Error::new(what, error))?;
@@ -264,13 +269,14 @@ impl Network for Exec {
 }
 
 fn layout(
-    raised: Raised,
-    worker: &Worker,
-    ground: Ground,
-    (shape, site): (&Shape, &Site),
+    raised: ExecResponse,
+    worker: &ExecProgram,
+    ground: UnconnectedNamespaces,
+    (shape, site): (&Shape, &NetworkParameters),
     spaces: &[Arc<Namespace>],
 ) -> Result<Layout, Error> {
-    let endpoint = |space: SpaceId, address: IpAddr| Endpoint { space: Some(space), address };
+    let endpoint =
+        |space: NamespaceId, address: IpAddr| NamespaceEndpoint { space: Some(space), address };
     let servers = ground.servers.iter().zip(&raised.servers);
     let clients = ground.clients.iter().zip(&raised.clients);
     let path = raised
@@ -283,7 +289,7 @@ fn layout(
     Ok(Layout {
         servers: servers.map(|(&space, one)| endpoint(space, one.address)).collect(),
         clients: clients.map(|(&space, one)| endpoint(space, one.address)).collect(),
-        routes: routes(shape, site, |_, server| {
+        routes: client_routes(shape, site, |_, server| {
             let ServerAddress { address, dial } = raised.servers[server];
             (address, dial.unwrap_or(address))
         }),
@@ -293,17 +299,19 @@ fn layout(
     })
 }
 
-/// A hop as the program names it; a device that the kernel knows, with what the kernel says of it.
+/// Returns the hop that the program names. If it is a device that the kernel knows, its MTU is later read from the
+/// kernel. Fails if its place is no namespace of the network.
 fn waypoint(hop: &NamedHop, wiring: &Wiring, spaces: &[Arc<Namespace>]) -> Result<Waypoint, Error> {
     let NamedHop { kind, name, place, detail } = hop;
-    let space = (0..wiring.spaces.len()).map(SpaceId).find(|&space| wiring.name(space) == place);
+    let space =
+        (0..wiring.spaces.len()).map(NamespaceId).find(|&space| wiring.name(space) == place);
     let space = space.ok_or_else(|| {
         Error::new(format!("find the hop {place}:{name}"), format!("there is no place {place}"))
             .with_remedy("a place is one of the names in the order: node-0, client-0, server-0")
     })?;
     if spaces[space.0].device(name)?.is_some() {
         return Ok(match detail {
-            Some(detail) => Waypoint::told(*kind, space, name, detail),
+            Some(detail) => Waypoint::device_with_detail(*kind, space, name, detail),
             None => Waypoint::device(*kind, space, name),
         });
     }
@@ -322,10 +330,12 @@ mod tests {
     #[test]
     fn the_order_has_every_namespace_by_its_path() {
         let shape = Shape { servers: 1, clients: 2, ..Shape::default() };
-        let ground = Ground::of("exec:PATH", &shape).unwrap();
-        let site = Site { ports: vec![7001], ..Site::default() };
-        let order: Value =
-            serde_json::from_str(&Order::of(&ground, &shape, &site).text().unwrap()).unwrap();
+        let ground = UnconnectedNamespaces::for_shape("exec:PATH", &shape).unwrap();
+        let site = NetworkParameters { ports: vec![7001], ..NetworkParameters::default() };
+        let order: Value = serde_json::from_str(
+            &ExecRequest::for_shape(&ground, &shape, &site).to_json().unwrap(),
+        )
+        .unwrap();
         assert_eq!(order["version"], 1);
         assert_eq!(order["family"], "ipv4");
         assert_eq!(order["ports"], serde_json::json!([7001]));
@@ -339,18 +349,24 @@ mod tests {
         for (path, why) in
             [("/no/such/file", "No such file"), ("/etc/passwd", "denied"), ("/", "no file")]
         {
-            let site = Site { argument: Some(path.to_owned()), ..Site::default() };
-            let missing = program(&site).unwrap_err();
+            let site = NetworkParameters {
+                argument: Some(path.to_owned()),
+                ..NetworkParameters::default()
+            };
+            let missing = find_program(&site).unwrap_err();
             assert!(missing.reason.contains(why), "{missing:?}");
         }
-        let site = Site { argument: Some("/bin/sh".to_owned()), ..Site::default() };
-        assert!(program(&site).is_ok());
+        let site = NetworkParameters {
+            argument: Some("/bin/sh".to_owned()),
+            ..NetworkParameters::default()
+        };
+        assert!(find_program(&site).is_ok());
     }
 
     proptest! {
         #[test]
         fn no_answer_breaks_the_reader(text in r#"([{}\[\]:,]|"(servers|clients|hops|address|dial|1.2.3.4)"|[0-9]){0,20}"#) {
-            let _ = serde_json::from_str::<Raised>(&text);
+            let _ = serde_json::from_str::<ExecResponse>(&text);
         }
     }
 }

@@ -1,30 +1,32 @@
-//! flannel: a bridge on each node, and a flanneld that sees to the ways between them. Its backends are networks of their
-//! own: `flannel-vxlan`, `flannel-udp`, `flannel-host-gw`, `flannel-ipip`, `flannel-wireguard`.
+//! flannel: a bridge on each node, and a flanneld that sets up the connections between nodes. Each backend is a
+//! network: `flannel-vxlan`, `flannel-udp`, `flannel-host-gw`, `flannel-ipip`, `flannel-wireguard`.
 
-use super::{Recipe, Secrecy, wired};
-use crate::flannel::{self, Backend};
-use crate::layout::{Layout, Proof, Waypoint};
-use crate::pods;
-use crate::underlay::{MOST_NODES, ROUTER, Underlay, joins, link_of, mtu_inside};
+use super::{Confidentiality, LabNetworkDefinition, veth_and_bridge_requirements};
+use crate::flannel::{self, FlannelBackend};
+use crate::layout::{Layout, PathProof, Waypoint};
+use crate::node_containers;
+use crate::underlay::{MOST_NODES, ROUTER, Underlay, check_nodes, inner_mtu, parse_link};
 use crate::wiring::Wiring;
 use std::ops::RangeInclusive;
-use tare_network::{About, Error, HopKind, Need, NetworkOption, Shape, Site};
+use tare_network::{
+    Error, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
+};
 
 /// flannel with one of its backends.
-pub(super) struct Flannel {
+pub(super) struct FlannelNetwork {
     pub(super) name: &'static str,
     pub(super) summary: &'static str,
-    pub(super) backend: Backend,
+    pub(super) backend: FlannelBackend,
 }
 
-impl Recipe for Flannel {
-    fn about(&self) -> About {
-        About {
+impl LabNetworkDefinition for FlannelNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: self.name,
             summary: self.summary,
             stands_for: "flannel itself: a real flanneld on each node and an etcd, private to the lab",
             source: "flannel, Documentation/backends.md",
-            options: &NetworkOption::CABLED,
+            options: &NetworkOption::DEVICE_PAIRS,
         }
     }
 
@@ -32,54 +34,57 @@ impl Recipe for Flannel {
         2..=MOST_NODES
     }
 
-    fn needs(&self, _: &Site) -> Vec<Need> {
-        let mut needs = wired();
-        needs.push(Need::Nodes(2));
-        needs.extend(flannel::needs(self.backend));
+    fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
+        let mut needs = veth_and_bridge_requirements();
+        needs.push(Requirement::Nodes(2));
+        needs.extend(flannel::flannel_requirements(self.backend));
         needs
     }
 
-    fn secrecy(&self) -> Secrecy {
+    fn confidentiality(&self) -> Confidentiality {
         match self.backend {
-            Backend::Wireguard => Secrecy::Encrypted,
-            _ => Secrecy::Plain,
+            FlannelBackend::Wireguard => Confidentiality::Encrypted,
+            _ => Confidentiality::Plain,
         }
     }
 
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
         let Self { name, backend, .. } = *self;
-        joins(name, 2, shape)?;
+        check_nodes(name, 2, shape)?;
         if !backend.carries(shape.family) {
             let why = "this backend of flannel's carries IPv4 alone";
             return Err(Error::new(format!("lay out {name}"), why).with_remedy(
                 "use --family ipv4, or flannel-vxlan, flannel-host-gw, flannel-wireguard",
             ));
         }
-        let inside = mtu_inside(shape, &link_of(shape)?, backend.headers(shape.family));
+        let inside = inner_mtu(shape, &parse_link(shape)?, backend.headers(shape.family));
         let mut wiring = Wiring::new(shape.family, inside);
         let underlay = Underlay::add(&mut wiring, shape, &ROUTER)?;
-        let pods = pods::on_bridges(&mut wiring, &underlay, shape, site);
+        let pods = node_containers::add_on_bridges(&mut wiring, &underlay, shape, site);
         flannel::add(&mut wiring, &underlay, backend);
         let (client, server) = (&pods.clients[0], &pods.servers[0]);
         let device = |at: usize| {
             let node = underlay.nodes[at].space;
             backend.device(shape.family).map(|name| match backend {
-                Backend::Udp => {
-                    Waypoint::told(HopKind::Forwarder, node, name, "the process flanneld")
-                }
+                FlannelBackend::Udp => Waypoint::device_with_detail(
+                    HopKind::Forwarder,
+                    node,
+                    name,
+                    "the process flanneld",
+                ),
                 _ => Waypoint::device(HopKind::Encapsulation, node, name),
             })
         };
-        let mut path = pods::to_bridge(&underlay, client);
+        let mut path = node_containers::path_to_bridge(&underlay, client);
         path.extend(device(client.node));
         path.extend(underlay.path(client.node, server.node));
         path.extend(device(server.node));
-        path.extend(pods::to_bridge(&underlay, server).into_iter().rev());
+        path.extend(node_containers::path_to_bridge(&underlay, server).into_iter().rev());
         let near = underlay.nodes[client.node].space;
         let mut layout = pods.layout(wiring, path, shape, site);
         layout.proof = backend
             .device(shape.family)
-            .map(|name| Proof::Device { space: near, name: name.to_owned() });
+            .map(|name| PathProof::Device { space: near, name: name.to_owned() });
         Ok(layout)
     }
 }

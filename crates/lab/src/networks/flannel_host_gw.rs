@@ -1,11 +1,10 @@
-//! `flannel-host-gw`: flannel with its host-gw backend: plain routes that flanneld keeps.
+//! `flannel-host-gw`: flannel with its host-gw backend, plain routes that flanneld maintains.
 
-use super::flannel::Flannel;
-use crate::flannel::Backend;
+use super::flannel::FlannelNetwork;
+use crate::flannel::FlannelBackend;
 
-/// The network.
-pub(super) const NETWORK: Flannel = Flannel {
+pub(super) const NETWORK: FlannelNetwork = FlannelNetwork {
     name: "flannel-host-gw",
     summary: "flannel: a bridge on each node, and plain routes between them that flanneld keeps",
-    backend: Backend::HostGw,
+    backend: FlannelBackend::HostGw,
 };

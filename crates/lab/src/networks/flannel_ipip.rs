@@ -1,11 +1,10 @@
 //! `flannel-ipip`: flannel with its IP-in-IP backend.
 
-use super::flannel::Flannel;
-use crate::flannel::Backend;
+use super::flannel::FlannelNetwork;
+use crate::flannel::FlannelBackend;
 
-/// The network.
-pub(super) const NETWORK: Flannel = Flannel {
+pub(super) const NETWORK: FlannelNetwork = FlannelNetwork {
     name: "flannel-ipip",
     summary: "flannel: a bridge on each node, and IP-in-IP between them that flanneld sets up",
-    backend: Backend::Ipip,
+    backend: FlannelBackend::Ipip,
 };

@@ -1,11 +1,10 @@
-//! `flannel-udp`: flannel with its UDP backend: flanneld itself carries every packet.
+//! `flannel-udp`: flannel with its UDP backend, in which flanneld itself forwards every packet.
 
-use super::flannel::Flannel;
-use crate::flannel::Backend;
+use super::flannel::FlannelNetwork;
+use crate::flannel::FlannelBackend;
 
-/// The network.
-pub(super) const NETWORK: Flannel = Flannel {
+pub(super) const NETWORK: FlannelNetwork = FlannelNetwork {
     name: "flannel-udp",
     summary: "flannel: a bridge on each node, and flanneld itself in userspace between them",
-    backend: Backend::Udp,
+    backend: FlannelBackend::Udp,
 };

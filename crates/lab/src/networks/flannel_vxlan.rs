@@ -1,11 +1,10 @@
-//! `flannel-vxlan`: flannel with its VXLAN backend, the one that it is mostly run with.
+//! `flannel-vxlan`: flannel with its VXLAN backend, the most common one.
 
-use super::flannel::Flannel;
-use crate::flannel::Backend;
+use super::flannel::FlannelNetwork;
+use crate::flannel::FlannelBackend;
 
-/// The network.
-pub(super) const NETWORK: Flannel = Flannel {
+pub(super) const NETWORK: FlannelNetwork = FlannelNetwork {
     name: "flannel-vxlan",
     summary: "flannel: a bridge on each node, and kernel VXLAN between them that flanneld sets up",
-    backend: Backend::Vxlan,
+    backend: FlannelBackend::Vxlan,
 };

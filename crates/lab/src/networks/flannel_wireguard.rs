@@ -1,11 +1,11 @@
-//! `flannel-wireguard`: flannel with its WireGuard backend: the kernel's, with keys that go through etcd.
+//! `flannel-wireguard`: flannel with its WireGuard backend, the kernel's implementation with keys exchanged through
+//! etcd.
 
-use super::flannel::Flannel;
-use crate::flannel::Backend;
+use super::flannel::FlannelNetwork;
+use crate::flannel::FlannelBackend;
 
-/// The network.
-pub(super) const NETWORK: Flannel = Flannel {
+pub(super) const NETWORK: FlannelNetwork = FlannelNetwork {
     name: "flannel-wireguard",
     summary: "flannel: a bridge on each node, and the kernel's WireGuard between them that flanneld sets up",
-    backend: Backend::Wireguard,
+    backend: FlannelBackend::Wireguard,
 };

@@ -1,19 +1,21 @@
 //! `host`: both ends in their nodes' own namespaces, over the nodes' own addresses.
 
-use super::{Recipe, wired};
-use crate::layout::{Endpoint, Layout, Waypoint, routes};
+use super::{LabNetworkDefinition, veth_and_bridge_requirements};
+use crate::layout::{Layout, NamespaceEndpoint, Waypoint, client_routes};
 use crate::nodes::BRIDGED_PAST_NETFILTER;
-use crate::spread::Spread;
-use crate::underlay::{MOST_NODES, Underlay, joins, link_of, mtu_inside};
+use crate::placement::NodePlacement;
+use crate::underlay::{MOST_NODES, Underlay, check_nodes, inner_mtu, parse_link};
 use crate::wiring::Wiring;
 use std::ops::RangeInclusive;
-use tare_network::{About, Error, HopKind, Need, NetworkOption, Shape, Site};
+use tare_network::{
+    Error, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
+};
 
-pub(super) struct Host;
+pub(super) struct HostNetwork;
 
-impl Recipe for Host {
-    fn about(&self) -> About {
-        About {
+impl LabNetworkDefinition for HostNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "host",
             summary: "both ends in their node's own namespace, over the node's own address",
             stands_for: "docker run --network host, hostNetwork: true",
@@ -26,34 +28,36 @@ impl Recipe for Host {
         1..=MOST_NODES
     }
 
-    fn needs(&self, _: &Site) -> Vec<Need> {
-        wired()
+    fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
+        veth_and_bridge_requirements()
     }
 
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
         layout("host", shape, site)
     }
 }
 
-/// Clients and servers as programs of their nodes.
-pub(super) fn layout(name: &str, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-    joins(name, 1, shape)?;
-    let mut wiring = Wiring::new(shape.family, mtu_inside(shape, &link_of(shape)?, 0));
+/// Lays out clients and servers in their nodes' own namespaces.
+pub(super) fn layout(name: &str, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
+    check_nodes(name, 1, shape)?;
+    let mut wiring = Wiring::new(shape.family, inner_mtu(shape, &parse_link(shape)?, 0));
     let underlay = Underlay::add(&mut wiring, shape, &BRIDGED_PAST_NETFILTER)?;
-    let spread = Spread::of(shape);
+    let spread = NodePlacement::for_shape(shape);
     let servers = underlay.server_slots(&mut wiring, shape)?;
-    let endpoint =
-        |node: usize, address| Endpoint { space: Some(underlay.nodes[node].space), address };
+    let endpoint = |node: usize, address| NamespaceEndpoint {
+        space: Some(underlay.nodes[node].space),
+        address,
+    };
     let server =
-        |index: usize| endpoint(spread.server(index), servers[index].address(shape.family));
+        |index: usize| endpoint(spread.server_node(index), servers[index].address(shape.family));
     let client = |index: usize| {
-        let node = spread.client(index);
+        let node = spread.client_node(index);
         endpoint(node, underlay.nodes[node].slot(0).address(shape.family))
     };
     Ok(Layout {
         servers: (0..shape.servers as usize).map(server).collect(),
         clients: (0..shape.clients as usize).map(client).collect(),
-        routes: routes(shape, site, |_, server| {
+        routes: client_routes(shape, site, |_, server| {
             let address = servers[server].address(shape.family);
             (address, address)
         }),
@@ -63,9 +67,10 @@ pub(super) fn layout(name: &str, shape: &Shape, site: &Site) -> Result<Layout, E
     })
 }
 
-/// What a machine sends to its own address never reaches the device that has it.
-fn path(underlay: &Underlay, spread: Spread) -> Vec<Waypoint> {
-    match (spread.client(0), spread.server(0)) {
+/// Returns the path. Within one node it is the loopback device: packets to a machine's own address never reach the
+/// device with that address.
+fn path(underlay: &Underlay, spread: NodePlacement) -> Vec<Waypoint> {
+    match (spread.client_node(0), spread.server_node(0)) {
         (client, server) if client == server => {
             vec![Waypoint::device(HopKind::Loopback, underlay.nodes[client].space, "lo")]
         }

@@ -1,17 +1,16 @@
-//! `ipip`: nodes joined by tunnels of IP in IP (RFC 2003), a bridge on each.
+//! `ipip`: nodes joined by IP-in-IP tunnels (RFC 2003), a bridge on each.
 
-use super::tunnels::Tunnels;
+use super::tunnels::TunnelNetwork;
 use crate::backbone::Backbone;
-use tare_network::{About, NetworkOption};
+use tare_network::{NetworkInfo, NetworkOption};
 
-/// The network.
-pub(super) const NETWORK: Tunnels = Tunnels {
-    about: About {
+pub(super) const NETWORK: TunnelNetwork = TunnelNetwork {
+    about: NetworkInfo {
         name: "ipip",
         summary: "IPv4 in IPv4 between nodes by the kernel, a bridge on each",
         stands_for: "flannel's ipip, kube-router across subnets",
         source: "RFC 2003; ip-tunnel(8)",
-        options: &NetworkOption::CABLED,
+        options: &NetworkOption::DEVICE_PAIRS,
     },
     backbone: Backbone::Ipip,
     module: "ipip",

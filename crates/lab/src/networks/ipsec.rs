@@ -1,23 +1,24 @@
-//! `ipsec`: containers of two nodes and more through the kernel's ESP, each end of a tunnel in an agent container.
+//! `ipsec`: containers of two or more nodes, joined by the kernel's ESP, with each tunnel endpoint in an agent
+//! container.
 
-use super::agents::{layout, needs};
-use super::{Recipe, Secrecy};
+use super::ipsec_agents::{layout, requirements};
+use super::{Confidentiality, LabNetworkDefinition};
 use crate::layout::Layout;
-use crate::strongswan::Esp;
+use crate::strongswan::EspMode;
 use crate::underlay::MOST_NODES;
 use std::ops::RangeInclusive;
-use tare_network::{About, Error, Need, NetworkOption, Shape, Site};
+use tare_network::{Error, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape};
 
-pub(super) struct Ipsec;
+pub(super) struct IpsecNetwork;
 
-impl Recipe for Ipsec {
-    fn about(&self) -> About {
-        About {
+impl LabNetworkDefinition for IpsecNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "ipsec",
             summary: "IPsec tunnels between agent containers, agreed on by strongSwan, sealed by the kernel",
             stands_for: "Rancher 1.x's network: a real strongSwan in an agent container on each node, kernel ESP",
             source: "strongSwan, plugins/kernel-netlink; rancher/rancher-net; RFC 4303, RFC 4106",
-            options: &NetworkOption::CABLED,
+            options: &NetworkOption::DEVICE_PAIRS,
         }
     }
 
@@ -25,15 +26,15 @@ impl Recipe for Ipsec {
         2..=MOST_NODES
     }
 
-    fn needs(&self, _: &Site) -> Vec<Need> {
-        needs(Esp::Kernel)
+    fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
+        requirements(EspMode::Kernel)
     }
 
-    fn secrecy(&self) -> Secrecy {
-        Secrecy::Encrypted
+    fn confidentiality(&self) -> Confidentiality {
+        Confidentiality::Encrypted
     }
 
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-        layout("ipsec", Esp::Kernel, shape, site)
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
+        layout("ipsec", EspMode::Kernel, shape, site)
     }
 }

@@ -1,25 +1,26 @@
-//! `ipsec-user`: containers of two nodes and more through IPsec in userspace, each end of a tunnel in an agent container.
+//! `ipsec-user`: containers of two or more nodes, joined by IPsec in userspace, with each tunnel endpoint in an agent
+//! container.
 //!
-//! strongSwan's `kernel-libipsec` seals, in userspace, on a TUN device, in UDP.
+//! strongSwan's `kernel-libipsec` encrypts in userspace, on a TUN device, and encapsulates in UDP.
 
-use super::agents::{layout, needs};
-use super::{Recipe, Secrecy};
+use super::ipsec_agents::{layout, requirements};
+use super::{Confidentiality, LabNetworkDefinition};
 use crate::layout::Layout;
-use crate::strongswan::Esp;
+use crate::strongswan::EspMode;
 use crate::underlay::MOST_NODES;
 use std::ops::RangeInclusive;
-use tare_network::{About, Error, Need, NetworkOption, Shape, Site};
+use tare_network::{Error, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape};
 
-pub(super) struct IpsecUser;
+pub(super) struct UserspaceIpsecNetwork;
 
-impl Recipe for IpsecUser {
-    fn about(&self) -> About {
-        About {
+impl LabNetworkDefinition for UserspaceIpsecNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "ipsec-user",
             summary: "IPsec tunnels between agent containers, sealed in userspace by strongSwan",
             stands_for: "Rancher 1.x's network: a real strongSwan in an agent container on each node",
             source: "strongSwan, plugins/kernel-libipsec; rancher/rancher-net",
-            options: &NetworkOption::CABLED,
+            options: &NetworkOption::DEVICE_PAIRS,
         }
     }
 
@@ -27,15 +28,15 @@ impl Recipe for IpsecUser {
         2..=MOST_NODES
     }
 
-    fn needs(&self, _: &Site) -> Vec<Need> {
-        needs(Esp::Userspace)
+    fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
+        requirements(EspMode::Userspace)
     }
 
-    fn secrecy(&self) -> Secrecy {
-        Secrecy::Encrypted
+    fn confidentiality(&self) -> Confidentiality {
+        Confidentiality::Encrypted
     }
 
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-        layout("ipsec-user", Esp::Userspace, shape, site)
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
+        layout("ipsec-user", EspMode::Userspace, shape, site)
     }
 }

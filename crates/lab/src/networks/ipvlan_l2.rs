@@ -1,29 +1,29 @@
-//! `ipvlan-l2`: containers straight on the node's uplink, all with its link-layer address, ipvlan devices that switch frames.
+//! `ipvlan-l2`: containers on the node's uplink, by ipvlan devices that switch frames and share its link-layer address.
 
-use super::{Recipe, hung};
+use super::{LabNetworkDefinition, uplink_requirements};
 use crate::layout::Layout;
-use crate::uplink::{self, By};
+use crate::uplink::{self, UplinkMode};
 use crate::wiring::IpvlanMode;
-use tare_network::{About, Error, Need, NetworkOption, Shape, Site};
+use tare_network::{Error, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape};
 
-pub(super) struct IpvlanL2;
+pub(super) struct IpvlanL2Network;
 
-impl Recipe for IpvlanL2 {
-    fn about(&self) -> About {
-        About {
+impl LabNetworkDefinition for IpvlanL2Network {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "ipvlan-l2",
             summary: "two containers on the node's uplink, by ipvlan devices that switch frames",
             stands_for: "docker network create --driver ipvlan --opt ipvlan_mode=l2; the CNI plugin ipvlan",
             source: "https://docs.docker.com/engine/network/drivers/ipvlan/",
-            options: &NetworkOption::HUNG,
+            options: &NetworkOption::UPLINK,
         }
     }
 
-    fn needs(&self, _: &Site) -> Vec<Need> {
-        hung("ipvlan")
+    fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
+        uplink_requirements("ipvlan")
     }
 
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-        uplink::layout("ipvlan-l2", By::Ipvlan(IpvlanMode::L2), shape, site)
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
+        uplink::layout("ipvlan-l2", UplinkMode::Ipvlan(IpvlanMode::L2), shape, site)
     }
 }

@@ -1,62 +1,64 @@
-//! `link`: Docker's legacy link. Containers on the default bridge may not talk to one another, but for a client and the
-//! server that it is linked to, whose address and port it is told by variables and a hosts file.
+//! `link`: Docker's legacy links. Containers on the default bridge cannot reach each other, except that a client
+//! reaches the server it is linked to. The client gets the server's address and port in variables and a hosts file.
 
-use super::Recipe;
-use super::bridge::{AFTER_THE_BRIDGE, DOCKER_HOST, docker_needs, forwarded, tracked};
-use super::bridge_plain::{Bridged, bridged};
-use crate::docker::{Linked, linked_rules};
-use crate::layout::{Layout, Proof, Waypoint, server_of};
-use crate::wiring::{Rules, SpaceId, Wiring};
+use super::LabNetworkDefinition;
+use super::bridge::{
+    AFTER_THE_BRIDGE, DOCKER_HOST, conntrack_hop, docker_requirements, forward_filter_hop,
+};
+use super::bridge_plain::{BridgeLayout, layout_on_bridge};
+use crate::docker_rules::{LinkedContainer, linked_rules};
+use crate::layout::{Layout, PathProof, Waypoint, server_of};
+use crate::wiring::{NamespaceId, Ruleset, Wiring};
 use std::net::SocketAddr;
-use tare_network::{About, Error, Need, NetworkOption, Shape, Site};
+use tare_network::{Error, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape};
 
-pub(super) struct Link;
+pub(super) struct LegacyLinkNetwork;
 
-/// What a client calls its server: `--link server-0:server`.
+/// Alias of the server at its client: `--link server-0:server`.
 const ALIAS: &str = "server";
 
-impl Recipe for Link {
-    fn about(&self) -> About {
-        About {
+impl LabNetworkDefinition for LegacyLinkNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "link",
             summary: "two containers on a bridge that lets only linked ones talk to one another",
             stands_for: "dockerd --icc=false, docker run --link SERVER:server",
             source: "https://docs.docker.com/engine/network/links/",
-            options: &NetworkOption::CABLED,
+            options: &NetworkOption::DEVICE_PAIRS,
         }
     }
 
-    fn needs(&self, _: &Site) -> Vec<Need> {
-        docker_needs()
+    fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
+        docker_requirements()
     }
 
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-        let Bridged { mut layout, node, subnet, servers, clients, .. } =
-            bridged("link", shape, site, &DOCKER_HOST)?;
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
+        let BridgeLayout { mut layout, node, subnet, servers, clients, .. } =
+            layout_on_bridge("link", shape, site, &DOCKER_HOST)?;
         let mut linked = Vec::new();
         for (index, client) in clients.iter().enumerate() {
             let server = servers[server_of(index, shape)];
-            linked.extend(site.ports.iter().map(|&port| Linked {
+            linked.extend(site.ports.iter().map(|&port| LinkedContainer {
                 client: client.slot,
                 server: server.slot,
                 port,
             }));
             let address = server.slot.address(shape.family);
             let ports = site.ports.iter().map(|&port| SocketAddr::new(address, port));
-            tell(&mut layout.wiring, client.space, index, &ports.collect::<Vec<_>>());
+            announce_server(&mut layout.wiring, client.space, index, &ports.collect::<Vec<_>>());
         }
         let text = linked_rules(shape.family, subnet, &linked);
-        layout.wiring.rules.push(Rules { space: node.space, text });
+        layout.wiring.rules.push(Ruleset { space: node.space, text });
         let place = layout.wiring.name(node.space);
-        let rules = [tracked(place), forwarded(place)];
+        let rules = [conntrack_hop(place), forward_filter_hop(place)];
         layout.path.splice(AFTER_THE_BRIDGE..AFTER_THE_BRIDGE, rules.map(Waypoint::Other));
-        layout.proof = Some(Proof::Rule { space: node.space, rule: "dport" });
+        layout.proof = Some(PathProof::Rule { space: node.space, rule: "dport" });
         Ok(layout)
     }
 }
 
-/// Tells a client where its server listens, as Docker does.
-fn tell(wiring: &mut Wiring, client: SpaceId, index: usize, server: &[SocketAddr]) {
+/// Adds the server's address and ports to a client's hosts file and environment, as Docker does.
+fn announce_server(wiring: &mut Wiring, client: NamespaceId, index: usize, server: &[SocketAddr]) {
     let Some(first) = server.first() else { return };
     let space = &mut wiring.spaces[client.0];
     space.names.push((ALIAS.to_owned(), first.ip()));
@@ -83,8 +85,8 @@ mod tests {
 
     #[test]
     fn a_client_is_told_as_docker_tells_it() {
-        let site = Site { ports: vec![5201], ..Site::default() };
-        let layout = Link.layout(&Shape::default(), &site).unwrap();
+        let site = NetworkParameters { ports: vec![5201], ..NetworkParameters::default() };
+        let layout = LegacyLinkNetwork.layout(&Shape::default(), &site).unwrap();
         let client = layout.clients[0].space.unwrap();
         let told = &layout.wiring.spaces[client.0].environment;
         let told = |name: &str| told.iter().find(|(one, _)| one == name).unwrap().1.as_str();

@@ -1,29 +1,29 @@
-//! `macvlan`: containers straight on the node's uplink, each with a link-layer address of its own.
+//! `macvlan`: containers on the node's uplink, each with its own link-layer address.
 
-use super::{Recipe, hung};
+use super::{LabNetworkDefinition, uplink_requirements};
 use crate::layout::Layout;
-use crate::uplink::{self, By};
+use crate::uplink::{self, UplinkMode};
 use crate::wiring::MacvlanMode;
-use tare_network::{About, Error, Need, NetworkOption, Shape, Site};
+use tare_network::{Error, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape};
 
-pub(super) struct Macvlan;
+pub(super) struct MacvlanNetwork;
 
-impl Recipe for Macvlan {
-    fn about(&self) -> About {
-        About {
+impl LabNetworkDefinition for MacvlanNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "macvlan",
             summary: "two containers on the node's uplink, by macvlan devices in bridge mode",
             stands_for: "docker network create --driver macvlan; the CNI plugin macvlan",
             source: "https://docs.docker.com/engine/network/drivers/macvlan/",
-            options: &NetworkOption::HUNG,
+            options: &NetworkOption::UPLINK,
         }
     }
 
-    fn needs(&self, _: &Site) -> Vec<Need> {
-        hung("macvlan")
+    fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
+        uplink_requirements("macvlan")
     }
 
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-        uplink::layout("macvlan", By::Macvlan(MacvlanMode::Bridge), shape, site)
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
+        uplink::layout("macvlan", UplinkMode::Macvlan(MacvlanMode::Bridge), shape, site)
     }
 }

@@ -1,90 +1,96 @@
-//! `macvlan-nat`: every container has an external address, on a macvlan device of the node, and rules that translate it.
+//! `macvlan-nat`: every container has an external address on a macvlan device of the node, translated by rules.
 //!
 //! The 2014 study of inter-container communication called this "iptables". Client and server are containers on Docker's
 //! bridge; the client dials the server's external address.
 
-use super::Recipe;
-use super::bridge::{AFTER_THE_BRIDGE, DOCKER_HOST, docker_needs, forwarded, tracked};
-use super::bridge_plain::{Bridged, bridged};
-use crate::address::{Slot, host_prefix};
-use crate::docker::{BRIDGE, host_rules};
-use crate::layout::{Layout, Proof, Waypoint, routes};
+use super::LabNetworkDefinition;
+use super::bridge::{
+    AFTER_THE_BRIDGE, DOCKER_HOST, conntrack_hop, docker_requirements, forward_filter_hop,
+};
+use super::bridge_plain::{BridgeLayout, layout_on_bridge};
+use crate::address::{InterfaceSlot, host_prefix};
+use crate::docker_rules::{BRIDGE, host_rules};
+use crate::layout::{Layout, PathProof, Waypoint, client_routes};
 use crate::nodes::UPLINK;
-use crate::uplink::{room, slot};
+use crate::uplink::{check_capacity, slot};
 use crate::wiring::{
-    Address, Link, LinkKind, MacvlanMode, Parent, Rules, Setting, SpaceId, Wiring,
+    ChildDevice, ChildDeviceKind, DeviceSysctl, InterfaceAddress, MacvlanMode, NamespaceId,
+    ParentDevice, Ruleset, Wiring,
 };
 use std::fmt::Write;
 use std::net::IpAddr;
-use tare_network::{About, Error, Family, Hop, HopKind, Need, NetworkOption, Shape, Site};
+use tare_network::{
+    Error, Family, Hop, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
+};
 
-pub(super) struct MacvlanNat;
+pub(super) struct MacvlanNatNetwork;
 
-impl Recipe for MacvlanNat {
-    fn about(&self) -> About {
-        About {
+impl LabNetworkDefinition for MacvlanNatNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "macvlan-nat",
             summary: "an external address for each container, on a macvlan device of the node, translated",
             stands_for: "the 2014 recipe `iptables`: containers with external addresses, by DNAT and SNAT rules",
             source: "Docker network performance (2014): iptables",
-            options: &NetworkOption::CABLED,
+            options: &NetworkOption::DEVICE_PAIRS,
         }
     }
 
-    fn needs(&self, _: &Site) -> Vec<Need> {
-        let mut needs = docker_needs();
-        needs.push(Need::Kernel { module: "macvlan" });
+    fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
+        let mut needs = docker_requirements();
+        needs.push(Requirement::Kernel { module: "macvlan" });
         needs
     }
 
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-        room("macvlan-nat", shape)?;
-        let Bridged { mut layout, node, gateway, servers, clients, subnet } =
-            bridged("macvlan-nat", shape, site, &DOCKER_HOST)?;
-        let containers: Vec<Slot> = servers.iter().chain(&clients).map(|one| one.slot).collect();
-        let external: Vec<External> =
-            (0..).zip(&containers).map(|(index, &own)| External::new(index, own)).collect();
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
+        check_capacity("macvlan-nat", shape)?;
+        let BridgeLayout { mut layout, node, gateway, servers, clients, subnet } =
+            layout_on_bridge("macvlan-nat", shape, site, &DOCKER_HOST)?;
+        let containers: Vec<InterfaceSlot> =
+            servers.iter().chain(&clients).map(|one| one.slot).collect();
+        let external: Vec<ExternalAddress> =
+            (0..).zip(&containers).map(|(index, &own)| ExternalAddress::new(index, own)).collect();
         for one in &external {
             one.add(&mut layout.wiring, node.space);
-            layout.wiring.neighbour(node.space, BRIDGE, one.own);
+            layout.wiring.add_neighbour(node.space, BRIDGE, one.own);
         }
         for one in servers.iter().chain(&clients) {
-            layout.wiring.neighbour(one.space, UPLINK, gateway);
+            layout.wiring.add_neighbour(one.space, UPLINK, gateway);
         }
         let mut text = host_rules(shape.family, subnet, &[]);
         for one in &external {
             text.push_str(&one.rules(shape.family));
         }
-        layout.wiring.rules.push(Rules { space: node.space, text });
-        layout.routes = routes(shape, site, |_, server| {
+        layout.wiring.rules.push(Ruleset { space: node.space, text });
+        layout.routes = client_routes(shape, site, |_, server| {
             let one = &external[server];
             (one.own.address(shape.family), one.address(shape.family))
         });
         let place = layout.wiring.name(node.space);
         let translation = Hop::new(HopKind::Nat, "nat/PREROUTING", place)
-            .with_detail(external[0].inwards(shape.family));
-        // br_netfilter translates before the bridge chooses a port, and filters after.
-        let (before, after) = ([tracked(place), translation], forwarded(place));
+            .with_detail(external[0].dnat_rule(shape.family));
+        // br_netfilter translates before the bridge chooses a port, and filters afterwards.
+        let (before, after) = ([conntrack_hop(place), translation], forward_filter_hop(place));
         layout.path.insert(AFTER_THE_BRIDGE, Waypoint::Other(after));
         let at = AFTER_THE_BRIDGE - 1;
         layout.path.splice(at..at, before.map(Waypoint::Other));
-        layout.proof = Some(Proof::Rule { space: node.space, rule: "dnat to" });
+        layout.proof = Some(PathProof::Rule { space: node.space, rule: "dnat to" });
         Ok(layout)
     }
 }
 
-/// A container's external address.
-struct External {
-    /// The macvlan device of the node that has it.
+/// External address of a container.
+struct ExternalAddress {
+    /// Macvlan device of the node that has the address.
     device: String,
-    /// The address's place in the plan.
-    slot: Slot,
-    /// The container's own.
-    own: Slot,
+    /// Position of the external address in the address plan.
+    slot: InterfaceSlot,
+    /// Position of the container's own address.
+    own: InterfaceSlot,
 }
 
-impl External {
-    fn new(index: u32, own: Slot) -> Self {
+impl ExternalAddress {
+    fn new(index: u32, own: InterfaceSlot) -> Self {
         Self { device: format!("mvpub{index}"), slot: slot(index), own }
     }
 
@@ -92,47 +98,51 @@ impl External {
         self.slot.address(family)
     }
 
-    /// The device, which answers for its own address only, and the address, alone.
-    fn add(&self, wiring: &mut Wiring, node: SpaceId) {
-        let parent = Parent::new(node, UPLINK);
-        let kind = LinkKind::Macvlan { parent, mode: MacvlanMode::Bridge };
-        wiring.links.push(Link::new(node, &self.device, kind).with_mac(self.slot.mac()));
+    /// Adds the device, which answers ARP requests for its own address only, and the address with a host prefix.
+    fn add(&self, wiring: &mut Wiring, node: NamespaceId) {
+        let parent = ParentDevice::new(node, UPLINK);
+        let kind = ChildDeviceKind::Macvlan { parent, mode: MacvlanMode::Bridge };
+        wiring
+            .child_devices
+            .push(ChildDevice::new(node, &self.device, kind).with_mac(self.slot.mac()));
         let prefix = host_prefix(wiring.family);
         if wiring.family == Family::Ipv4 {
             for (key, value) in [("arp_ignore", "1"), ("arp_announce", "2")] {
                 let key = format!("net.ipv4.conf.{}.{key}", self.device);
-                wiring.settings.push(Setting::required(node, key, value));
+                wiring.settings.push(DeviceSysctl::required(node, key, value));
             }
         }
         let (device, address) = (self.device.clone(), self.address(wiring.family));
-        wiring.addresses.push(Address { space: node, device, address, prefix });
+        wiring.addresses.push(InterfaceAddress { space: node, device, address, prefix });
     }
 
-    /// What happens to a packet for the external address.
-    fn inwards(&self, family: Family) -> String {
-        let (ip, external, own) = (word(family), self.address(family), self.own.address(family));
+    /// Returns the DNAT rule for packets to the external address.
+    fn dnat_rule(&self, family: Family) -> String {
+        let (ip, external, own) =
+            (nft_family(family), self.address(family), self.own.address(family));
         format!("{ip} daddr {external} counter dnat to {own}")
     }
 
-    /// What happens to a packet of the container's that leaves the node.
-    fn outwards(&self, family: Family) -> String {
-        let (ip, external, own) = (word(family), self.address(family), self.own.address(family));
+    /// Returns the SNAT rule for the container's packets that leave the node.
+    fn snat_rule(&self, family: Family) -> String {
+        let (ip, external, own) =
+            (nft_family(family), self.address(family), self.own.address(family));
         format!("{ip} saddr {own} oifname \"{UPLINK}\" counter snat to {external}")
     }
 
-    /// Both rules, beside Docker's: the one for what leaves before Docker's own translation.
+    /// Returns the commands that add both rules to Docker's; the SNAT rule is inserted before Docker's own translation.
     fn rules(&self, family: Family) -> String {
-        let table = word(family);
+        let table = nft_family(family);
         let mut text = String::new();
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "add rule {table} nat PREROUTING {}", self.inwards(family));
-        let _ = writeln!(text, "insert rule {table} nat POSTROUTING {}", self.outwards(family));
+        let _ = writeln!(text, "add rule {table} nat PREROUTING {}", self.dnat_rule(family));
+        let _ = writeln!(text, "insert rule {table} nat POSTROUTING {}", self.snat_rule(family));
         text
     }
 }
 
-/// A family in nft's language.
-fn word(family: Family) -> &'static str {
+/// Returns the name of an address family in nft(8).
+fn nft_family(family: Family) -> &'static str {
     match family {
         Family::Ipv4 => "ip",
         Family::Ipv6 => "ip6",

@@ -1,30 +1,31 @@
-//! The lab's networks, one file each.
+//! Networks of the lab, one file each.
 //!
-//! A network of the lab is a [`Recipe`]: words, needs, and a layout. [`Laid`] makes a [`Network`] of it: it checks the
-//! needs, builds the layout, proves that packets pass and where, and hands out containers; or it prints the layout as
-//! commands.
+//! A network of the lab is defined by a [`LabNetworkDefinition`]: its description, requirements and layout.
+//! [`LabNetwork`] implements [`Network`] for it: it checks the requirements, builds the layout, proves that packets
+//! take the intended path, and returns the containers; or it prints the layout as commands.
 
-mod agents;
 mod bridge;
 mod bridge_plain;
+mod built_network;
 mod calico;
 mod calico_ipip;
 mod calico_vxlan;
 mod cni;
 mod cni_published;
 mod exec;
+mod external;
 mod flannel;
 mod flannel_host_gw;
 mod flannel_ipip;
 mod flannel_udp;
 mod flannel_vxlan;
 mod flannel_wireguard;
-mod foreign;
 mod geneve;
 mod gre;
 mod host;
 mod ipip;
 mod ipsec;
+mod ipsec_agents;
 mod ipsec_user;
 mod ipvlan_l2;
 mod ipvlan_l3;
@@ -37,7 +38,7 @@ mod netkit;
 mod ovs;
 mod ovs_bridge;
 mod ovs_bridge_vxlan;
-mod ovs_nodes;
+mod ovs_tunnels;
 mod ovs_user;
 mod ovs_user_vxlan;
 mod ovs_vxlan;
@@ -49,7 +50,6 @@ mod published_proxy;
 mod routed;
 mod shared;
 mod tunnels;
-mod up;
 mod veth;
 mod vlan;
 mod vrf;
@@ -63,140 +63,149 @@ mod wireguard;
 mod wireguard_user;
 
 use crate::build::build;
+use crate::capture::{self, Confidentiality};
+use crate::counter_watch::NetworkWatcher;
 use crate::kernel::KernelProbe;
 use crate::lab::Lab;
 use crate::layout::{Layout, Waypoint};
 use crate::namespace::Namespace;
-use crate::netlink::Socket;
-use crate::programs::{self, Ready};
-use crate::prove::prove;
-use crate::tap::{self, Secrecy};
-use crate::underlay::{link_needs, link_of};
-use crate::watch::Watcher;
-use crate::{burner, clamp, cores, nft, offload, shell, varied};
+use crate::netlink::NetlinkSocket;
+use crate::path_proof::prove_path;
+use crate::programs::{self, ReadyCondition};
+use crate::underlay::{link_requirements, parse_link};
+use crate::{cpu_affinity, cpu_load, mss_clamp, network_options, nft, offload, shell};
+use built_network::BuiltNetwork;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use tare_network::{About, Error, Finding, Hop, HopKind, Need, Network, Shape, Site, Topology};
-use up::Up;
+use tare_network::{
+    Error, Finding, Hop, HopKind, Network, NetworkInfo, NetworkParameters, Requirement, Shape,
+    Topology,
+};
 
 pub(crate) use native::PLACE as CALLER;
 
-/// What a network of the lab has of its own.
-trait Recipe: Send + Sync + 'static {
-    /// What it is.
-    fn about(&self) -> About;
-    /// What it needs beside private namespaces.
-    fn needs(&self, site: &Site) -> Vec<Need>;
-    /// How many nodes it joins.
+/// Definition of a network of the lab.
+trait LabNetworkDefinition: Send + Sync + 'static {
+    /// Returns the description of the network.
+    fn info(&self) -> NetworkInfo;
+    /// Returns the network's requirements in addition to private namespaces.
+    fn requirements(&self, site: &NetworkParameters) -> Vec<Requirement>;
+    /// Returns the numbers of nodes that it can join.
     fn nodes(&self) -> RangeInclusive<u32> {
         1..=1
     }
-    /// Whether those who listen between nodes can read what it carries.
-    fn secrecy(&self) -> Secrecy {
-        Secrecy::Plain
+    /// Returns whether its traffic between nodes can be read there.
+    fn confidentiality(&self) -> Confidentiality {
+        Confidentiality::Plain
     }
-    /// How it is laid out.
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error>;
+    /// Lays the network out for a shape and a site. Fails if the shape does not fit.
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error>;
 }
 
-/// All networks of the lab; without a lab they can be listed and shown, not raised.
+/// Returns all networks of the lab. Without a lab they can be listed and shown, but not set up.
 #[must_use]
 pub fn networks(lab: Option<Arc<Lab>>) -> Vec<Box<dyn Network>> {
     vec![
-        laid(native::Native, &lab),
-        laid(loopback::Loopback, &lab),
-        laid(host::Host, &lab),
-        laid(shared::Shared, &lab),
-        laid(veth::Veth, &lab),
-        laid(bridge::Bridge, &lab),
-        laid(bridge_plain::BridgePlain, &lab),
-        laid(published::Published, &lab),
-        laid(published_proxy::PublishedProxy, &lab),
-        laid(link::Link, &lab),
-        laid(pipework::Pipework, &lab),
-        laid(pipework_macvlan::PipeworkMacvlan, &lab),
-        laid(macvlan::Macvlan, &lab),
-        laid(macvlan_nat::MacvlanNat, &lab),
-        laid(ipvlan_l2::IpvlanL2, &lab),
-        laid(ipvlan_l3::IpvlanL3, &lab),
-        laid(vlan::Vlan, &lab),
-        laid(vrf::Vrf, &lab),
-        laid(netkit::Netkit, &lab),
-        laid(ovs::Ovs, &lab),
-        laid(ovs_user::OvsUser, &lab),
-        laid(ovs_bridge::OvsBridge { lab: lab.clone() }, &lab),
-        Box::new(cni::Cni { lab: lab.clone(), dialled: cni::Dialled::Directly }),
+        boxed_network(native::NativeNetwork, &lab),
+        boxed_network(loopback::LoopbackNetwork, &lab),
+        boxed_network(host::HostNetwork, &lab),
+        boxed_network(shared::SharedNamespaceNetwork, &lab),
+        boxed_network(veth::VethNetwork, &lab),
+        boxed_network(bridge::DockerBridgeNetwork, &lab),
+        boxed_network(bridge_plain::PlainBridgeNetwork, &lab),
+        boxed_network(published::PublishedPortNetwork, &lab),
+        boxed_network(published_proxy::PublishedProxyNetwork, &lab),
+        boxed_network(link::LegacyLinkNetwork, &lab),
+        boxed_network(pipework::PipeworkNetwork, &lab),
+        boxed_network(pipework_macvlan::PipeworkMacvlanNetwork, &lab),
+        boxed_network(macvlan::MacvlanNetwork, &lab),
+        boxed_network(macvlan_nat::MacvlanNatNetwork, &lab),
+        boxed_network(ipvlan_l2::IpvlanL2Network, &lab),
+        boxed_network(ipvlan_l3::IpvlanL3Network, &lab),
+        boxed_network(vlan::VlanNetwork, &lab),
+        boxed_network(vrf::VrfNetwork, &lab),
+        boxed_network(netkit::NetkitNetwork, &lab),
+        boxed_network(ovs::OvsNetwork, &lab),
+        boxed_network(ovs_user::UserspaceOvsNetwork, &lab),
+        boxed_network(ovs_bridge::OvsBridgeNetwork { lab: lab.clone() }, &lab),
+        Box::new(cni::CniNetwork {
+            lab: lab.clone(),
+            dial_target: cni::DialTarget::ContainerAddress,
+        }),
         Box::new(cni_published::cni_published(&lab)),
-        Box::new(exec::Exec { lab: lab.clone() }),
-        laid(routed::Routed, &lab),
-        laid(vxlan::Vxlan, &lab),
-        laid(vxlan_encrypted::VxlanEncrypted, &lab),
-        laid(geneve::NETWORK, &lab),
-        laid(ipip::NETWORK, &lab),
-        laid(gre::NETWORK, &lab),
-        laid(wireguard::Wireguard, &lab),
-        laid(wireguard_user::WireguardUser, &lab),
-        laid(ipsec::Ipsec, &lab),
-        laid(ipsec_user::IpsecUser, &lab),
-        laid(calico::NETWORK, &lab),
-        laid(calico_vxlan::NETWORK, &lab),
-        laid(calico_ipip::NETWORK, &lab),
-        laid(flannel_vxlan::NETWORK, &lab),
-        laid(flannel_udp::NETWORK, &lab),
-        laid(flannel_host_gw::NETWORK, &lab),
-        laid(flannel_ipip::NETWORK, &lab),
-        laid(flannel_wireguard::NETWORK, &lab),
-        laid(weave_sleeve::network(&lab), &lab),
-        laid(weave_sleeve_encrypted::network(&lab), &lab),
-        laid(weave_fastdp::network(&lab), &lab),
-        laid(ovs_vxlan::network(&lab), &lab),
-        laid(ovs_user_vxlan::network(&lab), &lab),
-        laid(ovs_bridge_vxlan::network(&lab), &lab),
+        Box::new(exec::ExecNetwork { lab: lab.clone() }),
+        boxed_network(routed::RoutedNetwork, &lab),
+        boxed_network(vxlan::VxlanNetwork, &lab),
+        boxed_network(vxlan_encrypted::EncryptedVxlanNetwork, &lab),
+        boxed_network(geneve::NETWORK, &lab),
+        boxed_network(ipip::NETWORK, &lab),
+        boxed_network(gre::NETWORK, &lab),
+        boxed_network(wireguard::WireguardNetwork, &lab),
+        boxed_network(wireguard_user::UserspaceWireguardNetwork, &lab),
+        boxed_network(ipsec::IpsecNetwork, &lab),
+        boxed_network(ipsec_user::UserspaceIpsecNetwork, &lab),
+        boxed_network(calico::NETWORK, &lab),
+        boxed_network(calico_vxlan::NETWORK, &lab),
+        boxed_network(calico_ipip::NETWORK, &lab),
+        boxed_network(flannel_vxlan::NETWORK, &lab),
+        boxed_network(flannel_udp::NETWORK, &lab),
+        boxed_network(flannel_host_gw::NETWORK, &lab),
+        boxed_network(flannel_ipip::NETWORK, &lab),
+        boxed_network(flannel_wireguard::NETWORK, &lab),
+        boxed_network(weave_sleeve::network(&lab), &lab),
+        boxed_network(weave_sleeve_encrypted::network(&lab), &lab),
+        boxed_network(weave_fastdp::network(&lab), &lab),
+        boxed_network(ovs_vxlan::network(&lab), &lab),
+        boxed_network(ovs_user_vxlan::network(&lab), &lab),
+        boxed_network(ovs_bridge_vxlan::network(&lab), &lab),
     ]
 }
 
-/// The pairs of places `CLIENT/SERVER`, for those who name them: most are much like one of the networks.
+/// Returns the networks `CLIENT/SERVER`, found by their names only: most are much like one of the others.
 #[must_use]
 pub fn pairs(lab: Option<Arc<Lab>>) -> Vec<Box<dyn Network>> {
-    pairs::PAIRS.into_iter().map(|pair| laid(pair, &lab)).collect()
+    pairs::PAIRS.into_iter().map(|pair| boxed_network(pair, &lab)).collect()
 }
 
-/// Asks the lab's own probe, which looks only once and may have modules loaded; without a lab a new one.
-fn ask_kernel<T>(lab: Option<&Arc<Lab>>, question: impl FnOnce(&KernelProbe) -> T) -> T {
+/// Queries the lab's own probe, which checks each feature once and may load modules. Without a lab, queries a new
+/// probe.
+fn query_probe<T>(lab: Option<&Arc<Lab>>, question: impl FnOnce(&KernelProbe) -> T) -> T {
     match lab {
         Some(lab) => question(lab.kernel()),
         None => question(&KernelProbe::default()),
     }
 }
 
-fn laid(recipe: impl Recipe, lab: &Option<Arc<Lab>>) -> Box<dyn Network> {
-    Box::new(Laid { recipe, lab: lab.clone() })
+fn boxed_network(recipe: impl LabNetworkDefinition, lab: &Option<Arc<Lab>>) -> Box<dyn Network> {
+    Box::new(LabNetwork { recipe, lab: lab.clone() })
 }
 
-/// A recipe, and the lab to carry it out in.
-struct Laid<R> {
+/// Network of the lab: its definition, and the lab in which to build it.
+struct LabNetwork<R> {
     recipe: R,
     lab: Option<Arc<Lab>>,
 }
 
-impl<R: Recipe> Laid<R> {
-    /// How it is laid out, with what the shape asks of every network.
-    fn laid_out(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-        let shape = varied::shape(shape, &site.options);
+impl<R: LabNetworkDefinition> LabNetwork<R> {
+    /// Returns the layout with the network's options and the shape's MSS clamping applied.
+    fn complete_layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
+        let shape = network_options::apply_to_shape(shape, &site.options);
         let mut layout = self.recipe.layout(&shape, site)?;
-        clamp::clamp(&mut layout, &shape)?;
-        varied::vary(&mut layout, &site.options);
+        mss_clamp::add_clamp_rules(&mut layout, &shape)?;
+        network_options::apply_to_layout(&mut layout, &site.options);
         Ok(layout)
     }
 
-    /// That it encrypts, and who does: the daemons, where one of them carries the packets; no device of the lab's has a
-    /// cipher of its own.
-    fn encrypted(&self, layout: &Layout) -> Option<Finding> {
+    /// Returns the finding that traffic is encrypted in software, and by what: by the daemons, if one of them forwards
+    /// the packets, otherwise by the kernel; no device of the lab has a cipher. Returns `None` if traffic is in plain
+    /// text.
+    fn encryption_finding(&self, layout: &Layout) -> Option<Finding> {
         let forwards = |one: &Waypoint| match one {
             Waypoint::Device { kind, .. } => *kind == HopKind::Forwarder,
             Waypoint::Other(hop) => hop.kind == HopKind::Forwarder,
         };
-        let daemons = layout.wiring.programs.iter().filter(|one| one.ready != Ready::Ended);
+        let daemons =
+            layout.wiring.programs.iter().filter(|one| one.ready != ReadyCondition::Exited);
         let mut programs: Vec<&str> = daemons.map(|program| program.name.as_str()).collect();
         programs.sort_unstable();
         programs.dedup();
@@ -205,27 +214,27 @@ impl<R: Recipe> Laid<R> {
         } else {
             "the kernel".to_owned()
         };
-        let encrypts = self.recipe.secrecy() == Secrecy::Encrypted;
+        let encrypts = self.recipe.confidentiality() == Confidentiality::Encrypted;
         encrypts.then_some(Finding::EncryptedInSoftware { by })
     }
 
-    /// What it needs beside private namespaces, its options included.
-    fn beside_namespaces(&self, site: &Site) -> Vec<Need> {
-        let mut needs = self.recipe.needs(site);
-        needs.extend(site.options.rate.map(|_| Need::Kernel { module: "sch_tbf" }));
-        needs.extend(varied::needs(&site.options));
+    /// Returns the requirements in addition to private namespaces, those of the network's options included.
+    fn requirements_beyond_namespaces(&self, site: &NetworkParameters) -> Vec<Requirement> {
+        let mut needs = self.recipe.requirements(site);
+        needs.extend(site.options.rate.map(|_| Requirement::Kernel { module: "sch_tbf" }));
+        needs.extend(network_options::requirements(&site.options));
         needs
     }
 }
 
-impl<R: Recipe> Network for Laid<R> {
-    fn about(&self) -> About {
-        self.recipe.about()
+impl<R: LabNetworkDefinition> Network for LabNetwork<R> {
+    fn info(&self) -> NetworkInfo {
+        self.recipe.info()
     }
 
-    fn needs(&self, site: &Site) -> Vec<Need> {
-        let mut needs = vec![Need::Namespaces];
-        needs.extend(self.beside_namespaces(site));
+    fn requirements(&self, site: &NetworkParameters) -> Vec<Requirement> {
+        let mut needs = vec![Requirement::Namespaces];
+        needs.extend(self.requirements_beyond_namespaces(site));
         needs
     }
 
@@ -233,34 +242,34 @@ impl<R: Recipe> Network for Laid<R> {
         self.recipe.nodes()
     }
 
-    fn has_room(&self, shape: &Shape, site: &Site) -> Result<(), Error> {
-        self.laid_out(shape, site).map(drop)
+    fn check_capacity(&self, shape: &Shape, site: &NetworkParameters) -> Result<(), Error> {
+        self.complete_layout(shape, site).map(drop)
     }
 
-    fn raise(&self, shape: &Shape, site: &Site) -> Result<Topology, Error> {
-        let name = self.about().name;
+    fn set_up(&self, shape: &Shape, site: &NetworkParameters) -> Result<Topology, Error> {
+        let name = self.info().name;
         let lab = self.lab.as_ref().ok_or_else(|| {
             Error::new(format!("raise {name}"), "this process has not entered a lab")
         })?;
-        let layout = self.laid_out(shape, site)?;
-        lab.kernel().ensure(&self.beside_namespaces(site))?;
+        let layout = self.complete_layout(shape, site)?;
+        lab.kernel().ensure(&self.requirements_beyond_namespaces(site))?;
         if shape.clamp_mss {
-            lab.kernel().ensure(&clamp::needs())?;
+            lab.kernel().ensure(&mss_clamp::requirements())?;
         }
-        lab.kernel().ensure(&link_needs(&link_of(shape)?))?;
+        lab.kernel().ensure(&link_requirements(&parse_link(shape)?))?;
         let spaces = build(lab, &layout.wiring)?;
-        let offloads = shape.without.and(site.options.without);
+        let offloads = shape.without.union(site.options.without);
         let switched = offload::switch_off(&layout, &spaces, offloads)?;
-        let (cores, logs) = (cores::of(&shape.cpus), site.logs.as_deref());
+        let (cores, logs) = (cpu_affinity::allowed_cpus(&shape.cpus), site.logs.as_deref());
         let programs = Arc::new(programs::start(lab, &layout.wiring, &spaces, cores, logs)?);
-        prove(lab, &layout, &spaces, &programs)?;
+        prove_path(lab, &layout, &spaces, &programs)?;
         if shape.nodes > 1 {
-            tap::listen(&layout, &spaces, self.recipe.secrecy())?;
+            capture::check_confidentiality(&layout, &spaces, self.recipe.confidentiality())?;
         }
         let homes: Vec<_> = layout.wiring.nodes().map(|(node, _)| spaces[node.0].clone()).collect();
-        let burners = burner::start(lab, shape, &homes)?;
+        let burners = cpu_load::start(lab, shape, &homes)?;
         let hops = hops(&layout, &spaces, &switched)?;
-        let up = Up { lab, layout: &layout, spaces: &spaces, programs: &programs };
+        let up = BuiltNetwork { lab, layout: &layout, spaces: &spaces, programs: &programs };
         Ok(Topology {
             servers: up.containers("server", &layout.servers),
             clients: up.containers("client", &layout.clients),
@@ -269,21 +278,21 @@ impl<R: Recipe> Network for Laid<R> {
             findings: switched
                 .finding(&layout.wiring)
                 .into_iter()
-                .chain(self.encrypted(&layout))
+                .chain(self.encryption_finding(&layout))
                 .collect(),
-            watch: Some(Box::new(Watcher::watch(lab, &layout, &spaces))),
+            watch: Some(Box::new(NetworkWatcher::start(lab, &layout, &spaces))),
             routes: layout.routes,
-            // The programs go before what they run in.
+            // Programs are dropped before the namespaces that they run in.
             guard: Box::new((burners, programs, spaces)),
         })
     }
 
-    fn commands(&self, shape: &Shape, site: &Site) -> Vec<String> {
-        match self.laid_out(shape, site) {
+    fn commands(&self, shape: &Shape, site: &NetworkParameters) -> Vec<String> {
+        match self.complete_layout(shape, site) {
             Ok(layout) => {
                 let mut lines = shell::script(&layout.wiring);
-                let offloads = shape.without.and(site.options.without);
-                lines.extend(shell::without(&layout, offloads));
+                let offloads = shape.without.union(site.options.without);
+                lines.extend(shell::offload_commands(&layout, offloads));
                 lines
             }
             Err(error) => vec![format!("# {error}")],
@@ -291,18 +300,18 @@ impl<R: Recipe> Network for Laid<R> {
     }
 }
 
-/// The path, with each device's MTU as the kernel has it now.
+/// Returns the path with each device's MTU as the kernel reports it. Fails if a device is missing or not running.
 fn hops(
     layout: &Layout,
     spaces: &[Arc<Namespace>],
-    switched: &offload::Outcome,
+    switched: &offload::OffloadChanges,
 ) -> Result<Vec<Hop>, Error> {
     let hop = |waypoint: &Waypoint| match waypoint {
         Waypoint::Other(hop) => Ok(hop.clone()),
         Waypoint::Device { kind, space, name, detail } => {
             let (place, device) = match space {
                 Some(space) => (layout.wiring.name(*space), spaces[space.0].device(name)?),
-                None => (native::PLACE, Socket::open()?.device(name)?),
+                None => (native::PLACE, NetlinkSocket::open()?.device(name)?),
             };
             let device = device.filter(|device| device.running).ok_or_else(|| {
                 Error::new(format!("find {place}:{name} running"), "the kernel does not list it so")
@@ -310,7 +319,7 @@ fn hops(
             let hop = Hop::new(*kind, name, place).with_mtu(device.mtu);
             let hop = Hop { detail: detail.clone(), ..hop };
             Ok(match space {
-                Some(space) => switched.told(*space, hop),
+                Some(space) => switched.annotate(*space, hop),
                 None => hop,
             })
         }
@@ -318,22 +327,22 @@ fn hops(
     layout.path_with_queues().iter().map(hop).collect()
 }
 
-/// The kernel features of every network with devices of its own.
-fn wired() -> Vec<Need> {
-    ["veth", "bridge"].into_iter().map(|module| Need::Kernel { module }).collect()
+/// Returns the kernel features of every network with virtual devices.
+fn veth_and_bridge_requirements() -> Vec<Requirement> {
+    ["veth", "bridge"].into_iter().map(|module| Requirement::Kernel { module }).collect()
 }
 
-/// The kernel features of a network whose containers hang on an uplink by this driver.
-fn hung(driver: &'static str) -> Vec<Need> {
-    let mut needs = wired();
-    needs.push(Need::Kernel { module: driver });
+/// Returns the kernel features of a network whose containers are on an uplink by this driver.
+fn uplink_requirements(driver: &'static str) -> Vec<Requirement> {
+    let mut needs = veth_and_bridge_requirements();
+    needs.push(Requirement::Kernel { module: driver });
     needs
 }
 
-/// The program and the kernel features of rules with these modules.
-fn filtered(modules: &[&'static str]) -> Vec<Need> {
+/// Returns the program and the kernel features that nftables rules with these modules need.
+fn nftables_requirements(modules: &[&'static str]) -> Vec<Requirement> {
     let (name, package) = nft::NFT;
     let always = ["nf_tables", "nft_counter", "nft_chain_nat", "nft_nat"];
-    let kernel = always.iter().chain(modules).map(|module| Need::Kernel { module });
-    std::iter::once(Need::Program { name, package }).chain(kernel).collect()
+    let kernel = always.iter().chain(modules).map(|module| Requirement::Kernel { module });
+    std::iter::once(Requirement::Program { name, package }).chain(kernel).collect()
 }

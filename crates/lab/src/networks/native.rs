@@ -1,19 +1,19 @@
-//! `native`: no lab namespace at all. What the lab itself costs is the difference between this and `loopback`.
+//! `native`: both ends outside of the lab. The difference between this and `loopback` is the cost of the lab itself.
 
-use super::Recipe;
-use crate::layout::{Endpoint, Layout, Waypoint, one_node, routes};
+use super::LabNetworkDefinition;
+use crate::layout::{Layout, NamespaceEndpoint, Waypoint, check_one_node, client_routes};
 use crate::wiring::Wiring;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use tare_network::{About, Error, Family, Need, Shape, Site};
+use tare_network::{Error, Family, NetworkInfo, NetworkParameters, Requirement, Shape};
 
-/// What the network namespace is called in which tare itself was started.
+/// Name of the network namespace in which tare was started.
 pub(crate) const PLACE: &str = "caller";
 
-pub(super) struct Native;
+pub(super) struct NativeNetwork;
 
-impl Recipe for Native {
-    fn about(&self) -> About {
-        About {
+impl LabNetworkDefinition for NativeNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "native",
             summary: "both ends outside of the lab, over this machine's own loopback device",
             stands_for: "two processes on one machine, without containers",
@@ -22,18 +22,18 @@ impl Recipe for Native {
         }
     }
 
-    fn needs(&self, _: &Site) -> Vec<Need> {
+    fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
         Vec::new()
     }
 
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-        one_node("native", shape)?;
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
+        check_one_node("native", shape)?;
         let servers = addresses(shape)?;
-        let endpoint = |address| Endpoint { space: None, address };
+        let endpoint = |address| NamespaceEndpoint { space: None, address };
         Ok(Layout {
             wiring: Wiring::new(shape.family, shape.mtu),
             clients: (0..shape.clients).map(|_| endpoint(servers[0])).collect(),
-            routes: routes(shape, site, |_, server| (servers[server], servers[server])),
+            routes: client_routes(shape, site, |_, server| (servers[server], servers[server])),
             servers: servers.into_iter().map(endpoint).collect(),
             path: vec![Waypoint::loopback(None)],
             proof: None,
@@ -41,7 +41,8 @@ impl Recipe for Native {
     }
 }
 
-/// An address of this machine's own for each server: 127.0.0.1, 127.0.0.2 …; of IPv6 there is one only.
+/// Returns a loopback address of this machine for each server: 127.0.0.1, 127.0.0.2 …. Fails for several servers over
+/// IPv6, which has one.
 fn addresses(shape: &Shape) -> Result<Vec<IpAddr>, Error> {
     match shape.family {
         Family::Ipv4 => {

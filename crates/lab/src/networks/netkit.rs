@@ -1,15 +1,15 @@
-//! `netkit`: two containers joined by a netkit pair, and nothing between them: `veth` with the younger device.
+//! `netkit`: two containers joined directly by a netkit pair, the newer device, as `veth` joins them by a veth pair.
 
-use super::{Recipe, filtered, veth};
+use super::{LabNetworkDefinition, nftables_requirements, veth};
 use crate::layout::Layout;
-use crate::wiring::CableKind;
-use tare_network::{About, Error, Need, NetworkOption, Shape, Site};
+use crate::wiring::DevicePairKind;
+use tare_network::{Error, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape};
 
-pub(super) struct Netkit;
+pub(super) struct NetkitNetwork;
 
-impl Recipe for Netkit {
-    fn about(&self) -> About {
-        About {
+impl LabNetworkDefinition for NetkitNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "netkit",
             summary: "two containers joined by a netkit pair, with Docker's DNS rules in both",
             stands_for: "netkit devices in the place of veth, as in Cilium's bpf.datapathMode=netkit",
@@ -18,15 +18,15 @@ impl Recipe for Netkit {
         }
     }
 
-    fn needs(&self, site: &Site) -> Vec<Need> {
-        let mut needs = vec![Need::Kernel { module: "netkit" }];
+    fn requirements(&self, site: &NetworkParameters) -> Vec<Requirement> {
+        let mut needs = vec![Requirement::Kernel { module: "netkit" }];
         if !site.options.plain {
-            needs.extend(filtered(&[]));
+            needs.extend(nftables_requirements(&[]));
         }
         needs
     }
 
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-        veth::layout("netkit", CableKind::Netkit, shape, site)
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
+        veth::layout("netkit", DevicePairKind::Netkit, shape, site)
     }
 }

@@ -1,21 +1,26 @@
-//! `ovs`: containers on an Open vSwitch bridge, one port each, forwarded by the kernel. `ovs-user` and `ovs-bridge` are laid
-//! out alike.
+//! `ovs`: containers on an Open vSwitch bridge, one port each, forwarded by the kernel; and the layout that it shares
+//! with `ovs-user` and `ovs-bridge`.
 
-use super::{Recipe, wired};
-use crate::address::{Slot, Subnet};
-use crate::layout::{Endpoint, Layout, Waypoint, one_node, routes, server_of};
+use super::{LabNetworkDefinition, veth_and_bridge_requirements};
+use crate::address::{InterfaceSlot, LabSubnet};
+use crate::layout::{
+    Layout, NamespaceEndpoint, Waypoint, check_one_node, client_routes, server_of,
+};
 use crate::nodes::{BRIDGED_PAST_NETFILTER, UPLINK, add_nodes};
-use crate::openvswitch::{self, Bridge, Datapath, Port};
-use crate::wiring::{Cable, End, SpaceId, Wiring};
-use tare_network::{About, BitsPerSecond, Error, HopKind, Need, NetworkOption, Shape, Site};
+use crate::openvswitch::{self, OvsBridgeSpec, OvsDatapath, OvsPort};
+use crate::wiring::{DevicePair, DevicePairEnd, NamespaceId, Wiring};
+use tare_network::{
+    BitsPerSecond, Error, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement,
+    Shape,
+};
 
-pub(super) struct Ovs;
+pub(super) struct OvsNetwork;
 
 pub(super) const SOURCE: &str = "https://docs.openvswitch.org/en/latest/intro/install/general/";
 
-impl Recipe for Ovs {
-    fn about(&self) -> About {
-        About {
+impl LabNetworkDefinition for OvsNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "ovs",
             summary: "two containers on an Open vSwitch bridge, forwarded by the kernel",
             stands_for: "Open vSwitch itself, private to the lab",
@@ -24,52 +29,53 @@ impl Recipe for Ovs {
         }
     }
 
-    fn needs(&self, _: &Site) -> Vec<Need> {
-        needs(Datapath::Kernel)
+    fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
+        ovs_requirements(OvsDatapath::Kernel)
     }
 
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-        layout("ovs", shape, site, Datapath::Kernel, Between::Nothing)
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
+        layout("ovs", shape, site, OvsDatapath::Kernel, OvsAttachment::Direct)
     }
 }
 
-/// What Open vSwitch and its ports need.
-pub(super) fn needs(datapath: Datapath) -> Vec<Need> {
-    wired().into_iter().chain(datapath.needs()).collect()
+/// Returns the requirements of Open vSwitch and its ports.
+pub(super) fn ovs_requirements(datapath: OvsDatapath) -> Vec<Requirement> {
+    veth_and_bridge_requirements().into_iter().chain(datapath.requirements()).collect()
 }
 
-/// What is between a container's cable and Open vSwitch.
+/// Devices between a container's veth pair and Open vSwitch.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Between {
-    Nothing,
+pub(super) enum OvsAttachment {
+    Direct,
     LinuxBridge,
 }
 
-/// A container, and the devices on its way to Open vSwitch.
-pub(super) struct Plugged {
-    pub(super) space: SpaceId,
-    pub(super) slot: Slot,
-    /// On the node, in order; the first is the other end of the container's cable, the last is Open vSwitch's port.
+/// Container with its devices on the node, up to Open vSwitch.
+pub(super) struct OvsContainer {
+    pub(super) space: NamespaceId,
+    pub(super) slot: InterfaceSlot,
+    /// Devices on the node, in order: the first is the other end of the container's veth pair, the last is the port of
+    /// Open vSwitch.
     pub(super) devices: Vec<(HopKind, String)>,
 }
 
-/// A node with Open vSwitch, and containers on it.
+/// Lays out a node with Open vSwitch and containers on it.
 pub(super) fn layout(
     name: &str,
     shape: &Shape,
-    site: &Site,
-    datapath: Datapath,
-    between: Between,
+    site: &NetworkParameters,
+    datapath: OvsDatapath,
+    between: OvsAttachment,
 ) -> Result<Layout, Error> {
-    one_node(name, shape)?;
+    check_one_node(name, shape)?;
     let mut wiring = Wiring::new(shape.family, shape.mtu);
     let node = add_nodes(&mut wiring, 1, &BRIDGED_PAST_NETFILTER)[0].space;
-    let mut slots = (2..).map(|number| Subnet::docker(0).slot(number));
-    let mut plug = |role: &str, count: u32| -> Vec<Plugged> {
+    let mut slots = (2..).map(|number| LabSubnet::docker(0).slot(number));
+    let mut plug = |role: &str, count: u32| -> Vec<OvsContainer> {
         let numbered = (0..count).zip(&mut slots);
         numbered
             .map(|(index, slot)| {
-                let container = wiring.space(format!("{role}-{index}"), &[]);
+                let container = wiring.add_namespace(format!("{role}-{index}"), &[]);
                 let suffix = format!("{}{index}", &role[..1]);
                 plug_in(&mut wiring, node, container, slot, &suffix, between, site.options.rate)
             })
@@ -79,25 +85,25 @@ pub(super) fn layout(
     let clients = plug("client", shape.clients);
     for (index, client) in clients.iter().enumerate() {
         let server = &servers[server_of(index, shape)];
-        wiring.neighbour(client.space, UPLINK, server.slot);
-        wiring.neighbour(server.space, UPLINK, client.slot);
+        wiring.add_neighbour(client.space, UPLINK, server.slot);
+        wiring.add_neighbour(server.space, UPLINK, client.slot);
     }
-    if datapath == Datapath::Userspace {
+    if datapath == OvsDatapath::Userspace {
         let containers = servers.iter().chain(&clients);
-        wiring.whole.extend(containers.map(|one| (one.space, UPLINK.to_owned())));
+        wiring.without_tx_offload.extend(containers.map(|one| (one.space, UPLINK.to_owned())));
     }
     let ports = servers.iter().chain(&clients).filter_map(|one| one.devices.last());
-    let ports: Vec<Port> = ports.map(|(_, name)| Port::device(name)).collect();
-    openvswitch::add(&mut wiring, node, datapath, &[Bridge::of_containers(ports)]);
-    openvswitch::count(&mut wiring, node);
-    let endpoint = |one: &Plugged| Endpoint {
+    let ports: Vec<OvsPort> = ports.map(|(_, name)| OvsPort::device(name)).collect();
+    openvswitch::add(&mut wiring, node, datapath, &[OvsBridgeSpec::for_containers(ports)]);
+    openvswitch::add_bridge_counter(&mut wiring, node);
+    let endpoint = |one: &OvsContainer| NamespaceEndpoint {
         space: Some(one.space),
         address: one.slot.address(shape.family),
     };
     Ok(Layout {
         servers: servers.iter().map(endpoint).collect(),
         clients: clients.iter().map(endpoint).collect(),
-        routes: routes(shape, site, |_, server| {
+        routes: client_routes(shape, site, |_, server| {
             let address = servers[server].slot.address(shape.family);
             (address, address)
         }),
@@ -107,40 +113,40 @@ pub(super) fn layout(
     })
 }
 
-/// Adds a container's cable, and what is between it and Open vSwitch.
+/// Adds a container's veth pair, and the devices between it and Open vSwitch.
 pub(super) fn plug_in(
     wiring: &mut Wiring,
-    node: SpaceId,
-    container: SpaceId,
-    slot: Slot,
+    node: NamespaceId,
+    container: NamespaceId,
+    slot: InterfaceSlot,
     suffix: &str,
-    between: Between,
+    between: OvsAttachment,
     rate: Option<BitsPerSecond>,
-) -> Plugged {
+) -> OvsContainer {
     let veth = format!("veth-{suffix}");
-    let mut near = End::new(node, &veth);
+    let mut near = DevicePairEnd::new(node, &veth);
     let mut devices = vec![(HopKind::Veth, veth)];
-    if between == Between::LinuxBridge {
-        // Names as Neutron gives them.
+    if between == OvsAttachment::LinuxBridge {
+        // Neutron's names.
         let [bridge, inner, outer] = ["qbr", "qvb", "qvo"].map(|kind| format!("{kind}-{suffix}"));
-        wiring.bridge(node, &bridge, None);
-        near = near.plugged_into(&bridge);
-        let inner_end = End::new(node, &inner).plugged_into(&bridge);
-        wiring.cables.push(Cable::new(inner_end, End::new(node, &outer)));
+        wiring.add_bridge(node, &bridge, None);
+        near = near.attached_to(&bridge);
+        let inner_end = DevicePairEnd::new(node, &inner).attached_to(&bridge);
+        wiring.device_pairs.push(DevicePair::new(inner_end, DevicePairEnd::new(node, &outer)));
         devices.extend([(HopKind::Bridge, bridge), (HopKind::Veth, inner), (HopKind::Veth, outer)]);
     }
-    let far = End::new(container, UPLINK).with_mac(slot.mac());
-    wiring.cables.push(Cable::new(near, far).limited_to(rate));
-    wiring.address(container, UPLINK, slot);
-    Plugged { space: container, slot, devices }
+    let far = DevicePairEnd::new(container, UPLINK).with_mac(slot.mac());
+    wiring.device_pairs.push(DevicePair::new(near, far).limited_to(rate));
+    wiring.add_address(container, UPLINK, slot);
+    OvsContainer { space: container, slot, devices }
 }
 
 fn path(
     wiring: &Wiring,
-    node: SpaceId,
-    client: &Plugged,
-    server: &Plugged,
-    datapath: Datapath,
+    node: NamespaceId,
+    client: &OvsContainer,
+    server: &OvsContainer,
+    datapath: OvsDatapath,
 ) -> Vec<Waypoint> {
     let mut path = client.to_switch(node);
     path.push(openvswitch::waypoint(wiring.name(node), datapath));
@@ -148,9 +154,9 @@ fn path(
     path
 }
 
-impl Plugged {
-    /// From the container to Open vSwitch on its node.
-    pub(super) fn to_switch(&self, node: SpaceId) -> Vec<Waypoint> {
+impl OvsContainer {
+    /// Returns the path from the container to Open vSwitch on its node.
+    pub(super) fn to_switch(&self, node: NamespaceId) -> Vec<Waypoint> {
         let devices = self.devices.iter();
         let on_node = devices.map(|(kind, name)| Waypoint::device(*kind, node, name));
         std::iter::once(Waypoint::device(HopKind::Veth, self.space, UPLINK))

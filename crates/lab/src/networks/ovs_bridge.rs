@@ -1,27 +1,29 @@
-//! `ovs-bridge`: containers, each on a Linux bridge of its own, which is a port of Open vSwitch.
+//! `ovs-bridge`: containers, each on its own Linux bridge, which is a port of Open vSwitch.
 
-use super::ovs::{Between, layout, needs};
-use super::{Recipe, ask_kernel};
+use super::ovs::{OvsAttachment, layout, ovs_requirements};
+use super::{LabNetworkDefinition, query_probe};
 use crate::lab::Lab;
 use crate::layout::Layout;
-use crate::openvswitch::Datapath;
+use crate::openvswitch::OvsDatapath;
 use std::sync::Arc;
-use tare_network::{About, Error, Need, NetworkOption, Probe, Shape, Site};
+use tare_network::{
+    Error, NetworkInfo, NetworkOption, NetworkParameters, Requirement, RequirementProbe, Shape,
+};
 
-pub(super) struct OvsBridge {
+pub(super) struct OvsBridgeNetwork {
     pub(super) lab: Option<Arc<Lab>>,
 }
 
-/// The kernel's datapath where the kernel has it.
-pub(super) fn datapath(lab: Option<&Arc<Lab>>) -> Datapath {
-    let module = Need::Kernel { module: "openvswitch" };
-    let there = ask_kernel(lab, |probe| probe.check(&module));
-    if there.is_ok() { Datapath::Kernel } else { Datapath::Userspace }
+/// Returns the kernel's datapath if the kernel has it, otherwise the daemon's.
+pub(super) fn available_datapath(lab: Option<&Arc<Lab>>) -> OvsDatapath {
+    let module = Requirement::Kernel { module: "openvswitch" };
+    let there = query_probe(lab, |probe| probe.check(&module));
+    if there.is_ok() { OvsDatapath::Kernel } else { OvsDatapath::Userspace }
 }
 
-impl Recipe for OvsBridge {
-    fn about(&self) -> About {
-        About {
+impl LabNetworkDefinition for OvsBridgeNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "ovs-bridge",
             summary: "two containers, each on a Linux bridge that is a port of Open vSwitch",
             stands_for: "OpenStack Neutron's hybrid plug: Open vSwitch itself, private to the lab",
@@ -30,11 +32,17 @@ impl Recipe for OvsBridge {
         }
     }
 
-    fn needs(&self, _: &Site) -> Vec<Need> {
-        needs(datapath(self.lab.as_ref()))
+    fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
+        ovs_requirements(available_datapath(self.lab.as_ref()))
     }
 
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-        layout("ovs-bridge", shape, site, datapath(self.lab.as_ref()), Between::LinuxBridge)
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
+        layout(
+            "ovs-bridge",
+            shape,
+            site,
+            available_datapath(self.lab.as_ref()),
+            OvsAttachment::LinuxBridge,
+        )
     }
 }

@@ -1,24 +1,24 @@
-//! `ovs-bridge-vxlan`: containers, each on a Linux bridge of its own behind Open vSwitch, and VXLAN tunnels between the nodes.
+//! `ovs-bridge-vxlan`: containers, each on its own Linux bridge behind Open vSwitch, and VXLAN tunnels between the
+//! nodes.
 
-use super::ovs::{Between, SOURCE};
-use super::ovs_nodes::{Forwards, OvsNodes};
+use super::ovs::{OvsAttachment, SOURCE};
+use super::ovs_tunnels::{DatapathChoice, OvsTunnelNetwork};
 use crate::lab::Lab;
 use std::sync::Arc;
-use tare_network::{About, NetworkOption};
+use tare_network::{NetworkInfo, NetworkOption};
 
-/// The network.
-pub(super) fn network(lab: &Option<Arc<Lab>>) -> OvsNodes {
-    let about = About {
+pub(super) fn network(lab: &Option<Arc<Lab>>) -> OvsTunnelNetwork {
+    let about = NetworkInfo {
         name: "ovs-bridge-vxlan",
         summary: "one network over all nodes by Open vSwitch's VXLAN tunnels, each container on a Linux bridge of its own",
         stands_for: "OpenStack Neutron's hybrid plug between hosts: Open vSwitch itself on every node, private to the lab",
         source: SOURCE,
         options: &[NetworkOption::Rate],
     };
-    OvsNodes {
+    OvsTunnelNetwork {
         about,
-        forwards: Forwards::ByWhatThereIs,
-        between: Between::LinuxBridge,
+        datapath_choice: DatapathChoice::KernelIfAvailable,
+        attachment: OvsAttachment::LinuxBridge,
         lab: lab.clone(),
     }
 }

@@ -1,16 +1,16 @@
-//! `ovs-user`: containers on an Open vSwitch bridge, one port each, forwarded by its daemon.
+//! `ovs-user`: containers on an Open vSwitch bridge, one port each, forwarded by the daemon.
 
-use super::Recipe;
-use super::ovs::{Between, SOURCE, layout, needs};
+use super::LabNetworkDefinition;
+use super::ovs::{OvsAttachment, SOURCE, layout, ovs_requirements};
 use crate::layout::Layout;
-use crate::openvswitch::Datapath;
-use tare_network::{About, Error, Need, NetworkOption, Shape, Site};
+use crate::openvswitch::OvsDatapath;
+use tare_network::{Error, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape};
 
-pub(super) struct OvsUser;
+pub(super) struct UserspaceOvsNetwork;
 
-impl Recipe for OvsUser {
-    fn about(&self) -> About {
-        About {
+impl LabNetworkDefinition for UserspaceOvsNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "ovs-user",
             summary: "two containers on an Open vSwitch bridge, forwarded by its daemon",
             stands_for: "Open vSwitch itself, private to the lab",
@@ -19,11 +19,11 @@ impl Recipe for OvsUser {
         }
     }
 
-    fn needs(&self, _: &Site) -> Vec<Need> {
-        needs(Datapath::Userspace)
+    fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
+        ovs_requirements(OvsDatapath::Userspace)
     }
 
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-        layout("ovs-user", shape, site, Datapath::Userspace, Between::Nothing)
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
+        layout("ovs-user", shape, site, OvsDatapath::Userspace, OvsAttachment::Direct)
     }
 }

@@ -1,25 +1,25 @@
-//! `ovs-user-vxlan`: containers on Open vSwitch of their node, and VXLAN tunnels between the nodes, all of it by its daemons.
+//! `ovs-user-vxlan`: containers on their node's Open vSwitch, and VXLAN tunnels between the nodes, all forwarded by its
+//! daemons.
 
-use super::ovs::{Between, SOURCE};
-use super::ovs_nodes::{Forwards, OvsNodes};
+use super::ovs::{OvsAttachment, SOURCE};
+use super::ovs_tunnels::{DatapathChoice, OvsTunnelNetwork};
 use crate::lab::Lab;
-use crate::openvswitch::Datapath;
+use crate::openvswitch::OvsDatapath;
 use std::sync::Arc;
-use tare_network::{About, NetworkOption};
+use tare_network::{NetworkInfo, NetworkOption};
 
-/// The network.
-pub(super) fn network(lab: &Option<Arc<Lab>>) -> OvsNodes {
-    let about = About {
+pub(super) fn network(lab: &Option<Arc<Lab>>) -> OvsTunnelNetwork {
+    let about = NetworkInfo {
         name: "ovs-user-vxlan",
         summary: "one network over all nodes by Open vSwitch's VXLAN tunnels, forwarded by its daemons",
         stands_for: "Open vSwitch itself on every node, private to the lab, its datapath in userspace",
         source: SOURCE,
         options: &[NetworkOption::Rate],
     };
-    OvsNodes {
+    OvsTunnelNetwork {
         about,
-        forwards: Forwards::By(Datapath::Userspace),
-        between: Between::Nothing,
+        datapath_choice: DatapathChoice::Fixed(OvsDatapath::Userspace),
+        attachment: OvsAttachment::Direct,
         lab: lab.clone(),
     }
 }

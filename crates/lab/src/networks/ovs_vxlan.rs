@@ -1,25 +1,24 @@
-//! `ovs-vxlan`: containers on Open vSwitch of their node, forwarded by the kernel, and VXLAN tunnels between the nodes.
+//! `ovs-vxlan`: containers on their node's Open vSwitch, forwarded by the kernel, and VXLAN tunnels between the nodes.
 
-use super::ovs::{Between, SOURCE};
-use super::ovs_nodes::{Forwards, OvsNodes};
+use super::ovs::{OvsAttachment, SOURCE};
+use super::ovs_tunnels::{DatapathChoice, OvsTunnelNetwork};
 use crate::lab::Lab;
-use crate::openvswitch::Datapath;
+use crate::openvswitch::OvsDatapath;
 use std::sync::Arc;
-use tare_network::{About, NetworkOption};
+use tare_network::{NetworkInfo, NetworkOption};
 
-/// The network.
-pub(super) fn network(lab: &Option<Arc<Lab>>) -> OvsNodes {
-    let about = About {
+pub(super) fn network(lab: &Option<Arc<Lab>>) -> OvsTunnelNetwork {
+    let about = NetworkInfo {
         name: "ovs-vxlan",
         summary: "one network over all nodes by Open vSwitch's VXLAN tunnels, forwarded by the kernel",
         stands_for: "Open vSwitch itself on every node, private to the lab: OVN's and OpenStack's tunnels, without their programs",
         source: SOURCE,
         options: &[NetworkOption::Rate],
     };
-    OvsNodes {
+    OvsTunnelNetwork {
         about,
-        forwards: Forwards::By(Datapath::Kernel),
-        between: Between::Nothing,
+        datapath_choice: DatapathChoice::Fixed(OvsDatapath::Kernel),
+        attachment: OvsAttachment::Direct,
         lab: lab.clone(),
     }
 }

@@ -1,51 +1,60 @@
-//! `CLIENT/SERVER`: the two sides in different places, each as a side of `host` or of Docker's default bridge.
+//! `CLIENT/SERVER`: client and server placed in different ways on their nodes, each as in `host` or on Docker's default
+//! bridge.
 //!
-//! A place says how a side hangs on its node: `direct` and `host` are the node's own namespace (a program without a
-//! container, and one in a container with the host's network), `bridge` is a container on Docker's default bridge, and
-//! `published` one whose port its node publishes. From another node a container on a bridge is reached by a published
-//! port only (Docker drops what comes for its own address), so there `bridge` as a server is dialled like `published`.
+//! The placements are: `direct` and `host`, the node's own namespace (a program without a container, and one in a
+//! container with the host's network); `bridge`, a container on Docker's default bridge; and `published`, such a
+//! container whose port its node publishes. From another node, a container on a bridge can be reached by a published
+//! port only, because Docker drops packets to its own address. Across nodes, a `bridge` server is therefore dialled
+//! like a `published` one.
 
-use super::bridge::{DOCKER_HOST, docker_needs};
-use super::{Recipe, bridge, host, published, wired};
-use crate::address::Slot;
-use crate::docker::{self, BRIDGE, FORWARD, host_rules, translation};
-use crate::layout::{Endpoint, Layout, Proof, Waypoint, routes};
+use super::bridge::{DOCKER_HOST, docker_requirements};
+use super::{LabNetworkDefinition, bridge, host, published, veth_and_bridge_requirements};
+use crate::address::InterfaceSlot;
+use crate::docker_rules::{self, BRIDGE, FORWARD, dnat_rule, host_rules};
+use crate::layout::{Layout, NamespaceEndpoint, PathProof, Waypoint, client_routes};
 use crate::nodes::{DockerBridge, UPLINK};
-use crate::spread::Spread;
-use crate::underlay::{MOST_NODES, Underlay, joins, link_of, mtu_inside};
-use crate::wiring::{Rules, SpaceId, Wiring};
+use crate::placement::NodePlacement;
+use crate::underlay::{MOST_NODES, Underlay, check_nodes, inner_mtu, parse_link};
+use crate::wiring::{NamespaceId, Ruleset, Wiring};
 use std::ops::RangeInclusive;
-use tare_network::{About, Error, Hop, HopKind, Need, NetworkOption, Shape, Site};
+use tare_network::{
+    Error, Hop, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
+};
 
-/// How a side hangs on its node.
+/// Placement of a client or a server on its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    /// In the node's own namespace.
+pub(super) enum SidePlacement {
+    /// The node's own namespace.
     Node,
-    /// On Docker's default bridge.
+    /// A container on Docker's default bridge.
     Bridge,
-    /// The same, with its port published on the node's address.
+    /// A container on Docker's default bridge, with its port published on the node's address.
     Published,
 }
 
-/// What changes a pair with Docker's bridge on a side.
-const WITH_DOCKER: &[NetworkOption] = &NetworkOption::CABLED;
+/// Options of a pair with Docker's bridge on either side.
+const WITH_DOCKER: &[NetworkOption] = &NetworkOption::DEVICE_PAIRS;
 
-/// Two places.
-pub(super) struct Pair {
+/// Network that places client and server in given ways.
+pub(super) struct PlacementPair {
     name: &'static str,
     summary: &'static str,
-    client: Place,
-    server: Place,
+    client: SidePlacement,
+    server: SidePlacement,
 }
 
-const fn pair(name: &'static str, client: Place, server: Place, summary: &'static str) -> Pair {
-    Pair { name, summary, client, server }
+const fn pair(
+    name: &'static str,
+    client: SidePlacement,
+    server: SidePlacement,
+    summary: &'static str,
+) -> PlacementPair {
+    PlacementPair { name, summary, client, server }
 }
 
 /// All pairs: those of the MySQL study (direct, host and bridge on either side), and those with a published port.
-pub(super) const PAIRS: [Pair; 12] = {
-    use Place::{Bridge, Node, Published};
+pub(super) const PAIRS: [PlacementPair; 12] = {
+    use SidePlacement::{Bridge, Node, Published};
     [
         pair("direct/direct", Node, Node, "neither side in a container"),
         pair(
@@ -107,20 +116,25 @@ pub(super) const PAIRS: [Pair; 12] = {
     ]
 };
 
-impl Pair {
-    /// Docker keeps what comes from its own bridge from the ports that it publishes: it has a proxy for that.
-    const fn least(&self) -> u32 {
-        if matches!((self.client, self.server), (Place::Bridge, Place::Published)) { 2 } else { 1 }
+impl PlacementPair {
+    /// Returns the least number of nodes. A bridge/published pair needs two: Docker does not apply its rules for
+    /// published ports to packets from its own bridge, for which it has a proxy.
+    const fn min_nodes(&self) -> u32 {
+        if matches!((self.client, self.server), (SidePlacement::Bridge, SidePlacement::Published)) {
+            2
+        } else {
+            1
+        }
     }
 
     fn has_docker(&self) -> bool {
-        self.client != Place::Node || self.server != Place::Node
+        self.client != SidePlacement::Node || self.server != SidePlacement::Node
     }
 }
 
-impl Recipe for Pair {
-    fn about(&self) -> About {
-        About {
+impl LabNetworkDefinition for PlacementPair {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: self.name,
             summary: self.summary,
             stands_for: "programs on Docker hosts, each side placed in its own way",
@@ -130,99 +144,116 @@ impl Recipe for Pair {
     }
 
     fn nodes(&self) -> RangeInclusive<u32> {
-        self.least()..=MOST_NODES
+        self.min_nodes()..=MOST_NODES
     }
 
-    fn needs(&self, _: &Site) -> Vec<Need> {
-        if self.has_docker() { docker_needs() } else { wired() }
+    fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
+        if self.has_docker() { docker_requirements() } else { veth_and_bridge_requirements() }
     }
 
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-        joins(self.name, self.least(), shape)?;
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
+        check_nodes(self.name, self.min_nodes(), shape)?;
         match (self.client, self.server, shape.nodes) {
-            (Place::Node, Place::Node, _) => host::layout(self.name, shape, site),
-            (Place::Node, Place::Published, 1) => published::Published.layout(shape, site),
-            (Place::Bridge, Place::Bridge, 1) => bridge::Bridge.layout(shape, site),
+            (SidePlacement::Node, SidePlacement::Node, _) => host::layout(self.name, shape, site),
+            (SidePlacement::Node, SidePlacement::Published, 1) => {
+                published::PublishedPortNetwork.layout(shape, site)
+            }
+            (SidePlacement::Bridge, SidePlacement::Bridge, 1) => {
+                bridge::DockerBridgeNetwork.layout(shape, site)
+            }
             (client, server, _) => layout(client, server, shape, site),
         }
     }
 }
 
-/// Where one side is.
+/// Client or server that has been placed.
 #[derive(Clone, Copy)]
-struct Side {
+struct PlacedSide {
     node: usize,
-    space: SpaceId,
-    /// Its own interface.
-    slot: Slot,
+    space: NamespaceId,
+    /// Position of its address in the address plan.
+    slot: InterfaceSlot,
 }
 
-/// Docker on every node.
-struct Docker {
+/// Nodes with Docker's default bridge on each.
+struct DockerHosts {
     underlay: Underlay,
     bridges: Vec<DockerBridge>,
 }
 
-impl Docker {
-    fn add(wiring: &mut Wiring, shape: &Shape, site: &Site) -> Result<Self, Error> {
+impl DockerHosts {
+    fn add(wiring: &mut Wiring, shape: &Shape, site: &NetworkParameters) -> Result<Self, Error> {
         let underlay = Underlay::add(wiring, shape, &DOCKER_HOST)?;
         let bridge = |&node| DockerBridge::add(wiring, node, site.options.rate);
         let bridges = underlay.nodes.iter().map(bridge).collect();
         Ok(Self { underlay, bridges })
     }
 
-    /// A side on a node; in a container of this name where it is not the node's own.
-    fn side(&mut self, wiring: &mut Wiring, node: usize, place: Place, name: &str) -> Side {
+    /// Adds a client or a server on a node, in a container of this name if it is not placed in the node's own
+    /// namespace.
+    fn add_side(
+        &mut self,
+        wiring: &mut Wiring,
+        node: usize,
+        place: SidePlacement,
+        name: &str,
+    ) -> PlacedSide {
         let on = self.underlay.nodes[node];
-        if place == Place::Node {
-            return Side { node, space: on.space, slot: on.slot(0) };
+        if place == SidePlacement::Node {
+            return PlacedSide { node, space: on.space, slot: on.slot(0) };
         }
         let short = name.replacen("server-", "s", 1).replacen("client-", "c", 1);
         let bridge = &mut self.bridges[node];
-        let plugged = bridge.plug(wiring, name, &format!("veth-{short}"));
-        wiring.neighbour(on.space, BRIDGE, plugged.slot);
-        wiring.neighbour(plugged.space, UPLINK, bridge.gateway());
-        Side { node, space: plugged.space, slot: plugged.slot }
+        let plugged = bridge.add_container(wiring, name, &format!("veth-{short}"));
+        wiring.add_neighbour(on.space, BRIDGE, plugged.slot);
+        wiring.add_neighbour(plugged.space, UPLINK, bridge.gateway());
+        PlacedSide { node, space: plugged.space, slot: plugged.slot }
     }
 }
 
-/// Sides of which at least one is on a bridge, but for those that are networks of their own on one node.
+/// Lays out pairs with at least one side on a bridge. Those on one node that are networks of their own are laid out
+/// elsewhere.
 pub(super) fn layout(
-    client: Place,
-    server: Place,
+    client: SidePlacement,
+    server: SidePlacement,
     shape: &Shape,
-    site: &Site,
+    site: &NetworkParameters,
 ) -> Result<Layout, Error> {
-    let mut wiring = Wiring::new(shape.family, mtu_inside(shape, &link_of(shape)?, 0));
-    let mut docker = Docker::add(&mut wiring, shape, site)?;
-    let spread = Spread::of(shape);
+    let mut wiring = Wiring::new(shape.family, inner_mtu(shape, &parse_link(shape)?, 0));
+    let mut docker = DockerHosts::add(&mut wiring, shape, site)?;
+    let spread = NodePlacement::for_shape(shape);
     let outer = docker.underlay.server_slots(&mut wiring, shape)?;
-    let servers: Vec<Side> = (0..shape.servers as usize)
-        .map(|one| docker.side(&mut wiring, spread.server(one), server, &format!("server-{one}")))
+    let servers: Vec<PlacedSide> = (0..shape.servers as usize)
+        .map(|one| {
+            docker.add_side(&mut wiring, spread.server_node(one), server, &format!("server-{one}"))
+        })
         .collect();
-    let clients: Vec<Side> = (0..shape.clients as usize)
-        .map(|one| docker.side(&mut wiring, spread.client(one), client, &format!("client-{one}")))
+    let clients: Vec<PlacedSide> = (0..shape.clients as usize)
+        .map(|one| {
+            docker.add_side(&mut wiring, spread.client_node(one), client, &format!("client-{one}"))
+        })
         .collect();
-    let is_published = server == Place::Published || (server == Place::Bridge && shape.nodes > 1);
+    let is_published =
+        server == SidePlacement::Published || (server == SidePlacement::Bridge && shape.nodes > 1);
     let published = |node: usize| {
-        if is_published { published_on(node, &servers, &outer, site) } else { Vec::new() }
+        if is_published { published_ports(node, &servers, &outer, site) } else { Vec::new() }
     };
     for (at, bridge) in docker.bridges.iter().enumerate() {
         let text = host_rules(shape.family, bridge.subnet(), &published(at));
-        wiring.rules.push(Rules { space: docker.underlay.nodes[at].space, text });
+        wiring.rules.push(Ruleset { space: docker.underlay.nodes[at].space, text });
     }
     let listens = |one: usize| match server {
-        Place::Node => outer[one].address(shape.family),
-        Place::Bridge | Place::Published => servers[one].slot.address(shape.family),
+        SidePlacement::Node => outer[one].address(shape.family),
+        SidePlacement::Bridge | SidePlacement::Published => servers[one].slot.address(shape.family),
     };
     let first = published(servers[0].node).into_iter().next();
-    let sides = Sides {
+    let sides = PairPath {
         docker: &docker,
         client: (client, clients[0]),
         server: servers[0],
         published: first,
     };
-    let endpoint = |side: &Side| Endpoint {
+    let endpoint = |side: &PlacedSide| NamespaceEndpoint {
         space: Some(side.space),
         address: side.slot.address(shape.family),
     };
@@ -231,7 +262,7 @@ pub(super) fn layout(
         proof: sides.proof(),
         servers: servers.iter().map(endpoint).collect(),
         clients: clients.iter().map(endpoint).collect(),
-        routes: routes(shape, site, |_, one| match is_published {
+        routes: client_routes(shape, site, |_, one| match is_published {
             true => (listens(one), outer[one].address(shape.family)),
             false => (listens(one), listens(one)),
         }),
@@ -239,80 +270,86 @@ pub(super) fn layout(
     })
 }
 
-/// The ports of the servers of a node; a single server's on all of the node's addresses, as users do.
-fn published_on(
+/// Returns the published ports of a node's servers; a single server's ports are published on all of the node's
+/// addresses, as is usual.
+fn published_ports(
     node: usize,
-    servers: &[Side],
-    outer: &[Slot],
-    site: &Site,
-) -> Vec<docker::Published> {
-    let mine: Vec<(&Side, Slot)> = servers
+    servers: &[PlacedSide],
+    outer: &[InterfaceSlot],
+    site: &NetworkParameters,
+) -> Vec<docker_rules::PublishedPort> {
+    let mine: Vec<(&PlacedSide, InterfaceSlot)> = servers
         .iter()
         .zip(outer.iter().copied())
         .filter(|(server, _)| server.node == node)
         .collect();
     let several = mine.len() > 1;
-    let publish = |(server, on): (&Side, Slot), port| docker::Published {
-        on: several.then_some(on),
+    let publish = |(server, on): (&PlacedSide, InterfaceSlot), port| docker_rules::PublishedPort {
+        host_address: several.then_some(on),
         port,
         server: server.slot,
     };
     mine.iter().flat_map(|&one| site.ports.iter().map(move |&port| publish(one, port))).collect()
 }
 
-/// Client 0 and its server.
-struct Sides<'a> {
-    docker: &'a Docker,
-    client: (Place, Side),
-    server: Side,
-    published: Option<docker::Published>,
+/// Path between client 0 and its server.
+struct PairPath<'a> {
+    docker: &'a DockerHosts,
+    client: (SidePlacement, PlacedSide),
+    server: PlacedSide,
+    published: Option<docker_rules::PublishedPort>,
 }
 
-impl Sides<'_> {
-    fn node(&self, side: Side) -> SpaceId {
+impl PairPath<'_> {
+    fn node_space(&self, side: PlacedSide) -> NamespaceId {
         self.docker.underlay.nodes[side.node].space
     }
 
-    fn apart(&self) -> bool {
+    fn is_across_nodes(&self) -> bool {
         self.client.1.node != self.server.node
     }
 
-    fn proof(&self) -> Option<Proof> {
+    fn proof(&self) -> Option<PathProof> {
         let (place, client) = self.client;
         Some(match (&self.published, place) {
-            (Some(_), _) => Proof::Rule { space: self.node(self.server), rule: "dnat to" },
-            (None, Place::Bridge) if self.apart() => {
-                Proof::Rule { space: self.node(client), rule: "masquerade" }
+            (Some(_), _) => {
+                PathProof::Rule { space: self.node_space(self.server), rule: "dnat to" }
             }
-            (None, _) => Proof::Device { space: self.node(self.server), name: BRIDGE.to_owned() },
+            (None, SidePlacement::Bridge) if self.is_across_nodes() => {
+                PathProof::Rule { space: self.node_space(client), rule: "masquerade" }
+            }
+            (None, _) => {
+                PathProof::Device { space: self.node_space(self.server), name: BRIDGE.to_owned() }
+            }
         })
     }
 
     fn path(&self, wiring: &Wiring) -> Vec<Waypoint> {
         let (place, client) = self.client;
         let mut path = match place {
-            Place::Node => Vec::new(),
+            SidePlacement::Node => Vec::new(),
             _ => self.through_bridge(wiring, client),
         };
-        if self.apart() {
+        if self.is_across_nodes() {
             path.extend(self.docker.underlay.path(client.node, self.server.node));
         }
         if let Some(published) = &self.published {
-            let place = wiring.name(self.node(self.server));
-            let rule = translation(wiring.family, published, "tcp");
+            let place = wiring.name(self.node_space(self.server));
+            let rule = dnat_rule(wiring.family, published, "tcp");
             let tracking = Hop::new(HopKind::Conntrack, "nf_conntrack", place);
             let translated = Hop::new(HopKind::Nat, "nat/DOCKER", place).with_detail(rule);
             path.extend([tracking, translated].map(Waypoint::Other));
         }
-        if self.server.space != self.node(self.server) {
+        if self.server.space != self.node_space(self.server) {
             path.extend(self.to_server());
         }
         path
     }
 
-    /// From the client's container onto its node and, where it leaves that, into the node's own name.
-    fn through_bridge(&self, wiring: &Wiring, client: Side) -> Vec<Waypoint> {
-        let node = self.node(client);
+    /// Returns the path from the client's container to its node and, if the packet leaves the node, through
+    /// masquerading.
+    fn through_bridge(&self, wiring: &Wiring, client: PlacedSide) -> Vec<Waypoint> {
+        let node = self.node_space(client);
         let mut path = vec![
             Waypoint::device(HopKind::Veth, client.space, UPLINK),
             Waypoint::device(HopKind::Veth, node, "veth-c0"),
@@ -320,7 +357,7 @@ impl Sides<'_> {
         ];
         let place = wiring.name(node);
         path.push(Waypoint::Other(Hop::new(HopKind::Conntrack, "nf_conntrack", place)));
-        if self.apart() {
+        if self.is_across_nodes() {
             let forwarded = Hop::new(HopKind::Filter, "filter/FORWARD", place)
                 .with_detail(format!("policy drop; counter {FORWARD}"));
             let masked = Hop::new(HopKind::Nat, "nat/POSTROUTING", place)
@@ -331,7 +368,7 @@ impl Sides<'_> {
     }
 
     fn to_server(&self) -> [Waypoint; 3] {
-        let node = self.node(self.server);
+        let node = self.node_space(self.server);
         [
             Waypoint::device(HopKind::Bridge, node, BRIDGE),
             Waypoint::device(HopKind::Veth, node, "veth-s0"),

@@ -1,30 +1,32 @@
-//! `pipework`: containers on Docker's bridge, each with a second interface on a bridge beside it.
+//! `pipework`: containers on Docker's bridge, each with a second interface on a second bridge.
 //!
-//! It is what the shell script pipework does by `pipework br1 CONTAINER ADDRESS`, with its names. The script itself is
-//! not run: it looks for containers of a container engine.
+//! It does what the shell script pipework does for `pipework br1 CONTAINER ADDRESS`, with the same names. The script
+//! itself is not run, because it looks for containers of a container engine.
 
-use super::bridge::{AFTER_THE_BRIDGE, DOCKER_HOST, docker_needs, tracked};
-use super::bridge_plain::{Bridged, bridged};
-use super::{Recipe, wired};
-use crate::address::{Slot, Subnet};
-use crate::docker::host_rules;
-use crate::layout::{Endpoint, Layout, Proof, Waypoint, routes, server_of};
-use crate::nodes::{BRIDGED_PAST_NETFILTER, Node, Plugged};
-use crate::wiring::{Cable, End, Rules, Wiring};
-use tare_network::{About, Error, Family, Hop, HopKind, Need, NetworkOption, Shape, Site};
+use super::bridge::{AFTER_THE_BRIDGE, DOCKER_HOST, conntrack_hop, docker_requirements};
+use super::bridge_plain::{BridgeLayout, layout_on_bridge};
+use super::{LabNetworkDefinition, veth_and_bridge_requirements};
+use crate::address::{InterfaceSlot, LabSubnet};
+use crate::docker_rules::host_rules;
+use crate::layout::{Layout, NamespaceEndpoint, PathProof, Waypoint, client_routes, server_of};
+use crate::nodes::{BRIDGED_PAST_NETFILTER, BridgedContainer, LabNode};
+use crate::wiring::{DevicePair, DevicePairEnd, Ruleset, Wiring};
+use tare_network::{
+    Error, Family, Hop, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
+};
 
-pub(super) struct Pipework;
+pub(super) struct PipeworkNetwork;
 
-/// The second bridge.
+/// Name of the second bridge.
 const BRIDGE: &str = "br1";
-/// A container's second interface: what pipework calls it unless told otherwise.
+/// Name of a container's second interface, pipework's default.
 pub(super) const SECOND: &str = "eth1";
-/// What an administrator adds where Docker drops what it does not know.
+/// Match of the rule that an administrator adds, because Docker drops packets that it does not know.
 const ACCEPTED: &str = "iifname \"br1\" oifname \"br1\"";
 
-impl Recipe for Pipework {
-    fn about(&self) -> About {
-        About {
+impl LabNetworkDefinition for PipeworkNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "pipework",
             summary: "two containers on a second bridge, each by a veth pair with a fixed address",
             stands_for: "pipework br1 CONTAINER ADDRESS: its steps, not the script itself",
@@ -33,19 +35,19 @@ impl Recipe for Pipework {
         }
     }
 
-    fn needs(&self, site: &Site) -> Vec<Need> {
-        if site.options.plain { wired() } else { docker_needs() }
+    fn requirements(&self, site: &NetworkParameters) -> Vec<Requirement> {
+        if site.options.plain { veth_and_bridge_requirements() } else { docker_requirements() }
     }
 
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
         let plain = site.options.plain;
         let sysctls = if plain { &BRIDGED_PAST_NETFILTER[..] } else { &DOCKER_HOST[..] };
-        let Bridged { mut layout, node, subnet, servers, clients, .. } =
-            bridged("pipework", shape, site, sysctls)?;
-        layout.wiring.bridge(node.space, BRIDGE, None);
-        let containers: Vec<Second> = (0..)
+        let BridgeLayout { mut layout, node, subnet, servers, clients, .. } =
+            layout_on_bridge("pipework", shape, site, sysctls)?;
+        layout.wiring.add_bridge(node.space, BRIDGE, None);
+        let containers: Vec<SecondInterface> = (0..)
             .zip(servers.iter().chain(&clients))
-            .map(|(number, one)| Second { on: *one, number })
+            .map(|(number, one)| SecondInterface { on: *one, number })
             .collect();
         for one in &containers {
             one.plug(&mut layout.wiring, node, site);
@@ -53,32 +55,33 @@ impl Recipe for Pipework {
         let (servers, clients) = containers.split_at(servers.len());
         for (index, client) in clients.iter().enumerate() {
             let server = &servers[server_of(index, shape)];
-            layout.wiring.neighbour(client.on.space, SECOND, server.slot());
-            layout.wiring.neighbour(server.on.space, SECOND, client.slot());
+            layout.wiring.add_neighbour(client.on.space, SECOND, server.slot());
+            layout.wiring.add_neighbour(server.on.space, SECOND, client.slot());
         }
         layout.servers = servers.iter().map(|one| one.endpoint(shape.family)).collect();
         layout.clients = clients.iter().map(|one| one.endpoint(shape.family)).collect();
-        layout.routes = routes(shape, site, |_, server| {
+        layout.routes = client_routes(shape, site, |_, server| {
             let address = servers[server].slot().address(shape.family);
             (address, address)
         });
         layout.path = vec![
             Waypoint::device(HopKind::Veth, clients[0].on.space, SECOND),
-            Waypoint::device(HopKind::Veth, node.space, clients[0].local()),
+            Waypoint::device(HopKind::Veth, node.space, clients[0].node_device()),
             Waypoint::device(HopKind::Bridge, node.space, BRIDGE),
-            Waypoint::device(HopKind::Veth, node.space, servers[0].local()),
+            Waypoint::device(HopKind::Veth, node.space, servers[0].node_device()),
             Waypoint::device(HopKind::Veth, servers[0].on.space, SECOND),
         ];
-        layout.proof = Some(Proof::Device { space: node.space, name: servers[0].local() });
+        layout.proof =
+            Some(PathProof::Device { space: node.space, name: servers[0].node_device() });
         if !plain {
-            filter(&mut layout, node, subnet);
+            add_filter(&mut layout, node, subnet);
         }
         Ok(layout)
     }
 }
 
-/// Docker's rules, through which the second bridge's packets go as well, and the one that lets them pass.
-fn filter(layout: &mut Layout, node: Node, subnet: Subnet) {
+/// Adds Docker's rules, which the second bridge's packets pass too, and the rule that accepts these packets.
+fn add_filter(layout: &mut Layout, node: LabNode, subnet: LabSubnet) {
     let family = layout.wiring.family;
     let table = match family {
         Family::Ipv4 => "ip",
@@ -86,41 +89,41 @@ fn filter(layout: &mut Layout, node: Node, subnet: Subnet) {
     };
     let mut text = host_rules(family, subnet, &[]);
     text.push_str(&format!("add rule {table} filter DOCKER-USER {ACCEPTED} counter accept\n"));
-    layout.wiring.rules.push(Rules { space: node.space, text });
+    layout.wiring.rules.push(Ruleset { space: node.space, text });
     let place = layout.wiring.name(node.space);
     let accepted = Hop::new(HopKind::Filter, "filter/DOCKER-USER", place)
         .with_detail(format!("{ACCEPTED} counter accept"));
-    let rules = [tracked(place), accepted];
+    let rules = [conntrack_hop(place), accepted];
     layout.path.splice(AFTER_THE_BRIDGE..AFTER_THE_BRIDGE, rules.map(Waypoint::Other));
-    layout.proof = Some(Proof::Rule { space: node.space, rule: ACCEPTED });
+    layout.proof = Some(PathProof::Rule { space: node.space, rule: ACCEPTED });
 }
 
-/// A container, and its number, which is used where pipework uses a process's.
-struct Second {
-    on: Plugged,
+/// Second interface of a container, with a number for its names; pipework uses the PID.
+struct SecondInterface {
+    on: BridgedContainer,
     number: u16,
 }
 
-impl Second {
-    /// Its place in the address plan.
-    fn slot(&self) -> Slot {
-        Subnet::PIPEWORK.slot(1 + self.number)
+impl SecondInterface {
+    /// Returns the position of its address in the address plan.
+    fn slot(&self) -> InterfaceSlot {
+        LabSubnet::PIPEWORK.slot(1 + self.number)
     }
 
-    /// The node's end of its cable.
-    fn local(&self) -> String {
+    /// Returns the name of the node's end of its veth pair.
+    fn node_device(&self) -> String {
         format!("v{SECOND}pl{}", self.number)
     }
 
-    fn endpoint(&self, family: Family) -> Endpoint {
-        Endpoint { space: Some(self.on.space), address: self.slot().address(family) }
+    fn endpoint(&self, family: Family) -> NamespaceEndpoint {
+        NamespaceEndpoint { space: Some(self.on.space), address: self.slot().address(family) }
     }
 
-    /// Lays the cable, with the fixed address.
-    fn plug(&self, wiring: &mut Wiring, node: Node, site: &Site) {
-        let near = End::new(node.space, self.local()).plugged_into(BRIDGE);
-        let far = End::new(self.on.space, SECOND).with_mac(self.slot().mac());
-        wiring.cables.push(Cable::new(near, far).limited_to(site.options.rate));
-        wiring.address(self.on.space, SECOND, self.slot());
+    /// Adds the veth pair, with the fixed address.
+    fn plug(&self, wiring: &mut Wiring, node: LabNode, site: &NetworkParameters) {
+        let near = DevicePairEnd::new(node.space, self.node_device()).attached_to(BRIDGE);
+        let far = DevicePairEnd::new(self.on.space, SECOND).with_mac(self.slot().mac());
+        wiring.device_pairs.push(DevicePair::new(near, far).limited_to(site.options.rate));
+        wiring.add_address(self.on.space, SECOND, self.slot());
     }
 }

@@ -1,87 +1,93 @@
-//! `published`: a client on the node, a server on Docker's bridge behind a port published on the node's own address.
+//! `published`: a client on the node, and a server on Docker's bridge behind a port published on the node's address.
 
-use super::Recipe;
-use super::bridge::{DOCKER_HOST, docker_needs};
-use super::pairs::{self, Place};
-use crate::docker::{self, BRIDGE, host_rules, translation};
-use crate::layout::{Endpoint, Layout, Proof, Waypoint, one_node, routes};
-use crate::nodes::{DockerBridge, Plugged, UPLINK, add_nodes};
-use crate::underlay::{MOST_NODES, joins};
-use crate::wiring::{Rules, SpaceId, Wiring};
+use super::LabNetworkDefinition;
+use super::bridge::{DOCKER_HOST, docker_requirements};
+use super::pairs::{self, SidePlacement};
+use crate::docker_rules::{self, BRIDGE, dnat_rule, host_rules};
+use crate::layout::{
+    Layout, NamespaceEndpoint, PathProof, Waypoint, check_one_node, client_routes,
+};
+use crate::nodes::{BridgedContainer, DockerBridge, UPLINK, add_nodes};
+use crate::underlay::{MOST_NODES, check_nodes};
+use crate::wiring::{NamespaceId, Ruleset, Wiring};
 use std::ops::RangeInclusive;
-use tare_network::{About, Error, Hop, HopKind, Need, NetworkOption, Shape, Site};
+use tare_network::{
+    Error, Hop, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
+};
 
-pub(super) struct Published;
+pub(super) struct PublishedPortNetwork;
 
-impl Recipe for Published {
-    fn about(&self) -> About {
-        About {
+impl LabNetworkDefinition for PublishedPortNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "published",
             summary: "a client on the node, a server on the bridge behind a published port",
             stands_for: "docker run --publish PORT:PORT, dialled by the host's own address",
             source: "moby, integration/network/bridge/iptablesdoc",
-            options: &NetworkOption::CABLED,
+            options: &NetworkOption::DEVICE_PAIRS,
         }
     }
 
-    fn needs(&self, _: &Site) -> Vec<Need> {
-        docker_needs()
+    fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
+        docker_requirements()
     }
 
     fn nodes(&self) -> RangeInclusive<u32> {
         1..=MOST_NODES
     }
 
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
         if shape.nodes > 1 {
-            joins("published", 1, shape)?;
-            return pairs::layout(Place::Node, Place::Published, shape, site);
+            check_nodes("published", 1, shape)?;
+            return pairs::layout(SidePlacement::Node, SidePlacement::Published, shape, site);
         }
-        one_node("published", shape)?;
+        check_one_node("published", shape)?;
         DockerBridge::check_ports("published", shape.servers)?;
         let mut wiring = Wiring::new(shape.family, shape.mtu);
         let node = add_nodes(&mut wiring, 1, &DOCKER_HOST)[0];
         let outer = node.addresses(&mut wiring, shape.servers)?;
         let mut bridge = DockerBridge::add(&mut wiring, node, site.options.rate);
-        let servers: Vec<Plugged> = (0..shape.servers)
+        let servers: Vec<BridgedContainer> = (0..shape.servers)
             .map(|index| {
                 let (name, port) = (format!("server-{index}"), format!("veth-s{index}"));
-                bridge.plug(&mut wiring, &name, &port)
+                bridge.add_container(&mut wiring, &name, &port)
             })
             .collect();
         for server in &servers {
-            wiring.neighbour(node.space, BRIDGE, server.slot);
-            wiring.neighbour(server.space, UPLINK, bridge.gateway());
+            wiring.add_neighbour(node.space, BRIDGE, server.slot);
+            wiring.add_neighbour(server.space, UPLINK, bridge.gateway());
         }
-        let published: Vec<docker::Published> = servers
+        let published: Vec<docker_rules::PublishedPort> = servers
             .iter()
             .zip(&outer)
             .flat_map(|(server, &on)| site.ports.iter().map(move |&port| (server, on, port)))
-            // A single server is published on all addresses of the node, as users do; several cannot be.
-            .map(|(server, on, port)| docker::Published {
-                on: (shape.servers > 1).then_some(on),
+            // A single server is published on all addresses of the node, as is usual. Several servers cannot be: their
+            // ports are the same.
+            .map(|(server, on, port)| docker_rules::PublishedPort {
+                host_address: (shape.servers > 1).then_some(on),
                 port,
                 server: server.slot,
             })
             .collect();
         let text = host_rules(shape.family, bridge.subnet(), &published);
-        wiring.rules.push(Rules { space: node.space, text });
-        let client = Endpoint { space: Some(node.space), address: outer[0].address(shape.family) };
+        wiring.rules.push(Ruleset { space: node.space, text });
+        let client =
+            NamespaceEndpoint { space: Some(node.space), address: outer[0].address(shape.family) };
         Ok(Layout {
             servers: servers
                 .iter()
-                .map(|one| Endpoint {
+                .map(|one| NamespaceEndpoint {
                     space: Some(one.space),
                     address: one.slot.address(shape.family),
                 })
                 .collect(),
             clients: (0..shape.clients).map(|_| client.clone()).collect(),
-            routes: routes(shape, site, |_, server| {
+            routes: client_routes(shape, site, |_, server| {
                 let listen = servers[server].slot.address(shape.family);
                 (listen, outer[server].address(shape.family))
             }),
             path: path(&wiring, node.space, servers[0].space, published.first()),
-            proof: Some(Proof::Rule { space: node.space, rule: "dnat to" }),
+            proof: Some(PathProof::Rule { space: node.space, rule: "dnat to" }),
             wiring,
         })
     }
@@ -89,13 +95,13 @@ impl Recipe for Published {
 
 fn path(
     wiring: &Wiring,
-    node: SpaceId,
-    server: SpaceId,
-    published: Option<&docker::Published>,
+    node: NamespaceId,
+    server: NamespaceId,
+    published: Option<&docker_rules::PublishedPort>,
 ) -> Vec<Waypoint> {
     let place = wiring.name(node);
     let translated = published.map(|published| {
-        Hop::new(HopKind::Nat, "nat/DOCKER", place).with_detail(translation(
+        Hop::new(HopKind::Nat, "nat/DOCKER", place).with_detail(dnat_rule(
             wiring.family,
             published,
             "tcp",
@@ -118,10 +124,10 @@ mod tests {
 
     #[test]
     fn what_is_dialled_is_translated_to_where_the_server_listens() {
-        let site = Site { ports: vec![7001, 7002], ..Site::default() };
+        let site = NetworkParameters { ports: vec![7001, 7002], ..NetworkParameters::default() };
         for (family, servers) in [(Family::Ipv4, 1), (Family::Ipv4, 2), (Family::Ipv6, 2)] {
             let shape = Shape { family, servers, clients: 2, ..Shape::default() };
-            let layout = Published.layout(&shape, &site).unwrap();
+            let layout = PublishedPortNetwork.layout(&shape, &site).unwrap();
             assert_eq!(layout.routes.len(), 4);
             let rules: Vec<&str> = layout.wiring.rules[0].text.lines().collect();
             for route in &layout.routes {

@@ -1,65 +1,71 @@
-//! `published-proxy`: a client on the node, and a server on a bridge whose published port a process on the node serves.
+//! `published-proxy`: a client on the node, and a server on a bridge whose published port is served by a process on the
+//! node.
 //!
-//! Where Docker's own `docker-proxy` is on the PATH it is that process; elsewhere tare's stand-in is ([`crate::proxy`]),
-//! and the hop says which.
+//! The process is Docker's `docker-proxy` if it is on the PATH, otherwise tare's stand-in ([`crate::userland_proxy`]).
+//! The hop names the one that runs.
 
-use super::{Recipe, wired};
-use crate::docker::BRIDGE;
-use crate::layout::{Endpoint, Layout, Proof, Waypoint, one_node, routes};
-use crate::nodes::{BRIDGED_PAST_NETFILTER, DockerBridge, Plugged, UPLINK, add_nodes};
-use crate::programs::{Program, Ready};
-use crate::wiring::{SpaceId, Wiring};
-use crate::{program, proxy};
+use super::{LabNetworkDefinition, veth_and_bridge_requirements};
+use crate::docker_rules::BRIDGE;
+use crate::layout::{
+    Layout, NamespaceEndpoint, PathProof, Waypoint, check_one_node, client_routes,
+};
+use crate::nodes::{BRIDGED_PAST_NETFILTER, BridgedContainer, DockerBridge, UPLINK, add_nodes};
+use crate::programs::{Program, ReadyCondition};
+use crate::wiring::{NamespaceId, Wiring};
+use crate::{program, userland_proxy};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use tare_network::{About, Error, Hop, HopKind, Need, NetworkOption, Shape, Site};
+use tare_network::{
+    Error, Hop, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
+};
 
-pub(super) struct PublishedProxy;
+pub(super) struct PublishedProxyNetwork;
 
-/// Docker's own.
+/// Name of Docker's own proxy.
 const DOCKER_PROXY: &str = "docker-proxy";
 
-impl Recipe for PublishedProxy {
-    fn about(&self) -> About {
-        About {
+impl LabNetworkDefinition for PublishedProxyNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "published-proxy",
             summary: "a client on the node, a server on the bridge behind a userland proxy",
             stands_for: "docker run --publish PORT:PORT by docker-proxy alone: dockerd --iptables=false",
             source: "moby, cmd/docker-proxy",
-            options: &NetworkOption::CABLED,
+            options: &NetworkOption::DEVICE_PAIRS,
         }
     }
 
-    fn needs(&self, _: &Site) -> Vec<Need> {
-        wired()
+    fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
+        veth_and_bridge_requirements()
     }
 
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-        one_node("published-proxy", shape)?;
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
+        check_one_node("published-proxy", shape)?;
         let mut wiring = Wiring::new(shape.family, shape.mtu);
         let node = add_nodes(&mut wiring, 1, &BRIDGED_PAST_NETFILTER)[0];
         let outer = node.addresses(&mut wiring, shape.servers)?;
         let mut bridge = DockerBridge::add(&mut wiring, node, site.options.rate);
-        let servers: Vec<Plugged> = (0..shape.servers)
+        let servers: Vec<BridgedContainer> = (0..shape.servers)
             .map(|index| {
                 let (name, port) = (format!("server-{index}"), format!("veth-s{index}"));
-                bridge.plug(&mut wiring, &name, &port)
+                bridge.add_container(&mut wiring, &name, &port)
             })
             .collect();
-        let which = Which::found();
+        let which = ProxyProgram::find();
         for (server, on) in servers.iter().zip(&outer) {
-            wiring.neighbour(node.space, BRIDGE, server.slot);
-            wiring.neighbour(server.space, UPLINK, bridge.gateway());
+            wiring.add_neighbour(node.space, BRIDGE, server.slot);
+            wiring.add_neighbour(server.space, UPLINK, bridge.gateway());
             for &port in &site.ports {
                 let host = SocketAddr::new(on.address(shape.family), port);
                 let container = SocketAddr::new(server.slot.address(shape.family), port);
                 for protocol in ["tcp", "udp"] {
-                    wiring.programs.push(which.program(node.space, protocol, host, container));
+                    wiring.programs.push(which.daemon(node.space, protocol, host, container));
                 }
             }
         }
-        let client = Endpoint { space: Some(node.space), address: outer[0].address(shape.family) };
-        let endpoint = |one: &Plugged| Endpoint {
+        let client =
+            NamespaceEndpoint { space: Some(node.space), address: outer[0].address(shape.family) };
+        let endpoint = |one: &BridgedContainer| NamespaceEndpoint {
             space: Some(one.space),
             address: one.slot.address(shape.family),
         };
@@ -68,7 +74,7 @@ impl Recipe for PublishedProxy {
         Ok(Layout {
             servers: servers.iter().map(endpoint).collect(),
             clients: (0..shape.clients).map(|_| client.clone()).collect(),
-            routes: routes(shape, site, |_, server| {
+            routes: client_routes(shape, site, |_, server| {
                 let listen = servers[server].slot.address(shape.family);
                 (listen, outer[server].address(shape.family))
             }),
@@ -79,53 +85,53 @@ impl Recipe for PublishedProxy {
                 Waypoint::device(HopKind::Veth, node.space, "veth-s0"),
                 Waypoint::device(HopKind::Veth, servers[0].space, UPLINK),
             ],
-            proof: Some(Proof::Device { space: node.space, name: "veth-s0".to_owned() }),
+            proof: Some(PathProof::Device { space: node.space, name: "veth-s0".to_owned() }),
             wiring,
         })
     }
 }
 
-/// Which program forwards.
-enum Which {
-    Dockers(PathBuf),
-    Ours,
+/// Program that forwards.
+enum ProxyProgram {
+    DockerProxy(PathBuf),
+    TareProxy,
 }
 
-impl Which {
-    fn found() -> Self {
-        program::find(DOCKER_PROXY).map_or(Self::Ours, Self::Dockers)
+impl ProxyProgram {
+    fn find() -> Self {
+        program::find(DOCKER_PROXY).map_or(Self::TareProxy, Self::DockerProxy)
     }
 
-    /// The process that serves one port.
-    fn program(
+    /// Returns the daemon that serves one port.
+    fn daemon(
         &self,
-        node: SpaceId,
+        node: NamespaceId,
         protocol: &str,
         host: SocketAddr,
         container: SocketAddr,
     ) -> Program {
-        let arguments = proxy::arguments(protocol, host, container);
+        let arguments = userland_proxy::arguments(protocol, host, container);
         let program = match self {
-            // It says that it listens, by a 0, on the descriptor by which dockerd hears of it.
-            Self::Dockers(path) => {
+            // docker-proxy reports that it listens by writing 0 to descriptor 3, which dockerd reads.
+            Self::DockerProxy(path) => {
                 let line = format!("exec {} {} 3>&1", path.display(), arguments.join(" "));
-                let ready = Ready::Says(vec!["0".to_owned()]);
+                let ready = ReadyCondition::OutputContains(vec!["0".to_owned()]);
                 Program::daemon(node, "sh", ["-c".to_owned(), line], ready)
             }
-            Self::Ours => {
+            Self::TareProxy => {
                 let own = std::env::current_exe().unwrap_or_else(|_| "tare".into());
                 let words = std::iter::once("proxy".to_owned()).chain(arguments);
-                let ready = Ready::Says(vec![proxy::READY.to_owned()]);
+                let ready = ReadyCondition::OutputContains(vec![userland_proxy::READY.to_owned()]);
                 Program::daemon(node, &own.to_string_lossy(), words, ready)
             }
         };
-        program.named(format!("{DOCKER_PROXY}-{protocol}-{}-{}", host.ip(), host.port()))
+        program.with_name(format!("{DOCKER_PROXY}-{protocol}-{}-{}", host.ip(), host.port()))
     }
 
     fn detail(&self) -> String {
         let which = match self {
-            Self::Dockers(path) => path.display().to_string(),
-            Self::Ours => format!("tare proxy, which stands for {DOCKER_PROXY}"),
+            Self::DockerProxy(path) => path.display().to_string(),
+            Self::TareProxy => format!("tare proxy, which stands for {DOCKER_PROXY}"),
         };
         format!("{which}: a process for each port and protocol")
     }

@@ -1,16 +1,18 @@
 //! `shared`: both ends in one container's namespace, over the container's own address.
 
-use super::{Recipe, wired};
-use crate::layout::{Endpoint, Layout, Waypoint, one_node, routes, server_of};
+use super::{LabNetworkDefinition, veth_and_bridge_requirements};
+use crate::layout::{
+    Layout, NamespaceEndpoint, Waypoint, check_one_node, client_routes, server_of,
+};
 use crate::nodes::{BRIDGED_PAST_NETFILTER, DockerBridge, add_nodes};
 use crate::wiring::Wiring;
-use tare_network::{About, Error, Need, NetworkOption, Shape, Site};
+use tare_network::{Error, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape};
 
-pub(super) struct Shared;
+pub(super) struct SharedNamespaceNetwork;
 
-impl Recipe for Shared {
-    fn about(&self) -> About {
-        About {
+impl LabNetworkDefinition for SharedNamespaceNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "shared",
             summary: "both ends in one container's namespace, over the container's own address",
             stands_for: "docker run --network container:NAME, containers of one pod",
@@ -19,28 +21,28 @@ impl Recipe for Shared {
         }
     }
 
-    fn needs(&self, _: &Site) -> Vec<Need> {
-        wired()
+    fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
+        veth_and_bridge_requirements()
     }
 
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-        one_node("shared", shape)?;
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
+        check_one_node("shared", shape)?;
         DockerBridge::check_ports("shared", shape.servers)?;
         let mut wiring = Wiring::new(shape.family, shape.mtu);
         let node = add_nodes(&mut wiring, 1, &BRIDGED_PAST_NETFILTER)[0];
         let mut bridge = DockerBridge::add(&mut wiring, node, None);
-        let servers: Vec<Endpoint> = (0..shape.servers)
+        let servers: Vec<NamespaceEndpoint> = (0..shape.servers)
             .map(|index| {
                 let (name, port) = (format!("server-{index}"), format!("veth-s{index}"));
-                let plugged = bridge.plug(&mut wiring, &name, &port);
+                let plugged = bridge.add_container(&mut wiring, &name, &port);
                 let address = plugged.slot.address(shape.family);
-                Endpoint { space: Some(plugged.space), address }
+                NamespaceEndpoint { space: Some(plugged.space), address }
             })
             .collect();
         let clients = 0..shape.clients as usize;
         Ok(Layout {
             clients: clients.map(|client| servers[server_of(client, shape)].clone()).collect(),
-            routes: routes(shape, site, |_, server| {
+            routes: client_routes(shape, site, |_, server| {
                 (servers[server].address, servers[server].address)
             }),
             path: vec![Waypoint::loopback(servers[0].space)],

@@ -1,23 +1,23 @@
-//! Networks of kernel tunnels: one from each node to each other, a bridge on each.
+//! Networks of kernel tunnels: a tunnel between every two nodes, and a bridge on each node.
 
-use super::routed::over;
-use super::{Recipe, wired};
+use super::routed::layout_over;
+use super::{LabNetworkDefinition, veth_and_bridge_requirements};
 use crate::backbone::Backbone;
-use crate::layout::{Layout, Proof};
+use crate::layout::{Layout, PathProof};
 use crate::underlay::MOST_NODES;
 use std::ops::RangeInclusive;
-use tare_network::{About, Error, Family, Need, Shape, Site};
+use tare_network::{Error, Family, NetworkInfo, NetworkParameters, Requirement, Shape};
 
-/// A network of tunnels of one kind.
-pub(super) struct Tunnels {
-    pub(super) about: About,
+/// Network whose nodes are joined by tunnels of one kind.
+pub(super) struct TunnelNetwork {
+    pub(super) about: NetworkInfo,
     pub(super) backbone: Backbone,
-    /// What the kernel must have for it.
+    /// Kernel module of the tunnel device.
     pub(super) module: &'static str,
 }
 
-impl Recipe for Tunnels {
-    fn about(&self) -> About {
+impl LabNetworkDefinition for TunnelNetwork {
+    fn info(&self) -> NetworkInfo {
         self.about.clone()
     }
 
@@ -25,31 +25,31 @@ impl Recipe for Tunnels {
         2..=MOST_NODES
     }
 
-    fn needs(&self, _: &Site) -> Vec<Need> {
-        let mut needs = wired();
-        needs.extend([Need::Nodes(2), Need::Kernel { module: self.module }]);
+    fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
+        let mut needs = veth_and_bridge_requirements();
+        needs.extend([Requirement::Nodes(2), Requirement::Kernel { module: self.module }]);
         needs
     }
 
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
         let name = self.about.name;
         if self.backbone == Backbone::Ipip && shape.family == Family::Ipv6 {
             let why = "IP-in-IP (RFC 2003) carries IPv4 only";
             return Err(Error::new("lay out ipip", why).with_remedy("use --family ipv4, or gre"));
         }
-        let mut layout = over(name, self.backbone, shape, site)?;
-        layout.proof = encapsulated(&layout);
+        let mut layout = layout_over(name, self.backbone, shape, site)?;
+        layout.proof = encapsulation_proof(&layout);
         Ok(layout)
     }
 }
 
-/// The first tunnel on the path must have carried packets both ways.
-pub(super) fn encapsulated(layout: &Layout) -> Option<Proof> {
+/// Returns the proof that the first tunnel on the path carries packets. Returns `None` if there is no tunnel.
+pub(super) fn encapsulation_proof(layout: &Layout) -> Option<PathProof> {
     use crate::layout::Waypoint;
     use tare_network::HopKind;
     layout.path.iter().find_map(|waypoint| match waypoint {
         Waypoint::Device { kind: HopKind::Encapsulation, space: Some(space), name, .. } => {
-            Some(Proof::Device { space: *space, name: name.clone() })
+            Some(PathProof::Device { space: *space, name: name.clone() })
         }
         _ => None,
     })

@@ -1,31 +1,36 @@
-//! `veth`: two containers joined by a virtual cable, and nothing between them.
+//! `veth`: two containers joined directly by a veth pair.
 
-use super::{Recipe, filtered};
-use crate::address::{Slot, Subnet};
-use crate::docker::dns_rules;
-use crate::layout::{Endpoint, Layout, Waypoint, one_node, routes, server_of};
+use super::{LabNetworkDefinition, nftables_requirements};
+use crate::address::{InterfaceSlot, LabSubnet};
+use crate::docker_rules::dns_rules;
+use crate::layout::{
+    Layout, NamespaceEndpoint, Waypoint, check_one_node, client_routes, server_of,
+};
 use crate::nodes::UPLINK;
-use crate::wiring::{Address, Cable, CableKind, End, Rules, SpaceId, Wiring};
+use crate::wiring::{
+    DevicePair, DevicePairEnd, DevicePairKind, InterfaceAddress, NamespaceId, Ruleset, Wiring,
+};
 use tare_network::{
-    About, BitsPerSecond, Error, Family, Hop, HopKind, Need, NetworkOption, Shape, Site,
+    BitsPerSecond, Error, Family, Hop, HopKind, NetworkInfo, NetworkOption, NetworkParameters,
+    Requirement, Shape,
 };
 
-pub(super) struct Veth;
+pub(super) struct VethNetwork;
 
-/// Each cable has four addresses of the 2^16 of its subnet.
+/// Most clients: each pair has four of the 2^16 addresses of its subnet.
 const MOST_CLIENTS: u32 = 16_000;
 
-/// A cable between a client and its server.
-struct Joint {
-    client: Slot,
-    server: Slot,
-    /// The server's device: it has one for each of its clients.
+/// Device pair between a client and its server.
+struct ClientDevicePair {
+    client: InterfaceSlot,
+    server: InterfaceSlot,
+    /// Name of the server's device; a server has one for each of its clients.
     device: String,
 }
 
-impl Recipe for Veth {
-    fn about(&self) -> About {
-        About {
+impl LabNetworkDefinition for VethNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "veth",
             summary: "two containers joined by a veth pair, with Docker's DNS rules in both",
             stands_for: "a veth pair straight between two Docker containers",
@@ -34,27 +39,29 @@ impl Recipe for Veth {
         }
     }
 
-    fn needs(&self, site: &Site) -> Vec<Need> {
-        let mut needs = vec![Need::Kernel { module: "veth" }];
+    fn requirements(&self, site: &NetworkParameters) -> Vec<Requirement> {
+        let mut needs = vec![Requirement::Kernel { module: "veth" }];
         if !site.options.plain {
-            needs.extend(filtered(&[]));
+            needs.extend(nftables_requirements(&[]));
         }
         needs
     }
 
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-        layout("veth", CableKind::Veth, shape, site)
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
+        layout("veth", DevicePairKind::Veth, shape, site)
     }
 }
 
-/// Every client joined with its server by a cable of its own.
+/// Lays out every client joined with its server by its own device pair.
+///
+/// Fails if a server has no client, or if there are too many clients.
 pub(super) fn layout(
     name: &str,
-    kind: CableKind,
+    kind: DevicePairKind,
     shape: &Shape,
-    site: &Site,
+    site: &NetworkParameters,
 ) -> Result<Layout, Error> {
-    one_node(name, shape)?;
+    check_one_node(name, shape)?;
     if shape.clients < shape.servers {
         let why = "a server without a client has no cable, hence no address";
         return Err(Error::new(format!("lay out {name}"), why)
@@ -67,30 +74,31 @@ pub(super) fn layout(
         );
     }
     let mut wiring = Wiring::new(shape.family, shape.mtu);
-    let spaces = |wiring: &mut Wiring, role: &str, count: u32| -> Vec<SpaceId> {
-        (0..count).map(|index| wiring.space(format!("{role}-{index}"), &[])).collect()
+    let spaces = |wiring: &mut Wiring, role: &str, count: u32| -> Vec<NamespaceId> {
+        (0..count).map(|index| wiring.add_namespace(format!("{role}-{index}"), &[])).collect()
     };
     let servers = spaces(&mut wiring, "server", shape.servers);
     let clients = spaces(&mut wiring, "client", shape.clients);
-    let joints: Vec<Joint> = (0..).zip(&clients).map(|(client, _)| joint(client, shape)).collect();
+    let joints: Vec<ClientDevicePair> =
+        (0..).zip(&clients).map(|(client, _)| client_device_pair(client, shape)).collect();
     for (client, joint) in joints.iter().enumerate() {
         let server = servers[server_of(client, shape)];
-        lay(&mut wiring, [clients[client], server], joint, kind, site.options.rate);
+        add_device_pair(&mut wiring, [clients[client], server], joint, kind, site.options.rate);
     }
     if !site.options.plain {
         let all = servers.iter().chain(&clients);
-        wiring.rules.extend(all.map(|&space| Rules { space, text: dns_rules() }));
+        wiring.rules.extend(all.map(|&space| Ruleset { space, text: dns_rules() }));
     }
-    let endpoint = |space: &SpaceId, slot: Slot| Endpoint {
+    let endpoint = |space: &NamespaceId, slot: InterfaceSlot| NamespaceEndpoint {
         space: Some(*space),
         address: slot.address(shape.family),
     };
     Ok(Layout {
         path: path(&wiring, clients[0], servers[0], &joints[0], kind),
-        // Server k's first client is client k.
+        // The first client of server k is client k.
         servers: servers.iter().zip(&joints).map(|(one, to)| endpoint(one, to.server)).collect(),
         clients: clients.iter().zip(&joints).map(|(one, to)| endpoint(one, to.client)).collect(),
-        routes: routes(shape, site, |client, _| {
+        routes: client_routes(shape, site, |client, _| {
             let server = joints[client].server.address(shape.family);
             (server, server)
         }),
@@ -99,27 +107,27 @@ pub(super) fn layout(
     })
 }
 
-/// The cable of a client; of its four addresses, the middle two are used.
-fn joint(client: u16, shape: &Shape) -> Joint {
+/// Returns the device pair of a client. It uses the middle two of its four addresses.
+fn client_device_pair(client: u16, shape: &Shape) -> ClientDevicePair {
     let base = client * 4;
-    Joint {
-        client: Subnet::PAIRS.slot(base + 1),
-        server: Subnet::PAIRS.slot(base + 2),
+    ClientDevicePair {
+        client: LabSubnet::PAIRS.slot(base + 1),
+        server: LabSubnet::PAIRS.slot(base + 2),
         device: format!("eth{}", u32::from(client) / shape.servers),
     }
 }
 
-/// Lays one cable.
-fn lay(
+/// Adds one device pair with its addresses and neighbour entries.
+fn add_device_pair(
     wiring: &mut Wiring,
-    [client, server]: [SpaceId; 2],
-    joint: &Joint,
-    kind: CableKind,
+    [client, server]: [NamespaceId; 2],
+    joint: &ClientDevicePair,
+    kind: DevicePairKind,
     rate: Option<BitsPerSecond>,
 ) {
-    let near = End::new(client, UPLINK).with_mac(joint.client.mac());
-    let far = End::new(server, joint.device.as_str()).with_mac(joint.server.mac());
-    wiring.cables.push(Cable { kind, ..Cable::new(near, far).limited_to(rate) });
+    let near = DevicePairEnd::new(client, UPLINK).with_mac(joint.client.mac());
+    let far = DevicePairEnd::new(server, joint.device.as_str()).with_mac(joint.server.mac());
+    wiring.device_pairs.push(DevicePair { kind, ..DevicePair::new(near, far).limited_to(rate) });
     let prefix = match wiring.family {
         Family::Ipv4 => 30,
         Family::Ipv6 => 126,
@@ -127,25 +135,32 @@ fn lay(
     let ends = [(client, UPLINK, joint.client), (server, joint.device.as_str(), joint.server)];
     for (space, device, slot) in ends {
         let address = slot.address(wiring.family);
-        wiring.addresses.push(Address { space, device: device.to_owned(), address, prefix });
+        wiring.addresses.push(InterfaceAddress {
+            space,
+            device: device.to_owned(),
+            address,
+            prefix,
+        });
     }
-    wiring.neighbour(client, UPLINK, joint.server);
-    wiring.neighbour(server, &joint.device, joint.client);
+    wiring.add_neighbour(client, UPLINK, joint.server);
+    wiring.add_neighbour(server, &joint.device, joint.client);
 }
 
 fn path(
     wiring: &Wiring,
-    client: SpaceId,
-    server: SpaceId,
-    joint: &Joint,
-    kind: CableKind,
+    client: NamespaceId,
+    server: NamespaceId,
+    joint: &ClientDevicePair,
+    kind: DevicePairKind,
 ) -> Vec<Waypoint> {
     let end = |space, device: &str| match kind {
-        CableKind::Veth => Waypoint::device(HopKind::Veth, space, device),
-        CableKind::Netkit => Waypoint::told(HopKind::Device, space, device, "netkit, L2"),
+        DevicePairKind::Veth => Waypoint::device(HopKind::Veth, space, device),
+        DevicePairKind::Netkit => {
+            Waypoint::device_with_detail(HopKind::Device, space, device, "netkit, L2")
+        }
     };
     let mut path = vec![end(client, UPLINK), end(server, &joint.device)];
-    // Docker's DNS rules are for IPv4 only, and so is the connection tracking that they switch on.
+    // Docker's DNS rules are for IPv4 only, and so is the connection tracking that they enable.
     if !wiring.rules.is_empty() && wiring.family == Family::Ipv4 {
         let tracking = |space| {
             Waypoint::Other(

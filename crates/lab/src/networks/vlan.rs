@@ -1,43 +1,49 @@
-//! `vlan`: containers on a bridge, each by a VLAN device, so that what they send one another carries a tag.
+//! `vlan`: containers on a bridge, each by a VLAN device, so that frames between them are tagged.
 
-use super::Recipe;
-use super::bridge_plain::{Bridged, bridged};
-use super::hung;
-use crate::layout::{Layout, Proof, Waypoint};
+use super::LabNetworkDefinition;
+use super::bridge_plain::{BridgeLayout, layout_on_bridge};
+use super::uplink_requirements;
+use crate::layout::{Layout, PathProof, Waypoint};
 use crate::nodes::{BRIDGED_PAST_NETFILTER, UPLINK};
-use crate::wiring::{Link, LinkKind, Parent};
-use tare_network::{About, Error, HopKind, Need, NetworkOption, Shape, Site};
+use crate::wiring::{ChildDevice, ChildDeviceKind, ParentDevice};
+use tare_network::{
+    Error, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
+};
 
-pub(super) struct Vlan;
+pub(super) struct VlanNetwork;
 
-/// The VLAN that all containers are in, and the device by which they are.
+/// VLAN of all containers, and the name of their VLAN devices.
 const ID: u16 = 7;
 const DEVICE: &str = "vlan7";
 
-impl Recipe for Vlan {
-    fn about(&self) -> About {
-        About {
+impl LabNetworkDefinition for VlanNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "vlan",
             summary: "two containers on a bridge, in a VLAN: what passes it carries an 802.1Q tag",
             stands_for: "containers on a tagged VLAN of a trunk port, as operators wire them",
             source: "IEEE 802.1Q; ip-link(8), type vlan",
-            options: &NetworkOption::CABLED,
+            options: &NetworkOption::DEVICE_PAIRS,
         }
     }
 
-    fn needs(&self, _: &Site) -> Vec<Need> {
-        hung("8021q")
+    fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
+        uplink_requirements("8021q")
     }
 
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-        let Bridged { mut layout, node, servers, clients, .. } =
-            bridged("vlan", shape, site, &BRIDGED_PAST_NETFILTER)?;
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
+        let BridgeLayout { mut layout, node, servers, clients, .. } =
+            layout_on_bridge("vlan", shape, site, &BRIDGED_PAST_NETFILTER)?;
         let wiring = &mut layout.wiring;
         for one in servers.iter().chain(&clients) {
-            let kind = LinkKind::Vlan { parent: Parent::new(one.space, UPLINK), id: ID };
-            wiring.links.push(Link::new(one.space, DEVICE, kind).with_mac(one.slot.mac()));
+            let kind =
+                ChildDeviceKind::Vlan { parent: ParentDevice::new(one.space, UPLINK), id: ID };
+            wiring
+                .child_devices
+                .push(ChildDevice::new(one.space, DEVICE, kind).with_mac(one.slot.mac()));
         }
-        // The containers' addresses, routes and neighbours are the VLAN's; the bridge's own address is of no use in it.
+        // Addresses, routes and neighbour entries of the containers move to the VLAN. The bridge's own address is not
+        // reachable in it.
         let within = |space| servers.iter().chain(&clients).any(|one| one.space == space);
         wiring.routes.retain(|route| !within(route.space));
         for address in wiring.addresses.iter_mut().filter(|one| within(one.space)) {
@@ -48,11 +54,11 @@ impl Recipe for Vlan {
         }
         let tagged = |space| {
             let detail = format!("802.1Q, id {ID}, on {UPLINK}");
-            Waypoint::told(HopKind::Device, space, DEVICE, &detail)
+            Waypoint::device_with_detail(HopKind::Device, space, DEVICE, &detail)
         };
         layout.path.insert(0, tagged(clients[0].space));
         layout.path.push(tagged(servers[0].space));
-        layout.proof = Some(Proof::Device { space: node.space, name: "veth-s0".to_owned() });
+        layout.proof = Some(PathProof::Device { space: node.space, name: "veth-s0".to_owned() });
         Ok(layout)
     }
 }

@@ -1,35 +1,37 @@
-//! `vxlan`: one network over all nodes by kernel VXLAN, as a Docker Swarm overlay wires it.
+//! `vxlan`: one network over all nodes by kernel VXLAN, wired as a Docker Swarm overlay network.
 //!
-//! On each node a namespace of its own has a bridge with the containers and a VXLAN device whose packets leave by the
-//! node's uplink. Nothing is learnt and nobody is asked: every node is told behind which other each container is, and
-//! the VXLAN device answers for them.
+//! On each node, a separate namespace has a bridge with the containers, and a VXLAN device whose packets leave by the
+//! node's uplink. Neither addresses nor neighbours are learnt: every node has forwarding and neighbour entries for the
+//! containers of all other nodes, and the VXLAN device answers ARP requests for them.
 
-use super::tunnels::encapsulated;
-use super::{Recipe, wired};
-use crate::address::Subnet;
+use super::tunnels::encapsulation_proof;
+use super::{LabNetworkDefinition, veth_and_bridge_requirements};
+use crate::address::LabSubnet;
 use crate::backbone::{Backbone, vxlan_port};
 use crate::layout::{Layout, Waypoint};
+use crate::node_containers::{NodeContainer, NodeContainers};
 use crate::nodes::UPLINK;
-use crate::pods::{Pod, Pods};
-use crate::underlay::{MOST_NODES, ROUTER, Underlay, joins, link_of, mtu_inside};
-use crate::wiring::{Cable, End, Forwarding, Neighbour, SpaceId, Wiring};
+use crate::underlay::{MOST_NODES, ROUTER, Underlay, check_nodes, inner_mtu, parse_link};
+use crate::wiring::{DevicePair, DevicePairEnd, NamespaceId, Neighbour, VxlanFdbEntry, Wiring};
 use std::ops::RangeInclusive;
-use tare_network::{About, Error, HopKind, Need, NetworkOption, Shape, Site};
+use tare_network::{
+    Error, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
+};
 
-/// As libnetwork calls them.
+/// Names that libnetwork uses.
 const BRIDGE: &str = "br0";
 const DEVICE: &str = "vxlan0";
 
-pub(super) struct Vxlan;
+pub(super) struct VxlanNetwork;
 
-impl Recipe for Vxlan {
-    fn about(&self) -> About {
-        About {
+impl LabNetworkDefinition for VxlanNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "vxlan",
             summary: "one network over all nodes by kernel VXLAN, a bridge on each",
             stands_for: "a Docker Swarm overlay network, wired as libnetwork does",
             source: "moby, libnetwork/drivers/overlay; RFC 7348",
-            options: &NetworkOption::CABLED,
+            options: &NetworkOption::DEVICE_PAIRS,
         }
     }
 
@@ -37,98 +39,108 @@ impl Recipe for Vxlan {
         2..=MOST_NODES
     }
 
-    fn needs(&self, _: &Site) -> Vec<Need> {
-        vxlan_needs()
+    fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
+        vxlan_requirements()
     }
 
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-        Ok(overlay("vxlan", HEADERS, shape, site)?.layout)
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
+        Ok(add_overlay("vxlan", HEADERS, shape, site)?.layout)
     }
 }
 
-/// What VXLAN takes of a packet on the underlay, bytes.
+/// Headers of VXLAN on the underlay, bytes.
 pub(super) const HEADERS: u32 = Backbone::Vxlan { device: DEVICE }.headers();
 
-pub(super) fn vxlan_needs() -> Vec<Need> {
-    let mut needs = wired();
-    needs.extend([Need::Nodes(2), Need::Kernel { module: "vxlan" }]);
+pub(super) fn vxlan_requirements() -> Vec<Requirement> {
+    let mut needs = veth_and_bridge_requirements();
+    needs.extend([Requirement::Nodes(2), Requirement::Kernel { module: "vxlan" }]);
     needs
 }
 
-/// The network, and the nodes under it.
-pub(super) struct Overlay {
+/// Layout of the network, and the underlay of its nodes.
+pub(super) struct VxlanOverlay {
     pub(super) layout: Layout,
     pub(super) underlay: Underlay,
 }
 
-/// One network over all nodes; `headers` is what of a packet on the underlay is not the containers', bytes.
-pub(super) fn overlay(
+/// Lays out one network over all nodes; `headers` is the length of its headers on the underlay, bytes.
+pub(super) fn add_overlay(
     name: &str,
     headers: u32,
     shape: &Shape,
-    site: &Site,
-) -> Result<Overlay, Error> {
-    joins(name, 2, shape)?;
-    let inside = mtu_inside(shape, &link_of(shape)?, headers);
+    site: &NetworkParameters,
+) -> Result<VxlanOverlay, Error> {
+    check_nodes(name, 2, shape)?;
+    let inside = inner_mtu(shape, &parse_link(shape)?, headers);
     let mut wiring = Wiring::new(shape.family, inside);
     let underlay = Underlay::add(&mut wiring, shape, &ROUTER)?;
-    underlay.speak_ipv4(&mut wiring);
-    let switches = switches(&mut wiring, &underlay);
-    let pods = plugged_in(&mut wiring, &switches, shape, site);
+    underlay.add_ipv4(&mut wiring);
+    let switches = add_overlay_namespaces(&mut wiring, &underlay);
+    let pods = add_containers(&mut wiring, &switches, shape, site);
     for pod in pods.all() {
-        tell(&mut wiring, &underlay, &switches, pod);
+        add_remote_entries(&mut wiring, &underlay, &switches, pod);
     }
     for (client, server) in pods.pairs(shape) {
-        wiring.neighbour(client.space, UPLINK, server.slot);
-        wiring.neighbour(server.space, UPLINK, client.slot);
+        wiring.add_neighbour(client.space, UPLINK, server.slot);
+        wiring.add_neighbour(server.space, UPLINK, client.slot);
     }
     let path = path(&underlay, &switches, &pods);
     let mut layout = pods.layout(wiring, path, shape, site);
-    layout.proof = encapsulated(&layout);
-    Ok(Overlay { layout, underlay })
+    layout.proof = encapsulation_proof(&layout);
+    Ok(VxlanOverlay { layout, underlay })
 }
 
-/// On each node a namespace with a bridge and a VXLAN device.
-fn switches(wiring: &mut Wiring, underlay: &Underlay) -> Vec<SpaceId> {
-    let add = |node: &crate::nodes::Node| {
-        let space = wiring.space(format!("overlay-{}", node.number()), &[]);
-        wiring.bridge(space, BRIDGE, None);
-        wiring.links.push(vxlan_port(*node, space, DEVICE, BRIDGE));
+/// Adds a namespace with a bridge and a VXLAN device on each node.
+fn add_overlay_namespaces(wiring: &mut Wiring, underlay: &Underlay) -> Vec<NamespaceId> {
+    let add = |node: &crate::nodes::LabNode| {
+        let space = wiring.add_namespace(format!("overlay-{}", node.number()), &[]);
+        wiring.add_bridge(space, BRIDGE, None);
+        wiring.child_devices.push(vxlan_port(*node, space, DEVICE, BRIDGE));
         space
     };
     underlay.nodes.iter().map(add).collect()
 }
 
-/// The containers, each on its node's bridge, all in one network.
-fn plugged_in(wiring: &mut Wiring, switches: &[SpaceId], shape: &Shape, site: &Site) -> Pods {
+/// Adds the containers, each on its node's bridge, all in one subnet.
+fn add_containers(
+    wiring: &mut Wiring,
+    switches: &[NamespaceId],
+    shape: &Shape,
+    site: &NetworkParameters,
+) -> NodeContainers {
     let mut plugged = 0;
-    Pods::spread(shape, |node, name, port| {
-        let slot = Subnet::OVERLAY.slot(2 + plugged);
+    NodeContainers::place(shape, |node, name, port| {
+        let slot = LabSubnet::OVERLAY.slot(2 + plugged);
         plugged += 1;
-        let space = wiring.space(name, &[]);
+        let space = wiring.add_namespace(name, &[]);
         let port = format!("veth-{port}");
-        let near = End::new(switches[node], port.as_str()).plugged_into(BRIDGE);
-        let far = End::new(space, UPLINK).with_mac(slot.mac());
-        wiring.cables.push(Cable::new(near, far).limited_to(site.options.rate));
-        wiring.address(space, UPLINK, slot);
-        Pod { node, space, slot, port }
+        let near = DevicePairEnd::new(switches[node], port.as_str()).attached_to(BRIDGE);
+        let far = DevicePairEnd::new(space, UPLINK).with_mac(slot.mac());
+        wiring.device_pairs.push(DevicePair::new(near, far).limited_to(site.options.rate));
+        wiring.add_address(space, UPLINK, slot);
+        NodeContainer { node, space, slot, port }
     })
 }
 
-/// Tells every other node where a container is.
-fn tell(wiring: &mut Wiring, underlay: &Underlay, switches: &[SpaceId], pod: &Pod) {
+/// Adds a container's forwarding and neighbour entry on every other node.
+fn add_remote_entries(
+    wiring: &mut Wiring,
+    underlay: &Underlay,
+    switches: &[NamespaceId],
+    pod: &NodeContainer,
+) {
     let remote = underlay.nodes[pod.node].ipv4();
     for (_, &space) in switches.iter().enumerate().filter(|(at, _)| *at != pod.node) {
         let (device, mac) = (DEVICE.to_owned(), pod.slot.mac());
-        wiring.forwarding.push(Forwarding { space, device: device.clone(), mac, remote });
+        wiring.vxlan_fdb_entries.push(VxlanFdbEntry { space, device: device.clone(), mac, remote });
         let address = pod.slot.address(wiring.family);
         wiring.neighbours.push(Neighbour { space, device, address, mac });
     }
 }
 
-fn path(underlay: &Underlay, switches: &[SpaceId], pods: &Pods) -> Vec<Waypoint> {
+fn path(underlay: &Underlay, switches: &[NamespaceId], pods: &NodeContainers) -> Vec<Waypoint> {
     let (client, server) = (&pods.clients[0], &pods.servers[0]);
-    let side = |pod: &Pod| {
+    let side = |pod: &NodeContainer| {
         let switch = switches[pod.node];
         vec![
             Waypoint::device(HopKind::Veth, pod.space, UPLINK),

@@ -1,33 +1,33 @@
-//! `vxlan-encrypted`: the same as `vxlan`, inside ESP in transport mode between the nodes, as Swarm's `encrypted` does.
+//! `vxlan-encrypted`: the network `vxlan`, inside ESP in transport mode between the nodes, as with Swarm's `encrypted`.
 
-use super::vxlan::{HEADERS, Overlay, overlay, vxlan_needs};
-use super::{Recipe, Secrecy};
+use super::vxlan::{HEADERS, VxlanOverlay, add_overlay, vxlan_requirements};
+use super::{Confidentiality, LabNetworkDefinition};
 use crate::backbone::VXLAN_PORT;
 use crate::layout::Layout;
-use crate::nodes::Node;
+use crate::nodes::LabNode;
 use crate::programs::Program;
-use crate::secret;
+use crate::random_key;
 use crate::underlay::MOST_NODES;
-use crate::wiring::SpaceId;
+use crate::wiring::NamespaceId;
 use std::ops::RangeInclusive;
-use tare_network::{About, Error, Need, NetworkOption, Shape, Site};
+use tare_network::{Error, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape};
 
-/// What ESP with AES-GCM takes of a packet, as libnetwork reckons it (`pktExpansion`), bytes.
+/// Headers of ESP with AES-GCM, bytes, as libnetwork computes them (`pktExpansion`).
 const ESP: u32 = 26;
 
-/// As libnetwork calls its security associations (`r`).
+/// Request ID of the security associations, as in libnetwork (`r`).
 const REQUEST_ID: &str = "13681891";
 
-pub(super) struct VxlanEncrypted;
+pub(super) struct EncryptedVxlanNetwork;
 
-impl Recipe for VxlanEncrypted {
-    fn about(&self) -> About {
-        About {
+impl LabNetworkDefinition for EncryptedVxlanNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "vxlan-encrypted",
             summary: "one network over all nodes by kernel VXLAN inside kernel ESP (AES-GCM)",
             stands_for: "a Docker Swarm overlay network with --opt encrypted",
             source: "moby, libnetwork/drivers/overlay/encryption.go; RFC 4303, RFC 4106",
-            options: &NetworkOption::CABLED,
+            options: &NetworkOption::DEVICE_PAIRS,
         }
     }
 
@@ -35,22 +35,22 @@ impl Recipe for VxlanEncrypted {
         2..=MOST_NODES
     }
 
-    fn needs(&self, _: &Site) -> Vec<Need> {
-        let mut needs = vxlan_needs();
-        needs.extend(["xfrm_user", "esp4"].map(|module| Need::Kernel { module }));
-        needs.push(Need::Program { name: "ip", package: "iproute2" });
+    fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
+        let mut needs = vxlan_requirements();
+        needs.extend(["xfrm_user", "esp4"].map(|module| Requirement::Kernel { module }));
+        needs.push(Requirement::Program { name: "ip", package: "iproute2" });
         needs
     }
 
-    fn secrecy(&self) -> Secrecy {
-        Secrecy::Encrypted
+    fn confidentiality(&self) -> Confidentiality {
+        Confidentiality::Encrypted
     }
 
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-        let Overlay { mut layout, underlay } =
-            overlay("vxlan-encrypted", HEADERS + ESP, shape, site)?;
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
+        let VxlanOverlay { mut layout, underlay } =
+            add_overlay("vxlan-encrypted", HEADERS + ESP, shape, site)?;
         for (number, (one, other)) in (1..).zip(underlay.pairs()) {
-            let key = secret::hexadecimal(&secret::random::<20>()?);
+            let key = random_key::to_hex(&random_key::random_bytes::<20>()?);
             for space in [one.space, other.space] {
                 layout.wiring.programs.push(association(space, one, other, number, &key));
             }
@@ -60,8 +60,14 @@ impl Recipe for VxlanEncrypted {
     }
 }
 
-/// How packets from one node to the other are sealed; both must know.
-fn association(space: SpaceId, one: Node, other: Node, number: u32, key: &str) -> Program {
+/// Returns the step that adds the security association from one node to the other; both need it.
+fn association(
+    space: NamespaceId,
+    one: LabNode,
+    other: LabNode,
+    number: u32,
+    key: &str,
+) -> Program {
     let line = format!(
         "xfrm state add src {} dst {} proto esp spi {:#x} reqid {REQUEST_ID} mode transport aead",
         one.ipv4(),
@@ -70,15 +76,15 @@ fn association(space: SpaceId, one: Node, other: Node, number: u32, key: &str) -
     );
     let mut arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
     arguments.extend(["rfc4106(gcm(aes))".to_owned(), key.to_owned(), "64".to_owned()]);
-    Program::step(space, "ip", arguments).named(format!("ip-state-{number}"))
+    Program::step(space, "ip", arguments).with_name(format!("ip-state-{number}"))
 }
 
-/// That VXLAN to the other node must be sealed.
-fn policy(one: Node, other: Node, number: u32) -> Program {
+/// Returns the step that adds the policy to encrypt VXLAN packets to the other node.
+fn policy(one: LabNode, other: LabNode, number: u32) -> Program {
     let (from, to) = (one.ipv4(), other.ipv4());
     let line = format!(
         "xfrm policy add src {from} dst {to} proto udp dport {VXLAN_PORT} dir out \
          tmpl src {from} dst {to} proto esp reqid {REQUEST_ID} mode transport"
     );
-    Program::step(one.space, "ip", line.split(' ')).named(format!("ip-policy-{number}"))
+    Program::step(one.space, "ip", line.split(' ')).with_name(format!("ip-policy-{number}"))
 }

@@ -1,38 +1,40 @@
-//! Weave Net: one network over all nodes, a bridge on each, and a router that carries its frames. Its modes are networks of
-//! their own: `weave-sleeve`, `weave-sleeve-encrypted`, `weave-fastdp`.
+//! Weave Net: one network over all nodes, with a bridge on each and a router that carries its frames. Each mode is a
+//! network: `weave-sleeve`, `weave-sleeve-encrypted`, `weave-fastdp`.
 
-use super::{Recipe, Secrecy, ask_kernel, wired};
-use crate::address::Subnet;
+use super::{Confidentiality, LabNetworkDefinition, query_probe, veth_and_bridge_requirements};
+use crate::address::LabSubnet;
 use crate::lab::Lab;
-use crate::layout::{Layout, Proof, Waypoint};
+use crate::layout::{Layout, PathProof, Waypoint};
+use crate::node_containers::{NodeContainer, NodeContainers};
 use crate::nodes::{BRIDGED_PAST_NETFILTER, UPLINK};
-use crate::pods::{Pod, Pods};
-use crate::secret;
-use crate::underlay::{MOST_NODES, Underlay, joins, link_of, mtu_inside};
-use crate::weave::{self, BRIDGE, CABLE, DATAPATH, FAST_CABLE, Mode, Router, TUNNEL};
-use crate::wiring::{Cable, End, Wiring};
+use crate::random_key;
+use crate::underlay::{MOST_NODES, Underlay, check_nodes, inner_mtu, parse_link};
+use crate::weave::{self, BRIDGE, CABLE, DATAPATH, FAST_CABLE, TUNNEL, WeaveMode, WeaveRouter};
+use crate::wiring::{DevicePair, DevicePairEnd, Wiring};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use tare_network::{About, Error, HopKind, Need, NetworkOption, Shape, Site};
+use tare_network::{
+    Error, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
+};
 
-/// What Weave leaves free of a link's MTU, bytes: of 1500 its containers have 1376 (`docs/mtu.md`), in any of its modes.
+/// Room that Weave leaves in a link's MTU, bytes: in all modes its containers have 1376 of 1500 (`docs/mtu.md`).
 const HEADERS: u32 = 124;
 
 /// Weave Net in one of its modes.
-pub(super) struct Weave {
+pub(super) struct WeaveNetwork {
     pub(super) name: &'static str,
     pub(super) summary: &'static str,
     pub(super) stands_for: &'static str,
-    pub(super) mode: Mode,
+    pub(super) mode: WeaveMode,
     pub(super) lab: Option<Arc<Lab>>,
 }
 
-/// What either form of sleeve mode stands for.
+/// Text of `stands_for` for both forms of sleeve mode.
 pub(super) const SLEEVE: &str = "Weave Net's sleeve mode: weaver where it is on the PATH and the kernel has what it needs, else a forwarder of tare's own in its place";
 
-impl Recipe for Weave {
-    fn about(&self) -> About {
-        About {
+impl LabNetworkDefinition for WeaveNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: self.name,
             summary: self.summary,
             stands_for: self.stands_for,
@@ -45,40 +47,44 @@ impl Recipe for Weave {
         2..=MOST_NODES
     }
 
-    fn needs(&self, _: &Site) -> Vec<Need> {
-        let mut needs = wired();
-        needs.push(Need::Nodes(2));
-        needs.extend(ask_kernel(self.lab.as_ref(), |probe| self.mode.needs(probe)));
+    fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
+        let mut needs = veth_and_bridge_requirements();
+        needs.push(Requirement::Nodes(2));
+        needs.extend(query_probe(self.lab.as_ref(), |probe| self.mode.requirements(probe)));
         needs
     }
 
-    fn secrecy(&self) -> Secrecy {
+    fn confidentiality(&self) -> Confidentiality {
         match self.mode {
-            Mode::SleeveEncrypted => Secrecy::Encrypted,
-            Mode::Sleeve | Mode::Fastdp => Secrecy::Plain,
+            WeaveMode::SleeveEncrypted => Confidentiality::Encrypted,
+            WeaveMode::Sleeve | WeaveMode::Fastdp => Confidentiality::Plain,
         }
     }
 
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
         let Self { name, mode, .. } = *self;
-        joins(name, 2, shape)?;
-        let mut wiring = Wiring::new(shape.family, mtu_inside(shape, &link_of(shape)?, HEADERS));
+        check_nodes(name, 2, shape)?;
+        let mut wiring = Wiring::new(shape.family, inner_mtu(shape, &parse_link(shape)?, HEADERS));
         let underlay = Underlay::add(&mut wiring, shape, &BRIDGED_PAST_NETFILTER)?;
-        underlay.speak_ipv4(&mut wiring);
-        let router = ask_kernel(self.lab.as_ref(), |probe| mode.router(probe));
-        let pods = plug_in(&mut wiring, &underlay, (router, mode), shape, site);
+        underlay.add_ipv4(&mut wiring);
+        let router = query_probe(self.lab.as_ref(), |probe| mode.router(probe));
+        let pods = add_containers(&mut wiring, &underlay, (router, mode), shape, site);
         let key = match mode {
-            Mode::SleeveEncrypted => Some(secret::hexadecimal(&secret::random::<32>()?)),
-            Mode::Sleeve | Mode::Fastdp => None,
+            WeaveMode::SleeveEncrypted => {
+                Some(random_key::to_hex(&random_key::random_bytes::<32>()?))
+            }
+            WeaveMode::Sleeve | WeaveMode::Fastdp => None,
         };
-        // Digits alone.
+        // The key file has digits without a prefix.
         let key = key.as_deref().map(|key| key.trim_start_matches("0x"));
         for (at, &node) in underlay.nodes.iter().enumerate() {
             let mine = pods.all().filter(|pod| pod.node == at);
             let ports: Vec<&str> = mine.map(|pod| pod.port.as_str()).collect();
             match router {
-                Router::Ours => weave::ours(&mut wiring, &underlay, node, key),
-                Router::Weaver => weave::weaver(&mut wiring, &underlay, node, mode, key, &ports),
+                WeaveRouter::StandIn => weave::add_stand_in(&mut wiring, &underlay, node, key),
+                WeaveRouter::Weaver => {
+                    weave::add_weaver(&mut wiring, &underlay, node, mode, key, &ports);
+                }
             }
         }
         let (client, server) = (&pods.clients[0], &pods.servers[0]);
@@ -87,56 +93,61 @@ impl Recipe for Weave {
         path.extend(to_router(&underlay, (router, mode), server).into_iter().rev());
         let near = underlay.nodes[client.node].space;
         let mut layout = pods.layout(wiring, path, shape, site);
-        // What comes in by it has been carried: by the bridge to tare's own, else from the other node.
+        // Packets that this device receives have been carried: with tare's router, from the bridge to it; with weaver,
+        // from the other node.
         let device = match (router, mode) {
-            (Router::Ours, _) => CABLE[1],
-            (Router::Weaver, Mode::Fastdp) => TUNNEL,
-            (Router::Weaver, Mode::Sleeve | Mode::SleeveEncrypted) => CABLE[0],
+            (WeaveRouter::StandIn, _) => CABLE[1],
+            (WeaveRouter::Weaver, WeaveMode::Fastdp) => TUNNEL,
+            (WeaveRouter::Weaver, WeaveMode::Sleeve | WeaveMode::SleeveEncrypted) => CABLE[0],
         };
-        layout.proof = Some(Proof::Device { space: near, name: device.to_owned() });
+        layout.proof = Some(PathProof::Device { space: near, name: device.to_owned() });
         Ok(layout)
     }
 }
 
-/// The containers, all in one network; a router of Weave's own plugs them in itself.
-fn plug_in(
+/// Adds the containers, all in one subnet; Weave's own router plugs them into its bridge itself.
+fn add_containers(
     wiring: &mut Wiring,
     underlay: &Underlay,
-    (router, mode): (Router, Mode),
+    (router, mode): (WeaveRouter, WeaveMode),
     shape: &Shape,
-    site: &Site,
-) -> Pods {
+    site: &NetworkParameters,
+) -> NodeContainers {
     let mut plugged = 0;
-    let pods = Pods::spread(shape, |at, name, suffix| {
+    let pods = NodeContainers::place(shape, |at, name, suffix| {
         let node = underlay.nodes[at];
-        let slot = Subnet::OVERLAY.slot(2 + plugged);
+        let slot = LabSubnet::OVERLAY.slot(2 + plugged);
         plugged += 1;
-        let space = wiring.space(name, &[]);
+        let space = wiring.add_namespace(name, &[]);
         let port = format!("veth-{suffix}");
-        let near = End::new(node.space, port.as_str());
+        let near = DevicePairEnd::new(node.space, port.as_str());
         let near = match router {
-            Router::Ours => near.plugged_into(BRIDGE),
-            Router::Weaver => near,
+            WeaveRouter::StandIn => near.attached_to(BRIDGE),
+            WeaveRouter::Weaver => near,
         };
-        let far = End::new(space, UPLINK).with_mac(slot.mac());
-        wiring.cables.push(Cable::new(near, far).limited_to(site.options.rate));
-        wiring.address(space, UPLINK, slot);
-        if mode != Mode::Fastdp {
-            // The router takes frames as they are, and does nothing to them that a device would. Weave, too, leaves what
-            // its fast data path carries to the kernel.
-            wiring.whole.push((space, UPLINK.to_owned()));
+        let far = DevicePairEnd::new(space, UPLINK).with_mac(slot.mac());
+        wiring.device_pairs.push(DevicePair::new(near, far).limited_to(site.options.rate));
+        wiring.add_address(space, UPLINK, slot);
+        if mode != WeaveMode::Fastdp {
+            // The router carries frames unchanged, and does not do the work that a device would do for their offloads.
+            // Weave leaves the frames of its fast data path to the kernel, too.
+            wiring.without_tx_offload.push((space, UPLINK.to_owned()));
         }
-        Pod { node: at, space, slot, port }
+        NodeContainer { node: at, space, slot, port }
     });
     for (client, server) in pods.pairs(shape) {
-        wiring.neighbour(client.space, UPLINK, server.slot);
-        wiring.neighbour(server.space, UPLINK, client.slot);
+        wiring.add_neighbour(client.space, UPLINK, server.slot);
+        wiring.add_neighbour(server.space, UPLINK, client.slot);
     }
     pods
 }
 
-/// From a container to whoever carries its frames to other nodes.
-fn to_router(underlay: &Underlay, by: (Router, Mode), pod: &Pod) -> Vec<Waypoint> {
+/// Returns the path from a container to the router or tunnel that carries its frames to other nodes.
+fn to_router(
+    underlay: &Underlay,
+    by: (WeaveRouter, WeaveMode),
+    pod: &NodeContainer,
+) -> Vec<Waypoint> {
     let node = underlay.nodes[pod.node].space;
     let mut path = vec![
         Waypoint::device(HopKind::Veth, pod.space, UPLINK),
@@ -145,21 +156,21 @@ fn to_router(underlay: &Underlay, by: (Router, Mode), pod: &Pod) -> Vec<Waypoint
     ];
     let [near, far] = CABLE;
     match by {
-        (Router::Ours, _) => {
+        (WeaveRouter::StandIn, _) => {
             let detail = "tare sleeve, which stands for weaver: frames in UDP, by a process";
             path.push(Waypoint::device(HopKind::Veth, node, near));
-            path.push(Waypoint::told(HopKind::Forwarder, node, far, detail));
+            path.push(Waypoint::device_with_detail(HopKind::Forwarder, node, far, detail));
         }
-        (Router::Weaver, Mode::Sleeve | Mode::SleeveEncrypted) => {
+        (WeaveRouter::Weaver, WeaveMode::Sleeve | WeaveMode::SleeveEncrypted) => {
             let detail = "weaver: frames in UDP, by a process";
             path.push(Waypoint::device(HopKind::Veth, node, near));
-            path.push(Waypoint::told(HopKind::Forwarder, node, far, detail));
+            path.push(Waypoint::device_with_detail(HopKind::Forwarder, node, far, detail));
         }
-        (Router::Weaver, Mode::Fastdp) => {
+        (WeaveRouter::Weaver, WeaveMode::Fastdp) => {
             let detail = "Open vSwitch in the kernel, told by weaver";
             path.extend(FAST_CABLE.map(|end| Waypoint::device(HopKind::Veth, node, end)));
-            path.push(Waypoint::told(HopKind::Bridge, node, DATAPATH, detail));
-            path.push(Waypoint::told(HopKind::Encapsulation, node, TUNNEL, "VXLAN"));
+            path.push(Waypoint::device_with_detail(HopKind::Bridge, node, DATAPATH, detail));
+            path.push(Waypoint::device_with_detail(HopKind::Encapsulation, node, TUNNEL, "VXLAN"));
         }
     }
     path

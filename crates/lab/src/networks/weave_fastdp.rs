@@ -1,17 +1,16 @@
-//! `weave-fastdp`: Weave Net's fast data path: its router tells the kernel's Open vSwitch where to send frames.
+//! `weave-fastdp`: Weave Net's fast data path, in which its router configures the kernel's Open vSwitch.
 
-use super::weave::Weave;
+use super::weave::WeaveNetwork;
 use crate::lab::Lab;
-use crate::weave::Mode;
+use crate::weave::WeaveMode;
 use std::sync::Arc;
 
-/// The network.
-pub(super) fn network(lab: &Option<Arc<Lab>>) -> Weave {
-    Weave {
+pub(super) fn network(lab: &Option<Arc<Lab>>) -> WeaveNetwork {
+    WeaveNetwork {
         name: "weave-fastdp",
         summary: "one network over all nodes by the kernel's Open vSwitch and VXLAN, as weaver sets it up",
         stands_for: "Weave Net itself: a real weaver on each node",
-        mode: Mode::Fastdp,
+        mode: WeaveMode::Fastdp,
         lab: lab.clone(),
     }
 }

@@ -1,17 +1,16 @@
-//! `weave-sleeve`: Weave Net in sleeve mode: a process on each node carries frames in UDP.
+//! `weave-sleeve`: Weave Net in sleeve mode, in which a process on each node carries frames in UDP.
 
-use super::weave::{SLEEVE, Weave};
+use super::weave::{SLEEVE, WeaveNetwork};
 use crate::lab::Lab;
-use crate::weave::Mode;
+use crate::weave::WeaveMode;
 use std::sync::Arc;
 
-/// The network.
-pub(super) fn network(lab: &Option<Arc<Lab>>) -> Weave {
-    Weave {
+pub(super) fn network(lab: &Option<Arc<Lab>>) -> WeaveNetwork {
+    WeaveNetwork {
         name: "weave-sleeve",
         summary: "one network over all nodes, frames carried in UDP by a process on each",
         stands_for: SLEEVE,
-        mode: Mode::Sleeve,
+        mode: WeaveMode::Sleeve,
         lab: lab.clone(),
     }
 }

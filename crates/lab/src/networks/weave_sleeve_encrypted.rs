@@ -1,17 +1,16 @@
-//! `weave-sleeve-encrypted`: Weave Net in sleeve mode with a password: what the processes carry is sealed (NaCl).
+//! `weave-sleeve-encrypted`: Weave Net in sleeve mode with a password, so that the processes encrypt the frames (NaCl).
 
-use super::weave::{SLEEVE, Weave};
+use super::weave::{SLEEVE, WeaveNetwork};
 use crate::lab::Lab;
-use crate::weave::Mode;
+use crate::weave::WeaveMode;
 use std::sync::Arc;
 
-/// The network.
-pub(super) fn network(lab: &Option<Arc<Lab>>) -> Weave {
-    Weave {
+pub(super) fn network(lab: &Option<Arc<Lab>>) -> WeaveNetwork {
+    WeaveNetwork {
         name: "weave-sleeve-encrypted",
         summary: "one network over all nodes, frames sealed (NaCl) and carried in UDP by a process on each",
         stands_for: SLEEVE,
-        mode: Mode::SleeveEncrypted,
+        mode: WeaveMode::SleeveEncrypted,
         lab: lab.clone(),
     }
 }

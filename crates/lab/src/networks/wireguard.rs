@@ -1,49 +1,53 @@
-//! `wireguard`: an encrypted tunnel from each node to all others by the kernel's WireGuard, a bridge on each;
-//! `wireguard-user` is laid out alike.
+//! `wireguard`: encrypted tunnels between all nodes by the kernel's WireGuard, and a bridge on each; and the layout
+//! that it shares with `wireguard-user`.
 //!
-//! The keys are drawn anew each time. A public key follows from a private one; the program wg works it out.
+//! The keys are generated for each start of the network. The program wg derives the public keys from the private ones.
 
-use super::{Recipe, Secrecy, wired};
-use crate::address::{Subnet, prefix_length};
-use crate::layout::{Layout, Proof, Waypoint};
-use crate::nodes::{Node, UPLINK};
-use crate::pods;
+use super::{Confidentiality, LabNetworkDefinition, veth_and_bridge_requirements};
+use crate::address::{LabSubnet, prefix_length};
+use crate::layout::{Layout, PathProof, Waypoint};
+use crate::node_containers;
+use crate::nodes::{LabNode, UPLINK};
 use crate::program;
-use crate::programs::{Program, Ready, directory};
-use crate::secret;
-use crate::underlay::{MOST_NODES, ROUTER, Underlay, joins, link_of, mtu_inside};
-use crate::wiring::{Destination, Link, LinkKind, Parent, Route, Wiring, Wrap};
+use crate::programs::{Program, ReadyCondition, runtime_directory};
+use crate::random_key;
+use crate::underlay::{MOST_NODES, ROUTER, Underlay, check_nodes, inner_mtu, parse_link};
+use crate::wiring::{
+    ChildDevice, ChildDeviceKind, Encapsulation, IpRoute, ParentDevice, RouteDestination, Wiring,
+};
 use std::io::Write;
 use std::ops::RangeInclusive;
 use std::process::{Command, Stdio};
-use tare_network::{About, Error, Family, HopKind, Need, NetworkOption, Shape, Site};
+use tare_network::{
+    Error, Family, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
+};
 
-/// What of a packet on the underlay is not the containers', bytes: wg-quick(8) leaves room for IPv6 outside.
+/// Headers on the underlay, bytes: as wg-quick(8), with room for an outer IPv6 header.
 const HEADERS: u32 = 80;
 
 const PORT: u16 = 51_820;
 const WG: (&str, &str) = ("wg", "wireguard-tools");
 
-/// WireGuard as a program.
+/// Name of the userspace implementation.
 pub(super) const USERSPACE: &str = "wireguard-go";
 
-/// Who encrypts.
+/// Implementation of WireGuard that encrypts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum By {
+pub(super) enum WireguardBackend {
     Kernel,
-    Process,
+    Userspace,
 }
 
-pub(super) struct Wireguard;
+pub(super) struct WireguardNetwork;
 
-impl Recipe for Wireguard {
-    fn about(&self) -> About {
-        About {
+impl LabNetworkDefinition for WireguardNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "wireguard",
             summary: "encrypted tunnels between nodes by the kernel's WireGuard, a bridge on each",
             stands_for: "flannel's wireguard, Calico's and Cilium's encryption, without their programs",
             source: SOURCE,
-            options: &NetworkOption::CABLED,
+            options: &NetworkOption::DEVICE_PAIRS,
         }
     }
 
@@ -51,49 +55,55 @@ impl Recipe for Wireguard {
         2..=MOST_NODES
     }
 
-    fn needs(&self, _: &Site) -> Vec<Need> {
-        let mut needs = needs();
-        needs.push(Need::Kernel { module: "wireguard" });
+    fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
+        let mut needs = wireguard_requirements();
+        needs.push(Requirement::Kernel { module: "wireguard" });
         needs
     }
 
-    fn secrecy(&self) -> Secrecy {
-        Secrecy::Encrypted
+    fn confidentiality(&self) -> Confidentiality {
+        Confidentiality::Encrypted
     }
 
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-        layout("wireguard", By::Kernel, shape, site)
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
+        layout("wireguard", WireguardBackend::Kernel, shape, site)
     }
 }
 
-/// Where the reference is.
+/// Reference of WireGuard's networks.
 pub(super) const SOURCE: &str = "https://www.wireguard.com/protocol/; wg(8)";
 
-/// What it needs, whoever encrypts.
-pub(super) fn needs() -> Vec<Need> {
+/// Returns the requirements of both implementations.
+pub(super) fn wireguard_requirements() -> Vec<Requirement> {
     let (name, package) = WG;
-    let mut needs = wired();
-    needs.extend([Need::Nodes(2), Need::Program { name, package }]);
+    let mut needs = veth_and_bridge_requirements();
+    needs.extend([Requirement::Nodes(2), Requirement::Program { name, package }]);
     needs
 }
 
-/// A tunnel from each node to all others, and a bridge on each.
-pub(super) fn layout(name: &str, by: By, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-    joins(name, 2, shape)?;
-    let mut wiring = Wiring::new(shape.family, mtu_inside(shape, &link_of(shape)?, HEADERS));
+/// Lays out a tunnel between every two nodes, and a bridge on each.
+pub(super) fn layout(
+    name: &str,
+    by: WireguardBackend,
+    shape: &Shape,
+    site: &NetworkParameters,
+) -> Result<Layout, Error> {
+    check_nodes(name, 2, shape)?;
+    let mut wiring = Wiring::new(shape.family, inner_mtu(shape, &parse_link(shape)?, HEADERS));
     let underlay = Underlay::add(&mut wiring, shape, &ROUTER)?;
-    underlay.speak_ipv4(&mut wiring);
-    let pods = pods::on_bridges(&mut wiring, &underlay, shape, site);
-    let keys = underlay.nodes.iter().map(|_| Keys::draw()).collect::<Result<Vec<_>, _>>()?;
+    underlay.add_ipv4(&mut wiring);
+    let pods = node_containers::add_on_bridges(&mut wiring, &underlay, shape, site);
+    let keys =
+        underlay.nodes.iter().map(|_| WireguardKeys::generate()).collect::<Result<Vec<_>, _>>()?;
     for (node, mine) in underlay.nodes.iter().zip(&keys) {
         let peers = underlay.nodes.iter().zip(&keys).filter(|(other, _)| *other != node);
-        let told = setup(&wiring, by, *node, mine, peers);
+        let told = configuration_step(&wiring, by, *node, mine, peers);
         match by {
-            By::Kernel => {
+            WireguardBackend::Kernel => {
                 add_device(&mut wiring, &underlay, *node);
                 wiring.programs.push(told);
             }
-            By::Process => add_process(&mut wiring, &underlay, *node, told),
+            WireguardBackend::Userspace => add_process(&mut wiring, &underlay, *node, told),
         }
     }
     let (client, server) = (&pods.clients[0], &pods.servers[0]);
@@ -101,78 +111,87 @@ pub(super) fn layout(name: &str, by: By, shape: &Shape, site: &Site) -> Result<L
         let node = underlay.nodes[at];
         let name = device(by, node);
         match by {
-            By::Kernel => Waypoint::device(HopKind::Encapsulation, node.space, name),
-            By::Process => {
+            WireguardBackend::Kernel => Waypoint::device(HopKind::Encapsulation, node.space, name),
+            WireguardBackend::Userspace => {
                 let detail = format!("the process {USERSPACE}");
-                Waypoint::told(HopKind::Forwarder, node.space, &name, &detail)
+                Waypoint::device_with_detail(HopKind::Forwarder, node.space, &name, &detail)
             }
         }
     };
-    let mut path = pods::to_bridge(&underlay, client);
+    let mut path = node_containers::path_to_bridge(&underlay, client);
     path.push(tunnel(client.node));
     path.extend(underlay.path(client.node, server.node));
     path.push(tunnel(server.node));
-    path.extend(pods::to_bridge(&underlay, server).into_iter().rev());
+    path.extend(node_containers::path_to_bridge(&underlay, server).into_iter().rev());
     let near = underlay.nodes[client.node];
     let mut layout = pods.layout(wiring, path, shape, site);
-    layout.proof = Some(Proof::Device { space: near.space, name: device(by, near) });
+    layout.proof = Some(PathProof::Device { space: near.space, name: device(by, near) });
     Ok(layout)
 }
 
-/// The name of a node's device. A process listens on a socket of that name: on no two nodes is it the same.
-fn device(by: By, node: Node) -> String {
+/// Returns the name of a node's device. A userspace process listens on a socket of that name, which must therefore
+/// differ between nodes.
+fn device(by: WireguardBackend, node: LabNode) -> String {
     match by {
-        By::Kernel => "wg0".to_owned(),
-        By::Process => format!("wg-n{}", node.number()),
+        WireguardBackend::Kernel => "wg0".to_owned(),
+        WireguardBackend::Userspace => format!("wg-n{}", node.number()),
     }
 }
 
-/// The other nodes' containers.
-fn behind(wiring: &Wiring, underlay: &Underlay, node: Node) -> Vec<Destination> {
+/// Returns the subnets of the other nodes' containers.
+fn remote_networks(wiring: &Wiring, underlay: &Underlay, node: LabNode) -> Vec<RouteDestination> {
     let others = underlay.nodes.iter().filter(|other| **other != node);
-    let network = |other: &Node| Subnet::docker(other.number()).slot(0).address(wiring.family);
-    others.map(|other| Destination::Net(network(other), prefix_length(wiring.family))).collect()
+    let network =
+        |other: &LabNode| LabSubnet::docker(other.number()).slot(0).address(wiring.family);
+    others
+        .map(|other| RouteDestination::Net(network(other), prefix_length(wiring.family)))
+        .collect()
 }
 
-/// A node's device of the kernel's, and its routes to the others' containers.
-fn add_device(wiring: &mut Wiring, underlay: &Underlay, node: Node) {
-    let name = device(By::Kernel, node);
-    let kind = LinkKind::Tunnel { parent: Parent::new(node.space, UPLINK), wrap: Wrap::Wireguard };
-    wiring.links.push(Link {
+/// Adds a node's kernel device, and its routes to the other nodes' containers.
+fn add_device(wiring: &mut Wiring, underlay: &Underlay, node: LabNode) {
+    let name = device(WireguardBackend::Kernel, node);
+    let kind = ChildDeviceKind::Tunnel {
+        parent: ParentDevice::new(node.space, UPLINK),
+        wrap: Encapsulation::Wireguard,
+    };
+    wiring.child_devices.push(ChildDevice {
         mtu: Some(underlay.link.mtu() - HEADERS),
-        ..Link::new(node.space, &name, kind)
+        ..ChildDevice::new(node.space, &name, kind)
     });
-    let routes = behind(wiring, underlay, node).into_iter();
-    wiring.routes.extend(routes.map(|to| Route::by_device(node.space, to, &name)));
+    let routes = remote_networks(wiring, underlay, node).into_iter();
+    wiring.routes.extend(routes.map(|to| IpRoute::by_device(node.space, to, &name)));
 }
 
-/// A node's process, which makes a TUN device, and the same for that.
-fn add_process(wiring: &mut Wiring, underlay: &Underlay, node: Node, told: Program) {
-    let name = device(By::Process, node);
-    let ready = Ready::Listens(format!("/run/wireguard/{name}.sock"));
+/// Adds a node's userspace process, which creates a TUN device, and the steps that set this device's MTU and its routes
+/// to the other nodes' containers.
+fn add_process(wiring: &mut Wiring, underlay: &Underlay, node: LabNode, told: Program) {
+    let name = device(WireguardBackend::Userspace, node);
+    let ready = ReadyCondition::ListensOn(format!("/run/wireguard/{name}.sock"));
     let daemon = Program::daemon(node.space, USERSPACE, ["--foreground", &name], ready);
     wiring.programs.extend([daemon, told]);
     let step = |line: String| Program::step(node.space, "ip", line.split(' '));
     let mtu = underlay.link.mtu() - HEADERS;
-    wiring.programs.push(step(format!("link set {name} mtu {mtu} up")).named("ip-up"));
+    wiring.programs.push(step(format!("link set {name} mtu {mtu} up")).with_name("ip-up"));
     let family = if wiring.family == Family::Ipv4 { "-4" } else { "-6" };
-    for (number, to) in behind(wiring, underlay, node).into_iter().enumerate() {
+    for (number, to) in remote_networks(wiring, underlay, node).into_iter().enumerate() {
         let step = step(format!("{family} route add {to} dev {name}"));
-        wiring.programs.push(step.named(format!("ip-route-{number}")));
+        wiring.programs.push(step.with_name(format!("ip-route-{number}")));
     }
 }
 
-/// What a node's device is told: its key, and each other node's, with the containers that are behind it.
-fn setup<'a>(
+/// Returns the step that configures a node's device: its own key, and the key and the containers' subnet of each other
+/// node.
+fn configuration_step<'a>(
     wiring: &Wiring,
-    by: By,
-    node: Node,
-    mine: &Keys,
-    peers: impl Iterator<Item = (&'a Node, &'a Keys)>,
+    by: WireguardBackend,
+    node: LabNode,
+    mine: &WireguardKeys,
+    peers: impl Iterator<Item = (&'a LabNode, &'a WireguardKeys)>,
 ) -> Program {
     let mut input = format!("[Interface]\nPrivateKey = {}\nListenPort = {PORT}\n", mine.private);
     for (peer, keys) in peers {
-        let containers = Subnet::docker(peer.number()).prefix(wiring.family);
+        let containers = LabSubnet::docker(peer.number()).prefix(wiring.family);
         input.push_str(&format!(
             "[Peer]\nPublicKey = {}\nAllowedIPs = {containers}\nEndpoint = {}:{PORT}\n",
             keys.public,
@@ -180,30 +199,30 @@ fn setup<'a>(
         ));
     }
     let device = device(by, node);
-    let file = format!("{}/{device}.conf", directory(wiring.name(node.space)));
+    let file = format!("{}/{device}.conf", runtime_directory(wiring.name(node.space)));
     Program::step(node.space, WG.0, ["setconf", &device, &file]).with_file(file.clone(), input)
 }
 
-/// A node's keys, in base64 as wg writes them.
-struct Keys {
+/// Key pair of a node, in base64 as wg prints it.
+struct WireguardKeys {
     private: String,
     public: String,
 }
 
-impl Keys {
-    fn draw() -> Result<Self, Error> {
-        let mut key = secret::random::<32>()?;
-        // Curve25519 (RFC 7748, 5).
+impl WireguardKeys {
+    fn generate() -> Result<Self, Error> {
+        let mut key = random_key::random_bytes::<32>()?;
+        // The key is clamped for Curve25519 (RFC 7748, 5).
         key[0] &= 248;
         key[31] = (key[31] & 127) | 64;
-        let private = base64(&key);
-        let public = public(&private)?;
+        let private = to_base64(&key);
+        let public = derive_public_key(&private)?;
         Ok(Self { private, public })
     }
 }
 
-/// The public key that belongs to a private one.
-fn public(private: &str) -> Result<String, Error> {
+/// Derives the public key of a private one. Fails if wg is not installed or rejects the key.
+fn derive_public_key(private: &str) -> Result<String, Error> {
     let (name, package) = WG;
     let error = |why: String| {
         Error::new("work out a public key by wg", why)
@@ -229,8 +248,8 @@ fn public(private: &str) -> Result<String, Error> {
     }
 }
 
-/// RFC 4648, 4.
-fn base64(bytes: &[u8]) -> String {
+/// Encodes bytes in base64 (RFC 4648, 4).
+fn to_base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
     for chunk in bytes.chunks(3) {
@@ -254,7 +273,7 @@ mod tests {
         let cases =
             [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")];
         for (plain, encoded) in cases {
-            assert_eq!(base64(plain.as_bytes()), encoded);
+            assert_eq!(to_base64(plain.as_bytes()), encoded);
         }
     }
 }

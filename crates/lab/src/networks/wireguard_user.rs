@@ -1,23 +1,23 @@
-//! `wireguard-user`: the same as `wireguard`, by a process on each node.
+//! `wireguard-user`: the network `wireguard`, with a userspace process on each node.
 
-use super::wireguard::{By, SOURCE, USERSPACE, layout, needs};
-use super::{Recipe, Secrecy};
+use super::wireguard::{SOURCE, USERSPACE, WireguardBackend, layout, wireguard_requirements};
+use super::{Confidentiality, LabNetworkDefinition};
 use crate::layout::Layout;
 use crate::program;
 use crate::underlay::MOST_NODES;
 use std::ops::RangeInclusive;
-use tare_network::{About, Error, Need, NetworkOption, Shape, Site};
+use tare_network::{Error, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape};
 
-pub(super) struct WireguardUser;
+pub(super) struct UserspaceWireguardNetwork;
 
-impl Recipe for WireguardUser {
-    fn about(&self) -> About {
-        About {
+impl LabNetworkDefinition for UserspaceWireguardNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
             name: "wireguard-user",
             summary: "encrypted tunnels between nodes by WireGuard in userspace, a bridge on each",
             stands_for: "wireguard-go itself, where the kernel has no WireGuard: a real one on each node",
             source: SOURCE,
-            options: &NetworkOption::CABLED,
+            options: &NetworkOption::DEVICE_PAIRS,
         }
     }
 
@@ -25,19 +25,19 @@ impl Recipe for WireguardUser {
         2..=MOST_NODES
     }
 
-    fn needs(&self, _: &Site) -> Vec<Need> {
-        let mut needs = needs();
-        needs.push(Need::Program { name: "ip", package: "iproute2" });
-        needs.extend(program::built(USERSPACE).map(Need::Lacking));
-        needs.push(Need::DeviceFile { path: "/dev/net/tun", module: "tun" });
+    fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
+        let mut needs = wireguard_requirements();
+        needs.push(Requirement::Program { name: "ip", package: "iproute2" });
+        needs.extend(program::missing_program(USERSPACE).map(Requirement::Unmet));
+        needs.push(Requirement::DeviceFile { path: "/dev/net/tun", module: "tun" });
         needs
     }
 
-    fn secrecy(&self) -> Secrecy {
-        Secrecy::Encrypted
+    fn confidentiality(&self) -> Confidentiality {
+        Confidentiality::Encrypted
     }
 
-    fn layout(&self, shape: &Shape, site: &Site) -> Result<Layout, Error> {
-        layout("wireguard-user", By::Process, shape, site)
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
+        layout("wireguard-user", WireguardBackend::Userspace, shape, site)
     }
 }

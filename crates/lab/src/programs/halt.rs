@@ -1,19 +1,19 @@
-//! A word among the namespaces of a network: one has failed, and nobody need wait any longer.
+//! Flag by which one namespace that has failed stops the others of its network from waiting.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether somebody has failed. Programs of one node often wait for those of another.
+/// Flag that is set when a program of any namespace has failed. Programs of one node often wait for those of another.
 #[derive(Default)]
-pub(super) struct Halt(AtomicBool);
+pub(super) struct HaltFlag(AtomicBool);
 
-impl Halt {
-    /// Has all others give up.
-    pub(super) fn call(&self) {
+impl HaltFlag {
+    /// Sets the flag: all other namespaces stop waiting.
+    pub(super) fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether somebody has called.
-    pub(super) fn is_called(&self) -> bool {
+    /// Returns true if the flag is set.
+    pub(super) fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }

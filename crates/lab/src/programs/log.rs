@@ -1,4 +1,4 @@
-//! What a program says: kept in the result directory, or in memory, and quoted where it fails.
+//! Logs of programs, kept in the result directory or in memory, and quoted in errors.
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::{self, File};
@@ -7,22 +7,25 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use tare_network::Error;
 
-/// How much of the end of a log is looked at, bytes.
+/// Length of the end of a log that is read, bytes.
 const TAIL: u64 = 64 * 1024;
 
-/// The longest line that becomes part of an error, characters.
+/// Longest quoted line, characters. A longer one is cut.
 const LONGEST: usize = 300;
 
-/// Where a program writes.
+/// Log of a program, on disk or in memory.
 pub(crate) struct Log {
     file: File,
-    /// Where this program's own words begin, bytes: earlier blocks' stand before them.
-    begin: u64,
+    /// Offset of this program's own output, bytes: the output of earlier blocks is before it.
+    start: u64,
     path: Option<PathBuf>,
 }
 
 impl Log {
-    /// A file of this name in a directory, which is made where it is missing; without a directory, in memory.
+    /// Opens the log `NAME.log` in a directory, which is created if it is missing. Without a directory, opens a log in
+    /// memory.
+    ///
+    /// Fails if the directory or the file cannot be created or opened.
     pub(crate) fn open(directory: Option<&Path>, name: &str) -> Result<Self, Error> {
         let Some(directory) = directory else {
             return Self::in_memory();
@@ -38,17 +41,17 @@ impl Log {
             Error::new(format!("open the log {}", path.display()), error)
                 .with_remedy("choose a directory that is writable and has room by --out")
         })?;
-        Ok(Self { file, begin, path: Some(path) })
+        Ok(Self { file, start: begin, path: Some(path) })
     }
 
-    /// One that is gone when nobody holds it any more.
+    /// Opens a log in memory, which is freed with its last descriptor.
     pub(crate) fn in_memory() -> Result<Self, Error> {
         let file = memfd_create("tare-log", MemfdFlags::CLOEXEC)
             .map_err(|errno| Error::new("open a log in memory", errno))?;
-        Ok(Self { file: file.into(), begin: 0, path: None })
+        Ok(Self { file: file.into(), start: 0, path: None })
     }
 
-    /// One in memory with this text, to be read from its beginning.
+    /// Opens a log in memory with this text, to be read from its beginning.
     pub(crate) fn with_text(text: &str) -> Result<Self, Error> {
         let log = Self::in_memory()?;
         let written = log.file.write_all_at(text.as_bytes(), 0);
@@ -56,21 +59,21 @@ impl Log {
         Ok(log)
     }
 
-    /// A stream for a program to write to, or to read from.
-    pub(crate) fn stream(&self) -> Result<Stdio, Error> {
+    /// Returns the log as a standard stream, for a program to write to or to read from.
+    pub(crate) fn stdio(&self) -> Result<Stdio, Error> {
         let copy = self.file.try_clone();
         Ok(copy.map_err(|error| Error::new("hand a log to a program", error))?.into())
     }
 
-    /// Where people can read it.
+    /// Returns the path of the log. Returns `None` for a log in memory.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// What was said so far; of much, the end.
+    /// Returns the program's output so far; of a long log, the last 64 KiB.
     pub(crate) fn text(&self) -> String {
         let length = self.file.metadata().map_or(0, |data| data.len());
-        let from = self.begin.max(length.saturating_sub(TAIL));
+        let from = self.start.max(length.saturating_sub(TAIL));
         let mut bytes = vec![0; usize::try_from(length.saturating_sub(from)).unwrap_or(0)];
         match self.file.read_exact_at(&mut bytes, from) {
             Ok(()) => String::from_utf8_lossy(&bytes).into_owned(),
@@ -78,14 +81,14 @@ impl Log {
         }
     }
 
-    /// The line that tells most of a failure.
-    pub(crate) fn last_words(&self) -> Option<String> {
-        telling(&self.text())
+    /// Returns the line that best explains a failure. Returns `None` if the log is empty.
+    pub(crate) fn error_line(&self) -> Option<String> {
+        find_error_line(&self.text())
     }
 }
 
-/// The last line that complains, else the last one that says anything.
-fn telling(text: &str) -> Option<String> {
+/// Finds the last line that contains a word of an error message, or else the last line that is not empty.
+fn find_error_line(text: &str) -> Option<String> {
     const COMPLAINTS: [&str; 8] =
         ["err", "fail", "cannot", "can't", "unable", "refus", "denied", "no such"];
     let complains = |line: &&str| {
@@ -104,23 +107,23 @@ mod tests {
 
     #[test]
     fn the_line_that_tells_most_is_quoted() {
-        assert_eq!(telling("up\n\n"), Some("up".to_owned()));
-        assert_eq!(telling("a\nport 7: Failed\nbye\n"), Some("port 7: Failed".to_owned()));
-        assert_eq!(telling(" \n"), None);
+        assert_eq!(find_error_line("up\n\n"), Some("up".to_owned()));
+        assert_eq!(find_error_line("a\nport 7: Failed\nbye\n"), Some("port 7: Failed".to_owned()));
+        assert_eq!(find_error_line(" \n"), None);
     }
 
     #[test]
     fn a_log_in_memory_is_read_as_it_was_written() {
         let log = Log::with_text("one\ntwo\n").unwrap();
         assert_eq!(log.text(), "one\ntwo\n");
-        assert_eq!(log.last_words().as_deref(), Some("two"));
+        assert_eq!(log.error_line().as_deref(), Some("two"));
         assert_eq!(log.path(), None);
     }
 
     proptest! {
         #[test]
         fn whatever_is_said_becomes_one_short_line(text in "(?s).{0,600}") {
-            if let Some(line) = telling(&text) {
+            if let Some(line) = find_error_line(&text) {
                 prop_assert!(!line.contains('\n') && line.chars().count() <= LONGEST);
             }
         }

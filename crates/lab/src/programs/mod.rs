@@ -1,29 +1,29 @@
-//! Programs of a network: daemons that carry its packets or tell the kernel how to, and the steps that set them up.
+//! Programs of a network: daemons that carry its packets or configure the kernel, and the steps that set them up.
 //!
-//! A wiring lists them ([`Program`]), and they are started ([`start()`]) once all that is wired is there. Each runs in a
-//! namespace of the wiring and, as everything in the lab, inside of its PID namespace: it ends with tare, however tare
-//! ends. The programs of one namespace have a view of files of their own ([`Mounts`]): `/run` and `/tmp` are empty and
-//! theirs alone, `/run/NAME` ([`directory`], NAME is the namespace's) is there for sockets and databases, and
-//! `/run/netns` has every namespace of the wiring by its name. Nothing of it is on any disk, and all of it ends with
-//! the last of them.
+//! A wiring lists them as [`Program`]s. They are started ([`start()`]) after everything in the wiring is built. Each
+//! runs in a network namespace of the wiring and, as all programs of the lab, in the lab's PID namespace: it ends with
+//! tare, however tare ends. The programs of one network namespace share a mount namespace ([`MountNamespace`]): `/run`
+//! and `/tmp` are empty and private, `/run/NAME` ([`runtime_directory`], NAME is the namespace's) exists for sockets
+//! and databases, and `/run/netns` lists every namespace of the wiring by its name. None of these files is on a disk,
+//! and all are removed with the last of the programs.
 //!
-//! The programs of a namespace are started one after the other, each when the one before is ready ([`Ready`]);
-//! namespaces do not wait for each other. What a program says goes to its [`Log`], and, when something fails, the line
-//! that tells most of it becomes the error's.
+//! The programs of a namespace are started one after the other, each when the one before is ready ([`ReadyCondition`]);
+//! namespaces do not wait for each other. A program's output goes to its [`Log`]. If something fails, the line of it
+//! that best explains the failure becomes part of the error.
 //!
-//! [`Running`] holds them. Dropping it kills them and whatever they have started.
+//! [`RunningPrograms`] holds the programs. Dropping it kills them and their descendants.
 
+mod exec_context;
 mod halt;
 mod log;
-mod mounts;
-mod plan;
+mod mount_namespace;
 mod process;
-mod ready;
-mod running;
-mod station;
+mod program;
+mod readiness;
+mod running_programs;
 
+pub(crate) use exec_context::{CommandOutput, ExecContext};
 pub(crate) use log::Log;
-pub(crate) use mounts::{Mounts, View};
-pub(crate) use plan::{Counter, Program, Ready, directory};
-pub(crate) use running::{Running, start};
-pub(crate) use station::{Output, Station};
+pub(crate) use mount_namespace::{FilesystemView, MountNamespace};
+pub(crate) use program::{PacketCounter, Program, ReadyCondition, runtime_directory};
+pub(crate) use running_programs::{RunningPrograms, start};

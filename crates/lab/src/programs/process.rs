@@ -1,4 +1,4 @@
-//! Waiting for processes, never without end.
+//! Waiting for processes, always with a time limit.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
@@ -7,17 +7,17 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// Waits until a child of ours ends, but not longer; whether it has ended.
-pub(super) fn ends_within(child: &Child, time: Duration) -> bool {
+/// Waits until a child process ends or the time is over. Returns true if it has ended.
+pub(super) fn wait_timeout(child: &Child, time: Duration) -> bool {
     let until = Instant::now() + time;
-    // Until it is reaped its number can be nobody else's.
+    // Its PID cannot be reused until it is reaped.
     let Ok(descriptor) = pidfd_open(Pid::from_child(child), PidfdFlags::empty()) else {
         return true;
     };
     while let Some(left) = until.checked_duration_since(Instant::now()) {
         let Ok(left) = Timespec::try_from(left) else { return false };
         let mut watched = [PollFd::from_borrowed_fd(descriptor.as_fd(), PollFlags::IN)];
-        // An interrupted wait only means another look.
+        // After an interrupted wait, the loop polls again.
         if poll(&mut watched, Some(&left)).is_ok_and(|ended| ended > 0) {
             return true;
         }
@@ -25,15 +25,15 @@ pub(super) fn ends_within(child: &Child, time: Duration) -> bool {
     false
 }
 
-/// Kills a child that leads a process group, with its group, and reaps it.
+/// Kills a child that leads a process group, with the whole group, and reaps it.
 pub(super) fn kill_group(child: &mut Child) {
-    // It fails when nobody of the group is left, which is what was wanted.
+    // It fails if no process of the group is left, which is the intended state.
     let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
     let _ = child.wait();
 }
 
-/// How a process ended, in words.
-pub(super) fn ended(status: ExitStatus) -> String {
+/// Describes the end of a process: by a signal, or with an exit code.
+pub(super) fn describe_exit(status: ExitStatus) -> String {
     match status.signal() {
         Some(signal) => format!("it was ended by signal {signal}"),
         None => format!("it ended with exit code {}", status.code().unwrap_or_default()),

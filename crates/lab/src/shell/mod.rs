@@ -1,4 +1,4 @@
-//! A wiring as the commands by which a reader could build it: ip(8), sysctl(8), tc(8), bridge(8) and nft(8), in order.
+//! Commands by which a reader can build a wiring: ip(8), sysctl(8), tc(8), bridge(8) and nft(8), in order.
 
 mod devices;
 mod programs;
@@ -8,17 +8,19 @@ mod tunnels;
 
 use crate::layout::Layout;
 use crate::offload;
-use crate::wiring::{Destination, Presence, Route, RouteKind, Setting, Space, Wiring};
-use devices::Devices;
+use crate::wiring::{
+    DeviceSysctl, IpRoute, PlannedNamespace, RouteDestination, RouteKind, SysctlPresence, Wiring,
+};
+use devices::DeviceCommands;
 use tare_network::{Family, Offload, Offloads};
 
-/// The lines of a shell script that builds the same, with namespaces by name.
+/// Returns the lines of a shell script that builds the wiring, with namespaces by name.
 pub(crate) fn script(wiring: &Wiring) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(wiring.spaces.iter().flat_map(namespace));
-    lines.extend(Devices::of(wiring).lines());
+    lines.extend(DeviceCommands::new(wiring).lines());
     lines.extend(wiring.settings.iter().map(|one| {
-        let Setting { space, key, value, presence } = one;
+        let DeviceSysctl { space, key, value, presence } = one;
         setting(wiring.name(*space), key, value, *presence)
     }));
     lines.extend(wiring.addresses.iter().map(|one| {
@@ -34,8 +36,8 @@ pub(crate) fn script(wiring: &Wiring) -> Vec<String> {
             one.address, one.mac, one.device
         )
     }));
-    lines.extend(wiring.forwarding.iter().map(|one| tunnels::forwarding(wiring, one)));
-    lines.extend(wiring.stations.iter().map(|one| {
+    lines.extend(wiring.vxlan_fdb_entries.iter().map(|one| tunnels::forwarding(wiring, one)));
+    lines.extend(wiring.fdb_entries.iter().map(|one| {
         let space = wiring.name(one.space);
         format!("bridge -n {space} fdb replace {} dev {} master static", one.mac, one.port)
     }));
@@ -44,15 +46,15 @@ pub(crate) fn script(wiring: &Wiring) -> Vec<String> {
         lines.extend(rules.text.lines().map(str::to_owned));
         lines.push("END".to_owned());
     }
-    lines.extend(wiring.whole.iter().map(|(space, device)| {
+    lines.extend(wiring.without_tx_offload.iter().map(|(space, device)| {
         format!("ip netns exec {} ethtool -K {device} tx off", wiring.name(*space))
     }));
     lines.extend(programs::lines(wiring));
     lines
 }
 
-/// The lines that switch offloads off, by ethtool(8).
-pub(crate) fn without(layout: &Layout, offloads: Offloads) -> Vec<String> {
+/// Returns the commands that switch offloads off, by ethtool(8).
+pub(crate) fn offload_commands(layout: &Layout, offloads: Offloads) -> Vec<String> {
     let mut lines = Vec::new();
     for (space, device) in offload::devices(layout) {
         let place = layout.wiring.name(space);
@@ -69,7 +71,7 @@ pub(crate) fn without(layout: &Layout, offloads: Offloads) -> Vec<String> {
     lines
 }
 
-fn namespace(space: &Space) -> Vec<String> {
+fn namespace(space: &PlannedNamespace) -> Vec<String> {
     let name = &space.name;
     let mut lines = vec![format!("ip netns add {name}"), format!("ip -n {name} link set lo up")];
     let settings = space.sysctls.iter();
@@ -77,23 +79,27 @@ fn namespace(space: &Space) -> Vec<String> {
     lines
 }
 
-fn setting(place: &str, key: &str, value: &str, presence: Presence) -> String {
+fn setting(place: &str, key: &str, value: &str, presence: SysctlPresence) -> String {
     let set = format!("ip netns exec {place} sysctl -qw {key}={value}");
     match presence {
-        Presence::Required => set,
-        Presence::IfThere => {
+        SysctlPresence::Required => set,
+        SysctlPresence::IfThere => {
             let file = format!("/proc/sys/{}", key.replace('.', "/"));
             format!("ip netns exec {place} test ! -e {file} || {set}")
         }
     }
 }
 
-fn route(wiring: &Wiring, route: &Route) -> String {
+fn route(wiring: &Wiring, route: &IpRoute) -> String {
     let family = match (route.to, route.via) {
-        (Destination::Net(address, _), _) | (Destination::Default, Some(address)) => {
-            if address.is_ipv6() { Family::Ipv6 } else { Family::Ipv4 }
+        (RouteDestination::Net(address, _), _) | (RouteDestination::Default, Some(address)) => {
+            if address.is_ipv6() {
+                Family::Ipv6
+            } else {
+                Family::Ipv4
+            }
         }
-        (Destination::Default, None) => wiring.family,
+        (RouteDestination::Default, None) => wiring.family,
     };
     let mut words = vec!["ip".to_owned()];
     words.extend((family == Family::Ipv6).then(|| "-6".to_owned()));

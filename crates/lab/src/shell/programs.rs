@@ -1,26 +1,27 @@
-//! The programs of a wiring, as a shell starts them: daemons in the background, each waited for.
+//! Commands that start the programs of a wiring: daemons in the background, with a wait for each.
 
-use crate::programs::{Program, Ready, directory};
-use crate::wiring::{SpaceId, Wiring};
+use crate::programs::{Program, ReadyCondition, runtime_directory};
+use crate::wiring::{NamespaceId, Wiring};
 
-/// The lines: the programs of each namespace one after the other, each waited for. Namespaces do not wait for one another:
-/// where there are several, each has a shell of its own, and the script goes on when all of them are through.
+/// Returns the lines that start all programs. The programs of one namespace start one after the other, with a wait for
+/// each. Namespaces do not wait for each other: if there are several, each has a shell of its own, and the script
+/// continues when all shells have ended.
 pub(super) fn lines(wiring: &Wiring) -> Vec<String> {
-    let mut places: Vec<SpaceId> = Vec::new();
+    let mut places: Vec<NamespaceId> = Vec::new();
     for program in &wiring.programs {
         if !places.contains(&program.space) {
             places.push(program.space);
         }
     }
-    let mine = |place: SpaceId| wiring.programs.iter().filter(move |one| one.space == place);
+    let mine = |place: NamespaceId| wiring.programs.iter().filter(move |one| one.space == place);
     if let [only] = places.as_slice() {
-        return of_one(wiring.name(*only), mine(*only));
+        return namespace_lines(wiring.name(*only), mine(*only));
     }
     let mut lines = Vec::new();
     lines.extend((!places.is_empty()).then(|| "shells=".to_owned()));
     for &place in &places {
         lines.push("(".to_owned());
-        lines.extend(of_one(wiring.name(place), mine(place)));
+        lines.extend(namespace_lines(wiring.name(place), mine(place)));
         lines.push(") & shells=\"$shells $!\"".to_owned());
     }
     if !places.is_empty() {
@@ -29,60 +30,62 @@ pub(super) fn lines(wiring: &Wiring) -> Vec<String> {
     lines
 }
 
-/// The programs of one namespace.
-fn of_one<'a>(place: &str, programs: impl Iterator<Item = &'a Program>) -> Vec<String> {
-    let own = directory(place);
+/// Returns the lines for the programs of one namespace.
+fn namespace_lines<'a>(place: &str, programs: impl Iterator<Item = &'a Program>) -> Vec<String> {
+    let own = runtime_directory(place);
     let mut lines = vec![format!("mkdir -p {own}")];
     for program in programs {
         for (path, text) in &program.files {
-            lines.push(format!("cat > {} <<'END'", quoted(path)));
+            lines.push(format!("cat > {} <<'END'", quote(path)));
             lines.extend(text.lines().map(str::to_owned));
             lines.push("END".to_owned());
         }
         let log = format!("{own}/{}.log", program.name);
-        let started = started(place, program);
+        let started = start_command(place, program);
         match program.ready {
-            Ready::Ended => lines.push(started),
+            ReadyCondition::Exited => lines.push(started),
             _ => lines.push(format!("{started} >{log} 2>&1 &")),
         }
-        lines.extend(waited(place, &program.ready, &log));
+        lines.extend(wait_command(place, &program.ready, &log));
     }
     lines
 }
 
-fn started(place: &str, program: &Program) -> String {
+fn start_command(place: &str, program: &Program) -> String {
     let mut words = vec![format!("ip netns exec {place}")];
-    if program.at_home || !program.environment.is_empty() {
+    if program.in_runtime_directory || !program.environment.is_empty() {
         words.push("env".to_owned());
-        words.extend(program.at_home.then(|| format!("--chdir={}", directory(place))));
+        words.extend(
+            program.in_runtime_directory.then(|| format!("--chdir={}", runtime_directory(place))),
+        );
         let variables = program.environment.iter();
-        words.extend(variables.map(|(name, value)| format!("{name}={}", quoted(value))));
+        words.extend(variables.map(|(name, value)| format!("{name}={}", quote(value))));
     }
-    words.push(quoted(&program.program));
-    words.extend(program.arguments.iter().map(|word| quoted(word)));
+    words.push(quote(&program.program));
+    words.extend(program.arguments.iter().map(|word| quote(word)));
     words.join(" ")
 }
 
-/// The line that waits until a program is ready; nothing for a step.
-fn waited(place: &str, ready: &Ready, log: &str) -> Option<String> {
+/// Returns the line that waits until a program is ready. Returns `None` for a step.
+fn wait_command(place: &str, ready: &ReadyCondition, log: &str) -> Option<String> {
     let test = match ready {
-        Ready::Ended => return None,
-        Ready::Listens(socket) => format!("[ -S {socket} ]"),
-        Ready::Wrote(file) => format!("[ -s {file} ]"),
-        Ready::Says(words) => {
-            let says = |words: &String| format!("grep -qF {} {log}", quoted(words));
+        ReadyCondition::Exited => return None,
+        ReadyCondition::ListensOn(socket) => format!("[ -S {socket} ]"),
+        ReadyCondition::FileWritten(file) => format!("[ -s {file} ]"),
+        ReadyCondition::OutputContains(words) => {
+            let says = |words: &String| format!("grep -qF {} {log}", quote(words));
             words.iter().map(says).collect::<Vec<_>>().join(" && ")
         }
-        Ready::Answers(words) => {
-            let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        ReadyCondition::CommandSucceeds(words) => {
+            let words: Vec<String> = words.iter().map(|word| quote(word)).collect();
             format!("ip netns exec {place} {} >/dev/null 2>&1", words.join(" "))
         }
     };
     Some(format!("until {test}; do sleep 0.1; done"))
 }
 
-/// A word as a shell takes it for one.
-pub(crate) fn quoted(word: &str) -> String {
+/// Quotes a word for a shell if needed.
+pub(crate) fn quote(word: &str) -> String {
     let plain = |one: char| one.is_ascii_alphanumeric() || "_-./:=,@%+".contains(one);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()
@@ -100,8 +103,8 @@ mod tests {
     #[test]
     fn daemons_are_started_and_waited_for() {
         let mut wiring = Wiring::new(Family::Ipv4, 1500);
-        let node = wiring.space("node-0", &[]);
-        let ready = Ready::Listens("/run/node-0/s".to_owned());
+        let node = wiring.add_namespace("node-0", &[]);
+        let ready = ReadyCondition::ListensOn("/run/node-0/s".to_owned());
         wiring.programs.push(
             Program::daemon(node, "bird", ["-c", "/run/node-0/a b"], ready)
                 .with_variable("X", "1")
@@ -124,8 +127,9 @@ mod tests {
     fn namespaces_do_not_wait_for_one_another() {
         let mut wiring = Wiring::new(Family::Ipv4, 1500);
         for name in ["node-0", "node-1"] {
-            let node = wiring.space(name, &[]);
-            let ready = Ready::Says(vec!["up".to_owned(), "and away".to_owned()]);
+            let node = wiring.add_namespace(name, &[]);
+            let ready =
+                ReadyCondition::OutputContains(vec!["up".to_owned(), "and away".to_owned()]);
             wiring.programs.push(Program::daemon::<&str>(node, "bird", [], ready));
             wiring.programs.push(Program::step(node, "birdc", ["show"]));
         }
@@ -148,7 +152,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_quoted_word_is_one_word(word in "[ -~]{0,20}") {
-            let script = format!("printf %s {}", quoted(&word));
+            let script = format!("printf %s {}", quote(&word));
             let said = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
             prop_assert_eq!(String::from_utf8(said.stdout).unwrap(), word);
         }

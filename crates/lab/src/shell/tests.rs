@@ -1,22 +1,23 @@
-//! What devices and routes look like as commands; that they work is tested by running them (tests/lab/scripts.rs).
+//! Tests of the commands for devices and routes. That the commands work is tested by running them
+//! (tests/lab/scripts.rs).
 
 use super::script;
-use crate::address::Subnet;
+use crate::address::LabSubnet;
 use crate::wiring::{
-    Cable, CableKind, Destination, End, Link, LinkKind, MacvlanMode, Parent, Route, RouteKind,
-    Setting, SpaceId, Vrf, Wiring,
+    ChildDevice, ChildDeviceKind, DevicePair, DevicePairEnd, DevicePairKind, DeviceSysctl, IpRoute,
+    MacvlanMode, NamespaceId, ParentDevice, RouteDestination, RouteKind, VrfDevice, Wiring,
 };
 use std::net::Ipv6Addr;
 use tare_network::Family;
 
-/// A wiring with a node and a client, and where they are.
-fn two() -> (Wiring, SpaceId, SpaceId) {
+/// Returns a wiring with a node and a client, and their namespaces.
+fn two() -> (Wiring, NamespaceId, NamespaceId) {
     let mut wiring = Wiring::new(Family::Ipv4, 1500);
-    let [node, client] = ["node-0", "client-0"].map(|name| wiring.space(name, &[]));
+    let [node, client] = ["node-0", "client-0"].map(|name| wiring.add_namespace(name, &[]));
     (wiring, node, client)
 }
 
-/// The lines after those that make the two namespaces.
+/// Returns the lines after those that make the two namespaces.
 fn lines(wiring: &Wiring) -> Vec<String> {
     script(wiring).split_off(6)
 }
@@ -24,11 +25,15 @@ fn lines(wiring: &Wiring) -> Vec<String> {
 #[test]
 fn a_link_in_another_namespace_than_its_parents() {
     let (mut wiring, node, client) = two();
-    let parent = Parent::new(node, "eth0");
-    let kind = LinkKind::Macvlan { parent: parent.clone(), mode: MacvlanMode::Bridge };
-    let mac = Subnet::UNDERLAY.slot(7).mac();
-    wiring.links.push(Link::new(client, "eth0", kind).with_mac(mac));
-    wiring.links.push(Link::new(node, "vlan7", LinkKind::Vlan { parent, id: 7 }));
+    let parent = ParentDevice::new(node, "eth0");
+    let kind = ChildDeviceKind::Macvlan { parent: parent.clone(), mode: MacvlanMode::Bridge };
+    let mac = LabSubnet::UNDERLAY.slot(7).mac();
+    wiring.child_devices.push(ChildDevice::new(client, "eth0", kind).with_mac(mac));
+    wiring.child_devices.push(ChildDevice::new(
+        node,
+        "vlan7",
+        ChildDeviceKind::Vlan { parent, id: 7 },
+    ));
     let expected = [
         "ip -n node-0 link add link eth0 name eth0 address 02:42:0a:14:00:07 mtu 1500 index 100 \
          netns client-0 up type macvlan mode bridge",
@@ -40,13 +45,13 @@ fn a_link_in_another_namespace_than_its_parents() {
 #[test]
 fn a_cable_plugged_in_at_both_ends() {
     let (mut wiring, node, client) = two();
-    wiring.vrfs.push(Vrf { space: node, name: "blue".to_owned(), table: 10 });
-    wiring.bridge(client, "br0", None);
-    let near = End::new(node, "nk0").plugged_into("blue");
-    let far = End::new(client, "eth0").plugged_into("br0");
-    let mut cable = Cable { kind: CableKind::Netkit, ..Cable::new(near, far) };
+    wiring.vrfs.push(VrfDevice { space: node, name: "blue".to_owned(), table: 10 });
+    wiring.add_bridge(client, "br0", None);
+    let near = DevicePairEnd::new(node, "nk0").attached_to("blue");
+    let far = DevicePairEnd::new(client, "eth0").attached_to("br0");
+    let mut cable = DevicePair { kind: DevicePairKind::Netkit, ..DevicePair::new(near, far) };
     cable.mtu = Some(1450);
-    wiring.cables.push(cable);
+    wiring.device_pairs.push(cable);
     let expected = [
         "ip -n client-0 link add br0 mtu 1500 up type bridge",
         "ip -n node-0 link add blue up type vrf table 10",
@@ -60,20 +65,20 @@ fn a_cable_plugged_in_at_both_ends() {
 #[test]
 fn routes_and_settings_of_devices() {
     let (mut wiring, node, client) = two();
-    wiring.settings.push(Setting::required(node, "net.ipv4.conf.eth0.proxy_arp", "1"));
-    let to = Subnet::UNDERLAY.slot(0).address(Family::Ipv4);
-    let gateway = Subnet::UNDERLAY.slot(1).address(Family::Ipv4);
+    wiring.settings.push(DeviceSysctl::required(node, "net.ipv4.conf.eth0.proxy_arp", "1"));
+    let to = LabSubnet::UNDERLAY.slot(0).address(Family::Ipv4);
+    let gateway = LabSubnet::UNDERLAY.slot(1).address(Family::Ipv4);
     let other = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1).into();
-    let link = Destination::Net(gateway, 32);
+    let link = RouteDestination::Net(gateway, 32);
     wiring.routes = vec![
-        Route::by_device(client, link, "eth0"),
-        Route {
+        IpRoute::by_device(client, link, "eth0"),
+        IpRoute {
             device: Some("eth0".to_owned()),
             onlink: true,
-            ..Route::default_via(client, gateway)
+            ..IpRoute::default_via(client, gateway)
         },
-        Route { kind: RouteKind::Blackhole, ..Route::to(node, Destination::Net(to, 26)) },
-        Route { table: Some(10), ..Route::default_via(node, other) },
+        IpRoute { kind: RouteKind::Blackhole, ..IpRoute::to(node, RouteDestination::Net(to, 26)) },
+        IpRoute { table: Some(10), ..IpRoute::default_via(node, other) },
     ];
     let expected = [
         "ip netns exec node-0 sysctl -qw net.ipv4.conf.eth0.proxy_arp=1",
@@ -88,17 +93,17 @@ fn routes_and_settings_of_devices() {
 #[test]
 fn a_bridge_that_is_wider_than_its_ports_stays_so() {
     let (mut wiring, node, client) = two();
-    wiring.bridge(node, "br0", None);
-    wiring.bridge(node, "br1", None);
+    wiring.add_bridge(node, "br0", None);
+    wiring.add_bridge(node, "br1", None);
     wiring.bridges[0].mtu = Some(1600);
     let plug = |bridge: &str, end: &str| {
-        let near = End::new(node, bridge.replace("br", "veth")).plugged_into(bridge);
-        Cable::new(near, End::new(client, end))
+        let near = DevicePairEnd::new(node, bridge.replace("br", "veth")).attached_to(bridge);
+        DevicePair::new(near, DevicePairEnd::new(client, end))
     };
-    wiring.cables.extend([plug("br0", "eth0"), plug("br1", "eth1")]);
+    wiring.device_pairs.extend([plug("br0", "eth0"), plug("br1", "eth1")]);
     let widened: Vec<String> =
         lines(&wiring).into_iter().filter(|line| line.contains("link set br")).collect();
     assert_eq!(widened, ["ip -n node-0 link set br0 mtu 1600"]);
-    wiring.cables[0].mtu = Some(1600);
+    wiring.device_pairs[0].mtu = Some(1600);
     assert_eq!(wiring.wide_bridges().count(), 0);
 }

@@ -1,22 +1,23 @@
-//! Tunnels, their forwarding entries and impairments, as commands.
+//! Commands for tunnels, their forwarding entries and impairments.
 
-use crate::wiring::{Forwarding, Impairment, Proxy, Wiring, Wrap};
+use crate::wiring::{Encapsulation, Impairment, NeighbourProxy, VxlanFdbEntry, Wiring};
 
-/// A tunnel, as `ip link add … type` takes it, that hangs on this device where the kernel must be told.
-pub(super) fn kind(wrap: &Wrap, parent: &str) -> String {
+/// Returns the kind of a tunnel, as `ip link add … type` takes it. `parent` is the parent device, for kinds that need
+/// one.
+pub(super) fn kind(wrap: &Encapsulation, parent: &str) -> String {
     match wrap {
-        Wrap::Vxlan { id, local, port, proxy } => {
-            let proxy = if *proxy == Proxy::Answers { " proxy" } else { "" };
+        Encapsulation::Vxlan { id, local, port, proxy } => {
+            let proxy = if *proxy == NeighbourProxy::Answers { " proxy" } else { "" };
             format!("vxlan id {id} local {local} dev {parent} dstport {port} nolearning{proxy}")
         }
-        Wrap::Geneve { id, remote } => format!("geneve id {id} remote {remote}"),
-        Wrap::Ipip { local, remote } => {
+        Encapsulation::Geneve { id, remote } => format!("geneve id {id} remote {remote}"),
+        Encapsulation::Ipip { local, remote } => {
             format!("ipip local {local} remote {remote} dev {parent} pmtudisc")
         }
-        Wrap::Gre { local, remote } => {
+        Encapsulation::Gre { local, remote } => {
             format!("gre local {local} remote {remote} dev {parent} pmtudisc")
         }
-        Wrap::Wireguard => "wireguard".to_owned(),
+        Encapsulation::Wireguard => "wireguard".to_owned(),
     }
 }
 
@@ -25,8 +26,8 @@ pub(super) fn impairment(wiring: &Wiring, one: &Impairment) -> String {
     format!("tc -n {place} qdisc add dev {} root netem {}", one.device, one.netem)
 }
 
-pub(super) fn forwarding(wiring: &Wiring, one: &Forwarding) -> String {
-    let Forwarding { space, device, mac, remote } = one;
+pub(super) fn forwarding(wiring: &Wiring, one: &VxlanFdbEntry) -> String {
+    let VxlanFdbEntry { space, device, mac, remote } = one;
     let place = wiring.name(*space);
     format!("bridge -n {place} fdb append {mac} dev {device} dst {remote} self permanent")
 }

@@ -1,12 +1,13 @@
-//! bpf(2), as far as it is needed to count in the kernel: maps, a program, and the tracepoint that it hangs on.
+//! Bindings of bpf(2), as far as they are needed to count in the kernel: maps, a program, and the tracepoint that it is
+//! attached to.
 //!
-//! Attributes are laid out as in linux/bpf.h; what follows the last field that is given is zero to the kernel.
+//! Attributes are laid out as in linux/bpf.h. The kernel takes all fields after the last given one for zero.
 
 use rustix::io::{Errno, Result};
 use std::ffi::CStr;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// Commands.
+/// Commands of bpf(2) (linux/bpf.h).
 const MAP_CREATE: libc::c_int = 0;
 const MAP_LOOKUP: libc::c_int = 1;
 const MAP_UPDATE: libc::c_int = 2;
@@ -21,30 +22,30 @@ const ENABLE_STATISTICS: libc::c_int = 32;
 const HASH: u32 = 1;
 const RAW_TRACEPOINT: u32 = 17;
 
-/// The terms of a program of tare's, in a word that the kernel knows: it has "MIT" only beside the GPL, and lends the
-/// helper that reads its memory to no other.
-const TERMS: &CStr = c"Dual MIT/GPL";
+/// License of tare's programs, in a string that the kernel accepts: it accepts "MIT" only together with the GPL, and
+/// only programs under the GPL may call the helper that reads kernel memory.
+const LICENSE: &CStr = c"Dual MIT/GPL";
 
-/// One instruction, `struct bpf_insn`.
+/// BPF instruction, `struct bpf_insn`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
-pub(crate) struct Instruction {
+pub(crate) struct BpfInstruction {
     code: u8,
     registers: u8,
     offset: i16,
     constant: i32,
 }
 
-impl Instruction {
-    /// An instruction with its registers: the one written to, and the one read.
+impl BpfInstruction {
+    /// Returns an instruction with its registers: the one written to, and the one read.
     pub(crate) fn new(code: u8, to: u8, from: u8, offset: i16, constant: i32) -> Self {
         let registers =
             if cfg!(target_endian = "little") { from << 4 | to } else { to << 4 | from };
         Self { code, registers, offset, constant }
     }
 
-    /// Has a jump go this far.
-    pub(crate) fn jumps_over(&mut self, offset: i16) {
+    /// Sets the offset of a jump.
+    pub(crate) fn set_jump_offset(&mut self, offset: i16) {
         self.offset = offset;
     }
 }
@@ -59,7 +60,7 @@ struct MapCreate {
 }
 
 #[repr(C)]
-struct Element {
+struct MapElement {
     map: u32,
     padding: u32,
     key: u64,
@@ -98,7 +99,7 @@ struct ObjectInfo {
     info: u64,
 }
 
-/// The beginning of `struct bpf_prog_info`, up to the last member that is used here. All noughts ask for no list.
+/// First part of `struct bpf_prog_info`, up to the last member that is used here. A zeroed value requests no list.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
 struct ProgramInfo {
@@ -107,27 +108,27 @@ struct ProgramInfo {
     runs: u64,
 }
 
-/// A hash map in the kernel, from `[u32; N]` to `u64`.
-pub(crate) struct Map<const N: usize>(OwnedFd);
+/// Hash map in the kernel, from `[u32; N]` to `u64`.
+pub(crate) struct BpfMap<const N: usize>(OwnedFd);
 
-impl<const N: usize> Map<N> {
-    /// Makes one with room for so many.
+impl<const N: usize> BpfMap<N> {
+    /// Creates a map with room for this many keys.
     pub(crate) fn new(most: u32) -> Result<Self> {
         let create = MapCreate { kind: HASH, key: 4 * N as u32, value: 8, most, flags: 0 };
         // SAFETY: the attributes hold no addresses.
         unsafe { descriptor(MAP_CREATE, &create) }.map(Self)
     }
 
-    /// Its descriptor.
+    /// Returns the descriptor of the map.
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
         std::os::fd::AsFd::as_fd(&self.0)
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub(crate) fn get(&self, key: &[u32; N]) -> Result<u64> {
         let mut value = 0u64;
         let element = self.element(key, std::ptr::from_mut(&mut value) as u64);
-        // SAFETY: the key has the map's size, and the kernel writes one value of eight bytes, which there is room for.
+        // SAFETY: the key has the map's size, and the kernel writes one value of eight bytes, for which there is room.
         unsafe { command(MAP_LOOKUP, &element) }.map(|_| value)
     }
 
@@ -138,25 +139,26 @@ impl<const N: usize> Map<N> {
         unsafe { command(MAP_UPDATE, &element) }.map(|_| ())
     }
 
-    /// Forgets a key.
+    /// Removes a key.
     pub(crate) fn remove(&self, key: &[u32; N]) -> Result<()> {
         // SAFETY: the key has the map's size, is only read, and lives as long as the call.
         unsafe { command(MAP_DELETE, &self.element(key, 0)) }.map(|_| ())
     }
 
-    /// The key that follows this one, in the kernel's order; the first one where there is no such key.
-    pub(crate) fn after(&self, key: Option<&[u32; N]>) -> Result<[u32; N]> {
+    /// Returns the key after this one, in the kernel's order. Returns the first key if this one does not exist.
+    pub(crate) fn next_key(&self, key: Option<&[u32; N]>) -> Result<[u32; N]> {
         let mut next = [0u32; N];
         let at = key.map_or(0, |key| key.as_ptr() as u64);
         let into = next.as_mut_ptr() as u64;
-        let element = Element { map: self.number(), padding: 0, key: at, value: into, flags: 0 };
-        // SAFETY: the key has the map's size or is null, as is allowed; the kernel writes one key, which there is room for.
+        let element = MapElement { map: self.number(), padding: 0, key: at, value: into, flags: 0 };
+        // SAFETY: the key has the map's size or is null, which is allowed; the kernel writes one key, for which there
+        // is room.
         unsafe { command(MAP_NEXT, &element) }.map(|_| next)
     }
 
-    fn element(&self, key: &[u32; N], value: u64) -> Element {
+    fn element(&self, key: &[u32; N], value: u64) -> MapElement {
         let key = key.as_ptr() as u64;
-        Element { map: self.number(), padding: 0, key, value, flags: 0 }
+        MapElement { map: self.number(), padding: 0, key, value, flags: 0 }
     }
 
     fn number(&self) -> u32 {
@@ -164,22 +166,23 @@ impl<const N: usize> Map<N> {
     }
 }
 
-/// Loads a program for raw tracepoints; the kernel verifies it.
-pub(crate) fn load(instructions: &[Instruction]) -> Result<OwnedFd> {
+/// Loads a program for raw tracepoints. The kernel verifies it.
+pub(crate) fn load(instructions: &[BpfInstruction]) -> Result<OwnedFd> {
     let load = ProgramLoad {
         kind: RAW_TRACEPOINT,
         count: instructions.len() as u32,
         instructions: instructions.as_ptr() as u64,
-        terms: TERMS.as_ptr() as u64,
+        terms: LICENSE.as_ptr() as u64,
         log_level: 0,
         log_size: 0,
         log: 0,
     };
-    // SAFETY: both addresses are those of memory that is only read and lives as long as the call; the count is the slice's.
+    // SAFETY: both addresses are those of memory that is only read and lives as long as the call; the count is the
+    // slice's.
     unsafe { descriptor(PROGRAM_LOAD, &load) }
 }
 
-/// Has a program run whenever a tracepoint is passed, as long as the descriptor that is returned is open.
+/// Attaches a program to a tracepoint, as long as the returned descriptor is open.
 pub(crate) fn attach(program: BorrowedFd<'_>, tracepoint: &CStr) -> Result<OwnedFd> {
     let name = tracepoint.as_ptr() as u64;
     let open = TracepointOpen { name, program: program.as_raw_fd() as u32, padding: 0 };
@@ -187,37 +190,43 @@ pub(crate) fn attach(program: BorrowedFd<'_>, tracepoint: &CStr) -> Result<Owned
     unsafe { descriptor(RAW_TRACEPOINT_OPEN, &open) }
 }
 
-/// Has the kernel time its programs as long as the descriptor that is returned is open (Linux 5.8).
+/// Makes the kernel time its BPF programs, as long as the returned descriptor is open (Linux 5.8).
 pub(crate) fn time_programs() -> Result<OwnedFd> {
     // SAFETY: the attributes hold no addresses.
     unsafe { descriptor(ENABLE_STATISTICS, &EnableStatistics { kind: 0 }) }
 }
 
-/// How often a program ran while programs were timed, and how long that took, ns.
-pub(crate) fn ran(program: BorrowedFd<'_>) -> Result<(u64, u64)> {
+/// Returns the number of runs of a program while programs were timed, and their total time, ns.
+pub(crate) fn program_run_stats(program: BorrowedFd<'_>) -> Result<(u64, u64)> {
     let mut info = ProgramInfo::default();
     let size = size_of::<ProgramInfo>() as u32;
     let at = std::ptr::from_mut(&mut info) as u64;
     let asked = ObjectInfo { object: program.as_raw_fd() as u32, size, info: at };
-    // SAFETY: the kernel reads and writes at most `size` bytes at the address, where a value of that size lives through the
-    // call; any bytes are a valid one, and the lengths of all lists in it are nought, so that nothing else is written.
+    // SAFETY: the kernel reads and writes at most `size` bytes at the address, where a value of that size lives through
+    // the call; any bytes are a valid value, and the lengths of all lists in it are zero, so that nothing else is
+    // written.
     unsafe { command(OBJECT_INFO, &asked) }.map(|_| (info.runs, info.run_time))
 }
 
+/// Executes a command that returns a new descriptor.
+///
 /// # Safety
 /// As for [`command`]; and the command must be one that returns a new descriptor.
 unsafe fn descriptor<T>(number: libc::c_int, attributes: &T) -> Result<OwnedFd> {
     // SAFETY: the caller vouches for the attributes.
     let descriptor = unsafe { command(number, attributes) }?;
-    // SAFETY: the kernel has just opened it for this call, so nobody else owns it.
+    // SAFETY: the kernel has just opened it for this call, so it has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
+/// Executes a command of bpf(2).
+///
 /// # Safety
-/// The attributes must be those of the command, and every address in them valid for what the command does with it.
+/// The attributes must be those of the command, and every address in them valid for the use that the command makes of
+/// it.
 unsafe fn command<T>(number: libc::c_int, attributes: &T) -> Result<libc::c_int> {
     let at: *const T = attributes;
-    // SAFETY: the attributes live as long as the call, and their size is told; the caller vouches for what is in them.
+    // SAFETY: the attributes live as long as the call, and their size is passed; the caller vouches for their contents.
     let result = unsafe { libc::syscall(libc::SYS_bpf, number, at, size_of::<T>()) };
     if result < 0 {
         let error = std::io::Error::last_os_error();

@@ -1,6 +1,6 @@
-//! A device's offloads, asked for and switched by the SIOCETHTOOL ioctl (linux/ethtool.h), and its link.
+//! Offloads of a device, read and switched by the SIOCETHTOOL ioctl (linux/ethtool.h), and its link state.
 //!
-//! The request names the device; the namespace is the one in which the socket was opened.
+//! The request names the device. The namespace is the one in which the socket was opened.
 
 use rustix::io;
 use rustix::ioctl::{Opcode, Updater, ioctl};
@@ -10,14 +10,14 @@ use std::os::fd::AsFd;
 /// `SIOCETHTOOL` of linux/sockios.h.
 const SIOCETHTOOL: Opcode = 0x8946;
 
-/// One switch of a device: the command that asks, and the one that sets.
+/// Switch of a device: the command that reads it, and the command that sets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Switch {
+pub(crate) struct EthtoolSwitch {
     get: u32,
     set: u32,
 }
 
-impl Switch {
+impl EthtoolSwitch {
     /// Receive checksums.
     pub(crate) const RX_CHECKSUM: Self = Self { get: 0x14, set: 0x15 };
     /// Transmit checksums.
@@ -29,34 +29,34 @@ impl Switch {
     /// Generic receive offload.
     pub(crate) const GRO: Self = Self { get: 0x2b, set: 0x2c };
 
-    /// Whether it is on.
+    /// Returns `true` if the switch is on.
     pub(crate) fn is_on(self, socket: impl AsFd, device: &str) -> io::Result<bool> {
         command(socket, device, self.get, 0).map(|answer| answer != 0)
     }
 
-    /// Switches it off. Where the device does not let anybody, that is an error (EOPNOTSUPP).
-    pub(crate) fn off(self, socket: impl AsFd, device: &str) -> io::Result<()> {
+    /// Turns the switch off. Returns an error (EOPNOTSUPP) if the device does not allow that.
+    pub(crate) fn switch_off(self, socket: impl AsFd, device: &str) -> io::Result<()> {
         command(socket, device, self.set, 0).map(|_| ())
     }
 }
 
-/// Has the kernel take note of whether a device's link is up. By itself it does so later, and of no more than a hundred
-/// devices a second where many come up at once; until then they carry nothing (net/core/link_watch.c).
-pub(crate) fn note_link(socket: impl AsFd, device: &str) -> io::Result<()> {
+/// Makes the kernel update the link state of a device. By itself the kernel does so later, and for at most a hundred
+/// devices per second if many come up at once; until then they carry no packets (net/core/link_watch.c).
+pub(crate) fn refresh_link(socket: impl AsFd, device: &str) -> io::Result<()> {
     const ETHTOOL_GLINK: u32 = 0x0a;
     command(socket, device, ETHTOOL_GLINK, 0).map(|_| ())
 }
 
 /// `struct ethtool_value`: a command, and its argument or room for its answer.
 #[repr(C)]
-struct Value {
+struct EthtoolValue {
     command: u32,
     data: u32,
 }
 
-/// Sends one command; its answer.
+/// Sends one command. Returns its answer.
 fn command(socket: impl AsFd, device: &str, command: u32, data: u32) -> io::Result<u32> {
-    // SAFETY: `ifreq` is plain data, for which all zeroes are a valid value.
+    // SAFETY: `ifreq` is plain data, for which all zeros are a valid value.
     let mut request: libc::ifreq = unsafe { mem::zeroed() };
     if device.len() >= request.ifr_name.len() {
         return Err(io::Errno::NODEV);
@@ -64,11 +64,11 @@ fn command(socket: impl AsFd, device: &str, command: u32, data: u32) -> io::Resu
     for (to, from) in request.ifr_name.iter_mut().zip(device.bytes()) {
         *to = from.cast_signed() as libc::c_char;
     }
-    let mut value = Value { command, data };
+    let mut value = EthtoolValue { command, data };
     request.ifr_ifru.ifru_data = (&raw mut value).cast();
     // SAFETY: SIOCETHTOOL takes a `struct ifreq` whose name ends in a zero (the name is shorter than its field) and
     // whose data points to the command's structure, here `struct ethtool_value`, which all commands above use; both
-    // live until the call returns, and nothing else refers to them meanwhile.
+    // live until the call returns, and nothing else refers to them during the call.
     unsafe { ioctl(socket, Updater::<SIOCETHTOOL, _>::new(&mut request)) }?;
     Ok(value.data)
 }

@@ -1,76 +1,76 @@
-//! Devices that join others: bridges, VRFs, cables.
+//! Devices that join others: bridges, VRFs and device pairs.
 
-use super::{SpaceId, Wiring};
-use crate::address::Mac;
-use crate::bucket::TokenBucket;
+use super::{NamespaceId, Wiring};
+use crate::address::MacAddress;
+use crate::tbf::TokenBucket;
 use tare_network::BitsPerSecond;
 
 /// A Linux bridge.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Bridge {
-    /// Where.
-    pub(crate) space: SpaceId,
-    /// Its name.
+pub(crate) struct LinuxBridge {
+    /// Namespace of the bridge.
+    pub(crate) space: NamespaceId,
+    /// Name of the bridge.
     pub(crate) name: String,
-    /// Its own link-layer address, where it has an IP address.
-    pub(crate) mac: Option<Mac>,
-    /// Its MTU, bytes; the wiring's where none is given.
+    /// Link-layer address, if the bridge has an IP address.
+    pub(crate) mac: Option<MacAddress>,
+    /// MTU, bytes. `None` for that of the wiring.
     pub(crate) mtu: Option<u32>,
 }
 
-/// A VRF device: a routing table of its own for the devices that are plugged into it.
+/// VRF device: a separate routing table for the devices that are attached to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Vrf {
-    /// Where.
-    pub(crate) space: SpaceId,
-    /// Its name.
+pub(crate) struct VrfDevice {
+    /// Namespace of the device.
+    pub(crate) space: NamespaceId,
+    /// Name of the device.
     pub(crate) name: String,
-    /// The number of its routing table.
+    /// Number of its routing table.
     pub(crate) table: u32,
 }
 
-/// One end of a cable.
+/// One end of a device pair.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct End {
-    /// Where.
-    pub(crate) space: SpaceId,
-    /// The device's name.
+pub(crate) struct DevicePairEnd {
+    /// Namespace of the device.
+    pub(crate) space: NamespaceId,
+    /// Name of the device.
     pub(crate) device: String,
-    /// Its link-layer address, where anybody must know it.
-    pub(crate) mac: Option<Mac>,
-    /// The bridge or VRF that it is plugged into, in the same namespace.
+    /// Link-layer address, if other hosts must know it.
+    pub(crate) mac: Option<MacAddress>,
+    /// Bridge or VRF that the device is attached to, in the same namespace.
     pub(crate) controller: Option<String>,
 }
 
-impl End {
-    /// An end that is plugged into nothing.
-    pub(crate) fn new(space: SpaceId, device: impl Into<String>) -> Self {
+impl DevicePairEnd {
+    /// Returns an end that is attached to no controller.
+    pub(crate) fn new(space: NamespaceId, device: impl Into<String>) -> Self {
         Self { space, device: device.into(), mac: None, controller: None }
     }
 
-    /// The same end with a link-layer address that others may know.
-    pub(crate) fn with_mac(self, mac: Mac) -> Self {
+    /// Returns the same end with a link-layer address that other hosts can know.
+    pub(crate) fn with_mac(self, mac: MacAddress) -> Self {
         Self { mac: Some(mac), ..self }
     }
 
-    /// The same end, plugged into a bridge or a VRF.
-    pub(crate) fn plugged_into(self, controller: impl Into<String>) -> Self {
+    /// Returns the same end, attached to a bridge or a VRF.
+    pub(crate) fn attached_to(self, controller: impl Into<String>) -> Self {
         Self { controller: Some(controller.into()), ..self }
     }
 }
 
-/// What a cable is made of.
+/// Kind of a device pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum CableKind {
+pub(crate) enum DevicePairKind {
     /// A veth pair.
     #[default]
     Veth,
-    /// A netkit pair; its near end is the primary one.
+    /// A netkit pair. Its near end is the primary one.
     Netkit,
 }
 
-impl CableKind {
-    /// As ip(8) spells it.
+impl DevicePairKind {
+    /// Returns the kind, as ip(8) spells it.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Veth => "veth",
@@ -79,38 +79,38 @@ impl CableKind {
     }
 }
 
-/// Two devices, of which each receives what the other sends.
+/// Two devices, each of which receives the packets that the other sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Cable {
-    /// What it is made of.
-    pub(crate) kind: CableKind,
-    /// The end in whose namespace it is made.
-    pub(crate) near: End,
+pub(crate) struct DevicePair {
+    /// Kind of the pair.
+    pub(crate) kind: DevicePairKind,
+    /// End in whose namespace the pair is made.
+    pub(crate) near: DevicePairEnd,
     /// The other end.
-    pub(crate) far: End,
-    /// To what it is limited, in each direction; nothing for as fast as it goes.
+    pub(crate) far: DevicePairEnd,
+    /// Rate limit in each direction. `None` for no limit.
     pub(crate) rate: Option<BitsPerSecond>,
-    /// Its MTU, bytes; the wiring's where none is given.
+    /// MTU, bytes. `None` for that of the wiring.
     pub(crate) mtu: Option<u32>,
 }
 
-impl Cable {
-    /// A veth pair, as fast as it goes.
-    pub(crate) fn new(near: End, far: End) -> Self {
-        Self { kind: CableKind::Veth, near, far, rate: None, mtu: None }
+impl DevicePair {
+    /// Returns a veth pair without a rate limit.
+    pub(crate) fn new(near: DevicePairEnd, far: DevicePairEnd) -> Self {
+        Self { kind: DevicePairKind::Veth, near, far, rate: None, mtu: None }
     }
 
-    /// The same cable, limited in each direction where there is a rate.
+    /// Returns the same pair, limited to the rate in each direction if there is one.
     pub(crate) fn limited_to(self, rate: Option<BitsPerSecond>) -> Self {
         Self { rate, ..self }
     }
 
-    /// Both ends.
-    pub(crate) fn ends(&self) -> [&End; 2] {
+    /// Returns both ends, the near one first.
+    pub(crate) fn ends(&self) -> [&DevicePairEnd; 2] {
         [&self.near, &self.far]
     }
 
-    /// The queue in front of each end, where the cable is limited.
+    /// Returns the token bucket of each end. Returns `None` if the pair has no rate limit.
     pub(crate) fn bucket(&self, wiring: &Wiring) -> Option<TokenBucket> {
         self.rate.map(|rate| TokenBucket::new(rate, self.mtu.unwrap_or(wiring.mtu)))
     }

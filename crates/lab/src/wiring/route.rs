@@ -1,19 +1,19 @@
-//! Routes.
+//! IP routes.
 
-use super::SpaceId;
+use super::NamespaceId;
 use std::fmt;
 use std::net::IpAddr;
 
-/// Where packets go to that take a route.
+/// Destination of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Destination {
-    /// Wherever no other route leads.
+pub(crate) enum RouteDestination {
+    /// All packets without a more specific route.
     Default,
-    /// To a network: its address, and the length of its prefix, bits.
+    /// A network: its address, and the length of its prefix, bits.
     Net(IpAddr, u8),
 }
 
-impl fmt::Display for Destination {
+impl fmt::Display for RouteDestination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
@@ -22,48 +22,52 @@ impl fmt::Display for Destination {
     }
 }
 
-/// What becomes of packets that take a route.
+/// Type of a route.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum RouteKind {
-    /// They go on.
+    /// Packets are forwarded.
     #[default]
     Unicast,
-    /// They are dropped in silence.
+    /// Packets are dropped silently.
     Blackhole,
 }
 
-/// A route.
+/// IP route of a namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Route {
-    /// Where.
-    pub(crate) space: SpaceId,
-    /// To what.
-    pub(crate) to: Destination,
-    /// Through whom; nothing for whom the device reaches itself.
+pub(crate) struct IpRoute {
+    /// Namespace of the route.
+    pub(crate) space: NamespaceId,
+    /// Destination of the packets.
+    pub(crate) to: RouteDestination,
+    /// Gateway. `None` if the device reaches the destination directly.
     pub(crate) via: Option<IpAddr>,
-    /// By which device; nothing for the one that reaches `via`.
+    /// Device. `None` for the one that reaches `via`.
     pub(crate) device: Option<String>,
-    /// Whether `via` is taken to be at the device, whatever the addresses say.
+    /// Takes `via` to be directly at the device, whatever the addresses say (`onlink`).
     pub(crate) onlink: bool,
-    /// The number of its table; nothing for the main one.
+    /// Number of its table. `None` for the main table.
     pub(crate) table: Option<u32>,
-    /// What becomes of the packets.
+    /// Type of the route.
     pub(crate) kind: RouteKind,
 }
 
-impl Route {
-    /// Everything through a gateway.
-    pub(crate) fn default_via(space: SpaceId, gateway: IpAddr) -> Self {
-        Self { via: Some(gateway), ..Self::to(space, Destination::Default) }
+impl IpRoute {
+    /// Returns a default route through a gateway.
+    pub(crate) fn default_via(space: NamespaceId, gateway: IpAddr) -> Self {
+        Self { via: Some(gateway), ..Self::to(space, RouteDestination::Default) }
     }
 
-    /// To a network, by a device that reaches all of it.
-    pub(crate) fn by_device(space: SpaceId, to: Destination, device: impl Into<String>) -> Self {
+    /// Returns a route to a network, by a device that reaches all of it.
+    pub(crate) fn by_device(
+        space: NamespaceId,
+        to: RouteDestination,
+        device: impl Into<String>,
+    ) -> Self {
         Self { device: Some(device.into()), ..Self::to(space, to) }
     }
 
-    /// A route without a way yet.
-    pub(crate) fn to(space: SpaceId, to: Destination) -> Self {
+    /// Returns a route without a gateway and a device yet.
+    pub(crate) fn to(space: NamespaceId, to: RouteDestination) -> Self {
         let (via, device, table) = (None, None, None);
         Self { space, to, via, device, onlink: false, table, kind: RouteKind::Unicast }
     }

@@ -1,56 +1,56 @@
-//! Settings of a namespace and of its devices, as sysctl(8) knows them.
+//! Settings of a namespace and of its devices, as in sysctl(8).
 
-use super::SpaceId;
+use super::NamespaceId;
 use std::borrow::Cow;
 
-/// Whether a setting must be there.
+/// Requirement on the presence of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Presence {
-    /// Without it the network is not what it says it is.
+pub(crate) enum SysctlPresence {
+    /// The setting must exist: without it the network is not the one that it claims to be.
     Required,
-    /// Where the kernel has no such setting, it has no such behaviour either.
+    /// The setting may be missing: a kernel without the setting does not have the behaviour either.
     IfThere,
 }
 
-/// A setting of a network namespace, made before it has any device but `lo`.
+/// Setting of a network namespace, written before it has any device but `lo`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sysctl {
-    /// As sysctl(8) spells it.
+    /// Key, as in sysctl(8).
     pub(crate) key: &'static str,
-    /// Its value.
+    /// Value of the setting.
     pub(crate) value: Cow<'static, str>,
-    /// Whether it must be there.
-    pub(crate) presence: Presence,
+    /// Requirement on the presence of the setting.
+    pub(crate) presence: SysctlPresence,
 }
 
 impl Sysctl {
-    /// A setting that must be there.
+    /// Returns a setting that must exist.
     pub(crate) const fn required(key: &'static str, value: &'static str) -> Self {
-        Self { key, value: Cow::Borrowed(value), presence: Presence::Required }
+        Self { key, value: Cow::Borrowed(value), presence: SysctlPresence::Required }
     }
 
-    /// A setting that matters only where it is there.
+    /// Returns a setting that matters only if it exists.
     pub(crate) const fn if_there(key: &'static str, value: &'static str) -> Self {
-        Self { key, value: Cow::Borrowed(value), presence: Presence::IfThere }
+        Self { key, value: Cow::Borrowed(value), presence: SysctlPresence::IfThere }
     }
 }
 
-/// A setting that is made once the devices are there: most are a device's own.
+/// Setting that is written when the devices exist. Most belong to a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Setting {
-    /// Where.
-    pub(crate) space: SpaceId,
-    /// As sysctl(8) spells it: `net.ipv4.conf.eth0.proxy_arp`.
+pub(crate) struct DeviceSysctl {
+    /// Namespace of the setting.
+    pub(crate) space: NamespaceId,
+    /// Key, as in sysctl(8): `net.ipv4.conf.eth0.proxy_arp`.
     pub(crate) key: String,
-    /// Its value.
+    /// Value of the setting.
     pub(crate) value: String,
-    /// Whether it must be there.
-    pub(crate) presence: Presence,
+    /// Requirement on the presence of the setting.
+    pub(crate) presence: SysctlPresence,
 }
 
-impl Setting {
-    /// A setting that must be there.
-    pub(crate) fn required(space: SpaceId, key: impl Into<String>, value: &str) -> Self {
-        Self { space, key: key.into(), value: value.to_owned(), presence: Presence::Required }
+impl DeviceSysctl {
+    /// Returns a setting that must exist.
+    pub(crate) fn required(space: NamespaceId, key: impl Into<String>, value: &str) -> Self {
+        Self { space, key: key.into(), value: value.to_owned(), presence: SysctlPresence::Required }
     }
 }

@@ -1,78 +1,78 @@
-//! Tunnels between nodes, where their packets go, and links that are worse than they could be.
+//! Tunnels between nodes, their forwarding entries, and impaired links.
 
-use super::SpaceId;
-use crate::address::Mac;
+use super::NamespaceId;
+use crate::address::MacAddress;
 use crate::netem::Netem;
 use std::net::Ipv4Addr;
 
-/// What a tunnel wraps packets in. The nodes speak IPv4 to each other, whatever the containers speak.
+/// Encapsulation of a tunnel. Nodes use IPv4 between each other, whatever the containers use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wrap {
-    /// Ethernet in UDP (RFC 7348), to whom the forwarding entries say.
+pub(crate) enum Encapsulation {
+    /// Ethernet in UDP (RFC 7348). Forwarding entries define the node for each address.
     Vxlan {
-        /// The network's number.
+        /// Identifier of the virtual network.
         id: u32,
-        /// From where.
+        /// Local address.
         local: Ipv4Addr,
-        /// The UDP port, to and from.
+        /// UDP port, both source and destination.
         port: u16,
-        /// Whether it answers for the neighbours that it knows, instead of asking all nodes.
-        proxy: Proxy,
+        /// Mode for neighbours that the device knows: to answer for them, or to query all nodes.
+        proxy: NeighbourProxy,
     },
     /// Ethernet in UDP (RFC 8926), to one other node.
     Geneve {
-        /// The network's number.
+        /// Identifier of the virtual network.
         id: u32,
-        /// To where.
+        /// Remote address.
         remote: Ipv4Addr,
     },
     /// IPv4 in IPv4 (RFC 2003), to one other node.
     Ipip {
-        /// From where.
+        /// Local address.
         local: Ipv4Addr,
-        /// To where.
+        /// Remote address.
         remote: Ipv4Addr,
     },
     /// IP in GRE (RFC 2784), to one other node.
     Gre {
-        /// From where.
+        /// Local address.
         local: Ipv4Addr,
-        /// To where.
+        /// Remote address.
         remote: Ipv4Addr,
     },
-    /// IP in encrypted UDP, to the peers that the device is told of.
+    /// IP in encrypted UDP, to the peers that are configured on the device.
     Wireguard,
 }
 
-/// Whether a VXLAN device answers questions for neighbours itself.
+/// Handling of neighbour queries by a VXLAN device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Proxy {
-    /// It does.
+pub(crate) enum NeighbourProxy {
+    /// The device answers queries for known neighbours itself.
     Answers,
-    /// It does not.
+    /// The device does not answer queries.
     Silent,
 }
 
-/// A forwarding entry of a VXLAN device, for good: who is behind which node.
+/// Permanent forwarding entry of a VXLAN device: the node behind which an address is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Forwarding {
-    /// Where.
-    pub(crate) space: SpaceId,
-    /// The VXLAN device.
+pub(crate) struct VxlanFdbEntry {
+    /// Namespace of the device.
+    pub(crate) space: NamespaceId,
+    /// Name of the VXLAN device.
     pub(crate) device: String,
-    /// The link-layer address.
-    pub(crate) mac: Mac,
-    /// The node that it is behind.
+    /// Link-layer address.
+    pub(crate) mac: MacAddress,
+    /// Address of the node.
     pub(crate) remote: Ipv4Addr,
 }
 
-/// A device whose packets are delayed, lost or held back on purpose.
+/// Device whose packets are delayed, lost or rate-limited on purpose.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Impairment {
-    /// Where.
-    pub(crate) space: SpaceId,
-    /// The device.
+    /// Namespace of the device.
+    pub(crate) space: NamespaceId,
+    /// Name of the device.
     pub(crate) device: String,
-    /// What is done to what leaves by it.
+    /// Impairment of the packets that leave by it.
     pub(crate) netem: Netem,
 }

@@ -1,6 +1,6 @@
-//! What every network must do, and what the lab must.
+//! Test cases of every network, and of the lab itself.
 
-use crate::actors::{start, start_command};
+use crate::container_programs::{start, start_command};
 use crate::harness::Case;
 use std::fs;
 use std::io::Read;
@@ -9,12 +9,12 @@ use std::path::Path;
 use std::sync::Arc;
 use tare_lab::{EnterOptions, KernelProbe, Lab, networks};
 use tare_network::{
-    Command, Container, Exit, Family, HopKind, Need, Probe, Registry, Shape, Site, Spelled,
-    Topology,
+    Command, Container, Family, HopKind, NetworkParameters, NetworkRegistry, NetworkSpec,
+    ProcessExit, Requirement, RequirementProbe, Shape, Topology,
 };
 
-/// Networks that every kernel carries on which these tests run, as users spell them.
-const HERE: [&str; 23] = [
+/// Networks that every kernel these tests run on supports, as users spell them.
+const COMMON_NETWORKS: [&str; 23] = [
     "native",
     "loopback",
     "host",
@@ -40,12 +40,14 @@ const HERE: [&str; 23] = [
     "host+without=tso",
 ];
 
-/// Networks that need more than some kernels have: the virtual machine's has it (`make test-system PARTS=vm`).
-const ELSEWHERE: [&str; 6] = ["ipvlan-l2", "ipvlan-l3", "vlan", "vrf", "netkit", "netkit+plain"];
+/// Networks that need kernel modules which some kernels lack; the virtual machine's has them (`make test-system
+/// PARTS=vm`).
+const MODULE_NETWORKS: [&str; 6] =
+    ["ipvlan-l2", "ipvlan-l3", "vlan", "vrf", "netkit", "netkit+plain"];
 
-/// All of them, as users spell them.
+/// Returns all networks, as users spell them.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    HERE.into_iter().chain(ELSEWHERE)
+    COMMON_NETWORKS.into_iter().chain(MODULE_NETWORKS)
 }
 
 pub(crate) fn all() -> Vec<Case> {
@@ -77,15 +79,15 @@ pub(crate) fn all() -> Vec<Case> {
     cases
 }
 
-/// A port that nobody else on this machine listens on now: `native` has no namespace of its own.
+/// Returns a port that is not in use on this machine: `native` has no namespace of its own.
 pub(crate) fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
     listener.local_addr().expect("it has an address").port()
 }
 
-/// Two ports that workloads could serve on.
-pub(crate) fn site(spelled: &Spelled) -> Site {
-    Site::of(spelled, vec![free_port(), free_port()])
+/// Returns a site with two ports for workloads.
+pub(crate) fn site(spelled: &NetworkSpec) -> NetworkParameters {
+    NetworkParameters::from_spec(spelled, vec![free_port(), free_port()])
 }
 
 pub(crate) fn enter() -> Arc<Lab> {
@@ -97,10 +99,10 @@ pub(crate) fn enter_with(options: EnterOptions) -> Arc<Lab> {
 }
 
 pub(crate) fn raise(lab: &Arc<Lab>, name: &str, shape: &Shape) -> Topology {
-    let spelled: Spelled = name.parse().expect("a good name");
-    let registry = Registry::new(networks(Some(Arc::clone(lab))));
+    let spelled: NetworkSpec = name.parse().expect("a good name");
+    let registry = NetworkRegistry::new(networks(Some(Arc::clone(lab))));
     let network = registry.find(&spelled).expect("a known network");
-    let raised = network.raise(shape, &site(&spelled));
+    let raised = network.set_up(shape, &site(&spelled));
     raised.unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
@@ -119,12 +121,12 @@ fn carries_tcp(name: &str, family: Family) {
         assert_eq!(line, "listening");
         let (mut dialling, line) = start(client, &["dial", &route.dial.to_string()]);
         assert_eq!(line, "100000", "all bytes came back");
-        assert_eq!(dialling.wait().unwrap(), Exit::Code(0));
-        assert_eq!(serving.wait().unwrap(), Exit::Code(0));
+        assert_eq!(dialling.wait().unwrap(), ProcessExit::Code(0));
+        assert_eq!(serving.wait().unwrap(), ProcessExit::Code(0));
     }
 }
 
-/// The hops as `place:name kind`, in order.
+/// Returns the hops as `place:name kind`, in order.
 pub(crate) fn path(topology: &Topology) -> Vec<String> {
     topology.hops.iter().map(|hop| format!("{hop} {:?}", hop.kind)).collect()
 }
@@ -175,7 +177,8 @@ fn mtu_is_read_back() {
     assert!(topology.hops.iter().all(|hop| hop.kind != HopKind::Loopback));
 }
 
-/// Raising returns when every client has connected with its server; the network can be raised again when it is gone.
+/// Raising a network returns when every client has connected with its server. A network can be raised again after it is
+/// gone.
 fn ten_containers_answer(name: &str) {
     let lab = enter();
     let shape = Shape { servers: 5, clients: 5, ..Shape::default() };
@@ -186,7 +189,7 @@ fn ten_containers_answer(name: &str) {
     }
 }
 
-/// Runs a program in a container and returns what it prints.
+/// Runs a program in a container to its end, and returns its output.
 pub(crate) fn output(container: &dyn Container, program: &Path, arguments: &[&str]) -> String {
     let command = Command {
         program: Some(program.to_owned()),
@@ -197,7 +200,7 @@ pub(crate) fn output(container: &dyn Container, program: &Path, arguments: &[&st
     let mut text = String::new();
     let mut stream = process.take_output().expect("its output is piped");
     stream.read_to_string(&mut text).expect("it prints text");
-    assert_eq!(process.wait().expect("it ends"), Exit::Code(0), "{}", program.display());
+    assert_eq!(process.wait().expect("it ends"), ProcessExit::Code(0), "{}", program.display());
     text
 }
 
@@ -206,7 +209,7 @@ fn packets_pass_the_published_rule() {
     let topology = raise(&lab, "published", &Shape::default());
     let route = topology.routes[0];
     let nft = tare_lab::program::find("nft").expect("nft is installed");
-    // The client is on the node: it sees the node's rules.
+    // The client is on the node, and lists the node's rules.
     let packets = || -> u64 {
         let rules = output(topology.clients[0].as_ref(), &nft, &["list", "table", "ip", "nat"]);
         let rule = format!("tcp dport {} counter packets ", route.dial.port());
@@ -274,11 +277,11 @@ fn programs_end_as_they_should() {
         ..Command::default()
     };
     let mut coded = container.spawn(&shell("exit $COLOUR")).unwrap();
-    assert_eq!(coded.wait().unwrap(), Exit::Code(7));
-    assert_eq!(coded.wait().unwrap(), Exit::Code(7), "asked twice");
+    assert_eq!(coded.wait().unwrap(), ProcessExit::Code(7));
+    assert_eq!(coded.wait().unwrap(), ProcessExit::Code(7), "asked twice");
     let mut killed = container.spawn(&shell("read nothing")).unwrap();
     killed.kill();
-    assert_eq!(killed.wait().unwrap(), Exit::Signal(9));
+    assert_eq!(killed.wait().unwrap(), ProcessExit::Signal(9));
     let missing = Command { program: Some("no-such-program".into()), ..Command::default() };
     let error = container.spawn(&missing).err().expect("it cannot start");
     assert_eq!(error.what, "start no-such-program");
@@ -297,7 +300,7 @@ fn dropped_programs_are_gone() {
     let mut line = [0; 3];
     stream.read_exact(&mut line).unwrap();
     drop(process);
-    // The pipe ends when the last program that holds it has: the shell's own child as well.
+    // The pipe ends when the last program that holds it has ended, the shell's own child included.
     let mut rest = Vec::new();
     stream.read_to_end(&mut rest).unwrap();
     assert_eq!((&line, rest.len()), (b"up\n", 0));
@@ -305,7 +308,7 @@ fn dropped_programs_are_gone() {
 
 fn bad_shapes_are_refused() {
     let lab = enter();
-    let registry = Registry::new(networks(Some(lab)));
+    let registry = NetworkRegistry::new(networks(Some(lab)));
     let cases = [
         ("bridge", Shape { nodes: 2, ..Shape::default() }, "one node"),
         ("veth", Shape { servers: 2, ..Shape::default() }, "no cable"),
@@ -317,9 +320,9 @@ fn bad_shapes_are_refused() {
         ("native", Shape { servers: 2, family: Family::Ipv6, ..Shape::default() }, "one IPv6"),
     ];
     for (name, shape, why) in cases {
-        let spelled: Spelled = name.parse().unwrap();
+        let spelled: NetworkSpec = name.parse().unwrap();
         let network = registry.find(&spelled).unwrap();
-        let error = network.raise(&shape, &site(&spelled)).unwrap_err();
+        let error = network.set_up(&shape, &site(&spelled)).unwrap_err();
         assert!(error.to_string().contains(why), "{error}");
         assert!(!error.remedy.is_empty(), "{name} says what to do");
         let shown = network.commands(&shape, &site(&spelled));
@@ -329,18 +332,19 @@ fn bad_shapes_are_refused() {
 
 fn without_a_lab_nothing_is_raised() {
     for network in networks(None) {
-        let error = network.raise(&Shape::default(), &Site::default()).unwrap_err();
+        let error = network.set_up(&Shape::default(), &NetworkParameters::default()).unwrap_err();
         assert!(error.why.contains("has not entered"), "{error}");
-        assert!(!network.about().summary.is_empty());
+        assert!(!network.info().summary.is_empty());
     }
 }
 
 fn what_is_missing_is_the_kernels() {
-    let listing = Registry::new(networks(None)).listing(&KernelProbe::default());
+    let listing = NetworkRegistry::new(networks(None)).availability(&KernelProbe::default());
     let of_the_kernel = ["this kernel has no", "is not loaded", "/dev/net/tun may not be used"];
     for one in &listing {
-        // What no package has is built by `make setup`.
-        let is_built = |missing: &tare_network::Missing| missing.remedy.contains("make setup");
+        // Programs that no package has are built by `make setup`.
+        let is_built =
+            |missing: &tare_network::UnmetRequirement| missing.remedy.contains("make setup");
         if one.missing.as_ref().is_some_and(is_built) {
             continue;
         }
@@ -352,24 +356,25 @@ fn what_is_missing_is_the_kernels() {
             one.about.name
         );
         assert!(!missing.remedy.is_empty());
-        assert!(!HERE.contains(&one.about.name), "{}: {reason}", one.about.name);
+        assert!(!COMMON_NETWORKS.contains(&one.about.name), "{}: {reason}", one.about.name);
     }
-    for one in listing.iter().filter(|one| ELSEWHERE.contains(&one.about.name)) {
+    for one in listing.iter().filter(|one| MODULE_NETWORKS.contains(&one.about.name)) {
         let Some(missing) = &one.missing else { continue };
         assert!(missing.remedy.contains("CONFIG_") || missing.remedy.contains("modprobe"));
     }
 }
 
-/// Prints why the lab cannot be entered, and what the probe says; for a process that may not have namespaces.
+/// Prints why the lab cannot be entered, and the probe's reason, for a process that may not create namespaces.
 pub(crate) fn refused() {
-    let missing = KernelProbe::default().check(&Need::Namespaces).expect_err("they are missing");
+    let missing =
+        KernelProbe::default().check(&Requirement::Namespaces).expect_err("they are missing");
     println!("{} | {}", missing.reason, missing.remedy);
     let error = Lab::enter(EnterOptions::default()).err().expect("it is refused");
     println!("{} | {}", error.why, error.remedy);
 }
 
 fn a_refusal_says_why_and_what_to_do() {
-    // In a user namespace of its own anybody may set its limit, and give up all capabilities.
+    // In its own user namespace, any process may set the limit of namespaces and give up all capabilities.
     let script = "echo 0 > /proc/sys/user/max_user_namespaces
         exec setpriv --bounding-set=-all --inh-caps=-all \"$0\" refused";
     let this = std::env::current_exe().expect("this program has a path");

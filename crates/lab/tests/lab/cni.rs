@@ -1,53 +1,53 @@
-//! `cni:FILE`: real plugins attach containers, and packets take the way that they made.
+//! Tests of `cni:FILE`: real plugins attach containers, and packets take the path that the plugins set up.
 
 use crate::cases::{enter, path, site};
-use crate::daemons::{exchange, said};
+use crate::daemons::{exchange, program_output};
 use crate::harness::Case;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tare_dev::Scratch;
+use tare_dev::ScratchDirectory;
 use tare_lab::{Lab, networks};
-use tare_network::{Error, Family, Registry, Shape, Spelled, Topology};
+use tare_network::{Error, Family, NetworkRegistry, NetworkSpec, Shape, Topology};
 
-/// CNI configuration on disk, for as long as the value lives.
-pub(crate) struct Configuration {
+/// CNI configuration on disk, which is removed with the value.
+pub(crate) struct CniConfigFile {
     file: PathBuf,
-    _scratch: Scratch,
+    _scratch: ScratchDirectory,
 }
 
-impl Configuration {
+impl CniConfigFile {
     pub(crate) fn new(name: &str, text: &str) -> Self {
-        let scratch = Scratch::new();
-        Self { file: scratch.write(name, text), _scratch: scratch }
+        let scratch = ScratchDirectory::new();
+        Self { file: scratch.write_file(name, text), _scratch: scratch }
     }
 
-    pub(crate) fn spelled(&self, scheme: &str) -> Spelled {
+    pub(crate) fn spelled(&self, scheme: &str) -> NetworkSpec {
         format!("{scheme}:{}", self.file.display()).parse().expect("a good name")
     }
 }
 
-/// What an exchange carries in each direction, bytes.
+/// Bytes that an exchange carries in each direction.
 const SENT: u64 = 100_000;
 
-/// Addresses of both families.
+/// Configuration of an IPAM plugin with addresses of both families.
 const RANGES: &str = r#"{"type": "host-local",
     "ranges": [[{"subnet": "10.88.0.0/16"}], [{"subnet": "fd00:88::/64"}]],
     "routes": [{"dst": "0.0.0.0/0"}, {"dst": "::/0"}]}"#;
 
-fn try_raise(lab: &Arc<Lab>, spelled: &Spelled, shape: &Shape) -> Result<Topology, Error> {
-    let registry = Registry::new(networks(Some(Arc::clone(lab))));
-    registry.find(spelled).expect("a known network").raise(shape, &site(spelled))
+fn try_raise(lab: &Arc<Lab>, spelled: &NetworkSpec, shape: &Shape) -> Result<Topology, Error> {
+    let registry = NetworkRegistry::new(networks(Some(Arc::clone(lab))));
+    registry.find(spelled).expect("a known network").set_up(shape, &site(spelled))
 }
 
-fn raise(lab: &Arc<Lab>, spelled: &Spelled, shape: &Shape) -> Topology {
+fn raise(lab: &Arc<Lab>, spelled: &NetworkSpec, shape: &Shape) -> Topology {
     try_raise(lab, spelled, shape).unwrap_or_else(|error| panic!("{spelled}: {error}"))
 }
 
-/// The bytes that a device of the node has received.
-fn received(topology: &Topology, device: &str) -> u64 {
+/// Returns the bytes that a device of the node has received.
+fn received_bytes(topology: &Topology, device: &str) -> u64 {
     let file = format!("/sys/class/net/{device}/statistics/rx_bytes");
-    said(topology.nodes[0].as_ref(), &["cat", &file]).trim().parse().expect("a number")
+    program_output(topology.nodes[0].as_ref(), &["cat", &file]).trim().parse().expect("a number")
 }
 
 pub(crate) fn all() -> Vec<Case> {
@@ -75,7 +75,7 @@ fn bridge_in_both_families() {
         r#"{{"cniVersion": "0.4.0", "name": "bridged", "type": "bridge", "bridge": "cni0",
             "isGateway": true, "ipam": {RANGES}}}"#
     );
-    let file = Configuration::new("bridge.conf", &text);
+    let file = CniConfigFile::new("bridge.conf", &text);
     for family in [Family::Ipv4, Family::Ipv6] {
         let shape = Shape { servers: 2, clients: 3, family, ..Shape::default() };
         let topology = raise(&lab, &file.spelled("cni"), &shape);
@@ -86,9 +86,9 @@ fn bridge_in_both_families() {
         assert!(address.starts_with("10.88.") || address.starts_with("fd00:88::"), "{address}");
         // The client's port on the bridge is the second hop.
         let port = topology.hops[1].name.clone();
-        let before = received(&topology, &port);
+        let before = received_bytes(&topology, &port);
         exchange(&topology);
-        assert!(received(&topology, &port) >= before + SENT);
+        assert!(received_bytes(&topology, &port) >= before + SENT);
     }
 }
 
@@ -96,45 +96,46 @@ fn ptp_is_routed_and_macvlan_is_not_seen_by_the_node() {
     let lab = enter();
     let text =
         format!(r#"{{"cniVersion": "1.0.0", "name": "routed", "type": "ptp", "ipam": {RANGES}}}"#);
-    let file = Configuration::new("ptp.conf", &text);
+    let file = CniConfigFile::new("ptp.conf", &text);
     let topology = raise(&lab, &file.spelled("cni"), &Shape::default());
     let kinds: Vec<String> =
         path(&topology).iter().filter_map(|hop| hop.split(' ').nth(1)).map(str::to_owned).collect();
     assert_eq!(kinds, ["Veth", "Veth", "Route", "Veth", "Veth"]);
     let port = topology.hops[1].name.clone();
-    let before = received(&topology, &port);
+    let before = received_bytes(&topology, &port);
     exchange(&topology);
-    assert!(received(&topology, &port) >= before + SENT);
+    assert!(received_bytes(&topology, &port) >= before + SENT);
 
     let text = format!(
         r#"{{"cniVersion": "0.3.1", "name": "straight", "type": "macvlan", "master": "eth0", "ipam": {RANGES}}}"#
     );
-    let file = Configuration::new("macvlan.conf", &text);
+    let file = CniConfigFile::new("macvlan.conf", &text);
     let topology = raise(&lab, &file.spelled("cni"), &Shape::default());
     assert_eq!(path(&topology), ["client-0:eth0 Device", "server-0:eth0 Device"]);
-    let before = received(&topology, "eth0");
+    let before = received_bytes(&topology, "eth0");
     exchange(&topology);
-    assert!(received(&topology, "eth0") < before + SENT, "they do not pass the node");
+    assert!(received_bytes(&topology, "eth0") < before + SENT, "they do not pass the node");
 }
 
 fn ipvlan_hands_packets_over(mode: &str) {
     let text = format!(
         r#"{{"cniVersion": "1.0.0", "name": "straight", "type": "ipvlan", "mode": "{mode}", "master": "eth0", "ipam": {RANGES}}}"#
     );
-    let file = Configuration::new(&format!("ipvlan-{mode}.conf"), &text);
+    let file = CniConfigFile::new(&format!("ipvlan-{mode}.conf"), &text);
     let topology = raise(&enter(), &file.spelled("cni"), &Shape::default());
     assert_eq!(path(&topology), ["client-0:eth0 Device", "server-0:eth0 Device"]);
-    let described = said(topology.clients[0].as_ref(), &["ip", "-details", "link", "show", "eth0"]);
+    let described =
+        program_output(topology.clients[0].as_ref(), &["ip", "-details", "link", "show", "eth0"]);
     assert!(described.contains(&format!("ipvlan  mode {mode}")), "{described}");
-    let before = received(&topology, "eth0");
+    let before = received_bytes(&topology, "eth0");
     exchange(&topology);
-    assert!(received(&topology, "eth0") < before + SENT, "they do not pass the node");
+    assert!(received_bytes(&topology, "eth0") < before + SENT, "they do not pass the node");
 }
 
-/// The counter of the rules that portmap has made for a port.
-fn translated(topology: &Topology, port: u16) -> u64 {
+/// Returns the packets counted by portmap's DNAT rules for a port.
+fn dnat_packets(topology: &Topology, port: u16) -> u64 {
     let node = topology.nodes[0].as_ref();
-    let rules = said(node, &["iptables", "-t", "nat", "-nvxL"]);
+    let rules = program_output(node, &["iptables", "-t", "nat", "-nvxL"]);
     let rule = |line: &&str| line.contains("DNAT") && line.contains(&format!("tcp dpt:{port} "));
     let counts = rules.lines().filter(rule).filter_map(|line| line.split_whitespace().next());
     counts.map(|count| count.parse::<u64>().expect("a number")).sum()
@@ -147,7 +148,7 @@ fn portmap_publishes_ports() {
             {{"type": "bridge", "bridge": "cni0", "isGateway": true, "ipMasq": true, "ipam": {RANGES}}},
             {{"type": "portmap", "capabilities": {{"portMappings": true}}}}]}}"#
     );
-    let file = Configuration::new("portmap.conflist", &text);
+    let file = CniConfigFile::new("portmap.conflist", &text);
     let shape = Shape { servers: 2, clients: 2, ..Shape::default() };
     let topology = raise(&lab, &file.spelled("cni-published"), &shape);
     let hops = path(&topology);
@@ -157,25 +158,25 @@ fn portmap_publishes_ports() {
         topology.routes.iter().map(|route| route.dial.ip().to_string()).collect();
     assert_eq!(dialled, ["10.20.0.1", "10.20.0.1", "10.20.0.2", "10.20.0.2"]);
     let port = topology.routes[0].dial.port();
-    let before = translated(&topology, port);
+    let before = dnat_packets(&topology, port);
     assert!(before > 0, "raising has passed the rule");
     exchange(&topology);
-    assert_eq!(translated(&topology, port), before + 1, "one connection passes it once");
+    assert_eq!(dnat_packets(&topology, port), before + 1, "one connection passes it once");
     drop(topology);
     let shape = Shape { family: Family::Ipv6, ..Shape::default() };
     let topology = raise(&lab, &file.spelled("cni-published"), &shape);
     assert_eq!(topology.routes[0].dial.ip().to_string(), "fd00:0:0:14::1");
     exchange(&topology);
-    // Without the capability there is nothing to publish by.
-    let plain = Configuration::new(
+    // Without the capability, no plugin can publish a port.
+    let plain = CniConfigFile::new(
         "none.conf",
         r#"{"cniVersion": "1.0.0", "name": "n", "type": "bridge"}"#,
     );
-    let registry = Registry::new(networks(None));
+    let registry = NetworkRegistry::new(networks(None));
     let spelled = plain.spelled("cni-published");
     let network = registry.find(&spelled).unwrap();
     let missing = registry
-        .missing(network, &site(&spelled), &tare_lab::KernelProbe::default())
+        .unmet_requirement(network, &site(&spelled), &tare_lab::KernelProbe::default())
         .expect("it cannot publish");
     assert!(missing.reason.contains("capability portMappings"), "{missing:?}");
 }
@@ -184,7 +185,7 @@ fn plugins_fail_in_their_own_words() {
     let lab = enter();
     let text = r#"{"cniVersion": "1.0.0", "name": "small", "type": "bridge", "bridge": "cni0",
         "ipam": {"type": "host-local", "subnet": "10.88.0.0/30"}}"#;
-    let file = Configuration::new("small.conf", text);
+    let file = CniConfigFile::new("small.conf", text);
     let spelled = file.spelled("cni");
     let shape = Shape { clients: 4, ..Shape::default() };
     let error = try_raise(&lab, &spelled, &shape).unwrap_err();
@@ -192,7 +193,7 @@ fn plugins_fail_in_their_own_words() {
     assert!(error.why.contains("no IP addresses available"), "{error}");
     let shape = Shape { family: Family::Ipv6, ..Shape::default() };
     let text = text.replace("/30", "/24");
-    let file = Configuration::new("one-family.conf", &text);
+    let file = CniConfigFile::new("one-family.conf", &text);
     let error = try_raise(&lab, &file.spelled("cni"), &shape).unwrap_err();
     assert!(error.why.contains("no ipv6 address"), "{error}");
     let shape = Shape { mtu: 9000, ..Shape::default() };
@@ -200,26 +201,26 @@ fn plugins_fail_in_their_own_words() {
     assert!(topology.hops.iter().all(|hop| hop.mtu == Some(9000)), "{:?}", topology.hops);
     drop(topology);
     let text = text.replace("\"bridge\": \"cni0\",", "\"bridge\": \"cni0\", \"mtu\": 1400,");
-    let file = Configuration::new("own-mtu.conf", &text);
+    let file = CniConfigFile::new("own-mtu.conf", &text);
     let error = try_raise(&lab, &file.spelled("cni"), &shape).unwrap_err();
     assert!(error.why.contains("an MTU of 1400, not of 9000"), "{error}");
 }
 
 fn every_container_is_detached() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let heard = scratch.path("heard");
-    // It adds nothing, so it may answer nothing; what it was told before must be in its configuration.
+    // The plugin adds nothing and so may print nothing; the result of the plugin before must be in its configuration.
     let script = format!(
         "#!/bin/sh\nconfig=$(cat)\ncase $config in *prevResult*) told=yes ;; *) told=no ;; esac\n\
          echo \"$CNI_COMMAND $CNI_CONTAINERID $CNI_IFNAME $told\" >> {}\n",
         heard.display()
     );
-    scratch.program("witness", &script);
+    scratch.write_program("witness", &script);
     let text = format!(
         r#"{{"cniVersion": "1.0.0", "name": "witnessed", "plugins": [
             {{"type": "bridge", "bridge": "cni0", "ipam": {RANGES}}}, {{"type": "witness"}}]}}"#
     );
-    let file = Configuration::new("witnessed.conflist", &text);
+    let file = CniConfigFile::new("witnessed.conflist", &text);
     let this = std::env::current_exe().expect("this program has a path");
     let path = format!("/usr/lib/cni:/opt/cni/bin:{}", scratch.root().display());
     let done = std::process::Command::new(this)
@@ -239,9 +240,9 @@ fn every_container_is_detached() {
     assert_eq!(lines, expected);
 }
 
-/// Raises a network, and takes it down.
+/// Raises a network, and removes it.
 pub(crate) fn raise_once(name: &str) -> std::process::ExitCode {
-    let spelled: Spelled = name.parse().expect("a good name");
+    let spelled: NetworkSpec = name.parse().expect("a good name");
     drop(raise(&enter(), &spelled, &Shape::default()));
     std::process::ExitCode::SUCCESS
 }

@@ -1,9 +1,9 @@
-//! Networks whose packets daemons carry: that they do, and what is left of them.
+//! Tests of networks whose packets are carried by daemons, and that no daemon is left behind.
 
-use crate::actors::start;
 use crate::cases::{enter, path, raise, site};
-use crate::harness::{Case, Requirement};
-use crate::leftovers::{family_of, is_running};
+use crate::container_programs::start;
+use crate::harness::{Case, CaseRequirement};
+use crate::leftovers::{is_running, process_tree};
 use rustix::fs::{Access, access};
 use rustix::process::{Pid, WaitOptions, set_child_subreaper, wait};
 use std::fs;
@@ -11,10 +11,11 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Command as Program, ExitCode, Stdio};
 use std::sync::Arc;
-use tare_dev::{NetworkConfiguration, Scratch, eventually};
+use tare_dev::{NetworkConfiguration, ScratchDirectory, eventually};
 use tare_lab::{KernelProbe, Lab, networks};
 use tare_network::{
-    Command, Container, Error, Exit, Family, Need, Probe, Registry, Shape, Site, Spelled, Topology,
+    Command, Container, Error, Family, NetworkParameters, NetworkRegistry, NetworkSpec,
+    ProcessExit, Requirement, RequirementProbe, Shape, Topology,
 };
 
 pub(crate) fn all() -> Vec<Case> {
@@ -35,8 +36,8 @@ pub(crate) fn all() -> Vec<Case> {
         Case::new("what_daemons_say_is_kept", what_daemons_say_is_kept).on("ovs-user"),
         Case::new("sigkill_leaves_no_daemon", sigkill_leaves_no_daemon).on("ovs-user"),
         Case::new("without_a_device_file_it_is_said_why", without_a_device_file_it_is_said_why)
-            .needing(Requirement::Condition(
-                || !may_switch(),
+            .needing(CaseRequirement::Condition(
+                || !may_open_tun(),
                 "a user who may not open /dev/net/tun",
             )),
     ];
@@ -50,21 +51,21 @@ pub(crate) fn all() -> Vec<Case> {
     cases
 }
 
-fn kernel_switches() -> bool {
-    KernelProbe::default().check(&Need::Kernel { module: "openvswitch" }).is_ok()
+fn has_kernel_datapath() -> bool {
+    KernelProbe::default().check(&Requirement::Kernel { module: "openvswitch" }).is_ok()
 }
 
-/// Whether this user may make the bridges of such a daemon, which are devices of /dev/net/tun.
-pub(crate) fn may_switch() -> bool {
+/// Returns true if this user may open /dev/net/tun, by which the daemon's bridges are created.
+pub(crate) fn may_open_tun() -> bool {
     access("/dev/net/tun", Access::READ_OK | Access::WRITE_OK).is_ok()
 }
 
-/// What a network that cannot be raised says: this user may lack a device file that root has.
+/// Returns the error of a network that cannot be raised: this user may lack access to a device file that root has.
 fn refusal(lab: &Arc<Lab>, name: &str) -> Error {
-    let spelled: Spelled = name.parse().unwrap();
-    let registry = Registry::new(networks(Some(Arc::clone(lab))));
+    let spelled: NetworkSpec = name.parse().unwrap();
+    let registry = NetworkRegistry::new(networks(Some(Arc::clone(lab))));
     let network = registry.find(&spelled).unwrap();
-    network.raise(&Shape::default(), &site(&spelled)).expect_err("it may not rise")
+    network.set_up(&Shape::default(), &site(&spelled)).expect_err("it may not rise")
 }
 
 fn without_a_device_file_it_is_said_why() {
@@ -73,8 +74,8 @@ fn without_a_device_file_it_is_said_why() {
     assert!(error.remedy.contains("as root"), "{}", error.remedy);
 }
 
-/// What a program says to the end on a node.
-pub(crate) fn said(node: &dyn Container, words: &[&str]) -> String {
+/// Runs a program to its end on a node, and returns its output.
+pub(crate) fn program_output(node: &dyn Container, words: &[&str]) -> String {
     let program = tare_lab::program::find(words[0]).expect("it is installed");
     let command = Command {
         program: Some(program),
@@ -84,14 +85,14 @@ pub(crate) fn said(node: &dyn Container, words: &[&str]) -> String {
     let mut process = node.spawn(&command).expect("it starts");
     let mut text = String::new();
     process.take_output().expect("piped").read_to_string(&mut text).expect("text");
-    assert_eq!(process.wait().expect("it ends"), Exit::Code(0), "{words:?}: {text}");
+    assert_eq!(process.wait().expect("it ends"), ProcessExit::Code(0), "{words:?}: {text}");
     text
 }
 
-/// How many bytes Open vSwitch itself has counted through its bridge. Its packets say little: the kernel's switch counts
-/// what segmentation offload has joined as one.
-fn switched(topology: &Topology) -> u64 {
-    let flows = said(
+/// Returns the bytes that Open vSwitch itself has counted through its bridge. Its packet counts are of little use: the
+/// kernel's datapath counts packets joined by segmentation offload as one.
+fn switched_bytes(topology: &Topology) -> u64 {
+    let flows = program_output(
         topology.nodes[0].as_ref(),
         &["ovs-ofctl", "dump-flows", "unix:/run/node-0/ovs0.mgmt"],
     );
@@ -111,17 +112,17 @@ pub(crate) fn exchange(topology: &Topology) {
 
 fn carries_the_packets(name: &str, family: Family) {
     let topology = raise(&enter(), name, &Shape { family, ..Shape::default() });
-    let before = switched(&topology);
+    let before = switched_bytes(&topology);
     assert!(before > 0, "raising has proven the path");
     exchange(&topology);
-    // The daemon adds up what its datapath has counted from time to time.
+    // The daemon collects the counts of its datapath at intervals.
     eventually("the switch has counted both directions", || {
-        switched(&topology) >= before + 200_000
+        switched_bytes(&topology) >= before + 200_000
     });
     let daemons = topology.daemons().expect("it has daemons");
     let used = daemons.cpu_time();
     eventually("its daemons use more time", || {
-        switched(&topology);
+        switched_bytes(&topology);
         daemons.cpu_time() > used
     });
 }
@@ -131,7 +132,7 @@ fn open_vswitch_names_its_hops() {
     let whole = ["client-0:eth0 Veth", "node-0:veth-c0 Veth", "node-0:ovs0 Forwarder"];
     let rest = ["node-0:veth-s0 Veth", "server-0:eth0 Veth"];
     assert_eq!(path(&raise(&lab, "ovs-user", &Shape::default())), [&whole[..], &rest].concat());
-    let kernel = kernel_switches();
+    let kernel = has_kernel_datapath();
     let expected = [
         "client-0:eth0 Veth",
         "node-0:veth-c0 Veth",
@@ -153,9 +154,9 @@ fn a_daemon_that_ends_is_missed() {
     let topology = raise(&lab, "ovs-user", &Shape::default());
     let daemons = topology.daemons().expect("it has daemons");
     daemons.check().expect("they run");
-    assert!(daemons.words().is_some_and(|words| words.contains("ovs-vswitchd: ")));
+    assert!(daemons.last_messages().is_some_and(|words| words.contains("ovs-vswitchd: ")));
     let exit = ["ovs-appctl", "-t", "/run/node-0/ovs-vswitchd.ctl", "exit"];
-    said(topology.nodes[0].as_ref(), &exit);
+    program_output(topology.nodes[0].as_ref(), &exit);
     let error = eventually("the daemon is missed", || daemons.check().err());
     let told = error.to_string();
     assert!(
@@ -166,13 +167,13 @@ fn a_daemon_that_ends_is_missed() {
 
 fn what_daemons_say_is_kept() {
     let lab = enter();
-    let scratch = Scratch::new();
-    let spelled: Spelled = "ovs-user".parse().unwrap();
-    let registry = Registry::new(networks(Some(lab)));
+    let scratch = ScratchDirectory::new();
+    let spelled: NetworkSpec = "ovs-user".parse().unwrap();
+    let registry = NetworkRegistry::new(networks(Some(lab)));
     let network = registry.find(&spelled).unwrap();
-    let site = Site { logs: Some(scratch.path("logs")), ..site(&spelled) };
+    let site = NetworkParameters { logs: Some(scratch.path("logs")), ..site(&spelled) };
     for _ in 0..2 {
-        network.raise(&Shape::default(), &site).expect("it rises");
+        network.set_up(&Shape::default(), &site).expect("it rises");
     }
     let log = fs::read_to_string(scratch.path("logs/node-0-ovs-vswitchd.log")).expect("its log");
     assert_eq!(log.matches("bridge ovs0: added interface veth-c0").count(), 2, "{log}");
@@ -186,7 +187,8 @@ fn a_daemon_that_fails_is_quoted() {
     );
 }
 
-/// The words of a daemon that others wait for, on other nodes, are the error: nobody waits for their own end first.
+/// The error is the log line of the daemon that others on other nodes wait for: they stop waiting before their own time
+/// limit.
 fn a_daemon_that_others_wait_for_is_quoted() {
     let told =
         refusal_with("etcd", "echo 'cannot open the log of proposals'; exit 4", "raise-flannel");
@@ -196,9 +198,9 @@ fn a_daemon_that_others_wait_for_is_quoted() {
     );
 }
 
-/// A daemon that says that it is ready, and lets packets go nowhere: what it says is in the error.
+/// A daemon reports that it is ready but carries no packets: the error quotes its log.
 fn a_daemon_that_carries_nothing_is_quoted() {
-    // It has the routes that are waited for, and they lead nowhere.
+    // The daemon adds the expected routes, but as blackholes.
     let script = r#"
 while [ $# -gt 0 ]; do [ "$1" = -subnet-file ] && file=$2; shift; done
 echo 'error: the lease of another node cannot be trusted' >&2
@@ -211,11 +213,11 @@ exec sleep 600"#;
     assert!(told.contains(words), "{told}");
 }
 
-/// Why a network cannot be raised where a program of its is this script. One case has a process of its own, and one thread
+/// Returns the error of a network one of whose programs is this script. Each case has its own process, with one thread
 /// when it sets the PATH.
 fn refusal_with(program: &str, script: &str, case: &str) -> String {
-    let scratch = Scratch::new();
-    scratch.program(program, &format!("#!/bin/sh\n{script}\n"));
+    let scratch = ScratchDirectory::new();
+    scratch.write_program(program, &format!("#!/bin/sh\n{script}\n"));
     let path =
         format!("{}:{}", scratch.root().display(), std::env::var("PATH").unwrap_or_default());
     let this = std::env::current_exe().expect("this program has a path");
@@ -226,11 +228,11 @@ fn refusal_with(program: &str, script: &str, case: &str) -> String {
 
 /// Prints why `flannel-host-gw` cannot be raised.
 pub(crate) fn raise_flannel() -> ExitCode {
-    let spelled: Spelled = "flannel-host-gw".parse().unwrap();
-    let registry = Registry::new(networks(Some(enter())));
+    let spelled: NetworkSpec = "flannel-host-gw".parse().unwrap();
+    let registry = NetworkRegistry::new(networks(Some(enter())));
     let network = registry.find(&spelled).unwrap();
     let two = Shape { nodes: 2, ..Shape::default() };
-    println!("{}", network.raise(&two, &site(&spelled)).expect_err("it may not rise"));
+    println!("{}", network.set_up(&two, &site(&spelled)).expect_err("it may not rise"));
     ExitCode::SUCCESS
 }
 
@@ -240,7 +242,7 @@ pub(crate) fn raise_ovs() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Raises a network with daemons, says so, and waits to be killed.
+/// Raises a network with daemons, prints `up`, and waits to be killed.
 pub(crate) fn hold() -> ExitCode {
     let _topology = raise(&enter(), "ovs-user", &Shape::default());
     println!("up");
@@ -250,7 +252,7 @@ pub(crate) fn hold() -> ExitCode {
 }
 
 fn sigkill_leaves_no_daemon() {
-    let everything = || (NetworkConfiguration::here(), mounts(), sockets());
+    let everything = || (NetworkConfiguration::current(), mounts(), sockets());
     let before = everything();
     set_child_subreaper(Pid::from_raw(1)).expect("any process may");
     let this = std::env::current_exe().expect("this program has a path");
@@ -260,8 +262,8 @@ fn sigkill_leaves_no_daemon() {
     let mut output = BufReader::new(holder.stdout.take().expect("its output is piped"));
     output.read_line(&mut line).expect("it prints");
     assert_eq!(line, "up\n");
-    let family = family_of(holder.id());
-    // Itself, the keeper, ovsdb-server and ovs-vswitchd.
+    let family = process_tree(holder.id());
+    // The processes are the holder itself, the lab's keeper, ovsdb-server and ovs-vswitchd.
     assert_eq!(family.len(), 4, "all of it is seen: {family:?}");
     assert!(!PathBuf::from("/run/node-0").exists(), "its sockets are nowhere to be seen");
 
@@ -274,18 +276,18 @@ fn sigkill_leaves_no_daemon() {
     assert_eq!(everything(), before);
 }
 
-/// Takes the exits of processes that the holder left to this one. Some machines' first process, that of the virtual
-/// machine too, takes none, and a namespace of processes lasts until all exits within have been taken.
+/// Reaps processes that the holder left to this process. The init process of some machines, the virtual machine's too,
+/// reaps none, and a PID namespace lasts until all its processes have been reaped.
 fn reap() {
     while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
 }
 
-/// What is mounted, as this process sees it.
+/// Returns the mounts that this process sees.
 fn mounts() -> String {
     fs::read_to_string("/proc/self/mounts").expect("/proc is there")
 }
 
-/// The sockets of Open vSwitch that the machine has by a path.
+/// Returns the paths of the machine's Unix sockets that belong to Open vSwitch.
 fn sockets() -> Vec<String> {
     let all = fs::read_to_string("/proc/net/unix").expect("/proc is there");
     let of_ours = |line: &&str| line.contains("ovs") || line.contains("/db.sock");

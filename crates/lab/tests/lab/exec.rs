@@ -1,20 +1,21 @@
-//! `exec:PATH`: a program of the user's raises a network: the example in examples/, and programs that fail.
+//! Tests of `exec:PATH`, a network that a program of the user sets up: the example in examples/, and programs that
+//! fail.
 
 use crate::cases::{enter, path, site};
-use crate::daemons::{exchange, said};
+use crate::daemons::{exchange, program_output};
 use crate::harness::Case;
-use crate::leftovers::{family_of, is_running};
+use crate::leftovers::{is_running, process_tree};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use tare_dev::{Scratch, eventually};
+use tare_dev::{ScratchDirectory, eventually};
 use tare_lab::{Lab, networks};
-use tare_network::{Error, Family, Registry, Shape, Spelled, Topology};
+use tare_network::{Error, Family, NetworkRegistry, NetworkSpec, Shape, Topology};
 
 fn try_raise(lab: &Arc<Lab>, program: &Path, shape: &Shape) -> Result<Topology, Error> {
-    let spelled: Spelled = format!("exec:{}", program.display()).parse().expect("a good name");
-    let registry = Registry::new(networks(Some(Arc::clone(lab))));
-    registry.find(&spelled).expect("a known network").raise(shape, &site(&spelled))
+    let spelled: NetworkSpec = format!("exec:{}", program.display()).parse().expect("a good name");
+    let registry = NetworkRegistry::new(networks(Some(Arc::clone(lab))));
+    registry.find(&spelled).expect("a known network").set_up(shape, &site(&spelled))
 }
 
 pub(crate) fn all() -> Vec<Case> {
@@ -42,7 +43,10 @@ fn the_example_raises_a_network() {
         assert_eq!(topology.hops[2].mtu, Some(9000), "as the kernel has it");
         let counter = "/sys/class/net/port3/statistics/rx_bytes";
         let received = || -> u64 {
-            said(topology.nodes[0].as_ref(), &["cat", counter]).trim().parse().expect("a number")
+            program_output(topology.nodes[0].as_ref(), &["cat", counter])
+                .trim()
+                .parse()
+                .expect("a number")
         };
         let before = received();
         exchange(&topology);
@@ -52,7 +56,7 @@ fn the_example_raises_a_network() {
 
 fn a_program_that_fails_is_quoted() {
     let lab = enter();
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     for (name, text, why) in [
         ("fails", "echo it is cold >&2; exit 4", "it ended with exit code 4: it is cold"),
         ("mute", "true", "EOF while parsing"),
@@ -64,7 +68,7 @@ fn a_program_that_fails_is_quoted() {
             "",
         ),
     ] {
-        let script = scratch.program(name, &format!("#!/bin/sh\n{text}\n"));
+        let script = scratch.write_program(name, &format!("#!/bin/sh\n{text}\n"));
         let error = try_raise(&lab, &script, &Shape::default()).unwrap_err();
         assert!(error.why.contains(why), "{name}: {error}");
     }
@@ -72,7 +76,7 @@ fn a_program_that_fails_is_quoted() {
 
 fn a_program_is_asked_to_take_its_network_down() {
     let lab = enter();
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let heard = scratch.path("heard");
     let text = format!(
         "#!/bin/sh\ngrep -o '\"state\":.*' | sed \"s/^/$1 /\" >> {}\nsleep 1000 >/dev/null 2>&1 &\n\
@@ -80,8 +84,9 @@ fn a_program_is_asked_to_take_its_network_down() {
          echo '{{\"servers\": [{{\"address\": \"127.0.0.1\"}}], \"clients\": [{{\"address\": \"10.9.0.1\"}}], \"state\": [7]}}'\n",
         heard.display()
     );
-    let script = scratch.program("telling", &text);
-    // Client and server are not connected: it is taken down again at once, with what it has left running.
+    let script = scratch.write_program("telling", &text);
+    // Client and server are not connected: the network is removed again at once, with the processes that the program
+    // left running.
     let error = try_raise(&lab, &script, &Shape::default()).unwrap_err();
     assert!(error.what.starts_with("reach "), "{error}");
     let lines = fs::read_to_string(&heard).expect("it was run");
@@ -91,6 +96,6 @@ fn a_program_is_asked_to_take_its_network_down() {
         name.trim() == "sleep" && is_running(*pid)
     };
     eventually("nothing goes on in the background", || {
-        !family_of(std::process::id()).iter().any(sleeps)
+        !process_tree(std::process::id()).iter().any(sleeps)
     });
 }

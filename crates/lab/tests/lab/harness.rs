@@ -1,58 +1,59 @@
-//! Test cases: each runs in a process of its own, as root and as an ordinary user, or is ignored with its reason.
+//! Test cases: each runs in its own process, as root and as an ordinary user, or is ignored with a reason.
 
 use libtest_mimic::{Arguments, Conclusion, Failed, Trial};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::process::{Command, ExitCode};
 use tare_lab::{KernelProbe, networks, pairs};
-use tare_network::{Need, Probe, Registry, Spelled};
+use tare_network::{NetworkRegistry, NetworkSpec, Requirement, RequirementProbe};
 
-/// Ordinary user as whom root runs every case a second time.
+/// UID of the ordinary user, for which root runs every case a second time.
 const NOBODY: &str = "65534";
 
-/// Variable that the virtual machine sets, whose kernel has all modules: there, no case is ignored for want of one.
+/// Variable set by the virtual machine, whose kernel has all modules: there, no case is ignored because a module is
+/// missing.
 const ALL_MODULES: &str = "TARE_VM_NETWORKS";
 
-/// Something that a case needs besides private namespaces.
+/// Requirement of a case in addition to private namespaces.
 #[derive(Clone, Debug)]
-pub(crate) enum Requirement {
-    /// All that a network needs, by its spelling.
+pub(crate) enum CaseRequirement {
+    /// All requirements of a network, given as users spell it.
     Network(String),
     /// Program on the PATH.
     Program(&'static str),
-    /// Any other condition: whether it holds, and its name after "needs".
+    /// Any other condition: a function that tests it, and its name after "needs".
     Condition(fn() -> bool, &'static str),
 }
 
-/// Machine as this user finds it: which needs are met, each looked at once.
-struct Machine {
-    registry: Registry,
+/// Machine as this user sees it, with the requirements that it meets, each checked once.
+struct TestMachine {
+    registry: NetworkRegistry,
     probe: KernelProbe,
-    met: HashMap<Need, bool>,
+    met: HashMap<Requirement, bool>,
 }
 
-impl Machine {
+impl TestMachine {
     fn new() -> Self {
-        let registry = Registry::new(networks(None)).with_apart(pairs(None));
+        let registry = NetworkRegistry::new(networks(None)).with_opt_in(pairs(None));
         Self { registry, probe: KernelProbe::default(), met: HashMap::new() }
     }
 
-    fn meets(&mut self, need: &Need) -> bool {
+    fn meets(&mut self, need: &Requirement) -> bool {
         let probe = &self.probe;
         *self.met.entry(need.clone()).or_insert_with(|| probe.check(need).is_ok())
     }
 }
 
-impl Requirement {
-    /// Name of what is missing on a machine, if anything is.
-    fn unmet(&self, machine: &mut Machine) -> Option<String> {
+impl CaseRequirement {
+    /// Returns the name of the unmet requirement. Returns `None` if it is met.
+    fn unmet(&self, machine: &mut TestMachine) -> Option<String> {
         match self {
             Self::Network(name) => {
-                let spelled: Spelled = name.parse().expect("a good name");
+                let spelled: NetworkSpec = name.parse().expect("a good name");
                 let network = machine.registry.find(&spelled).expect("a known network");
-                let needs = network.needs(&crate::cases::site(&spelled));
+                let needs = network.requirements(&crate::cases::site(&spelled));
                 let unmet = needs.into_iter().find(|need| !machine.meets(need))?;
-                let promised = matches!(unmet, Need::Kernel { .. }) && has_all_modules();
+                let promised = matches!(unmet, Requirement::Kernel { .. }) && has_all_modules();
                 (!promised).then(|| unmet.to_string())
             }
             Self::Program(name) => {
@@ -63,7 +64,7 @@ impl Requirement {
     }
 }
 
-/// Whether this kernel was booted because it has all modules.
+/// Returns true if this kernel was booted because it has all modules.
 fn has_all_modules() -> bool {
     std::env::var_os(ALL_MODULES).is_some()
 }
@@ -71,29 +72,29 @@ fn has_all_modules() -> bool {
 /// Test case: its name, its requirements, and its body, which must work for ordinary users too.
 pub(crate) struct Case {
     name: String,
-    requirements: Vec<Requirement>,
+    requirements: Vec<CaseRequirement>,
     body: Box<dyn Fn()>,
 }
 
 impl Case {
-    /// Case without requirements.
+    /// Creates a case without requirements.
     pub(crate) fn new(name: impl Into<String>, body: impl Fn() + 'static) -> Self {
         Self { name: name.into(), requirements: Vec::new(), body: Box::new(body) }
     }
 
-    /// Case of one network: its name comes after the case's.
+    /// Creates a case of one network, whose name is appended to the case's.
     pub(crate) fn of_network(name: &str, network: &str, body: impl Fn(&str) + 'static) -> Self {
         let owned = network.to_owned();
         Self::new(format!("{name}::{network}"), move || body(&owned)).on(network)
     }
 
-    /// The same case where the machine can carry a network.
+    /// Adds the requirement that the machine supports a network.
     pub(crate) fn on(self, network: &str) -> Self {
-        self.needing(Requirement::Network(network.to_owned()))
+        self.needing(CaseRequirement::Network(network.to_owned()))
     }
 
-    /// The same case with one more requirement.
-    pub(crate) fn needing(mut self, requirement: Requirement) -> Self {
+    /// Adds a requirement.
+    pub(crate) fn needing(mut self, requirement: CaseRequirement) -> Self {
         self.requirements.push(requirement);
         self
     }
@@ -109,9 +110,9 @@ pub(crate) fn run_case(cases: &[Case], name: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Prints the cases that cannot run here as this user, each with what it needs.
+/// Prints the cases that cannot run here as this user, each with its unmet requirement.
 pub(crate) fn print_ignored(cases: &[Case]) -> ExitCode {
-    let mut machine = Machine::new();
+    let mut machine = TestMachine::new();
     for case in cases {
         let unmet = case.requirements.iter().find_map(|one| one.unmet(&mut machine));
         if let Some(unmet) = unmet {
@@ -121,7 +122,7 @@ pub(crate) fn print_ignored(cases: &[Case]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// User as whom cases run.
+/// User that runs a case.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum User {
     Root,
@@ -136,7 +137,7 @@ impl User {
         }
     }
 
-    /// This program, run by the user.
+    /// Returns the command that runs this program as the user.
     fn command(self) -> Command {
         let this = std::env::current_exe().expect("this program has a path");
         if self == Self::Root || !is_root() {
@@ -147,7 +148,7 @@ impl User {
         command
     }
 
-    /// What the cases need that cannot run as this user, by their names.
+    /// Returns the unmet requirements of the cases that cannot run as this user, by the cases' names.
     fn ignored(self) -> BTreeMap<String, String> {
         let output = self.command().arg("ignored").output().expect("this program runs");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -174,12 +175,12 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Runs the cases that the arguments name, in the way of the standard library's harness.
+/// Runs the cases that the arguments select, as the standard library's harness does.
 pub(crate) fn run(cases: &[Case], arguments: &Arguments) -> Conclusion {
     let users: &[User] = if is_root() { &[User::Root, User::Ordinary] } else { &[User::Ordinary] };
     let mut trials = Vec::new();
     for &user in users {
-        // A case that is named exactly, without a reason to ignore it, has been listed before.
+        // If a case is named exactly and without a reason to ignore it, the cases have been listed before.
         let listed = arguments.filter.as_ref().is_some_and(|name| !name.starts_with('['));
         let ignored = if arguments.exact && listed { BTreeMap::new() } else { user.ignored() };
         trials.extend(cases.iter().map(|case| trial(user, &case.name, ignored.get(&case.name))));

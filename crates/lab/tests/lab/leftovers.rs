@@ -1,27 +1,27 @@
-//! What is left when tare is killed at once: nothing.
+//! Test that nothing is left when tare is killed.
 
-use crate::actors::start;
 use crate::cases::{enter, site};
+use crate::container_programs::start;
 use crate::harness::Case;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 use tare_dev::{NetworkConfiguration, eventually};
-use tare_network::{Registry, Shape, Spelled};
+use tare_network::{NetworkRegistry, NetworkSpec, Shape};
 
 pub(crate) fn all() -> Vec<Case> {
     vec![Case::new("sigkill_leaves_nothing", sigkill_leaves_nothing)]
 }
 
-/// Raises networks, starts programs in them, says so, and waits to be killed.
+/// Raises networks, starts programs in them, prints `up`, and waits to be killed.
 pub(crate) fn hold() -> ExitCode {
     let lab = enter();
-    let registry = Registry::new(tare_lab::networks(Some(Arc::clone(&lab))));
+    let registry = NetworkRegistry::new(tare_lab::networks(Some(Arc::clone(&lab))));
     let mut held = Vec::new();
     for name in ["bridge", "published", "veth"] {
-        let spelled: Spelled = name.parse().expect("a good name");
+        let spelled: NetworkSpec = name.parse().expect("a good name");
         let network = registry.find(&spelled).expect("a known network");
-        let topology = network.raise(&Shape::default(), &site(&spelled)).expect("it rises");
+        let topology = network.set_up(&Shape::default(), &site(&spelled)).expect("it rises");
         let programs: Vec<_> = topology
             .servers
             .iter()
@@ -36,14 +36,14 @@ pub(crate) fn hold() -> ExitCode {
     }
 }
 
-/// The processes that have a process of this number among their ancestors, and itself.
-pub(crate) fn family_of(ancestor: u32) -> Vec<u32> {
+/// Returns the PIDs of a process and of all its descendants.
+pub(crate) fn process_tree(ancestor: u32) -> Vec<u32> {
     let mut parents = Vec::new();
     for entry in std::fs::read_dir("/proc").expect("/proc is there").flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
             continue;
         };
-        // Who ends between the listing and the reading is no leftover.
+        // A process that ends between listing and reading is no leftover.
         let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else {
             continue;
         };
@@ -61,7 +61,7 @@ pub(crate) fn family_of(ancestor: u32) -> Vec<u32> {
 }
 
 fn sigkill_leaves_nothing() {
-    let before = NetworkConfiguration::here();
+    let before = NetworkConfiguration::current();
     let this = std::env::current_exe().expect("this program has a path");
     let mut holder =
         Command::new(this).arg("hold").stdout(Stdio::piped()).spawn().expect("it starts");
@@ -69,17 +69,17 @@ fn sigkill_leaves_nothing() {
     let mut output = BufReader::new(holder.stdout.take().expect("its output is piped"));
     output.read_line(&mut line).expect("it prints");
     assert_eq!(line, "up\n");
-    let family = family_of(holder.id());
-    // Itself, the keeper, and two programs in each of three networks.
+    let family = process_tree(holder.id());
+    // The processes are the holder itself, the lab's keeper, and two programs in each of three networks.
     assert_eq!(family.len(), 8, "all of it is seen: {family:?}");
 
     holder.kill().expect("it can be killed");
     holder.wait().expect("it ends");
     eventually("all processes end", || !family.iter().any(|pid| is_running(*pid)));
-    assert_eq!(NetworkConfiguration::here(), before);
+    assert_eq!(NetworkConfiguration::current(), before);
 }
 
-/// Whether a process still runs; one that has ended and waits to be reaped does not.
+/// Returns true if a process still runs. One that has ended and is not yet reaped does not.
 pub(crate) fn is_running(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());

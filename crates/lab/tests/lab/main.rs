@@ -1,10 +1,10 @@
-//! The lab's tests, on the real kernel.
+//! Tests of the lab, on the real kernel.
 //!
-//! A lab is entered once, by a process with a single thread, and starts programs by running that process's own
-//! executable. So this program has a harness of its own: it is at once the harness, the lab's hidden subcommands, the programs
-//! that run in containers, and each test case, in a process of its own.
+//! A process with a single thread enters a lab once, and starts programs by running its own executable. This program
+//! therefore has its own harness. It is all in one: the harness, the lab's hidden subcommands, the programs that run in
+//! containers, and each test case, which runs in its own process.
 
-// The whole program is a test: it prints its verdicts, and panics where something is not as it should be.
+// The whole program is a test: it prints its verdicts, and panics if a check fails.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -13,15 +13,16 @@
     clippy::unwrap_used
 )]
 
-mod actors;
 mod cases;
 mod cni;
-mod crowds;
+mod container_programs;
+mod control_groups;
 mod daemons;
+mod encapsulation;
 mod exec;
-mod groups;
 mod harness;
 mod leftovers;
+mod many_containers;
 mod mtu;
 mod nodes;
 mod other_kernels;
@@ -29,21 +30,20 @@ mod paths;
 mod rates;
 mod scripts;
 mod weave;
-mod wrapping;
 
 use harness::Case;
 use libtest_mimic::Arguments;
 use std::process::ExitCode;
 
-/// All cases, file by file.
+/// Returns all cases, file by file.
 fn all() -> Vec<Case> {
     let files = [
         cases::all(),
         cni::all(),
-        crowds::all(),
+        many_containers::all(),
         daemons::all(),
         exec::all(),
-        groups::all(),
+        control_groups::all(),
         leftovers::all(),
         mtu::all(),
         nodes::all(),
@@ -52,7 +52,7 @@ fn all() -> Vec<Case> {
         rates::all(),
         scripts::all(),
         weave::all(),
-        wrapping::all(),
+        encapsulation::all(),
     ];
     files.into_iter().flatten().collect()
 }
@@ -61,20 +61,20 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["keeper"] => ExitCode::from(u8::try_from(tare_lab::keeper()).unwrap_or(1)),
-        ["burn"] => tare_lab::burn(),
+        ["keeper"] => ExitCode::from(u8::try_from(tare_lab::run_init()).unwrap_or(1)),
+        ["burn"] => tare_lab::burn_cpu(),
         ["inside", rest @ ..] => {
-            let refused = tare_lab::inside(rest.iter().map(|&word| word.into()));
+            let refused = tare_lab::exec_with_hosts(rest.iter().map(|&word| word.into()));
             eprintln!("{}", refused.unwrap_err());
             ExitCode::FAILURE
         }
-        ["serve", address] => actors::serve(address),
-        ["dial", address] => actors::dial(address),
-        ["idle"] => actors::idle(),
-        ["answer", address] => actors::answer(address),
-        ["ask", address] => actors::ask(address),
+        ["serve", address] => container_programs::serve(address),
+        ["dial", address] => container_programs::dial(address),
+        ["idle"] => container_programs::idle(),
+        ["answer", address] => container_programs::answer(address),
+        ["ask", address] => container_programs::ask(address),
         ["proxy", rest @ ..] => {
-            let ended = tare_lab::proxy(rest.iter().map(|&word| word.into()));
+            let ended = tare_lab::run_proxy(rest.iter().map(|&word| word.into()));
             eprintln!("{}", ended.unwrap_err());
             ExitCode::FAILURE
         }
@@ -88,7 +88,7 @@ fn main() -> ExitCode {
         ["raise-ovs"] => daemons::raise_ovs(),
         ["raise-flannel"] => daemons::raise_flannel(),
         ["raise-once", name] => cni::raise_once(name),
-        ["hold-in", group] => groups::hold(group),
+        ["hold-in", group] => control_groups::hold(group),
         ["swallow", end, address] => rates::swallow(end, address),
         ["pour", end, address] => rates::pour(end, address),
         ["refused"] => {

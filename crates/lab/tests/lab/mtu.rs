@@ -1,54 +1,54 @@
-//! Several nodes: every network has the MTU that fits, and what does not fit is noticed.
+//! Tests of the MTU with several nodes: every network has the MTU that fits, and packets that do not fit are noticed.
 
 use crate::cases::{enter, raise};
 use crate::harness::Case;
-use crate::nodes::{exchange_over_routes, two, two_of_ipv6};
+use crate::nodes::{exchange_over_routes, two_ipv6_nodes, two_nodes};
 use std::sync::Arc;
 use tare_lab::Lab;
-use tare_network::{Family, MtuBy, Shape, Topology};
+use tare_network::{Family, MtuSource, Shape, Topology};
 
-/// The MTU of a hop.
+/// Returns the MTU of the hop with this name.
 fn mtu_at(topology: &Topology, at: &str) -> u32 {
     let hop = topology.hops.iter().find(|hop| hop.to_string() == at).expect("such a hop");
     hop.mtu.expect("it has one")
 }
 
 pub(crate) fn all() -> Vec<Case> {
-    let link = |text: &str| Shape { link: Some(text.to_owned()), ..two() };
-    // Network, shape, and the MTU inside and outside of it.
+    let link = |text: &str| Shape { link: Some(text.to_owned()), ..two_nodes() };
+    // Each entry is a network, a shape, and the MTU inside and outside of the network.
     let fitting = [
-        ("vxlan", two(), 1450, 1500),
+        ("vxlan", two_nodes(), 1450, 1500),
         ("vxlan", link("mtu=9000"), 8950, 9000),
-        ("calico-vxlan", two(), 1450, 1500),
-        ("routed", two(), 1500, 1500),
+        ("calico-vxlan", two_nodes(), 1450, 1500),
+        ("routed", two_nodes(), 1500, 1500),
         ("calico", link("mtu=1400"), 1400, 1400),
-        ("weave-sleeve", two(), 1376, 1500),
-        ("ovs-user-vxlan", two(), 1450, 1500),
-        ("ipsec-user", two(), 1400, 1500),
-        ("wireguard-user", two(), 1420, 1500),
-        ("flannel-vxlan", two(), 1450, 1500),
-        ("flannel-udp", two(), 1472, 1500),
-        ("flannel-host-gw", two(), 1500, 1500),
-        ("flannel-vxlan", two_of_ipv6(), 1430, 1500),
-        ("flannel-host-gw", two_of_ipv6(), 1500, 1500),
+        ("weave-sleeve", two_nodes(), 1376, 1500),
+        ("ovs-user-vxlan", two_nodes(), 1450, 1500),
+        ("ipsec-user", two_nodes(), 1400, 1500),
+        ("wireguard-user", two_nodes(), 1420, 1500),
+        ("flannel-vxlan", two_nodes(), 1450, 1500),
+        ("flannel-udp", two_nodes(), 1472, 1500),
+        ("flannel-host-gw", two_nodes(), 1500, 1500),
+        ("flannel-vxlan", two_ipv6_nodes(), 1430, 1500),
+        ("flannel-host-gw", two_ipv6_nodes(), 1500, 1500),
     ];
     let each = fitting.into_iter().map(|(name, shape, inside, outside)| {
         let link = shape.link.as_deref().unwrap_or("mtu=1500").to_owned();
         let case = format!("each_network_has_the_mtu_that_fits::{name}/{}/{link}", shape.family);
         Case::new(case, move || has_the_mtu_that_fits(name, &shape, inside, outside)).on(name)
     });
-    // What is sealed is larger than what was sent, and fits all the same.
+    // Encrypted packets are larger than the plain ones, and must fit nevertheless.
     let right = [
-        ("vxlan", two()),
-        ("routed", wrong()),
-        ("weave-sleeve-encrypted", two()),
-        ("ipsec-user", two()),
-        ("flannel-vxlan", two_of_ipv6()),
-        ("flannel-host-gw", two_of_ipv6()),
+        ("vxlan", two_nodes()),
+        ("routed", wrong_mtu()),
+        ("weave-sleeve-encrypted", two_nodes()),
+        ("ipsec-user", two_nodes()),
+        ("flannel-vxlan", two_ipv6_nodes()),
+        ("flannel-host-gw", two_ipv6_nodes()),
     ];
     let right = right.into_iter().map(|(name, shape)| {
         Case::new(format!("an_mtu_that_fits_is_not_noticed::{name}"), move || {
-            assert_eq!(too_large(&enter(), name, &shape), TooLarge::default());
+            assert_eq!(count_oversized(&enter(), name, &shape), OversizedPackets::default());
         })
         .on(name)
     });
@@ -59,9 +59,9 @@ pub(crate) fn all() -> Vec<Case> {
     each.chain(right).chain(rest).collect()
 }
 
-/// Shape of an MTU that only a network without headers of its own has room for.
-fn wrong() -> Shape {
-    Shape { mtu: 1500, mtu_by: MtuBy::User, ..two() }
+/// Returns a shape whose MTU fits only a network without headers of its own.
+fn wrong_mtu() -> Shape {
+    Shape { mtu: 1500, mtu_by: MtuSource::User, ..two_nodes() }
 }
 
 fn has_the_mtu_that_fits(name: &str, shape: &Shape, inside: u32, outside: u32) {
@@ -74,26 +74,26 @@ fn has_the_mtu_that_fits(name: &str, shape: &Shape, inside: u32, outside: u32) {
 
 /// Packets that did not fit.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct TooLarge {
+struct OversizedPackets {
     /// Fragments made of them.
     fragments: u64,
-    /// Those that were dropped because they may not be cut, or of which a tunnel told the sender.
+    /// Packets that were dropped because they may not be fragmented, or that a tunnel reported to the sender.
     refused: u64,
 }
 
-/// What did not fit while bytes were exchanged over a network.
-fn too_large(lab: &Arc<Lab>, name: &str, shape: &Shape) -> TooLarge {
+/// Exchanges bytes over a network, and returns the packets that did not fit.
+fn count_oversized(lab: &Arc<Lab>, name: &str, shape: &Shape) -> OversizedPackets {
     let mut topology = raise(lab, name, shape);
     let mut watch = topology.watch.take().expect("it is watched");
-    watch.count();
+    watch.read_gains();
     exchange_over_routes(name, &topology);
-    let places = watch.count();
+    let places = watch.read_gains();
     let sum = |names: &[&str]| -> u64 {
         let counters = places.iter().flat_map(|place| &place.protocols);
         counters.filter(|(name, _)| names.contains(&name.as_str())).map(|(_, gain)| gain).sum()
     };
     let told = sum(&["Icmp.InDestUnreachs"]).saturating_sub(sum(&["Icmp.OutDestUnreachs"]));
-    TooLarge {
+    OversizedPackets {
         fragments: sum(&["Ip.FragCreates", "Ip6.FragCreates"]),
         refused: sum(&["Ip.FragFails", "Icmp6.InPktTooBigs"]) + told,
     }
@@ -101,24 +101,24 @@ fn too_large(lab: &Arc<Lab>, name: &str, shape: &Shape) -> TooLarge {
 
 fn a_wrong_mtu_is_noticed() {
     let lab = enter();
-    // A tunnel on a bridge tells the container to send less, or cuts packets on kernels before 5.9.
-    let found = too_large(&lab, "vxlan", &wrong());
+    // A tunnel on a bridge reports a smaller MTU to the container, or fragments packets on kernels before 5.9.
+    let found = count_oversized(&lab, "vxlan", &wrong_mtu());
     assert!(found.fragments + found.refused > 0, "{found:?}");
-    // Where nodes route, senders are told to send less: RFC 1191.
-    let found = too_large(&lab, "calico-vxlan", &wrong());
+    // If nodes route, they report the smaller MTU to the senders (RFC 1191).
+    let found = count_oversized(&lab, "calico-vxlan", &wrong_mtu());
     assert!(found.refused > 0, "{found:?}");
 }
 
 fn a_clamped_connection_fits() {
     let lab = enter();
     for family in [Family::Ipv4, Family::Ipv6] {
-        let wrong = Shape { family, ..wrong() };
+        let wrong = Shape { family, ..wrong_mtu() };
         let clamped = Shape { clamp_mss: true, ..wrong.clone() };
         for name in ["vxlan", "calico-vxlan"] {
-            let found = too_large(&lab, name, &wrong);
-            assert_ne!(found, TooLarge::default(), "{name} {family} does not fit");
-            let found = too_large(&lab, name, &clamped);
-            assert_eq!(found, TooLarge::default(), "{name} {family} fits");
+            let found = count_oversized(&lab, name, &wrong);
+            assert_ne!(found, OversizedPackets::default(), "{name} {family} does not fit");
+            let found = count_oversized(&lab, name, &clamped);
+            assert_eq!(found, OversizedPackets::default(), "{name} {family} fits");
         }
     }
 }

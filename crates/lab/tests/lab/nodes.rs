@@ -1,32 +1,34 @@
-//! Several nodes: every network that joins them carries traffic, and by the path that its name promises.
+//! Tests with several nodes: every network that joins them carries traffic, by the path that its name promises.
 
-use crate::actors::start;
 use crate::cases::{enter, path, raise, site};
-use crate::daemons::may_switch;
+use crate::container_programs::start;
+use crate::daemons::may_open_tun;
 use crate::harness::Case;
 use crate::{rates, scripts};
 use std::sync::Arc;
 use tare_lab::{KernelProbe, Lab, networks, pairs};
-use tare_network::{Container, Exit, Family, HopKind, Registry, Shape, Spelled, Topology};
+use tare_network::{
+    Container, Family, HopKind, NetworkRegistry, NetworkSpec, ProcessExit, Shape, Topology,
+};
 
-/// Networks that join nodes, as users spell them, but for `CLIENT/SERVER`.
-fn joining() -> Vec<&'static str> {
-    let registry = Registry::new(networks(None));
+/// Returns the networks that join nodes, as users spell them, without `CLIENT/SERVER`.
+fn multi_node_networks() -> Vec<&'static str> {
+    let registry = NetworkRegistry::new(networks(None));
     let all = registry.names();
     let joins = |name: &&str| {
-        let spelled: Spelled = name.parse().expect("a good name");
+        let spelled: NetworkSpec = name.parse().expect("a good name");
         registry.find(&spelled).is_ok_and(|network| network.nodes().contains(&2))
     };
     all.into_iter().filter(joins).collect()
 }
 
-/// Those of them whose containers speak this family.
-fn speaking(family: Family) -> Vec<&'static str> {
+/// Returns the networks that join nodes and whose containers support an address family.
+fn networks_of_family(family: Family) -> Vec<&'static str> {
     const IPV4_ALONE: [&str; 6] =
         ["ipip", "calico-ipip", "ipsec", "ipsec-user", "flannel-udp", "flannel-ipip"];
     let alone = |name: &str| IPV4_ALONE.contains(&name);
     let speaks = |name: &&str| family == Family::Ipv4 || !alone(name);
-    joining().into_iter().filter(speaks).collect()
+    multi_node_networks().into_iter().filter(speaks).collect()
 }
 
 pub(crate) fn all() -> Vec<Case> {
@@ -37,7 +39,7 @@ pub(crate) fn all() -> Vec<Case> {
         Case::new("shapes_without_nodes_are_refused", shapes_that_nodes_do_not_have_are_refused),
     ];
     for family in [Family::Ipv4, Family::Ipv6] {
-        for name in speaking(family) {
+        for name in networks_of_family(family) {
             let of = |case: &str, body: fn(&str, Family)| {
                 Case::of_network(&format!("{case}_over_{family}"), name, move |name| {
                     body(name, family);
@@ -54,8 +56,8 @@ pub(crate) fn all() -> Vec<Case> {
         cases
             .push(of("measures::a_link_is_as_fast_as_it_is_told", a_link_is_as_fast_as_it_is_told));
     }
-    let apart = places().into_iter().flat_map(|name| [(name, 1), (name, 2)]);
-    // The address of a published port is the node's own: one node has no client outside of it.
+    let apart = placement_pairs().into_iter().flat_map(|name| [(name, 1), (name, 2)]);
+    // A published port is on the node's own address: with one node, there is no client outside of it.
     let apart = apart.filter(|place| *place != ("bridge/published", 1));
     cases.extend(apart.map(|(name, nodes)| {
         let case = format!("places_carry_tcp::{name}/{nodes}");
@@ -64,36 +66,36 @@ pub(crate) fn all() -> Vec<Case> {
     cases
 }
 
-/// All pairs of places.
-fn places() -> Vec<&'static str> {
-    pairs(None).iter().map(|pair| pair.about().name).collect()
+/// Returns the names of all networks `CLIENT/SERVER`.
+fn placement_pairs() -> Vec<&'static str> {
+    pairs(None).iter().map(|pair| pair.info().name).collect()
 }
 
-pub(crate) fn two() -> Shape {
+pub(crate) fn two_nodes() -> Shape {
     Shape { nodes: 2, ..Shape::default() }
 }
 
-pub(crate) fn two_of_ipv6() -> Shape {
-    Shape { family: Family::Ipv6, ..two() }
+pub(crate) fn two_ipv6_nodes() -> Shape {
+    Shape { family: Family::Ipv6, ..two_nodes() }
 }
 
-/// Raises a network, a pair of places too.
+/// Raises any network, also `CLIENT/SERVER`.
 pub(crate) fn raise_any(lab: &Arc<Lab>, name: &str, shape: &Shape) -> Topology {
-    let spelled: Spelled = name.parse().expect("a good name");
-    let registry =
-        Registry::new(networks(Some(Arc::clone(lab)))).with_apart(pairs(Some(Arc::clone(lab))));
-    let raised = registry.find(&spelled).expect("a known network").raise(shape, &site(&spelled));
+    let spelled: NetworkSpec = name.parse().expect("a good name");
+    let registry = NetworkRegistry::new(networks(Some(Arc::clone(lab))))
+        .with_opt_in(pairs(Some(Arc::clone(lab))));
+    let raised = registry.find(&spelled).expect("a known network").set_up(shape, &site(&spelled));
     raised.unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Carries bytes from one container to another's address and back.
+/// Sends bytes from one container to another's address and back.
 fn exchange(name: &str, client: &dyn Container, server: &dyn Container, listen: &str, dial: &str) {
     let (mut serving, line) = start(server, &["serve", listen]);
     assert_eq!(line, "listening", "{name}");
     let (mut dialling, line) = start(client, &["dial", dial]);
     assert_eq!(line, "100000", "{name}: all bytes came back from {dial}");
-    assert_eq!(dialling.wait().unwrap(), Exit::Code(0), "{name}");
-    assert_eq!(serving.wait().unwrap(), Exit::Code(0), "{name}");
+    assert_eq!(dialling.wait().unwrap(), ProcessExit::Code(0), "{name}");
+    assert_eq!(serving.wait().unwrap(), ProcessExit::Code(0), "{name}");
 }
 
 pub(crate) fn exchange_over_routes(name: &str, topology: &Topology) {
@@ -104,34 +106,34 @@ pub(crate) fn exchange_over_routes(name: &str, topology: &Topology) {
     }
 }
 
-/// The probe finds the networks that every kernel here carries; the others need what it says.
+/// The probe finds the networks that every kernel here supports; the others depend on what is installed.
 fn there_are_some() {
-    let listing = Registry::new(networks(None)).listing(&KernelProbe::default());
+    let listing = NetworkRegistry::new(networks(None)).availability(&KernelProbe::default());
     let runs =
         |name: &str| listing.iter().any(|one| one.about.name == name && one.missing.is_none());
     let sure = ["host", "published", "routed", "vxlan", "calico", "calico-vxlan"];
     for name in sure.into_iter().chain(["weave-sleeve", "weave-sleeve-encrypted"]) {
         assert!(runs(name), "{name} runs here");
     }
-    // Their daemons make TUN devices.
+    // The daemons of these networks create TUN devices.
     for name in ["ipsec-user", "ovs-user-vxlan"] {
-        assert_eq!(runs(name), may_switch(), "{name}");
+        assert_eq!(runs(name), may_open_tun(), "{name}");
     }
-    // Those that `make setup` builds.
+    // The programs of these networks are built by `make setup`.
     let has = |name| tare_lab::program::find(name).is_some();
     for (name, expected) in [
         ("flannel-vxlan", has("flanneld")),
         ("flannel-host-gw", has("flanneld")),
-        ("flannel-udp", has("flanneld") && may_switch()),
-        ("wireguard-user", has("wireguard-go") && may_switch()),
+        ("flannel-udp", has("flanneld") && may_open_tun()),
+        ("wireguard-user", has("wireguard-go") && may_open_tun()),
     ] {
         assert_eq!(runs(name), expected, "{name}");
     }
-    assert_eq!(places().len(), 12);
+    assert_eq!(placement_pairs().len(), 12);
 }
 
 fn two_carry_tcp(name: &str, family: Family) {
-    let shape = Shape { servers: 2, clients: 3, family, ..two() };
+    let shape = Shape { servers: 2, clients: 3, family, ..two_nodes() };
     let topology = raise(&enter(), name, &shape);
     assert_eq!((topology.routes.len(), topology.nodes.len()), (6, 2));
     exchange_over_routes(name, &topology);
@@ -142,11 +144,11 @@ fn places_carry_tcp(name: &str, nodes: u32) {
     exchange_over_routes(name, &raise_any(&enter(), name, &shape));
 }
 
-/// Three nodes with a container each: everybody reaches everybody by their own address.
+/// Three nodes with a container each: each container reaches all others by their own addresses.
 fn of_three_all_reach_all(name: &str, family: Family) {
     let shape = Shape { nodes: 3, clients: 2, family, ..Shape::default() };
     let topology = raise(&enter(), name, &shape);
-    // A published server is reached by its port and by nothing else.
+    // A published server is reached by its port only.
     if name == "published" {
         return exchange_over_routes(name, &topology);
     }
@@ -163,7 +165,7 @@ fn of_three_all_reach_all(name: &str, family: Family) {
 }
 
 fn vxlan_names_its_hops() {
-    let topology = raise(&enter(), "vxlan", &two());
+    let topology = raise(&enter(), "vxlan", &two_nodes());
     let expected = [
         "client-0:eth0 Veth",
         "overlay-0:veth-c0 Veth",
@@ -182,9 +184,9 @@ fn vxlan_names_its_hops() {
     assert_eq!(path(&topology), expected);
 }
 
-/// A network over a link of 100 Mbit/s, whose queues are at the node and at the switch's port.
+/// Raises a network over a link of 100 Mbit/s, whose queues are at the node and at the switch's port.
 fn over_a_link(name: &str) -> Topology {
-    let shape = Shape { link: Some("rate=100mbit".to_owned()), ..two() };
+    let shape = Shape { link: Some("rate=100mbit".to_owned()), ..two_nodes() };
     let topology = raise(&enter(), name, &shape);
     let queues = topology.hops.iter().filter(|hop| hop.kind == HopKind::Queue).count();
     assert_eq!(queues, 2, "at the node, and at the switch's port");
@@ -192,16 +194,16 @@ fn over_a_link(name: &str) -> Topology {
 }
 
 fn a_link_limits(name: &str) {
-    rates::is_limited(&over_a_link(name), ["swallow", "pour"]);
+    rates::assert_limited(&over_a_link(name), ["swallow", "pour"]);
 }
 
 fn a_link_is_as_fast_as_it_is_told(name: &str) {
-    // VXLAN's headers are on the link too.
-    rates::is_used(&over_a_link(name), ["swallow", "pour"], 85.0);
+    // VXLAN's headers use a part of the link.
+    rates::assert_used(&over_a_link(name), ["swallow", "pour"], 85.0);
 }
 
-/// The commands of processes that this process has started.
-fn children() -> Vec<String> {
+/// Returns the command lines of this process's children.
+fn child_commands() -> Vec<String> {
     let tasks = std::fs::read_dir("/proc/self/task").expect("it has threads");
     let mut all = Vec::new();
     for task in tasks {
@@ -218,35 +220,36 @@ fn children() -> Vec<String> {
 
 fn a_background_load_runs_as_long_as_the_network() {
     let lab = enter();
-    let burning = || children().iter().filter(|line| *line == "tare burn").count();
-    let shape = Shape { background: Some("cpu=3".to_owned()), ..two() };
+    let burning = || child_commands().iter().filter(|line| *line == "tare burn").count();
+    let shape = Shape { background: Some("cpu=3".to_owned()), ..two_nodes() };
     let topology = raise(&lab, "host", &shape);
-    assert_eq!(burning(), 3, "{:?}", children());
+    assert_eq!(burning(), 3, "{:?}", child_commands());
     drop(topology);
-    assert_eq!(burning(), 0, "{:?}", children());
+    assert_eq!(burning(), 0, "{:?}", child_commands());
 }
 
 fn shapes_that_nodes_do_not_have_are_refused() {
     let lab = enter();
-    let registry = Registry::new(networks(Some(lab)));
+    let registry = NetworkRegistry::new(networks(Some(lab)));
     let cases = [
         ("vxlan", Shape::default(), "joins 2 to 32 nodes"),
         ("host", Shape { nodes: 33, ..Shape::default() }, "joins 1 to 32 nodes"),
-        ("routed", Shape { link: Some("fast".to_owned()), ..two() }, "no link"),
-        ("bridge", two(), "one node"),
+        ("routed", Shape { link: Some("fast".to_owned()), ..two_nodes() }, "no link"),
+        ("bridge", two_nodes(), "one node"),
     ];
     for (name, shape, why) in cases {
-        let spelled: Spelled = name.parse().unwrap();
-        let error = registry.find(&spelled).unwrap().raise(&shape, &site(&spelled)).unwrap_err();
+        let spelled: NetworkSpec = name.parse().unwrap();
+        let error = registry.find(&spelled).unwrap().set_up(&shape, &site(&spelled)).unwrap_err();
         assert!(error.to_string().contains(why), "{error}");
     }
 }
 
-/// Where the server is as its client sees it, when the network is built by the commands.
+/// Returns the namespace of the client, and the server's address as this client sees it, in a network built by the
+/// commands.
 pub(crate) fn client_and_server(name: &str, family: Family) -> (&'static str, &'static str) {
     let either = |ipv4, ipv6| if family == Family::Ipv4 { ipv4 } else { ipv6 };
     match name {
-        // Ping passes no published port: it tries the node's own address.
+        // Ping does not pass a published port, so it tries the node's own address.
         "host" | "published" => ("node-0", either("10.20.1.1", "fd00:0:0:14::101")),
         "vxlan"
         | "ovs-vxlan"
@@ -262,5 +265,5 @@ pub(crate) fn client_and_server(name: &str, family: Family) -> (&'static str, &'
 
 fn the_shown_commands_build_it(name: &str, family: Family) {
     let (client, server) = client_and_server(name, family);
-    scripts::ping(name, &Shape { family, ..two() }, Some(client), server);
+    scripts::ping(name, &Shape { family, ..two_nodes() }, Some(client), server);
 }

@@ -1,11 +1,11 @@
-//! Devices of kernels that have more than most: packets take their path.
+//! Tests of devices that most kernels lack: packets pass them.
 
 use crate::cases::{enter, raise};
 use crate::harness::Case;
-use crate::paths::{SENT, carried_meanwhile, described, passes, shape};
+use crate::paths::{SENT, assert_passes, link_details, shape, traffic_of_exchange};
 use tare_network::Family;
 
-/// Networks with a device of theirs, and what ip(8) says of it.
+/// Networks, with the name of one of their devices and its kind in the output of ip(8).
 const OF_OTHER_KERNELS: [(&str, &str, &str); 4] = [
     ("ipvlan-l2", "eth0", "ipvlan  mode l2"),
     ("ipvlan-l3", "eth0", "ipvlan  mode l3"),
@@ -26,9 +26,9 @@ fn carries_by(name: &str, device: &str, kind: &str) {
     for family in [Family::Ipv4, Family::Ipv6] {
         let topology = raise(&lab, name, &shape(family));
         let client = topology.clients[0].as_ref();
-        assert!(described(client, device).contains(kind), "{}", described(client, device));
-        passes(&topology, client, device);
-        passes(&topology, topology.servers[0].as_ref(), device);
+        assert!(link_details(client, device).contains(kind), "{}", link_details(client, device));
+        assert_passes(&topology, client, device);
+        assert_passes(&topology, topology.servers[0].as_ref(), device);
     }
 }
 
@@ -37,9 +37,9 @@ fn vrf_carries(name: &str) {
     for family in [Family::Ipv4, Family::Ipv6] {
         let topology = raise(&lab, name, &shape(family));
         let node = topology.nodes[0].as_ref();
-        assert!(described(node, "veth-c0").contains("vrf_slave table 10"));
-        // A VRF device counts what comes in by its ports.
-        let seen = carried_meanwhile(&topology, node, "tenant");
+        assert!(link_details(node, "veth-c0").contains("vrf_slave table 10"));
+        // A VRF device counts the packets that its ports receive.
+        let seen = traffic_of_exchange(&topology, node, "tenant");
         assert!(seen.received >= 2 * SENT, "{seen:?}");
     }
 }

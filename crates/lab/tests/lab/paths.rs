@@ -1,33 +1,34 @@
-//! That packets take the path that gives a network its name: what its devices and rules count while bytes pass.
+//! Tests that packets take the path that gives a network its name, by the counters of its devices and rules.
 
-use crate::actors::start;
 use crate::cases::{enter, output, raise};
+use crate::container_programs::start;
 use crate::harness::Case;
 use std::path::Path;
 use tare_dev::eventually;
-use tare_network::{Command, Container, Exit, Family, HopKind, Shape, Topology};
+use tare_network::{Command, Container, Family, HopKind, ProcessExit, Shape, Topology};
 
-/// What `dial` sends, and `serve` sends back, bytes.
+/// Bytes that `dial` sends, and `serve` sends back.
 pub(crate) const SENT: u64 = 100_000;
-/// More than what devices carry by themselves while a connection lasts (IPv6's neighbour and multicast messages), bytes.
+/// Upper bound of the bytes that devices carry by themselves during a connection (IPv6's neighbour and multicast
+/// messages).
 const IDLE: u64 = 5_000;
 
-/// What a device has carried, bytes in each direction.
+/// Traffic of a device in each direction: bytes and, of those sent, packets.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Carried {
+pub(crate) struct DeviceTraffic {
     pub(crate) received: u64,
     sent: u64,
     packets_sent: u64,
 }
 
-/// What a device of a container has carried so far.
-fn carried(container: &dyn Container, device: &str) -> Carried {
+/// Returns the traffic that a device of a container has carried so far.
+fn device_traffic(container: &dyn Container, device: &str) -> DeviceTraffic {
     let text = output(container, Path::new("/bin/cat"), &["/proc/self/net/dev"]);
     let line = text.lines().find_map(|line| line.trim().strip_prefix(&format!("{device}:")));
     let line = line.unwrap_or_else(|| panic!("no {device} in {}: {text}", container.name()));
     let fields: Vec<u64> =
         line.split_whitespace().map(|field| field.parse().expect("a number")).collect();
-    Carried { received: fields[0], sent: fields[8], packets_sent: fields[9] }
+    DeviceTraffic { received: fields[0], sent: fields[8], packets_sent: fields[9] }
 }
 
 /// Sends bytes there and back over the first route.
@@ -40,44 +41,44 @@ fn exchange(topology: &Topology) {
     assert_eq!(line, SENT.to_string());
 }
 
-/// What a device carries while bytes go there and back.
-pub(crate) fn carried_meanwhile(
+/// Sends bytes there and back, and returns the traffic of a device during the exchange.
+pub(crate) fn traffic_of_exchange(
     topology: &Topology,
     container: &dyn Container,
     device: &str,
-) -> Carried {
-    let before = carried(container, device);
+) -> DeviceTraffic {
+    let before = device_traffic(container, device);
     exchange(topology);
-    let after = carried(container, device);
-    Carried {
+    let after = device_traffic(container, device);
+    DeviceTraffic {
         received: after.received - before.received,
         sent: after.sent - before.sent,
         packets_sent: after.packets_sent - before.packets_sent,
     }
 }
 
-/// All bytes passed the device, in both directions.
-pub(crate) fn passes(topology: &Topology, container: &dyn Container, device: &str) {
-    let seen = carried_meanwhile(topology, container, device);
+/// Checks that all bytes of an exchange pass the device, in both directions.
+pub(crate) fn assert_passes(topology: &Topology, container: &dyn Container, device: &str) {
+    let seen = traffic_of_exchange(topology, container, device);
     let place = container.name();
     assert!(seen.received >= SENT && seen.sent >= SENT, "{place}:{device} carried {seen:?}");
 }
 
-/// None of them did.
-fn is_passed_by(topology: &Topology, container: &dyn Container, device: &str) {
-    let seen = carried_meanwhile(topology, container, device);
+/// Checks that no bytes of an exchange pass the device.
+fn assert_bypasses(topology: &Topology, container: &dyn Container, device: &str) {
+    let seen = traffic_of_exchange(topology, container, device);
     let place = container.name();
     assert!(seen.received < IDLE && seen.sent < IDLE, "{place}:{device} carried {seen:?}");
 }
 
-/// What ip(8) says of a device.
-pub(crate) fn described(container: &dyn Container, device: &str) -> String {
+/// Returns the details that ip(8) prints of a device.
+pub(crate) fn link_details(container: &dyn Container, device: &str) -> String {
     let ip = tare_lab::program::find("ip").expect("ip is installed");
     output(container, &ip, &["-details", "link", "show", device])
 }
 
-/// Packets that a rule of a node's has counted, by a part of its text.
-fn counted(topology: &Topology, rule: &str) -> u64 {
+/// Returns the packets counted by the node's rules that contain a text.
+fn rule_packets(topology: &Topology, rule: &str) -> u64 {
     let nft = tare_lab::program::find("nft").expect("nft is installed");
     let rules = output(topology.nodes[0].as_ref(), &nft, &["list", "ruleset"]);
     let lines = rules.lines().filter(|line| line.contains(rule));
@@ -151,11 +152,11 @@ fn macvlan_devices_hand_packets_to_each_other() {
         for family in [Family::Ipv4, Family::Ipv6] {
             let topology = raise(&lab, name, &shape(family));
             let client = topology.clients[0].as_ref();
-            assert!(described(client, device).contains("macvlan mode bridge"), "{name}");
-            passes(&topology, client, device);
-            passes(&topology, topology.servers[0].as_ref(), device);
-            // They are on the uplink's wire, but what they say to each other does not leave by it.
-            is_passed_by(&topology, topology.nodes[0].as_ref(), "eth0");
+            assert!(link_details(client, device).contains("macvlan mode bridge"), "{name}");
+            assert_passes(&topology, client, device);
+            assert_passes(&topology, topology.servers[0].as_ref(), device);
+            // The devices are on the uplink, but packets between them do not leave by it.
+            assert_bypasses(&topology, topology.nodes[0].as_ref(), "eth0");
             let network = match family {
                 Family::Ipv4 => "10.20.128.",
                 Family::Ipv6 => "fd00:0:0:14::80",
@@ -173,17 +174,17 @@ fn pipework_takes_the_second_bridge() {
         for family in [Family::Ipv4, Family::Ipv6] {
             let topology = raise(&lab, name, &shape(family));
             let node = topology.nodes[0].as_ref();
-            assert!(described(node, "veth1pl0").contains("master br1"), "{name}");
-            passes(&topology, node, "veth1pl0");
-            passes(&topology, topology.clients[0].as_ref(), "eth1");
-            is_passed_by(&topology, topology.clients[0].as_ref(), "eth0");
+            assert!(link_details(node, "veth1pl0").contains("master br1"), "{name}");
+            assert_passes(&topology, node, "veth1pl0");
+            assert_passes(&topology, topology.clients[0].as_ref(), "eth1");
+            assert_bypasses(&topology, topology.clients[0].as_ref(), "eth0");
         }
     }
     let topology = raise(&lab, "pipework", &Shape::default());
     let rule = "iifname \"br1\" oifname \"br1\"";
-    let before = counted(&topology, rule);
+    let before = rule_packets(&topology, rule);
     exchange(&topology);
-    assert!(counted(&topology, rule) > before, "bridged packets pass the filter");
+    assert!(rule_packets(&topology, rule) > before, "bridged packets pass the filter");
 }
 
 fn macvlan_nat_translates_the_external_address() {
@@ -193,13 +194,17 @@ fn macvlan_nat_translates_the_external_address() {
         let route = topology.routes[0];
         assert_ne!(route.dial.ip(), route.listen.ip(), "the client dials another address");
         let rule = format!("daddr {} counter", route.dial.ip());
-        let before = counted(&topology, &rule);
+        let before = rule_packets(&topology, &rule);
         exchange(&topology);
-        assert_eq!(counted(&topology, &rule), before + 1, "each connection is translated once");
-        passes(&topology, topology.nodes[0].as_ref(), "veth-s0");
-        // The device of the node that has the address answers for it and for nothing else.
+        assert_eq!(
+            rule_packets(&topology, &rule),
+            before + 1,
+            "each connection is translated once"
+        );
+        assert_passes(&topology, topology.nodes[0].as_ref(), "veth-s0");
+        // The node's device with the address answers for this address only.
         let node = topology.nodes[0].as_ref();
-        assert!(described(node, "mvpub0").contains("macvlan mode bridge"));
+        assert!(link_details(node, "mvpub0").contains("macvlan mode bridge"));
         let ip = tare_lab::program::find("ip").expect("ip is installed");
         let addresses = output(node, &ip, &["address", "show", "mvpub0"]);
         let prefix = if family == Family::Ipv4 { 32 } else { 128 };
@@ -220,23 +225,25 @@ fn only_linked_containers_talk() {
         let topology = raise(&lab, "link", &Shape { clients: 2, servers: 2, ..shape(family) });
         let port = topology.routes[0].listen.port();
         let rule = format!("tcp dport {port} counter");
-        let before = counted(&topology, &rule);
+        let before = rule_packets(&topology, &rule);
         exchange(&topology);
-        assert_eq!(counted(&topology, &rule), before + 1, "a connection is accepted once");
-        // Client 0 is linked to server 0 and not to server 1.
-        let other = topology.routes_of(1).next().expect("a route").dial;
+        assert_eq!(rule_packets(&topology, &rule), before + 1, "a connection is accepted once");
+        // Client 0 is linked to server 0, and not to server 1.
+        let other = topology.client_routes(1).next().expect("a route").dial;
         let dropped = "iifname \"docker0\" oifname \"docker0\" counter";
-        let before = counted(&topology, dropped);
+        let before = rule_packets(&topology, dropped);
         let dials = Command {
             program: Some("bash".into()),
             arguments: vec!["-c".to_owned(), format!("</dev/tcp/{}/{}", other.ip(), other.port())],
             ..Command::default()
         };
         let mut dialling = topology.clients[0].spawn(&dials).expect("bash is installed");
-        eventually("the bridge drops what is not linked", || counted(&topology, dropped) > before);
-        // Had anything answered, by a refusal too, it would have ended by itself.
+        eventually("the bridge drops what is not linked", || {
+            rule_packets(&topology, dropped) > before
+        });
+        // If anything had answered, even with a refusal, the command would have ended by itself.
         dialling.kill();
-        assert_eq!(dialling.wait().expect("it ends"), Exit::Signal(9));
+        assert_eq!(dialling.wait().expect("it ends"), ProcessExit::Signal(9));
     }
 }
 
@@ -252,12 +259,12 @@ fn without_segmentation_every_packet_is_of_the_mtu() {
     let lab = enter();
     let sent = |name: &str| {
         let topology = raise(&lab, name, &Shape::default());
-        let seen = carried_meanwhile(&topology, topology.clients[0].as_ref(), "eth0");
+        let seen = traffic_of_exchange(&topology, topology.clients[0].as_ref(), "eth0");
         (seen.packets_sent, topology)
     };
     let (with, _) = sent("bridge-plain");
     let (without, topology) = sent("bridge-plain+without=tso+without=gso");
-    // What one packet holds: the MTU less the headers.
+    // A packet holds the MTU less the headers.
     let least = SENT / 1448;
     assert!(with < least && without >= least, "{with} packets with it, {without} without");
     let details: Vec<_> = topology.hops.iter().map(|hop| hop.detail.as_deref()).collect();
@@ -276,24 +283,24 @@ fn what_cannot_be_switched_off_is_said() {
     assert!(found.ends_with("stayed on: node-0:lo checksum"), "{found}");
     let detail = topology.hops[0].detail.as_deref();
     assert_eq!(detail, Some("keeping checksum"));
-    // A veth device merges nothing unless somebody has it do so.
+    // GRO of a veth device is off by default.
     let topology = raise(&lab, "veth+plain+without=gro", &Shape::default());
     assert_eq!(topology.hops[0].detail.as_deref(), Some("which never had gro"));
     assert_eq!(topology.findings, []);
 }
 
-/// How many connections a namespace tracks.
-fn tracked(container: &dyn Container) -> u64 {
+/// Returns the number of connections that a namespace tracks.
+fn tracked_connections(container: &dyn Container) -> u64 {
     let file = "/proc/sys/net/netfilter/nf_conntrack_count";
     output(container, Path::new("/bin/cat"), &[file]).trim().parse().expect("a number")
 }
 
-/// How many more connections a namespace tracks after bytes went there and back.
-fn tracked_meanwhile(topology: &Topology, container: &dyn Container) -> u64 {
-    // What devices say of themselves as they come up (IGMP) may come before the rules.
-    let before = tracked(container);
+/// Sends bytes there and back, and returns how many more connections a namespace tracks afterwards.
+fn connections_of_exchange(topology: &Topology, container: &dyn Container) -> u64 {
+    // Packets that devices send as they come up (IGMP) may be tracked before the rules are loaded.
+    let before = tracked_connections(container);
     exchange(topology);
-    tracked(container) - before
+    tracked_connections(container) - before
 }
 
 fn without_tracking_rules_are_passed_and_no_connection_is_kept() {
@@ -301,19 +308,19 @@ fn without_tracking_rules_are_passed_and_no_connection_is_kept() {
     for family in [Family::Ipv4, Family::Ipv6] {
         for name in ["bridge", "pipework"] {
             let topology = raise(&lab, name, &shape(family));
-            assert!(tracked_meanwhile(&topology, topology.nodes[0].as_ref()) > 0, "{name}");
+            assert!(connections_of_exchange(&topology, topology.nodes[0].as_ref()) > 0, "{name}");
             let topology = raise(&lab, &format!("{name}+untracked"), &shape(family));
-            let before = counted(&topology, "notrack");
-            assert_eq!(tracked_meanwhile(&topology, topology.nodes[0].as_ref()), 0, "{name}");
-            assert!(counted(&topology, "notrack") > before, "{name}: packets pass the rule");
+            let before = rule_packets(&topology, "notrack");
+            assert_eq!(connections_of_exchange(&topology, topology.nodes[0].as_ref()), 0, "{name}");
+            assert!(rule_packets(&topology, "notrack") > before, "{name}: packets pass the rule");
             assert!(topology.hops.iter().all(|hop| hop.kind != HopKind::Conntrack), "{name}");
         }
     }
-    // Docker's DNS rules have it track.
+    // Docker's DNS rules enable connection tracking.
     let topology = raise(&lab, "veth", &Shape::default());
-    assert!(tracked_meanwhile(&topology, topology.clients[0].as_ref()) > 0);
+    assert!(connections_of_exchange(&topology, topology.clients[0].as_ref()) > 0);
     let topology = raise(&lab, "veth+untracked", &Shape::default());
-    assert_eq!(tracked_meanwhile(&topology, topology.clients[0].as_ref()), 0);
+    assert_eq!(connections_of_exchange(&topology, topology.clients[0].as_ref()), 0);
 }
 
 fn an_option_sets_the_mtu_of_one_network() {
@@ -332,7 +339,7 @@ fn received_packets_are_spread_over_all_cores() {
     let lab = enter();
     let steered = |name: &str| {
         let topology = raise(&lab, name, &Shape::default());
-        // A program of the lab's sees the machine's /sys; that of its own namespace is mounted for this look.
+        // A program of the lab sees the machine's /sys; the one of its own namespace is mounted for this command.
         let look = "mount -t sysfs sysfs /sys && cat /sys/class/net/eth0/queues/rx-0/rps_cpus";
         let unshare = tare_lab::program::find("unshare").expect("util-linux is installed");
         let mask = output(topology.servers[0].as_ref(), &unshare, &["-m", "sh", "-c", look]);
@@ -354,9 +361,9 @@ fn a_process_serves_the_published_port() {
         let topology = raise(&lab, "published-proxy", &shape(family));
         let (node, route) = (topology.nodes[0].as_ref(), topology.routes[0]);
         assert_ne!(route.dial.ip(), route.listen.ip(), "the client dials the node");
-        // There and back over the loopback device to the process, and from there over the bridge.
-        passes(&topology, node, "lo");
-        passes(&topology, node, "veth-s0");
+        // Bytes pass the loopback device to the process, and then the bridge, in both directions.
+        assert_passes(&topology, node, "lo");
+        assert_passes(&topology, node, "veth-s0");
         let nft = tare_lab::program::find("nft").expect("nft is installed");
         assert_eq!(output(node, &nft, &["list", "ruleset"]), "", "no rule translates anything");
         let forwarder = topology.hops.iter().find(|hop| hop.kind == HopKind::Forwarder);
@@ -365,7 +372,8 @@ fn a_process_serves_the_published_port() {
     }
 }
 
-/// A datagram to the published port reaches a server, and its answer the client, through the process.
+/// Checks that a datagram to the published port reaches the server through the process, and that the answer reaches the
+/// client.
 fn answers_datagrams(topology: &Topology) {
     let route = topology.routes[0];
     let server = topology.servers[0].as_ref();

@@ -1,4 +1,4 @@
-//! `+rate=`: what passes a limited network, in each direction, and where its queues are.
+//! Tests of `+rate=`: the rate of a limited network in each direction, and the places of its queues.
 
 use crate::cases::{enter, output, path, raise};
 use crate::harness::Case;
@@ -9,10 +9,10 @@ use std::time::Instant;
 use tare_dev::eventually;
 use tare_network::{Command, Container, Process, Shape, Topology};
 
-/// What is sent in a transfer, bytes: many times what the queues' bursts let through at once.
+/// Length of a transfer, bytes: many times the burst of the queues.
 const AMOUNT: usize = 12_000_000;
 
-/// One end of a connection: it listens, and says so, or it dials.
+/// Opens one end of a connection: it listens, and prints so, or it dials.
 fn open(end: &str, address: &str) -> TcpStream {
     if end == "dial" {
         return TcpStream::connect(address).expect("the other end answers");
@@ -22,13 +22,13 @@ fn open(end: &str, address: &str) -> TcpStream {
     listener.accept().expect("the other end comes").0
 }
 
-/// Sends.
+/// Sends one transfer.
 pub(crate) fn pour(end: &str, address: &str) -> ExitCode {
     open(end, address).write_all(&vec![0; AMOUNT]).expect("the other end takes it");
     ExitCode::SUCCESS
 }
 
-/// Receives, and prints at how many Mbit/s.
+/// Receives one transfer, and prints its rate in Mbit/s.
 pub(crate) fn swallow(end: &str, address: &str) -> ExitCode {
     let mut stream = open(end, address);
     let mut bytes = vec![0; 1 << 16];
@@ -46,7 +46,7 @@ pub(crate) fn swallow(end: &str, address: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// A program of this file in a container, and what it prints, line by line.
+/// Starts a program of this file in a container, and returns it with a reader of its output, line by line.
 fn start(
     container: &dyn Container,
     words: [&str; 3],
@@ -61,7 +61,7 @@ fn start(
     (process, line)
 }
 
-/// A transfer between the first client and its server, each doing its part, Mbit/s.
+/// Runs a transfer between the first client and its server in the given parts, and returns its rate, Mbit/s.
 fn transfer(topology: &Topology, at_server: &str, at_client: &str) -> f64 {
     let (server, client) = (topology.servers[0].as_ref(), topology.clients[0].as_ref());
     let route = topology.routes[0];
@@ -73,8 +73,9 @@ fn transfer(topology: &Topology, at_server: &str, at_client: &str) -> f64 {
     said.parse().expect("a number")
 }
 
-/// Bytes that a queue of the topology's has let through, headers included, and how often it held something back.
-fn passed(topology: &Topology) -> Vec<(u64, u64)> {
+/// Returns for each queue of the topology the bytes that it has passed, headers included, and how often it held a
+/// packet back.
+fn queue_counts(topology: &Topology) -> Vec<(u64, u64)> {
     let tc = tare_lab::program::find("tc").expect("iproute2 is installed");
     let places = [&topology.servers, &topology.clients, &topology.nodes];
     let texts = places
@@ -95,21 +96,22 @@ fn passed(topology: &Topology) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// A path of 100 Mbit/s lets no more through than a token bucket of that rate does, and holds back what comes faster. A sender
-/// that paces itself (BBR), or that other work slows down, may come no faster in a single transfer.
-pub(crate) fn is_limited(topology: &Topology, parts: [&str; 2]) {
+/// Checks that a path of 100 Mbit/s passes no more than a token bucket of that rate does, and holds back what exceeds
+/// it. A sender that paces itself (BBR), or that other work slows down, may not exceed it in a single transfer.
+pub(crate) fn assert_limited(topology: &Topology, parts: [&str; 2]) {
     eventually("a queue holds something back", || held_back(topology, parts) > 0);
 }
 
-/// How often a queue held something back in a transfer, which must stay within the bucket's bound. The time is taken around the
-/// transfer, so that other work on the machine can only make it longer.
+/// Runs a transfer, checks that it stays within the bucket's bound, and returns how often a queue held a packet back.
+/// The time is measured around the transfer, so that other work on the machine can only make it longer.
 fn held_back(topology: &Topology, [at_server, at_client]: [&str; 2]) -> u64 {
-    // Of all limited networks here: 100 Mbit/s for 4 ms, and a packet of the largest size that offloads make.
+    // Burst of all limited networks here, bytes: 100 Mbit/s for 4 ms, and a packet of the largest size that offloads
+    // make.
     const BURST: f64 = 50_000.0 + 65_536.0;
     const BYTES_PER_SECOND: f64 = 100e6 / 8.0;
-    let (before, begin) = (passed(topology), Instant::now());
+    let (before, begin) = (queue_counts(topology), Instant::now());
     transfer(topology, at_server, at_client);
-    let (after, took) = (passed(topology), begin.elapsed().as_secs_f64());
+    let (after, took) = (queue_counts(topology), begin.elapsed().as_secs_f64());
     let gains =
         before.iter().zip(&after).map(|(before, after)| (after.0 - before.0, after.1 - before.1));
     let (bytes, held_back) = gains.max().expect("there are queues");
@@ -119,8 +121,8 @@ fn held_back(topology: &Topology, [at_server, at_client]: [&str; 2]) -> u64 {
     held_back
 }
 
-/// A path carries from `least` to 100 Mbit/s of payload, in one of at most five transfers.
-pub(crate) fn is_used(topology: &Topology, [at_server, at_client]: [&str; 2], least: f64) {
+/// Checks that a path carries from `least` to 100 Mbit/s of payload, in one of at most five transfers.
+pub(crate) fn assert_used(topology: &Topology, [at_server, at_client]: [&str; 2], least: f64) {
     let mut rates = Vec::new();
     let used = (0..5).any(|_| {
         rates.push(transfer(topology, at_server, at_client));
@@ -129,11 +131,11 @@ pub(crate) fn is_used(topology: &Topology, [at_server, at_client]: [&str; 2], le
     assert!(used, "none between {least} and 100 Mbit/s: {rates:?}");
 }
 
-/// Networks with a rate of their own.
+/// Networks limited to a rate.
 const LIMITED: [&str; 3] =
     ["bridge+rate=100mbit", "veth+plain+rate=100mbit", "published+rate=100mbit"];
 
-/// What the client does, and the server, in each direction.
+/// Parts of server and client, in each direction.
 const DIRECTIONS: [[&str; 2]; 2] = [["swallow", "pour"], ["pour", "swallow"]];
 
 pub(crate) fn all() -> Vec<Case> {
@@ -145,12 +147,12 @@ pub(crate) fn all() -> Vec<Case> {
 
 fn limits_both(name: &str) {
     let topology = raise(&enter(), name, &Shape::default());
-    DIRECTIONS.into_iter().for_each(|parts| is_limited(&topology, parts));
+    DIRECTIONS.into_iter().for_each(|parts| assert_limited(&topology, parts));
 }
 
 fn is_reached_in_both(name: &str) {
     let topology = raise(&enter(), name, &Shape::default());
-    DIRECTIONS.into_iter().for_each(|parts| is_used(&topology, parts, 90.0));
+    DIRECTIONS.into_iter().for_each(|parts| assert_used(&topology, parts, 90.0));
 }
 
 fn among_the_hops() {

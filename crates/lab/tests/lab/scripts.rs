@@ -1,11 +1,11 @@
-//! `tare show` tells the truth: the commands, run by hand in private namespaces, build a network that answers.
+//! Tests of `tare show`: its commands, run in private namespaces, build a network that answers.
 
 use crate::cases::{names, site};
-use crate::cni::Configuration;
+use crate::cni::CniConfigFile;
 use crate::harness::Case;
 use std::io::Write;
 use std::process::{Command, Stdio};
-use tare_network::{Family, Registry, Shape, Spelled};
+use tare_network::{Family, NetworkRegistry, NetworkSpec, Shape};
 
 pub(crate) fn all() -> Vec<Case> {
     let of = |family: Family| {
@@ -21,7 +21,8 @@ pub(crate) fn all() -> Vec<Case> {
     cases
 }
 
-/// Where the client of a network is, and the address of the server as it sees it, when built by the commands.
+/// Returns the namespace of the client, and the server's address as this client sees it, in a network built by the
+/// commands.
 fn client_and_server(name: &str, family: Family) -> (Option<&'static str>, &'static str) {
     let v4 = family == Family::Ipv4;
     let either = |ipv4, ipv6| if v4 { ipv4 } else { ipv6 };
@@ -35,13 +36,13 @@ fn client_and_server(name: &str, family: Family) -> (Option<&'static str>, &'sta
             (Some("client-0"), either("10.20.128.1", "fd00:0:0:14::8001"))
         }
         "pipework" => (Some("client-0"), either("10.60.0.1", "fd00:0:0:3c::1")),
-        // Ping passes no published port: it tries the server's own address.
+        // Ping does not pass a published port, so it tries the server's own address.
         "published" | "published-proxy" => (Some("node-0"), either("10.100.0.2", "fd00:0:0:64::2")),
         _ => (Some("client-0"), either("10.100.0.2", "fd00:0:0:64::2")),
     }
 }
 
-/// Those that need more than the kernel: their programs are found by this user.
+/// Networks that need programs in addition to the kernel: this user finds their programs.
 fn with_programs() {
     let ranges = r#"{"type": "host-local", "dataDir": "/run/cni", "subnet": "10.88.0.0/16"}"#;
     let list = format!(
@@ -49,7 +50,7 @@ fn with_programs() {
             {{"type": "bridge", "bridge": "cni0", "isGateway": true, "ipam": {ranges}}},
             {{"type": "tuning", "sysctl": {{"net.ipv4.conf.all.forwarding": "0"}}}}]}}"#
     );
-    let file = Configuration::new("scripts.conflist", &list);
+    let file = CniConfigFile::new("scripts.conflist", &list);
     builds_at(&file.spelled("cni").to_string(), Family::Ipv4, (Some("client-0"), "10.88.0.2"));
     let example = concat!("exec:", env!("CARGO_MANIFEST_DIR"), "/../../examples/exec/bridge.py");
     builds_at(example, Family::Ipv4, (Some("client-0"), "10.77.0.1"));
@@ -67,28 +68,28 @@ fn builds_at(name: &str, family: Family, (client, server): (Option<&str>, &str))
 /// Builds a network by its commands in private namespaces, and sends a packet from a client to a server and back.
 pub(crate) fn ping(name: &str, shape: &Shape, client: Option<&str>, server: &str) {
     let family = shape.family;
-    let spelled: Spelled = name.parse().expect("a good name");
-    let registry = Registry::new(tare_lab::networks(None));
+    let spelled: NetworkSpec = name.parse().expect("a good name");
+    let registry = NetworkRegistry::new(tare_lab::networks(None));
     let network = registry.find(&spelled).expect("a known network");
     let place = client.map(|name| format!("ip netns exec {name} ")).unwrap_or_default();
-    // A private /run, so that namespaces can have names; `native` needs the loopback device of what it runs in.
+    // A private /run lets namespaces have names. `native` needs the loopback device of the namespace it runs in.
     let mut script = "set -e\nmount -t tmpfs tmpfs /run\nip link set lo up\n".to_owned();
     let site = site(&spelled);
     script.push_str(&network.commands(shape, &site).join("\n"));
     script.push_str(&if name == "link" {
-        // Only its port is let through: that nobody listens there is said by the server itself.
+        // Only the server's port is accepted. The server itself refuses the connection, because it does not listen.
         let dial = format!("timeout 60 bash -c '</dev/tcp/{server}/{}'", site.ports[0]);
         format!("\n{place}{dial} 2>&1 | grep -o refused\n")
     } else {
-        // The kernel puts the local route of an IPv6 address into its table a little later: until then nothing is sent.
+        // The kernel adds the local route of an IPv6 address with a delay; until then, packets cannot be sent.
         let ping = format!("{place}ping -n -c 1 -W 60 {server}");
         format!("\nfor attempt in $(seq 600); do {ping} && exit; sleep 0.1; done; exit 1\n")
     });
 
-    // An ordinary user's PATH lacks administrators' programs.
+    // An ordinary user's PATH lacks /usr/sbin and /sbin.
     let path = std::env::var("PATH").unwrap_or_default();
     let mut shell = Command::new("unshare")
-        // Daemons end with their shell.
+        // Daemons end with their shell, which is init of a PID namespace.
         .args([
             "--map-root-user",
             "--mount",

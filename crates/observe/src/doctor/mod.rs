@@ -1,19 +1,20 @@
-//! What is wrong with this machine for measuring on it, and what would help.
+//! Diagnosis of the machine for measuring: checks, their results, and remedies.
 //!
-//! Each check is a pure function of what was read before. What forbids measuring is a [`State::Fail`]; what only
-//! makes figures noisier or keeps some networks from running is a [`State::Warn`]. Printing is the command's.
+//! Each check is a pure function of values read before. A problem that prevents measuring is a [`CheckStatus::Fail`]; a
+//! problem that only makes figures noisier or keeps some networks from running is a [`CheckStatus::Warn`]. Printing is
+//! the command's task.
 
 mod noise;
 mod system;
 
 use crate::environment;
-use crate::files::Files;
-use crate::hardware;
+use crate::files::MachineFiles;
+use crate::perf_counters;
 use crate::presence;
 
-/// How bad it is.
+/// Result of a check, from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum State {
+pub enum CheckStatus {
     /// As it should be, or not visible from here.
     Ok,
     /// Figures will be noisier than they could be, or some networks cannot run.
@@ -22,40 +23,40 @@ pub enum State {
     Fail,
 }
 
-/// One thing that was looked at.
+/// One check of the machine, with its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Check {
-    /// What was looked at, in a word or two.
+pub struct HealthCheck {
+    /// Subject of the check, in a word or two.
     pub name: &'static str,
-    /// How bad it is.
-    pub state: State,
-    /// What was seen, in one line.
+    /// Result of the check.
+    pub status: CheckStatus,
+    /// Observed value, in one line.
     pub detail: String,
-    /// What would help, in one line; nothing where nothing needs help.
+    /// Remedy, in one line. `None` if the check is [`CheckStatus::Ok`].
     pub remedy: Option<String>,
 }
 
-impl Check {
-    /// Something that is as it should be.
+impl HealthCheck {
+    /// Creates a check whose result is as it should be.
     pub fn ok(name: &'static str, detail: impl Into<String>) -> Self {
-        Self { name, state: State::Ok, detail: detail.into(), remedy: None }
+        Self { name, status: CheckStatus::Ok, detail: detail.into(), remedy: None }
     }
 
     fn warn(name: &'static str, detail: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { name, state: State::Warn, detail: detail.into(), remedy: Some(remedy.into()) }
+        Self { name, status: CheckStatus::Warn, detail: detail.into(), remedy: Some(remedy.into()) }
     }
 
-    /// Something that keeps the lab from measuring, with what would help.
+    /// Creates a check that keeps the lab from measuring, with its remedy.
     pub fn fail(name: &'static str, detail: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { name, state: State::Fail, detail: detail.into(), remedy: Some(remedy.into()) }
+        Self { name, status: CheckStatus::Fail, detail: detail.into(), remedy: Some(remedy.into()) }
     }
 }
 
-/// Looks at everything, most fundamental first. Nothing is changed, installed or loaded. What only trying tells is
-/// the lab's to say: whether it can have namespaces of its own, and whether the kernel tells it why it drops packets.
+/// Runs all checks, the most fundamental first. Nothing is changed, installed or loaded. The lab does the two checks
+/// that need a trial and passes their results: namespaces of its own, and the kernel's reasons for dropped packets.
 #[must_use]
-pub fn diagnose(namespaces: Check, reasons: Check) -> Vec<Check> {
-    let files = Files::machine();
+pub fn diagnose(namespaces: HealthCheck, reasons: HealthCheck) -> Vec<HealthCheck> {
+    let files = MachineFiles::machine();
     let machine = environment::read();
     let mut checks = vec![
         system::kernel(&machine.kernel),
@@ -65,10 +66,10 @@ pub fn diagnose(namespaces: Check, reasons: Check) -> Vec<Check> {
     checks.extend(system::headroom(&machine.headroom));
     checks.push(system::limits(&files));
     checks.push(reasons);
-    checks.push(system::counters(&hardware::counting()));
+    checks.push(system::counters(&perf_counters::available_scope()));
     checks.push(noise::cores(&machine.cores, environment::sibling_threads(&files, &machine.cores)));
     checks.push(noise::load(machine.load, machine.cores.len()));
-    checks.push(noise::other_runs(presence::runs()));
+    checks.push(noise::other_runs(presence::count_runs()));
     checks.push(noise::governor(machine.governor.as_deref()));
     checks.push(noise::boost(machine.boost));
     checks.push(noise::clock(machine.clock.as_deref()));
@@ -83,10 +84,13 @@ mod tests {
 
     #[test]
     fn whatever_is_not_well_has_a_remedy() {
-        let checks = diagnose(Check::ok("namespaces", "there"), Check::ok("drop reasons", "told"));
+        let checks = diagnose(
+            HealthCheck::ok("namespaces", "there"),
+            HealthCheck::ok("drop reasons", "told"),
+        );
         assert!(checks.iter().any(|check| check.name == "kernel"));
         for check in checks {
-            assert_eq!(check.remedy.is_some(), check.state != State::Ok, "{check:?}");
+            assert_eq!(check.remedy.is_some(), check.status != CheckStatus::Ok, "{check:?}");
             assert!(!check.detail.contains('\n'), "{check:?}");
         }
     }

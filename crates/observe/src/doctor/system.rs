@@ -1,37 +1,37 @@
-//! What the kernel and the installed programs offer.
+//! Checks of the kernel and of the installed programs.
 
-use super::Check;
-use crate::files::Files;
-use crate::hardware::Refused;
-use crate::headroom::nearly_full;
+use super::HealthCheck;
+use crate::files::MachineFiles;
+use crate::headroom::is_nearly_full;
 use crate::limits;
-use tare_record::{Counting, Environment, Headroom};
+use crate::perf_counters::CountersUnavailable;
+use tare_record::{CounterScope, Environment, Headroom};
 
-/// The oldest kernel that tare is tried with (Ubuntu 22.04's).
-const OLDEST: (u32, u32) = (5, 15);
+/// Oldest kernel that tare is tested with (Ubuntu 22.04's).
+const OLDEST_TESTED_KERNEL: (u32, u32) = (5, 15);
 
-pub(super) fn kernel(release: &str) -> Check {
-    let oldest = format!("{}.{}", OLDEST.0, OLDEST.1);
-    match version(release) {
-        Some(version) if version < OLDEST => Check::warn(
+pub(super) fn kernel(release: &str) -> HealthCheck {
+    let oldest = format!("{}.{}", OLDEST_TESTED_KERNEL.0, OLDEST_TESTED_KERNEL.1);
+    match kernel_version(release) {
+        Some(version) if version < OLDEST_TESTED_KERNEL => HealthCheck::warn(
             "kernel",
             format!("{release} is older than {oldest}, the oldest that tare is tried with"),
             "use a newer kernel if something fails",
         ),
-        _ => Check::ok("kernel", release),
+        _ => HealthCheck::ok("kernel", release),
     }
 }
 
-/// Major and minor number of a release such as `6.18.44-generic`.
-fn version(release: &str) -> Option<(u32, u32)> {
+/// Parses the major and minor number of a release such as `6.18.44-generic`.
+fn kernel_version(release: &str) -> Option<(u32, u32)> {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
-pub(super) fn nft(there: bool, version: Option<&String>) -> Check {
+pub(super) fn nft(there: bool, version: Option<&String>) -> HealthCheck {
     match (there, version) {
-        (true, version) => Check::ok("nft", version.map_or("there", String::as_str)),
-        (false, _) => Check::warn(
+        (true, version) => HealthCheck::ok("nft", version.map_or("there", String::as_str)),
+        (false, _) => HealthCheck::warn(
             "nft",
             "the program nft is missing: networks with address translation or filters cannot run",
             "sudo apt-get install nftables",
@@ -39,13 +39,13 @@ pub(super) fn nft(there: bool, version: Option<&String>) -> Check {
     }
 }
 
-/// A check for each table that is nearly full, or one that says that none is.
-pub(super) fn headroom(tables: &[Headroom]) -> Vec<Check> {
-    let full: Vec<Check> = tables
+/// Returns a warning for each table that is nearly full, or one check that says that none is.
+pub(super) fn headroom(tables: &[Headroom]) -> Vec<HealthCheck> {
+    let full: Vec<HealthCheck> = tables
         .iter()
-        .filter(|table| nearly_full(table))
+        .filter(|table| is_nearly_full(table))
         .map(|table| {
-            Check::warn(
+            HealthCheck::warn(
                 "headroom",
                 format!("{}: {} of {} used", table.resource, table.used, table.limit),
                 "use fewer containers, or end what uses so much",
@@ -53,61 +53,66 @@ pub(super) fn headroom(tables: &[Headroom]) -> Vec<Check> {
         })
         .collect();
     if full.is_empty() {
-        vec![Check::ok("headroom", "no table that all namespaces share is nearly full")]
+        vec![HealthCheck::ok("headroom", "no table that all namespaces share is nearly full")]
     } else {
         full
     }
 }
 
-/// Limits are a safety net: without one nothing measures worse.
-pub(super) fn limits(files: &Files) -> Check {
-    match limits::possible(files) {
-        Ok(()) => Check::ok("limits", "a control group bounds what a run can take"),
-        Err(reason) => Check::ok("limits", format!("none on what a run can take: {reason}")),
+/// Checks for limits on a run. They are a safety net: without them measurements are as good, so the check is always
+/// [`CheckStatus::Ok`](super::CheckStatus::Ok).
+pub(super) fn limits(files: &MachineFiles) -> HealthCheck {
+    match limits::check_available(files) {
+        Ok(()) => HealthCheck::ok("limits", "a control group bounds what a run can take"),
+        Err(reason) => HealthCheck::ok("limits", format!("none on what a run can take: {reason}")),
     }
 }
 
-/// Whether cycles and instructions can be counted. Without them nothing measures worse: CPU time is told all the same.
-pub(super) fn counters(counting: &Result<Counting, Refused>) -> Check {
+/// Checks that cycles and instructions can be counted. Without them measurements are as good: CPU time is reported all
+/// the same.
+pub(super) fn counters(counting: &Result<CounterScope, CountersUnavailable>) -> HealthCheck {
     const NAME: &str = "hardware counters";
     match counting {
-        Ok(Counting::Machine) => Check::ok(NAME, "cycles and instructions of all cores"),
-        Ok(Counting::Agents) => Check::ok(
+        Ok(CounterScope::Machine) => HealthCheck::ok(NAME, "cycles and instructions of all cores"),
+        Ok(CounterScope::Agents) => HealthCheck::ok(
             NAME,
             "cycles and instructions of tare's own agents; run as root to count all cores",
         ),
-        Ok(Counting::AgentsCode) => Check::ok(
+        Ok(CounterScope::AgentsCode) => HealthCheck::ok(
             NAME,
             "cycles and instructions of tare's own agents, without the kernel's; run as root to count all cores",
         ),
-        Err(Refused { why, remedy }) => {
-            Check::ok(NAME, format!("not to be had: {why}; {remedy}, to be told cycles per packet"))
-        }
+        Err(CountersUnavailable { why, remedy }) => HealthCheck::ok(
+            NAME,
+            format!("not to be had: {why}; {remedy}, to be told cycles per packet"),
+        ),
     }
 }
 
-pub(super) fn congestion_control(machine: &Environment) -> Check {
+pub(super) fn congestion_control(machine: &Environment) -> HealthCheck {
     let allowed = machine.congestion_controls_allowed.join(" ");
     match machine.congestion_control.as_deref() {
-        Some(used) => Check::ok("congestion", format!("{used}; any user may choose: {allowed}")),
-        None => Check::ok("congestion", "not visible from here"),
+        Some(used) => {
+            HealthCheck::ok("congestion", format!("{used}; any user may choose: {allowed}"))
+        }
+        None => HealthCheck::ok("congestion", "not visible from here"),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::State;
+    use super::super::CheckStatus;
     use super::*;
     use proptest::prelude::*;
 
     #[test]
     fn releases_of_distributions() {
-        assert_eq!(version("6.1.0-18-amd64"), Some((6, 1)));
-        assert_eq!(version("5.15.0-101-generic"), Some((5, 15)));
-        assert_eq!(version("next"), None);
-        assert_eq!(kernel("5.15.0-101-generic").state, State::Ok);
-        assert_eq!(kernel("4.19.0").state, State::Warn);
-        assert_eq!(kernel("next").state, State::Ok);
+        assert_eq!(kernel_version("6.1.0-18-amd64"), Some((6, 1)));
+        assert_eq!(kernel_version("5.15.0-101-generic"), Some((5, 15)));
+        assert_eq!(kernel_version("next"), None);
+        assert_eq!(kernel("5.15.0-101-generic").status, CheckStatus::Ok);
+        assert_eq!(kernel("4.19.0").status, CheckStatus::Warn);
+        assert_eq!(kernel("next").status, CheckStatus::Ok);
     }
 
     #[test]
@@ -116,29 +121,30 @@ mod tests {
         let checks = headroom(&[table("pids", 80), table("memory", 81)]);
         assert_eq!(checks.len(), 1);
         assert_eq!(checks[0].detail, "memory: 81 of 100 used");
-        assert_eq!(headroom(&[table("pids", 80)])[0].state, State::Ok);
+        assert_eq!(headroom(&[table("pids", 80)])[0].status, CheckStatus::Ok);
     }
 
     #[test]
     fn machines_without_counters_are_as_good_and_say_why() {
-        let hidden = Refused { why: "hidden".to_owned(), remedy: "show them".to_owned() };
+        let hidden =
+            CountersUnavailable { why: "hidden".to_owned(), remedy: "show them".to_owned() };
         let check = counters(&Err(hidden));
-        assert_eq!(check.state, State::Ok);
+        assert_eq!(check.status, CheckStatus::Ok);
         assert_eq!(check.detail, "not to be had: hidden; show them, to be told cycles per packet");
-        assert!(counters(&Ok(Counting::Agents)).detail.contains("run as root"));
+        assert!(counters(&Ok(CounterScope::Agents)).detail.contains("run as root"));
     }
 
     #[test]
     fn nft_is_needed_and_its_version_is_not() {
-        assert_eq!(nft(false, None).state, State::Warn);
-        assert_eq!(nft(true, None).state, State::Ok);
+        assert_eq!(nft(false, None).status, CheckStatus::Warn);
+        assert_eq!(nft(true, None).status, CheckStatus::Ok);
         assert_eq!(nft(true, Some(&"nftables v1.0.6".to_owned())).detail, "nftables v1.0.6");
     }
 
     proptest! {
         #[test]
         fn no_release_breaks_the_reader(release in "[0-9.a-z-]{0,30}") {
-            let _ = version(&release);
+            let _ = kernel_version(&release);
         }
     }
 }

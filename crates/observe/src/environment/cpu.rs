@@ -1,13 +1,13 @@
-//! The processors: model, cores that may be used, mitigations, frequency scaling, clock.
+//! Processors: model, cores that may be used, mitigations, frequency scaling, clock.
 
-use crate::files::Files;
+use crate::files::MachineFiles;
 use std::collections::BTreeMap;
 
-/// The highest core number believed; Linux is built for at most 8192 cores.
+/// Highest core number accepted; Linux is built for at most 8192 cores.
 const LAST_CORE: u32 = 8191;
 
-/// The model's name, by the first of the fields that architectures use.
-pub(super) fn model(files: &Files) -> Option<String> {
+/// Returns the name of the processor model, by the first of the fields that architectures use.
+pub(super) fn model(files: &MachineFiles) -> Option<String> {
     let text = files.text("proc/cpuinfo")?;
     ["model name", "Model", "Hardware", "cpu model", "uarch", "cpu"]
         .iter()
@@ -15,8 +15,8 @@ pub(super) fn model(files: &Files) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Whether the processor says that it is a virtual machine's (x86 alone says so).
-pub(super) fn hypervisor(files: &Files) -> bool {
+/// Returns `true` if the processor reports that it belongs to a virtual machine (x86 only).
+pub(super) fn has_hypervisor_flag(files: &MachineFiles) -> bool {
     files
         .text("proc/cpuinfo")
         .and_then(|text| {
@@ -25,25 +25,25 @@ pub(super) fn hypervisor(files: &Files) -> bool {
         .unwrap_or(false)
 }
 
-/// Whether the processor is one of QEMU's own making, which software emulates. QEMU calls some so even where the
-/// machine's own processor runs the guest; KVM then offers its clock.
-pub(super) fn emulated(files: &Files) -> bool {
+/// Returns `true` if the processor is one of QEMU's own models, emulated in software. QEMU uses some of these models
+/// even if the host's processor runs the guest; KVM then offers its clock.
+pub(super) fn is_emulated(files: &MachineFiles) -> bool {
     let model = model(files).unwrap_or_default();
     let clocks = files.text("sys/devices/system/clocksource/clocksource0/available_clocksource");
     let kvm = clocks.is_some_and(|clocks| clocks.contains("kvm-clock"));
     model.starts_with("QEMU TCG CPU") || (model.starts_with("QEMU Virtual CPU") && !kvm)
 }
 
-/// The cores that this process may use: those of its affinity mask, as the kernel lists them.
-pub(super) fn cores(files: &Files) -> Vec<u32> {
+/// Returns the cores that this process may use: its affinity mask, as the kernel lists it.
+pub(super) fn cores(files: &MachineFiles) -> Vec<u32> {
     files
         .text("proc/self/status")
         .and_then(|text| core_list(field(&text, "Cpus_allowed_list")?))
         .unwrap_or_default()
 }
 
-/// The mitigations of processor vulnerabilities, as the kernel words them.
-pub(super) fn mitigations(files: &Files) -> BTreeMap<String, String> {
+/// Returns the mitigations of processor vulnerabilities, in the kernel's words.
+pub(super) fn mitigations(files: &MachineFiles) -> BTreeMap<String, String> {
     let directory = "sys/devices/system/cpu/vulnerabilities";
     files
         .names(directory)
@@ -55,26 +55,26 @@ pub(super) fn mitigations(files: &Files) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The frequency governor of the first core that this process may use.
-pub(super) fn governor(files: &Files) -> Option<String> {
+/// Returns the frequency governor of the first core that this process may use.
+pub(super) fn governor(files: &MachineFiles) -> Option<String> {
     let core = cores(files).first().copied().unwrap_or(0);
     files.text(format!("sys/devices/system/cpu/cpu{core}/cpufreq/scaling_governor"))
 }
 
-/// Whether turbo or boost is on, where a driver lets one know.
-pub(super) fn boost(files: &Files) -> Option<bool> {
+/// Returns `true` if turbo or boost is on. Returns `None` if no driver reports it.
+pub(super) fn boost(files: &MachineFiles) -> Option<bool> {
     let flag = |path: &str| files.value::<u8>(path).map(|value| value != 0);
     flag("sys/devices/system/cpu/cpufreq/boost")
         .or_else(|| flag("sys/devices/system/cpu/intel_pstate/no_turbo").map(|off| !off))
 }
 
-/// The clock source in use.
-pub(super) fn clock(files: &Files) -> Option<String> {
+/// Returns the clock source in use.
+pub(super) fn clock(files: &MachineFiles) -> Option<String> {
     files.text("sys/devices/system/clocksource/clocksource0/current_clocksource")
 }
 
-/// Whether some of these cores are threads of one core (SMT): two agents on them share its units.
-pub(crate) fn sibling_threads(files: &Files, cores: &[u32]) -> bool {
+/// Returns `true` if some of these cores are threads of one core (SMT): two agents on them share its units.
+pub(crate) fn sibling_threads(files: &MachineFiles, cores: &[u32]) -> bool {
     cores.iter().any(|core| {
         files
             .text(format!("sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list"))
@@ -85,7 +85,7 @@ pub(crate) fn sibling_threads(files: &Files, cores: &[u32]) -> bool {
     })
 }
 
-/// The value of the first `name : value` line.
+/// Returns the value of the first `name : value` line.
 fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;
@@ -94,7 +94,7 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     })
 }
 
-/// A list as the kernel writes it: `0-3,8,10-11`.
+/// Parses a list of cores in the kernel's format: `0-3,8,10-11`.
 fn core_list(text: &str) -> Option<Vec<u32>> {
     let mut cores = Vec::new();
     for part in text.split(',') {
@@ -109,7 +109,7 @@ fn core_list(text: &str) -> Option<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::lay_out;
+    use crate::files::write_test_files;
     use proptest::prelude::*;
 
     const X86: &str = "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Intel(R) Xeon(R) Processor\n\
@@ -120,12 +120,12 @@ mod tests {
     #[test]
     fn models_of_two_architectures() {
         let root = tempfile::tempdir().unwrap();
-        let files = lay_out(root.path(), &[("proc/cpuinfo", X86)]);
+        let files = write_test_files(root.path(), &[("proc/cpuinfo", X86)]);
         assert_eq!(model(&files).as_deref(), Some("Intel(R) Xeon(R) Processor"));
-        assert!(hypervisor(&files));
-        let files = lay_out(root.path(), &[("proc/cpuinfo", ARM)]);
+        assert!(has_hypervisor_flag(&files));
+        let files = write_test_files(root.path(), &[("proc/cpuinfo", ARM)]);
         assert_eq!(model(&files).as_deref(), Some("Raspberry Pi 4 Model B"));
-        assert!(!hypervisor(&files));
+        assert!(!has_hypervisor_flag(&files));
     }
 
     #[test]
@@ -139,25 +139,29 @@ mod tests {
             ("Intel(R) Xeon(R) Processor", "tsc kvm-clock", false),
         ] {
             let text = format!("processor\t: 0\nmodel name\t: {model}\n");
-            let files = lay_out(root.path(), &[("proc/cpuinfo", &text), (clocks, available)]);
-            assert_eq!(emulated(&files), expected, "{model}, {available}");
+            let files =
+                write_test_files(root.path(), &[("proc/cpuinfo", &text), (clocks, available)]);
+            assert_eq!(is_emulated(&files), expected, "{model}, {available}");
         }
     }
 
     #[test]
     fn boost_is_read_either_way_round() {
         let root = tempfile::tempdir().unwrap();
-        let files =
-            lay_out(root.path(), &[("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n")]);
+        let files = write_test_files(
+            root.path(),
+            &[("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n")],
+        );
         assert_eq!(boost(&files), Some(false));
-        let files = lay_out(root.path(), &[("sys/devices/system/cpu/cpufreq/boost", "1\n")]);
+        let files =
+            write_test_files(root.path(), &[("sys/devices/system/cpu/cpufreq/boost", "1\n")]);
         assert_eq!(boost(&files), Some(true));
     }
 
     #[test]
     fn the_governor_is_that_of_a_core_that_may_be_used() {
         let root = tempfile::tempdir().unwrap();
-        let files = lay_out(
+        let files = write_test_files(
             root.path(),
             &[
                 ("proc/self/status", "Name:\ttare\nCpus_allowed_list:\t2-3\n"),
@@ -171,7 +175,7 @@ mod tests {
     #[test]
     fn siblings_count_only_where_both_may_be_used() {
         let root = tempfile::tempdir().unwrap();
-        let files = lay_out(
+        let files = write_test_files(
             root.path(),
             &[
                 ("sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0,2\n"),

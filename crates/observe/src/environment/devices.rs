@@ -1,34 +1,34 @@
-//! The host's network devices: seen by sysfs and ethtool, never touched.
+//! Network devices of the host, read by sysfs and ethtool, never changed.
 
 use super::ethtool;
-use crate::files::Files;
-use tare_record::Device;
+use crate::files::MachineFiles;
+use tare_record::HostDevice;
 
-/// All devices of this network namespace, by name.
-pub(super) fn devices(files: &Files) -> Vec<Device> {
+/// Returns all devices of this network namespace, by name.
+pub(super) fn devices(files: &MachineFiles) -> Vec<HostDevice> {
     files
         .names("sys/class/net")
         .into_iter()
-        // Files such as `bonding_masters` lie beside the devices.
+        // Skips files such as `bonding_masters`, which lie beside the devices.
         .filter(|name| files.exists(format!("sys/class/net/{name}/mtu")))
         .map(|name| device(files, name))
         .collect()
 }
 
-fn device(files: &Files, name: String) -> Device {
+fn device(files: &MachineFiles, name: String) -> HostDevice {
     let directory = format!("sys/class/net/{name}");
-    Device {
+    HostDevice {
         driver: driver(files, &directory),
         mtu: files.value(format!("{directory}/mtu")),
-        // A device without a link or without a speed of its own says -1, or refuses.
+        // A device without a link or without a speed of its own reports -1, or refuses to be read.
         speed: files.value(format!("{directory}/speed")),
         offloads: ethtool::offloads(&name),
         name,
     }
 }
 
-/// The driver that is bound to it, or for a device of the kernel's own its type: `bridge`, `vlan`, `vxlan`.
-fn driver(files: &Files, directory: &str) -> Option<String> {
+/// Returns the driver that is bound to the device, or the type of a virtual device: `bridge`, `vlan`, `vxlan`.
+fn driver(files: &MachineFiles, directory: &str) -> Option<String> {
     files.link_name(format!("{directory}/device/driver")).or_else(|| {
         let uevent = files.text(format!("{directory}/uevent"))?;
         let kind = uevent.lines().find_map(|line| line.strip_prefix("DEVTYPE="))?;
@@ -39,13 +39,13 @@ fn driver(files: &Files, directory: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::lay_out;
+    use crate::files::write_test_files;
     use std::os::unix::fs::symlink;
 
     #[test]
     fn devices_with_and_without_a_driver() {
         let root = tempfile::tempdir().unwrap();
-        let files = lay_out(
+        let files = write_test_files(
             root.path(),
             &[
                 ("sys/class/net/bonding_masters", "\n"),
@@ -59,12 +59,12 @@ mod tests {
         );
         let link = root.path().join("sys/class/net/tare-test-up0/device/driver");
         symlink("../../../../bus/pci/drivers/mlx5_core", link).unwrap();
-        let device = |name: &str, driver: &str, mtu, speed| Device {
+        let device = |name: &str, driver: &str, mtu, speed| HostDevice {
             name: name.to_owned(),
             driver: Some(driver.to_owned()),
             mtu: Some(mtu),
             speed,
-            ..Device::default()
+            ..HostDevice::default()
         };
         assert_eq!(
             devices(&files),

@@ -1,7 +1,7 @@
-//! A device's offloads, by the SIOCETHTOOL ioctl (linux/ethtool.h): the one thing about a device that no file says.
+//! Offloads of a device, by the SIOCETHTOOL ioctl (linux/ethtool.h): no file shows them.
 //!
-//! Only the "get" commands that everybody may send are used. Each answers with one number; the names are those of
-//! `ethtool -k`.
+//! Only the "get" commands that every user may send are used. Each returns one number; the names are those of `ethtool
+//! -k`.
 #![allow(unsafe_code)]
 
 use rustix::ioctl::{Opcode, Updater, ioctl};
@@ -13,7 +13,7 @@ use std::os::unix::net::UnixDatagram;
 /// `SIOCETHTOOL` of linux/sockios.h.
 const SIOCETHTOOL: Opcode = 0x8946;
 
-/// Commands of linux/ethtool.h that answer whether one offload is on.
+/// Commands of linux/ethtool.h that report the state of one offload.
 const SWITCHES: &[(&str, u32)] = &[
     ("rx-checksumming", 0x14),
     ("tx-checksumming", 0x16),
@@ -23,10 +23,10 @@ const SWITCHES: &[(&str, u32)] = &[
     ("generic-receive-offload", 0x2b),
 ];
 
-/// `ETHTOOL_GFLAGS`, which answers with several offloads at once, a bit each.
+/// `ETHTOOL_GFLAGS`, which reports several offloads at once, one bit for each.
 const GET_FLAGS: u32 = 0x25;
 
-/// The bits of that answer.
+/// Bits of the answer to [`GET_FLAGS`].
 const FLAGS: &[(&str, u32)] = &[
     ("tx-vlan-offload", 1 << 7),
     ("rx-vlan-offload", 1 << 8),
@@ -37,29 +37,30 @@ const FLAGS: &[(&str, u32)] = &[
 
 /// `struct ethtool_value`: a command, and room for its answer.
 #[repr(C)]
-struct Value {
+struct EthtoolValue {
     command: u32,
     data: u32,
 }
 
-/// The offloads of a device by their names, and whether they are on; none where it cannot be asked.
+/// Returns the offloads of a device by name, with `true` for those that are on. The map is empty if the device cannot
+/// be queried.
 pub(super) fn offloads(device: &str) -> BTreeMap<String, bool> {
-    // Any socket serves to ask a network namespace about its devices.
+    // Any socket of a network namespace can query its devices.
     let Ok(socket) = UnixDatagram::unbound() else {
         return BTreeMap::new();
     };
     let switches = SWITCHES.iter().filter_map(|&(name, command)| {
-        Some((name.to_owned(), ask(&socket, device, command)? != 0))
+        Some((name.to_owned(), query(&socket, device, command)? != 0))
     });
-    let flags = ask(&socket, device, GET_FLAGS);
+    let flags = query(&socket, device, GET_FLAGS);
     let flagged = flags.into_iter().flat_map(|answer| {
         FLAGS.iter().map(move |&(name, bit)| (name.to_owned(), answer & bit != 0))
     });
     switches.chain(flagged).collect()
 }
 
-/// Sends one "get" command; nothing where the name is too long, the device unknown or the command refused.
-fn ask(socket: impl AsFd, device: &str, command: u32) -> Option<u32> {
+/// Sends one "get" command. Returns `None` if the name is too long, the device unknown or the command refused.
+fn query(socket: impl AsFd, device: &str, command: u32) -> Option<u32> {
     // SAFETY: `ifreq` is plain data, for which all zeroes are a valid value.
     let mut request: libc::ifreq = unsafe { mem::zeroed() };
     if device.len() >= request.ifr_name.len() {
@@ -68,11 +69,11 @@ fn ask(socket: impl AsFd, device: &str, command: u32) -> Option<u32> {
     for (to, from) in request.ifr_name.iter_mut().zip(device.bytes()) {
         *to = from.cast_signed() as libc::c_char;
     }
-    let mut value = Value { command, data: 0 };
+    let mut value = EthtoolValue { command, data: 0 };
     request.ifr_ifru.ifru_data = (&raw mut value).cast();
     // SAFETY: SIOCETHTOOL takes a `struct ifreq` whose name ends in a zero (the name is shorter than its field) and
     // whose data points to the command's structure, here `struct ethtool_value`, which all commands above use; both
-    // live until the call returns, and nothing else refers to them meanwhile.
+    // live until the call returns, and nothing else refers to them during the call.
     unsafe { ioctl(socket, Updater::<SIOCETHTOOL, _>::new(&mut request)) }.ok()?;
     Some(value.data)
 }

@@ -1,24 +1,24 @@
-//! The machine as it is before a run: everything that may move a figure, read once into a [`Environment`].
+//! Environment of a run: every property of the machine that may move a figure, read once into an [`Environment`].
 //!
-//! It is read before the lab is entered, as the calling user, in the caller's own network namespace: the devices
-//! are the host's. Nothing is changed, and no device is asked for anything but what it reports to everybody.
+//! It is read before the lab is entered, as the calling user, in the caller's own network namespace: the devices are
+//! the host's. Nothing is changed, and devices are only queried for what they report to every user.
 
 mod cpu;
 mod devices;
 mod ethtool;
+mod invocation;
 mod programs;
-mod started;
 mod system;
 
 pub(crate) use cpu::sibling_threads;
-pub(crate) use programs::find as find_program;
+pub(crate) use programs::find_program;
 
-use crate::files::Files;
+use crate::files::MachineFiles;
 use crate::headroom;
 use std::collections::BTreeMap;
 use tare_record::Environment;
 
-/// The sysctls that move figures, as paths below `/proc/sys`.
+/// Sysctls that move figures, as paths below `/proc/sys`.
 const SYSCTLS: &[&str] = &[
     "kernel/sched_autogroup_enabled",
     "net/bridge/bridge-nf-call-arptables",
@@ -55,37 +55,37 @@ const SYSCTLS: &[&str] = &[
     "vm/swappiness",
 ];
 
-/// Reads the machine.
+/// Reads the environment of this machine.
 #[must_use]
 pub fn read() -> Environment {
-    let files = Files::machine();
+    let files = MachineFiles::machine();
     let uname = rustix::system::uname();
     Environment {
         kernel: uname.release().to_string_lossy().into_owned(),
         kernel_build: uname.version().to_string_lossy().into_owned(),
         architecture: uname.machine().to_string_lossy().into_owned(),
         programs: programs::versions(&files),
-        root: root(),
-        command: started::command(),
-        binary: started::binary(),
+        root: is_root(),
+        command: invocation::command_line(),
+        binary: invocation::binary_sha256(),
         ..from_files(&files)
     }
 }
 
-/// This moment in RFC 3339, UTC, to the second.
+/// Returns the current time in RFC 3339, UTC, to the second.
 #[must_use]
 pub fn now() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// Whether this process has root's privileges on the host: user 0, and not only inside a user namespace.
+/// Returns `true` if this process has root's privileges on the host: user 0, and not only inside a user namespace.
 #[must_use]
-pub fn root() -> bool {
-    rustix::process::geteuid().is_root() && system::whole_uid_map(&Files::machine())
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root() && system::has_whole_uid_map(&MachineFiles::machine())
 }
 
-/// What the files say.
-pub(crate) fn from_files(files: &Files) -> Environment {
+/// Reads the part of the environment that comes from files.
+pub(crate) fn from_files(files: &MachineFiles) -> Environment {
     let allowed = files.text("proc/sys/net/ipv4/tcp_allowed_congestion_control");
     Environment {
         tare: env!("CARGO_PKG_VERSION").to_owned(),
@@ -94,7 +94,7 @@ pub(crate) fn from_files(files: &Files) -> Environment {
         cores: cpu::cores(files),
         memory: system::memory(files).map(|memory| memory.total),
         virtualisation: system::virtualisation(files),
-        emulated: cpu::emulated(files),
+        emulated: cpu::is_emulated(files),
         mitigations: cpu::mitigations(files),
         governor: cpu::governor(files),
         boost: cpu::boost(files),
@@ -110,17 +110,17 @@ pub(crate) fn from_files(files: &Files) -> Environment {
     }
 }
 
-/// The load averages over 1, 5 and 15 minutes.
-pub(crate) fn load(files: &Files) -> Option<[f64; 3]> {
+/// Returns the load averages over 1, 5 and 15 minutes.
+pub(crate) fn load(files: &MachineFiles) -> Option<[f64; 3]> {
     system::load(&files.text("proc/loadavg")?)
 }
 
-/// The memory there is and the memory that is available, bytes.
-pub(crate) fn memory(files: &Files) -> Option<system::Memory> {
+/// Returns the total and the available memory, bytes.
+pub(crate) fn memory(files: &MachineFiles) -> Option<system::MemorySize> {
     system::memory(files)
 }
 
-fn sysctls(files: &Files) -> BTreeMap<String, String> {
+fn sysctls(files: &MachineFiles) -> BTreeMap<String, String> {
     SYSCTLS
         .iter()
         .filter_map(|path| {
@@ -137,7 +137,7 @@ fn words(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::lay_out;
+    use crate::files::write_test_files;
 
     #[test]
     fn this_machine_has_a_kernel_and_a_time() {
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn a_machine_without_files_has_no_figures() {
         let root = tempfile::tempdir().unwrap();
-        let environment = from_files(&Files::under(root.path()));
+        let environment = from_files(&MachineFiles::under(root.path()));
         let expected = Environment {
             tare: environment.tare.clone(),
             time: environment.time.clone(),
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn sysctls_are_named_with_dots_and_spaced_once() {
         let root = tempfile::tempdir().unwrap();
-        let files = lay_out(
+        let files = write_test_files(
             root.path(),
             &[
                 ("proc/sys/net/ipv4/tcp_rmem", "4096\t131072\t6291456\n"),

@@ -1,6 +1,6 @@
-//! Versions of the programs that networks use, by asking the programs.
+//! Versions of the programs that networks use, as the programs report them.
 
-use crate::files::Files;
+use crate::files::MachineFiles;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::collections::BTreeMap;
@@ -10,47 +10,51 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A program, how it is asked, and the kernel module that it makes the kernel load by being started at all.
-struct Program {
+/// A program, the argument that prints its version, and the kernel module that the kernel loads when the program
+/// starts.
+struct VersionQuery {
     name: &'static str,
     argument: &'static str,
-    wakes: Option<&'static str>,
+    loads_module: Option<&'static str>,
 }
 
-const PROGRAMS: &[Program] = &[
-    Program { name: "dockerd", argument: "--version", wakes: None },
-    Program { name: "ip", argument: "-V", wakes: None },
-    // These open a socket to netfilter before they look at their arguments.
-    Program { name: "iptables", argument: "--version", wakes: Some("nfnetlink") },
-    Program { name: "nft", argument: "--version", wakes: Some("nfnetlink") },
-    Program { name: "ovs-vswitchd", argument: "--version", wakes: None },
+const PROGRAMS: &[VersionQuery] = &[
+    VersionQuery { name: "dockerd", argument: "--version", loads_module: None },
+    VersionQuery { name: "ip", argument: "-V", loads_module: None },
+    // These open a netfilter socket before they parse their arguments.
+    VersionQuery { name: "iptables", argument: "--version", loads_module: Some("nfnetlink") },
+    VersionQuery { name: "nft", argument: "--version", loads_module: Some("nfnetlink") },
+    VersionQuery { name: "ovs-vswitchd", argument: "--version", loads_module: None },
 ];
 
-/// Where system programs are that an ordinary user's PATH lacks.
+/// Directories of system programs that an ordinary user's PATH lacks.
 const SYSTEM_DIRECTORIES: &[&str] = &["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
-/// How long all of them together may take to answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Time limit for the answers of all programs together.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The first line of each program's answer; those that are not there, fail or do not answer in time are left out, and
-/// so are those that would load a kernel module.
-pub(super) fn versions(files: &Files) -> BTreeMap<String, String> {
-    let deadline = Instant::now() + PATIENCE;
-    let harmless =
-        |program: &&Program| program.wakes.is_none_or(|module| is_present(files, module));
+/// Returns the first line of each program's answer. Programs that are missing, fail or do not answer in time are left
+/// out, and so are those that would load a kernel module.
+pub(super) fn versions(files: &MachineFiles) -> BTreeMap<String, String> {
+    let deadline = Instant::now() + ANSWER_TIMEOUT;
+    let harmless = |program: &&VersionQuery| {
+        program.loads_module.is_none_or(|module| is_module_present(files, module))
+    };
     let asked: Vec<(&str, Child)> = PROGRAMS
         .iter()
         .filter(harmless)
-        .filter_map(|program| Some((program.name, ask(&find(program.name)?, program.argument)?)))
+        .filter_map(|program| {
+            Some((program.name, start_query(&find_program(program.name)?, program.argument)?))
+        })
         .collect();
     asked
         .into_iter()
-        .filter_map(|(name, child)| Some((name.to_owned(), answer(child, deadline)?)))
+        .filter_map(|(name, child)| Some((name.to_owned(), read_answer(child, deadline)?)))
         .collect()
 }
 
-/// Whether a kernel module is loaded or built in, or the kernel cannot load any.
-fn is_present(files: &Files, module: &str) -> bool {
+/// Returns `true` if a kernel module is loaded or built in, or if the kernel cannot load any.
+fn is_module_present(files: &MachineFiles, module: &str) -> bool {
     if !files.exists("proc/modules") {
         return true;
     }
@@ -61,8 +65,8 @@ fn is_present(files: &Files, module: &str) -> bool {
         || built_in.lines().any(|line| line.ends_with(&format!("/{module}.ko")))
 }
 
-/// Where a program is: on the PATH, or in a system directory.
-pub(crate) fn find(name: &str) -> Option<PathBuf> {
+/// Finds a program on the PATH or in a system directory.
+pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path)
         .chain(SYSTEM_DIRECTORIES.iter().map(PathBuf::from))
@@ -70,7 +74,7 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-fn ask(program: &Path, argument: &str) -> Option<Child> {
+fn start_query(program: &Path, argument: &str) -> Option<Child> {
     Command::new(program)
         .arg(argument)
         .stdin(Stdio::null())
@@ -80,10 +84,10 @@ fn ask(program: &Path, argument: &str) -> Option<Child> {
         .ok()
 }
 
-/// Waits for a program until the deadline; kills one that takes longer.
-fn answer(mut child: Child, deadline: Instant) -> Option<String> {
-    if !ended(&child, deadline) {
-        // A child that ended just now cannot be killed any more, which is as good.
+/// Waits for a program until the deadline and returns the first line of its output; kills a program that takes longer.
+fn read_answer(mut child: Child, deadline: Instant) -> Option<String> {
+    if !wait_until_ended(&child, deadline) {
+        // A child that has just ended can no longer be killed, which is as good.
         let _ = child.kill();
     }
     let status = child.wait().ok()?;
@@ -93,8 +97,8 @@ fn answer(mut child: Child, deadline: Instant) -> Option<String> {
     (status.success() && !line.is_empty()).then(|| line.to_owned())
 }
 
-/// Whether a child ended before the deadline.
-fn ended(child: &Child, deadline: Instant) -> bool {
+/// Waits for a child. Returns `true` if it ended before the deadline.
+fn wait_until_ended(child: &Child, deadline: Instant) -> bool {
     let Ok(pidfd) = pidfd_open(Pid::from_child(child), PidfdFlags::empty()) else {
         return false;
     };
@@ -108,30 +112,30 @@ fn ended(child: &Child, deadline: Instant) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::lay_out;
+    use crate::files::write_test_files;
 
-    /// Deadline that no test meets.
+    /// Returns a deadline that no test reaches.
     fn never() -> Instant {
         Instant::now() + Duration::from_secs(86_400)
     }
 
     #[test]
     fn the_first_line_of_an_answer() {
-        let child = ask(&find("printf").unwrap(), "tool 1.2\nmore").unwrap();
-        assert_eq!(answer(child, never()).as_deref(), Some("tool 1.2"));
+        let child = start_query(&find_program("printf").unwrap(), "tool 1.2\nmore").unwrap();
+        assert_eq!(read_answer(child, never()).as_deref(), Some("tool 1.2"));
     }
 
     #[test]
     fn a_program_that_fails_has_no_version() {
-        let child = ask(&find("ls").unwrap(), "/no/such/file").unwrap();
-        assert_eq!(answer(child, never()), None);
+        let child = start_query(&find_program("ls").unwrap(), "/no/such/file").unwrap();
+        assert_eq!(read_answer(child, never()), None);
     }
 
     #[test]
     fn a_program_that_never_ends_is_killed() {
-        let child = ask(&find("sleep").unwrap(), "infinity").unwrap();
+        let child = start_query(&find_program("sleep").unwrap(), "infinity").unwrap();
         let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).unwrap();
-        assert_eq!(answer(child, Instant::now()), None);
+        assert_eq!(read_answer(child, Instant::now()), None);
         let at_once = Some(&Timespec::default());
         assert_eq!(poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], at_once), Ok(1), "it ended");
     }
@@ -139,18 +143,18 @@ mod tests {
     #[test]
     fn a_module_is_present_where_it_is_loaded_or_built_in_or_none_can_be() {
         let root = tempfile::tempdir().unwrap();
-        let files = Files::under(root.path());
-        assert!(is_present(&files, "nfnetlink"), "a kernel without modules");
+        let files = MachineFiles::under(root.path());
+        assert!(is_module_present(&files, "nfnetlink"), "a kernel without modules");
         let release = ("proc/sys/kernel/osrelease", "6.1.0\n");
-        lay_out(root.path(), &[("proc/modules", "veth 16384 0 - Live 0x0\n"), release]);
-        assert!(!is_present(&files, "nfnetlink") && is_present(&files, "veth"));
+        write_test_files(root.path(), &[("proc/modules", "veth 16384 0 - Live 0x0\n"), release]);
+        assert!(!is_module_present(&files, "nfnetlink") && is_module_present(&files, "veth"));
         let built_in = "kernel/net/netfilter/nfnetlink.ko\n";
-        lay_out(root.path(), &[("lib/modules/6.1.0/modules.builtin", built_in)]);
-        assert!(is_present(&files, "nfnetlink") && !is_present(&files, "netlink"));
+        write_test_files(root.path(), &[("lib/modules/6.1.0/modules.builtin", built_in)]);
+        assert!(is_module_present(&files, "nfnetlink") && !is_module_present(&files, "netlink"));
     }
 
     #[test]
     fn what_is_nowhere_is_not_found() {
-        assert_eq!(find("tare-no-such-program"), None);
+        assert_eq!(find_program("tare-no-such-program"), None);
     }
 }

@@ -1,18 +1,18 @@
-//! The system around the processors: distribution, memory, load, what it is virtualised by, whose root is root.
+//! System around the processors: distribution, memory, load, virtualisation, user namespace.
 
-use crate::files::Files;
+use crate::files::MachineFiles;
 
-/// The memory of the machine, bytes.
+/// Memory of the machine, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Memory {
-    /// All of it.
+pub(crate) struct MemorySize {
+    /// Total memory.
     pub(crate) total: u64,
-    /// What can be had without swapping, by the kernel's own estimate.
+    /// Memory available without swapping, by the kernel's own estimate.
     pub(crate) available: u64,
 }
 
-/// The distribution's name and version, as os-release(5) has them.
-pub(super) fn distribution(files: &Files) -> Option<String> {
+/// Returns the distribution's name and version, as in os-release(5).
+pub(super) fn distribution(files: &MachineFiles) -> Option<String> {
     ["etc/os-release", "usr/lib/os-release"].iter().find_map(|path| pretty_name(&files.text(path)?))
 }
 
@@ -26,12 +26,12 @@ fn pretty_name(text: &str) -> Option<String> {
     })
 }
 
-/// The memory there is, by `/proc/meminfo`.
-pub(crate) fn memory(files: &Files) -> Option<Memory> {
+/// Reads the memory from `/proc/meminfo`.
+pub(crate) fn memory(files: &MachineFiles) -> Option<MemorySize> {
     meminfo(&files.text("proc/meminfo")?)
 }
 
-fn meminfo(text: &str) -> Option<Memory> {
+fn meminfo(text: &str) -> Option<MemorySize> {
     let bytes = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
         let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
@@ -39,32 +39,32 @@ fn meminfo(text: &str) -> Option<Memory> {
     };
     let total = bytes("MemTotal")?;
     let available = bytes("MemAvailable").or_else(|| bytes("MemFree"))?;
-    Some(Memory { total, available: available.min(total) })
+    Some(MemorySize { total, available: available.min(total) })
 }
 
-/// The load averages of `/proc/loadavg`.
+/// Parses the load averages of `/proc/loadavg`.
 pub(super) fn load(text: &str) -> Option<[f64; 3]> {
     let mut words = text.split_whitespace().map(|word| word.parse::<f64>().ok());
     Some([words.next()??, words.next()??, words.next()??])
 }
 
-/// Whether this user namespace maps every user to itself, as the first one does.
-pub(super) fn whole_uid_map(files: &Files) -> bool {
+/// Returns `true` if this user namespace maps every user to itself, as the first one does.
+pub(super) fn has_whole_uid_map(files: &MachineFiles) -> bool {
     files
         .text("proc/self/uid_map")
         .is_none_or(|map| map.split_whitespace().eq(["0", "0", "4294967295"]))
 }
 
-/// The container technology and the hypervisor, where one shows: `docker in KVM`.
-pub(super) fn virtualisation(files: &Files) -> Option<String> {
+/// Returns the container technology and the hypervisor: `docker in KVM`. Returns `None` if neither shows.
+pub(super) fn virtualisation(files: &MachineFiles) -> Option<String> {
     match (container(files), hypervisor(files)) {
         (Some(container), Some(hypervisor)) => Some(format!("{container} in {hypervisor}")),
         (container, hypervisor) => container.or(hypervisor),
     }
 }
 
-/// By the marks of systemd's container interface, Docker and Podman.
-fn container(files: &Files) -> Option<String> {
+/// Detects the container technology by the marks of systemd's container interface, Docker and Podman.
+fn container(files: &MachineFiles) -> Option<String> {
     let mark = |path: &str, name: &str| files.exists(path).then(|| name.to_owned());
     files
         .text("run/systemd/container")
@@ -72,8 +72,8 @@ fn container(files: &Files) -> Option<String> {
         .or_else(|| mark("run/.containerenv", "podman"))
 }
 
-/// By the processor's own word, named by the firmware's tables or Xen's files where they say more.
-fn hypervisor(files: &Files) -> Option<String> {
+/// Detects a hypervisor by the processor's flag; the firmware's tables or Xen's files name it where they can.
+fn hypervisor(files: &MachineFiles) -> Option<String> {
     let kernel = files.text("proc/sys/kernel/osrelease").unwrap_or_default();
     if kernel.contains("microsoft") || kernel.contains("Microsoft") {
         return Some("WSL".to_owned());
@@ -83,11 +83,13 @@ fn hypervisor(files: &Files) -> Option<String> {
         .or_else(|| files.text("proc/device-tree/hypervisor/compatible"))
         .map(|name| name.trim_end_matches('\0').to_owned())
         .or_else(|| firmware(files))
-        .or_else(|| super::cpu::hypervisor(files).then(|| "an unnamed hypervisor".to_owned()))
+        .or_else(|| {
+            super::cpu::has_hypervisor_flag(files).then(|| "an unnamed hypervisor".to_owned())
+        })
 }
 
-/// The maker and product of the machine's firmware tables, where they are a hypervisor's.
-fn firmware(files: &Files) -> Option<String> {
+/// Returns the maker and product of the machine's firmware tables, if they are a hypervisor's.
+fn firmware(files: &MachineFiles) -> Option<String> {
     const HYPERVISORS: &[&str] = &[
         "QEMU",
         "KVM",
@@ -103,14 +105,14 @@ fn firmware(files: &Files) -> Option<String> {
     let product = files.text("sys/class/dmi/id/product_name").unwrap_or_default();
     let name = format!("{vendor} {product}").trim().to_owned();
     let known = HYPERVISORS.iter().any(|hypervisor| name.contains(hypervisor));
-    // Clouds rent out bare machines under the same maker's name: there the processor's word decides.
-    (known || (!name.is_empty() && super::cpu::hypervisor(files))).then_some(name)
+    // Clouds rent out bare machines under the same maker's name: there the processor's flag decides.
+    (known || (!name.is_empty() && super::cpu::has_hypervisor_flag(files))).then_some(name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::lay_out;
+    use crate::files::write_test_files;
     use proptest::prelude::*;
 
     #[test]
@@ -124,7 +126,7 @@ mod tests {
     #[test]
     fn memory_in_bytes() {
         let text = "MemTotal:        8000000 kB\nMemFree:          100000 kB\nMemAvailable:    6000000 kB\n";
-        let memory = Memory { total: 8_000_000 * 1024, available: 6_000_000 * 1024 };
+        let memory = MemorySize { total: 8_000_000 * 1024, available: 6_000_000 * 1024 };
         assert_eq!(meminfo(text), Some(memory));
         assert_eq!(meminfo("MemTotal: 5 pages\n"), None);
     }
@@ -138,7 +140,7 @@ mod tests {
     #[test]
     fn a_container_in_a_virtual_machine_shows_as_both() {
         let root = tempfile::tempdir().unwrap();
-        let files = lay_out(
+        let files = write_test_files(
             root.path(),
             &[
                 (".dockerenv", ""),
@@ -157,18 +159,18 @@ mod tests {
             ("sys/class/dmi/id/product_name", "m5.metal\n"),
             ("proc/cpuinfo", "flags : fpu vme\n"),
         ];
-        let files = lay_out(root.path(), &machine);
+        let files = write_test_files(root.path(), &machine);
         assert_eq!(virtualisation(&files), None);
-        let files = lay_out(root.path(), &[("proc/cpuinfo", "flags : fpu hypervisor\n")]);
+        let files = write_test_files(root.path(), &[("proc/cpuinfo", "flags : fpu hypervisor\n")]);
         assert_eq!(virtualisation(&files).as_deref(), Some("Amazon EC2 m5.metal"));
     }
 
     #[test]
     fn root_of_a_user_namespace_is_not_the_hosts() {
         let root = tempfile::tempdir().unwrap();
-        let map = |text| lay_out(root.path(), &[("proc/self/uid_map", text)]);
-        assert!(whole_uid_map(&map("         0          0 4294967295\n")));
-        assert!(!whole_uid_map(&map("         0       1000          1\n")));
+        let map = |text| write_test_files(root.path(), &[("proc/self/uid_map", text)]);
+        assert!(has_whole_uid_map(&map("         0          0 4294967295\n")));
+        assert!(!has_whole_uid_map(&map("         0       1000          1\n")));
     }
 
     proptest! {

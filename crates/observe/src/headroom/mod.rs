@@ -1,63 +1,63 @@
-//! What all namespaces share, and whether a run fits into it.
+//! Headroom: the free part of the resources that all namespaces share, and the check that a run fits into it.
 //!
-//! A lab is private, but some of the kernel's tables are the whole machine's: the neighbour tables, process numbers,
-//! memory. When they run full, packets vanish without an error and the host suffers too, so they are checked before
-//! anything is raised and watched while it stands.
+//! A lab is private, but some of the kernel's tables belong to the whole machine: the neighbour tables, process
+//! numbers, memory. When they run full, packets vanish without an error and the host suffers too. They are therefore
+//! checked before a network is set up and watched while it exists.
 
-mod neighbours;
-mod shares;
+mod neighbour_tables;
+mod process_resources;
 
-pub use shares::lift_open_files;
+pub use process_resources::raise_open_files_limit;
 
-use crate::files::Files;
+use crate::files::MachineFiles;
 use std::fmt;
 use tare_record::{Finding, Headroom};
 
-/// How full a table may get before it is a finding.
+/// Share of a table above which its use is a finding.
 const WARN_ABOVE: f64 = 0.8;
 
-/// What a run raises at once, at most.
+/// Largest number of objects that a run has at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Crowd {
-    /// Containers.
+pub struct ResourceDemand {
+    /// Number of containers.
     pub containers: u32,
-    /// Those of them that speak IPv6.
-    pub speak_ipv6: u32,
-    /// Agents: processes that carry traffic.
+    /// Number of containers that use IPv6.
+    pub ipv6_containers: u32,
+    /// Number of agents: processes that carry traffic.
     pub agents: u32,
-    /// Client processes, or the threads that stand for them.
+    /// Number of client processes, or of the threads that stand for them.
     pub clients: u32,
-    /// Flows, all clients' together.
+    /// Number of flows of all clients together.
     pub flows: u32,
 }
 
-/// How much a run may take.
+/// Policy for the resources that a run may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Care {
-    /// Of what the host itself lives on no more than half of what is free; of everything else what is free.
+pub enum LimitPolicy {
+    /// At most half of the free part of a resource that the host needs; the whole free part of any other resource.
     #[default]
-    Careful,
-    /// Whatever it takes (`--force`): what lacks is only told.
+    Enforced,
+    /// Everything that the run needs (`--force`): shortages are only reported.
     Forced,
 }
 
-/// A run that does not fit on this machine.
+/// Error: a run does not fit on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{containers} containers do not fit: they need about {} {}, and {} are free{}: {}",
-    Amount(table.kind, *needed), table.kind, Amount(table.kind, table.free()),
-    if table.kind.lives_on() { ", of which a run may take half: the host lives on them too" } else { "" },
+    ResourceAmount(table.kind, *needed), table.kind, ResourceAmount(table.kind, table.free()),
+    if table.kind.is_needed_by_host() { ", of which a run may take half: the host lives on them too" } else { "" },
     table.kind.remedy()
 )]
 pub struct Error {
     containers: u32,
     needed: u64,
-    table: Table,
+    table: ResourceHeadroom,
 }
 
-/// A resource that all namespaces share, or all of a user's processes.
+/// Resource that all namespaces share, or all processes of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ResourceKind {
     NeighboursV4,
     NeighboursV6,
     Conntrack,
@@ -66,8 +66,8 @@ enum Kind {
     Memory,
 }
 
-impl Kind {
-    /// Its name in records.
+impl ResourceKind {
+    /// Returns the resource's name in records.
     fn name(self) -> &'static str {
         match self {
             Self::NeighboursV4 => "neighbours-ipv4",
@@ -79,13 +79,14 @@ impl Kind {
         }
     }
 
-    /// A generous estimate of what a run takes. The lab's own neighbours are permanent and do not count against the
-    /// threshold; what remains are multicast groups, two for each container that speaks IPv6, and whatever is resolved by
-    /// accident. A container costs its namespace, of which tare holds a descriptor and a netlink socket; an agent its
-    /// process and pipes; a client two threads; a flow its sockets, their buffers, and what tracks it: three
-    /// connections where it is introduced over TCP, in the node's namespace and in the server's.
-    fn demand(self, crowd: &Crowd) -> u64 {
-        let Crowd { containers, speak_ipv6, agents, clients, flows } = crowd;
+    /// Returns a generous estimate of a run's demand. The lab's own neighbours are permanent and do not count against
+    /// the threshold; what remains are multicast groups, two for each container that uses IPv6, and neighbours that are
+    /// resolved by accident. A container takes its namespace, of which tare holds a descriptor and a netlink socket; an
+    /// agent takes its process and pipes; a client takes two threads; a flow takes its sockets, their buffers, and its
+    /// conntrack entries: three connections if the handshake is over TCP, in the node's namespace and in the server's.
+    fn demand(self, crowd: &ResourceDemand) -> u64 {
+        let ResourceDemand { containers, ipv6_containers: speak_ipv6, agents, clients, flows } =
+            crowd;
         let [containers, ipv6, agents, clients, flows] =
             [containers, speak_ipv6, agents, clients, flows].map(|&count| u64::from(count));
         match self {
@@ -98,14 +99,14 @@ impl Kind {
         }
     }
 
-    /// Whether the host itself cannot live without it: of these a run takes no more than half of what is free.
-    fn lives_on(self) -> bool {
+    /// Returns `true` if the host itself needs the resource: a run takes no more than half of its free part.
+    fn is_needed_by_host(self) -> bool {
         matches!(self, Self::NeighboursV4 | Self::NeighboursV6 | Self::Conntrack | Self::Pids)
     }
 
-    /// Whether what is in use leaves that much less for a run. The kernel counts permanent neighbours as used, though
-    /// they take no room, and tracks connections per namespace, whose own count begins at zero.
-    fn shared(self) -> bool {
+    /// Returns `true` if the part in use is not free for a run. The exceptions: the kernel counts permanent neighbours
+    /// as used, though they take no room, and it counts tracked connections per namespace, from 0.
+    fn is_reduced_by_use(self) -> bool {
         matches!(self, Self::Pids | Self::OpenFiles | Self::Memory)
     }
 
@@ -129,7 +130,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ResourceKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NeighboursV4 => "IPv4 neighbour entries",
@@ -142,125 +143,135 @@ impl fmt::Display for Kind {
     }
 }
 
-/// How much of a resource, for people.
-struct Amount(Kind, u64);
+/// Amount of a resource, formatted for people.
+struct ResourceAmount(ResourceKind, u64);
 
-impl fmt::Display for Amount {
+impl fmt::Display for ResourceAmount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Kind::Memory => write!(f, "{:.1} GB", self.1 as f64 / 1e9),
+            ResourceKind::Memory => write!(f, "{:.1} GB", self.1 as f64 / 1e9),
             _ => write!(f, "{}", self.1),
         }
     }
 }
 
-/// How full a resource is.
+/// Used amount and limit of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Table {
-    kind: Kind,
+struct ResourceHeadroom {
+    kind: ResourceKind,
     used: u64,
     limit: u64,
 }
 
-impl Table {
+impl ResourceHeadroom {
     fn free(&self) -> u64 {
-        if self.kind.shared() { self.limit.saturating_sub(self.used) } else { self.limit }
+        if self.kind.is_reduced_by_use() {
+            self.limit.saturating_sub(self.used)
+        } else {
+            self.limit
+        }
     }
 
-    /// How much of it a run may take.
-    fn for_a_run(&self) -> u64 {
-        if self.kind.lives_on() { self.free() / 2 } else { self.free() }
+    /// Returns the amount that a run may take.
+    fn available_to_run(&self) -> u64 {
+        if self.kind.is_needed_by_host() { self.free() / 2 } else { self.free() }
     }
 
-    /// The same table once a run is raised.
-    fn with(self, more: u64) -> Self {
+    /// Returns the same table after a run has taken so much more.
+    fn with_more_used(self, more: u64) -> Self {
         Self { used: self.used.saturating_add(more), ..self }
     }
 
     fn finding(&self) -> Option<Finding> {
-        let Headroom { resource, used, limit } = self.record();
-        // The kernel counts permanent neighbours as used, yet they take no room: more than there is room for says nothing.
-        let known = self.kind.shared() || used <= limit;
+        let Headroom { resource, used, limit } = self.to_record();
+        // The kernel counts permanent neighbours as used, yet they take no room: a use above the limit is no sign of a
+        // full table.
+        let known = self.kind.is_reduced_by_use() || used <= limit;
         let low = known && used as f64 > limit as f64 * WARN_ABOVE;
         low.then_some(Finding::LowHeadroom { resource, used, limit })
     }
 
-    fn record(&self) -> Headroom {
+    fn to_record(self) -> Headroom {
         Headroom { resource: self.kind.name().to_owned(), used: self.used, limit: self.limit }
     }
 }
 
-/// Whether a table is full beyond what is comfortable.
-pub(crate) fn nearly_full(table: &Headroom) -> bool {
+/// Returns `true` if a table is nearly full.
+pub(crate) fn is_nearly_full(table: &Headroom) -> bool {
     table.used as f64 > table.limit as f64 * WARN_ABOVE
 }
 
-/// How full everything is now.
+/// Reads the use of all shared resources.
 #[must_use]
-pub fn read() -> Vec<Headroom> {
-    from_files(&Files::machine())
+pub fn read_machine() -> Vec<Headroom> {
+    from_files(&MachineFiles::machine())
 }
 
-pub(crate) fn from_files(files: &Files) -> Vec<Headroom> {
-    tables(files).iter().map(Table::record).collect()
+pub(crate) fn from_files(files: &MachineFiles) -> Vec<Headroom> {
+    read_resources(files).into_iter().map(ResourceHeadroom::to_record).collect()
 }
 
-fn tables(files: &Files) -> Vec<Table> {
-    let mut tables = neighbours::tables(files);
-    tables.extend(shares::tables(files));
+fn read_resources(files: &MachineFiles) -> Vec<ResourceHeadroom> {
+    let mut tables = neighbour_tables::tables(files);
+    tables.extend(process_resources::tables(files));
     tables
 }
 
-/// Whether a run fits: nothing where it does comfortably, findings where it gets narrow. What those call used is what would
-/// be, once the run stands.
+/// Checks that a run fits. Returns no findings if it fits comfortably, and a finding for each resource that gets low.
+/// The use in a finding includes the run's demand.
 ///
 /// # Errors
-/// Where it does not, unless it is forced: what lacks, and what to do about it.
-pub fn check(crowd: &Crowd, care: Care) -> Result<Vec<Finding>, Error> {
-    check_tables(&tables(&Files::machine()), crowd, care)
+/// Returns an error if the run does not fit and is not forced: the missing resource, and a remedy.
+pub fn check(crowd: &ResourceDemand, care: LimitPolicy) -> Result<Vec<Finding>, Error> {
+    check_resources(&read_resources(&MachineFiles::machine()), crowd, care)
 }
 
-fn check_tables(tables: &[Table], crowd: &Crowd, care: Care) -> Result<Vec<Finding>, Error> {
+fn check_resources(
+    tables: &[ResourceHeadroom],
+    crowd: &ResourceDemand,
+    care: LimitPolicy,
+) -> Result<Vec<Finding>, Error> {
     let mut findings = Vec::new();
     for &table in tables {
         let needed = table.kind.demand(crowd);
-        if needed > table.for_a_run() && care == Care::Careful {
+        if needed > table.available_to_run() && care == LimitPolicy::Enforced {
             return Err(Error { containers: crowd.containers, needed, table });
         }
-        findings.extend(table.with(needed).finding());
+        findings.extend(table.with_more_used(needed).finding());
     }
     Ok(findings)
 }
 
-/// An eye on the tables while a run stands.
+/// Monitor of the tables while a run's network exists.
 #[derive(Clone, Debug)]
-pub struct Watch {
-    files: Files,
-    overflows: neighbours::Overflows,
+pub struct HeadroomMonitor {
+    files: MachineFiles,
+    overflows: neighbour_tables::NeighbourOverflows,
 }
 
-impl Watch {
-    /// Begins to watch.
+impl HeadroomMonitor {
+    /// Starts the monitor.
     #[must_use]
     pub fn start() -> Self {
-        Self::over(Files::machine())
+        Self::with_files(MachineFiles::machine())
     }
 
-    fn over(files: Files) -> Self {
-        Self { overflows: neighbours::Overflows::read(&files), files }
+    fn with_files(files: MachineFiles) -> Self {
+        Self { overflows: neighbour_tables::NeighbourOverflows::read(&files), files }
     }
 
-    /// Reads the tables again, which takes well under a millisecond: those that are nearly full, and the neighbour
-    /// tables that have refused an entry since the start.
+    /// Reads the tables again, which takes well under a millisecond. Returns the tables that are nearly full, and the
+    /// neighbour tables that have refused an entry since the start.
     #[must_use]
-    pub fn look(&self) -> Vec<Finding> {
-        let overflowed = neighbours::Overflows::read(&self.files).since(&self.overflows);
-        tables(&self.files)
+    pub fn check(&self) -> Vec<Finding> {
+        let overflowed =
+            neighbour_tables::NeighbourOverflows::read(&self.files).since(&self.overflows);
+        read_resources(&self.files)
             .into_iter()
             .filter_map(|table| {
-                // By the time of a look the table may have been emptied again; the refusal stands.
+                // At this moment the table may be empty again; the refusal counts all the same.
                 let used = if overflowed.contains(&table.kind) { table.limit } else { 0 };
-                Table { used: table.used.max(used), ..table }.finding()
+                ResourceHeadroom { used: table.used.max(used), ..table }.finding()
             })
             .collect()
     }
@@ -269,73 +280,90 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::lay_out;
+    use crate::files::write_test_files;
     use proptest::prelude::*;
 
-    fn table(kind: Kind, used: u64, limit: u64) -> Table {
-        Table { kind, used, limit }
+    fn table(kind: ResourceKind, used: u64, limit: u64) -> ResourceHeadroom {
+        ResourceHeadroom { kind, used, limit }
     }
 
-    /// Containers of which all but one are clients, with a flow each.
-    fn crowd(containers: u32) -> Crowd {
+    /// Returns the demand of containers of which all but one are clients, with one flow each.
+    fn crowd(containers: u32) -> ResourceDemand {
         let clients = containers.saturating_sub(1);
-        Crowd { containers, speak_ipv6: 0, agents: containers.min(4), clients, flows: clients }
+        ResourceDemand {
+            containers,
+            ipv6_containers: 0,
+            agents: containers.min(4),
+            clients,
+            flows: clients,
+        }
     }
 
-    fn careful(tables: &[Table], containers: u32) -> Result<Vec<Finding>, Error> {
-        check_tables(tables, &crowd(containers), Care::Careful)
+    fn careful(tables: &[ResourceHeadroom], containers: u32) -> Result<Vec<Finding>, Error> {
+        check_resources(tables, &crowd(containers), LimitPolicy::Enforced)
     }
 
     #[test]
     fn ten_containers_fit_here() {
-        assert!(check(&crowd(10), Care::Careful).is_ok());
+        assert!(check(&crowd(10), LimitPolicy::Enforced).is_ok());
     }
 
     #[test]
     fn what_cannot_fit_is_refused_in_one_line() {
-        let error = careful(&[table(Kind::OpenFiles, 24, 1024)], 1000).unwrap_err();
+        let error = careful(&[table(ResourceKind::OpenFiles, 24, 1024)], 1000).unwrap_err();
         assert_eq!(
             error.to_string(),
             "1000 containers do not fit: they need about 3061 open files, and 1000 are free: \
              use fewer containers or flows, or raise the limit by `ulimit -n`"
         );
-        let error = careful(&[table(Kind::Memory, 0, 1_000_000_000)], 1000).unwrap_err();
+        let error = careful(&[table(ResourceKind::Memory, 0, 1_000_000_000)], 1000).unwrap_err();
         assert!(error.to_string().contains("2.2 GB of memory, and 1.0 GB are free"), "{error}");
     }
 
     #[test]
     fn of_what_the_host_lives_on_a_run_takes_half_unless_forced() {
-        for kind in [Kind::Pids, Kind::Conntrack, Kind::NeighboursV6] {
-            let many = Crowd { speak_ipv6: 400, ..crowd(400) };
+        for kind in [ResourceKind::Pids, ResourceKind::Conntrack, ResourceKind::NeighboursV6] {
+            let many = ResourceDemand { ipv6_containers: 400, ..crowd(400) };
             let needed = kind.demand(&many);
             let narrow = [table(kind, 0, 2 * needed - 2)];
-            let error = check_tables(&narrow, &many, Care::Careful).unwrap_err().to_string();
+            let error =
+                check_resources(&narrow, &many, LimitPolicy::Enforced).unwrap_err().to_string();
             assert!(error.contains("a run may take half") && error.ends_with("--force"), "{error}");
-            assert!(check_tables(&narrow, &many, Care::Forced).is_ok());
-            assert!(check_tables(&[table(kind, 0, 2 * needed)], &many, Care::Careful).is_ok());
+            assert!(check_resources(&narrow, &many, LimitPolicy::Forced).is_ok());
+            assert!(
+                check_resources(&[table(kind, 0, 2 * needed)], &many, LimitPolicy::Enforced)
+                    .is_ok()
+            );
         }
-        let all = [table(Kind::OpenFiles, 0, Kind::OpenFiles.demand(&crowd(10)))];
+        let all = [table(ResourceKind::OpenFiles, 0, ResourceKind::OpenFiles.demand(&crowd(10)))];
         assert!(careful(&all, 10).is_ok(), "open files are this process's own");
     }
 
     #[test]
     fn what_gets_narrow_is_found() {
-        let pids = table(Kind::Pids, 700, 1000);
-        let used = 700 + Kind::Pids.demand(&crowd(20));
+        let pids = table(ResourceKind::Pids, 700, 1000);
+        let used = 700 + ResourceKind::Pids.demand(&crowd(20));
         assert!(used > 800);
         let found = Finding::LowHeadroom { resource: "pids".into(), used, limit: 1000 };
         assert_eq!(careful(&[pids], 20), Ok(vec![found]));
-        assert_eq!(careful(&[table(Kind::Pids, 100, 1000)], 20), Ok(vec![]));
+        assert_eq!(careful(&[table(ResourceKind::Pids, 100, 1000)], 20), Ok(vec![]));
     }
 
     #[test]
     fn a_full_neighbour_table_is_told_but_does_not_refuse_permanent_ones() {
-        let findings = careful(&[table(Kind::NeighboursV4, 950, 1024)], 2000).unwrap();
+        let findings = careful(&[table(ResourceKind::NeighboursV4, 950, 1024)], 2000).unwrap();
         assert_eq!(findings.len(), 1);
-        let permanent = careful(&[table(Kind::NeighboursV4, 4_000, 1024)], 2000);
+        let permanent = careful(&[table(ResourceKind::NeighboursV4, 4_000, 1024)], 2000);
         assert_eq!(permanent, Ok(vec![]), "those are the lab's own");
-        let ipv6 = Crowd { speak_ipv6: 2000, ..crowd(2000) };
-        assert!(check_tables(&[table(Kind::NeighboursV6, 0, 1024)], &ipv6, Care::Careful).is_err());
+        let ipv6 = ResourceDemand { ipv6_containers: 2000, ..crowd(2000) };
+        assert!(
+            check_resources(
+                &[table(ResourceKind::NeighboursV6, 0, 1024)],
+                &ipv6,
+                LimitPolicy::Enforced
+            )
+            .is_err()
+        );
     }
 
     #[test]
@@ -344,19 +372,20 @@ mod tests {
         let limit = ("proc/sys/net/ipv4/neigh/default/gc_thresh3", "1024\n");
         let stat =
             |fulls: &str| format!("entries  allocs   table_fulls\n00000002 00000001 {fulls}\n");
-        let files = lay_out(root.path(), &[limit, ("proc/net/stat/arp_cache", &stat("00000000"))]);
-        let watch = Watch::over(files);
-        assert_eq!(watch.look(), []);
-        lay_out(root.path(), &[("proc/net/stat/arp_cache", &stat("0000000a"))]);
+        let files =
+            write_test_files(root.path(), &[limit, ("proc/net/stat/arp_cache", &stat("00000000"))]);
+        let watch = HeadroomMonitor::with_files(files);
+        assert_eq!(watch.check(), []);
+        write_test_files(root.path(), &[("proc/net/stat/arp_cache", &stat("0000000a"))]);
         let found =
             Finding::LowHeadroom { resource: "neighbours-ipv4".into(), used: 1024, limit: 1024 };
-        assert_eq!(watch.look(), [found]);
+        assert_eq!(watch.check(), [found]);
     }
 
     proptest! {
         #[test]
         fn more_containers_never_fit_better(used in 0u64..2000, limit in 0u64..2000, n in 0u32..500) {
-            for kind in [Kind::NeighboursV6, Kind::Conntrack, Kind::Pids, Kind::OpenFiles] {
+            for kind in [ResourceKind::NeighboursV6, ResourceKind::Conntrack, ResourceKind::Pids, ResourceKind::OpenFiles] {
                 let tables = [table(kind, used, limit)];
                 if careful(&tables, n).is_err() {
                     prop_assert!(careful(&tables, n + 1).is_err());

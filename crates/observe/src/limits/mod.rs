@@ -1,68 +1,70 @@
-//! A run's own control group, so that a run that goes wrong does not take the machine with it.
+//! Limits of a run: a control group of its own, so that a run that goes wrong does not take the machine with it.
 //!
-//! With control groups version 2 (cgroups(7)) a process may be bounded without root where systemd or somebody else has
-//! handed a part of the tree to its user. [`Limits::set`] makes a group `tare-PID` in the nearest group above this
-//! process that may be written and passes on the `pids` and `memory` controllers: being above both, it is where the
-//! kernel lets an ordinary user move processes. Where there is none, a run goes on without, and [`Unlimited`] says why.
+//! With control groups version 2 (cgroups(7)) a process may be bounded without root if systemd or another manager has
+//! delegated a part of the hierarchy to its user. [`RunCgroup::create`] creates a group `tare-PID` in the nearest group
+//! above this process that is writable and delegates the `pids` and `memory` controllers: it is above the new group and
+//! above the process's own, so the kernel lets an ordinary user move processes between them. If there is no such group,
+//! a run proceeds without limits, and [`LimitsUnavailable`] gives the reason.
 //!
-//! Dropping [`Limits`] ends what is still in the group and removes it. After a SIGKILL an empty directory would stay:
-//! whoever survives tare (the lab's first process) is to call [`remove`] with [`Limits::directory`], from outside the
-//! group; failing that, the next run sweeps it away.
+//! Dropping [`RunCgroup`] ends the remaining processes of the group and removes it. After a SIGKILL an empty directory
+//! would stay: a process that survives tare (the lab's first process) is to call [`remove`] with
+//! [`RunCgroup::directory`], from outside the group; otherwise the next run removes it.
 
-mod group;
-pub(crate) mod hierarchy;
+mod cgroup;
+pub(crate) mod cgroup_position;
 
-pub use group::remove;
-pub(crate) use hierarchy::Hierarchy;
+pub use cgroup::remove;
+pub(crate) use cgroup_position::CgroupPosition;
 
-use crate::files::Files;
+use crate::files::MachineFiles;
 use crate::headroom;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How the names of runs' groups begin.
+/// Prefix of the names of runs' groups.
 const PREFIX: &str = "tare-";
 
-/// The controllers without which a group bounds nothing.
+/// Controllers without which a group bounds nothing.
 const CONTROLLERS: [&str; 2] = ["memory", "pids"];
 
-/// Why a run has no limits. It measures all the same.
+/// Reason why a run has no limits. The run measures all the same.
 #[derive(Debug, thiserror::Error)]
-pub enum Unlimited {
-    /// Version 2 is not mounted, or this process is outside what is.
+pub enum LimitsUnavailable {
+    /// Version 2 is not mounted, or this process is outside the mounted part.
     #[error("no control groups of version 2 here")]
     Absent,
-    /// No group above this process may be written and passes the controllers on.
+    /// No group above this process is writable and delegates the controllers.
     #[error(
         "no control group above this process both may be written and passes memory and pids on; \
          where systemd runs, `systemd-run --user --scope tare …` gives one"
     )]
     NotDelegated,
-    /// Nothing says how much there is to divide.
+    /// The available resources cannot be read.
     #[error("the free memory and process numbers are unknown")]
     Unknown,
-    /// A group was made, and its limits were refused.
+    /// A group was created, and its limits were refused.
     #[error("{path}: limits were refused: {source}", path = path.display())]
     Refused {
-        /// The group's directory.
+        /// Directory of the group.
         path: PathBuf,
-        /// Why.
+        /// Error of the write.
         source: io::Error,
     },
 }
 
-/// How much a run may take.
+/// Limits of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
-    /// Processes and threads.
+pub struct LimitValues {
+    /// Largest number of processes and threads.
     pub pids: u64,
-    /// Memory, bytes.
+    /// Largest memory, bytes.
     pub memory: u64,
 }
 
-impl Bounds {
-    /// Nine tenths of what is free, so that the rest of the machine goes on.
-    fn of_machine(files: &Files) -> Option<Self> {
+impl LimitValues {
+    /// Computes the limits from nine tenths of the free resources, so that the rest of the machine goes on. Returns
+    /// `None` if the free memory or process numbers are unknown.
+    fn from_free_resources(files: &MachineFiles) -> Option<Self> {
         let tables = headroom::from_files(files);
         let free = |resource: &str| {
             let table = tables.iter().find(|table| table.resource == resource)?;
@@ -72,78 +74,79 @@ impl Bounds {
     }
 }
 
-/// A control group with limits, for as long as the value lives.
+/// Control group with limits, removed when the value is dropped.
 #[derive(Debug)]
-pub struct Limits {
+pub struct RunCgroup {
     directory: PathBuf,
-    bounds: Bounds,
+    bounds: LimitValues,
 }
 
-impl Limits {
-    /// Makes a group for this run, and sweeps away those of runs that were killed.
+impl RunCgroup {
+    /// Creates a group for this run, and removes the groups of runs that were killed.
     ///
     /// # Errors
-    /// Why there can be none here; a run goes on without.
-    pub fn set() -> Result<Self, Unlimited> {
-        Self::within(&Files::machine(), std::process::id())
+    /// Returns the reason if there can be no group here; a run proceeds without.
+    pub fn create() -> Result<Self, LimitsUnavailable> {
+        Self::create_for(&MachineFiles::machine(), std::process::id())
     }
 
-    fn within(files: &Files, pid: u32) -> Result<Self, Unlimited> {
-        let hierarchy = Hierarchy::read(files).ok_or(Unlimited::Absent)?;
-        let bounds = Bounds::of_machine(files).ok_or(Unlimited::Unknown)?;
+    fn create_for(files: &MachineFiles, pid: u32) -> Result<Self, LimitsUnavailable> {
+        let hierarchy = CgroupPosition::read(files).ok_or(LimitsUnavailable::Absent)?;
+        let bounds = LimitValues::from_free_resources(files).ok_or(LimitsUnavailable::Unknown)?;
         let directory = hierarchy
             .ancestors()
             .iter()
-            .filter(|parent| passes_on(files, parent))
+            .filter(|parent| delegates_controllers(files, parent))
             .map(|parent| files.path(parent))
             .find_map(|parent| {
-                sweep(files, &parent);
+                remove_stale_groups(files, &parent);
                 let directory = parent.join(format!("{PREFIX}{pid}"));
-                group::make(&directory).ok().map(|()| directory)
+                cgroup::create(&directory).ok().map(|()| directory)
             })
-            .ok_or(Unlimited::NotDelegated)?;
+            .ok_or(LimitsUnavailable::NotDelegated)?;
         let limits = Self { directory, bounds };
-        limits
-            .write()
-            .map_err(|source| Unlimited::Refused { path: limits.directory.clone(), source })?;
+        limits.write_limits().map_err(|source| LimitsUnavailable::Refused {
+            path: limits.directory.clone(),
+            source,
+        })?;
         Ok(limits)
     }
 
-    fn write(&self) -> io::Result<()> {
-        group::set(&self.directory, "pids.max", self.bounds.pids)?;
-        group::set(&self.directory, "memory.max", self.bounds.memory)
+    fn write_limits(&self) -> io::Result<()> {
+        cgroup::write_value(&self.directory, "pids.max", self.bounds.pids)?;
+        cgroup::write_value(&self.directory, "memory.max", self.bounds.memory)
     }
 
-    /// Puts a process, and all that it will start, under the limits.
+    /// Puts a process, and all processes that it will start, under the limits.
     ///
     /// # Errors
-    /// When the kernel refuses: the process has ended, or belongs to another user.
-    pub fn add(&self, pid: u32) -> io::Result<()> {
-        group::set(&self.directory, "cgroup.procs", u64::from(pid))
+    /// Returns an error if the kernel refuses: the process has ended, or belongs to another user.
+    pub fn add_process(&self, pid: u32) -> io::Result<()> {
+        cgroup::write_value(&self.directory, "cgroup.procs", u64::from(pid))
     }
 
-    /// The limits themselves.
+    /// Returns the limits of the group.
     #[must_use]
-    pub fn bounds(&self) -> Bounds {
+    pub fn bounds(&self) -> LimitValues {
         self.bounds
     }
 
-    /// The group's directory, for [`remove`].
+    /// Returns the group's directory, for [`remove`].
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 }
 
-impl Drop for Limits {
+impl Drop for RunCgroup {
     fn drop(&mut self) {
-        // What cannot be removed now is swept by the next run.
+        // A group that cannot be removed now is removed by the next run.
         let _ = remove(&self.directory);
     }
 }
 
-/// Whether a group passes on what limits need.
-fn passes_on(files: &Files, group: &str) -> bool {
+/// Returns `true` if a group delegates the controllers that limits need.
+fn delegates_controllers(files: &MachineFiles, group: &str) -> bool {
     let passed = files.text(format!("{group}/cgroup.subtree_control")).unwrap_or_default();
     CONTROLLERS
         .iter()
@@ -151,7 +154,7 @@ fn passes_on(files: &Files, group: &str) -> bool {
 }
 
 /// Removes the groups of runs that ended without doing so. The kernel keeps a group that has a process.
-fn sweep(files: &Files, parent: &Path) {
+fn remove_stale_groups(files: &MachineFiles, parent: &Path) {
     let Ok(entries) = std::fs::read_dir(parent) else {
         return;
     };
@@ -163,15 +166,15 @@ fn sweep(files: &Files, parent: &Path) {
     }
 }
 
-/// Whether limits could be set here, without setting any: for `doctor`.
-pub(crate) fn possible(files: &Files) -> Result<(), Unlimited> {
-    let hierarchy = Hierarchy::read(files).ok_or(Unlimited::Absent)?;
+/// Checks that limits could be set here, without setting any: for `doctor`.
+pub(crate) fn check_available(files: &MachineFiles) -> Result<(), LimitsUnavailable> {
+    let hierarchy = CgroupPosition::read(files).ok_or(LimitsUnavailable::Absent)?;
     hierarchy
         .ancestors()
         .iter()
-        .any(|group| passes_on(files, group) && group::writable(&files.path(group)))
+        .any(|group| delegates_controllers(files, group) && cgroup::is_writable(&files.path(group)))
         .then_some(())
-        .ok_or(Unlimited::NotDelegated)
+        .ok_or(LimitsUnavailable::NotDelegated)
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
-//! The algorithm is tried on a tree of plain files; the group's life on the real tree, where root may write it.
+//! Tests of the algorithm on a tree of plain files, and of a group's life on the real hierarchy, where root may write
+//! it.
 
 use super::*;
-use crate::files::lay_out;
+use crate::files::write_test_files;
 use std::process::{Command, Stdio};
 
-/// A process far below, with controllers passed on at two levels above it.
-fn machine(root: &Path) -> Files {
-    lay_out(
+/// Lays out a process far below two groups that delegate the controllers.
+fn machine(root: &Path) -> MachineFiles {
+    write_test_files(
         root,
         &[
             ("proc/self/mounts", "cgroup2 /cg cgroup2 rw 0 0\n"),
@@ -29,12 +30,12 @@ fn text(path: &Path, file: &str) -> String {
 #[test]
 fn the_nearest_group_that_passes_both_controllers_on() {
     let root = tempfile::tempdir().unwrap();
-    let limits = Limits::within(&machine(root.path()), 7).unwrap();
+    let limits = RunCgroup::create_for(&machine(root.path()), 7).unwrap();
     assert_eq!(limits.directory(), root.path().join("cg/user/tare-7"));
-    assert_eq!(limits.bounds(), Bounds { pids: 900, memory: 921_600 });
+    assert_eq!(limits.bounds(), LimitValues { pids: 900, memory: 921_600 });
     assert_eq!(text(limits.directory(), "pids.max"), "900");
     assert_eq!(text(limits.directory(), "memory.max"), limits.bounds().memory.to_string());
-    limits.add(4711).unwrap();
+    limits.add_process(4711).unwrap();
     assert_eq!(text(limits.directory(), "cgroup.procs"), "4711");
 }
 
@@ -47,7 +48,7 @@ fn groups_of_dead_runs_are_swept_and_no_others() {
     {
         std::fs::create_dir_all(root.path().join(directory)).unwrap();
     }
-    let _limits = Limits::within(&files, 7).unwrap();
+    let _limits = RunCgroup::create_for(&files, 7).unwrap();
     let there = |name: &str| root.path().join("cg/user").join(name).exists();
     assert!(!there("tare-5"));
     assert!(there("tare-6") && there("tare-six") && there("other-5"));
@@ -57,46 +58,53 @@ fn groups_of_dead_runs_are_swept_and_no_others() {
 fn without_delegation_there_is_a_reason() {
     let root = tempfile::tempdir().unwrap();
     let files = machine(root.path());
-    lay_out(
+    write_test_files(
         root.path(),
         &[("cg/cgroup.subtree_control", "\n"), ("cg/user/cgroup.subtree_control", "pids\n")],
     );
-    assert!(matches!(Limits::within(&files, 7), Err(Unlimited::NotDelegated)));
-    assert!(matches!(possible(&files), Err(Unlimited::NotDelegated)));
-    lay_out(root.path(), &[("proc/self/cgroup", "8:pids:/\n")]);
-    assert!(matches!(Limits::within(&files, 7), Err(Unlimited::Absent)));
+    assert!(matches!(RunCgroup::create_for(&files, 7), Err(LimitsUnavailable::NotDelegated)));
+    assert!(matches!(check_available(&files), Err(LimitsUnavailable::NotDelegated)));
+    write_test_files(root.path(), &[("proc/self/cgroup", "8:pids:/\n")]);
+    assert!(matches!(RunCgroup::create_for(&files, 7), Err(LimitsUnavailable::Absent)));
 }
 
 #[test]
 fn a_group_that_cannot_be_written_gives_way_to_one_above() {
     let root = tempfile::tempdir().unwrap();
     let files = machine(root.path());
-    // A file of the group's name stands in the way, which stops root as well as anybody.
-    lay_out(root.path(), &[("cg/user/tare-7", "")]);
-    let limits = Limits::within(&files, 7).unwrap();
+    // A file of the group's name stands in the way, which stops root as well as any other user.
+    write_test_files(root.path(), &[("cg/user/tare-7", "")]);
+    let limits = RunCgroup::create_for(&files, 7).unwrap();
     assert_eq!(limits.directory(), root.path().join("cg/tare-7"));
 }
 
 #[test]
 fn what_is_in_a_group_ends_with_it() {
-    let files = Files::machine();
-    let ancestors = Hierarchy::read(&files).map(|hierarchy| hierarchy.ancestors());
+    let files = MachineFiles::machine();
+    let ancestors = CgroupPosition::read(&files).map(|hierarchy| hierarchy.ancestors());
     let name = format!("tare-test-{}", std::process::id());
     let made =
         ancestors.unwrap_or_default().iter().map(|parent| files.path(parent)).find_map(|parent| {
             let directory = parent.join(&name);
-            (group::writable(&parent) && group::make(&directory).is_ok()).then_some(directory)
+            (cgroup::is_writable(&parent) && cgroup::create(&directory).is_ok())
+                .then_some(directory)
         });
     let Some(directory) = made else {
-        // Where a user may make no group, a run says so and goes on without.
-        assert!(matches!(Limits::set(), Err(Unlimited::Absent | Unlimited::NotDelegated)));
-        assert!(matches!(possible(&files), Err(Unlimited::Absent | Unlimited::NotDelegated)));
+        // If a user may create no group, a run says so and proceeds without.
+        assert!(matches!(
+            RunCgroup::create(),
+            Err(LimitsUnavailable::Absent | LimitsUnavailable::NotDelegated)
+        ));
+        assert!(matches!(
+            check_available(&files),
+            Err(LimitsUnavailable::Absent | LimitsUnavailable::NotDelegated)
+        ));
         return;
     };
     let mut child = Command::new("sleep").arg("infinity").stdin(Stdio::null()).spawn().unwrap();
-    let added = group::set(&directory, "cgroup.procs", u64::from(child.id()));
+    let added = cgroup::write_value(&directory, "cgroup.procs", u64::from(child.id()));
     let removed = remove(&directory);
-    // Whatever went wrong, nothing is to stay behind.
+    // Whatever failed, nothing is to stay behind.
     let _ = child.kill();
     let status = child.wait().unwrap();
     added.unwrap();

@@ -1,6 +1,6 @@
-//! The system calls that the compiler cannot vouch for: reading the processor's counters.
+//! System calls that the compiler cannot check: reading the processor's counters.
 //!
-//! Everything `unsafe` of this crate is here, each block with the reason why it is sound.
+//! All `unsafe` code of the hardware counters is here, each block with the reason why it is sound.
 #![allow(unsafe_code)]
 
 pub(crate) mod perf;

@@ -1,23 +1,23 @@
-//! Which metrics are read off a distribution of latencies, and where in it.
+//! Metrics that are statistics of a latency distribution.
 
 use super::Metric;
 
-/// Which latencies a metric is read off.
+/// Latency whose distribution a metric describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Latency {
-    /// From a request's beginning to its response's end.
+pub enum LatencyKind {
+    /// Time from the beginning of a request to the end of its response.
     RoundTrip,
-    /// From client to server.
+    /// Time from client to server.
     OneWay,
-    /// Until a connection is made.
+    /// Time to establish a connection.
     Connect,
 }
 
-impl Latency {
-    /// All there are.
+impl LatencyKind {
+    /// All latencies.
     pub const ALL: [Self; 3] = [Self::RoundTrip, Self::OneWay, Self::Connect];
 
-    /// Its name, as the metrics that are read off it begin.
+    /// Returns the name, which is the prefix of the metrics that describe this latency.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -28,21 +28,22 @@ impl Latency {
     }
 }
 
-/// Where in a distribution a metric is read.
+/// Statistic of a latency distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Point {
-    /// The share of samples at or below it.
+pub enum LatencyStatistic {
+    /// Quantile, with its share of samples at or below it, 0–1.
     Quantile(f64),
-    /// The largest sample.
+    /// Largest sample.
     Max,
 }
 
 impl Metric {
-    /// Which latencies it is read off and where, for a latency: 0.99 of the round trips for `latency_p99`.
+    /// Returns the latency and the statistic of a latency metric: 0.99 of the round trips for `latency_p99`. Returns
+    /// `None` for other metrics.
     #[must_use]
-    pub fn latency(self) -> Option<(Latency, Point)> {
-        use Latency::{Connect, OneWay, RoundTrip};
-        use Point::{Max, Quantile};
+    pub fn latency(self) -> Option<(LatencyKind, LatencyStatistic)> {
+        use LatencyKind::{Connect, OneWay, RoundTrip};
+        use LatencyStatistic::{Max, Quantile};
         Some(match self {
             Self::LatencyP50 => (RoundTrip, Quantile(0.50)),
             Self::LatencyP90 => (RoundTrip, Quantile(0.90)),
@@ -63,11 +64,11 @@ impl Metric {
         })
     }
 
-    /// The share of samples at or below the figure, for a latency percentile: 0.99 for `latency_p99`.
+    /// Returns the quantile of a latency percentile: 0.99 for `latency_p99`. Returns `None` for other metrics.
     #[must_use]
     pub fn quantile(self) -> Option<f64> {
         match self.latency() {
-            Some((_, Point::Quantile(share))) => Some(share),
+            Some((_, LatencyStatistic::Quantile(share))) => Some(share),
             _ => None,
         }
     }

@@ -1,4 +1,4 @@
-//! A run as one archive that anybody can check, cite and show again.
+//! Archive of a run: all files needed to check, cite and show it again.
 
 mod redact;
 mod tar;
@@ -14,7 +14,7 @@ use tare_record::journal;
 
 pub use redact::redact;
 
-/// What stands in an archive beside the run itself.
+/// Text of the archive's README.txt: the other files of the archive.
 const READ_ME: &str = "\
 A run of tare, which weighs container networks.
 
@@ -29,41 +29,42 @@ CITATION.cff      how to cite it
 Show it again, on any machine, by `tare report .` in this directory.
 ";
 
-/// A file of an archive: its name, and what is in it.
-struct Member {
+/// File of an archive: its name and its content.
+struct ArchiveFile {
     name: &'static str,
     bytes: Vec<u8>,
 }
 
-impl Member {
+impl ArchiveFile {
     fn new(name: &'static str, text: impl Into<Vec<u8>>) -> Self {
         Self { name, bytes: text.into() }
     }
 }
 
-/// The run of this page, whose journal is this text, as a tar archive compressed by gzip, all below the directory `name`.
+/// Packs a run as a tar archive compressed by gzip, with all files below the directory `name`. `page` is the run,
+/// `journal` the text of its journal.
 ///
-/// The same run gives the same bytes: there is no time in it but the run's own.
+/// The same run gives the same bytes: the only time in the archive is the run's own.
 ///
 /// # Errors
-/// When the run cannot be written in one of the formats.
+/// Fails if the run cannot be written in one of the formats, or if compression fails.
 pub fn bundle(page: &Page<'_>, journal: &str, name: &str) -> Result<Vec<u8>, Error> {
     let mut members = vec![
-        Member::new("README.txt", READ_ME),
-        Member::new(journal::FILE, journal),
-        Member::new("plan.json", pretty(&page.run.plan)?),
-        Member::new("environment.json", pretty(&page.run.environment)?),
-        Member::new("result.json", json(page.document)?),
-        Member::new("result.csv", csv(page.document)?),
-        Member::new("samples.csv", samples(page.document)?),
-        Member::new("report.html", html(page)?),
-        Member::new("CITATION.cff", citation(page)),
+        ArchiveFile::new("README.txt", READ_ME),
+        ArchiveFile::new(journal::FILE, journal),
+        ArchiveFile::new("plan.json", pretty(&page.run.plan)?),
+        ArchiveFile::new("environment.json", pretty(&page.run.environment)?),
+        ArchiveFile::new("result.json", json(page.document)?),
+        ArchiveFile::new("result.csv", csv(page.document)?),
+        ArchiveFile::new("samples.csv", samples(page.document)?),
+        ArchiveFile::new("report.html", html(page)?),
+        ArchiveFile::new("CITATION.cff", citation(page)),
     ];
     let sums: String =
         members.iter().map(|one| format!("{}  {}\n", sha256(&one.bytes), one.name)).collect();
-    members.push(Member::new("SHA256SUMS", sums));
+    members.push(ArchiveFile::new("SHA256SUMS", sums));
     let archive =
-        tar::archive(members.iter().map(|one| (format!("{name}/{}", one.name), &*one.bytes)));
+        tar::build_archive(members.iter().map(|one| (format!("{name}/{}", one.name), &*one.bytes)));
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());
     packed.write_all(&archive)?;
     Ok(packed.finish()?)
@@ -81,7 +82,7 @@ fn sha256(bytes: &[u8]) -> String {
     text
 }
 
-/// How to cite the run (Citation File Format 1.2.0, <https://citation-file-format.github.io>).
+/// Builds the citation file of the run (Citation File Format 1.2.0, <https://citation-file-format.github.io>).
 fn citation(page: &Page<'_>) -> String {
     let (document, environment) = (page.document, &page.run.environment);
     let title =
@@ -110,7 +111,7 @@ fn citation(page: &Page<'_>) -> String {
     )
 }
 
-/// A text as YAML takes it whatever is in it: JSON's strings are YAML's.
+/// Quotes a text as a YAML string. JSON strings are valid YAML, so any content is allowed.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

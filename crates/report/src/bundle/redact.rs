@@ -1,13 +1,14 @@
-//! What tells one machine from others of its kind, taken out of a journal.
+//! Redaction of a journal: removes everything that distinguishes one machine from others of its kind.
 
 use tare_record::journal::{Journal, Record};
-use tare_record::{Environment, Failure};
+use tare_record::{Environment, NetworkFailure};
 
-/// Stands where something was taken out.
-const GONE: &str = "redacted";
+/// Text that replaces a removed path or name.
+const REDACTED: &str = "redacted";
 
-/// The journal without what tells this machine, its owner or its place from others of its kind: names of its devices,
-/// who built its kernel and when, the time of day, and every path. What moves a figure stays, and so does every figure.
+/// Removes from a journal everything that distinguishes this machine, its owner or its location: the names of its
+/// devices, the builder of its kernel and the build time, the time of day, and every path. Everything that affects a
+/// figure stays, and so does every figure.
 #[must_use]
 pub fn redact(mut journal: Journal) -> Journal {
     environment(&mut journal.run.environment);
@@ -17,7 +18,7 @@ pub fn redact(mut journal: Journal) -> Journal {
     }
     for record in &mut journal.records {
         match record {
-            Record::Failure(Failure { reason, remedy, .. }) => {
+            Record::Failure(NetworkFailure { reason, remedy, .. }) => {
                 *reason = without_paths(reason);
                 *remedy = without_paths(remedy);
             }
@@ -29,7 +30,7 @@ pub fn redact(mut journal: Journal) -> Journal {
 }
 
 fn environment(environment: &mut Environment) {
-    environment.kernel_build = GONE.to_owned();
+    environment.kernel_build = REDACTED.to_owned();
     environment.time = day(&environment.time);
     for (at, device) in environment.devices.iter_mut().enumerate() {
         device.name = format!("device-{at}");
@@ -42,15 +43,15 @@ fn environment(environment: &mut Environment) {
     }
 }
 
-/// The beginning of the day of a time in RFC 3339.
+/// Returns midnight of the day of an RFC 3339 time.
 fn day(time: &str) -> String {
     time.split('T').next().map_or_else(String::new, |day| format!("{day}T00:00:00Z"))
 }
 
-/// The text with every word that is a path, or names one after a sign, without it.
+/// Replaces every word that is a path, or that contains one after a sign such as `=` or a quote.
 fn without_paths(text: &str) -> String {
     let is_path = |word: &str| word.split(['=', '\'', '"', '(', '`', ':']).any(starts_like_a_path);
-    let words = text.split(' ').map(|word| if is_path(word) { GONE } else { word });
+    let words = text.split(' ').map(|word| if is_path(word) { REDACTED } else { word });
     words.collect::<Vec<_>>().join(" ")
 }
 
@@ -69,8 +70,8 @@ mod tests {
     #[test]
     fn paths_are_taken_out_and_shares_are_not() {
         assert_eq!(without_paths("write /home/me/x: no room"), "write redacted no room");
-        assert_eq!(without_paths("--out=/tmp/x"), GONE);
-        assert_eq!(without_paths("studies/mine.toml"), GONE);
+        assert_eq!(without_paths("--out=/tmp/x"), REDACTED);
+        assert_eq!(without_paths("studies/mine.toml"), REDACTED);
         for kept in ["CLIENT/SERVER", "0-1/2-3", "10 Gbit/s", "rmem_max/wmem_max", "a, b"] {
             assert_eq!(without_paths(kept), kept);
         }

@@ -1,17 +1,17 @@
-//! Archives of small files in POSIX's interchange format (ustar, IEEE Std 1003.1, pax).
+//! Writer for tar archives of small files in the POSIX interchange format (ustar, IEEE Std 1003.1, pax).
 
-/// The size of a block, bytes.
+/// Size of a block, bytes.
 const BLOCK: usize = 512;
 
-/// The files as one archive: read-only for all but their owner, of nobody, of the beginning of time.
-pub(super) fn archive<'a>(files: impl Iterator<Item = (String, &'a [u8])>) -> Vec<u8> {
+/// Builds a reproducible tar archive: mode 0644, uid and gid 0, mtime 0.
+pub(super) fn build_archive<'a>(files: impl Iterator<Item = (String, &'a [u8])>) -> Vec<u8> {
     let mut out = Vec::new();
     for (name, bytes) in files {
         out.extend(header(&name, bytes.len()));
         out.extend_from_slice(bytes);
         out.resize(out.len().next_multiple_of(BLOCK), 0);
     }
-    // Two empty blocks end an archive.
+    // Two empty blocks end the archive.
     out.resize(out.len() + 2 * BLOCK, 0);
     out
 }
@@ -28,7 +28,7 @@ fn header(name: &str, size: usize) -> [u8; BLOCK] {
     put(116, 8, "0000000");
     put(124, 12, &format!("{size:011o}"));
     put(136, 12, "00000000000");
-    // The sum is made over blanks in its own place.
+    // The checksum counts its own field as blanks.
     put(148, 8, "        ");
     put(156, 1, "0");
     put(257, 8, "ustar\u{0}00");
@@ -47,7 +47,7 @@ mod tests {
     fn tar_reads_what_is_written() {
         let long = vec![b'x'; 1025];
         let files = [("run/a.txt", &b"hello\n"[..]), ("run/b", &long), ("run/empty", &[])];
-        let bytes = archive(files.iter().map(|(name, bytes)| ((*name).to_owned(), *bytes)));
+        let bytes = build_archive(files.iter().map(|(name, bytes)| ((*name).to_owned(), *bytes)));
         assert_eq!(bytes.len() % BLOCK, 0);
         let tar = |arguments: &[&str]| {
             let mut child = Command::new("tar")

@@ -1,11 +1,11 @@
-//! A comparison under a limit as JUnit XML, which build servers show: a test case for each cell that is judged.
+//! JUnit XML of a comparison under a limit, for build servers: a test case for each judged cell.
 
 use super::rows::name;
 use std::fmt::Write as _;
-use tare_record::{ComparedCell, Comparison, Outcome};
+use tare_record::{ComparedCell, Comparison, GateOutcome};
 
-/// The comparison as JUnit XML. A regression is a failure; what could not be told is an error, and so is a cell that
-/// the new side lacks: neither is a pass.
+/// Writes the comparison as JUnit XML. A regression is a failure. An undecided cell is an error, and so is a cell that
+/// the new side lacks: neither passes.
 #[must_use]
 pub fn junit(comparison: &Comparison) -> String {
     let judged: Vec<&ComparedCell> =
@@ -17,8 +17,8 @@ pub fn junit(comparison: &Comparison) -> String {
         out,
         "<testsuite name=\"tare compare\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"0\">",
         judged.len() + lost().count(),
-        count(Outcome::Regression),
-        count(Outcome::CouldNotTell) + lost().count(),
+        count(GateOutcome::Regression),
+        count(GateOutcome::CouldNotTell) + lost().count(),
     );
     let all = || comparison.cells.iter().map(|cell| &cell.cell);
     for cell in judged {
@@ -33,12 +33,12 @@ pub fn junit(comparison: &Comparison) -> String {
     out
 }
 
-/// The element of what is wrong with a cell, and the words for it.
+/// Returns the element for a cell that did not pass, and its message. Returns `None` if the cell passed.
 fn problem(cell: &ComparedCell) -> Option<(&'static str, String)> {
     let element = match cell.outcome? {
-        Outcome::Passed => return None,
-        Outcome::Regression => "failure",
-        Outcome::CouldNotTell => "error",
+        GateOutcome::Passed => return None,
+        GateOutcome::Regression => "failure",
+        GateOutcome::CouldNotTell => "error",
     };
     let words = match (&cell.change, &cell.withheld) {
         (Some(change), _) => {
@@ -76,7 +76,7 @@ fn case(out: &mut String, name: &str, class: &str, problem: Option<(&str, String
     }
 }
 
-/// A shape in words, so that a build server groups by it.
+/// Describes a shape in words, by which a build server groups test cases.
 fn shape(shape: &tare_record::Shape) -> String {
     format!(
         "{} nodes, {} servers, {} clients, {} processes, {} flows, {}, MTU {}",
@@ -90,7 +90,7 @@ fn shape(shape: &tare_record::Shape) -> String {
     )
 }
 
-/// The text as it may stand in an attribute: what XML 1.0 does not allow at all is left out.
+/// Escapes a text for an attribute. Characters that XML 1.0 forbids become blanks or are removed.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

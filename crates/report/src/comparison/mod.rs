@@ -1,4 +1,4 @@
-//! From a [`Comparison`](tare_record::Comparison) to what a person or a build server reads.
+//! Output of a [`Comparison`](tare_record::Comparison) for people and build servers.
 
 mod junit;
 mod notes;
@@ -12,7 +12,8 @@ use tare_record::Comparison;
 
 pub use junit::junit;
 
-/// The comparison as a person reads it: the two sides, a row for each cell, what else differs, what cannot be compared.
+/// Formats a comparison for a terminal: the two sides, a row for each cell, other differences, and the cells that
+/// cannot be compared.
 #[must_use]
 pub fn comparison_table(comparison: &Comparison, style: &Style) -> String {
     let width = usize::from(style.width);
@@ -27,7 +28,7 @@ pub fn comparison_table(comparison: &Comparison, style: &Style) -> String {
         }
         out.push_str(&section.grid.render(*style));
     }
-    let reading = notes::reading(comparison);
+    let reading = notes::legend(comparison);
     let reading = reading.iter().map(|paragraph| text::wrap(paragraph, width)).collect();
     for lines in [reading, notes::remarks(comparison)] {
         if !lines.is_empty() {
@@ -37,7 +38,7 @@ pub fn comparison_table(comparison: &Comparison, style: &Style) -> String {
     out
 }
 
-/// The same as GitHub Markdown.
+/// Formats a comparison as GitHub Markdown, with the content of [`comparison_table`].
 #[must_use]
 pub fn comparison_markdown(comparison: &Comparison) -> String {
     let mut out = format!("**{}**\n", escape(&notes::headline(comparison)));
@@ -51,7 +52,7 @@ pub fn comparison_markdown(comparison: &Comparison) -> String {
         }
         out.push_str(&pipes(&section.grid));
     }
-    for paragraphs in [notes::reading(comparison), notes::remarks(comparison)] {
+    for paragraphs in [notes::legend(comparison), notes::remarks(comparison)] {
         if !paragraphs.is_empty() {
             out.push('\n');
         }

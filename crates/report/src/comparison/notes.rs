@@ -1,21 +1,23 @@
-//! What stands above and below the tables of a comparison.
+//! Text above and below the tables of a comparison.
 
 use super::rows::name;
 use crate::number::percent;
 use crate::text::{counted, one_line};
-use tare_record::{CellKey, ComparedCell, Comparison, Contrasted, Outcome, Session, Unit};
+use tare_record::{
+    CellKey, ComparedCell, ComparedRun, Comparison, EnvironmentDifference, GateOutcome, SampleUnit,
+};
 
-/// The two sides in one line.
+/// Describes the two sides in one line.
 pub(super) fn headline(comparison: &Comparison) -> String {
     let unit = match comparison.unit {
-        Unit::Session => "the unit is the session",
-        Unit::Block => "the unit is the block",
+        SampleUnit::Session => "the unit is the session",
+        SampleUnit::Block => "the unit is the block",
     };
     let sides = format!("base {} · new {}", side(&comparison.base), side(&comparison.new));
     one_line(&format!("{sides} · {} compared · {unit}", comparison.of))
 }
 
-fn side(sessions: &[Session]) -> String {
+fn side(sessions: &[ComparedRun]) -> String {
     match sessions {
         [one] => format!("{} (Linux {})", one.directory, one.kernel),
         several => {
@@ -28,8 +30,8 @@ fn side(sessions: &[Session]) -> String {
     }
 }
 
-/// How to read the tables.
-pub(super) fn reading(comparison: &Comparison) -> Vec<String> {
+/// Explains the tables, one paragraph a line.
+pub(super) fn legend(comparison: &Comparison) -> Vec<String> {
     let mut lines = Vec::new();
     if comparison.cells.iter().any(|cell| cell.change.is_some()) {
         lines.push(
@@ -41,23 +43,23 @@ pub(super) fn reading(comparison: &Comparison) -> Vec<String> {
     lines
 }
 
-/// What came of the limit.
+/// Describes the result of the regression limit. Returns `None` if the comparison has no limit.
 fn gate(comparison: &Comparison) -> Option<String> {
     let gate = comparison.gate.as_ref()?;
     let limit = percent(gate.limit);
     let cells = counted(gate.cells, "cell", "cells");
     Some(match gate.outcome {
-        Outcome::Passed => format!("limit {limit}: none of {cells} is worse by more"),
-        Outcome::Regression => {
+        GateOutcome::Passed => format!("limit {limit}: none of {cells} is worse by more"),
+        GateOutcome::Regression => {
             let named: Vec<String> = comparison
                 .cells
                 .iter()
-                .filter(|cell| cell.outcome == Some(Outcome::Regression))
+                .filter(|cell| cell.outcome == Some(GateOutcome::Regression))
                 .map(|cell| worse(cell, comparison))
                 .collect();
             format!("limit {limit}, exceeded: {}", named.join("; "))
         }
-        Outcome::CouldNotTell => {
+        GateOutcome::CouldNotTell => {
             let found = gate.detectable.map_or_else(String::new, |found| {
                 format!(
                     "; a regression of {} would have been found in 80 % of such comparisons: more runs a side find less",
@@ -69,7 +71,7 @@ fn gate(comparison: &Comparison) -> Option<String> {
     })
 }
 
-/// A regression with its bound.
+/// Describes a regression with its lower bound.
 fn worse(cell: &ComparedCell, comparison: &Comparison) -> String {
     let name = name(&cell.cell, || keys(comparison));
     cell.change.as_ref().map_or_else(
@@ -89,16 +91,16 @@ fn keys(comparison: &Comparison) -> impl Iterator<Item = &CellKey> {
     comparison.cells.iter().map(|cell| &cell.cell)
 }
 
-/// What differs beside, what cannot be compared, what stands on weak feet: one line each.
+/// Lists other differences, cells that cannot be compared, and results with weak evidence, one line each.
 pub(super) fn remarks(comparison: &Comparison) -> Vec<String> {
     let mut lines = Vec::new();
-    if comparison.unit == Unit::Block {
+    if comparison.unit == SampleUnit::Block {
         lines.push(
             "note: one run a side: what two sessions differ by anyway counts as a change; name several by --base and --new"
                 .to_owned(),
         );
     }
-    let (meant, other): (Vec<&Contrasted>, Vec<&Contrasted>) =
+    let (meant, other): (Vec<&EnvironmentDifference>, Vec<&EnvironmentDifference>) =
         comparison.differences.iter().partition(|one| one.intended);
     lines.extend(meant.iter().map(|one| difference("intended", one)));
     lines.extend(unchanged(comparison, &meant));
@@ -110,7 +112,7 @@ pub(super) fn remarks(comparison: &Comparison) -> Vec<String> {
     }));
     lines.extend(comparison.unmatched.iter().map(|one| {
         let all = || comparison.unmatched.iter().map(|one| &one.cell);
-        let of = |n: u32, side: &[Session]| format!("{n} of {}", side.len());
+        let of = |n: u32, side: &[ComparedRun]| format!("{n} of {}", side.len());
         format!(
             "unmatched: {}: in {} base and {} new",
             name(&one.cell, all),
@@ -121,12 +123,12 @@ pub(super) fn remarks(comparison: &Comparison) -> Vec<String> {
     lines.iter().map(|line| one_line(line)).collect()
 }
 
-fn difference(word: &str, one: &Contrasted) -> String {
+fn difference(word: &str, one: &EnvironmentDifference) -> String {
     format!("{word}: {}: base {}; new {}", one.what, one.base.join(" | "), one.new.join(" | "))
 }
 
-/// Intended changes that did not take place.
-fn unchanged(comparison: &Comparison, meant: &[&Contrasted]) -> Option<String> {
+/// Notes that the intended change did not take place. Returns `None` if it did, or if none was intended.
+fn unchanged(comparison: &Comparison, meant: &[&EnvironmentDifference]) -> Option<String> {
     let none = comparison.vary.is_empty() || !meant.is_empty();
     (!none).then(|| format!("note: {} is the same on both sides", comparison.vary.join(", ")))
 }

@@ -1,21 +1,23 @@
-//! The cells of a comparison as tables: one for each shape, a row for each cell.
+//! Tables of a comparison: one for each shape, with a row for each cell.
 
 use crate::columns::{NOTHING, tone};
-use crate::grid::{Column, Grid, Piece};
+use crate::grid::{CellPiece, Grid, GridColumn};
 use crate::number;
-use crate::sections::telling_facts;
+use crate::sections::distinguishing_facts;
 use crate::style::Tone;
 use crate::text::one_line;
-use tare_record::{CellKey, Change, ComparedCell, Comparison, Outcome, Shape, Side, bare};
+use tare_record::{
+    CellChange, CellKey, ComparedCell, ComparedSide, Comparison, GateOutcome, Shape, unquoted_value,
+};
 
-/// One shape's table.
-pub(super) struct Section {
+/// Table of one shape, with its heading.
+pub(super) struct ComparisonTable {
     pub(super) heading: String,
     pub(super) grid: Grid,
 }
 
-/// The tables, in the order in which their first cells come.
-pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
+/// Builds the tables, ordered by the first cell of each.
+pub(super) fn sections(comparison: &Comparison) -> Vec<ComparisonTable> {
     let mut shapes: Vec<&Shape> = Vec::new();
     for cell in &comparison.cells {
         if !shapes.contains(&&cell.cell.shape) {
@@ -27,8 +29,8 @@ pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
         .map(|shape| {
             let cells: Vec<&ComparedCell> =
                 comparison.cells.iter().filter(|cell| cell.cell.shape == **shape).collect();
-            Section {
-                heading: telling_facts(shape, || shapes.iter().copied()).join(", "),
+            ComparisonTable {
+                heading: distinguishing_facts(shape, || shapes.iter().copied()).join(", "),
                 grid: grid(comparison, &cells),
             }
         })
@@ -39,7 +41,7 @@ fn grid(comparison: &Comparison, cells: &[&ComparedCell]) -> Grid {
     let gated = comparison.gate.is_some();
     let all = || comparison.cells.iter().map(|cell| &cell.cell);
     let names = cells.iter().map(|cell| name(&cell.cell, all));
-    let figures = |side: fn(&ComparedCell) -> &Option<Side>| {
+    let figures = |side: fn(&ComparedCell) -> &Option<ComparedSide>| {
         number::align(&cells.iter().map(|cell| figure(side(cell).as_ref())).collect::<Vec<_>>())
     };
     let plain = |texts: Vec<String>| texts.into_iter().map(|text| (Tone::Plain, text)).collect();
@@ -57,19 +59,20 @@ fn grid(comparison: &Comparison, cells: &[&ComparedCell]) -> Grid {
     Grid { names: column("cell", names.map(|name| (Tone::Strong, name)).collect()), columns }
 }
 
-fn column(name: &str, cells: Vec<(Tone, String)>) -> Column {
-    Column {
+fn column(name: &str, cells: Vec<(Tone, String)>) -> GridColumn {
+    GridColumn {
         group: String::new(),
         name: name.to_owned(),
         unit: String::new(),
         cells: cells
             .into_iter()
-            .map(|(tone, text)| vec![Piece::new(tone, one_line(&text))])
+            .map(|(tone, text)| vec![CellPiece::new(tone, one_line(&text))])
             .collect(),
     }
 }
 
-/// Network, workload with what tells it from others of its name, scope where it is not all, metric.
+/// Names a cell: network, workload with the parameters that differ among workloads of its name, scope unless it is the
+/// aggregate, metric.
 pub(super) fn name<'a, I>(key: &CellKey, all: impl Fn() -> I) -> String
 where
     I: Iterator<Item = &'a CellKey>,
@@ -78,7 +81,7 @@ where
     for (parameter, value) in &key.parameters {
         let mut others = all().filter(|other| other.workload == key.workload);
         if others.any(|other| other.parameters.get(parameter) != Some(value)) {
-            name.push_str(&format!(",{parameter}={}", bare(value)));
+            name.push_str(&format!(",{parameter}={}", unquoted_value(value)));
         }
     }
     if key.scope != "aggregate" {
@@ -87,19 +90,19 @@ where
     format!("{name} {}", key.metric)
 }
 
-fn figure(side: Option<&Side>) -> String {
-    side.map_or_else(|| NOTHING.to_owned(), |side| number::measured(side.mean, None).0)
+fn figure(side: Option<&ComparedSide>) -> String {
+    side.map_or_else(|| NOTHING.to_owned(), |side| number::round_with_interval(side.mean, None).0)
 }
 
-/// Something of a cell's change, or the sign for nothing.
-fn shown(cell: &ComparedCell, text: fn(&Change) -> String) -> (Tone, String) {
+/// Formats a part of a cell's change. A cell without a change shows [`NOTHING`].
+fn shown(cell: &ComparedCell, text: fn(&CellChange) -> String) -> (Tone, String) {
     match &cell.change {
         Some(change) => (change.verdict.map_or(Tone::Plain, tone), text(change)),
         None => (Tone::Faint, NOTHING.to_owned()),
     }
 }
 
-fn change(change: &Change) -> String {
+fn change(change: &CellChange) -> String {
     let figure = number::ratio(change.value, change.ci95);
     match (change.difference, change.value > 0.0) {
         (false, _) => format!("{figure}×"),
@@ -108,8 +111,8 @@ fn change(change: &Change) -> String {
     }
 }
 
-fn interval(change: &Change) -> String {
-    let [low, high] = number::ends(change.ci95);
+fn interval(change: &CellChange) -> String {
+    let [low, high] = number::round_ends(change.ci95);
     format!("{low} to {high}")
 }
 
@@ -122,9 +125,9 @@ fn verdict(cell: &ComparedCell) -> (Tone, String) {
 
 fn outcome(cell: &ComparedCell) -> (Tone, String) {
     match cell.outcome {
-        Some(Outcome::Regression) => (Tone::Bad, Outcome::Regression.to_string()),
-        Some(Outcome::Passed) => (Tone::Good, Outcome::Passed.to_string()),
-        Some(Outcome::CouldNotTell) => (Tone::Mild, Outcome::CouldNotTell.to_string()),
+        Some(GateOutcome::Regression) => (Tone::Bad, GateOutcome::Regression.to_string()),
+        Some(GateOutcome::Passed) => (Tone::Good, GateOutcome::Passed.to_string()),
+        Some(GateOutcome::CouldNotTell) => (Tone::Mild, GateOutcome::CouldNotTell.to_string()),
         None => (Tone::Faint, "not judged".to_owned()),
     }
 }

@@ -1,12 +1,12 @@
-//! The answer in three sentences: what bulk costs, what a round trip costs, and how sure one can be.
+//! Summary in three sentences: the cost in bulk transfer, the cost of a round trip, and the certainty.
 
-use super::element::{Element, Node};
+use super::element::{Element, MarkupNode};
 use super::subject::{Subject, figure, unit};
 use crate::number;
 use crate::text::counted;
 use tare_record::{Better, Cell, Document, Metric, StoppedBy, Verdict};
 
-/// The metric of the first sentence: the first of these that was measured beside a baseline.
+/// Metrics of the first sentence: the first of these that was measured against a baseline.
 const BULK: [Metric; 6] = [
     Metric::Throughput,
     Metric::Ndr,
@@ -16,37 +16,37 @@ const BULK: [Metric; 6] = [
     Metric::Tps,
 ];
 
-/// The metric of the second.
+/// Metrics of the second sentence, chosen the same way.
 const TRIPS: [Metric; 4] =
     [Metric::LatencyP50, Metric::Transactions, Metric::ConnectP50, Metric::OneWayP50];
 
-/// The answer, a paragraph a sentence.
+/// Builds the summary, a paragraph for each sentence.
 pub(crate) fn answer(document: &Document, subjects: &[Subject<'_>]) -> Vec<Element> {
     let sentence = |metrics: &[Metric]| {
         metrics.iter().find_map(|metric| {
             let telling = subjects.iter().filter(|subject| !is_paced(subject, *metric));
-            telling.into_iter().find_map(|subject| cost(subject, &subject.of(*metric)))
+            telling.into_iter().find_map(|subject| cost(subject, &subject.cells_of(*metric)))
         })
     };
-    let mut sentences: Vec<Vec<Node>> =
+    let mut sentences: Vec<Vec<MarkupNode>> =
         [sentence(&BULK), sentence(&TRIPS)].into_iter().flatten().collect();
     sentences.push(vec![certainty(document).into()]);
     sentences.into_iter().map(|words| Element::new("p").extend(words)).collect()
 }
 
-/// Whether a figure is what was asked for rather than what the network can do: a rate that paces itself.
+/// Returns true if the figure is a requested rate and not the capacity of the network: the workload paces itself.
 fn is_paced(subject: &Subject<'_>, metric: Metric) -> bool {
     matches!(metric, Metric::Throughput | Metric::Packets)
-        && !subject.of(Metric::Offered).is_empty()
+        && !subject.cells_of(Metric::Offered).is_empty()
         || ["udp-rate", "iperf3-udp"].iter().any(|paced| subject.workload.starts_with(paced))
 }
 
-fn strong(words: &str) -> Node {
+fn strong(words: &str) -> MarkupNode {
     Element::new("strong").push(words).into()
 }
 
-/// What the network that is furthest behind the baseline costs; nothing where there is no ratio to any baseline.
-fn cost(subject: &Subject<'_>, cells: &[&Cell]) -> Option<Vec<Node>> {
+/// Describes the cost of the network that is furthest behind the baseline. Returns `None` if no figure has a baseline.
+fn cost(subject: &Subject<'_>, cells: &[&Cell]) -> Option<Vec<MarkupNode>> {
     let judged: Vec<(&Cell, f64, Verdict)> = cells
         .iter()
         .filter_map(|cell| cell.ratio.as_ref().map(|ratio| (*cell, ratio.value, ratio.verdict)))
@@ -57,10 +57,10 @@ fn cost(subject: &Subject<'_>, cells: &[&Cell]) -> Option<Vec<Node>> {
         let those = judged.iter().filter(|(.., verdict)| *verdict == wanted);
         those.map(|(cell, ..)| cell.label.as_str()).collect()
     };
-    let mut words: Vec<Node> = vec![
+    let mut words: Vec<MarkupNode> = vec![
         format!("Under {}, ", subject.heading.replace(" · ", ", ")).into(),
         strong(baseline),
-        format!(" {} {}", does(beside.metric), amount(beside)).into(),
+        format!(" {} {}", verb_of(beside.metric), amount(beside)).into(),
     ];
     let slower = judged.iter().filter(|(.., verdict)| *verdict == Verdict::Slower);
     let worst = slower.max_by(|a, b| badness(a.0, a.1).total_cmp(&badness(b.0, b.1)));
@@ -74,20 +74,22 @@ fn cost(subject: &Subject<'_>, cells: &[&Cell]) -> Option<Vec<Node>> {
             let others: Vec<&str> =
                 of(Verdict::Slower).into_iter().filter(|label| *label != cell.label).collect();
             if !others.is_empty() {
-                words.push(format!(", and {} lose beyond doubt as well", listed(&others)).into());
+                words.push(
+                    format!(", and {} lose beyond doubt as well", join_names(&others)).into(),
+                );
             }
         }
         None => words.push("; no network does worse beyond doubt".into()),
     }
     let same = of(Verdict::Same);
     if !same.is_empty() {
-        words.push(format!(". As good as {baseline}: {}", listed(&same)).into());
+        words.push(format!(". As good as {baseline}: {}", join_names(&same)).into());
     }
     words.push(".".into());
     Some(words)
 }
 
-/// How far a ratio is on the bad side of 1, on the log scale.
+/// Returns the distance of a ratio from 1 on the log scale; positive is worse.
 fn badness(cell: &Cell, ratio: f64) -> f64 {
     match cell.better {
         Better::Higher => -ratio.ln(),
@@ -95,8 +97,8 @@ fn badness(cell: &Cell, ratio: f64) -> f64 {
     }
 }
 
-/// What a network does to have a figure.
-fn does(metric: Metric) -> &'static str {
+/// Returns the verb for a figure of this metric.
+fn verb_of(metric: Metric) -> &'static str {
     match metric {
         Metric::Throughput | Metric::Ndr | Metric::Pdr | Metric::Packets => "carries",
         Metric::Transactions | Metric::Tps => "completes",
@@ -105,7 +107,7 @@ fn does(metric: Metric) -> &'static str {
     }
 }
 
-/// A figure with its unit and what it is of.
+/// Formats a figure with its unit and the noun of its metric.
 fn amount(cell: &Cell) -> String {
     let what = match cell.metric {
         Metric::Transactions => " round trips",
@@ -124,14 +126,14 @@ fn amount(cell: &Cell) -> String {
     }
 }
 
-/// A share in whole per cent, or to a tenth where it is small.
+/// Formats a share in whole per cent, or to a tenth below 10 %.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent < 10.0 { format!("{percent:.1}\u{a0}%") } else { format!("{percent:.0}\u{a0}%") }
 }
 
-/// Names in a row: `a`, `a and b`, `a, b and c`.
-fn listed(names: &[&str]) -> String {
+/// Joins names: `a`, `a and b`, `a, b and c`.
+fn join_names(names: &[&str]) -> String {
     match names {
         [] => String::new(),
         [only] => (*only).to_owned(),
@@ -139,7 +141,7 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-/// How many comparisons there are, what was found, and what would decide the rest.
+/// Counts the comparisons by result, and estimates the blocks that would decide the rest.
 fn certainty(document: &Document) -> String {
     let ratios: Vec<_> = document.cells.iter().filter_map(|cell| cell.ratio.as_ref()).collect();
     let blocks = counted(document.blocks, "block", "blocks");
@@ -165,14 +167,14 @@ fn certainty(document: &Document) -> String {
     if let Some(most) = most.filter(|_| unclear > 0) {
         words.push_str(&format!(
             "; the least certain would take about {} blocks",
-            super::subject::grouped(&most.to_string())
+            super::subject::group_thousands(&most.to_string())
         ));
     }
     words.push('.');
     words
 }
 
-/// A share of 1 as a margin is told.
+/// Lists the distinct margins of the document, as percentages.
 pub(crate) fn margins(document: &Document) -> String {
     let mut told: Vec<String> = Vec::new();
     for ratio in document.cells.iter().filter_map(|cell| cell.ratio.as_ref()) {

@@ -1,30 +1,30 @@
-//! Bars with intervals: every metric of a subject, a bar a network, best first.
+//! Bar charts with confidence intervals: a panel for each metric of a subject, a bar for each network, best first.
 
-use super::data::{Datum, Table};
+use super::data_table::{DataTable, TableValue};
 use super::element::{Element, Px};
 use super::figure::{Drawing, Figure};
-use super::networks::Networks;
-use super::plot::{Area, dot, fitted, hint, line, rect, text, width_of};
-use super::subject::{Subject, beside, figure, told, unit, verdict};
-use crate::scale::{Scale, Spread, tick};
+use super::networks::PageNetworks;
+use super::plot::{PlotArea, dot, line, rect, text, tooltip, truncate, width_of};
+use super::subject::{Subject, baseline_change, figure, tooltip_text, unit, verdict_words};
+use crate::scale::{AxisScale, ScaleKind, format_tick};
 use std::cmp::Ordering;
 use tare_record::{Better, Cell, Metric};
 
-/// The height of a row, px.
+/// Height of a row, px.
 const ROW: f64 = 25.0;
-/// What a panel takes above its rows and below them, px.
-const AROUND: [f64; 2] = [30.0, 30.0];
-/// Blocks that have a dot, evenly over all.
+/// Heights above and below the rows of a panel, px.
+const MARGINS: [f64; 2] = [30.0, 30.0];
+/// Largest number of blocks shown as dots, spread evenly over all blocks.
 const MOST_DOTS: usize = 40;
-/// Blank between two panels, px.
+/// Gap between two panels, px.
 const GAP: f64 = 36.0;
 
-/// The figures of a subject; nothing where nothing was measured.
-pub(crate) fn bars(subject: &Subject<'_>, networks: &Networks<'_>) -> Option<Figure> {
+/// Draws the figures of a subject. Returns `None` if nothing was measured.
+pub(crate) fn bars(subject: &Subject<'_>, networks: &PageNetworks<'_>) -> Option<Figure> {
     let panels: Vec<(Metric, Vec<&Cell>)> = subject
         .metrics()
         .into_iter()
-        .map(|metric| (metric, best_first(subject.of(metric))))
+        .map(|metric| (metric, best_first(subject.cells_of(metric))))
         .filter(|(_, cells)| cells.iter().any(|cell| cell.mean.is_some()))
         .collect();
     if panels.is_empty() {
@@ -37,8 +37,10 @@ pub(crate) fn bars(subject: &Subject<'_>, networks: &Networks<'_>) -> Option<Fig
     let table = table(subject);
     Some(
         Figure::new(format!("bars-{}", subject.id), subject.heading.clone(), table)
-            .told(caption, described.collect::<Vec<_>>().join(" "))
-            .drawn_on_both(Spread::Linear, |width, spread| draw(&panels, networks, width, spread)),
+            .with_text(caption, described.collect::<Vec<_>>().join(" "))
+            .with_both_scales(ScaleKind::Linear, |width, spread| {
+                draw(&panels, networks, width, spread)
+            }),
     )
 }
 
@@ -58,7 +60,7 @@ fn best_first(mut cells: Vec<&Cell>) -> Vec<&Cell> {
     cells
 }
 
-/// The best and the worst, in words.
+/// Describes the best and the worst network in words.
 fn described(metric: Metric, cells: &[&Cell]) -> String {
     let measured: Vec<&&Cell> = cells.iter().filter(|cell| cell.mean.is_some()).collect();
     match (measured.first(), measured.last()) {
@@ -75,7 +77,7 @@ fn described(metric: Metric, cells: &[&Cell]) -> String {
     }
 }
 
-fn table(subject: &Subject<'_>) -> Table {
+fn table(subject: &Subject<'_>) -> DataTable {
     let heads = [
         "network",
         "metric",
@@ -87,14 +89,14 @@ fn table(subject: &Subject<'_>) -> Table {
         "beside the baseline",
         "verdict",
     ];
-    let mut table = Table::new(heads);
+    let mut table = DataTable::new(heads);
     for cell in &subject.cells {
         let number = |value: Option<f64>, cell: &Cell| match value {
             Some(value) => {
-                let shown = crate::number::measured(value, cell.ci95).0;
-                Datum::number(value, super::subject::grouped(&shown))
+                let shown = crate::number::round_with_interval(value, cell.ci95).0;
+                TableValue::number(value, super::subject::group_thousands(&shown))
             }
-            None => Datum::none(),
+            None => TableValue::none(),
         };
         let ratio = cell.ratio.as_ref().map(|ratio| ratio.value);
         let difference = cell.difference.as_ref().map(|difference| difference.value);
@@ -102,31 +104,31 @@ fn table(subject: &Subject<'_>) -> Table {
             cell.label.as_str().into(),
             cell.metric.name().into(),
             cell.unit.as_str().into(),
-            Datum::number(f64::from(cell.n), cell.n.to_string()),
+            TableValue::number(f64::from(cell.n), cell.n.to_string()),
             number(cell.mean, cell),
             number(cell.ci95.map(|ci| ci[0]), cell),
             number(cell.ci95.map(|ci| ci[1]), cell),
-            match (ratio.or(difference), beside(cell)) {
-                (Some(value), Some(words)) => Datum::number(value, words),
-                _ => Datum::none(),
+            match (ratio.or(difference), baseline_change(cell)) {
+                (Some(value), Some(words)) => TableValue::number(value, words),
+                _ => TableValue::none(),
             },
-            cell.ratio.as_ref().map_or("", |ratio| verdict(ratio.verdict)).into(),
+            cell.ratio.as_ref().map_or("", |ratio| verdict_words(ratio.verdict)).into(),
         ]);
     }
     table
 }
 
-/// Panels side by side where there is room for two.
+/// Draws the panels, in two columns if there is room.
 fn draw(
     panels: &[(Metric, Vec<&Cell>)],
-    networks: &Networks<'_>,
+    networks: &PageNetworks<'_>,
     width: f64,
-    spread: Spread,
+    spread: ScaleKind,
 ) -> Drawing {
     let across = if width > 600.0 && panels.len() > 1 { 2 } else { 1 };
     let each = (width - GAP * (across - 1) as f64) / across as f64;
     let rows = panels.iter().map(|(_, cells)| cells.len()).max().unwrap_or(0);
-    let tall = AROUND[0] + ROW * rows as f64 + AROUND[1];
+    let tall = MARGINS[0] + ROW * rows as f64 + MARGINS[1];
     let content = panels.iter().enumerate().map(|(at, (metric, cells))| {
         let left = (each + GAP) * (at % across) as f64;
         let top = tall * (at / across) as f64;
@@ -139,31 +141,31 @@ fn draw(
 fn panel(
     metric: Metric,
     cells: &[&Cell],
-    networks: &Networks<'_>,
+    networks: &PageNetworks<'_>,
     [left, top, right]: [f64; 3],
-    spread: Spread,
+    spread: ScaleKind,
 ) -> Element {
     let widest = |words: &dyn Fn(&Cell) -> String| {
         cells.iter().map(|cell| width_of(&words(cell))).fold(0.0, f64::max)
     };
     let names = (widest(&|cell| cell.label.clone()) + 8.0).min((right - left) * 0.34);
     let figures = widest(&figure) + 8.0;
-    let area = Area {
+    let area = PlotArea {
         left: left + names,
-        top: top + AROUND[0],
+        top: top + MARGINS[0],
         right: right - figures,
-        bottom: top + AROUND[0] + ROW * cells.len() as f64,
+        bottom: top + MARGINS[0] + ROW * cells.len() as f64,
     };
     let drawn = cells.iter().flat_map(|cell| {
         cell.samples.iter().copied().chain(cell.mean).chain(cell.ci95.into_iter().flatten())
     });
-    // No share is more than all, however wide its interval.
+    // A share cannot exceed 100 %, however wide its interval.
     let most = if metric.unit() == "%" { 100.0 } else { f64::INFINITY };
-    let scale = Scale::new(spread, drawn.map(|value| value.clamp(0.0, most)), area.across());
+    let scale = AxisScale::new(spread, drawn.map(|value| value.clamp(0.0, most)), area.x_range());
     let ticks: Vec<_> = scale
         .ticks(if area.right - area.left > 150.0 { 5 } else { 3 })
         .iter()
-        .map(|v| (*v, tick(*v)))
+        .map(|v| (*v, format_tick(*v)))
         .collect();
     let what = match metric.unit() {
         "" => metric.to_string(),
@@ -171,7 +173,7 @@ fn panel(
     };
     let baseline = cells.iter().find(|cell| networks.baseline() == Some(cell.label.as_str()));
     let reference = baseline.and_then(|cell| cell.mean).map(|mean| {
-        let x = scale.at(mean);
+        let x = scale.position(mean);
         line([x, area.top - 4.0], [x, area.bottom]).class("reference")
     });
     let rows = cells.iter().enumerate().map(|(row, cell)| {
@@ -179,35 +181,35 @@ fn panel(
     });
     Element::new("g")
         .push(text(left, top + 14.0, &what).class("strong"))
-        .push(area.upright(&scale, &ticks))
+        .push(area.vertical_grid(&scale, &ticks))
         .extend(rows)
         .extend(reference)
 }
 
 fn bar(
     cell: &Cell,
-    networks: &Networks<'_>,
-    area: &Area,
-    scale: &Scale,
+    networks: &PageNetworks<'_>,
+    area: &PlotArea,
+    scale: &AxisScale,
     y: f64,
     [left, right]: [f64; 2],
 ) -> Element {
     let mut group = networks.group(&cell.label);
     group.add(rect([left, y - ROW / 2.0], [right, y + ROW / 2.0]).class("catch"));
-    group.add(text(left, y + 4.0, &fitted(&cell.label, area.left - left)).class("name"));
+    group.add(text(left, y + 4.0, &truncate(&cell.label, area.left - left)).class("name"));
     if let Some(mean) = cell.mean {
-        group.add(rect([scale.base(), y - 7.0], [scale.at(mean), y + 7.0]).class("bar"));
+        group.add(rect([scale.origin(), y - 7.0], [scale.position(mean), y + 7.0]).class("bar"));
         let every = cell.samples.len().div_ceil(MOST_DOTS).max(1);
         let samples = cell.samples.iter().step_by(every);
-        let dots = samples.map(|sample| dot(scale.at(*sample), y, 1.6).class("sample"));
+        let dots = samples.map(|sample| dot(scale.position(*sample), y, 1.6).class("sample"));
         group = group.extend(dots);
         if let Some([low, high]) = cell.ci95 {
-            let (low, high) = (Px(scale.at(low)), Px(scale.at(high)));
+            let (low, high) = (Px(scale.position(low)), Px(scale.position(high)));
             let (up, down, y) = (Px(y - 4.0), Px(y + 4.0), Px(y));
             let d = format!("M{low},{up}V{down}M{high},{up}V{down}M{low},{y}H{high}");
             group.add(Element::new("path").class("whisker").with("d", d));
         }
     }
     group.add(text(right, y + 4.0, &figure(cell)).class("end number"));
-    group.push(hint(told(cell)))
+    group.push(tooltip(tooltip_text(cell)))
 }

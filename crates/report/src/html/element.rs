@@ -1,28 +1,28 @@
-//! Markup that is well formed by construction: elements, attributes and text, in which nothing is left that a parser
-//! would obey. The same bytes are HTML and XML.
+//! Markup that is well formed by construction: elements, attributes and text, with everything escaped that a parser
+//! would interpret. The same bytes are valid HTML and XML.
 
 use std::fmt::{self, Display};
 
 /// HTML elements that have no end tag.
 const VOID: [&str; 5] = ["br", "hr", "input", "link", "meta"];
 
-/// SVG elements that are written without content here.
+/// SVG elements that have no content here, unless a child is pushed.
 const EMPTY: [&str; 6] = ["circle", "line", "path", "polygon", "rect", "use"];
 
-/// An element with its attributes and what is in it.
+/// Element with its attributes and its content.
 #[derive(Clone, Debug)]
 pub(crate) struct Element {
     name: &'static str,
     attributes: Vec<(&'static str, String)>,
-    content: Vec<Node>,
+    content: Vec<MarkupNode>,
 }
 
-/// What may stand in an element.
+/// Content of an element.
 #[derive(Clone, Debug)]
-pub(crate) enum Node {
+pub(crate) enum MarkupNode {
     Element(Element),
     Text(String),
-    /// As it is: a style sheet, a script.
+    /// Text that is not escaped: a style sheet, a script.
     Raw(String),
 }
 
@@ -31,13 +31,13 @@ impl Element {
         Self { name, attributes: Vec::new(), content: Vec::new() }
     }
 
-    /// The same with an attribute.
+    /// Adds an attribute and returns the element.
     pub(crate) fn with(mut self, name: &'static str, value: impl Display) -> Self {
         self.attributes.push((name, value.to_string()));
         self
     }
 
-    /// The same with an attribute, where there is a value.
+    /// Adds an attribute if it has a value, and returns the element.
     pub(crate) fn with_some(self, name: &'static str, value: Option<impl Display>) -> Self {
         match value {
             Some(value) => self.with(name, value),
@@ -45,25 +45,28 @@ impl Element {
         }
     }
 
-    /// The same in these classes.
+    /// Adds a `class` attribute and returns the element.
     pub(crate) fn class(self, classes: impl Display) -> Self {
         self.with("class", classes)
     }
 
-    /// The same with something more in it.
-    pub(crate) fn push(mut self, node: impl Into<Node>) -> Self {
+    /// Appends a node and returns the element.
+    pub(crate) fn push(mut self, node: impl Into<MarkupNode>) -> Self {
         self.content.push(node.into());
         self
     }
 
-    /// The same with all of these in it.
-    pub(crate) fn extend<N: Into<Node>>(mut self, nodes: impl IntoIterator<Item = N>) -> Self {
+    /// Appends several nodes and returns the element.
+    pub(crate) fn extend<N: Into<MarkupNode>>(
+        mut self,
+        nodes: impl IntoIterator<Item = N>,
+    ) -> Self {
         self.content.extend(nodes.into_iter().map(Into::into));
         self
     }
 
-    /// Adds something.
-    pub(crate) fn add(&mut self, node: impl Into<Node>) {
+    /// Appends a node in place.
+    pub(crate) fn add(&mut self, node: impl Into<MarkupNode>) {
         self.content.push(node.into());
     }
 
@@ -92,7 +95,7 @@ impl Element {
     }
 }
 
-impl Node {
+impl MarkupNode {
     fn write(&self, out: &mut String) {
         match self {
             Self::Element(element) => element.write(out),
@@ -102,7 +105,7 @@ impl Node {
     }
 }
 
-/// The text with all that a parser would obey made literal, and without what XML does not allow.
+/// Escapes a text for HTML and XML, and replaces characters that XML forbids with blanks.
 fn escape(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {
@@ -117,19 +120,19 @@ fn escape(text: &str, out: &mut String) {
     }
 }
 
-impl From<Element> for Node {
+impl From<Element> for MarkupNode {
     fn from(element: Element) -> Self {
         Self::Element(element)
     }
 }
 
-impl From<String> for Node {
+impl From<String> for MarkupNode {
     fn from(text: String) -> Self {
         Self::Text(text)
     }
 }
 
-impl From<&str> for Node {
+impl From<&str> for MarkupNode {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
     }
@@ -143,18 +146,18 @@ impl Display for Element {
     }
 }
 
-/// A coordinate, to a tenth of a pixel.
+/// Coordinate, displayed to a tenth of a pixel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Px(pub(crate) f64);
 
 impl Display for Px {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Adding nought turns minus nought into nought.
+        // Adding 0 turns -0 into 0.
         write!(f, "{}", (self.0 * 10.0).round() / 10.0 + 0.0)
     }
 }
 
-/// A line through these points, as the `d` of a path; nothing where there are none.
+/// Formats a line through these points as the `d` attribute of a path. Empty if there are no points.
 pub(crate) fn polyline(points: impl IntoIterator<Item = (f64, f64)>) -> String {
     let mut d = String::new();
     for (x, y) in points {

@@ -1,23 +1,23 @@
-//! A figure: its title, what to see in it, its drawings, its data, and links to take both along.
+//! Figure: its title, caption, drawings, data, and links to download both.
 //!
-//! It is drawn for a wide and for a narrow page, so that text is never shrunk, and, where that helps, on a linear and on
-//! a logarithmic scale. Style sheets choose among the drawings, without a script.
+//! Each figure is drawn for a wide and for a narrow page, so that text is never shrunk, and, where useful, on a linear
+//! and on a logarithmic scale. Style sheets choose among the drawings, without a script.
 
-use super::data::{Table, data_link};
-use super::element::{Element, Node};
+use super::data_table::{DataTable, data_link};
+use super::element::{Element, MarkupNode};
 use crate::Error;
-use crate::scale::Spread;
+use crate::scale::ScaleKind;
 
-/// The width of drawings for a wide page, px.
+/// Width of drawings for a wide page, px.
 pub(crate) const WIDE: f64 = 720.0;
 
-/// The width of drawings for a narrow page, px.
+/// Width of drawings for a narrow page, px.
 pub(crate) const NARROW: f64 = 330.0;
 
-/// What every drawing looks like, in the page and as a file of its own.
+/// Style sheet of all drawings, in the page and as separate files.
 pub(crate) const STYLE: &str = include_str!("figure.css");
 
-/// What is drawn on a paper of a certain size.
+/// Elements of an SVG drawing, with its size in px.
 #[derive(Clone, Debug)]
 pub(crate) struct Drawing {
     pub(crate) width: f64,
@@ -25,36 +25,36 @@ pub(crate) struct Drawing {
     pub(crate) content: Vec<Element>,
 }
 
-/// The same data on one scale, for both widths.
-struct View {
-    spread: Option<Spread>,
+/// Drawings of the data on one scale, for both widths.
+struct FigureView {
+    spread: Option<ScaleKind>,
     wide: Drawing,
     narrow: Option<Drawing>,
 }
 
-/// A figure of the page.
+/// Figure of the page.
 pub(crate) struct Figure {
     pub(crate) id: String,
     pub(crate) title: String,
-    /// How to read it, for everybody.
+    /// Instructions for reading the figure, shown to all readers.
     pub(crate) caption: String,
-    /// What is seen in it, for who does not see it.
+    /// Description of the content for readers who cannot see the figure.
     pub(crate) description: String,
-    views: Vec<View>,
-    table: Table,
-    /// The data as CSV, where they are more than the table beside the figure holds.
+    views: Vec<FigureView>,
+    table: DataTable,
+    /// Data as CSV, if there are more than in the table next to the figure.
     csv: Option<String>,
 }
 
-/// Whether links to drawings hold them, or a script makes them from the page.
+/// Source of the SVG downloads: embedded in the links, or made from the page by a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Links {
+pub(crate) enum SvgLinks {
     Embedded,
     Scripted,
 }
 
 impl Figure {
-    pub(crate) fn new(id: impl Into<String>, title: impl Into<String>, table: Table) -> Self {
+    pub(crate) fn new(id: impl Into<String>, title: impl Into<String>, table: DataTable) -> Self {
         Self {
             id: id.into(),
             title: title.into(),
@@ -66,8 +66,8 @@ impl Figure {
         }
     }
 
-    /// The same with words on how to read it and on what is seen.
-    pub(crate) fn told(
+    /// Sets the caption and the description.
+    pub(crate) fn with_text(
         mut self,
         caption: impl Into<String>,
         description: impl Into<String>,
@@ -77,33 +77,34 @@ impl Figure {
         self
     }
 
-    /// The same with more data than stand beside it.
+    /// Sets the CSV for a figure with more data than its table.
     pub(crate) fn with_csv(mut self, csv: String) -> Self {
         self.csv = Some(csv);
         self
     }
 
-    /// The same with its drawings on one scale.
-    pub(crate) fn drawn(mut self, draw: impl Fn(f64) -> Drawing) -> Self {
-        self.views = vec![View { spread: None, wide: draw(WIDE), narrow: Some(draw(NARROW)) }];
+    /// Draws the figure on one scale, for both widths.
+    pub(crate) fn with_drawings(mut self, draw: impl Fn(f64) -> Drawing) -> Self {
+        self.views =
+            vec![FigureView { spread: None, wide: draw(WIDE), narrow: Some(draw(NARROW)) }];
         self
     }
 
-    /// The same with one drawing for every page.
-    pub(crate) fn drawn_once(mut self, drawing: Drawing) -> Self {
-        self.views = vec![View { spread: None, wide: drawing, narrow: None }];
+    /// Sets one drawing for pages of any width.
+    pub(crate) fn with_drawing(mut self, drawing: Drawing) -> Self {
+        self.views = vec![FigureView { spread: None, wide: drawing, narrow: None }];
         self
     }
 
-    /// The same with its drawings on both scales, this one shown first.
-    pub(crate) fn drawn_on_both(
+    /// Draws the figure on both scales. `first` is shown first.
+    pub(crate) fn with_both_scales(
         mut self,
-        first: Spread,
-        draw: impl Fn(f64, Spread) -> Drawing,
+        first: ScaleKind,
+        draw: impl Fn(f64, ScaleKind) -> Drawing,
     ) -> Self {
-        let second = if first == Spread::Linear { Spread::Log } else { Spread::Linear };
+        let second = if first == ScaleKind::Linear { ScaleKind::Log } else { ScaleKind::Linear };
         self.views = [first, second]
-            .map(|spread| View {
+            .map(|spread| FigureView {
                 spread: Some(spread),
                 wide: draw(WIDE, spread),
                 narrow: Some(draw(NARROW, spread)),
@@ -112,11 +113,11 @@ impl Figure {
         self
     }
 
-    /// The figure as it stands in the page.
+    /// Renders the figure for the page.
     ///
     /// # Errors
-    /// When the data cannot be written as CSV.
-    pub(crate) fn render(&self, links: Links) -> Result<Element, Error> {
+    /// Fails if the data cannot be written as CSV.
+    pub(crate) fn render(&self, links: SvgLinks) -> Result<Element, Error> {
         let heading = Element::new("h3").with("id", format!("{}-h", self.id)).push(&*self.title);
         let mut caption = Element::new("figcaption").push(heading);
         if !self.caption.is_empty() {
@@ -127,18 +128,18 @@ impl Figure {
             .with("id", &self.id)
             .with("aria-labelledby", format!("{}-h", self.id))
             .push(caption)
-            .extend(self.switch())
+            .extend(self.scale_switch())
             .extend(views)
-            .push(self.below(links)?))
+            .push(self.data_and_links(links)?))
     }
 
-    /// The switch between the scales, where there are two.
-    fn switch(&self) -> Option<Element> {
+    /// Renders the switch between the scales. Returns `None` if there is only one.
+    fn scale_switch(&self) -> Option<Element> {
         if self.views.len() < 2 {
             return None;
         }
         let choices = self.views.iter().enumerate().flat_map(|(at, view)| {
-            let name = word(view.spread);
+            let name = scale_name(view.spread);
             let id = format!("{}-{name}", self.id);
             let checked = (at == 0).then_some("checked");
             let input = Element::new("input")
@@ -154,7 +155,7 @@ impl Figure {
         Some(Element::new("fieldset").class("scale").push(legend).extend(choices))
     }
 
-    fn view(&self, at: usize, view: &View) -> Element {
+    fn view(&self, at: usize, view: &FigureView) -> Element {
         let svg = |drawing: &Drawing, size: &str| {
             self.svg(drawing, view.spread, &format!("{}-{at}{size}", self.id))
         };
@@ -168,9 +169,9 @@ impl Figure {
             .extend(view.narrow.as_ref().map(|narrow| svg(narrow, "n").class("fig narrow")))
     }
 
-    /// A drawing with its name and description for those who do not see it.
-    fn svg(&self, drawing: &Drawing, spread: Option<Spread>, id: &str) -> Element {
-        let scale = spread.map_or_else(String::new, |_| format!(" ({} scale)", word(spread)));
+    /// Renders a drawing with a title and a description for readers who cannot see it.
+    fn svg(&self, drawing: &Drawing, spread: Option<ScaleKind>, id: &str) -> Element {
+        let scale = spread.map_or_else(String::new, |_| format!(" ({} scale)", scale_name(spread)));
         Element::new("svg")
             .with("xmlns", "http://www.w3.org/2000/svg")
             .with("viewBox", format!("0 0 {} {}", drawing.width, drawing.height.ceil()))
@@ -190,8 +191,8 @@ impl Figure {
             .extend(drawing.content.iter().cloned())
     }
 
-    /// The data and the links.
-    fn below(&self, links: Links) -> Result<Element, Error> {
+    /// Renders the data table and the download links.
+    fn data_and_links(&self, links: SvgLinks) -> Result<Element, Error> {
         let summary = Element::new("summary").push("Data");
         let table = Element::new("div")
             .class("scroll")
@@ -208,8 +209,8 @@ impl Figure {
             .push(self.link("csv", data_link("text/csv", &csv)).push("CSV"));
         if let Some(view) = self.views.first() {
             let (href, class) = match links {
-                Links::Embedded => (data_link("image/svg+xml", &self.file(view)), "svg"),
-                Links::Scripted => (format!("#{}", self.id), "svg scripted"),
+                SvgLinks::Embedded => (data_link("image/svg+xml", &self.svg_file(view)), "svg"),
+                SvgLinks::Scripted => (format!("#{}", self.id), "svg scripted"),
             };
             downloads.add(self.link("svg", href).class(class).push("SVG"));
         }
@@ -226,23 +227,23 @@ impl Figure {
             .with("aria-label", format!("“{}” as {}", self.title, extension.to_uppercase()))
     }
 
-    /// The wide drawing as a file of its own.
-    fn file(&self, view: &View) -> String {
-        let style = Element::new("style").push(Node::Raw(compact(STYLE)));
+    /// Renders the wide drawing as a separate SVG file.
+    fn svg_file(&self, view: &FigureView) -> String {
+        let style = Element::new("style").push(MarkupNode::Raw(compact(STYLE)));
         let mut drawing = view.wide.clone();
         drawing.content.insert(0, style);
         self.svg(&drawing, view.spread, &self.id).class("fig").to_string()
     }
 }
 
-fn word(spread: Option<Spread>) -> &'static str {
+fn scale_name(spread: Option<ScaleKind>) -> &'static str {
     match spread {
-        Some(Spread::Log) => "logarithmic",
+        Some(ScaleKind::Log) => "logarithmic",
         _ => "linear",
     }
 }
 
-/// A style sheet without the blanks and comments that only people need.
+/// Removes comments and unnecessary blanks from a style sheet.
 pub(crate) fn compact(style: &str) -> String {
     let mut out = String::with_capacity(style.len());
     let mut rest = style;

@@ -1,79 +1,79 @@
-//! A run as one page: a file that needs nothing but itself, offline, with or without scripts.
+//! HTML page of a run: one self-contained file, readable offline, with or without scripts.
 //!
-//! Everything is drawn when the page is made, as SVG, from what the analysis found: the page calculates nothing but
-//! places on paper. The same run gives the same bytes.
+//! Everything is drawn as SVG when the page is made, from the results of the analysis: the page computes nothing but
+//! positions. The same run gives the same bytes.
 
 mod answer;
 mod bars;
-mod courses;
 mod cpu;
-mod data;
+mod data_table;
 mod element;
 mod figure;
-mod heat;
+mod heat_map;
+mod hop_costs;
 mod latency;
-mod lines;
+mod line_chart;
 mod networks;
 mod notes;
+mod page_sections;
 mod paths;
 mod plot;
 mod published;
-mod story;
 mod subject;
 mod sweeps;
-mod toll;
+mod trial_timelines;
 
 use crate::Error;
-use element::{Element, Node};
-use figure::{Links, STYLE, compact};
-use networks::Networks;
-use story::{Detail, Story};
-use tare_record::journal::Run;
-use tare_record::{Document, Picture};
+use element::{Element, MarkupNode};
+use figure::{STYLE, SvgLinks, compact};
+use networks::PageNetworks;
+use page_sections::{DetailLevel, PageContent};
+use tare_record::journal::RunHeader;
+use tare_record::{ChartData, Document};
 
-/// The largest page, bytes: larger ones tell less of each workload and shape.
-const LARGEST: usize = 1_400_000;
+/// Size limit of a page, bytes. Larger pages omit details of some workloads and shapes.
+const SIZE_LIMIT: usize = 1_400_000;
 
-/// How much is told, from everything to the least: workloads and shapes that are told in full, sweeps, what links hold.
-const DETAILS: [Detail; 6] = [
-    Detail { subjects: usize::MAX, sweeps: usize::MAX, links: Links::Embedded },
-    Detail { subjects: usize::MAX, sweeps: usize::MAX, links: Links::Scripted },
-    Detail { subjects: 12, sweeps: 24, links: Links::Scripted },
-    Detail { subjects: 6, sweeps: 12, links: Links::Scripted },
-    Detail { subjects: 3, sweeps: 6, links: Links::Scripted },
-    Detail { subjects: 1, sweeps: 3, links: Links::Scripted },
+/// Levels of detail, from the full page to the smallest.
+const DETAILS: [DetailLevel; 6] = [
+    DetailLevel { subjects: usize::MAX, sweeps: usize::MAX, links: SvgLinks::Embedded },
+    DetailLevel { subjects: usize::MAX, sweeps: usize::MAX, links: SvgLinks::Scripted },
+    DetailLevel { subjects: 12, sweeps: 24, links: SvgLinks::Scripted },
+    DetailLevel { subjects: 6, sweeps: 12, links: SvgLinks::Scripted },
+    DetailLevel { subjects: 3, sweeps: 6, links: SvgLinks::Scripted },
+    DetailLevel { subjects: 1, sweeps: 3, links: SvgLinks::Scripted },
 ];
 
-/// All that a page is made from.
+/// Input of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
-    /// The figures.
+    /// Figures of the run.
     pub document: &'a Document,
-    /// The journal's first line: what was going to be measured.
-    pub run: &'a Run,
-    /// What lies beneath the figures.
-    pub picture: &'a Picture,
+    /// First line of the journal: the plan and the environment.
+    pub run: &'a RunHeader,
+    /// Series, distributions and CPU costs for the charts.
+    pub picture: &'a ChartData,
 }
 
-/// The page, well formed as HTML and as XML, with no reference to anything outside of it.
+/// Renders the page, well formed as HTML and as XML, with no reference to anything outside of it.
 ///
 /// # Errors
-/// When data cannot be written as CSV.
+/// Fails if data cannot be written as CSV.
 pub fn html(page: &Page<'_>) -> Result<String, Error> {
     let mut text = String::new();
     for detail in DETAILS {
         text = render(page, detail)?;
-        if text.len() <= LARGEST {
+        if text.len() <= SIZE_LIMIT {
             break;
         }
     }
     Ok(text)
 }
 
-fn render(page: &Page<'_>, detail: Detail) -> Result<String, Error> {
+fn render(page: &Page<'_>, detail: DetailLevel) -> Result<String, Error> {
     let document = page.document;
-    let networks = Networks::of(document, &page.run.plan.baseline);
-    let story = Story::of(page, &networks, detail)?;
+    let networks = PageNetworks::new(document, &page.run.plan.baseline);
+    let story = PageContent::new(page, &networks, detail)?;
     let title = headline(document, &networks);
     let body = Element::new("body")
         .push(Element::new("a").class("skip").with("href", "#answer").push("Skip to the answer"))
@@ -93,8 +93,8 @@ fn render(page: &Page<'_>, detail: Detail) -> Result<String, Error> {
     Ok(format!("<!DOCTYPE html>\n{html}\n"))
 }
 
-/// A count in letters, as far as one writes it so.
-fn in_letters(count: usize) -> String {
+/// Spells out a count up to twelve. Larger counts are digits.
+fn spell_out(count: usize) -> String {
     const WORDS: [&str; 13] = [
         "No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten",
         "Eleven", "Twelve",
@@ -102,25 +102,25 @@ fn in_letters(count: usize) -> String {
     WORDS.get(count).map_or_else(|| count.to_string(), |word| (*word).to_owned())
 }
 
-fn headline(document: &Document, networks: &Networks<'_>) -> String {
+fn headline(document: &Document, networks: &PageNetworks<'_>) -> String {
     let count = networks.labels().len();
     if document.cells.iter().any(|cell| cell.network == "probe") {
         return "The way between two machines, weighed".to_owned();
     }
     let noun = if count == 1 { "container network" } else { "container networks" };
     match networks.baseline().filter(|_| count > 1) {
-        Some(baseline) => format!("{} {noun}, weighed against {baseline}", in_letters(count)),
-        None => format!("{} {noun}, weighed", in_letters(count)),
+        Some(baseline) => format!("{} {noun}, weighed against {baseline}", spell_out(count)),
+        None => format!("{} {noun}, weighed", spell_out(count)),
     }
 }
 
-fn head(title: &str, document: &Document, networks: &Networks<'_>) -> Element {
+fn head(title: &str, document: &Document, networks: &PageNetworks<'_>) -> Element {
     let meta = |name: &str, content: &str| {
         Element::new("meta").with("name", name).with("content", content)
     };
     let policy =
         "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
-    let style = |css: String| Element::new("style").push(Node::Raw(css));
+    let style = |css: String| Element::new("style").push(MarkupNode::Raw(css));
     Element::new("head")
         .push(Element::new("meta").with("charset", "utf-8"))
         .push(
@@ -134,13 +134,13 @@ fn head(title: &str, document: &Document, networks: &Networks<'_>) -> Element {
         .push(Element::new("title").push(format!("{title} · tare · {}", document.study)))
         .push(Element::new("link").with("rel", "icon").with("href", "data:,"))
         .push(style(compact(STYLE)).with("id", "figure-style"))
-        .push(style(compact(include_str!("page.css")) + &networks.rules()))
+        .push(style(compact(include_str!("page.css")) + &networks.css_rules()))
 }
 
-/// The script, so that a reader of XML does not take its signs for markup.
+/// Renders the script in a CDATA section, so that an XML parser does not take its characters for markup.
 fn script() -> Element {
     let text = format!("//<![CDATA[\n{}//]]>", include_str!("page.js"));
-    Element::new("script").push(Node::Raw(text))
+    Element::new("script").push(MarkupNode::Raw(text))
 }
 
 fn masthead(document: &Document, title: &str) -> Element {
@@ -166,7 +166,7 @@ fn masthead(document: &Document, title: &str) -> Element {
         .push(Element::new("p").class("byline").push(facts.join(" · ")))
 }
 
-fn main(document: &Document, networks: &Networks<'_>, story: Story) -> Element {
+fn main(document: &Document, networks: &PageNetworks<'_>, story: PageContent) -> Element {
     let answer = Element::new("section")
         .class("answer")
         .with("id", "answer")
@@ -184,7 +184,7 @@ fn main(document: &Document, networks: &Networks<'_>, story: Story) -> Element {
         Element::new("nav").with("aria-label", "Contents").push(Element::new("ul").extend(links)),
     );
     if networks.labels().len() > 1 {
-        main.add(networks.switches());
+        main.add(networks.checkboxes());
     }
-    main.extend(story.sections.into_iter().map(story::Section::render))
+    main.extend(story.sections.into_iter().map(page_sections::PageSection::render))
 }

@@ -1,27 +1,27 @@
-//! The networks of a page: their order, and how each is drawn everywhere.
+//! Networks of a page: their order, and their colours and dashes in all drawings.
 //!
-//! The baseline is drawn in the ink of the text. All others take the qualitative colours of P. Tol (*Colour Schemes*,
-//! SRON/EPS/TN/09-002, issue 3.2, 2021), which people with any common colour vision tell apart: *vibrant*, *muted* and
-//! *medium contrast* on paper, *light* in the dark. Where there are more networks than colours, lines are dashed. Nothing
-//! is said by colour alone: every line and every row carries its name.
+//! The baseline has the colour of the text. All others take the qualitative colours of P. Tol (*Colour Schemes*,
+//! SRON/EPS/TN/09-002, issue 3.2, 2021), which are distinct with any common colour vision: *vibrant*, *muted* and
+//! *medium contrast* in light mode, *light* in dark mode. With more networks than colours, lines are dashed. Colour is
+//! never the only distinction: every line and every row carries its name.
 
 use super::element::Element;
 use tare_record::Document;
 
-/// How many colours there are.
+/// Number of colours.
 const COLOURS: usize = 7;
 
-/// How many ways of dashing a line there are.
+/// Number of dash patterns.
 const DASHES: usize = 4;
 
-/// The networks that have figures, in the order of the document.
-pub(crate) struct Networks<'a> {
+/// Networks that have figures, in the order of the document.
+pub(crate) struct PageNetworks<'a> {
     labels: Vec<&'a str>,
     baseline: Option<&'a str>,
 }
 
-impl<'a> Networks<'a> {
-    pub(crate) fn of(document: &'a Document, baseline: &'a str) -> Self {
+impl<'a> PageNetworks<'a> {
+    pub(crate) fn new(document: &'a Document, baseline: &'a str) -> Self {
         let mut labels: Vec<&str> = Vec::new();
         for cell in &document.cells {
             if !labels.contains(&cell.label.as_str()) {
@@ -37,12 +37,12 @@ impl<'a> Networks<'a> {
         &self.labels
     }
 
-    /// The network that all others are beside, where it was measured.
+    /// Returns the baseline, or `None` if it was not measured.
     pub(crate) fn baseline(&self) -> Option<&'a str> {
         self.baseline
     }
 
-    /// The classes of all that is drawn for a network: which it is, its colour, its dashes.
+    /// Returns the CSS classes of a network: its index, its colour, its dashes.
     pub(crate) fn classes(&self, label: &str) -> String {
         let Some(index) = self.labels.iter().position(|other| *other == label) else {
             return "c-none".to_owned();
@@ -55,20 +55,20 @@ impl<'a> Networks<'a> {
         format!("n{index} c{} d{}", place % COLOURS, place / COLOURS % DASHES)
     }
 
-    /// A group in which something of a network is drawn.
+    /// Makes an SVG group in a network's classes.
     pub(crate) fn group(&self, label: &str) -> Element {
         Element::new("g").class(self.classes(label))
     }
 
-    /// The rules by which a network that is switched off fades.
-    pub(crate) fn rules(&self) -> String {
+    /// Returns the CSS rules that fade the drawings of a network that is switched off.
+    pub(crate) fn css_rules(&self) -> String {
         (0..self.labels.len())
             .map(|n| format!("body:has(#net-{n}:not(:checked)) .n{n}{{opacity:.08}}"))
             .collect()
     }
 
-    /// The switches, one a network: they need no script.
-    pub(crate) fn switches(&self) -> Element {
+    /// Renders a checkbox for each network. They need no script.
+    pub(crate) fn checkboxes(&self) -> Element {
         let chips = self.labels.iter().enumerate().map(|(n, label)| {
             let id = format!("net-{n}");
             let input = Element::new("input")

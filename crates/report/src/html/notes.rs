@@ -1,18 +1,19 @@
-//! What stands beside the figures: what was noticed, what did not run, the machine, and how to do it again.
+//! Sections of text next to the figures: findings and failures, the machine, instructions to repeat the run, the
+//! method.
 
-use super::element::{Element, Node};
-use super::subject::grouped;
+use super::element::{Element, MarkupNode};
+use super::subject::group_thousands;
 use crate::notes::remarks;
 use crate::text::counted;
-use tare_record::journal::Run;
-use tare_record::{Blocks, Document, Environment, Nanos, WarmUp};
+use tare_record::journal::RunHeader;
+use tare_record::{BlockPolicy, Document, Environment, Nanos, WarmUpPolicy};
 
-/// Flags that say where output goes, and whether they take a value.
-const OUTPUT: [(&str, bool); 5] =
+/// Flags for the destination of output, and whether they take a value. `--load-modules` is removed as well.
+const OUTPUT_FLAGS: [(&str, bool); 5] =
     [("--out", true), ("-o", true), ("--html", true), ("--json", false), ("--load-modules", false)];
 
-/// What was noticed, what did not run and why, what broke; nothing where nothing is.
-pub(crate) fn noticed(document: &Document) -> Option<Element> {
+/// Renders findings, skipped networks and failures with their reasons. Returns `None` if there are none.
+pub(crate) fn remark_list(document: &Document) -> Option<Element> {
     let remarks = remarks(document);
     if remarks.is_empty() {
         return None;
@@ -32,7 +33,7 @@ pub(crate) fn noticed(document: &Document) -> Option<Element> {
     Some(Element::new("ul").class("notes").extend(items))
 }
 
-/// Names with what they are.
+/// Renders a definition list of names and values. Rows without a value are left out.
 fn list(rows: impl IntoIterator<Item = (String, String)>) -> Element {
     let mut list = Element::new("dl");
     for (name, value) in rows.into_iter().filter(|(_, value)| !value.is_empty()) {
@@ -42,7 +43,7 @@ fn list(rows: impl IntoIterator<Item = (String, String)>) -> Element {
     list
 }
 
-/// Everything about the machine that may move a figure.
+/// Renders all properties of the machine that may affect a figure.
 pub(crate) fn machine(environment: &Environment) -> Vec<Element> {
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
     let memory =
@@ -86,7 +87,7 @@ pub(crate) fn machine(environment: &Environment) -> Vec<Element> {
         let facts = [
             device.driver.clone(),
             device.mtu.map(|mtu| format!("MTU {mtu}")),
-            device.speed.map(|speed| format!("{} Mbit/s", grouped(&speed.to_string()))),
+            device.speed.map(|speed| format!("{} Mbit/s", group_thousands(&speed.to_string()))),
             (!on.is_empty()).then(|| format!("offloads: {}", on.join(", "))),
         ];
         (device.name.clone(), facts.into_iter().flatten().collect::<Vec<_>>().join(" · "))
@@ -100,8 +101,8 @@ pub(crate) fn machine(environment: &Environment) -> Vec<Element> {
     std::iter::once(first).chain(more.into_iter().flatten()).collect()
 }
 
-/// How to measure the same again.
-pub(crate) fn again(document: &Document, run: &Run) -> Vec<Element> {
+/// Renders the command, the plan and the seed for another run of the same measurement.
+pub(crate) fn repetition(document: &Document, run: &RunHeader) -> Vec<Element> {
     let plan = &run.plan;
     let mut parts = Vec::new();
     if let Some(command) = command(&document.environment.command, document.seed) {
@@ -118,8 +119,8 @@ pub(crate) fn again(document: &Document, run: &Run) -> Vec<Element> {
             })
             .collect();
         let warm_up = match workload.warm_up {
-            WarmUp::Auto => "warm-up found".to_owned(),
-            WarmUp::Fixed(span) => format!("warm-up {span}"),
+            WarmUpPolicy::Auto => "warm-up found".to_owned(),
+            WarmUpPolicy::Fixed(span) => format!("warm-up {span}"),
         };
         let told = format!(
             "{} a trial, intervals of {}, {warm_up} · {}",
@@ -154,30 +155,31 @@ pub(crate) fn again(document: &Document, run: &Run) -> Vec<Element> {
     parts
 }
 
-fn blocks(document: &Document, asked: Blocks) -> String {
+fn blocks(document: &Document, asked: BlockPolicy) -> String {
     let goal = |precision: Option<f64>| match precision {
         Some(share) => format!("± {}", crate::number::percent(share)),
         None => "half of each margin".to_owned(),
     };
     let how = match asked {
-        Blocks::Fixed { .. } => "fixed before the run".to_owned(),
-        Blocks::Precision { precision, .. } => {
+        BlockPolicy::Fixed { .. } => "fixed before the run".to_owned(),
+        BlockPolicy::Precision { precision, .. } => {
             format!("found from a pilot, for {}", goal(precision))
         }
-        Blocks::Sequence { precision, .. } => {
+        BlockPolicy::Sequence { precision, .. } => {
             format!("until every confidence sequence was as narrow as {}", goal(precision))
         }
     };
     format!("{} · {how}", document.blocks)
 }
 
-/// The command that measures the same, with its seed and without where its output went.
+/// Returns the command for the same measurement: with its seed, without the flags of [`OUTPUT_FLAGS`]. Returns `None`
+/// if the command is neither `run` nor `probe`.
 fn command(given: &[String], seed: u64) -> Option<String> {
     let mut words = vec!["tare".to_owned()];
     let mut rest = given.iter();
     while let Some(word) = rest.next() {
         let flag = word.split('=').next().unwrap_or(word);
-        match OUTPUT.iter().find(|(name, _)| *name == flag) {
+        match OUTPUT_FLAGS.iter().find(|(name, _)| *name == flag) {
             Some((_, true)) if flag == word => drop(rest.next()),
             Some(_) => {}
             None => words.push(quoted(word)),
@@ -192,7 +194,7 @@ fn command(given: &[String], seed: u64) -> Option<String> {
     Some(words.join(" "))
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+.,:/@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -201,8 +203,8 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// How the figures were made, in a paragraph.
-pub(crate) fn method() -> Vec<Node> {
+/// Describes the statistical method in a paragraph.
+pub(crate) fn method() -> Vec<MarkupNode> {
     let first = "In every block each network is raised anew and measured once, in random order; ratios are made within \
                  blocks, so that what drifts on the machine cancels, and their intervals are Student’s t on the log \
                  ratio. A verdict reads the 90 % interval against 1 and the margin, with Holm’s correction over its \

@@ -1,5 +1,5 @@
-// Everything is readable without this. With it: values where one points or steps by the arrow keys, and drawings as
-// they are shown, as files.
+// Optional script: the page is readable without it. It shows values at the pointer or by the arrow keys, and saves
+// drawings as files, as they are displayed.
 (() => {
   "use strict";
   document.documentElement.classList.add("js");

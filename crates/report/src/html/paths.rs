@@ -1,34 +1,34 @@
-//! The path of a packet through each network, hop by hop, as a map of a railway line.
+//! Packet path through each network, hop by hop, drawn as a railway map.
 
 use super::cpu;
-use super::data::{Datum, Table};
+use super::data_table::{DataTable, TableValue};
 use super::element::Element;
 use super::figure::{Drawing, Figure};
-use super::networks::Networks;
-use super::plot::{dot, fitted, hint, line, rect, text};
+use super::hop_costs::HopCosts;
+use super::networks::PageNetworks;
+use super::plot::{dot, line, rect, text, tooltip, truncate};
 use super::subject::Subject;
-use super::toll::Toll;
 use tare_record::{Cell, CpuCost, Document, Finding, Hop, HopKind};
 
-/// The width of a map, px: it stands in narrow pages as it is, and two abreast in wide ones.
+/// Width of a map, px: one column on narrow pages, two on wide ones.
 const WIDTH: f64 = 340.0;
-/// The height of a stop with one line below its name, px.
-const STOP: f64 = 44.0;
-/// The height of every further line, px.
-const LINE: f64 = 12.5;
-/// The widest line, characters.
+/// Height of a hop with one line below its name, px.
+const HOP_HEIGHT: f64 = 44.0;
+/// Height of every further line, px.
+const LINE_HEIGHT: f64 = 12.5;
+/// Widest line, characters.
 const WIDEST: usize = 40;
-/// The most lines.
+/// Largest number of lines below a name.
 const MOST_LINES: usize = 4;
-/// Where the line runs, px.
-const TRACK: f64 = 82.0;
+/// Horizontal position of the track, px.
+const TRACK_X: f64 = 82.0;
 
-/// A map for every network whose hops are known.
+/// Draws a map for each network with known hops.
 pub(crate) fn paths(
     document: &Document,
     subjects: &[Subject<'_>],
     costs: &[CpuCost],
-    networks: &Networks<'_>,
+    networks: &PageNetworks<'_>,
 ) -> Vec<Figure> {
     let Some(subject) = subjects.first() else { return Vec::new() };
     let map = |(n, label): (usize, &&str)| {
@@ -37,24 +37,24 @@ pub(crate) fn paths(
         let cell = known.next()?;
         let cost = costs
             .iter()
-            .find(|cost| cost.label == **label && subject.is(&cost.workload, &cost.shape));
+            .find(|cost| cost.label == **label && subject.matches(&cost.workload, &cost.shape));
         let (hops, title) = (&cell.hops, (*label).to_owned());
         let cells = subjects.iter().flat_map(|subject| &subject.cells);
-        let toll = Toll::of(cells.copied().filter(|cell| cell.label == **label));
-        let words: Vec<String> = hops.iter().map(|hop| with_toll(hop, &toll)).collect();
-        let end = hops.last().and_then(|last| toll.at_end(last));
+        let toll = HopCosts::from_cells(cells.copied().filter(|cell| cell.label == **label));
+        let words: Vec<String> = hops.iter().map(|hop| describe_with_costs(hop, &toll)).collect();
+        let end = hops.last().and_then(|last| toll.describe_end(last));
         let end = end.map_or_else(String::new, |lost| format!("; the server {lost}"));
         let described = format!("From client to server: {}{end}.", words.join("; "));
         Some(
             Figure::new(format!("path-{}", n + 1), title, table(hops, &toll))
-                .told(caption(document, cell, sides(cost, subject)), described)
-                .drawn_once(draw(label, hops, &toll, networks)),
+                .with_text(caption(document, cell, sides(cost, subject)), described)
+                .with_drawing(draw(label, hops, &toll, networks)),
         )
     };
     networks.labels().iter().enumerate().filter_map(map).collect()
 }
 
-/// What a network stands for, what it spends, and where.
+/// Describes the real system of a network, its CPU time, and where that is spent.
 fn caption(document: &Document, cell: &Cell, sides: String) -> String {
     let real = document.stands_for.get(&cell.network).map(|real| format!("As {real}."));
     let of_cpu =
@@ -65,7 +65,7 @@ fn caption(document: &Document, cell: &Cell, sides: String) -> String {
     all.filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// What the two ends spend.
+/// Describes the CPU time of clients, servers and the whole machine.
 fn sides(cost: Option<&CpuCost>, subject: &Subject<'_>) -> String {
     let Some(cost) = cost else { return String::new() };
     let shown = |seconds: f64| cpu::shown_with_unit(seconds, cost.work);
@@ -81,8 +81,8 @@ fn sides(cost: Option<&CpuCost>, subject: &Subject<'_>) -> String {
     }
 }
 
-/// What a kind of hop is called.
-fn kind(kind: HopKind) -> &'static str {
+/// Returns the name of a kind of hop.
+fn kind_name(kind: HopKind) -> &'static str {
     match kind {
         HopKind::Loopback => "loopback",
         HopKind::Veth => "veth",
@@ -98,30 +98,32 @@ fn kind(kind: HopKind) -> &'static str {
     }
 }
 
-fn described(hop: &Hop) -> String {
+fn describe(hop: &Hop) -> String {
     let mtu = hop.mtu.map_or_else(String::new, |mtu| format!(", MTU {mtu}"));
     let detail = hop.detail.as_ref().map_or_else(String::new, |detail| format!(", {detail}"));
-    format!("{} {} in {}{mtu}{detail}", kind(hop.kind), hop.name, hop.place)
+    format!("{} {} in {}{mtu}{detail}", kind_name(hop.kind), hop.name, hop.place)
 }
 
-/// A hop with what it takes.
-fn with_toll(hop: &Hop, toll: &Toll<'_>) -> String {
-    let taken = toll.at(hop).map_or_else(String::new, |taken| format!(", {taken}"));
-    format!("{}{taken}", described(hop))
+/// Describes a hop with its costs.
+fn describe_with_costs(hop: &Hop, toll: &HopCosts<'_>) -> String {
+    let taken = toll.describe(hop).map_or_else(String::new, |taken| format!(", {taken}"));
+    format!("{}{taken}", describe(hop))
 }
 
-fn table(hops: &[Hop], toll: &Toll<'_>) -> Table {
+fn table(hops: &[Hop], toll: &HopCosts<'_>) -> DataTable {
     let mut table =
-        Table::new(["hop", "kind", "name", "where", "MTU (bytes)", "lost (%)", "detail"]);
+        DataTable::new(["hop", "kind", "name", "where", "MTU (bytes)", "lost (%)", "detail"]);
     for (at, hop) in hops.iter().enumerate() {
         table.add(vec![
             (at + 1).to_string().into(),
-            kind(hop.kind).into(),
+            kind_name(hop.kind).into(),
             hop.name.as_str().into(),
             hop.place.as_str().into(),
-            hop.mtu.map_or_else(Datum::none, |mtu| Datum::number(f64::from(mtu), mtu.to_string())),
-            toll.share(hop).map_or_else(Datum::none, |share| {
-                Datum::number(100.0 * share, format!("{:.2}", 100.0 * share))
+            hop.mtu.map_or_else(TableValue::none, |mtu| {
+                TableValue::number(f64::from(mtu), mtu.to_string())
+            }),
+            toll.loss_share(hop).map_or_else(TableValue::none, |share| {
+                TableValue::number(100.0 * share, format!("{:.2}", 100.0 * share))
             }),
             hop.detail.as_deref().unwrap_or("").into(),
         ]);
@@ -129,29 +131,29 @@ fn table(hops: &[Hop], toll: &Toll<'_>) -> Table {
     table
 }
 
-/// A hop as it is drawn: what stands below its name, and how high it is.
-struct Stop<'a> {
+/// Drawn hop, with the lines below its name.
+struct DrawnHop<'a> {
     hop: &'a Hop,
     below: Vec<String>,
 }
 
-impl<'a> Stop<'a> {
-    fn of(hop: &'a Hop, toll: &Toll<'_>) -> Self {
+impl<'a> DrawnHop<'a> {
+    fn new(hop: &'a Hop, toll: &HopCosts<'_>) -> Self {
         let mtu = hop.mtu.map(|mtu| format!("MTU {mtu}"));
-        let facts = [Some(kind(hop.kind).to_owned()), mtu, hop.detail.clone()];
+        let facts = [Some(kind_name(hop.kind).to_owned()), mtu, hop.detail.clone()];
         let facts: Vec<String> = facts.into_iter().flatten().collect();
-        let mut below = lines(&facts.join(" · "));
-        below.extend(toll.at(hop).map(|taken| cut(&format!("▼ {taken}"))));
+        let mut below = wrap_lines(&facts.join(" · "));
+        below.extend(toll.describe(hop).map(|taken| cut(&format!("▼ {taken}"))));
         Self { hop, below }
     }
 
     fn height(&self) -> f64 {
-        STOP + LINE * (self.below.len() - 1) as f64
+        HOP_HEIGHT + LINE_HEIGHT * (self.below.len() - 1) as f64
     }
 }
 
-/// A text in as many lines as it may have; the last is cut where there is more.
-fn lines(text: &str) -> Vec<String> {
+/// Wraps a text into at most [`MOST_LINES`] lines. The last one is cut if there is more.
+fn wrap_lines(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         let last = lines.len() - 1;
@@ -178,55 +180,56 @@ fn cut(line: &str) -> String {
     line.chars().take(WIDEST).chain(['…']).collect()
 }
 
-/// The line from top to bottom; namespaces are the bands that it runs through.
-fn draw(label: &str, hops: &[Hop], toll: &Toll<'_>, networks: &Networks<'_>) -> Drawing {
-    let stops: Vec<Stop<'_>> = hops.iter().map(|hop| Stop::of(hop, toll)).collect();
+/// Draws the track from top to bottom. Each namespace is a shaded band.
+fn draw(label: &str, hops: &[Hop], toll: &HopCosts<'_>, networks: &PageNetworks<'_>) -> Drawing {
+    let stops: Vec<DrawnHop<'_>> = hops.iter().map(|hop| DrawnHop::new(hop, toll)).collect();
     let top = 34.0;
-    let height = top + stops.iter().map(Stop::height).sum::<f64>() + 34.0;
+    let height = top + stops.iter().map(DrawnHop::height).sum::<f64>() + 34.0;
     let (mut bands, mut drawn) = (Vec::new(), Vec::new());
     let mut y = top;
     for (band, together) in stops.chunk_by(|a, b| a.hop.place == b.hop.place).enumerate() {
         let begin = y;
         for stop in together {
-            drawn.push(stop_at(stop, y));
+            drawn.push(draw_hop(stop, y));
             y += stop.height();
         }
         let shade = if band % 2 == 0 { "band even" } else { "band odd" };
         let place = &together[0].hop.place;
         bands.push(rect([0.0, begin + 1.0], [WIDTH, y - 1.0]).class(shade));
-        let name = text(8.0, begin + STOP / 2.0 + 4.0, &fitted(place, TRACK - 14.0)).class("tiny");
-        bands.push(name.push(hint(place.clone())));
+        let name = text(8.0, begin + HOP_HEIGHT / 2.0 + 4.0, &truncate(place, TRACK_X - 14.0))
+            .class("tiny");
+        bands.push(name.push(tooltip(place.clone())));
     }
     let mut route = networks.group(label);
-    route.add(line([TRACK, 14.0], [TRACK, height - 14.0]).class("track"));
-    let end = hops.last().and_then(|last| toll.at_end(last));
+    route.add(line([TRACK_X, 14.0], [TRACK_X, height - 14.0]).class("track"));
+    let end = hops.last().and_then(|last| toll.describe_end(last));
     let server = end.map_or_else(|| "server".to_owned(), |lost| format!("server ▼ {lost}"));
     for (y, words) in [(14.0, "client"), (height - 14.0, server.as_str())] {
-        route.add(rect([TRACK - 7.0, y - 7.0], [TRACK + 7.0, y + 7.0]).class("end-stop"));
-        route.add(text(TRACK + 18.0, y + 4.0, words).class("strong"));
+        route.add(rect([TRACK_X - 7.0, y - 7.0], [TRACK_X + 7.0, y + 7.0]).class("end-stop"));
+        route.add(text(TRACK_X + 18.0, y + 4.0, words).class("strong"));
     }
     bands.push(route.extend(drawn));
     Drawing { width: WIDTH, height, content: bands }
 }
 
-/// A stop: devices are open circles, what decides or rewrites is a filled one.
-fn stop_at(stop: &Stop<'_>, top: f64) -> Element {
+/// Draws a hop: an open circle for a device, a filled one for a hop that decides or rewrites.
+fn draw_hop(stop: &DrawnHop<'_>, top: f64) -> Element {
     let device = matches!(
         stop.hop.kind,
         HopKind::Loopback | HopKind::Veth | HopKind::Bridge | HopKind::Device
     );
-    let (x, y) = (TRACK + 18.0, top + STOP / 2.0);
+    let (x, y) = (TRACK_X + 18.0, top + HOP_HEIGHT / 2.0);
     let room = WIDTH - x - 8.0;
     let below = stop
         .below
         .iter()
         .enumerate()
-        .map(|(at, words)| text(x, y + 12.0 + LINE * at as f64, words).class("tiny"));
+        .map(|(at, words)| text(x, y + 12.0 + LINE_HEIGHT * at as f64, words).class("tiny"));
     Element::new("g")
-        .push(dot(TRACK, y, 6.0).class(if device { "stop" } else { "stop full" }))
-        .push(text(x, y - 2.0, &fitted(&stop.hop.name, room)).class("name"))
+        .push(dot(TRACK_X, y, 6.0).class(if device { "stop" } else { "stop full" }))
+        .push(text(x, y - 2.0, &truncate(&stop.hop.name, room)).class("name"))
         .extend(below)
-        .push(hint(described(stop.hop)))
+        .push(tooltip(describe(stop.hop)))
 }
 
 #[cfg(test)]
@@ -237,11 +240,11 @@ mod tests {
     fn long_details_take_a_few_lines() {
         let long = "x".repeat(9);
         let text = [long.as_str(); 20].join(" ");
-        let lines = lines(&text);
+        let lines = wrap_lines(&text);
         assert_eq!(lines.len(), MOST_LINES);
         assert!(lines.iter().all(|line| line.chars().count() <= WIDEST + 2), "{lines:?}");
         assert!(lines[MOST_LINES - 1].ends_with(" …"));
-        assert_eq!(super::lines("veth · MTU 1500"), ["veth · MTU 1500"]);
-        assert!(super::lines(&"y".repeat(99))[0].ends_with('…'));
+        assert_eq!(super::wrap_lines("veth · MTU 1500"), ["veth · MTU 1500"]);
+        assert!(super::wrap_lines(&"y".repeat(99))[0].ends_with('…'));
     }
 }

@@ -1,39 +1,39 @@
-//! What drawings have in common: the area of a plot, grids with their ticks, words, labels at the ends of lines.
+//! Elements of all drawings: the plot area, grids with ticks, text, and labels at the ends of lines.
 
 use super::element::{Element, Px};
-use crate::scale::Scale;
+use crate::scale::AxisScale;
 
-/// The area in which data are drawn, px.
+/// Area in which data are drawn, px.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Area {
+pub(crate) struct PlotArea {
     pub(crate) left: f64,
     pub(crate) top: f64,
     pub(crate) right: f64,
     pub(crate) bottom: f64,
 }
 
-/// A tick with its words.
-pub(crate) type Tick = (f64, String);
+/// Tick: its value and its label.
+pub(crate) type AxisTick = (f64, String);
 
-impl Area {
-    /// Pixels from left to right.
-    pub(crate) fn across(&self) -> [f64; 2] {
+impl PlotArea {
+    /// Returns the horizontal range, left to right, px.
+    pub(crate) fn x_range(&self) -> [f64; 2] {
         [self.left, self.right]
     }
 
-    /// Pixels from the bottom up.
-    pub(crate) fn up(&self) -> [f64; 2] {
+    /// Returns the vertical range, bottom to top, px.
+    pub(crate) fn y_range(&self) -> [f64; 2] {
         [self.bottom, self.top]
     }
 
-    /// Upright lines at the ticks of a horizontal axis, with their words below.
-    pub(crate) fn upright(&self, scale: &Scale, ticks: &[Tick]) -> Element {
+    /// Draws vertical lines at the ticks of the horizontal axis, with labels below.
+    pub(crate) fn vertical_grid(&self, scale: &AxisScale, ticks: &[AxisTick]) -> Element {
         let mut group = Element::new("g").class("axis");
         let mut free = f64::NEG_INFINITY;
         for (value, words) in ticks {
-            let x = scale.at(*value);
+            let x = scale.position(*value);
             group.add(line([x, self.top], [x, self.bottom]).class("grid"));
-            // Words that would stand on their neighbour's are left out; the line stays.
+            // Labels that would overlap their neighbour are omitted. The line stays.
             let half = width_of(words) / 2.0;
             if x - half > free {
                 group.add(text(x, self.bottom + 15.0, words).class("tick mid"));
@@ -43,10 +43,10 @@ impl Area {
         group
     }
 
-    /// Level lines at the ticks of an upright axis, with their words to the left.
-    pub(crate) fn level(&self, scale: &Scale, ticks: &[Tick]) -> Element {
+    /// Draws horizontal lines at the ticks of the vertical axis, with labels to the left.
+    pub(crate) fn horizontal_grid(&self, scale: &AxisScale, ticks: &[AxisTick]) -> Element {
         let lines = ticks.iter().flat_map(|(value, words)| {
-            let y = scale.at(*value);
+            let y = scale.position(*value);
             [
                 line([self.left, y], [self.right, y]).class("grid"),
                 text(self.left - 6.0, y + 4.0, words).class("tick end"),
@@ -55,23 +55,23 @@ impl Area {
         Element::new("g").class("axis").extend(lines)
     }
 
-    /// What the upright axis is of, above it.
-    pub(crate) fn above(&self, words: &str) -> Element {
+    /// Draws the title of the vertical axis, above it.
+    pub(crate) fn y_title(&self, words: &str) -> Element {
         text(self.left, self.top - 9.0, words).class("what")
     }
 
-    /// What the level axis is of, below its ticks.
-    pub(crate) fn below(&self, words: &str) -> Element {
+    /// Draws the title of the horizontal axis, below its ticks.
+    pub(crate) fn x_title(&self, words: &str) -> Element {
         text(self.right, self.bottom + 32.0, words).class("what end")
     }
 }
 
-/// Words, their baseline beginning here.
+/// Draws text whose baseline begins at this point.
 pub(crate) fn text(x: f64, y: f64, words: &str) -> Element {
     Element::new("text").with("x", Px(x)).with("y", Px(y)).push(words)
 }
 
-/// A straight line.
+/// Draws a straight line.
 pub(crate) fn line(from: [f64; 2], to: [f64; 2]) -> Element {
     Element::new("line")
         .with("x1", Px(from[0]))
@@ -80,7 +80,7 @@ pub(crate) fn line(from: [f64; 2], to: [f64; 2]) -> Element {
         .with("y2", Px(to[1]))
 }
 
-/// A rectangle between two corners, whichever they are.
+/// Draws a rectangle between two opposite corners, in any order.
 pub(crate) fn rect(one: [f64; 2], other: [f64; 2]) -> Element {
     Element::new("rect")
         .with("x", Px(one[0].min(other[0])))
@@ -89,23 +89,23 @@ pub(crate) fn rect(one: [f64; 2], other: [f64; 2]) -> Element {
         .with("height", Px((one[1] - other[1]).abs()))
 }
 
-/// A dot.
+/// Draws a filled circle.
 pub(crate) fn dot(x: f64, y: f64, radius: f64) -> Element {
     Element::new("circle").with("cx", Px(x)).with("cy", Px(y)).with("r", Px(radius))
 }
 
-/// What is said where somebody points at what was drawn before it.
-pub(crate) fn hint(words: impl Into<String>) -> Element {
+/// Makes a tooltip for the element that it is added to.
+pub(crate) fn tooltip(words: impl Into<String>) -> Element {
     Element::new("title").push(words.into())
 }
 
-/// About how wide words are at the size of labels (12 px, a sans serif), px: wide enough for any usual font.
+/// Estimates the width of a text at the size of labels (12 px, sans serif), px: enough for any usual font.
 pub(crate) fn width_of(words: &str) -> f64 {
     crate::text::width(words) as f64 * 6.7
 }
 
-/// The words, cut where they would be wider than this.
-pub(crate) fn fitted(words: &str, width: f64) -> String {
+/// Truncates a text to this width, px.
+pub(crate) fn truncate(words: &str, width: f64) -> String {
     let most = (width / 6.7).floor().max(1.0) as usize;
     if words.chars().count() <= most {
         return words.to_owned();
@@ -114,8 +114,8 @@ pub(crate) fn fitted(words: &str, width: f64) -> String {
     format!("{kept}…")
 }
 
-/// Where labels stand that want to stand at these heights, px: in their order, none closer than `apart` to the next,
-/// and all between top and bottom as far as there is room.
+/// Places labels near these heights, px: in their order, at least `apart` from each other, and between top and bottom
+/// as far as there is room.
 pub(crate) fn spread_out(wanted: &[f64], apart: f64, [bottom, top]: [f64; 2]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));
@@ -140,8 +140,8 @@ mod tests {
 
     #[test]
     fn long_words_are_cut() {
-        assert_eq!(fitted("bridge", 100.0), "bridge");
-        assert_eq!(fitted("bridge+rate=100mbit", 67.0), "bridge+ra…");
+        assert_eq!(truncate("bridge", 100.0), "bridge");
+        assert_eq!(truncate("bridge+rate=100mbit", 67.0), "bridge+ra…");
     }
 
     proptest! {

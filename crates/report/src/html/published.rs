@@ -1,15 +1,15 @@
-//! What a study's source published, beside what was measured here.
+//! Published figures of a study's source next to the figures measured here.
 
-use super::data::{Datum, Table};
+use super::data_table::{DataTable, TableValue};
 use super::element::Element;
-use crate::grid::{Cell, Column, Grid};
-use crate::rerun::{Rows, conclusion, grids, headline, rank};
-use tare_record::Rerun;
+use crate::grid::{Grid, GridCell, GridColumn};
+use crate::replication::{ShownFigures, conclusion, grids, headline, rank};
+use tare_record::Replication;
 
-/// A table for each published one, then orders and conclusions.
-pub(crate) fn published(rerun: &Rerun) -> Vec<Element> {
+/// Renders a table for each published table, then rank agreements and conclusions.
+pub(crate) fn published(rerun: &Replication) -> Vec<Element> {
     let mut parts = vec![Element::new("p").push(headline(rerun))];
-    parts.extend(grids(rerun, Rows::All).iter().map(|(heading, grid)| {
+    parts.extend(grids(rerun, ShownFigures::All).iter().map(|(heading, grid)| {
         Element::new("div")
             .class("scroll")
             .with("tabindex", 0)
@@ -26,22 +26,24 @@ pub(crate) fn published(rerun: &Rerun) -> Vec<Element> {
     parts
 }
 
-/// The grid of the terminal as a table of the page.
-fn table(grid: &Grid) -> Table {
+/// Converts a grid of the terminal to an HTML table.
+fn table(grid: &Grid) -> DataTable {
     let columns = || std::iter::once(&grid.names).chain(&grid.columns);
-    let head = |column: &Column| {
+    let head = |column: &GridColumn| {
         let parts = [&column.group, &column.name, &column.unit].map(String::as_str);
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
     };
-    let words = |cell: &Cell| {
+    let words = |cell: &GridCell| {
         let pieces = cell.iter().map(|piece| piece.text.trim());
         pieces.filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ")
     };
-    let mut table = Table::new(columns().map(head));
+    let mut table = DataTable::new(columns().map(head));
     for at in 0..grid.names.cells.len() {
         table.add(
             columns()
-                .map(|column| Datum::from(column.cells.get(at).map_or_else(String::new, words)))
+                .map(|column| {
+                    TableValue::from(column.cells.get(at).map_or_else(String::new, words))
+                })
                 .collect(),
         );
     }

@@ -1,28 +1,31 @@
-//! What a set of figures is about: one workload in one shape.
+//! Subject of a set of figures: one workload in one shape.
 
-use crate::sections::telling_facts;
+use crate::sections::distinguishing_facts;
 use crate::{columns, number};
 use tare_record::{Cell, Document, Metric, Plan, Shape, Verdict, WorkloadPlan};
 
-/// One workload in one shape, with the figures of all networks together.
+/// Workload in one shape, with the cells of all networks.
 pub(crate) struct Subject<'a> {
-    /// Stands in identifiers: `s1`.
+    /// Suffix of identifiers: `s1`.
     pub(crate) id: String,
-    /// The workload, with the parameters that tell it from others of its name.
+    /// Workload, with the parameters that distinguish it from others of its name.
     pub(crate) workload: String,
     pub(crate) shape: &'a Shape,
-    /// The workload, and what tells the shape from others, in words.
+    /// Workload and the facts that distinguish the shape from others, in words.
     pub(crate) heading: String,
-    /// Its cells, in the document's order.
+    /// Cells, in the document's order.
     pub(crate) cells: Vec<&'a Cell>,
 }
 
-/// The subjects of a document, in its order.
+/// Collects the subjects of a document, in its order.
 pub(crate) fn subjects<'a>(document: &'a Document, plan: &Plan) -> Vec<Subject<'a>> {
     let mut all: Vec<Subject<'a>> = Vec::new();
     for cell in document.cells.iter().filter(|cell| cell.scope == "aggregate") {
         let workload = WorkloadPlan::find(&plan.workloads, &cell.workload, &cell.parameters)
-            .map_or_else(|| cell.workload.clone(), |at| WorkloadPlan::variant(&plan.workloads, at));
+            .map_or_else(
+                || cell.workload.clone(),
+                |at| WorkloadPlan::distinct_name(&plan.workloads, at),
+            );
         let known = all.iter_mut().find(|one| one.workload == workload && *one.shape == cell.shape);
         match known {
             Some(subject) => subject.cells.push(cell),
@@ -40,12 +43,12 @@ pub(crate) fn subjects<'a>(document: &'a Document, plan: &Plan) -> Vec<Subject<'
 
 fn heading(workload: &str, shape: &Shape, document: &Document) -> String {
     let mut words = vec![workload.replace(',', ", ")];
-    words.extend(telling_facts(shape, || document.cells.iter().map(|cell| &cell.shape)));
+    words.extend(distinguishing_facts(shape, || document.cells.iter().map(|cell| &cell.shape)));
     words.join(" · ")
 }
 
 impl<'a> Subject<'a> {
-    /// Its metrics, in the document's order.
+    /// Returns the metrics of the subject, in the document's order.
     pub(crate) fn metrics(&self) -> Vec<Metric> {
         let mut metrics = Vec::new();
         for cell in &self.cells {
@@ -56,35 +59,36 @@ impl<'a> Subject<'a> {
         metrics
     }
 
-    /// The cells of a metric.
-    pub(crate) fn of(&self, metric: Metric) -> Vec<&'a Cell> {
+    /// Returns the cells of a metric.
+    pub(crate) fn cells_of(&self, metric: Metric) -> Vec<&'a Cell> {
         self.cells.iter().filter(|cell| cell.metric == metric).copied().collect()
     }
 
-    /// Whether something of this workload in this shape is meant.
-    pub(crate) fn is(&self, workload: &str, shape: &Shape) -> bool {
+    /// Returns true if this is the subject of the workload and the shape.
+    pub(crate) fn matches(&self, workload: &str, shape: &Shape) -> bool {
         self.workload == workload && self.shape == shape
     }
 }
 
-/// A figure with its interval: `26 ± 6`; a dash where there is none.
+/// Formats a figure with its interval: `26 ± 6`. A missing figure is a dash.
 pub(crate) fn figure(cell: &Cell) -> String {
     let Some(mean) = cell.mean else {
         return columns::NOTHING.to_owned();
     };
-    match number::measured(mean, cell.ci95) {
-        (mean, Some(half)) => format!("{} ± {}", grouped(&mean), grouped(&half)),
-        (mean, None) => grouped(&mean),
+    match number::round_with_interval(mean, cell.ci95) {
+        (mean, Some(half)) => format!("{} ± {}", group_thousands(&mean), group_thousands(&half)),
+        (mean, None) => group_thousands(&mean),
     }
 }
 
-/// A figure as it is rounded beside its interval: `26`; a dash where there is none.
+/// Formats a figure without its interval, but rounded by it: `26`. A missing figure is a dash.
 pub(crate) fn mean(cell: &Cell) -> String {
-    let mean = cell.mean.map(|mean| grouped(&number::measured(mean, cell.ci95).0));
+    let mean =
+        cell.mean.map(|mean| group_thousands(&number::round_with_interval(mean, cell.ci95).0));
     mean.unwrap_or_else(|| columns::NOTHING.to_owned())
 }
 
-/// A figure with its interval and its unit.
+/// Formats a figure with its interval and its unit.
 pub(crate) fn with_unit(cell: &Cell) -> String {
     match unit(cell) {
         "" => figure(cell),
@@ -92,13 +96,13 @@ pub(crate) fn with_unit(cell: &Cell) -> String {
     }
 }
 
-/// The unit as it is read aloud.
+/// Returns the unit in words.
 pub(crate) fn unit(cell: &Cell) -> &str {
     if cell.unit == "1/s" { "per second" } else { &cell.unit }
 }
 
-/// What is said of a figure beside the baseline: `0.65×`, `+0.2`; nothing where nothing is.
-pub(crate) fn beside(cell: &Cell) -> Option<String> {
+/// Formats the ratio or the difference to the baseline: `0.65×`, `+0.2`. Returns `None` if there is neither.
+pub(crate) fn baseline_change(cell: &Cell) -> Option<String> {
     if let Some(ratio) = &cell.ratio {
         return Some(format!("{}×", number::ratio(ratio.value, ratio.ci95)));
     }
@@ -108,8 +112,8 @@ pub(crate) fn beside(cell: &Cell) -> Option<String> {
     })
 }
 
-/// A verdict in few words.
-pub(crate) fn verdict(verdict: Verdict) -> &'static str {
+/// Returns a verdict in words.
+pub(crate) fn verdict_words(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Faster => "faster",
         Verdict::FasterSlightly => "slightly faster",
@@ -120,8 +124,8 @@ pub(crate) fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-/// A number with its thousands apart, by a narrow blank that does not break.
-pub(crate) fn grouped(number: &str) -> String {
+/// Groups the thousands of a number with narrow no-break spaces.
+pub(crate) fn group_thousands(number: &str) -> String {
     let (whole, rest) = number.split_once('.').map_or((number, None), |(w, r)| (w, Some(r)));
     let digits = whole.trim_start_matches('-');
     let mut out = String::new();
@@ -141,15 +145,19 @@ pub(crate) fn grouped(number: &str) -> String {
     out
 }
 
-/// All that a reader is told who points at a figure.
-pub(crate) fn told(cell: &Cell) -> String {
+/// Returns the text of a figure's tooltip.
+pub(crate) fn tooltip_text(cell: &Cell) -> String {
     let mut words = format!("{}: {} {}", cell.label, cell.metric, with_unit(cell));
-    if let Some(beside) = beside(cell) {
+    if let Some(beside) = baseline_change(cell) {
         words.push_str(&format!(", {beside}"));
     }
     if let Some(ratio) = &cell.ratio {
-        let [low, high] = number::ends(ratio.ci95);
-        words.push_str(&format!(" {} ({low}–{high}), {}", ratio.baseline, verdict(ratio.verdict)));
+        let [low, high] = number::round_ends(ratio.ci95);
+        words.push_str(&format!(
+            " {} ({low}–{high}), {}",
+            ratio.baseline,
+            verdict_words(ratio.verdict)
+        ));
     }
     words
 }
@@ -160,7 +168,7 @@ mod tests {
 
     #[test]
     fn thousands_stand_apart() {
-        let of = |number: &str| grouped(number).replace('\u{202f}', " ");
+        let of = |number: &str| group_thousands(number).replace('\u{202f}', " ");
         assert_eq!(
             [of("1234"), of("57412"), of("-1234567.25")],
             ["1234", "57 412", "−1 234 567.25"]

@@ -1,4 +1,4 @@
-//! Every kind of finding is told: in the table, in Markdown, in JSON and on the page.
+//! Output of every kind of finding: in the table, in Markdown, in JSON and on the page.
 
 use crate::fixture::quick;
 use crate::page::{page, picture};
@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use tare_record::{Document, Finding, Hop, HopKind};
 use tare_report::{Style, markdown, table};
 
-/// One of each kind.
-fn all() -> Vec<Finding> {
+/// Returns one finding of each kind.
+fn all_findings() -> Vec<Finding> {
     let dropped = json!([{"place": "node-0", "at": "eth0/tbf", "cause": "queue", "packets": 7}]);
     let effect = json!({"factor": "netfilter", "ratio": 1.2, "ci95": [1.1, 1.3], "n": 5});
     let all = json!([
@@ -66,8 +66,8 @@ fn kind(finding: &Finding) -> String {
     value["kind"].as_str().expect("a kind").to_owned()
 }
 
-/// The quick run, of whose first cell this was found.
-fn with(finding: &Finding) -> Document {
+/// Makes the quick run with this finding in its first cell.
+fn run_with_finding(finding: &Finding) -> Document {
     let mut document = quick();
     let cell = &mut document.cells[0];
     cell.hops = vec![Hop::new(HopKind::Veth, "eth0", "client-0")];
@@ -82,19 +82,19 @@ fn no_kind_is_forgotten_here() {
     let known: BTreeSet<String> = known
         .map(|one| one["properties"]["kind"]["const"].as_str().expect("a name").to_owned())
         .collect();
-    assert_eq!(all().iter().map(kind).collect::<BTreeSet<_>>(), known);
+    assert_eq!(all_findings().iter().map(kind).collect::<BTreeSet<_>>(), known);
 }
 
 #[test]
 fn each_is_told_everywhere() {
-    for finding in all() {
-        let (document, words) = (with(&finding), finding.to_string());
+    for finding in all_findings() {
+        let (document, words) = (run_with_finding(&finding), finding.to_string());
         let read: Value =
             serde_json::from_str(&tare_report::json(&document).expect("JSON")).expect("JSON");
         assert_eq!(read["cells"][0]["findings"][0]["kind"], kind(&finding).as_str());
         let page = page(&document, &picture());
         assert!(page.contains(&escaped(&words)), "{words} is not on the page");
-        // Every cell says where its CPU time went: beside its path on the page, and not in a line of its own.
+        // CPU time of a cell is shown with its path on the page, and has no line of its own.
         let is_told = !matches!(finding, Finding::CpuPlaced { .. } | Finding::Watched { .. });
         let table = table(&document, &Style { width: 400, colour: false });
         assert_eq!(table.contains(&words), is_told, "{words}: {table}");
@@ -103,7 +103,7 @@ fn each_is_told_everywhere() {
     }
 }
 
-/// As HTML has it.
+/// Escapes a text as the page does.
 fn escaped(words: &str) -> String {
     words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

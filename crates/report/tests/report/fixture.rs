@@ -1,12 +1,12 @@
-//! Made-up documents with exact figures.
+//! Documents with exact, made-up figures.
 
 use std::collections::BTreeMap;
 use tare_record::{
-    Cell, Document, Environment, Failure, Finding, Metric, Ratio, Shape, Skipped, StoppedBy,
-    Verdict,
+    Cell, Document, Environment, Finding, Metric, NetworkFailure, Ratio, Shape, SkippedNetwork,
+    StoppedBy, Verdict,
 };
 
-/// The networks of a one-host run and how they fare: what a figure is multiplied with when more is better.
+/// Networks of a one-host run, with the factor of their figures for metrics that are better when larger.
 pub(crate) const NETWORKS: [(&str, f64); 8] = [
     ("native", 1.004),
     ("loopback", 1.001),
@@ -18,7 +18,7 @@ pub(crate) const NETWORKS: [(&str, f64); 8] = [
     ("published", 0.792),
 ];
 
-/// Metrics of the quick run: workload, metric, the figure of `host`, the interval's half width as a share.
+/// Metrics of the quick run: workload, metric, the figure of `host`, half the interval's width as a share.
 const METRICS: [(&str, Metric, f64, f64); 4] = [
     ("tcp-stream", Metric::Throughput, 34.2131, 0.0104),
     ("tcp-rr", Metric::Transactions, 57_412.0, 0.019),
@@ -26,7 +26,7 @@ const METRICS: [(&str, Metric, f64, f64); 4] = [
     ("tcp-rr", Metric::LatencyP99, 25.91, 0.064),
 ];
 
-/// What is read off an interval of the ratio, as the analysis does, roughly.
+/// Derives a verdict from an interval of the ratio, roughly as the analysis does.
 fn verdict(metric: Metric, value: f64, half: f64, margin: f64) -> Verdict {
     use Verdict::{Faster, FasterSlightly, Same, Slower, SlowerSlightly, Unclear};
     let good =
@@ -41,7 +41,7 @@ fn verdict(metric: Metric, value: f64, half: f64, margin: f64) -> Verdict {
     }
 }
 
-/// A cell without a ratio.
+/// Makes a cell without a ratio.
 pub(crate) fn cell(network: &str, workload: &str, metric: Metric, mean: f64, half: f64) -> Cell {
     Cell {
         network: network.to_owned(),
@@ -70,7 +70,7 @@ pub(crate) fn cell(network: &str, workload: &str, metric: Metric, mean: f64, hal
     }
 }
 
-/// A ratio to `host`.
+/// Makes a ratio to `host`.
 pub(crate) fn ratio(metric: Metric, value: f64, half: f64) -> Ratio {
     let margin = metric.default_margin();
     let verdict = verdict(metric, value, half, margin);
@@ -90,7 +90,7 @@ pub(crate) fn ratio(metric: Metric, value: f64, half: f64) -> Ratio {
     }
 }
 
-/// Eight networks, four metrics.
+/// Makes a run of eight networks and four metrics.
 pub(crate) fn quick() -> Document {
     let mut cells = Vec::new();
     for (workload, metric, host, share) in METRICS {
@@ -107,7 +107,7 @@ pub(crate) fn quick() -> Document {
     document(cells)
 }
 
-/// A document of these cells.
+/// Makes a document of these cells.
 pub(crate) fn document(cells: Vec<Cell>) -> Document {
     Document {
         tare: "0.1.0".to_owned(),
@@ -130,7 +130,7 @@ pub(crate) fn document(cells: Vec<Cell>) -> Document {
     }
 }
 
-/// The quick run on a worse day: findings, a network that cannot run, one that broke.
+/// Makes the quick run with findings, a skipped network and a failed one.
 pub(crate) fn eventful() -> Document {
     let mut document = quick();
     for cell in &mut document.cells {
@@ -141,18 +141,18 @@ pub(crate) fn eventful() -> Document {
     }
     document.cells.retain(|cell| cell.label != "published");
     document.findings.push(Finding::BusyMachine { share: 0.12 });
-    document.skipped.push(Skipped {
+    document.skipped.push(SkippedNetwork {
         network: "ovs".to_owned(),
         reason: "this kernel has no openvswitch".to_owned(),
         remedy: "sudo modprobe openvswitch".to_owned(),
     });
-    document.failed.push(Failure {
+    document.failed.push(NetworkFailure {
         network: "published".to_owned(),
         workload: Some("tcp-rr".to_owned()),
         block: Some(3),
         reason: "the server did not answer\nwithin 5 s".to_owned(),
         remedy: "see the log in the run's directory".to_owned(),
-        ..Failure::default()
+        ..NetworkFailure::default()
     });
     document
 }

@@ -1,10 +1,10 @@
-//! What programs and issue trackers read.
+//! Output for programs and issue trackers.
 
 use crate::fixture::{eventful, quick};
 use tare_record::{Cell, Document, Metric};
 use tare_report::{csv, json, markdown, openmetrics};
 
-/// Rows of a CSV text by column name.
+/// Parses the rows of a CSV text, by column name.
 fn parsed(text: &str) -> Vec<std::collections::HashMap<String, String>> {
     let mut reader = ::csv::Reader::from_reader(text.as_bytes());
     reader.deserialize().map(Result::unwrap).collect()

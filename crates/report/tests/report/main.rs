@@ -1,4 +1,4 @@
-//! What a reader sees of made-up documents with exact figures.
+//! Tests of all reports, on made-up documents with exact figures.
 
 #![allow(clippy::expect_used, reason = "whatever fails here fails the test")]
 

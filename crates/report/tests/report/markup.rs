@@ -1,8 +1,8 @@
-//! A reader of XML, small and strict: what it accepts, browsers and other readers do.
+//! XML parser, small and strict: browsers and other parsers accept what it accepts.
 
 use std::collections::BTreeSet;
 
-/// Every element by its path of names with its identifier, if the text is well formed.
+/// Returns the path of every element by names, with its identifier. Fails if the text is not well formed.
 pub(crate) fn read(text: &str) -> Result<Vec<String>, String> {
     let mut rest = text.strip_prefix("<!DOCTYPE html>\n").ok_or("no doctype")?;
     let (mut open, mut found): (Vec<&str>, Vec<String>) = (Vec::new(), Vec::new());
@@ -34,7 +34,7 @@ pub(crate) fn read(text: &str) -> Result<Vec<String>, String> {
     if open.is_empty() { Ok(found) } else { Err(format!("{} does not end", open.join(">"))) }
 }
 
-/// A tag up to its end, which is no sign inside of quotes.
+/// Splits off a tag at its `>`. A `>` inside of quotes does not end it.
 fn tag(text: &str) -> Result<(&str, &str), String> {
     let mut quoted = false;
     for (at, c) in text.char_indices() {
@@ -48,7 +48,7 @@ fn tag(text: &str) -> Result<(&str, &str), String> {
     Err("a tag does not end".to_owned())
 }
 
-/// Nothing in a text is markup.
+/// Fails if a text contains markup.
 fn literal(text: &str) -> Result<(), String> {
     for (_, after) in text.match_indices('&').map(|(at, _)| text.split_at(at)) {
         let known = ["&lt;", "&gt;", "&amp;", "&quot;"].iter().any(|one| after.starts_with(one));
@@ -59,7 +59,7 @@ fn literal(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// `#id` of an element, whose attributes have quotes and stand once.
+/// Returns `#id` of an element. Its attributes must be quoted and unique.
 fn identifier(attributes: &str) -> Result<String, String> {
     let (mut rest, mut names, mut id) = (attributes, BTreeSet::new(), String::new());
     while !rest.is_empty() {

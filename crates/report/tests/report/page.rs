@@ -1,13 +1,14 @@
-//! The page of made-up runs.
+//! HTML page of made-up runs.
 
 use crate::fixture::{NETWORKS, eventful, quick};
 use crate::markup::read;
 use std::collections::BTreeSet;
-use tare_record::journal::{FORMAT, Run};
+use tare_record::journal::{FORMAT, RunHeader};
 use tare_record::{
-    Blocks, CellPart, Concluded, Course, CpuCost, Distribution, Document, Entry, Environment,
-    FamilyScope, FigurePair, Holding, Hop, HopKind, Latency, LatencyHistogram, Metric, Nanos,
-    Parameters, Picture, Plan, PublishedFigure, Rerun, Scale, Shape, WarmUp, Work, WorkloadPlan,
+    BlockPolicy, CellPattern, ChartData, ConclusionResult, CorrectionFamily, CpuCost, Document,
+    Environment, FigurePair, Hop, HopKind, LatencyDistribution, LatencyHistogram, LatencyKind,
+    Metric, Nanos, NetworkEntry, Parameters, Plan, ProtocolScale, PublishedFigure, Replication,
+    Shape, TestedConclusion, TrialTimeline, WarmUpPolicy, WorkUnit, WorkloadPlan,
 };
 use tare_report::{Page, bundle, html};
 
@@ -18,10 +19,10 @@ fn plan(document: &Document) -> Plan {
         parameters: Parameters::new(),
         duration: Nanos(1_000_000_000),
         interval: Nanos(10_000_000),
-        warm_up: WarmUp::Auto,
+        warm_up: WarmUpPolicy::Auto,
         metrics: vec![Metric::Throughput],
     };
-    let entry = |name: &str| Entry { label: name.to_owned(), network: name.to_owned() };
+    let entry = |name: &str| NetworkEntry { label: name.to_owned(), network: name.to_owned() };
     Plan {
         study: document.study.clone(),
         seed: document.seed,
@@ -32,8 +33,8 @@ fn plan(document: &Document) -> Plan {
         raising: Vec::new(),
         shapes: vec![Shape::default()],
         margins: Default::default(),
-        family: FamilyScope::Metric,
-        blocks: Blocks::Fixed { blocks: 12 },
+        family: CorrectionFamily::Metric,
+        blocks: BlockPolicy::Fixed { blocks: 12 },
         budget: None,
         skipped: Vec::new(),
         refused: Vec::new(),
@@ -44,29 +45,29 @@ fn plan(document: &Document) -> Plan {
     }
 }
 
-fn run(document: &Document) -> Run {
+fn run(document: &Document) -> RunHeader {
     let environment = Environment {
         command: vec!["run".to_owned(), "--quick".to_owned()],
         time: "2026-11-21T18:00:00Z".to_owned(),
         ..document.environment.clone()
     };
-    Run { format: FORMAT, plan: plan(document), environment, findings: Vec::new() }
+    RunHeader { format: FORMAT, plan: plan(document), environment, findings: Vec::new() }
 }
 
-/// Latencies, courses and CPU time of every network.
-pub(crate) fn picture() -> Picture {
-    let mut picture = Picture::default();
+/// Makes latencies, time series and CPU time of every network.
+pub(crate) fn picture() -> ChartData {
+    let mut picture = ChartData::default();
     for (at, (label, factor)) in (0u64..).zip(NETWORKS) {
         let nanos = (0..5_000u64).map(|n| 20_000 + at * 500 + n * n % 9_973);
-        picture.distributions.push(Distribution {
+        picture.distributions.push(LatencyDistribution {
             label: label.to_owned(),
             workload: "tcp-rr".to_owned(),
             shape: Shape::default(),
-            which: Latency::RoundTrip,
-            latencies: LatencyHistogram::of(nanos).expect("few enough"),
+            which: LatencyKind::RoundTrip,
+            latencies: LatencyHistogram::from_nanos(nanos).expect("few enough"),
         });
         for block in 0..12 {
-            picture.courses.push(Course {
+            picture.courses.push(TrialTimeline {
                 label: label.to_owned(),
                 workload: "tcp-stream".to_owned(),
                 shape: Shape::default(),
@@ -81,7 +82,7 @@ pub(crate) fn picture() -> Picture {
             label: label.to_owned(),
             workload: "tcp-stream".to_owned(),
             shape: Shape::default(),
-            work: Work::Gigabyte,
+            work: WorkUnit::Gigabyte,
             user: 0.01,
             system: 0.3 / factor,
             softirq: 0.1,
@@ -94,8 +95,8 @@ pub(crate) fn picture() -> Picture {
     picture
 }
 
-/// The page of a document, with everything that there is to show.
-pub(crate) fn page(document: &Document, picture: &Picture) -> String {
+/// Renders the page of a document, with all sections.
+pub(crate) fn page(document: &Document, picture: &ChartData) -> String {
     html(&Page { document, run: &run(document), picture }).expect("it can be written")
 }
 
@@ -114,15 +115,15 @@ fn whole() -> Document {
     document
 }
 
-/// A published figure beside a measured one, with what its source concluded.
-fn rerun() -> Rerun {
-    Rerun {
-        scale: Scale::Scaled,
+/// Makes a published figure next to a measured one, with a conclusion of its source.
+fn rerun() -> Replication {
+    Replication {
+        scale: ProtocolScale::Scaled,
         protocol: Vec::new(),
         figures: vec![FigurePair {
             published: PublishedFigure {
                 table: "IPv4 and IPv6".to_owned(),
-                cell: CellPart {
+                cell: CellPattern {
                     network: "bridge".to_owned(),
                     workload: "tcp-stream".to_owned(),
                     metric: Metric::Throughput,
@@ -143,10 +144,10 @@ fn rerun() -> Rerun {
             absent: Some("not measured".to_owned()),
         }],
         ranks: Vec::new(),
-        conclusions: vec![Concluded {
+        conclusions: vec![TestedConclusion {
             claim: "stock docker has a negligible impact".to_owned(),
             by: None,
-            result: Holding::Fails,
+            result: ConclusionResult::Fails,
             evidence: vec!["0.65×".to_owned()],
         }],
     }
@@ -220,7 +221,7 @@ fn the_same_run_gives_the_same_page() {
 
 #[test]
 fn the_answer_is_three_sentences() {
-    let text = page(&quick(), &Picture::default());
+    let text = page(&quick(), &ChartData::default());
     let (_, answer) = text.split_once("aria-label=\"The answer\">").unwrap();
     let (answer, _) = answer.split_once("</section>").unwrap();
     insta::assert_snapshot!(answer.replace("</p>", "</p>\n"));
@@ -230,7 +231,7 @@ fn the_answer_is_three_sentences() {
 fn a_run_of_nothing_is_a_page() {
     let mut document = quick();
     document.cells.clear();
-    let text = page(&document, &Picture::default());
+    let text = page(&document, &ChartData::default());
     assert!(read(&text).is_ok() && text.contains("Nothing was measured."));
 }
 
@@ -269,7 +270,7 @@ fn nothing_in_a_name_is_obeyed() {
             cell.label = "<script>alert(\"1\")</script>&amp;".to_owned();
         }
     }
-    let text = page(&document, &Picture::default());
+    let text = page(&document, &ChartData::default());
     assert!(!text.contains("<script>alert") && read(&text).is_ok());
 }
 

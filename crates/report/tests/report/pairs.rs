@@ -1,11 +1,11 @@
-//! Every network beside every other.
+//! Comparison of every pair of networks.
 
-use tare_record::{Family, Metric, Pair, Shape};
+use tare_record::{Family, Metric, NetworkPair, Shape};
 use tare_report::{Style, pairs};
 
-fn pair(network: &str, beside: &str, metric: Metric, value: f64, half: f64) -> Pair {
+fn pair(network: &str, beside: &str, metric: Metric, value: f64, half: f64) -> NetworkPair {
     let workload = if metric == Metric::Throughput { "tcp-stream" } else { "tcp-rr" };
-    Pair {
+    NetworkPair {
         workload: workload.to_owned(),
         shape: Shape::default(),
         metric,
@@ -18,7 +18,7 @@ fn pair(network: &str, beside: &str, metric: Metric, value: f64, half: f64) -> P
     }
 }
 
-fn three_networks() -> Vec<Pair> {
+fn three_networks() -> Vec<NetworkPair> {
     vec![
         pair("veth", "host", Metric::Throughput, 0.915, 0.0062),
         pair("bridge", "host", Metric::Throughput, 0.843, 0.0071),
@@ -38,7 +38,7 @@ fn shapes_are_told_apart() {
     let mut both = three_networks();
     for pair in three_networks() {
         let shape = Shape { family: Family::Ipv6, ..Shape::default() };
-        both.push(Pair { shape, ..pair });
+        both.push(NetworkPair { shape, ..pair });
     }
     let text = pairs(&both, &Style::PLAIN);
     assert!(text.starts_with("IPv4\n\n"), "{text}");

@@ -1,14 +1,14 @@
-//! The table, on paper of several widths, of runs that went well and runs that did not.
+//! Tables at several widths, of successful and failed runs.
 
 use crate::fixture::{cell, document, eventful, quick, ratio};
-use tare_record::{Difference, Document, Family, Finding, Metric, StoppedBy, Withheld};
+use tare_record::{Difference, Document, Family, Finding, Metric, StoppedBy, WithheldReason};
 use tare_report::{Style, table};
 
 fn plain(document: &Document, width: u16) -> String {
     table(document, &Style { width, colour: false })
 }
 
-/// All but the headline and what stands below the tables.
+/// Returns the text without the headline and the notes below the tables.
 fn tables_only(document: &Document, width: u16) -> String {
     let text = plain(document, width);
     let body: Vec<&str> = text.lines().skip(1).take_while(|line| !line.starts_with('±')).collect();
@@ -106,7 +106,7 @@ fn withheld_percentiles_are_dashes_with_a_remedy_below() {
         let metric = Metric::LatencyP999;
         let mut cell = cell(network, "tcp-rr", metric, 0.0, 0.0);
         (cell.mean, cell.ci95, cell.n) = (None, None, 0);
-        cell.withheld = Some(Withheld { reason: format!("only {beyond} samples beyond it") });
+        cell.withheld = Some(WithheldReason { reason: format!("only {beyond} samples beyond it") });
         cell.findings.push(Finding::FewSamples { metric, beyond });
         cell
     };
@@ -122,7 +122,7 @@ fn a_figure_that_no_trial_gave_is_explained() {
         cell("veth", "tcp-rr", Metric::LatencyP50, 0.0, 0.0),
     ];
     (cells[1].mean, cells[1].ci95, cells[1].n) = (None, None, 0);
-    cells[1].withheld = Some(Withheld { reason: "no trial recorded any".to_owned() });
+    cells[1].withheld = Some(WithheldReason { reason: "no trial recorded any".to_owned() });
     let text = plain(&document(cells), 100);
     assert!(text.contains("\nveth      –\n"), "{text}");
     let note = "note: tcp-rr latency_p50 is withheld: no trial recorded any (veth)\n";

@@ -1,33 +1,36 @@
-//! What the trials at one load say about it.
+//! Classification of a load by its trials: lower bound, upper bound, or undecided.
 
-use super::goal::Goal;
-use super::trial::Trial;
+use super::goal::SearchGoal;
+use super::trial_result::TrialResult;
 
-/// Products of a ratio and a duration that differ by less than this are the same, seconds.
+/// Tolerance for rounding: products of a ratio and a duration that differ by less than this are equal, seconds.
 const ROUNDING: f64 = 1e-9;
 
-/// What a load is for a goal (RFC 9971, section 4.7.2).
+/// Class of a load for a goal (RFC 9971, section 4.7.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
-    /// The trials keep the goal, whatever further ones within its duration sum would bring.
+pub enum LoadClass {
+    /// The trials keep the goal, whatever further trials within its duration sum would bring.
     Lower,
-    /// The trials fail the goal, whatever further ones within its duration sum would bring.
+    /// The trials fail the goal, whatever further trials within its duration sum would bring.
     Upper,
     /// Further trials are needed.
     Undecided,
 }
 
-/// The seconds of the trials at one load, by length and loss (section 6.1).
+/// Total duration of the trials at one load, seconds, by length and loss (section 6.1).
 #[derive(Clone, Copy, Default)]
-struct Sums {
+struct LossDurations {
     full_low: f64,
     full_high: f64,
     short_low: f64,
     short_high: f64,
 }
 
-impl Sums {
-    fn of<'a>(goal: &Goal, trials: impl IntoIterator<Item = &'a Trial>) -> Self {
+impl LossDurations {
+    fn from_trials<'a>(
+        goal: &SearchGoal,
+        trials: impl IntoIterator<Item = &'a TrialResult>,
+    ) -> Self {
         let mut sums = Self::default();
         for trial in trials {
             let short = trial.duration < goal.final_trial_duration;
@@ -43,22 +46,25 @@ impl Sums {
     }
 }
 
-/// The class of a load for a goal by all trials at that load (appendix A).
+/// Classifies a load for a goal by all trials at that load (appendix A).
 ///
-/// Short trials alone never make a lower bound. Short high-loss trials count against a load as far as short low-loss
-/// ones do not balance them.
-pub fn classify<'a>(goal: &Goal, trials: impl IntoIterator<Item = &'a Trial>) -> Class {
-    let sums = Sums::of(goal, trials);
+/// Short trials alone never make a lower bound. Short high-loss trials count against a load only as far as short
+/// low-loss trials do not balance them.
+pub fn classify<'a>(
+    goal: &SearchGoal,
+    trials: impl IntoIterator<Item = &'a TrialResult>,
+) -> LoadClass {
+    let sums = LossDurations::from_trials(goal, trials);
     let balancing = sums.short_low * goal.exceed_ratio / (1.0 - goal.exceed_ratio);
     let high = sums.full_high + (sums.short_high - balancing).max(0.0);
     let whole = (sums.full_low + high).max(goal.duration_sum.as_secs_f64());
     let tolerated = whole * goal.exceed_ratio + ROUNDING;
     if high > tolerated {
-        Class::Upper
+        LoadClass::Upper
     } else if whole - sums.full_low <= tolerated {
-        Class::Lower
+        LoadClass::Lower
     } else {
-        Class::Undecided
+        LoadClass::Undecided
     }
 }
 
@@ -69,9 +75,11 @@ pub(super) mod tests {
     use proptest::prelude::*;
     use std::time::Duration;
 
-    /// The definition once more, step by step in the words of section 6.1: by ratios, where the code above goes by
-    /// the sums of appendix A.
-    pub(in super::super) fn classify_by_the_text(goal: &Goal, trials: &[Trial]) -> Class {
+    /// Classifies step by step in the words of section 6.1: by ratios, where [`classify`] uses the sums of appendix A.
+    pub(in super::super) fn classify_by_the_text(
+        goal: &SearchGoal,
+        trials: &[TrialResult],
+    ) -> LoadClass {
         let sum = |short: bool, high: bool| -> f64 {
             trials
                 .iter()
@@ -91,16 +99,16 @@ pub(super) mod tests {
         let optimistic_exceed_ratio = effective_high_loss_sum / effective_whole_sum;
         let pessimistic_exceed_ratio = pessimistic_high_loss_sum / effective_whole_sum;
         if optimistic_exceed_ratio > goal.exceed_ratio + 1e-9 {
-            Class::Upper
+            LoadClass::Upper
         } else if pessimistic_exceed_ratio <= goal.exceed_ratio + 1e-9 {
-            Class::Lower
+            LoadClass::Lower
         } else {
-            Class::Undecided
+            LoadClass::Undecided
         }
     }
 
-    /// The goals of appendix C.1: RFC 2544, TST009, "1s final", "20% exceed".
-    pub(in super::super) fn goals_of_the_example() -> [Goal; 4] {
+    /// Returns the goals of appendix C.1: RFC 2544, TST009, "1s final", "20% exceed".
+    pub(in super::super) fn goals_of_the_example() -> [SearchGoal; 4] {
         [
             goal(0.0, 0.0, 60, 60),
             goal(0.0, 0.5, 60, 120),
@@ -109,11 +117,15 @@ pub(super) mod tests {
         ]
     }
 
-    /// So many trials of appendix C.2 at one million datagrams per second.
-    pub(in super::super) fn trials(count: usize, seconds: u64, lost_of_1000: u64) -> Vec<Trial> {
+    /// Returns `count` equal trials, as in appendix C.2, at one million datagrams per second.
+    pub(in super::super) fn trials(
+        count: usize,
+        seconds: u64,
+        lost_of_1000: u64,
+    ) -> Vec<TrialResult> {
         let duration = Duration::from_secs(seconds);
         vec![
-            Trial {
+            TrialResult {
                 load: 1e6,
                 duration,
                 sent: 1_000_000 * seconds,
@@ -123,8 +135,8 @@ pub(super) mod tests {
         ]
     }
 
-    /// The six points of appendix C.2: what each adds.
-    pub(in super::super) fn points_of_the_example() -> [Vec<Trial>; 6] {
+    /// Returns the trials that each of the six points of appendix C.2 adds.
+    pub(in super::super) fn points_of_the_example() -> [Vec<TrialResult>; 6] {
         [
             trials(59, 1, 0),
             trials(1, 1, 10),
@@ -136,10 +148,10 @@ pub(super) mod tests {
     }
 
     /// Appendix C.3. Its tables call the load a lower bound for the last goal at points 5 and 6, although the exceed
-    /// ratios there, 42.857 % and 27.273 %, are more than the 20 % allowed: the definition makes it an upper bound.
+    /// ratios there, 42.857 % and 27.273 %, are more than the 20 % allowed: by the definition it is an upper bound.
     #[test]
     fn the_example_of_the_rfc() {
-        use Class::{Lower, Undecided, Upper};
+        use LoadClass::{Lower, Undecided, Upper};
         let expected = [
             [Undecided, Undecided, Undecided, Undecided],
             [Upper, Undecided, Undecided, Undecided],
@@ -159,11 +171,11 @@ pub(super) mod tests {
     #[test]
     fn a_load_without_trials_is_undecided() {
         for goal in goals_of_the_example() {
-            assert_eq!(classify(&goal, &[]), Class::Undecided);
+            assert_eq!(classify(&goal, &[]), LoadClass::Undecided);
         }
     }
 
-    fn any_trials() -> impl Strategy<Value = Vec<Trial>> {
+    fn any_trials() -> impl Strategy<Value = Vec<TrialResult>> {
         prop::collection::vec((1u64..9, 0u64..20), 0..40).prop_map(|many| {
             many.into_iter().flat_map(|(seconds, lost)| trials(1, seconds, lost)).collect()
         })
@@ -183,8 +195,8 @@ pub(super) mod tests {
             losses in prop::collection::vec(0u64..20, 5..12), exceed in 0u32..10,
         ) {
             let goal = goal(0.005, f64::from(exceed) / 10.0, 2, 10);
-            let all: Vec<Trial> = losses.iter().flat_map(|&lost| trials(1, 2, lost)).collect();
-            prop_assert_ne!(classify(&goal, &all), Class::Undecided);
+            let all: Vec<TrialResult> = losses.iter().flat_map(|&lost| trials(1, 2, lost)).collect();
+            prop_assert_ne!(classify(&goal, &all), LoadClass::Undecided);
         }
     }
 }

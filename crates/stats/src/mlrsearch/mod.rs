@@ -1,28 +1,31 @@
-//! The highest load that a network carries at given loss ratios: MLRsearch, by RFC 9971.
+//! MLRsearch (RFC 9971): search for the highest loads that a network carries at given loss ratios.
 //!
-//! A [`Search`] is told a few [`Goal`]s and says which [`Trial`] to run next, until the bounds of every goal are as
-//! close as was asked, or the time is used up. It never sends anything: whoever runs the trials (the RFC's measurer,
-//! section 4.9.1) tells it what came of each, and all goals learn from every trial.
+//! A [`Search`] is the RFC's controller. It takes a few [`SearchGoal`]s and names the next [`TrialResult`] to run,
+//! until the bounds of every goal are close enough, or the time is used up. It never sends traffic: the caller runs the
+//! trials (the RFC's measurer, section 4.9.1) and reports each result, and every trial counts for all goals.
 //!
-//! What a load *is* ([`classify`], section 6.1 and appendix A), which bounds count ([`Bounds`], section 4.8) and the
-//! conditional throughput (appendix B) are the RFC's to the letter, so that results compare with other instruments'.
-//! Which load is tried next is left free by the RFC (section 4.9.2); how it is done here says [`Search`].
+//! The classification of loads ([`classify()`], section 6.1 and appendix A), the relevant bounds ([`RelevantBounds`],
+//! section 4.8) and the conditional throughput (appendix B) follow the RFC to the letter, so that results compare with
+//! those of other instruments. The RFC leaves the choice of the next load free (section 4.9.2); [`Search`] describes
+//! the choice made here.
 
 mod bounds;
 mod classify;
 mod goal;
-mod measured;
+mod goal_level;
 mod search;
-mod target;
 mod throughput;
-mod trial;
+mod trial_history;
+mod trial_result;
 
 #[cfg(test)]
 mod simulated;
 
-pub use bounds::Bounds;
-pub use classify::{Class, classify};
-pub use goal::{Goal, Refused};
-pub use search::{Ask, Ending, Found, Room, Search, Step};
+pub use bounds::RelevantBounds;
+pub use classify::{LoadClass, classify};
+pub use goal::{SearchError, SearchGoal};
+pub use search::{
+    RequestedTrial, Search, SearchEnding, SearchGoalResult, SearchLimits, SearchStep,
+};
 pub use throughput::conditional_throughput;
-pub use trial::Trial;
+pub use trial_result::TrialResult;

@@ -1,20 +1,20 @@
-//! What a network passes at a load, where some loss is allowed.
+//! Conditional throughput: rate that a network passes at a load where some loss is allowed.
 
-use super::goal::Goal;
-use super::trial::Trial;
+use super::goal::SearchGoal;
+use super::trial_result::TrialResult;
 
-/// The conditional throughput of a load for a goal, datagrams per second (RFC 9971, section 4.8.3 and appendix B):
-/// the load times the forwarding ratio that the goal's share of the full-length trials' time reaches, a quantile over
-/// trials weighted by their duration. Time of the duration sum that was never measured counts as lost wholly; at a
+/// Returns the conditional throughput of a load for a goal, datagrams per second (RFC 9971, section 4.8.3 and appendix
+/// B): the load times the forwarding ratio that the goal's share of the full-length trials' time reaches, a quantile
+/// over trials weighted by their duration. Time of the duration sum that was never measured counts as lost wholly; at a
 /// lower bound there is never so much of it that it matters.
 ///
-/// Nothing where no full-length trial was run at that load.
+/// Returns `None` if no full-length trial was run at that load.
 #[must_use]
 pub fn conditional_throughput<'a>(
-    goal: &Goal,
-    trials: impl IntoIterator<Item = &'a Trial>,
+    goal: &SearchGoal,
+    trials: impl IntoIterator<Item = &'a TrialResult>,
 ) -> Option<f64> {
-    let mut full: Vec<&Trial> =
+    let mut full: Vec<&TrialResult> =
         trials.into_iter().filter(|trial| trial.duration >= goal.final_trial_duration).collect();
     full.sort_by(|one, other| one.loss_ratio().total_cmp(&other.loss_ratio()));
     full.first()?;
@@ -22,7 +22,7 @@ pub fn conditional_throughput<'a>(
     let mut remaining = measured.max(goal.duration_sum.as_secs_f64()) * (1.0 - goal.exceed_ratio);
     for trial in full {
         remaining -= trial.duration.as_secs_f64();
-        // The products round: less than a nanosecond is nothing.
+        // Tolerance for rounding of the products: less than a nanosecond counts as 0.
         if remaining <= 1e-9 {
             return Some(trial.forwarding_rate());
         }
@@ -36,10 +36,10 @@ mod tests {
     use super::super::goal::goal;
     use super::*;
 
-    /// Appendix C.4.
+    /// Reference: appendix C.4.
     #[test]
     fn the_example_of_the_rfc() {
-        let all: Vec<Trial> = points_of_the_example().concat();
+        let all: Vec<TrialResult> = points_of_the_example().concat();
         let [_, tst009, one_second, exceed20] =
             goals_of_the_example().map(|goal| conditional_throughput(&goal, &all));
         assert_eq!(tst009, Some(1_000_000.0));

@@ -1,8 +1,8 @@
-//! What `tare compare` takes.
+//! Arguments of `tare compare`.
 
 use clap::Args;
 use std::path::PathBuf;
-use tare_record::{Compared, Metric};
+use tare_record::{ComparisonBasis, Metric};
 use tare_study::Percent;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -15,19 +15,19 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// The directories of two runs: the one to compare with, and the new one
+    /// Directories of two runs: the one to compare with, and the new one
     #[arg(value_name = "BASE NEW", num_args = 0..=2, conflicts_with_all = ["base", "new"])]
     pub(crate) runs: Vec<PathBuf>,
-    /// Directories of runs to compare with: several, for boots and sessions differ by themselves
+    /// Directories of runs to compare with; several, as boots and sessions differ by themselves
     #[arg(long, value_name = "DIR", num_args = 1.., requires = "new", help_heading = "Runs")]
     pub(crate) base: Vec<PathBuf>,
     /// Directories of the new runs
     #[arg(long, value_name = "DIR", num_args = 1.., requires = "base", help_heading = "Runs")]
     pub(crate) new: Vec<PathBuf>,
-    /// What was meant to be different: kernel, program:nft, sysctl, machine ..; all else that differs is called out
+    /// Intended differences: kernel, program:nft, sysctl, machine ..; all other differences are reported
     #[arg(long, value_name = "WHAT", value_delimiter = ',', help_heading = "What")]
     pub(crate) vary: Vec<String>,
-    /// Only these metrics; with --fail-on all of them are judged
+    /// Only these metrics; with --fail-on, all of them are judged
     #[arg(
         short,
         long = "metric",
@@ -38,8 +38,8 @@ pub(crate) struct CompareArguments {
     pub(crate) metrics: Vec<Metric>,
     /// Compare the figures, or each run's ratios to its own baseline, in which the machine's speed cancels
     #[arg(long, value_name = "WHAT", default_value = "figures", help_heading = "What")]
-    pub(crate) of: Compared,
-    /// Exit with 3 where something is worse by more than this beyond doubt, with 4 where that cannot be told
+    pub(crate) of: ComparisonBasis,
+    /// Exit with 3 if a metric is worse by more than this beyond doubt, with 4 if that cannot be decided
     #[arg(long, value_name = "SHARE", help_heading = "Output")]
     pub(crate) fail_on: Option<Percent>,
     /// Print one JSON document
@@ -48,7 +48,7 @@ pub(crate) struct CompareArguments {
     /// Print GitHub Markdown
     #[arg(long, help_heading = "Output")]
     pub(crate) markdown: bool,
-    /// Write JUnit XML, a test case for each cell that is judged, to this file (- for standard output)
+    /// Write JUnit XML with a test case for each judged cell to this file (- for standard output)
     #[arg(long, value_name = "F", requires = "fail_on", help_heading = "Output")]
     pub(crate) junit: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! What `tare image` and `tare clean` take.
+//! Arguments of `tare image` and `tare clean`.
 
 use clap::Args;
 use std::path::PathBuf;
@@ -11,23 +11,23 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct ImageArguments {
-    /// The file (- for standard output)
+    /// Output file (- for standard output)
     #[arg(short, long, value_name = "F", default_value = "-", conflicts_with = "load")]
     pub(crate) output: PathBuf,
-    /// Load it into the Docker Engine
+    /// Load the image into the Docker Engine
     #[arg(long)]
     pub(crate) load: bool,
-    /// The image's name and tag
+    /// Name and tag of the image
     #[arg(long, value_name = "NAME:TAG", default_value = concat!("tare:", env!("CARGO_PKG_VERSION")))]
     pub(crate) tag: String,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CleanArguments {
-    /// Another engine to look through, as unix:///PATH or tcp://HOST:PORT; may stand again
+    /// Another engine to search, as unix:///PATH or tcp://HOST:PORT; may be repeated
     #[arg(long = "engine", value_name = "URL")]
     pub(crate) engines: Vec<String>,
-    /// Instead, the data that tare made for databases and keeps for the next run
+    /// Remove cached database files, which tare keeps for the next run, instead of Docker objects
     #[arg(long, conflicts_with = "engines")]
     pub(crate) data: bool,
     /// Remove without asking

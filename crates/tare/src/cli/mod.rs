@@ -1,4 +1,4 @@
-//! The command line, from which help, completions and the manual page come.
+//! Command line, from which help, completions and manual pages are generated.
 
 mod compare;
 #[cfg(feature = "docker")]
@@ -16,47 +16,47 @@ pub(crate) use docker::{CleanArguments, ImageArguments};
 pub(crate) use probe::{ListenArguments, ProbeArguments};
 pub(crate) use run::{RunArguments, ShapeArguments};
 
-/// Weighs container networks: what each way of connecting containers costs, and how sure one can be.
+/// Measures the cost of container networks, with confidence intervals.
 #[derive(Debug, Parser)]
 #[command(name = "tare", version, max_term_width = 100, propagate_version = true)]
 pub(crate) struct Cli {
-    /// What to do.
+    /// Subcommand to run.
     #[command(subcommand)]
     pub(crate) command: Subcommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Subcommand {
-    /// Measure networks against one another and print what each costs
+    /// Measure networks against each other and print the cost of each
     Run(Box<RunArguments>),
-    /// Finish a run that was cut off, on the same plan and seed
+    /// Finish a run that was cut off, with the same plan and seed
     Resume(ResumeArguments),
     /// Show a run again, from its journal
     Report(ReportArguments),
-    /// Set runs beside runs: another kernel, another version, another machine
+    /// Compare runs: another kernel, another version, another machine
     #[command(after_help = compare::EXAMPLES)]
     Compare(CompareArguments),
-    /// Pack a run into one archive that anybody can check, cite and show again
+    /// Pack a run into one archive, to be verified, cited and shown again
     Bundle(BundleArguments),
-    /// List what there is: networks, workloads, studies; what runs here, and for what does not: why, and the remedy
+    /// List networks, workloads and studies, and what is missing to run them here
     List(ListArguments),
     /// Check this machine: kernel, privileges, programs, noise
     Doctor(DoctorArguments),
-    /// Print the commands by which a network could be built by hand
+    /// Print the commands that build a network by hand
     Show(ShowArguments),
-    /// Raise a network and run a program (or a shell) in its first client
+    /// Set up a network and run a program (or a shell) in its first client
     Up(Box<UpArguments>),
     /// Serve probes from other machines, until interrupted
     #[command(after_help = LISTEN_EXAMPLES)]
     Listen(ListenArguments),
-    /// Measure the way to a machine on which `tare listen` runs
+    /// Measure the path to a machine that runs `tare listen`
     #[command(after_help = PROBE_EXAMPLES)]
     Probe(Box<ProbeArguments>),
-    /// Write an image of this tare for Docker, to a file or into an engine
+    /// Write a Docker image of this tare, to a file or into an engine
     #[cfg(feature = "docker")]
     #[command(after_help = docker::IMAGE_EXAMPLES)]
     Image(ImageArguments),
-    /// Remove what runs that were killed left in Docker, or data kept for databases: list it, then remove what carries tare's label
+    /// List and remove what killed runs left in Docker, by tare's label, or cached database files
     #[cfg(feature = "docker")]
     Clean(CleanArguments),
     /// Print completions for a shell
@@ -64,64 +64,64 @@ pub(crate) enum Subcommand {
     /// Write the manual pages
     #[command(hide = true)]
     Manual(ManualArguments),
-    /// Write the JSON schemas of what `--json` prints
+    /// Write the JSON schemas of the output of `--json`
     #[command(hide = true)]
     Schema(SchemaArguments),
-    /// Run traffic on orders from standard input (started by tare in each container)
+    /// Run traffic as commanded on standard input (started by tare in each container)
     #[command(hide = true)]
     Agent(AgentArguments),
-    /// Keep the lab's processes together (started by tare)
+    /// Run as the init process of the lab (started by tare)
     #[command(hide = true)]
     Keeper,
-    /// Compute and nothing else (started by tare beside the traffic)
+    /// Generate CPU load beside the traffic (started by tare)
     #[command(hide = true)]
     Burn,
-    /// Start a program with a private hosts file (started by tare)
+    /// Execute a program with a private hosts file (started by tare)
     #[command(hide = true)]
-    Inside(InsideArguments),
-    /// Forward a port in userspace (started by tare)
+    Inside(InternalArguments),
+    /// Forward a port in user space (started by tare)
     #[command(hide = true)]
-    Proxy(InsideArguments),
+    Proxy(InternalArguments),
     /// Carry a device's frames in UDP (started by tare)
     #[command(hide = true)]
-    Sleeve(InsideArguments),
-    /// Say what a container sees of its network (started by tare)
+    Sleeve(InternalArguments),
+    /// Report a container's view of its network (started by tare)
     #[cfg(feature = "docker")]
     #[command(hide = true)]
-    Look(InsideArguments),
-    /// Speak to the tasks of a Swarm (started by tare)
+    Look(InternalArguments),
+    /// Serve the reverse tunnel of the tasks of a Swarm (started by tare)
     #[cfg(feature = "docker")]
     #[command(hide = true)]
-    Home(InsideArguments),
-    /// Wait in a task of a Swarm for what to start (started by tare)
+    Home(InternalArguments),
+    /// Connect a task of a Swarm to the reverse tunnel and start programs in it (started by tare)
     #[cfg(feature = "docker")]
     #[command(hide = true)]
-    Away(InsideArguments),
+    Away(InternalArguments),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ResumeArguments {
-    /// The run's directory
+    /// Directory of the run
     pub(crate) directory: PathBuf,
     /// Print one JSON document instead of the table
     #[arg(long)]
     pub(crate) json: bool,
-    /// Let the kernel load modules that networks need
+    /// Allow the kernel to load modules that networks need
     #[arg(long)]
     pub(crate) load_modules: bool,
-    /// Let the run's journal name programs to run, as in exec:PATH and cni:FILE
+    /// Allow programs to run that the run's journal names, as in exec:PATH and cni:FILE
     #[arg(long)]
     pub(crate) allow_exec: bool,
-    /// Run even if it takes more than half of what the host has left
+    /// Run even if it takes more than half of the host's free resources
     #[arg(long)]
     pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
-    /// The run's directory
+    /// Directory of the run
     pub(crate) directory: PathBuf,
-    /// Compute ratios against this network instead
+    /// Compute ratios to this network instead
     #[arg(long, value_name = "LABEL")]
     pub(crate) baseline: Option<String>,
     /// Compare every pair of networks
@@ -133,60 +133,60 @@ pub(crate) struct ReportArguments {
     /// Print GitHub Markdown
     #[arg(long)]
     pub(crate) markdown: bool,
-    /// Draw in the terminal instead of printing the table
+    /// Draw a chart in the terminal instead of printing the table
     #[arg(long, value_name = "WHAT", conflicts_with_all = ["json", "markdown", "pairs"])]
-    pub(crate) plot: Option<Plotted>,
-    /// Write the page, one HTML file with all figures, to this file (- for standard output)
+    pub(crate) plot: Option<PlotSubject>,
+    /// Write the HTML page with all figures to this file (- for standard output)
     #[arg(long, value_name = "F")]
     pub(crate) html: Option<PathBuf>,
     /// Write comma-separated values to this file (- for standard output)
     #[arg(long, value_name = "F")]
     pub(crate) csv: Option<PathBuf>,
-    /// Write one row a sample (tidy data) as comma-separated values to this file (- for standard output)
+    /// Write one row per sample (tidy data) as comma-separated values to this file (- for standard output)
     #[arg(long, value_name = "F")]
     pub(crate) samples: Option<PathBuf>,
-    /// Write OpenMetrics text, which Prometheus reads, to this file (- for standard output)
+    /// Write OpenMetrics text for Prometheus to this file (- for standard output)
     #[arg(long, value_name = "F")]
     pub(crate) openmetrics: Option<PathBuf>,
-    /// Write the latencies' distributions as comma-separated values to this file (- for standard output)
+    /// Write the latency distributions as comma-separated values to this file (- for standard output)
     #[arg(long, value_name = "F")]
     pub(crate) density: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct BundleArguments {
-    /// The run's directory
+    /// Directory of the run
     pub(crate) directory: PathBuf,
-    /// The archive [default: tare-STUDY-SEED.tar.gz]
+    /// Archive to write [default: tare-STUDY-SEED.tar.gz]
     #[arg(short, long, value_name = "F")]
     pub(crate) out: Option<PathBuf>,
-    /// Leave out what tells this machine from others of its kind: names of devices, paths, times of day
+    /// Leave out what distinguishes this machine from similar ones: names of devices, paths, times of day
     #[arg(long)]
     pub(crate) redact: bool,
 }
 
-/// What is drawn in the terminal.
+/// Subject of a chart in the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Plotted {
-    /// How many round trips take how long
+pub(crate) enum PlotSubject {
+    /// Distribution of round-trip times
     Latency,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArguments {
-    /// What to list
-    pub(crate) what: Listed,
-    /// As JSON
+    /// Subject of the list
+    pub(crate) what: ListSubject,
+    /// Print JSON
     #[arg(long, conflicts_with = "markdown")]
     pub(crate) json: bool,
-    /// As GitHub Markdown
+    /// Print GitHub Markdown
     #[arg(long)]
     pub(crate) markdown: bool,
 }
 
-/// What can be listed.
+/// Subject of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Listed {
+pub(crate) enum ListSubject {
     /// Ways of connecting containers
     Networks,
     /// Kinds of traffic
@@ -197,46 +197,47 @@ pub(crate) enum Listed {
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print only the kernel modules that networks need and that could be loaded, one a line
+    /// Print only the kernel modules that networks need and that can be loaded, one per line
     #[arg(long, conflicts_with = "json")]
     pub(crate) modules: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArguments {
-    /// The network
+    /// Network to show
     pub(crate) network: String,
     #[command(flatten)]
     pub(crate) shape: ShapeArguments,
-    /// Ports that the servers serve on
+    /// Ports of the servers
     #[arg(long, value_name = "PORT", value_delimiter = ',', default_value = "5201")]
     pub(crate) port: Vec<u16>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct UpArguments {
-    /// The network
+    /// Network to set up
     pub(crate) network: String,
     #[command(flatten)]
     pub(crate) shape: ShapeArguments,
-    /// Ports that the servers serve on, published where the network publishes ports
+    /// Ports of the servers, published if the network publishes ports
     #[arg(long, value_name = "PORT", value_delimiter = ',', default_value = "5201")]
     pub(crate) port: Vec<u16>,
     #[command(flatten)]
     pub(crate) docker: DockerArguments,
-    /// Run this shell command in the first server meanwhile
+    /// Shell command to run in the first server at the same time
     #[arg(long, value_name = "COMMAND")]
     pub(crate) serve: Option<String>,
-    /// Let the kernel load modules that the network needs
+    /// Allow the kernel to load modules that the network needs
     #[arg(long)]
     pub(crate) load_modules: bool,
-    /// Raise it even if it takes more than half of what the host has left
+    /// Set it up even if it takes more than half of the host's free resources
     #[arg(long)]
     pub(crate) force: bool,
-    /// The program for the first client, with its arguments; {server} stands for the server's address, and the name `server` resolves to it. A shell unless given
+    /// Program for the first client, with its arguments; {server} stands for the server's address, and the name
+    /// `server` resolves to it [default: a shell]
     #[arg(last = true, value_name = "PROGRAM")]
     pub(crate) program: Vec<String>,
 }
@@ -257,32 +258,32 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArguments {
-    /// The shell
+    /// Shell to complete for
     pub(crate) shell: clap_complete::Shell,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ManualArguments {
-    /// Where to
+    /// Output directory
     pub(crate) directory: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SchemaArguments {
-    /// Where to
+    /// Output directory
     pub(crate) directory: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct AgentArguments {
-    /// Files of the network namespaces to serve; unless given, the one in which it was started
+    /// Files of the network namespaces to serve [default: the namespace of the process]
     #[arg(long, value_name = "FILE", value_delimiter = ',')]
     pub(crate) namespaces: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct InsideArguments {
-    /// What to do there, as the lab spells it
+pub(crate) struct InternalArguments {
+    /// Arguments of the role, as written by the lab
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     _arguments: Vec<std::ffi::OsString>,
 }

@@ -1,19 +1,20 @@
-//! What `tare run` takes.
+//! Arguments of `tare run`.
 
 use crate::docker::DockerArguments;
 use crate::traffic_flags::TrafficArguments;
 use clap::Args;
 use std::path::PathBuf;
-use tare_record::{Factor, Family, Metric, Offload, Placement};
-use tare_study::{Percent, Span, WarmUpSpan};
+use tare_record::{AblationFactor, Family, Metric, Offload, Placement};
+use tare_study::{Percent, TimeSpan, WarmUpSpan};
 
-/// What to measure, and how.
+/// Networks, workloads and method of a run.
 #[derive(Debug, Default, Args)]
 pub(crate) struct RunArguments {
-    /// A built-in study's name or a TOML file; `tour` (all networks that run here) unless given
+    /// Name of a built-in study, or a TOML file [default: tour, all networks that run here]
     pub(crate) study: Option<String>,
 
-    /// Networks, each [LABEL=]NAME[+OPTION..], as in bridge+plain or x=veth+rate=1gbit; `all` stands for all of the lab that run here, `core` for those of Docker's kind on one host, `docker:all` for all of a Docker Engine
+    /// Networks, each [LABEL=]NAME[+OPTION..], as in bridge+plain or x=veth+rate=1gbit; `all` stands for all networks
+    /// of the lab that run here, `core` for those of Docker's kind on one host, `docker:all` for all of a Docker Engine
     #[arg(
         short,
         long = "network",
@@ -40,21 +41,22 @@ pub(crate) struct RunArguments {
         help_heading = "What"
     )]
     pub(crate) metrics: Vec<Metric>,
-    /// The label of the network that ratios are against [default: host]
+    /// Label of the network that ratios refer to [default: host]
     #[arg(long, value_name = "LABEL", help_heading = "What")]
     pub(crate) baseline: Option<String>,
 
-    /// Measure every network also with one thing changed at a time, and say what each is worth: netfilter, conntrack, gro, gso, tso and checksum off, mtu 9000, rps on; all of them unless some are named, as in --ablate=gro,tso
+    /// Measure every network also with one change at a time, and report the effect of each: netfilter, conntrack, gro,
+    /// gso, tso and checksum off, mtu 9000, rps on; all of them unless some are named, as in --ablate=gro,tso
     #[arg(
         long,
         value_name = "WHAT",
         value_delimiter = ',',
         num_args = 0..,
         require_equals = true,
-        default_missing_values = Factor::ALL.map(Factor::name),
+        default_missing_values = AblationFactor::ALL.map(AblationFactor::name),
         help_heading = "What"
     )]
-    pub(crate) ablate: Option<Vec<Factor>>,
+    pub(crate) ablate: Option<Vec<AblationFactor>>,
 
     #[command(flatten)]
     pub(crate) shape: ShapeArguments,
@@ -65,16 +67,16 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) docker: DockerArguments,
 
-    /// How long payload flows in a trial
+    /// Time during which payload flows in a trial
     #[arg(short, long, value_name = "T", allow_hyphen_values = true, help_heading = "Method")]
-    pub(crate) duration: Option<Span>,
-    /// How long an interval record is
+    pub(crate) duration: Option<TimeSpan>,
+    /// Length of an interval record
     #[arg(long, value_name = "T", help_heading = "Method")]
-    pub(crate) interval: Option<Span>,
-    /// How the beginning of a trial is treated: found (auto), or this long discarded
+    pub(crate) interval: Option<TimeSpan>,
+    /// Warm-up of a trial: detected (auto), or a time that is discarded
     #[arg(long, value_name = "auto|T", help_heading = "Method")]
     pub(crate) warmup: Option<WarmUpSpan>,
-    /// How many blocks, whatever the spread
+    /// Number of blocks, whatever the spread
     #[arg(
         short,
         long,
@@ -84,36 +86,37 @@ pub(crate) struct RunArguments {
         help_heading = "Method"
     )]
     pub(crate) blocks: Option<u32>,
-    /// The half width of a ratio's 95 % interval to reach [default: half the metric's margin]
+    /// Half width of a ratio's 95 % confidence interval to reach [default: half the metric's margin]
     #[arg(short, long, value_name = "SHARE", help_heading = "Method")]
     pub(crate) precision: Option<Percent>,
-    /// Measure until the precision is reached, by intervals that may be looked at after every block and are wider for it,
-    /// instead of as many blocks as a pilot finds
+    /// Measure until the precision is reached, with confidence intervals that may be checked after every block and are
+    /// wider for that, instead of as many blocks as a pilot determines
     #[arg(long, conflicts_with_all = ["blocks", "quick"], help_heading = "Method")]
     pub(crate) sequential: bool,
-    /// The longest that the run may take
+    /// Longest time that the run may take
     #[arg(long, value_name = "T", help_heading = "Method")]
-    pub(crate) budget: Option<Span>,
-    /// A difference smaller than this does not matter: a share for all metrics, or METRIC=SHARE
+    pub(crate) budget: Option<TimeSpan>,
+    /// Equivalence margin, below which a difference does not matter: a share for all metrics, or METRIC=SHARE
     #[arg(long, value_name = "[METRIC=]SHARE", value_delimiter = ',', help_heading = "Method")]
-    pub(crate) margin: Vec<Margin>,
-    /// The seed of every random choice
+    pub(crate) margin: Vec<MarginArgument>,
+    /// Seed of every random choice
     #[arg(long, value_name = "S", help_heading = "Method")]
     pub(crate) seed: Option<u64>,
-    /// A published study with short trials, and as many blocks as the precision needs
+    /// Run a published study with short trials, and with as many blocks as the precision needs
     #[arg(long, conflicts_with = "quick", help_heading = "Method")]
     pub(crate) scaled: bool,
-    /// A published study with its own durations and repetitions, however long: the default
+    /// Run a published study with its own durations and repetitions, however long: the default
     #[arg(long, conflicts_with_all = ["scaled", "quick"], help_heading = "Method")]
     pub(crate) as_published: bool,
-    /// At a wider precision: the tour's core networks in under a minute, networks that you name as long as they take
+    /// Run at a wider precision: the tour's core networks in under a minute, networks named by --network for as long as
+    /// they take
     #[arg(short, long, help_heading = "Method")]
     pub(crate) quick: bool,
 
-    /// The directory for the journal and the results [default: tare-STUDY-TIME]
+    /// Directory for the journal and the results [default: tare-STUDY-TIME]
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
-    /// Write the page, one HTML file with all figures, to this file
+    /// Write the HTML page with all figures to this file
     #[arg(long, value_name = "F", help_heading = "Output")]
     pub(crate) html: Option<PathBuf>,
     /// Print the plan, and measure nothing
@@ -123,30 +126,30 @@ pub(crate) struct RunArguments {
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 
-    /// Let the kernel load modules that networks need
+    /// Allow the kernel to load modules that networks need
     #[arg(long, help_heading = "Machine")]
     pub(crate) load_modules: bool,
-    /// Let a study file name programs to run, as in exec:PATH and cni:FILE
+    /// Allow programs to run that a study file names, as in exec:PATH and cni:FILE
     #[arg(long, help_heading = "Machine")]
     pub(crate) allow_exec: bool,
-    /// Run even if it takes more than half of what the host has left: neighbours, connections tracked, process numbers
+    /// Run even if it takes more than half of the host's free resources: neighbours, tracked connections, process IDs
     #[arg(long, help_heading = "Machine")]
     pub(crate) force: bool,
 }
 
-/// How many of what: every combination is measured.
+/// Shapes: every combination of the values is measured.
 #[derive(Debug, Default, Args)]
 pub(crate) struct ShapeArguments {
-    /// Nodes, joined by a switch: clients on the first half of them, servers on the others
+    /// Nodes, joined by a switch: clients on the first half of them, servers on the second half
     #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "Shape")]
     pub(crate) nodes: Vec<u32>,
-    /// What the links between nodes are like: some of rate=10gbit,delay=100us,loss=0.01%,mtu=1500. Given twice, both are measured
+    /// Links between nodes: some of rate=10gbit,delay=100us,loss=0.01%,mtu=1500. If given twice, both are measured
     #[arg(long, value_name = "LINK", help_heading = "Shape")]
     pub(crate) link: Vec<String>,
-    /// Let nodes lower the maximum segment size of TCP connections to what fits, where they send packets on
+    /// Let forwarding nodes lower the maximum segment size of TCP connections to what fits
     #[arg(long, help_heading = "Shape")]
     pub(crate) clamp_mss: bool,
-    /// What loads the nodes beside the traffic: cpu=N, processes that compute
+    /// Background load of the nodes: cpu=N, processes that compute
     #[arg(long, value_name = "cpu=N", help_heading = "Shape")]
     pub(crate) background: Vec<String>,
     /// Client containers; client i talks to server i mod n
@@ -167,13 +170,15 @@ pub(crate) struct ShapeArguments {
     /// MTU of the network's devices, bytes
     #[arg(long, value_name = "BYTES", value_delimiter = ',', help_heading = "Shape")]
     pub(crate) mtu: Vec<u32>,
-    /// Offloads to switch off, all of them, on every device of every path: gro, gso, tso, checksum. One at a time: --ablate=gro,gso,tso,checksum
+    /// Offloads to disable, all of them, on every device of every path: gro, gso, tso, checksum. For one at a time, use
+    /// --ablate=gro,gso,tso,checksum
     #[arg(long, value_name = "OFFLOAD", value_delimiter = ',', help_heading = "Shape")]
     pub(crate) without: Vec<Offload>,
     /// Cores of the two sides: spread, same, free, or CLIENTS/SERVERS as in 0-1/2-3
     #[arg(long, value_name = "PLACEMENT", help_heading = "Shape")]
     pub(crate) cpus: Option<Placement>,
-    /// The whole comparison on so many cores: clients on the first half of them, servers on the second, a network's own programs on all of them. Several, as in 1,2,4, are measured one by one
+    /// Cores for the whole comparison: clients on the first half of them, servers on the second half, a network's own
+    /// programs on all of them. Several numbers, as in 1,2,4, are measured one by one
     #[arg(
         long,
         value_name = "N",
@@ -184,14 +189,14 @@ pub(crate) struct ShapeArguments {
     pub(crate) cores: Vec<u32>,
 }
 
-/// A margin for one metric, or for all.
+/// Margin for one metric, or for all metrics.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Margin {
+pub(crate) struct MarginArgument {
     pub(crate) metric: Option<Metric>,
     pub(crate) share: Percent,
 }
 
-impl std::str::FromStr for Margin {
+impl std::str::FromStr for MarginArgument {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -213,10 +218,10 @@ mod tests {
 
     #[test]
     fn margins_are_for_one_metric_or_for_all() {
-        let one: Margin = "latency_p99=20%".parse().unwrap();
+        let one: MarginArgument = "latency_p99=20%".parse().unwrap();
         assert_eq!(one.metric, Some(Metric::LatencyP99));
-        assert!("2%".parse::<Margin>().unwrap().metric.is_none());
-        assert!("speed=2%".parse::<Margin>().is_err());
-        assert!("throughput=0%".parse::<Margin>().is_err());
+        assert!("2%".parse::<MarginArgument>().unwrap().metric.is_none());
+        assert!("speed=2%".parse::<MarginArgument>().is_err());
+        assert!("throughput=0%".parse::<MarginArgument>().is_err());
     }
 }

@@ -1,44 +1,44 @@
-//! `tare bundle`: a run as one archive that anybody can check, cite and show again.
+//! `tare bundle`: packs a run into one archive, to be verified, cited and shown again.
 
 use crate::cli::BundleArguments;
-use crate::exit::{Exit, usage};
+use crate::exit::{CommandExit, usage_error};
 use anyhow::Context as _;
 use std::path::{Path, PathBuf};
 use tare_record::journal::{Journal, Record};
 use tare_report::Page;
 
-/// Packs a run.
-pub(crate) fn run(arguments: &BundleArguments) -> anyhow::Result<Exit> {
-    let mut journal = Journal::read(&arguments.directory).map_err(usage)?;
+/// Packs a run into an archive.
+pub(crate) fn run(arguments: &BundleArguments) -> anyhow::Result<CommandExit> {
+    let mut journal = Journal::read(&arguments.directory).map_err(usage_error)?;
     if arguments.redact {
         journal = tare_report::redact(journal);
     }
-    let name = name(&journal);
+    let name = archive_name(&journal);
     let path = arguments.out.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.tar.gz")));
     if path.exists() {
-        return Err(usage(anyhow::anyhow!(
+        return Err(usage_error(anyhow::anyhow!(
             "{} is there already: choose another --out",
             path.display()
         )));
     }
     let document = tare_analysis::document(&journal, None)?;
-    let picture = tare_analysis::picture(&journal)?;
+    let picture = tare_analysis::chart_data(&journal)?;
     let page = Page { document: &document, run: &journal.run, picture: &picture };
-    let bytes = tare_report::bundle(&page, &lines(&journal)?, &name)?;
-    keep(&path, &bytes)?;
-    crate::out::print(&path.display().to_string())?;
-    Ok(Exit::Done)
+    let bytes = tare_report::bundle(&page, &journal_text(&journal)?, &name)?;
+    write_whole(&path, &bytes)?;
+    crate::output::print(&path.display().to_string())?;
+    Ok(CommandExit::Done)
 }
 
-/// What the archive's directory is called.
-fn name(journal: &Journal) -> String {
+/// Returns the name of the archive's directory.
+fn archive_name(journal: &Journal) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
     let study: String = journal.run.plan.study.chars().map(plain).take(60).collect();
     format!("tare-{study}-{}", journal.run.plan.seed)
 }
 
-/// The journal as it is written: a record a line. A torn last line is not part of it.
-fn lines(journal: &Journal) -> anyhow::Result<String> {
+/// Returns the journal's text, one record per line, without a torn last line.
+fn journal_text(journal: &Journal) -> anyhow::Result<String> {
     let mut text = String::new();
     let first = Record::Run(Box::new(journal.run.clone()));
     for record in std::iter::once(&first).chain(&journal.records) {
@@ -48,8 +48,8 @@ fn lines(journal: &Journal) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Writes a file whole, or leaves none.
-fn keep(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+/// Writes a whole file, or leaves none if that fails.
+fn write_whole(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     std::fs::write(path, bytes)
         .inspect_err(|_| drop(std::fs::remove_file(path)))
         .with_context(|| format!("write {}", path.display()))

@@ -1,85 +1,91 @@
-//! `tare clean`: what runs that were killed left in Docker, or the data that are kept for databases, listed and then
-//! removed, by tare's label alone.
+//! `tare clean`: lists and removes what killed runs left in Docker, by tare's label alone, or cached database files.
 
 use crate::cli::CleanArguments;
 use crate::commands::measure::with_remedy;
-use crate::exit::Exit;
-use crate::out;
+use crate::exit::CommandExit;
+use crate::output;
 use std::io::{IsTerminal as _, stdin};
-use tare_docker::{Address, AddressError, Cleaner, Leftover};
-use tare_traffic::Kept;
+use tare_docker::{Cleaner, EngineAddress, EngineAddressError, Leftover};
+use tare_traffic::CachedDataset;
 
-/// Lists what there is, and removes it where the user says yes.
-pub(crate) fn run(arguments: &CleanArguments) -> anyhow::Result<Exit> {
-    if arguments.data { data(arguments.yes) } else { leftovers(arguments) }
+/// Lists leftovers, and removes them if the user agrees.
+pub(crate) fn run(arguments: &CleanArguments) -> anyhow::Result<CommandExit> {
+    if arguments.data { clean_datasets(arguments.yes) } else { clean_docker(arguments) }
 }
 
-fn leftovers(arguments: &CleanArguments) -> anyhow::Result<Exit> {
-    let wrong = |error: AddressError| anyhow::anyhow!("{}: {}", error.reason, error.remedy);
-    let mut addresses = vec![Address::from_environment().map_err(wrong)?];
+fn clean_docker(arguments: &CleanArguments) -> anyhow::Result<CommandExit> {
+    let wrong = |error: EngineAddressError| anyhow::anyhow!("{}: {}", error.reason, error.remedy);
+    let mut addresses = vec![EngineAddress::from_environment().map_err(wrong)?];
     for engine in &arguments.engines {
         addresses.push(engine.parse().map_err(wrong)?);
     }
-    let cleaner = Cleaner::look(&addresses).map_err(with_remedy)?;
-    for run in cleaner.going_on() {
-        out::say(&format!("tare: run {run} goes on: nothing of it is touched"));
+    let cleaner = Cleaner::scan(&addresses).map_err(with_remedy)?;
+    for run in cleaner.running_runs() {
+        output::print_status(&format!("tare: run {run} goes on: nothing of it is touched"));
     }
     let abandoned = cleaner.abandoned();
     if abandoned.is_empty() {
-        out::say("tare: nothing is left of runs that have ended");
-        return Ok(Exit::Done);
+        output::print_status("tare: nothing is left of runs that have ended");
+        return Ok(CommandExit::Done);
     }
     let lines: Vec<String> = abandoned.iter().map(|one| line(one)).collect();
-    out::print(&lines.join("\n"))?;
-    if !arguments.yes && !confirmed(abandoned.len()) {
-        return Ok(Exit::Done);
+    output::print(&lines.join("\n"))?;
+    if !arguments.yes && !is_confirmed(abandoned.len()) {
+        return Ok(CommandExit::Done);
     }
     cleaner.remove().map_err(with_remedy)?;
-    out::say(&format!("tare: {} removed", abandoned.len()));
-    Ok(Exit::Done)
+    output::print_status(&format!("tare: {} removed", abandoned.len()));
+    Ok(CommandExit::Done)
 }
 
-/// The sets of data in the cache that nobody uses.
-fn data(yes: bool) -> anyhow::Result<Exit> {
-    let (used, free): (Vec<Kept>, Vec<Kept>) = Kept::look()?.into_iter().partition(Kept::in_use);
+/// Removes cached datasets that are not in use.
+fn clean_datasets(yes: bool) -> anyhow::Result<CommandExit> {
+    let (used, free): (Vec<CachedDataset>, Vec<CachedDataset>) =
+        CachedDataset::list()?.into_iter().partition(CachedDataset::is_in_use);
     for one in used {
-        out::say(&format!("tare: {} is in use: not touched", one.directory().display()));
+        output::print_status(&format!(
+            "tare: {} is in use: not touched",
+            one.directory().display()
+        ));
     }
     if free.is_empty() {
-        out::say("tare: no data are kept that nobody uses");
-        return Ok(Exit::Done);
+        output::print_status("tare: no data are kept that nobody uses");
+        return Ok(CommandExit::Done);
     }
-    let line = |one: &Kept| format!("{:>8}  {}", one.size(), one.directory().display());
-    out::print(&free.iter().map(line).collect::<Vec<_>>().join("\n"))?;
-    if !yes && !confirmed(free.len()) {
-        return Ok(Exit::Done);
+    let line = |one: &CachedDataset| format!("{:>8}  {}", one.size(), one.directory().display());
+    output::print(&free.iter().map(line).collect::<Vec<_>>().join("\n"))?;
+    if !yes && !is_confirmed(free.len()) {
+        return Ok(CommandExit::Done);
     }
     let mut removed = 0;
     for one in &free {
         if one.remove()? {
             removed += 1;
         } else {
-            out::say(&format!("tare: {} came into use: not touched", one.directory().display()));
+            output::print_status(&format!(
+                "tare: {} came into use: not touched",
+                one.directory().display()
+            ));
         }
     }
-    out::say(&format!("tare: {removed} removed"));
-    Ok(Exit::Done)
+    output::print_status(&format!("tare: {removed} removed"));
+    Ok(CommandExit::Done)
 }
 
 fn line(one: &Leftover) -> String {
     format!("{:9}  {}  of run {}", one.kind.to_string(), one.name, one.run)
 }
 
-/// A yes on the terminal; without a terminal, no. What a no means is said.
-fn confirmed(count: usize) -> bool {
+/// Asks for confirmation on the terminal. Returns false without a terminal. Prints the consequence of a refusal.
+fn is_confirmed(count: usize) -> bool {
     let yes = stdin().is_terminal() && {
-        out::say(&format!("tare: remove these {count}? [y/N]"));
+        output::print_status(&format!("tare: remove these {count}? [y/N]"));
         let mut answer = String::new();
         let read = stdin().read_line(&mut answer);
         read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
     };
     if !yes {
-        out::say("tare: nothing was removed; --yes removes it without asking");
+        output::print_status("tare: nothing was removed; --yes removes it without asking");
     }
     yes
 }

@@ -1,52 +1,52 @@
-//! `tare compare`: two sides of runs beside each other, from their journals alone.
+//! `tare compare`: compares two sides of runs, from their journals alone.
 
 use crate::cli::CompareArguments;
-use crate::exit::{Exit, usage};
+use crate::exit::{CommandExit, usage_error};
 use anyhow::Context as _;
 use std::path::{Path, PathBuf};
-use tare_analysis::{Asked, Named};
+use tare_analysis::{CompareOptions, NamedJournal};
 use tare_record::journal::Journal;
-use tare_record::{Comparison, Outcome};
+use tare_record::{Comparison, GateOutcome};
 use tare_report::Style;
 
-/// Compares, prints, and says by the exit code what came of the limit.
-pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<Exit> {
+/// Compares, prints the comparison, and returns the outcome under the limit.
+pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<CommandExit> {
     let (base, new) = sides(arguments)?;
     let comparison = compare(&read(base)?, &read(new)?, arguments)?;
     let on_stdout = arguments.junit.as_deref() == Some(Path::new("-"));
     if let Some(path) = &arguments.junit {
         let text = tare_report::junit(&comparison);
         if on_stdout {
-            crate::out::print(&text)?;
+            crate::output::print(&text)?;
         } else {
             std::fs::write(path, text).with_context(|| format!("write {}", path.display()))?;
         }
     }
     if !on_stdout {
-        crate::out::print(&text(&comparison, arguments)?)?;
+        crate::output::print(&text(&comparison, arguments)?)?;
     }
     Ok(match comparison.gate.map(|gate| gate.outcome) {
-        None | Some(Outcome::Passed) => Exit::Done,
-        Some(Outcome::Regression) => Exit::Regression,
-        Some(Outcome::CouldNotTell) => Exit::CouldNotTell,
+        None | Some(GateOutcome::Passed) => CommandExit::Done,
+        Some(GateOutcome::Regression) => CommandExit::Regression,
+        Some(GateOutcome::CouldNotTell) => CommandExit::CouldNotTell,
     })
 }
 
-/// The directories of the two sides.
+/// Returns the directories of the two sides.
 fn sides(arguments: &CompareArguments) -> anyhow::Result<(&[PathBuf], &[PathBuf])> {
     match arguments.runs.as_slice() {
         [base, new] => Ok((std::slice::from_ref(base), std::slice::from_ref(new))),
         [] if !arguments.base.is_empty() => Ok((&arguments.base, &arguments.new)),
-        _ => Err(usage(anyhow::anyhow!(
+        _ => Err(usage_error(anyhow::anyhow!(
             "name two runs' directories, BASE and NEW, or several a side by --base and --new"
         ))),
     }
 }
 
-/// The journals with the names of their directories.
+/// Reads the journals, each with the name of its directory.
 fn read(side: &[PathBuf]) -> anyhow::Result<Vec<(String, Journal)>> {
     side.iter()
-        .map(|path| Ok((path.display().to_string(), Journal::read(path).map_err(usage)?)))
+        .map(|path| Ok((path.display().to_string(), Journal::read(path).map_err(usage_error)?)))
         .collect()
 }
 
@@ -55,18 +55,18 @@ fn compare(
     new: &[(String, Journal)],
     arguments: &CompareArguments,
 ) -> anyhow::Result<Comparison> {
-    let asked = Asked {
-        of: arguments.of,
+    let asked = CompareOptions {
+        compared: arguments.of,
         metrics: arguments.metrics.clone(),
         vary: arguments.vary.clone(),
         fail_on: arguments.fail_on.map(|share| share.0),
     };
     let (base, new) = (named(base), named(new));
-    tare_analysis::compare(env!("CARGO_PKG_VERSION"), &base, &new, &asked).map_err(usage)
+    tare_analysis::compare(env!("CARGO_PKG_VERSION"), &base, &new, &asked).map_err(usage_error)
 }
 
-fn named(side: &[(String, Journal)]) -> Vec<Named<'_>> {
-    side.iter().map(|(directory, journal)| Named { directory, journal }).collect()
+fn named(side: &[(String, Journal)]) -> Vec<NamedJournal<'_>> {
+    side.iter().map(|(directory, journal)| NamedJournal { directory, journal }).collect()
 }
 
 fn text(comparison: &Comparison, arguments: &CompareArguments) -> anyhow::Result<String> {

@@ -1,86 +1,90 @@
-//! `tare doctor`: what is wrong with this machine for measuring on it, and what would help. Nothing is changed.
+//! `tare doctor`: reports what impairs measurements on this machine, and how to improve it. Nothing is changed.
 
-use crate::catalogue::{Everything, everything};
+use crate::catalogue::{BuildCatalogue, build_catalogue};
 use crate::cli::DoctorArguments;
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use schemars::JsonSchema;
 use serde::Serialize;
-use tare_lab::Modules;
-use tare_network::Missing;
-use tare_observe::doctor::{self, State};
+use tare_lab::ModuleLoading;
+use tare_network::UnmetRequirement;
+use tare_observe::doctor::{self, CheckStatus};
 
-/// What `tare doctor --json` prints.
+/// Output of `tare doctor --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Diagnosis {
-    /// Everything that was looked at.
-    checks: Vec<Check>,
-    /// Kernel modules that networks need, that are not loaded and could be.
+    /// Results of all checks.
+    checks: Vec<CheckResult>,
+    /// Kernel modules that networks need, and that can be loaded but are not.
     modules: Vec<String>,
 }
 
-/// One thing that was looked at.
+/// Result of one check.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Check {
-    /// What.
+struct CheckResult {
+    /// Subject of the check.
     name: String,
-    /// `ok`, `warn` or `fail`.
+    /// State of the check: `ok`, `warn` or `fail`.
     state: String,
-    /// What was seen.
+    /// Observed value or problem.
     detail: String,
-    /// What would help.
+    /// Action that would help.
     remedy: Option<String>,
 }
 
-/// Looks at the machine.
-pub(crate) fn run(arguments: &DoctorArguments) -> anyhow::Result<Exit> {
-    let everything = everything(None, Modules::Never);
+/// Checks the machine.
+pub(crate) fn run(arguments: &DoctorArguments) -> anyhow::Result<CommandExit> {
+    let everything = build_catalogue(None, ModuleLoading::Never);
     let modules = everything.loadable_modules();
     if arguments.modules {
         if !modules.is_empty() {
-            crate::out::print(&modules.join("\n"))?;
+            crate::output::print(&modules.join("\n"))?;
         }
-        return Ok(Exit::Done);
+        return Ok(CommandExit::Done);
     }
-    let found = doctor::diagnose(namespaces(&everything), drop_reasons());
-    let failed = found.iter().any(|check| check.state == State::Fail);
-    let diagnosis = Diagnosis { checks: found.into_iter().map(Check::from).collect(), modules };
+    let found = doctor::diagnose(check_namespaces(&everything), check_drop_reasons());
+    let failed = found.iter().any(|check| check.status == CheckStatus::Fail);
+    let diagnosis =
+        Diagnosis { checks: found.into_iter().map(CheckResult::from).collect(), modules };
     let text = if arguments.json {
         serde_json::to_string_pretty(&diagnosis)?
     } else {
-        diagnosis.in_words()
+        diagnosis.to_text()
     };
-    crate::out::print(&text)?;
-    Ok(if failed { Exit::Failed } else { Exit::Done })
+    crate::output::print(&text)?;
+    Ok(if failed { CommandExit::Failed } else { CommandExit::Done })
 }
 
-/// Whether this user may make the lab's namespaces: tried out, for many things can forbid it.
-fn namespaces(everything: &Everything) -> doctor::Check {
+/// Checks whether this user may create the lab's namespaces, by creating them, as many settings can forbid it.
+fn check_namespaces(everything: &BuildCatalogue) -> doctor::HealthCheck {
     const NAME: &str = "namespaces";
-    match everything.lacks_namespaces() {
-        None => doctor::Check::ok(NAME, "this user may make those that the lab needs"),
-        Some(Missing { reason, remedy }) => doctor::Check::fail(NAME, reason, remedy),
-    }
-}
-
-/// Whether the kernel says why it drops packets. Without that nothing measures worse: where they are lost, counters tell.
-fn drop_reasons() -> doctor::Check {
-    const NAME: &str = "drop reasons";
-    match tare_lab::drop_reasons() {
-        Ok(()) => doctor::Check::ok(NAME, "the kernel says why it drops packets"),
-        Err(error) => {
-            let remedy = Some(error.remedy).filter(|remedy| !remedy.is_empty());
-            let remedy = remedy.map(|remedy| format!("; {remedy} to be told")).unwrap_or_default();
-            doctor::Check::ok(NAME, format!("not told by this kernel: {}{remedy}", error.why))
+    match everything.missing_namespaces() {
+        None => doctor::HealthCheck::ok(NAME, "this user may make those that the lab needs"),
+        Some(UnmetRequirement { reason, remedy }) => {
+            doctor::HealthCheck::fail(NAME, reason, remedy)
         }
     }
 }
 
-impl From<doctor::Check> for Check {
-    fn from(check: doctor::Check) -> Self {
-        let state = match check.state {
-            State::Ok => "ok",
-            State::Warn => "warn",
-            State::Fail => "fail",
+/// Checks whether the kernel reports drop reasons. Without them nothing is measured worse: counters show where packets
+/// are lost.
+fn check_drop_reasons() -> doctor::HealthCheck {
+    const NAME: &str = "drop reasons";
+    match tare_lab::drop_reasons() {
+        Ok(()) => doctor::HealthCheck::ok(NAME, "the kernel says why it drops packets"),
+        Err(error) => {
+            let remedy = Some(error.remedy).filter(|remedy| !remedy.is_empty());
+            let remedy = remedy.map(|remedy| format!("; {remedy} to be told")).unwrap_or_default();
+            doctor::HealthCheck::ok(NAME, format!("not told by this kernel: {}{remedy}", error.why))
+        }
+    }
+}
+
+impl From<doctor::HealthCheck> for CheckResult {
+    fn from(check: doctor::HealthCheck) -> Self {
+        let state = match check.status {
+            CheckStatus::Ok => "ok",
+            CheckStatus::Warn => "warn",
+            CheckStatus::Fail => "fail",
         };
         Self {
             name: check.name.to_owned(),
@@ -92,7 +96,7 @@ impl From<doctor::Check> for Check {
 }
 
 impl Diagnosis {
-    fn in_words(&self) -> String {
+    fn to_text(&self) -> String {
         let width = self.checks.iter().map(|check| check.name.len()).max().unwrap_or_default();
         let mut text = String::new();
         for check in &self.checks {

@@ -1,25 +1,25 @@
-//! `tare image`: an image of this very program, for Docker and whatever reads OCI archives.
+//! `tare image`: writes an image of this program, for Docker and other readers of OCI archives.
 
 use crate::cli::ImageArguments;
 use crate::commands::measure::with_remedy;
-use crate::exit::{Exit, usage};
-use crate::out;
+use crate::exit::{CommandExit, usage_error};
+use crate::output;
 use anyhow::Context as _;
 use std::io::{IsTerminal as _, Write as _, stdout};
 use std::path::Path;
 
-/// Writes the image to a file, or loads it.
-pub(crate) fn run(arguments: &ImageArguments) -> anyhow::Result<Exit> {
+/// Writes the image to a file, or loads it into an engine.
+pub(crate) fn run(arguments: &ImageArguments) -> anyhow::Result<CommandExit> {
     let tag = &arguments.tag;
-    let archive = tare_docker::archive(tag).map_err(with_remedy)?;
+    let archive = tare_docker::build_archive(tag).map_err(with_remedy)?;
     if arguments.load {
-        let address = tare_docker::Address::from_environment()
+        let address = tare_docker::EngineAddress::from_environment()
             .map_err(|error| anyhow::anyhow!("{}: {}", error.reason, error.remedy))?;
         tare_docker::load(&address, archive).map_err(with_remedy)?;
-        out::say(&format!("tare: loaded {tag} into {address}"));
+        output::print_status(&format!("tare: loaded {tag} into {address}"));
     } else if arguments.output == Path::new("-") {
         if stdout().is_terminal() {
-            return Err(usage(anyhow::anyhow!(
+            return Err(usage_error(anyhow::anyhow!(
                 "an image is nothing for a terminal: pipe it to `docker load`, or use --output or --load"
             )));
         }
@@ -30,5 +30,5 @@ pub(crate) fn run(arguments: &ImageArguments) -> anyhow::Result<Exit> {
             .inspect_err(|_| drop(std::fs::remove_file(path)))
             .with_context(|| format!("write {}", path.display()))?;
     }
-    Ok(Exit::Done)
+    Ok(CommandExit::Done)
 }

@@ -1,82 +1,82 @@
-//! `tare list`: what there is, what runs here, and for what does not: why, and the remedy. All of it from the registries.
+//! `tare list`: networks, workloads and studies from the registries, with what is missing to run them here.
 
-use crate::catalogue::everything;
-use crate::cli::{ListArguments, Listed};
-use crate::exit::Exit;
+use crate::catalogue::build_catalogue;
+use crate::cli::{ListArguments, ListSubject};
+use crate::exit::CommandExit;
 use schemars::JsonSchema;
 use serde::Serialize;
-use tare_lab::Modules;
+use tare_lab::ModuleLoading;
 use tare_network::{NetworkOption, Offload};
 use tare_record::{Metric, Parameters};
 use tare_traffic::{Parameter, Workload};
 
-/// What `tare list networks --json` prints.
+/// Output of `tare list networks --json`.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Networks {
-    networks: Vec<Row>,
+pub(crate) struct NetworkList {
+    networks: Vec<ListEntry>,
 }
 
-/// What `tare list workloads --json` prints.
+/// Output of `tare list workloads --json`.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Workloads {
-    workloads: Vec<Row>,
+pub(crate) struct WorkloadList {
+    workloads: Vec<ListEntry>,
 }
 
-/// What `tare list studies --json` prints.
+/// Output of `tare list studies --json`.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Studies {
-    studies: Vec<Row>,
+pub(crate) struct StudyList {
+    studies: Vec<ListEntry>,
 }
 
-/// One network, workload or study.
+/// Network, workload or study.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Row {
-    /// Its name.
+pub(crate) struct ListEntry {
+    /// Name on the command line.
     name: String,
-    /// One line.
+    /// Summary in one line.
     summary: String,
-    /// The real system or tool that it is or stands for.
+    /// Real system or tool that it is or stands for.
     stands_for: Option<String>,
-    /// Whether it runs here.
+    /// True if it can run here.
     available: bool,
-    /// Why not, where it does not.
+    /// Reason why it cannot run here.
     reason: Option<String>,
-    /// What would make it run.
+    /// Action that would make it run.
     remedy: Option<String>,
-    /// Where it is documented.
+    /// Reference to its documentation.
     source: Option<String>,
-    /// The fewest and the most nodes that it joins, for a network.
+    /// Smallest and largest number of nodes, for a network.
     #[serde(skip_serializing_if = "Option::is_none")]
     nodes: Option<[u32; 2]>,
-    /// What can be chosen of it: a network's options, a workload's parameters.
-    options: Vec<Choice>,
-    /// What it measures, for a workload.
+    /// Options of a network, or parameters of a workload.
+    options: Vec<OptionEntry>,
+    /// Metrics of a workload.
     metrics: Vec<Metric>,
-    /// The programs of others that a workload starts; such a one is not for `tare probe`.
+    /// External programs that a workload starts; a workload with external programs is not for `tare probe`.
     #[serde(skip_serializing_if = "Option::is_none")]
     programs: Option<Vec<String>>,
 }
 
-/// One thing that can be chosen.
+/// Option of a network, or parameter of a workload.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Choice {
-    /// Its name: `+plain` of a network, `size` of a workload.
+pub(crate) struct OptionEntry {
+    /// Name: `+plain` of a network, `size` of a workload.
     name: String,
-    /// One line.
+    /// Summary in one line.
     summary: String,
-    /// What it may be, in words.
+    /// Allowed values, in words.
     allowed: Option<String>,
-    /// What it is unless chosen; nothing where the system decides.
+    /// Default value; nothing if the system decides.
     default: Option<String>,
 }
 
-/// What `+without=` takes.
+/// Returns the values of `+without=`.
 fn offloads() -> String {
     Offload::ALL.map(Offload::name).join(", ")
 }
 
-impl Choice {
-    fn of_network(option: NetworkOption) -> Self {
+impl OptionEntry {
+    fn from_network_option(option: NetworkOption) -> Self {
         let (name, allowed) = match option {
             NetworkOption::Plain => ("+plain", None),
             NetworkOption::Rate => ("+rate=", Some("a rate such as 970mbit".to_owned())),
@@ -90,16 +90,16 @@ impl Choice {
         Self { name: name.to_owned(), summary, allowed, default: None }
     }
 
-    fn of_workload(parameter: &Parameter) -> Self {
+    fn from_parameter(parameter: &Parameter) -> Self {
         Self {
             name: parameter.name.to_owned(),
             summary: parameter.summary.to_owned(),
-            allowed: Some(parameter.kind.allowed()),
+            allowed: Some(parameter.kind.describe()),
             default: parameter.default.map(str::to_owned),
         }
     }
 
-    /// As people read it.
+    /// Formats the option for display.
     fn line(&self, width: usize) -> String {
         let allowed = self.allowed.as_ref().map(|allowed| format!(": {allowed}"));
         let default = self.default.as_ref().map(|default| format!(" [{default}]"));
@@ -109,11 +109,11 @@ impl Choice {
 }
 
 /// Lists networks, workloads or studies.
-pub(crate) fn run(arguments: &ListArguments) -> anyhow::Result<Exit> {
+pub(crate) fn run(arguments: &ListArguments) -> anyhow::Result<CommandExit> {
     let rows = match arguments.what {
-        Listed::Networks => networks(),
-        Listed::Workloads => workloads(),
-        Listed::Studies => studies()?,
+        ListSubject::Networks => networks(),
+        ListSubject::Workloads => workloads(),
+        ListSubject::Studies => studies()?,
     };
     let text = if arguments.json {
         json(arguments.what, rows)?
@@ -122,18 +122,18 @@ pub(crate) fn run(arguments: &ListArguments) -> anyhow::Result<Exit> {
     } else {
         plain(&rows)
     };
-    crate::out::print(&text)?;
-    Ok(Exit::Done)
+    crate::output::print(&text)?;
+    Ok(CommandExit::Done)
 }
 
-fn networks() -> Vec<Row> {
-    everything(None, Modules::Never)
+fn networks() -> Vec<ListEntry> {
+    build_catalogue(None, ModuleLoading::Never)
         .listing()
         .into_iter()
         .map(|listing| {
             let (reason, remedy) =
                 listing.missing.map(|missing| (missing.reason, missing.remedy)).unzip();
-            Row {
+            ListEntry {
                 name: listing.about.name.to_owned(),
                 summary: listing.about.summary.to_owned(),
                 stands_for: Some(listing.about.stands_for.to_owned()),
@@ -142,7 +142,13 @@ fn networks() -> Vec<Row> {
                 remedy,
                 source: Some(listing.about.source.to_owned()),
                 nodes: Some([*listing.nodes.start(), *listing.nodes.end()]),
-                options: listing.about.options.iter().copied().map(Choice::of_network).collect(),
+                options: listing
+                    .about
+                    .options
+                    .iter()
+                    .copied()
+                    .map(OptionEntry::from_network_option)
+                    .collect(),
                 metrics: Vec::new(),
                 programs: None,
             }
@@ -150,16 +156,16 @@ fn networks() -> Vec<Row> {
         .collect()
 }
 
-fn workloads() -> Vec<Row> {
-    tare_traffic::workloads()
+fn workloads() -> Vec<ListEntry> {
+    tare_traffic::built_in_workloads()
         .iter()
         .map(|workload| {
-            let about = workload.about();
+            let about = workload.info();
             let (reason, remedy) = workload
-                .lacks(&Parameters::new())
+                .missing(&Parameters::new())
                 .map(|missing| (missing.reason, missing.remedy))
                 .unzip();
-            Row {
+            ListEntry {
                 name: about.name.to_owned(),
                 summary: about.summary.to_owned(),
                 stands_for: Some(about.stands_for.to_owned()),
@@ -168,7 +174,7 @@ fn workloads() -> Vec<Row> {
                 remedy,
                 source: Some(about.source.to_owned()),
                 nodes: None,
-                options: workload.parameters().iter().map(Choice::of_workload).collect(),
+                options: workload.parameters().iter().map(OptionEntry::from_parameter).collect(),
                 metrics: workload.metrics().to_vec(),
                 programs: programs_of(workload),
             }
@@ -176,19 +182,19 @@ fn workloads() -> Vec<Row> {
         .collect()
 }
 
-/// The programs of others that a workload starts, where it starts any.
+/// Returns the external programs that a workload starts, or `None` if it starts none.
 fn programs_of(workload: &dyn Workload) -> Option<Vec<String>> {
     let names: Vec<_> = workload.programs().into_iter().map(str::to_owned).collect();
     (!names.is_empty()).then_some(names)
 }
 
-fn studies() -> anyhow::Result<Vec<Row>> {
+fn studies() -> anyhow::Result<Vec<ListEntry>> {
     tare_study::BUILTIN
         .iter()
-        .filter_map(|built_in| tare_study::builtin(built_in.name))
+        .filter_map(|built_in| tare_study::builtin_study(built_in.name))
         .map(|study| {
             let study = study?;
-            Ok(Row {
+            Ok(ListEntry {
                 name: study.name.unwrap_or_default(),
                 summary: study.summary.unwrap_or_default(),
                 stands_for: None,
@@ -205,21 +211,21 @@ fn studies() -> anyhow::Result<Vec<Row>> {
         .collect()
 }
 
-fn json(what: Listed, rows: Vec<Row>) -> anyhow::Result<String> {
+fn json(what: ListSubject, rows: Vec<ListEntry>) -> anyhow::Result<String> {
     Ok(match what {
-        Listed::Networks => serde_json::to_string_pretty(&Networks { networks: rows })?,
-        Listed::Workloads => serde_json::to_string_pretty(&Workloads { workloads: rows })?,
-        Listed::Studies => serde_json::to_string_pretty(&Studies { studies: rows })?,
+        ListSubject::Networks => serde_json::to_string_pretty(&NetworkList { networks: rows })?,
+        ListSubject::Workloads => serde_json::to_string_pretty(&WorkloadList { workloads: rows })?,
+        ListSubject::Studies => serde_json::to_string_pretty(&StudyList { studies: rows })?,
     })
 }
 
-fn plain(rows: &[Row]) -> String {
+fn plain(rows: &[ListEntry]) -> String {
     let width = rows.iter().map(|row| row.name.len()).max().unwrap_or_default();
     let mut text = String::new();
-    let mut shared: Vec<&Choice> = Vec::new();
+    let mut shared: Vec<&OptionEntry> = Vec::new();
     for row in rows {
         let mark = if row.available { "yes" } else { "no " };
-        let nodes = row.nodes.map(joined).unwrap_or_default();
+        let nodes = row.nodes.map(format_nodes).unwrap_or_default();
         text.push_str(&format!("{:width$}  {mark}  {}{nodes}\n", row.name, row.summary));
         let mut below = |line: &str| text.push_str(&format!("{:width$}       {line}\n", ""));
         if let Some(stands_for) = &row.stands_for {
@@ -228,8 +234,8 @@ fn plain(rows: &[Row]) -> String {
         if let (Some(reason), Some(remedy)) = (&row.reason, &row.remedy) {
             below(&format!("{reason}: {remedy}"));
         }
-        // What follows a `+` means the same for every network: it is explained once, below.
-        let (suffixes, own): (Vec<&Choice>, Vec<&Choice>) =
+        // An option with a `+` has the same meaning for every network: it is explained once, below.
+        let (suffixes, own): (Vec<&OptionEntry>, Vec<&OptionEntry>) =
             row.options.iter().partition(|option| option.name.starts_with('+'));
         if !suffixes.is_empty() {
             let names: Vec<&str> = suffixes.iter().map(|option| option.name.as_str()).collect();
@@ -253,16 +259,16 @@ fn plain(rows: &[Row]) -> String {
     text
 }
 
-/// How many nodes a network joins, where it is not one alone.
-fn joined([least, most]: [u32; 2]) -> String {
+/// Formats the numbers of nodes that a network joins; empty for a network of one node.
+fn format_nodes([least, most]: [u32; 2]) -> String {
     match (least, most) {
         (1, 1) => String::new(),
         (least, most) => format!(" [--nodes {least} to {most}]"),
     }
 }
 
-/// For documentation: what there is, not what happens to run on the machine where it was made.
-fn markdown(rows: &[Row]) -> String {
+/// Formats a table for documentation, which is independent of what runs on the machine.
+fn markdown(rows: &[ListEntry]) -> String {
     let mut text = "| name | what it is | stands for |\n|---|---|---|\n".to_owned();
     for row in rows {
         let stands_for = row.stands_for.as_deref().unwrap_or_default();

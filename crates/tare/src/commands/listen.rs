@@ -1,33 +1,38 @@
-//! `tare listen`: the serving side of probes from other machines, until a signal ends it.
+//! `tare listen`: serves probes from other machines, until a signal ends it.
 
 use crate::cli::ListenArguments;
-use crate::exit::{Exit, usage};
-use crate::{out, signals};
+use crate::exit::{CommandExit, usage_error};
+use crate::{output, signals};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::net::SocketAddr;
-use tare_traffic::probe::{Caps, Listener, Terms, Token};
-use tare_traffic::{Error, Load};
+use tare_traffic::probe::{Caps, Listener, ListenerConfig, Token};
+use tare_traffic::{Error, OfferedLoad};
 
 /// Serves until SIGINT or SIGTERM.
-pub(crate) fn run(arguments: &ListenArguments) -> anyhow::Result<Exit> {
+pub(crate) fn run(arguments: &ListenArguments) -> anyhow::Result<CommandExit> {
     let stop = signals::stop_flag()?;
     let token = arguments.remote.token()?;
-    let how = asks(token.as_ref());
-    let terms = Terms { token, caps: caps(arguments)?, ports: arguments.ports.unwrap_or_default() };
-    more_descriptors();
+    let how = describe_protection(token.as_ref());
+    let terms = ListenerConfig {
+        token,
+        caps: caps(arguments)?,
+        ports: arguments.ports.unwrap_or_default(),
+    };
+    raise_descriptor_limit();
     let address = SocketAddr::new(arguments.bind, arguments.remote.port);
-    let listener = Listener::bind(address, terms, |notice| out::say(&format!("tare: {notice}")))
-        .map_err(|error| match error {
-            Error::NoToken { .. } => usage(error),
+    let listener =
+        Listener::bind(address, terms, |notice| output::print_status(&format!("tare: {notice}")))
+            .map_err(|error| match error {
+            Error::NoToken { .. } => usage_error(error),
             other => other.into(),
         })?;
-    out::say(&format!("tare: listening on {}, {how}", listener.address()));
+    output::print_status(&format!("tare: listening on {}, {how}", listener.address()));
     listener.serve(&stop)?;
-    Ok(Exit::Done)
+    Ok(CommandExit::Done)
 }
 
-/// How it is protected, in words.
-fn asks(token: Option<&Token>) -> &'static str {
+/// Describes the protection of the listener in words.
+fn describe_protection(token: Option<&Token>) -> &'static str {
     match token {
         None => "for this machine alone",
         Some(token) if token.is_short() => {
@@ -40,12 +45,12 @@ fn asks(token: Option<&Token>) -> &'static str {
 fn caps(arguments: &ListenArguments) -> anyhow::Result<Caps> {
     let usual = Caps::default();
     let rate = match arguments.max_rate {
-        Some(Load::Packets(_)) => {
-            return Err(usage(anyhow::anyhow!(
+        Some(OfferedLoad::Packets(_)) => {
+            return Err(usage_error(anyhow::anyhow!(
                 "--max-rate: it is bits of payload per second, as in 500mbit"
             )));
         }
-        Some(Load::Bits(bits)) => Some(bits),
+        Some(OfferedLoad::Bits(bits)) => Some(bits),
         None => None,
     };
     Ok(Caps {
@@ -57,8 +62,8 @@ fn caps(arguments: &ListenArguments) -> anyhow::Result<Caps> {
     })
 }
 
-/// Every flow is a descriptor: as many as the kernel lets this process have. Where it does not, fewer flows are served.
-fn more_descriptors() {
+/// Raises the limit on file descriptors to the maximum, as every flow needs one. If that fails, fewer flows are served.
+fn raise_descriptor_limit() {
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }

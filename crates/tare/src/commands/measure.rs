@@ -1,78 +1,78 @@
-//! The measuring itself, the same for a fresh run and for one that goes on: lab, journal, runner, results.
+//! Measurement of a plan, the same for a new run and for a resumed one: lab, journal, runner, results.
 
-use crate::catalogue::everything_with;
+use crate::catalogue::build_catalogue_with;
 use crate::commands::page;
-use crate::docker::Docker;
-use crate::exit::{Exit, usage};
-use crate::progress::Bar;
-use crate::{out, signals};
+use crate::docker::DockerSupport;
+use crate::exit::{CommandExit, usage_error};
+use crate::progress::ProgressDisplay;
+use crate::{output, signals};
 use anyhow::Context as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tare_lab::{EnterOptions, Lab, Modules};
-use tare_observe::headroom::{Care, Crowd};
-use tare_observe::limits::Limits;
-use tare_observe::presence::Presence;
+use tare_lab::{EnterOptions, Lab, ModuleLoading};
+use tare_observe::headroom::{LimitPolicy, ResourceDemand};
+use tare_observe::limits::RunCgroup;
+use tare_observe::presence::RunPresence;
 use tare_observe::{environment, headroom};
-use tare_record::journal::{FORMAT, Journal, Record, Run, Sink as _, Writer};
+use tare_record::journal::{FORMAT, Journal, JournalWriter, Record, RecordSink as _, RunHeader};
 use tare_record::{
-    Document, Environment, Family, Finding, Plan, Shape, Skipped, StoppedBy, WorkloadPlan,
+    Document, Environment, Family, Finding, Plan, Shape, SkippedNetwork, StoppedBy, WorkloadPlan,
 };
 use tare_report::Style;
-use tare_runner::live::Live;
-use tare_runner::{Start, run};
-use tare_traffic::{Asked, Session};
+use tare_runner::network_environment::NetworkEnvironment;
+use tare_runner::{StartPoint, run_plan};
+use tare_traffic::{AgentSession, WorkloadRequest};
 
-/// What a measuring is told beside its plan.
-pub(crate) struct Job {
-    /// Where the journal and the results go.
+/// Options of a measurement other than its plan.
+pub(crate) struct MeasureOptions {
+    /// Directory for the journal and the results.
     pub(crate) directory: PathBuf,
-    /// Print JSON instead of the table.
+    /// True if JSON is printed instead of the table.
     pub(crate) json: bool,
-    /// Where the page goes.
+    /// Path of the HTML page.
     pub(crate) html: Option<PathBuf>,
-    /// Whether kernel modules may be loaded.
-    pub(crate) modules: Modules,
-    /// The engine of networks that are Docker's.
-    pub(crate) docker: Docker,
-    /// How much of the machine the run may take.
-    pub(crate) care: Care,
+    /// Policy on loading kernel modules.
+    pub(crate) modules: ModuleLoading,
+    /// Docker Engine of the Docker networks.
+    pub(crate) docker: DockerSupport,
+    /// Limit on the resources that the run may take.
+    pub(crate) care: LimitPolicy,
 }
 
-/// What `--force` means.
-pub(crate) fn care(force: bool) -> Care {
-    if force { Care::Forced } else { Care::Careful }
+/// Returns the limit policy for `--force`.
+pub(crate) fn limit_policy(force: bool) -> LimitPolicy {
+    if force { LimitPolicy::Forced } else { LimitPolicy::Enforced }
 }
 
 /// Measures a plan from its beginning.
-pub(crate) fn fresh(plan: Plan, job: &Job) -> anyhow::Result<Exit> {
+pub(crate) fn measure_plan(plan: Plan, job: &MeasureOptions) -> anyhow::Result<CommandExit> {
     let stop = signals::stop_flag()?;
-    let (presence, findings) = look_around(&plan, job.care)?;
+    let (presence, findings) = check_host(&plan, job.care)?;
     // Metrics of the networks themselves are measured without traffic.
     let asks_nothing = plan.workloads.is_empty() && plan.raising.is_empty();
     if plan.networks.is_empty() || asks_nothing {
         return nothing_runs(plan, job);
     }
-    check_fits(&plan)?;
-    let (lab, limits) = enter(job)?;
+    check_workloads(&plan)?;
+    let (lab, limits) = enter_lab(job)?;
     if !prepare(&plan, job, &stop)? {
-        return Ok(Exit::Interrupted);
+        return Ok(CommandExit::Interrupted);
     }
-    job.docker.lend(&plan);
-    // The engine is spoken to by a thread of its own, which only starts now that the lab is entered.
+    job.docker.mount_host_tools(&plan);
+    // The engine is contacted by a thread of its own, which can start only after the lab is entered.
     let engines = job.docker.engines(&plan);
     let environment = Environment { engines, ..environment::read() };
-    let head = Run { format: FORMAT, plan: plan.clone(), environment, findings };
-    let writer = begin(&job.directory, head)?;
-    let stage = Stage { lab, stop, presence, _limits: limits };
-    measure(&plan, Start::default(), writer, stage, job)
+    let head = RunHeader { format: FORMAT, plan: plan.clone(), environment, findings };
+    let writer = begin_journal(&job.directory, head)?;
+    let stage = RunContext { lab, stop, presence, _limits: limits };
+    measure(&plan, StartPoint::default(), writer, stage, job)
 }
 
-/// Makes the journal with its first line; where that cannot be written, nothing half-made is left.
-pub(crate) fn begin(directory: &Path, head: Run) -> anyhow::Result<Writer> {
+/// Creates the journal with its first line. If that line cannot be written, nothing is left behind.
+pub(crate) fn begin_journal(directory: &Path, head: RunHeader) -> anyhow::Result<JournalWriter> {
     let was_there = directory.exists();
-    let mut writer = Writer::create(directory)?;
+    let mut writer = JournalWriter::create(directory)?;
     if let Err(error) = writer.append(&Record::Run(Box::new(head))) {
         let _ = std::fs::remove_file(writer.path());
         if !was_there {
@@ -83,69 +83,73 @@ pub(crate) fn begin(directory: &Path, head: Run) -> anyhow::Result<Writer> {
     Ok(writer)
 }
 
-/// Says why none of the networks, or of the workloads, can run here; there is no journal of nothing.
-fn nothing_runs(plan: Plan, job: &Job) -> anyhow::Result<Exit> {
+/// Reports why none of the networks or workloads can run here. No journal is written.
+fn nothing_runs(plan: Plan, job: &MeasureOptions) -> anyhow::Result<CommandExit> {
     if job.json {
         let environment = environment::read();
-        let run = Run { format: FORMAT, plan, environment, findings: Vec::new() };
+        let run = RunHeader { format: FORMAT, plan, environment, findings: Vec::new() };
         let journal = Journal { run, records: Vec::new() };
-        out::print(&tare_report::json(&tare_analysis::document(&journal, None)?)?)?;
+        output::print(&tare_report::json(&tare_analysis::document(&journal, None)?)?)?;
     } else {
-        for Skipped { network, reason, remedy } in Skipped::grouped(&plan.skipped) {
-            out::say(&format!("tare: {network} cannot run: {reason}: {remedy}"));
+        for SkippedNetwork { network, reason, remedy } in
+            SkippedNetwork::group_by_reason(&plan.skipped)
+        {
+            output::print_status(&format!("tare: {network} cannot run: {reason}: {remedy}"));
         }
     }
-    Ok(Exit::Failed)
+    Ok(CommandExit::Failed)
 }
 
-/// Measures what is left of a run that was cut off.
-pub(crate) fn rest(journal: &Journal, job: &Job) -> anyhow::Result<Exit> {
+/// Measures the rest of a run that was cut off.
+pub(crate) fn measure_rest(journal: &Journal, job: &MeasureOptions) -> anyhow::Result<CommandExit> {
     let plan = &journal.run.plan;
     let stop = signals::stop_flag()?;
-    let (presence, _) = look_around(plan, job.care)?;
-    let (lab, limits) = enter(job)?;
+    let (presence, _) = check_host(plan, job.care)?;
+    let (lab, limits) = enter_lab(job)?;
     if !prepare(plan, job, &stop)? {
-        return Ok(Exit::Interrupted);
+        return Ok(CommandExit::Interrupted);
     }
-    job.docker.lend(plan);
-    let start = Start::after(journal);
-    let mut writer = Writer::reopen(&job.directory)?;
+    job.docker.mount_host_tools(plan);
+    let start = StartPoint::from_journal(journal);
+    let mut writer = JournalWriter::reopen(&job.directory)?;
     let now = jiff::Timestamp::now().to_string();
-    writer.append(&Record::Resumed(start.resumed(plan, now)))?;
-    measure(plan, start, writer, Stage { lab, stop, presence, _limits: limits }, job)
+    writer.append(&Record::Resumed(start.resume_record(plan, now)))?;
+    measure(plan, start, writer, RunContext { lab, stop, presence, _limits: limits }, job)
 }
 
-/// Every workload with each of the shapes in which it is measured.
-fn asked(plan: &Plan) -> impl Iterator<Item = (&WorkloadPlan, Asked<'_>)> {
+/// Returns every workload with each of the shapes in which it is measured.
+fn workload_requests(plan: &Plan) -> impl Iterator<Item = (&WorkloadPlan, WorkloadRequest<'_>)> {
     let networks = plan.networks.len();
     plan.workloads.iter().enumerate().flat_map(move |(at, workload)| {
         let measured =
             move |shape: &usize| (0..networks).any(|network| plan.measures(network, at, *shape));
         (0..plan.shapes.len()).filter(measured).map(move |shape| {
             let (parameters, shape) = (&workload.parameters, &plan.shapes[shape]);
-            (workload, Asked { parameters, shape, duration: workload.duration })
+            (workload, WorkloadRequest { parameters, shape, duration: workload.duration })
         })
     })
 }
 
-/// What a workload cannot do is refused before anything is raised.
-fn check_fits(plan: &Plan) -> anyhow::Result<()> {
-    let registry = tare_traffic::workloads();
-    asked(plan)
-        .try_for_each(|(workload, asked)| registry.find(&workload.name)?.fits(&asked))
-        .map_err(usage)
+/// Rejects requests that a workload cannot serve, before any network is set up.
+fn check_workloads(plan: &Plan) -> anyhow::Result<()> {
+    let registry = tare_traffic::built_in_workloads();
+    workload_requests(plan)
+        .try_for_each(|(workload, asked)| registry.find(&workload.name)?.validate(&asked))
+        .map_err(usage_error)
 }
 
-/// Makes what workloads need that takes long, before anything is raised. False where the user did not want to wait.
-fn prepare(plan: &Plan, job: &Job, stop: &AtomicBool) -> anyhow::Result<bool> {
-    // Servers in Docker's containers keep their data there.
-    if job.docker.has_all(plan) {
+/// Prepares data for workloads that takes long to create, before any network is set up. Returns false if the user
+/// cancelled it.
+fn prepare(plan: &Plan, job: &MeasureOptions, stop: &AtomicBool) -> anyhow::Result<bool> {
+    // Servers in Docker's containers store their data there.
+    if job.docker.has_all_networks(plan) {
         return Ok(true);
     }
-    let registry = tare_traffic::workloads();
+    let registry = tare_traffic::built_in_workloads();
     let cancelled = || stop.load(Ordering::Relaxed);
-    for (workload, asked) in asked(plan) {
-        let say = &mut |line: &str| out::say(&format!("tare: {}: {line}", workload.name));
+    for (workload, asked) in workload_requests(plan) {
+        let say =
+            &mut |line: &str| output::print_status(&format!("tare: {}: {line}", workload.name));
         match registry.find(&workload.name)?.prepare(&asked, say, &cancelled) {
             Err(tare_traffic::Error::Cancelled) => return Ok(false),
             prepared => prepared?,
@@ -154,59 +158,59 @@ fn prepare(plan: &Plan, job: &Job, stop: &AtomicBool) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// What the runner works on.
-struct Stage {
+/// Environment of the runner.
+struct RunContext {
     lab: Arc<Lab>,
     stop: Arc<AtomicBool>,
-    presence: Presence,
-    /// Dropped last: by then nothing runs in them any more.
-    _limits: Option<Limits>,
+    presence: RunPresence,
+    /// Dropped last, when no process runs under these limits any more.
+    _limits: Option<RunCgroup>,
 }
 
-/// What should be known before anything is raised: who else measures, and whether there is room.
-fn look_around(plan: &Plan, care: Care) -> anyhow::Result<(Presence, Vec<Finding>)> {
-    let (presence, others) = Presence::announce();
-    headroom::lift_open_files();
+/// Checks the machine before any network is set up: other runs, and free resources.
+fn check_host(plan: &Plan, care: LimitPolicy) -> anyhow::Result<(RunPresence, Vec<Finding>)> {
+    let (presence, others) = RunPresence::announce();
+    headroom::raise_open_files_limit();
     let mut findings = plan.findings.clone();
-    findings.extend(headroom::check(&crowd(&plan.shapes), care)?);
+    findings.extend(headroom::check(&resource_demand(&plan.shapes), care)?);
     if others > 0 {
         findings.push(Finding::OtherRun { others });
     }
     for finding in &findings {
-        out::say(&format!("tare: warning: {finding}"));
+        output::print_status(&format!("tare: warning: {finding}"));
     }
     Ok((presence, findings))
 }
 
-/// The most of everything that any of these shapes has.
-pub(crate) fn crowd(shapes: &[Shape]) -> Crowd {
+/// Returns the largest resource demand of any of these shapes.
+pub(crate) fn resource_demand(shapes: &[Shape]) -> ResourceDemand {
     let containers = |shape: &Shape| shape.servers.saturating_add(shape.clients);
     let ipv6 = shapes.iter().filter(|shape| shape.family == Family::Ipv6).map(containers);
     let clients = |shape: &Shape| shape.clients.saturating_mul(shape.processes);
     let agents = |shape: &Shape| {
         let members = shape.servers.saturating_add(clients(shape)) as usize;
-        u32::try_from(Session::agents(members)).unwrap_or(u32::MAX)
+        u32::try_from(AgentSession::agent_count(members)).unwrap_or(u32::MAX)
     };
     let greatest =
         |count: &dyn Fn(&Shape) -> u32| shapes.iter().map(count).max().unwrap_or_default();
-    Crowd {
+    ResourceDemand {
         containers: greatest(&containers),
-        speak_ipv6: ipv6.max().unwrap_or_default(),
+        ipv6_containers: ipv6.max().unwrap_or_default(),
         agents: greatest(&agents),
         clients: greatest(&clients),
         flows: greatest(&|shape| clients(shape).saturating_mul(shape.flows)),
     }
 }
 
-/// Enters the lab, under limits where there can be any; where there can be none, `tare doctor` says why.
-fn enter(job: &Job) -> anyhow::Result<(Arc<Lab>, Option<Limits>)> {
-    let limits = Limits::set().ok();
+/// Enters the lab, with resource limits if they can be set; otherwise `tare doctor` reports the reason.
+fn enter_lab(job: &MeasureOptions) -> anyhow::Result<(Arc<Lab>, Option<RunCgroup>)> {
+    let limits = RunCgroup::create().ok();
     let control_group = limits.as_ref().map(|limits| limits.directory().to_owned());
     let options = EnterOptions { modules: job.modules, control_group };
     Ok((Lab::enter(options).map_err(with_remedy)?, limits))
 }
 
-/// An error of a network with its remedy on the same line.
+/// Appends the remedy of a network's error to its text.
 pub(crate) fn with_remedy(error: tare_network::Error) -> anyhow::Error {
     if error.remedy.is_empty() {
         error.into()
@@ -217,13 +221,13 @@ pub(crate) fn with_remedy(error: tare_network::Error) -> anyhow::Error {
 
 fn measure(
     plan: &Plan,
-    start: Start,
-    mut writer: Writer,
-    stage: Stage,
-    job: &Job,
-) -> anyhow::Result<Exit> {
-    let everything = everything_with(Some(stage.lab), job.modules, &job.docker);
-    let mut live = Live::new(
+    start: StartPoint,
+    mut writer: JournalWriter,
+    stage: RunContext,
+    job: &MeasureOptions,
+) -> anyhow::Result<CommandExit> {
+    let everything = build_catalogue_with(Some(stage.lab), job.modules, &job.docker);
+    let mut live = NetworkEnvironment::new(
         &everything.networks,
         &everything.workloads,
         stage.stop,
@@ -231,56 +235,57 @@ fn measure(
         start.elapsed,
     )
     .with_logs(job.directory.join("logs"));
-    let mut bar = Bar::new(plan);
-    let measured = run(plan, start, &mut live, &mut writer, &mut bar);
+    let mut bar = ProgressDisplay::new(plan);
+    let measured = run_plan(plan, start, &mut live, &mut writer, &mut bar);
     bar.finish();
     if let Err(error) = job.docker.finish() {
-        out::say(&format!("tare: warning: {:#}", with_remedy(error)));
+        output::print_status(&format!("tare: warning: {:#}", with_remedy(error)));
     }
-    // Whatever stopped the runner, what was measured is reported; its error then ends the command.
+    // Whatever stopped the runner, the results so far are reported; its error then ends the command.
     let stopped_by = match measured {
         Ok(stopped_by) => stopped_by,
         Err(error) => {
-            let _ = results(&job.directory, job.json);
+            let _ = report_results(&job.directory, job.json);
             return Err(error.into());
         }
     };
-    let document = results(&job.directory, job.json)?;
+    let document = report_results(&job.directory, job.json)?;
     if let Some(path) = &job.html {
-        page::keep(&job.directory, &document, path)?;
+        page::write_run_page(&job.directory, &document, path)?;
     }
     Ok(exit(plan, &document, stopped_by))
 }
 
-/// A network that broke, or that was asked for by name and is missing, is a failure whatever else was measured.
-fn exit(plan: &Plan, document: &Document, stopped_by: StoppedBy) -> Exit {
+/// Returns the outcome of a run. A network that failed, or that was requested by name and is missing, makes the run a
+/// failure.
+fn exit(plan: &Plan, document: &Document, stopped_by: StoppedBy) -> CommandExit {
     if stopped_by == StoppedBy::Interrupted {
-        Exit::Interrupted
+        CommandExit::Interrupted
     } else if document.failed.is_empty() && plan.refused.is_empty() {
-        Exit::Done
+        CommandExit::Done
     } else {
-        Exit::Failed
+        CommandExit::Failed
     }
 }
 
-/// Prints the results, and keeps them beside the journal; all from the journal alone.
-pub(crate) fn results(directory: &Path, json: bool) -> anyhow::Result<Document> {
+/// Prints the results and stores them beside the journal, all derived from the journal alone.
+pub(crate) fn report_results(directory: &Path, json: bool) -> anyhow::Result<Document> {
     let journal = Journal::read(directory)?;
     let document = tare_analysis::document(&journal, None)?;
     let kept_json = tare_report::json(&document)?;
-    // Where the disk is full, what was measured is shown all the same; where nobody reads, it is kept all the same.
-    let kept = keep(&directory.join("result.json"), &kept_json)
-        .and_then(|()| keep(&directory.join("result.csv"), &tare_report::csv(&document)?));
+    // If the disk is full, the results are still printed; if standard output is closed, they are still stored.
+    let kept = write_whole(&directory.join("result.json"), &kept_json)
+        .and_then(|()| write_whole(&directory.join("result.csv"), &tare_report::csv(&document)?));
     let text = if json { kept_json } else { tare_report::table(&document, &Style::detect()) };
-    out::print(&text)?;
+    output::print(&text)?;
     kept?;
     let place = directory.display();
-    out::say(&format!("tare: journal, result.json and result.csv are in {place}"));
+    output::print_status(&format!("tare: journal, result.json and result.csv are in {place}"));
     Ok(document)
 }
 
-/// Writes a file whole, or leaves none.
-fn keep(path: &Path, text: &str) -> anyhow::Result<()> {
+/// Writes a whole file, or leaves none if that fails.
+fn write_whole(path: &Path, text: &str) -> anyhow::Result<()> {
     std::fs::write(path, text).inspect_err(|_| drop(std::fs::remove_file(path))).with_context(
         || format!("write {}: the journal is kept, `tare report` shows it", path.display()),
     )

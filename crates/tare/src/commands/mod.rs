@@ -1,13 +1,13 @@
-//! One file per subcommand.
+//! Subcommands, one file each.
 
 pub(crate) mod bundle;
 #[cfg(feature = "docker")]
 pub(crate) mod clean;
 pub(crate) mod compare;
 pub(crate) mod doctor;
-pub(crate) mod hidden;
 #[cfg(feature = "docker")]
 pub(crate) mod image;
+pub(crate) mod internal;
 pub(crate) mod list;
 pub(crate) mod listen;
 pub(crate) mod manual;

@@ -1,4 +1,4 @@
-//! The page of a run, from its journal alone.
+//! HTML page of a run, from its journal alone.
 
 use anyhow::Context as _;
 use std::path::Path;
@@ -6,34 +6,38 @@ use tare_record::Document;
 use tare_record::journal::Journal;
 use tare_report::Page;
 
-/// The page, as text.
+/// Returns the HTML page.
 ///
 /// # Errors
-/// When the journal's histograms cannot be added up.
-pub(crate) fn text(journal: &Journal, document: &Document) -> anyhow::Result<String> {
-    let picture = tare_analysis::picture(journal)?;
+/// Fails if the journal's histograms cannot be added.
+pub(crate) fn render_page(journal: &Journal, document: &Document) -> anyhow::Result<String> {
+    let picture = tare_analysis::chart_data(journal)?;
     let page = Page { document, run: &journal.run, picture: &picture };
     Ok(tare_report::html(&page)?)
 }
 
-/// Writes the page of a run that was just measured, and says where it is.
+/// Writes the page of a run that was just measured, and reports its path.
 ///
 /// # Errors
-/// When it cannot be made or written.
-pub(crate) fn keep(directory: &Path, document: &Document, path: &Path) -> anyhow::Result<()> {
-    let text = text(&Journal::read(directory)?, document)?;
+/// Fails if the page cannot be rendered or written.
+pub(crate) fn write_run_page(
+    directory: &Path,
+    document: &Document,
+    path: &Path,
+) -> anyhow::Result<()> {
+    let text = render_page(&Journal::read(directory)?, document)?;
     std::fs::write(path, text).with_context(|| format!("write {}", path.display()))?;
-    crate::out::say(&format!("tare: the page is {}", path.display()));
+    crate::output::print_status(&format!("tare: the page is {}", path.display()));
     Ok(())
 }
 
-/// Writes a result to a file, or to standard output where the file is called `-`.
+/// Writes a result to a file, or to standard output if the path is `-`.
 ///
 /// # Errors
-/// When it cannot be written.
-pub(crate) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+/// Fails if the result cannot be written.
+pub(crate) fn write_output(path: &Path, text: &str) -> anyhow::Result<()> {
     if path == Path::new("-") {
-        return crate::out::print(text);
+        return crate::output::print(text);
     }
     std::fs::write(path, text).with_context(|| format!("write {}", path.display()))
 }

@@ -1,57 +1,57 @@
-//! `tare probe`: the traffic alone, between this machine and one on which `tare listen` runs.
+//! `tare probe`: measures traffic between this machine and one that runs `tare listen`, without setting up a network.
 
-use crate::catalogue::{self, Everything, everything};
+use crate::catalogue::{self, BuildCatalogue, build_catalogue};
 use crate::cli::ProbeArguments;
 use crate::commands::measure;
-use crate::exit::{Exit, usage};
-use crate::progress::Bar;
-use crate::{out, signals};
+use crate::exit::{CommandExit, usage_error};
+use crate::progress::ProgressDisplay;
+use crate::{output, signals};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use tare_network::{FindError, Missing, Spelled};
+use tare_network::{FindError, NetworkSpec, UnmetRequirement};
 use tare_observe::environment;
-use tare_observe::presence::Presence;
-use tare_record::journal::{FORMAT, Journal, Record, Run, Sink};
+use tare_observe::presence::RunPresence;
+use tare_record::journal::{FORMAT, Journal, Record, RecordSink, RunHeader};
 use tare_record::{Document, Family, Finding, Metric, Parameters, Placement, Plan, StoppedBy};
 use tare_report::Style;
-use tare_runner::probe::{Remote, job};
-use tare_runner::{Start, run as walk};
-use tare_study::{Catalogue, Method, ShapeLists, Study, WorkloadStudy};
-use tare_traffic::probe::{Probe, Token};
+use tare_runner::probe_environment::{ProbeEnvironment, probe_job};
+use tare_runner::{StartPoint, run_plan};
+use tare_study::{Catalogue, ShapeLists, Study, StudyMethod, WorkloadSpec};
+use tare_traffic::probe::{ProbeClient, Token};
 
-/// What stands where a run has a network's name.
-const NETWORK: &str = "probe";
+/// Network name in the plan of a probe.
+const PROBE_NETWORK: &str = "probe";
 
-/// What is measured when no workload is named.
-const WORKLOADS: [&str; 2] = ["tcp-stream", "tcp-rr"];
+/// Workloads that are measured if none is named.
+const DEFAULT_WORKLOADS: [&str; 2] = ["tcp-stream", "tcp-rr"];
 
-/// Measures the way to a listener.
-pub(crate) fn run(arguments: &ProbeArguments) -> anyhow::Result<Exit> {
+/// Measures the path to a listener.
+pub(crate) fn run(arguments: &ProbeArguments) -> anyhow::Result<CommandExit> {
     let stop = signals::stop_flag()?;
-    // What was asked is checked before anybody is dialled.
+    // The request is validated before any connection is made.
     let mut plan = plan(arguments)?;
-    let probe = reach(arguments, arguments.remote.token()?.as_ref())?;
-    suit(&mut plan, arguments, &probe);
+    let probe = connect_to_host(arguments, arguments.remote.token()?.as_ref())?;
+    fit_shapes(&mut plan, arguments, &probe);
     for workload in &plan.workloads {
         for shape in &plan.shapes {
-            probe.check(&job(workload, shape))?;
+            probe.check(&probe_job(workload, shape))?;
         }
     }
-    let (presence, findings) = look_around();
+    let (presence, findings) = announce_presence();
     let environment = environment::read();
-    let head = Run { format: FORMAT, plan: plan.clone(), environment, findings };
-    let mut stage = Remote::new(probe, Arc::clone(&stop), presence);
+    let head = RunHeader { format: FORMAT, plan: plan.clone(), environment, findings };
+    let mut stage = ProbeEnvironment::new(probe, Arc::clone(&stop), presence);
     match &arguments.out {
         Some(directory) => {
-            let mut writer = measure::begin(directory, head)?;
-            let stopped_by = conduct(&plan, &mut stage, &mut writer)?;
-            let document = measure::results(directory, arguments.json)?;
+            let mut writer = measure::begin_journal(directory, head)?;
+            let stopped_by = run_blocks(&plan, &mut stage, &mut writer)?;
+            let document = measure::report_results(directory, arguments.json)?;
             Ok(exit(&document, stopped_by))
         }
         None => {
             let mut records: Vec<Record> = Vec::new();
-            let stopped_by = conduct(&plan, &mut stage, &mut records)?;
+            let stopped_by = run_blocks(&plan, &mut stage, &mut records)?;
             let document = tare_analysis::document(&Journal { run: head, records }, None)?;
             show(&document, arguments.json)?;
             Ok(exit(&document, stopped_by))
@@ -59,89 +59,95 @@ pub(crate) fn run(arguments: &ProbeArguments) -> anyhow::Result<Exit> {
     }
 }
 
-/// Whom else one may disturb.
-fn look_around() -> (Presence, Vec<Finding>) {
-    let (presence, others) = Presence::announce();
+/// Announces this run, and reports other runs on this machine.
+fn announce_presence() -> (RunPresence, Vec<Finding>) {
+    let (presence, others) = RunPresence::announce();
     let finding = (others > 0).then_some(Finding::OtherRun { others });
     if let Some(finding) = &finding {
-        out::say(&format!("tare: warning: {finding}"));
+        output::print_status(&format!("tare: warning: {finding}"));
     }
     (presence, finding.into_iter().collect())
 }
 
-fn conduct(plan: &Plan, stage: &mut Remote, sink: &mut dyn Sink) -> anyhow::Result<StoppedBy> {
-    let mut bar = Bar::new(plan);
-    let stopped_by = walk(plan, Start::default(), stage, sink, &mut bar);
+fn run_blocks(
+    plan: &Plan,
+    stage: &mut ProbeEnvironment,
+    sink: &mut dyn RecordSink,
+) -> anyhow::Result<StoppedBy> {
+    let mut bar = ProgressDisplay::new(plan);
+    let stopped_by = run_plan(plan, StartPoint::default(), stage, sink, &mut bar);
     bar.finish();
     Ok(stopped_by?)
 }
 
-/// Prints the results. A table of nothing would only hide the line that says why.
+/// Prints the results. An empty table is not printed, as it would only hide the line with the reason.
 fn show(document: &Document, json: bool) -> anyhow::Result<()> {
     if json {
-        return out::print(&tare_report::json(document)?);
+        return output::print(&tare_report::json(document)?);
     }
     if document.cells.is_empty() {
         return Ok(());
     }
-    out::print(&tare_report::table(document, &Style::detect()))
+    output::print(&tare_report::table(document, &Style::detect()))
 }
 
-fn exit(document: &Document, stopped_by: StoppedBy) -> Exit {
+fn exit(document: &Document, stopped_by: StoppedBy) -> CommandExit {
     match stopped_by {
-        StoppedBy::Interrupted => Exit::Interrupted,
-        _ if document.failed.is_empty() => Exit::Done,
-        _ => Exit::Failed,
+        StoppedBy::Interrupted => CommandExit::Interrupted,
+        _ if document.failed.is_empty() => CommandExit::Done,
+        _ => CommandExit::Failed,
     }
 }
 
-/// The plan: one network that is called after the host, and what the flags say.
+/// Builds the plan: one network that is named after the host, and the settings of the flags.
 fn plan(arguments: &ProbeArguments) -> anyhow::Result<Plan> {
-    let everything = everything(None, catalogue::modules(false));
-    let named = |name: &str| WorkloadStudy {
+    let everything = build_catalogue(None, catalogue::module_policy(false));
+    let named = |name: &str| WorkloadSpec {
         name: name.to_owned(),
         duration: arguments.duration,
-        ..WorkloadStudy::default()
+        ..WorkloadSpec::default()
     };
-    let mut workloads: Vec<WorkloadStudy> = match arguments.workloads.as_slice() {
-        [] => WORKLOADS.into_iter().map(named).collect(),
+    let mut workloads: Vec<WorkloadSpec> = match arguments.workloads.as_slice() {
+        [] => DEFAULT_WORKLOADS.into_iter().map(named).collect(),
         names => names.iter().map(|name| named(name)).collect(),
     };
     let has = |workload: &str, name: &str| everything.has_parameter(workload, name);
     arguments.traffic.apply(&mut workloads, has)?;
     let study = Study {
-        name: Some(NETWORK.to_owned()),
-        networks: Some(vec![format!("{}={NETWORK}", arguments.host)]),
+        name: Some(PROBE_NETWORK.to_owned()),
+        networks: Some(vec![format!("{}={PROBE_NETWORK}", arguments.host)]),
         workloads: Some(workloads),
         metrics: (!arguments.metrics.is_empty()).then(|| arguments.metrics.clone()),
         shape: ShapeLists {
             flows: (!arguments.flows.is_empty()).then(|| arguments.flows.clone()),
             ..ShapeLists::default()
         },
-        method: Method {
+        method: StudyMethod {
             blocks: Some(arguments.blocks),
             interval: arguments.interval,
             warm_up: arguments.warmup,
-            ..Method::default()
+            ..StudyMethod::default()
         },
         ..Study::default()
     };
-    study.plan(&Outside(everything), tare_study::order::fresh_seed()).map_err(usage)
+    study
+        .plan(&ProbeCatalogue(everything), tare_study::block_order::fresh_seed())
+        .map_err(usage_error)
 }
 
-/// What there is to choose from when nothing is raised: the workloads, and one network, which is not tare's.
-struct Outside(Everything);
+/// Catalogue of a probe, which sets up nothing: the workloads, and one network that is not tare's.
+struct ProbeCatalogue(BuildCatalogue);
 
-impl Catalogue for Outside {
+impl Catalogue for ProbeCatalogue {
     fn networks(&self) -> Vec<String> {
-        vec![NETWORK.to_owned()]
+        vec![PROBE_NETWORK.to_owned()]
     }
 
-    fn lacks(&self, _: &Spelled) -> Result<Option<Missing>, FindError> {
+    fn missing_for_network(&self, _: &NetworkSpec) -> Result<Option<UnmetRequirement>, FindError> {
         Ok(None)
     }
 
-    fn nodes(&self, _: &Spelled) -> Result<RangeInclusive<u32>, FindError> {
+    fn nodes(&self, _: &NetworkSpec) -> Result<RangeInclusive<u32>, FindError> {
         Ok(1..=1)
     }
 
@@ -158,10 +164,10 @@ impl Catalogue for Outside {
     }
 }
 
-/// What is known of the shapes only now: family and MTU of the way, and the cores. On one machine the two ends must
-/// not share cores by chance; on two machines each has all of its own.
-fn suit(plan: &mut Plan, arguments: &ProbeArguments, probe: &Probe) {
-    let usual = if probe.is_here() { Placement::Spread } else { Placement::Free };
+/// Sets the parts of the shapes that are known only after connecting: family and MTU of the path, and the cores. On one
+/// machine the two ends must not share cores by chance; on two machines each has all of its own.
+fn fit_shapes(plan: &mut Plan, arguments: &ProbeArguments, probe: &ProbeClient) {
+    let usual = if probe.is_same_host() { Placement::Spread } else { Placement::Free };
     for shape in &mut plan.shapes {
         shape.family = if probe.listener().is_ipv4() { Family::Ipv4 } else { Family::Ipv6 };
         shape.mtu = probe.mtu().unwrap_or(shape.mtu);
@@ -170,10 +176,13 @@ fn suit(plan: &mut Plan, arguments: &ProbeArguments, probe: &Probe) {
 }
 
 /// Connects to the first address of the host that has a listener.
-fn reach(arguments: &ProbeArguments, token: Option<&Token>) -> anyhow::Result<Probe> {
+fn connect_to_host(
+    arguments: &ProbeArguments,
+    token: Option<&Token>,
+) -> anyhow::Result<ProbeClient> {
     let mut first = None;
-    for address in addresses(arguments)? {
-        match Probe::connect(address, token) {
+    for address in resolve_addresses(arguments)? {
+        match ProbeClient::connect(address, token) {
             Ok(probe) => return Ok(probe),
             Err(error) => first = first.or(Some(error)),
         }
@@ -187,8 +196,8 @@ fn reach(arguments: &ProbeArguments, token: Option<&Token>) -> anyhow::Result<Pr
     })
 }
 
-/// The host's addresses of the family asked for.
-fn addresses(arguments: &ProbeArguments) -> anyhow::Result<Vec<SocketAddr>> {
+/// Returns the host's addresses of the requested family.
+fn resolve_addresses(arguments: &ProbeArguments) -> anyhow::Result<Vec<SocketAddr>> {
     let host = arguments.host.as_str();
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     let fits = |address: &SocketAddr| match arguments.family {

@@ -1,46 +1,49 @@
-//! `tare report`: a run shown again, bit for bit, from its journal.
+//! `tare report`: shows a run again, bit for bit, from its journal.
 
-use crate::cli::{Plotted, ReportArguments};
-use crate::commands::page::{self, write};
-use crate::exit::{Exit, usage};
+use crate::cli::{PlotSubject, ReportArguments};
+use crate::commands::page::{self, write_output};
+use crate::exit::{CommandExit, usage_error};
 use std::path::Path;
 use tare_record::Document;
 use tare_record::journal::Journal;
 use tare_report::Style;
 
 /// Shows a run again.
-pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
-    let journal = Journal::read(&arguments.directory).map_err(usage)?;
+pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<CommandExit> {
+    let journal = Journal::read(&arguments.directory).map_err(usage_error)?;
     if arguments.pairs {
-        crate::out::print(&tare_report::pairs(&tare_analysis::pairs(&journal)?, &Style::detect()))?;
-        return Ok(Exit::Done);
+        crate::output::print(&tare_report::pairs(
+            &tare_analysis::network_pairs(&journal)?,
+            &Style::detect(),
+        ))?;
+        return Ok(CommandExit::Done);
     }
     if let Some(path) = &arguments.density {
-        write(path, &tare_report::density(&tare_analysis::distributions(&journal)?)?)?;
+        write_output(path, &tare_report::density(&tare_analysis::distributions(&journal)?)?)?;
         if path == Path::new("-") {
-            return Ok(Exit::Done);
+            return Ok(CommandExit::Done);
         }
     }
     let document =
-        tare_analysis::document(&journal, arguments.baseline.as_deref()).map_err(usage)?;
-    for (path, text) in files(arguments, &journal, &document)? {
-        write(path, &text)?;
+        tare_analysis::document(&journal, arguments.baseline.as_deref()).map_err(usage_error)?;
+    for (path, text) in file_outputs(arguments, &journal, &document)? {
+        write_output(path, &text)?;
         if path == Path::new("-") {
-            return Ok(Exit::Done);
+            return Ok(CommandExit::Done);
         }
     }
     let text = match arguments.plot {
-        Some(Plotted::Latency) => {
+        Some(PlotSubject::Latency) => {
             tare_report::plot(&tare_analysis::distributions(&journal)?, &Style::detect())
         }
-        None => printed(arguments, &document)?,
+        None => render_document(arguments, &document)?,
     };
-    crate::out::print(&text)?;
-    Ok(Exit::Done)
+    crate::output::print(&text)?;
+    Ok(CommandExit::Done)
 }
 
-/// What goes to files, with where to.
-fn files<'a>(
+/// Returns the outputs to files, each with its path.
+fn file_outputs<'a>(
     arguments: &'a ReportArguments,
     journal: &Journal,
     document: &Document,
@@ -56,13 +59,13 @@ fn files<'a>(
         files.push((path, tare_report::openmetrics(document)));
     }
     if let Some(path) = &arguments.html {
-        files.push((path, page::text(journal, document)?));
+        files.push((path, page::render_page(journal, document)?));
     }
     Ok(files)
 }
 
-/// The document as it is printed.
-fn printed(arguments: &ReportArguments, document: &Document) -> anyhow::Result<String> {
+/// Renders the document for standard output.
+fn render_document(arguments: &ReportArguments, document: &Document) -> anyhow::Result<String> {
     Ok(if arguments.json {
         tare_report::json(document)?
     } else if arguments.markdown {

@@ -1,42 +1,43 @@
-//! `tare resume`: a run that was cut off goes on, on its own plan and seed.
+//! `tare resume`: continues a run that was cut off, with its own plan and seed.
 
-use crate::catalogue::{self, everything};
+use crate::catalogue::{self, build_catalogue};
 use crate::cli::ResumeArguments;
-use crate::commands::measure::{self, Job};
-use crate::docker::Docker;
-use crate::exit::{Exit, usage};
+use crate::commands::measure::{self, MeasureOptions};
+use crate::docker::DockerSupport;
+use crate::exit::{CommandExit, usage_error};
 use tare_record::StoppedBy;
 use tare_record::journal::Journal;
 
-/// Measures what is left, and reports the whole.
-pub(crate) fn run(arguments: &ResumeArguments) -> anyhow::Result<Exit> {
-    let journal = Journal::read(&arguments.directory).map_err(usage)?;
+/// Measures the rest of the run, and reports the whole run.
+pub(crate) fn run(arguments: &ResumeArguments) -> anyhow::Result<CommandExit> {
+    let journal = Journal::read(&arguments.directory).map_err(usage_error)?;
     if let Some(stopped_by) = journal.stopped_by()
         && stopped_by != StoppedBy::Interrupted
     {
-        return Err(usage(anyhow::anyhow!(
+        return Err(usage_error(anyhow::anyhow!(
             "{} holds a finished run (it ended by {stopped_by}): show it by `tare report`",
             arguments.directory.display()
         )));
     }
-    let modules = catalogue::modules(arguments.load_modules);
+    let modules = catalogue::module_policy(arguments.load_modules);
     if !arguments.allow_exec
-        && let Some(network) = everything(None, modules).runs_its_argument(&journal.run.plan)
+        && let Some(network) =
+            build_catalogue(None, modules).find_executing_network(&journal.run.plan)
     {
-        return Err(usage(anyhow::anyhow!(
+        return Err(usage_error(anyhow::anyhow!(
             "the run has {network}, which says what to run: pass --allow-exec if you trust {}",
             arguments.directory.display()
         )));
     }
-    measure::rest(
+    measure::measure_rest(
         &journal,
-        &Job {
+        &MeasureOptions {
             directory: arguments.directory.clone(),
             json: arguments.json,
             html: None,
             modules,
-            docker: Docker::as_in(&journal.run.environment.engines),
-            care: measure::care(arguments.force),
+            docker: DockerSupport::from_recorded(&journal.run.environment.engines),
+            care: measure::limit_policy(arguments.force),
         },
     )
 }

@@ -1,149 +1,163 @@
-//! `tare run`: from flags and a study to a plan, and from there to a table.
+//! `tare run`: builds a plan from flags and a study, and measures it.
 
-use crate::catalogue::{self, Everything, everything_with};
+use crate::catalogue::{self, BuildCatalogue, build_catalogue_with};
 use crate::cli::{RunArguments, ShapeArguments};
-use crate::commands::measure::{self, Job};
-use crate::docker::Docker;
-use crate::exit::{Exit, usage};
-use crate::out;
+use crate::commands::measure::{self, MeasureOptions};
+use crate::docker::DockerSupport;
+use crate::exit::{CommandExit, usage_error};
+use crate::output;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use tare_network::{Link, LinkError, Missing};
-use tare_observe::hardware::{self, Refused};
-use tare_record::{Blocks, Metric, Placement, Plan, Skipped, WorkloadPlan};
-use tare_study::{Catalogue as _, Method, ShapeLists, Stopping, Study, WorkloadStudy};
+use tare_network::{NodeLink, NodeLinkError, UnmetRequirement};
+use tare_observe::perf_counters::{self, CountersUnavailable};
+use tare_record::{BlockPolicy, Metric, Placement, Plan, SkippedNetwork, WorkloadPlan};
+use tare_study::{Catalogue as _, ShapeLists, StoppingRule, Study, StudyMethod, WorkloadSpec};
 
-/// The study that is run when none is named.
-const DEFAULT: &str = "tour";
+/// Study that is run if none is named.
+const DEFAULT_STUDY: &str = "tour";
 
-/// Measures what the study and the flags ask for.
-pub(crate) fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
-    let modules = catalogue::modules(arguments.load_modules);
-    let docker = Docker::of(&arguments.docker);
-    let everything = everything_with(None, modules, &docker);
+/// Measures the plan of the study and the flags.
+pub(crate) fn run(arguments: RunArguments) -> anyhow::Result<CommandExit> {
+    let modules = catalogue::module_policy(arguments.load_modules);
+    let docker = DockerSupport::from_arguments(&arguments.docker);
+    let everything = build_catalogue_with(None, modules, &docker);
     let plan = plan(&arguments, &everything)?;
     if arguments.dry_run {
-        out::print(&dry_run(&plan, arguments.json)?)?;
-        return Ok(if plan.refused.is_empty() { Exit::Done } else { Exit::Failed });
+        output::print(&dry_run(&plan, arguments.json)?)?;
+        return Ok(if plan.refused.is_empty() { CommandExit::Done } else { CommandExit::Failed });
     }
-    // What the command line itself names needs no leave.
+    // A network named on the command line itself needs no permission.
     if !arguments.allow_exec
         && arguments.networks.is_empty()
-        && let Some(network) = everything.runs_its_argument(&plan)
+        && let Some(network) = everything.find_executing_network(&plan)
     {
-        return Err(usage(anyhow::anyhow!(
+        return Err(usage_error(anyhow::anyhow!(
             "the study names {network}, which says what to run: pass --allow-exec, or name it by --network"
         )));
     }
     check_counters(&arguments.metrics)?;
     if arguments.quick {
-        announce(&plan, arguments.networks.is_empty(), &everything);
+        announce_quick(&plan, arguments.networks.is_empty(), &everything);
     }
     let directory = arguments.out.unwrap_or_else(|| fresh_directory(&plan.study));
-    let care = measure::care(arguments.force);
-    measure::fresh(
+    let care = measure::limit_policy(arguments.force);
+    measure::measure_plan(
         plan,
-        &Job { directory, json: arguments.json, html: arguments.html, modules, docker, care },
+        &MeasureOptions {
+            directory,
+            json: arguments.json,
+            html: arguments.html,
+            modules,
+            docker,
+            care,
+        },
     )
 }
 
-/// The plan: the study, `--quick` over it, the flags over both.
-fn plan(arguments: &RunArguments, everything: &Everything) -> anyhow::Result<Plan> {
-    let mut study = study(arguments.study.as_deref().unwrap_or(DEFAULT))?;
+/// Builds the plan from the study, `--quick` over it, and the flags over both.
+fn plan(arguments: &RunArguments, everything: &BuildCatalogue) -> anyhow::Result<Plan> {
+    let mut study = load_study(arguments.study.as_deref().unwrap_or(DEFAULT_STUDY))?;
     if arguments.quick {
-        study = tare_study::quick(study).map_err(usage)?;
+        study = tare_study::quick(study).map_err(usage_error)?;
     }
     if arguments.quick && !arguments.networks.is_empty() {
-        // The minute is the core networks'. Whoever names others waits for them: fewer blocks would say nothing.
+        // The limit of a minute applies to the core networks. Named networks take as long as they need, as fewer blocks
+        // would give no result.
         study.method.budget = None;
     }
     if arguments.scaled {
-        study = tare_study::scaled(study).map_err(usage)?;
+        study = tare_study::scaled(study).map_err(usage_error)?;
     }
-    let mut study = study.overlaid(flags(arguments));
-    workloads(&mut study, arguments, everything)?;
-    let plan = study.plan(everything, tare_study::order::fresh_seed()).map_err(usage)?;
+    let mut study = study.overlaid(study_from_flags(arguments));
+    apply_workload_flags(&mut study, arguments, everything)?;
+    let plan =
+        study.plan(everything, tare_study::block_order::fresh_seed()).map_err(usage_error)?;
     check_links(&plan, everything)?;
     check_cores(&plan)?;
     Ok(plan)
 }
 
-/// More cores than there are would be fewer under another name.
+/// Checks the numbers of cores. More cores than exist would be a smaller number under another name.
 fn check_cores(plan: &Plan) -> anyhow::Result<()> {
     let there = std::thread::available_parallelism().map_or(1, usize::from);
     for shape in &plan.shapes {
         if let Placement::First(cores) = shape.cpus
             && !(1..=there).contains(&(cores as usize))
         {
-            return Err(usage(anyhow::anyhow!("--cores {cores}: tare may use 1 to {there} here")));
+            return Err(usage_error(anyhow::anyhow!(
+                "--cores {cores}: tare may use 1 to {there} here"
+            )));
         }
     }
     Ok(())
 }
 
-/// Whoever names what is made of hardware counters is told when there are none, before anything is measured.
+/// Fails before anything is measured if a named metric needs hardware counters that are not available.
 fn check_counters(metrics: &[Metric]) -> anyhow::Result<()> {
-    let Some(metric) = metrics.iter().find(|metric| metric.of_hardware()) else {
+    let Some(metric) = metrics.iter().find(|metric| metric.is_hardware_based()) else {
         return Ok(());
     };
-    hardware::counting().map(|_| ()).map_err(|Refused { why, remedy }| {
+    perf_counters::available_scope().map(|_| ()).map_err(|CountersUnavailable { why, remedy }| {
         anyhow::anyhow!("{metric} cannot be measured here: {why}: {remedy}")
     })
 }
 
-/// Links that this kernel cannot make are refused before anything is raised.
-fn check_links(plan: &Plan, everything: &Everything) -> anyhow::Result<()> {
+/// Rejects links that this kernel cannot create, before any network is set up.
+fn check_links(plan: &Plan, everything: &BuildCatalogue) -> anyhow::Result<()> {
     for link in plan.shapes.iter().filter_map(|shape| shape.link.as_deref()) {
-        let parsed: Link = link.parse().map_err(|error: LinkError| usage(error))?;
-        if let Some(Missing { reason, remedy }) = everything.lacks_link(&parsed) {
+        let parsed: NodeLink = link.parse().map_err(|error: NodeLinkError| usage_error(error))?;
+        if let Some(UnmetRequirement { reason, remedy }) = everything.missing_for_link(&parsed) {
             anyhow::bail!("--link {link}: {reason}: {remedy}");
         }
     }
     Ok(())
 }
 
-/// Says what a quick run leaves out, or how long it takes where it leaves out nothing.
-fn announce(plan: &Plan, core: bool, everything: &Everything) {
+/// Reports what a quick run leaves out, or how long it takes if it leaves out nothing.
+fn announce_quick(plan: &Plan, core: bool, everything: &BuildCatalogue) {
     let all = everything.listing().iter().filter(|one| one.missing.is_none()).count();
     let networks = plan.networks.len();
     if core && networks < all {
-        let minutes = minutes(plan, all);
-        out::say(&format!(
+        let minutes = estimate_time(plan, all);
+        output::print_status(&format!(
             "tare: quick: {networks} of {all} networks that run here; --network all measures all of them, in about {minutes}"
         ));
     } else if !core && plan.budget.is_none() {
-        out::say(&format!("tare: quick: this takes about {}", minutes(plan, networks)));
+        output::print_status(&format!(
+            "tare: quick: this takes about {}",
+            estimate_time(plan, networks)
+        ));
     }
 }
 
-/// About how long so many networks take.
-fn minutes(plan: &Plan, networks: usize) -> String {
-    /// To raise a network, start its agents and end both.
+/// Estimates the time for a number of networks.
+fn estimate_time(plan: &Plan, networks: usize) -> String {
+    /// Time to set up a network, start its agents and end both, s.
     const TURN: f64 = 0.15;
-    /// To begin and end a trial.
+    /// Time to begin and end a trial, s.
     const TRIAL: f64 = 0.1;
     let blocks = match plan.blocks {
-        Blocks::Fixed { blocks } => blocks,
-        Blocks::Sequence { at_least, .. } => at_least,
-        Blocks::Precision { pilot, at_least, .. } => pilot + at_least,
+        BlockPolicy::Fixed { blocks } => blocks,
+        BlockPolicy::Sequence { at_least, .. } => at_least,
+        BlockPolicy::Precision { pilot, at_least, .. } => pilot + at_least,
     };
-    let known = tare_traffic::workloads();
-    let trial = |workload: &WorkloadPlan| known.lasts(workload).as_secs_f64() + TRIAL;
+    let known = tare_traffic::built_in_workloads();
+    let trial = |workload: &WorkloadPlan| known.duration(workload).as_secs_f64() + TRIAL;
     let turn = TURN + plan.workloads.iter().map(trial).sum::<f64>();
     let seconds = turn * f64::from(blocks) * (networks * plan.shapes.len()) as f64;
     if seconds < 90.0 { format!("{seconds:.0} s") } else { format!("{:.1} min", seconds / 60.0) }
 }
 
-/// A built-in study by its name, or one from a file.
-fn study(name: &str) -> anyhow::Result<Study> {
-    match tare_study::builtin(name) {
-        Some(study) => study.map_err(usage),
-        None => Study::read(Path::new(name)).map_err(usage),
+/// Reads a built-in study by its name, or a study from a file.
+fn load_study(name: &str) -> anyhow::Result<Study> {
+    match tare_study::builtin_study(name) {
+        Some(study) => study.map_err(usage_error),
+        None => Study::read(Path::new(name)).map_err(usage_error),
     }
 }
 
-/// The flags as a layer over the study.
-fn flags(arguments: &RunArguments) -> Study {
+/// Converts the flags to a layer over the study.
+fn study_from_flags(arguments: &RunArguments) -> Study {
     let some = |list: &[String]| (!list.is_empty()).then(|| list.to_vec());
     Study {
         networks: some(&arguments.networks),
@@ -151,10 +165,10 @@ fn flags(arguments: &RunArguments) -> Study {
         ablate: arguments.ablate.clone(),
         metrics: (!arguments.metrics.is_empty()).then(|| arguments.metrics.clone()),
         shape: shape(&arguments.shape),
-        method: Method {
+        method: StudyMethod {
             blocks: arguments.blocks,
             precision: arguments.precision,
-            stopping: arguments.sequential.then_some(Stopping::Sequence),
+            stopping: arguments.sequential.then_some(StoppingRule::Sequence),
             budget: arguments.budget,
             interval: arguments.interval,
             warm_up: arguments.warmup,
@@ -167,7 +181,7 @@ fn flags(arguments: &RunArguments) -> Study {
                 })
                 .collect(),
             seed: arguments.seed,
-            ..Method::default()
+            ..StudyMethod::default()
         },
         ..Study::default()
     }
@@ -192,31 +206,31 @@ fn shape(arguments: &ShapeArguments) -> ShapeLists {
     }
 }
 
-/// Where the two sides are to run, where the flags say.
+/// Returns the placements of the two sides on cores, or `None` if no flag gives any.
 fn placements(arguments: &ShapeArguments) -> Option<Vec<Placement>> {
     let cores: Vec<Placement> =
         arguments.cores.iter().map(|&cores| Placement::First(cores)).collect();
     if cores.is_empty() { arguments.cpus.clone().map(|cpus| vec![cpus]) } else { Some(cores) }
 }
 
-/// The workloads that the flags leave, with the flags' times and parameters, in the study and in its sections.
+/// Applies the flags to the workloads of the study and of its sections: selection, times and parameters.
 ///
-/// A workload named by a flag keeps what the study says of it; a parameter goes to the workloads that have it.
-fn workloads(
+/// A workload named by a flag keeps the study's values for it; a parameter applies to the workloads that have it.
+fn apply_workload_flags(
     study: &mut Study,
     arguments: &RunArguments,
-    everything: &Everything,
+    everything: &BuildCatalogue,
 ) -> anyhow::Result<()> {
     if !arguments.workloads.is_empty() {
-        narrow(study, &arguments.workloads);
+        keep_workloads(study, &arguments.workloads);
     }
-    let mut all: Vec<WorkloadStudy> = study.all_workloads_mut().map(|one| one.clone()).collect();
+    let mut all: Vec<WorkloadSpec> = study.all_workloads_mut().map(|one| one.clone()).collect();
     for workload in &mut all {
         workload.duration = arguments.duration.or(workload.duration);
         workload.warm_up = arguments.warmup.or(workload.warm_up);
     }
     if arguments.metrics.is_empty() {
-        measure_something(study, &arguments.workloads, everything);
+        add_workload_metrics(study, &arguments.workloads, everything);
     }
     let has = |workload: &str, name: &str| everything.has_parameter(workload, name);
     arguments.traffic.apply(&mut all, has)?;
@@ -226,28 +240,28 @@ fn workloads(
     Ok(())
 }
 
-/// Keeps the workloads of these names alone. One that the study does not have is measured over its networks, without
-/// its sections.
-fn narrow(study: &mut Study, names: &[String]) {
+/// Keeps only the workloads of these names. If one of them is not in the study, the named workloads are measured over
+/// the study's networks, without its sections.
+fn keep_workloads(study: &mut Study, names: &[String]) {
     let known: BTreeSet<String> = study.all_workloads_mut().map(|one| one.name.clone()).collect();
     let studied = study.workloads.take().unwrap_or_default();
-    let wanted = |workload: &WorkloadStudy| names.contains(&workload.name);
+    let wanted = |workload: &WorkloadSpec| names.contains(&workload.name);
     if study.runs.is_empty() || names.iter().any(|name| !known.contains(name)) {
         study.runs.clear();
         study.workloads = Some(names.iter().flat_map(|name| named(name, &studied)).collect());
         return;
     }
-    let left: Vec<WorkloadStudy> = studied.into_iter().filter(wanted).collect();
+    let left: Vec<WorkloadSpec> = studied.into_iter().filter(wanted).collect();
     for workloads in study.runs.iter_mut().filter_map(|run| run.workloads.as_mut()) {
         workloads.retain(wanted);
     }
-    let has_some = |workloads: &Vec<WorkloadStudy>| !workloads.is_empty();
+    let has_some = |workloads: &Vec<WorkloadSpec>| !workloads.is_empty();
     study.runs.retain(|run| has_some(run.workloads.as_ref().unwrap_or(&left)));
     study.workloads = Some(left);
 }
 
-/// A workload that is named, and none of whose metrics the study asks for, is asked for all that it measures.
-fn measure_something(study: &mut Study, named: &[String], everything: &Everything) {
+/// Requests all metrics of a named workload if the study requests none of them.
+fn add_workload_metrics(study: &mut Study, named: &[String], everything: &BuildCatalogue) {
     let Some(asked) = &mut study.metrics else {
         return;
     };
@@ -259,16 +273,16 @@ fn measure_something(study: &mut Study, named: &[String], everything: &Everythin
     }
 }
 
-fn named(name: &str, studied: &[WorkloadStudy]) -> Vec<WorkloadStudy> {
+fn named(name: &str, studied: &[WorkloadSpec]) -> Vec<WorkloadSpec> {
     let found: Vec<_> = studied.iter().filter(|workload| workload.name == name).cloned().collect();
     if found.is_empty() {
-        vec![WorkloadStudy { name: name.to_owned(), ..WorkloadStudy::default() }]
+        vec![WorkloadSpec { name: name.to_owned(), ..WorkloadSpec::default() }]
     } else {
         found
     }
 }
 
-/// What would be measured, for a person or as JSON, with the order of the first blocks.
+/// Formats the plan for display or as JSON, with the order of the first blocks.
 fn dry_run(plan: &Plan, json: bool) -> anyhow::Result<String> {
     if json {
         return Ok(serde_json::to_string_pretty(plan)?);
@@ -285,7 +299,7 @@ fn dry_run(plan: &Plan, json: bool) -> anyhow::Result<String> {
         ));
     }
     for number in 0..3 {
-        let turns = tare_study::order::block(plan, tare_record::Phase::Main, number);
+        let turns = tare_study::block_order::order_block(plan, tare_record::Phase::Main, number);
         let order: Vec<_> =
             turns.iter().map(|turn| plan.networks[turn.network].label.as_str()).collect();
         text.push_str(&format!("block {number}: {}\n", order.join(" ")));
@@ -293,7 +307,7 @@ fn dry_run(plan: &Plan, json: bool) -> anyhow::Result<String> {
     for finding in &plan.findings {
         text.push_str(&format!("note: {finding}\n"));
     }
-    for skipped in Skipped::grouped(&plan.skipped) {
+    for skipped in SkippedNetwork::group_by_reason(&plan.skipped) {
         text.push_str(&format!(
             "skipped {}: {}: {}\n",
             skipped.network, skipped.reason, skipped.remedy
@@ -302,7 +316,7 @@ fn dry_run(plan: &Plan, json: bool) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// A directory that is not there yet, named after the study and the time.
+/// Returns a directory name that does not exist yet, from the study and the time.
 fn fresh_directory(study: &str) -> PathBuf {
     let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S");
     let name = format!("tare-{study}-{now}");

@@ -1,53 +1,58 @@
-//! `tare show`: how exactly the containers are connected, as commands that a reader can type.
+//! `tare show`: prints how the containers are connected, as commands that a reader can type.
 
-use crate::catalogue::everything;
+use crate::catalogue::build_catalogue;
 use crate::cli::{ShapeArguments, ShowArguments};
-use crate::exit::{Exit, usage};
-use tare_lab::Modules;
-use tare_network::{Family, Link, MtuBy, Network, Registry, Shape, Site, Spelled};
+use crate::exit::{CommandExit, usage_error};
+use tare_lab::ModuleLoading;
+use tare_network::{
+    Family, MtuSource, Network, NetworkParameters, NetworkRegistry, NetworkSpec, NodeLink, Shape,
+};
 
 /// Prints the commands.
-pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<Exit> {
-    let everything = everything(None, Modules::Never);
-    let (spelled, network) = find(&everything.networks, &arguments.network)?;
+pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<CommandExit> {
+    let everything = build_catalogue(None, ModuleLoading::Never);
+    let (spelled, network) = find_network(&everything.networks, &arguments.network)?;
     let shape = one_shape(&arguments.shape)?;
-    let site = Site::of(&spelled, arguments.port.clone());
-    let about = network.about();
+    let site = NetworkParameters::from_spec(&spelled, arguments.port.clone());
+    let about = network.info();
     let mut text = format!("# {spelled}: {}\n# stands for {}\n", about.summary, about.stands_for);
     text.push_str(&network.commands(&shape, &site).join("\n"));
     text.push('\n');
-    crate::out::print(&text)?;
-    Ok(Exit::Done)
+    crate::output::print(&text)?;
+    Ok(CommandExit::Done)
 }
 
-/// The network of this spelling.
-pub(crate) fn find<'a>(
-    networks: &'a Registry,
+/// Parses the spelling of a network and finds the network.
+pub(crate) fn find_network<'a>(
+    networks: &'a NetworkRegistry,
     text: &str,
-) -> anyhow::Result<(Spelled, &'a dyn Network)> {
-    let spelled: Spelled = text.parse().map_err(|error: tare_network::NameError| usage(error))?;
-    let network = networks.find(&spelled).map_err(usage)?;
+) -> anyhow::Result<(NetworkSpec, &'a dyn Network)> {
+    let spelled: NetworkSpec =
+        text.parse().map_err(|error: tare_network::NetworkSpecError| usage_error(error))?;
+    let network = networks.find(&spelled).map_err(usage_error)?;
     Ok((spelled, network))
 }
 
-/// The one shape that the flags name: of each flag the first value.
+/// Returns the single shape that the flags name. Several values are an error, except for `--family`, whose first value
+/// is taken.
 pub(crate) fn one_shape(arguments: &ShapeArguments) -> anyhow::Result<Shape> {
     let first = |what: &str, list: &[u32], least: u32, default: u32| match list {
         [] => Ok(default),
         [one] if *one >= least => Ok(*one),
-        [one] => Err(usage(anyhow::anyhow!("--{what} {one}: it is at least {least}"))),
-        _ => Err(usage(anyhow::anyhow!("--{what} takes one value here"))),
+        [one] => Err(usage_error(anyhow::anyhow!("--{what} {one}: it is at least {least}"))),
+        _ => Err(usage_error(anyhow::anyhow!("--{what} takes one value here"))),
     };
     let link = match arguments.link.as_slice() {
         [] => None,
         [one] => {
-            one.parse::<Link>().map_err(usage)?;
+            one.parse::<NodeLink>().map_err(usage_error)?;
             Some(one.clone())
         }
-        _ => return Err(usage(anyhow::anyhow!("--link takes one value here"))),
+        _ => return Err(usage_error(anyhow::anyhow!("--link takes one value here"))),
     };
     let nodes = first("nodes", &arguments.nodes, 1, 1)?;
-    let mtu_by = if nodes > 1 && !arguments.mtu.is_empty() { MtuBy::User } else { MtuBy::Network };
+    let mtu_by =
+        if nodes > 1 && !arguments.mtu.is_empty() { MtuSource::User } else { MtuSource::Network };
     Ok(Shape {
         nodes,
         link,

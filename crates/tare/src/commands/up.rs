@@ -1,34 +1,36 @@
-//! `tare up`: a network to look around in, with a program (or a shell) in its first client.
+//! `tare up`: sets up a network for inspection, with a program (or a shell) in its first client.
 
-use crate::catalogue::{self, Everything, everything_with};
+use crate::catalogue::{self, BuildCatalogue, build_catalogue_with};
 use crate::cli::UpArguments;
-use crate::commands::measure::{care, crowd, with_remedy};
+use crate::commands::measure::{limit_policy, resource_demand, with_remedy};
 use crate::commands::show;
-use crate::docker::Docker;
-use crate::exit::{Exit, usage};
+use crate::docker::DockerSupport;
+use crate::exit::{CommandExit, usage_error};
 use std::net::IpAddr;
 use tare_lab::{EnterOptions, Lab};
-use tare_network::{Command, Exit as Ended, Process, Shape, Site, Spelled, Stdio, Topology};
+use tare_network::{
+    Command, NetworkParameters, NetworkSpec, Process, ProcessExit as Ended, Shape, Stdio, Topology,
+};
 use tare_observe::headroom;
 
-/// Raises the network, runs the program, and takes it down when the program ends.
-pub(crate) fn run(arguments: &UpArguments) -> anyhow::Result<Exit> {
+/// Sets up the network, runs the program, and removes the network when the program ends.
+pub(crate) fn run(arguments: &UpArguments) -> anyhow::Result<CommandExit> {
     let shape = show::one_shape(&arguments.shape)?;
-    let modules = catalogue::modules(arguments.load_modules);
-    let docker = Docker::of(&arguments.docker);
-    let known = everything_with(None, modules, &docker);
-    let (spelled, _) = show::find(&known.networks, &arguments.network)?;
-    if let Some(missing) = known.missing(&spelled).map_err(usage)? {
+    let modules = catalogue::module_policy(arguments.load_modules);
+    let docker = DockerSupport::from_arguments(&arguments.docker);
+    let known = build_catalogue_with(None, modules, &docker);
+    let (spelled, _) = show::find_network(&known.networks, &arguments.network)?;
+    if let Some(missing) = known.missing(&spelled).map_err(usage_error)? {
         anyhow::bail!("{spelled} cannot run here: {}: {}", missing.reason, missing.remedy);
     }
     check_room(&known, &spelled, &shape, arguments)?;
     let lab =
         Lab::enter(EnterOptions { modules, ..EnterOptions::default() }).map_err(with_remedy)?;
-    let everything = everything_with(Some(lab), modules, &docker);
+    let everything = build_catalogue_with(Some(lab), modules, &docker);
     docker.finish_on_signal(&spelled)?;
-    let (spelled, network) = show::find(&everything.networks, &arguments.network)?;
-    let site = Site::of(&spelled, arguments.port.clone());
-    let topology = network.raise(&shape, &site).map_err(with_remedy)?;
+    let (spelled, network) = show::find_network(&everything.networks, &arguments.network)?;
+    let site = NetworkParameters::from_spec(&spelled, arguments.port.clone());
+    let topology = network.set_up(&shape, &site).map_err(with_remedy)?;
     let server = server_address(&topology)?;
     let mut serving =
         arguments.serve.as_deref().map(|line| serve(&topology, line, server)).transpose()?;
@@ -40,34 +42,44 @@ pub(crate) fn run(arguments: &UpArguments) -> anyhow::Result<Exit> {
     drop(topology);
     docker.finish().map_err(with_remedy)?;
     Ok(match ended {
-        Ended::Code(code) => Exit::Of(u8::try_from(code).unwrap_or(1)),
-        // As a shell reports a signal.
-        Ended::Signal(signal) => Exit::Of(u8::try_from(128 + signal).unwrap_or(1)),
+        Ended::Code(code) => CommandExit::ProgramCode(u8::try_from(code).unwrap_or(1)),
+        // A signal gives 128 plus its number, as in a shell.
+        Ended::Signal(signal) => CommandExit::ProgramCode(u8::try_from(128 + signal).unwrap_or(1)),
     })
 }
 
-/// Refuses what the network, or this machine, has no room for.
+/// Checks that the network and this machine have enough room.
 fn check_room(
-    known: &Everything,
-    spelled: &Spelled,
+    known: &BuildCatalogue,
+    spelled: &NetworkSpec,
     shape: &Shape,
     arguments: &UpArguments,
 ) -> anyhow::Result<()> {
-    let site = Site::of(spelled, arguments.port.clone());
-    known.networks.find(spelled).map_err(usage)?.has_room(shape, &site).map_err(with_remedy)?;
-    headroom::lift_open_files();
-    let narrow = headroom::check(&crowd(std::slice::from_ref(shape)), care(arguments.force))?;
-    narrow.iter().for_each(|finding| crate::out::say(&format!("tare: warning: {finding}")));
+    let site = NetworkParameters::from_spec(spelled, arguments.port.clone());
+    known
+        .networks
+        .find(spelled)
+        .map_err(usage_error)?
+        .check_capacity(shape, &site)
+        .map_err(with_remedy)?;
+    headroom::raise_open_files_limit();
+    let narrow = headroom::check(
+        &resource_demand(std::slice::from_ref(shape)),
+        limit_policy(arguments.force),
+    )?;
+    narrow
+        .iter()
+        .for_each(|finding| crate::output::print_status(&format!("tare: warning: {finding}")));
     Ok(())
 }
 
-/// The address that the first client dials.
+/// Returns the server address for the first client.
 fn server_address(topology: &Topology) -> anyhow::Result<IpAddr> {
     topology
-        .routes_of(0)
+        .client_routes(0)
         .next()
         .map(|route| route.dial.ip())
-        .ok_or_else(|| usage(anyhow::anyhow!("--port: at least one is needed")))
+        .ok_or_else(|| usage_error(anyhow::anyhow!("--port: at least one is needed")))
 }
 
 /// Runs a shell command in the first server.
@@ -84,7 +96,7 @@ fn serve(topology: &Topology, line: &str, server: IpAddr) -> anyhow::Result<Box<
     container.spawn(&command).map_err(with_remedy)
 }
 
-/// Runs the program in the first client, and waits for its end.
+/// Runs the program in the first client, and waits until it ends.
 fn run_in_client(topology: &Topology, program: &[String], server: IpAddr) -> anyhow::Result<Ended> {
     let shell = || std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".to_owned());
     let mut words = program.iter().map(|word| word.replace("{server}", &server.to_string()));

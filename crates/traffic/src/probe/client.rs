@@ -1,16 +1,20 @@
-//! The probe: the generating side of trials whose serving side is a listener.
+//! Client of `tare listen`: the generating side of trials whose serving side is a listener.
 //!
-//! It works in this process: its figures are made by the same code as an agent's. Whatever goes wrong in a trial, the
-//! connection may be in the middle of anything: it is closed, and the probe can do nothing more.
+//! The probe runs in this process, and the same code as in an agent makes its figures. Anything that goes wrong in a
+//! trial can leave the connection in the middle of a message: the probe then closes the connection and can do nothing
+//! more.
 
 use super::caps::{self, Caps};
+use super::control_connection::{ControlConnection, ControlError, WaitLimit};
 use super::message::{
-    Answer, Ask, Greeting, Hello, LONGEST_ANSWER, Prove, Ready, Request, VERSION, Welcome,
+    ClientHello, ClientMessage, ClientProof, ListenerHello, ListenerMessage, ListenerWelcome,
+    MAX_LISTENER_LINE, TrialReady, TrialRequest, VERSION,
 };
-use super::notice::printable;
-use super::secret::{Bits256, Nonces, Side, Token};
-use super::wire::{Limit, Trouble, Wire};
-use crate::{Error, Job, Outcome, Report, Task, clock, merge, workloads};
+use super::notice::to_printable;
+use super::token::{Bits256, ProbeNonces, ProofSide, Token};
+use crate::{
+    Error, SideReport, TrialJob, TrialOutcome, TrialTask, built_in_workloads, clock, merge,
+};
 use rustix::net::sockopt;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -18,191 +22,199 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tare_record::Nanos;
 
-/// How long one try to connect may take.
-const CONNECT: Duration = Duration::from_secs(5);
+/// Timeout of one attempt to connect.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long the handshake, or the preparation of a trial, may take.
-const SET_UP: Duration = Duration::from_secs(10);
+/// Timeout of the handshake, and of the preparation of a trial.
+const SETUP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long either side may take, beyond the trial, to say what it counted.
-const AFTERWARDS: Duration = Duration::from_secs(30);
+/// Timeout of either side's report after the end of the trial.
+const REPORT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long after the flows broke the listener may say why.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+/// Time after the flows break in which the listener may say why.
+const ERROR_GRACE: Duration = Duration::from_millis(500);
 
-/// How often one who waits for the trial's end looks whether to go on.
+/// Period at which a thread that waits for the end of the trial checks for cancellation.
 const TICK: Duration = Duration::from_millis(20);
 
-/// A connection to a listener that takes this client. Dropping it closes it, and ends what is being served.
+/// Connection to a listener that has accepted this client. Dropping it closes the connection and ends the trial that is
+/// being served.
 #[derive(Debug)]
-pub struct Probe {
-    /// Nothing after something went wrong.
-    wire: Option<Wire>,
+pub struct ProbeClient {
+    /// `None` after a failed trial.
+    wire: Option<ControlConnection>,
     listener: SocketAddr,
     one_clock: bool,
     caps: Caps,
     mtu: Option<u32>,
 }
 
-/// What came of a trial.
+/// Result of a trial.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Probed {
-    /// What both ends counted.
-    pub outcome: Outcome,
+pub struct ProbeOutcome {
+    /// Counts of both ends.
+    pub outcome: TrialOutcome,
     /// CPU time of this process's threads that carried traffic.
     pub client_cpu: Nanos,
-    /// CPU time of the listener's threads that carried traffic, where it is on this machine.
+    /// CPU time of the listener's threads that carried traffic. `None` if the listener is on another machine.
     pub listener_cpu: Option<Nanos>,
 }
 
-impl Probe {
-    /// Connects to a listener, and proves the token to each other.
+impl ProbeClient {
+    /// Connects to a listener. Both sides prove that they know the token.
     ///
     /// # Errors
-    /// When nothing listens there, it speaks another version, does not take this client or does not know the token.
+    /// When nothing listens at the address, or the listener speaks another version of the protocol, refuses this
+    /// client, or does not know the token.
     pub fn connect(listener: SocketAddr, token: Option<&Token>) -> Result<Self, Error> {
         let said = |why: String| Error::Listener { listener, why };
-        let stream = TcpStream::connect_timeout(&listener, CONNECT).map_err(|error| {
+        let stream = TcpStream::connect_timeout(&listener, CONNECT_TIMEOUT).map_err(|error| {
             said(format!("{error}: start `tare listen` there, or name its port by --port"))
         })?;
-        let mtu = mtu(&stream, listener);
-        let mut wire = Wire::new(stream).map_err(|error| said(error.to_string()))?;
-        let welcome = shake_hands(&mut wire, token).map_err(|why| said(printable(&why)))?;
-        let Welcome { one_clock, caps, .. } = welcome;
+        let mtu = path_mtu(&stream, listener);
+        let mut wire = ControlConnection::new(stream).map_err(|error| said(error.to_string()))?;
+        let welcome = shake_hands(&mut wire, token).map_err(|why| said(to_printable(&why)))?;
+        let ListenerWelcome { one_clock, caps, .. } = welcome;
         Ok(Self { wire: Some(wire), listener, one_clock, caps, mtu })
     }
 
-    /// The listener's address.
+    /// Returns the address of the listener.
     #[must_use]
     pub fn listener(&self) -> SocketAddr {
         self.listener
     }
 
-    /// Whether the listener is on this machine.
+    /// Returns whether the listener is on this machine.
     #[must_use]
-    pub fn is_here(&self) -> bool {
+    pub fn is_same_host(&self) -> bool {
         self.one_clock
     }
 
-    /// The largest packet that passes to the listener, bytes, as far as the kernel knows.
+    /// Returns the path MTU to the listener, bytes. Returns `None` if the kernel does not know it.
     #[must_use]
     pub fn mtu(&self) -> Option<u32> {
         self.mtu
     }
 
-    /// Whether the listener would serve this job if nobody else were there.
+    /// Checks whether the listener would serve this job if it had no other clients.
     ///
     /// # Errors
-    /// The listener's cap, or what makes no sense in the job.
-    pub fn check(&self, job: &Job) -> Result<(), Error> {
+    /// With the listener's limit that the job exceeds, or with the value of the job that is invalid.
+    pub fn check(&self, job: &TrialJob) -> Result<(), Error> {
         self.caps
-            .admit(&request(job), &workloads())
+            .admit(&request_from_job(job), &built_in_workloads())
             .map(drop)
-            .map_err(|error| self.said(&error.to_string()))
+            .map_err(|error| self.listener_error(&error.to_string()))
     }
 
-    /// Does one trial. The shape's containers, and the job's ports, mean nothing here.
+    /// Runs one trial. The shape's containers and the job's ports are ignored.
     ///
     /// # Errors
-    /// [`Error::Cancelled`] when the caller wished it, else what went wrong first. Afterwards this probe is at its end.
-    pub fn trial(&mut self, job: &Job, cancelled: &dyn Fn() -> bool) -> Result<Probed, Error> {
+    /// [`Error::Cancelled`] when the caller cancelled, else the first failure. The probe cannot be used after an error.
+    pub fn run_trial(
+        &mut self,
+        job: &TrialJob,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<ProbeOutcome, Error> {
         let mut wire = self.wire.take().ok_or_else(|| {
-            self.said("this connection ended when its last trial failed: connect anew")
+            self.listener_error("this connection ended when its last trial failed: connect anew")
         })?;
         let probed = self
-            .conduct(&mut wire, job, cancelled)
+            .try_trial(&mut wire, job, cancelled)
             .map_err(|error| if cancelled() { Error::Cancelled } else { error })?;
         self.wire = Some(wire);
         Ok(probed)
     }
 
-    fn conduct(
+    fn try_trial(
         &self,
-        wire: &mut Wire,
-        job: &Job,
+        wire: &mut ControlConnection,
+        job: &TrialJob,
         cancelled: &dyn Fn() -> bool,
-    ) -> Result<Probed, Error> {
-        let registry = workloads();
-        let request = request(job);
+    ) -> Result<ProbeOutcome, Error> {
+        let registry = built_in_workloads();
+        let request = request_from_job(job);
         let workload = registry.find(&job.workload)?;
-        let mut task = caps::task(&request, workload)?;
-        let set_up = Limit::of(SET_UP, cancelled);
-        let Ready { ports, trial } = self.prepare(wire, request, &set_up)?;
-        task.addresses = ports.into_iter().map(|port| at(self.listener, port)).collect();
+        let mut task = caps::task_from_request(&request, workload)?;
+        let set_up = WaitLimit::new(SETUP_TIMEOUT, cancelled);
+        let TrialReady { ports, trial } = self.prepare(wire, request, &set_up)?;
+        task.addresses = ports.into_iter().map(|port| with_port(self.listener, port)).collect();
         (task.token, task.one_clock) = (trial, self.one_clock);
-        task.check()?;
-        let lasts = workload.lasts(&task);
+        task.validate()?;
+        let lasts = workload.duration(&task);
         let sent = self.generate(wire, task, lasts, cancelled)?;
         let received = self.finish(wire, cancelled)?;
         let (client_cpu, listener_cpu) = (sent.cpu, self.one_clock.then_some(received.cpu));
-        let outcome = merge::outcome(vec![received], vec![sent])?;
-        Ok(Probed { outcome, client_cpu, listener_cpu })
+        let outcome = merge::merge_reports(vec![received], vec![sent])?;
+        Ok(ProbeOutcome { outcome, client_cpu, listener_cpu })
     }
 
-    /// Has the listener serve.
+    /// Asks the listener to start the serving side.
     fn prepare(
         &self,
-        wire: &mut Wire,
-        request: Request,
-        limit: &Limit<'_>,
-    ) -> Result<Ready, Error> {
-        match self.ask(wire, &Ask::Serve(request), limit)? {
-            Answer::Ready(ready) => Ok(ready),
-            other => Err(self.unwanted(&other)),
+        wire: &mut ControlConnection,
+        request: TrialRequest,
+        limit: &WaitLimit<'_>,
+    ) -> Result<TrialReady, Error> {
+        match self.exchange(wire, &ClientMessage::Serve(request), limit)? {
+            ListenerMessage::Ready(ready) => Ok(ready),
+            other => Err(self.unexpected_answer(&other)),
         }
     }
 
-    /// Connects all flows and generates, on a thread of its own so that this one can look after the listener and the
-    /// caller's wish to stop. Where that comes first, the thread is left behind: the process is expected to end.
+    /// Connects all flows and generates traffic on a thread of its own, so that this thread can watch the listener and
+    /// the caller's cancellation. If either ends the trial first, the thread is left behind: the process is expected to
+    /// exit.
     fn generate(
         &self,
-        wire: &mut Wire,
-        task: Task,
+        wire: &mut ControlConnection,
+        task: TrialTask,
         lasts: Duration,
         cancelled: &dyn Fn() -> bool,
-    ) -> Result<Report, Error> {
+    ) -> Result<SideReport, Error> {
         let (sender, reports) = channel();
-        let until = Instant::now() + SET_UP + lasts + AFTERWARDS;
+        let until = Instant::now() + SETUP_TIMEOUT + lasts + REPORT_TIMEOUT;
         thread::Builder::new()
             .name("probe".to_owned())
-            .spawn(move || drop(sender.send(run(&task))))
+            .spawn(move || drop(sender.send(run_client(&task))))
             .map_err(|error| Error::io("start a thread", error))?;
         self.await_report(wire, &reports, until, cancelled)
     }
 
     fn await_report(
         &self,
-        wire: &mut Wire,
-        reports: &Receiver<Result<Report, Error>>,
+        wire: &mut ControlConnection,
+        reports: &Receiver<Result<SideReport, Error>>,
         until: Instant,
         cancelled: &dyn Fn() -> bool,
-    ) -> Result<Report, Error> {
+    ) -> Result<SideReport, Error> {
         loop {
             if cancelled() {
                 return Err(Error::Cancelled);
             }
             match reports.recv_timeout(TICK) {
                 Ok(Ok(report)) => return Ok(report),
-                Ok(Err(error)) => return Err(self.why_broken(wire).unwrap_or(error)),
+                Ok(Err(error)) => return Err(self.await_listener_error(wire).unwrap_or(error)),
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(Error::io("generate", std::io::Error::other("its thread died")));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            if let Some(error) = self.last_words(wire) {
+            if let Some(error) = self.read_unsolicited_error(wire) {
                 return Err(error);
             }
             if Instant::now() >= until {
-                return Err(self.said("the trial does not come to its end; the network lost it, or the machine is overloaded"));
+                return Err(self.listener_error("the trial does not come to its end; the network lost it, or the machine is overloaded"));
             }
         }
     }
 
-    /// When the listener has ended, that is why the flows broke; it may say so a little later than they do.
-    fn why_broken(&self, wire: &mut Wire) -> Option<Error> {
-        let until = Instant::now() + LAST_WORDS;
+    /// Waits for the listener to say why the flows broke: its end breaks them, and its message may come a little later.
+    /// Returns `None` if no message comes in time.
+    fn await_listener_error(&self, wire: &mut ControlConnection) -> Option<Error> {
+        let until = Instant::now() + ERROR_GRACE;
         loop {
-            let words = self.last_words(wire);
+            let words = self.read_unsolicited_error(wire);
             if words.is_some() || Instant::now() >= until {
                 return words;
             }
@@ -210,79 +222,98 @@ impl Probe {
         }
     }
 
-    /// What the listener said out of turn; nothing as long as it is silent, as it should be.
-    fn last_words(&self, wire: &mut Wire) -> Option<Error> {
-        if !wire.is_stirring() {
+    /// Returns the error that the listener sent, or whose connection was lost, during a trial. Returns `None` while the
+    /// listener is silent, as it should be.
+    fn read_unsolicited_error(&self, wire: &mut ControlConnection) -> Option<Error> {
+        if !wire.has_input() {
             return None;
         }
-        let said = wire.read(LONGEST_ANSWER, &Limit::of(SET_UP, &|| false));
-        Some(
-            said.map_or_else(
-                |trouble| self.lost(&trouble),
-                |answer: Answer| self.unwanted(&answer),
-            ),
-        )
+        let said = wire.read(MAX_LISTENER_LINE, &WaitLimit::new(SETUP_TIMEOUT, &|| false));
+        Some(said.map_or_else(
+            |trouble| self.connection_error(&trouble),
+            |answer: ListenerMessage| self.unexpected_answer(&answer),
+        ))
     }
 
-    /// Has the listener say what came.
-    fn finish(&self, wire: &mut Wire, cancelled: &dyn Fn() -> bool) -> Result<Report, Error> {
-        let limit = Limit::of(AFTERWARDS, cancelled);
-        match self.ask(wire, &Ask::Finish, &limit)? {
-            // Another machine's clock says nothing here.
-            Answer::Done(report) if !self.one_clock => Ok(Report { epoch: None, ..*report }),
-            Answer::Done(report) => Ok(*report),
-            other => Err(self.unwanted(&other)),
-        }
-    }
-
-    fn ask(&self, wire: &mut Wire, ask: &Ask, limit: &Limit<'_>) -> Result<Answer, Error> {
-        wire.write(ask, limit)
-            .and_then(|()| wire.read(LONGEST_ANSWER, limit))
-            .map_err(|trouble| self.lost(&trouble))
-    }
-
-    /// What the listener answered instead of what was asked.
-    fn unwanted(&self, answer: &Answer) -> Error {
-        match answer.why() {
-            "" => self.said("it answers something else than what it was asked"),
-            why => self.said(why),
-        }
-    }
-
-    fn lost(&self, trouble: &Trouble) -> Error {
-        match trouble {
-            Trouble::Stopped => Error::Cancelled,
-            Trouble::Ended => self.said("it ended, or the connection to it was lost"),
-            Trouble::Late => {
-                self.said("it does not answer; the network lost it, or the machine is overloaded")
+    /// Asks the listener for its report of the trial.
+    fn finish(
+        &self,
+        wire: &mut ControlConnection,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<SideReport, Error> {
+        let limit = WaitLimit::new(REPORT_TIMEOUT, cancelled);
+        match self.exchange(wire, &ClientMessage::Finish, &limit)? {
+            // The monotonic clock of another machine has no meaning here.
+            ListenerMessage::Done(report) if !self.one_clock => {
+                Ok(SideReport { epoch: None, ..*report })
             }
-            other => self.said(&format!("it answers what makes no sense: {other}")),
+            ListenerMessage::Done(report) => Ok(*report),
+            other => Err(self.unexpected_answer(&other)),
         }
     }
 
-    fn said(&self, why: &str) -> Error {
-        Error::Listener { listener: self.listener, why: printable(why) }
+    fn exchange(
+        &self,
+        wire: &mut ControlConnection,
+        ask: &ClientMessage,
+        limit: &WaitLimit<'_>,
+    ) -> Result<ListenerMessage, Error> {
+        wire.write(ask, limit)
+            .and_then(|()| wire.read(MAX_LISTENER_LINE, limit))
+            .map_err(|trouble| self.connection_error(&trouble))
+    }
+
+    /// Returns the error for an answer that does not fit the request.
+    fn unexpected_answer(&self, answer: &ListenerMessage) -> Error {
+        match answer.failure_reason() {
+            "" => self.listener_error("it answers something else than what it was asked"),
+            why => self.listener_error(why),
+        }
+    }
+
+    fn connection_error(&self, trouble: &ControlError) -> Error {
+        match trouble {
+            ControlError::Stopped => Error::Cancelled,
+            ControlError::Closed => {
+                self.listener_error("it ended, or the connection to it was lost")
+            }
+            ControlError::TimedOut => self.listener_error(
+                "it does not answer; the network lost it, or the machine is overloaded",
+            ),
+            other => self.listener_error(&format!("it answers what makes no sense: {other}")),
+        }
+    }
+
+    fn listener_error(&self, why: &str) -> Error {
+        Error::Listener { listener: self.listener, why: to_printable(why) }
     }
 }
 
-/// Both proofs. What goes wrong is said in words.
-pub(super) fn shake_hands(wire: &mut Wire, token: Option<&Token>) -> Result<Welcome, String> {
-    let limit = Limit::of(SET_UP, &|| false);
+/// Exchanges versions, nonces and proofs of the token with the listener. Fails with a message for people.
+pub(super) fn shake_hands(
+    wire: &mut ControlConnection,
+    token: Option<&Token>,
+) -> Result<ListenerWelcome, String> {
+    let limit = WaitLimit::new(SETUP_TIMEOUT, &|| false);
     let nonce = Bits256::random().map_err(|error| error.to_string())?;
     let tare = env!("CARGO_PKG_VERSION").to_owned();
-    let greeting = match say(wire, &Ask::Hello(Hello { protocol: VERSION, tare, nonce }), &limit)? {
-        Answer::Hello(greeting) => greeting,
-        other => return Err(other.why().to_owned()),
+    let greeting = match exchange_line(
+        wire,
+        &ClientMessage::Hello(ClientHello { protocol: VERSION, tare, nonce }),
+        &limit,
+    )? {
+        ListenerMessage::Hello(greeting) => greeting,
+        other => return Err(other.failure_reason().to_owned()),
     };
-    let Greeting { protocol, nonce: other, token: wanted, .. } = greeting;
+    let ListenerHello { protocol, nonce: other, token: wanted, .. } = greeting;
     if protocol != VERSION {
         return Err(format!(
             "it speaks version {protocol} of the protocol, not {VERSION}: use the same tare on both machines"
         ));
     }
-    let nonces = Nonces { client: nonce, listener: other };
+    let nonces = ProbeNonces { client: nonce, listener: other };
     let proof = match (wanted, token) {
-        (true, Some(token)) => token.proof(Side::Client, &nonces),
+        (true, Some(token)) => token.proof(ProofSide::Client, &nonces),
         (true, None) => {
             return Err(
                 "it asks for a token: give it by --token-file, --token or TARE_TOKEN".to_owned()
@@ -293,10 +324,16 @@ pub(super) fn shake_hands(wire: &mut Wire, token: Option<&Token>) -> Result<Welc
         }
         (false, None) => None,
     };
-    match say(wire, &Ask::Prove(Prove { proof, clock: clock::name() }), &limit)? {
-        Answer::Welcome(welcome) => {
+    match exchange_line(
+        wire,
+        &ClientMessage::Prove(ClientProof { proof, clock: clock::name() }),
+        &limit,
+    )? {
+        ListenerMessage::Welcome(welcome) => {
             let proved = |token: &Token| {
-                welcome.proof.is_some_and(|proof| token.is_proved(&proof, Side::Listener, &nonces))
+                welcome
+                    .proof
+                    .is_some_and(|proof| token.is_valid_proof(&proof, ProofSide::Listener, &nonces))
             };
             match token.is_none_or(proved) {
                 true => Ok(welcome),
@@ -306,27 +343,31 @@ pub(super) fn shake_hands(wire: &mut Wire, token: Option<&Token>) -> Result<Welc
                 }
             }
         }
-        other => Err(other.why().to_owned()),
+        other => Err(other.failure_reason().to_owned()),
     }
 }
 
-/// One question of the handshake with its answer.
-fn say(wire: &mut Wire, ask: &Ask, limit: &Limit<'_>) -> Result<Answer, String> {
+/// Sends one line of the handshake and reads the answer.
+fn exchange_line(
+    wire: &mut ControlConnection,
+    ask: &ClientMessage,
+    limit: &WaitLimit<'_>,
+) -> Result<ListenerMessage, String> {
     let answer = wire.write(ask, limit).and_then(|()| wire.read(1 << 16, limit));
     answer.map_err(|trouble| match trouble {
-        Trouble::Nonsense(_) | Trouble::TooLong(_) => {
+        ControlError::Malformed(_) | ControlError::TooLong(_) => {
             "what answers there is no tare listener".to_owned()
         }
-        Trouble::Late => {
+        ControlError::TimedOut => {
             "it does not answer: it is no tare listener, or it is overloaded".to_owned()
         }
         other => other.to_string(),
     })
 }
 
-/// What the listener is asked for.
-fn request(job: &Job) -> Request {
-    Request {
+/// Returns the request to the listener for this job.
+fn request_from_job(job: &TrialJob) -> TrialRequest {
+    TrialRequest {
         workload: job.workload.clone(),
         parameters: job.parameters.clone(),
         flows: job.shape.flows,
@@ -336,18 +377,18 @@ fn request(job: &Job) -> Request {
     }
 }
 
-/// The generating side of one trial, from its beginning to its end.
-fn run(task: &Task) -> Result<Report, Error> {
-    workloads().find(&task.workload)?.connect(task)?.run()
+/// Runs the generating side of one trial, from connecting to its report.
+fn run_client(task: &TrialTask) -> Result<SideReport, Error> {
+    built_in_workloads().find(&task.workload)?.connect(task)?.run()
 }
 
-/// Another port of the same address; an IPv6 address keeps its scope.
-fn at(mut address: SocketAddr, port: u16) -> SocketAddr {
+/// Returns the address with another port. An IPv6 address keeps its scope.
+fn with_port(mut address: SocketAddr, port: u16) -> SocketAddr {
     address.set_port(port);
     address
 }
 
-/// The largest packet that this connection's path takes, as the kernel knows it (ip(7), ipv6(7)).
-fn mtu(stream: &TcpStream, listener: SocketAddr) -> Option<u32> {
+/// Returns the path MTU of this connection, as the kernel knows it (ip(7), ipv6(7)).
+fn path_mtu(stream: &TcpStream, listener: SocketAddr) -> Option<u32> {
     if listener.is_ipv4() { sockopt::ip_mtu(stream).ok() } else { sockopt::ipv6_mtu(stream).ok() }
 }

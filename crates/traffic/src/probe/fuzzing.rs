@@ -1,4 +1,4 @@
-//! Both ends of a control connection, each against whatever the other one says.
+//! Fuzz targets of both ends of a control connection, each against arbitrary input.
 
 use super::caps::Caps;
 use super::client::shake_hands;
@@ -14,7 +14,7 @@ use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::time::Duration;
 
-/// Messages, a line each, of either side; and whether a listener would serve what is asked.
+/// Parses messages of both sides, one per line, and checks each request against a listener's limits.
 pub fn messages(bytes: &[u8]) {
     let registry = workloads();
     let narrow = Caps { rate: Some(1_000_000_000), ..Caps::default() };
@@ -32,8 +32,8 @@ pub fn messages(bytes: &[u8]) {
     }
 }
 
-/// A whole conversation of a client's with a listener, with a token and without. It is allowed no flow, so that nothing is
-/// served.
+/// Runs a whole conversation of a client with a listener, with a token and without. The listener allows no flow, so
+/// that it serves nothing.
 pub fn conversation(bytes: &[u8]) {
     for token in [None, Token::new("a token that nobody guesses").ok()] {
         let secret = token.is_some();
@@ -55,13 +55,13 @@ pub fn conversation(bytes: &[u8]) {
     }
 }
 
-/// Whether the first line greets in this version of the protocol.
+/// Returns whether the first line is a `hello` of this version of the protocol.
 fn said_hello(bytes: &[u8]) -> bool {
     let first = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
     matches!(serde_json::from_slice(first), Ok(Ask::Hello(hello)) if hello.protocol == VERSION)
 }
 
-/// What a listener answers to a client that says this and leaves.
+/// Returns the answers of a listener to a client that sends these bytes and closes.
 fn with_listener(bytes: &[u8], token: Option<Token>) -> io::Result<Vec<u8>> {
     let (client, server) = pair()?;
     say(&client, bytes)?;
@@ -73,7 +73,7 @@ fn with_listener(bytes: &[u8], token: Option<Token>) -> io::Result<Vec<u8>> {
     Ok(told)
 }
 
-/// The client's handshake with a listener that says this, with a token and without.
+/// Runs the client's handshake with a listener that sends these bytes, with a token and without.
 pub fn answers(bytes: &[u8]) {
     let token = Token::new("a token that nobody guesses").ok();
     for token in [None, token.as_ref()] {
@@ -81,7 +81,7 @@ pub fn answers(bytes: &[u8]) {
             say(&listener, bytes)?;
             Ok(shake_hands(&mut Wire::new(client)?, token))
         });
-        // Without a token whoever says the words is believed; with one nobody is who does not know it.
+        // Without a token any listener is believed. With a token a listener that does not know it never is.
         if let Ok(Ok(_)) = welcome {
             assert!(token.is_none(), "it knows no token");
         }
@@ -95,13 +95,13 @@ pub fn answers(bytes: &[u8]) {
     });
 }
 
-/// Says all of it, and that nothing follows.
+/// Writes all bytes and shuts down the sending side.
 fn say(mut stream: &TcpStream, bytes: &[u8]) -> io::Result<()> {
     stream.write_all(bytes)?;
     stream.shutdown(Shutdown::Write)
 }
 
-/// Both ends of a connection. The first leaves no port behind that has to wait for stragglers.
+/// Returns both ends of a connection. The first has a linger time of 0, so that its port does not stay in TIME-WAIT.
 fn pair() -> io::Result<(TcpStream, TcpStream)> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let one = TcpStream::connect(listener.local_addr()?)?;

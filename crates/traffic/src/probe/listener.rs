@@ -1,13 +1,13 @@
-//! The listener: one thread that accepts, one for every connection.
+//! Listener of `tare listen`: one thread that accepts connections, and one thread per connection.
 
 use super::caps::Caps;
-use super::door::{self, Door};
-use super::guest;
-use super::ledger::Ledger;
-use super::notice::{Notice, Notices};
-use super::ports::Ports;
-use super::secret::Token;
-use crate::{Error, Registry, workloads};
+use super::connection;
+use super::handshake_queue::{self, HandshakeQueue};
+use super::notice::{ListenerNotice, NoticeLog};
+use super::ports::TrialPorts;
+use super::quota::ResourceQuota;
+use super::token::Token;
+use crate::{Error, WorkloadRegistry, built_in_workloads};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -16,71 +16,75 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often the accepting thread looks whether to stop.
+/// Period at which the accepting thread checks whether to stop.
 const TICK: Duration = Duration::from_millis(50);
 
-/// How long it waits when the kernel has no descriptor or no thread left: connections that end give theirs back.
-const PAUSE: Duration = Duration::from_millis(100);
+/// Pause of the accepting thread when the kernel has no descriptor or no thread left. Connections that end return
+/// theirs.
+const RESOURCE_BACKOFF: Duration = Duration::from_millis(100);
 
-/// How long clients' threads may take to end once the listener stops: a server waits as long for its flows.
-const LEAVE: Duration = Duration::from_secs(6);
+/// Time that clients' threads may take to end after the listener stops. A server waits that long for its flows.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// On what terms a listener serves.
+/// Configuration of a listener.
 #[derive(Clone, Debug, Default)]
-pub struct Terms {
-    /// What clients must know; nothing: whoever reaches the listener may use it, so nobody but this machine may.
+pub struct ListenerConfig {
+    /// Token that clients must prove. `None`: every client that reaches the listener may use it, so it may listen on
+    /// loopback only.
     pub token: Option<Token>,
-    /// What it allows them.
+    /// Limits for all clients.
     pub caps: Caps,
-    /// Where it looks for ports of trials.
-    pub ports: Ports,
+    /// Ports from which those of trials are chosen.
+    pub ports: TrialPorts,
 }
 
-/// A listener that is bound. Dropping it closes its port.
+/// Bound listener. Dropping it closes its port.
 pub struct Listener {
     socket: TcpListener,
     address: SocketAddr,
-    house: Arc<House>,
+    state: Arc<ListenerState>,
 }
 
-/// What all connections share.
-pub(super) struct House {
-    pub(super) registry: Registry,
+/// State that all connections share.
+pub(super) struct ListenerState {
+    pub(super) registry: WorkloadRegistry,
     pub(super) token: Option<Token>,
-    pub(super) ports: Ports,
-    pub(super) ledger: Arc<Ledger>,
-    pub(super) door: Arc<Door>,
-    pub(super) notices: Notices,
+    pub(super) ports: TrialPorts,
+    pub(super) quota: Arc<ResourceQuota>,
+    pub(super) handshakes: Arc<HandshakeQueue>,
+    pub(super) notices: NoticeLog,
     pub(super) stop: AtomicBool,
-    /// Connections that have a thread.
-    alive: AtomicUsize,
+    /// Number of connections that have a thread.
+    connections: AtomicUsize,
 }
 
-impl House {
-    pub(super) fn new(terms: Terms, tell: impl Fn(&Notice) + Send + Sync + 'static) -> Self {
+impl ListenerState {
+    pub(super) fn new(
+        terms: ListenerConfig,
+        tell: impl Fn(&ListenerNotice) + Send + Sync + 'static,
+    ) -> Self {
         Self {
-            registry: workloads(),
+            registry: built_in_workloads(),
             token: terms.token,
             ports: terms.ports,
-            ledger: Ledger::new(terms.caps),
-            door: Arc::default(),
-            notices: Notices::new(tell),
+            quota: ResourceQuota::new(terms.caps),
+            handshakes: Arc::default(),
+            notices: NoticeLog::new(tell),
             stop: AtomicBool::new(false),
-            alive: AtomicUsize::new(0),
+            connections: AtomicUsize::new(0),
         }
     }
 }
 
 impl Listener {
-    /// Binds to an address; port 0 stands for any. `tell` is given what happens, for a log.
+    /// Binds to an address. Port 0 lets the kernel choose one. `tell` receives the notices, for a log.
     ///
     /// # Errors
-    /// [`Error::NoToken`] where others than this machine could reach it and no token is asked for, else what the
-    /// kernel refuses.
+    /// [`Error::NoToken`] when other machines could reach the address and no token is set, else the kernel's error.
     pub fn bind(
         address: SocketAddr,
-        terms: Terms,
-        tell: impl Fn(&Notice) + Send + Sync + 'static,
+        terms: ListenerConfig,
+        tell: impl Fn(&ListenerNotice) + Send + Sync + 'static,
     ) -> Result<Self, Error> {
         if terms.token.is_none() && !address.ip().to_canonical().is_loopback() {
             return Err(Error::NoToken { address });
@@ -89,24 +93,25 @@ impl Listener {
         let socket = TcpListener::bind(address).map_err(refused)?;
         socket.set_nonblocking(true).map_err(refused)?;
         let address = socket.local_addr().map_err(refused)?;
-        Ok(Self { socket, address, house: Arc::new(House::new(terms, tell)) })
+        Ok(Self { socket, address, state: Arc::new(ListenerState::new(terms, tell)) })
     }
 
-    /// Where it listens.
+    /// Returns the address on which the listener listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Serves until `stop` is set; then whatever is being served is ended, which takes some seconds at most.
+    /// Serves clients until `stop` is set. Then it ends the trials that are being served, which takes a few seconds at
+    /// most.
     ///
     /// # Errors
-    /// When its socket breaks. What goes wrong with one client is no error of the listener's.
+    /// When the listening socket fails. A failure of one client is no error of the listener.
     pub fn serve(&self, stop: &AtomicBool) -> Result<(), Error> {
         let result = self.accept_until(stop);
-        self.house.stop.store(true, Ordering::Relaxed);
-        let until = Instant::now() + LEAVE;
-        while self.house.alive.load(Ordering::Acquire) > 0 && Instant::now() < until {
+        self.state.stop.store(true, Ordering::Relaxed);
+        let until = Instant::now() + SHUTDOWN_TIMEOUT;
+        while self.state.connections.load(Ordering::Acquire) > 0 && Instant::now() < until {
             thread::sleep(Duration::from_millis(5));
         }
         result
@@ -115,18 +120,21 @@ impl Listener {
     fn accept_until(&self, stop: &AtomicBool) -> Result<(), Error> {
         while !stop.load(Ordering::Relaxed) {
             match self.socket.accept() {
-                Ok((stream, peer)) => self.receive(stream, peer),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait()?,
-                Err(error) if is_of_one(&error) => {}
-                // No descriptors or no memory left: a listener that gave up for that would be easily stopped.
-                Err(_) => thread::sleep(PAUSE),
+                Ok((stream, peer)) => self.spawn_connection(stream, peer),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.await_connection()?;
+                }
+                Err(error) if is_connection_error(&error) => {}
+                // No descriptors or no memory left. A listener that stopped for that reason would be easy to stop from
+                // outside.
+                Err(_) => thread::sleep(RESOURCE_BACKOFF),
             }
         }
         Ok(())
     }
 
-    /// Waits for somebody, or for a tick.
-    fn wait(&self) -> Result<(), Error> {
+    /// Waits for a connection, at most for one tick.
+    fn await_connection(&self) -> Result<(), Error> {
         let tick = Timespec { tv_sec: 0, tv_nsec: TICK.subsec_nanos().into() };
         match poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], Some(&tick)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
@@ -134,41 +142,41 @@ impl Listener {
         }
     }
 
-    /// Gives a connection a thread. Where there are too many already, or none can be had, it is closed.
-    fn receive(&self, stream: TcpStream, peer: SocketAddr) {
-        // Those at the door, those being shown out of it, and the clients.
-        let most = 2 * door::MOST + self.house.ledger.caps().clients as usize;
-        let alive = Alive::count(&self.house);
-        if self.house.alive.load(Ordering::Relaxed) > most {
+    /// Starts a thread for a connection. Closes the connection if there are too many, or if no thread can be started.
+    fn spawn_connection(&self, stream: TcpStream, peer: SocketAddr) {
+        // Connections in the handshake, connections that are being refused, and clients.
+        let most = 2 * handshake_queue::CAPACITY + self.state.quota.caps().clients as usize;
+        let alive = ConnectionGuard::new(&self.state);
+        if self.state.connections.load(Ordering::Relaxed) > most {
             return;
         }
         let spawned = thread::Builder::new().name("client".to_owned()).spawn(move || {
-            guest::receive(stream, peer, &alive.0);
+            connection::serve_connection(stream, peer, &alive.0);
         });
         if spawned.is_err() {
-            thread::sleep(PAUSE);
+            thread::sleep(RESOURCE_BACKOFF);
         }
     }
 }
 
-/// Whether an error of accept(2) is that one connection's, which was given up before it was accepted.
-fn is_of_one(error: &io::Error) -> bool {
+/// Returns whether an error of accept(2) concerns only one connection, which was aborted before it was accepted.
+fn is_connection_error(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
     matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted)
 }
 
-/// One connection among those that have a thread.
-struct Alive(Arc<House>);
+/// Counts one connection that has a thread, until it is dropped.
+struct ConnectionGuard(Arc<ListenerState>);
 
-impl Alive {
-    fn count(house: &Arc<House>) -> Self {
-        house.alive.fetch_add(1, Ordering::Relaxed);
+impl ConnectionGuard {
+    fn new(house: &Arc<ListenerState>) -> Self {
+        house.connections.fetch_add(1, Ordering::Relaxed);
         Self(Arc::clone(house))
     }
 }
 
-impl Drop for Alive {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
-        self.0.alive.fetch_sub(1, Ordering::Release);
+        self.0.connections.fetch_sub(1, Ordering::Release);
     }
 }

@@ -1,69 +1,69 @@
-//! What probe and listener say to each other: JSON, one value a line.
+//! Messages of the control protocol between probe and listener: JSON, one value per line.
 //!
 //! | client | listener |
 //! |---|---|
 //! | `{"hello":HELLO}` | `{"hello":GREETING}` |
 //! | `{"prove":PROOF}` | `{"welcome":WELCOME}` |
-//! | `{"serve":REQUEST}` | `{"ready":READY}`: it listens on these ports |
-//! | `"finish"` | once all that was sent has come `{"done":REPORT}` |
+//! | `{"serve":REQUEST}` | `{"ready":READY}`: the server listens on these ports |
+//! | `"finish"` | `{"done":REPORT}`, once all that was sent has come |
 //!
-//! The last two repeat. What the listener does not want to do is answered with `{"refused":"one line"}`, what it could
-//! not do with `{"failed":"one line"}`; after a refused or failed request another may follow.
+//! The last two repeat. The listener answers `{"refused":"one line"}` when it does not want to serve a request, and
+//! `{"failed":"one line"}` when it could not. After a refused or failed request another may follow.
 
 use super::caps::Caps;
-use super::secret::Bits256;
-use crate::Report;
+use super::token::Bits256;
+use crate::SideReport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tare_record::{Nanos, Parameters, Placement};
 
-/// The protocol's version: both ends must have the same. A change of anything below is a new version.
+/// Version of the protocol. Both ends must have the same. Every change to the types below is a new version.
 pub const VERSION: u32 = 1;
 
-/// The longest line that a listener reads from whoever has not proved the token, bytes.
-pub const LONGEST_AT_THE_DOOR: usize = 1 << 10;
+/// Longest line that a listener reads before the client has proved the token, bytes.
+pub const MAX_HANDSHAKE_LINE: usize = 1 << 10;
 
-/// The longest line that a listener reads from a client, bytes.
-pub const LONGEST_ASKED: usize = 16 << 10;
+/// Longest line that a listener reads from a client that has proved the token, bytes.
+pub const MAX_CLIENT_LINE: usize = 16 << 10;
 
-/// The longest line that a client reads, bytes: a report of a long trial with its histograms is some megabytes.
-pub const LONGEST_ANSWER: usize = 256 << 20;
+/// Longest line that a client reads, bytes. The report of a long trial with its histograms has several megabytes.
+pub const MAX_LISTENER_LINE: usize = 256 << 20;
 
-/// What a client says.
+/// Message of a client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Ask {
-    /// Who it is. The first line.
-    Hello(Hello),
-    /// That it knows the token. The second line.
-    Prove(Prove),
-    /// To serve one trial.
-    Serve(Request),
-    /// That it has generated everything, and to say what came.
+pub enum ClientMessage {
+    /// First line: version and nonce of the client.
+    Hello(ClientHello),
+    /// Second line: proof that the client knows the token.
+    Prove(ClientProof),
+    /// Request to serve one trial.
+    Serve(TrialRequest),
+    /// Notice that the client has sent everything. Asks for the listener's report.
     Finish,
 }
 
-/// What a listener answers.
+/// Answer of a listener.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Answer {
-    /// Who it is.
-    Hello(Greeting),
-    /// That it takes this client, and knows the token too.
-    Welcome(Welcome),
-    /// That it listens.
-    Ready(Ready),
-    /// What it counted.
-    Done(Box<Report>),
-    /// What it will not do and why, in one line.
+pub enum ListenerMessage {
+    /// Version and nonce of the listener.
+    Hello(ListenerHello),
+    /// Acceptance of the client, with the proof that the listener knows the token too.
+    Welcome(ListenerWelcome),
+    /// Notice that the workload's server listens.
+    Ready(TrialReady),
+    /// Report of the listener's counts.
+    Done(Box<SideReport>),
+    /// Refusal with its reason, in one line.
     Refused(String),
-    /// What it could not do and why, in one line.
+    /// Failure with its reason, in one line.
     Failed(String),
 }
 
-impl Answer {
-    /// Why something was not done; nothing where it was.
-    pub(super) fn why(&self) -> &str {
+impl ListenerMessage {
+    /// Returns the reason of a refusal or failure. Returns an empty text for any other answer.
+    pub(super) fn failure_reason(&self) -> &str {
         match self {
             Self::Refused(why) | Self::Failed(why) => why,
             _ => "",
@@ -71,78 +71,80 @@ impl Answer {
     }
 }
 
-/// Who a client is. Members that a later version adds are passed over, so that it can be told its version.
+/// First line of a client. Unknown members, of a later version, are ignored, so that the client can be told the
+/// listener's version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Hello {
-    /// The version that it speaks.
+pub struct ClientHello {
+    /// Version of the protocol that the client speaks.
     pub protocol: u32,
-    /// Its tare's version, for people.
+    /// Version of the client's tare, for people.
     pub tare: String,
     /// 256 random bits, new in every connection.
     pub nonce: Bits256,
 }
 
-/// Who a listener is. Members that a later version adds are passed over.
+/// First line of a listener. Unknown members, of a later version, are ignored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Greeting {
-    /// The version that it speaks.
+pub struct ListenerHello {
+    /// Version of the protocol that the listener speaks.
     pub protocol: u32,
-    /// Its tare's version, for people.
+    /// Version of the listener's tare, for people.
     pub tare: String,
     /// 256 random bits, new in every connection.
     pub nonce: Bits256,
-    /// Whether it wants a token proved.
+    /// True if the listener requires proof of a token.
     pub token: bool,
 }
 
-/// That a client knows the token.
+/// Proof that a client knows the token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Prove {
+pub struct ClientProof {
     /// HMAC-SHA256 (RFC 2104) with the token as the key, over the client's label and both nonces; null without a token.
     pub proof: Option<Bits256>,
-    /// Names its monotonic clock, so that a listener on the same machine knows it. Empty where that cannot be told.
+    /// Name of the client's monotonic clock, by which a listener on the same machine recognizes it. Empty if it is not
+    /// known.
     pub clock: String,
 }
 
-/// That a listener takes a client.
+/// Acceptance of a client by a listener.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Welcome {
-    /// The same as the client's, over the listener's label; null without a token.
+pub struct ListenerWelcome {
+    /// The same proof as the client's, over the listener's label; null without a token.
     pub proof: Option<Bits256>,
-    /// Whether both read the same monotonic clock: they are on one machine.
+    /// True if both sides read the same monotonic clock: they are on one machine.
     pub one_clock: bool,
-    /// What it allows.
+    /// Limits of the listener.
     pub caps: Caps,
 }
 
-/// A trial to serve.
+/// Request to serve a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
-    /// The workload's name.
+pub struct TrialRequest {
+    /// Name of the workload.
     pub workload: String,
-    /// Its parameters; what is missing has its default.
+    /// Parameters of the workload. Missing ones have their defaults.
     pub parameters: Parameters,
-    /// How many flows the client will open.
+    /// Number of flows that the client opens.
     pub flows: u32,
-    /// Which cores the two sides run on.
+    /// Placement of the two sides on cores.
     #[schemars(with = "String")]
     pub cpus: Placement,
-    /// How long it will generate, ns.
+    /// Time for which the client generates traffic, ns.
     pub duration: Nanos,
-    /// How long an interval record is, ns.
+    /// Length of an interval record, ns.
     pub interval: Nanos,
 }
 
-/// That a trial is served.
+/// Notice that a trial is served.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Ready {
-    /// The ports of the listener's address that the client shall dial.
+pub struct TrialReady {
+    /// Ports of the listener's address that the client dials.
     pub ports: Vec<u16>,
-    /// Names the trial: every flow of it begins with this number, so that nobody else's is mistaken for one.
+    /// Number of the trial. Every flow of the trial begins with it, so that no other flow is mistaken for one of them.
     pub trial: u64,
 }
 
@@ -159,15 +161,19 @@ mod tests {
     fn messages_are_spelled_as_documented() {
         let nonce = Bits256([0xab; 32]);
         let hex = "ab".repeat(32);
-        let hello = Ask::Hello(Hello { protocol: VERSION, tare: "0.1.0".to_owned(), nonce });
+        let hello = ClientMessage::Hello(ClientHello {
+            protocol: VERSION,
+            tare: "0.1.0".to_owned(),
+            nonce,
+        });
         let expected = format!(r#"{{"hello":{{"protocol":1,"tare":"0.1.0","nonce":"{hex}"}}}}"#);
         assert_eq!(line(&hello), expected);
-        assert_eq!(line(&Ask::Finish), r#""finish""#);
-        let prove = Ask::Prove(Prove { proof: None, clock: String::new() });
+        assert_eq!(line(&ClientMessage::Finish), r#""finish""#);
+        let prove = ClientMessage::Prove(ClientProof { proof: None, clock: String::new() });
         assert_eq!(line(&prove), r#"{"prove":{"proof":null,"clock":""}}"#);
-        let ready = Answer::Ready(Ready { ports: vec![7], trial: u64::MAX });
+        let ready = ListenerMessage::Ready(TrialReady { ports: vec![7], trial: u64::MAX });
         assert_eq!(line(&ready), r#"{"ready":{"ports":[7],"trial":18446744073709551615}}"#);
-        assert_eq!(line(&Answer::Refused("no".to_owned())), r#"{"refused":"no"}"#);
+        assert_eq!(line(&ListenerMessage::Refused("no".to_owned())), r#"{"refused":"no"}"#);
     }
 
     #[test]
@@ -175,16 +181,19 @@ mod tests {
         let nonce = "00".repeat(32);
         let later =
             format!(r#"{{"hello":{{"protocol":9,"tare":"9","nonce":"{nonce}","colour":"blue"}}}}"#);
-        assert!(matches!(serde_json::from_str(&later), Ok(Ask::Hello(Hello { protocol: 9, .. }))));
+        assert!(matches!(
+            serde_json::from_str(&later),
+            Ok(ClientMessage::Hello(ClientHello { protocol: 9, .. }))
+        ));
         let strange = r#"{"prove":{"proof":null,"clock":"","colour":"blue"}}"#;
-        assert!(serde_json::from_str::<Ask>(strange).is_err());
+        assert!(serde_json::from_str::<ClientMessage>(strange).is_err());
     }
 
     proptest! {
         #[test]
         fn no_bytes_break_the_reader(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = serde_json::from_slice::<Ask>(&bytes);
-            let _ = serde_json::from_slice::<Answer>(&bytes);
+            let _ = serde_json::from_slice::<ClientMessage>(&bytes);
+            let _ = serde_json::from_slice::<ListenerMessage>(&bytes);
         }
 
         #[test]
@@ -193,7 +202,7 @@ mod tests {
             byte in any::<u8>(),
             cut in any::<bool>(),
         ) {
-            let request = Ask::Serve(Request {
+            let request = ClientMessage::Serve(TrialRequest {
                 workload: "tcp-rr".to_owned(),
                 parameters: [("request".to_owned(), 64.into())].into(),
                 flows: 3,
@@ -204,8 +213,8 @@ mod tests {
             let mut bytes = line(&request).into_bytes();
             let at = at % bytes.len();
             if cut { bytes.truncate(at) } else { bytes[at] = byte }
-            if let Ok(read) = serde_json::from_slice::<Ask>(&bytes) {
-                let again: Ask = serde_json::from_str(&line(&read)).unwrap();
+            if let Ok(read) = serde_json::from_slice::<ClientMessage>(&bytes) {
+                let again: ClientMessage = serde_json::from_str(&line(&read)).unwrap();
                 prop_assert_eq!(again, read);
             }
         }

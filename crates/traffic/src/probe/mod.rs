@@ -1,34 +1,35 @@
-//! The traffic alone, between any two machines: a listener that serves any number of clients, and the probe that asks it.
+//! Traffic between any two machines, without a lab: a listener that serves any number of clients, and the probe, its
+//! client.
 //!
 //! A probe opens one TCP connection, the *control connection*, and speaks the line protocol of [`message`] on it:
-//! versions, proof of the token, one trial after another. The listener never dials anybody. For a trial it runs the
-//! serving side of a workload on ports of its own choosing, of the address that the client dialled; its end, in
-//! whatever way, ends with the control connection. `docs/PROTOCOL.md` says all of it for people.
+//! versions, proof of the token, one trial after another. The listener never opens a connection. For a trial it runs
+//! the serving side of a workload, on ports that it chooses, of the address that the client dialled. When the control
+//! connection ends, for whatever reason, the serving side ends too. `docs/PROTOCOL.md` describes the protocol in full.
 //!
-//! Whoever has not proved the token is held at the door: bounded lines, one deadline for everything, and where the
-//! door is crowded the one who stands there longest goes. Whoever has is held to the [`Caps`], and to what other clients
-//! have left of them.
+//! A client that has not proved the token is in a bounded queue: its lines are short, one deadline covers the whole
+//! handshake, and when the queue is full the oldest connection is closed. A client that has proved the token is held to
+//! the [`Caps`], and to what other clients leave of them.
 
 mod caps;
 mod client;
-mod door;
+mod connection;
+mod control_connection;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
-mod guest;
-mod ledger;
+mod handshake_queue;
 mod listener;
 pub mod message;
 mod notice;
 mod ports;
-mod secret;
-mod wire;
+mod quota;
+mod token;
 
 pub use caps::Caps;
-pub use client::{Probe, Probed};
-pub use listener::{Listener, Terms};
-pub use notice::Notice;
-pub use ports::Ports;
-pub use secret::{Bits256, Token};
+pub use client::{ProbeClient, ProbeOutcome};
+pub use listener::{Listener, ListenerConfig};
+pub use notice::ListenerNotice;
+pub use ports::TrialPorts;
+pub use token::{Bits256, Token};
 
-/// The port that a listener has unless told otherwise; nobody has registered it.
+/// Default port of a listener. No service is registered for it.
 pub const PORT: u16 = 8273;

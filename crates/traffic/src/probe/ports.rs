@@ -1,4 +1,4 @@
-//! Ports of a listener's own choosing for a trial.
+//! Ports that a listener chooses for a trial.
 
 use crate::Error;
 use std::fmt;
@@ -6,40 +6,40 @@ use std::io;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::str::FromStr;
 
-/// Where to look for ports.
+/// Set of ports from which a listener chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ports {
-    /// Wherever the kernel finds one.
+pub enum TrialPorts {
+    /// Any port that the kernel finds.
     #[default]
     Any,
-    /// From the first to the last, as a firewall lets them through.
+    /// Ports of a range, as a firewall allows them.
     Within {
-        /// The first.
+        /// First port of the range.
         first: u16,
-        /// The last.
+        /// Last port of the range.
         last: u16,
     },
 }
 
-/// A text that is no range of ports.
+/// Error of parsing a range of ports.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no range of ports: write it as 5300-5399")]
-pub struct PortsError(String);
+pub struct TrialPortsError(String);
 
-impl FromStr for Ports {
-    type Err = PortsError;
+impl FromStr for TrialPorts {
+    type Err = TrialPortsError;
 
-    fn from_str(text: &str) -> Result<Self, PortsError> {
+    fn from_str(text: &str) -> Result<Self, TrialPortsError> {
         let read = || {
             let (first, last) = text.split_once('-')?;
             let (first, last) = (first.parse().ok()?, last.parse().ok()?);
             (0 < first && first <= last).then_some(Self::Within { first, last })
         };
-        read().ok_or_else(|| PortsError(text.to_owned()))
+        read().ok_or_else(|| TrialPortsError(text.to_owned()))
     }
 }
 
-impl fmt::Display for Ports {
+impl fmt::Display for TrialPorts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Any => f.write_str("any"),
@@ -48,35 +48,36 @@ impl fmt::Display for Ports {
     }
 }
 
-/// A port that is held in both transports, for a workload may use either or both.
-struct Held {
+/// Port that is bound in both TCP and UDP, because a workload may use either or both.
+struct ReservedPort {
     address: SocketAddr,
     _tcp: TcpListener,
     _udp: UdpSocket,
 }
 
-impl Held {
-    fn at(address: SocketAddr) -> io::Result<Self> {
+impl ReservedPort {
+    fn bind(address: SocketAddr) -> io::Result<Self> {
         let tcp = TcpListener::bind(address)?;
         let address = tcp.local_addr()?;
         Ok(Self { address, _udp: UdpSocket::bind(address)?, _tcp: tcp })
     }
 }
 
-impl Ports {
-    /// How often the kernel is asked for a port that is free in both transports.
+impl TrialPorts {
+    /// Number of attempts to get a port from the kernel that is free in both TCP and UDP.
     const TRIES: usize = 64;
 
-    /// So many different ports of this address that are free now.
+    /// Returns `count` different ports of this address that are free now.
     ///
-    /// They are let go before the workload binds them: another process may be quicker, which its error then says.
+    /// The ports are released before the workload binds them. If another process takes one first, the workload's error
+    /// says so.
     pub(super) fn choose(self, at: SocketAddr, count: usize) -> Result<Vec<SocketAddr>, Error> {
         let with = |port| {
             let mut address = at;
             address.set_port(port);
             address
         };
-        let mut held: Vec<Held> = Vec::new();
+        let mut held: Vec<ReservedPort> = Vec::new();
         let mut last = io::Error::from(io::ErrorKind::AddrInUse);
         let candidates: Box<dyn Iterator<Item = u16>> = match self {
             Self::Any => Box::new(std::iter::repeat_n(0, Self::TRIES)),
@@ -86,7 +87,7 @@ impl Ports {
             if held.len() == count {
                 break;
             }
-            match Held::at(with(port)) {
+            match ReservedPort::bind(with(port)) {
                 Ok(port) => held.push(port),
                 Err(error) => last = error,
             }
@@ -107,7 +108,7 @@ mod tests {
 
     #[test]
     fn ports_are_free_and_different() {
-        let ports = Ports::Any.choose(HERE, 3).unwrap();
+        let ports = TrialPorts::Any.choose(HERE, 3).unwrap();
         assert_eq!(ports.len(), 3);
         assert!(ports[0] != ports[1] && ports[1] != ports[2] && ports[0] != ports[2]);
         assert!(ports.iter().all(|port| port.ip() == HERE.ip() && port.port() != 0));
@@ -117,20 +118,20 @@ mod tests {
     fn a_range_is_kept_to_and_what_is_taken_is_passed_over() {
         let taken = UdpSocket::bind(HERE).unwrap();
         let first = taken.local_addr().unwrap().port();
-        let within = Ports::Within { first, last: first };
+        let within = TrialPorts::Within { first, last: first };
         let error = within.choose(HERE, 1).unwrap_err().to_string();
         assert!(error.contains(&format!("{first}-{first}")), "{error}");
         let last = first.saturating_add(200);
-        let chosen = Ports::Within { first, last }.choose(HERE, 1).unwrap()[0].port();
+        let chosen = TrialPorts::Within { first, last }.choose(HERE, 1).unwrap()[0].port();
         assert!(first < chosen && chosen <= last);
     }
 
     #[test]
     fn ranges_read_as_written() {
-        assert_eq!("5300-5399".parse(), Ok(Ports::Within { first: 5300, last: 5399 }));
-        assert_eq!("7-7".parse::<Ports>().unwrap().to_string(), "7-7");
+        assert_eq!("5300-5399".parse(), Ok(TrialPorts::Within { first: 5300, last: 5399 }));
+        assert_eq!("7-7".parse::<TrialPorts>().unwrap().to_string(), "7-7");
         for bad in ["", "5300", "0-5", "9-8", "1-65536", "-", "a-b"] {
-            assert!(bad.parse::<Ports>().is_err(), "{bad}");
+            assert!(bad.parse::<TrialPorts>().is_err(), "{bad}");
         }
     }
 }

@@ -1,140 +1,142 @@
-//! The session: the agents of one raised topology, driven through one trial after another.
+//! Session: the agents of one deployed topology, driven through one trial after another.
 //!
-//! Every wait has a deadline and looks at the caller's wish to stop. After whatever went wrong the agents may be in
-//! the middle of anything: they are ended, and the session can do nothing more.
+//! Every wait has a deadline and checks for cancellation. After a failure the agents may be in any state: they are
+//! ended, and the session cannot run another trial.
 
-mod crew;
-mod remote;
-mod seating;
+mod agent_pool;
+mod assignment;
+mod running_agent;
 
-use crate::protocol::Order;
-use crate::{Asked, Error, Task, clock, merge, workloads};
-use crew::{Crew, Member};
-use seating::{Everybody, Seating, seat};
+use crate::protocol::AgentOrder;
+use crate::{Error, TrialTask, WorkloadRequest, built_in_workloads, clock, merge};
+use agent_pool::{AgentPool, MemberId};
+use assignment::{AgentAssignment, SessionContainers, assign_agents};
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
-use tare_network::{Route, Topology};
-use tare_record::{AgentsCpu, Ends, Finding, Nanos, Parameters, Search, Series, Shape};
+use tare_network::{ClientRoute, Topology};
+use tare_record::{AgentsCpu, EndCounts, Finding, Nanos, Parameters, RateSearch, Series, Shape};
 
-/// How long an agent may take to start, to listen or to connect all its flows.
-const SET_UP: Duration = Duration::from_secs(10);
+/// Time within which an agent must start, listen, or connect all its flows.
+const SET_UP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How much longer for each of the session's members: all of them share a few cores.
-const SET_UP_EACH: Duration = Duration::from_millis(20);
+/// Additional time for each of the session's members: all of them share a few cores.
+const SET_UP_PER_MEMBER: Duration = Duration::from_millis(20);
 
-/// How long before their common beginning clients are told of it, and how much longer for each of them.
-const LEAD: Duration = Duration::from_millis(5);
-const LEAD_EACH: Duration = Duration::from_micros(200);
+/// Time by which clients learn of their common beginning in advance, and additional time for each client.
+const START_LEAD: Duration = Duration::from_millis(5);
+const START_LEAD_PER_CLIENT: Duration = Duration::from_micros(200);
 
-/// How long a side may take beyond the trial's duration to say what it counted.
-const AFTERWARDS: Duration = Duration::from_secs(10);
+/// Time that a side may take beyond the trial's duration to report its counts.
+const REPORT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// One trial to do.
+/// One trial to run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Job {
-    /// The workload's name.
+pub struct TrialJob {
+    /// Name of the workload.
     pub workload: String,
-    /// Its parameters, resolved.
+    /// Parameters, resolved.
     pub parameters: Parameters,
-    /// How many processes and flows, and on which cores.
+    /// Numbers of processes and flows, and their cores.
     pub shape: Shape,
-    /// The site's ports that this workload serves on.
+    /// Ports of the site on which this workload serves.
     pub ports: Vec<u16>,
-    /// How long payload flows, ns.
+    /// Time for which payload flows, ns.
     pub duration: Nanos,
-    /// How long an interval record is, ns.
+    /// Length of an interval record, ns.
     pub interval: Nanos,
 }
 
-/// What came of a trial.
+/// Outcome of a trial.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outcome {
-    /// Interval records, one series a client.
+pub struct TrialOutcome {
+    /// Interval records, one series for each client.
     pub series: Vec<Series>,
-    /// What each end counted over the whole trial.
-    pub ends: Ends,
-    /// What was really in force: the job's parameters, congestion control, buffers granted, cores.
+    /// Counts of each end over the whole trial.
+    pub ends: EndCounts,
+    /// Effective parameters: the job's parameters, congestion control, buffers granted, cores.
     pub parameters: Parameters,
-    /// What was noticed.
+    /// Findings of the trial.
     pub findings: Vec<Finding>,
     /// CPU time of all threads that carried traffic, ns.
     pub agents_cpu: Nanos,
-    /// The same by side and interval.
+    /// CPU time of these threads by side and interval.
     pub agents: AgentsCpu,
-    /// When the first payload was there, by the agents' monotonic clock, where they have one in common.
+    /// Time of the first payload by the agents' monotonic clock. `None` if they do not share a clock.
     pub epoch: Option<Nanos>,
-    /// What a search tried and found.
-    pub search: Option<Search>,
+    /// Trials and result of a search.
+    pub search: Option<RateSearch>,
 }
 
-/// The agents of one raised topology. Dropping it ends them.
+/// Agents of one deployed topology. Dropping it ends them.
 #[derive(Debug)]
-pub struct Session {
-    /// The agents; nothing after something went wrong.
-    crew: Option<Crew>,
+pub struct AgentSession {
+    /// The agents. `None` after a failure.
+    agents: Option<AgentPool>,
     servers: usize,
     clients: usize,
     processes: usize,
-    routes: Vec<Route>,
-    /// Which monotonic clock it is that all agents read.
-    clock: Clock,
+    routes: Vec<ClientRoute>,
+    /// Relation of the agents' monotonic clocks.
+    clock: AgentClocks,
 }
 
-/// Which monotonic clocks a session's agents read.
+/// Relation of the monotonic clocks that a session's agents read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Clock {
-    /// The one that the session itself reads.
-    Ours,
-    /// All the same, but another one than the session.
-    Another,
-    /// Several, or nobody knows.
-    Several,
+enum AgentClocks {
+    /// All agents read the clock that the session reads.
+    SameAsSession,
+    /// All agents read the same clock, but not the session's.
+    SameElsewhere,
+    /// The agents read several clocks, or unknown ones.
+    Different,
 }
 
-impl Clock {
-    fn of(names: &BTreeSet<String>) -> Self {
+impl AgentClocks {
+    fn from_names(names: &BTreeSet<String>) -> Self {
         match names.first() {
-            Some(name) if names.len() > 1 || name.is_empty() => Self::Several,
-            Some(name) if *name == clock::name() => Self::Ours,
-            Some(_) => Self::Another,
-            None => Self::Several,
+            Some(name) if names.len() > 1 || name.is_empty() => Self::Different,
+            Some(name) if *name == clock::name() => Self::SameAsSession,
+            Some(_) => Self::SameElsewhere,
+            None => Self::Different,
         }
     }
 }
 
-impl Session {
+impl AgentSession {
     /// Starts an agent in every server and in every client.
     ///
     /// # Errors
-    /// When one does not start, or does not say within ten seconds that it has.
+    /// Returns an error if an agent does not start, or does not report its start in time: ten seconds and 20 ms for
+    /// each agent.
     pub fn open(topology: &Topology) -> Result<Self, Error> {
         Self::with_processes(topology, 1)
     }
 
-    /// Starts an agent in every server, and as many as there are client processes in every client.
+    /// Starts an agent in every server, and one for each client process in every client.
     ///
-    /// Of more than 32 on one machine, agents are shared: one process a side and core serves many containers, on threads
-    /// that have entered their network namespaces, and a client process is such a thread.
+    /// If one machine has more than 32 members, agents are shared: one process for each side and core serves many
+    /// containers, on threads that have entered their network namespaces; a client process is such a thread.
     ///
     /// # Errors
-    /// As [`Session::open`].
+    /// As [`AgentSession::open`].
     pub fn with_processes(topology: &Topology, processes: u32) -> Result<Self, Error> {
         let processes = processes.max(1) as usize;
         let clients =
             topology.clients.iter().flat_map(|client| std::iter::repeat_n(client, processes));
         let containers = topology.servers.iter().chain(clients).map(AsRef::as_ref).collect();
-        let everybody = Everybody { containers, servers: topology.servers.len() };
-        let mut crew = Crew::default();
-        for seating in seat(&everybody, cores()) {
+        let everybody = SessionContainers { containers, servers: topology.servers.len() };
+        let mut crew = AgentPool::default();
+        for seating in assign_agents(&everybody, core_count()) {
             match seating {
-                Seating::Own(member, container) => crew.enlist(member, container)?,
-                Seating::Shared(members) => crew.enlist_together(&members)?,
+                AgentAssignment::Own(member, container) => crew.start_agent(member, container)?,
+                AgentAssignment::Shared(members) => crew.start_shared_agent(&members)?,
             }
         }
-        let clock = Clock::of(&crew.greet(set_up(everybody.containers.len()))?);
+        let clock =
+            AgentClocks::from_names(&crew.await_hello(set_up_timeout(everybody.containers.len()))?);
         Ok(Self {
-            crew: Some(crew),
+            agents: Some(crew),
             servers: topology.servers.len(),
             clients: topology.clients.len(),
             processes,
@@ -143,49 +145,55 @@ impl Session {
         })
     }
 
-    /// How many agents serve so many servers and client processes on this machine.
+    /// Returns the number of agents that serve this many servers and client processes on this machine.
     #[must_use]
-    pub fn agents(members: usize) -> usize {
-        seating::agents(members, cores())
+    pub fn agent_count(members: usize) -> usize {
+        assignment::agent_count(members, core_count())
     }
 
-    /// The numbers of the agents' processes, as far as they run on this machine.
+    /// Returns the process IDs of the agents that run on this machine.
     #[must_use]
-    pub fn processes(&self) -> Vec<u32> {
-        self.crew.iter().flat_map(Crew::processes).collect()
+    pub fn process_ids(&self) -> Vec<u32> {
+        self.agents.iter().flat_map(AgentPool::process_ids).collect()
     }
 
-    /// Does one trial.
+    /// Runs one trial.
     ///
     /// # Errors
-    /// [`Error::Cancelled`] when the caller wished it, else what went wrong first. Afterwards this session is at its
-    /// end; open another one.
-    pub fn trial(&mut self, job: &Job, cancelled: &dyn Fn() -> bool) -> Result<Outcome, Error> {
-        let tasks = self.tasks(job)?;
-        let times = times(job, &tasks)?;
-        // Until the trial has succeeded the session has no agents: whatever goes wrong, they are dropped here.
-        let mut crew = self.crew.take().ok_or_else(|| {
+    /// [`Error::Cancelled`] if the caller cancelled, otherwise the first failure. The session has then ended; open
+    /// another one.
+    pub fn run_trial(
+        &mut self,
+        job: &TrialJob,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<TrialOutcome, Error> {
+        let tasks = self.build_tasks(job)?;
+        let times = workload_times(job, &tasks)?;
+        // The session has no agents until the trial has succeeded: on a failure they are dropped here.
+        let mut crew = self.agents.take().ok_or_else(|| {
             Error::Job(
                 "this session ended when its last trial failed: raise the network anew".to_owned(),
             )
         })?;
-        let outcome = conduct(&mut crew, tasks, times, self.clock, cancelled).map_err(|error| {
-            // A signal to everybody ends agents too: then it was the caller's wish, and no failure.
-            if cancelled() { Error::Cancelled } else { error }
-        })?;
-        self.crew = Some(crew);
+        let outcome =
+            conduct_trial(&mut crew, tasks, times, self.clock, cancelled).map_err(|error| {
+                // A signal to the whole process group ends agents too: then the caller cancelled, and the trial did not
+                // fail.
+                if cancelled() { Error::Cancelled } else { error }
+            })?;
+        self.agents = Some(crew);
         Ok(outcome)
     }
 
-    /// What every agent is told, by side. A server to which no client is routed is told nothing.
-    fn tasks(&self, job: &Job) -> Result<Tasks, Error> {
+    /// Builds the tasks of all agents, by side. A server to which no client is routed gets none.
+    fn build_tasks(&self, job: &TrialJob) -> Result<SideTasks, Error> {
         if job.shape.processes.max(1) as usize != self.processes {
             return Err(Error::Job(format!(
                 "{} client processes asked for, {} started",
                 job.shape.processes, self.processes
             )));
         }
-        let blank = Task {
+        let blank = TrialTask {
             workload: job.workload.clone(),
             parameters: job.parameters.clone(),
             addresses: Vec::new(),
@@ -198,17 +206,17 @@ impl Session {
             duration: job.duration,
             interval: job.interval,
             token: RandomState::new().hash_one(std::process::id()),
-            one_clock: self.clock != Clock::Several,
+            one_clock: self.clock != AgentClocks::Different,
         };
-        let tasks = Tasks {
+        let tasks = SideTasks {
             servers: self.server_tasks(job, &blank),
             clients: self.client_tasks(job, &blank)?,
         };
-        tasks.servers.iter().chain(&tasks.clients).try_for_each(|(_, task)| task.check())?;
+        tasks.servers.iter().chain(&tasks.clients).try_for_each(|(_, task)| task.validate())?;
         Ok(tasks)
     }
 
-    fn server_tasks(&self, job: &Job, blank: &Task) -> Vec<(Member, Task)> {
+    fn server_tasks(&self, job: &TrialJob, blank: &TrialTask) -> Vec<(MemberId, TrialTask)> {
         let per_client = job.shape.flows.saturating_mul(self.processes as u32);
         (0..self.servers)
             .filter_map(|server| {
@@ -217,19 +225,23 @@ impl Session {
                 let clients = (0..self.clients)
                     .filter(|client| routes().any(|route| route.client == *client))
                     .count();
-                let task = Task {
+                let task = TrialTask {
                     addresses: routes().map(|route| route.listen).collect(),
                     flows: per_client.saturating_mul(clients as u32),
                     index: server as u32,
                     peers: self.servers as u32,
                     ..blank.clone()
                 };
-                (clients > 0).then_some((Member(server), task))
+                (clients > 0).then_some((MemberId(server), task))
             })
             .collect()
     }
 
-    fn client_tasks(&self, job: &Job, blank: &Task) -> Result<Vec<(Member, Task)>, Error> {
+    fn client_tasks(
+        &self,
+        job: &TrialJob,
+        blank: &TrialTask,
+    ) -> Result<Vec<(MemberId, TrialTask)>, Error> {
         let peers = self.clients * self.processes;
         (0..peers)
             .map(|index| {
@@ -247,96 +259,102 @@ impl Session {
                     )));
                 }
                 let (client, index, peers) = (client as u32, index as u32, peers as u32);
-                let task = Task { addresses, client, index, peers, ..blank.clone() };
-                Ok((Member(self.servers + index as usize), task))
+                let task = TrialTask { addresses, client, index, peers, ..blank.clone() };
+                Ok((MemberId(self.servers + index as usize), task))
             })
             .collect()
     }
 }
 
-/// The routes to a job's ports.
-fn routes<'r>(all: &'r [Route], job: &'r Job) -> impl Iterator<Item = &'r Route> {
+/// Returns the routes to a job's ports.
+fn routes<'r>(all: &'r [ClientRoute], job: &'r TrialJob) -> impl Iterator<Item = &'r ClientRoute> {
     all.iter().filter(|route| job.ports.contains(&route.listen.port()))
 }
 
-/// How long a workload takes beside what every other takes, and by whose programs.
-struct Times {
-    /// For which its clients generate.
-    lasts: Duration,
-    /// That its servers need to start.
-    starts: Duration,
-    /// Whether its servers are programs of their own, which may end on their own.
-    programs: bool,
+/// Times that a workload needs in addition to the usual ones, and the kind of its servers.
+struct WorkloadTimes {
+    /// Time for which its clients generate traffic.
+    duration: Duration,
+    /// Time that its servers need to start.
+    startup: Duration,
+    /// True if its servers are external programs, which may exit on their own.
+    external_servers: bool,
 }
 
-/// How long a job's workload takes; an error where the job is nothing for it.
-fn times(job: &Job, tasks: &Tasks) -> Result<Times, Error> {
-    let registry = workloads();
+/// Returns the times of a job's workload, or an error if the workload cannot do the job.
+fn workload_times(job: &TrialJob, tasks: &SideTasks) -> Result<WorkloadTimes, Error> {
+    let registry = built_in_workloads();
     let workload = registry.find(&job.workload)?;
     let (parameters, shape, duration) = (&job.parameters, &job.shape, job.duration);
-    workload.fits(&Asked { parameters, shape, duration })?;
-    Ok(Times {
-        lasts: tasks.clients.iter().map(|(_, task)| workload.lasts(task)).max().unwrap_or_default(),
-        starts: workload.starts_within(parameters),
-        programs: !workload.programs().is_empty(),
+    workload.validate(&WorkloadRequest { parameters, shape, duration })?;
+    Ok(WorkloadTimes {
+        duration: tasks
+            .clients
+            .iter()
+            .map(|(_, task)| workload.duration(task))
+            .max()
+            .unwrap_or_default(),
+        startup: workload.startup_allowance(parameters),
+        external_servers: !workload.programs().is_empty(),
     })
 }
 
-/// What every agent is told in one trial.
-struct Tasks {
-    servers: Vec<(Member, Task)>,
-    clients: Vec<(Member, Task)>,
+/// Tasks of all members in one trial.
+struct SideTasks {
+    servers: Vec<(MemberId, TrialTask)>,
+    clients: Vec<(MemberId, TrialTask)>,
 }
 
-/// How many cores this process may use.
-fn cores() -> usize {
+/// Returns the number of cores that this process may use.
+fn core_count() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// How long so many members may take to do what each does alone.
-fn set_up(members: usize) -> Duration {
-    SET_UP + SET_UP_EACH * members as u32
+/// Returns the time limit for this many members to do what each does alone.
+fn set_up_timeout(members: usize) -> Duration {
+    SET_UP_TIMEOUT + SET_UP_PER_MEMBER * members as u32
 }
 
-/// When so many clients shall begin together, by their clock; nothing where there is only one, or they read another
-/// clock than we do: then each begins when it is told.
-fn beginning(clients: usize, clock: Clock) -> Option<Nanos> {
-    let together = clients > 1 && clock == Clock::Ours;
-    together.then(|| clock::now() + Nanos::from(LEAD + LEAD_EACH * clients as u32))
+/// Returns the time at which this many clients begin together, by their clock. Returns `None` for a single client, or
+/// if they read another clock than the session: each then begins on receipt of its order.
+fn common_start(clients: usize, clock: AgentClocks) -> Option<Nanos> {
+    let together = clients > 1 && clock == AgentClocks::SameAsSession;
+    together
+        .then(|| clock::now() + Nanos::from(START_LEAD + START_LEAD_PER_CLIENT * clients as u32))
 }
 
-/// One trial: servers are ready before any client connects, all clients before any generates, and all generate from the
-/// same moment.
-fn conduct(
-    crew: &mut Crew,
-    tasks: Tasks,
-    Times { lasts, starts, programs }: Times,
-    clock: Clock,
+/// Runs one trial: servers are ready before any client connects, all clients are connected before any generates, and
+/// all generate from the same moment.
+fn conduct_trial(
+    crew: &mut AgentPool,
+    tasks: SideTasks,
+    WorkloadTimes { duration: lasts, startup: starts, external_servers: programs }: WorkloadTimes,
+    clock: AgentClocks,
     cancelled: &dyn Fn() -> bool,
-) -> Result<Outcome, Error> {
-    let orders = |side: Vec<(Member, Task)>, order: fn(Task) -> Order| {
+) -> Result<TrialOutcome, Error> {
+    let orders = |side: Vec<(MemberId, TrialTask)>, order: fn(TrialTask) -> AgentOrder| {
         side.into_iter().map(|(member, task)| (member, order(task))).collect::<Vec<_>>()
     };
     let members =
-        |side: &[(Member, Task)]| side.iter().map(|(member, _)| *member).collect::<Vec<_>>();
+        |side: &[(MemberId, TrialTask)]| side.iter().map(|(member, _)| *member).collect::<Vec<_>>();
     let (servers, clients) = (members(&tasks.servers), members(&tasks.clients));
-    let set_up = set_up(servers.len() + clients.len());
-    crew.prepare(orders(tasks.servers, Order::Serve), set_up + starts, cancelled)?;
-    crew.prepare(orders(tasks.clients, Order::Connect), set_up, cancelled)?;
-    let to_all = |members: &[Member], order: Order| {
+    let set_up = set_up_timeout(servers.len() + clients.len());
+    crew.prepare(orders(tasks.servers, AgentOrder::Serve), set_up + starts, cancelled)?;
+    crew.prepare(orders(tasks.clients, AgentOrder::Connect), set_up, cancelled)?;
+    let to_all = |members: &[MemberId], order: AgentOrder| {
         members.iter().map(|one| (*one, order.clone())).collect()
     };
-    let go = to_all(&clients, Order::Go { at: beginning(clients.len(), clock) });
+    let go = to_all(&clients, AgentOrder::Go { at: common_start(clients.len(), clock) });
     let mut sent = match crew.collect(go, lasts + set_up, cancelled) {
         Err(error) if programs && !cancelled() => {
-            return Err(crew.or_of_servers(servers.into_iter().collect(), error));
+            return Err(crew.prefer_server_error(servers.into_iter().collect(), error));
         }
         sent => sent?,
     };
-    let finish = to_all(&servers, Order::Finish);
-    let mut received = crew.collect(finish, set_up.max(AFTERWARDS), cancelled)?;
-    if clock == Clock::Several {
+    let finish = to_all(&servers, AgentOrder::Finish);
+    let mut received = crew.collect(finish, set_up.max(REPORT_TIMEOUT), cancelled)?;
+    if clock == AgentClocks::Different {
         sent.iter_mut().chain(&mut received).for_each(|report| report.epoch = None);
     }
-    Ok(merge::outcome(received, sent)?)
+    Ok(merge::merge_reports(received, sent)?)
 }

@@ -1,13 +1,13 @@
-//! Busy polling: a socket's calls ask the network card's queue (NAPI) themselves instead of waiting for its interrupt
-//! (socket(7), SO_BUSY_POLL; the kernel's Documentation/networking/napi.rst).
+//! Busy polling: a socket's calls poll the network card's queue (NAPI) instead of waiting for its interrupt (socket(7),
+//! SO_BUSY_POLL; the kernel's Documentation/networking/napi.rst).
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// How long one call polls before it sleeps, µs: twice what napi.rst calls a sensible value for many sockets.
+/// Time that one call polls before it sleeps, µs: twice the value that napi.rst calls sensible for many sockets.
 const MICROSECONDS: libc::c_int = 100;
 
-/// `EPIOCSPARAMS`, which libc does not have for every target (linux/eventpoll.h).
+/// `EPIOCSPARAMS`, which libc does not define for every target (linux/eventpoll.h).
 const EPIOCSPARAMS: u32 = 0x4008_8a01;
 
 /// `struct epoll_params` (linux/eventpoll.h).
@@ -19,8 +19,8 @@ struct EpollParams {
     unused: u8,
 }
 
-/// The NAPI queue from which a socket's last packet came; nought where it came from none.
-pub(crate) fn incoming_queue(socket: impl AsFd) -> io::Result<u32> {
+/// Returns the ID of the NAPI queue from which a socket's last packet came; 0 if it came from none.
+pub(crate) fn incoming_napi_id(socket: impl AsFd) -> io::Result<u32> {
     let mut id: libc::c_uint = 0;
     let mut length = size_of::<libc::c_uint>() as libc::socklen_t;
     // SAFETY: both pointers are to variables of the sizes that the option has, and they live through the call.
@@ -37,16 +37,16 @@ pub(crate) fn incoming_queue(socket: impl AsFd) -> io::Result<u32> {
 }
 
 /// Makes a socket's calls poll its queue.
-pub(crate) fn busy_poll(socket: impl AsFd) -> io::Result<()> {
+pub(crate) fn enable_busy_poll(socket: impl AsFd) -> io::Result<()> {
     let socket = socket.as_fd();
     set(socket.as_raw_fd(), libc::SO_BUSY_POLL, MICROSECONDS)?;
-    // Keeps interrupts off while somebody polls; kernels before 5.11 do not have it, and poll all the same.
+    // Keeps interrupts off while a call polls; kernels before 5.11 do not have it, and poll all the same.
     let _ = set(socket.as_raw_fd(), libc::SO_PREFER_BUSY_POLL, 1);
     Ok(())
 }
 
 /// Makes waits on an epoll queue poll the queue of its sockets (Linux 6.9).
-pub(crate) fn busy_poll_many(queue: impl AsFd) -> io::Result<()> {
+pub(crate) fn enable_epoll_busy_poll(queue: impl AsFd) -> io::Result<()> {
     let parameters =
         EpollParams { microseconds: MICROSECONDS.unsigned_abs(), budget: 8, prefer: 1, unused: 0 };
     // SAFETY: the request reads one `struct epoll_params`, which lives through the call.
@@ -79,6 +79,6 @@ mod tests {
     fn loopback_has_no_queue() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        assert_eq!(incoming_queue(&stream).unwrap(), 0);
+        assert_eq!(incoming_napi_id(&stream).unwrap(), 0);
     }
 }

@@ -1,25 +1,23 @@
-//! The system calls that the compiler cannot vouch for, one idea a file.
+//! System calls that need `unsafe`, one topic a file.
 //!
-//! Everything `unsafe` of this crate is here, each block with the reason why it is sound.
+//! All `unsafe` code of this crate is here, each block with the reason why it is sound.
 #![allow(unsafe_code)]
 
 mod busy_poll;
-mod datagram_options;
-mod kept;
+mod child_process;
 mod mmsg;
-mod offspring;
 mod pacing;
+mod pinned_buffer;
 mod splice;
 mod tcp_info;
+mod udp_options;
 mod usage;
 
-pub(crate) use busy_poll::{busy_poll, busy_poll_many, incoming_queue};
-pub(crate) use datagram_options::{
-    gather_segments, lost_in_full_buffer, split_into_segments, stamp_arrivals,
-};
-pub(crate) use mmsg::{Ancillary, Inbox, Message, Outbox, Waiting};
-pub(crate) use offspring::{As, before_exec, cpu_time, reap};
-pub(crate) use pacing::pace;
+pub(crate) use busy_poll::{enable_busy_poll, enable_epoll_busy_poll, incoming_napi_id};
+pub(crate) use child_process::{RunAs, child_cpu_time, prepare_before_exec, reap_child};
+pub(crate) use mmsg::{Ancillary, BatchWait, ReceiveBatch, ReceivedDatagram, SendBatch};
+pub(crate) use pacing::set_pacing_rate;
 pub(crate) use splice::PagePipe;
-pub(crate) use tcp_info::{TcpInfo, tcp_info};
-pub(crate) use usage::thread_usage;
+pub(crate) use tcp_info::{TcpInfo, read_tcp_info};
+pub(crate) use udp_options::{enable_arrival_timestamps, enable_gro, set_gso_size, socket_drops};
+pub(crate) use usage::thread_cpu_usage;

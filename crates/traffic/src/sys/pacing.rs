@@ -1,18 +1,18 @@
-//! How fast the kernel lets a TCP socket send (socket(7), `SO_MAX_PACING_RATE`).
+//! Pacing of a TCP socket by the kernel (socket(7), `SO_MAX_PACING_RATE`).
 
 use std::io;
 use std::mem::size_of_val;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Unsent bytes that a paced socket holds, as a share of a second.
+/// Divisor of the bytes per second that gives the unsent bytes a paced socket may hold.
 const HELD: u64 = 50;
 
-/// Lets a TCP socket send no more than so many bytes a second, and hold little that it has not sent: else the end of a
-/// slow trial would wait for megabytes.
+/// Limits a TCP socket to this many bytes per second, and to few unsent bytes: otherwise the end of a slow trial would
+/// wait for megabytes.
 ///
-/// TCP spaces its segments itself then, by their payload (net/ipv4/tcp_output.c, `tcp_update_skb_after_send`), unless the
-/// device's queue discipline is fq, which counts headers too.
-pub(crate) fn pace(socket: BorrowedFd<'_>, bytes_per_second: u64) -> io::Result<()> {
+/// TCP then spaces its segments itself, by their payload (net/ipv4/tcp_output.c, `tcp_update_skb_after_send`), unless
+/// the device's qdisc is fq, which counts headers too.
+pub(crate) fn set_pacing_rate(socket: BorrowedFd<'_>, bytes_per_second: u64) -> io::Result<()> {
     // Kernels before 4.20 read the first four bytes: on a little-endian machine the rate below 4 GiB/s.
     set(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &bytes_per_second)?;
     let held = (bytes_per_second / HELD).clamp(4 << 10, 1 << 20) as u32;
@@ -26,7 +26,8 @@ fn set<N: Copy>(
     name: libc::c_int,
     value: &N,
 ) -> io::Result<()> {
-    // SAFETY: the pointer is to a value that lives through the call, and the length is its size; the kernel only reads it.
+    // SAFETY: the pointer is to a value that lives through the call, and the length is its size; the kernel only reads
+    // it.
     let result = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),

@@ -3,9 +3,9 @@
 use std::mem::MaybeUninit;
 use tare_record::{Nanos, ThreadCpu};
 
-/// CPU time of the calling thread so far. The sum is exact; how the kernel parts it into user and system is sampled by
-/// the tick, unless it accounts for virtual CPU time.
-pub(crate) fn thread_usage() -> ThreadCpu {
+/// Returns the CPU time of the calling thread so far. The sum is exact; the kernel's division into user and system is
+/// sampled by the tick, unless it accounts for virtual CPU time.
+pub(crate) fn thread_cpu_usage() -> ThreadCpu {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to memory of the right type and size that lives through the call, which writes nothing
     // else. All zeros are a valid `rusage`, should the call fail (it cannot, with these arguments).
@@ -26,22 +26,23 @@ mod tests {
 
     #[test]
     fn work_is_seen_and_other_threads_are_not() {
-        let before = thread_usage();
+        let before = thread_cpu_usage();
         std::thread::spawn(|| burn(50_000_000)).join().unwrap();
-        let between = thread_usage();
+        let between = thread_cpu_usage();
         burn(50_000_000);
-        let after = thread_usage();
+        let after = thread_cpu_usage();
         let spent =
             |from: ThreadCpu, to: ThreadCpu| (to.user - from.user) + (to.system - from.system);
-        // Less than the other thread has had: this one has only started it.
+        // Less than the other thread has used: this one has only started it.
         assert!(spent(before, between).0 < 50_000_000, "{:?}", spent(before, between));
         assert!(spent(between, after).0 >= 50_000_000, "{:?}", spent(between, after));
     }
 
-    /// Works until this thread has had so much CPU time, ns.
+    /// Computes until this thread has used this much CPU time, ns.
     fn burn(nanos: u64) {
-        let from = thread_usage();
-        while (thread_usage().user - from.user).0 + (thread_usage().system - from.system).0 < nanos
+        let from = thread_cpu_usage();
+        while (thread_cpu_usage().user - from.user).0 + (thread_cpu_usage().system - from.system).0
+            < nanos
         {
             std::hint::black_box((0..1000u64).sum::<u64>());
         }

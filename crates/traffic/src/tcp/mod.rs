@@ -1,13 +1,13 @@
-//! What the workloads over TCP share: sockets and their options, the greeting, and accepting.
+//! Common parts of the workloads over TCP: sockets and their options, the greeting, and the server's accept loop.
 
-mod hello;
-mod serve;
+mod greeting;
+mod server;
 mod socket;
-mod state;
+mod state_log;
 
 #[cfg(test)]
-pub(crate) use hello::welcome;
-pub(crate) use hello::{Accepted, Way};
-pub(crate) use serve::{GRACE, Gathered, Serving, accept_one as accept};
-pub(crate) use socket::{Granted, Options, connect, connect_as, listen, shut};
-pub(crate) use state::StateLog;
+pub(crate) use greeting::receive_greeting;
+pub(crate) use greeting::{AcceptedFlow, FlowDirection};
+pub(crate) use server::{AcceptedFlows, DRAIN_TIMEOUT, TcpServerThread, accept_one as accept};
+pub(crate) use socket::{GrantedOptions, TcpOptions, connect, connect_directed, listen, shut_down};
+pub(crate) use state_log::TcpStateLog;

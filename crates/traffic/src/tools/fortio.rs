@@ -1,29 +1,30 @@
-//! `fortio`: HTTP requests by fortio, to a small server of tare's.
+//! `fortio`: HTTP requests by fortio to a small server in tare.
 
-use super::call::Call;
-use super::calling::Reading;
+use super::child_process::ProgramOutput;
+use super::client::ToolReport;
+use super::command::ToolCommand;
 use super::http::{self, SIZE};
-use super::offspring::Said;
-use super::program::Program;
-use super::words::{member, number};
-use super::{Tool, dials, seconds};
+use super::parse::{json_member, json_number};
+use super::program::ExternalProgram;
+use super::{Tool, dialled_address, whole_seconds};
 use crate::parameters::number as parameter;
-use crate::workload::Asked;
-use crate::{About, Error, Kind, Parameter, Server, Task};
+use crate::workload::WorkloadRequest;
+use crate::{Error, Parameter, ParameterKind, Server, TrialTask, WorkloadInfo};
 use serde_json::Value;
 use tare_record::Metric;
 
-const PROGRAM: Program = Program::new(
+const PROGRAM: ExternalProgram = ExternalProgram::new(
     "fortio",
     "go install fortio.org/fortio@v1.66.5, which puts it into ~/go/bin: have that on the PATH",
     &["version"],
 );
 
-/// What it is asked to say. Its histogram's first buckets are of a millisecond unless it is told a microsecond: within one
-/// its percentiles are guesses.
-const SAYS: [&str; 7] = ["load", "-json", "-", "-p", "50,90,95,99,99.9", "-r", "0.000001"];
+/// Options of the output. The first buckets of fortio's histogram have a millisecond unless `-r` sets a microsecond,
+/// and within one bucket its percentiles are guesses.
+const REPORT_OPTIONS: [&str; 7] =
+    ["load", "-json", "-", "-p", "50,90,95,99,99.9", "-r", "0.000001"];
 
-/// The tool.
+/// The `fortio` tool.
 #[derive(Clone, Debug)]
 pub(crate) struct Fortio;
 
@@ -31,15 +32,15 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "open_loop",
         summary: "requests a second of each client (-qps) [as fast as it can]",
-        kind: Kind::PerSecond,
+        kind: ParameterKind::PerSecond,
         default: None,
     },
     SIZE,
 ];
 
 impl Tool for Fortio {
-    fn about(&self) -> About {
-        About {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
             name: "fortio",
             summary: "HTTP requests by fortio, to a small server of tare's",
             stands_for: "fortio load: its own program is run",
@@ -68,57 +69,58 @@ impl Tool for Fortio {
         PARAMETERS
     }
 
-    fn client(&self) -> &'static Program {
+    fn client(&self) -> &'static ExternalProgram {
         &PROGRAM
     }
 
-    fn servers(&self) -> &'static [&'static Program] {
+    fn servers(&self) -> &'static [&'static ExternalProgram] {
         &[]
     }
 
-    fn fits(&self, _: &Asked<'_>) -> Result<(), Error> {
+    fn validate(&self, _: &WorkloadRequest<'_>) -> Result<(), Error> {
         Ok(())
     }
 
-    fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
+    fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
         http::serve(task)
     }
 
-    fn call(&self, task: &Task, program: Call) -> Result<Call, Error> {
-        let at = dials(task)?;
-        let rate = parameter(&task.parameters, "open_loop").map_or(0.0, |rate| task.share(rate));
-        Ok(program.with(SAYS).with(["-qps"]).with([
+    fn client_command(&self, task: &TrialTask, program: ToolCommand) -> Result<ToolCommand, Error> {
+        let at = dialled_address(task)?;
+        let rate =
+            parameter(&task.parameters, "open_loop").map_or(0.0, |rate| task.process_share(rate));
+        Ok(program.with_arguments(REPORT_OPTIONS).with_arguments(["-qps"]).with_arguments([
             rate.to_string(),
             "-c".to_owned(),
             task.flows.to_string(),
             "-t".to_owned(),
-            format!("{}s", seconds(task)),
+            format!("{}s", whole_seconds(task)),
             format!("http://{at}/"),
         ]))
     }
 
-    fn read(&self, _: &Task, said: &Said) -> Result<Reading, String> {
+    fn parse_output(&self, _: &TrialTask, said: &ProgramOutput) -> Result<ToolReport, String> {
         read(&said.output)
     }
 }
 
-/// Reads fortio's JSON.
-fn read(text: &str) -> Result<Reading, String> {
-    // What is told to people may stand before it.
+/// Parses fortio's JSON.
+fn read(text: &str) -> Result<ToolReport, String> {
+    // Messages for people may precede the JSON.
     let start = text.find('{').ok_or("it said no JSON")?;
     let document: Value = serde_json::from_str(&text[start..])
         .map_err(|error| format!("it said no JSON: {error}"))?;
-    let rate = number(&document, &["ActualQPS"]).ok_or("it does not say how many a second")?;
-    let of = |name| number(&document, &["DurationHistogram", name]);
+    let rate = json_number(&document, &["ActualQPS"]).ok_or("it does not say how many a second")?;
+    let of = |name| json_number(&document, &["DurationHistogram", name]);
     let count = of("Count").ok_or("it does not say how many requests")?;
-    let mut reading = Reading { operations: count as u64, ..Reading::default() };
-    reading.state(Metric::Transactions, Some(rate));
+    let mut reading = ToolReport { operations: count as u64, ..ToolReport::default() };
+    reading.add_figure(Metric::Transactions, Some(rate));
     let micros = |seconds: f64| seconds * 1e6;
-    reading.state(Metric::LatencyMean, of("Avg").map(micros));
-    reading.state(Metric::LatencyMax, of("Max").map(micros));
-    let percentiles = member(&document, &["DurationHistogram", "Percentiles"]);
+    reading.add_figure(Metric::LatencyMean, of("Avg").map(micros));
+    reading.add_figure(Metric::LatencyMax, of("Max").map(micros));
+    let percentiles = json_member(&document, &["DurationHistogram", "Percentiles"]);
     for one in percentiles.and_then(Value::as_array).into_iter().flatten() {
-        let share = number(one, &["Percentile"]);
+        let share = json_number(one, &["Percentile"]);
         let known = [
             (50.0, Metric::LatencyP50),
             (90.0, Metric::LatencyP90),
@@ -127,20 +129,20 @@ fn read(text: &str) -> Result<Reading, String> {
             (99.9, Metric::LatencyP999),
         ];
         if let Some((_, metric)) = known.into_iter().find(|(known, _)| share == Some(*known)) {
-            reading.state(metric, number(one, &["Value"]).map(micros));
+            reading.add_figure(metric, json_number(one, &["Value"]).map(micros));
         }
     }
-    let codes = member(&document, &["RetCodes"]).and_then(Value::as_object);
+    let codes = json_member(&document, &["RetCodes"]).and_then(Value::as_object);
     let failed: f64 = codes
         .into_iter()
         .flatten()
         .filter(|(code, _)| *code != "200")
         .filter_map(|(_, count)| count.as_f64())
-        // The sum of nothing would be -0.
+        // The sum of an empty iterator would be -0.
         .fold(0.0, |all, count| all + count);
-    let seconds = number(&document, &["ActualDuration"]).map(|nanos| nanos / 1e9);
+    let seconds = json_number(&document, &["ActualDuration"]).map(|nanos| nanos / 1e9);
     let seconds = seconds.filter(|seconds| *seconds > 0.0);
-    reading.state(Metric::Errors, seconds.map(|seconds| failed / seconds));
+    reading.add_figure(Metric::Errors, seconds.map(|seconds| failed / seconds));
     Ok(reading)
 }
 
@@ -149,7 +151,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What it said of its own server on loopback; the last of one that failed now and then.
+    /// Output of fortio against its own server on loopback. The last is of a server that failed now and then.
     const V_1_66: &str = include_str!("../../fixtures/fortio/1.66.5.json");
     const V_1_17: &str = include_str!("../../fixtures/fortio/1.17.0.json");
     const ERRORS: &str = include_str!("../../fixtures/fortio/1.66.5-errors.json");

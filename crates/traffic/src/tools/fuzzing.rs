@@ -1,8 +1,8 @@
-//! What tools say, read by the tool of this name.
+//! Fuzz target of the parsers of tools' output.
 
 use super::*;
 
-/// Reads what a tool's client said. A figure is a number, and none is below nought.
+/// Parses output with the parser of this tool. Every figure must be finite and not negative.
 pub fn tool(name: &str, output: &str, errors: &str) {
     let said = Said { output: output.to_owned(), errors: errors.to_owned(), cpu: Duration::ZERO };
     let words = said.last_words();

@@ -1,12 +1,13 @@
-//! A small HTTP server for tools that ask one: every request is answered with the same document.
+//! Small HTTP server for load generators: every request is answered with the same document.
 //!
-//! HTTP/1.1 (RFC 9112) as far as load generators speak it: requests without a body, one after another or pipelined on
-//! connections that stay. A thread for each connection, for there are as many as flows.
+//! The server speaks HTTP/1.1 (RFC 9112) as far as load generators use it: requests without a body, one after another
+//! or pipelined, on persistent connections. Each connection has a thread, because there are only as many connections as
+//! flows.
 
 use crate::parameters::size;
-use crate::placement::{Cores, Role, pin};
-use crate::sys::thread_usage;
-use crate::{Error, Kind, Parameter, Report, Server, Task};
+use crate::placement::{SideCores, TrafficRole, pin_thread};
+use crate::sys::thread_cpu_usage;
+use crate::{Error, Parameter, ParameterKind, Server, SideReport, TrialTask};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -16,80 +17,81 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use tare_record::Nanos;
 
-/// The longest head of a request, bytes.
+/// Maximum length of a request's head, bytes.
 const LONGEST_HEAD: usize = 16 << 10;
-/// What ends a request's head.
-const END: &[u8] = b"\r\n\r\n";
+/// End of a request's head.
+const HEAD_END: &[u8] = b"\r\n\r\n";
 
-/// How large the document is that is asked for.
+/// Size of the document.
 pub(crate) const SIZE: Parameter = Parameter {
     name: "response",
     summary: "bytes of the document that is asked for",
-    kind: Kind::Bytes { least: 0, most: 16 << 20 },
+    kind: ParameterKind::Bytes { least: 0, most: 16 << 20 },
     default: Some("1024"),
 };
 
-/// The server of a task of which [`SIZE`] is a parameter.
+/// Starts the server of a task that has the parameter [`SIZE`].
 ///
 /// # Errors
-/// When it cannot listen.
-pub(crate) fn serve(task: &Task) -> Result<Box<dyn Server>, Error> {
-    Ok(Box::new(Http::start(task, size(&task.parameters, SIZE.name)?)?))
+/// When the server cannot listen.
+pub(crate) fn serve(task: &TrialTask) -> Result<Box<dyn Server>, Error> {
+    Ok(Box::new(HttpServer::start(task, size(&task.parameters, SIZE.name)?)?))
 }
 
-/// The server. Dropping it ends it.
-struct Http {
+/// Running HTTP server. Dropping it ends the server.
+struct HttpServer {
     end: Arc<OwnedFd>,
-    house: Arc<House>,
-    porter: Option<JoinHandle<()>>,
-    cores: Cores,
+    state: Arc<HttpServerState>,
+    acceptor: Option<JoinHandle<()>>,
+    cores: SideCores,
 }
 
-/// What all its threads share.
-struct House {
-    answer: Vec<u8>,
-    cores: Cores,
-    /// CPU time of connections that have ended, ns.
+/// State that all threads of the server share.
+struct HttpServerState {
+    response: Vec<u8>,
+    cores: SideCores,
+    /// CPU time of the threads of ended connections, ns.
     cpu: AtomicU64,
     connections: Mutex<Vec<(TcpStream, JoinHandle<()>)>>,
-    most: usize,
+    max_connections: usize,
 }
 
-impl Http {
-    /// Serves documents of this size on the first address of a task, on no more connections than it has flows and a few.
+impl HttpServer {
+    /// Serves documents of `size` bytes on the first address of a task, on at most twice as many connections as it has
+    /// flows, plus 16.
     ///
     /// # Errors
-    /// When it cannot listen.
-    fn start(task: &Task, size: usize) -> Result<Self, Error> {
-        let at = super::dials(task)?;
+    /// When the server cannot listen.
+    fn start(task: &TrialTask, size: usize) -> Result<Self, Error> {
+        let at = super::dialled_address(task)?;
         let refused = |error: io::Error| Error::io(format!("listen on {at}"), error);
         let listener = TcpListener::bind(at).map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;
         let end = eventfd(0, EventfdFlags::CLOEXEC).map_err(|errno| refused(errno.into()))?;
-        let (end, cores) = (Arc::new(end), Cores::of(&task.cpus, Role::Server));
-        let house = Arc::new(House {
-            answer: answer(size),
+        let (end, cores) = (Arc::new(end), SideCores::for_role(&task.cpus, TrafficRole::Server));
+        let house = Arc::new(HttpServerState {
+            response: build_response(size),
             cores: cores.clone(),
             cpu: AtomicU64::new(0),
             connections: Mutex::default(),
-            most: (task.flows as usize).saturating_mul(2).saturating_add(16),
+            max_connections: (task.flows as usize).saturating_mul(2).saturating_add(16),
         });
         let (door, rooms) = (Arc::clone(&end), Arc::clone(&house));
         let porter = thread::Builder::new()
             .name("http".to_owned())
-            .spawn(move || welcome(&listener, &door, &rooms))
+            .spawn(move || accept_connections(&listener, &door, &rooms))
             .map_err(|error| Error::io("start a thread", error))?;
-        Ok(Self { end, house, porter: Some(porter), cores })
+        Ok(Self { end, state: house, acceptor: Some(porter), cores })
     }
 
-    /// Ends all connections and waits for their threads.
+    /// Closes all connections and waits for their threads.
     fn close(&mut self) {
-        // It is an addition to a number that nobody has added to: it cannot be full.
+        // This adds 1 to a counter that is 0: it cannot overflow.
         let _ = rustix::io::write(&self.end, &1u64.to_ne_bytes());
-        if let Some(porter) = self.porter.take() {
+        if let Some(porter) = self.acceptor.take() {
             let _ = porter.join();
         }
-        let connections = std::mem::take(&mut *self.house.all());
+        let connections = std::mem::take(&mut *self.state.lock_connections());
         for (stream, _) in &connections {
             let _ = stream.shutdown(Shutdown::Both);
         }
@@ -99,30 +101,34 @@ impl Http {
     }
 }
 
-impl Server for Http {
-    fn finish(mut self: Box<Self>) -> Result<Report, Error> {
+impl Server for HttpServer {
+    fn finish(mut self: Box<Self>) -> Result<SideReport, Error> {
         self.close();
-        let mut report =
-            Report { cpu: Nanos(self.house.cpu.load(Ordering::Relaxed)), ..Report::default() };
-        report.parameters.insert(Role::Server.cores().to_owned(), self.cores.list().into());
+        let mut report = SideReport {
+            cpu: Nanos(self.state.cpu.load(Ordering::Relaxed)),
+            ..SideReport::default()
+        };
+        report
+            .parameters
+            .insert(TrafficRole::Server.cores_parameter().to_owned(), self.cores.list().into());
         Ok(report)
     }
 }
 
-impl Drop for Http {
+impl Drop for HttpServer {
     fn drop(&mut self) {
         self.close();
     }
 }
 
-impl House {
-    fn all(&self) -> std::sync::MutexGuard<'_, Vec<(TcpStream, JoinHandle<()>)>> {
+impl HttpServerState {
+    fn lock_connections(&self) -> std::sync::MutexGuard<'_, Vec<(TcpStream, JoinHandle<()>)>> {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Accepts connections until the end comes.
-fn welcome(listener: &TcpListener, end: &OwnedFd, house: &Arc<House>) {
+/// Accepts connections until the end is signalled.
+fn accept_connections(listener: &TcpListener, end: &OwnedFd, house: &Arc<HttpServerState>) {
     loop {
         let mut either = [PollFd::new(listener, PollFlags::IN), PollFd::new(end, PollFlags::IN)];
         match poll(&mut either, None) {
@@ -132,31 +138,31 @@ fn welcome(listener: &TcpListener, end: &OwnedFd, house: &Arc<House>) {
             Ok(_) => {}
         }
         if let Ok((stream, _)) = listener.accept() {
-            take(stream, house);
+            spawn_connection(stream, house);
         }
     }
 }
 
-/// Gives a connection its thread.
-fn take(stream: TcpStream, house: &Arc<House>) {
-    let mut all = house.all();
+/// Starts the thread of a connection. Drops the connection if there are too many.
+fn spawn_connection(stream: TcpStream, house: &Arc<HttpServerState>) {
+    let mut all = house.lock_connections();
     all.retain(|(_, thread)| !thread.is_finished());
     let prepared = stream.set_nonblocking(false).and_then(|()| stream.set_nodelay(true));
     let (Ok(own), Ok(())) = (stream.try_clone(), prepared) else { return };
-    if all.len() >= house.most {
+    if all.len() >= house.max_connections {
         return;
     }
     let (rooms, number) = (Arc::clone(house), all.len());
     let thread = thread::Builder::new().name("http".to_owned()).spawn(move || {
         if let Some(core) = rooms.cores.nth(number) {
-            // Where it may not, it runs where it is: the record has the cores asked for.
-            let _ = pin(core);
+            // If pinning is refused, the thread runs where it is: the record has the requested cores.
+            let _ = pin_thread(core);
         }
-        // How a client ends its connection is the client's affair.
-        let _ = converse(&own, &rooms.answer);
-        // The porter holds it, too.
+        // The client may end its connection in any way.
+        let _ = serve_connection(&own, &rooms.response);
+        // The list of connections holds the stream too.
         let _ = own.shutdown(Shutdown::Both);
-        let taken = thread_usage();
+        let taken = thread_cpu_usage();
         rooms.cpu.fetch_add(taken.user.0 + taken.system.0, Ordering::Relaxed);
     });
     if let Ok(thread) = thread {
@@ -164,8 +170,8 @@ fn take(stream: TcpStream, house: &Arc<House>) {
     }
 }
 
-/// Answers requests until the client leaves, or says what is no request.
-fn converse(mut stream: &TcpStream, answer: &[u8]) -> io::Result<()> {
+/// Answers requests until the client closes, or a request's head is too long.
+fn serve_connection(mut stream: &TcpStream, answer: &[u8]) -> io::Result<()> {
     let mut buffer = vec![0; LONGEST_HEAD];
     let mut held = 0;
     let mut answers = Vec::new();
@@ -177,7 +183,7 @@ fn converse(mut stream: &TcpStream, answer: &[u8]) -> io::Result<()> {
             Err(error) => return Err(error),
         };
         held += read;
-        let (requests, used) = requests(&buffer[..held]);
+        let (requests, used) = count_requests(&buffer[..held]);
         buffer.copy_within(used..held, 0);
         held -= used;
         if held == buffer.len() {
@@ -191,18 +197,19 @@ fn converse(mut stream: &TcpStream, answer: &[u8]) -> io::Result<()> {
     }
 }
 
-/// How many whole heads there are, and how many bytes they take.
-fn requests(bytes: &[u8]) -> (usize, usize) {
+/// Returns the number of complete heads and their total length, bytes.
+fn count_requests(bytes: &[u8]) -> (usize, usize) {
     let (mut found, mut used) = (0, 0);
-    while let Some(at) = bytes[used..].windows(END.len()).position(|window| window == END) {
+    while let Some(at) = bytes[used..].windows(HEAD_END.len()).position(|window| window == HEAD_END)
+    {
         found += 1;
-        used += at + END.len();
+        used += at + HEAD_END.len();
     }
     (found, used)
 }
 
-/// The one answer.
-fn answer(size: usize) -> Vec<u8> {
+/// Builds the response, which is the same for all requests.
+fn build_response(size: usize) -> Vec<u8> {
     let head = format!(
         "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: {size}\r\n\r\n"
     );
@@ -217,17 +224,17 @@ mod tests {
     use proptest::prelude::*;
     use std::net::{Ipv4Addr, SocketAddr};
 
-    fn start(size: usize) -> (Http, SocketAddr) {
-        // A port that was free may be taken before the server has it: then another one is tried.
+    fn start(size: usize) -> (HttpServer, SocketAddr) {
+        // Another process may take a free port before the server binds it: then another port is tried.
         tare_dev::eventually("a port is free", || {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
             let at = listener.and_then(|one| one.local_addr()).unwrap();
-            let task = crate::Task::made_up("tcp-rr", vec![at]);
-            Http::start(&task, size).map(|server| (server, at))
+            let task = crate::TrialTask::for_test("tcp-rr", vec![at]);
+            HttpServer::start(&task, size).map(|server| (server, at))
         })
     }
 
-    /// CPU time of all threads of this process so far.
+    /// Returns the CPU time of all threads of this process so far.
     fn process_cpu() -> Nanos {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
         Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
@@ -238,7 +245,7 @@ mod tests {
         let before = process_cpu();
         let (server, at) = start(5);
         let mut client = TcpStream::connect(at).unwrap();
-        let whole = answer(5);
+        let whole = build_response(5);
         let mut told = vec![0; whole.len()];
         client.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
         client.read_exact(&mut told).unwrap();
@@ -248,7 +255,7 @@ mod tests {
         let mut both = vec![0; 2 * whole.len()];
         client.read_exact(&mut both).unwrap();
         assert_eq!(both, [whole.clone(), whole].concat());
-        // It ends with a client that is still there.
+        // The server ends while a client is connected.
         let report = Box::new(server).finish().unwrap();
         let all = process_cpu() - before;
         assert!(report.cpu > Nanos(0) && report.cpu < all, "{} of {all}", report.cpu);
@@ -268,10 +275,10 @@ mod tests {
     proptest! {
         #[test]
         fn heads_are_counted_and_nothing_is_lost(bytes in prop::collection::vec(prop::sample::select(b"a\r\n".to_vec()), 0..40)) {
-            let (found, used) = requests(&bytes);
+            let (found, used) = count_requests(&bytes);
             prop_assert!(used <= bytes.len());
-            prop_assert_eq!(requests(&bytes[used..]), (0, 0));
-            prop_assert_eq!(requests(&bytes[..used]).0, found);
+            prop_assert_eq!(count_requests(&bytes[used..]), (0, 0));
+            prop_assert_eq!(count_requests(&bytes[..used]).0, found);
         }
     }
 }

@@ -1,24 +1,25 @@
-//! `iperf`: bulk as iperf 2 measures it, by its CSV.
+//! `iperf`: bulk traffic by iperf 2, read from its CSV.
 
-use super::call::Call;
-use super::calling::Reading;
-use super::offspring::Said;
-use super::program::Program;
-use super::serving::Serve;
-use super::{Tool, cannot, dials, seconds};
+use super::child_process::ProgramOutput;
+use super::client::ToolReport;
+use super::command::ToolCommand;
+use super::program::ExternalProgram;
+use super::server::ToolServerSpec;
+use super::{Tool, dialled_address, unsupported, whole_seconds};
 use crate::parameters::{is_on, optional_size, word};
-use crate::workload::Asked;
-use crate::{About, Error, Kind, Parameter, Server, Task};
+use crate::workload::WorkloadRequest;
+use crate::{Error, Parameter, ParameterKind, Server, TrialTask, WorkloadInfo};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use tare_record::{Interval, Metric, Nanos};
 
-const PROGRAM: Program = Program::new("iperf", "sudo apt-get install iperf", &["--version"]);
+const PROGRAM: ExternalProgram =
+    ExternalProgram::new("iperf", "sudo apt-get install iperf", &["--version"]);
 
-/// Its interval reports are this long at least, s.
+/// Minimum length of iperf's interval reports, s.
 const LEAST_INTERVAL: f64 = 0.1;
 
-/// The tool.
+/// The `iperf` tool.
 #[derive(Clone, Debug)]
 pub(crate) struct Iperf;
 
@@ -26,32 +27,32 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "size",
         summary: "bytes of a write (-l) [iperf's own: 128K]",
-        kind: Kind::Bytes { least: 1, most: 16 << 20 },
+        kind: ParameterKind::Bytes { least: 1, most: 16 << 20 },
         default: None,
     },
     Parameter {
         name: "congestion",
         summary: "TCP congestion control (-Z)",
-        kind: Kind::Name,
+        kind: ParameterKind::Name,
         default: None,
     },
     Parameter {
         name: "no_delay",
         summary: "TCP_NODELAY (-N)",
-        kind: Kind::Switch,
+        kind: ParameterKind::Switch,
         default: Some("false"),
     },
     Parameter {
         name: "buffer",
         summary: "bytes of each socket buffer (-w)",
-        kind: Kind::Bytes { least: 1024, most: 1 << 30 },
+        kind: ParameterKind::Bytes { least: 1024, most: 1 << 30 },
         default: None,
     },
 ];
 
 impl Tool for Iperf {
-    fn about(&self) -> About {
-        About {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
             name: "iperf",
             summary: "bulk over TCP, as iperf 2 measures it: by the sender's count",
             stands_for: "iperf 2: its own program is run",
@@ -67,59 +68,59 @@ impl Tool for Iperf {
         PARAMETERS
     }
 
-    fn client(&self) -> &'static Program {
+    fn client(&self) -> &'static ExternalProgram {
         &PROGRAM
     }
 
-    fn servers(&self) -> &'static [&'static Program] {
+    fn servers(&self) -> &'static [&'static ExternalProgram] {
         &[&PROGRAM]
     }
 
-    fn fits(&self, asked: &Asked<'_>) -> Result<(), Error> {
+    fn validate(&self, asked: &WorkloadRequest<'_>) -> Result<(), Error> {
         if asked.shape.flows > 512 {
-            return cannot("iperf", "it has a thread a flow: at most 512");
+            return unsupported("iperf", "it has a thread a flow: at most 512");
         }
         Ok(())
     }
 
-    fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
-        let at = dials(task)?;
-        let call = Call::new(PROGRAM.require()?, ["-s", "-B"])
-            .with([at.ip().to_string(), "-p".to_owned(), at.port().to_string()])
-            .with(shared(task, at));
-        Ok(Box::new(Serve::new(&PROGRAM, call, task).start()?))
+    fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
+        let at = dialled_address(task)?;
+        let call = ToolCommand::new(PROGRAM.require()?, ["-s", "-B"])
+            .with_arguments([at.ip().to_string(), "-p".to_owned(), at.port().to_string()])
+            .with_arguments(shared_arguments(task, at));
+        Ok(Box::new(ToolServerSpec::new(&PROGRAM, call, task).start()?))
     }
 
-    fn call(&self, task: &Task, program: Call) -> Result<Call, Error> {
-        let at = dials(task)?;
+    fn client_command(&self, task: &TrialTask, program: ToolCommand) -> Result<ToolCommand, Error> {
+        let at = dialled_address(task)?;
         let interval = task.interval.as_secs_f64().max(LEAST_INTERVAL);
-        let mut call = program.with(["-y", "C", "-c"]).with([
+        let mut call = program.with_arguments(["-y", "C", "-c"]).with_arguments([
             at.ip().to_string(),
             "-p".to_owned(),
             at.port().to_string(),
             "-t".to_owned(),
-            seconds(task).to_string(),
+            whole_seconds(task).to_string(),
             "-i".to_owned(),
             format!("{interval:.3}"),
             "-P".to_owned(),
             task.flows.to_string(),
         ]);
         if let Some(name) = word(&task.parameters, "congestion") {
-            call = call.with(["-Z", name]);
+            call = call.with_arguments(["-Z", name]);
         }
         if is_on(&task.parameters, "no_delay") {
-            call = call.with(["-N"]);
+            call = call.with_arguments(["-N"]);
         }
-        Ok(call.with(shared(task, at)))
+        Ok(call.with_arguments(shared_arguments(task, at)))
     }
 
-    fn read(&self, task: &Task, said: &Said) -> Result<Reading, String> {
+    fn parse_output(&self, task: &TrialTask, said: &ProgramOutput) -> Result<ToolReport, String> {
         read(&said.output, task.flows as usize)
     }
 }
 
-/// What both sides are told.
-fn shared(task: &Task, at: SocketAddr) -> Vec<String> {
+/// Returns the arguments of both sides.
+fn shared_arguments(task: &TrialTask, at: SocketAddr) -> Vec<String> {
     let mut options = Vec::new();
     if at.is_ipv6() {
         options.push("-V".to_owned());
@@ -132,9 +133,9 @@ fn shared(task: &Task, at: SocketAddr) -> Vec<String> {
     options
 }
 
-/// A line of its CSV: a stretch of a flow.
+/// Line of iperf's CSV: a span of time of one flow.
 #[derive(Clone, Debug, PartialEq)]
-struct Line {
+struct IperfCsvLine {
     flow: String,
     from: f64,
     to: f64,
@@ -142,9 +143,10 @@ struct Line {
     bits: f64,
 }
 
-impl Line {
-    /// Date, client, port, server, port, flow, stretch, bytes, bits a second; its sums, of flow -1, are left out.
-    fn read(line: &str) -> Option<Self> {
+impl IperfCsvLine {
+    /// Parses a line: date, client, port, server, port, flow, span, bytes, bits per second. Returns `None` for sums,
+    /// which have flow -1, and for invalid lines.
+    fn parse(line: &str) -> Option<Self> {
         let cells: Vec<&str> = line.trim().split(',').collect();
         let &[_, _, _, _, _, flow, stretch, bytes, bits, ..] = cells.as_slice() else {
             return None;
@@ -159,16 +161,16 @@ impl Line {
     }
 }
 
-/// Reads the CSV of a client with so many flows. Of each flow the last line is the whole.
-fn read(text: &str, flows: usize) -> Result<Reading, String> {
-    let mut by_flow: BTreeMap<String, Vec<Line>> = BTreeMap::new();
-    for line in text.lines().filter_map(Line::read) {
+/// Parses the CSV of a client with `flows` flows. The last line of each flow is its total.
+fn read(text: &str, flows: usize) -> Result<ToolReport, String> {
+    let mut by_flow: BTreeMap<String, Vec<IperfCsvLine>> = BTreeMap::new();
+    for line in text.lines().filter_map(IperfCsvLine::parse) {
         by_flow.entry(line.flow.clone()).or_default().push(line);
     }
     if by_flow.len() != flows {
         return Err(format!("it reported {} of {flows} flows", by_flow.len()));
     }
-    let mut reading = Reading::default();
+    let mut reading = ToolReport::default();
     let mut bits = 0.0;
     let mut stretches: BTreeMap<(u64, u64), u64> = BTreeMap::new();
     for (flow, mut lines) in by_flow {
@@ -182,7 +184,7 @@ fn read(text: &str, flows: usize) -> Result<Reading, String> {
             *bytes = bytes.saturating_add(line.bytes as u64);
         }
     }
-    reading.state(Metric::Throughput, Some(bits / 1e9));
+    reading.add_figure(Metric::Throughput, Some(bits / 1e9));
     reading.intervals = stretches
         .into_iter()
         .map(|((from, to), bytes)| Interval {
@@ -228,7 +230,7 @@ mod tests {
     proptest! {
         #[test]
         fn garbage_never_breaks_anything(text in "\\PC{0,60}", cut in 0usize..600) {
-            let _ = (read(&text, 1), Line::read(&format!("1,1,1,1,1,3,{text}")));
+            let _ = (read(&text, 1), IperfCsvLine::parse(&format!("1,1,1,1,1,3,{text}")));
             let cut = V_2_1.char_indices().nth(cut).map_or(V_2_1.len(), |(at, _)| at);
             let _ = read(&V_2_1[..cut], 2);
         }

@@ -1,24 +1,25 @@
-//! `iperf3` and `iperf3-udp`: bulk as iperf3 measures it, by its JSON.
+//! `iperf3` and `iperf3-udp`: bulk traffic by iperf3, read from its JSON.
 
-use super::call::Call;
-use super::calling::Reading;
-use super::offspring::Said;
-use super::program::Program;
-use super::serving::Serve;
-use super::words::{member, number, whole};
-use super::{Tool, cannot, dials, one_server_each, seconds};
+use super::child_process::ProgramOutput;
+use super::client::ToolReport;
+use super::command::ToolCommand;
+use super::parse::{format_whole, json_member, json_number};
+use super::program::ExternalProgram;
+use super::server::ToolServerSpec;
+use super::{Tool, dialled_address, require_server_per_client, unsupported, whole_seconds};
 use crate::parameters::{is_on, load, optional_size, word};
-use crate::workload::Asked;
-use crate::{About, Error, Kind, Load, Parameter, Server, Task};
+use crate::workload::WorkloadRequest;
+use crate::{Error, OfferedLoad, Parameter, ParameterKind, Server, TrialTask, WorkloadInfo};
 use serde_json::Value;
-use tare_record::{Datagrams, Interval, Metric, Nanos, TcpState};
+use tare_record::{DatagramCounts, Interval, Metric, Nanos, TcpInfoTotals};
 
-const PROGRAM: Program = Program::new("iperf3", "sudo apt-get install iperf3", &["--version"]);
+const PROGRAM: ExternalProgram =
+    ExternalProgram::new("iperf3", "sudo apt-get install iperf3", &["--version"]);
 
-/// iperf3's interval reports are this long at least, s.
+/// Minimum length of iperf3's interval reports, s.
 const LEAST_INTERVAL: f64 = 0.1;
 
-/// The tool, over TCP or over UDP.
+/// The `iperf3` tool, over TCP or UDP.
 #[derive(Clone, Debug)]
 pub(crate) struct Iperf3 {
     pub(crate) udp: bool,
@@ -27,13 +28,13 @@ pub(crate) struct Iperf3 {
 const DIRECTION: Parameter = Parameter {
     name: "direction",
     summary: "Which way bulk goes: up (client to server), down (-R)",
-    kind: Kind::Choice(&["up", "down"]),
+    kind: ParameterKind::Choice(&["up", "down"]),
     default: Some("up"),
 };
 const BUFFER: Parameter = Parameter {
     name: "buffer",
     summary: "Bytes of each socket buffer (-w)",
-    kind: Kind::Bytes { least: 1024, most: 1 << 30 },
+    kind: ParameterKind::Bytes { least: 1024, most: 1 << 30 },
     default: None,
 };
 
@@ -41,20 +42,20 @@ const TCP: &[Parameter] = &[
     Parameter {
         name: "size",
         summary: "Bytes of a write (-l) [iperf3's own: 128K]",
-        kind: Kind::Bytes { least: 1, most: 1 << 20 },
+        kind: ParameterKind::Bytes { least: 1, most: 1 << 20 },
         default: None,
     },
     DIRECTION,
     Parameter {
         name: "congestion",
         summary: "TCP congestion control (-C)",
-        kind: Kind::Name,
+        kind: ParameterKind::Name,
         default: None,
     },
     Parameter {
         name: "no_delay",
         summary: "TCP_NODELAY (-N)",
-        kind: Kind::Switch,
+        kind: ParameterKind::Switch,
         default: Some("false"),
     },
     BUFFER,
@@ -64,28 +65,28 @@ const UDP: &[Parameter] = &[
     Parameter {
         name: "size",
         summary: "Bytes of a datagram (-l) [iperf3's own: what the path carries]",
-        kind: Kind::Bytes { least: 16, most: 65_507 },
+        kind: ParameterKind::Bytes { least: 16, most: 65_507 },
         default: None,
     },
     DIRECTION,
     Parameter {
         name: "rate",
         summary: "Offered load of each client (-b, shared by its flows)",
-        kind: Kind::BitRate,
+        kind: ParameterKind::BitRate,
         default: Some("100mbit"),
     },
     BUFFER,
 ];
 
 impl Tool for Iperf3 {
-    fn about(&self) -> About {
+    fn info(&self) -> WorkloadInfo {
         let (name, summary) = if self.udp {
             ("iperf3-udp", "datagrams at a rate, as iperf3 -u measures them")
         } else {
             ("iperf3", "bulk over TCP, as iperf3 measures it")
         };
         let source = "https://software.es.net/iperf/invoking.html";
-        About { name, summary, stands_for: "iperf3 itself: its own program is run", source }
+        WorkloadInfo { name, summary, stands_for: "iperf3 itself: its own program is run", source }
     }
 
     fn metrics(&self) -> &'static [Metric] {
@@ -114,46 +115,46 @@ impl Tool for Iperf3 {
         if self.udp { UDP } else { TCP }
     }
 
-    fn client(&self) -> &'static Program {
+    fn client(&self) -> &'static ExternalProgram {
         &PROGRAM
     }
 
-    fn servers(&self) -> &'static [&'static Program] {
+    fn servers(&self) -> &'static [&'static ExternalProgram] {
         &[&PROGRAM]
     }
 
-    fn fits(&self, asked: &Asked<'_>) -> Result<(), Error> {
-        let name = self.about().name;
-        one_server_each(
+    fn validate(&self, asked: &WorkloadRequest<'_>) -> Result<(), Error> {
+        let name = self.info().name;
+        require_server_per_client(
             name,
             "its server takes one client at a time (iperf and tcp-stream do not)",
             asked,
         )?;
         if asked.shape.flows > 128 {
-            return cannot(name, "it has at most 128 flows (-P)");
+            return unsupported(name, "it has at most 128 flows (-P)");
         }
         Ok(())
     }
 
-    fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
-        let at = dials(task)?;
-        let call = Call::new(PROGRAM.require()?, ["-s", "-B"]).with([
+    fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
+        let at = dialled_address(task)?;
+        let call = ToolCommand::new(PROGRAM.require()?, ["-s", "-B"]).with_arguments([
             at.ip().to_string(),
             "-p".to_owned(),
             at.port().to_string(),
         ]);
-        Ok(Box::new(Serve::new(&PROGRAM, call, task).start()?))
+        Ok(Box::new(ToolServerSpec::new(&PROGRAM, call, task).start()?))
     }
 
-    fn call(&self, task: &Task, program: Call) -> Result<Call, Error> {
-        let at = dials(task)?;
+    fn client_command(&self, task: &TrialTask, program: ToolCommand) -> Result<ToolCommand, Error> {
+        let at = dialled_address(task)?;
         let interval = (task.interval.as_secs_f64()).max(LEAST_INTERVAL);
-        let mut call = program.with(["-J", "-c"]).with([
+        let mut call = program.with_arguments(["-J", "-c"]).with_arguments([
             at.ip().to_string(),
             "-p".to_owned(),
             at.port().to_string(),
             "-t".to_owned(),
-            seconds(task).to_string(),
+            whole_seconds(task).to_string(),
             "-i".to_owned(),
             format!("{interval:.3}"),
             "-P".to_owned(),
@@ -162,64 +163,68 @@ impl Tool for Iperf3 {
         let parameters = &task.parameters;
         for (flag, name) in [("-l", "size"), ("-w", "buffer")] {
             if let Some(size) = optional_size(parameters, name) {
-                call = call.with([flag.to_owned(), size.to_string()]);
+                call = call.with_arguments([flag.to_owned(), size.to_string()]);
             }
         }
         if let Some(name) = word(parameters, "congestion") {
-            call = call.with(["-C", name]);
+            call = call.with_arguments(["-C", name]);
         }
         if is_on(parameters, "no_delay") {
-            call = call.with(["-N"]);
+            call = call.with_arguments(["-N"]);
         }
         if word(parameters, "direction") == Some("down") {
-            call = call.with(["-R"]);
+            call = call.with_arguments(["-R"]);
         }
         if self.udp {
             let rate = match load(parameters, "rate") {
-                Some(Load::Bits(bits)) => bits as f64,
+                Some(OfferedLoad::Bits(bits)) => bits as f64,
                 _ => return Err(Error::Job("the task says no `rate`".to_owned())),
             };
-            let each = task.share(rate) / f64::from(task.flows.max(1));
-            call = call.with(["-u", "-b"]).with([whole(each)]);
+            let each = task.process_share(rate) / f64::from(task.flows.max(1));
+            call = call.with_arguments(["-u", "-b"]).with_arguments([format_whole(each)]);
         }
         Ok(call)
     }
 
-    fn read(&self, _: &Task, said: &Said) -> Result<Reading, String> {
+    fn parse_output(&self, _: &TrialTask, said: &ProgramOutput) -> Result<ToolReport, String> {
         read(&said.output, self.udp)
     }
 }
 
-/// Reads iperf3's JSON, of its versions from 3.0 on.
-fn read(text: &str, udp: bool) -> Result<Reading, String> {
+/// Parses iperf3's JSON, of versions from 3.0 on.
+fn read(text: &str, udp: bool) -> Result<ToolReport, String> {
     let document: Value =
         serde_json::from_str(text).map_err(|error| format!("it said no JSON: {error}"))?;
-    if let Some(error) = member(&document, &["error"]) {
+    if let Some(error) = json_member(&document, &["error"]) {
         return Err(format!("it failed: {}", error.as_str().unwrap_or_default()));
     }
-    let end = member(&document, &["end"]).ok_or("its JSON has no end")?;
-    let mut reading = if udp { datagrams(end)? } else { stream(end)? };
-    let intervals = member(&document, &["intervals"]).and_then(Value::as_array);
-    reading.intervals = intervals.into_iter().flatten().filter_map(interval).collect();
+    let end = json_member(&document, &["end"]).ok_or("its JSON has no end")?;
+    let mut reading = if udp { parse_datagrams(end)? } else { parse_stream(end)? };
+    let intervals = json_member(&document, &["intervals"]).and_then(Value::as_array);
+    reading.intervals = intervals.into_iter().flatten().filter_map(parse_interval).collect();
     Ok(reading)
 }
 
-fn stream(end: &Value) -> Result<Reading, String> {
-    let received = |name| number(end, &["sum_received", name]);
+fn parse_stream(end: &Value) -> Result<ToolReport, String> {
+    let received = |name| json_number(end, &["sum_received", name]);
     let bits = received("bits_per_second").ok_or("its JSON does not say what was received")?;
     let mut reading =
-        Reading { bytes: received("bytes").unwrap_or_default() as u64, ..Reading::default() };
-    reading.state(Metric::Throughput, Some(bits / 1e9));
-    let seconds = number(end, &["sum_sent", "seconds"]).filter(|seconds| *seconds > 0.0);
-    let again = number(end, &["sum_sent", "retransmits"]);
-    reading.state(Metric::Retransmits, again.zip(seconds).map(|(again, seconds)| again / seconds));
+        ToolReport { bytes: received("bytes").unwrap_or_default() as u64, ..ToolReport::default() };
+    reading.add_figure(Metric::Throughput, Some(bits / 1e9));
+    let seconds = json_number(end, &["sum_sent", "seconds"]).filter(|seconds| *seconds > 0.0);
+    let again = json_number(end, &["sum_sent", "retransmits"]);
+    reading.add_figure(
+        Metric::Retransmits,
+        again.zip(seconds).map(|(again, seconds)| again / seconds),
+    );
     Ok(reading)
 }
 
-fn datagrams(end: &Value) -> Result<Reading, String> {
-    // Versions from 3.10 on have both ends' sums; before, one sum had the sender's bytes and the receiver's losses.
-    let has_both = number(end, &["sum_received", "packets"]).is_some();
-    let of = |name| number(end, &[if has_both { "sum_received" } else { "sum" }, name]);
+fn parse_datagrams(end: &Value) -> Result<ToolReport, String> {
+    // Versions from 3.10 on have the sums of both ends. Before, one sum had the sender's bytes and the receiver's
+    // losses.
+    let has_both = json_number(end, &["sum_received", "packets"]).is_some();
+    let of = |name| json_number(end, &[if has_both { "sum_received" } else { "sum" }, name]);
     let missing = "its JSON does not say what was received";
     let (packets, lost) = (of("packets").ok_or(missing)?, of("lost_packets").ok_or(missing)?);
     let seconds = of("seconds").filter(|seconds| *seconds > 0.0).ok_or(missing)?;
@@ -229,17 +234,17 @@ fn datagrams(end: &Value) -> Result<Reading, String> {
         of("bytes").ok_or(missing)? * (1.0 - lost / packets.max(1.0))
     };
     let received = (packets - lost).max(0.0);
-    let mut reading = Reading { bytes: bytes.max(0.0) as u64, ..Reading::default() };
-    reading.state(Metric::Throughput, Some(bytes * 8.0 / seconds / 1e9));
-    reading.state(Metric::Packets, Some(received / seconds));
-    reading.state(Metric::Loss, (packets > 0.0).then(|| 100.0 * lost / packets));
-    reading.state(Metric::Jitter, of("jitter_ms").map(|jitter| jitter * 1000.0));
+    let mut reading = ToolReport { bytes: bytes.max(0.0) as u64, ..ToolReport::default() };
+    reading.add_figure(Metric::Throughput, Some(bytes * 8.0 / seconds / 1e9));
+    reading.add_figure(Metric::Packets, Some(received / seconds));
+    reading.add_figure(Metric::Loss, (packets > 0.0).then(|| 100.0 * lost / packets));
+    reading.add_figure(Metric::Jitter, of("jitter_ms").map(|jitter| jitter * 1000.0));
     Ok(reading)
 }
 
-/// One interval report: what the client saw.
-fn interval(report: &Value) -> Option<Interval> {
-    let of = |name| number(report, &["sum", name]);
+/// Parses one interval report of the client.
+fn parse_interval(report: &Value) -> Option<Interval> {
+    let of = |name| json_number(report, &["sum", name]);
     let nanos = |seconds: f64| Nanos((seconds.max(0.0) * 1e9) as u64);
     let again = of("retransmits").map(|again| again as u64);
     let sent = of("packets").map(|packets| packets as u64);
@@ -247,12 +252,12 @@ fn interval(report: &Value) -> Option<Interval> {
         start: nanos(of("start")?),
         length: nanos(of("seconds")?),
         bytes: of("bytes")? as u64,
-        tcp: again.map(|retransmits| TcpState { retransmits, ..TcpState::default() }),
-        datagrams: sent.map(|sent| Datagrams {
+        tcp: again.map(|retransmits| TcpInfoTotals { retransmits, ..TcpInfoTotals::default() }),
+        datagrams: sent.map(|sent| DatagramCounts {
             sent,
             sent_bytes: of("bytes").unwrap_or_default() as u64,
             received: sent.saturating_sub(of("lost_packets").unwrap_or_default() as u64),
-            ..Datagrams::default()
+            ..DatagramCounts::default()
         }),
         ..Interval::default()
     })
@@ -286,7 +291,7 @@ mod tests {
         let sum = &serde_json::from_str::<Value>(UDP_3_12).unwrap()["end"]["sum"];
         assert_eq!(reading.stated[&Metric::Loss], sum["lost_percent"].as_f64().unwrap());
         assert!(reading.stated[&Metric::Packets] > 0.0);
-        // Before version 3.10 the bytes were the sender's: of 1000 datagrams 250 were lost.
+        // Before version 3.10 the bytes were the sender's: 250 of 1000 datagrams were lost.
         let old = read(UDP_3_1, true).unwrap();
         assert_eq!(old.stated[&Metric::Loss], 25.0);
         assert!((old.stated[&Metric::Throughput] - 750.0 * 1000.0 * 8.0 / 2.0 / 1e9).abs() < 1e-12);

@@ -1,145 +1,146 @@
-//! Foreign tools as workloads: databases, and the programs by which people have always measured networks.
+//! External tools as workloads: databases, and the established programs for measuring networks.
 //!
-//! A [`Tool`] is two programs of somebody else's. The server's agent starts the one and waits until it listens; the
-//! client's agent runs the other, and its output is read into figures, which are kept as the tool stated them: whoever
-//! knows the tool shall find what it would have told them. Programs are started by agents alone, and die with them.
+//! A [`Tool`] consists of two external programs. The server's agent starts one and waits until it listens. The client's
+//! agent runs the other and reads its output into figures, which are kept as the tool stated them: a user who knows the
+//! tool finds the figures that it would have printed. Only agents start external programs, and the programs die with
+//! them.
 
-mod call;
-mod calling;
-mod contents;
-mod data;
+mod cached_dataset;
+mod child_process;
+mod client;
+mod command;
+mod dataset;
+mod dataset_directory;
 mod fortio;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
 mod http;
 mod iperf;
 mod iperf3;
-mod kept;
-mod listening;
 mod mysql;
 mod netperf;
-mod offspring;
+mod parse;
 mod postgres;
 mod program;
 mod progress;
 mod qperf;
 mod redis;
-mod serving;
+mod server;
+mod socket_table;
 mod sockperf;
 mod sysbench;
-mod words;
 mod wrk;
 
+pub use cached_dataset::CachedDataset;
 pub(crate) use fortio::Fortio;
 pub(crate) use iperf::Iperf;
 pub(crate) use iperf3::Iperf3;
-pub use kept::Kept;
 pub(crate) use mysql::Mysql;
-pub(crate) use netperf::{Netperf, Test as NetperfTest};
+pub(crate) use netperf::{Netperf, NetperfTest};
 pub(crate) use postgres::Postgres;
 pub(crate) use qperf::Qperf;
 pub(crate) use redis::Redis;
 pub(crate) use sockperf::Sockperf;
 pub(crate) use wrk::Wrk;
 
-use crate::workload::Asked;
-use crate::{About, Client, Error, Parameter, Server, Task, Workload};
-use call::Call;
-use calling::{Calling, Reading};
-use offspring::Said;
-use program::Program;
+use crate::workload::WorkloadRequest;
+use crate::{Client, Error, Parameter, Server, TrialTask, Workload, WorkloadInfo};
+use child_process::ProgramOutput;
+use client::{ToolClient, ToolReport};
+use command::ToolCommand;
+use program::ExternalProgram;
 use std::time::Duration;
-use tare_network::Missing;
+use tare_network::UnmetRequirement;
 use tare_record::{Metric, Parameters};
 
-/// A foreign tool. One is a file of this directory and a line in the registry.
+/// External tool. To add one takes a file in this directory and a line in the registry.
 pub(crate) trait Tool: Clone + Send + Sync + 'static {
-    /// What it is.
-    fn about(&self) -> About;
+    /// Returns the tool's name and description.
+    fn info(&self) -> WorkloadInfo;
 
-    /// What it states.
+    /// Returns the metrics that the tool states.
     fn metrics(&self) -> &'static [Metric];
 
-    /// Its parameters: those of its own that can be chosen.
+    /// Returns the tool's options that users can choose.
     fn parameters(&self) -> &'static [Parameter];
 
-    /// How many ports its server listens on.
-    fn ports(&self) -> usize {
+    /// Returns the number of ports on which its server listens.
+    fn port_count(&self) -> usize {
         1
     }
 
-    /// The program that is run in the client.
-    fn client(&self) -> &'static Program;
+    /// Returns the program that runs in the client.
+    fn client(&self) -> &'static ExternalProgram;
 
-    /// The programs that are run in the server; none where tare itself serves it.
-    fn servers(&self) -> &'static [&'static Program];
+    /// Returns the programs that run in the server. Empty if tare itself serves the tool.
+    fn servers(&self) -> &'static [&'static ExternalProgram];
 
-    /// How long it generates: most know whole seconds alone.
-    fn lasts(&self, task: &Task) -> Duration {
-        Duration::from_secs(seconds(task))
+    /// Returns the time for which the tool generates traffic. Most tools accept whole seconds only.
+    fn duration(&self, task: &TrialTask) -> Duration {
+        Duration::from_secs(whole_seconds(task))
     }
 
-    /// Whether it can do what was asked, where something of tare's has no counterpart in it.
+    /// Checks whether the tool supports the request: some options of tare have no counterpart in it.
     ///
     /// # Errors
-    /// [`Error::Job`], with what it cannot.
-    fn fits(&self, asked: &Asked<'_>) -> Result<(), Error>;
+    /// [`Error::Job`] with the unsupported option.
+    fn validate(&self, asked: &WorkloadRequest<'_>) -> Result<(), Error>;
 
-    /// Makes what its servers will need and what takes long, once and for all runs: data.
+    /// Makes the data that its servers need and that take long to make, once for all runs.
     ///
     /// # Errors
-    /// When there is no room for it, or it cannot be made.
+    /// When there is no room for the data, or they cannot be made.
     fn prepare(
         &self,
-        _asked: &Asked<'_>,
+        _asked: &WorkloadRequest<'_>,
         _say: &mut dyn FnMut(&str),
         _cancelled: &dyn Fn() -> bool,
     ) -> Result<(), Error> {
         Ok(())
     }
 
-    /// How much longer than a workload of tare's its server may take to start.
-    fn starts_within(&self, _parameters: &Parameters) -> Duration {
+    /// Returns the time that its server may take to start, in addition to that of a workload of tare.
+    fn startup_allowance(&self, _parameters: &Parameters) -> Duration {
         Duration::ZERO
     }
 
-    /// Starts the server; it listens when this returns.
+    /// Starts the server and waits until it listens.
     ///
     /// # Errors
-    /// When it cannot be started.
-    fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error>;
+    /// When the server cannot be started.
+    fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error>;
 
-    /// How the client is called. What it has to find out by experiment before, it does here.
+    /// Returns the command of the client program. Runs the tool's calibration first, if it needs one.
     ///
     /// # Errors
-    /// When its program is not there, or the experiment fails.
-    fn call(&self, task: &Task, program: Call) -> Result<Call, Error>;
+    /// When the program is missing or the calibration fails.
+    fn client_command(&self, task: &TrialTask, program: ToolCommand) -> Result<ToolCommand, Error>;
 
-    /// Reads what the client said.
+    /// Parses the output of the client program.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
-    fn read(&self, task: &Task, said: &Said) -> Result<Reading, String>;
+    /// With the defect of the output, in words.
+    fn parse_output(&self, task: &TrialTask, said: &ProgramOutput) -> Result<ToolReport, String>;
 }
 
-/// The parameter that says where a server is already.
-const THERE: &str = "server";
+/// Name of the parameter with the address of an existing server.
+const EXISTING_SERVER: &str = "server";
 
-/// A tool as a workload.
+/// Adapter that makes a tool a workload.
 #[derive(Debug)]
-pub(crate) struct Tooled<T>(pub(crate) T);
+pub(crate) struct ToolWorkload<T>(pub(crate) T);
 
-impl<T: Tool> Workload for Tooled<T> {
-    fn about(&self) -> About {
-        self.0.about()
+impl<T: Tool> Workload for ToolWorkload<T> {
+    fn info(&self) -> WorkloadInfo {
+        self.0.info()
     }
 
     fn metrics(&self) -> &'static [Metric] {
         self.0.metrics()
     }
 
-    fn ports(&self) -> usize {
-        self.0.ports()
+    fn port_count(&self) -> usize {
+        self.0.port_count()
     }
 
     fn parameters(&self) -> &'static [Parameter] {
@@ -154,76 +155,84 @@ impl<T: Tool> Workload for Tooled<T> {
         names
     }
 
-    fn lacks(&self, asked: &Parameters) -> Option<Missing> {
-        // Who dials a server that is there already needs none of his own.
-        let own = if asked.contains_key(THERE) { &[][..] } else { self.0.servers() };
+    fn missing(&self, asked: &Parameters) -> Option<UnmetRequirement> {
+        // A client of an existing server needs no server program.
+        let own = if asked.contains_key(EXISTING_SERVER) { &[][..] } else { self.0.servers() };
         let servers = own.iter().copied();
-        servers.chain([self.0.client()]).find_map(Program::missing)
+        servers.chain([self.0.client()]).find_map(ExternalProgram::missing)
     }
 
-    fn fits(&self, asked: &Asked<'_>) -> Result<(), Error> {
-        self.0.fits(asked)
+    fn validate(&self, asked: &WorkloadRequest<'_>) -> Result<(), Error> {
+        self.0.validate(asked)
     }
 
     fn prepare(
         &self,
-        asked: &Asked<'_>,
+        asked: &WorkloadRequest<'_>,
         say: &mut dyn FnMut(&str),
         cancelled: &dyn Fn() -> bool,
     ) -> Result<(), Error> {
         self.0.prepare(asked, say, cancelled)
     }
 
-    fn starts_within(&self, parameters: &Parameters) -> Duration {
-        self.0.starts_within(parameters)
+    fn startup_allowance(&self, parameters: &Parameters) -> Duration {
+        self.0.startup_allowance(parameters)
     }
 
-    fn lasts(&self, task: &Task) -> Duration {
-        self.0.lasts(task)
+    fn duration(&self, task: &TrialTask) -> Duration {
+        self.0.duration(task)
     }
 
-    fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
+    fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
         self.0.serve(task)
     }
 
-    fn connect(&self, task: &Task) -> Result<Box<dyn Client>, Error> {
+    fn connect(&self, task: &TrialTask) -> Result<Box<dyn Client>, Error> {
         let program = self.0.client();
-        let call = self.0.call(task, Call::new(program.require()?, [""; 0]))?;
+        let call = self.0.client_command(task, ToolCommand::new(program.require()?, [""; 0]))?;
         let (tool, of) = (self.0.clone(), task.clone());
-        let read = Box::new(move |said: &Said| tool.read(&of, said));
-        Ok(Box::new(Calling::new(program, call, read, (task, self.0.lasts(task)))))
+        let read = Box::new(move |said: &ProgramOutput| tool.parse_output(&of, said));
+        Ok(Box::new(ToolClient::new(program, call, read, (task, self.0.duration(task)))))
     }
 }
 
-/// The task's duration in whole seconds, and none less than asked.
-fn seconds(task: &Task) -> u64 {
+/// Returns the task's duration in whole seconds, rounded up, at least 1.
+fn whole_seconds(task: &TrialTask) -> u64 {
     task.duration.0.div_ceil(1_000_000_000).max(1)
 }
 
-/// The address that a client dials.
-fn dials(task: &Task) -> Result<std::net::SocketAddr, Error> {
+/// Returns the address that a client dials. Fails if the task has none.
+fn dialled_address(task: &TrialTask) -> Result<std::net::SocketAddr, Error> {
     let first = task.addresses.first().copied();
     first.ok_or_else(|| Error::Job("no address to listen on or to dial".to_owned()))
 }
 
-/// Whether each client has a server, and no more than one flow.
-fn one_flow_each(tool: &str, why_not_shared: &str, asked: &Asked<'_>) -> Result<(), Error> {
+/// Checks that each client process has its own server and one flow.
+fn require_one_flow(
+    tool: &str,
+    why_not_shared: &str,
+    asked: &WorkloadRequest<'_>,
+) -> Result<(), Error> {
     if asked.shape.flows > 1 {
-        return cannot(tool, "it has one flow: use tcp-stream or iperf3 for more");
+        return unsupported(tool, "it has one flow: use tcp-stream or iperf3 for more");
     }
-    one_server_each(tool, why_not_shared, asked)
+    require_server_per_client(tool, why_not_shared, asked)
 }
 
-/// Whether each client has a server.
-fn one_server_each(tool: &str, why_not_shared: &str, asked: &Asked<'_>) -> Result<(), Error> {
+/// Checks that each client process has its own server.
+fn require_server_per_client(
+    tool: &str,
+    why_not_shared: &str,
+    asked: &WorkloadRequest<'_>,
+) -> Result<(), Error> {
     if asked.client_processes() > asked.shape.servers {
         let what = format!("{why_not_shared}: as many servers as clients and processes");
-        return cannot(tool, &what);
+        return unsupported(tool, &what);
     }
     Ok(())
 }
 
-/// That a tool cannot do something, and what to do about it.
-fn cannot<O>(tool: &str, what: &str) -> Result<O, Error> {
+/// Returns the error that a tool does not support something, with the remedy.
+fn unsupported<O>(tool: &str, what: &str) -> Result<O, Error> {
     Err(Error::Job(format!("{tool}: {what}")))
 }

@@ -1,41 +1,45 @@
-//! `mysql`: point selects of sysbench against a real MariaDB or MySQL server.
+//! `mysql`: point selects by sysbench against a real MariaDB or MySQL server.
 //!
-//! The server is tare's own, private and with data that are made once, or one that is there already. It works as whoever
-//! runs tare, which in the lab is root of a user namespace at most.
+//! The server is private to tare, with data that are made once, or an existing one. It runs as the user who runs tare,
+//! which in the lab is at most root of a user namespace.
 
 mod tables;
 
-use super::call::Call;
-use super::calling::Reading;
-use super::contents::{Contents as _, STEP};
-use super::offspring::Said;
-use super::program::Program;
-use super::serving::{Elsewhere, Serve};
-use super::{THERE, Tool, cannot, dials, seconds, sysbench};
+use super::child_process::ProgramOutput;
+use super::client::ToolReport;
+use super::command::ToolCommand;
+use super::dataset::{Dataset as _, STEP_TIMEOUT};
+use super::program::ExternalProgram;
+use super::server::{ExistingServer, ToolServerSpec};
+use super::{EXISTING_SERVER, Tool, dialled_address, sysbench, unsupported, whole_seconds};
 use crate::parameters::{address, optional_size};
-use crate::workload::Asked;
-use crate::{About, Error, Kind, Parameter, Server, Task};
+use crate::workload::WorkloadRequest;
+use crate::{Error, Parameter, ParameterKind, Server, TrialTask, WorkloadInfo};
 use rustix::process::Signal;
 use std::time::Duration;
-use tables::Tables;
+use tables::MysqlTables;
 use tare_record::{Metric, Parameters};
 
-const SERVER: Program =
-    Program::new("mariadbd", "sudo apt-get install mariadb-server", &["--version"]);
-const INSTALL: Program =
-    Program::new("mariadb-install-db", "sudo apt-get install mariadb-server", &["--version"]);
-const CLIENT: Program = Program::new("sysbench", "sudo apt-get install sysbench", &["--version"]);
+const SERVER: ExternalProgram =
+    ExternalProgram::new("mariadbd", "sudo apt-get install mariadb-server", &["--version"]);
+const INSTALL: ExternalProgram = ExternalProgram::new(
+    "mariadb-install-db",
+    "sudo apt-get install mariadb-server",
+    &["--version"],
+);
+const CLIENT: ExternalProgram =
+    ExternalProgram::new("sysbench", "sudo apt-get install sysbench", &["--version"]);
 
-/// The database, and the user that sees it.
+/// Name of the database and of its user.
 const DATABASE: &str = "sbtest";
-/// Who dials a server that was there already, and its password.
+/// Environment variables with the user and password of an existing server.
 const USER: &str = "TARE_MYSQL_USER";
 const PASSWORD: &str = "TARE_MYSQL_PASSWORD";
 
-/// How long a server may take to end by itself: it writes down what it holds.
-const ENDS: Duration = Duration::from_secs(6);
+/// Time that a server may take to end: it writes its data to disk.
+const STOP_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// The tool.
+/// The `mysql` tool.
 #[derive(Clone, Debug)]
 pub(crate) struct Mysql;
 
@@ -43,32 +47,32 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "threads",
         summary: "threads of sysbench in each client process, each with a connection [as many as flows]",
-        kind: Kind::Count { least: 1, most: 4096 },
+        kind: ParameterKind::Count { least: 1, most: 4096 },
         default: None,
     },
     Parameter {
         name: "tables",
         summary: "tables",
-        kind: Kind::Count { least: 1, most: 1000 },
+        kind: ParameterKind::Count { least: 1, most: 1000 },
         default: Some("4"),
     },
     Parameter {
         name: "rows",
         summary: "rows of each table",
-        kind: Kind::Count { least: 1, most: 1_000_000_000 },
+        kind: ParameterKind::Count { least: 1, most: 1_000_000_000 },
         default: Some("10000"),
     },
     Parameter {
-        name: THERE,
+        name: EXISTING_SERVER,
         summary: "a server that is there already, with such tables in its database sbtest; user and password in TARE_MYSQL_USER and TARE_MYSQL_PASSWORD",
-        kind: Kind::Address,
+        kind: ParameterKind::Address,
         default: None,
     },
 ];
 
 impl Tool for Mysql {
-    fn about(&self) -> About {
-        About {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
             name: "mysql",
             summary: "point selects of sysbench from a real MariaDB server",
             stands_for: "sysbench oltp_point_select (select.lua of sysbench 0.5): its own programs are run",
@@ -93,17 +97,17 @@ impl Tool for Mysql {
         PARAMETERS
     }
 
-    fn client(&self) -> &'static Program {
+    fn client(&self) -> &'static ExternalProgram {
         &CLIENT
     }
 
-    fn servers(&self) -> &'static [&'static Program] {
+    fn servers(&self) -> &'static [&'static ExternalProgram] {
         &[&SERVER, &INSTALL]
     }
 
-    fn fits(&self, asked: &Asked<'_>) -> Result<(), Error> {
+    fn validate(&self, asked: &WorkloadRequest<'_>) -> Result<(), Error> {
         if asked.shape.flows > 1 && optional_size(asked.parameters, "threads").is_some() {
-            return cannot(
+            return unsupported(
                 "mysql",
                 "its flows are its threads: give --flows or --threads, not both",
             );
@@ -113,36 +117,37 @@ impl Tool for Mysql {
 
     fn prepare(
         &self,
-        asked: &Asked<'_>,
+        asked: &WorkloadRequest<'_>,
         say: &mut dyn FnMut(&str),
         cancelled: &dyn Fn() -> bool,
     ) -> Result<(), Error> {
-        if address(asked.parameters, THERE).is_some() {
+        if address(asked.parameters, EXISTING_SERVER).is_some() {
             return Ok(());
         }
-        Tables::of(asked.parameters)?.prepare(asked, say, cancelled)
+        MysqlTables::from_parameters(asked.parameters)?.prepare(asked, say, cancelled)
     }
 
-    fn starts_within(&self, parameters: &Parameters) -> Duration {
-        Tables::of(parameters).map_or(STEP, |tables| tables.made_within())
+    fn startup_allowance(&self, parameters: &Parameters) -> Duration {
+        MysqlTables::from_parameters(parameters)
+            .map_or(STEP_TIMEOUT, |tables| tables.create_timeout())
     }
 
-    fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
-        if address(&task.parameters, THERE).is_some() {
-            return Ok(Box::new(Elsewhere));
+    fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
+        if address(&task.parameters, EXISTING_SERVER).is_some() {
+            return Ok(Box::new(ExistingServer));
         }
-        let tables = Tables::of(&task.parameters)?;
-        let copy = tables.copy(&mut |_| (), &|| false)?;
-        let call = tables.serve(&copy, dials(task)?, task)?;
-        let mut serve = Serve::new(&SERVER, call, task).keeping(copy);
-        serve.within = STEP;
-        serve.ends = (Signal::TERM, ENDS);
+        let tables = MysqlTables::from_parameters(&task.parameters)?;
+        let copy = tables.acquire_copy(&mut |_| (), &|| false)?;
+        let call = tables.trial_command(&copy, dialled_address(task)?, task)?;
+        let mut serve = ToolServerSpec::new(&SERVER, call, task).with_dataset(copy);
+        serve.start_timeout = STEP_TIMEOUT;
+        serve.stop = (Signal::TERM, STOP_TIMEOUT);
         Ok(Box::new(serve.start()?))
     }
 
-    fn call(&self, task: &Task, program: Call) -> Result<Call, Error> {
-        let tables = Tables::of(&task.parameters)?;
-        let (at, user, password) = match address(&task.parameters, THERE) {
+    fn client_command(&self, task: &TrialTask, program: ToolCommand) -> Result<ToolCommand, Error> {
+        let tables = MysqlTables::from_parameters(&task.parameters)?;
+        let (at, user, password) = match address(&task.parameters, EXISTING_SERVER) {
             Some(at) => {
                 let variable = |name| std::env::var(name).ok();
                 (
@@ -151,15 +156,15 @@ impl Tool for Mysql {
                     variable(PASSWORD).unwrap_or_default(),
                 )
             }
-            None => (dials(task)?, DATABASE.to_owned(), password(task)),
+            None => (dialled_address(task)?, DATABASE.to_owned(), password(task)),
         };
-        let program = program.with(tables.sysbench(threads(task)));
-        Ok(program.reading(sysbench::password(&password)?).with([
+        let program = program.with_arguments(tables.sysbench_arguments(threads(task)));
+        Ok(program.with_input(sysbench::password_option(&password)?).with_arguments([
             format!("--mysql-host={}", at.ip()),
             format!("--mysql-port={}", at.port()),
             format!("--mysql-user={user}"),
             "--config-file=/dev/stdin".to_owned(),
-            format!("--time={}", seconds(task)),
+            format!("--time={}", whole_seconds(task)),
             "--report-interval=1".to_owned(),
             "--rand-type=uniform".to_owned(),
             "--percentile=95".to_owned(),
@@ -167,20 +172,20 @@ impl Tool for Mysql {
         ]))
     }
 
-    fn read(&self, task: &Task, said: &Said) -> Result<Reading, String> {
+    fn parse_output(&self, task: &TrialTask, said: &ProgramOutput) -> Result<ToolReport, String> {
         let mut reading = sysbench::read(&said.output)?;
         reading.parameters.insert("threads".to_owned(), threads(task).into());
         Ok(reading)
     }
 }
 
-/// The threads of a client process.
-fn threads(task: &Task) -> usize {
+/// Returns the number of threads of a client process.
+fn threads(task: &TrialTask) -> usize {
     optional_size(&task.parameters, "threads").unwrap_or(task.flows as usize)
 }
 
-/// A password of this trial's alone: it may be that others reach the server.
-fn password(task: &Task) -> String {
+/// Returns the password of this trial. It is new in every trial, because others may reach the server.
+fn password(task: &TrialTask) -> String {
     format!("{:016x}", task.token)
 }
 
@@ -191,21 +196,26 @@ mod tests {
     #[test]
     fn threads_are_flows_unless_they_are_given() {
         let at = vec![([127, 0, 0, 1], 7).into()];
-        let mut task = Task { flows: 3, ..crate::Task::made_up("mysql", at) };
+        let mut task = TrialTask { flows: 3, ..crate::TrialTask::for_test("mysql", at) };
         assert_eq!(threads(&task), 3);
         task.parameters.insert("threads".to_owned(), 100.into());
         assert_eq!(threads(&task), 100);
         let shape = tare_record::Shape { flows: 3, ..tare_record::Shape::default() };
-        let asked = Asked { parameters: &task.parameters, shape: &shape, duration: task.duration };
-        assert!(Mysql.fits(&asked).unwrap_err().to_string().contains("--threads"));
+        let asked = WorkloadRequest {
+            parameters: &task.parameters,
+            shape: &shape,
+            duration: task.duration,
+        };
+        assert!(Mysql.validate(&asked).unwrap_err().to_string().contains("--threads"));
     }
 
     #[test]
     fn a_server_of_somebody_elses_is_dialled_where_it_is() {
         let at = vec![([127, 0, 0, 1], 7).into()];
-        let mut task = crate::Task::made_up("mysql", at);
+        let mut task = crate::TrialTask::for_test("mysql", at);
         task.parameters.insert("server".to_owned(), "192.0.2.7:3306".into());
-        let call = Mysql.call(&task, Call::new("/bin/true".into(), [""; 0])).unwrap();
+        let call =
+            Mysql.client_command(&task, ToolCommand::new("/bin/true".into(), [""; 0])).unwrap();
         let text = format!("{call:?}");
         assert!(text.contains("--mysql-host=192.0.2.7") && text.contains("--mysql-port=3306"));
         assert!(Mysql.serve(&task).is_ok(), "nothing is started for it");
@@ -214,8 +224,9 @@ mod tests {
     #[test]
     fn a_password_is_in_no_argument() {
         let at = vec![([127, 0, 0, 1], 7).into()];
-        let task = crate::Task::made_up("mysql", at);
-        let call = Mysql.call(&task, Call::new("/bin/true".into(), [""; 0])).unwrap();
+        let task = crate::TrialTask::for_test("mysql", at);
+        let call =
+            Mysql.client_command(&task, ToolCommand::new("/bin/true".into(), [""; 0])).unwrap();
         let text = format!("{call:?}");
         assert!(text.contains("--mysql-user=") && !text.contains(&password(&task)), "{text}");
     }

@@ -1,40 +1,40 @@
-//! `netperf`, `netperf-rr` and `netperf-crr`: TCP_STREAM, TCP_RR and TCP_CRR as netperf measures them.
+//! `netperf`, `netperf-rr` and `netperf-crr`: TCP_STREAM, TCP_RR and TCP_CRR by netperf.
 
-use super::call::Call;
-use super::calling::Reading;
-use super::offspring::Said;
-use super::program::Program;
-use super::serving::Serve;
-use super::{Tool, dials, one_flow_each, seconds};
+use super::child_process::ProgramOutput;
+use super::client::ToolReport;
+use super::command::ToolCommand;
+use super::program::ExternalProgram;
+use super::server::ToolServerSpec;
+use super::{Tool, dialled_address, require_one_flow, whole_seconds};
 use crate::parameters::optional_size;
-use crate::workload::Asked;
-use crate::{About, Error, Kind, Parameter, Server, Task};
+use crate::workload::WorkloadRequest;
+use crate::{Error, Parameter, ParameterKind, Server, TrialTask, WorkloadInfo};
 use tare_record::Metric;
 
 const REMEDY: &str = "sudo apt-get install netperf (before Debian 13 of its non-free section)";
-const CLIENT: Program = Program::new("netperf", REMEDY, &["-V"]);
-const SERVER: Program = Program::new("netserver", REMEDY, &["-V"]);
+const CLIENT: ExternalProgram = ExternalProgram::new("netperf", REMEDY, &["-V"]);
+const SERVER: ExternalProgram = ExternalProgram::new("netserver", REMEDY, &["-V"]);
 
-/// What it is asked to say, of what each of its tests knows.
-const STREAM_SAYS: &str = "THROUGHPUT,THROUGHPUT_UNITS,ELAPSED_TIME,REMOTE_BYTES_RECVD";
-const PAIRS_SAY: &str = "THROUGHPUT,THROUGHPUT_UNITS,ELAPSED_TIME,MEAN_LATENCY,P50_LATENCY,P90_LATENCY,P99_LATENCY,MAX_LATENCY";
+/// Output selectors of netperf's tests (`-k`).
+const STREAM_OUTPUT: &str = "THROUGHPUT,THROUGHPUT_UNITS,ELAPSED_TIME,REMOTE_BYTES_RECVD";
+const PAIRS_OUTPUT: &str = "THROUGHPUT,THROUGHPUT_UNITS,ELAPSED_TIME,MEAN_LATENCY,P50_LATENCY,P90_LATENCY,P99_LATENCY,MAX_LATENCY";
 
-/// Which of its tests.
+/// Test of netperf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Test {
+pub(crate) enum NetperfTest {
     Stream,
     Rr,
     Crr,
 }
 
-/// The tool.
+/// The `netperf` tool, with one of its tests.
 #[derive(Clone, Debug)]
-pub(crate) struct Netperf(pub(crate) Test);
+pub(crate) struct Netperf(pub(crate) NetperfTest);
 
 const STREAM: &[Parameter] = &[Parameter {
     name: "size",
     summary: "bytes of a write (-m) [netperf's own: the socket's buffer]",
-    kind: Kind::Bytes { least: 1, most: 16 << 20 },
+    kind: ParameterKind::Bytes { least: 1, most: 16 << 20 },
     default: None,
 }];
 
@@ -42,49 +42,49 @@ const PAIRS: &[Parameter] = &[
     Parameter {
         name: "request",
         summary: "bytes of a request (-r)",
-        kind: Kind::Bytes { least: 1, most: 16 << 20 },
+        kind: ParameterKind::Bytes { least: 1, most: 16 << 20 },
         default: Some("1"),
     },
     Parameter {
         name: "response",
         summary: "bytes of a response (-r)",
-        kind: Kind::Bytes { least: 1, most: 16 << 20 },
+        kind: ParameterKind::Bytes { least: 1, most: 16 << 20 },
         default: Some("1"),
     },
 ];
 
 impl Tool for Netperf {
-    fn about(&self) -> About {
+    fn info(&self) -> WorkloadInfo {
         let (name, summary, stands_for) = match self.0 {
-            Test::Stream => (
+            NetperfTest::Stream => (
                 "netperf",
                 "bulk over TCP, as netperf measures it",
                 "netperf TCP_STREAM: its own programs are run",
             ),
-            Test::Rr => (
+            NetperfTest::Rr => (
                 "netperf-rr",
                 "requests and responses over TCP, as netperf measures them",
                 "netperf TCP_RR: its own programs are run",
             ),
-            Test::Crr => (
+            NetperfTest::Crr => (
                 "netperf-crr",
                 "a connection for every request over TCP, as netperf measures it",
                 "netperf TCP_CRR: its own programs are run",
             ),
         };
         let source = "https://hewlettpackard.github.io/netperf/doc/netperf.html";
-        About { name, summary, stands_for, source }
+        WorkloadInfo { name, summary, stands_for, source }
     }
 
     fn metrics(&self) -> &'static [Metric] {
         match self.0 {
-            Test::Stream => &[
+            NetperfTest::Stream => &[
                 Metric::Throughput,
                 Metric::CpuPerGb,
                 Metric::CyclesPerByte,
                 Metric::InstructionsPerByte,
             ],
-            Test::Rr => &[
+            NetperfTest::Rr => &[
                 Metric::Transactions,
                 Metric::LatencyMean,
                 Metric::LatencyP50,
@@ -95,8 +95,8 @@ impl Tool for Netperf {
                 Metric::CyclesPerOp,
                 Metric::InstructionsPerOp,
             ],
-            // Of the whole exchange, from connecting to the response.
-            Test::Crr => &[
+            // Latencies are of the whole exchange, from connecting to the response.
+            NetperfTest::Crr => &[
                 Metric::Connections,
                 Metric::LatencyMean,
                 Metric::LatencyP50,
@@ -111,46 +111,46 @@ impl Tool for Netperf {
     }
 
     fn parameters(&self) -> &'static [Parameter] {
-        if self.0 == Test::Stream { STREAM } else { PAIRS }
+        if self.0 == NetperfTest::Stream { STREAM } else { PAIRS }
     }
 
-    /// One for orders, one for traffic.
-    fn ports(&self) -> usize {
+    /// Returns 2: a port for control, and a port for traffic.
+    fn port_count(&self) -> usize {
         2
     }
 
-    fn client(&self) -> &'static Program {
+    fn client(&self) -> &'static ExternalProgram {
         &CLIENT
     }
 
-    fn servers(&self) -> &'static [&'static Program] {
+    fn servers(&self) -> &'static [&'static ExternalProgram] {
         &[&SERVER]
     }
 
-    fn fits(&self, asked: &Asked<'_>) -> Result<(), Error> {
-        one_flow_each(self.about().name, "its clients share no port for traffic", asked)
+    fn validate(&self, asked: &WorkloadRequest<'_>) -> Result<(), Error> {
+        require_one_flow(self.info().name, "its clients share no port for traffic", asked)
     }
 
-    fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
-        let at = dials(task)?;
-        let call = Call::new(SERVER.require()?, ["-D", "-L"]).with([
+    fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
+        let at = dialled_address(task)?;
+        let call = ToolCommand::new(SERVER.require()?, ["-D", "-L"]).with_arguments([
             at.ip().to_string(),
             "-p".to_owned(),
             at.port().to_string(),
         ]);
-        let mut serve = Serve::new(&SERVER, call, task);
+        let mut serve = ToolServerSpec::new(&SERVER, call, task);
         serve.forks = true;
         Ok(Box::new(serve.start()?))
     }
 
-    fn call(&self, task: &Task, program: Call) -> Result<Call, Error> {
+    fn client_command(&self, task: &TrialTask, program: ToolCommand) -> Result<ToolCommand, Error> {
         let [orders, traffic] = task.addresses.as_slice() else {
             return Err(Error::Job("netperf dials two ports".to_owned()));
         };
         let (test, says) = match self.0 {
-            Test::Stream => ("TCP_STREAM", STREAM_SAYS),
-            Test::Rr => ("TCP_RR", PAIRS_SAY),
-            Test::Crr => ("TCP_CRR", PAIRS_SAY),
+            NetperfTest::Stream => ("TCP_STREAM", STREAM_OUTPUT),
+            NetperfTest::Rr => ("TCP_RR", PAIRS_OUTPUT),
+            NetperfTest::Crr => ("TCP_CRR", PAIRS_OUTPUT),
         };
         let size = |name| optional_size(&task.parameters, name);
         let sizes = match (size("size"), size("request").zip(size("response"))) {
@@ -161,7 +161,7 @@ impl Tool for Netperf {
             (None, None) => Vec::new(),
         };
         Ok(program
-            .with([
+            .with_arguments([
                 "-H".to_owned(),
                 orders.ip().to_string(),
                 "-p".to_owned(),
@@ -169,21 +169,21 @@ impl Tool for Netperf {
                 "-t".to_owned(),
                 test.to_owned(),
                 "-l".to_owned(),
-                seconds(task).to_string(),
+                whole_seconds(task).to_string(),
             ])
-            // Latencies are kept only where it is asked for them.
-            .with(["-j", "-P", "0", "--", "-k", says, "-P"])
-            .with([format!(",{}", traffic.port())])
-            .with(sizes))
+            // netperf keeps latencies only if `-j` asks for them.
+            .with_arguments(["-j", "-P", "0", "--", "-k", says, "-P"])
+            .with_arguments([format!(",{}", traffic.port())])
+            .with_arguments(sizes))
     }
 
-    fn read(&self, _: &Task, said: &Said) -> Result<Reading, String> {
+    fn parse_output(&self, _: &TrialTask, said: &ProgramOutput) -> Result<ToolReport, String> {
         read(&said.output, self.0)
     }
 }
 
-/// Reads what its option `-k` prints, a name and a value a line.
-fn read(text: &str, test: Test) -> Result<Reading, String> {
+/// Parses the output of the option `-k`: a name and a value per line.
+fn read(text: &str, test: NetperfTest) -> Result<ToolReport, String> {
     let word = |name: &str| {
         text.lines()
             .find_map(|line| Some(line.trim().strip_prefix(name)?.strip_prefix('=')?.trim()))
@@ -194,20 +194,21 @@ fn read(text: &str, test: Test) -> Result<Reading, String> {
     let rate = number("THROUGHPUT").ok_or("it does not say its throughput")?;
     let unit = word("THROUGHPUT_UNITS").ok_or("it does not say the unit of its throughput")?;
     let took = number("ELAPSED_TIME").unwrap_or_default();
-    let mut reading = Reading::default();
-    if test == Test::Stream {
-        let bits = rate * bits(unit).ok_or_else(|| format!("{unit} is no unit that is known"))?;
+    let mut reading = ToolReport::default();
+    if test == NetperfTest::Stream {
+        let bits =
+            rate * bits_per_unit(unit).ok_or_else(|| format!("{unit} is no unit that is known"))?;
         let received = number("REMOTE_BYTES_RECVD").unwrap_or(bits / 8.0 * took);
         reading.bytes = received as u64;
-        reading.state(Metric::Throughput, Some(bits / 1e9));
+        reading.add_figure(Metric::Throughput, Some(bits / 1e9));
         return Ok(reading);
     }
     if !unit.starts_with("Trans") {
         return Err(format!("{unit} is no unit of transactions"));
     }
     reading.operations = (rate * took) as u64;
-    let metric = if test == Test::Rr { Metric::Transactions } else { Metric::Connections };
-    reading.state(metric, Some(rate));
+    let metric = if test == NetperfTest::Rr { Metric::Transactions } else { Metric::Connections };
+    reading.add_figure(metric, Some(rate));
     for (metric, name) in [
         (Metric::LatencyMean, "MEAN_LATENCY"),
         (Metric::LatencyP50, "P50_LATENCY"),
@@ -215,14 +216,15 @@ fn read(text: &str, test: Test) -> Result<Reading, String> {
         (Metric::LatencyP99, "P99_LATENCY"),
         (Metric::LatencyMax, "MAX_LATENCY"),
     ] {
-        // It says -1 of what it did not keep.
-        reading.state(metric, number(name));
+        // netperf prints -1 for a figure that it did not keep.
+        reading.add_figure(metric, number(name));
     }
     Ok(reading)
 }
 
-/// How many bits a second a unit of netperf's is: `10^6bits/s`, `GBytes/s` (of 2³⁰).
-fn bits(unit: &str) -> Option<f64> {
+/// Returns the bits per second of a unit of netperf: `10^6bits/s`, `GBytes/s` (of 2³⁰). Returns `None` if the unit is
+/// unknown.
+fn bits_per_unit(unit: &str) -> Option<f64> {
     Some(match unit {
         "10^3bits/s" => 1e3,
         "10^6bits/s" => 1e6,
@@ -240,7 +242,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What netperf 2.7.0 and 2.7.1 (of git) said on loopback; the stream also in other units, and with its banner.
+    /// Output of netperf 2.7.0 and 2.7.1 (of git) on loopback; the stream also in other units, and with its banner.
     const STREAM: [&str; 2] = [
         include_str!("../../fixtures/netperf/2.7.0-stream.txt"),
         include_str!("../../fixtures/netperf/2.7.1-stream.txt"),
@@ -258,7 +260,7 @@ mod tests {
 
     #[test]
     fn units_are_understood() {
-        let of = |text: &str| read(text, Test::Stream).unwrap();
+        let of = |text: &str| read(text, NetperfTest::Stream).unwrap();
         let rates = STREAM.map(|text| of(text).stated[&Metric::Throughput]);
         assert!((rates[0] - 18.525_28).abs() < 1e-9 && (rates[1] - 15.405_78).abs() < 1e-9);
         assert_eq!(STREAM.map(|text| of(text).bytes), [4_633_756_503, 3_851_858_624]);
@@ -267,38 +269,38 @@ mod tests {
         {
             let reading = of(text);
             assert!((reading.stated[&Metric::Throughput] - expected).abs() < 1e-9);
-            // The unit is the one that its own count of bytes is told by.
+            // The unit follows from netperf's own count of bytes.
             let counted = reading.bytes as f64 * 8.0 / 1e9;
             assert!((counted / expected - 1.0).abs() < 0.01, "{counted} Gbit/s");
         }
         let odd = STREAM[0].replace("10^6bits/s", "furlongs");
-        assert!(read(&odd, Test::Stream).unwrap_err().contains("furlongs"));
+        assert!(read(&odd, NetperfTest::Stream).unwrap_err().contains("furlongs"));
     }
 
     #[test]
     fn pairs_are_transactions_or_connections_with_their_latencies() {
-        let rr = RR.map(|text| read(text, Test::Rr).unwrap());
+        let rr = RR.map(|text| read(text, NetperfTest::Rr).unwrap());
         assert_eq!(
             rr.each_ref().map(|one| one.stated[&Metric::Transactions]),
             [151_616.82, 143_690.52]
         );
         assert_eq!(rr.each_ref().map(|one| one.stated[&Metric::LatencyMax]), [8488.0, 8942.0]);
         assert_eq!(rr[0].operations, 303_233);
-        let crr = CRR.map(|text| read(text, Test::Crr).unwrap());
+        let crr = CRR.map(|text| read(text, NetperfTest::Crr).unwrap());
         assert_eq!(
             crr.each_ref().map(|one| one.stated[&Metric::Connections]),
             [37_183.85, 39_210.38]
         );
         assert_eq!(crr.each_ref().map(|one| one.stated[&Metric::LatencyP99]), [146.0, 132.0]);
-        assert!(read(STREAM[0], Test::Rr).is_err());
+        assert!(read(STREAM[0], NetperfTest::Rr).is_err());
         let unkept = RR[0].replace("=6.56", "=-1");
-        assert_eq!(read(&unkept, Test::Rr).unwrap().stated.get(&Metric::LatencyMean), None);
+        assert_eq!(read(&unkept, NetperfTest::Rr).unwrap().stated.get(&Metric::LatencyMean), None);
     }
 
     proptest! {
         #[test]
         fn garbage_never_breaks_anything(text in "\\PC{0,60}", unit in "\\PC{0,9}") {
-            for test in [Test::Stream, Test::Rr, Test::Crr] {
+            for test in [NetperfTest::Stream, NetperfTest::Rr, NetperfTest::Crr] {
                 let _ = read(&text, test);
                 let _ = read(&format!("THROUGHPUT={text}\nTHROUGHPUT_UNITS={unit}\n"), test);
             }

@@ -1,22 +1,22 @@
-//! `postgres`: pgbench's select-only transactions against a real PostgreSQL server.
+//! `postgres`: select-only transactions by pgbench against a real PostgreSQL server.
 //!
-//! PostgreSQL refuses root. Its programs are `nobody` in a user namespace of their own, which outside of it is whoever runs
-//! tare.
+//! PostgreSQL refuses root. Its programs run as `nobody` in a user namespace of their own, which outside of it is the
+//! user who runs tare.
 
-use super::call::Call;
-use super::calling::Reading;
-use super::contents::{Contents, STEP, until_listening};
-use super::data::{self, Copy, Data};
-use super::offspring::{Offspring, Said};
-use super::program::Program;
+use super::child_process::{ChildProcess, ProgramOutput};
+use super::client::ToolReport;
+use super::command::ToolCommand;
+use super::dataset::{Dataset, STEP_TIMEOUT, await_listening};
+use super::dataset_directory::{self, DatasetCopy, DatasetDirectory};
+use super::parse::{first_number, number_after};
+use super::program::ExternalProgram;
 use super::progress;
-use super::serving::{Elsewhere, Serve};
-use super::words::{after, leading};
-use super::{THERE, Tool, dials, seconds};
+use super::server::{ExistingServer, ToolServerSpec};
+use super::{EXISTING_SERVER, Tool, dialled_address, whole_seconds};
 use crate::parameters::{address, size};
-use crate::sys::As;
-use crate::workload::Asked;
-use crate::{About, Error, Kind, Parameter, Server, Task};
+use crate::sys::RunAs;
+use crate::workload::WorkloadRequest;
+use crate::{Error, Parameter, ParameterKind, Server, TrialTask, WorkloadInfo};
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,27 +24,33 @@ use tare_record::{Interval, Metric, Parameters};
 
 const INSTALLED: Option<(&str, &str)> = Some(("/usr/lib/postgresql", "bin"));
 const REMEDY: &str = "sudo apt-get install postgresql";
-const SERVER: Program =
-    Program { versioned: INSTALLED, ..Program::new("postgres", REMEDY, &["--version"]) };
-const INSTALL: Program =
-    Program { versioned: INSTALLED, ..Program::new("initdb", REMEDY, &["--version"]) };
-const CLIENT: Program =
-    Program { versioned: INSTALLED, ..Program::new("pgbench", REMEDY, &["--version"]) };
+const SERVER: ExternalProgram = ExternalProgram {
+    versioned: INSTALLED,
+    ..ExternalProgram::new("postgres", REMEDY, &["--version"])
+};
+const INSTALL: ExternalProgram = ExternalProgram {
+    versioned: INSTALLED,
+    ..ExternalProgram::new("initdb", REMEDY, &["--version"])
+};
+const CLIENT: ExternalProgram = ExternalProgram {
+    versioned: INSTALLED,
+    ..ExternalProgram::new("pgbench", REMEDY, &["--version"])
+};
 
-/// The user and the database, which every server has.
+/// Name of the user and of the database, which every server has.
 const NAME: &str = "postgres";
-/// Who dials a server that was there already, and its password, as PostgreSQL's own programs know them.
+/// Environment variables with the user and password of an existing server, as PostgreSQL's own programs name them.
 const USER: &str = "PGUSER";
 const PASSWORD: &str = "PGPASSWORD";
 
-/// What 100000 rows take with their index, and a server without tables, bytes.
-const SCALE: u64 = 16 << 20;
-const BARE: u64 = 64 << 20;
-/// The seconds that 100000 rows take at most to be made.
-const WRITES: u64 = 5;
-const ENDS: Duration = Duration::from_secs(6);
+/// Size of 100000 rows with their index, and of a server without tables, bytes.
+const SCALE_SIZE: u64 = 16 << 20;
+const BARE_SERVER_SIZE: u64 = 64 << 20;
+/// Maximum time to make 100000 rows, s.
+const SECONDS_PER_SCALE: u64 = 5;
+const STOP_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// The tool.
+/// The `postgres` tool.
 #[derive(Clone, Debug)]
 pub(crate) struct Postgres;
 
@@ -52,20 +58,20 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "scale",
         summary: "how large the database is, in 100000 rows (-s)",
-        kind: Kind::Count { least: 1, most: 100_000 },
+        kind: ParameterKind::Count { least: 1, most: 100_000 },
         default: Some("1"),
     },
     Parameter {
-        name: THERE,
+        name: EXISTING_SERVER,
         summary: "a server that is there already, with pgbench's tables in its database postgres; user and password in PGUSER and PGPASSWORD",
-        kind: Kind::Address,
+        kind: ParameterKind::Address,
         default: None,
     },
 ];
 
 impl Tool for Postgres {
-    fn about(&self) -> About {
-        About {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
             name: "postgres",
             summary: "selects of pgbench from a real PostgreSQL server",
             stands_for: "pgbench -S: its own programs are run",
@@ -88,43 +94,44 @@ impl Tool for Postgres {
         PARAMETERS
     }
 
-    fn client(&self) -> &'static Program {
+    fn client(&self) -> &'static ExternalProgram {
         &CLIENT
     }
 
-    fn servers(&self) -> &'static [&'static Program] {
+    fn servers(&self) -> &'static [&'static ExternalProgram] {
         &[&SERVER, &INSTALL]
     }
 
-    fn fits(&self, _: &Asked<'_>) -> Result<(), Error> {
+    fn validate(&self, _: &WorkloadRequest<'_>) -> Result<(), Error> {
         Ok(())
     }
 
     fn prepare(
         &self,
-        asked: &Asked<'_>,
+        asked: &WorkloadRequest<'_>,
         say: &mut dyn FnMut(&str),
         cancelled: &dyn Fn() -> bool,
     ) -> Result<(), Error> {
-        if address(asked.parameters, THERE).is_some() {
+        if address(asked.parameters, EXISTING_SERVER).is_some() {
             return Ok(());
         }
-        Table::of(asked.parameters)?.prepare(asked, say, cancelled)
+        PgbenchTables::from_parameters(asked.parameters)?.prepare(asked, say, cancelled)
     }
 
-    fn starts_within(&self, parameters: &Parameters) -> Duration {
-        Table::of(parameters).map_or(STEP, Table::made_within)
+    fn startup_allowance(&self, parameters: &Parameters) -> Duration {
+        PgbenchTables::from_parameters(parameters)
+            .map_or(STEP_TIMEOUT, PgbenchTables::create_timeout)
     }
 
-    fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
-        if address(&task.parameters, THERE).is_some() {
-            return Ok(Box::new(Elsewhere));
+    fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
+        if address(&task.parameters, EXISTING_SERVER).is_some() {
+            return Ok(Box::new(ExistingServer));
         }
-        let table = Table::of(&task.parameters)?;
-        let copy = table.copy(&mut |_| (), &|| false)?;
-        let at = dials(task)?;
+        let table = PgbenchTables::from_parameters(&task.parameters)?;
+        let copy = table.acquire_copy(&mut |_| (), &|| false)?;
+        let at = dialled_address(task)?;
         let connections = (task.flows as usize).saturating_add(10);
-        let call = table.server(&copy.directory)?.with([
+        let call = table.server_command(&copy.directory)?.with_arguments([
             "-h".to_owned(),
             at.ip().to_string(),
             "-p".to_owned(),
@@ -132,22 +139,22 @@ impl Tool for Postgres {
             "-N".to_owned(),
             connections.to_string(),
         ]);
-        clear(&copy)?;
+        remove_pid_file(&copy)?;
         let directory = copy.directory.clone();
-        let mut serve = Serve::new(&SERVER, call, task).keeping(copy);
-        serve.answers = Box::new(move || answers(&directory));
-        serve.within = STEP;
-        // Its fast shutdown.
-        serve.ends = (Signal::INT, ENDS);
+        let mut serve = ToolServerSpec::new(&SERVER, call, task).with_dataset(copy);
+        serve.is_ready = Box::new(move || is_ready(&directory));
+        serve.start_timeout = STEP_TIMEOUT;
+        // SIGINT is PostgreSQL's fast shutdown.
+        serve.stop = (Signal::INT, STOP_TIMEOUT);
         serve.forks = true;
         Ok(Box::new(serve.start()?))
     }
 
-    fn call(&self, task: &Task, program: Call) -> Result<Call, Error> {
-        let there = address(&task.parameters, THERE);
-        let at = there.map_or_else(|| dials(task), Ok)?;
+    fn client_command(&self, task: &TrialTask, program: ToolCommand) -> Result<ToolCommand, Error> {
+        let there = address(&task.parameters, EXISTING_SERVER);
+        let at = there.map_or_else(|| dialled_address(task), Ok)?;
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let call = program.with(["-S", "-n", "-P", "1", "-h"]).with([
+        let call = program.with_arguments(["-S", "-n", "-P", "1", "-h"]).with_arguments([
             at.ip().to_string(),
             "-p".to_owned(),
             at.port().to_string(),
@@ -156,51 +163,51 @@ impl Tool for Postgres {
             "-j".to_owned(),
             cores.min(task.flows as usize).to_string(),
             "-T".to_owned(),
-            seconds(task).to_string(),
+            whole_seconds(task).to_string(),
         ]);
         if there.is_some() {
-            return Ok(call.with([NAME]));
+            return Ok(call.with_arguments([NAME]));
         }
-        let secret = Table::of(&task.parameters)?.data()?.secret()?;
-        Ok(call.with([NAME]).variable(USER, NAME).variable(PASSWORD, &secret))
+        let secret = PgbenchTables::from_parameters(&task.parameters)?.directory()?.password()?;
+        Ok(call.with_arguments([NAME]).with_variable(USER, NAME).with_variable(PASSWORD, &secret))
     }
 
-    fn read(&self, _: &Task, said: &Said) -> Result<Reading, String> {
+    fn parse_output(&self, _: &TrialTask, said: &ProgramOutput) -> Result<ToolReport, String> {
         read(&said.output, &said.errors)
     }
 }
 
-/// The table of a server.
+/// Tables of pgbench at one scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Table {
+struct PgbenchTables {
     scale: u64,
 }
 
-impl Table {
-    fn of(parameters: &Parameters) -> Result<Self, Error> {
+impl PgbenchTables {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, Error> {
         Ok(Self { scale: size(parameters, "scale")? as u64 })
     }
 
-    fn made_within(self) -> Duration {
-        3 * STEP + Duration::from_secs(self.scale.saturating_mul(WRITES))
+    fn create_timeout(self) -> Duration {
+        3 * STEP_TIMEOUT + Duration::from_secs(self.scale.saturating_mul(SECONDS_PER_SCALE))
     }
 
-    /// The server in this directory, but for how it is reached.
-    fn server(self, directory: &Path) -> Result<Call, Error> {
-        let buffers = self.bytes().max(128 << 20) >> 10;
-        Ok(Call::new(SERVER.require()?, ["-D".to_owned(), of(directory)])
-            .with([
+    /// Returns the command of the server in this directory, without its addresses.
+    fn server_command(self, directory: &Path) -> Result<ToolCommand, Error> {
+        let buffers = self.size().max(128 << 20) >> 10;
+        Ok(ToolCommand::new(SERVER.require()?, ["-D".to_owned(), data_directory(directory)])
+            .with_arguments([
                 "-c".to_owned(),
                 format!("unix_socket_directories={}", directory.display()),
                 "-c".to_owned(),
                 format!("shared_buffers={buffers}kB"),
             ])
-            .run_as(As::Nobody))
+            .run_as(RunAs::Nobody))
     }
 
-    /// Has pgbench make its tables.
+    /// Makes the tables by pgbench.
     fn fill(self, directory: &Path, cancelled: &dyn Fn() -> bool) -> Result<(), Error> {
-        let fill = Call::new(CLIENT.require()?, ["-i", "-q", "-s"]).with([
+        let fill = ToolCommand::new(CLIENT.require()?, ["-i", "-q", "-s"]).with_arguments([
             self.scale.to_string(),
             "-h".to_owned(),
             directory.display().to_string(),
@@ -210,84 +217,92 @@ impl Table {
             NAME.to_owned(),
             NAME.to_owned(),
         ]);
-        Offspring::start(&fill)?.finish(self.made_within(), cancelled).map(drop)
+        ChildProcess::start(&fill)?.finish(self.create_timeout(), cancelled).map(drop)
     }
 }
 
-impl Contents for Table {
-    fn bytes(&self) -> u64 {
-        self.scale.saturating_mul(SCALE).saturating_add(BARE)
+impl Dataset for PgbenchTables {
+    fn size(&self) -> u64 {
+        self.scale.saturating_mul(SCALE_SIZE).saturating_add(BARE_SERVER_SIZE)
     }
 
-    fn data(&self) -> Result<Data, Error> {
-        let version = SERVER.version().and_then(|version| leading(&version)).unwrap_or_default();
-        Data::of(&format!("postgres-{version}-{}", self.scale))
+    fn directory(&self) -> Result<DatasetDirectory, Error> {
+        let version =
+            SERVER.version().and_then(|version| first_number(&version)).unwrap_or_default();
+        DatasetDirectory::open(&format!("postgres-{version}-{}", self.scale))
     }
 
-    /// An empty server, then its tables by pgbench, over a socket in its directory.
-    fn make(
+    /// Makes an empty server, then its tables by pgbench, over a socket in its directory.
+    fn create(
         &self,
-        data: &Data,
+        data: &DatasetDirectory,
         directory: &Path,
         say: &mut dyn FnMut(&str),
         cancelled: &dyn Fn() -> bool,
     ) -> Result<(), Error> {
-        data.has_room(self.bytes())?;
+        data.check_room(self.size())?;
         say(&format!(
             "making a database of scale {}, about {}, in {}: once",
             self.scale,
-            data::size(self.bytes()),
+            dataset_directory::format_size(self.size()),
             directory.display()
         ));
-        let secret = data.secret()?;
+        let secret = data.password()?;
         let file = directory.join("password");
         std::fs::write(&file, &secret)
             .map_err(|error| Error::io(format!("write {}", file.display()), error))?;
-        let install = Call::new(INSTALL.require()?, ["-D".to_owned(), of(directory)])
-            .with([format!("--pwfile={}", file.display()), format!("--username={NAME}")])
-            .with(["--auth-local=trust", "--auth-host=scram-sha-256"])
-            .with(["--encoding=UTF8", "--no-locale", "--no-sync"])
-            .run_as(As::Nobody);
-        Offspring::start(&install)?.finish(STEP, cancelled)?;
+        let install =
+            ToolCommand::new(INSTALL.require()?, ["-D".to_owned(), data_directory(directory)])
+                .with_arguments([
+                    format!("--pwfile={}", file.display()),
+                    format!("--username={NAME}"),
+                ])
+                .with_arguments(["--auth-local=trust", "--auth-host=scram-sha-256"])
+                .with_arguments(["--encoding=UTF8", "--no-locale", "--no-sync"])
+                .run_as(RunAs::Nobody);
+        ChildProcess::start(&install)?.finish(STEP_TIMEOUT, cancelled)?;
         let hba = directory.join("data/pg_hba.conf");
         let rules = "local all all trust\nhost all all all scram-sha-256\n";
         std::fs::write(&hba, rules)
             .map_err(|error| Error::io(format!("write {}", hba.display()), error))?;
-        // On the socket alone: its number names the file.
-        let server = Offspring::start(&self.server(directory)?.with(["-h", "", "-p", "5432"]))?;
-        let server = until_listening(server, SERVER.name, || answers(directory))?;
+        // The server listens on the socket only. The port's number names its file.
+        let server = ChildProcess::start(
+            &self.server_command(directory)?.with_arguments(["-h", "", "-p", "5432"]),
+        )?;
+        let server = await_listening(server, SERVER.name, || is_ready(directory))?;
         self.fill(directory, cancelled)?;
-        let (status, said) = server.stop(Signal::INT, self.made_within())?;
+        let (status, said) = server.stop(Signal::INT, self.create_timeout())?;
         if !status.success() {
-            return Err(Error::Job(format!("{} ended badly{}", SERVER.name, said.last_words())));
+            return Err(Error::Job(format!("{} ended badly{}", SERVER.name, said.error_summary())));
         }
         Ok(())
     }
 }
 
-fn of(directory: &Path) -> String {
+fn data_directory(directory: &Path) -> String {
     directory.join("data").display().to_string()
 }
 
-/// Where a server that runs says so.
-fn mark(directory: &Path) -> PathBuf {
+/// Returns the path of the PID file of a running server.
+fn pid_file(directory: &Path) -> PathBuf {
     directory.join("data/postmaster.pid")
 }
 
-/// Whether the server in this directory answers: it listens before, and refuses everybody for as long as it recovers from
-/// having been killed. It says so where its own `pg_ctl --wait` looks (PostgreSQL 10 and newer).
-fn answers(directory: &Path) -> bool {
-    std::fs::read_to_string(mark(directory)).is_ok_and(|text| tells_ready(&text))
+/// Returns whether the server in this directory answers. It listens earlier, but refuses all clients while it recovers
+/// from having been killed. Its PID file states when it is ready, where `pg_ctl --wait` looks too (PostgreSQL 10 and
+/// newer).
+fn is_ready(directory: &Path) -> bool {
+    std::fs::read_to_string(pid_file(directory)).is_ok_and(|text| has_ready_status(&text))
 }
 
-/// The eighth line (miscadmin.h, `LOCK_FILE_LINE_PM_STATUS`).
-fn tells_ready(mark: &str) -> bool {
+/// Returns whether the eighth line of a PID file states readiness (miscadmin.h, `LOCK_FILE_LINE_PM_STATUS`).
+fn has_ready_status(mark: &str) -> bool {
     mark.lines().nth(7).is_some_and(|status| status.trim_end() == "ready")
 }
 
-/// Removes the mark of a server that was killed: nobody else has the data.
-fn clear(copy: &Copy) -> Result<(), Error> {
-    let mark = mark(&copy.directory);
+/// Removes the PID file of a server that was killed: the copy is held exclusively.
+fn remove_pid_file(copy: &DatasetCopy) -> Result<(), Error> {
+    let mark = pid_file(&copy.directory);
     match std::fs::remove_file(&mark) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(Error::io(format!("remove {}", mark.display()), error))
@@ -296,32 +311,33 @@ fn clear(copy: &Copy) -> Result<(), Error> {
     }
 }
 
-/// Reads a report of pgbench, of versions from 9.6 on, and the progress that it tells meanwhile.
-fn read(report: &str, progress: &str) -> Result<Reading, String> {
+/// Parses a report of pgbench, of versions from 9.6 on, and its progress reports.
+fn read(report: &str, progress: &str) -> Result<ToolReport, String> {
     let missing = |what: &str| format!("its report does not say {what}");
-    let count = after(report, "transactions actually processed:")
+    let count = number_after(report, "transactions actually processed:")
         .ok_or_else(|| missing("how many transactions"))?;
-    // Before version 14 it told both, with the time that connecting took and without.
+    // Before version 14 pgbench stated two rates: with the time that connecting took, and without.
     let rates = || report.lines().filter(|line| line.starts_with("tps ="));
-    let rate = rates().find(|line| !line.contains("including")).and_then(leading);
+    let rate = rates().find(|line| !line.contains("including")).and_then(first_number);
     let rate = rate.ok_or_else(|| missing("how many transactions a second"))?;
-    let mut reading = Reading { operations: count as u64, ..Reading::default() };
-    reading.state(Metric::Tps, Some(rate));
-    let milliseconds = after(report, "latency average =").or(after(report, "latency average:"));
-    reading.state(Metric::LatencyMean, milliseconds.map(|mean| mean * 1000.0));
-    // Before version 15 a transaction that failed ended its client.
-    let failed = after(report, "number of failed transactions:").unwrap_or(0.0);
+    let mut reading = ToolReport { operations: count as u64, ..ToolReport::default() };
+    reading.add_figure(Metric::Tps, Some(rate));
+    let milliseconds =
+        number_after(report, "latency average =").or(number_after(report, "latency average:"));
+    reading.add_figure(Metric::LatencyMean, milliseconds.map(|mean| mean * 1000.0));
+    // Before version 15 a failed transaction ended its client.
+    let failed = number_after(report, "number of failed transactions:").unwrap_or(0.0);
     let took = (rate > 0.0).then(|| count / rate).filter(|took| *took > 0.0);
-    reading.state(Metric::Errors, took.map(|took| failed / took));
+    reading.add_figure(Metric::Errors, took.map(|took| failed / took));
     reading.intervals = intervals(progress);
     Ok(reading)
 }
 
-/// Its progress: `progress: 1.0 s, 24231.8 tps, lat 0.041 ms stddev 0.020, 0 failed`.
+/// Parses the progress reports: `progress: 1.0 s, 24231.8 tps, lat 0.041 ms stddev 0.020, 0 failed`.
 fn intervals(said: &str) -> Vec<Interval> {
     let lines = said.lines().filter_map(|line| line.strip_prefix("progress: "));
-    progress::intervals(lines.filter_map(|line| {
-        let mut parts = line.split(", ").map(leading);
+    progress::intervals_from_rates(lines.filter_map(|line| {
+        let mut parts = line.split(", ").map(first_number);
         Some((parts.next()??, parts.next()??))
     }))
 }
@@ -340,9 +356,9 @@ mod tests {
         let mark = |status| {
             format!("4711\n/data\n1700000000\n5432\n/run\n10.0.0.2\n  5243019 17\n{status}\n")
         };
-        assert!(tells_ready(&mark("ready   ")));
+        assert!(has_ready_status(&mark("ready   ")));
         for early in ["", "4711\n/data\n", &mark("starting"), &mark("stopping")] {
-            assert!(!tells_ready(early), "{early}");
+            assert!(!has_ready_status(early), "{early}");
         }
     }
 

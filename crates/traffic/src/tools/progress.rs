@@ -1,10 +1,10 @@
-//! What databases' benchmarks report as they go.
+//! Progress reports of database benchmarks.
 
 use tare_record::{Interval, Nanos};
 
-/// Reports of a rate as intervals: each says when it was made, in seconds from the beginning, and how many transactions a
-/// second there were since the one before. One that is not later than the one before tells of no time.
-pub(crate) fn intervals(reports: impl Iterator<Item = (f64, f64)>) -> Vec<Interval> {
+/// Converts rate reports to intervals. Each report has its time, in seconds from the beginning, and the transactions
+/// per second since the one before. A report that is not later than the one before is ignored.
+pub(crate) fn intervals_from_rates(reports: impl Iterator<Item = (f64, f64)>) -> Vec<Interval> {
     let nanos = |seconds: f64| Nanos((seconds * 1e9) as u64);
     let mut before = 0.0;
     let mut all = Vec::new();

@@ -1,20 +1,21 @@
-//! `qperf` and `qperf-lat`: bulk and round trips as qperf measures them.
+//! `qperf` and `qperf-lat`: bulk traffic and round trips by qperf.
 
-use super::call::Call;
-use super::calling::Reading;
-use super::offspring::Said;
-use super::program::Program;
-use super::serving::Serve;
-use super::words::leading;
-use super::{Tool, dials, one_flow_each, seconds};
+use super::child_process::ProgramOutput;
+use super::client::ToolReport;
+use super::command::ToolCommand;
+use super::parse::first_number;
+use super::program::ExternalProgram;
+use super::server::ToolServerSpec;
+use super::{Tool, dialled_address, require_one_flow, whole_seconds};
 use crate::parameters::optional_size;
-use crate::workload::Asked;
-use crate::{About, Error, Kind, Parameter, Server, Task};
+use crate::workload::WorkloadRequest;
+use crate::{Error, Parameter, ParameterKind, Server, TrialTask, WorkloadInfo};
 use tare_record::Metric;
 
-const PROGRAM: Program = Program::new("qperf", "sudo apt-get install qperf", &["--version"]);
+const PROGRAM: ExternalProgram =
+    ExternalProgram::new("qperf", "sudo apt-get install qperf", &["--version"]);
 
-/// The tool: its tests tcp_bw and tcp_lat.
+/// The `qperf` tool, with its tests tcp_bw and tcp_lat.
 #[derive(Clone, Debug)]
 pub(crate) struct Qperf {
     pub(crate) latency: bool,
@@ -23,12 +24,12 @@ pub(crate) struct Qperf {
 const PARAMETERS: &[Parameter] = &[Parameter {
     name: "size",
     summary: "bytes of a message (-m) [qperf's own: 64K of bulk, 1 of latency]",
-    kind: Kind::Bytes { least: 1, most: 1 << 20 },
+    kind: ParameterKind::Bytes { least: 1, most: 1 << 20 },
     default: None,
 }];
 
 impl Tool for Qperf {
-    fn about(&self) -> About {
+    fn info(&self) -> WorkloadInfo {
         let (name, summary, stands_for) = if self.latency {
             (
                 "qperf-lat",
@@ -38,7 +39,7 @@ impl Tool for Qperf {
         } else {
             ("qperf", "bulk over TCP, as qperf measures it", "qperf tcp_bw: its own program is run")
         };
-        About { name, summary, stands_for, source: "https://github.com/linux-rdma/qperf" }
+        WorkloadInfo { name, summary, stands_for, source: "https://github.com/linux-rdma/qperf" }
     }
 
     fn metrics(&self) -> &'static [Metric] {
@@ -64,72 +65,78 @@ impl Tool for Qperf {
         PARAMETERS
     }
 
-    /// One for orders, one for traffic.
-    fn ports(&self) -> usize {
+    /// Returns 2: a port for control, and a port for traffic.
+    fn port_count(&self) -> usize {
         2
     }
 
-    fn client(&self) -> &'static Program {
+    fn client(&self) -> &'static ExternalProgram {
         &PROGRAM
     }
 
-    fn servers(&self) -> &'static [&'static Program] {
+    fn servers(&self) -> &'static [&'static ExternalProgram] {
         &[&PROGRAM]
     }
 
-    fn fits(&self, asked: &Asked<'_>) -> Result<(), Error> {
-        one_flow_each(self.about().name, "its server takes one client at a time", asked)
+    fn validate(&self, asked: &WorkloadRequest<'_>) -> Result<(), Error> {
+        require_one_flow(self.info().name, "its server takes one client at a time", asked)
     }
 
-    fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
-        let at = dials(task)?;
-        let call =
-            Call::new(PROGRAM.require()?, ["--listen_port".to_owned(), at.port().to_string()]);
-        let mut serve = Serve::new(&PROGRAM, call, task);
+    fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
+        let at = dialled_address(task)?;
+        let call = ToolCommand::new(
+            PROGRAM.require()?,
+            ["--listen_port".to_owned(), at.port().to_string()],
+        );
+        let mut serve = ToolServerSpec::new(&PROGRAM, call, task);
         serve.forks = true;
         Ok(Box::new(serve.start()?))
     }
 
-    fn call(&self, task: &Task, program: Call) -> Result<Call, Error> {
+    fn client_command(&self, task: &TrialTask, program: ToolCommand) -> Result<ToolCommand, Error> {
         let [orders, traffic] = task.addresses.as_slice() else {
             return Err(Error::Job("qperf dials two ports".to_owned()));
         };
-        let call = program.with([
+        let call = program.with_arguments([
             orders.ip().to_string(),
             "--listen_port".to_owned(),
             orders.port().to_string(),
             "--ip_port".to_owned(),
             traffic.port().to_string(),
             "--time".to_owned(),
-            seconds(task).to_string(),
+            whole_seconds(task).to_string(),
             "--precision".to_owned(),
             "6".to_owned(),
             "--unify_units".to_owned(),
         ]);
         let call = match optional_size(&task.parameters, "size") {
-            Some(size) => call.with(["--msg_size".to_owned(), size.to_string()]),
+            Some(size) => call.with_arguments(["--msg_size".to_owned(), size.to_string()]),
             None => call,
         };
-        Ok(call.with([if self.latency { "tcp_lat" } else { "tcp_bw" }]))
+        Ok(call.with_arguments([if self.latency { "tcp_lat" } else { "tcp_bw" }]))
     }
 
-    fn read(&self, task: &Task, said: &Said) -> Result<Reading, String> {
-        if self.latency { latency(&said.output, task) } else { bandwidth(&said.output, task) }
+    fn parse_output(&self, task: &TrialTask, said: &ProgramOutput) -> Result<ToolReport, String> {
+        if self.latency {
+            parse_latency(&said.output, task)
+        } else {
+            parse_bandwidth(&said.output, task)
+        }
     }
 }
 
-/// A figure of a report with its unit: `    bw  =  1.17 GB/sec`.
-fn figure<'t>(text: &'t str, name: &str) -> Option<(f64, &'t str)> {
+/// Returns a figure of a report with its unit: `    bw  =  1.17 GB/sec`.
+fn parse_figure<'t>(text: &'t str, name: &str) -> Option<(f64, &'t str)> {
     let found = text.lines().find_map(|line| {
         let (of, value) = line.split_once('=')?;
         (of.trim() == name).then_some(value.trim())
     })?;
-    Some((leading(found)?, found.split_whitespace().nth(1)?))
+    Some((first_number(found)?, found.split_whitespace().nth(1)?))
 }
 
-fn bandwidth(text: &str, task: &Task) -> Result<Reading, String> {
+fn parse_bandwidth(text: &str, task: &TrialTask) -> Result<ToolReport, String> {
     let missing = "it does not say its bandwidth";
-    let (number, unit) = figure(text, "bw").ok_or(missing)?;
+    let (number, unit) = parse_figure(text, "bw").ok_or(missing)?;
     let unit = match unit {
         "bytes/sec" => 1.0,
         "KB/sec" => 1e3,
@@ -140,14 +147,14 @@ fn bandwidth(text: &str, task: &Task) -> Result<Reading, String> {
     };
     let bytes = number * unit;
     let mut reading =
-        Reading { bytes: (bytes * seconds(task) as f64) as u64, ..Reading::default() };
-    reading.state(Metric::Throughput, Some(bytes * 8.0 / 1e9));
+        ToolReport { bytes: (bytes * whole_seconds(task) as f64) as u64, ..ToolReport::default() };
+    reading.add_figure(Metric::Throughput, Some(bytes * 8.0 / 1e9));
     Ok(reading)
 }
 
-/// Its latency is that of one way: half of a round trip, for it counts the messages of both sides.
-fn latency(text: &str, task: &Task) -> Result<Reading, String> {
-    let (number, unit) = figure(text, "latency").ok_or("it does not say its latency")?;
+/// Parses the report of tcp_lat. Its latency is half of a round trip, because it counts the messages of both sides.
+fn parse_latency(text: &str, task: &TrialTask) -> Result<ToolReport, String> {
+    let (number, unit) = parse_figure(text, "latency").ok_or("it does not say its latency")?;
     let unit = match unit {
         "ns" => 1e-3,
         "us" => 1.0,
@@ -160,10 +167,12 @@ fn latency(text: &str, task: &Task) -> Result<Reading, String> {
         return Err("its latency is nought".to_owned());
     }
     let rate = 1e6 / micros;
-    let mut reading =
-        Reading { operations: (rate * seconds(task) as f64) as u64, ..Reading::default() };
-    reading.state(Metric::LatencyMean, Some(micros));
-    reading.state(Metric::Transactions, Some(rate));
+    let mut reading = ToolReport {
+        operations: (rate * whole_seconds(task) as f64) as u64,
+        ..ToolReport::default()
+    };
+    reading.add_figure(Metric::LatencyMean, Some(micros));
+    reading.add_figure(Metric::Transactions, Some(rate));
     Ok(reading)
 }
 
@@ -176,31 +185,31 @@ mod tests {
     const BULK_OLD: &str = include_str!("../../fixtures/qperf/0.4.9-tcp_bw.txt");
     const LATENCY: &str = include_str!("../../fixtures/qperf/0.4.11-tcp_lat.txt");
 
-    fn task() -> Task {
-        crate::Task::made_up("qperf", vec![([127, 0, 0, 1], 7).into()])
+    fn task() -> TrialTask {
+        crate::TrialTask::for_test("qperf", vec![([127, 0, 0, 1], 7).into()])
     }
 
     #[test]
     fn units_are_understood() {
-        let of = |text: &str| bandwidth(text, &task()).unwrap().stated[&Metric::Throughput];
+        let of = |text: &str| parse_bandwidth(text, &task()).unwrap().stated[&Metric::Throughput];
         assert!((of(BULK) - 2_981_953_536.0 * 8.0 / 1e9).abs() < 1e-9);
         assert!((of(BULK_OLD) - 9.36).abs() < 1e-9);
-        assert!(bandwidth("bw = 3 parsec\n", &task()).unwrap_err().contains("parsec"));
+        assert!(parse_bandwidth("bw = 3 parsec\n", &task()).unwrap_err().contains("parsec"));
     }
 
     #[test]
     fn a_latency_of_one_way_is_half_of_a_round_trip() {
-        let reading = latency(LATENCY, &task()).unwrap();
+        let reading = parse_latency(LATENCY, &task()).unwrap();
         assert!((reading.stated[&Metric::LatencyMean] - 4.706_44).abs() < 1e-9);
         assert!((reading.stated[&Metric::Transactions] - 1e6 / 4.706_44).abs() < 1e-6);
-        assert!(latency("latency = 0 us\n", &task()).is_err());
+        assert!(parse_latency("latency = 0 us\n", &task()).is_err());
     }
 
     proptest! {
         #[test]
         fn garbage_never_breaks_anything(text in "\\PC{0,40}", unit in "\\PC{0,9}") {
             for text in [text.clone(), format!("bw = 1 {unit}"), format!("latency = {text} us")] {
-                let _ = (bandwidth(&text, &task()), latency(&text, &task()));
+                let _ = (parse_bandwidth(&text, &task()), parse_latency(&text, &task()));
             }
         }
     }

@@ -1,34 +1,35 @@
-//! `redis`: a real Redis server, asked by its own benchmark.
+//! `redis`: a real Redis server under its own benchmark.
 
-use super::call::Call;
-use super::calling::Reading;
-use super::offspring::{Offspring, Said};
-use super::program::Program;
-use super::serving::{Elsewhere, Serve};
-use super::words::whole;
-use super::{THERE, Tool, dials, seconds};
+use super::child_process::{ChildProcess, ProgramOutput};
+use super::client::ToolReport;
+use super::command::ToolCommand;
+use super::parse::format_whole;
+use super::program::ExternalProgram;
+use super::server::{ExistingServer, ToolServerSpec};
+use super::{EXISTING_SERVER, Tool, dialled_address, whole_seconds};
 use crate::parameters::{address, size, word};
-use crate::workload::Asked;
-use crate::{About, Error, Kind, Parameter, Server, Task};
+use crate::workload::WorkloadRequest;
+use crate::{Error, Parameter, ParameterKind, Server, TrialTask, WorkloadInfo};
 use std::time::{Duration, Instant};
 use tare_record::{Interval, Metric, Nanos};
 
-const SERVER: Program = Program::new("redis-server", "sudo apt-get install redis", &["--version"]);
-const CLIENT: Program =
-    Program::new("redis-benchmark", "sudo apt-get install redis", &["--version"]);
+const SERVER: ExternalProgram =
+    ExternalProgram::new("redis-server", "sudo apt-get install redis", &["--version"]);
+const CLIENT: ExternalProgram =
+    ExternalProgram::new("redis-benchmark", "sudo apt-get install redis", &["--version"]);
 
-/// How many requests of each flow find out at first how fast it goes, how long they have to take to say so, and how long
-/// they may.
-const TRIED: u64 = 500;
-const ENOUGH: Duration = Duration::from_millis(250);
-const TRIES: Duration = Duration::from_secs(6);
+/// Calibration of the request rate: number of requests of each flow at first, the minimum duration of a conclusive run,
+/// and the timeout of a run.
+const CALIBRATION_REQUESTS: u64 = 500;
+const MIN_CALIBRATION: Duration = Duration::from_millis(250);
+const CALIBRATION_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// What is allowed, as its configuration says it: to ask for the benchmark's one key and to set it. The benchmark takes a
-/// password as an argument and in no other way, and arguments are everybody's to read: so there is none, and nothing to be
-/// had by whoever else reaches the server.
-const WHOEVER_COMES: &str = "user default on nopass resetkeys ~key:__rand_int__ -@all +get +set\n";
+/// Access rules of the server, as its configuration states them: to get and to set the benchmark's one key. The
+/// benchmark takes a password only as an argument, and every user can read arguments: so there is no password, and
+/// others who reach the server can do nothing else.
+const ACL_RULES: &str = "user default on nopass resetkeys ~key:__rand_int__ -@all +get +set\n";
 
-/// The tool.
+/// The `redis` tool.
 #[derive(Clone, Debug)]
 pub(crate) struct Redis;
 
@@ -36,32 +37,32 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "operation",
         summary: "what is asked (-t)",
-        kind: Kind::Choice(&["get", "set"]),
+        kind: ParameterKind::Choice(&["get", "set"]),
         default: Some("get"),
     },
     Parameter {
         name: "size",
         summary: "bytes of a value (-d)",
-        kind: Kind::Bytes { least: 1, most: 1 << 20 },
+        kind: ParameterKind::Bytes { least: 1, most: 1 << 20 },
         default: Some("3"),
     },
     Parameter {
         name: "pipeline",
         summary: "requests on their way at once on each connection (-P)",
-        kind: Kind::Count { least: 1, most: 10_000 },
+        kind: ParameterKind::Count { least: 1, most: 10_000 },
         default: Some("1"),
     },
     Parameter {
-        name: THERE,
+        name: EXISTING_SERVER,
         summary: "a server that is there already and asks for no password: its benchmark takes one as an argument alone, which everybody could read",
-        kind: Kind::Address,
+        kind: ParameterKind::Address,
         default: None,
     },
 ];
 
 impl Tool for Redis {
-    fn about(&self) -> About {
-        About {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
             name: "redis",
             summary: "requests to a real Redis server, by its own benchmark",
             stands_for: "redis-benchmark: its own programs are run",
@@ -87,59 +88,60 @@ impl Tool for Redis {
         PARAMETERS
     }
 
-    fn client(&self) -> &'static Program {
+    fn client(&self) -> &'static ExternalProgram {
         &CLIENT
     }
 
-    fn servers(&self) -> &'static [&'static Program] {
+    fn servers(&self) -> &'static [&'static ExternalProgram] {
         &[&SERVER]
     }
 
-    fn fits(&self, _: &Asked<'_>) -> Result<(), Error> {
+    fn validate(&self, _: &WorkloadRequest<'_>) -> Result<(), Error> {
         Ok(())
     }
 
-    /// It counts requests, not seconds: it may be that it goes at a fraction of the rate that was tried.
-    fn lasts(&self, task: &Task) -> Duration {
-        Duration::from_secs(4 * seconds(task) + 10)
+    /// Returns a bound: the benchmark counts requests, not seconds, and may run at a fraction of the calibrated rate.
+    fn duration(&self, task: &TrialTask) -> Duration {
+        Duration::from_secs(4 * whole_seconds(task) + 10)
     }
 
-    fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
-        if address(&task.parameters, THERE).is_some() {
-            return Ok(Box::new(Elsewhere));
+    fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
+        if address(&task.parameters, EXISTING_SERVER).is_some() {
+            return Ok(Box::new(ExistingServer));
         }
-        let at = dials(task)?;
-        let call = Call::new(SERVER.require()?, ["-", "--save", "", "--appendonly", "no"])
-            .with([
+        let at = dialled_address(task)?;
+        let call = ToolCommand::new(SERVER.require()?, ["-", "--save", "", "--appendonly", "no"])
+            .with_arguments([
                 "--bind".to_owned(),
                 at.ip().to_string(),
                 "--port".to_owned(),
                 at.port().to_string(),
-                // Refuses all but loopback where no password is asked for, whatever else is.
+                // Protected mode would refuse all clients but loopback when there is no password, whatever else is
+                // configured.
                 "--protected-mode".to_owned(),
                 "no".to_owned(),
             ])
-            .reading(WHOEVER_COMES.to_owned());
-        Ok(Box::new(Serve::new(&SERVER, call.within("/".into()), task).start()?))
+            .with_input(ACL_RULES.to_owned());
+        Ok(Box::new(ToolServerSpec::new(&SERVER, call.in_directory("/".into()), task).start()?))
     }
 
-    fn call(&self, task: &Task, program: Call) -> Result<Call, Error> {
-        let call = called(task, program)?;
-        let rate = rate(&call, task.flows)?;
-        let requests = (rate * seconds(task) as f64).max(f64::from(task.flows));
-        Ok(call.with([whole(requests)]))
+    fn client_command(&self, task: &TrialTask, program: ToolCommand) -> Result<ToolCommand, Error> {
+        let call = benchmark_command(task, program)?;
+        let rate = measure_rate(&call, task.flows)?;
+        let requests = (rate * whole_seconds(task) as f64).max(f64::from(task.flows));
+        Ok(call.with_arguments([format_whole(requests)]))
     }
 
-    fn read(&self, _: &Task, said: &Said) -> Result<Reading, String> {
+    fn parse_output(&self, _: &TrialTask, said: &ProgramOutput) -> Result<ToolReport, String> {
         read(&said.output)
     }
 }
 
-/// The benchmark, but for how many requests.
-fn called(task: &Task, program: Call) -> Result<Call, Error> {
-    let there = address(&task.parameters, THERE);
-    let at = there.map_or_else(|| dials(task), Ok)?;
-    Ok(program.with(["--csv", "-h"]).with([
+/// Returns the command of the benchmark, without its number of requests.
+fn benchmark_command(task: &TrialTask, program: ToolCommand) -> Result<ToolCommand, Error> {
+    let there = address(&task.parameters, EXISTING_SERVER);
+    let at = there.map_or_else(|| dialled_address(task), Ok)?;
+    Ok(program.with_arguments(["--csv", "-h"]).with_arguments([
         at.ip().to_string(),
         "-p".to_owned(),
         at.port().to_string(),
@@ -155,22 +157,24 @@ fn called(task: &Task, program: Call) -> Result<Call, Error> {
     ]))
 }
 
-/// How many requests a second it does, found out by doing more and more of them until it takes some time.
-fn rate(call: &Call, flows: u32) -> Result<f64, Error> {
-    let mut requests = TRIED.saturating_mul(flows.into());
+/// Measures the rate of the benchmark, requests per second, with more and more requests until a run takes
+/// [`MIN_CALIBRATION`].
+fn measure_rate(call: &ToolCommand, flows: u32) -> Result<f64, Error> {
+    let mut requests = CALIBRATION_REQUESTS.saturating_mul(flows.into());
     loop {
         let began = Instant::now();
-        Offspring::start(&call.clone().with([requests.to_string()]))?.finish(TRIES, &|| false)?;
+        ChildProcess::start(&call.clone().with_arguments([requests.to_string()]))?
+            .finish(CALIBRATION_TIMEOUT, &|| false)?;
         let took = began.elapsed();
-        if took >= ENOUGH {
+        if took >= MIN_CALIBRATION {
             return Ok(requests as f64 / took.as_secs_f64());
         }
         requests = requests.saturating_mul(4);
     }
 }
 
-/// Reads its CSV: since 6.2 with a line of names, before that a rate alone.
-fn read(text: &str) -> Result<Reading, String> {
+/// Parses the benchmark's CSV: since version 6.2 with a line of names, before that a rate only.
+fn read(text: &str) -> Result<ToolReport, String> {
     let rows: Vec<Vec<&str>> = text
         .lines()
         .filter(|line| line.starts_with('"'))
@@ -186,8 +190,8 @@ fn read(text: &str) -> Result<Reading, String> {
         row.get(at)?.parse().ok().filter(|figure: &f64| figure.is_finite() && *figure >= 0.0)
     };
     let rate = of("rps").filter(|rate| *rate > 0.0).ok_or("it does not say how many a second")?;
-    let mut reading = Reading::default();
-    reading.state(Metric::Transactions, Some(rate));
+    let mut reading = ToolReport::default();
+    reading.add_figure(Metric::Transactions, Some(rate));
     for (metric, name) in [
         (Metric::LatencyMean, "avg_latency_ms"),
         (Metric::LatencyP50, "p50_latency_ms"),
@@ -195,9 +199,9 @@ fn read(text: &str) -> Result<Reading, String> {
         (Metric::LatencyP99, "p99_latency_ms"),
         (Metric::LatencyMax, "max_latency_ms"),
     ] {
-        reading.state(metric, of(name).map(|milliseconds| milliseconds * 1000.0));
+        reading.add_figure(metric, of(name).map(|milliseconds| milliseconds * 1000.0));
     }
-    // It does not say how long it took: a second of it stands for all.
+    // The benchmark does not state its duration: one second represents the whole.
     reading.intervals = vec![Interval {
         length: Nanos(1_000_000_000),
         operations: rate.round() as u64,
@@ -219,7 +223,7 @@ mod tests {
         assert_eq!(reading.stated[&Metric::Transactions], 104_712.04);
         assert_eq!(reading.stated[&Metric::LatencyP95], 39.0);
         assert_eq!(reading.stated[&Metric::LatencyMax], 6_487.0);
-        // Before version 6.2.
+        // Output of versions before 6.2.
         let old = read("\"GET\",\"51072.52\"\n").unwrap();
         assert_eq!(old.stated, [(Metric::Transactions, 51_072.52)].into());
     }
@@ -227,9 +231,12 @@ mod tests {
     #[test]
     fn no_password_is_an_argument_and_a_server_of_somebody_elses_is_dialled_where_it_is() {
         let at = vec![([127, 0, 0, 1], 7).into()];
-        let mut task = crate::Task::made_up("redis", at);
-        let call = |task: &Task| {
-            format!("{:?}", called(task, Call::new("/bin/true".into(), [""; 0])).unwrap())
+        let mut task = crate::TrialTask::for_test("redis", at);
+        let call = |task: &TrialTask| {
+            format!(
+                "{:?}",
+                benchmark_command(task, ToolCommand::new("/bin/true".into(), [""; 0])).unwrap()
+            )
         };
         assert!(
             !call(&task).contains("\"-a\"") && call(&task).contains("\"127.0.0.1\", \"-p\", \"7\"")

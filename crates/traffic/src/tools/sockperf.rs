@@ -1,24 +1,25 @@
-//! `sockperf`: ping-pong as sockperf measures it.
+//! `sockperf`: ping-pong round trips by sockperf.
 
-use super::call::Call;
-use super::calling::Reading;
-use super::listening::Protocol;
-use super::offspring::Said;
-use super::program::Program;
-use super::serving::Serve;
-use super::words::{after, leading};
-use super::{Tool, cannot, dials, seconds};
+use super::child_process::ProgramOutput;
+use super::client::ToolReport;
+use super::command::ToolCommand;
+use super::parse::{first_number, number_after};
+use super::program::ExternalProgram;
+use super::server::ToolServerSpec;
+use super::socket_table::TransportProtocol;
+use super::{Tool, dialled_address, unsupported, whole_seconds};
 use crate::parameters::{size, word};
-use crate::workload::Asked;
-use crate::{About, Error, Kind, Parameter, Server, Task};
+use crate::workload::WorkloadRequest;
+use crate::{Error, Parameter, ParameterKind, Server, TrialTask, WorkloadInfo};
 use tare_record::{Family, Metric};
 
-const PROGRAM: Program = Program::new("sockperf", "sudo apt-get install sockperf", &["--version"]);
+const PROGRAM: ExternalProgram =
+    ExternalProgram::new("sockperf", "sudo apt-get install sockperf", &["--version"]);
 
-/// The first version that knows IPv6.
-const SPEAKS_IPV6: f64 = 3.8;
+/// First version that supports IPv6.
+const FIRST_IPV6_VERSION: f64 = 3.8;
 
-/// The tool.
+/// The `sockperf` tool.
 #[derive(Clone, Debug)]
 pub(crate) struct Sockperf;
 
@@ -26,20 +27,20 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "protocol",
         summary: "over which messages go (--tcp)",
-        kind: Kind::Choice(&["udp", "tcp"]),
+        kind: ParameterKind::Choice(&["udp", "tcp"]),
         default: Some("udp"),
     },
     Parameter {
         name: "size",
         summary: "bytes of a message, each way (-m)",
-        kind: Kind::Bytes { least: 14, most: 65_507 },
+        kind: ParameterKind::Bytes { least: 14, most: 65_507 },
         default: Some("14"),
     },
 ];
 
 impl Tool for Sockperf {
-    fn about(&self) -> About {
-        About {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
             name: "sockperf",
             summary: "round trips one after another, as sockperf measures them",
             stands_for: "sockperf ping-pong --full-rtt: its own program is run",
@@ -68,69 +69,79 @@ impl Tool for Sockperf {
         PARAMETERS
     }
 
-    fn client(&self) -> &'static Program {
+    fn client(&self) -> &'static ExternalProgram {
         &PROGRAM
     }
 
-    fn servers(&self) -> &'static [&'static Program] {
+    fn servers(&self) -> &'static [&'static ExternalProgram] {
         &[&PROGRAM]
     }
 
-    fn fits(&self, asked: &Asked<'_>) -> Result<(), Error> {
+    fn validate(&self, asked: &WorkloadRequest<'_>) -> Result<(), Error> {
         if asked.shape.flows > 1 {
-            return cannot(
+            return unsupported(
                 "sockperf",
                 "its ping-pong has one flow: give more --processes or --clients",
             );
         }
-        let version = || PROGRAM.version().as_deref().and_then(|version| after(version, "#"));
-        if asked.shape.family == Family::Ipv6 && version().is_some_and(|one| one < SPEAKS_IPV6) {
-            return cannot("sockperf", "it speaks IPv6 since version 3.8, and here it is older");
+        let version =
+            || PROGRAM.version().as_deref().and_then(|version| number_after(version, "#"));
+        if asked.shape.family == Family::Ipv6
+            && version().is_some_and(|one| one < FIRST_IPV6_VERSION)
+        {
+            return unsupported(
+                "sockperf",
+                "it speaks IPv6 since version 3.8, and here it is older",
+            );
         }
         Ok(())
     }
 
-    fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
-        let at = dials(task)?;
-        let call = Call::new(PROGRAM.require()?, ["server", "-i"])
-            .with([at.ip().to_string(), "-p".to_owned(), at.port().to_string()])
-            .with(tcp(task));
-        let protocol = if tcp(task).is_some() { Protocol::Tcp } else { Protocol::Udp };
-        let mut serve = Serve::new(&PROGRAM, call, task);
-        serve.listens = vec![(at, protocol)];
+    fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
+        let at = dialled_address(task)?;
+        let call = ToolCommand::new(PROGRAM.require()?, ["server", "-i"])
+            .with_arguments([at.ip().to_string(), "-p".to_owned(), at.port().to_string()])
+            .with_arguments(tcp_argument(task));
+        let protocol = if tcp_argument(task).is_some() {
+            TransportProtocol::Tcp
+        } else {
+            TransportProtocol::Udp
+        };
+        let mut serve = ToolServerSpec::new(&PROGRAM, call, task);
+        serve.listens_on = vec![(at, protocol)];
         Ok(Box::new(serve.start()?))
     }
 
-    fn call(&self, task: &Task, program: Call) -> Result<Call, Error> {
-        let at = dials(task)?;
+    fn client_command(&self, task: &TrialTask, program: ToolCommand) -> Result<ToolCommand, Error> {
+        let at = dialled_address(task)?;
         Ok(program
-            .with(["ping-pong", "--full-rtt", "-i"])
-            .with([
+            .with_arguments(["ping-pong", "--full-rtt", "-i"])
+            .with_arguments([
                 at.ip().to_string(),
                 "-p".to_owned(),
                 at.port().to_string(),
                 "-t".to_owned(),
-                seconds(task).to_string(),
+                whole_seconds(task).to_string(),
                 "-m".to_owned(),
                 size(&task.parameters, "size")?.to_string(),
             ])
-            .with(tcp(task)))
+            .with_arguments(tcp_argument(task)))
     }
 
-    fn read(&self, _: &Task, said: &Said) -> Result<Reading, String> {
+    fn parse_output(&self, _: &TrialTask, said: &ProgramOutput) -> Result<ToolReport, String> {
         read(&said.output)
     }
 }
 
-fn tcp(task: &Task) -> Option<&'static str> {
+fn tcp_argument(task: &TrialTask) -> Option<&'static str> {
     (word(&task.parameters, "protocol") == Some("tcp")).then_some("--tcp")
 }
 
-/// Reads a report of sockperf 3, with or without colours.
-fn read(text: &str) -> Result<Reading, String> {
+/// Parses a report of sockperf 3, with or without colours.
+fn read(text: &str) -> Result<ToolReport, String> {
     let line = |word: &str| text.lines().find(|line| line.contains(word));
     let valid = line("[Valid Duration]").ok_or("it found no valid stretch of time")?;
-    let number = |word| after(valid, word);
+    let number = |word| number_after(valid, word);
     let seconds = number("RunTime=").filter(|seconds| *seconds > 0.0);
     let (sent, received) = (number("SentMessages="), number("ReceivedMessages="));
     let (Some(seconds), Some(received)) = (seconds, received) else {
@@ -139,12 +150,12 @@ fn read(text: &str) -> Result<Reading, String> {
     if line("Round trip is").is_none() {
         return Err("it does not say that it means round trips (--full-rtt)".to_owned());
     }
-    let mut reading = Reading { operations: received as u64, ..Reading::default() };
-    reading.state(Metric::Transactions, Some(received / seconds));
-    let dropped = after(text, "dropped messages =").unwrap_or(0.0);
+    let mut reading = ToolReport { operations: received as u64, ..ToolReport::default() };
+    reading.add_figure(Metric::Transactions, Some(received / seconds));
+    let dropped = number_after(text, "dropped messages =").unwrap_or(0.0);
     let sent = sent.filter(|sent| *sent > 0.0);
-    reading.state(Metric::Loss, sent.map(|sent| 100.0 * dropped / sent));
-    reading.state(Metric::LatencyMean, after(text, "avg-rtt="));
+    reading.add_figure(Metric::Loss, sent.map(|sent| 100.0 * dropped / sent));
+    reading.add_figure(Metric::LatencyMean, number_after(text, "avg-rtt="));
     for (metric, word) in [
         (Metric::LatencyP50, "percentile 50.000"),
         (Metric::LatencyP90, "percentile 90.000"),
@@ -153,8 +164,8 @@ fn read(text: &str) -> Result<Reading, String> {
         (Metric::LatencyP9999, "percentile 99.990"),
         (Metric::LatencyMax, "<MAX> observation"),
     ] {
-        let figure = line(word).and_then(|line| leading(line.split_once(word)?.1));
-        reading.state(metric, figure);
+        let figure = line(word).and_then(|line| first_number(line.split_once(word)?.1));
+        reading.add_figure(metric, figure);
     }
     Ok(reading)
 }

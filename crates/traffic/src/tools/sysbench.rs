@@ -1,16 +1,17 @@
-//! What sysbench is told in private, and what it says of a run.
+//! Password option and report of sysbench.
 
-use super::calling::Reading;
+use super::client::ToolReport;
+use super::parse::{first_number, number_after};
 use super::progress;
-use super::words::{after, leading};
 use crate::Error;
 use tare_record::{Interval, Metric};
 
-/// What sysbench is told on its standard input, as a file of options: there a password is nobody else's to read.
+/// Returns the option file with the password, which sysbench reads from standard input: there no other user can read
+/// it.
 ///
 /// # Errors
-/// When no quotation marks can hold it: it knows two, and no way to write one inside itself.
-pub(crate) fn password(password: &str) -> Result<String, Error> {
+/// When no quotation marks can hold the password: sysbench knows two kinds, and no way to escape one.
+pub(crate) fn password_option(password: &str) -> Result<String, Error> {
     let quote = ['"', '\''].into_iter().find(|quote| !password.contains([*quote, '\n']));
     let quote = quote.ok_or_else(|| {
         Error::Job(
@@ -21,21 +22,27 @@ pub(crate) fn password(password: &str) -> Result<String, Error> {
     Ok(format!("mysql-password={quote}{password}{quote}\n"))
 }
 
-/// Reads a report of sysbench 1.0 or 1.1, with its interval reports.
-pub(crate) fn read(text: &str) -> Result<Reading, String> {
+/// Parses a report of sysbench 1.0 or 1.1, with its interval reports.
+pub(crate) fn read(text: &str) -> Result<ToolReport, String> {
     let line = |name: &str| text.lines().map(str::trim).find_map(|line| line.strip_prefix(name));
     let missing = |what: &str| format!("its report does not say {what}");
     let transactions = line("transactions:").ok_or_else(|| missing("how many transactions"))?;
-    let count = leading(transactions).ok_or_else(|| missing("how many transactions"))?;
-    let mut reading = Reading { operations: count as u64, ..Reading::default() };
-    let per_second = |line: &str| after(line, "(");
-    reading.state(Metric::Tps, per_second(transactions));
-    reading.state(Metric::Errors, line("ignored errors:").and_then(per_second));
-    // Its mean has two digits of a millisecond, its sum has more.
-    let sum = line("sum:").and_then(leading);
-    reading.state(Metric::LatencyMean, sum.filter(|_| count > 0.0).map(|sum| sum * 1000.0 / count));
-    reading.state(Metric::LatencyP95, line("95th percentile:").and_then(leading).map(micros));
-    reading.state(Metric::LatencyMax, line("max:").and_then(leading).map(micros));
+    let count = first_number(transactions).ok_or_else(|| missing("how many transactions"))?;
+    let mut reading = ToolReport { operations: count as u64, ..ToolReport::default() };
+    let per_second = |line: &str| number_after(line, "(");
+    reading.add_figure(Metric::Tps, per_second(transactions));
+    reading.add_figure(Metric::Errors, line("ignored errors:").and_then(per_second));
+    // The report's mean has two decimals of a millisecond. Its sum is more precise.
+    let sum = line("sum:").and_then(first_number);
+    reading.add_figure(
+        Metric::LatencyMean,
+        sum.filter(|_| count > 0.0).map(|sum| sum * 1000.0 / count),
+    );
+    reading.add_figure(
+        Metric::LatencyP95,
+        line("95th percentile:").and_then(first_number).map(micros),
+    );
+    reading.add_figure(Metric::LatencyMax, line("max:").and_then(first_number).map(micros));
     if !reading.stated.contains_key(&Metric::Tps) {
         return Err(missing("how many transactions a second"));
     }
@@ -47,10 +54,12 @@ fn micros(milliseconds: f64) -> f64 {
     milliseconds * 1000.0
 }
 
-/// Its interval reports: `[ 2s ] thds: 4 tps: 99529.08 qps: …`.
+/// Parses the interval reports: `[ 2s ] thds: 4 tps: 99529.08 qps: …`.
 fn intervals(text: &str) -> Vec<Interval> {
     let lines = text.lines().filter_map(|line| line.trim().strip_prefix('['));
-    progress::intervals(lines.filter_map(|line| Some((leading(line)?, after(line, "tps:")?))))
+    progress::intervals_from_rates(
+        lines.filter_map(|line| Some((first_number(line)?, number_after(line, "tps:")?))),
+    )
 }
 
 #[cfg(test)]
@@ -78,9 +87,9 @@ mod tests {
 
     #[test]
     fn a_password_is_quoted() {
-        assert_eq!(password("a b").unwrap(), "mysql-password=\"a b\"\n");
-        assert_eq!(password("a\" b").unwrap(), "mysql-password='a\" b'\n");
-        assert!(password("\"'").is_err() && password("a\nmysql-host=b").is_err());
+        assert_eq!(password_option("a b").unwrap(), "mysql-password=\"a b\"\n");
+        assert_eq!(password_option("a\" b").unwrap(), "mysql-password='a\" b'\n");
+        assert!(password_option("\"'").is_err() && password_option("a\nmysql-host=b").is_err());
     }
 
     #[test]

@@ -1,20 +1,21 @@
-//! `wrk`: HTTP requests by wrk, to a small server of tare's.
+//! `wrk`: HTTP requests by wrk to a small server in tare.
 
-use super::call::Call;
-use super::calling::Reading;
+use super::child_process::ProgramOutput;
+use super::client::ToolReport;
+use super::command::ToolCommand;
 use super::http::{self, SIZE};
-use super::offspring::Said;
-use super::program::Program;
-use super::words::{after, leading};
-use super::{Tool, dials, seconds};
+use super::parse::{first_number, number_after};
+use super::program::ExternalProgram;
+use super::{Tool, dialled_address, whole_seconds};
 use crate::parameters::optional_size;
-use crate::workload::Asked;
-use crate::{About, Error, Kind, Parameter, Server, Task};
+use crate::workload::WorkloadRequest;
+use crate::{Error, Parameter, ParameterKind, Server, TrialTask, WorkloadInfo};
 use tare_record::Metric;
 
-const PROGRAM: Program = Program::new("wrk", "sudo apt-get install wrk", &["--version"]);
+const PROGRAM: ExternalProgram =
+    ExternalProgram::new("wrk", "sudo apt-get install wrk", &["--version"]);
 
-/// The tool.
+/// The `wrk` tool.
 #[derive(Clone, Debug)]
 pub(crate) struct Wrk;
 
@@ -22,15 +23,15 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "threads",
         summary: "threads of wrk (-t) [as many as cores, no more than flows]",
-        kind: Kind::Count { least: 1, most: 1024 },
+        kind: ParameterKind::Count { least: 1, most: 1024 },
         default: None,
     },
     SIZE,
 ];
 
 impl Tool for Wrk {
-    fn about(&self) -> About {
-        About {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
             name: "wrk",
             summary: "HTTP requests by wrk, to a small server of tare's",
             stands_for: "wrk: its own program is run",
@@ -57,77 +58,80 @@ impl Tool for Wrk {
         PARAMETERS
     }
 
-    fn client(&self) -> &'static Program {
+    fn client(&self) -> &'static ExternalProgram {
         &PROGRAM
     }
 
-    fn servers(&self) -> &'static [&'static Program] {
+    fn servers(&self) -> &'static [&'static ExternalProgram] {
         &[]
     }
 
-    fn fits(&self, asked: &Asked<'_>) -> Result<(), Error> {
+    fn validate(&self, asked: &WorkloadRequest<'_>) -> Result<(), Error> {
         let threads = optional_size(asked.parameters, "threads").unwrap_or(1);
         if threads > asked.shape.flows as usize {
-            return super::cannot("wrk", "it has no more threads than flows: give more --flows");
+            return super::unsupported(
+                "wrk",
+                "it has no more threads than flows: give more --flows",
+            );
         }
         Ok(())
     }
 
-    fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
+    fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
         http::serve(task)
     }
 
-    fn call(&self, task: &Task, program: Call) -> Result<Call, Error> {
-        let at = dials(task)?;
+    fn client_command(&self, task: &TrialTask, program: ToolCommand) -> Result<ToolCommand, Error> {
+        let at = dialled_address(task)?;
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let threads = optional_size(&task.parameters, "threads");
         let threads = threads.unwrap_or(cores.min(task.flows as usize));
-        Ok(program.with(["--latency"]).with([
+        Ok(program.with_arguments(["--latency"]).with_arguments([
             "-t".to_owned(),
             threads.to_string(),
             "-c".to_owned(),
             task.flows.to_string(),
             "-d".to_owned(),
-            format!("{}s", seconds(task)),
+            format!("{}s", whole_seconds(task)),
             format!("http://{at}/"),
         ]))
     }
 
-    fn read(&self, _: &Task, said: &Said) -> Result<Reading, String> {
+    fn parse_output(&self, _: &TrialTask, said: &ProgramOutput) -> Result<ToolReport, String> {
         read(&said.output)
     }
 }
 
-/// Reads a report of wrk 4.
-fn read(text: &str) -> Result<Reading, String> {
-    let rate = after(text, "Requests/sec:").ok_or("it does not say how many a second")?;
+/// Parses a report of wrk 4.
+fn read(text: &str) -> Result<ToolReport, String> {
+    let rate = number_after(text, "Requests/sec:").ok_or("it does not say how many a second")?;
     let lines = || text.lines().map(str::trim);
     let done = lines().find(|line| line.contains(" requests in "));
-    let count = done.and_then(leading).ok_or("it does not say how many requests")?;
-    let took = done.and_then(|line| duration(line.split_once(" in ")?.1));
-    let mut reading = Reading { operations: count as u64, ..Reading::default() };
-    reading.state(Metric::Transactions, Some(rate));
+    let count = done.and_then(first_number).ok_or("it does not say how many requests")?;
+    let took = done.and_then(|line| parse_duration(line.split_once(" in ")?.1));
+    let mut reading = ToolReport { operations: count as u64, ..ToolReport::default() };
+    reading.add_figure(Metric::Transactions, Some(rate));
     let columns = lines().find_map(|line| line.strip_prefix("Latency  "));
     let mut columns = columns.unwrap_or_default().split_whitespace();
-    reading.state(Metric::LatencyMean, columns.next().and_then(duration));
-    reading.state(Metric::LatencyMax, columns.nth(1).and_then(duration));
+    reading.add_figure(Metric::LatencyMean, columns.next().and_then(parse_duration));
+    reading.add_figure(Metric::LatencyMax, columns.nth(1).and_then(parse_duration));
     for (metric, share) in
         [(Metric::LatencyP50, "50%"), (Metric::LatencyP90, "90%"), (Metric::LatencyP99, "99%")]
     {
         let of = lines().find_map(|line| line.strip_prefix(share));
-        reading.state(metric, of.and_then(|rest| duration(rest.trim())));
+        reading.add_figure(metric, of.and_then(|rest| parse_duration(rest.trim())));
     }
-    let refused = after(text, "Non-2xx or 3xx responses:").unwrap_or(0.0);
+    let refused = number_after(text, "Non-2xx or 3xx responses:").unwrap_or(0.0);
     let broken: f64 = lines()
         .find_map(|line| line.strip_prefix("Socket errors:"))
-        .map_or(0.0, |line| line.split(',').filter_map(leading).sum());
+        .map_or(0.0, |line| line.split(',').filter_map(first_number).sum());
     let took = took.filter(|micros| *micros > 0.0);
-    reading.state(Metric::Errors, took.map(|micros| (refused + broken) / micros * 1e6));
+    reading.add_figure(Metric::Errors, took.map(|micros| (refused + broken) / micros * 1e6));
     Ok(reading)
 }
 
-/// A time as wrk writes it (`129.44us`, `1.02ms`, `10.00s`, `1.50m`), µs.
-fn duration(text: &str) -> Option<f64> {
+/// Parses a time as wrk prints it (`129.44us`, `1.02ms`, `10.00s`, `1.50m`) into µs. Returns `None` if it is invalid.
+fn parse_duration(text: &str) -> Option<f64> {
     let text = text.split([',', ' ']).next()?;
     let digits = text.trim_end_matches(|one: char| one.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {
@@ -170,7 +174,7 @@ mod tests {
     proptest! {
         #[test]
         fn garbage_never_breaks_anything(text in "\\PC{0,60}", cut in 0usize..1000) {
-            let _ = (read(&text), duration(&text));
+            let _ = (read(&text), parse_duration(&text));
             let cut = V_4_2.char_indices().nth(cut).map_or(V_4_2.len(), |(at, _)| at);
             let _ = read(&V_4_2[..cut]);
         }

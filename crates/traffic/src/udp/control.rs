@@ -1,55 +1,56 @@
-//! The conversation beside the datagrams: a TCP connection from each client process to each address, on the port of the
-//! same number, which begins with the greeting of every flow over TCP.
+//! Control connection of a UDP workload: a TCP connection from each client process to each address, on the port of the
+//! same number. It begins with the greeting of every flow over TCP.
 //!
-//! | message | from | what |
+//! | message | from | content |
 //! |---|---|---|
-//! | flows | client | so many flows shall come |
-//! | first | server | they are numbered from this one on |
-//! | known | server | a datagram that announces this flow has come |
-//! | begin | client | a trial of this number begins, in a session of several |
-//! | ready | server | and everything that comes from now on counts |
-//! | sent | client | so many datagrams were sent on this flow, and no more |
-//! | received | server | so many of them came, each once, and so many found the socket's buffer full |
+//! | flows | client | number of flows that the client opens |
+//! | first | server | number of the first of them; the others follow |
+//! | known | server | an announcement of this flow has arrived |
+//! | begin | client | the trial of this number begins, in a session of several |
+//! | ready | server | the trial has begun: everything that arrives from now on counts |
+//! | sent | client | number of datagrams sent on this flow; no more follow |
+//! | received | server | number of datagrams received, each once, and number that found the socket's buffer full |
 //!
-//! A message is 16 bytes: which, a number of four bytes, a number of eight, the most significant byte first.
+//! A message has 16 bytes: its kind and a number in four bytes each, and a number in eight bytes, the most significant
+//! byte first.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// What is said.
+/// Message of the control connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Message {
-    /// So many flows shall come.
+pub(crate) enum UdpControlMessage {
+    /// Number of flows that the client opens.
     Flows(u32),
-    /// They are numbered from this one on.
+    /// Number of the first of these flows. The others follow.
     First(u32),
-    /// A datagram that announces this flow has come.
+    /// Number of a flow whose announcement has arrived.
     Known(u32),
-    /// A trial of this number begins.
+    /// Number of a trial that begins.
     Begin(u32),
-    /// Everything of this trial that comes from now on counts.
+    /// Number of a trial whose datagrams count from now on.
     Ready(u32),
-    /// All that was sent on a flow.
+    /// Number of datagrams sent on a flow, at its end.
     Sent {
-        /// Which.
+        /// Number of the flow.
         flow: u32,
-        /// How many datagrams.
+        /// Number of datagrams.
         datagrams: u64,
     },
-    /// What came of it, over all flows.
+    /// Number of datagrams received, over all flows.
     Received {
         /// Datagrams that found the socket's buffer full.
         dropped: u32,
-        /// Datagrams, each once.
+        /// Datagrams received, each once.
         datagrams: u64,
     },
 }
 
 const LENGTH: usize = 16;
 
-impl Message {
-    fn write(self) -> [u8; LENGTH] {
+impl UdpControlMessage {
+    fn to_bytes(self) -> [u8; LENGTH] {
         let (kind, small, large): (u32, u32, u64) = match self {
             Self::Flows(count) => (1, count, 0),
             Self::First(flow) => (2, flow, 0),
@@ -66,7 +67,7 @@ impl Message {
         bytes
     }
 
-    fn read(bytes: &[u8; LENGTH]) -> Option<Self> {
+    fn from_bytes(bytes: &[u8; LENGTH]) -> Option<Self> {
         let (words, _) = bytes.as_chunks::<4>();
         let [kind, small, high, low] =
             [words[0], words[1], words[2], words[3]].map(u32::from_be_bytes);
@@ -84,35 +85,35 @@ impl Message {
     }
 }
 
-/// One end of a conversation, after the greeting.
+/// One end of a control connection, after the greeting.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct UdpControlLink {
     stream: TcpStream,
-    /// A message of which some has come.
+    /// Bytes of a message that has not arrived completely.
     partial: [u8; LENGTH],
     filled: usize,
 }
 
-impl Link {
-    /// The conversation over this connection.
+impl UdpControlLink {
+    /// Wraps an established connection.
     pub(crate) fn new(stream: TcpStream) -> io::Result<Self> {
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
         Ok(Self { stream, partial: [0; LENGTH], filled: 0 })
     }
 
-    /// Its connection.
+    /// Returns the TCP connection.
     pub(crate) fn stream(&self) -> &TcpStream {
         &self.stream
     }
 
-    /// Says something.
-    pub(crate) fn tell(&self, message: Message) -> io::Result<()> {
-        (&self.stream).write_all(&message.write())
+    /// Sends a message.
+    pub(crate) fn send(&self, message: UdpControlMessage) -> io::Result<()> {
+        (&self.stream).write_all(&message.to_bytes())
     }
 
-    /// What the other end says, waited for so long at most; nothing where it says nothing meanwhile.
-    pub(crate) fn hear(&mut self, limit: Duration) -> io::Result<Option<Message>> {
+    /// Receives a message of the other end. Returns `None` if none has arrived completely within `limit`.
+    pub(crate) fn receive(&mut self, limit: Duration) -> io::Result<Option<UdpControlMessage>> {
         self.stream.set_read_timeout(Some(limit))?;
         loop {
             match (&self.stream).read(&mut self.partial[self.filled..]) {
@@ -124,14 +125,16 @@ impl Link {
             }
             if self.filled == LENGTH {
                 self.filled = 0;
-                return Message::read(&self.partial).map(Some).ok_or_else(out_of_turn);
+                return UdpControlMessage::from_bytes(&self.partial)
+                    .map(Some)
+                    .ok_or_else(unexpected_message);
             }
         }
     }
 }
 
-/// The error of hearing what makes no sense now.
-pub(crate) fn out_of_turn() -> io::Error {
+/// Returns the error for a message that is invalid or unexpected.
+pub(crate) fn unexpected_message() -> io::Error {
     io::Error::new(
         io::ErrorKind::InvalidData,
         "the other end said something else than what it was asked",
@@ -151,17 +154,17 @@ mod tests {
     fn what_comes_in_pieces_is_heard_whole() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let mut speaker = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let mut link = Link::new(listener.accept().unwrap().0).unwrap();
-        let said = Message::Sent { flow: 7, datagrams: u64::MAX - 1 };
-        let bytes = said.write();
+        let mut link = UdpControlLink::new(listener.accept().unwrap().0).unwrap();
+        let said = UdpControlMessage::Sent { flow: 7, datagrams: u64::MAX - 1 };
+        let bytes = said.to_bytes();
         speaker.write_all(&bytes[..5]).unwrap();
-        assert_eq!(link.hear(SOON).unwrap(), None);
+        assert_eq!(link.receive(SOON).unwrap(), None);
         speaker.write_all(&bytes[5..]).unwrap();
-        assert_eq!(link.hear(PATIENT).unwrap(), Some(said));
+        assert_eq!(link.receive(PATIENT).unwrap(), Some(said));
         speaker.write_all(&[0; LENGTH]).unwrap();
-        assert!(link.hear(PATIENT).is_err(), "nonsense");
+        assert!(link.receive(PATIENT).is_err(), "nonsense");
         drop(speaker);
-        assert_eq!(link.hear(PATIENT).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        assert_eq!(link.receive(PATIENT).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
     }
 
     proptest! {
@@ -169,8 +172,8 @@ mod tests {
         fn what_is_read_is_what_was_written(bytes in prop::array::uniform16(any::<u8>()), kind in 0u8..9) {
             let mut bytes = bytes;
             bytes[..4].copy_from_slice(&[0, 0, 0, kind]);
-            match Message::read(&bytes) {
-                Some(message) => prop_assert_eq!(Message::read(&message.write()), Some(message)),
+            match UdpControlMessage::from_bytes(&bytes) {
+                Some(message) => prop_assert_eq!(UdpControlMessage::from_bytes(&message.to_bytes()), Some(message)),
                 None => prop_assert!(!(1..=7).contains(&kind)),
             }
         }

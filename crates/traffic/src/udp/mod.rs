@@ -1,22 +1,22 @@
-//! What the workloads over UDP share: the conversation beside the datagrams, their header, pacing, and the books.
+//! Common parts of the workloads over UDP: control connection, header, pacing and interval counters.
 
 mod control;
+mod handshake;
 mod header;
-mod introduce;
-mod moderate;
+mod interval_counters;
+mod moderation;
 mod options;
-mod pace;
 mod receive;
+mod schedule;
 mod send;
+mod sequence_tracker;
 mod serve;
-mod tally;
-mod track;
 mod transmit;
 
-pub(crate) use control::{Link, Message, out_of_turn};
-pub(crate) use introduce::{Introduced, granted_of};
-pub(crate) use options::{BUFFER, GSO, Options, RECEIVE, SIZE, WAIT, Wait};
-pub(crate) use receive::Receiver;
-pub(crate) use serve::{Received, Serving, Station, by_client};
-pub(crate) use tally::Tally;
-pub(crate) use transmit::{Sent, Transmitter};
+pub(crate) use control::{UdpControlLink, UdpControlMessage, unexpected_message};
+pub(crate) use handshake::{EstablishedFlows, granted_to_flows};
+pub(crate) use interval_counters::IntervalCounters;
+pub(crate) use options::{BUFFER, GSO, Options, RECEIVE, SIZE, UdpWaitMode, WAIT};
+pub(crate) use receive::UdpReceiver;
+pub(crate) use serve::{UdpReceiveResult, UdpServer, UdpServerContext, counts_by_client};
+pub(crate) use transmit::{UdpSendResult, UdpTransmitter};

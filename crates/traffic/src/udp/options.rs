@@ -1,9 +1,9 @@
-//! How datagrams are carried, as values; and UDP sockets with what the kernel really granted them.
+//! Options of UDP workloads, and UDP sockets with the values that the kernel granted.
 
 use super::header;
-use crate::placement::Role;
-use crate::tcp::Granted;
-use crate::{Error, Kind, Load, Parameter, parameters};
+use crate::placement::TrafficRole;
+use crate::tcp::GrantedOptions;
+use crate::{Error, OfferedLoad, Parameter, ParameterKind, parameters};
 use rustix::net::sockopt;
 use serde_json::json;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -13,133 +13,147 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 use tare_record::{Finding, Parameters};
 
-/// Payload bytes of a datagram. The default and its headers fit into 1280 bytes, which every network that carries IPv6
-/// carries whole (RFC 8200, section 5): no tunnel on the way fragments it, which would be measured instead.
+/// Payload bytes of a datagram. With its headers the default fits into 1280 bytes, which every network that carries
+/// IPv6 carries whole (RFC 8200, section 5): no tunnel on the path fragments it, which would be measured instead.
 pub(crate) const SIZE: Parameter = Parameter {
     name: "size",
     summary: "payload bytes of a datagram, its header of 24 included; 1232 fit into every IPv6 network's MTU",
-    // The most that an IPv4 datagram carries.
-    kind: Kind::Bytes { least: header::LENGTH as u64, most: 65_507 },
+    // Maximum payload of a UDP datagram over IPv4.
+    kind: ParameterKind::Bytes { least: header::LENGTH as u64, most: 65_507 },
     default: Some("1232"),
 };
 
-/// Whether the kernel is handed many datagrams as one.
+/// Switch for segmentation offload of UDP: many datagrams per message.
 pub(crate) const GSO: Parameter = Parameter {
     name: "gso",
     summary: "hand the kernel many datagrams as one, and take them so (UDP_SEGMENT, UDP_GRO)",
-    kind: Kind::Switch,
+    kind: ParameterKind::Switch,
     default: Some("false"),
 };
 
-/// What becomes of received payload.
+/// Choice of what happens to received payload.
 pub(crate) const RECEIVE: Parameter = Parameter {
     name: "receive",
     summary: "what becomes of received payload: copied out of the kernel, or dropped there but for the header",
-    kind: Kind::Choice(&["copy", "drop"]),
+    kind: ParameterKind::Choice(&["copy", "drop"]),
     default: Some("copy"),
 };
 
-/// Bytes of the buffers.
+/// Size of the socket buffers, bytes.
 pub(crate) const BUFFER: Parameter = Parameter {
     name: "buffer",
     summary: "bytes of the sending and of the receiving socket's buffer",
-    kind: Kind::Bytes { least: 4096, most: 1 << 30 },
+    kind: ParameterKind::Bytes { least: 4096, most: 1 << 30 },
     default: Some("8M"),
 };
 
-/// How the receiver waits.
+/// Choice of how the receiver waits for datagrams.
 pub(crate) const WAIT: Parameter = Parameter {
     name: "wait",
     summary: "how the receiver waits for datagrams",
-    kind: Kind::Choice(&["block", "spin"]),
+    kind: ParameterKind::Choice(&["block", "spin"]),
     default: Some("block"),
 };
 
-/// How the receiver waits.
+/// Way in which a UDP receiver waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wait {
-    /// In the kernel, until something comes.
+pub(crate) enum UdpWaitMode {
+    /// Blocked in the kernel, until a datagram arrives.
     Block,
-    /// By asking again and again.
+    /// Spinning: calls that return at once, again and again.
     Spin,
 }
 
-/// How a datagram is given to the kernel, and taken from it.
+/// Grouping of datagrams in the calls that send and receive them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Handing {
-    /// Each for itself.
+pub(crate) enum DatagramGrouping {
+    /// One datagram per message.
     Single,
-    /// Many as one.
+    /// Many datagrams per message (UDP_SEGMENT, UDP_GRO).
     Grouped,
 }
 
-/// How much of a datagram is copied out of the kernel.
+/// Part of a datagram that the receiver copies out of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Keep {
-    /// All of it.
+pub(crate) enum PayloadCopy {
+    /// Copy of the whole datagram.
     Whole,
-    /// Its header.
+    /// Copy of the header only.
     Header,
 }
 
-/// By which clock it is told when a datagram came.
+/// Source of the arrival time of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stamp {
-    /// The kernel's, as it took it from the device.
+pub(crate) enum ArrivalClock {
+    /// Timestamp by the kernel, as it took the datagram from the device.
     Kernel,
-    /// The receiver's, once for all that one call has handed over.
+    /// Clock read by the receiver, once for all datagrams of one call.
     Receiver,
 }
 
-/// How datagrams are carried.
+/// Options with which datagrams are carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
     /// Payload bytes of a datagram.
     pub(crate) size: usize,
-    /// Bytes of each socket's buffer.
+    /// Size of each socket's buffer, bytes.
     pub(crate) buffer: usize,
-    /// Alone or in groups.
-    pub(crate) handing: Handing,
-    /// How much the receiver copies.
-    pub(crate) keep: Keep,
-    /// How the receiver waits.
-    pub(crate) wait: Wait,
-    /// Who says when a datagram came.
-    pub(crate) stamp: Stamp,
-    /// After the sender's last word, silence of this length means that the rest is lost.
+    /// Grouping of datagrams.
+    pub(crate) grouping: DatagramGrouping,
+    /// Part of a datagram that the receiver copies.
+    pub(crate) copy: PayloadCopy,
+    /// Way in which the receiver waits.
+    pub(crate) wait: UdpWaitMode,
+    /// Source of arrival times.
+    pub(crate) arrival_clock: ArrivalClock,
+    /// Silence after the sender's end after which the missing datagrams count as lost.
     pub(crate) settle: Duration,
 }
 
 impl Options {
-    /// How long to wait for the last datagrams unless there is a reason to be quicker.
-    const SETTLE: Duration = Duration::from_millis(250);
+    /// Default time to wait for the last datagrams.
+    const SETTLE_TIME: Duration = Duration::from_millis(250);
 
-    /// Up to so many datagrams per second the kernel stamps each of them. Beyond, that would slow the receiver down.
-    const STAMPED: f64 = 200_000.0;
+    /// Highest rate at which the kernel stamps every datagram, datagrams per second. At higher rates that would slow
+    /// the receiver down.
+    const MAX_STAMPED_RATE: f64 = 200_000.0;
 
-    /// The options among resolved parameters.
-    pub(crate) fn of(parameters: &Parameters) -> Result<Self, Error> {
+    /// Reads the options from resolved parameters.
+    pub(crate) fn from_parameters(parameters: &Parameters) -> Result<Self, Error> {
         let size = parameters::size(parameters, SIZE.name)?;
         let word = |name| parameters::word(parameters, name);
         let grouped = parameters::is_on(parameters, GSO.name);
-        let slow = parameters::load(parameters, "rate")
-            .is_some_and(|load: Load| load.packets_per_second(size) <= Self::STAMPED);
+        let slow = parameters::load(parameters, "rate").is_some_and(|load: OfferedLoad| {
+            load.packets_per_second(size) <= Self::MAX_STAMPED_RATE
+        });
         Ok(Self {
             size,
             buffer: parameters::size(parameters, BUFFER.name)?,
-            handing: if grouped { Handing::Grouped } else { Handing::Single },
-            keep: if word(RECEIVE.name) == Some("drop") { Keep::Header } else { Keep::Whole },
-            wait: if word(WAIT.name) == Some("spin") { Wait::Spin } else { Wait::Block },
-            stamp: if slow && !grouped { Stamp::Kernel } else { Stamp::Receiver },
-            settle: Self::SETTLE,
+            grouping: if grouped { DatagramGrouping::Grouped } else { DatagramGrouping::Single },
+            copy: if word(RECEIVE.name) == Some("drop") {
+                PayloadCopy::Header
+            } else {
+                PayloadCopy::Whole
+            },
+            wait: if word(WAIT.name) == Some("spin") {
+                UdpWaitMode::Spin
+            } else {
+                UdpWaitMode::Block
+            },
+            arrival_clock: if slow && !grouped {
+                ArrivalClock::Kernel
+            } else {
+                ArrivalClock::Receiver
+            },
+            settle: Self::SETTLE_TIME,
         })
     }
 }
 
-/// A UDP socket with its buffers, not yet bound.
-fn open(address: SocketAddr, buffer: usize) -> io::Result<Socket> {
+/// Opens a UDP socket with buffers of this size, not bound yet.
+fn open_socket(address: SocketAddr, buffer: usize) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
-    // Beyond the limit for everybody only root may go; others get what the limit allows.
+    // Only root may exceed the system's limit. Other users get what it allows.
     if sockopt::set_socket_recv_buffer_size_force(&socket, buffer).is_err() {
         socket.set_recv_buffer_size(buffer)?;
     }
@@ -149,24 +163,27 @@ fn open(address: SocketAddr, buffer: usize) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// A client's socket of one flow to this address.
-pub(crate) fn outgoing(address: SocketAddr, options: &Options) -> Result<UdpSocket, Error> {
+/// Opens a client's socket of one flow to this address.
+pub(crate) fn open_client_socket(
+    address: SocketAddr,
+    options: &Options,
+) -> Result<UdpSocket, Error> {
     let refused = |error| Error::io(format!("open a UDP socket to {address}"), error);
-    let socket = open(address, options.buffer).map_err(refused)?;
+    let socket = open_socket(address, options.buffer).map_err(refused)?;
     socket.connect(&address.into()).map_err(refused)?;
-    if options.handing == Handing::Grouped {
-        crate::sys::split_into_segments(socket.as_fd(), options.size)
+    if options.grouping == DatagramGrouping::Grouped {
+        crate::sys::set_gso_size(socket.as_fd(), options.size)
             .map_err(|error| Error::io("send many datagrams as one (UDP_SEGMENT)", error))?;
     }
     Ok(socket.into())
 }
 
-/// A server's socket that hears whoever has something to say to this address.
-pub(crate) fn hearing(address: SocketAddr) -> Result<UdpSocket, Error> {
+/// Opens a server's socket for announcements, from any address.
+pub(crate) fn open_announcement_socket(address: SocketAddr) -> Result<UdpSocket, Error> {
     const ANNOUNCEMENTS: usize = 1 << 20;
     let bind = || -> io::Result<UdpSocket> {
-        let socket = open(address, ANNOUNCEMENTS)?;
-        // Each flow gets a socket of its own on the same port.
+        let socket = open_socket(address, ANNOUNCEMENTS)?;
+        // Each flow gets its own socket on the same port.
         socket.set_reuse_address(true)?;
         socket.bind(&address.into())?;
         socket.set_nonblocking(true)?;
@@ -175,44 +192,49 @@ pub(crate) fn hearing(address: SocketAddr) -> Result<UdpSocket, Error> {
     bind().map_err(|error| Error::io(format!("listen on {address} (UDP)"), error))
 }
 
-/// A server's socket of one flow, which comes from `peer` to `own`: the kernel hands it nothing else.
-pub(crate) fn incoming(
+/// Opens a server's socket of one flow from `peer` to `own`. The kernel delivers nothing else to it.
+pub(crate) fn open_flow_socket(
     own: SocketAddr,
     peer: SocketAddr,
     options: &Options,
 ) -> Result<UdpSocket, Error> {
     let bind = || -> io::Result<UdpSocket> {
-        let socket = open(own, options.buffer)?;
+        let socket = open_socket(own, options.buffer)?;
         socket.set_reuse_address(true)?;
         socket.bind(&own.into())?;
         socket.connect(&peer.into())?;
-        if options.handing == Handing::Grouped {
-            crate::sys::gather_segments(socket.as_fd())?;
+        if options.grouping == DatagramGrouping::Grouped {
+            crate::sys::enable_gro(socket.as_fd())?;
         }
-        if options.stamp == Stamp::Kernel {
-            crate::sys::stamp_arrivals(socket.as_fd())?;
+        if options.arrival_clock == ArrivalClock::Kernel {
+            crate::sys::enable_arrival_timestamps(socket.as_fd())?;
         }
         Ok(socket.into())
     };
     bind().map_err(|error| Error::io(format!("open a UDP socket from {peer} to {own}"), error))
 }
 
-/// What was granted to a side's sockets, of which this is one.
-pub(crate) fn granted(socket: &UdpSocket, options: &Options, role: Role) -> Result<Granted, Error> {
+/// Returns the values that the kernel granted to the sockets of one side, read from one of them.
+pub(crate) fn granted_to_socket(
+    socket: &UdpSocket,
+    options: &Options,
+    role: TrafficRole,
+) -> Result<GrantedOptions, Error> {
     let (name, size) = match role {
-        Role::Client => ("send_buffer", sockopt::socket_send_buffer_size(socket)),
-        Role::Server => ("receive_buffer", sockopt::socket_recv_buffer_size(socket)),
+        TrafficRole::Client => ("send_buffer", sockopt::socket_send_buffer_size(socket)),
+        TrafficRole::Server => ("receive_buffer", sockopt::socket_recv_buffer_size(socket)),
     };
     let size = size.map_err(|error| Error::io("read a socket's options", error))?;
-    // The kernel counts its own overhead as much again (socket(7)).
+    // The kernel doubles the value, for its own overhead (socket(7)).
     let (asked, size) = (options.buffer as u64, size as u64 / 2);
-    let mut granted = Granted::default();
+    let mut granted = GrantedOptions::default();
     granted.parameters.insert(name.to_owned(), json!(size));
     if size < asked {
         granted.findings.push(Finding::SmallBuffer { asked, granted: size });
     }
-    if role == Role::Server {
-        let stamps = if options.stamp == Stamp::Kernel { "kernel" } else { "receiver" };
+    if role == TrafficRole::Server {
+        let stamps =
+            if options.arrival_clock == ArrivalClock::Kernel { "kernel" } else { "receiver" };
         granted.parameters.insert("arrivals_stamped_by".to_owned(), json!(stamps));
     }
     Ok(granted)
@@ -220,15 +242,15 @@ pub(crate) fn granted(socket: &UdpSocket, options: &Options, role: Role) -> Resu
 
 #[cfg(test)]
 impl Options {
-    /// Small datagrams, each handed over alone, to receivers that block.
+    /// Returns options for tests: small datagrams, one per message, and receivers that block.
     pub(crate) const fn made_up() -> Self {
         Self {
             size: 100,
             buffer: 1 << 16,
-            handing: Handing::Single,
-            keep: Keep::Whole,
-            wait: Wait::Block,
-            stamp: Stamp::Receiver,
+            grouping: DatagramGrouping::Single,
+            copy: PayloadCopy::Whole,
+            wait: UdpWaitMode::Block,
+            arrival_clock: ArrivalClock::Receiver,
             settle: Duration::ZERO,
         }
     }
@@ -242,16 +264,19 @@ mod tests {
     #[test]
     fn a_flow_of_its_own_takes_what_its_peer_sends_and_nothing_else() {
         let options = Options::made_up();
-        let ear = hearing((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+        let ear = open_announcement_socket((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
         let own = ear.local_addr().unwrap();
-        let (one, two) = (outgoing(own, &options).unwrap(), outgoing(own, &options).unwrap());
-        let flow = incoming(own, one.local_addr().unwrap(), &options).unwrap();
+        let (one, two) = (
+            open_client_socket(own, &options).unwrap(),
+            open_client_socket(own, &options).unwrap(),
+        );
+        let flow = open_flow_socket(own, one.local_addr().unwrap(), &options).unwrap();
         one.send(b"one").unwrap();
         two.send(b"two").unwrap();
         let mut bytes = [0; 3];
         assert_eq!((flow.recv(&mut bytes).unwrap(), &bytes), (3, b"one"));
         assert_eq!((ear.recv(&mut bytes).unwrap(), &bytes), (3, b"two"));
-        let granted = granted(&flow, &options, Role::Server).unwrap();
+        let granted = granted_to_socket(&flow, &options, TrafficRole::Server).unwrap();
         assert_eq!(granted.parameters["receive_buffer"], json!(1 << 16));
         assert!(granted.findings.is_empty());
     }

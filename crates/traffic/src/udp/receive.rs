@@ -1,17 +1,17 @@
-//! The receiving loop of one thread: takes datagrams in batches, and books each of them by its header.
+//! Receiving loop of one thread: takes datagrams in batches and counts each by its header.
 
-use super::header::{Header, LENGTH, Mark};
-use super::introduce::Flow;
-use super::moderate::Moderation;
-use super::options::{Handing, Keep, Options, Stamp, Wait};
-use super::tally::Tally;
-use super::track::{Arrival, Backlog, Jitter, Track};
-use crate::Task;
+use super::handshake::UdpFlow;
+use super::header::{DatagramHeader, FlowTag, LENGTH};
+use super::interval_counters::IntervalCounters;
+use super::moderation::Moderation;
+use super::options::{ArrivalClock, DatagramGrouping, Options, PayloadCopy, UdpWaitMode};
+use super::sequence_tracker::{Arrival, Backlog, Jitter, SequenceTracker};
+use crate::TrialTask;
 use crate::clock;
 use crate::cpu::CpuLog;
-use crate::drive::{Patience, TICK};
-use crate::stall::Gaps;
-use crate::sys::{Ancillary, Inbox, Message, Waiting, lost_in_full_buffer};
+use crate::event_loop::{SharedDeadline, TICK};
+use crate::stall::StallTracker;
+use crate::sys::{Ancillary, BatchWait, ReceiveBatch, ReceivedDatagram, socket_drops};
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
@@ -21,153 +21,165 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The largest message that the kernel makes of several datagrams, bytes.
-const GATHERED: usize = 1 << 16;
+/// Largest message that the kernel makes of several datagrams, bytes.
+const MAX_GATHERED: usize = 1 << 16;
 
-/// What the sender has said of a flow's end.
+/// End of a flow, as its sender has reported it.
 #[derive(Debug)]
-pub(crate) struct Ending {
-    /// How many datagrams it sent; [`Ending::UNKNOWN`] before it has said so, or where it never will.
+pub(crate) struct FlowEnd {
+    /// Number of datagrams sent. [`FlowEnd::UNKNOWN`] before the sender has reported it, or if it never will.
     sent: AtomicU64,
-    /// When nothing more was to be expected but what is on its way, by the monotonic clock, ns; 0 before that.
-    told: AtomicU64,
+    /// Time of the report, by the monotonic clock, ns, after which only datagrams on the path can arrive. 0 before the
+    /// report.
+    ended: AtomicU64,
 }
 
-impl Ending {
+impl FlowEnd {
     const UNKNOWN: u64 = u64::MAX;
 
-    /// A flow that still flows.
+    /// Creates the end of a flow that is still sending.
     pub(crate) fn new() -> Self {
-        Self { sent: AtomicU64::new(Self::UNKNOWN), told: AtomicU64::new(0) }
+        Self { sent: AtomicU64::new(Self::UNKNOWN), ended: AtomicU64::new(0) }
     }
 
-    /// So many were sent.
-    pub(crate) fn tell(&self, sent: u64) {
+    /// Sets the number of datagrams that were sent, and with it the end of the flow.
+    pub(crate) fn set_sent(&self, sent: u64) {
         self.sent.store(sent, Ordering::Relaxed);
-        self.told.store(clock::now().0, Ordering::Release);
+        self.ended.store(clock::now().0, Ordering::Release);
     }
 
-    /// The sender is gone.
-    pub(crate) fn gone(&self) {
-        if !self.is_told() {
-            self.told.store(clock::now().0, Ordering::Release);
+    /// Marks the flow as ended because its sender is gone.
+    pub(crate) fn set_lost(&self) {
+        if !self.has_ended() {
+            self.ended.store(clock::now().0, Ordering::Release);
         }
     }
 
-    /// Whether the sender sends no more.
-    pub(crate) fn is_told(&self) -> bool {
-        self.told.load(Ordering::Acquire) != 0
+    /// Returns whether the sender has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire) != 0
     }
 
-    /// How many were sent, where it is known.
+    /// Returns the number of datagrams sent. Returns `None` if it is not known.
     pub(crate) fn sent(&self) -> Option<u64> {
         Some(self.sent.load(Ordering::Relaxed)).filter(|sent| *sent != Self::UNKNOWN)
     }
 }
 
-/// One receiving flow.
+/// Receiving side of one flow.
 #[derive(Debug)]
-pub(crate) struct Incoming {
+pub(crate) struct ReceivingFlow {
     socket: Arc<UdpSocket>,
-    mark: Mark,
-    track: Track,
+    mark: FlowTag,
+    sequence: SequenceTracker,
     jitter: Jitter,
     backlog: Backlog,
-    ending: Arc<Ending>,
-    /// An index into the lane's counts.
+    ending: Arc<FlowEnd>,
+    /// Index into the thread's counts.
     count: usize,
-    /// Datagrams that came, each once.
+    /// Datagrams received, each once.
     received: u64,
-    /// When the last one came, by the monotonic clock.
+    /// Arrival of the last datagram, by the monotonic clock, ns.
     last: u64,
-    /// What had found the socket's buffer full before the trial.
+    /// Messages that had found the socket's buffer full before the trial.
     full_before: u32,
 }
 
-impl Incoming {
-    /// Whether all has come, or nothing has for so long, ns, since the sender's last word. `looked` is when its socket
-    /// was last looked into: a thread that did not run meanwhile has not seen what lies there.
+impl ReceivingFlow {
+    /// Returns whether all datagrams have arrived, or none has for `settle` ns since the sender's end. `looked` is the
+    /// time of the last read of the socket: a thread that has not run since then has not seen what is queued there.
     fn is_over(&self, looked: u64, settle: u64) -> bool {
-        let told = self.ending.told.load(Ordering::Acquire);
+        let told = self.ending.ended.load(Ordering::Acquire);
         told != 0
             && (self.ending.sent().is_some_and(|sent| self.received >= sent)
                 || looked.saturating_sub(told.max(self.last)) > settle)
     }
 
-    /// Books one datagram, or none if it is not of this flow. `came` is by whatever clock stamps arrivals.
+    /// Counts one datagram. Ignores it if it is not of this flow. `came` is the arrival time by the clock that stamps
+    /// arrivals.
     #[inline]
-    fn book(&mut self, tally: &mut Tally, header: Header, length: usize, came: u64) {
-        if !header.is_of(self.mark) {
+    fn count_datagram(
+        &mut self,
+        tally: &mut IntervalCounters,
+        header: DatagramHeader,
+        length: usize,
+        came: u64,
+    ) {
+        if !header.has_tag(self.mark) {
             return;
         }
-        let arrival = self.track.arrived(header.number);
+        let arrival = self.sequence.record(header.number);
         let mut jitter = 0;
         if arrival != Arrival::Duplicate {
             self.received += 1;
-            jitter = self.jitter.arrived(header.sent, came);
-            self.backlog.arrived(header.sent, came);
+            jitter = self.jitter.record(header.sent, came);
+            self.backlog.record(header.sent, came);
         }
-        tally.received(header.sent, arrival, length as u64, jitter);
+        tally.count_received(header.sent, arrival, length as u64, jitter);
     }
 }
 
-/// What one thread counts of one client's flows.
+/// Counts of one thread for the flows of one client.
 #[derive(Debug)]
-pub(crate) struct Count {
-    /// Which client.
+pub(crate) struct ClientReceiveCounts {
+    /// Number of the client.
     pub(crate) client: u32,
-    /// Its datagrams.
-    pub(crate) tally: Tally,
-    /// How long nothing came.
-    pub(crate) gaps: Gaps,
+    /// Datagrams by interval.
+    pub(crate) tally: IntervalCounters,
+    /// Gaps in which nothing arrived.
+    pub(crate) gaps: StallTracker,
 }
 
-/// The receiving flows of one thread.
+/// Receiving side of all flows of one thread.
 #[derive(Debug)]
-pub(crate) struct Receiver {
-    flows: Vec<Incoming>,
-    counts: Vec<Count>,
-    inbox: Inbox,
-    wait: Wait,
-    keep: Keep,
-    /// How long to wait for the last datagrams, ns.
+pub(crate) struct UdpReceiver {
+    flows: Vec<ReceivingFlow>,
+    counts: Vec<ClientReceiveCounts>,
+    inbox: ReceiveBatch,
+    wait: UdpWaitMode,
+    keep: PayloadCopy,
+    /// Time to wait for the last datagrams, ns.
     settle: u64,
-    /// Bytes of a message at most.
+    /// Maximum size of a message, bytes.
     message: usize,
-    /// The most datagrams that came in one message.
+    /// Highest number of datagrams in one message so far.
     gathered: u64,
-    /// When the first datagram of any flow came.
+    /// Arrival of the first datagram of any flow, by the monotonic clock, ns.
     began: Option<u64>,
     cpu: CpuLog,
 }
 
-impl Receiver {
-    /// For these flows in a trial of this number. All memory that the loop will use is allocated here.
+impl UdpReceiver {
+    /// Creates the receiver of these flows for a trial of this number. Allocates all memory that the loop uses.
     pub(crate) fn new(
-        flows: Vec<(Flow, Arc<Ending>)>,
-        task: &Task,
+        flows: Vec<(UdpFlow, Arc<FlowEnd>)>,
+        task: &TrialTask,
         options: &Options,
         trial: u32,
     ) -> io::Result<Self> {
-        let mut counts: Vec<Count> = Vec::new();
+        let mut counts: Vec<ClientReceiveCounts> = Vec::new();
         let mut place = |client: u32| {
             counts.iter().position(|count| count.client == client).unwrap_or_else(|| {
-                let tally = Tally::new(task.duration, task.interval);
-                counts.push(Count { client, tally, gaps: Gaps::new(task.duration) });
+                let tally = IntervalCounters::new(task.duration, task.interval);
+                counts.push(ClientReceiveCounts {
+                    client,
+                    tally,
+                    gaps: StallTracker::new(task.duration),
+                });
                 counts.len() - 1
             })
         };
-        let incoming = |(flow, ending): (Flow, Arc<Ending>)| {
-            Ok(Incoming {
-                mark: Mark::new(task.token, trial, flow.number),
-                track: Track::new(),
+        let incoming = |(flow, ending): (UdpFlow, Arc<FlowEnd>)| {
+            Ok(ReceivingFlow {
+                mark: FlowTag::new(task.token, trial, flow.number),
+                sequence: SequenceTracker::new(),
                 jitter: Jitter::default(),
                 backlog: Backlog::default(),
                 ending,
                 count: place(flow.client),
                 received: 0,
                 last: 0,
-                full_before: lost_in_full_buffer(flow.socket.as_fd())?,
+                full_before: socket_drops(flow.socket.as_fd())?,
                 socket: flow.socket,
             })
         };
@@ -175,13 +187,13 @@ impl Receiver {
         Ok(Self {
             flows,
             counts,
-            inbox: inbox(options),
-            message: match options.handing {
-                Handing::Single => options.size,
-                Handing::Grouped => GATHERED,
+            inbox: new_inbox(options),
+            message: match options.grouping {
+                DatagramGrouping::Single => options.size,
+                DatagramGrouping::Grouped => MAX_GATHERED,
             },
             wait: options.wait,
-            keep: options.keep,
+            keep: options.copy,
             settle: options.settle.as_nanos() as u64,
             gathered: 1,
             began: None,
@@ -189,50 +201,50 @@ impl Receiver {
         })
     }
 
-    /// What was counted, by client.
-    pub(crate) fn counts(&self) -> &[Count] {
+    /// Returns the counts by client.
+    pub(crate) fn counts(&self) -> &[ClientReceiveCounts] {
         &self.counts
     }
 
-    /// This thread's CPU time.
+    /// Returns the CPU time of this thread.
     pub(crate) fn cpu(&self) -> &CpuLog {
         &self.cpu
     }
 
-    /// How many datagrams for these flows found a socket's buffer full. The kernel counts messages: where several
-    /// datagrams come in one, each is taken to have been as large as the largest that did come.
-    pub(crate) fn found_full(&self) -> io::Result<u64> {
+    /// Returns the number of datagrams of these flows that found a socket's buffer full. The kernel counts messages:
+    /// where a message holds several datagrams, each lost message counts as the largest that was received.
+    pub(crate) fn buffer_drops(&self) -> io::Result<u64> {
         self.flows.iter().try_fold(0, |sum, flow| {
-            let full = lost_in_full_buffer(flow.socket.as_fd())?.wrapping_sub(flow.full_before);
+            let full = socket_drops(flow.socket.as_fd())?.wrapping_sub(flow.full_before);
             Ok(sum + u64::from(full) * self.gathered)
         })
     }
 
-    /// How many of the datagrams that came were still queued on their way when their sender ended.
-    pub(crate) fn late(&self) -> u64 {
-        self.flows.iter().map(|flow| flow.backlog.late(flow.received)).sum()
+    /// Returns the number of received datagrams that were still queued on the path when their sender ended.
+    pub(crate) fn late_datagrams(&self) -> u64 {
+        self.flows.iter().map(|flow| flow.backlog.late_datagrams(flow.received)).sum()
     }
 
-    /// Receives until all flows have come to their end, or patience is over.
-    pub(crate) fn run(&mut self, patience: &Patience) -> io::Result<()> {
+    /// Receives until all flows have ended, or patience is over.
+    pub(crate) fn run(&mut self, patience: &SharedDeadline) -> io::Result<()> {
         self.cpu.begin(0);
         match (self.wait, self.flows.len()) {
-            (Wait::Block, 1) => self.block(patience),
-            (Wait::Block, _) => self.poll(patience),
-            (Wait::Spin, _) => self.spin(patience),
+            (UdpWaitMode::Block, 1) => self.run_blocking(patience),
+            (UdpWaitMode::Block, _) => self.run_polling(patience),
+            (UdpWaitMode::Spin, _) => self.run_spinning(patience),
         }
     }
 
-    /// One flow: waits within the call that receives.
-    fn block(&mut self, patience: &Patience) -> io::Result<()> {
+    /// Receives one flow, and blocks in the receiving call.
+    fn run_blocking(&mut self, patience: &SharedDeadline) -> io::Result<()> {
         self.flows[0].socket.set_nonblocking(false)?;
         self.flows[0].socket.set_read_timeout(Some(TICK))?;
         let mut moderation = self.moderation()?;
         let mut looked = 0;
-        while !self.is_over(looked) && !patience.is_over() {
+        while !self.is_over(looked) && !patience.is_past() {
             looked = clock::now().0;
-            let came = self.take(0, Waiting::ForOne)?;
-            moderation.took(came);
+            let came = self.receive_batch(0, BatchWait::FirstDatagram)?;
+            moderation.add_messages(came);
             if came < self.inbox.messages() {
                 moderation.pause();
             }
@@ -240,16 +252,16 @@ impl Receiver {
         Ok(())
     }
 
-    /// All flows in turn, again and again.
-    fn spin(&mut self, patience: &Patience) -> io::Result<()> {
+    /// Receives all flows in turn, without blocking.
+    fn run_spinning(&mut self, patience: &SharedDeadline) -> io::Result<()> {
         let mut moderation = self.moderation()?;
         let mut looked = 0;
-        while !self.is_over(looked) && !patience.is_over() {
+        while !self.is_over(looked) && !patience.is_past() {
             looked = clock::now().0;
             let (mut any, mut is_more) = (false, false);
             for flow in 0..self.flows.len() {
-                let came = self.take(flow, Waiting::Never)?;
-                moderation.took(came);
+                let came = self.receive_batch(flow, BatchWait::Never)?;
+                moderation.add_messages(came);
                 any |= came > 0;
                 is_more |= came == self.inbox.messages();
             }
@@ -260,8 +272,8 @@ impl Receiver {
         Ok(())
     }
 
-    /// Many flows: waits for any of them.
-    fn poll(&mut self, patience: &Patience) -> io::Result<()> {
+    /// Receives many flows, and waits for any of them by epoll.
+    fn run_polling(&mut self, patience: &SharedDeadline) -> io::Result<()> {
         const BATCH: usize = 64;
         let queue = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         for (index, flow) in self.flows.iter().enumerate() {
@@ -272,21 +284,21 @@ impl Receiver {
         let mut events = Vec::with_capacity(BATCH);
         let mut moderation = self.moderation()?;
         let mut looked = 0;
-        while !self.is_over(looked) && !patience.is_over() {
+        while !self.is_over(looked) && !patience.is_past() {
             events.clear();
             let now = clock::now().0;
             match epoll::wait(&queue, spare_capacity(&mut events), Some(&tick)) {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
-            // Of flows that had no room among the events nothing is known.
+            // Flows that had no room among the events have not been read.
             if events.len() < BATCH {
                 looked = now;
             }
             let mut is_more = false;
             for event in &events {
-                let came = self.take(event.data.u64() as usize, Waiting::Never)?;
-                moderation.took(came);
+                let came = self.receive_batch(event.data.u64() as usize, BatchWait::Never)?;
+                moderation.add_messages(came);
                 is_more |= came == self.inbox.messages();
             }
             if !is_more {
@@ -297,15 +309,15 @@ impl Receiver {
     }
 
     fn moderation(&self) -> io::Result<Moderation> {
-        Moderation::of(self.flows.iter().map(|flow| flow.socket.as_fd()), self.message)
+        Moderation::for_sockets(self.flows.iter().map(|flow| flow.socket.as_fd()), self.message)
     }
 
     fn is_over(&self, looked: u64) -> bool {
         self.flows.iter().all(|flow| flow.is_over(looked, self.settle))
     }
 
-    /// Takes what is there of a flow, and says how many messages that were; that there is nothing is no error.
-    fn take(&mut self, flow: usize, waiting: Waiting) -> io::Result<usize> {
+    /// Takes one batch of waiting messages of a flow, and returns their number. No waiting message is no error.
+    fn receive_batch(&mut self, flow: usize, waiting: BatchWait) -> io::Result<usize> {
         let Self { flows, counts, inbox, .. } = self;
         let flow = &mut flows[flow];
         let came = match inbox.receive(flow.socket.as_fd(), waiting) {
@@ -322,47 +334,47 @@ impl Receiver {
         };
         let now = clock::now().0;
         flow.last = now;
-        let Count { tally, gaps, .. } = &mut counts[flow.count];
+        let ClientReceiveCounts { tally, gaps, .. } = &mut counts[flow.count];
         for message in 0..came {
             let message = inbox.message(message);
             let stamp = message.at.unwrap_or(now);
             match message.segment {
                 Some(segment) if segment < message.length => {
                     self.gathered = self.gathered.max(message.length.div_ceil(segment) as u64);
-                    unfold(flow, tally, &message, segment, self.keep, stamp);
+                    count_gathered(flow, tally, &message, segment, self.keep, stamp);
                 }
                 _ => {
-                    if let Some(header) = Header::read(message.kept) {
-                        flow.book(tally, header, message.length, stamp);
+                    if let Some(header) = DatagramHeader::read(message.kept) {
+                        flow.count_datagram(tally, header, message.length, stamp);
                     }
                 }
             }
         }
         let at = now - *self.began.get_or_insert(now);
-        gaps.progress(at);
-        self.cpu.at(at);
+        gaps.note_progress(at);
+        self.cpu.record(at);
         Ok(came)
     }
 }
 
-/// Books the datagrams that were gathered in one message.
+/// Counts the datagrams that the kernel gathered in one message.
 ///
-/// Where only the first header was kept, the others are taken to follow it without a gap: a datagram that is missing
-/// among them is missed at the next message, so that no loss is overlooked.
-fn unfold(
-    flow: &mut Incoming,
-    tally: &mut Tally,
-    message: &Message<'_>,
+/// If only the first header was copied, the other datagrams are assumed to follow it without a gap. A datagram that is
+/// missing among them shows as missing at the next message, so that no loss is overlooked.
+fn count_gathered(
+    flow: &mut ReceivingFlow,
+    tally: &mut IntervalCounters,
+    message: &ReceivedDatagram<'_>,
     segment: usize,
-    keep: Keep,
+    keep: PayloadCopy,
     stamp: u64,
 ) {
-    let mut first = Header::read(message.kept);
+    let mut first = DatagramHeader::read(message.kept);
     for (nth, from) in (0..message.length).step_by(segment).enumerate() {
         let length = segment.min(message.length - from);
         let header = match keep {
-            Keep::Whole => message.kept.get(from..).and_then(Header::read),
-            Keep::Header => {
+            PayloadCopy::Whole => message.kept.get(from..).and_then(DatagramHeader::read),
+            PayloadCopy::Header => {
                 let header = first;
                 if let Some(first) = &mut first {
                     first.number = first.number.wrapping_add(1);
@@ -371,22 +383,26 @@ fn unfold(
             }
         };
         if let Some(header) = header {
-            flow.book(tally, header, length, stamp);
+            flow.count_datagram(tally, header, length, stamp);
         }
     }
 }
 
-/// Room for what comes in one call: enough that a call per datagram is not what limits the rate, and no more than stays
-/// in the nearer caches.
-fn inbox(options: &Options) -> Inbox {
-    let ancillary = match (options.handing, options.stamp) {
-        (Handing::Single, Stamp::Receiver) => Ancillary::None,
-        _ => Ancillary::Wanted,
+/// Returns the buffers for one receiving call: large enough that a call per datagram does not limit the rate, small
+/// enough to stay in the nearer caches.
+fn new_inbox(options: &Options) -> ReceiveBatch {
+    let ancillary = match (options.grouping, options.arrival_clock) {
+        (DatagramGrouping::Single, ArrivalClock::Receiver) => Ancillary::None,
+        _ => Ancillary::TimestampAndSegment,
     };
-    match (options.keep, options.handing) {
-        (Keep::Header, _) => Inbox::new(64, LENGTH, ancillary),
-        (Keep::Whole, Handing::Single) => Inbox::new(64, options.size, ancillary),
-        (Keep::Whole, Handing::Grouped) => Inbox::new(4, GATHERED, ancillary),
+    match (options.copy, options.grouping) {
+        (PayloadCopy::Header, _) => ReceiveBatch::new(64, LENGTH, ancillary),
+        (PayloadCopy::Whole, DatagramGrouping::Single) => {
+            ReceiveBatch::new(64, options.size, ancillary)
+        }
+        (PayloadCopy::Whole, DatagramGrouping::Grouped) => {
+            ReceiveBatch::new(4, MAX_GATHERED, ancillary)
+        }
     }
 }
 

@@ -1,176 +1,180 @@
-//! The sending loop of one thread: what is due by the schedule is stamped and handed to the kernel.
+//! Sending loop of one thread: stamps the datagrams that are due by the schedule and passes them to the kernel.
 
-use super::header::{Header, Mark};
-use super::introduce::Flow;
-use super::options::{Handing, Options};
-use super::pace::{Schedule, Waiter};
-use super::tally::Tally;
+use super::handshake::UdpFlow;
+use super::header::{DatagramHeader, FlowTag};
+use super::interval_counters::IntervalCounters;
+use super::options::{DatagramGrouping, Options};
+use super::schedule::{PreciseTimer, SendSchedule};
 use crate::cpu::CpuLog;
-use crate::drive::{Patience, TICK};
-use crate::payload::payload;
-use crate::sys::Outbox;
-use crate::{Task, clock};
+use crate::event_loop::{SharedDeadline, TICK};
+use crate::payload::incompressible_payload;
+use crate::sys::SendBatch;
+use crate::{TrialTask, clock};
 use rustix::io::Errno;
 use std::io;
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
 use std::sync::{Arc, OnceLock};
 
-/// One sending flow.
+/// Sending side of one flow.
 #[derive(Debug)]
-struct Outgoing {
+struct SendingFlow {
     socket: Arc<UdpSocket>,
     number: u32,
-    mark: Mark,
-    /// How many were sent.
+    mark: FlowTag,
+    /// Number of datagrams sent.
     sent: u64,
 }
 
-/// The sending flows of one thread.
+/// Sending side of all flows of one thread.
 #[derive(Debug)]
-pub(crate) struct Sender {
-    flows: Vec<Outgoing>,
-    /// Whose turn it is.
-    turn: usize,
-    outbox: Outbox,
-    schedule: Schedule,
+pub(crate) struct UdpSender {
+    flows: Vec<SendingFlow>,
+    /// Index of the flow that sends next.
+    next_flow: usize,
+    outbox: SendBatch,
+    schedule: SendSchedule,
     /// Datagrams in each message.
     group: usize,
     size: usize,
-    /// How long to send, ns.
+    /// Time for which to send, ns.
     duration: u64,
-    /// When the trial began, by the monotonic clock: the same for all threads of a client.
+    /// Beginning of the trial, by the monotonic clock, ns: the same for all threads of a client.
     epoch: Arc<OnceLock<u64>>,
-    tally: Tally,
+    tally: IntervalCounters,
     cpu: CpuLog,
 }
 
-impl Sender {
-    /// Messages handed over in one call, where one call a message cannot keep up.
-    const BATCH: usize = 32;
-    /// The same of messages that hold many datagrams each.
-    const GROUPS: usize = 4;
+impl UdpSender {
+    /// Messages per call. One call per message could not keep up.
+    const MESSAGE_BATCH: usize = 32;
+    /// Messages per call where each message holds many datagrams.
+    const GROUP_BATCH: usize = 4;
 
-    /// For these flows, at so many datagrams per second together, in a trial of this number. `place` is this thread's
-    /// among `of`: their datagrams are interleaved. All memory that the loop will use is allocated here.
+    /// Creates the sender of these flows, at the rate and in the trial that `pace` states. The datagrams of several
+    /// threads are interleaved. Allocates all memory that the loop uses.
     pub(crate) fn new(
-        flows: Vec<Flow>,
-        task: &Task,
+        flows: Vec<UdpFlow>,
+        task: &TrialTask,
         options: &Options,
-        pace: Pace,
+        pace: SendPace,
         epoch: &Arc<OnceLock<u64>>,
     ) -> Self {
-        let group = match options.handing {
-            Handing::Single => 1,
-            Handing::Grouped => {
+        let group = match options.grouping {
+            DatagramGrouping::Single => 1,
+            DatagramGrouping::Grouped => {
                 let release = rustix::system::uname();
-                group(options.size, pace.per_second, segments(&release.release().to_string_lossy()))
+                group_size(
+                    options.size,
+                    pace.per_second,
+                    max_segments(&release.release().to_string_lossy()),
+                )
             }
         };
-        let batch = if group > 1 { Self::GROUPS } else { Self::BATCH };
-        let outgoing = |flow: Flow| Outgoing {
-            mark: Mark::new(task.token, pace.trial, flow.number),
+        let batch = if group > 1 { Self::GROUP_BATCH } else { Self::MESSAGE_BATCH };
+        let outgoing = |flow: UdpFlow| SendingFlow {
+            mark: FlowTag::new(task.token, pace.trial, flow.number),
             number: flow.number,
             socket: flow.socket,
             sent: 0,
         };
         Self {
             flows: flows.into_iter().map(outgoing).collect(),
-            turn: 0,
-            outbox: Outbox::new(batch, &payload(options.size * group)),
-            schedule: Schedule::new(pace.per_second, group as u64, pace.origin),
+            next_flow: 0,
+            outbox: SendBatch::new(batch, &incompressible_payload(options.size * group)),
+            schedule: SendSchedule::new(pace.per_second, group as u64, pace.origin),
             group,
             size: options.size,
             duration: task.duration.0,
             epoch: Arc::clone(epoch),
-            tally: Tally::new(task.duration, task.interval),
+            tally: IntervalCounters::new(task.duration, task.interval),
             cpu: CpuLog::new(task.duration, task.interval),
         }
     }
 
-    /// What was sent.
-    pub(crate) fn tally(&self) -> &Tally {
+    /// Returns the counts by interval.
+    pub(crate) fn tally(&self) -> &IntervalCounters {
         &self.tally
     }
 
-    /// This thread's CPU time.
+    /// Returns the CPU time of this thread.
     pub(crate) fn cpu(&self) -> &CpuLog {
         &self.cpu
     }
 
-    /// How much was sent on each flow.
+    /// Returns each flow's number with its number of datagrams sent.
     pub(crate) fn sent(&self) -> impl Iterator<Item = (u32, u64)> {
         self.flows.iter().map(|flow| (flow.number, flow.sent))
     }
 
     /// Sends for the duration, or until patience is over.
-    pub(crate) fn run(&mut self, patience: &Patience) -> io::Result<()> {
+    pub(crate) fn run(&mut self, patience: &SharedDeadline) -> io::Result<()> {
         for flow in &self.flows {
             flow.socket.set_nonblocking(false)?;
             flow.socket.set_write_timeout(Some(TICK))?;
         }
-        let waiter = Waiter::new(*self.epoch.get_or_init(|| clock::now().0));
+        let waiter = PreciseTimer::new(*self.epoch.get_or_init(|| clock::now().0));
         self.cpu.begin(waiter.now());
         loop {
             let now = waiter.now();
-            self.cpu.at(now);
-            let next = self.schedule.next();
-            if now >= self.duration || next >= self.duration as f64 || patience.is_over() {
-                // What is left of the last interval is this thread's too.
+            self.cpu.record(now);
+            let next = self.schedule.next_due();
+            if now >= self.duration || next >= self.duration as f64 || patience.is_past() {
+                // The rest of the last interval counts for this thread too.
                 waiter.sleep_until(self.duration);
-                self.cpu.at(waiter.now());
+                self.cpu.record(waiter.now());
                 return Ok(());
             }
             match self.schedule.due(now) {
                 0 => waiter.approach(next as u64, now),
-                due => self.hand_over(now, due as usize / self.group)?,
+                due => self.send_messages(now, due as usize / self.group)?,
             }
         }
     }
 
-    /// Hands over so many messages, or as many as fit into one call, on the flow whose turn it is.
+    /// Sends up to `messages` messages in one call, on the flow that is next in turn.
     #[inline]
-    fn hand_over(&mut self, now: u64, messages: usize) -> io::Result<()> {
+    fn send_messages(&mut self, now: u64, messages: usize) -> io::Result<()> {
         let messages = messages.min(self.outbox.messages());
-        let flow = &mut self.flows[self.turn];
+        let flow = &mut self.flows[self.next_flow];
         let mut number = flow.sent;
         for message in 0..messages {
             for datagram in self.outbox.message(message).chunks_exact_mut(self.size) {
-                Header { mark: flow.mark, number, sent: now }.write(datagram);
+                DatagramHeader { tag: flow.mark, number, sent: now }.write(datagram);
                 number += 1;
             }
         }
         let taken = match self.outbox.send(flow.socket.as_fd(), messages) {
             Ok(taken) => taken,
-            Err(error) => given_up(error)?,
+            Err(error) => messages_lost(error)?,
         };
         let datagrams = (taken * self.group) as u64;
         flow.sent += datagrams;
-        self.schedule.sent(datagrams);
-        self.tally.sent(now, datagrams, self.size as u64);
-        self.turn = (self.turn + 1) % self.flows.len();
+        self.schedule.record_sent(datagrams);
+        self.tally.count_sent(now, datagrams, self.size as u64);
+        self.next_flow = (self.next_flow + 1) % self.flows.len();
         Ok(())
     }
 }
 
-/// How fast a thread sends, and when it begins.
+/// Rate and start of a thread's sending.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Pace {
+pub(crate) struct SendPace {
     /// Datagrams per second.
     pub(crate) per_second: f64,
-    /// When the first one is due, ns after the trial's beginning.
+    /// Due time of the first datagram, ns after the trial's beginning.
     pub(crate) origin: f64,
-    /// Which trial of its session it is, from 0.
+    /// Number of the trial in its session, from 0.
     pub(crate) trial: u32,
 }
 
-/// How many messages are lost where the kernel refuses the first one of a call: that one where it was refused on its
-/// way, none where it was not even tried.
-fn given_up(error: io::Error) -> io::Result<usize> {
+/// Returns the number of messages that are lost when the kernel refuses the first message of a call: one if it was
+/// refused on its path, 0 if the kernel did not try to send it. Fails for any other error.
+fn messages_lost(error: io::Error) -> io::Result<usize> {
     match Errno::from_io_error(&error) {
-        // The sender's buffer is full, a signal, or news of an earlier datagram that nobody was there for.
+        // The sender's buffer is full, a signal arrived, or an earlier datagram found no receiver.
         Some(Errno::AGAIN | Errno::INTR | Errno::CONNREFUSED) => Ok(0),
-        // A filter, a queue without room, a route or a device that is gone: this is loss as any other.
+        // A filter, a full queue, or a missing route or device: this is loss like any other.
         Some(
             Errno::PERM
             | Errno::NOBUFS
@@ -187,20 +191,21 @@ fn given_up(error: io::Error) -> io::Result<usize> {
     }
 }
 
-/// How many datagrams of this size are handed over as one: as many as the kernel splits a message into, and no more than a
-/// millisecond's.
-fn group(size: usize, per_second: f64, segments: usize) -> usize {
-    /// Bytes, headers left out: less than 64 KiB in either family.
+/// Returns the number of datagrams of this size in one message: as many as the kernel splits a message into, and no
+/// more than are due in a millisecond.
+fn group_size(size: usize, per_second: f64, segments: usize) -> usize {
+    /// Maximum payload of a message without headers, bytes: less than 64 KiB in either address family.
     const BYTES: usize = 65_000;
     let timely = (per_second / 1e3) as usize;
     (BYTES / size).min(segments).min(timely).max(1)
 }
 
-/// Into how many datagrams a kernel of this release splits a message at most (UDP_MAX_SEGMENTS, udp(7)).
-fn segments(release: &str) -> usize {
+/// Returns the number of datagrams into which a kernel of this release splits a message at most (UDP_MAX_SEGMENTS,
+/// udp(7)).
+fn max_segments(release: &str) -> usize {
     let mut numbers = release.split(|letter: char| !letter.is_ascii_digit()).map(str::parse::<u32>);
     let mut number = || numbers.next().and_then(Result::ok).unwrap_or_default();
-    // It was doubled in Linux 6.9.
+    // The limit was doubled in Linux 6.9.
     if (number(), number()) >= (6, 9) { 128 } else { 64 }
 }
 
@@ -210,11 +215,11 @@ mod tests {
 
     #[test]
     fn groups_fit_into_one_message_and_into_a_millisecond() {
-        assert_eq!(group(64, 1e9, 64), 64);
-        assert_eq!(group(1400, 1e9, 64), 46);
-        assert_eq!(group(65_507, 1e9, 64), 1);
-        assert_eq!(group(64, 10_000.0, 64), 10);
-        assert_eq!(group(64, 10.0, 64), 1);
+        assert_eq!(group_size(64, 1e9, 64), 64);
+        assert_eq!(group_size(1400, 1e9, 64), 46);
+        assert_eq!(group_size(65_507, 1e9, 64), 1);
+        assert_eq!(group_size(64, 10_000.0, 64), 10);
+        assert_eq!(group_size(64, 10.0, 64), 1);
     }
 
     #[test]
@@ -228,17 +233,17 @@ mod tests {
             ("5.15.0-91-generic", 64),
             ("unknown", 64),
         ] {
-            assert_eq!(segments(release), most, "{release}");
+            assert_eq!(max_segments(release), most, "{release}");
         }
     }
 
     #[test]
     fn what_is_refused_on_its_way_is_lost_and_what_was_not_tried_is_not() {
-        let of = |errno: Errno| given_up(errno.into());
+        let of = |errno: Errno| messages_lost(errno.into());
         assert_eq!((of(Errno::AGAIN).unwrap(), of(Errno::CONNREFUSED).unwrap()), (0, 0));
         assert_eq!((of(Errno::PERM).unwrap(), of(Errno::NETUNREACH).unwrap()), (1, 1));
         assert!(of(Errno::BADF).is_err());
-        let error = given_up(Errno::INVAL.into()).unwrap_err().to_string();
+        let error = messages_lost(Errno::INVAL.into()).unwrap_err().to_string();
         assert!(error.contains("--size"), "{error}");
     }
 }

@@ -1,16 +1,17 @@
-//! A server's side: it listens, gets to know the flows that it expects, and receives on lanes what they carry.
+//! Server of a UDP workload: listens, learns its flows by the handshake, and receives their datagrams on several
+//! threads.
 
-use super::control::{Link, Message};
-use super::introduce::{Doors, Flow, Introduced};
+use super::control::{UdpControlLink, UdpControlMessage};
+use super::handshake::{EstablishedFlows, UdpFlow, UdpListeners};
+use super::interval_counters::IntervalCounters;
 use super::options::Options;
-use super::receive::{Ending, Receiver};
-use super::tally::Tally;
-use crate::drive::{Patience, TICK};
-use crate::lanes::{self, Driven};
-use crate::placement::{Cores, Role};
-use crate::stall::Gaps;
-use crate::tcp::GRACE;
-use crate::{Error, Task};
+use super::receive::{FlowEnd, UdpReceiver};
+use crate::event_loop::{SharedDeadline, TICK};
+use crate::placement::{SideCores, TrafficRole};
+use crate::stall::StallTracker;
+use crate::tcp::DRAIN_TIMEOUT;
+use crate::workers::{self, WorkerOutput};
+use crate::{Error, TrialTask};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::BTreeMap;
 use std::io;
@@ -19,41 +20,45 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// A server that works on a thread of its own. Dropping it ends it.
+/// Server on a thread of its own. Dropping it ends the server.
 #[derive(Debug)]
-pub(crate) struct Serving<T> {
-    patience: Arc<Patience>,
+pub(crate) struct UdpServer<T> {
+    patience: Arc<SharedDeadline>,
     thread: Option<JoinHandle<Result<T, Error>>>,
-    /// The cores of its lanes.
-    pub(crate) cores: Cores,
+    /// Cores of its receiving threads.
+    pub(crate) cores: SideCores,
 }
 
-impl<T: Send + 'static> Serving<T> {
-    /// Listens. Once the task's flows are known, `work` is done with them.
+impl<T: Send + 'static> UdpServer<T> {
+    /// Starts to listen. Once the task's flows are known, `work` runs with them on the server's thread.
     pub(crate) fn start(
-        task: &Task,
+        task: &TrialTask,
         options: &Options,
-        work: impl FnOnce(Introduced, &Station<'_>) -> Result<T, Error> + Send + 'static,
+        work: impl FnOnce(EstablishedFlows, &UdpServerContext<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<Self, Error> {
-        let doors = Doors::open(task)?;
-        let cores = Cores::of(&task.cpus, Role::Server);
-        let patience = Arc::new(Patience::default());
+        let doors = UdpListeners::open(task)?;
+        let cores = SideCores::for_role(&task.cpus, TrafficRole::Server);
+        let patience = Arc::new(SharedDeadline::default());
         let thread = thread::spawn({
             let (task, options) = (task.clone(), *options);
             let (cores, patience) = (cores.clone(), Arc::clone(&patience));
             move || {
-                let introduced = doors.welcome(&task, &options, &patience)?;
-                let station =
-                    Station { task: &task, options: &options, cores: &cores, patience: &patience };
+                let introduced = doors.accept_flows(&task, &options, &patience)?;
+                let station = UdpServerContext {
+                    task: &task,
+                    options: &options,
+                    cores: &cores,
+                    patience: &patience,
+                };
                 work(introduced, &station)
             }
         });
         Ok(Self { patience, thread: Some(thread), cores })
     }
 
-    /// Waits until all flows have come to their end, but no longer than the grace.
+    /// Waits until all flows have ended, at most for [`DRAIN_TIMEOUT`].
     pub(crate) fn finish(&mut self) -> Result<T, Error> {
-        self.patience.limit(Instant::now() + GRACE);
+        self.patience.set(Instant::now() + DRAIN_TIMEOUT);
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(result)) => result,
             Some(Err(_)) | None => Err(Error::io("serve", io::Error::other("its thread died"))),
@@ -61,110 +66,119 @@ impl<T: Send + 'static> Serving<T> {
     }
 }
 
-impl<T> Drop for Serving<T> {
+impl<T> Drop for UdpServer<T> {
     fn drop(&mut self) {
-        self.patience.limit(Instant::now());
+        self.patience.set(Instant::now());
         if let Some(thread) = self.thread.take() {
-            // Whatever it counted, nobody asks for it any more.
+            // Its counts are not needed any more.
             let _ = thread.join();
         }
     }
 }
 
-/// What a server's trials have in common.
+/// Context that a server's trials share.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Station<'s> {
-    /// What it was told.
-    pub(crate) task: &'s Task,
-    /// How datagrams are carried.
+pub(crate) struct UdpServerContext<'s> {
+    /// Task of the server.
+    pub(crate) task: &'s TrialTask,
+    /// Options with which datagrams are carried.
     pub(crate) options: &'s Options,
-    /// Where its lanes run.
-    pub(crate) cores: &'s Cores,
-    /// How long it goes on.
-    pub(crate) patience: &'s Patience,
+    /// Cores of its receiving threads.
+    pub(crate) cores: &'s SideCores,
+    /// Limit on the server's running time.
+    pub(crate) patience: &'s SharedDeadline,
 }
 
-/// A trial whose datagrams may come.
+/// Receivers of a trial, ready for its datagrams.
 #[derive(Debug)]
-pub(crate) struct Prepared {
-    lanes: Vec<Receiver>,
-    endings: Vec<Arc<Ending>>,
+pub(crate) struct PreparedReceivers {
+    lanes: Vec<UdpReceiver>,
+    endings: Vec<Arc<FlowEnd>>,
 }
 
-/// What came in a trial.
+/// Result of receiving a trial.
 #[derive(Debug)]
-pub(crate) struct Received {
-    /// The lanes, with what they counted.
-    pub(crate) driven: Driven<Receiver>,
-    /// How many datagrams the clients say they sent, as far as they said so.
+pub(crate) struct UdpReceiveResult {
+    /// Receivers with their counts.
+    pub(crate) output: WorkerOutput<UdpReceiver>,
+    /// Number of datagrams that the clients report as sent. `None` if it is not known for all flows.
     pub(crate) sent: Option<u64>,
 }
 
-impl Station<'_> {
-    /// Prepares a trial of this number over these flows.
-    pub(crate) fn prepare(&self, flows: &[Flow], trial: u32) -> Result<Prepared, Error> {
-        let endings: Vec<_> = flows.iter().map(|_| Arc::new(Ending::new())).collect();
+impl UdpServerContext<'_> {
+    /// Prepares the receivers of a trial of this number over these flows.
+    pub(crate) fn prepare(
+        &self,
+        flows: &[UdpFlow],
+        trial: u32,
+    ) -> Result<PreparedReceivers, Error> {
+        let endings: Vec<_> = flows.iter().map(|_| Arc::new(FlowEnd::new())).collect();
         let ended = flows.iter().cloned().zip(endings.iter().cloned()).collect();
-        let lanes = lanes::deal(ended, self.cores, &self.task.parameters)
+        let lanes = workers::distribute(ended, self.cores, &self.task.parameters)
             .into_iter()
-            .map(|flows| Receiver::new(flows, self.task, self.options, trial))
+            .map(|flows| UdpReceiver::new(flows, self.task, self.options, trial))
             .collect::<io::Result<_>>()
             .map_err(|error| Error::io("prepare to receive", error))?;
-        Ok(Prepared { lanes, endings })
+        Ok(PreparedReceivers { lanes, endings })
     }
 
-    /// Receives until all that was sent has come, or nothing comes any more.
+    /// Receives until all datagrams have arrived, or none arrive any more.
     pub(crate) fn receive(
         &self,
-        prepared: Prepared,
-        links: &mut [Link],
-        flows: &[Flow],
-    ) -> Result<Received, Error> {
-        let Prepared { lanes, endings } = prepared;
+        prepared: PreparedReceivers,
+        links: &mut [UdpControlLink],
+        flows: &[UdpFlow],
+    ) -> Result<UdpReceiveResult, Error> {
+        let PreparedReceivers { lanes, endings } = prepared;
         let over = AtomicBool::new(false);
         let driven = thread::scope(|scope| {
-            scope.spawn(|| hear_ends(links, flows, &endings, &over));
-            let work = |lane: &mut Receiver| lane.run(self.patience);
-            let driven = lanes::run_by(lanes, self.cores, self.task, self.patience, work);
+            scope.spawn(|| await_sent_counts(links, flows, &endings, &over));
+            let work = |lane: &mut UdpReceiver| lane.run(self.patience);
+            let driven = workers::run_workers(lanes, self.cores, self.task, self.patience, work);
             over.store(true, Ordering::Release);
             driven
         })?;
         let sent = endings.iter().map(|ending| ending.sent()).sum();
-        Ok(Received { driven, sent })
+        Ok(UdpReceiveResult { output: driven, sent })
     }
 }
 
-/// Hears from the clients how much they sent, until all have said it or the trial is over.
-fn hear_ends(links: &mut [Link], flows: &[Flow], endings: &[Arc<Ending>], over: &AtomicBool) {
+/// Receives the clients' reports of what they sent, until all have come or the trial is over.
+fn await_sent_counts(
+    links: &mut [UdpControlLink],
+    flows: &[UdpFlow],
+    endings: &[Arc<FlowEnd>],
+    over: &AtomicBool,
+) {
     const PIECE: Duration = Duration::from_millis(1);
     let open = |link: usize| {
-        flows.iter().zip(endings).any(|(flow, ending)| flow.link == link && !ending.is_told())
+        flows.iter().zip(endings).any(|(flow, ending)| flow.link == link && !ending.has_ended())
     };
     while !over.load(Ordering::Acquire) {
         let waiting: Vec<usize> = (0..links.len()).filter(|link| open(*link)).collect();
         if waiting.is_empty() {
             return;
         }
-        for link in ready(links, &waiting) {
-            match links[link].hear(PIECE) {
-                Ok(Some(Message::Sent { flow, datagrams })) => {
+        for link in readable_links(links, &waiting) {
+            match links[link].receive(PIECE) {
+                Ok(Some(UdpControlMessage::Sent { flow, datagrams })) => {
                     let known = flows.iter().position(|one| one.link == link && one.number == flow);
-                    known.into_iter().for_each(|place| endings[place].tell(datagrams));
+                    known.into_iter().for_each(|place| endings[place].set_sent(datagrams));
                 }
                 Ok(None) => {}
-                // It is gone, or talks nonsense: nothing more is expected of it.
+                // The client is gone, or sends invalid messages: nothing more is expected from it.
                 Ok(Some(_)) | Err(_) => flows
                     .iter()
                     .zip(endings)
                     .filter(|(flow, _)| flow.link == link)
-                    .for_each(|(_, ending)| ending.gone()),
+                    .for_each(|(_, ending)| ending.set_lost()),
             }
         }
     }
 }
 
-/// Those of the links that say something within a tick.
-fn ready(links: &[Link], waiting: &[usize]) -> Vec<usize> {
+/// Returns the links that become readable within a tick.
+fn readable_links(links: &[UdpControlLink], waiting: &[usize]) -> Vec<usize> {
     let mut waits: Vec<_> =
         waiting.iter().map(|link| PollFd::new(links[*link].stream(), PollFlags::IN)).collect();
     let tick = Timespec { tv_sec: 0, tv_nsec: TICK.subsec_nanos().into() };
@@ -175,10 +189,12 @@ fn ready(links: &[Link], waiting: &[usize]) -> Vec<usize> {
     waiting.iter().zip(heard).filter(|(_, heard)| *heard).map(|(link, _)| *link).collect()
 }
 
-/// What all lanes counted, by client.
-pub(crate) fn by_client(lanes: &[Receiver]) -> BTreeMap<u32, (Tally, Gaps)> {
-    let mut clients: BTreeMap<u32, (Tally, Gaps)> = BTreeMap::new();
-    for count in lanes.iter().flat_map(Receiver::counts) {
+/// Adds up the counts of all receivers, by client.
+pub(crate) fn counts_by_client(
+    lanes: &[UdpReceiver],
+) -> BTreeMap<u32, (IntervalCounters, StallTracker)> {
+    let mut clients: BTreeMap<u32, (IntervalCounters, StallTracker)> = BTreeMap::new();
+    for count in lanes.iter().flat_map(UdpReceiver::counts) {
         match clients.get_mut(&count.client) {
             Some((tally, gaps)) => {
                 tally.merge(&count.tally);

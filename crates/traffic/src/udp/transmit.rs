@@ -1,85 +1,89 @@
-//! A client's side: its flows dealt over lanes, and one trial after another sent over them.
+//! Client of a UDP workload: distributes its flows over threads, and sends one trial after another.
 
-use super::control::{Link, Message};
-use super::introduce::{Flow, Introduced, announce};
+use super::control::{UdpControlLink, UdpControlMessage};
+use super::handshake::{EstablishedFlows, UdpFlow, announce_flows};
 use super::options::Options;
-use super::send::{Pace, Sender};
-use crate::drive::Patience;
-use crate::lanes::{self, Driven};
-use crate::placement::{Cores, Role};
-use crate::{Error, Task};
+use super::send::{SendPace, UdpSender};
+use crate::event_loop::SharedDeadline;
+use crate::placement::{SideCores, TrafficRole};
+use crate::workers::{self, WorkerOutput};
+use crate::{Error, TrialTask};
 use std::sync::{Arc, OnceLock};
 
-/// A client whose flows are known to their servers.
+/// Client whose flows are known to their servers.
 #[derive(Debug)]
-pub(crate) struct Transmitter {
-    /// What it was told.
-    pub(crate) task: Task,
-    /// How datagrams are carried.
+pub(crate) struct UdpTransmitter {
+    /// Task of the client.
+    pub(crate) task: TrialTask,
+    /// Options with which datagrams are carried.
     pub(crate) options: Options,
-    /// The conversations with its servers.
-    pub(crate) links: Vec<Link>,
-    /// Its flows.
-    pub(crate) flows: Vec<Flow>,
-    /// Where its lanes run.
-    pub(crate) cores: Cores,
+    /// Control connections to its servers.
+    pub(crate) links: Vec<UdpControlLink>,
+    /// Flows of the client.
+    pub(crate) flows: Vec<UdpFlow>,
+    /// Cores of its sending threads.
+    pub(crate) cores: SideCores,
 }
 
-/// What was sent in a trial.
+/// Result of sending a trial.
 #[derive(Debug)]
-pub(crate) struct Sent {
-    /// The lanes, with what they counted.
-    pub(crate) driven: Driven<Sender>,
-    /// When the trial began, by the monotonic clock, ns.
+pub(crate) struct UdpSendResult {
+    /// Senders with their counts.
+    pub(crate) output: WorkerOutput<UdpSender>,
+    /// Beginning of the trial, by the monotonic clock, ns. `None` if no thread began to send.
     pub(crate) epoch: Option<u64>,
 }
 
-/// Lanes that are ready to send.
+/// Senders of a trial, ready to send.
 #[derive(Debug)]
-pub(crate) struct Loaded {
-    lanes: Vec<Sender>,
+pub(crate) struct PreparedSenders {
+    lanes: Vec<UdpSender>,
     epoch: Arc<OnceLock<u64>>,
 }
 
-impl Transmitter {
-    /// Introduces all flows.
-    pub(crate) fn connect(task: &Task, options: Options) -> Result<Self, Error> {
-        let Introduced { links, flows } = announce(task, &options)?;
-        let cores = Cores::of(&task.cpus, Role::Client);
+impl UdpTransmitter {
+    /// Connects to all servers and announces all flows.
+    pub(crate) fn connect(task: &TrialTask, options: Options) -> Result<Self, Error> {
+        let EstablishedFlows { links, flows } = announce_flows(task, &options)?;
+        let cores = SideCores::for_role(&task.cpus, TrafficRole::Client);
         Ok(Self { task: task.clone(), options, links, flows, cores })
     }
 
-    /// Prepares everything that sending so many datagrams per second will use, in a trial of this number. The task says
-    /// how long.
-    pub(crate) fn load(&self, task: &Task, per_second: f64, trial: u32) -> Loaded {
+    /// Prepares the senders of a trial of this number, at `per_second` datagrams per second together. Allocates
+    /// everything that sending uses. `task` states the duration.
+    pub(crate) fn prepare(&self, task: &TrialTask, per_second: f64, trial: u32) -> PreparedSenders {
         let all = self.flows.len().max(1) as f64;
         let epoch = Arc::new(OnceLock::new());
-        let hands = lanes::deal(self.flows.clone(), &self.cores, &task.parameters);
-        let lane = |(nth, flows): (usize, Vec<Flow>)| {
-            let pace = Pace {
+        let hands = workers::distribute(self.flows.clone(), &self.cores, &task.parameters);
+        let lane = |(nth, flows): (usize, Vec<UdpFlow>)| {
+            let pace = SendPace {
                 per_second: per_second * flows.len() as f64 / all,
                 origin: (nth as f64 + task.stagger()) * 1e9 / per_second,
                 trial,
             };
-            Sender::new(flows, task, &self.options, pace, &epoch)
+            UdpSender::new(flows, task, &self.options, pace, &epoch)
         };
         let lanes = hands.into_iter().enumerate().map(lane).collect();
-        Loaded { lanes, epoch }
+        PreparedSenders { lanes, epoch }
     }
 
-    /// Sends, and tells the servers how much it was.
-    pub(crate) fn send(&self, loaded: Loaded, task: &Task) -> Result<Sent, Error> {
-        let Loaded { lanes, epoch } = loaded;
-        let patience = Patience::default();
-        let work = |lane: &mut Sender| lane.run(&patience);
-        let driven = lanes::run_by(lanes, &self.cores, task, &patience, work)?;
-        for (number, datagrams) in driven.lanes.iter().flat_map(Sender::sent) {
+    /// Sends the datagrams of a trial, then tells the servers how many they were.
+    pub(crate) fn send(
+        &self,
+        loaded: PreparedSenders,
+        task: &TrialTask,
+    ) -> Result<UdpSendResult, Error> {
+        let PreparedSenders { lanes, epoch } = loaded;
+        let patience = SharedDeadline::default();
+        let work = |lane: &mut UdpSender| lane.run(&patience);
+        let driven = workers::run_workers(lanes, &self.cores, task, &patience, work)?;
+        for (number, datagrams) in driven.lanes.iter().flat_map(UdpSender::sent) {
             let flow = self.flows.iter().find(|flow| flow.number == number);
             if let Some(link) = flow.and_then(|flow| self.links.get(flow.link)) {
-                link.tell(Message::Sent { flow: number, datagrams })
+                link.send(UdpControlMessage::Sent { flow: number, datagrams })
                     .map_err(|error| Error::io("tell the server what was sent", error))?;
             }
         }
-        Ok(Sent { driven, epoch: epoch.get().copied() })
+        Ok(UdpSendResult { output: driven, epoch: epoch.get().copied() })
     }
 }

@@ -1,11 +1,13 @@
-//! `idle`: nothing is sent. What the machine does meanwhile is the background of all other figures.
+//! `idle`: nothing is sent. The machine's activity during the trial is the background of all other figures.
 
-use crate::drive::{Lane, Patience, Wish};
-use crate::lanes::{self, Driven};
+use crate::event_loop::{FlowGroup, Interest, SharedDeadline};
 use crate::latency::empty_intervals;
-use crate::placement::{Cores, Role};
-use crate::tcp::{GRACE, Granted, Options, Serving, connect, shut};
-use crate::{About, Client, Error, Parameter, Report, Server, Task, Workload, clock};
+use crate::placement::{SideCores, TrafficRole};
+use crate::tcp::{DRAIN_TIMEOUT, GrantedOptions, TcpOptions, TcpServerThread, connect, shut_down};
+use crate::workers::{self, WorkerOutput};
+use crate::{
+    Client, Error, Parameter, Server, SideReport, TrialTask, Workload, WorkloadInfo, clock,
+};
 use std::io::{self, Read};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -13,13 +15,13 @@ use std::sync::Arc;
 use std::time::Instant;
 use tare_record::{Metric, Nanos, Series};
 
-/// The workload.
+/// Workload `idle`.
 #[derive(Debug)]
 pub(crate) struct Idle;
 
 impl Workload for Idle {
-    fn about(&self) -> About {
-        About {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
             name: "idle",
             summary: "nothing is sent; how busy the machine is all the same",
             stands_for: "the background that every other figure contains",
@@ -31,7 +33,7 @@ impl Workload for Idle {
         &[Metric::CpuBusy]
     }
 
-    fn ports(&self) -> usize {
+    fn port_count(&self) -> usize {
         1
     }
 
@@ -39,44 +41,46 @@ impl Workload for Idle {
         &[]
     }
 
-    fn offers(&self, _: &Task) -> Option<f64> {
+    fn offered_load(&self, _: &TrialTask) -> Option<f64> {
         Some(0.0)
     }
 
-    fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
-        let lane = |flows: Vec<_>| Resting {
+    fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
+        let lane = |flows: Vec<_>| IdleFlows {
             flows: flows
                 .into_iter()
-                .map(|flow: crate::tcp::Accepted| (flow.stream, Stage::Waiting))
+                .map(|flow: crate::tcp::AcceptedFlow| (flow.stream, IdleStage::Waiting))
                 .collect(),
             until: u64::MAX,
         };
-        Ok(Box::new(Waiting { serving: Serving::start(task, &Options::default(), lane)? }))
+        Ok(Box::new(IdleServer {
+            serving: TcpServerThread::start(task, &TcpOptions::default(), lane)?,
+        }))
     }
 
-    fn connect(&self, task: &Task) -> Result<Box<dyn Client>, Error> {
-        let (streams, granted) = connect(task, &Options::default())?;
-        Ok(Box::new(Sitting { streams, granted, task: task.clone() }))
+    fn connect(&self, task: &TrialTask) -> Result<Box<dyn Client>, Error> {
+        let (streams, granted) = connect(task, &TcpOptions::default())?;
+        Ok(Box::new(IdleClient { streams, granted, task: task.clone() }))
     }
 }
 
-/// What a flow is at.
+/// State of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum IdleStage {
     Waiting,
     Over,
 }
 
-/// The flows of one thread, on which nothing happens.
+/// Flows of one thread, which carry nothing.
 #[derive(Debug)]
-struct Resting {
-    flows: Vec<(TcpStream, Stage)>,
-    /// When this side ends them, by the monotonic clock; the server never does.
+struct IdleFlows {
+    flows: Vec<(TcpStream, IdleStage)>,
+    /// Monotonic time at which this side ends the flows; `u64::MAX` on the server, which never does.
     until: u64,
 }
 
-impl Lane for Resting {
-    fn flows(&self) -> usize {
+impl FlowGroup for IdleFlows {
+    fn flow_count(&self) -> usize {
         self.flows.len()
     }
 
@@ -84,78 +88,79 @@ impl Lane for Resting {
         self.flows[flow].0.as_fd()
     }
 
-    fn wish(&self, flow: usize) -> Wish {
+    fn interest(&self, flow: usize) -> Interest {
         match self.flows[flow].1 {
-            Stage::Waiting => Wish::Read,
-            Stage::Over => Wish::Over,
+            IdleStage::Waiting => Interest::Read,
+            IdleStage::Over => Interest::Finished,
         }
     }
 
-    fn turn(&mut self, flow: usize) -> io::Result<()> {
+    fn step_flow(&mut self, flow: usize) -> io::Result<()> {
         let (stream, stage) = &mut self.flows[flow];
-        if *stage == Stage::Over {
+        if *stage == IdleStage::Over {
             return Ok(());
         }
-        // Nothing comes but the end.
+        // Only the end of the stream can arrive.
         if (&*stream).read(&mut [0])? == 0 {
-            *stage = Stage::Over;
-            return shut(stream, Shutdown::Both);
+            *stage = IdleStage::Over;
+            return shut_down(stream, Shutdown::Both);
         }
         Ok(())
     }
 
-    fn look(&mut self, now: u64) -> io::Result<()> {
+    fn on_tick(&mut self, now: u64) -> io::Result<()> {
         if now < self.until {
             return Ok(());
         }
         for (stream, stage) in &mut self.flows {
-            *stage = Stage::Over;
-            shut(stream, Shutdown::Both)?;
+            *stage = IdleStage::Over;
+            shut_down(stream, Shutdown::Both)?;
         }
         Ok(())
     }
 }
 
-/// The serving side.
-struct Waiting {
-    serving: Serving<Resting>,
+/// Serving side of `idle`.
+struct IdleServer {
+    serving: TcpServerThread<IdleFlows>,
 }
 
-impl Server for Waiting {
-    fn finish(mut self: Box<Self>) -> Result<Report, Error> {
-        let Driven { cpu, findings, .. } = self.serving.finish()?;
-        let report = Report { findings, cpu, ..Report::default() };
-        Ok(report.with(&self.serving.granted, &self.serving.cores, Role::Server))
+impl Server for IdleServer {
+    fn finish(mut self: Box<Self>) -> Result<SideReport, Error> {
+        let WorkerOutput { cpu, findings, .. } = self.serving.finish()?;
+        let report = SideReport { findings, cpu, ..SideReport::default() };
+        Ok(report.with_granted(&self.serving.granted, &self.serving.cores, TrafficRole::Server))
     }
 }
 
-/// The side that says how long.
-struct Sitting {
+/// Client of `idle`, which ends the trial after its duration.
+struct IdleClient {
     streams: Vec<TcpStream>,
-    granted: Granted,
-    task: Task,
+    granted: GrantedOptions,
+    task: TrialTask,
 }
 
-impl Client for Sitting {
-    fn run(self: Box<Self>) -> Result<Report, Error> {
+impl Client for IdleClient {
+    fn run(self: Box<Self>) -> Result<SideReport, Error> {
         let Self { streams, granted, task } = *self;
-        let cores = Cores::of(&task.cpus, Role::Client);
+        let cores = SideCores::for_role(&task.cpus, TrafficRole::Client);
         let epoch = clock::now();
-        let flows = streams.into_iter().map(|stream| (stream, Stage::Waiting)).collect();
-        let lane = Resting { flows, until: epoch.0 + task.duration.0 };
-        let patience = Arc::new(Patience::default());
-        patience.limit(Instant::now() + task.duration.into() + GRACE);
-        let Driven { cpu, findings, .. } = lanes::run(vec![lane], &cores, &task, &patience)?;
+        let flows = streams.into_iter().map(|stream| (stream, IdleStage::Waiting)).collect();
+        let lane = IdleFlows { flows, until: epoch.0 + task.duration.0 };
+        let patience = Arc::new(SharedDeadline::default());
+        patience.set(Instant::now() + task.duration.into() + DRAIN_TIMEOUT);
+        let WorkerOutput { cpu, findings, .. } =
+            workers::run_flow_groups(vec![lane], &cores, &task, &patience)?;
         let slots = usize::try_from(task.duration.0 / task.interval.0.max(1)).unwrap_or(usize::MAX);
         let intervals = empty_intervals(slots, Nanos(task.interval.0));
-        let report = Report {
-            series: vec![Series::of(task.client, intervals)],
+        let report = SideReport {
+            series: vec![Series::new(task.client, intervals)],
             parameters: task.parameters,
             findings,
             cpu,
             epoch: Some(epoch),
-            ..Report::default()
+            ..SideReport::default()
         };
-        Ok(report.with(&granted, &cores, Role::Client))
+        Ok(report.with_granted(&granted, &cores, TrafficRole::Client))
     }
 }

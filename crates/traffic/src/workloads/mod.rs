@@ -1,4 +1,4 @@
-//! The workloads, one file each.
+//! Workloads of tare itself, one file or folder each.
 
 mod idle;
 mod rr;

@@ -1,11 +1,11 @@
 //! `tcp-rr`: request and response over TCP.
 
-use super::rr::{self, Requesting, Responder, Taken, Wire};
-use crate::lanes;
-use crate::placement::Role;
-use crate::tcp::{Gathered, Options, Serving, connect, shut};
-use crate::wait::Wait;
-use crate::{About, Client, Error, Parameter, Report, Server, Task, Workload};
+use super::rr::{self, MessageTransport, ReceiveProgress, Responder, RrClient};
+use crate::placement::TrafficRole;
+use crate::tcp::{AcceptedFlows, TcpOptions, TcpServerThread, connect, shut_down};
+use crate::wait_mode::WaitMode;
+use crate::workers;
+use crate::{Client, Error, Parameter, Server, SideReport, TrialTask, Workload, WorkloadInfo};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::io;
 use std::net::{Shutdown, TcpStream};
@@ -13,13 +13,13 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use tare_record::Metric;
 
-/// The workload.
+/// Workload `tcp-rr`.
 #[derive(Debug)]
 pub(crate) struct TcpRr;
 
 impl Workload for TcpRr {
-    fn about(&self) -> About {
-        About {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
             name: "tcp-rr",
             summary: "requests and responses over TCP, one outstanding per flow; their rate and latency",
             stands_for: "netperf TCP_RR, sockperf ping-pong",
@@ -31,7 +31,7 @@ impl Workload for TcpRr {
         &rr::METRICS
     }
 
-    fn ports(&self) -> usize {
+    fn port_count(&self) -> usize {
         1
     }
 
@@ -40,66 +40,70 @@ impl Workload for TcpRr {
         PARAMETERS
     }
 
-    fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
-        let serving = Serving::start_with(task, &no_delay(), task.flows, |gathered| {
-            let Gathered { flows, task, cores, patience, .. } = gathered;
-            let wait = Wait::of(&task.parameters);
-            let epoch = Arc::default();
-            let mut lanes = Vec::new();
-            for hand in lanes::deal(flows, &cores, &task.parameters) {
-                hand.iter().try_for_each(|flow| wait.prepare(&flow.stream, &flow.stream))?;
-                let wires = hand.into_iter().map(|flow| (Stream::new(flow.stream), flow.client));
-                lanes.push(Responder::new(wires.collect(), &task, &epoch)?);
-            }
-            lanes::run(lanes, &cores, &task, &patience)
-        })?;
-        Ok(Box::new(Responding { serving }))
+    fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
+        let serving =
+            TcpServerThread::start_with(task, &no_delay_options(), task.flows, |gathered| {
+                let AcceptedFlows { flows, task, cores, patience, .. } = gathered;
+                let wait = WaitMode::from_parameters(&task.parameters);
+                let epoch = Arc::default();
+                let mut lanes = Vec::new();
+                for hand in workers::distribute(flows, &cores, &task.parameters) {
+                    hand.iter()
+                        .try_for_each(|flow| wait.prepare_socket(&flow.stream, &flow.stream))?;
+                    let wires =
+                        hand.into_iter().map(|flow| (TcpTransport::new(flow.stream), flow.client));
+                    lanes.push(Responder::new(wires.collect(), &task, &epoch)?);
+                }
+                workers::run_flow_groups(lanes, &cores, &task, &patience)
+            })?;
+        Ok(Box::new(TcpRrServer { serving }))
     }
 
-    fn connect(&self, task: &Task) -> Result<Box<dyn Client>, Error> {
-        let (streams, granted) = connect(task, &no_delay())?;
-        let wait = Wait::of(&task.parameters);
-        streams.iter().try_for_each(|stream| wait.prepare(stream, stream))?;
-        let wires = streams.into_iter().map(Stream::new).collect();
-        Ok(Box::new(Requesting::new(wires, granted, task)?))
+    fn connect(&self, task: &TrialTask) -> Result<Box<dyn Client>, Error> {
+        let (streams, granted) = connect(task, &no_delay_options())?;
+        let wait = WaitMode::from_parameters(&task.parameters);
+        streams.iter().try_for_each(|stream| wait.prepare_socket(stream, stream))?;
+        let wires = streams.into_iter().map(TcpTransport::new).collect();
+        Ok(Box::new(RrClient::new(wires, granted, task)?))
     }
 }
 
-/// Without TCP_NODELAY a small request would wait for the acknowledgement of the one before (RFC 896).
-pub(super) fn no_delay() -> Options {
-    Options { no_delay: true, ..Options::default() }
+/// Returns options with TCP_NODELAY. Without it, a small request would wait for the acknowledgement of the previous one
+/// (RFC 896).
+pub(super) fn no_delay_options() -> TcpOptions {
+    TcpOptions { no_delay: true, ..TcpOptions::default() }
 }
 
-/// The serving side.
-struct Responding {
-    serving: Serving<Responder<Stream>>,
+/// Server of `tcp-rr`.
+struct TcpRrServer {
+    serving: TcpServerThread<Responder<TcpTransport>>,
 }
 
-impl Server for Responding {
-    fn finish(mut self: Box<Self>) -> Result<Report, Error> {
-        let report = rr::report(self.serving.finish()?)?;
-        Ok(report.with(&self.serving.granted, &self.serving.cores, Role::Server))
+impl Server for TcpRrServer {
+    fn finish(mut self: Box<Self>) -> Result<SideReport, Error> {
+        let report = rr::merge_responders(self.serving.finish()?)?;
+        Ok(report.with_granted(&self.serving.granted, &self.serving.cores, TrafficRole::Server))
     }
 }
 
 /// One end of a TCP flow.
 #[derive(Debug)]
-struct Stream {
+struct TcpTransport {
     stream: TcpStream,
-    /// Bytes of the present message that have gone, or come.
+    /// Bytes of the current message that have been sent (`given`), or received (`taken`).
     given: usize,
     taken: usize,
     head: [u8; 8],
 }
 
-impl Stream {
+impl TcpTransport {
     fn new(stream: TcpStream) -> Self {
         Self { stream, given: 0, taken: 0, head: [0; 8] }
     }
 
     /// Keeps the first bytes of a message.
     #[inline]
-    fn keep(&mut self, piece: &[u8]) {
+    fn keep_head(&mut self, piece: &[u8]) {
         if let Some(space) = self.head.get_mut(self.taken..) {
             let fits = space.len().min(piece.len());
             space[..fits].copy_from_slice(&piece[..fits]);
@@ -107,7 +111,7 @@ impl Stream {
     }
 }
 
-impl Wire for Stream {
+impl MessageTransport for TcpTransport {
     const LOST_AFTER: Option<u64> = None;
 
     fn socket(&self) -> BorrowedFd<'_> {
@@ -115,7 +119,7 @@ impl Wire for Stream {
     }
 
     #[inline]
-    fn give(&mut self, message: &[u8]) -> io::Result<bool> {
+    fn send_some(&mut self, message: &[u8]) -> io::Result<bool> {
         self.given += send(&self.stream, &message[self.given..], SendFlags::NOSIGNAL)?;
         let whole = self.given == message.len();
         if whole {
@@ -125,31 +129,31 @@ impl Wire for Stream {
     }
 
     #[inline]
-    fn take(&mut self, buffer: &mut [u8], size: usize) -> io::Result<Taken> {
+    fn receive_some(&mut self, buffer: &mut [u8], size: usize) -> io::Result<ReceiveProgress> {
         let most = buffer.len().min(size - self.taken);
         let (bytes, _) = recv(&self.stream, &mut buffer[..most], RecvFlags::empty())?;
         if bytes == 0 {
-            return Ok(Taken::End);
+            return Ok(ReceiveProgress::End);
         }
-        self.keep(&buffer[..bytes]);
+        self.keep_head(&buffer[..bytes]);
         self.taken += bytes;
         if self.taken < size {
-            return Ok(Taken::Part);
+            return Ok(ReceiveProgress::Part);
         }
         self.taken = 0;
-        Ok(Taken::Whole)
+        Ok(ReceiveProgress::Whole)
     }
 
     fn head(&self) -> [u8; 8] {
         self.head
     }
 
-    fn hang_up(&mut self) -> io::Result<()> {
-        shut(&self.stream, Shutdown::Write)
+    fn close_sending(&mut self) -> io::Result<()> {
+        shut_down(&self.stream, Shutdown::Write)
     }
 
-    /// The stream itself says so, when it is read.
-    fn is_left(&self) -> io::Result<bool> {
+    /// Returns false: a read of the stream reports its end.
+    fn is_closed_by_peer(&self) -> io::Result<bool> {
         Ok(false)
     }
 }
@@ -157,7 +161,7 @@ impl Wire for Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::welcome;
+    use crate::tcp::receive_greeting;
     use std::io::{Read, Write};
     use std::net::{Ipv4Addr, TcpListener};
     use std::thread;
@@ -165,9 +169,9 @@ mod tests {
     use tare_dev::eventually;
     use tare_record::{Finding, Nanos};
 
-    /// A server that does not answer before this time has passed; it says how many requests it got.
+    /// Runs a server that delays each response. Returns the number of requests it received.
     fn slow_server(listener: TcpListener, token: u64, delay: Duration) -> u64 {
-        let mut stream = welcome(listener.accept().unwrap().0, token).unwrap().stream;
+        let mut stream = receive_greeting(listener.accept().unwrap().0, token).unwrap().stream;
         let mut requests = 0;
         while stream.read(&mut [0]).unwrap() == 1 {
             requests += 1;
@@ -178,10 +182,10 @@ mod tests {
         requests
     }
 
-    /// A client of a slow server, and what the server said.
-    fn against(delay: Duration, asked: &[(&str, serde_json::Value)]) -> (Report, u64) {
+    /// Runs a client against a slow server. Returns its report, and the number of requests that the server received.
+    fn against(delay: Duration, asked: &[(&str, serde_json::Value)]) -> (SideReport, u64) {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let mut task = crate::Task::made_up("tcp-rr", vec![listener.local_addr().unwrap()]);
+        let mut task = crate::TrialTask::for_test("tcp-rr", vec![listener.local_addr().unwrap()]);
         task.parameters
             .extend(asked.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
         let token = task.token;
@@ -205,8 +209,8 @@ mod tests {
         }
     }
 
-    /// Transactions per second that were begun, where they were too few.
-    fn offered(report: &Report) -> Option<f64> {
+    /// Returns the transactions per second that were begun, if they were too few.
+    fn offered(report: &SideReport) -> Option<f64> {
         report.findings.iter().find_map(|finding| match finding {
             Finding::SenderTooSlow { offered, .. } => Some(*offered),
             _ => None,
@@ -218,7 +222,7 @@ mod tests {
         const DELAY: Duration = Duration::from_millis(3);
         let (report, requests) = against(DELAY, &[("open_loop", 1000.0.into())]);
         assert_eq!(report.ends.completed, requests);
-        // At most every third one can be begun in time.
+        // At most every third transaction can be begun in time.
         assert_eq!(offered(&report), Some(requests as f64 / 0.05));
         let mut latencies: Vec<u64> = (report.series[0].intervals.iter())
             .flat_map(|interval| interval.latency.iter().flat_map(|latency| latency.iter()))
@@ -226,8 +230,8 @@ mod tests {
             .collect();
         latencies.sort_unstable();
         assert!(requests - latencies.len() as u64 <= 1, "one may complete after the end");
-        // Due every millisecond, done after at least three more: however slow the machine is, each has waited two longer
-        // than the one before it. Histograms keep three digits.
+        // A transaction is due every millisecond, and done after at least three more: however slow the machine is, each
+        // has waited two longer than the one before it. Histograms keep three digits.
         for (latency, nth) in latencies.into_iter().zip(0u64..) {
             assert!(latency >= (3 + 2 * nth) * 999_000, "{nth}: {latency}");
         }
@@ -239,7 +243,7 @@ mod tests {
             let asked = [("open_loop", 200.0.into()), ("wait", wait.into())];
             let (report, requests) = against(Duration::ZERO, &asked);
             assert_eq!(report.ends.completed, requests, "{wait}");
-            // Due at 0, 5 … 45 ms. Where a busy machine did not come to the last of them, it is said.
+            // Due at 0, 5 … 45 ms. If a busy machine did not reach the last of them, a finding says so.
             assert!(requests <= 10, "{wait}: {requests}");
             let few = (requests < 8).then_some(requests as f64 / 0.05);
             assert_eq!(offered(&report), few, "{wait}: {requests}");
@@ -249,9 +253,10 @@ mod tests {
     #[test]
     fn a_server_that_goes_away_breaks_the_flow() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let task = crate::Task::made_up("tcp-rr", vec![listener.local_addr().unwrap()]);
+        let task = crate::TrialTask::for_test("tcp-rr", vec![listener.local_addr().unwrap()]);
         let token = task.token;
-        let server = thread::spawn(move || drop(welcome(listener.accept().unwrap().0, token)));
+        let server =
+            thread::spawn(move || drop(receive_greeting(listener.accept().unwrap().0, token)));
         let client = TcpRr.connect(&task).unwrap();
         server.join().unwrap();
         assert!(matches!(client.run(), Err(Error::Io { .. })));

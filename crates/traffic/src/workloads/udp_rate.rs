@@ -1,36 +1,40 @@
-//! `udp-rate`: datagrams at an offered load that is held precisely, and what became of each of them.
+//! `udp-rate`: datagrams at a precise offered load, and the fate of each of them.
 //!
 //! Datagrams are counted by the interval of the client's clock in which they were sent, which each carries: a loss is
-//! never negative, and what is late at the end of one interval is not lost in it. The receiver's figures are the result,
-//! beside them stands what was really offered. Nothing makes up for a pause of the sender's of more than a millisecond.
-//! CPU time includes what pacing takes: near its next datagram a sender looks at the clock without sleeping.
+//! never negative, and a datagram that is late at the end of an interval does not count as lost in it. The receiver's
+//! figures are the result; the load that was really offered is recorded with them. The sender does not make up for a
+//! pause of more than a millisecond. CPU time includes pacing: shortly before its next datagram is due, a sender checks
+//! the clock without sleeping.
 
-use crate::placement::{Cores, Role};
-use crate::tcp::Granted;
+use crate::placement::{SideCores, TrafficRole};
+use crate::tcp::GrantedOptions;
 use crate::udp::{
-    BUFFER, GSO, Introduced, Options, RECEIVE, Received, Receiver, SIZE, Sent, Serving, Tally,
-    Transmitter, WAIT, Wait, by_client, granted_of,
+    BUFFER, EstablishedFlows, GSO, IntervalCounters, Options, RECEIVE, SIZE, UdpReceiveResult,
+    UdpReceiver, UdpSendResult, UdpServer, UdpTransmitter, UdpWaitMode, WAIT, counts_by_client,
+    granted_to_flows,
 };
-use crate::{About, Client, Error, Kind, Parameter, Report, Server, Task, Workload};
-use crate::{cpu, lanes, parameters};
+use crate::{
+    Client, Error, Parameter, ParameterKind, Server, SideReport, TrialTask, Workload, WorkloadInfo,
+};
+use crate::{cpu, parameters, workers};
 use std::io;
-use tare_record::{Ends, Finding, Metric, Nanos, Placement, Series};
+use tare_record::{EndCounts, Finding, Metric, Nanos, Placement, Series};
 
-/// The workload.
+/// Workload `udp-rate`.
 #[derive(Debug)]
 pub(crate) struct UdpRate;
 
-/// The offered load.
+/// Parameter for the offered load.
 const RATE: Parameter = Parameter {
     name: "rate",
     summary: "offered load of each client, all its processes and flows together: bits of payload or datagrams per second; more than it can do is as fast as it can",
-    kind: Kind::Load,
+    kind: ParameterKind::Load,
     default: Some("100mbit"),
 };
 
 impl Workload for UdpRate {
-    fn about(&self) -> About {
-        About {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
             name: "udp-rate",
             summary: "UDP datagrams at a given rate: what was offered, what came, and how",
             stands_for: "iperf3 -u, sockperf throughput, RFC 2544 frame loss rate",
@@ -54,142 +58,151 @@ impl Workload for UdpRate {
         ]
     }
 
-    fn ports(&self) -> usize {
+    fn port_count(&self) -> usize {
         1
     }
 
     fn parameters(&self) -> &'static [Parameter] {
-        &[RATE, SIZE, GSO, RECEIVE, BUFFER, WAIT, lanes::THREADS]
+        &[RATE, SIZE, GSO, RECEIVE, BUFFER, WAIT, workers::THREADS]
     }
 
-    fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
-        let options = Options::of(&task.parameters)?;
-        let serving = Serving::start(task, &options, |introduced, station| {
-            let Introduced { mut links, flows } = introduced;
+    fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
+        let options = Options::from_parameters(&task.parameters)?;
+        let serving = UdpServer::start(task, &options, |introduced, station| {
+            let EstablishedFlows { mut links, flows } = introduced;
             let received = station.receive(station.prepare(&flows, 0)?, &mut links, &flows)?;
-            Ok(Caught { received, granted: granted_of(&flows, station.options, Role::Server)? })
+            Ok(RateServerOutput {
+                received,
+                granted: granted_to_flows(&flows, station.options, TrafficRole::Server)?,
+            })
         })?;
-        Ok(Box::new(Receiving { serving, options, task: task.clone() }))
+        Ok(Box::new(RateServer { serving, options, task: task.clone() }))
     }
 
-    fn connect(&self, task: &Task) -> Result<Box<dyn Client>, Error> {
-        let options = Options::of(&task.parameters)?;
-        Ok(Box::new(Sending { transmitter: Transmitter::connect(task, options)? }))
+    fn connect(&self, task: &TrialTask) -> Result<Box<dyn Client>, Error> {
+        let options = Options::from_parameters(&task.parameters)?;
+        Ok(Box::new(RateClient { transmitter: UdpTransmitter::connect(task, options)? }))
     }
 }
 
-/// Datagrams per second that the task asks of a client's process: its share of the client's load.
-fn asked(task: &Task, options: &Options) -> Result<f64, Error> {
+/// Returns the datagrams per second that a client's process is to send: its share of the client's load.
+fn requested_rate(task: &TrialTask, options: &Options) -> Result<f64, Error> {
     parameters::load(&task.parameters, RATE.name)
-        .map(|load| task.share(load.packets_per_second(options.size)))
+        .map(|load| task.process_share(load.packets_per_second(options.size)))
         .ok_or_else(|| Error::Job("the task says no `rate`".to_owned()))
 }
 
-/// What the serving thread hands back.
+/// Result of the serving thread.
 #[derive(Debug)]
-struct Caught {
-    received: Received,
-    granted: Granted,
+struct RateServerOutput {
+    received: UdpReceiveResult,
+    granted: GrantedOptions,
 }
 
-/// The serving side.
-struct Receiving {
-    serving: Serving<Caught>,
+/// Server of `udp-rate`.
+struct RateServer {
+    serving: UdpServer<RateServerOutput>,
     options: Options,
-    task: Task,
+    task: TrialTask,
 }
 
-impl Server for Receiving {
-    fn finish(mut self: Box<Self>) -> Result<Report, Error> {
-        let Caught { received: Received { driven, sent }, granted } = self.serving.finish()?;
-        let clients = by_client(&driven.lanes);
+impl Server for RateServer {
+    fn finish(mut self: Box<Self>) -> Result<SideReport, Error> {
+        let RateServerOutput { received: UdpReceiveResult { output: driven, sent }, granted } =
+            self.serving.finish()?;
+        let clients = counts_by_client(&driven.lanes);
         let came = clients.values().map(|(tally, _)| tally.total());
         let received = came.clone().map(|total| total.received).sum();
         let again = came.map(|total| total.duplicates).sum::<u64>();
         let mut findings = driven.findings;
-        findings.extend(dropped_at_socket(&driven.lanes, received, sent)?);
-        findings.extend(spinning(
+        findings.extend(find_socket_drops(&driven.lanes, received, sent)?);
+        findings.extend(find_spinning(
             &self.options,
             &self.serving.cores,
             &self.task,
             driven.lanes.len(),
         ));
-        let usual = Nanos((3e9 / asked(&self.task, &self.options)?) as u64);
+        let usual = Nanos((3e9 / requested_rate(&self.task, &self.options)?) as u64);
         let interval = self.task.interval.max(usual);
         findings.extend(clients.values().filter_map(|(_, gaps)| gaps.finding(interval)));
-        let mut report = Report { findings, cpu: driven.cpu, ..Report::default() };
+        let mut report = SideReport { findings, cpu: driven.cpu, ..SideReport::default() };
         for lane in &driven.lanes {
-            cpu::add(&mut report.cpu_by_interval, lane.cpu().rows());
+            cpu::add_rows(&mut report.cpu_by_interval, lane.cpu().rows());
         }
         report.series = clients
             .into_iter()
-            .map(|(client, (tally, _))| Series::of(client, tally.intervals()))
+            .map(|(client, (tally, _))| Series::new(client, tally.intervals()))
             .collect();
-        let ends = Ends { datagrams_received: received + again, ..Ends::default() };
-        Ok(report.counted(ends).with(&granted, &self.serving.cores, Role::Server))
+        let ends = EndCounts { datagrams_received: received + again, ..EndCounts::default() };
+        Ok(report.with_ends(ends).with_granted(&granted, &self.serving.cores, TrafficRole::Server))
     }
 }
 
-/// Datagrams that were lost in the receiver's own full buffers.
-fn dropped_at_socket(
-    lanes: &[Receiver],
+/// Returns a finding if datagrams were lost in the receiver's own full buffers.
+fn find_socket_drops(
+    lanes: &[UdpReceiver],
     received: u64,
     sent: Option<u64>,
 ) -> Result<Option<Finding>, Error> {
-    let full: io::Result<u64> = lanes.iter().map(Receiver::found_full).sum();
+    let full: io::Result<u64> = lanes.iter().map(UdpReceiver::buffer_drops).sum();
     let full = full.map_err(|error| Error::io("read what a socket lost", error))?;
     let of = sent.unwrap_or(received + full);
     let dropped = full.min(of.saturating_sub(received));
     Ok((dropped > 0).then_some(Finding::DroppedAtSocket { dropped, of }))
 }
 
-/// Whether threads that spin share their cores, with one another or with the senders.
-fn spinning(options: &Options, cores: &Cores, task: &Task, lanes: usize) -> Option<Finding> {
+/// Returns a finding if spinning threads share cores, with one another or with the senders.
+fn find_spinning(
+    options: &Options,
+    cores: &SideCores,
+    task: &TrialTask,
+    lanes: usize,
+) -> Option<Finding> {
     let threads = lanes * task.peers.max(1) as usize;
     let cores = cores.list().len();
     let shared = threads > cores || task.cpus == Placement::Same;
-    (options.wait == Wait::Spin && shared)
+    (options.wait == UdpWaitMode::Spin && shared)
         .then_some(Finding::SpinsOnSharedCore { threads: threads as u32, cores: cores as u32 })
 }
 
-/// The generating side.
-struct Sending {
-    transmitter: Transmitter,
+/// Client of `udp-rate`.
+struct RateClient {
+    transmitter: UdpTransmitter,
 }
 
-impl Client for Sending {
-    fn run(self: Box<Self>) -> Result<Report, Error> {
+impl Client for RateClient {
+    fn run(self: Box<Self>) -> Result<SideReport, Error> {
         let Self { transmitter } = *self;
-        let Transmitter { task, options, flows, cores, .. } = &transmitter;
-        let asked = asked(task, options)?;
-        let loaded = transmitter.load(task, asked, 0);
-        let Sent { driven, epoch } = transmitter.send(loaded, task)?;
-        let mut tally = Tally::new(task.duration, task.interval);
-        let mut report = Report {
+        let UdpTransmitter { task, options, flows, cores, .. } = &transmitter;
+        let asked = requested_rate(task, options)?;
+        let loaded = transmitter.prepare(task, asked, 0);
+        let UdpSendResult { output: driven, epoch } = transmitter.send(loaded, task)?;
+        let mut tally = IntervalCounters::new(task.duration, task.interval);
+        let mut report = SideReport {
             parameters: task.parameters.clone(),
             cpu: driven.cpu,
             epoch: epoch.map(Nanos),
             findings: driven.findings,
-            ..Report::default()
+            ..SideReport::default()
         };
         for lane in &driven.lanes {
             tally.merge(lane.tally());
-            cpu::add(&mut report.cpu_by_interval, lane.cpu().rows());
+            cpu::add_rows(&mut report.cpu_by_interval, lane.cpu().rows());
         }
         let sent = tally.total().sent;
-        report.findings.extend(too_slow(asked, sent, task.duration));
-        report.series = vec![Series::of(task.client, tally.intervals())];
-        let granted = granted_of(flows, options, Role::Client)?;
-        let ends = Ends { datagrams_sent: sent, ..Ends::default() };
-        Ok(report.counted(ends).with(&granted, cores, Role::Client))
+        report.findings.extend(find_slow_sender(asked, sent, task.duration));
+        report.series = vec![Series::new(task.client, tally.intervals())];
+        let granted = granted_to_flows(flows, options, TrafficRole::Client)?;
+        let ends = EndCounts { datagrams_sent: sent, ..EndCounts::default() };
+        Ok(report.with_ends(ends).with_granted(&granted, cores, TrafficRole::Client))
     }
 }
 
-/// Whether less than 99 % of what was asked for was offered.
-fn too_slow(asked: f64, sent: u64, duration: Nanos) -> Option<Finding> {
+/// Returns a finding if less than 99 % of the requested load was offered.
+fn find_slow_sender(asked: f64, sent: u64, duration: Nanos) -> Option<Finding> {
     const ENOUGH: f64 = 0.99;
     let due = asked * duration.as_secs_f64();
-    // Of a few datagrams the last one may not have been due any more.
+    // Of a few datagrams, the last may no longer have been due.
     let slow = (sent as f64) < due * ENOUGH - 1.0;
     let offered = sent as f64 / duration.as_secs_f64();
     slow.then_some(Finding::SenderTooSlow { asked, offered })
@@ -202,9 +215,9 @@ mod tests {
     #[test]
     fn a_sender_that_offers_less_than_it_should_is_told() {
         let second = Nanos(1_000_000_000);
-        assert_eq!(too_slow(1000.0, 990, second), None);
-        assert_eq!(too_slow(1.0, 0, second), None);
+        assert_eq!(find_slow_sender(1000.0, 990, second), None);
+        assert_eq!(find_slow_sender(1.0, 0, second), None);
         let expected = Finding::SenderTooSlow { asked: 1000.0, offered: 900.0 };
-        assert_eq!(too_slow(1000.0, 900, second), Some(expected));
+        assert_eq!(find_slow_sender(1000.0, 900, second), Some(expected));
     }
 }

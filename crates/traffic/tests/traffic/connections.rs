@@ -1,17 +1,19 @@
-//! Connections made, used once and closed: they are what the kernel counts, and what goes wrong is said.
+//! Connections that are made, used once and closed: they agree with the kernel's counters, and failures are reported.
 
 use crate::common::counters::{counter, time_wait};
-use crate::common::{NEVER, PORT, agent, job, joined, lone_namespace, loopback, sound};
+use crate::common::{
+    NEVER, PORT, agent, assert_sound, job, lone_namespace, loopback, pair_topology,
+};
 use serde_json::json;
 use std::net::Ipv6Addr;
-use tare_dev::{AgentContainer, Pair, topology};
+use tare_dev::{AgentContainer, NamespacePair, topology};
 use tare_record::{Finding, LatencyHistogram};
-use tare_traffic::{Outcome, Session};
+use tare_traffic::{AgentSession, TrialOutcome};
 
 /// Connections in progress at once.
 const SLOTS: u64 = 8;
 
-fn agreed(outcome: &Outcome) {
+fn agreed(outcome: &TrialOutcome) {
     assert!(outcome.ends.completed > 0);
     assert_eq!(outcome.ends.connected, outcome.ends.accepted);
     assert_eq!(outcome.ends.completed, outcome.ends.answered);
@@ -21,25 +23,25 @@ fn agreed(outcome: &Outcome) {
 #[test]
 fn the_kernel_counts_as_many_connections_and_what_stays_is_the_servers() {
     for close in ["fin", "rst"] {
-        let pair = Pair::new();
-        let topology = joined(&pair);
-        let mut session = Session::open(&topology).unwrap();
+        let pair = NamespacePair::new();
+        let topology = pair_topology(&pair);
+        let mut session = AgentSession::open(&topology).unwrap();
         let asked = [("close", json!(close)), ("threads", json!(1)), ("slots", json!(SLOTS))];
         let job = job("tcp-crr", &topology, &asked);
-        let outcome = session.trial(&job, NEVER).unwrap();
+        let outcome = session.run_trial(&job, NEVER).unwrap();
         agreed(&outcome);
-        sound(&outcome);
-        // The control connection is one of them.
+        assert_sound(&outcome);
+        // The control connection is one of the accepted ones.
         let all = outcome.ends.accepted + 1;
         assert_eq!(counter(&pair.server, "Tcp", "PassiveOpens"), all, "{close}");
         assert_eq!(counter(&pair.client, "Tcp", "ActiveOpens"), all, "{close}");
         let waiting = [&pair.client, &pair.server].map(time_wait);
         if close == "rst" {
-            // Nothing but the control connection is closed in order.
+            // Only the control connection is closed in order.
             assert!(waiting.iter().sum::<u64>() <= 1, "{waiting:?}");
         } else {
-            // Of the client's the control connection at most. Of the server's not all: a new connection from the same port
-            // takes the place of the one that waits (RFC 6191).
+            // At most the client's control connection. Not all of the server's: a new connection from the same port
+            // replaces the one in TIME_WAIT (RFC 6191).
             let [client, server] = waiting;
             assert!(client <= 1 && server <= all && 2 * server > all, "{waiting:?} of {all}");
         }
@@ -51,8 +53,8 @@ fn the_kernel_counts_as_many_connections_and_what_stays_is_the_servers() {
             whole.merge(latency).unwrap();
             connect.merge(interval.connect.as_ref().unwrap()).unwrap();
         }
-        // No connection is made in more time than its whole transaction takes: as many transactions are as long as half of
-        // the connections, but for those in progress at the end. Histograms keep three digits.
+        // No connect time exceeds the time of its whole transaction: at least half of the transactions are as long as
+        // half of the connects, except for those in progress at the end. Histograms keep three digits.
         assert!(connect.count() - whole.count() <= SLOTS, "{close}");
         let median = connect.quantile(0.5).unwrap();
         let longer = whole.iter().filter(|(nanos, _)| *nanos >= median / 1000 * 998);
@@ -64,7 +66,7 @@ fn the_kernel_counts_as_many_connections_and_what_stays_is_the_servers() {
 #[test]
 fn flows_threads_slots_and_sizes_are_all_served() {
     let topology = loopback(2);
-    let mut session = Session::open(&topology).unwrap();
+    let mut session = AgentSession::open(&topology).unwrap();
     for (flows, threads, slots, request, response) in
         [(1, 1, 1, 1, 1), (4, 2, 3, 8, 70_000), (2, 2, 16, 700_000, 9)]
     {
@@ -76,7 +78,7 @@ fn flows_threads_slots_and_sizes_are_all_served() {
         ];
         let mut job = job("tcp-crr", &topology, &asked);
         job.shape.flows = flows;
-        let outcome = session.trial(&job, NEVER).unwrap();
+        let outcome = session.run_trial(&job, NEVER).unwrap();
         agreed(&outcome);
         assert_eq!(outcome.series.len(), 2);
         let recorded: u64 =
@@ -90,24 +92,24 @@ fn flows_threads_slots_and_sizes_are_all_served() {
 fn connections_over_ipv6() {
     let namespace = lone_namespace();
     let here = |name: &str| {
-        AgentContainer::new(name, &agent()).inside(&namespace, Ipv6Addr::LOCALHOST.into())
+        AgentContainer::new(name, &agent()).in_namespace(&namespace, Ipv6Addr::LOCALHOST.into())
     };
     let topology = topology(vec![here("server-0")], vec![here("client-0")], |_| PORT);
-    let mut session = Session::open(&topology).unwrap();
-    let outcome = session.trial(&job("tcp-crr", &topology, &[]), NEVER).unwrap();
+    let mut session = AgentSession::open(&topology).unwrap();
+    let outcome = session.run_trial(&job("tcp-crr", &topology, &[]), NEVER).unwrap();
     agreed(&outcome);
     assert_eq!(counter(&namespace, "Tcp", "PassiveOpens"), outcome.ends.accepted + 1);
 }
 
 #[test]
 fn a_want_of_ports_is_said_and_the_rest_goes_on() {
-    let pair = Pair::new();
+    let pair = NamespacePair::new();
     // Six ports, of which the control connection has one: too few for sixteen connections at once.
     pair.client.run("sysctl -q -w net.ipv4.ip_local_port_range=40000\t40005");
-    let topology = joined(&pair);
-    let mut session = Session::open(&topology).unwrap();
+    let topology = pair_topology(&pair);
+    let mut session = AgentSession::open(&topology).unwrap();
     let job = job("tcp-crr", &topology, &[("slots", json!(16))]);
-    let outcome = session.trial(&job, NEVER).unwrap();
+    let outcome = session.run_trial(&job, NEVER).unwrap();
     agreed(&outcome);
     let times = outcome.findings.iter().find_map(|one| match one {
         Finding::PortsExhausted { times } => Some(*times),
@@ -118,11 +120,11 @@ fn a_want_of_ports_is_said_and_the_rest_goes_on() {
 
 #[test]
 fn an_overflow_of_those_in_time_wait_is_said_as_the_kernel_counts_it() {
-    let pair = Pair::new();
+    let pair = NamespacePair::new();
     pair.server.run("sysctl -q -w net.ipv4.tcp_max_tw_buckets=5");
-    let topology = joined(&pair);
-    let mut session = Session::open(&topology).unwrap();
-    let outcome = session.trial(&job("tcp-crr", &topology, &[]), NEVER).unwrap();
+    let topology = pair_topology(&pair);
+    let mut session = AgentSession::open(&topology).unwrap();
+    let outcome = session.run_trial(&job("tcp-crr", &topology, &[]), NEVER).unwrap();
     agreed(&outcome);
     let said = outcome.findings.iter().find_map(|one| match one {
         Finding::TimeWaitOverflow { overflowed } => Some(*overflowed),

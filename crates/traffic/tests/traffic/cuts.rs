@@ -1,22 +1,22 @@
-//! Paths that are cut during a trial: it ends all the same, with what was counted, and says what happened.
+//! Paths that are cut during a trial: the trial ends, with its counts, and reports the cut.
 
 use crate::common::counters::Frames;
-use crate::common::{job, joined, monotonic, once, stall};
+use crate::common::{act_once, job, longest_stall, monotonic, pair_topology};
 use serde_json::json;
 use std::cell::Cell;
-use tare_dev::Pair;
+use tare_dev::NamespacePair;
 use tare_record::{Interval, Nanos};
-use tare_traffic::{Job, Outcome, Session};
+use tare_traffic::{AgentSession, TrialJob, TrialOutcome};
 
 /// Bytes that both devices have received when the path is cut. Set-up takes a few hundred.
 const BEFORE: u64 = 100_000;
 
-/// Trial whose path is cut once its traffic flows.
-fn cut(workload: &str, asked: &[(&str, serde_json::Value)]) -> Outcome {
-    let pair = Pair::new();
-    let topology = joined(&pair);
-    let mut session = Session::open(&topology).unwrap();
-    let job = Job { duration: Nanos(3_000_000_000), ..job(workload, &topology, asked) };
+/// Runs a trial whose path is cut once its traffic flows.
+fn cut(workload: &str, asked: &[(&str, serde_json::Value)]) -> TrialOutcome {
+    let pair = NamespacePair::new();
+    let topology = pair_topology(&pair);
+    let mut session = AgentSession::open(&topology).unwrap();
+    let job = TrialJob { duration: Nanos(3_000_000_000), ..job(workload, &topology, asked) };
     let cut = Cell::new(Nanos(0));
     let flows = || {
         let both = [&pair.client, &pair.server].map(|one| Frames::received_by(one, "eth0").bytes);
@@ -26,11 +26,11 @@ fn cut(workload: &str, asked: &[(&str, serde_json::Value)]) -> Outcome {
         pair.client.run("ip link set eth0 down");
         cut.set(monotonic());
     };
-    let outcome = session.trial(&job, &once(flows, cut_path)).unwrap();
+    let outcome = session.run_trial(&job, &act_once(flows, cut_path)).unwrap();
     let rest = (outcome.epoch.unwrap().0 + job.duration.0).checked_sub(cut.get().0);
     assert!(rest.is_some_and(|rest| rest > 500_000_000), "the path was cut late: {rest:?} ns left");
-    assert!(stall(&outcome).is_some(), "{workload}: {:?}", outcome.findings);
-    // The silence is in the record, as intervals in which nothing moved.
+    assert!(longest_stall(&outcome).is_some(), "{workload}: {:?}", outcome.findings);
+    // The record contains the silence, as intervals without progress.
     let intervals = &outcome.series[0].intervals;
     assert_eq!(intervals.len() as u64, job.duration.0 / job.interval.0, "{workload}");
     let moved = |one: &Interval| one.bytes + one.operations;
@@ -42,7 +42,7 @@ fn cut(workload: &str, asked: &[(&str, serde_json::Value)]) -> Outcome {
 fn streams_whose_path_is_cut_end_and_say_so() {
     for direction in ["up", "down", "both"] {
         let outcome = cut("tcp-stream", &[("direction", json!(direction))]);
-        // Of what the devices received acknowledgements are the smaller part.
+        // Acknowledgements are the smaller part of the bytes that the devices received.
         assert!(outcome.ends.received > BEFORE / 2, "{direction}: {:?}", outcome.ends);
     }
 }

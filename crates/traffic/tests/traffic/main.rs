@@ -1,4 +1,4 @@
-//! Generators and receivers on loopback and between namespaces: what they report is what the kernel counted.
+//! Generators and receivers on loopback and between namespaces: their reports agree with the kernel's counters.
 #![allow(clippy::unwrap_used, reason = "a failure fails the test")]
 
 mod common;

@@ -1,23 +1,23 @@
-//! Requests and responses, over TCP and UDP: what is counted is what happened, however one waits.
+//! Request and response over TCP and UDP: the counts are correct in every wait mode.
 
 use crate::common::counters::counter;
 use crate::common::{
-    NEVER, PORT, agent, job, lone_namespace, loopback, loopback_of, offered, sound,
+    NEVER, PORT, agent, assert_sound, job, lone_namespace, loopback, loopback_of, offered_rate,
 };
 use crate::loopback::CONNECTION;
-use crate::udp_round_trips::{Counted, Wire, round_trips};
+use crate::udp_round_trips::{MessageCounters, RoundTripCounts, round_trips};
 use serde_json::json;
 use std::net::Ipv6Addr;
 use tare_dev::{AgentContainer, topology};
 use tare_record::{Finding, Interval, LatencyHistogram, Nanos};
-use tare_traffic::{Outcome, Session};
+use tare_traffic::{AgentSession, TrialOutcome};
 
 #[test]
 fn every_way_of_waiting_counts_what_both_ends_saw() {
     let namespace = lone_namespace();
     let topology = loopback_of(&namespace, 1);
-    let mut session = Session::open(&topology).unwrap();
-    let wire = Wire::of(&namespace, 1);
+    let mut session = AgentSession::open(&topology).unwrap();
+    let wire = MessageCounters::for_requests(&namespace, 1);
     for workload in ["tcp-rr", "udp-rr"] {
         for wait in ["block", "spin"] {
             for (flows, threads) in [(1, 1), (7, 2)] {
@@ -26,10 +26,10 @@ fn every_way_of_waiting_counts_what_both_ends_saw() {
                 job.shape.flows = flows;
                 let segments = || counter(&namespace, "TcpExt", "TCPOrigDataSent");
                 let (before, datagrams) = (segments(), wire.counts());
-                let outcome = session.trial(&job, NEVER).unwrap();
+                let outcome = session.run_trial(&job, NEVER).unwrap();
                 let what = format!("{workload} {wait} {flows}");
-                sound(&outcome);
-                // A flow may complete a transaction after the last whole interval; of datagrams a late one too.
+                assert_sound(&outcome);
+                // A flow may complete a transaction after the last whole interval; over UDP also a late one.
                 let after = if workload == "tcp-rr" {
                     assert_eq!(outcome.ends.completed, outcome.ends.answered, "{what}");
                     // Each message is a segment.
@@ -37,7 +37,11 @@ fn every_way_of_waiting_counts_what_both_ends_saw() {
                     assert_eq!(segments() - before, all, "{what}");
                     flows
                 } else {
-                    Counted::by(&outcome).agrees(datagrams, wire.counts(), &what);
+                    RoundTripCounts::from_outcome(&outcome).assert_agrees(
+                        datagrams,
+                        wire.counts(),
+                        &what,
+                    );
                     2 * flows
                 };
                 let recorded: u64 =
@@ -57,10 +61,10 @@ fn every_way_of_waiting_counts_what_both_ends_saw() {
 #[test]
 fn threads_that_spin_on_one_core_are_a_finding() {
     let topology = loopback(1);
-    let mut session = Session::open(&topology).unwrap();
+    let mut session = AgentSession::open(&topology).unwrap();
     let mut job = job("udp-rr", &topology, &[("wait", json!("spin"))]);
     job.shape.cpus = "same".parse().unwrap();
-    let outcome = session.trial(&job, NEVER).unwrap();
+    let outcome = session.run_trial(&job, NEVER).unwrap();
     let expected = Finding::SpinsOnSharedCore { threads: 2, cores: 1 };
     assert!(outcome.findings.contains(&expected), "{:?}", outcome.findings);
 }
@@ -69,9 +73,9 @@ fn threads_that_spin_on_one_core_are_a_finding() {
 fn busy_polling_is_refused_where_no_card_has_a_queue() {
     for workload in ["tcp-rr", "udp-rr"] {
         let topology = loopback(1);
-        let mut session = Session::open(&topology).unwrap();
+        let mut session = AgentSession::open(&topology).unwrap();
         let job = job(workload, &topology, &[("wait", json!("busy-poll"))]);
-        let error = session.trial(&job, NEVER).unwrap_err().to_string();
+        let error = session.run_trial(&job, NEVER).unwrap_err().to_string();
         assert!(error.contains("wait busy-poll: packets come from no NAPI queue"), "{error}");
     }
 }
@@ -80,31 +84,31 @@ fn busy_polling_is_refused_where_no_card_has_a_queue() {
 fn both_families_and_all_sizes_pass() {
     let namespace = lone_namespace();
     let here = |name: &str| {
-        AgentContainer::new(name, &agent()).inside(&namespace, Ipv6Addr::LOCALHOST.into())
+        AgentContainer::new(name, &agent()).in_namespace(&namespace, Ipv6Addr::LOCALHOST.into())
     };
     let topology = topology(vec![here("server-0")], vec![here("client-0")], |_| PORT);
-    let mut session = Session::open(&topology).unwrap();
+    let mut session = AgentSession::open(&topology).unwrap();
     for (request, response) in [(1, 1), (1, 9000), (8, 1), (20, 20), (65_507, 3)] {
         for workload in ["tcp-rr", "udp-rr"] {
             let sizes = [("request", json!(request)), ("response", json!(response))];
             let mut job = job(workload, &topology, &sizes);
             job.shape.flows = 3;
-            let outcome = session.trial(&job, NEVER).unwrap();
-            sound(&outcome);
+            let outcome = session.run_trial(&job, NEVER).unwrap();
+            assert_sound(&outcome);
             let what = format!("{workload} {request}/{response}: {:?}", outcome.ends);
-            // Each flow begins at once, and what is begun is answered.
+            // Each flow begins at once, and each request that was sent is answered.
             assert!(outcome.ends.answered >= 3, "{what}");
             if workload == "tcp-rr" {
                 assert_eq!(outcome.ends.completed, outcome.ends.answered, "{what}");
             } else {
-                Counted::by(&outcome).is_ordered(&what);
+                RoundTripCounts::from_outcome(&outcome).assert_ordered(&what);
             }
         }
     }
 }
 
-/// The latencies of all intervals together.
-fn one_way(outcome: &Outcome) -> LatencyHistogram {
+/// Merges the one-way times of all intervals.
+fn one_way(outcome: &TrialOutcome) -> LatencyHistogram {
     let mut all = LatencyHistogram::new().unwrap();
     let intervals = outcome.series.iter().flat_map(|series| &series.intervals);
     let told = intervals.filter_map(|interval: &Interval| interval.one_way.as_ref());
@@ -115,21 +119,21 @@ fn one_way(outcome: &Outcome) -> LatencyHistogram {
 #[test]
 fn one_way_is_told_where_a_request_has_room_for_its_time() {
     let topology = loopback(2);
-    let mut session = Session::open(&topology).unwrap();
+    let mut session = AgentSession::open(&topology).unwrap();
     for workload in ["tcp-rr", "udp-rr"] {
         let mut job = job(workload, &topology, &[("request", json!(8))]);
         job.shape.flows = 2;
-        let outcome = session.trial(&job, NEVER).unwrap();
-        sound(&outcome);
+        let outcome = session.run_trial(&job, NEVER).unwrap();
+        assert_sound(&outcome);
         let (there, both) = (one_way(&outcome), round_trips(&outcome));
-        // Of each of four flows the first request tells when the trial began, and no time, and one may come after the end.
-        // Datagrams that were given up, though they came, may do either as well.
-        let given_up = Counted::by(&outcome).given_up();
+        // On each of four flows, the first request carries the trial's beginning and no sending time, and one may
+        // arrive after the end. The same holds for datagrams that were given up although they arrived.
+        let given_up = RoundTripCounts::from_outcome(&outcome).given_up();
         let most = outcome.ends.answered - 4;
         let least = most.saturating_sub(4 + 2 * given_up);
         assert!((least..=most).contains(&there.count()), "{} of {least}..={most}", there.count());
-        // No way is longer than the round trip that it is part of: as many round trips are as long as half of the ways, but
-        // for those that are not in both. Histograms keep three digits.
+        // No one-way time exceeds the round trip that it is part of: at least as many round trips as half of the
+        // one-way times are as long, except for those that are not in both. Histograms keep three digits.
         let median = there.quantile(0.5).unwrap();
         let longer = both.iter().filter(|(nanos, _)| *nanos >= median / 1000 * 998);
         let longer: u64 = longer.map(|(_, count)| count).sum();
@@ -138,7 +142,8 @@ fn one_way_is_told_where_a_request_has_room_for_its_time() {
         for series in &outcome.series {
             assert!(series.intervals.iter().all(|one| one.one_way.is_some()), "{workload}");
         }
-        let small = session.trial(&crate::common::job(workload, &topology, &[]), NEVER).unwrap();
+        let small =
+            session.run_trial(&crate::common::job(workload, &topology, &[]), NEVER).unwrap();
         assert!(small.series[0].intervals.iter().all(|one| one.one_way.is_none()));
     }
 }
@@ -146,26 +151,27 @@ fn one_way_is_told_where_a_request_has_room_for_its_time() {
 #[test]
 fn an_open_loop_does_what_is_due_and_no_more() {
     let topology = loopback(1);
-    let mut session = Session::open(&topology).unwrap();
+    let mut session = AgentSession::open(&topology).unwrap();
     for workload in ["tcp-rr", "udp-rr"] {
         for (wait, flows) in [("block", 1), ("spin", 1), ("block", 5), ("spin", 5)] {
             let asked = [("open_loop", json!("400")), ("wait", json!(wait))];
             let mut job = job(workload, &topology, &asked);
             job.shape.flows = flows;
-            let outcome = session.trial(&job, NEVER).unwrap();
+            let outcome = session.run_trial(&job, NEVER).unwrap();
             let what = format!("{workload} {wait} {flows}: {:?}", outcome.ends);
-            let counted = Counted::by(&outcome);
-            counted.is_ordered(&what);
+            let counted = RoundTripCounts::from_outcome(&outcome);
+            counted.assert_ordered(&what);
             let begun = if workload == "tcp-rr" {
                 assert_eq!(outcome.ends.completed, outcome.ends.answered, "{what}");
                 outcome.ends.completed
             } else {
                 counted.requests
             };
-            // 120 are due in 0.3 s. Where a busy machine did not come to the last ones before the end, it is said.
+            // 120 transactions are due in 0.3 s. If a busy machine did not reach the last ones before the end, a
+            // finding says so.
             assert!(begun <= 120, "{what}");
             let few = (begun < 117).then_some(begun as f64 / job.duration.as_secs_f64());
-            assert_eq!(offered(&outcome), few, "{what}");
+            assert_eq!(offered_rate(&outcome), few, "{what}");
         }
     }
 }
@@ -173,9 +179,9 @@ fn an_open_loop_does_what_is_due_and_no_more() {
 #[test]
 fn a_rate_that_cannot_be_had_is_said_with_what_was_had() {
     let topology = loopback(1);
-    let mut session = Session::open(&topology).unwrap();
+    let mut session = AgentSession::open(&topology).unwrap();
     let job = job("tcp-rr", &topology, &[("open_loop", json!("50m"))]);
-    let outcome = session.trial(&job, NEVER).unwrap();
+    let outcome = session.run_trial(&job, NEVER).unwrap();
     let had = outcome.ends.completed as f64 / Nanos(300_000_000).as_secs_f64();
     let expected = Finding::SenderTooSlow { asked: 50e6, offered: had };
     assert!(outcome.findings.contains(&expected), "{:?}", outcome.findings);

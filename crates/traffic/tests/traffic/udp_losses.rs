@@ -1,25 +1,25 @@
-//! Datagrams that are lost on their way, each where it is known how many: all of them are found, and no other.
+//! Datagrams that are lost on the way in a known number: all of them are found, and no others.
 
 use crate::common::counters::counter;
 use crate::common::counters::found_full;
-use crate::common::filter::Filter;
-use crate::common::shaper::{Shaped, shape};
-use crate::common::{NEVER, PORT, agent, job, joined, loopback, send_signal, stop};
-use crate::udp::{ANNOUNCEMENT, Kernel, MS, PAYLOAD, dropped_at_socket, sum, trial};
+use crate::common::filter::NftFilter;
+use crate::common::shaper::{ShaperCounters, shape};
+use crate::common::{NEVER, PORT, agent, job, loopback, pair_topology, send_signal, stop_process};
+use crate::udp::{ANNOUNCEMENT, KernelCounters, MS, PAYLOAD, dropped_at_socket, sum, trial};
 use serde_json::{Value, json};
 use std::cell::Cell;
 use std::sync::Arc;
-use tare_dev::{Pair, topology};
+use tare_dev::{NamespacePair, topology};
 use tare_network::Topology;
 use tare_record::{Finding, Nanos};
-use tare_traffic::{Job, Outcome, Session};
+use tare_traffic::{AgentSession, TrialJob, TrialOutcome};
 
 #[test]
 fn what_a_filter_drops_at_random_is_lost_and_nothing_else() {
-    let pair = Pair::new();
+    let pair = NamespacePair::new();
     let drop = "udp dport 7001 numgen random mod 100 < 3 counter drop";
-    let filter = Filter::new(&pair.server, "ip", "prerouting", &[ANNOUNCEMENT, drop, PAYLOAD]);
-    let topology = joined(&pair);
+    let filter = NftFilter::new(&pair.server, "ip", "prerouting", &[ANNOUNCEMENT, drop, PAYLOAD]);
+    let topology = pair_topology(&pair);
     let counts = || (filter.packets(), found_full(&pair.server));
     for flows in [1, 4] {
         let (before, full) = counts();
@@ -30,32 +30,32 @@ fn what_a_filter_drops_at_random_is_lost_and_nothing_else() {
         assert_eq!((sum.sent, sum.received + full), (dropped + passed, passed), "{flows} flows");
         assert!(dropped > 0, "{sum:?}");
         assert!(sum.duplicates == 0 && sum.reordered == 0);
-        // What is lost on the way is not lost at the socket.
+        // Datagrams lost on the way do not count as lost at the socket.
         assert_eq!(dropped_at_socket(&outcome), (full > 0).then_some((full, sum.sent)));
     }
 }
 
-/// Datagrams that left a client, and those of them that its shaper let through to the server.
-struct Path<'p> {
-    pair: &'p Pair,
-    left: Kernel<'p>,
-    came: Filter<'p>,
+/// Datagrams that left a client, and those that its shaper let through to the server.
+struct ShapedPath<'p> {
+    pair: &'p NamespacePair,
+    left: KernelCounters<'p>,
+    came: NftFilter<'p>,
 }
 
-impl<'p> Path<'p> {
-    fn open(pair: &'p Pair, parameters: &str) -> Self {
+impl<'p> ShapedPath<'p> {
+    fn open(pair: &'p NamespacePair, parameters: &str) -> Self {
         shape(&pair.client, parameters);
-        let left = Kernel::of(&pair.client, &pair.server);
-        let came = Filter::new(&pair.server, "ip", "prerouting", &[ANNOUNCEMENT, PAYLOAD]);
+        let left = KernelCounters::new(&pair.client, &pair.server);
+        let came = NftFilter::new(&pair.server, "ip", "prerouting", &[ANNOUNCEMENT, PAYLOAD]);
         Self { pair, left, came }
     }
 
-    /// Datagrams that came, of so many that were sent; the shaper says how many it dropped.
+    /// Returns the datagrams that arrived, out of `sent`; the shaper counts those that it dropped.
     fn came_of(&self, sent: u64) -> u64 {
         let (left, came) = (self.left.counts().0.packets, self.came.packets()[1]);
         assert_eq!(left, sent);
-        let shaper = Shaped::by(&self.pair.client);
-        // Of what the control connection sent a segment may have found the queue full: it was sent again.
+        let shaper = ShaperCounters::read(&self.pair.client);
+        // A segment of the control connection may have found the queue full: it was retransmitted.
         let again = counter(&self.pair.client, "Tcp", "RetransSegs");
         let dropped = sent - came;
         assert!(dropped > 0 && (dropped..=dropped + again).contains(&shaper.dropped), "{shaper:?}");
@@ -65,10 +65,10 @@ impl<'p> Path<'p> {
 
 #[test]
 fn what_does_not_fit_into_a_shaper_is_lost_and_nothing_else() {
-    let pair = Pair::new();
-    let path = Path::open(&pair, "rate 20mbit burst 32kb latency 50ms");
+    let pair = NamespacePair::new();
+    let path = ShapedPath::open(&pair, "rate 20mbit burst 32kb latency 50ms");
     let asked = [("rate", json!("200mbit")), ("size", json!(1000))];
-    let outcome = trial(&joined(&pair), 1000 * MS, 1, &asked);
+    let outcome = trial(&pair_topology(&pair), 1000 * MS, 1, &asked);
     let (sum, full) = (sum(&outcome), found_full(&pair.server));
     assert_eq!(sum.sent, outcome.ends.datagrams_sent);
     assert_eq!(sum.received + full, path.came_of(sum.sent));
@@ -78,22 +78,22 @@ fn what_does_not_fit_into_a_shaper_is_lost_and_nothing_else() {
 #[test]
 fn a_tiny_buffer_and_a_stalled_receiver_lose_datagrams_at_the_socket() {
     const ENOUGH: u64 = 100;
-    let pair = Pair::new();
+    let pair = NamespacePair::new();
     let server = pair.server_container(&agent());
     let started = Arc::clone(&server.started);
     let topology = topology(vec![server], vec![pair.client_container(&agent())], |_| PORT);
-    let kernel = Kernel::of(&pair.client, &pair.server);
-    let mut session = Session::open(&topology).unwrap();
+    let kernel = KernelCounters::new(&pair.client, &pair.server);
+    let mut session = AgentSession::open(&topology).unwrap();
     let asked = [("rate", json!("20kpps")), ("buffer", json!(4096))];
-    let job = Job { duration: Nanos(3000 * MS), ..job("udp-rate", &topology, &asked) };
+    let job = TrialJob { duration: Nanos(3000 * MS), ..job("udp-rate", &topology, &asked) };
     let pid = started.lock().unwrap()[0];
-    // Found full before the receiver was stopped; then when it was let go.
+    // Drops before the receiver was stopped; then at the time it continued.
     let (stopped, over) = (Cell::new(None), Cell::new(false));
-    let outcome = session.trial(&job, &|| {
+    let outcome = session.run_trial(&job, &|| {
         let full = found_full(&pair.server);
         match stopped.get() {
             None if counter(&pair.server, "Udp", "InDatagrams") > ENOUGH => {
-                stop(pid);
+                stop_process(pid);
                 stopped.set(Some(full));
             }
             Some(before) if !over.get() && full >= before + ENOUGH => {
@@ -106,24 +106,24 @@ fn a_tiny_buffer_and_a_stalled_receiver_lose_datagrams_at_the_socket() {
     });
     let outcome = outcome.unwrap();
     assert!(over.get());
-    kernel.agrees(Default::default(), &outcome, 28);
+    kernel.assert_agrees(Default::default(), &outcome, 28);
     assert!(dropped_at_socket(&outcome).is_some_and(|(dropped, _)| dropped >= ENOUGH));
 }
 
-/// One search over a topology.
-fn search(topology: &Topology, duration: u64, asked: &[(&str, Value)]) -> Outcome {
-    let mut session = Session::open(topology).unwrap();
-    let job = Job { duration: Nanos(duration), ..job("udp-search", topology, asked) };
-    session.trial(&job, NEVER).unwrap()
+/// Runs one search over a topology.
+fn search(topology: &Topology, duration: u64, asked: &[(&str, Value)]) -> TrialOutcome {
+    let mut session = AgentSession::open(topology).unwrap();
+    let job = TrialJob { duration: Nanos(duration), ..job("udp-search", topology, asked) };
+    session.run_trial(&job, NEVER).unwrap()
 }
 
 #[test]
 fn a_search_loses_what_its_path_drops() {
     const DURATION: u64 = 4000 * MS;
-    let pair = Pair::new();
-    let path = Path::open(&pair, "rate 20mbit burst 5kb latency 10ms");
+    let pair = NamespacePair::new();
+    let path = ShapedPath::open(&pair, "rate 20mbit burst 5kb latency 10ms");
     let asked = [("size", json!(1000)), ("final_trial", json!(400)), ("pdr", json!("1%"))];
-    let outcome = search(&joined(&pair), DURATION, &asked);
+    let outcome = search(&pair_topology(&pair), DURATION, &asked);
     let found = outcome.search.unwrap();
     assert_eq!((found.size, found.found.len()), (1000, 2));
     assert!(found.probes.iter().any(|probe| probe.received < probe.sent));
@@ -135,7 +135,7 @@ fn a_search_loses_what_its_path_drops() {
         .fold((0, 0), |(sent, received), probe| (sent + probe.sent, received + probe.received));
     let ends = outcome.ends;
     assert_eq!(ends.datagrams_sent, sent);
-    // What the queue held at the end of a trial came too, and too late.
+    // Datagrams still queued at the end of a trial arrived too, but too late.
     assert!(received <= ends.datagrams_received, "{ends:?}");
     assert_eq!(ends.datagrams_received + found_full(&pair.server), path.came_of(sent));
 }

@@ -1,30 +1,30 @@
-//! Where latencies lie: densities on a logarithmic axis, under which equal areas are equal shares.
+//! Latency densities on a logarithmic axis, on which equal areas are equal shares.
 
-use super::super::data::{Datum, Table};
+use super::super::data_table::{DataTable, TableValue};
 use super::super::element::{Element, polyline};
 use super::super::figure::{Drawing, Figure};
-use super::super::networks::Networks;
-use super::super::plot::{Area, fitted, hint, line, text, width_of};
-use super::{Latencies, micros};
-use crate::ridges::Bins;
-use crate::scale::{Scale, ends, tick};
-use tare_record::{Distribution, Nanos};
+use super::super::networks::PageNetworks;
+use super::super::plot::{PlotArea, line, text, tooltip, truncate, width_of};
+use super::{SubjectLatencies, micros};
+use crate::latency_bins::LatencyBins;
+use crate::scale::{AxisScale, extremes, format_tick};
+use tare_record::{LatencyDistribution, Nanos};
 
-/// Equal ratios into which the range of latencies is divided.
+/// Number of bins of equal ratio over the range of latencies.
 const BINS: usize = 90;
-/// The height of a ridge, px.
+/// Height of a ridge, px.
 const ROW: f64 = 46.0;
 
-/// A distribution as shares of bins of equal ratio.
-struct Ridge<'a> {
-    one: &'a Distribution,
+/// Distribution, with its share of latencies in each bin.
+struct DensityRidge<'a> {
+    one: &'a LatencyDistribution,
     shares: Vec<f64>,
 }
 
-pub(super) fn figure(of: &Latencies<'_>, networks: &Networks<'_>) -> Figure {
-    let bins = Bins::over(&of.each, BINS);
-    let ridges: Vec<Ridge<'_>> =
-        of.each.iter().map(|one| Ridge { one, shares: bins.shares(one) }).collect();
+pub(super) fn figure(of: &SubjectLatencies<'_>, networks: &PageNetworks<'_>) -> Figure {
+    let bins = LatencyBins::covering(&of.each, BINS);
+    let ridges: Vec<DensityRidge<'_>> =
+        of.each.iter().map(|one| DensityRidge { one, shares: bins.shares(one) }).collect();
     let caption = format!(
         "Where {}s lie: the higher the ridge, the more of them take just so long. Two peaks are two ways that packets \
          take, or two things that they wait for. The tick is the median.",
@@ -38,14 +38,14 @@ pub(super) fn figure(of: &Latencies<'_>, networks: &Networks<'_>) -> Figure {
     let described: Vec<String> = described.collect();
     let (title, table) = (format!("{}: where {}s lie", of.heading, of.what), table(&ridges, bins));
     Figure::new(format!("density-{}", of.id), title, table)
-        .told(caption, described.join(" "))
-        .drawn(|width| draw(&ridges, bins, networks, width))
+        .with_text(caption, described.join(" "))
+        .with_drawings(|width| draw(&ridges, bins, networks, width))
 }
 
-fn table(ridges: &[Ridge<'_>], bins: Bins) -> Table {
+fn table(ridges: &[DensityRidge<'_>], bins: LatencyBins) -> DataTable {
     let heads = ridges.iter().map(|ridge| format!("{} (% of all)", ridge.one.label));
     let mut table =
-        Table::new(["from (µs)", "to (µs)"].map(str::to_owned).into_iter().chain(heads));
+        DataTable::new(["from (µs)", "to (µs)"].map(str::to_owned).into_iter().chain(heads));
     for at in 0..BINS {
         if ridges.iter().all(|ridge| ridge.shares[at] == 0.0) {
             continue;
@@ -53,28 +53,36 @@ fn table(ridges: &[Ridge<'_>], bins: Bins) -> Table {
         let [from, to] = [bins.edge(at as f64), bins.edge(at as f64 + 1.0)];
         let shares = ridges.iter().map(|ridge| {
             let percent = ridge.shares[at] * 100.0;
-            Datum::number(percent, format!("{percent:.1}"))
+            TableValue::number(percent, format!("{percent:.1}"))
         });
-        let bounds = [Datum::number(from, micros(from)), Datum::number(to, micros(to))];
+        let bounds = [TableValue::number(from, micros(from)), TableValue::number(to, micros(to))];
         table.add(bounds.into_iter().chain(shares).collect());
     }
     table
 }
 
-fn draw(ridges: &[Ridge<'_>], bins: Bins, networks: &Networks<'_>, width: f64) -> Drawing {
+fn draw(
+    ridges: &[DensityRidge<'_>],
+    bins: LatencyBins,
+    networks: &PageNetworks<'_>,
+    width: f64,
+) -> Drawing {
     let widest = ridges.iter().map(|ridge| width_of(&ridge.one.label)).fold(0.0, f64::max);
     let names = (widest + 10.0).min(width * 0.32);
     let height = 14.0 + ROW * ridges.len() as f64 + 40.0;
-    let area = Area { left: names, top: 14.0, right: width - 12.0, bottom: height - 40.0 };
-    let x = Scale::log([bins.from, bins.to], area.across());
-    let ticks: Vec<_> =
-        x.ticks(if width > 600.0 { 9 } else { 5 }).into_iter().map(|v| (v, tick(v))).collect();
-    let highest = ends(ridges.iter().flat_map(|ridge| ridge.shares.iter().copied()));
+    let area = PlotArea { left: names, top: 14.0, right: width - 12.0, bottom: height - 40.0 };
+    let x = AxisScale::log([bins.from, bins.to], area.x_range());
+    let ticks: Vec<_> = x
+        .ticks(if width > 600.0 { 9 } else { 5 })
+        .into_iter()
+        .map(|v| (v, format_tick(v)))
+        .collect();
+    let highest = extremes(ridges.iter().flat_map(|ridge| ridge.shares.iter().copied()));
     let highest = highest.map_or(1.0, |(_, most)| most.max(1e-9));
     let drawn = ridges.iter().enumerate().map(|(row, ridge)| {
         let base = area.top + ROW * (row as f64 + 1.0);
         let point =
-            |at: f64, share: f64| (x.at(bins.edge(at)), base - share / highest * (ROW - 5.0));
+            |at: f64, share: f64| (x.position(bins.edge(at)), base - share / highest * (ROW - 5.0));
         let outline =
             ridge.shares.iter().enumerate().map(|(at, share)| point(at as f64 + 0.5, *share));
         let outline: Vec<(f64, f64)> = std::iter::once(point(0.0, 0.0))
@@ -83,18 +91,18 @@ fn draw(ridges: &[Ridge<'_>], bins: Bins, networks: &Networks<'_>, width: f64) -
             .collect();
         let d = polyline(outline);
         let mut group = networks.group(&ridge.one.label);
-        group.add(text(0.0, base - 6.0, &fitted(&ridge.one.label, names)).class("name"));
+        group.add(text(0.0, base - 6.0, &truncate(&ridge.one.label, names)).class("name"));
         group.add(Element::new("path").class("ridge").with("d", &d));
         group.add(Element::new("path").class("line").with("d", &d));
         if let Some(median) = ridge.one.latencies.quantile(0.5) {
             let micros_of = Nanos(median).as_micros_f64();
-            let at = x.at(micros_of);
+            let at = x.position(micros_of);
             group.add(line([at, base - 9.0], [at, base + 3.0]).class("median"));
-            group.add(hint(format!("{}: median {} µs", ridge.one.label, micros(micros_of))));
+            group.add(tooltip(format!("{}: median {} µs", ridge.one.label, micros(micros_of))));
         }
         group
     });
-    let mut content = vec![area.upright(&x, &ticks), area.below("µs, logarithmic")];
+    let mut content = vec![area.vertical_grid(&x, &ticks), area.x_title("µs, logarithmic")];
     content.extend(drawn);
     Drawing { width, height, content }
 }

@@ -1,43 +1,44 @@
-//! Latencies: cumulative on a tail axis, as densities, and as percentiles side by side.
+//! Latency figures: cumulative on a tail axis, as densities, and as percentiles side by side.
 
 mod cumulative;
 mod density;
 mod percentiles;
 
 use super::figure::Figure;
-use super::networks::Networks;
+use super::networks::PageNetworks;
 use super::subject::Subject;
-use tare_record::{Distribution, Latency, LatencyHistogram, Nanos};
+use tare_record::{LatencyDistribution, LatencyHistogram, LatencyKind, Nanos};
 
-/// The fewest latencies beyond a percentile for which it is shown.
+/// Least number of latencies beyond a percentile for which it is shown.
 const FEWEST_BEYOND: f64 = 100.0;
 
-/// All latencies of one kind of a subject.
-struct Latencies<'a> {
+/// Latencies of one kind of a subject, of all networks.
+struct SubjectLatencies<'a> {
     id: String,
     what: &'static str,
     heading: &'a str,
-    each: Vec<&'a Distribution>,
+    each: Vec<&'a LatencyDistribution>,
 }
 
-/// The figures of a subject's latencies; none where none were measured.
+/// Draws the figures of a subject's latencies. Empty if none were measured.
 pub(crate) fn latencies(
     subject: &Subject<'_>,
-    distributions: &[Distribution],
-    networks: &Networks<'_>,
+    distributions: &[LatencyDistribution],
+    networks: &PageNetworks<'_>,
 ) -> Vec<Figure> {
     let mut figures = Vec::new();
-    for which in Latency::ALL {
-        let each: Vec<&Distribution> = distributions
+    for which in LatencyKind::ALL {
+        let each: Vec<&LatencyDistribution> = distributions
             .iter()
-            .filter(|one| one.which == which && subject.is(&one.workload, &one.shape))
+            .filter(|one| one.which == which && subject.matches(&one.workload, &one.shape))
             .filter(|one| one.latencies.count() > 0)
             .collect();
         if each.is_empty() {
             continue;
         }
         let id = format!("{}-{}", which.name().replace('_', "-"), subject.id);
-        let of = Latencies { id, what: what(which), heading: &subject.heading, each };
+        let of =
+            SubjectLatencies { id, what: latency_noun(which), heading: &subject.heading, each };
         figures.push(cumulative::figure(&of, networks));
         figures.push(density::figure(&of, networks));
         figures.push(percentiles::figure(&of, networks));
@@ -45,22 +46,22 @@ pub(crate) fn latencies(
     figures
 }
 
-fn what(which: Latency) -> &'static str {
+fn latency_noun(which: LatencyKind) -> &'static str {
     match which {
-        Latency::RoundTrip => "round trip",
-        Latency::OneWay => "way from client to server",
-        Latency::Connect => "connection set-up",
+        LatencyKind::RoundTrip => "round trip",
+        LatencyKind::OneWay => "way from client to server",
+        LatencyKind::Connect => "connection set-up",
     }
 }
 
-/// A percentile, µs; nothing where too few latencies lie beyond it.
+/// Returns a percentile, µs. Returns `None` if too few latencies lie beyond it.
 fn percentile(latencies: &LatencyHistogram, share: f64) -> Option<f64> {
     let beyond = latencies.count() as f64 * (1.0 - share);
     let nanos = latencies.quantile(share).filter(|_| beyond >= FEWEST_BEYOND)?;
     Some(Nanos(nanos).as_micros_f64())
 }
 
-/// A latency as it is read.
+/// Formats a latency in µs.
 fn micros(value: f64) -> String {
-    super::subject::grouped(&crate::number::measured(value, None).0)
+    super::subject::group_thousands(&crate::number::round_with_interval(value, None).0)
 }

@@ -1,12 +1,12 @@
-//! The tables of a MariaDB server: what they take, how they are made, and the server that has them.
+//! Tables of a MariaDB server: their size, the way to make them, and the server that has them.
 
 use super::{CLIENT, DATABASE, INSTALL, SERVER, password};
 use crate::parameters::optional_size;
-use crate::tools::call::Call;
-use crate::tools::contents::{Contents, STEP, until_listening};
-use crate::tools::data::{self, Copy, Data};
-use crate::tools::offspring::Offspring;
-use crate::{Error, Task};
+use crate::tools::child_process::ChildProcess;
+use crate::tools::command::ToolCommand;
+use crate::tools::dataset::{Dataset, STEP_TIMEOUT, await_listening};
+use crate::tools::dataset_directory::{self, DatasetCopy, DatasetDirectory};
+use crate::{Error, TrialTask};
 use rustix::process::Signal;
 use std::fs;
 use std::net::SocketAddr;
@@ -14,26 +14,26 @@ use std::path::Path;
 use std::time::Duration;
 use tare_record::Parameters;
 
-/// The server's socket, in its data directory.
+/// Name of the server's socket in its data directory.
 const SOCKET: &str = "s.sock";
 
-/// What a row takes with its index, bytes: 100 million of them are about 24 GB.
-const ROW: u64 = 240;
-/// What a table takes whatever is in it, and a server without tables, bytes.
-const TABLE: u64 = 11 << 20;
-const BARE: u64 = 28 << 20;
-/// The fewest rows a second that are written where data are made.
-const WRITES: u64 = 2_000;
+/// Size of a row with its index, bytes: 100 million of them are about 24 GB.
+const ROW_SIZE: u64 = 240;
+/// Size of an empty table, and of a server without tables, bytes.
+const TABLE_SIZE: u64 = 11 << 20;
+const BARE_SERVER_SIZE: u64 = 28 << 20;
+/// Minimum rate at which rows are written when data are made, rows per second.
+const MIN_ROWS_PER_SECOND: u64 = 2_000;
 
-/// The tables of a server.
+/// Tables of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Tables {
+pub(super) struct MysqlTables {
     tables: u64,
     rows: u64,
 }
 
-impl Tables {
-    pub(super) fn of(parameters: &Parameters) -> Result<Self, Error> {
+impl MysqlTables {
+    pub(super) fn from_parameters(parameters: &Parameters) -> Result<Self, Error> {
         let count = |name| crate::parameters::size(parameters, name).map(|count| count as u64);
         Ok(Self { tables: count("tables")?, rows: count("rows")? })
     }
@@ -42,13 +42,13 @@ impl Tables {
         self.tables.saturating_mul(self.rows)
     }
 
-    /// How long it takes to make them, at most.
-    pub(super) fn made_within(self) -> Duration {
-        3 * STEP + Duration::from_secs(self.all_rows() / WRITES)
+    /// Returns the maximum time to make the tables.
+    pub(super) fn create_timeout(self) -> Duration {
+        3 * STEP_TIMEOUT + Duration::from_secs(self.all_rows() / MIN_ROWS_PER_SECOND)
     }
 
-    /// The arguments of sysbench that say which tables.
-    pub(super) fn sysbench(self, threads: usize) -> Vec<String> {
+    /// Returns the arguments of sysbench for these tables.
+    pub(super) fn sysbench_arguments(self, threads: usize) -> Vec<String> {
         vec![
             "oltp_point_select".to_owned(),
             "--db-driver=mysql".to_owned(),
@@ -59,33 +59,39 @@ impl Tables {
         ]
     }
 
-    /// The server on this directory, but for how it is reached.
-    fn server(self, directory: &Path, init: &str) -> Result<Call, Error> {
+    /// Returns the command of the server on this directory, without its addresses.
+    fn server_command(self, directory: &Path, init: &str) -> Result<ToolCommand, Error> {
         let init_file = directory.join("init.sql");
         fs::write(&init_file, init)
             .map_err(|error| Error::io(format!("write {}", init_file.display()), error))?;
         let data = directory.join("data");
-        Ok(Call::new(SERVER.require()?, OPTIONS)
-            .with([
+        Ok(ToolCommand::new(SERVER.require()?, OPTIONS)
+            .with_arguments([
                 format!("--datadir={}", data.display()),
                 tmpdir(directory),
                 format!("--socket={SOCKET}"),
                 format!("--init-file={}", init_file.display()),
-                format!("--innodb-buffer-pool-size={}", self.bytes().max(128 << 20)),
+                format!("--innodb-buffer-pool-size={}", self.size().max(128 << 20)),
             ])
-            .within(data))
+            .in_directory(data))
     }
 
-    /// The server for a trial: its one user may read, and has the trial's password.
-    pub(super) fn serve(self, copy: &Copy, at: SocketAddr, task: &Task) -> Result<Call, Error> {
+    /// Returns the command of the server for a trial. Its only user may read, and has the trial's password.
+    pub(super) fn trial_command(
+        self,
+        copy: &DatasetCopy,
+        at: SocketAddr,
+        task: &TrialTask,
+    ) -> Result<ToolCommand, Error> {
         let init = format!(
             "CREATE OR REPLACE USER '{DATABASE}'@'%' IDENTIFIED BY '{}';\nGRANT SELECT ON {DATABASE}.* TO '{DATABASE}'@'%';\n",
             password(task)
         );
-        // A server is told the flows of all its clients; threads, where they are told apart, are of each of them.
+        // The task of a server has the flows of all its clients. The parameter `threads`, where it is given, is per
+        // client process.
         let threads = optional_size(&task.parameters, "threads").unwrap_or(1);
         let connections = threads.saturating_mul(task.flows as usize).saturating_add(10);
-        Ok(self.server(&copy.directory, &init)?.with([
+        Ok(self.server_command(&copy.directory, &init)?.with_arguments([
             format!("--bind-address={}", at.ip()),
             format!("--port={}", at.port()),
             format!("--max-connections={connections}"),
@@ -94,79 +100,83 @@ impl Tables {
     }
 }
 
-impl Contents for Tables {
-    fn bytes(&self) -> u64 {
-        let fixed = BARE.saturating_add(self.tables.saturating_mul(TABLE));
-        self.all_rows().saturating_mul(ROW).saturating_add(fixed)
+impl Dataset for MysqlTables {
+    fn size(&self) -> u64 {
+        let fixed = BARE_SERVER_SIZE.saturating_add(self.tables.saturating_mul(TABLE_SIZE));
+        self.all_rows().saturating_mul(ROW_SIZE).saturating_add(fixed)
     }
 
-    fn data(&self) -> Result<Data, Error> {
+    fn directory(&self) -> Result<DatasetDirectory, Error> {
         let version = SERVER.version().unwrap_or_default();
         let number = version
             .split_whitespace()
             .find(|word| word.starts_with(|one: char| one.is_ascii_digit()))
             .map(|word| word.split(|one: char| !one.is_ascii_digit() && one != '.').next());
         let number = number.flatten().unwrap_or("unknown");
-        Data::of(&format!("mysql-{number}-{}x{}", self.tables, self.rows))
+        DatasetDirectory::open(&format!("mysql-{number}-{}x{}", self.tables, self.rows))
     }
 
-    /// An empty server, then its tables by sysbench, over a socket in its directory.
-    fn make(
+    /// Makes an empty server, then its tables by sysbench, over a socket in its directory.
+    fn create(
         &self,
-        data: &Data,
+        data: &DatasetDirectory,
         directory: &Path,
         say: &mut dyn FnMut(&str),
         cancelled: &dyn Fn() -> bool,
     ) -> Result<(), Error> {
-        data.has_room(self.bytes())?;
+        data.check_room(self.size())?;
         say(&format!(
             "making {} tables of {} rows, about {}, in {}: once",
             self.tables,
             self.rows,
-            data::size(self.bytes()),
+            dataset_directory::format_size(self.size()),
             directory.display()
         ));
         let datadir = format!("--datadir={}", directory.join("data").display());
         let tmpdir = tmpdir(directory);
-        let install = Call::new(INSTALL.require()?, OPTIONS).with([
+        let install = ToolCommand::new(INSTALL.require()?, OPTIONS).with_arguments([
             datadir.as_str(),
             tmpdir.as_str(),
             "--auth-root-authentication-method=normal",
             "--skip-test-db",
         ]);
-        Offspring::start(&install)?.finish(STEP, cancelled)?;
+        ChildProcess::start(&install)?.finish(STEP_TIMEOUT, cancelled)?;
         let init = format!("CREATE DATABASE {DATABASE};\n");
-        let call = self.server(directory, &init)?.with(["--skip-networking"]);
-        let server = Offspring::start(&call)?;
+        let call = self.server_command(directory, &init)?.with_arguments(["--skip-networking"]);
+        let server = ChildProcess::start(&call)?;
         let socket = directory.join("data").join(SOCKET);
         let listens = || std::os::unix::net::UnixStream::connect(&socket).is_ok();
-        let server = until_listening(server, SERVER.name, listens)?;
+        let server = await_listening(server, SERVER.name, listens)?;
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let fill = Call::new(CLIENT.require()?, self.sysbench(threads.min(self.tables as usize)))
-            .with([
-                format!("--mysql-socket={}", socket.display()),
-                "--mysql-user=root".to_owned(),
-                "prepare".to_owned(),
-            ]);
-        Offspring::start(&fill)?.finish(self.made_within(), cancelled)?;
-        // It writes everything down before it ends.
-        let (status, said) = server.stop(Signal::TERM, self.made_within())?;
+        let fill = ToolCommand::new(
+            CLIENT.require()?,
+            self.sysbench_arguments(threads.min(self.tables as usize)),
+        )
+        .with_arguments([
+            format!("--mysql-socket={}", socket.display()),
+            "--mysql-user=root".to_owned(),
+            "prepare".to_owned(),
+        ]);
+        ChildProcess::start(&fill)?.finish(self.create_timeout(), cancelled)?;
+        // The server writes everything to disk before it ends.
+        let (status, said) = server.stop(Signal::TERM, self.create_timeout())?;
         if !status.success() {
-            return Err(Error::Job(format!("{} ended badly{}", SERVER.name, said.last_words())));
+            return Err(Error::Job(format!("{} ended badly{}", SERVER.name, said.error_summary())));
         }
         Ok(())
     }
 }
 
-/// Temporary tables of two servers that are made at once have the same names.
+/// Returns the option of the directory for temporary tables. Two servers that are made at the same time use the same
+/// names for them.
 fn tmpdir(directory: &Path) -> String {
     format!("--tmpdir={}", directory.display())
 }
 
-/// What the server and its installation are told in any case.
+/// Options of the server and its installation.
 const OPTIONS: [&str; 6] = [
     "--no-defaults",
-    // Root, where root runs it; nobody else can choose, and for them it means nothing.
+    // The user root, if root runs the server. Other users cannot choose, and the option has no effect for them.
     "--user=root",
     "--skip-name-resolve",
     "--innodb-log-file-size=16M",
@@ -180,8 +190,8 @@ mod tests {
 
     #[test]
     fn sizes_are_told_from_rows() {
-        let published = Tables { tables: 20, rows: 5_000_000 };
-        assert_eq!(data::size(published.bytes()), "24.3 GB");
-        assert!(published.made_within() > Duration::from_secs(3600));
+        let published = MysqlTables { tables: 20, rows: 5_000_000 };
+        assert_eq!(dataset_directory::format_size(published.size()), "24.3 GB");
+        assert!(published.create_timeout() > Duration::from_secs(3600));
     }
 }

@@ -1,21 +1,21 @@
-//! Requests sent and answered by the interval in which they were sent, where some may be lost.
+//! Counters of requests and responses, by the interval in which the request was sent, for transports that lose some.
 
-use tare_record::{Datagrams, Interval, Nanos};
+use tare_record::{DatagramCounts, Interval, Nanos};
 
-/// The requests of one thread. Times are ns after the beginning.
+/// Counters of one thread's requests. Times are ns after the beginning.
 #[derive(Debug)]
-pub(super) struct Counts {
+pub(super) struct RequestCounts {
     interval: u64,
-    /// Sent, and answered, in every interval.
+    /// Requests sent, and answered, by interval.
     rows: Vec<(u64, u64)>,
-    /// Sent in all.
+    /// Requests sent in total.
     pub(super) sent: u64,
-    /// Answered in all.
+    /// Requests answered in total.
     pub(super) answered: u64,
 }
 
-impl Counts {
-    /// For a trial of this duration. All memory that it will use is allocated and touched here.
+impl RequestCounts {
+    /// Creates counters for a trial of this duration. Allocates and touches all memory that they will use.
     pub(super) fn new(duration: Nanos, interval: Nanos) -> Self {
         let interval = interval.0.max(1);
         let slots = usize::try_from(duration.0 / interval).unwrap_or(usize::MAX);
@@ -28,30 +28,30 @@ impl Counts {
         self.rows.get_mut(usize::try_from(at / self.interval).unwrap_or(usize::MAX))
     }
 
-    /// A request was sent at a time.
-    pub(super) fn sent(&mut self, at: u64) {
+    /// Counts a request sent at this time.
+    pub(super) fn count_sent(&mut self, at: u64) {
         self.sent += 1;
         if let Some((sent, _)) = self.row(at) {
             *sent += 1;
         }
     }
 
-    /// A request that was sent at a time has been answered.
-    pub(super) fn answered(&mut self, at: u64) {
+    /// Counts the answer to a request that was sent at this time.
+    pub(super) fn count_answered(&mut self, at: u64) {
         self.answered += 1;
         if let Some((_, answered)) = self.row(at) {
             *answered += 1;
         }
     }
 
-    /// Adds them to the intervals, with requests of so many bytes.
+    /// Adds the counts to the intervals, for requests of `size` bytes.
     pub(super) fn add_to(&self, intervals: &mut [Interval], size: usize) {
         for (interval, &(sent, received)) in intervals.iter_mut().zip(&self.rows) {
-            interval.datagrams = Some(Datagrams {
+            interval.datagrams = Some(DatagramCounts {
                 sent,
                 sent_bytes: sent * size as u64,
                 received,
-                ..Datagrams::default()
+                ..DatagramCounts::default()
             });
         }
     }
@@ -63,9 +63,9 @@ mod tests {
 
     #[test]
     fn an_answer_counts_where_its_request_was_sent() {
-        let mut counts = Counts::new(Nanos(20), Nanos(10));
-        [1, 9, 10, 25].into_iter().for_each(|at| counts.sent(at));
-        [9, 10, 25].into_iter().for_each(|at| counts.answered(at));
+        let mut counts = RequestCounts::new(Nanos(20), Nanos(10));
+        [1, 9, 10, 25].into_iter().for_each(|at| counts.count_sent(at));
+        [9, 10, 25].into_iter().for_each(|at| counts.count_answered(at));
         assert_eq!((counts.sent, counts.answered), (4, 3));
         assert_eq!(counts.rows, [(2, 1), (1, 1)]);
     }

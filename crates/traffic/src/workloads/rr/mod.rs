@@ -1,28 +1,27 @@
-//! What request and response share, whatever carries them: one transaction outstanding on every flow, and the clock
-//! around each.
+//! Request/response over any transport: one transaction outstanding on every flow, and the latency of each.
 //!
 //! A latency ends when the whole response has been taken from the kernel, by the client's monotonic clock. In a closed
-//! loop it begins just before the request is handed to the kernel: a network that stalls is asked less often
-//! meanwhile, so tails are those of the transactions made, not of a schedule. In an open loop it begins when the
-//! request was due by the schedule, whether or not it could be sent then, so that a stall is seen by all that it held
-//! up (coordinated omission; G. Tene, How not to measure latency).
+//! loop it begins just before the request is handed to the kernel: a network that stalls gets fewer requests during the
+//! stall, so tails are those of the transactions made, not of a schedule. In an open loop it begins when the request
+//! was due by the schedule, whether or not it could be sent then, so that a stall shows in all transactions that it
+//! delayed (coordinated omission; G. Tene, How not to measure latency).
 
 mod counts;
-mod ledger;
 mod requester;
+mod requester_log;
 mod responder;
 mod stamp;
-mod wire;
+mod transport;
 
-pub(super) use requester::Requesting;
-pub(super) use responder::{Responder, report};
-pub(super) use wire::{Taken, Wire, buffer};
+pub(super) use requester::RrClient;
+pub(super) use responder::{Responder, merge_responders};
+pub(super) use transport::{MessageTransport, ReceiveProgress, message_buffer};
 
-use crate::wait::WAIT;
-use crate::{Error, Kind, Parameter, lanes, parameters};
+use crate::wait_mode::WAIT;
+use crate::{Error, Parameter, ParameterKind, parameters, workers};
 use tare_record::{Metric, Parameters};
 
-/// What round trips are measured by, of whatever carries them.
+/// Metrics of round trips over any transport.
 pub(super) const METRICS: [Metric; 16] = [
     Metric::Transactions,
     Metric::LatencyP50,
@@ -42,9 +41,9 @@ pub(super) const METRICS: [Metric; 16] = [
     Metric::CpuBusy,
 ];
 
-/// The parameters, with messages of up to so many bytes.
+/// Returns the parameters, for messages of up to `most` bytes.
 pub(super) const fn parameters(most: u64) -> [Parameter; 5] {
-    let sizes = Kind::Bytes { least: 1, most };
+    let sizes = ParameterKind::Bytes { least: 1, most };
     [
         Parameter {
             name: "request",
@@ -61,23 +60,23 @@ pub(super) const fn parameters(most: u64) -> [Parameter; 5] {
         Parameter {
             name: "open_loop",
             summary: "transactions per second of each client, all its processes and flows together, due by a schedule; as many as can be unless given",
-            kind: Kind::PerSecond,
+            kind: ParameterKind::PerSecond,
             default: None,
         },
         WAIT,
-        lanes::THREADS,
+        workers::THREADS,
     ]
 }
 
-/// How long the two messages are, bytes.
+/// Sizes of the two messages, bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sizes {
+pub(super) struct MessageSizes {
     pub(super) request: usize,
     pub(super) response: usize,
 }
 
-impl Sizes {
-    pub(super) fn of(parameters: &Parameters) -> Result<Self, Error> {
+impl MessageSizes {
+    pub(super) fn from_parameters(parameters: &Parameters) -> Result<Self, Error> {
         let size = |name| parameters::size(parameters, name);
         Ok(Self { request: size("request")?, response: size("response")? })
     }

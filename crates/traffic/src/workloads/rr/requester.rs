@@ -1,26 +1,26 @@
-//! The requesting side: one transaction after another on every flow.
+//! Requesting side: one transaction after another on every flow.
 
-use super::ledger::{Ledger, Next, Part, shortfall};
-use super::stamp::Stamp;
-use super::{Sizes, Taken, Wire, buffer};
-use crate::drive::{Lane, Patience, Wish};
-use crate::lanes::{self, Driven};
-use crate::latency::round_trips;
-use crate::payload::payload;
-use crate::placement::{Cores, Role, crowded};
-use crate::tcp::Granted;
-use crate::wait::Wait;
-use crate::{Client, Error, Report, Task, clock, cpu, merge};
+use super::requester_log::{NextStep, RequesterLog, ThreadShare, find_shortfall};
+use super::stamp::RequestStamp;
+use super::{MessageSizes, MessageTransport, ReceiveProgress, message_buffer};
+use crate::event_loop::{FlowGroup, Interest, SharedDeadline};
+use crate::latency::set_round_trips;
+use crate::payload::incompressible_payload;
+use crate::placement::{SideCores, TrafficRole, find_spin_contention};
+use crate::tcp::GrantedOptions;
+use crate::wait_mode::WaitMode;
+use crate::workers::{self, WorkerOutput};
+use crate::{Client, Error, SideReport, TrialTask, clock, cpu, merge};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, OnceLock};
-use tare_record::{Ends, Finding, Nanos, Series};
+use tare_record::{EndCounts, Finding, Nanos, Series};
 
-/// What a flow is at.
+/// State of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    /// Nothing is outstanding, and nothing due.
+enum RequestStage {
+    /// Nothing is outstanding, and no transaction is due.
     Resting,
     Sending,
     Receiving,
@@ -29,55 +29,55 @@ enum Stage {
     Over,
 }
 
-/// One attempt at a transaction. Times are by the monotonic clock, ns.
+/// Attempt at a transaction. Times are by the monotonic clock, ns.
 #[derive(Clone, Copy, Debug, Default)]
-struct Attempt {
-    /// As it stands at the beginning of the request.
-    stamp: Stamp,
-    /// When its latency begins.
+struct TransactionAttempt {
+    /// Stamp at the beginning of the request.
+    stamp: RequestStamp,
+    /// Time from which the latency counts.
     asked: u64,
-    /// When its request was sent.
+    /// Time at which the request was sent.
     sent: u64,
 }
 
-/// A requesting flow.
+/// Requesting flow.
 #[derive(Debug)]
-struct Outgoing<W> {
+struct RequestFlow<W> {
     wire: W,
-    stage: Stage,
-    /// How many attempts have been made.
+    stage: RequestStage,
+    /// Number of attempts made, modulo 256.
     count: u8,
-    /// Whether a response has come yet.
+    /// True once a response has arrived.
     answered: bool,
-    present: Attempt,
-    /// The attempt before, where it has not been answered: it may be late.
-    previous: Option<Attempt>,
+    present: TransactionAttempt,
+    /// Previous attempt if it has not been answered: its response may be late.
+    previous: Option<TransactionAttempt>,
 }
 
-/// The requesting flows of one thread.
+/// Requesting flows of one thread.
 #[derive(Debug)]
 pub(in crate::workloads) struct Requester<W> {
-    flows: Vec<Outgoing<W>>,
-    /// Those with nothing outstanding, the one that has waited longest first.
+    flows: Vec<RequestFlow<W>>,
+    /// Flows with nothing outstanding, the one that has waited longest first.
     resting: VecDeque<usize>,
-    sizes: Sizes,
-    /// How much of a stamp comes back.
+    sizes: MessageSizes,
+    /// Bytes of a stamp that the response returns.
     echoed: usize,
     request: Box<[u8]>,
     buffer: Box<[u8]>,
-    ledger: Ledger,
+    log: RequesterLog,
 }
 
-impl<W: Wire> Requester<W> {
-    fn new(wires: Vec<W>, sizes: Sizes, ledger: Ledger) -> Self {
+impl<W: MessageTransport> Requester<W> {
+    fn new(wires: Vec<W>, sizes: MessageSizes, ledger: RequesterLog) -> Self {
         let flows: Vec<_> = wires
             .into_iter()
-            .map(|wire| Outgoing {
+            .map(|wire| RequestFlow {
                 wire,
-                stage: Stage::Resting,
+                stage: RequestStage::Resting,
                 count: 0,
                 answered: false,
-                present: Attempt::default(),
+                present: TransactionAttempt::default(),
                 previous: None,
             })
             .collect();
@@ -86,68 +86,68 @@ impl<W: Wire> Requester<W> {
             flows,
             sizes,
             echoed: sizes.request.min(sizes.response),
-            request: payload(sizes.request),
-            buffer: buffer(sizes.response),
-            ledger,
+            request: incompressible_payload(sizes.request),
+            buffer: message_buffer(sizes.response),
+            log: ledger,
         }
     }
 
-    /// What comes next on a flow that has nothing outstanding.
+    /// Takes the next step of a flow that has nothing outstanding.
     #[inline]
-    fn next(&mut self, flow: usize, now: u64) -> io::Result<()> {
-        match self.ledger.next(now) {
-            Next::Begin(asked) => self.begin_transaction(flow, asked, now),
-            Next::Rest => {
-                self.flows[flow].stage = Stage::Resting;
+    fn continue_flow(&mut self, flow: usize, now: u64) -> io::Result<()> {
+        match self.log.next(now) {
+            NextStep::Begin(asked) => self.begin_transaction(flow, asked, now),
+            NextStep::WaitUntilDue => {
+                self.flows[flow].stage = RequestStage::Resting;
                 self.resting.push_back(flow);
                 Ok(())
             }
-            Next::End => self.hang_up(flow),
+            NextStep::End => self.hang_up(flow),
         }
     }
 
     /// Begins a transaction whose latency counts from `asked`.
     #[inline]
     fn begin_transaction(&mut self, flow: usize, asked: u64, now: u64) -> io::Result<()> {
-        let epoch = self.ledger.epoch;
+        let epoch = self.log.epoch;
         let one = &mut self.flows[flow];
         one.count = one.count.wrapping_add(1);
-        let stamp = Stamp::new(one.count, if one.answered { now } else { epoch });
-        one.present = Attempt { stamp, asked, sent: now };
-        one.stage = Stage::Sending;
+        let stamp = RequestStamp::new(one.count, if one.answered { now } else { epoch });
+        one.present = TransactionAttempt { stamp, asked, sent: now };
+        one.stage = RequestStage::Sending;
         if W::LOST_AFTER.is_some() {
-            self.ledger.counts.sent(now - epoch);
+            self.log.counts.count_sent(now - epoch);
         }
-        self.give(flow)
+        self.send_request(flow)
     }
 
-    /// Sends some of a request.
+    /// Sends a part of a request.
     #[inline]
-    fn give(&mut self, flow: usize) -> io::Result<()> {
+    fn send_request(&mut self, flow: usize) -> io::Result<()> {
         let one = &mut self.flows[flow];
         one.present.stamp.write(&mut self.request);
-        if one.wire.give(&self.request)? {
-            one.stage = Stage::Receiving;
+        if one.wire.send_some(&self.request)? {
+            one.stage = RequestStage::Receiving;
         }
         Ok(())
     }
 
-    /// Receives some of a response; with its last byte a transaction is complete.
+    /// Receives a part of a response; the last byte completes the transaction.
     #[inline]
-    fn take(&mut self, flow: usize) -> io::Result<()> {
+    fn receive_response(&mut self, flow: usize) -> io::Result<()> {
         let one = &mut self.flows[flow];
-        match one.wire.take(&mut self.buffer, self.sizes.response)? {
-            Taken::Part => return Ok(()),
-            Taken::Whole => {}
-            Taken::End => return Err(left()),
+        match one.wire.receive_some(&mut self.buffer, self.sizes.response)? {
+            ReceiveProgress::Part => return Ok(()),
+            ReceiveProgress::Whole => {}
+            ReceiveProgress::End => return Err(closed_by_server()),
         }
         let now = clock::now().0;
         if W::LOST_AFTER.is_none() {
             one.answered = true;
             let asked = one.present.asked;
-            // The books are kept while the next request is on its way.
-            let begun = self.next(flow, now);
-            self.ledger.complete(now, asked)?;
+            // Logging is done while the next request is on its way.
+            let begun = self.continue_flow(flow, now);
+            self.log.complete(now, asked)?;
             return begun;
         }
         self.match_response(flow, now)
@@ -156,55 +156,57 @@ impl<W: Wire> Requester<W> {
     /// Completes the transaction that a datagram answers.
     fn match_response(&mut self, flow: usize, now: u64) -> io::Result<()> {
         let one = &mut self.flows[flow];
-        let answers = Stamp::read(one.wire.head()).within(self.echoed);
-        let is = |attempt: &Attempt| attempt.stamp.within(self.echoed) == answers;
+        let answers = RequestStamp::read(one.wire.head()).truncated_to(self.echoed);
+        let is = |attempt: &TransactionAttempt| attempt.stamp.truncated_to(self.echoed) == answers;
         let (attempt, is_present) = match one.previous.take_if(|previous| is(previous)) {
             Some(late) => (late, false),
             None if is(&one.present) => (one.present, true),
-            // It answers something that was given up long ago, or has been answered.
+            // The response is to a request that was given up long ago, or has been answered.
             None => return Ok(()),
         };
         one.answered = true;
-        let begun = if is_present { self.next(flow, now) } else { Ok(()) };
-        self.ledger.counts.answered(attempt.sent - self.ledger.epoch);
-        self.ledger.complete(now, attempt.asked)?;
+        let begun = if is_present { self.continue_flow(flow, now) } else { Ok(()) };
+        self.log.counts.count_answered(attempt.sent - self.log.epoch);
+        self.log.complete(now, attempt.asked)?;
         begun
     }
 
-    /// Gives up waiting for responses that have not come for too long.
+    /// Gives up waiting for responses that are overdue.
     fn give_up(&mut self, now: u64, after: u64) -> io::Result<()> {
         for flow in 0..self.flows.len() {
             let one = &mut self.flows[flow];
-            if one.stage != Stage::Receiving || now.saturating_sub(one.present.sent) < after {
+            if one.stage != RequestStage::Receiving || now.saturating_sub(one.present.sent) < after
+            {
                 continue;
             }
-            if one.wire.is_left()? {
-                return Err(left());
+            if one.wire.is_closed_by_peer()? {
+                return Err(closed_by_server());
             }
             one.previous = Some(one.present);
-            not_blocked(self.next(flow, now))?;
+            ignore_would_block(self.continue_flow(flow, now))?;
         }
         Ok(())
     }
 
     fn hang_up(&mut self, flow: usize) -> io::Result<()> {
         let one = &mut self.flows[flow];
-        one.stage = if W::LOST_AFTER.is_some() { Stage::Over } else { Stage::Closing };
-        one.wire.hang_up()
+        one.stage =
+            if W::LOST_AFTER.is_some() { RequestStage::Over } else { RequestStage::Closing };
+        one.wire.close_sending()
     }
 
-    /// Waits for the server to hang up too.
+    /// Waits for the server to close its side too.
     fn close(&mut self, flow: usize) -> io::Result<()> {
         let one = &mut self.flows[flow];
-        if one.wire.take(&mut self.buffer, 1)? == Taken::End {
-            one.stage = Stage::Over;
+        if one.wire.receive_some(&mut self.buffer, 1)? == ReceiveProgress::End {
+            one.stage = RequestStage::Over;
         }
         Ok(())
     }
 }
 
-impl<W: Wire> Lane for Requester<W> {
-    fn flows(&self) -> usize {
+impl<W: MessageTransport> FlowGroup for Requester<W> {
+    fn flow_count(&self) -> usize {
         self.flows.len()
     }
 
@@ -212,124 +214,125 @@ impl<W: Wire> Lane for Requester<W> {
         self.flows[flow].wire.socket()
     }
 
-    fn begin(&mut self) {
-        self.ledger.begin();
+    fn on_start(&mut self) {
+        self.log.begin();
     }
 
-    fn wish(&self, flow: usize) -> Wish {
+    fn interest(&self, flow: usize) -> Interest {
         match self.flows[flow].stage {
-            Stage::Resting => Wish::Rest,
-            Stage::Sending => Wish::Write,
-            Stage::Receiving | Stage::Closing => Wish::Read,
-            Stage::Over => Wish::Over,
+            RequestStage::Resting => Interest::UntilDue,
+            RequestStage::Sending => Interest::Write,
+            RequestStage::Receiving | RequestStage::Closing => Interest::Read,
+            RequestStage::Over => Interest::Finished,
         }
     }
 
-    fn turn(&mut self, flow: usize) -> io::Result<()> {
+    fn step_flow(&mut self, flow: usize) -> io::Result<()> {
         match self.flows[flow].stage {
-            Stage::Receiving => self.take(flow),
-            Stage::Sending => self.give(flow),
-            Stage::Closing => self.close(flow),
-            Stage::Resting | Stage::Over => Err(io::ErrorKind::WouldBlock.into()),
+            RequestStage::Receiving => self.receive_response(flow),
+            RequestStage::Sending => self.send_request(flow),
+            RequestStage::Closing => self.close(flow),
+            RequestStage::Resting | RequestStage::Over => Err(io::ErrorKind::WouldBlock.into()),
         }
     }
 
-    fn due(&self) -> Option<u64> {
-        (!self.resting.is_empty()).then(|| self.ledger.due())
+    fn next_due(&self) -> Option<u64> {
+        (!self.resting.is_empty()).then(|| self.log.next_due())
     }
 
-    fn look(&mut self, now: u64) -> io::Result<()> {
-        self.ledger.look(now);
+    fn on_tick(&mut self, now: u64) -> io::Result<()> {
+        self.log.on_tick(now);
         if let Some(after) = W::LOST_AFTER {
             self.give_up(now, after)?;
         }
         while let Some(&flow) = self.resting.front() {
-            // Several may begin in one look: each has its own time.
+            // Several transactions may begin in one call: each has its own time.
             let now = clock::now().0;
-            if now < self.ledger.due() {
+            if now < self.log.next_due() {
                 break;
             }
             self.resting.pop_front();
-            not_blocked(self.next(flow, now))?;
+            ignore_would_block(self.continue_flow(flow, now))?;
         }
         Ok(())
     }
 }
 
-/// That something cannot be done now is no failure.
-fn not_blocked(result: io::Result<()>) -> io::Result<()> {
+/// Turns `WouldBlock` into success.
+fn ignore_would_block(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
         other => other,
     }
 }
 
-fn left() -> io::Error {
+fn closed_by_server() -> io::Error {
     io::Error::other("the server closed it")
 }
 
-/// The generating side.
-pub(in crate::workloads) struct Requesting<W> {
+/// Client of the request/response workloads.
+pub(in crate::workloads) struct RrClient<W> {
     lanes: Vec<Requester<W>>,
-    granted: Granted,
-    cores: Cores,
-    patience: Arc<Patience>,
+    granted: GrantedOptions,
+    cores: SideCores,
+    patience: Arc<SharedDeadline>,
     epoch: Arc<OnceLock<u64>>,
-    task: Task,
+    task: TrialTask,
 }
 
-impl<W: Wire> Requesting<W> {
-    /// Prepares everything that the loop will use, around flows that are connected.
+impl<W: MessageTransport> RrClient<W> {
+    /// Prepares everything that the event loop will use, for flows that are connected.
     pub(in crate::workloads) fn new(
         wires: Vec<W>,
-        granted: Granted,
-        task: &Task,
+        granted: GrantedOptions,
+        task: &TrialTask,
     ) -> Result<Self, Error> {
-        let sizes = Sizes::of(&task.parameters)?;
-        let cores = Cores::of(&task.cpus, Role::Client);
-        let hands = lanes::deal(wires, &cores, &task.parameters);
+        let sizes = MessageSizes::from_parameters(&task.parameters)?;
+        let cores = SideCores::for_role(&task.cpus, TrafficRole::Client);
+        let hands = workers::distribute(wires, &cores, &task.parameters);
         let sharing = (hands.len() * task.peers as usize / cores.list().len().max(1)) as u64;
-        let (epoch, patience) = (Arc::new(OnceLock::new()), Arc::new(Patience::default()));
+        let (epoch, patience) = (Arc::new(OnceLock::new()), Arc::new(SharedDeadline::default()));
         let lanes = hands
             .into_iter()
             .enumerate()
             .map(|(nth, wires)| {
-                let part = Part { nth, flows: wires.len(), sharing };
-                Requester::new(wires, sizes, Ledger::new(task, part, &epoch, &patience))
+                let part = ThreadShare { nth, flows: wires.len(), sharing };
+                Requester::new(wires, sizes, RequesterLog::new(task, part, &epoch, &patience))
             })
             .collect();
         Ok(Self { lanes, granted, cores, patience, epoch, task: task.clone() })
     }
 }
 
-impl<W: Wire> Client for Requesting<W> {
-    fn run(self: Box<Self>) -> Result<Report, Error> {
+impl<W: MessageTransport> Client for RrClient<W> {
+    fn run(self: Box<Self>) -> Result<SideReport, Error> {
         let Self { lanes, granted, cores, patience, epoch, task } = *self;
-        let crowd = crowd(lanes.len(), &cores, &task);
-        let Driven { lanes, cpu, mut findings } = lanes::run(lanes, &cores, &task, &patience)?;
+        let crowd = find_contention(lanes.len(), &cores, &task);
+        let WorkerOutput { lanes, cpu, mut findings } =
+            workers::run_flow_groups(lanes, &cores, &task, &patience)?;
         findings.extend(crowd);
-        findings.extend(shortfall(&task, lanes.iter().map(|lane| lane.ledger.begun()).sum()));
-        let mut report = Report { findings, cpu, ..Report::default() };
+        findings.extend(find_shortfall(&task, lanes.iter().map(|lane| lane.log.begun()).sum()));
+        let mut report = SideReport { findings, cpu, ..SideReport::default() };
         report.epoch = epoch.get().copied().map(Nanos);
         let mut intervals = Vec::new();
-        for Requester { ledger, sizes, .. } in lanes {
-            add(&mut report.ends, &ledger, W::LOST_AFTER.is_some());
+        for Requester { log: ledger, sizes, .. } in lanes {
+            add_counts(&mut report.ends, &ledger, W::LOST_AFTER.is_some());
             report.findings.extend(ledger.log.gaps().finding(task.interval));
-            cpu::add(&mut report.cpu_by_interval, ledger.cpu.rows());
-            let mut more = ledger.log.intervals(round_trips)?;
+            cpu::add_rows(&mut report.cpu_by_interval, ledger.cpu.rows());
+            let mut more = ledger.log.intervals(set_round_trips)?;
             if W::LOST_AFTER.is_some() {
                 ledger.counts.add_to(&mut more, sizes.request);
             }
-            merge::intervals(&mut intervals, more)?;
+            merge::add_intervals(&mut intervals, more)?;
         }
-        report.series = vec![Series::of(task.client, intervals)];
+        report.series = vec![Series::new(task.client, intervals)];
         report.parameters = task.parameters;
-        Ok(report.with(&granted, &cores, Role::Client))
+        Ok(report.with_granted(&granted, &cores, TrafficRole::Client))
     }
 }
 
-/// Adds what a thread counted.
-fn add(ends: &mut Ends, ledger: &Ledger, datagrams: bool) {
+/// Adds a thread's counts.
+fn add_counts(ends: &mut EndCounts, ledger: &RequesterLog, datagrams: bool) {
     ends.completed += ledger.log.completed();
     if datagrams {
         ends.datagrams_sent += ledger.counts.sent;
@@ -337,18 +340,19 @@ fn add(ends: &mut Ends, ledger: &Ledger, datagrams: bool) {
     }
 }
 
-/// That threads spin on cores that they share: of all clients, and of the server where it is on the same machine.
-fn crowd(threads: usize, cores: &Cores, task: &Task) -> Option<Finding> {
-    if Wait::of(&task.parameters) != Wait::Spin {
+/// Returns a finding if threads spin on cores that they share: the threads of all clients, and those of the server if
+/// it is on the same machine.
+fn find_contention(threads: usize, cores: &SideCores, task: &TrialTask) -> Option<Finding> {
+    if WaitMode::from_parameters(&task.parameters) != WaitMode::Spin {
         return None;
     }
     let mut threads = threads * task.peers as usize;
     let mut all: std::collections::BTreeSet<u32> = cores.list().iter().copied().collect();
     if task.one_clock {
-        let servers = Cores::of(&task.cpus, Role::Server);
+        let servers = SideCores::for_role(&task.cpus, TrafficRole::Server);
         let flows = task.flows as usize * task.peers as usize;
-        threads += lanes::threads(flows, &servers, &task.parameters);
+        threads += workers::thread_count(flows, &servers, &task.parameters);
         all.extend(servers.list());
     }
-    crowded(threads, &all)
+    find_spin_contention(threads, &all)
 }

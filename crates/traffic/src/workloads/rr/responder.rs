@@ -1,79 +1,79 @@
-//! The serving side: a whole response for every whole request.
+//! Serving side: a whole response for every whole request.
 
-use super::stamp::{LENGTH, Stamp};
-use super::{Sizes, Taken, Wire, buffer};
+use super::stamp::{LENGTH, RequestStamp};
+use super::{MessageSizes, MessageTransport, ReceiveProgress, message_buffer};
 use crate::cpu::CpuLog;
-use crate::drive::{Lane, Wish};
-use crate::lanes::Driven;
+use crate::event_loop::{FlowGroup, Interest};
 use crate::latency::LatencyLog;
-use crate::payload::payload;
-use crate::{Error, Report, Task, clock, cpu, merge};
+use crate::payload::incompressible_payload;
+use crate::workers::WorkerOutput;
+use crate::{Error, SideReport, TrialTask, clock, cpu, merge};
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, OnceLock};
-use tare_record::{Ends, Interval, Series};
+use tare_record::{EndCounts, Interval, Series};
 
-/// What a flow is at.
+/// State of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum ResponseStage {
     Receiving,
     Sending,
     Over,
 }
 
-/// A serving flow.
+/// Serving flow.
 #[derive(Debug)]
-struct Incoming<W> {
+struct ResponseFlow<W> {
     wire: W,
-    stage: Stage,
-    /// An index into the lane's clients.
+    stage: ResponseStage,
+    /// Index into the group's clients.
     client: usize,
-    /// When its client's trial began, by the clock of both; told by its first request.
+    /// Beginning of its client's trial by the clock of both, known from the client's first request.
     epoch: Option<u64>,
-    /// Whether anything has come since the last look.
+    /// True if anything has arrived since the last [`FlowGroup::on_tick`].
     moved: bool,
 }
 
-/// The times from client to server, of one client.
+/// One-way times from client to server, of one client.
 #[derive(Debug)]
-struct OneWay {
+struct OneWayLog {
     client: u32,
     log: LatencyLog,
 }
 
-/// The serving flows of one thread.
+/// Serving flows of one thread.
 #[derive(Debug)]
 pub(in crate::workloads) struct Responder<W> {
-    flows: Vec<Incoming<W>>,
-    /// Every client's times; none where they cannot be told.
-    one_way: Vec<OneWay>,
-    sizes: Sizes,
+    flows: Vec<ResponseFlow<W>>,
+    /// One-way times of every client; empty if they cannot be measured.
+    one_way: Vec<OneWayLog>,
+    sizes: MessageSizes,
     response: Box<[u8]>,
     buffer: Box<[u8]>,
     answered: u64,
     cpu: CpuLog,
-    /// When the first request came to this side.
+    /// Time at which the first request came to this side.
     shared_epoch: Arc<OnceLock<u64>>,
     epoch: Option<u64>,
 }
 
-impl<W: Wire> Responder<W> {
-    /// For flows with the client that each is from.
+impl<W: MessageTransport> Responder<W> {
+    /// Creates a group of these flows, each with the number of its client.
     pub(in crate::workloads) fn new(
         flows: Vec<(W, u32)>,
-        task: &Task,
+        task: &TrialTask,
         epoch: &Arc<OnceLock<u64>>,
     ) -> Result<Self, Error> {
-        let sizes = Sizes::of(&task.parameters)?;
+        let sizes = MessageSizes::from_parameters(&task.parameters)?;
         let mut clients: Vec<u32> = flows.iter().map(|&(_, client)| client).collect();
         clients.sort_unstable();
         clients.dedup();
         let flows = flows
             .into_iter()
-            .map(|(wire, client)| Incoming {
+            .map(|(wire, client)| ResponseFlow {
                 wire,
-                stage: Stage::Receiving,
+                stage: ResponseStage::Receiving,
                 client: clients.binary_search(&client).unwrap_or_default(),
                 epoch: None,
                 moved: true,
@@ -84,7 +84,7 @@ impl<W: Wire> Responder<W> {
         let one_way = clients
             .into_iter()
             .filter(|_| told)
-            .map(|client| OneWay {
+            .map(|client| OneWayLog {
                 client,
                 log: LatencyLog::new(task.duration, task.interval, sharing),
             })
@@ -93,8 +93,8 @@ impl<W: Wire> Responder<W> {
             flows,
             one_way,
             sizes,
-            response: payload(sizes.response),
-            buffer: buffer(sizes.request),
+            response: incompressible_payload(sizes.response),
+            buffer: message_buffer(sizes.request),
             answered: 0,
             cpu: CpuLog::new(task.duration, task.interval),
             shared_epoch: Arc::clone(epoch),
@@ -102,65 +102,65 @@ impl<W: Wire> Responder<W> {
         })
     }
 
-    /// Logs how long a request was on its way that has come now.
-    fn log_one_way(&mut self, flow: usize, stamp: Stamp, now: u64) -> io::Result<()> {
+    /// Logs the one-way time of a request that arrived at `now`.
+    fn log_one_way(&mut self, flow: usize, stamp: RequestStamp, now: u64) -> io::Result<()> {
         let one = &mut self.flows[flow];
         let Some(epoch) = one.epoch else {
             one.epoch = Some(stamp.time());
             return Ok(());
         };
-        // Its first request, sent again.
+        // The flow's first request, sent again.
         if stamp.time() == epoch {
             return Ok(());
         }
-        let at = Stamp::new(0, epoch).until(now);
-        self.one_way[one.client].log.add(at, stamp.until(now)).map_err(io::Error::other)
+        let at = RequestStamp::new(0, epoch).elapsed_until(now);
+        self.one_way[one.client].log.add(at, stamp.elapsed_until(now)).map_err(io::Error::other)
     }
 
-    fn take(&mut self, flow: usize) -> io::Result<()> {
+    fn receive_request(&mut self, flow: usize) -> io::Result<()> {
         let one = &mut self.flows[flow];
-        let taken = one.wire.take(&mut self.buffer, self.sizes.request)?;
+        let taken = one.wire.receive_some(&mut self.buffer, self.sizes.request)?;
         one.moved = true;
         match taken {
-            Taken::Part => return Ok(()),
-            Taken::Whole => {}
-            Taken::End => {
-                one.stage = Stage::Over;
-                return one.wire.hang_up();
+            ReceiveProgress::Part => return Ok(()),
+            ReceiveProgress::Whole => {}
+            ReceiveProgress::End => {
+                one.stage = ResponseStage::Over;
+                return one.wire.close_sending();
             }
         }
-        one.stage = Stage::Sending;
-        let stamp = Stamp::read(one.wire.head());
+        one.stage = ResponseStage::Sending;
+        let stamp = RequestStamp::read(one.wire.head());
         let came = (!self.one_way.is_empty()).then(|| clock::now().0);
         if self.epoch.is_none() {
-            self.first();
+            self.begin_cpu_log();
         }
-        // The books are kept while the response is on its way.
-        let given = self.give(flow);
+        // Logging is done while the response is on its way.
+        let given = self.send_response(flow);
         if let Some(came) = came {
             self.log_one_way(flow, stamp, came)?;
         }
         given
     }
 
-    fn give(&mut self, flow: usize) -> io::Result<()> {
+    fn send_response(&mut self, flow: usize) -> io::Result<()> {
         let one = &mut self.flows[flow];
-        Stamp::read(one.wire.head()).write(&mut self.response);
-        if one.wire.give(&self.response)? {
-            one.stage = Stage::Receiving;
+        RequestStamp::read(one.wire.head()).write(&mut self.response);
+        if one.wire.send_some(&self.response)? {
+            one.stage = ResponseStage::Receiving;
             self.answered += 1;
         }
         Ok(())
     }
 
-    /// The first request of this thread: its CPU time counts from now.
-    fn first(&mut self) {
-        self.epoch = Some(self.cpu.begin_by(&self.shared_epoch));
+    /// Handles the first request of this thread: CPU time counts from now.
+    fn begin_cpu_log(&mut self) {
+        self.epoch = Some(self.cpu.begin_at_shared_epoch(&self.shared_epoch));
     }
 }
 
-impl<W: Wire> Lane for Responder<W> {
-    fn flows(&self) -> usize {
+impl<W: MessageTransport> FlowGroup for Responder<W> {
+    fn flow_count(&self) -> usize {
         self.flows.len()
     }
 
@@ -168,55 +168,60 @@ impl<W: Wire> Lane for Responder<W> {
         self.flows[flow].wire.socket()
     }
 
-    fn wish(&self, flow: usize) -> Wish {
+    fn interest(&self, flow: usize) -> Interest {
         match self.flows[flow].stage {
-            Stage::Receiving => Wish::Read,
-            Stage::Sending => Wish::Write,
-            Stage::Over => Wish::Over,
+            ResponseStage::Receiving => Interest::Read,
+            ResponseStage::Sending => Interest::Write,
+            ResponseStage::Over => Interest::Finished,
         }
     }
 
-    fn turn(&mut self, flow: usize) -> io::Result<()> {
+    fn step_flow(&mut self, flow: usize) -> io::Result<()> {
         match self.flows[flow].stage {
-            Stage::Receiving => self.take(flow),
-            Stage::Sending => self.give(flow),
-            Stage::Over => Ok(()),
+            ResponseStage::Receiving => self.receive_request(flow),
+            ResponseStage::Sending => self.send_response(flow),
+            ResponseStage::Over => Ok(()),
         }
     }
 
-    fn look(&mut self, now: u64) -> io::Result<()> {
+    fn on_tick(&mut self, now: u64) -> io::Result<()> {
         if let Some(epoch) = self.epoch {
-            self.cpu.at(now.saturating_sub(epoch));
+            self.cpu.record(now.saturating_sub(epoch));
         }
         for one in &mut self.flows {
-            if one.stage != Stage::Over && !std::mem::take(&mut one.moved) && one.wire.is_left()? {
-                one.stage = Stage::Over;
+            if one.stage != ResponseStage::Over
+                && !std::mem::take(&mut one.moved)
+                && one.wire.is_closed_by_peer()?
+            {
+                one.stage = ResponseStage::Over;
             }
         }
         Ok(())
     }
 }
 
-/// What the lanes of a server counted.
-pub(in crate::workloads) fn report<W: Wire>(driven: Driven<Responder<W>>) -> Result<Report, Error> {
-    let Driven { lanes, cpu, findings } = driven;
-    let mut report = Report { findings, cpu, ..Report::default() };
+/// Builds the report of a server from its flow groups.
+pub(in crate::workloads) fn merge_responders<W: MessageTransport>(
+    driven: WorkerOutput<Responder<W>>,
+) -> Result<SideReport, Error> {
+    let WorkerOutput { lanes, cpu, findings } = driven;
+    let mut report = SideReport { findings, cpu, ..SideReport::default() };
     let mut series: BTreeMap<u32, Vec<Interval>> = BTreeMap::new();
     for lane in lanes {
-        add(&mut report.ends, lane.answered, W::LOST_AFTER.is_some());
-        cpu::add(&mut report.cpu_by_interval, lane.cpu.rows());
-        for OneWay { client, log } in lane.one_way {
+        add_answered(&mut report.ends, lane.answered, W::LOST_AFTER.is_some());
+        cpu::add_rows(&mut report.cpu_by_interval, lane.cpu.rows());
+        for OneWayLog { client, log } in lane.one_way {
             let more = log.intervals(|interval, histogram| interval.one_way = Some(histogram))?;
-            merge::intervals(series.entry(client).or_default(), more)?;
+            merge::add_intervals(series.entry(client).or_default(), more)?;
         }
     }
-    let series = series.into_iter().map(|(client, intervals)| Series::of(client, intervals));
+    let series = series.into_iter().map(|(client, intervals)| Series::new(client, intervals));
     report.series = series.collect();
     Ok(report)
 }
 
-/// Adds what a thread answered. A request that came is a datagram received, and its response one sent.
-fn add(ends: &mut Ends, answered: u64, datagrams: bool) {
+/// Adds a thread's answers. A request that arrived is a datagram received, and its response is one sent.
+fn add_answered(ends: &mut EndCounts, answered: u64, datagrams: bool) {
     ends.answered += answered;
     if datagrams {
         ends.datagrams_sent += answered;

@@ -1,30 +1,33 @@
 //! `tcp-crr`: connect, request, response, close, again and again.
 //!
-//! The server closes first, and its FIN goes out with the last of its response, as a web server's does that keeps no
-//! connections: what stays in TIME_WAIT is the server's, and the client's port is free again at once. With `close`
-//! `rst` the client answers with a reset, and nothing stays.
+//! The server closes first, and its FIN goes out with the last of its response, as from a web server without
+//! keep-alive: the connection in TIME_WAIT is the server's, and the client's port is free again at once. With `close`
+//! `rst` the client answers with a reset, and no connection stays in TIME_WAIT.
 //!
-//! Every flow is a control connection, which greets; it says that a trial is on, and its end that it is over. The
-//! measured connections carry nothing but requests and responses: a stranger's that comes meanwhile is served as they
-//! are, and shows as a disagreement of the two ends.
+//! Every flow is a control connection, which greets; it announces a trial, and its end ends the trial. The measured
+//! connections carry only requests and responses: a stranger's connection during the trial is served as they are, and
+//! shows as a disagreement of the two ends.
 
-mod calling;
+mod client;
 mod netstat;
-mod serving;
+mod server;
 
-use crate::{About, Client, Error, Kind, Parameter, Server, Task, Workload, lanes, parameters};
-use calling::Calling;
-use serving::Answering;
+use crate::{
+    Client, Error, Parameter, ParameterKind, Server, TrialTask, Workload, WorkloadInfo, parameters,
+    workers,
+};
+use client::CrrClient;
+use server::CrrServer;
 use std::io;
 use tare_record::{Metric, Parameters};
 
-/// The workload.
+/// Workload `tcp-crr`.
 #[derive(Debug)]
 pub(crate) struct TcpCrr;
 
 impl Workload for TcpCrr {
-    fn about(&self) -> About {
-        About {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
             name: "tcp-crr",
             summary: "connections made, used for one request and response, and closed; their rate and latency",
             stands_for: "netperf TCP_CRR, neper tcp_crr",
@@ -53,12 +56,12 @@ impl Workload for TcpCrr {
         ]
     }
 
-    fn ports(&self) -> usize {
+    fn port_count(&self) -> usize {
         1
     }
 
     fn parameters(&self) -> &'static [Parameter] {
-        const SIZES: Kind = Kind::Bytes { least: 1, most: 16 << 20 };
+        const SIZES: ParameterKind = ParameterKind::Bytes { least: 1, most: 16 << 20 };
         &[
             Parameter {
                 name: "request",
@@ -75,50 +78,50 @@ impl Workload for TcpCrr {
             Parameter {
                 name: "slots",
                 summary: "connections in progress at once in each thread of the client",
-                kind: Kind::Count { least: 1, most: 1024 },
+                kind: ParameterKind::Count { least: 1, most: 1024 },
                 default: Some("8"),
             },
             Parameter {
                 name: "close",
                 summary: "how the client closes: an ordinary end, or a reset that leaves nothing in TIME_WAIT",
-                kind: Kind::Choice(&["fin", "rst"]),
+                kind: ParameterKind::Choice(&["fin", "rst"]),
                 default: Some("fin"),
             },
-            lanes::THREADS,
+            workers::THREADS,
         ]
     }
 
-    fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
-        Ok(Box::new(Answering::start(task)?))
+    fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
+        Ok(Box::new(CrrServer::start(task)?))
     }
 
-    fn connect(&self, task: &Task) -> Result<Box<dyn Client>, Error> {
-        Ok(Box::new(Calling::connect(task)?))
+    fn connect(&self, task: &TrialTask) -> Result<Box<dyn Client>, Error> {
+        Ok(Box::new(CrrClient::connect(task)?))
     }
 }
 
-/// What both sides are told of the measured connections.
+/// Parameters of the measured connections, for both sides.
 #[derive(Clone, Copy, Debug)]
-struct Plan {
+struct CrrParameters {
     request: usize,
     response: usize,
     slots: usize,
-    close: Close,
+    close: CloseMode,
 }
 
-/// How the client closes.
+/// Way in which the client closes a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Close {
+enum CloseMode {
     Fin,
     Rst,
 }
 
-impl Plan {
-    fn of(parameters: &Parameters) -> Result<Self, Error> {
+impl CrrParameters {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, Error> {
         let size = |name| parameters::size(parameters, name);
         let close = match parameters::word(parameters, "close") {
-            Some("rst") => Close::Rst,
-            _ => Close::Fin,
+            Some("rst") => CloseMode::Rst,
+            _ => CloseMode::Fin,
         };
         Ok(Self {
             request: size("request")?,
@@ -129,12 +132,12 @@ impl Plan {
     }
 }
 
-/// Whether a call could do nothing now.
+/// Returns true if a call could do nothing now.
 fn is_blocked(error: rustix::io::Errno) -> bool {
     use rustix::io::Errno;
     matches!(error, Errno::AGAIN | Errno::INTR)
 }
 
-fn ended_early() -> io::Error {
+fn closed_early() -> io::Error {
     io::Error::other("the server closed a connection before its response")
 }

@@ -1,28 +1,32 @@
-//! What a side says in the end.
+//! Report of a side.
 
-use super::lane::Bulk;
-use crate::interval::Meter;
-use crate::lanes::Driven;
-use crate::{Error, Report, Task, cpu, merge};
+use super::bulk::BulkFlowGroup;
+use crate::byte_meter::ByteMeter;
+use crate::workers::WorkerOutput;
+use crate::{Error, SideReport, TrialTask, cpu, merge};
 use std::collections::BTreeMap;
-use tare_record::{Ends, Interval, Series};
+use tare_record::{EndCounts, Interval, Series};
 
-/// The report of a side whose lanes have come to their end: a series a client of what was received, where any was, and
-/// one of what the kernel said of the flows that sent.
-pub(super) fn report(driven: Driven<Bulk>, task: &Task) -> Result<Report, Error> {
-    let Driven { lanes, cpu, findings } = driven;
-    let mut report = Report { findings, cpu, ..Report::default() };
-    let mut meters: BTreeMap<u32, Meter> = BTreeMap::new();
+/// Builds the report of a side whose flow groups have finished: for each client a series of received bytes, if any were
+/// received, and a series of kernel statistics of the flows that sent.
+pub(super) fn build_report(
+    driven: WorkerOutput<BulkFlowGroup>,
+    task: &TrialTask,
+) -> Result<SideReport, Error> {
+    let WorkerOutput { lanes, cpu, findings } = driven;
+    let mut report = SideReport { findings, cpu, ..SideReport::default() };
+    let mut meters: BTreeMap<u32, ByteMeter> = BTreeMap::new();
     let mut states: BTreeMap<u32, Vec<Interval>> = BTreeMap::new();
     let mut sent = 0;
     for lane in lanes {
         sent += lane.sent;
-        cpu::add(&mut report.cpu_by_interval, lane.cpu.rows());
+        cpu::add_rows(&mut report.cpu_by_interval, lane.cpu.rows());
         for count in lane.counts {
-            let began = count.clocks.taking.began().or_else(|| count.clocks.giving.began());
+            let began =
+                count.clocks.receiving.started_at().or_else(|| count.clocks.sending.started_at());
             report.epoch = report.epoch.into_iter().chain(began).min();
             if let Some(log) = count.state {
-                merge::intervals(states.entry(count.client).or_default(), log.intervals())?;
+                merge::add_intervals(states.entry(count.client).or_default(), log.intervals())?;
             }
             match (meters.get_mut(&count.client), count.meter) {
                 (Some(all), Some(meter)) => all.merge(&meter),
@@ -32,9 +36,10 @@ pub(super) fn report(driven: Driven<Bulk>, task: &Task) -> Result<Report, Error>
         }
     }
     report.findings.extend(meters.values().filter_map(|one| one.gaps().finding(task.interval)));
-    report.ends = Ends { sent, received: meters.values().map(Meter::total).sum(), ..report.ends };
+    report.ends =
+        EndCounts { sent, received: meters.values().map(ByteMeter::total).sum(), ..report.ends };
     let received = meters.into_iter().map(|(client, meter)| (client, meter.intervals()));
     report.series =
-        received.chain(states).map(|(client, intervals)| Series::of(client, intervals)).collect();
+        received.chain(states).map(|(client, intervals)| Series::new(client, intervals)).collect();
     Ok(report)
 }

@@ -1,55 +1,55 @@
-//! What becomes of received payload.
+//! Payload sink: takes received payload from the kernel.
 
-use crate::in_page::{HALF, InPage};
-use crate::{Error, Kind, Parameter, parameters};
+use crate::page_buffer::{HALF_PAGE, PageBuffer};
+use crate::{Error, Parameter, ParameterKind, parameters};
 use rustix::net::{RecvFlags, recv};
 use std::io::{self, Read};
 use std::net::TcpStream;
 use tare_record::Parameters;
 
-/// What the receiver asks of the kernel in one read.
+/// Parameter for the size of one read.
 ///
-/// Of the default: on two cores of an idle virtual machine with 2 MiB of second-level cache each, over a veth pair, with
-/// writes of 256 KiB, interleaved, medians of a second each: under bbr 64 KiB gave 13.5 Gbit/s, 128 KiB 19.2, 256 KiB 21.2,
-/// 512 KiB 21.3; under cubic 128 KiB 63, 256 KiB 65, 512 KiB 70, 1 MiB 73. On one core for both ends 128, 256 and 512 KiB were
-/// alike (81 to 83 Gbit/s).
+/// The default is from measurements on two cores of an idle virtual machine with 2 MiB of second-level cache each, over
+/// a veth pair, with writes of 256 KiB, interleaved, medians of a second each: under bbr 64 KiB gave 13.5 Gbit/s, 128
+/// KiB 19.2, 256 KiB 21.2, 512 KiB 21.3; under cubic 128 KiB 63, 256 KiB 65, 512 KiB 70, 1 MiB 73. On one core for both
+/// ends 128, 256 and 512 KiB were alike (81 to 83 Gbit/s).
 pub(super) const READ: Parameter = Parameter {
     name: "read",
     summary: "bytes that the receiver asks the kernel for in one read",
-    kind: Kind::Bytes { least: 1, most: 16 << 20 },
+    kind: ParameterKind::Bytes { least: 1, most: 16 << 20 },
     default: Some("262144"),
 };
 
-/// Where one thread's received payload goes.
+/// Destination of one thread's received payload.
 #[derive(Debug)]
-pub(super) enum Sink {
-    /// It is copied here.
+pub(super) enum PayloadSink {
+    /// Payload is copied to memory.
     Copy {
-        /// Each read's payload, over the one's before.
-        memory: InPage,
-        /// How much has come, bytes. Payload lies in pages as it was sent, from the beginning of one on: so its place in
-        /// a page goes on from read to read, and where it is copied to goes along, half a page behind.
+        /// Buffer that each read overwrites.
+        memory: PageBuffer,
+        /// Received bytes. Payload lies in the sender's pages from the beginning of a page on, so its offset within a
+        /// page advances from read to read; the destination advances with it, half a page behind.
         taken: usize,
     },
-    /// It is taken off the socket and dropped by the kernel (`MSG_TRUNC`, tcp(7)); nothing is written here.
+    /// Payload is taken off the socket and dropped by the kernel (`MSG_TRUNC`, tcp(7)); the buffer stays unwritten.
     Drop(Box<[u8]>),
 }
 
-impl Sink {
-    /// As the resolved parameters say.
-    pub(super) fn of(parameters: &Parameters) -> Result<Self, Error> {
+impl PayloadSink {
+    /// Creates the sink that the resolved parameters choose.
+    pub(super) fn from_parameters(parameters: &Parameters) -> Result<Self, Error> {
         let read = parameters::size(parameters, READ.name)?;
         Ok(match parameters::word(parameters, "receive") {
             Some("drop") => Self::Drop(vec![1; read].into_boxed_slice()),
-            _ => Self::Copy { memory: InPage::new(read), taken: 0 },
+            _ => Self::Copy { memory: PageBuffer::new(read), taken: 0 },
         })
     }
 
-    /// Takes what a socket has, and says how many bytes that were; none at its end.
-    pub(super) fn take(&mut self, mut stream: &TcpStream) -> io::Result<usize> {
+    /// Receives the available payload from a socket. Returns the number of bytes, 0 at the end of the stream.
+    pub(super) fn receive(&mut self, mut stream: &TcpStream) -> io::Result<usize> {
         match self {
             Self::Copy { memory, taken } => {
-                let bytes = stream.read(memory.at_mut(taken.wrapping_add(HALF)))?;
+                let bytes = stream.read(memory.at_offset_mut(taken.wrapping_add(HALF_PAGE)))?;
                 *taken = taken.wrapping_add(bytes);
                 Ok(bytes)
             }
@@ -74,10 +74,10 @@ mod tests {
             drop(client);
             let parameters =
                 [("receive".to_owned(), receive.into()), ("read".to_owned(), 300.into())];
-            let mut sink = Sink::of(&parameters.into()).unwrap();
+            let mut sink = PayloadSink::from_parameters(&parameters.into()).unwrap();
             let mut taken = 0;
             loop {
-                match sink.take(&server).unwrap() {
+                match sink.receive(&server).unwrap() {
                     0 => break,
                     bytes => {
                         assert!(bytes <= 300, "no more than was asked for: {bytes}");
@@ -87,8 +87,8 @@ mod tests {
             }
             assert_eq!(taken, 1000);
             let first = match &sink {
-                Sink::Copy { memory, .. } => memory.at(HALF)[0],
-                Sink::Drop(buffer) => buffer[0],
+                PayloadSink::Copy { memory, .. } => memory.at_offset(HALF_PAGE)[0],
+                PayloadSink::Drop(buffer) => buffer[0],
             };
             assert_eq!(first, if receive == "copy" { 7 } else { 1 });
         }
@@ -99,15 +99,19 @@ mod tests {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let server = listener.accept().unwrap().0;
-        let mut sink = Sink::of(&[("read".to_owned(), 3000.into())].into()).unwrap();
-        let mut place = HALF;
+        let mut sink =
+            PayloadSink::from_parameters(&[("read".to_owned(), 3000.into())].into()).unwrap();
+        let mut place = HALF_PAGE;
         for (byte, length) in [(7, 100), (8, 3000), (9, 1)] {
             client.write_all(&vec![byte; length]).unwrap();
             let mut came = 0;
             while came < length {
-                let bytes = sink.take(&server).unwrap();
-                let Sink::Copy { memory, .. } = &sink else { panic!("{sink:?}") };
-                assert!(memory.at(place)[..bytes].iter().all(|&at| at == byte), "at {place}");
+                let bytes = sink.receive(&server).unwrap();
+                let PayloadSink::Copy { memory, .. } = &sink else { panic!("{sink:?}") };
+                assert!(
+                    memory.at_offset(place)[..bytes].iter().all(|&at| at == byte),
+                    "at {place}"
+                );
                 came += bytes;
                 place += bytes;
             }

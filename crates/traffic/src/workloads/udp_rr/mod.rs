@@ -1,28 +1,28 @@
 //! `udp-rr`: request and response over UDP.
 //!
-//! A request without a response for a fifth of a second counts as lost, and the flow goes on with the next one. A lost
-//! transaction has no latency. One whose response is late, yet comes before the next is lost too, has the latency that
-//! it had.
+//! A request without a response for a fifth of a second counts as lost, and the flow continues with the next one. A
+//! lost transaction has no latency. If its response is late, but arrives before the next transaction is lost too, the
+//! transaction keeps its full latency.
 
-mod datagrams;
-mod introduce;
+mod handshake;
+mod transport;
 
-use super::rr::{self, Requesting, Responder};
-use super::tcp_rr::no_delay;
-use crate::lanes;
-use crate::placement::Role;
-use crate::tcp::{Gathered, Granted, Serving, connect};
-use crate::wait::Wait;
-use crate::{About, Client, Error, Parameter, Report, Server, Task, Workload};
-use datagrams::Datagrams;
+use super::rr::{self, Responder, RrClient};
+use super::tcp_rr::no_delay_options;
+use crate::placement::TrafficRole;
+use crate::tcp::{AcceptedFlows, GrantedOptions, TcpServerThread, connect};
+use crate::wait_mode::WaitMode;
+use crate::workers;
+use crate::{Client, Error, Parameter, Server, SideReport, TrialTask, Workload, WorkloadInfo};
 use std::sync::Arc;
 use tare_record::Metric;
+use transport::UdpTransport;
 
-/// The workload.
+/// Workload `udp-rr`.
 #[derive(Debug)]
 pub(crate) struct UdpRr;
 
-/// What round trips are measured by, and what was lost of them.
+/// Metrics of round trips, and the loss.
 const METRICS: [Metric; rr::METRICS.len() + 1] = {
     let mut all = [Metric::Loss; rr::METRICS.len() + 1];
     let mut at = 0;
@@ -34,8 +34,8 @@ const METRICS: [Metric; rr::METRICS.len() + 1] = {
 };
 
 impl Workload for UdpRr {
-    fn about(&self) -> About {
-        About {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
             name: "udp-rr",
             summary: "requests and responses over UDP, one outstanding per flow; their rate, latency and loss",
             stands_for: "netperf UDP_RR, sockperf ping-pong",
@@ -47,47 +47,53 @@ impl Workload for UdpRr {
         &METRICS
     }
 
-    fn ports(&self) -> usize {
+    fn port_count(&self) -> usize {
         1
     }
 
     fn parameters(&self) -> &'static [Parameter] {
-        // What fits into one IPv4 packet (RFC 768, RFC 791).
+        // Largest payload of one IPv4 packet (RFC 768, RFC 791).
         const PARAMETERS: &[Parameter] = &rr::parameters(65_507);
         PARAMETERS
     }
 
-    fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
-        let doors = introduce::listen(&task.addresses)?;
-        let serving = Serving::start_with(task, &no_delay(), task.flows, move |gathered| {
-            let Gathered { flows, task, cores, patience, .. } = gathered;
-            let flows = introduce::admit(&doors, flows, &task, &patience)?;
-            drop(doors);
-            let epoch = Arc::default();
-            let mut lanes = Vec::new();
-            for hand in lanes::deal(flows, &cores, &task.parameters) {
-                lanes.push(Responder::new(hand, &task, &epoch)?);
-            }
-            lanes::run(lanes, &cores, &task, &patience)
-        })?;
-        Ok(Box::new(Responding { serving }))
+    fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
+        let doors = handshake::listen(&task.addresses)?;
+        let serving =
+            TcpServerThread::start_with(task, &no_delay_options(), task.flows, move |gathered| {
+                let AcceptedFlows { flows, task, cores, patience, .. } = gathered;
+                let flows = handshake::admit(&doors, flows, &task, &patience)?;
+                drop(doors);
+                let epoch = Arc::default();
+                let mut lanes = Vec::new();
+                for hand in workers::distribute(flows, &cores, &task.parameters) {
+                    lanes.push(Responder::new(hand, &task, &epoch)?);
+                }
+                workers::run_flow_groups(lanes, &cores, &task, &patience)
+            })?;
+        Ok(Box::new(UdpRrServer { serving }))
     }
 
-    fn connect(&self, task: &Task) -> Result<Box<dyn Client>, Error> {
-        let (controls, _) = connect(task, &no_delay())?;
-        let wires = introduce::announce(controls, task, Wait::of(&task.parameters))?;
-        Ok(Box::new(Requesting::new(wires, Granted::default(), task)?))
+    fn connect(&self, task: &TrialTask) -> Result<Box<dyn Client>, Error> {
+        let (controls, _) = connect(task, &no_delay_options())?;
+        let wires =
+            handshake::announce(controls, task, WaitMode::from_parameters(&task.parameters))?;
+        Ok(Box::new(RrClient::new(wires, GrantedOptions::default(), task)?))
     }
 }
 
-/// The serving side.
-struct Responding {
-    serving: Serving<Responder<Datagrams>>,
+/// Server of `udp-rr`.
+struct UdpRrServer {
+    serving: TcpServerThread<Responder<UdpTransport>>,
 }
 
-impl Server for Responding {
-    fn finish(mut self: Box<Self>) -> Result<Report, Error> {
-        let report = rr::report(self.serving.finish()?)?;
-        Ok(report.with(&Granted::default(), &self.serving.cores, Role::Server))
+impl Server for UdpRrServer {
+    fn finish(mut self: Box<Self>) -> Result<SideReport, Error> {
+        let report = rr::merge_responders(self.serving.finish()?)?;
+        Ok(report.with_granted(
+            &GrantedOptions::default(),
+            &self.serving.cores,
+            TrafficRole::Server,
+        ))
     }
 }

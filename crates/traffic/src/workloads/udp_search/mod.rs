@@ -1,36 +1,39 @@
-//! `udp-search`: the highest rates at which nothing, and no more than a chosen share, is lost.
+//! `udp-search`: the highest rates without loss, and with no more than a chosen loss ratio.
 //!
-//! MLRsearch (RFC 9971) says which rate to try next, and for how long; each trial is a short `udp-rate`, all of them
-//! over the same flows. First of all the sender goes as fast as it can: beyond that nobody can search. A trial in which
-//! it fell behind is done again; one in which it fell far behind counts what it did not send as lost (RFC 9971, section
-//! 4.9.1).
+//! MLRsearch (RFC 9971) chooses the rate and duration of the next trial; each trial is a short `udp-rate`, all of them
+//! over the same flows. In the first trial the sender goes as fast as it can: its rate is the upper limit of the
+//! search. A trial in which the sender fell behind is repeated; in one in which it fell far behind, the datagrams not
+//! sent count as lost (RFC 9971, section 4.9.1).
 
-mod found;
-mod searcher;
+mod client;
+mod search_result;
 mod server;
 
 use crate::udp::{BUFFER, GSO, Options, SIZE, WAIT};
-use crate::{About, Client, Error, Kind, Parameter, Server, Task, Workload, lanes, parameters};
-use searcher::Searching;
-use server::Answering;
+use crate::{
+    Client, Error, Parameter, ParameterKind, Server, TrialTask, Workload, WorkloadInfo, parameters,
+    workers,
+};
+use client::SearchClient;
+use server::SearchServer;
 use std::time::Duration;
 use tare_record::Metric;
-use tare_stats::mlrsearch::Goal;
+use tare_stats::mlrsearch::SearchGoal;
 
-/// The workload.
+/// Workload `udp-search`.
 #[derive(Debug)]
 pub(crate) struct UdpSearch;
 
-/// The loss ratio of the second goal.
+/// Parameter for the loss ratio of the second goal.
 const PDR: Parameter = Parameter {
     name: "pdr",
     summary: "the share of datagrams that may be lost at the partial drop rate",
-    kind: Kind::Share,
+    kind: ParameterKind::Share,
     default: Some("0.5%"),
 };
 
-/// What a trial may last, ms.
-const TRIAL: Kind = Kind::Count { least: 1, most: 600_000 };
+/// Range of a trial's duration, ms.
+const TRIAL: ParameterKind = ParameterKind::Count { least: 1, most: 600_000 };
 
 const INITIAL: Parameter = Parameter {
     name: "initial_trial",
@@ -47,8 +50,8 @@ const FINAL: Parameter = Parameter {
 };
 
 impl Workload for UdpSearch {
-    fn about(&self) -> About {
-        About {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
             name: "udp-search",
             summary: "the highest UDP rates without loss (NDR) and with little of it (PDR)",
             stands_for: "TRex with MLRsearch, RFC 2544 throughput",
@@ -60,57 +63,58 @@ impl Workload for UdpSearch {
         &[Metric::Ndr, Metric::NdrPackets, Metric::Pdr, Metric::PdrPackets]
     }
 
-    fn ports(&self) -> usize {
+    fn port_count(&self) -> usize {
         1
     }
 
     fn parameters(&self) -> &'static [Parameter] {
-        &[SIZE, PDR, INITIAL, FINAL, GSO, BUFFER, WAIT, lanes::THREADS]
+        &[SIZE, PDR, INITIAL, FINAL, GSO, BUFFER, WAIT, workers::THREADS]
     }
 
-    fn lasts(&self, task: &Task) -> Duration {
-        Duration::from(task.duration).max(LEAST)
+    fn duration(&self, task: &TrialTask) -> Duration {
+        Duration::from(task.duration).max(MIN_DURATION)
     }
 
-    fn serve(&self, task: &Task) -> Result<Box<dyn Server>, Error> {
-        Ok(Box::new(Answering::start(&in_time(task))?))
+    fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
+        Ok(Box::new(SearchServer::start(&with_search_time(task))?))
     }
 
-    fn connect(&self, task: &Task) -> Result<Box<dyn Client>, Error> {
+    fn connect(&self, task: &TrialTask) -> Result<Box<dyn Client>, Error> {
         if task.peers > 1 {
             return Err(Error::Job(format!(
                 "udp-search from {} clients at once: searches disturb one another, use one client and one process",
                 task.peers
             )));
         }
-        Ok(Box::new(Searching::connect(&in_time(task))?))
+        Ok(Box::new(SearchClient::connect(&with_search_time(task))?))
     }
 }
 
-/// What is searched in less time was not found: the sender's fastest may be fifty times what a tunnel in user space
-/// carries, and every trial that loses costs a [`SETTLE`].
-const LEAST: Duration = Duration::from_secs(2);
+/// Shortest duration in which a search finds anything: the sender's fastest rate may be fifty times that of a tunnel in
+/// user space, and every trial with a loss costs a [`SETTLE`].
+const MIN_DURATION: Duration = Duration::from_secs(2);
 
-/// The task, with time enough to find anything.
-fn in_time(task: &Task) -> Task {
-    Task { duration: UdpSearch.lasts(task).into(), ..task.clone() }
+/// Returns the task, with enough time for a search.
+fn with_search_time(task: &TrialTask) -> TrialTask {
+    TrialTask { duration: UdpSearch.duration(task).into(), ..task.clone() }
 }
 
-/// How datagrams are carried in a search: it waits less for the last ones, as every trial pays for that.
-fn options(task: &Task) -> Result<Options, Error> {
-    Ok(Options { settle: SETTLE, ..Options::of(&task.parameters)? })
+/// Returns the options of the datagrams in a search: the wait for the last ones is short, as every trial pays for it.
+fn options(task: &TrialTask) -> Result<Options, Error> {
+    Ok(Options { settle: SETTLE, ..Options::from_parameters(&task.parameters)? })
 }
 
-/// After the sender's last word, silence of this length means that the rest of a trial is lost.
+/// Silence after the sender's last message by which the rest of a trial is considered lost.
 const SETTLE: Duration = Duration::from_millis(50);
 
-/// What is searched for: no loss, then the chosen ratio.
-fn goals(task: &Task) -> Result<[Goal; 2], Error> {
-    /// How close the bounds have to be, as a share of the upper one: what trials of a busy machine can tell apart.
+/// Returns the goals of the search: no loss, then the chosen ratio.
+fn goals(task: &TrialTask) -> Result<[SearchGoal; 2], Error> {
+    /// Width of the bounds to reach, relative to the upper bound: the difference that trials on a busy machine can
+    /// resolve.
     const WIDTH: f64 = 0.02;
-    /// The share of trials that may lose more at a lower bound, as the RFC recommends.
+    /// Ratio of trials at a lower bound that may exceed the loss, as the RFC recommends.
     const EXCEED: f64 = 0.5;
-    /// So many full-length trials decide about a load in any case.
+    /// Number of full-length trials that decide about a load in any case.
     const SUM: u32 = 3;
     let given = |parameter: &Parameter| {
         let millis = parameters::optional_size(&task.parameters, parameter.name);
@@ -123,7 +127,7 @@ fn goals(task: &Task) -> Result<[Goal; 2], Error> {
     let initial = given(&INITIAL).unwrap_or(full / 8).min(full);
     let pdr = parameters::number(&task.parameters, PDR.name)
         .ok_or_else(|| Error::Job("the task says no `pdr`".to_owned()))?;
-    Ok([0.0, pdr].map(|loss_ratio| Goal {
+    Ok([0.0, pdr].map(|loss_ratio| SearchGoal {
         loss_ratio,
         exceed_ratio: EXCEED,
         initial_trial_duration: initial,
@@ -140,7 +144,7 @@ mod tests {
 
     #[test]
     fn trials_fit_the_duration_unless_they_are_given() {
-        let mut task = crate::Task::made_up("udp-search", vec![([127, 0, 0, 1], 7).into()]);
+        let mut task = crate::TrialTask::for_test("udp-search", vec![([127, 0, 0, 1], 7).into()]);
         task.duration = Nanos(10_000_000_000);
         let [none, some] = goals(&task).unwrap();
         assert_eq!((none.loss_ratio, some.loss_ratio), (0.0, 0.005));
@@ -150,13 +154,13 @@ mod tests {
         task.parameters.insert("initial_trial".to_owned(), 70.into());
         let [_, some] = goals(&task).unwrap();
         assert_eq!(some.final_trial_duration, Duration::from_millis(7));
-        assert!(some.checked().is_ok());
+        assert!(some.validate().is_ok());
     }
 
     #[test]
     fn searches_at_once_are_refused() {
-        let task = crate::Task::made_up("udp-search", vec![([127, 0, 0, 1], 7).into()]);
-        let error = UdpSearch.connect(&Task { peers: 2, ..task }).err().unwrap().to_string();
+        let task = crate::TrialTask::for_test("udp-search", vec![([127, 0, 0, 1], 7).into()]);
+        let error = UdpSearch.connect(&TrialTask { peers: 2, ..task }).err().unwrap().to_string();
         assert!(error.starts_with("udp-search from 2 clients at once"), "{error}");
     }
 }

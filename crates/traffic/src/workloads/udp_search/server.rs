@@ -1,47 +1,47 @@
-//! The serving side: receives one trial after another, and tells the client what came of each.
+//! Server of a search: receives one trial after another, and reports the result of each to the client.
 
 use super::options;
-use crate::placement::Role;
-use crate::tcp::Granted;
+use crate::placement::TrafficRole;
+use crate::tcp::GrantedOptions;
 use crate::udp::{
-    Introduced, Link, Message, Received, Receiver, Serving, Station, by_client, granted_of,
-    out_of_turn,
+    EstablishedFlows, UdpControlLink, UdpControlMessage, UdpReceiveResult, UdpReceiver, UdpServer,
+    UdpServerContext, counts_by_client, granted_to_flows, unexpected_message,
 };
-use crate::{Error, Report, Server, Task};
+use crate::{Error, Server, SideReport, TrialTask};
 use std::io;
 use std::time::Duration;
-use tare_record::{Ends, Finding, Nanos};
+use tare_record::{EndCounts, Finding, Nanos};
 
-/// How long to wait for the client's next word before looking whether it is time to end.
+/// Time to wait for the client's next message before the deadline is checked.
 const TICK: Duration = Duration::from_millis(20);
 
-/// What all trials together came to.
+/// Totals of all trials.
 #[derive(Debug, Default)]
-struct Sum {
-    /// Duplicates included.
+struct SearchTotals {
+    /// Received datagrams, including duplicates.
     all: u64,
     sent: u64,
     dropped: u64,
     cpu: Nanos,
     findings: Vec<Finding>,
-    granted: Granted,
+    granted: GrantedOptions,
 }
 
-/// The serving side.
-pub(super) struct Answering {
-    serving: Serving<Sum>,
+/// Server of `udp-search`.
+pub(super) struct SearchServer {
+    serving: UdpServer<SearchTotals>,
 }
 
-impl Answering {
-    /// Listens.
-    pub(super) fn start(task: &Task) -> Result<Self, Error> {
-        let serving = Serving::start(task, &options(task)?, |mut introduced, station| {
-            let mut sum = Sum {
-                granted: granted_of(&introduced.flows, station.options, Role::Server)?,
-                ..Sum::default()
+impl SearchServer {
+    /// Listens, and answers the trials on a thread of its own.
+    pub(super) fn start(task: &TrialTask) -> Result<Self, Error> {
+        let serving = UdpServer::start(task, &options(task)?, |mut introduced, station| {
+            let mut sum = SearchTotals {
+                granted: granted_to_flows(&introduced.flows, station.options, TrafficRole::Server)?,
+                ..SearchTotals::default()
             };
             while let Some(trial) = next_trial(&mut introduced.links, station)? {
-                sum.trial(trial, &mut introduced, station)?;
+                sum.run_trial(trial, &mut introduced, station)?;
             }
             Ok(sum)
         })?;
@@ -49,39 +49,43 @@ impl Answering {
     }
 }
 
-/// The number of the trial that the client begins; nothing once it is gone, or patience is over.
-fn next_trial(links: &mut [Link], station: &Station<'_>) -> Result<Option<u32>, Error> {
+/// Waits for the number of the trial that the client begins. Returns `None` once the client is gone, or the deadline
+/// has passed.
+fn next_trial(
+    links: &mut [UdpControlLink],
+    station: &UdpServerContext<'_>,
+) -> Result<Option<u32>, Error> {
     let Some(link) = links.first_mut() else { return Ok(None) };
-    while !station.patience.is_over() {
-        match link.hear(TICK) {
-            Ok(Some(Message::Begin(trial))) => return Ok(Some(trial)),
-            // Nothing yet; or how much was sent in a trial of which no more was awaited.
-            Ok(None | Some(Message::Sent { .. })) => {}
-            Ok(Some(_)) => return Err(Error::io("hear of a trial", out_of_turn())),
+    while !station.patience.is_past() {
+        match link.receive(TICK) {
+            Ok(Some(UdpControlMessage::Begin(trial))) => return Ok(Some(trial)),
+            // No message yet, or the count sent in a trial that was no longer awaited.
+            Ok(None | Some(UdpControlMessage::Sent { .. })) => {}
+            Ok(Some(_)) => return Err(Error::io("hear of a trial", unexpected_message())),
             Err(_) => return Ok(None),
         }
     }
     Ok(None)
 }
 
-impl Sum {
-    /// One trial.
-    fn trial(
+impl SearchTotals {
+    /// Runs one trial.
+    fn run_trial(
         &mut self,
         trial: u32,
-        introduced: &mut Introduced,
-        station: &Station<'_>,
+        introduced: &mut EstablishedFlows,
+        station: &UdpServerContext<'_>,
     ) -> Result<(), Error> {
-        let Introduced { links, flows } = introduced;
+        let EstablishedFlows { links, flows } = introduced;
         let refused = |error| Error::io("answer the client", error);
         let prepared = station.prepare(flows, trial)?;
-        tell(links, Message::Ready(trial)).map_err(refused)?;
-        let Received { driven, sent } = station.receive(prepared, links, flows)?;
-        let totals = by_client(&driven.lanes).into_values().map(|(tally, _)| tally.total());
+        send_to_all(links, UdpControlMessage::Ready(trial)).map_err(refused)?;
+        let UdpReceiveResult { output: driven, sent } = station.receive(prepared, links, flows)?;
+        let totals = counts_by_client(&driven.lanes).into_values().map(|(tally, _)| tally.total());
         let (received, all) = totals.fold((0, 0), |(received, all), total| {
             (received + total.received, all + total.received + total.duplicates)
         });
-        let full: io::Result<u64> = driven.lanes.iter().map(Receiver::found_full).sum();
+        let full: io::Result<u64> = driven.lanes.iter().map(UdpReceiver::buffer_drops).sum();
         let full = full.map_err(|error| Error::io("read what a socket lost", error))?;
         let dropped = full.min(sent.unwrap_or(u64::MAX).saturating_sub(received));
 
@@ -95,27 +99,28 @@ impl Sum {
             }
         }
         let dropped = u32::try_from(dropped).unwrap_or(u32::MAX);
-        // What a queue took that it could not have gone on taking was not carried.
-        let late = driven.lanes.iter().map(Receiver::late).sum();
+        // Datagrams that a queue accepted but could not have sustained do not count as received.
+        let late = driven.lanes.iter().map(UdpReceiver::late_datagrams).sum();
         let received = received.saturating_sub(late);
-        // Gone meanwhile, the client does not want to know.
-        let _ = tell(links, Message::Received { dropped, datagrams: received });
+        // A client that has gone does not need the result.
+        let _ = send_to_all(links, UdpControlMessage::Received { dropped, datagrams: received });
         Ok(())
     }
 }
 
-fn tell(links: &[Link], message: Message) -> io::Result<()> {
-    links.iter().try_for_each(|link| link.tell(message))
+fn send_to_all(links: &[UdpControlLink], message: UdpControlMessage) -> io::Result<()> {
+    links.iter().try_for_each(|link| link.send(message))
 }
 
-impl Server for Answering {
-    fn finish(mut self: Box<Self>) -> Result<Report, Error> {
-        let Sum { all, sent, dropped, cpu, mut findings, granted, .. } = self.serving.finish()?;
+impl Server for SearchServer {
+    fn finish(mut self: Box<Self>) -> Result<SideReport, Error> {
+        let SearchTotals { all, sent, dropped, cpu, mut findings, granted, .. } =
+            self.serving.finish()?;
         if dropped > 0 {
             findings.push(Finding::DroppedAtSocket { dropped, of: sent });
         }
-        let report = Report { findings, cpu, ..Report::default() };
-        let ends = Ends { datagrams_received: all, ..Ends::default() };
-        Ok(report.counted(ends).with(&granted, &self.serving.cores, Role::Server))
+        let report = SideReport { findings, cpu, ..SideReport::default() };
+        let ends = EndCounts { datagrams_received: all, ..EndCounts::default() };
+        Ok(report.with_ends(ends).with_granted(&granted, &self.serving.cores, TrafficRole::Server))
     }
 }

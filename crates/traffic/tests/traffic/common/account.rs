@@ -1,75 +1,81 @@
-//! What the devices of a pair have received, to the byte: TCP payload, headers, and the rest.
+//! Byte-exact accounts of the frames that the devices of a pair have received: TCP payload, headers, and the rest.
 
 use super::counters::{Frames, counter, sent_again};
-use super::filter::{Count, Filter};
-use tare_dev::{Namespace, Pair, eventually};
-use tare_traffic::Outcome;
+use super::filter::{NftFilter, RuleCount};
+use tare_dev::{NamespacePair, TestNamespace, eventually};
+use tare_traffic::TrialOutcome;
 
-/// Payload bytes of TCP that are not a trial's: of each connection its greeting and the answer to that.
+/// TCP payload bytes of each connection that are not a trial's: its greeting and the answer.
 const GREETING: u64 = 24 + 1;
 
-/// The lengths that a TCP header may have, in words of 4 bytes.
+/// Possible lengths of a TCP header, in words of 4 bytes.
 const HEADERS: std::ops::RangeInclusive<u64> = 5..=15;
 
-/// IPv4 header without options, and the Ethernet header before it, bytes.
+/// IPv4 header without options (`IP`), and Ethernet header (`ETHERNET`), bytes.
 const IP: u64 = 20;
 const ETHERNET: u64 = 14;
 
 /// Accounts of both ends of a pair over IPv4.
-pub(crate) struct Account<'p> {
-    pair: &'p Pair,
-    ends: [End<'p>; 2],
+pub(crate) struct PairAccounts<'p> {
+    pair: &'p NamespacePair,
+    ends: [AccountEnd<'p>; 2],
 }
 
-/// What a pair has carried up to some time.
+/// Data that a pair has carried up to some time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Carried {
-    /// Payload bytes of TCP that came to either end, those that came twice included.
+pub(crate) struct CarriedPayload {
+    /// TCP payload bytes received by either end, including repeated ones.
     payload: u64,
-    /// Segments that were sent again.
+    /// Retransmitted segments.
     again: u64,
-    /// Connections that were accepted.
+    /// Accepted connections.
     connections: u64,
 }
 
-struct End<'n> {
-    namespace: &'n Namespace,
+struct AccountEnd<'n> {
+    namespace: &'n TestNamespace,
     before: Frames,
-    filter: Filter<'n>,
+    filter: NftFilter<'n>,
 }
 
-impl<'p> Account<'p> {
-    /// Opens the accounts.
-    pub(crate) fn open(pair: &'p Pair) -> Self {
+impl<'p> PairAccounts<'p> {
+    /// Opens the accounts of both ends.
+    pub(crate) fn open(pair: &'p NamespacePair) -> Self {
         let namespaces = [&pair.client, &pair.server];
-        // Neighbour discovery comes at any time.
-        namespaces.map(|one| one.run("sysctl -q -w net.ipv6.conf.all.disable_ipv6=1"));
+        // Neighbour discovery may send at any time.
+        for namespace in namespaces {
+            namespace.run("sysctl -q -w net.ipv6.conf.all.disable_ipv6=1");
+        }
         let ends = namespaces.map(|namespace| {
             let length = |words| format!("ip protocol tcp tcp doff {words} counter accept");
             let rest = "counter accept".to_owned();
             let rules: Vec<String> = HEADERS.map(length).chain([rest]).collect();
-            let filter = Filter::new(namespace, "netdev", "ingress", &rules);
+            let filter = NftFilter::new(namespace, "netdev", "ingress", &rules);
             let before = unfiltered(namespace, &filter);
-            End { namespace, before, filter }
+            AccountEnd { namespace, before, filter }
         });
         Self { pair, ends }
     }
 
-    /// What has been carried up to now. The filter has seen every frame that the devices have received.
-    pub(crate) fn carried(&self) -> Carried {
-        let payload = self.ends.iter().map(End::payload).sum();
+    /// Returns the data carried so far, after the filter has seen every frame that the devices have received.
+    pub(crate) fn carried(&self) -> CarriedPayload {
+        let payload = self.ends.iter().map(AccountEnd::payload).sum();
         let connections = [&self.pair.client, &self.pair.server]
             .map(|namespace| counter(namespace, "Tcp", "PassiveOpens"));
-        Carried { payload, again: sent_again(self.pair), connections: connections.iter().sum() }
+        CarriedPayload {
+            payload,
+            again: sent_again(self.pair),
+            connections: connections.iter().sum(),
+        }
     }
 
-    /// Frames that came to the server.
+    /// Returns the frames received by the server.
     pub(crate) fn frames_to_server(&self) -> Frames {
         total(&self.ends[1].filter.counts())
     }
 }
 
-impl End<'_> {
+impl AccountEnd<'_> {
     fn payload(&self) -> u64 {
         let counts = eventually("the filter has seen what the device has received", || {
             let counts = self.filter.counts();
@@ -78,14 +84,14 @@ impl End<'_> {
             if all == since { Ok(counts) } else { Err(format!("{all:?} of {since:?}")) }
         });
         let payload =
-            |(words, count): (u64, &Count)| count.bytes - count.packets * (IP + 4 * words);
+            |(words, count): (u64, &RuleCount)| count.bytes - count.packets * (IP + 4 * words);
         HEADERS.zip(&counts).map(payload).sum()
     }
 }
 
-/// Frames that the device received before its filter was there. A last word of IPv6 comes when it will: it is in both
-/// counts, and only their difference is asked to be the same twice.
-fn unfiltered(namespace: &Namespace, filter: &Filter) -> Frames {
+/// Returns the frames that the device received before its filter was installed. A late IPv6 frame may come at any time:
+/// it is in both counts, and only their difference must be the same twice.
+fn unfiltered(namespace: &TestNamespace, filter: &NftFilter<'_>) -> Frames {
     let mut last = None;
     eventually("device and filter count alike", || {
         let before = Frames::received_by(namespace, "eth0");
@@ -98,18 +104,18 @@ fn unfiltered(namespace: &Namespace, filter: &Filter) -> Frames {
     })
 }
 
-/// All frames, as a device counts them.
-fn total(counts: &[Count]) -> Frames {
+/// Adds up all frames, in the device's units.
+fn total(counts: &[RuleCount]) -> Frames {
     counts.iter().fold(Frames::default(), |sum, one| Frames {
         packets: sum.packets + one.packets,
         bytes: sum.bytes + one.bytes + one.packets * ETHERNET,
     })
 }
 
-impl Carried {
-    /// The trial since then received what the devices did: all payload but greetings, `more` bytes beside them, and what
-    /// came a second time, which is no more than was sent again.
-    pub(crate) fn agrees(before: Self, after: Self, outcome: &Outcome, more: u64) {
+impl CarriedPayload {
+    /// Asserts that the devices received what the trial's outcome says: all payload but greetings, `more` additional
+    /// bytes, and repeated bytes, which are no more than were retransmitted.
+    pub(crate) fn assert_agrees(before: Self, after: Self, outcome: &TrialOutcome, more: u64) {
         const SEGMENT: u64 = 1448;
         let greetings = (after.connections - before.connections) * GREETING + more;
         let payload = after.payload - before.payload - greetings;

@@ -1,26 +1,26 @@
-//! An nftables table of a namespace, and its counters.
+//! Nftables table of a namespace, and its counters.
 
-use tare_dev::Namespace;
+use tare_dev::TestNamespace;
 
-/// What a rule has counted.
+/// Counter of a rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Count {
-    /// Packets, those of a group that the kernel handles as one counted as one.
+pub(crate) struct RuleCount {
+    /// Packets; a group that the kernel handles as one counts as one.
     pub(crate) packets: u64,
-    /// Their bytes, from the IP header on.
+    /// Size of the packets from the IP header on, bytes.
     pub(crate) bytes: u64,
 }
 
 /// Table with one chain.
-pub(crate) struct Filter<'n> {
-    namespace: &'n Namespace,
+pub(crate) struct NftFilter<'n> {
+    namespace: &'n TestNamespace,
     family: String,
 }
 
-impl<'n> Filter<'n> {
-    /// Table of this family on this hook with these rules.
+impl<'n> NftFilter<'n> {
+    /// Creates a table of this family, with a chain on this hook and these rules.
     pub(crate) fn new<S: AsRef<str>>(
-        namespace: &'n Namespace,
+        namespace: &'n TestNamespace,
         family: &str,
         hook: &str,
         rules: &[S],
@@ -35,8 +35,8 @@ impl<'n> Filter<'n> {
         Self { namespace, family: format!("{family} at_{hook}") }
     }
 
-    /// What its rules with a counter have counted, in their order.
-    pub(crate) fn counts(&self) -> Vec<Count> {
+    /// Returns the counters of its rules that have one, in their order.
+    pub(crate) fn counts(&self) -> Vec<RuleCount> {
         let text = self.namespace.output(&format!("nft list table {}", self.family));
         let numbers = |name| {
             let words = text.split_whitespace();
@@ -44,10 +44,14 @@ impl<'n> Filter<'n> {
             numbers.map(|(_, number)| number.parse::<u64>().unwrap()).collect::<Vec<_>>()
         };
         let (packets, bytes) = (numbers("packets"), numbers("bytes"));
-        packets.into_iter().zip(bytes).map(|(packets, bytes)| Count { packets, bytes }).collect()
+        packets
+            .into_iter()
+            .zip(bytes)
+            .map(|(packets, bytes)| RuleCount { packets, bytes })
+            .collect()
     }
 
-    /// Packets that each of its rules with a counter has counted.
+    /// Returns the packets of its rules that have a counter, in their order.
     pub(crate) fn packets(&self) -> Vec<u64> {
         self.counts().into_iter().map(|count| count.packets).collect()
     }

@@ -1,4 +1,4 @@
-//! Topologies and jobs of these tests.
+//! Topologies and jobs of the tests, and assertions on their outcomes.
 
 pub(crate) mod account;
 pub(crate) mod counters;
@@ -9,48 +9,49 @@ pub(crate) mod shaper;
 
 use std::cell::Cell;
 use std::path::PathBuf;
-use tare_dev::{AgentContainer, Namespace, Pair};
+use tare_dev::{AgentContainer, NamespacePair, TestNamespace};
 use tare_network::Topology;
 use tare_record::{Finding, Nanos, Parameters, Placement, Shape};
-use tare_traffic::{Job, Outcome, workloads};
+use tare_traffic::{TrialJob, TrialOutcome, built_in_workloads};
 
-/// Wish to stop a trial that is never there.
+/// Cancellation check that never cancels.
 pub(crate) const NEVER: &dyn Fn() -> bool = &|| false;
 
-/// Port on which servers serve, each in a namespace of the test's own.
+/// Port of the servers, each in a namespace of its own.
 pub(crate) const PORT: u16 = 7001;
 
-/// Program of these tests that `cargo test` built beside this one.
+/// Returns an example program that `cargo test` built with this test.
 pub(crate) fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     test.parent().unwrap().parent().unwrap().join("examples").join(name)
 }
 
-/// The agent.
+/// Returns the agent's program.
 pub(crate) fn agent() -> PathBuf {
     example("agent")
 }
 
-/// Namespace in which only loopback is up.
-pub(crate) fn lone_namespace() -> Namespace {
-    let namespace = Namespace::new();
+/// Creates a namespace in which only loopback is up.
+pub(crate) fn lone_namespace() -> TestNamespace {
+    let namespace = TestNamespace::new();
     namespace.run("ip link set lo up");
     namespace
 }
 
-/// Container on the loopback of a namespace, at 127.0.0.1.
-pub(crate) fn inside(namespace: &Namespace, name: &str) -> AgentContainer {
-    AgentContainer::new(name, &agent()).inside(namespace, [127, 0, 0, 1].into())
+/// Creates a container on the loopback of a namespace, at 127.0.0.1.
+pub(crate) fn inside(namespace: &TestNamespace, name: &str) -> AgentContainer {
+    AgentContainer::new(name, &agent()).in_namespace(namespace, [127, 0, 0, 1].into())
 }
 
-/// Server and clients on the loopback of a namespace.
-pub(crate) fn loopback_of(namespace: &Namespace, clients: usize) -> Topology {
+/// Creates a topology of a server and clients on the loopback of a namespace.
+pub(crate) fn loopback_of(namespace: &TestNamespace, clients: usize) -> Topology {
     let client = |number| inside(namespace, &format!("client-{number}"));
     let clients = (0..clients).map(client).collect();
     tare_dev::topology(vec![inside(namespace, "server-0")], clients, |_| PORT)
 }
 
-/// Server and clients on the loopback of a namespace of their own, where no other program takes their port.
+/// Creates a topology of a server and clients on the loopback of a new namespace, where no other program takes their
+/// port.
 pub(crate) fn loopback(clients: usize) -> Topology {
     let namespace = lone_namespace();
     let mut topology = loopback_of(&namespace, clients);
@@ -58,20 +59,24 @@ pub(crate) fn loopback(clients: usize) -> Topology {
     topology
 }
 
-/// The client and the server of a pair.
-pub(crate) fn joined(pair: &Pair) -> Topology {
+/// Creates a topology of the client and the server of a pair.
+pub(crate) fn pair_topology(pair: &NamespacePair) -> Topology {
     pair.topology(&agent(), PORT)
 }
 
-/// A short trial over all routes of a topology.
-pub(crate) fn job(workload: &str, topology: &Topology, asked: &[(&str, serde_json::Value)]) -> Job {
+/// Creates a short trial over all routes of a topology.
+pub(crate) fn job(
+    workload: &str,
+    topology: &Topology,
+    asked: &[(&str, serde_json::Value)],
+) -> TrialJob {
     let asked: Parameters =
         asked.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
     let mut ports: Vec<u16> = topology.routes.iter().map(|route| route.listen.port()).collect();
     ports.truncate(1);
-    Job {
+    TrialJob {
         workload: workload.to_owned(),
-        parameters: workloads().find(workload).unwrap().resolve(&asked).unwrap(),
+        parameters: built_in_workloads().find(workload).unwrap().resolve(&asked).unwrap(),
         shape: Shape {
             servers: topology.servers.len() as u32,
             clients: topology.clients.len() as u32,
@@ -84,8 +89,8 @@ pub(crate) fn job(workload: &str, topology: &Topology, asked: &[(&str, serde_jso
     }
 }
 
-/// Poll of a trial that acts once, as soon as a condition holds, and never wishes to stop.
-pub(crate) fn once(condition: impl Fn() -> bool, action: impl Fn()) -> impl Fn() -> bool {
+/// Returns a cancellation check that runs `action` once, as soon as a condition holds, and never cancels.
+pub(crate) fn act_once(condition: impl Fn() -> bool, action: impl Fn()) -> impl Fn() -> bool {
     let done = Cell::new(false);
     move || {
         if !done.get() && condition() {
@@ -96,30 +101,30 @@ pub(crate) fn once(condition: impl Fn() -> bool, action: impl Fn()) -> impl Fn()
     }
 }
 
-/// The longest stall that was found.
-pub(crate) fn stall(outcome: &Outcome) -> Option<Nanos> {
+/// Returns the longest stall among the findings.
+pub(crate) fn longest_stall(outcome: &TrialOutcome) -> Option<Nanos> {
     outcome.findings.iter().find_map(|finding| match finding {
         Finding::Stall { longest } => Some(*longest),
         _ => None,
     })
 }
 
-/// Rate that was offered where that was less than was asked for.
-pub(crate) fn offered(outcome: &Outcome) -> Option<f64> {
+/// Returns the offered rate, if it was less than requested.
+pub(crate) fn offered_rate(outcome: &TrialOutcome) -> Option<f64> {
     outcome.findings.iter().find_map(|finding| match finding {
         Finding::SenderTooSlow { offered, .. } => Some(*offered),
         _ => None,
     })
 }
 
-/// Nothing was found but what speaks of the machine, which is busy when tests run side by side, and not of the traffic.
-pub(crate) fn sound(outcome: &Outcome) {
+/// Asserts that all findings concern the machine, which is busy when tests run in parallel, and none the traffic.
+pub(crate) fn assert_sound(outcome: &TrialOutcome) {
     let of_machine =
         |one: &&Finding| !matches!(one, Finding::Stall { .. } | Finding::SpinsOnSharedCore { .. });
     assert_eq!(outcome.findings.iter().find(of_machine), None);
 }
 
-/// Monotonic clock, which this test's agents read too.
+/// Returns the time of the monotonic clock, which this test's agents read too.
 pub(crate) fn monotonic() -> Nanos {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
@@ -132,7 +137,7 @@ pub(crate) fn send_signal(pid: u32, signal: rustix::process::Signal) {
 }
 
 /// Stops a process, and waits until it is stopped.
-pub(crate) fn stop(pid: u32) {
+pub(crate) fn stop_process(pid: u32) {
     send_signal(pid, rustix::process::Signal::STOP);
     tare_dev::eventually("the process is stopped", || {
         let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();

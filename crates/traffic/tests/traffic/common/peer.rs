@@ -1,19 +1,19 @@
-//! Programs of `examples/peer.rs` in a namespace.
+//! Programs of `examples/peer.rs`, run in a namespace.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use tare_dev::Namespace;
+use tare_dev::TestNamespace;
 
-/// Program that is ready, and ends when this is dropped or when the test ends.
-pub(crate) struct Peer {
+/// Running program, which has reported that it is ready. It ends when this is dropped or when the test ends.
+pub(crate) struct PeerProgram {
     child: Child,
     output: BufReader<ChildStdout>,
 }
 
-impl Peer {
-    /// Starts it with these words.
-    pub(crate) fn start(namespace: &Namespace, words: &[&str]) -> Self {
-        let prefix = namespace.enter();
+impl PeerProgram {
+    /// Starts the program with these arguments.
+    pub(crate) fn start(namespace: &TestNamespace, words: &[&str]) -> Self {
+        let prefix = namespace.enter_command();
         let mut child = Command::new(&prefix[0])
             .args(&prefix[1..])
             .arg(super::example("peer"))
@@ -29,7 +29,7 @@ impl Peer {
         Self { child, output }
     }
 
-    /// Ends it, and returns the numbers that it says.
+    /// Ends the program, and returns the numbers that it prints.
     pub(crate) fn finish(mut self) -> Vec<u64> {
         drop(self.child.stdin.take());
         let mut said = String::new();
@@ -38,7 +38,7 @@ impl Peer {
     }
 }
 
-impl Drop for Peer {
+impl Drop for PeerProgram {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -1,10 +1,11 @@
 //! Rates of a trial, for tests that measure.
 
 use std::ops::RangeInclusive;
-use tare_traffic::Outcome;
+use tare_traffic::TrialOutcome;
 
-/// Payload, Gbit/s, over the intervals after the first half second, when a shaper's bucket is long empty.
-pub(crate) fn settled_rate(outcome: &Outcome) -> f64 {
+/// Returns the payload rate, Gbit/s, over the intervals after the first half second, when a shaper's token bucket has
+/// emptied.
+pub(crate) fn settled_rate(outcome: &TrialOutcome) -> f64 {
     assert_eq!(outcome.series.len(), 1, "both ends' series of a client are one");
     let settled = || outcome.series[0].intervals.iter().filter(|one| one.start.0 >= 500_000_000);
     let bytes: u64 = settled().map(|interval| interval.bytes).sum();
@@ -12,8 +13,8 @@ pub(crate) fn settled_rate(outcome: &Outcome) -> f64 {
     bytes as f64 * 8.0 / time / 1e9
 }
 
-/// One of at most five measurements is within bounds: other work that takes the processors makes a transfer slower than its
-/// path, or faster, where a receiver comes late to what has come.
+/// Asserts that one of at most five measurements is within bounds: other work on the processors makes a transfer slower
+/// than its path, or faster, if a receiver reads late.
 pub(crate) fn one_is_within(
     bounds: RangeInclusive<f64>,
     what: &str,

@@ -1,26 +1,26 @@
-//! A token bucket filter, and what it says itself.
+//! Token bucket filter (tbf), and its counters.
 
-use tare_dev::Namespace;
+use tare_dev::TestNamespace;
 
-/// What a shaper has counted.
+/// Counters of a shaper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shaped {
-    /// Bytes of frames that have left.
+pub(crate) struct ShaperCounters {
+    /// Bytes of the frames sent.
     pub(crate) bytes: u64,
-    /// Frames that have left.
+    /// Frames sent.
     pub(crate) packets: u64,
-    /// Frames that did not fit into its queue.
+    /// Frames dropped because its queue was full.
     pub(crate) dropped: u64,
 }
 
-/// Shapes what leaves by eth0 of a namespace.
-pub(crate) fn shape(namespace: &Namespace, parameters: &str) {
+/// Shapes the traffic that leaves by eth0 of a namespace.
+pub(crate) fn shape(namespace: &TestNamespace, parameters: &str) {
     namespace.run(&format!("tc qdisc add dev eth0 root tbf {parameters}"));
 }
 
-impl Shaped {
-    /// What the shaper of eth0 has counted up to now.
-    pub(crate) fn by(namespace: &Namespace) -> Self {
+impl ShaperCounters {
+    /// Reads the counters of the shaper on eth0.
+    pub(crate) fn read(namespace: &TestNamespace) -> Self {
         let text = namespace.output("tc -s qdisc show dev eth0");
         let words: Vec<&str> = text.split_whitespace().collect();
         // Sent BYTES bytes PACKETS pkt (dropped FRAMES, overlimits …

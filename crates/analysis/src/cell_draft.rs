@@ -1,0 +1,310 @@
+//! Cells of one comparison (a metric of a workload in a shape), one for each network, before the correction of their
+//! p-values.
+
+use crate::ablation;
+use crate::best_networks::best_networks;
+use crate::block_pairs::pair_by_block;
+use crate::cell_findings;
+use crate::client_cells;
+use crate::drift::drifts;
+use crate::ratio_family::family_name;
+use crate::trial_group::{GroupSamples, TrialGroup};
+use crate::verdict::verdict;
+use tare_record::{
+    BlockPolicy, Cell, ComparedBy, Difference, Hop, Metric, NetworkEntry, Parameters, Plan, Ratio,
+    Shape, Verdict, WithheldReason, WorkloadPlan,
+};
+use tare_stats::bootstrap::bca;
+use tare_stats::describe::{mean, mean_interval, median};
+use tare_stats::{PairedRatio, sample_size};
+
+/// Cell whose ratio still waits for the correction over its family.
+pub(crate) struct CellDraft {
+    pub(crate) cell: Cell,
+    pub(crate) comparison: Option<PendingRatio>,
+}
+
+/// Ratio that has no verdict yet.
+pub(crate) struct PendingRatio {
+    pub(crate) family: String,
+    pub(crate) ratio: PairedRatio,
+    baseline: String,
+    margin: f64,
+}
+
+/// Context that the networks of one comparison have in common.
+pub(crate) struct ComparisonContext<'a> {
+    /// Plan of the run.
+    pub(crate) plan: &'a Plan,
+    /// Name of the workload in the cells.
+    pub(crate) workload: &'a str,
+    /// Shape of the comparison, one of the plan's.
+    pub(crate) shape: &'a Shape,
+    pub(crate) metric: Metric,
+    /// Name of the family of the ratios.
+    pub(crate) family: String,
+    /// Label of the baseline of the ratios.
+    pub(crate) baseline: &'a str,
+}
+
+impl ComparisonContext<'_> {
+    /// Returns a draft for each of these networks of the plan, made from its figures alone.
+    pub(crate) fn draft_cells(
+        &self,
+        networks: &[usize],
+        sampled: &[GroupSamples],
+    ) -> Vec<CellDraft> {
+        let entries: Vec<&NetworkEntry> =
+            networks.iter().map(|&network| &self.plan.networks[network]).collect();
+        let beside = entries.iter().position(|entry| entry.label == self.baseline);
+        let best = best_networks(sampled, self.metric);
+        let mut drafts = Vec::new();
+        for (index, entry) in entries.into_iter().enumerate() {
+            let mut cell = self.uncompared_cell(entry, &sampled[index]);
+            cell.best = best[index];
+            let beside = beside.filter(|beside| *beside != index);
+            let pairs = beside.map(|beside| pair_by_block(&sampled[index], &sampled[beside]));
+            drafts.push(self.compare_with_baseline(cell, &pairs.unwrap_or_default()));
+        }
+        drafts
+    }
+
+    /// Completes a cell with its comparison to the baseline, from pairs of both networks' figures.
+    fn compare_with_baseline(&self, mut cell: Cell, pairs: &[(f64, f64)]) -> CellDraft {
+        let (plan, metric) = (self.plan, self.metric);
+        if metric.compared_by() == ComparedBy::Difference {
+            cell.difference = mean_difference(pairs, self.baseline);
+            return CellDraft { cell, comparison: None };
+        }
+        let comparison = paired_ratio(plan, pairs).map(|ratio| PendingRatio {
+            family: self.family.clone(),
+            ratio,
+            baseline: self.baseline.to_owned(),
+            margin: plan.margins.get(&metric).copied().unwrap_or(metric.default_margin()),
+        });
+        CellDraft { cell, comparison }
+    }
+
+    /// Returns the cell of a network's figures.
+    fn uncompared_cell(&self, entry: &NetworkEntry, sampled: &GroupSamples) -> Cell {
+        let samples = sampled.samples();
+        let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
+        let uncut: Vec<f64> = samples.iter().map(|sample| sample.uncut).collect();
+        Cell {
+            network: entry.network.clone(),
+            workload: self.workload.to_owned(),
+            label: entry.label.clone(),
+            scope: "aggregate".to_owned(),
+            shape: self.shape.clone(),
+            parameters: Parameters::new(),
+            hops: Vec::new(),
+            findings: Vec::new(),
+            metric: self.metric,
+            unit: self.metric.unit().to_owned(),
+            better: self.metric.better(),
+            blocks: samples.iter().map(|sample| sample.block).collect(),
+            n: u32::try_from(samples.len()).unwrap_or(u32::MAX),
+            mean: mean(&values),
+            median: median(&values),
+            median_ci95: bca(&values, median, 0.95),
+            ci95: mean_interval(&values, 0.95),
+            uncut_mean: mean(&uncut),
+            ratio: None,
+            difference: None,
+            withheld: withheld_reason(self.metric, sampled),
+            best: false,
+            samples: values,
+        }
+    }
+}
+
+/// Returns the drafts of all metrics of the groups of one comparison: the aggregate over all clients first, then the
+/// cells of each client and of fairness.
+pub(crate) fn draft_comparison(
+    plan: &Plan,
+    together: &[TrialGroup<'_>],
+    baseline: &str,
+) -> Vec<CellDraft> {
+    let workload = &plan.workloads[together[0].workload];
+    let parameters = parameters_in_force(workload, together);
+    let networks: Vec<usize> = together.iter().map(|group| group.network).collect();
+    let mut all = Vec::new();
+    for &metric in &workload.metrics {
+        let sampled: Vec<GroupSamples> =
+            together.iter().map(|group| group.samples_of_metric(metric)).collect();
+        // Most machines do not expose hardware counters: such metrics are left out then.
+        if metric.is_hardware_based() && sampled.iter().all(|sampled| sampled.samples().is_empty())
+        {
+            continue;
+        }
+        let drifts = drifts(&sampled);
+        let figures = ablation::ComparisonFigures::new(plan, together, &sampled);
+        let mut drafts = comparison_context(plan, &together[0], metric, baseline)
+            .draft_cells(&networks, &sampled);
+        for (index, group) in together.iter().enumerate() {
+            let cell = &mut drafts[index].cell;
+            cell.hops = recorded_path(group);
+            cell.findings = cell_findings::cell_findings(&group.trials, metric, &sampled[index]);
+            cell.findings.extend(drifts[index].clone());
+            cell.findings.extend(ablation::ablation_finding(
+                &figures,
+                &cell.label,
+                baseline,
+                metric,
+            ));
+        }
+        all.extend(drafts);
+    }
+    all.extend(client_cells::draft_client_cells(plan, together, baseline));
+    all.iter_mut().for_each(|draft| draft.cell.parameters.clone_from(&parameters));
+    all
+}
+
+/// Returns the context of the comparison of a metric that a group belongs to.
+fn comparison_context<'a>(
+    plan: &'a Plan,
+    group: &TrialGroup<'_>,
+    metric: Metric,
+    baseline: &'a str,
+) -> ComparisonContext<'a> {
+    let shape = &plan.shapes[group.shape];
+    let variant = WorkloadPlan::distinct_name(&plan.workloads, group.workload);
+    let family = family_name(plan, &variant, shape, metric);
+    let workload = &plan.workloads[group.workload].name;
+    ComparisonContext { plan, workload, shape, metric, family, baseline }
+}
+
+/// Returns a group's path, as its first trial recorded it.
+fn recorded_path(group: &TrialGroup<'_>) -> Vec<Hop> {
+    group.trials.first().map(|(trial, _)| trial.hops.clone()).unwrap_or_default()
+}
+
+/// Returns the ratio of pairs, with intervals that are valid for the stopping rule of the plan.
+fn paired_ratio(plan: &Plan, pairs: &[(f64, f64)]) -> Option<PairedRatio> {
+    match plan.blocks {
+        BlockPolicy::Sequence { .. } => PairedRatio::anytime_valid(pairs),
+        BlockPolicy::Fixed { .. } | BlockPolicy::Precision { .. } => PairedRatio::from_pairs(pairs),
+    }
+}
+
+/// Returns the mean of the blocks' differences, with its interval. Returns `None` if fewer than two blocks have both
+/// figures.
+pub(crate) fn mean_difference(pairs: &[(f64, f64)], baseline: &str) -> Option<Difference> {
+    let differences: Vec<f64> = pairs.iter().map(|(network, beside)| network - beside).collect();
+    Some(Difference {
+        baseline: baseline.to_owned(),
+        value: mean(&differences)?,
+        ci95: mean_interval(&differences, 0.95)?,
+    })
+}
+
+/// Returns the cell of a network's figures of one metric, without a comparison; the scope is the aggregate unless the
+/// caller changes it.
+pub(crate) fn uncompared_cell(
+    plan: &Plan,
+    group: &TrialGroup<'_>,
+    metric: Metric,
+    sampled: &GroupSamples,
+) -> Cell {
+    let compared = comparison_context(plan, group, metric, "");
+    compared.uncompared_cell(&plan.networks[group.network], sampled)
+}
+
+/// Returns the reason why there is no figure. Returns `None` if there are figures.
+fn withheld_reason(metric: Metric, sampled: &GroupSamples) -> Option<WithheldReason> {
+    let reason = match sampled {
+        GroupSamples::Withheld { beyond } => format!(
+            "a trial has only {beyond} samples beyond {metric}, and {} are needed; use a longer --duration",
+            crate::figures::MIN_SAMPLES_BEYOND
+        ),
+        GroupSamples::Figures(samples) if samples.is_empty() => "no trial recorded any".to_owned(),
+        GroupSamples::Figures(_) => return None,
+    };
+    Some(WithheldReason { reason })
+}
+
+/// Returns the parameters of a comparison: the planned values, corrected and completed by the values in force in all
+/// its trials. A value that differs between trials (a port, a granted buffer) does not distinguish comparisons.
+fn parameters_in_force(workload: &WorkloadPlan, together: &[TrialGroup<'_>]) -> Parameters {
+    let mut parameters = workload.parameters.clone();
+    let mut trials = together.iter().flat_map(|group| &group.trials).map(|(trial, _)| trial);
+    let Some(first) = trials.next() else {
+        return parameters;
+    };
+    let rest: Vec<_> = trials.collect();
+    let agreed = first.parameters.iter().filter(|(name, value)| {
+        rest.iter().all(|trial| trial.parameters.get(*name) == Some(*value))
+    });
+    parameters.extend(agreed.map(|(name, value)| (name.clone(), value.clone())));
+    parameters
+}
+
+impl CellDraft {
+    /// Returns the cell with its verdict, now that its p-value is corrected for its family.
+    pub(crate) fn finish(self, p_adjusted: Option<f64>) -> Cell {
+        let mut cell = self.cell;
+        cell.ratio = self.comparison.zip(p_adjusted).map(|(comparison, p_adjusted)| {
+            let PendingRatio { family, ratio, baseline, margin } = comparison;
+            let verdict = verdict(&ratio, margin, p_adjusted, cell.better);
+            Ratio {
+                baseline,
+                value: ratio.value,
+                ci90: ratio.ci90,
+                ci95: ratio.ci95,
+                p: ratio.p,
+                p_adjusted,
+                family,
+                margin,
+                verdict,
+                detectable: ratio.detectable(),
+                blocks_to_decide: (verdict == Verdict::Unclear)
+                    .then(|| blocks_to_decide(&ratio, margin)),
+                pairs: ratio.n,
+            }
+        });
+        cell
+    }
+}
+
+/// Returns about how many blocks would decide: more than there are, in any case.
+fn blocks_to_decide(ratio: &PairedRatio, margin: f64) -> u32 {
+    sample_size::blocks_to_decide(ratio.value, ratio.sd_log, margin).max(ratio.n.saturating_add(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_data::{plan, trial, workload};
+    use crate::trial_group::group_trials;
+
+    #[test]
+    fn parameters_are_what_was_asked_corrected_by_what_all_trials_had() {
+        let mut workload = workload("tcp-stream", &[Metric::Throughput]);
+        workload.parameters.insert("congestion".to_owned(), "bbr".into());
+        workload.parameters.insert("buffer".to_owned(), 1000.into());
+        let plan = plan(&["host", "bridge"], vec![workload.clone()]);
+        let mut trials = [trial("host", 0, &[1]), trial("bridge", 0, &[1])];
+        for (trial, (port, buffer)) in trials.iter_mut().zip([(5201, 900), (5202, 800)]) {
+            trial.parameters.insert("congestion".to_owned(), "cubic".into());
+            trial.parameters.insert("size".to_owned(), 64.into());
+            trial.parameters.insert("port".to_owned(), port.into());
+            trial.parameters.insert("buffer".to_owned(), buffer.into());
+        }
+        let groups = group_trials(&plan, &trials.iter().collect::<Vec<_>>()).unwrap();
+        let expected: Parameters =
+            [("buffer", 1000.into()), ("congestion", "cubic".into()), ("size", 64.into())]
+                .into_iter()
+                .map(|(name, value): (&str, serde_json::Value)| (name.to_owned(), value))
+                .collect();
+        assert_eq!(parameters_in_force(&workload, &groups), expected);
+    }
+
+    #[test]
+    fn what_is_unclear_takes_more_blocks_than_there_are() {
+        let pairs = [(1.0, 1.0), (1.05, 1.0), (0.98, 1.0), (1.04, 1.0)];
+        let ratio = PairedRatio::from_pairs(&pairs).unwrap();
+        assert!(blocks_to_decide(&ratio, 0.02) > 4);
+        let certain = PairedRatio::from_pairs(&[(2.0, 1.0), (2.01, 1.0), (2.02, 1.0)]).unwrap();
+        assert_eq!(blocks_to_decide(&certain, 0.02), 4);
+    }
+}

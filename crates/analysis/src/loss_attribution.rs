@@ -1,0 +1,364 @@
+//! Attribution of lost packets to places, by the counters of every hop.
+//!
+//! A drop is often counted more than once on its way up: a macvlan device or a tunnel counts a drop of the queue below
+//! it as not sent (net/core/dev.c, `net_xmit_eval`), and the near end of a veth pair counts what its far end does not
+//! receive (drivers/net/veth.c, `veth_xmit`). So packets that devices could not send count only beyond the drops below
+//! them.
+
+use crate::drop_reasons::{self, KernelDrops};
+use tare_record::{
+    CounterDeltas, DropCause, Finding, NamespaceCounts, PacketDrops, Trial, TrialCounters,
+};
+
+/// Smallest reported share of retransmitted segments, and their smallest number: messages between agents beside the
+/// traffic are retransmitted, too.
+const MIN_RETRANSMIT_SHARE: f64 = 1e-4;
+const MIN_RETRANSMITS: u64 = 20;
+/// Share of the lost or retransmitted packets below which drops do not explain them.
+const MIN_EXPLAINED_SHARE: f64 = 0.01;
+
+/// Protocol counters of drops, and their causes.
+const PROTOCOL_DROP_COUNTERS: [(&str, DropCause); 19] = [
+    ("Udp.RcvbufErrors", DropCause::SocketBuffer),
+    ("Udp6.RcvbufErrors", DropCause::SocketBuffer),
+    ("Udp.MemErrors", DropCause::SocketBuffer),
+    ("Udp6.MemErrors", DropCause::SocketBuffer),
+    ("TcpExt.TCPBacklogDrop", DropCause::SocketBuffer),
+    ("TcpExt.TCPRcvQDrop", DropCause::SocketBuffer),
+    ("Udp.NoPorts", DropCause::NoSocket),
+    ("Udp6.NoPorts", DropCause::NoSocket),
+    ("Udp.InCsumErrors", DropCause::Checksum),
+    ("Udp6.InCsumErrors", DropCause::Checksum),
+    ("Tcp.InCsumErrors", DropCause::Checksum),
+    ("Ip.InAddrErrors", DropCause::Route),
+    ("Ip6.InAddrErrors", DropCause::Route),
+    ("IpExt.InNoRoutes", DropCause::Route),
+    ("Ip6.InNoRoutes", DropCause::Route),
+    ("Ip.FragFails", DropCause::TooLarge),
+    ("Ip6.FragFails", DropCause::TooLarge),
+    ("Ip.ReasmFails", DropCause::Reassembly),
+    ("Ip6.ReasmFails", DropCause::Reassembly),
+];
+
+/// Returns the places at which the datagrams of these trials were lost. Returns `None` if none were lost.
+pub(crate) fn attribute_loss(trials: &[&Trial]) -> Option<Finding> {
+    let ends = || trials.iter().map(|trial| &trial.ends);
+    let of: u64 = ends().map(|ends| ends.datagrams_sent).sum();
+    let lost = of.saturating_sub(ends().map(|ends| ends.datagrams_received).sum());
+    if lost == 0 {
+        return None;
+    }
+    let (mut parts, left) = all_drops(trials);
+    let least = MIN_EXPLAINED_SHARE * lost as f64;
+    parts.extend(drop_reasons::unplaced_parts(
+        left,
+        &parts,
+        lost.saturating_sub(total_packets(&parts)),
+        least,
+    ));
+    sort_most_first(&mut parts);
+    let buffer = trials.iter().find_map(|trial| trial.parameters.get("receive_buffer")?.as_u64());
+    for part in parts.iter_mut().filter(|part| part.cause == DropCause::SocketBuffer) {
+        part.detail = buffer.map(|bytes| format!("too small: {} KiB", bytes / 1024));
+    }
+    let unplaced = to_i64(lost) - to_i64(total_packets(&parts));
+    Some(Finding::LossPlaced { lost, of, parts, unplaced })
+}
+
+/// Returns the retransmissions of TCP in these trials. Returns `None` if there were only a few.
+pub(crate) fn attribute_retransmits(trials: &[&Trial]) -> Option<Finding> {
+    let sum = |name| {
+        let places = trials.iter().flat_map(|trial| &trial.meanwhile.counted.places);
+        places.map(|place| get(&place.protocols, name)).sum::<u64>()
+    };
+    let (segments, of) = (sum("Tcp.RetransSegs"), sum("Tcp.OutSegs"));
+    if segments < MIN_RETRANSMITS || segments as f64 <= MIN_RETRANSMIT_SHARE * of as f64 {
+        return None;
+    }
+    let (mut drops, left) = all_drops(trials);
+    let least = MIN_EXPLAINED_SHARE * segments as f64;
+    drops.extend(drop_reasons::unplaced_parts(
+        left,
+        &drops,
+        segments.saturating_sub(total_packets(&drops)),
+        least,
+    ));
+    drops.retain(|one| one.packets as f64 >= least);
+    sort_most_first(&mut drops);
+    Some(Finding::Retransmitted { segments, of, drops })
+}
+
+/// Returns all drops of these trials that hops counted, most first, and the kernel's reasons beyond those.
+fn all_drops(trials: &[&Trial]) -> (Vec<PacketDrops>, Vec<KernelDrops>) {
+    let mut all: Vec<PacketDrops> = Vec::new();
+    let mut left: Vec<KernelDrops> = Vec::new();
+    for trial in trials {
+        let mut parts = trial_drops(trial);
+        left.extend(drop_reasons::assign_reasons(&mut parts, &trial.meanwhile.counted));
+        for one in parts {
+            match all.iter_mut().find(|known| known.has_same_origin(&one)) {
+                Some(known) => known.merge(one),
+                None => all.push(one),
+            }
+        }
+    }
+    sort_most_first(&mut all);
+    (all, drop_reasons::sum_by_reason(left))
+}
+
+fn sort_most_first(parts: &mut [PacketDrops]) {
+    parts.sort_by_key(|one| std::cmp::Reverse(one.packets));
+}
+
+fn total_packets(parts: &[PacketDrops]) -> u64 {
+    parts.iter().map(|part| part.packets).sum()
+}
+
+/// Returns the drops of one trial. If no namespace could be read, the drops at the receiver's socket are still known.
+fn trial_drops(trial: &Trial) -> Vec<PacketDrops> {
+    let counted = &trial.meanwhile.counted;
+    if !counted.places.is_empty() {
+        return counted_drops(counted);
+    }
+    let told = trial.findings.iter().find_map(|finding| match finding {
+        Finding::DroppedAtSocket { dropped, .. } => Some(*dropped),
+        _ => None,
+    });
+    told.map(|packets| PacketDrops::new("server", "", DropCause::SocketBuffer, packets))
+        .into_iter()
+        .collect()
+}
+
+fn counted_drops(counted: &TrialCounters) -> Vec<PacketDrops> {
+    let backlog: u64 = counted.cores.iter().map(|core| core.dropped).sum();
+    let mut all: Vec<PacketDrops> = counted.places.iter().flat_map(stack_drops).collect();
+    let mut below: u64 = 0;
+    for place in &counted.places {
+        for one in queue_drops(place).chain(device_drops(place, backlog)) {
+            below += one.packets;
+            all.push(one);
+        }
+    }
+    for place in &counted.places {
+        for (device, gains) in &place.devices {
+            let unsent = get(gains, "tx_dropped") + get(gains, "tx_errors");
+            let known = unsent.min(below);
+            below -= known;
+            all.push(PacketDrops::new(&place.place, device, DropCause::Device, unsent - known));
+        }
+    }
+    all.retain(|one| one.packets > 0);
+    all
+}
+
+/// Returns the drops of a namespace's own stack, its rules and its connection tracking.
+fn stack_drops(place: &NamespaceCounts) -> Vec<PacketDrops> {
+    let mut all: Vec<PacketDrops> = Vec::new();
+    for (name, cause) in PROTOCOL_DROP_COUNTERS {
+        let one = PacketDrops::new(&place.place, "", cause, get(&place.protocols, name));
+        match all.iter_mut().find(|known| known.has_same_origin(&one)) {
+            Some(known) => known.packets += one.packets,
+            None => all.push(one),
+        }
+    }
+    let tracking = get(&place.conntrack, "drop");
+    all.push(PacketDrops::new(&place.place, "", DropCause::Conntrack, tracking));
+    let drops =
+        place.rules.iter().filter(|(rule, _)| rule.ends_with(" drop") || rule.ends_with(" reject"));
+    all.extend(drops.map(|(rule, gains)| {
+        PacketDrops::new(&place.place, rule, DropCause::Rule, get(gains, "packets"))
+    }));
+    all
+}
+
+fn queue_drops(place: &NamespaceCounts) -> impl Iterator<Item = PacketDrops> + '_ {
+    place.queues.iter().map(|(queue, gains)| {
+        PacketDrops::new(&place.place, queue, DropCause::Queue, get(gains, "drops"))
+    })
+}
+
+/// Returns the packets that devices did not receive. If a core's backlog had at least as many drops, the backlog is the
+/// cause.
+fn device_drops(place: &NamespaceCounts, backlog: u64) -> impl Iterator<Item = PacketDrops> + '_ {
+    place.devices.iter().map(move |(device, gains)| {
+        let names = ["rx_dropped", "rx_errors", "rx_missed_errors"];
+        let packets = names.into_iter().map(|name| get(gains, name)).sum();
+        let cause =
+            if packets > 0 && packets <= backlog { DropCause::Backlog } else { DropCause::Device };
+        PacketDrops::new(&place.place, device, cause, packets)
+    })
+}
+
+fn get(gains: &CounterDeltas, name: &str) -> u64 {
+    gains.get(name).copied().unwrap_or(0)
+}
+
+fn to_i64(packets: u64) -> i64 {
+    i64::try_from(packets).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_data::trial;
+    use proptest::prelude::*;
+    use tare_record::{CoreCounts, EndCounts};
+
+    fn gains(pairs: &[(&str, u64)]) -> CounterDeltas {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()
+    }
+
+    fn lossy(sent: u64, received: u64, places: Vec<NamespaceCounts>) -> Trial {
+        let mut trial = trial("bridge", 0, &[]);
+        trial.ends = EndCounts {
+            datagrams_sent: sent,
+            datagrams_received: received,
+            ..EndCounts::default()
+        };
+        trial.meanwhile.counted.places = places;
+        trial.parameters.insert("receive_buffer".to_owned(), 212_992.into());
+        trial
+    }
+
+    fn place(name: &str) -> NamespaceCounts {
+        NamespaceCounts { place: name.to_owned(), ..NamespaceCounts::default() }
+    }
+
+    fn server(full: u64) -> NamespaceCounts {
+        NamespaceCounts { protocols: gains(&[("Udp.RcvbufErrors", full)]), ..place("server-0") }
+    }
+
+    #[test]
+    fn the_parts_and_the_rest_are_the_whole() {
+        let node = NamespaceCounts {
+            queues: [("eth0/tbf".to_owned(), gains(&[("drops", 2), ("packets", 900)]))].into(),
+            rules: [
+                ("filter/FORWARD#7 drop".to_owned(), gains(&[("packets", 5)])),
+                ("filter/FORWARD#8 accept".to_owned(), gains(&[("packets", 900)])),
+            ]
+            .into(),
+            ..place("node-0")
+        };
+        let trials = [lossy(1000, 952, vec![node, server(39)]), lossy(1000, 1000, Vec::new())];
+        let found = attribute_loss(&trials.iter().collect::<Vec<_>>()).unwrap();
+        let Finding::LossPlaced { lost, of, parts, unplaced } = &found else { panic!("{found}") };
+        let packets: Vec<u64> = parts.iter().map(|part| part.packets).collect();
+        assert_eq!((*lost, *of, &packets[..], *unplaced), (48, 2000, &[39, 5, 2][..], 2));
+        assert_eq!(
+            found.to_string(),
+            "2.4 % lost: 1.9 % in server-0's socket buffer (too small: 208 KiB), \
+             0.2 % by the rule node-0:filter/FORWARD#7 drop, 0.1 % at the queue node-0:eth0/tbf, 0.1 % unplaced"
+        );
+        assert_eq!(attribute_loss(&[&trials[1]]), None);
+    }
+
+    #[test]
+    fn a_drop_that_is_counted_twice_is_one() {
+        let device =
+            |name: &str, counter: &str, packets| (name.to_owned(), gains(&[(counter, packets)]));
+        let node = NamespaceCounts {
+            devices: [device("veth-s0", "tx_dropped", 12)].into(),
+            ..place("node-0")
+        };
+        let server = NamespaceCounts {
+            devices: [device("eth0", "rx_dropped", 9)].into(),
+            ..place("server-0")
+        };
+        let mut trial = lossy(100, 88, vec![node, server]);
+        trial.meanwhile.counted.cores = vec![CoreCounts { dropped: 9, ..CoreCounts::default() }];
+        let found = attribute_loss(&[&trial]).unwrap();
+        let Finding::LossPlaced { parts, unplaced, .. } = found else { panic!("{found}") };
+        let expected = [
+            PacketDrops::new("server-0", "eth0", DropCause::Backlog, 9),
+            PacketDrops::new("node-0", "veth-s0", DropCause::Device, 3),
+        ];
+        assert_eq!((parts.as_slice(), unplaced), (&expected[..], 0));
+    }
+
+    #[test]
+    fn the_kernels_reasons_stand_with_the_parts_and_fill_the_rest() {
+        let reasons =
+            |device: &str, reason, packets| (device.to_owned(), gains(&[(reason, packets)]));
+        let node = NamespaceCounts {
+            reasons: [reasons("port1", "NETFILTER_DROP", 12)].into(),
+            ..place("node-0")
+        };
+        let server =
+            NamespaceCounts { reasons: [reasons("", "SOCKET_RCVBUFF", 39)].into(), ..server(39) };
+        let found = attribute_loss(&[&lossy(1000, 949, vec![node, server])]).unwrap();
+        assert_eq!(
+            found.to_string(),
+            "5.1 % lost: 3.9 % in server-0's socket buffer (too small: 208 KiB; SOCKET_RCVBUFF), \
+             1.2 % at node-0:port1 (NETFILTER_DROP)"
+        );
+    }
+
+    #[test]
+    fn what_does_not_fit_is_lost_where_it_was_refused() {
+        let node = NamespaceCounts {
+            protocols: gains(&[("Ip.FragFails", 30), ("Ip.ForwDatagrams", 900)]),
+            reasons: [("port2".to_owned(), gains(&[("PKT_TOO_BIG", 30)]))].into(),
+            ..place("node-0")
+        };
+        let tunnel =
+            NamespaceCounts { protocols: gains(&[("Ip6.FragFails", 5)]), ..place("node-1") };
+        let found = attribute_loss(&[&lossy(1000, 963, vec![node, tunnel])]).unwrap();
+        let Finding::LossPlaced { parts, unplaced, .. } = &found else { panic!("{found}") };
+        let placed: u64 = parts.iter().map(|part| part.packets).sum();
+        assert_eq!((placed, *unplaced), (35, 2));
+        assert_eq!(
+            found.to_string(),
+            "3.7 % lost: 3.0 % in node-0, where they did not fit and were not to be cut (PKT_TOO_BIG), \
+             0.5 % in node-1, where they did not fit and were not to be cut, 0.2 % unplaced"
+        );
+    }
+
+    #[test]
+    fn without_counters_the_receiver_has_its_say() {
+        let mut trial = lossy(100, 90, Vec::new());
+        trial.findings = vec![Finding::DroppedAtSocket { dropped: 8, of: 100 }];
+        let found = attribute_loss(&[&trial]).unwrap().to_string();
+        assert!(found.starts_with("10.0 % lost: 8.0 % in server's socket buffer"), "{found}");
+        assert!(found.ends_with("2.0 % unplaced"), "{found}");
+    }
+
+    #[test]
+    fn segments_sent_again_are_told_with_what_was_dropped() {
+        let client = |again| NamespaceCounts {
+            protocols: gains(&[("Tcp.OutSegs", 10_000), ("Tcp.RetransSegs", again)]),
+            ..place("client-0")
+        };
+        let queue = NamespaceCounts {
+            queues: [("eth0/tbf".to_owned(), gains(&[("drops", 30)]))].into(),
+            ..place("node-0")
+        };
+        let trial = lossy(0, 0, vec![client(40), queue]);
+        let found = attribute_retransmits(&[&trial]).unwrap().to_string();
+        assert_eq!(
+            found,
+            "40 segments were sent again (0.4 % of all); dropped: 30 at the queue node-0:eth0/tbf"
+        );
+        assert_eq!(attribute_retransmits(&[&lossy(0, 0, vec![client(19)])]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_counted_adds_up(sent in 1u64..1000, received in 0u64..1000, full in 0u64..500,
+                                       queue in 0u64..500, unsent in 0u64..500) {
+            let node = NamespaceCounts {
+                queues: [("eth0/tbf".to_owned(), gains(&[("drops", queue)]))].into(),
+                devices: [("eth0".to_owned(), gains(&[("tx_dropped", unsent)]))].into(),
+                ..place("node-0")
+            };
+            let trial = lossy(sent, received, vec![node, server(full)]);
+            match attribute_loss(&[&trial]) {
+                Some(Finding::LossPlaced { lost, parts, unplaced, .. }) => {
+                    let placed: u64 = parts.iter().map(|part| part.packets).sum();
+                    prop_assert_eq!(to_i64(placed) + unplaced, to_i64(lost));
+                    prop_assert_eq!(placed, full + queue.max(unsent));
+                }
+                other => prop_assert!(other.is_none() && received >= sent),
+            }
+        }
+    }
+}

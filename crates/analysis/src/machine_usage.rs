@@ -1,0 +1,228 @@
+//! CPU time and hardware counts of the machine within a span of a trial, interpolated between samples.
+
+use std::ops::Range;
+use tare_record::{
+    CpuUse, HardwareCounters, HardwareEventCounts, HardwareSample, MachineSample, Nanos,
+};
+
+/// CPU time of all cores by kind, s. Steal time is not included.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct CpuTimeByKind {
+    pub(crate) user: f64,
+    pub(crate) system: f64,
+    pub(crate) softirq: f64,
+    pub(crate) irq: f64,
+    pub(crate) idle: f64,
+}
+
+impl CpuTimeByKind {
+    /// Returns the time up to a sample.
+    fn at_sample(sample: &MachineSample) -> Self {
+        let sum = |part: fn(&CpuUse) -> Nanos| {
+            sample.cores.iter().map(|core| part(core).as_secs_f64()).sum::<f64>()
+        };
+        Self {
+            user: sum(|core| core.user),
+            system: sum(|core| core.system),
+            softirq: sum(|core| core.softirq),
+            irq: sum(|core| core.irq),
+            idle: sum(|core| core.idle),
+        }
+    }
+
+    /// Returns this time plus `share` times another.
+    fn add_scaled(self, other: Self, share: f64) -> Self {
+        Self {
+            user: self.user + share * other.user,
+            system: self.system + share * other.system,
+            softirq: self.softirq + share * other.softirq,
+            irq: self.irq + share * other.irq,
+            idle: self.idle + share * other.idle,
+        }
+    }
+
+    /// Returns the time for each of so many pieces of work.
+    pub(crate) fn divided_by(self, work: f64) -> Self {
+        Self::default().add_scaled(self, 1.0 / work)
+    }
+
+    /// Returns the total without idle time.
+    pub(crate) fn busy(&self) -> f64 {
+        self.user + self.system + self.softirq + self.irq
+    }
+
+    /// Returns the total.
+    pub(crate) fn total(&self) -> f64 {
+        self.busy() + self.idle
+    }
+}
+
+/// Returns the CPU time of all cores within a span of a trial; between two samples it grows linearly. Returns `None` if
+/// the samples do not cover the span, except for a tick.
+pub(crate) fn cpu_time_within(
+    samples: &[MachineSample],
+    span: Range<Nanos>,
+) -> Option<CpuTimeByKind> {
+    let from = cpu_time_at(samples, span.start)?;
+    let to = cpu_time_at(samples, span.end)?;
+    (span.start < span.end).then(|| to.add_scaled(from, -1.0))
+}
+
+/// Returns the busy and the total time of all cores within a span of a trial, s.
+pub(crate) fn busy_and_total_within(
+    samples: &[MachineSample],
+    span: Range<Nanos>,
+) -> Option<(f64, f64)> {
+    cpu_time_within(samples, span).map(|kinds| (kinds.busy(), kinds.total()))
+}
+
+/// Returns the share of each core's time that went to interrupts within a span of a trial, by the samples that lie in
+/// it. The list is empty if fewer than two do.
+pub(crate) fn softirq_by_core(samples: &[MachineSample], span: &Range<Nanos>) -> Vec<f64> {
+    let inside =
+        || samples.iter().filter(|sample| span.start <= sample.at && sample.at <= span.end);
+    let (Some(from), Some(to)) = (inside().next(), inside().next_back()) else {
+        return Vec::new();
+    };
+    let seconds = (to.at - from.at).as_secs_f64();
+    if seconds <= 0.0 {
+        return Vec::new();
+    }
+    let busy = |core: &CpuUse| (core.softirq + core.irq).as_secs_f64();
+    to.cores.iter().zip(&from.cores).map(|(to, from)| (busy(to) - busy(from)) / seconds).collect()
+}
+
+/// Returns the hardware count of one kind within a span of a trial, all cores or agents together.
+pub(crate) fn hardware_count_within(
+    hardware: &HardwareCounters,
+    span: Range<Nanos>,
+    kind: fn(&HardwareEventCounts) -> u64,
+) -> Option<f64> {
+    let up_to = |sample: &HardwareSample| sample.executed.iter().map(kind).sum::<u64>() as f64;
+    let at = |moment| {
+        let (before, after, share) =
+            surrounding_samples(&hardware.samples, |sample| sample.at, moment)?;
+        let here = up_to(before);
+        Some(here + share * (up_to(after) - here))
+    };
+    let (from, to) = (at(span.start)?, at(span.end)?);
+    (span.start < span.end).then_some(to - from)
+}
+
+/// Returns the CPU time up to a moment.
+fn cpu_time_at(samples: &[MachineSample], moment: Nanos) -> Option<CpuTimeByKind> {
+    let (before, after, share) = surrounding_samples(samples, |sample| sample.at, moment)?;
+    let here = CpuTimeByKind::at_sample(before);
+    Some(here.add_scaled(CpuTimeByKind::at_sample(after).add_scaled(here, -1.0), share))
+}
+
+/// Returns the two samples around a moment, and its position from the first (0) to the second (1). Returns `None` if
+/// the moment lies before or after all samples, except for a tick.
+fn surrounding_samples<S>(
+    samples: &[S],
+    when: fn(&S) -> Nanos,
+    moment: Nanos,
+) -> Option<(&S, &S, f64)> {
+    /// Resolution of the sampled file, ns: it counts in ticks of 10 ms.
+    const TICK: u64 = 10_000_000;
+    let Some(after) = samples.iter().position(|sample| when(sample) >= moment) else {
+        let last = samples.last().filter(|last| when(last).0 + TICK >= moment.0)?;
+        return Some((last, last, 0.0));
+    };
+    let there = &samples[after];
+    let Some(here) = after.checked_sub(1).map(|before| &samples[before]) else {
+        return (when(there).0 <= moment.0 + TICK).then_some((there, there, 0.0));
+    };
+    let length = (when(there) - when(here)).as_secs_f64();
+    Some((here, there, (moment - when(here)).as_secs_f64() / length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use tare_record::CounterScope;
+
+    fn sample(at: u64, busy: u64, idle: u64) -> MachineSample {
+        let ms = |n: u64| Nanos(n * 1_000_000);
+        let core = CpuUse { user: ms(busy), idle: ms(idle), ..CpuUse::default() };
+        MachineSample { at: ms(at), cores: vec![core] }
+    }
+
+    fn span(from: u64, to: u64) -> Range<Nanos> {
+        Nanos(from * 1_000_000)..Nanos(to * 1_000_000)
+    }
+
+    #[test]
+    fn between_samples_time_passes_evenly() {
+        let samples = [sample(0, 0, 0), sample(100, 100, 0), sample(200, 100, 100)];
+        let (busy_time, all) = busy_and_total_within(&samples, span(50, 150)).unwrap();
+        assert!((busy_time - 0.05).abs() < 1e-9 && (all - 0.1).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_the_hypervisor_took_is_no_time_of_the_cores() {
+        let mut samples = [sample(0, 0, 0), sample(100, 60, 0)];
+        samples[1].cores[0].steal = Nanos(40_000_000);
+        let (busy_time, all) = busy_and_total_within(&samples, span(0, 100)).unwrap();
+        assert!((busy_time - 0.06).abs() < 1e-9 && (all - 0.06).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_span_that_was_not_watched_has_no_figure() {
+        let samples = [sample(0, 0, 0), sample(100, 100, 0)];
+        assert!(busy_and_total_within(&samples, span(50, 109)).is_some(), "but for a tick");
+        assert!(busy_and_total_within(&samples, span(50, 130)).is_none());
+        assert!(
+            busy_and_total_within(&[sample(50, 0, 0), sample(100, 9, 9)], span(0, 100)).is_none()
+        );
+        assert!(busy_and_total_within(&samples, span(50, 50)).is_none());
+        assert!(busy_and_total_within(&[], span(0, 10)).is_none());
+    }
+
+    #[test]
+    fn what_was_executed_is_told_over_all_cores_and_between_samples() {
+        let sample = |at: u64, each: [(u64, u64); 2]| HardwareSample {
+            at: Nanos(at * 1_000_000),
+            executed: each
+                .map(|(cycles, instructions)| HardwareEventCounts { cycles, instructions })
+                .to_vec(),
+        };
+        let samples = vec![
+            sample(0, [(0, 0), (0, 0)]),
+            sample(100, [(1000, 500), (100, 50)]),
+            sample(200, [(1000, 500), (300, 90)]),
+        ];
+        let hardware = HardwareCounters { counted: CounterScope::Machine, running: 1.0, samples };
+        let cycles =
+            |from, to| hardware_count_within(&hardware, span(from, to), |executed| executed.cycles);
+        assert_eq!(cycles(0, 200), Some(1300.0));
+        assert_eq!(cycles(50, 150), Some(650.0));
+        let instructions =
+            hardware_count_within(&hardware, span(100, 200), |executed| executed.instructions);
+        assert_eq!(instructions, Some(40.0));
+        assert_eq!((cycles(50, 230), cycles(50, 50)), (None, None));
+    }
+
+    proptest! {
+        #[test]
+        fn no_core_is_busier_than_time_allows(
+            steps in prop::collection::vec((1u64..100, 0u64..=100), 2..20),
+            from in 0u64..500,
+            length in 1u64..500,
+        ) {
+            let mut samples = vec![sample(0, 0, 0)];
+            let (mut at, mut busy_time, mut idle) = (0, 0, 0);
+            for (step, share) in steps {
+                at += step;
+                busy_time += step * share / 100;
+                idle += step - step * share / 100;
+                samples.push(sample(at, busy_time, idle));
+            }
+            if let Some((busy_time, all)) = busy_and_total_within(&samples, span(from, from + length)) {
+                prop_assert!(busy_time >= -1e-9 && busy_time <= all + 1e-9);
+                prop_assert!(all <= length as f64 / 1e3 + 1e-9);
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Test of a published conclusion against the measured cells.
+//!
+//! A test is read off the 90 % interval, paired within blocks if two cells are compared: it holds if the interval lies
+//! wholly on the claimed side, fails if it lies wholly elsewhere, and is undecidable otherwise. There is no correction
+//! for the number of conclusions.
+
+use super::MeasuredRun;
+use tare_record::{
+    Cell, CellPattern, CellRelation, ComparedBy, Conclusion, ConclusionResult, ConclusionTest,
+    Metric, TestedConclusion, unquoted_value,
+};
+use tare_stats::PairedRatio;
+use tare_stats::describe::{mean, mean_interval};
+
+/// Confidence of the interval of a test: both one-sided tests at 5 %.
+const CONFIDENCE: f64 = 0.90;
+
+/// Returns the conclusion with its result and evidence.
+pub(super) fn conclude(here: &MeasuredRun<'_>, conclusion: &Conclusion) -> TestedConclusion {
+    let seen: Vec<(ConclusionResult, String)> =
+        conclusion.tests.iter().map(|test| evaluate_test(here, test)).collect();
+    let any = |wanted| seen.iter().any(|(holding, _)| *holding == wanted);
+    let result = if any(ConclusionResult::Fails) {
+        ConclusionResult::Fails
+    } else if seen.is_empty() || any(ConclusionResult::Undecidable) {
+        ConclusionResult::Undecidable
+    } else {
+        ConclusionResult::Holds
+    };
+    let evidence = match conclusion.note.clone() {
+        Some(note) if seen.is_empty() => vec![note],
+        _ => seen.into_iter().map(|(_, words)| words).collect(),
+    };
+    TestedConclusion {
+        claim: conclusion.claim.clone(),
+        by: conclusion.by.clone(),
+        result,
+        evidence,
+    }
+}
+
+/// Returns the result of one test, with its evidence.
+fn evaluate_test(here: &MeasuredRun<'_>, test: &ConclusionTest) -> (ConclusionResult, String) {
+    let name = describe_cell(&test.left);
+    let Some(left) = here.find(&test.left) else {
+        return (
+            ConclusionResult::Undecidable,
+            format!("{name}: {}", here.absence_reason(&test.left)),
+        );
+    };
+    let beside = match (&test.right, test.value) {
+        (Some(right), _) => match here.find(right) {
+            Some(cell) => {
+                TestReference::Cell { cell, part: right, times: test.times.unwrap_or(1.0) }
+            }
+            None => {
+                let words = format!("{}: {}", describe_cell(right), here.absence_reason(right));
+                return (ConclusionResult::Undecidable, words);
+            }
+        },
+        (None, Some(value)) => TestReference::Value(value),
+        (None, None) => {
+            return (
+                ConclusionResult::Undecidable,
+                format!("{name}: the study compares it with nothing"),
+            );
+        }
+    };
+    let margin = test.margin.unwrap_or_else(|| here.margin(test.left.metric));
+    let Some(measured) = beside.interval(left, &test.left, margin) else {
+        return (ConclusionResult::Undecidable, format!("{name}: too few blocks for an interval"));
+    };
+    let holding = measured.holding(test.is);
+    (
+        holding,
+        format!("{name} is {}: {} {}: {holding}", measured.words, test.is, beside.description()),
+    )
+}
+
+impl MeasuredRun<'_> {
+    fn margin(&self, metric: Metric) -> f64 {
+        self.plan.margins.get(&metric).copied().unwrap_or_else(|| metric.default_margin())
+    }
+}
+
+/// Reference that a cell is compared with.
+enum TestReference<'a> {
+    Cell { cell: &'a Cell, part: &'a CellPattern, times: f64 },
+    Value(f64),
+}
+
+/// Measured interval, the claim's border on its scale, and the margin on either side of the border.
+struct TestInterval {
+    ends: [f64; 2],
+    border: [f64; 3],
+    words: String,
+}
+
+impl TestInterval {
+    fn holding(&self, relation: CellRelation) -> ConclusionResult {
+        let ([low, high], [least, border, most]) = (self.ends, self.border);
+        let (holds, fails) = match relation {
+            CellRelation::Above => (low > border, high < border),
+            CellRelation::Below => (high < border, low > border),
+            CellRelation::Within => (least <= low && high <= most, high < least || low > most),
+        };
+        match (holds, fails) {
+            (true, _) => ConclusionResult::Holds,
+            (_, true) => ConclusionResult::Fails,
+            _ => ConclusionResult::Undecidable,
+        }
+    }
+}
+
+impl TestReference<'_> {
+    fn interval(&self, left: &Cell, of: &CellPattern, margin: f64) -> Option<TestInterval> {
+        let scale = of.per.divisor(&left.shape);
+        let by_ratio = left.metric.compared_by() == ComparedBy::Ratio;
+        match self {
+            Self::Cell { cell, part, times } => {
+                let pairs = paired_figures(left, cell, scale, part.per.divisor(&cell.shape));
+                if by_ratio {
+                    let ratio = PairedRatio::from_pairs(&pairs)?;
+                    let border = [times / (1.0 + margin), *times, times * (1.0 + margin)];
+                    let words = format!(
+                        "{:.3} times (90 % interval {})",
+                        ratio.value,
+                        format_range(ratio.ci90)
+                    );
+                    Some(TestInterval { ends: ratio.ci90, border, words })
+                } else {
+                    let apart: Vec<f64> =
+                        pairs.iter().map(|(left, right)| left - times * right).collect();
+                    interval_in_points(&apart, 0.0, margin)
+                }
+            }
+            Self::Value(value) => {
+                let samples: Vec<f64> = left.samples.iter().map(|sample| sample / scale).collect();
+                if by_ratio {
+                    let ends = mean_interval(&samples, CONFIDENCE)?;
+                    let border = [value / (1.0 + margin), *value, value * (1.0 + margin)];
+                    let words =
+                        format!("{:.4} {} ({})", mean(&samples)?, left.unit, format_range(ends));
+                    Some(TestInterval { ends, border, words })
+                } else {
+                    interval_in_points(&samples, *value, margin)
+                }
+            }
+        }
+    }
+
+    fn description(&self) -> String {
+        match self {
+            Self::Cell { part, times, .. } if *times == 1.0 => describe_cell(part),
+            Self::Cell { part, times, .. } => format!("{times} times {}", describe_cell(part)),
+            Self::Value(value) => format!("{value}"),
+        }
+    }
+}
+
+/// Returns the interval of a mean and a border, both in points.
+fn interval_in_points(values: &[f64], border: f64, margin: f64) -> Option<TestInterval> {
+    let ends = mean_interval(values, CONFIDENCE)?;
+    let words = format!("{:+.3} points ({})", mean(values)?, format_range(ends));
+    Some(TestInterval { ends, border: [border - margin, border, border + margin], words })
+}
+
+fn format_range([low, high]: [f64; 2]) -> String {
+    format!("{low:.3} to {high:.3}")
+}
+
+/// Returns the figures of two cells in the same blocks, each divided by its number of parts.
+fn paired_figures(left: &Cell, right: &Cell, of_left: f64, of_right: f64) -> Vec<(f64, f64)> {
+    left.blocks
+        .iter()
+        .zip(&left.samples)
+        .filter_map(|(block, figure)| {
+            let at = right.blocks.iter().position(|other| other == block)?;
+            Some((figure / of_left, right.samples.get(at)? / of_right))
+        })
+        .collect()
+}
+
+/// Returns a short description of a cell.
+fn describe_cell(part: &CellPattern) -> String {
+    let mut words = format!("{} {} {}", part.network, part.workload, part.metric);
+    let shape = part.shape.to_string();
+    let parameters =
+        part.parameters.iter().map(|(name, value)| format!("{name}={}", unquoted_value(value)));
+    let telling: Vec<String> =
+        std::iter::once(shape).chain(parameters).filter(|text| !text.is_empty()).collect();
+    if !telling.is_empty() {
+        words.push_str(&format!(" ({})", telling.join(",")));
+    }
+    words
+}

@@ -1,0 +1,128 @@
+//! Tests of published figures and conclusions beside simulated runs of known truth.
+
+use super::*;
+use crate::document;
+use crate::test_data::{journal, plan, trial, workload};
+use tare_record::{
+    AveragingUnit, CellRelation, Conclusion, ConclusionResult, ConclusionTest, Document, Metric,
+    Shape, ShapePattern, Trial,
+};
+
+fn part(network: &str) -> CellPattern {
+    CellPattern {
+        network: network.to_owned(),
+        workload: "iperf".to_owned(),
+        metric: Metric::Throughput,
+        shape: ShapePattern::default(),
+        parameters: Default::default(),
+        per: AveragingUnit::Run,
+    }
+}
+
+fn figure(network: &str, value: f64) -> PublishedFigure {
+    PublishedFigure {
+        table: "then".to_owned(),
+        cell: part(network),
+        value: Some(value),
+        unit: "Gbits/s".to_owned(),
+        ratio: None,
+        text: value.to_string(),
+        conflict: None,
+        ambiguous: None,
+    }
+}
+
+/// Returns a run of four blocks at 10, 8 and 6 Gbit/s, within one per cent, by a stand-in for iperf.
+fn run_document(publication: Publication) -> Document {
+    let networks = [("link", 10.0), ("bridge", 8.0), ("ovs", 6.0)];
+    let mut stream = workload("tcp-stream", &[Metric::Throughput]);
+    stream.stands_for = Some("iperf".to_owned());
+    let mut plan = plan(&networks.map(|(label, _)| label), vec![stream]);
+    plan.publication = Some(publication);
+    plan.shapes = vec![Shape { clients: 2, ..Shape::default() }];
+    let mut trials: Vec<Trial> = Vec::new();
+    for (label, level) in networks {
+        for (block, wobble) in (0..).zip([0.99, 1.0, 1.01, 1.0]) {
+            let bytes = (level * wobble * 1e9 / 80.0) as u64;
+            let mut one = trial(label, block, &[bytes; 10]);
+            one.shape.clients = 2;
+            trials.push(one);
+        }
+    }
+    document(&journal(plan, trials), None).unwrap()
+}
+
+#[test]
+fn figures_stand_beside_figures_and_ratios_beside_ratios() {
+    let mut figures = vec![figure("link", 12.0), figure("ovs", 13.2), figure("iptables", 10.0)];
+    for figure in &mut figures {
+        figure.cell.per = AveragingUnit::Container;
+    }
+    let rerun = run_document(Publication { figures, ..Publication::default() }).rerun.unwrap();
+    let [link, ovs, iptables] = &rerun.figures[..] else { panic!("three figures") };
+    assert_eq!(link.published_ratio, Some(1.0));
+    assert!((ovs.published_ratio.unwrap() - 1.1).abs() < 1e-12);
+    let measured = ovs.measured.unwrap();
+    assert!((measured.value - 3.0).abs() < 0.01, "of two containers each: {measured:?}");
+    assert!((measured.ratio.unwrap() - 0.6).abs() < 0.01);
+    assert_eq!((link.measured.unwrap().ratio, iptables.measured), (Some(1.0), None));
+    assert!(iptables.absent.as_ref().unwrap().starts_with("iptables was not measured"));
+    assert!(rerun.ranks.is_empty(), "two networks have no order worth telling");
+}
+
+#[test]
+fn orders_agree_or_do_not() {
+    let tau = |figures: Vec<PublishedFigure>| {
+        let rerun = run_document(Publication { figures, ..Publication::default() }).rerun.unwrap();
+        assert_eq!(rerun.ranks.len(), 1);
+        rerun.ranks[0].clone()
+    };
+    let same = tau(vec![figure("link", 3.0), figure("bridge", 2.0), figure("ovs", 1.0)]);
+    assert_eq!(
+        (same.tau, same.networks),
+        (1.0, ["link", "bridge", "ovs"].map(str::to_owned).to_vec())
+    );
+    assert!((same.chance - 1.0 / 6.0).abs() < 1e-12);
+    assert_eq!(tau(vec![figure("link", 1.0), figure("bridge", 2.0), figure("ovs", 3.0)]).tau, -1.0);
+}
+
+#[test]
+fn conclusions_hold_fail_or_cannot_be_decided() {
+    let test = |network: &str, is, right: Option<&str>, times, value| ConclusionTest {
+        left: part(network),
+        is,
+        right: right.map(part),
+        times,
+        value,
+        margin: None,
+    };
+    let result = |tests: Vec<ConclusionTest>| {
+        let claim = "as they said".to_owned();
+        let conclusions = vec![Conclusion { claim, by: None, tests, note: None }];
+        let rerun =
+            run_document(Publication { conclusions, ..Publication::default() }).rerun.unwrap();
+        rerun.conclusions[0].clone()
+    };
+    use CellRelation::{Above, Below, Within};
+    let holds = |tests| result(tests).result;
+    assert_eq!(holds(vec![test("link", Above, Some("ovs"), None, None)]), ConclusionResult::Holds);
+    assert_eq!(holds(vec![test("link", Below, Some("ovs"), None, None)]), ConclusionResult::Fails);
+    assert_eq!(
+        holds(vec![test("ovs", Within, Some("link"), Some(0.6), None)]),
+        ConclusionResult::Holds
+    );
+    assert_eq!(holds(vec![test("ovs", Within, Some("link"), None, None)]), ConclusionResult::Fails);
+    assert_eq!(holds(vec![test("bridge", Above, None, None, Some(7.0))]), ConclusionResult::Holds);
+    // Right at the border nothing is beyond doubt.
+    assert_eq!(
+        holds(vec![test("bridge", Above, None, None, Some(8.0))]),
+        ConclusionResult::Undecidable
+    );
+    let missing = result(vec![
+        test("link", Above, Some("ovs"), None, None),
+        test("weave", Below, Some("ovs"), None, None),
+    ]);
+    assert_eq!(missing.result, ConclusionResult::Undecidable);
+    assert!(missing.evidence[1].contains("weave was not measured"), "{missing:?}");
+    assert_eq!(holds(Vec::new()), ConclusionResult::Undecidable);
+}

@@ -1,0 +1,124 @@
+//! Set-up and removal times of the networks themselves, whatever the workload.
+//!
+//! Each block has one of each, from the network's turn in it. In their cells [`NETWORK_WORKLOAD`] stands in the place
+//! of a workload.
+
+use crate::cell_draft::{CellDraft, ComparisonContext};
+use crate::cell_findings;
+use crate::drift::drifts;
+use crate::ratio_family::family_name;
+use crate::trial_group::{BlockSample, GroupSamples};
+use tare_record::journal::Journal;
+use tare_record::{Metric, Nanos, NetworkTurn, Phase, Shape};
+
+/// Name in the place of a workload.
+const NETWORK_WORKLOAD: &str = "network";
+
+/// Returns the drafts of the plan's metrics of networks. The list is empty if the plan has none.
+pub(crate) fn setup_drafts(journal: &Journal, baseline: &str) -> Vec<CellDraft> {
+    let plan = &journal.run.plan;
+    if plan.raising.is_empty() {
+        return Vec::new();
+    }
+    let mut turns = journal.turns();
+    turns.retain(|turn| turn.phase == Phase::Main);
+    let mut all = Vec::new();
+    for shape in &plan.shapes {
+        for &metric in &plan.raising {
+            let family = family_name(plan, NETWORK_WORKLOAD, shape, metric);
+            let compared = ComparisonContext {
+                plan,
+                workload: NETWORK_WORKLOAD,
+                shape,
+                metric,
+                family,
+                baseline,
+            };
+            all.extend(shape_drafts(&compared, &turns));
+        }
+    }
+    all
+}
+
+/// Returns the drafts of all networks that had a turn in a shape.
+fn shape_drafts(compared: &ComparisonContext<'_>, turns: &[&NetworkTurn]) -> Vec<CellDraft> {
+    let (mut networks, mut sampled) = (Vec::new(), Vec::new());
+    for (network, entry) in compared.plan.networks.iter().enumerate() {
+        let samples = turn_samples(turns, &entry.label, compared.shape, compared.metric);
+        if !samples.is_empty() {
+            networks.push(network);
+            sampled.push(GroupSamples::Figures(samples));
+        }
+    }
+    let mut drafts = compared.draft_cells(&networks, &sampled);
+    for ((draft, sampled), drift) in drafts.iter_mut().zip(&sampled).zip(drifts(&sampled)) {
+        draft.cell.findings = cell_findings::sample_findings(compared.metric, sampled);
+        draft.cell.findings.extend(drift);
+    }
+    drafts
+}
+
+/// Returns a network's figures in a shape, ms, by block. There is no warm-up to cut.
+fn turn_samples(
+    turns: &[&NetworkTurn],
+    label: &str,
+    shape: &Shape,
+    metric: Metric,
+) -> Vec<BlockSample> {
+    let mine = turns.iter().filter(|turn| turn.label == label && turn.shape == *shape);
+    let mut samples: Vec<BlockSample> = mine
+        .filter_map(|turn| {
+            let value = turn_duration(turn, metric)?.as_secs_f64() * 1e3;
+            Some(BlockSample { block: turn.block, value, uncut: value })
+        })
+        .collect();
+    samples.sort_by_key(|sample| sample.block);
+    samples
+}
+
+/// Returns the duration of a turn by this metric. Returns `None` for a metric that is not of turns.
+fn turn_duration(turn: &NetworkTurn, metric: Metric) -> Option<Nanos> {
+    match metric {
+        Metric::RaiseMs => Some(turn.raised),
+        Metric::RemoveMs => Some(turn.removed),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document;
+    use crate::test_data::{journal, plan};
+    use tare_record::Shape;
+    use tare_record::journal::Record;
+
+    fn turn(label: &str, block: u32, raised: u64) -> Record {
+        Record::Turn(NetworkTurn {
+            block,
+            phase: Phase::Main,
+            label: label.to_owned(),
+            shape: Shape::default(),
+            raised: Nanos(raised * 1_000_000),
+            removed: Nanos(500_000),
+        })
+    }
+
+    #[test]
+    fn turns_are_cells_with_ratios_where_they_are_asked_for() {
+        let mut journal = journal(plan(&["host", "vxlan"], Vec::new()), Vec::new());
+        for block in 0..3 {
+            journal.records.push(turn("host", block, 10 + u64::from(block)));
+            journal.records.push(turn("vxlan", block, 20 + 2 * u64::from(block)));
+        }
+        assert!(document(&journal, None).unwrap().cells.is_empty());
+        journal.run.plan.raising = vec![Metric::RaiseMs, Metric::RemoveMs];
+        let cells = document(&journal, None).unwrap().cells;
+        assert_eq!(cells.len(), 4);
+        assert_eq!((cells[0].workload.as_str(), cells[0].unit.as_str()), ("network", "ms"));
+        assert_eq!(cells[0].samples, [10.0, 11.0, 12.0]);
+        let ratio = cells[1].ratio.as_ref().unwrap();
+        assert!((ratio.value - 2.0).abs() < 1e-9, "{ratio:?}");
+        assert_eq!((cells[2].metric, cells[2].mean), (Metric::RemoveMs, Some(0.5)));
+    }
+}

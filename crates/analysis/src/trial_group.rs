@@ -1,0 +1,136 @@
+//! Groups of a run's trials by shape, workload and network, each trial with its estimate.
+
+use crate::Error;
+use crate::estimate::{MetricFigure, TrialEstimate, estimate};
+use std::collections::BTreeMap;
+use tare_record::{Metric, Plan, Trial};
+
+/// Trials of one network under one workload in one shape, by block.
+pub(crate) struct TrialGroup<'a> {
+    /// Index of the shape in the plan.
+    pub(crate) shape: usize,
+    /// Index of the workload in the plan.
+    pub(crate) workload: usize,
+    /// Index of the network in the plan.
+    pub(crate) network: usize,
+    /// Trials with their estimates; never empty.
+    pub(crate) trials: Vec<(&'a Trial, TrialEstimate)>,
+}
+
+/// Figure of one trial.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct BlockSample {
+    /// Block of the trial.
+    pub(crate) block: u32,
+    /// Figure over the steady part.
+    pub(crate) value: f64,
+    /// Figure over the whole trial.
+    pub(crate) uncut: f64,
+}
+
+/// Figures of a group's trials for one metric.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum GroupSamples {
+    /// Figures of the trials; a trial that recorded nothing is left out.
+    Figures(Vec<BlockSample>),
+    /// Some trials have too few samples beyond the percentile. All trials are withheld then, not only those: slow
+    /// trials have few samples, and leaving them out would flatter the network.
+    Withheld {
+        /// Fewest samples beyond the percentile in any trial.
+        beyond: u64,
+    },
+}
+
+impl GroupSamples {
+    /// Returns the figures. The list is empty if they are withheld.
+    pub(crate) fn samples(&self) -> &[BlockSample] {
+        match self {
+            Self::Figures(samples) => samples,
+            Self::Withheld { .. } => &[],
+        }
+    }
+}
+
+impl TrialGroup<'_> {
+    /// Returns the figures of this group's trials for a metric, over all clients.
+    pub(crate) fn samples_of_metric(&self, metric: Metric) -> GroupSamples {
+        self.samples_by(|estimate| estimate.figures.get(&metric).copied())
+    }
+
+    /// Returns the figures of this group's trials that `read` takes from their estimates.
+    pub(crate) fn samples_by(
+        &self,
+        read: impl Fn(&TrialEstimate) -> Option<MetricFigure>,
+    ) -> GroupSamples {
+        let mut samples = Vec::new();
+        let mut fewest = None;
+        for (trial, estimate) in &self.trials {
+            match read(estimate) {
+                Some(MetricFigure::Value { value, uncut }) => {
+                    samples.push(BlockSample { block: trial.block, value, uncut });
+                }
+                Some(MetricFigure::Withheld { beyond }) => {
+                    fewest = Some(fewest.unwrap_or(beyond).min(beyond));
+                }
+                Some(MetricFigure::Absent) | None => {}
+            }
+        }
+        fewest.map_or(GroupSamples::Figures(samples), |beyond| GroupSamples::Withheld { beyond })
+    }
+}
+
+/// Returns all groups that have trials, in the order shapes × workloads × networks.
+pub(crate) fn group_trials<'a>(
+    plan: &Plan,
+    trials: &[&'a Trial],
+) -> Result<Vec<TrialGroup<'a>>, Error> {
+    let mut by_place: BTreeMap<_, Vec<(&'a Trial, TrialEstimate)>> = BTreeMap::new();
+    for trial in trials {
+        if let Some(place @ (_, workload, _)) = plan.locate_trial(trial) {
+            let said = estimate(trial, &plan.workloads[workload])?;
+            by_place.entry(place).or_default().push((trial, said));
+        }
+    }
+    let groups = by_place.into_iter().map(|((shape, workload, network), mut trials)| {
+        trials.sort_by_key(|(trial, _)| trial.block);
+        TrialGroup { shape, workload, network, trials }
+    });
+    Ok(groups.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_data::{plan, trial, workload};
+
+    #[test]
+    fn a_workload_that_stands_twice_is_told_by_its_parameters() {
+        let with = |size: u64| {
+            let mut workload = workload("tcp-stream", &[Metric::Throughput]);
+            workload.parameters.insert("size".to_owned(), size.into());
+            workload
+        };
+        let plan = plan(&["host"], vec![with(64), with(4096)]);
+        let mut trial = trial("host", 0, &[1]);
+        for (size, expected) in [(64u64, 0), (4096, 1), (9000, 0)] {
+            trial.parameters.insert("size".to_owned(), size.into());
+            trial.parameters.insert("port".to_owned(), 5201.into());
+            assert_eq!(plan.locate_trial(&trial), Some((0, expected, 0)), "{size}");
+        }
+        trial.workload = "udp-rate".to_owned();
+        assert_eq!(plan.locate_trial(&trial), None);
+    }
+
+    #[test]
+    fn trials_stand_by_block_whatever_the_order_in_which_they_ran() {
+        let plan = plan(&["host", "bridge"], vec![workload("tcp-stream", &[Metric::Throughput])]);
+        let trials = [trial("bridge", 1, &[8]), trial("host", 0, &[8]), trial("bridge", 0, &[])];
+        let groups = group_trials(&plan, &trials.iter().collect::<Vec<_>>()).unwrap();
+        assert_eq!(groups.iter().map(|group| group.network).collect::<Vec<_>>(), [0, 1]);
+        let blocks: Vec<u32> = groups[1].trials.iter().map(|(trial, _)| trial.block).collect();
+        assert_eq!(blocks, [0, 1]);
+        // The trial without any interval is left out, and the figure of the other keeps its block.
+        let samples = groups[1].samples_of_metric(Metric::Throughput);
+        assert_eq!(samples.samples().iter().map(|sample| sample.block).collect::<Vec<_>>(), [1]);
+    }
+}

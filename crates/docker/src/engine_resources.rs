@@ -1,0 +1,369 @@
+//! Resources that a network makes on an engine when it is raised, and removes when it is dropped.
+
+use crate::engine::Engine;
+use crate::error::is_attach_timeout;
+use crate::exec::ExecCommand;
+use crate::host_tool_mounts::HostToolMounts;
+use crate::image::{self, PROGRAM};
+use crate::label::{RUN_LABEL, RunId};
+use crate::leftovers::{PARALLEL_REQUESTS, remove_containers, remove_network};
+use crate::place::{DockerOptions, EngineSession, RunContainer};
+use crate::timeout::scaled_timeout;
+use crate::tunnel::StartRequest;
+use bollard::errors::Error as Refusal;
+use bollard::models::{
+    ContainerCreateBody, ContainerInspectResponse, EndpointSettings, HostConfig,
+    HostConfigLogConfig, NetworkCreateRequest, PortBinding,
+};
+use bollard::query_parameters::{AttachContainerOptionsBuilder, CreateContainerOptionsBuilder};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tare_network::{Error, NetworkOptions};
+
+/// Network namespace or network that a container is attached to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum AttachTo {
+    /// A network of the engine, by its name.
+    Network(String),
+    /// The engine's own network namespace.
+    Host,
+    /// Another container's network namespace.
+    Container(String),
+    /// No network: the container has only a loopback device.
+    Loopback,
+}
+
+impl AttachTo {
+    fn network_mode(&self) -> String {
+        match self {
+            Self::Network(name) => name.clone(),
+            Self::Host => "host".to_owned(),
+            Self::Container(id) => format!("container:{id}"),
+            Self::Loopback => "none".to_owned(),
+        }
+    }
+}
+
+/// Port of a container that is published on the engine's machine, for TCP and UDP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PublishedContainerPort {
+    pub(crate) port: u16,
+    pub(crate) host_address: IpAddr,
+    pub(crate) host_port: u16,
+}
+
+/// Description of a container to make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ContainerSpec {
+    /// Name within the network: `client-0`.
+    pub(crate) name: String,
+    pub(crate) attach_to: AttachTo,
+    /// Containers that it is linked to (`--link`), with the names by which it knows them.
+    pub(crate) links: Vec<(String, String)>,
+    pub(crate) published: Vec<PublishedContainerPort>,
+}
+
+impl ContainerSpec {
+    /// Describes a container that is attached somewhere, without links and published ports.
+    pub(crate) fn new(name: impl Into<String>, on: AttachTo) -> Self {
+        Self { name: name.into(), attach_to: on, links: Vec::new(), published: Vec::new() }
+    }
+}
+
+/// Handle of a running container.
+#[derive(Clone, Debug)]
+pub(crate) struct ContainerHandle {
+    /// Name within the network.
+    pub(crate) name: String,
+    /// The engine's id of the container.
+    pub(crate) id: String,
+    /// Process id of its first process on the engine's machine.
+    pub(crate) pid: Option<u32>,
+    /// Endpoints of the container, by network.
+    endpoints: HashMap<String, EndpointSettings>,
+    /// The task of a Swarm that it stands for. `id` is then the container through which the task is reached.
+    task: Option<String>,
+}
+
+impl ContainerHandle {
+    fn from_inspection(name: &str, id: String, inspected: ContainerInspectResponse) -> Self {
+        let pid = inspected.state.and_then(|state| state.pid);
+        let endpoints = inspected.network_settings.and_then(|settings| settings.networks);
+        Self {
+            name: name.to_owned(),
+            id,
+            pid: pid.and_then(|pid| u32::try_from(pid).ok()).filter(|&pid| pid > 0),
+            endpoints: endpoints.unwrap_or_default(),
+            task: None,
+        }
+    }
+
+    /// Describes a task of a Swarm with these addresses on a network; it is reached through a container.
+    pub(crate) fn for_task(
+        name: &str,
+        through: &str,
+        task: &str,
+        on: &str,
+        has: &[IpAddr],
+    ) -> Self {
+        let of = |ipv4| has.iter().find(|one| one.is_ipv4() == ipv4).map(ToString::to_string);
+        let endpoint = EndpointSettings {
+            ip_address: of(true),
+            global_ipv6_address: of(false),
+            ..EndpointSettings::default()
+        };
+        Self {
+            name: name.to_owned(),
+            id: through.to_owned(),
+            pid: None,
+            endpoints: HashMap::from([(on.to_owned(), endpoint)]),
+            task: Some(task.to_owned()),
+        }
+    }
+
+    /// Returns the program to run in the container `id` so that `words` start in this container.
+    pub(crate) fn exec_command(&self, words: ExecCommand) -> ExecCommand {
+        let Some(task) = &self.task else { return words };
+        let order = StartRequest { command: words.command, environment: words.environment };
+        let command =
+            [PROGRAM, "home", "call", task, &order.to_argument()].map(str::to_owned).to_vec();
+        ExecCommand { command, ..ExecCommand::default() }
+    }
+
+    /// Returns its addresses on a network: IPv4 first.
+    pub(crate) fn addresses(&self, network: &str) -> Vec<IpAddr> {
+        let Some(endpoint) = self.endpoints.get(network) else { return Vec::new() };
+        [&endpoint.ip_address, &endpoint.global_ipv6_address]
+            .into_iter()
+            .filter_map(|address| address.as_deref()?.parse().ok())
+            .collect()
+    }
+
+    /// Returns the gateways that its networks gave it.
+    pub(crate) fn gateways(&self) -> Vec<IpAddr> {
+        self.endpoints
+            .values()
+            .flat_map(|one| [one.gateway.as_deref(), one.ipv6_gateway.as_deref()])
+            .filter_map(|gateway| gateway?.parse().ok())
+            .collect()
+    }
+}
+
+/// Action that undoes a change to the engine's machine.
+type UndoAction = Box<dyn FnOnce() + Send>;
+
+/// Everything that one raised network has made on its engine. Dropping it removes all of it.
+pub(crate) struct EngineResources {
+    session: Arc<EngineSession>,
+    run: RunId,
+    docker_options: DockerOptions,
+    options: NetworkOptions,
+    made: Mutex<CreatedObjects>,
+}
+
+#[derive(Default)]
+struct CreatedObjects {
+    containers: Vec<String>,
+    networks: Vec<String>,
+    /// Connections by which the containers notice that this process has ended.
+    inputs: Vec<crate::exec::ExecInput>,
+    undo: Vec<UndoAction>,
+}
+
+/// Time during which a container is tried again if a Swarm attaches it too late; each try waits 20 s.
+const ATTACH_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Number of the next object that this process makes, so that no two objects have one name.
+static NEXT_NUMBER: AtomicU32 = AtomicU32::new(0);
+
+impl EngineResources {
+    pub(crate) fn new(
+        live: Arc<EngineSession>,
+        run: &RunId,
+        settings: &DockerOptions,
+        options: NetworkOptions,
+    ) -> Self {
+        let (run, settings) = (run.clone(), settings.clone());
+        Self { session: live, run, docker_options: settings, options, made: Mutex::default() }
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.session.engine
+    }
+
+    pub(crate) fn docker_options(&self) -> &DockerOptions {
+        &self.docker_options
+    }
+
+    fn with_created<T>(&self, act: impl FnOnce(&mut CreatedObjects) -> T) -> T {
+        act(&mut self.made.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn labels(&self) -> HashMap<String, String> {
+        HashMap::from([(RUN_LABEL.to_owned(), self.run.to_string())])
+    }
+
+    /// Returns a name that no other object has.
+    pub(crate) fn unique_name(&self, name: &str) -> String {
+        format!("tare-{}-{}-{name}", self.run, NEXT_NUMBER.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Returns the label's text, for objects that are marked in another way than by Docker's labels.
+    pub(crate) fn label_text(&self) -> String {
+        format!("{RUN_LABEL}={}", self.run)
+    }
+
+    /// Makes a network, and returns its name. The request is completed by a name and the label.
+    pub(crate) fn create_network(&self, request: NetworkCreateRequest) -> Result<String, Error> {
+        let name = self.unique_name("net");
+        let driver = request.driver.clone().unwrap_or_default();
+        let request =
+            NetworkCreateRequest { name: name.clone(), labels: Some(self.labels()), ..request };
+        let creating = self.engine().docker().create_network(request);
+        let made =
+            self.engine().request(format!("create a network by the driver {driver}"), creating)?;
+        self.with_created(|all| all.networks.push(made.id));
+        Ok(name)
+    }
+
+    /// Keeps an action that is run when the network is removed; the last kept runs first.
+    pub(crate) fn on_removal(&self, undo: impl FnOnce() + Send + 'static) {
+        self.with_created(|all| all.undo.push(Box::new(undo)));
+    }
+
+    /// Makes and starts containers, several at once. Returns them in the order of the specs.
+    pub(crate) fn start_containers(
+        &self,
+        specs: &[ContainerSpec],
+    ) -> Result<Vec<ContainerHandle>, Error> {
+        let starting = stream::iter(specs)
+            .map(|spec| async move {
+                self.start_container(spec).await.map_err(|refusal| {
+                    self.engine().to_error(format!("start the container {}", spec.name), &refusal)
+                })
+            })
+            .buffered(PARALLEL_REQUESTS)
+            .try_collect();
+        self.engine().wait(starting)
+    }
+
+    /// Makes and starts one container. It is tried again if a busy Swarm exceeds its own time limit for attaching it.
+    async fn start_container(&self, spec: &ContainerSpec) -> Result<ContainerHandle, Refusal> {
+        let deadline = Instant::now() + scaled_timeout(ATTACH_TIMEOUT);
+        loop {
+            match self.try_start_container(spec).await {
+                Err(refusal) if is_attach_timeout(&refusal) && Instant::now() < deadline => {}
+                ended => return ended,
+            }
+        }
+    }
+
+    async fn try_start_container(&self, spec: &ContainerSpec) -> Result<ContainerHandle, Refusal> {
+        let docker = self.engine().docker();
+        let options =
+            CreateContainerOptionsBuilder::default().name(&self.unique_name(&spec.name)).build();
+        let id = docker.create_container(Some(options), self.create_request(spec)).await?.id;
+        self.with_created(|all| all.containers.push(id.clone()));
+        if let Some(program) = &self.session.program {
+            image::upload_program(docker, &id, program).await?;
+        }
+        let options = AttachContainerOptionsBuilder::default().stdin(true).stream(true).build();
+        let attached = docker.attach_container(&id, Some(options)).await?;
+        self.with_created(|all| all.inputs.push(attached.input));
+        docker.start_container(&id, None).await?;
+        let inspected = docker.inspect_container(&id, None).await?;
+        Ok(ContainerHandle::from_inspection(&spec.name, id, inspected))
+    }
+
+    /// Builds the request for a container whose first process ends, and which is removed, when the connection to its
+    /// standard input ends.
+    fn create_request(&self, spec: &ContainerSpec) -> ContainerCreateBody {
+        let ports = || {
+            spec.published.iter().flat_map(|one| {
+                ["tcp", "udp"].map(|transport| (format!("{}/{transport}", one.port), one))
+            })
+        };
+        let binding = |one: &PublishedContainerPort| PortBinding {
+            host_ip: Some(one.host_address.to_string()),
+            host_port: Some(one.host_port.to_string()),
+        };
+        ContainerCreateBody {
+            image: Some(self.session.image.clone()),
+            env: self.session.host_tools.as_ref().map(HostToolMounts::variables),
+            entrypoint: Some(vec![PROGRAM.to_owned()]),
+            cmd: Some(vec!["keeper".to_owned()]),
+            attach_stdin: Some(true),
+            open_stdin: Some(true),
+            stdin_once: Some(true),
+            labels: Some(self.labels()),
+            exposed_ports: Some(ports().map(|(port, _)| port).collect()),
+            host_config: Some(HostConfig {
+                auto_remove: Some(true),
+                network_mode: Some(spec.attach_to.network_mode()),
+                links: Some(
+                    spec.links.iter().map(|(other, name)| format!("{other}:{name}")).collect(),
+                ),
+                port_bindings: Some(
+                    ports().map(|(port, one)| (port, Some(vec![binding(one)]))).collect(),
+                ),
+                mounts: self.session.host_tools.as_ref().map(HostToolMounts::mounts),
+                security_opt: self.security_options(),
+                log_config: Some(HostConfigLogConfig {
+                    typ: Some("none".to_owned()),
+                    config: None,
+                }),
+                ..HostConfig::default()
+            }),
+            ..ContainerCreateBody::default()
+        }
+    }
+
+    /// Returns the security options. `None` leaves Docker's default profile in place.
+    fn security_options(&self) -> Option<Vec<String>> {
+        let unconfined = ["seccomp=unconfined".to_owned(), "apparmor=unconfined".to_owned()];
+        let mut options = self.docker_options.security.clone();
+        options.extend(self.options.unconfined.then_some(unconfined).into_iter().flatten());
+        (!options.is_empty()).then_some(options)
+    }
+
+    /// Returns the container on the engine's own network that stays as long as the run goes on; it is made at first
+    /// use.
+    pub(crate) fn run_container(&self) -> Result<ContainerHandle, Error> {
+        let mut kept = self.session.run_container.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(node) = kept.as_ref() {
+            return Ok(node.container.clone());
+        }
+        let mut started = self.start_containers(&[ContainerSpec::new("node", AttachTo::Host)])?;
+        let Some(container) = started.pop() else {
+            return Err(Error::new("start the container node", "none was asked for"));
+        };
+        // From here on it belongs to the run, not to this network.
+        let tied = self.with_created(|all| {
+            all.containers.retain(|id| *id != container.id);
+            std::mem::take(&mut all.inputs)
+        });
+        Ok(kept.insert(RunContainer { container, _inputs: tied }).container.clone())
+    }
+}
+
+impl Drop for EngineResources {
+    fn drop(&mut self) {
+        let CreatedObjects { containers, networks, inputs: tied, undo } =
+            self.with_created(std::mem::take);
+        for undo in undo.into_iter().rev() {
+            undo();
+        }
+        let engine = &self.session.engine;
+        // Objects that cannot be removed now are tried once more at the end of the run, which then reports a failure.
+        let _ =
+            engine.wait(remove_containers(engine.docker(), containers.iter().map(String::as_str)));
+        for network in networks {
+            let _ = engine.wait(remove_network(engine.docker(), &network));
+        }
+        drop(tied);
+    }
+}

@@ -1,0 +1,52 @@
+//! Report of a container about its network, written by tare's own binary inside: the hidden subcommand `look`.
+//!
+//! `tare look [--name NAME=ADDRESS]… [--listen ADDRESS | --dial ADDRESS | --count PLACE | --wire ADDRESS,ADDRESS]`
+//! prints one line of JSON. With `--listen` it prints another line for every connection that it accepts, and ends with
+//! its input. So tare verifies that packets pass, and by which devices, before anything is measured, without any
+//! program of the image. With `--count` it prints a line of counters for every line that it reads. With `--wire` it
+//! prints a line when the capture begins, counts encrypted and readable packets on the node's devices until its input
+//! ends, and prints the counts.
+
+mod capture;
+mod counters;
+mod snapshot;
+mod subcommand;
+
+#[cfg(test)]
+pub(crate) use snapshot::DeviceSnapshot;
+pub(crate) use snapshot::{NetnsCounters, NetnsSnapshot, UnderlayCounts};
+pub use subcommand::run_netns_probe;
+pub(crate) use subcommand::take_snapshot as here;
+
+use crate::exec::{ExecSession, OutputLines};
+use crate::timeout::scaled_timeout;
+use std::time::Duration;
+
+/// Timeout of a report. A lost connection request is sent again after a second, and an IPv6 address is usable one or
+/// two seconds after it was assigned (RFC 4862, 5.4).
+const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Returns the timeout of a report on this machine.
+pub(crate) fn snapshot_timeout() -> Duration {
+    scaled_timeout(SNAPSHOT_TIMEOUT)
+}
+
+/// Reads the only line of a report.
+pub(crate) async fn read_snapshot(exec: ExecSession) -> Result<NetnsSnapshot, String> {
+    // The program's input stays open until its line has arrived.
+    let ExecSession { output, input, .. } = exec;
+    let mut lines = OutputLines::new(output);
+    let line = lines.next(snapshot_timeout()).await?;
+    drop(input);
+    parse_snapshot(&line)
+}
+
+/// Parses one line of a report. Fails if the line is not valid, or if the program reports an error.
+pub(crate) fn parse_snapshot(line: &str) -> Result<NetnsSnapshot, String> {
+    let seen: NetnsSnapshot =
+        serde_json::from_str(line).map_err(|error| format!("{error}: {line}"))?;
+    match seen.error {
+        Some(why) => Err(why),
+        None => Ok(seen),
+    }
+}

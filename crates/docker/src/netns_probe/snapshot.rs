@@ -1,0 +1,100 @@
+//! Snapshot of a container's network, sent as one line of JSON.
+
+use serde::{Deserialize, Serialize};
+use std::net::{IpAddr, SocketAddr};
+use tare_network::NamespaceCounts;
+
+/// Snapshot of a container's network.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct NetnsSnapshot {
+    /// Reason why the request failed, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+    /// Network devices of the namespace, by name.
+    #[serde(default)]
+    pub(crate) devices: Vec<DeviceSnapshot>,
+    /// Addresses of this network namespace, without loopback and link-local ones.
+    #[serde(default)]
+    pub(crate) addresses: Vec<IpAddr>,
+    /// Device of the default route.
+    #[serde(default)]
+    pub(crate) uplink: Option<String>,
+    /// TCP ports on which a program listens.
+    #[serde(default)]
+    pub(crate) listening: Vec<u16>,
+    /// True if bridged packets pass netfilter.
+    #[serde(default)]
+    pub(crate) bridged_past_netfilter: bool,
+    /// Mode of seccomp under which programs run: 0 for none, 2 for a filter (proc_pid_status(5)).
+    #[serde(default)]
+    pub(crate) seccomp: Option<u8>,
+    /// Lines of the hosts file.
+    #[serde(default)]
+    pub(crate) hosts: Vec<String>,
+    /// Packets that passed the devices, in answer to `--wire`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) wire: Option<UnderlayCounts>,
+    /// Counters so far, in answer to `--count`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) counted: Option<NetnsCounters>,
+    /// Address of the client, in a line about a connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) peer: Option<SocketAddr>,
+}
+
+/// Counters of a network namespace so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct NetnsCounters {
+    /// Id of the namespace, unique across machines.
+    pub(crate) namespace: String,
+    /// Counters of the namespace.
+    pub(crate) counts: NamespaceCounts,
+}
+
+/// Counts of packets that passed a node's devices while two containers communicated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct UnderlayCounts {
+    /// Encrypted packets (ESP, RFC 4303).
+    pub(crate) esp: u64,
+    /// VXLAN packets that are not encrypted.
+    pub(crate) vxlan: u64,
+    /// VXLAN packets in which the addresses of both containers can be read.
+    pub(crate) readable: u64,
+}
+
+/// Network device of a namespace, in a snapshot.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct DeviceSnapshot {
+    /// Name of the device.
+    pub(crate) name: String,
+    /// MTU, bytes.
+    pub(crate) mtu: u32,
+    /// Packets that left by it: while the program connected, for `--dial`; else since it was made.
+    pub(crate) sent: u64,
+    /// True if the device is a bridge.
+    pub(crate) bridge: bool,
+    /// Addresses of the device, without loopback and link-local ones.
+    #[serde(default)]
+    pub(crate) addresses: Vec<IpAddr>,
+}
+
+impl NetnsSnapshot {
+    /// Finds a device by its name.
+    #[must_use]
+    pub(crate) fn device(&self, name: &str) -> Option<&DeviceSnapshot> {
+        self.devices.iter().find(|device| device.name == name)
+    }
+
+    /// Returns the addresses of the device of the default route.
+    #[must_use]
+    pub(crate) fn uplink_addresses(&self) -> Vec<IpAddr> {
+        let device = self.uplink.as_deref().and_then(|name| self.device(name));
+        device.map(|device| device.addresses.clone()).unwrap_or_default()
+    }
+
+    /// Finds the device that has an address.
+    #[must_use]
+    pub(crate) fn device_of(&self, address: IpAddr) -> Option<&DeviceSnapshot> {
+        self.devices.iter().find(|device| device.addresses.contains(&address))
+    }
+}

@@ -1,0 +1,347 @@
+//! Subcommand `look`, which runs in the container: it reads files of /proc and /sys, and opens two sockets.
+
+use super::capture::UnderlayCapture;
+use super::counters;
+use super::snapshot::{DeviceSnapshot, NetnsSnapshot, UnderlayCounts};
+use crate::timeout::scaled_timeout;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tare_network::Error;
+
+/// Timeout for an address to become usable, and for a server to answer.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Timeout of one attempt to connect.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Pause between two attempts.
+const RETRY_PAUSE: Duration = Duration::from_millis(50);
+
+/// Runs the subcommand with its arguments (those after `look`).
+///
+/// # Errors
+/// Fails if an argument is wrong, or if standard output is closed. A failed connection is reported in the output, and
+/// is no error.
+pub fn run_netns_probe(arguments: impl IntoIterator<Item = String>) -> Result<(), Error> {
+    let mut arguments = arguments.into_iter();
+    let mut task = Ok(SnapshotRequest::Look);
+    while let (Some(flag), Some(value)) = (arguments.next(), arguments.next()) {
+        let address = || value.parse::<SocketAddr>().map_err(|_| usage());
+        match flag.as_str() {
+            "--name" => add_host(&value)?,
+            "--listen" => task = address().map(SnapshotRequest::Listen),
+            "--dial" => task = address().map(SnapshotRequest::Dial),
+            "--count" => task = Ok(SnapshotRequest::Count(value)),
+            "--wire" => {
+                task = parse_pair(&value).map(|(one, other)| SnapshotRequest::Wire(one, other));
+            }
+            _ => return Err(usage()),
+        }
+    }
+    match task? {
+        SnapshotRequest::Look => write_snapshot(&take_snapshot()),
+        SnapshotRequest::Listen(address) => listen(address),
+        SnapshotRequest::Dial(address) => write_snapshot(&dial(address)),
+        SnapshotRequest::Count(place) => counters::report_counters(&place),
+        SnapshotRequest::Wire(one, other) => capture(one, other),
+    }
+}
+
+/// Request of a call to the subcommand.
+enum SnapshotRequest {
+    Look,
+    Listen(SocketAddr),
+    Dial(SocketAddr),
+    Count(String),
+    Wire(IpAddr, IpAddr),
+}
+
+/// Parses two addresses with a comma between.
+fn parse_pair(value: &str) -> Result<(IpAddr, IpAddr), Error> {
+    let (one, other) = value.split_once(',').ok_or_else(usage)?;
+    Ok((one.parse().map_err(|_| usage())?, other.parse().map_err(|_| usage())?))
+}
+
+fn usage() -> Error {
+    Error::new(
+        "look",
+        "the arguments are --name NAME=ADDRESS, --listen ADDRESS:PORT, --dial ADDRESS:PORT, --count PLACE or --wire ADDRESS,ADDRESS",
+    )
+}
+
+/// Adds a name to the hosts file.
+fn add_host(value: &str) -> Result<(), Error> {
+    let (name, address) = value.split_once('=').ok_or_else(usage)?;
+    let address: IpAddr = address.parse().map_err(|_| usage())?;
+    fs::OpenOptions::new()
+        .append(true)
+        .open("/etc/hosts")
+        .and_then(|mut file| writeln!(file, "{address}\t{name}"))
+        .map_err(|error| Error::new("write /etc/hosts", error))
+}
+
+/// Writes a snapshot to standard output, on one line.
+pub(super) fn write_snapshot(seen: &NetnsSnapshot) -> Result<(), Error> {
+    let line = serde_json::to_string(seen).map_err(|error| Error::new("look", error))?;
+    let mut output = io::stdout();
+    writeln!(output, "{line}")
+        .and_then(|()| output.flush())
+        .map_err(|error| Error::new("tell what was seen", error))
+}
+
+/// Listens, and reports every connection, until standard input ends.
+fn listen(address: SocketAddr) -> Result<(), Error> {
+    let listener = match retry(|| TcpListener::bind(address)) {
+        Ok(listener) => listener,
+        Err(error) => {
+            return write_snapshot(&NetnsSnapshot {
+                error: Some(error.to_string()),
+                ..NetnsSnapshot::default()
+            });
+        }
+    };
+    write_snapshot(&take_snapshot())?;
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let peer = stream.peer_addr().ok();
+            if write_snapshot(&NetnsSnapshot { peer, ..NetnsSnapshot::default() }).is_err() {
+                return;
+            }
+        }
+    });
+    let _ = io::stdin().read_to_end(&mut Vec::new());
+    Ok(())
+}
+
+/// Counts packets that pass the devices while two containers communicate, from its first line of output until standard
+/// input ends.
+fn capture(one: IpAddr, other: IpAddr) -> Result<(), Error> {
+    let tap = match UnderlayCapture::open(one, other) {
+        Ok(tap) => tap,
+        Err(error) => {
+            return write_snapshot(&NetnsSnapshot {
+                error: Some(error.to_string()),
+                ..NetnsSnapshot::default()
+            });
+        }
+    };
+    write_snapshot(&NetnsSnapshot::default())?;
+    let counted = Arc::new(Mutex::new(UnderlayCounts::default()));
+    let shared = Arc::clone(&counted);
+    std::thread::spawn(move || {
+        let (mut so_far, mut buffer) = (UnderlayCounts::default(), Vec::new());
+        while tap.count_packet(&mut so_far, &mut buffer).is_ok() {
+            *shared.lock().unwrap_or_else(PoisonError::into_inner) = so_far;
+        }
+    });
+    let _ = io::stdin().read_to_end(&mut Vec::new());
+    let wire = *counted.lock().unwrap_or_else(PoisonError::into_inner);
+    write_snapshot(&NetnsSnapshot { wire: Some(wire), ..NetnsSnapshot::default() })
+}
+
+/// Connects, and counts the packets that leave each device during that.
+fn dial(address: SocketAddr) -> NetnsSnapshot {
+    let before = devices();
+    let error = retry(|| TcpStream::connect_timeout(&address, scaled_timeout(ATTEMPT_TIMEOUT)))
+        .err()
+        .map(|e| e.to_string());
+    let mut seen = take_snapshot();
+    for device in &mut seen.devices {
+        let earlier = before.iter().find(|one| one.name == device.name);
+        device.sent = device.sent.saturating_sub(earlier.map_or(0, |one| one.sent));
+    }
+    NetnsSnapshot { error, ..seen }
+}
+
+/// Retries until an attempt succeeds or the timeout has passed.
+fn retry<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    let deadline = Instant::now() + scaled_timeout(CONNECT_TIMEOUT);
+    loop {
+        match attempt() {
+            Err(_) if Instant::now() < deadline => std::thread::sleep(RETRY_PAUSE),
+            done => return done,
+        }
+    }
+}
+
+/// Takes a snapshot of this network namespace.
+pub(crate) fn take_snapshot() -> NetnsSnapshot {
+    let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let routes = text("/proc/net/route");
+    let ipv4 = addresses_ipv4(&text("/proc/net/fib_trie"));
+    let ipv6 = addresses_ipv6(&text("/proc/net/if_inet6"));
+    let mut devices = devices();
+    for device in &mut devices {
+        let own = |address: &&Ipv4Addr| device_on_link(&routes, **address) == Some(&device.name);
+        device.addresses = ipv4.iter().filter(own).map(|&one| one.into()).collect();
+        let own = ipv6.iter().filter(|(name, _)| *name == device.name);
+        device.addresses.extend(own.map(|&(_, address)| IpAddr::from(address)));
+    }
+    let addresses = ipv4.iter().map(|&one| IpAddr::from(one));
+    let addresses = addresses.chain(ipv6.iter().map(|&(_, one)| one.into())).collect();
+    let mut listening = listening_ports(&text("/proc/net/tcp"));
+    listening.extend(self::listening_ports(&text("/proc/net/tcp6")));
+    listening.sort_unstable();
+    listening.dedup();
+    NetnsSnapshot {
+        devices,
+        addresses,
+        uplink: uplink(&routes),
+        listening,
+        bridged_past_netfilter: text("/proc/sys/net/bridge/bridge-nf-call-iptables").trim() == "1",
+        seccomp: seccomp(&text("/proc/self/status")),
+        hosts: text("/etc/hosts").lines().map(str::to_owned).collect(),
+        ..NetnsSnapshot::default()
+    }
+}
+
+/// Returns the devices, with the packets that left by each since it was made.
+fn devices() -> Vec<DeviceSnapshot> {
+    let entries = fs::read_dir("/sys/class/net").into_iter().flatten().flatten();
+    let mut devices: Vec<_> = entries
+        .filter_map(|entry| {
+            let path = entry.path();
+            Some(DeviceSnapshot {
+                name: entry.file_name().into_string().ok()?,
+                mtu: number(&path.join("mtu"))?,
+                sent: number(&path.join("statistics/tx_packets")).unwrap_or_default(),
+                bridge: path.join("bridge").exists(),
+                addresses: Vec::new(),
+            })
+        })
+        .collect();
+    devices.sort_by(|one, other| one.name.cmp(&other.name));
+    devices
+}
+
+fn number<T: std::str::FromStr>(path: &Path) -> Option<T> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+/// Returns the local addresses of /proc/net/fib_trie: each leaf is a line `|-- ADDRESS`, then lines with its routes.
+fn addresses_ipv4(trie: &str) -> Vec<Ipv4Addr> {
+    let mut addresses = Vec::new();
+    let mut leaf = None;
+    for line in trie.lines() {
+        if let Some(address) = line.trim().strip_prefix("|-- ") {
+            leaf = address.parse::<Ipv4Addr>().ok();
+        } else if line.contains("/32 host LOCAL")
+            && let Some(address) = leaf.filter(|address| !address.is_loopback())
+            && !addresses.contains(&address)
+        {
+            addresses.push(address);
+        }
+    }
+    addresses
+}
+
+/// Returns the global addresses of /proc/net/if_inet6 with their devices: `ADDRESS INDEX PREFIX SCOPE FLAGS NAME`, all
+/// hexadecimal.
+fn addresses_ipv6(table: &str) -> Vec<(String, Ipv6Addr)> {
+    const GLOBAL: &str = "00";
+    let address = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let number = u128::from_str_radix(words.first()?, 16).ok()?;
+        let own = (words.get(5)?.to_string(), Ipv6Addr::from(number));
+        (words.get(3) == Some(&GLOBAL)).then_some(own)
+    };
+    table.lines().filter_map(address).collect()
+}
+
+/// Returns the device on whose link an address's neighbours are, by /proc/net/route: `DEVICE DESTINATION GATEWAY FLAGS
+/// … MASK`, the numbers hexadecimal and in the machine's byte order. Of two matching routes the one with the longer
+/// prefix is used.
+fn device_on_link(routes: &str, address: Ipv4Addr) -> Option<&str> {
+    const GATEWAY: u32 = 2;
+    const FLAGS: usize = 3;
+    const MASK: usize = 7;
+    let own = u32::from_ne_bytes(address.octets());
+    let matching = routes.lines().skip(1).filter_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let number = |at: usize| u32::from_str_radix(words.get(at)?, 16).ok();
+        let (destination, flags, mask) = (number(1)?, number(FLAGS)?, number(MASK)?);
+        let leads = own & mask == destination && flags & GATEWAY == 0;
+        leads.then_some((mask.count_ones(), *words.first()?))
+    });
+    matching.max_by_key(|&(bits, _)| bits).map(|(_, device)| device)
+}
+
+/// Returns the device of the default route in /proc/net/route: `DEVICE DESTINATION …`, hexadecimal.
+fn uplink(routes: &str) -> Option<String> {
+    routes.lines().skip(1).find_map(|line| {
+        let mut words = line.split_whitespace();
+        let (device, destination) = (words.next()?, words.next()?);
+        (destination == "00000000").then(|| device.to_owned())
+    })
+}
+
+/// Returns the mode of seccomp in /proc/self/status.
+fn seccomp(status: &str) -> Option<u8> {
+    status.lines().find_map(|line| line.strip_prefix("Seccomp:"))?.trim().parse().ok()
+}
+
+/// Returns the listening ports of /proc/net/tcp: `N: ADDRESS:PORT REMOTE STATE …`, hexadecimal.
+fn listening_ports(table: &str) -> Vec<u16> {
+    const LISTEN: &str = "0A";
+    let port = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (_, port) = words.get(1)?.rsplit_once(':')?;
+        (words.get(3) == Some(&LISTEN)).then(|| u16::from_str_radix(port, 16).ok())?
+    };
+    table.lines().skip(1).filter_map(port).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_tables_are_read() {
+        let trie = "Local:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 0.0.0.0\n        /0 universe UNICAST\n     \
+                    |-- 127.0.0.1\n        /32 host LOCAL\n     |-- 172.17.0.2\n        /32 host LOCAL\n     \
+                    |-- 172.17.255.255\n        /32 link BROADCAST\n";
+        assert_eq!(addresses_ipv4(trie), [Ipv4Addr::new(172, 17, 0, 2)]);
+        let table = "fd000000000000000000000000000002 05 40 00 80     eth0\n\
+                     00000000000000000000000000000001 01 80 10 80       lo\n\
+                     fe80000000000000004200fffeac1102 05 40 20 80     eth0\n";
+        let own = ("eth0".to_owned(), "fd00::2".parse::<Ipv6Addr>().unwrap());
+        assert_eq!(addresses_ipv6(table), [own]);
+        let routes = "Iface\tDestination\tGateway\neth1\t0000A8C0\t0\neth0\t00000000\t0100A8C0\n";
+        assert_eq!(uplink(routes).as_deref(), Some("eth0"));
+        let routes = "Iface Destination Gateway Flags RefCnt Use Metric Mask\n\
+                      eth1 00000000 010012AC 0003 0 0 0 00000000\n\
+                      eth0 0000000A 00000000 0001 0 0 0 00FFFFFF\n\
+                      eth1 000012AC 00000000 0001 0 0 0 0000FFFF\n";
+        if cfg!(target_endian = "little") {
+            assert_eq!(device_on_link(routes, Ipv4Addr::new(10, 0, 0, 7)), Some("eth0"));
+            assert_eq!(device_on_link(routes, Ipv4Addr::new(172, 18, 0, 3)), Some("eth1"));
+            assert_eq!(device_on_link(routes, Ipv4Addr::new(192, 0, 2, 1)), None);
+        }
+        assert_eq!(seccomp("NoNewPrivs:\t0\nSeccomp:\t2\nSeccomp_filters:\t1\n"), Some(2));
+        let tcp = "  sl  local_address rem_address   st\n   0: 0100007F:1451 00000000:0000 0A 0\n   \
+                   1: 0100007F:1452 00000000:0000 01 0\n";
+        assert_eq!(listening_ports(tcp), [5201]);
+    }
+
+    #[test]
+    fn this_machine_is_seen() {
+        let seen = take_snapshot();
+        let mtu = std::fs::read_to_string("/sys/class/net/lo/mtu").unwrap();
+        let loopback = seen.device("lo").map(|device| (device.mtu.to_string(), device.bridge));
+        assert_eq!(loopback, Some((mtu.trim().to_owned(), false)), "{seen:?}");
+        let line = serde_json::to_string(&seen).unwrap();
+        assert_eq!(crate::netns_probe::parse_snapshot(&line), Ok(seen));
+    }
+
+    #[test]
+    fn who_is_not_there_is_told() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        assert_eq!(dial(address).error, None);
+        assert!(run_netns_probe(["--dial".to_owned(), "nowhere".to_owned()]).is_err());
+    }
+}

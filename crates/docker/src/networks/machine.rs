@@ -1,0 +1,112 @@
+//! Machine of an engine, as a container in its own network namespace sees it.
+
+use super::address::{self, DockerSubnet};
+use super::layout::{NODE, is_in_family};
+use crate::engine_resources::{ContainerHandle, EngineResources};
+use crate::exec::{self, ExecCommand};
+use crate::image::PROGRAM;
+use crate::netns_probe::{self, NetnsSnapshot};
+use std::net::IpAddr;
+use tare_network::{Error, Family, Hop, HopKind};
+
+/// Snapshot of the machine's network, and the container that took it.
+pub(crate) struct MachineSnapshot {
+    pub(crate) container: ContainerHandle,
+    pub(crate) snapshot: NetnsSnapshot,
+}
+
+impl MachineSnapshot {
+    /// Takes a snapshot of the machine's network.
+    pub(crate) fn take(work: &EngineResources) -> Result<Self, Error> {
+        let container = work.run_container()?;
+        let seen = Self::snapshot_container(work, &container)?;
+        Ok(Self { container, snapshot: seen })
+    }
+
+    /// Takes a snapshot of a container's network.
+    pub(crate) fn snapshot_container(
+        work: &EngineResources,
+        container: &ContainerHandle,
+    ) -> Result<NetnsSnapshot, Error> {
+        let what = || format!("look at the network of {}", container.name);
+        let command = [PROGRAM, "look"].map(str::to_owned).to_vec();
+        let words = ExecCommand { command, ..ExecCommand::default() };
+        let engine = work.engine();
+        let words = container.exec_command(words);
+        let exec = engine.request(what(), exec::start(engine.docker(), &container.id, words))?;
+        engine.wait(netns_probe::read_snapshot(exec)).map_err(|why| Error::new(what(), why))
+    }
+}
+
+/// Returns the address to which clients on the machine connect.
+pub(crate) fn address_for_clients(
+    seen: &NetnsSnapshot,
+    dockers: &[DockerSubnet],
+    family: Family,
+) -> Result<IpAddr, Error> {
+    let addresses: Vec<IpAddr> =
+        seen.addresses.iter().copied().filter(|address| is_in_family(address, family)).collect();
+    address::machine_address(&addresses, dockers).ok_or_else(|| {
+        let why = format!("it has none of {family} but loopback's");
+        Error::new("find an address of the engine's machine", why)
+    })
+}
+
+/// Returns the parent device for a network of containers: the uplink, or else the only device that is suitable.
+pub(crate) fn uplink_device(seen: &NetnsSnapshot) -> Result<String, Error> {
+    if let Some(uplink) = &seen.uplink {
+        return Ok(uplink.clone());
+    }
+    let candidates: Vec<&str> = seen
+        .devices
+        .iter()
+        .filter(|device| !device.bridge && device.name != "lo" && !device.name.starts_with("veth"))
+        .map(|device| device.name.as_str())
+        .collect();
+    match candidates.as_slice() {
+        [one] => Ok((*one).to_owned()),
+        _ => Err(Error::new(
+            "find the uplink of the engine's machine",
+            format!("it has no default route; its devices are {}", candidates.join(", ")),
+        )
+        .with_remedy("name the device by --parent")),
+    }
+}
+
+/// Returns the hops on a bridge of the machine, with netfilter if bridged packets pass it.
+pub(crate) fn bridge_hops(seen: &NetnsSnapshot, name: &str, driver: &str) -> Vec<Hop> {
+    let mut bridge = Hop::new(HopKind::Bridge, name, NODE).with_detail(format!("driver {driver}"));
+    bridge.mtu = seen.device(name).map(|device| device.mtu);
+    let mut hops = vec![bridge];
+    if seen.bridged_past_netfilter {
+        hops.push(
+            Hop::new(HopKind::Conntrack, "nf_conntrack", NODE)
+                .with_detail("bridge-nf-call-iptables=1"),
+        );
+        hops.push(Hop::new(HopKind::Filter, "filter/FORWARD", NODE));
+    }
+    hops
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::netns_probe::DeviceSnapshot;
+
+    fn device(name: &str) -> DeviceSnapshot {
+        DeviceSnapshot { name: name.to_owned(), ..DeviceSnapshot::default() }
+    }
+
+    #[test]
+    fn an_uplink_is_found_or_asked_for() {
+        let mut seen = NetnsSnapshot {
+            devices: ["lo", "eth0", "veth12"].map(device).to_vec(),
+            ..NetnsSnapshot::default()
+        };
+        assert_eq!(uplink_device(&seen).unwrap(), "eth0");
+        seen.devices.push(device("eth1"));
+        assert!(uplink_device(&seen).unwrap_err().remedy.contains("--parent"));
+        seen.uplink = Some("eth1".to_owned());
+        assert_eq!(uplink_device(&seen).unwrap(), "eth1");
+    }
+}

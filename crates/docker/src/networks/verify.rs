@@ -1,0 +1,231 @@
+//! Verification that packets pass, and by which path, before anything is measured.
+//!
+//! In every server a `look` program listens; in every client one connects as the client will. Their snapshots give the
+//! hops: MTUs as the kernel reports them, the counter of the device by which packets leave, and the address of the
+//! connecting client.
+
+use super::layout::{DEFAULT_MTU, NODE, NetworkEndpoint, NetworkLayout, PathStep};
+use crate::engine::{Engine, EnginePair};
+use crate::exec::{self, ExecCommand, ExecSession, OutputLines};
+use crate::image::PROGRAM;
+use crate::leftovers::PARALLEL_REQUESTS;
+use crate::netns_probe::{self, NetnsSnapshot};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use tare_network::{ClientRoute, Error, Hop, HopKind, Shape};
+
+/// Connects every client to its server, and returns the hops of a packet from client 0.
+pub(crate) fn verify_paths(
+    sides: &EnginePair,
+    laid: &NetworkLayout,
+    shape: &Shape,
+) -> Result<Vec<Hop>, Error> {
+    let first: Vec<&ClientRoute> = laid
+        .clients
+        .iter()
+        .enumerate()
+        .filter_map(|(client, _)| laid.routes.iter().find(|route| route.client == client))
+        .collect();
+    if first.is_empty() {
+        return Ok(Vec::new());
+    }
+    sides.servers.wait(async {
+        let mut listening = start_listeners(&sides.servers, laid, &first).await?;
+        let dialled = connect_clients(&sides.clients, laid, &first).await?;
+        let peer = first_peer(&mut listening, first[0].server).await;
+        let seen = ConnectionSnapshots {
+            dialled: first[0].dial.ip(),
+            client: &dialled[0],
+            server: listening.iter().find(|one| one.server == first[0].server).map(|one| &one.seen),
+            peer,
+            server_container: &laid.servers[first[0].server],
+            client_container: &laid.clients[first[0].client],
+        };
+        check_path(laid, &seen, shape)?;
+        laid.path.iter().map(|step| to_hop(step, &seen)).collect()
+    })
+}
+
+/// A `look` program that listens in a server.
+struct ListeningServer {
+    server: usize,
+    seen: NetnsSnapshot,
+    lines: OutputLines,
+    /// The program's input; it listens until this ends.
+    _input: exec::ExecInput,
+}
+
+/// Snapshots of both ends of client 0's connection.
+struct ConnectionSnapshots<'a> {
+    dialled: IpAddr,
+    client: &'a NetnsSnapshot,
+    server: Option<&'a NetnsSnapshot>,
+    peer: Option<SocketAddr>,
+    server_container: &'a NetworkEndpoint,
+    client_container: &'a NetworkEndpoint,
+}
+
+async fn start_listeners(
+    engine: &Arc<Engine>,
+    laid: &NetworkLayout,
+    routes: &[&ClientRoute],
+) -> Result<Vec<ListeningServer>, Error> {
+    let mut servers: Vec<&ClientRoute> = Vec::new();
+    for route in routes {
+        if !servers.iter().any(|one| one.server == route.server) {
+            servers.push(route);
+        }
+    }
+    stream::iter(servers)
+        .map(|route| start_listener(engine, laid, route))
+        .buffered(PARALLEL_REQUESTS)
+        .try_collect()
+        .await
+}
+
+async fn start_listener(
+    engine: &Arc<Engine>,
+    laid: &NetworkLayout,
+    route: &ClientRoute,
+) -> Result<ListeningServer, Error> {
+    let endpoint = &laid.servers[route.server];
+    let what = || format!("listen on {} in {}", route.listen, endpoint.container.name);
+    let ExecSession { output, input, .. } =
+        start_probe(engine, endpoint, "--listen", route.listen).await?;
+    let mut lines = OutputLines::new(output);
+    let line =
+        lines.next(netns_probe::snapshot_timeout()).await.map_err(|why| Error::new(what(), why))?;
+    let seen = netns_probe::parse_snapshot(&line).map_err(|why| Error::new(what(), why))?;
+    Ok(ListeningServer { server: route.server, seen, lines, _input: input })
+}
+
+async fn connect_clients(
+    engine: &Arc<Engine>,
+    laid: &NetworkLayout,
+    routes: &[&ClientRoute],
+) -> Result<Vec<NetnsSnapshot>, Error> {
+    stream::iter(routes)
+        .map(|route| async move {
+            let endpoint = &laid.clients[route.client];
+            let exec = start_probe(engine, endpoint, "--dial", route.dial).await?;
+            netns_probe::read_snapshot(exec).await.map_err(|why| {
+                Error::new(format!("reach {} from {}", route.dial, endpoint.container.name), why)
+            })
+        })
+        .buffered(PARALLEL_REQUESTS)
+        .try_collect()
+        .await
+}
+
+async fn start_probe(
+    engine: &Arc<Engine>,
+    endpoint: &NetworkEndpoint,
+    flag: &str,
+    address: SocketAddr,
+) -> Result<ExecSession, Error> {
+    let address = address.to_string();
+    let command = [PROGRAM, "look", flag, &address].map(str::to_owned).to_vec();
+    let words = ExecCommand { command, ..ExecCommand::default() };
+    let words = endpoint.container.exec_command(words);
+    exec::start(engine.docker(), &endpoint.container.id, words).await.map_err(|refusal| {
+        engine.to_error(format!("start a program in {}", endpoint.container.name), &refusal)
+    })
+}
+
+/// Returns the address of the first client that connected to a server.
+async fn first_peer(listening: &mut [ListeningServer], server: usize) -> Option<SocketAddr> {
+    let one = listening.iter_mut().find(|one| one.server == server)?;
+    let line = one.lines.next(netns_probe::snapshot_timeout()).await.ok()?;
+    netns_probe::parse_snapshot(&line).ok()?.peer
+}
+
+/// Checks that the device by which packets leave the client has counted them, and has the requested MTU.
+fn check_path(
+    laid: &NetworkLayout,
+    seen: &ConnectionSnapshots<'_>,
+    shape: &Shape,
+) -> Result<(), Error> {
+    let own = laid.path.iter().find_map(|step| match step {
+        PathStep::ClientDevice(kind, name) => {
+            Some((*kind, seen.client.device(name), (*name).to_owned()))
+        }
+        PathStep::ClientAddressDevice(kind) => {
+            let address = seen.client_container.address;
+            Some((*kind, seen.client.device_of(address), format!("with {address}")))
+        }
+        _ => None,
+    });
+    let Some((kind, device, wanted)) = own else { return Ok(()) };
+    let device = device.ok_or_else(|| {
+        Error::new(format!("find the device {wanted} in client-0"), "the kernel does not list it")
+    })?;
+    let name = &device.name;
+    if device.sent == 0 {
+        let what = format!("see packets leave client-0 by {name}");
+        return Err(Error::new(what, "its counter has not moved: they take another path"));
+    }
+    let asked = shape.mtu != DEFAULT_MTU && kind != HopKind::Loopback;
+    if asked && device.mtu != shape.mtu {
+        let why = format!("its {name} has an MTU of {}", device.mtu);
+        return Err(Error::new(format!("give client-0 an MTU of {}", shape.mtu), why).with_remedy(
+            "leave --mtu out, or use docker:user-bridge, docker:macvlan or docker:ipvlan-l2",
+        ));
+    }
+    Ok(())
+}
+
+/// Returns the hop of the device that has an endpoint's address.
+fn address_hop(seen: &NetnsSnapshot, kind: HopKind, endpoint: &NetworkEndpoint) -> Hop {
+    let place = &endpoint.container.name;
+    match seen.device_of(endpoint.address) {
+        Some(device) => Hop::new(kind, &device.name, place).with_mtu(device.mtu),
+        None => Hop::new(kind, endpoint.address.to_string(), place),
+    }
+}
+
+/// Converts a step to the hop that the run records.
+fn to_hop(step: &PathStep, seen: &ConnectionSnapshots<'_>) -> Result<Hop, Error> {
+    let device = |seen: &NetnsSnapshot, kind, name: &str, place: &str| {
+        let device = seen.device(name).ok_or_else(|| {
+            Error::new(format!("find the device {name} in {place}"), "the kernel does not list it")
+        })?;
+        Ok(Hop::new(kind, name, place).with_mtu(device.mtu))
+    };
+    match step {
+        PathStep::ClientDevice(kind, name) => device(seen.client, *kind, name, "client-0"),
+        PathStep::ServerDevice(kind, name) => match seen.server {
+            Some(server) => device(server, *kind, name, &seen.server_container.container.name),
+            None => Ok(Hop::new(*kind, *name, "server-0")),
+        },
+        PathStep::ClientAddressDevice(kind) => {
+            Ok(address_hop(seen.client, *kind, seen.client_container))
+        }
+        PathStep::ServerAddressDevice(kind) => Ok(match seen.server {
+            Some(server) => address_hop(server, *kind, seen.server_container),
+            None => Hop::new(*kind, "its own device", &seen.server_container.container.name),
+        }),
+        PathStep::Node(hop) => Ok(hop.clone()),
+        PathStep::PortForwarder(rule) => Ok(forwarder_hop(rule, seen)),
+    }
+}
+
+/// Returns the hop that forwards a published port. A rule keeps the client's address; the userland proxy connects from
+/// its own, which is the gateway's. If the client connected to the gateway itself, the two look alike, and the rule is
+/// assumed, because it comes first.
+fn forwarder_hop(rule: &str, seen: &ConnectionSnapshots<'_>) -> Hop {
+    let gateways = seen.server_container.container.gateways();
+    let proxied = !gateways.contains(&seen.dialled)
+        && seen.peer.is_some_and(|peer| gateways.contains(&to_canonical(peer.ip())));
+    let hop = if proxied {
+        Hop::new(HopKind::Forwarder, "docker-proxy", NODE)
+    } else {
+        Hop::new(HopKind::Nat, "nat/DOCKER", NODE)
+    };
+    hop.with_detail(rule)
+}
+
+/// Converts an IPv4-mapped address of an IPv6 socket to IPv4.
+fn to_canonical(address: IpAddr) -> IpAddr {
+    address.to_canonical()
+}

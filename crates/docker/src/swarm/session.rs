@@ -1,0 +1,170 @@
+//! Tunnel server of a run in a Swarm: an attachable overlay network, a secret, and a container on the manager's engine
+//! in which the server listens. It is made once, for all networks of a run.
+
+use super::nodes::{SwarmNode, SwarmNodes, node_id};
+use super::task_registry::TaskRegistry;
+use crate::engine::Engine;
+use crate::engine_resources::{
+    AttachTo, ContainerHandle, ContainerSpec, EngineResources, PublishedContainerPort,
+};
+use crate::exec::{self, ExecCommand, ExecInput, ExecSession};
+use crate::image::PROGRAM;
+use crate::label::RunId;
+use crate::place::{EnginePlace, EngineSession};
+use crate::timeout::scaled_timeout;
+use crate::tunnel::{TUNNEL_PORT, random_secret};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use bollard::models::{NetworkCreateRequest, SecretSpec};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tare_network::{Error, NetworkOptions};
+use tokio::io::AsyncWriteExt as _;
+
+/// Timeout for the server to listen.
+const LISTEN_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Interval of polling for that.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// The Swarm of a run, with its nodes and its tunnel server.
+pub(crate) struct SwarmSession {
+    pub(super) engine: Arc<Engine>,
+    pub(super) run: RunId,
+    pub(super) nodes: SwarmNodes,
+    pub(super) registry: Arc<TaskRegistry>,
+    /// Container through which tasks are reached.
+    pub(super) container: ContainerHandle,
+    /// Overlay network by which tasks connect to the server, and the server's address on it.
+    pub(super) network: String,
+    pub(super) address: SocketAddr,
+    /// Published address of the server, for tasks on their node's own network.
+    pub(super) published_address: SocketAddr,
+    /// Name of the secret, and its id in the Swarm.
+    pub(super) secret: (String, String),
+    /// The server's input, with which it ends. Nothing is written to it again; the lock makes it shareable between
+    /// threads.
+    _input: Mutex<ExecInput>,
+    /// Objects on the manager's engine; removed last.
+    pub(super) resources: EngineResources,
+}
+
+impl SwarmSession {
+    /// Starts the tunnel server of a run, and lists the nodes of its Swarm.
+    pub(crate) fn start(place: &EnginePlace, live: Arc<EngineSession>) -> Result<Self, Error> {
+        let members = SwarmNodes::gather(place, &live)?;
+        let engine = Arc::clone(&live.engine);
+        let work =
+            EngineResources::new(live, place.run_id(), place.options(), NetworkOptions::default());
+        let network = work.create_network(NetworkCreateRequest {
+            driver: Some("overlay".to_owned()),
+            attachable: Some(true),
+            ..NetworkCreateRequest::default()
+        })?;
+        let (name, text) = (work.unique_name("secret"), random_secret()?);
+        let creating = engine.docker().create_secret(SecretSpec {
+            name: Some(name.clone()),
+            labels: Some(work.labels()),
+            data: Some(BASE64_STANDARD.encode(&text)),
+            ..SecretSpec::default()
+        });
+        let secret = (name, engine.request("give a secret to the Swarm", creating)?.id);
+        let own = manager_address(&members, &engine)?;
+        let spec = ContainerSpec {
+            // Docker chooses a port that is free.
+            published: vec![PublishedContainerPort {
+                port: TUNNEL_PORT,
+                host_address: own,
+                host_port: 0,
+            }],
+            ..ContainerSpec::new("home", AttachTo::Network(network.clone()))
+        };
+        let container = work.start_containers(&[spec])?.pop();
+        let container = container.ok_or_else(|| Error::new("start the run's home", "none came"))?;
+        let outside = published_address(&engine, &container.id, own)?;
+        let address = container.addresses(&network).first().copied().ok_or_else(|| {
+            Error::new("find the address of the run's home", "Docker gave it none on its overlay")
+        })?;
+        let roll = Arc::new(TaskRegistry::default());
+        let input = start_server(&engine, &container, &text, &roll)?;
+        Ok(Self {
+            engine,
+            run: place.run_id().clone(),
+            nodes: members,
+            registry: roll,
+            container,
+            network,
+            address: SocketAddr::new(address, TUNNEL_PORT),
+            published_address: outside,
+            secret,
+            _input: Mutex::new(input),
+            resources: work,
+        })
+    }
+}
+
+impl Drop for SwarmSession {
+    fn drop(&mut self) {
+        // A secret that cannot be removed now is tried once more at the end of the run, which then reports a failure.
+        let _ = self.engine.wait(self.engine.docker().delete_secret(&self.secret.1));
+    }
+}
+
+/// Returns the address of the manager that tare talks to.
+fn manager_address(members: &SwarmNodes, engine: &Engine) -> Result<IpAddr, Error> {
+    let id = node_id(engine)?;
+    let own = members.ready.iter().find(|one: &&SwarmNode| one.id == id).map(|one| one.address);
+    let told = || -> Result<Option<IpAddr>, Error> {
+        let info = engine.request("ask the manager for its address", engine.docker().info())?;
+        Ok(info.swarm.and_then(|swarm| swarm.node_addr?.parse().ok()))
+    };
+    let own = own.map_or_else(told, |own| Ok(Some(own)))?;
+    own.ok_or_else(|| {
+        Error::new("find the manager's address", "the Swarm does not know it")
+            .with_remedy("docker swarm init --advertise-addr ADDRESS")
+    })
+}
+
+/// Returns the address at which Docker has published the server's port.
+fn published_address(engine: &Engine, container: &str, own: IpAddr) -> Result<SocketAddr, Error> {
+    const WHAT: &str = "publish the port of the run's home";
+    let inspected = engine.request(WHAT, engine.docker().inspect_container(container, None))?;
+    let ports = inspected.network_settings.and_then(|settings| settings.ports).unwrap_or_default();
+    let bindings = ports.get(&format!("{TUNNEL_PORT}/tcp")).cloned().flatten().unwrap_or_default();
+    let port = bindings.iter().find_map(|one| one.host_port.as_deref()?.parse().ok());
+    let port = port.ok_or_else(|| Error::new(WHAT, "Docker did not say where it is"))?;
+    Ok(SocketAddr::new(own, port))
+}
+
+/// Starts the server, sends it the secret, and returns when it listens.
+fn start_server(
+    engine: &Arc<Engine>,
+    container: &ContainerHandle,
+    secret: &str,
+    roll: &Arc<TaskRegistry>,
+) -> Result<ExecInput, Error> {
+    const WHAT: &str = "start the server of the run's home";
+    let command = [PROGRAM, "home", "serve"].map(str::to_owned).to_vec();
+    let words = ExecCommand { command, ..ExecCommand::default() };
+    let ExecSession { mut input, output, .. } =
+        engine.request(WHAT, exec::start(engine.docker(), &container.id, words))?;
+    let line = format!("{secret}\n");
+    let told = async {
+        input.write_all(line.as_bytes()).await?;
+        input.flush().await
+    };
+    engine.wait(told).map_err(|error| Error::new(WHAT, error))?;
+    let kept = Arc::clone(roll);
+    engine.handle().spawn(async move { kept.read_events(output).await });
+    let deadline = Instant::now() + scaled_timeout(LISTEN_TIMEOUT);
+    while !roll.is_listening().map_err(|why| Error::new(WHAT, why))? {
+        if Instant::now() >= deadline {
+            let why =
+                format!("it does not listen within {} s", scaled_timeout(LISTEN_TIMEOUT).as_secs());
+            return Err(Error::new(WHAT, why));
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+    Ok(input)
+}

@@ -1,0 +1,112 @@
+//! Status of tasks as the manager reports it: the state of each, its node, and the reason.
+
+use crate::engine::Engine;
+use crate::label::{RUN_LABEL, RunId};
+use bollard::models::{NodeState, Task, TaskState};
+use bollard::query_parameters::ListTasksOptionsBuilder;
+use std::collections::HashMap;
+use tare_network::Error;
+
+/// Status of a task, as reported by its manager.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct TaskStatus {
+    /// Service of the task.
+    pub(super) service: String,
+    /// Node to which the task is assigned.
+    pub(super) node: Option<String>,
+    /// State of the task.
+    pub(super) state: TaskState,
+    /// Reason for the state, in Docker's words.
+    pub(super) why: String,
+}
+
+/// Lists the tasks of a run.
+pub(super) fn list_tasks(engine: &Engine, run: &RunId) -> Result<Vec<TaskStatus>, Error> {
+    let filters = HashMap::from([("label".to_owned(), vec![format!("{RUN_LABEL}={run}")])]);
+    let options = ListTasksOptionsBuilder::default().filters(&filters).build();
+    let tasks = engine.docker().list_tasks(Some(options));
+    Ok(engine
+        .request("list the tasks of the Swarm", tasks)?
+        .into_iter()
+        .filter_map(task_status)
+        .collect())
+}
+
+/// Returns the states of all nodes, by their ids in the Swarm.
+pub(super) fn node_states(engine: &Engine) -> Result<HashMap<String, NodeState>, Error> {
+    let nodes = engine.request("list the nodes of the Swarm", engine.docker().list_nodes(None))?;
+    Ok(nodes.into_iter().filter_map(|node| Some((node.id?, node.status?.state?))).collect())
+}
+
+fn task_status(task: Task) -> Option<TaskStatus> {
+    let status = task.status?;
+    let said = [status.err, status.message].into_iter().flatten().find(|words| !words.is_empty());
+    Some(TaskStatus {
+        service: task.service_id?,
+        node: task.node_id.filter(|node| !node.is_empty()),
+        state: status.state?,
+        why: said.unwrap_or_default(),
+    })
+}
+
+impl TaskStatus {
+    /// Returns whether the task has ended for good.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(
+            self.state,
+            TaskState::COMPLETE
+                | TaskState::SHUTDOWN
+                | TaskState::FAILED
+                | TaskState::REJECTED
+                | TaskState::REMOVE
+                | TaskState::ORPHANED
+        )
+    }
+
+    /// Describes the status in words, with the node's hostname.
+    pub(super) fn describe(&self, name: impl Fn(&str) -> String) -> String {
+        let on =
+            self.node.as_deref().map_or("on no node".to_owned(), |id| format!("on {}", name(id)));
+        let why = self.why.split_whitespace().collect::<Vec<_>>().join(" ");
+        format!("{on} is {}: {why}", self.state)
+    }
+
+    /// Returns the remedy; without a known one, the advice to read dockerd's log.
+    pub(super) fn remedy(&self, image: &str) -> String {
+        if self.why.contains("No such image") || self.why.contains("pull access denied") {
+            return format!(
+                "load {image} there, as by `tare image --tag {image} | ssh NODE docker load`, name its engine by \
+                 --engine, or --image one that it can pull"
+            );
+        }
+        if self.why.contains("no suitable node") {
+            return "docker node ls: the node must be ready and active, and have room".to_owned();
+        }
+        if self.why.contains("invalid cluster node") {
+            return "the node has not joined wholly: docker swarm leave --force there, and join again".to_owned();
+        }
+        let known = crate::error::known_remedy(&self.why);
+        if known.is_empty() { "see the log of dockerd there".to_owned() } else { known }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn account(state: TaskState, why: &str) -> TaskStatus {
+        let node = Some("x7".to_owned());
+        TaskStatus { service: "s".to_owned(), node, state, why: why.to_owned() }
+    }
+
+    #[test]
+    fn an_account_names_the_node_and_what_helps() {
+        let one = account(TaskState::REJECTED, "No such image: tare:1");
+        assert_eq!(one.describe(|_| "db1".to_owned()), "on db1 is rejected: No such image: tare:1");
+        assert!(one.is_over() && one.remedy("tare:1").contains("docker load"));
+        let one = TaskStatus { node: None, ..account(TaskState::PENDING, "no suitable node (x)") };
+        assert!(one.describe(|_| String::new()).starts_with("on no node is pending"));
+        assert!(!one.is_over() && one.remedy("i").contains("docker node ls"));
+        assert!(account(TaskState::FAILED, "?").remedy("i").contains("dockerd"));
+    }
+}

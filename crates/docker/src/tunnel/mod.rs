@@ -1,0 +1,43 @@
+//! Reverse tunnel by which the tasks of a Swarm reach the run that made them.
+//!
+//! The API of one engine reaches the containers of that engine only, and most of a Swarm's tasks are on other nodes. So
+//! the run has one container on its own engine, the *home*, in which `tare home serve` listens: the tunnel server.
+//! Every task runs `tare away`, which connects to it over an attachable overlay network. Both prove that they know the
+//! run's secret, which Docker gives to the tasks ([`handshake`]). Each connection then waits for one request to start a
+//! program. The program's streams use that connection ([`frame`]), while the task connects again for the next request.
+//! A request is made by running `tare home call` in the home container with `docker exec`. So a program in a task is,
+//! for the rest of tare, a program in a container.
+
+mod frame;
+mod handshake;
+mod keepalive;
+mod messages;
+mod server;
+mod task_agent;
+mod task_call;
+
+pub(crate) use handshake::random_secret;
+pub(crate) use messages::{StartRequest, TaskEvent};
+pub use task_agent::run_task_agent;
+
+use tare_network::Error;
+
+/// Port of the tunnel server, inside its own network namespace.
+pub(crate) const TUNNEL_PORT: u16 = 7467;
+
+/// Abstract socket by which calls reach the server in the same container. It belongs to the container's network
+/// namespace.
+const CALL_SOCKET: &[u8] = b"tare-home";
+
+/// Runs `tare home` with its arguments (those after `home`), and returns the exit code.
+///
+/// # Errors
+/// Fails if an argument is wrong, if there is no secret, or if the port is taken.
+pub fn run_tunnel(arguments: impl IntoIterator<Item = String>) -> Result<u8, Error> {
+    let arguments: Vec<String> = arguments.into_iter().collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["serve"] => server::serve_tunnel().map(|()| 0),
+        ["call", task, order] => task_call::call_task(task, order),
+        _ => Err(Error::new("home", "the arguments are serve, or call TASK ORDER")),
+    }
+}

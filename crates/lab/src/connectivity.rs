@@ -1,0 +1,103 @@
+//! Proof that a packet passes, before anything is measured.
+//!
+//! While a listener is open in the server's namespace, a TCP connection is made to the address that the client will
+//! dial. A thread that enters the namespace opens the socket and ends. A connection at the listener proves that the
+//! packets came all the way: a proxy accepts a connection before it has reached a server. Then the connection is reset,
+//! so that neither end keeps it.
+
+use crate::namespace::Namespace;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::sockopt::set_socket_linger;
+use std::io::ErrorKind::TimedOut;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+use tare_network::Error;
+
+/// Time limit of a connection. It is longer than the first retransmission of a connection request, which takes a second
+/// (RFC 6298, 2.1). The rest is a margin without a source: if many devices come up at once, the kernel reports them in
+/// batches, and a port of a bridge forwards only after the bridge has been notified (net/core/link_watch.c).
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(12);
+
+/// Time limit of one attempt. The kernel adds the local route of an IPv6 address later, from a work queue. A connection
+/// request sent before that leaves by the device and is lost, and so are its retransmissions.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_millis(250);
+
+/// Connects from a namespace (from that of tare itself if none is given) to an address that leads to this listener.
+pub(crate) fn connect(
+    client: Option<&Namespace>,
+    address: SocketAddr,
+    listener: &TcpListener,
+) -> Result<(), Error> {
+    let stream = dial(client, address)?;
+    reset(&stream)?;
+    accept_one(listener).map(drop).ok_or_else(|| not_forwarded(client, address))
+}
+
+/// Sends bytes over one connection, and returns when they have arrived.
+pub(crate) fn carry(
+    client: Option<&Namespace>,
+    address: SocketAddr,
+    listener: &TcpListener,
+    bytes: &[u8],
+) -> Result<(), Error> {
+    let mut stream = dial(client, address)?;
+    let what = || format!("carry {} bytes to {address}", bytes.len());
+    let error = |error: std::io::Error| Error::new(what(), error);
+    stream.write_all(bytes).map_err(error)?;
+    let mut server = accept_one(listener).ok_or_else(|| not_forwarded(client, address))?;
+    server.set_read_timeout(Some(CONNECT_TIMEOUT)).map_err(error)?;
+    let mut came = vec![0; bytes.len()];
+    server.read_exact(&mut came).map_err(error)?;
+    reset(&stream)?;
+    if came == bytes { Ok(()) } else { Err(Error::new(what(), "other bytes came")) }
+}
+
+fn not_forwarded(client: Option<&Namespace>, address: SocketAddr) -> Error {
+    Error::new(what(client, address), "whoever took the connection did not pass it on")
+}
+
+fn what(client: Option<&Namespace>, address: SocketAddr) -> String {
+    let name = client.map_or("this machine", Namespace::name);
+    format!("reach {address} from {name}")
+}
+
+/// Connects from inside the client's namespace. The connection stays there.
+fn dial(client: Option<&Namespace>, address: SocketAddr) -> Result<TcpStream, Error> {
+    let dial = || {
+        client.map_or(Ok(()), Namespace::enter)?;
+        let deadline = Instant::now() + CONNECT_TIMEOUT;
+        loop {
+            match TcpStream::connect_timeout(&address, ATTEMPT_TIMEOUT) {
+                Ok(stream) => return Ok(stream),
+                Err(error) if error.kind() == TimedOut && Instant::now() < deadline => {}
+                Err(error) => return Err(Error::new(what(client, address), error)),
+            }
+        }
+    };
+    std::thread::scope(|scope| scope.spawn(dial).join())
+        .unwrap_or_else(|_| Err(Error::new("reach a server", "the thread panicked")))
+}
+
+/// Accepts the connection of a client that has connected, or does so soon. If several connect at the same time, each
+/// call accepts one.
+fn accept_one(listener: &TcpListener) -> Option<TcpStream> {
+    let until = Instant::now() + CONNECT_TIMEOUT;
+    while let Some(left) = until.checked_duration_since(Instant::now()) {
+        let left = Timespec::try_from(left).ok()?;
+        let mut watched = [PollFd::new(listener, PollFlags::IN)];
+        // An interrupted wait only causes another check.
+        if poll(&mut watched, Some(&left)).is_ok_and(|dialled| dialled > 0)
+            && let Ok((stream, _)) = listener.accept()
+        {
+            return Some(stream);
+        }
+    }
+    None
+}
+
+/// Resets the connection, so that neither end keeps it.
+fn reset(stream: &TcpStream) -> Result<(), Error> {
+    set_socket_linger(stream, Some(Duration::ZERO))
+        .map_err(|errno| Error::new("reset a connection", errno))
+}

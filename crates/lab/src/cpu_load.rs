@@ -1,0 +1,40 @@
+//! CPU load that runs on the nodes beside the traffic: processes that only compute.
+
+use crate::lab::Lab;
+use crate::namespace::Namespace;
+use crate::process::LabProcess;
+use crate::spawner::TARE;
+use std::hint::black_box;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio as Stream};
+use std::sync::Arc;
+use tare_network::{Background, Error, Shape, Stdio};
+
+/// Starts the background load of a shape, spread over its nodes. Dropping the processes ends them.
+pub(crate) fn start(
+    lab: &Lab,
+    shape: &Shape,
+    nodes: &[Arc<Namespace>],
+) -> Result<Vec<LabProcess>, Error> {
+    let Some(text) = &shape.background else { return Ok(Vec::new()) };
+    let background: Background =
+        text.parse().map_err(|why: String| Error::new("read the background load", why))?;
+    let start_one = |index: u32| {
+        let node = nodes.get(index as usize % nodes.len().max(1)).cloned();
+        let mut command = Command::new(TARE);
+        command.arg0("tare").arg("burn").process_group(0);
+        command.stdin(Stream::null()).stdout(Stream::null());
+        Ok(LabProcess::new(lab.start(command, node)?, Stdio::Piped))
+    };
+    (0..background.cpu).map(start_one).collect()
+}
+
+/// Computes until it is killed. This is the program behind `tare burn`.
+pub fn burn_cpu() -> ! {
+    // Knuth's multiplier (MMIX): neither a compiler nor a CPU can shorten the computation.
+    const MULTIPLIER: u64 = 6_364_136_223_846_793_005;
+    let mut number = 1_u64;
+    loop {
+        number = black_box(number.wrapping_mul(MULTIPLIER).wrapping_add(1));
+    }
+}

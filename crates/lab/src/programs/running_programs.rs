@@ -1,0 +1,372 @@
+//! Running programs of a network: their start, supervision and end.
+
+use super::exec_context::{START_TIMEOUT, find_program};
+use super::halt::HaltFlag;
+use super::mount_namespace::PRIVATE_DIRECTORIES;
+use super::process::{describe_exit, kill_group, wait_timeout};
+use super::readiness;
+use super::{
+    CommandOutput, ExecContext, Log, MountNamespace, PacketCounter, Program, ReadyCondition,
+};
+use crate::lab::Lab;
+use crate::namespace::Namespace;
+use crate::sys;
+use crate::wiring::{NamespaceId, Wiring};
+use rustix::thread::CpuSet;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tare_network::{Error, NetworkDaemons};
+
+/// Daemon that has become ready.
+struct Daemon {
+    name: String,
+    place: String,
+    child: Mutex<Child>,
+    log: Log,
+}
+
+/// Running programs of a network. Dropping it kills them and their descendants.
+#[derive(Default)]
+pub(crate) struct RunningPrograms {
+    daemons: Vec<Daemon>,
+    contexts: BTreeMap<usize, ExecContext>,
+}
+
+/// Starts the programs of a wiring that is built, and returns when the last program of each namespace is ready. The
+/// programs are pinned to `cores`, if given. Logs go to files in the directory `logs` or, without one, to memory.
+///
+/// Fails if a program is not installed, does not start, or fails before it is ready.
+pub(crate) fn start(
+    lab: &Arc<Lab>,
+    wiring: &Wiring,
+    spaces: &[Arc<Namespace>],
+    cores: Option<CpuSet>,
+    logs: Option<&Path>,
+) -> Result<RunningPrograms, Error> {
+    let mut running = RunningPrograms::default();
+    let mut plans: BTreeMap<usize, Vec<(&Program, Log)>> = BTreeMap::new();
+    for program in &wiring.programs {
+        let NamespaceId(space) = program.space;
+        let name = format!("{}-{}", wiring.name(program.space), program.name);
+        plans.entry(space).or_default().push((program, Log::open(logs, &name)?));
+    }
+    let private = private_directories(&wiring.programs)?;
+    for &space in plans.keys() {
+        let mounts = MountNamespace::make(&spaces[space], spaces, &private)?;
+        running
+            .contexts
+            .insert(space, ExecContext::new(lab, &spaces[space], mounts).with_cores(cores));
+    }
+    let halt = HaltFlag::default();
+    // The daemons of each namespace are kept even if another namespace fails, so that they are killed.
+    let outcomes: Vec<(Vec<Daemon>, Result<(), Error>)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = plans
+            .into_iter()
+            .map(|(space, plan)| {
+                let (station, halt) = (&running.contexts[&space], &halt);
+                scope.spawn(move || start_all(station, plan, halt))
+            })
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|_| panic_outcome()))
+            .collect()
+    });
+    let mut outcome = Ok(());
+    for (daemons, done) in outcomes {
+        running.daemons.extend(daemons);
+        outcome = outcome.and(done);
+    }
+    outcome.map(|()| running)
+}
+
+fn panic_outcome() -> (Vec<Daemon>, Result<(), Error>) {
+    (Vec::new(), Err(Error::new("start a network's programs", "the thread panicked")))
+}
+
+/// Returns the private directories, except those that contain one of the programs.
+fn private_directories(programs: &[Program]) -> Result<Vec<&'static str>, Error> {
+    let mut private = PRIVATE_DIRECTORIES.to_vec();
+    for program in programs {
+        let path = find_program(&program.program)?;
+        private.retain(|directory| !path.starts_with(directory));
+    }
+    Ok(private)
+}
+
+/// Starts the programs of one namespace, in a thread that ends with this function. If another namespace has failed, it
+/// stops without an error: the error of that namespace gives the reason.
+fn start_all(
+    station: &ExecContext,
+    plan: Vec<(&Program, Log)>,
+    halt: &HaltFlag,
+) -> (Vec<Daemon>, Result<(), Error>) {
+    let mut daemons = Vec::new();
+    let all = || {
+        station.mounts().enter()?;
+        for (program, log) in plan {
+            write_files(program)?;
+            let path = log.path().map(|path| path.display().to_string());
+            let started = start_program(station, program, &log, halt);
+            match started.map_err(|error| explain(error, station, program, &log, path))? {
+                StartOutcome::StepDone => {}
+                StartOutcome::DaemonReady(child) => daemons.push(Daemon {
+                    name: program.name.clone(),
+                    place: station.name().to_owned(),
+                    child: Mutex::new(child),
+                    log,
+                }),
+                StartOutcome::Halted => return Ok(()),
+            }
+        }
+        Ok(())
+    };
+    let outcome = all();
+    if outcome.is_err() {
+        halt.set();
+    }
+    (daemons, outcome)
+}
+
+fn write_files(program: &Program) -> Result<(), Error> {
+    program.files.iter().try_for_each(|(path, text)| {
+        fs::write(path, text).map_err(|error| Error::new(format!("write {path}"), error))
+    })
+}
+
+/// Outcome of the start of a program.
+enum StartOutcome {
+    /// The step has exited with success.
+    StepDone,
+    /// The daemon is ready.
+    DaemonReady(Child),
+    /// The program was killed because another namespace has failed.
+    Halted,
+}
+
+/// Starts one program and waits until it is ready.
+fn start_program(
+    station: &ExecContext,
+    program: &Program,
+    log: &Log,
+    halt: &HaltFlag,
+) -> Result<StartOutcome, Error> {
+    let mut command = command(program)?;
+    command.stdin(Stdio::null()).stdout(log.stdio()?).stderr(log.stdio()?);
+    let mut child = if program.in_runtime_directory {
+        station.start_in_runtime_directory(command)
+    } else {
+        station.start(command)
+    }?;
+    if program.ready == ReadyCondition::Exited {
+        return await_step(child, halt);
+    }
+    match readiness::wait(station, &program.ready, &mut child, log, halt) {
+        Ok(true) => Ok(StartOutcome::DaemonReady(child)),
+        Ok(false) => {
+            kill_group(&mut child);
+            Ok(StartOutcome::Halted)
+        }
+        Err(error) => {
+            kill_group(&mut child);
+            Err(error)
+        }
+    }
+}
+
+fn command(program: &Program) -> Result<Command, Error> {
+    let mut command = Command::new(find_program(&program.program)?);
+    command.args(&program.arguments);
+    command.envs(program.environment.iter().map(|(name, value)| (name, value)));
+    Ok(command)
+}
+
+/// Waits until a step exits. Fails if its exit code is not 0 or its time is over.
+fn await_step(mut child: Child, halt: &HaltFlag) -> Result<StartOutcome, Error> {
+    const WHAT: &str = "wait for its end";
+    /// Interval between two checks of the halt flag.
+    const LOOK: Duration = Duration::from_millis(100);
+    let until = Instant::now() + START_TIMEOUT;
+    while !wait_timeout(&child, LOOK) {
+        if halt.is_set() {
+            kill_group(&mut child);
+            return Ok(StartOutcome::Halted);
+        }
+        if Instant::now() > until {
+            kill_group(&mut child);
+            return Err(Error::new(
+                WHAT,
+                format!("it has not ended in {} s", START_TIMEOUT.as_secs()),
+            ));
+        }
+    }
+    let status = child.wait().map_err(|error| Error::new(WHAT, error))?;
+    if status.success() {
+        Ok(StartOutcome::StepDone)
+    } else {
+        Err(Error::new(WHAT, describe_exit(status)))
+    }
+}
+
+/// Adds the program's name, the line of its log that best explains the failure, and the log's path to an error.
+fn explain(
+    error: Error,
+    station: &ExecContext,
+    program: &Program,
+    log: &Log,
+    path: Option<String>,
+) -> Error {
+    let words = log.error_line().map(|words| format!(": {words}")).unwrap_or_default();
+    let remedy = match path {
+        Some(path) if error.remedy.is_empty() => format!("its log is {path}"),
+        _ => error.remedy,
+    };
+    Error::new(
+        format!("start {} in {}", program.name, station.name()),
+        format!("{}{words}", error.why),
+    )
+    .with_remedy(remedy)
+}
+
+impl RunningPrograms {
+    /// Returns true if no namespace has programs.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.contexts.is_empty()
+    }
+
+    /// Creates a value without programs. Processes that are later started in `station` are killed with it.
+    pub(crate) fn with_context(NamespaceId(space): NamespaceId, station: ExecContext) -> Self {
+        Self { daemons: Vec::new(), contexts: BTreeMap::from([(space, station)]) }
+    }
+
+    /// Returns the mount namespace of a network namespace's programs. Returns `None` if it has no programs.
+    pub(crate) fn mounts(&self, NamespaceId(space): NamespaceId) -> Option<Arc<MountNamespace>> {
+        self.contexts.get(&space).map(ExecContext::shared_mounts)
+    }
+
+    /// Adds to an error which daemon has ended or, if all run, the last messages of the daemons.
+    pub(crate) fn explain(&self, error: Error) -> Error {
+        let words = match self.check() {
+            Err(ended) => Some(ended.to_string()),
+            Ok(()) => self.last_messages(),
+        };
+        let why = [Some(error.why), words].into_iter().flatten().collect::<Vec<_>>().join("; ");
+        Error { why, ..error }
+    }
+
+    /// Runs a counter and returns its number of packets. Fails if its namespace has no programs, or if the counter
+    /// fails.
+    pub(crate) fn count(&self, counter: &PacketCounter) -> Result<u64, Error> {
+        let NamespaceId(space) = counter.program.space;
+        let what = format!("count {}", counter.description);
+        let station = self.contexts.get(&space);
+        let station = station.ok_or_else(|| Error::new(&what, "no program runs there"))?;
+        let output: CommandOutput = station.run(command(&counter.program)?, "")?;
+        Ok(counter.sum(&output.into_stdout(&what)?))
+    }
+}
+
+impl Drop for RunningPrograms {
+    fn drop(&mut self) {
+        for daemon in self.daemons.iter_mut().rev() {
+            kill_group(daemon.child.get_mut().unwrap_or_else(PoisonError::into_inner));
+        }
+        for station in self.contexts.values() {
+            station.mounts().kill_all();
+        }
+    }
+}
+
+impl NetworkDaemons for RunningPrograms {
+    fn check(&self) -> Result<(), Error> {
+        for Daemon { name, place, child, log } in &self.daemons {
+            let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
+            let what = || format!("go on with {name} in {place}");
+            if let Some(status) = child.try_wait().map_err(|error| Error::new(what(), error))? {
+                let words = log.error_line().map(|words| format!(": {words}"));
+                let why = format!("{}{}", describe_exit(status), words.unwrap_or_default());
+                return Err(Error::new(what(), why));
+            }
+        }
+        Ok(())
+    }
+
+    fn last_messages(&self) -> Option<String> {
+        let said = |daemon: &Daemon| Some(format!("{}: {}", daemon.name, daemon.log.error_line()?));
+        let said: Vec<String> = self.daemons.iter().filter_map(said).collect();
+        (!said.is_empty()).then(|| said.join("; "))
+    }
+
+    fn cpu_time(&self) -> Duration {
+        self.cpu_times().into_values().sum()
+    }
+
+    fn cpu_times(&self) -> BTreeMap<String, Duration> {
+        let processes = self.contexts.values().flat_map(|station| station.mounts().processes());
+        let mut times: BTreeMap<String, Duration> = BTreeMap::new();
+        for (name, time) in processes.filter_map(|pid| process_cpu_time(pid.as_raw_nonzero().get()))
+        {
+            *times.entry(name).or_default() += time;
+        }
+        times
+    }
+}
+
+/// Returns the name of a process, and the CPU time of it and of its children that it has waited for. Its own time is
+/// exact, by the process's CPU clock. The children's is in ticks; a short-lived daemon on a fast machine may take none.
+/// Returns `None` if the process is gone.
+fn process_cpu_time(pid: i32) -> Option<(String, Duration)> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The fields after the name, which may contain any character, begin with the state; by proc_pid_stat(5) the 14th of
+    // them is cutime, the 15th cstime.
+    let (_, name) = stat.split_once('(')?;
+    let (name, fields) = name.rsplit_once(") ")?;
+    let times = fields.split(' ').skip(13).take(2).map(|field| field.parse::<u64>().ok());
+    Some((
+        name.to_owned(),
+        sys::clock::cpu_time(pid)? + ticks_to_duration(times.sum::<Option<u64>>()?),
+    ))
+}
+
+/// Converts clock ticks to a duration.
+fn ticks_to_duration(ticks: u64) -> Duration {
+    let a_second = rustix::param::clock_ticks_per_second().max(1);
+    Duration::from_nanos(ticks.saturating_mul(1_000_000_000) / a_second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_a_process_is_its_own_and_that_of_children_that_have_ended() {
+        let pid = i32::try_from(std::process::id()).unwrap();
+        let (usage, clock) = (sys::clock::usage, || sys::clock::cpu_time(pid).unwrap());
+        // The kernel kills the child after a second of CPU time, which it counts in ticks: only half of it is certain.
+        let burn = "ulimit -t 1; while :; do :; done";
+        let ended = std::process::Command::new("sh").args(["-c", burn]).status().unwrap();
+        assert!(!ended.success());
+        let least = clock() + usage(libc::RUSAGE_CHILDREN);
+        let (name, time) = process_cpu_time(pid).unwrap();
+        let most = clock() + usage(libc::RUSAGE_CHILDREN);
+        assert!(usage(libc::RUSAGE_CHILDREN) >= Duration::from_millis(500));
+        // The user and the system time of children are each in whole ticks.
+        assert!(time + ticks_to_duration(2) >= least, "{time:?} is less than {least:?}");
+        assert!(time <= most + Duration::from_micros(2), "{time:?} is more than {most:?}");
+        let said = fs::read_to_string("/proc/self/comm").unwrap();
+        assert_eq!(name, said.trim_end());
+        assert_eq!(process_cpu_time(0), None);
+    }
+
+    #[test]
+    fn a_directory_in_which_a_program_is_stays_visible() {
+        let at = |path: &str| [Program::step(NamespaceId(0), path, ["x"])];
+        assert_eq!(private_directories(&at("/usr/bin/x")).unwrap(), ["/run", "/tmp"]);
+        assert_eq!(private_directories(&at("/tmp/x")).unwrap(), ["/run"]);
+        assert!(private_directories(&at("no-such-program")).unwrap_err().remedy.contains("PATH"));
+    }
+}

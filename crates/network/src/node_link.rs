@@ -1,0 +1,182 @@
+//! Links that join nodes to the switch between them, as users spell them:
+//! `rate=10gbit,delay=100us,loss=0.01%,mtu=1500`.
+
+use crate::BitsPerSecond;
+use std::fmt;
+use std::str::FromStr;
+
+/// Properties of the links between nodes. A property that is not set is as good as the machine makes it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct NodeLink {
+    /// Limit of each node's link, in each direction.
+    pub rate: Option<BitsPerSecond>,
+    /// Delay of a packet from one node to another, in addition to the delay of the machine itself, ns.
+    pub delay: Option<u64>,
+    /// Share of packets that are lost between two nodes, 0–1. Each packet is lost independently.
+    pub loss: Option<f64>,
+    /// MTU of the links and of the nodes' uplinks, bytes.
+    pub mtu: Option<u32>,
+}
+
+/// Error for a link that cannot be parsed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no link: {why}")]
+pub struct NodeLinkError {
+    text: String,
+    why: String,
+}
+
+/// Units of a delay, each with its nanoseconds.
+const UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+/// Longest delay, ns: no link on earth has ten seconds.
+const MAX_DELAY_NANOS: f64 = 1e10;
+/// MTUs that both IP families can use and that a veth device can have, bytes.
+const MTUS: std::ops::RangeInclusive<u32> = 1280..=65_535;
+
+impl NodeLink {
+    /// MTU of a link without an explicit one, bytes: that of Ethernet.
+    pub const MTU: u32 = 1500;
+
+    /// Returns the MTU of the links, bytes.
+    #[must_use]
+    pub fn mtu(&self) -> u32 {
+        self.mtu.unwrap_or(Self::MTU)
+    }
+
+    /// Returns `true` if packets are delayed or lost on purpose.
+    #[must_use]
+    pub fn is_impaired(&self) -> bool {
+        self.delay.is_some() || self.loss.is_some()
+    }
+}
+
+impl FromStr for NodeLink {
+    type Err = NodeLinkError;
+
+    fn from_str(text: &str) -> Result<Self, NodeLinkError> {
+        let error = |why: String| NodeLinkError { text: text.to_owned(), why };
+        let mut link = Self::default();
+        for part in text.split(',') {
+            let (key, value) = part.split_once('=').unwrap_or((part, ""));
+            let twice = match key {
+                "rate" => {
+                    let rate =
+                        value.parse().map_err(|bad: crate::RateError| error(bad.to_string()))?;
+                    link.rate.replace(rate).is_some()
+                }
+                "delay" => link.delay.replace(parse_delay(value).map_err(error)?).is_some(),
+                "loss" => link.loss.replace(parse_loss(value).map_err(error)?).is_some(),
+                "mtu" => link.mtu.replace(parse_mtu(value).map_err(error)?).is_some(),
+                _ => {
+                    let known =
+                        "rate=10gbit, delay=100us, loss=0.01% and mtu=1500, with commas between";
+                    return Err(error(format!("write some of {known}")));
+                }
+            };
+            if twice {
+                return Err(error(format!("{key} stands there twice; leave one out")));
+            }
+        }
+        Ok(link)
+    }
+}
+
+/// Parses a time above zero. Returns nanoseconds.
+fn parse_delay(text: &str) -> Result<u64, String> {
+    let bad = || format!("`{text}` is no delay; write it as 100us or 2ms, at most 10s");
+    let (number, unit) = UNITS
+        .iter()
+        .find_map(|&(unit, nanos)| Some((text.strip_suffix(unit)?, nanos)))
+        .ok_or_else(bad)?;
+    let nanos = parse_decimal(number).ok_or_else(bad)? * unit;
+    if (1.0..=MAX_DELAY_NANOS).contains(&nanos) { Ok(nanos.round() as u64) } else { Err(bad()) }
+}
+
+/// Parses a percentage. Returns a share above zero and below one.
+fn parse_loss(text: &str) -> Result<f64, String> {
+    let bad = || format!("`{text}` is no loss; write it as 0.01%, above 0 and below 100 %");
+    let share = text.strip_suffix('%').and_then(parse_decimal).ok_or_else(bad)? / 100.0;
+    if share > 0.0 && share < 1.0 { Ok(share) } else { Err(bad()) }
+}
+
+fn parse_mtu(text: &str) -> Result<u32, String> {
+    let (least, most) = MTUS.into_inner();
+    text.parse()
+        .ok()
+        .filter(|mtu| MTUS.contains(mtu))
+        .ok_or_else(|| format!("`{text}` is no MTU of a link; it is from {least} to {most} bytes"))
+}
+
+/// Parses a number in digits. `parse` alone also accepts exponents, signs and infinity.
+fn parse_decimal(text: &str) -> Option<f64> {
+    let digits = !text.is_empty() && text.chars().all(|one| one.is_ascii_digit() || one == '.');
+    digits.then(|| text.parse().ok()).flatten()
+}
+
+impl fmt::Display for NodeLink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rate = self.rate.map(|rate| format!("rate={rate}"));
+        let delay = self.delay.map(|nanos| format!("delay={nanos}ns"));
+        let loss = self.loss.map(|share| format!("loss={}%", share * 100.0));
+        let mtu = self.mtu.map(|mtu| format!("mtu={mtu}"));
+        let parts: Vec<String> = [rate, delay, loss, mtu].into_iter().flatten().collect();
+        f.write_str(&parts.join(","))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_link_reads_as_people_write_it() {
+        let link: NodeLink = "rate=10gbit,delay=100us,loss=0.01%,mtu=9000".parse().unwrap();
+        assert_eq!(link.rate.map(BitsPerSecond::bits), Some(10_000_000_000));
+        assert_eq!((link.delay, link.mtu()), (Some(100_000), 9000));
+        assert!((link.loss.unwrap() - 0.0001).abs() < 1e-12);
+        let plain: NodeLink = "rate=1gbit".parse().unwrap();
+        assert_eq!((plain.mtu(), plain.is_impaired()), (1500, false));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let cases = [
+            ("", "write some of rate=10gbit"),
+            ("speed=1gbit", "write some of"),
+            ("rate=fast", "`fast` is no rate"),
+            ("rate=1gbit,rate=2gbit", "rate stands there twice"),
+            ("delay=5", "no delay"),
+            ("delay=0ms", "no delay"),
+            ("delay=11s", "no delay"),
+            ("loss=1", "no loss"),
+            ("loss=100%", "no loss"),
+            ("loss=-1%", "no loss"),
+            ("mtu=68", "no MTU"),
+            ("mtu=", "no MTU"),
+        ];
+        for (text, words) in cases {
+            let error = text.parse::<NodeLink>().unwrap_err().to_string();
+            assert!(error.contains(words), "{text}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_link_reads_as_it_is_written(
+            rate in proptest::option::of(8_u64..1_000_000),
+            delay in proptest::option::of(1_u64..1_000_000_000),
+            mtu in proptest::option::of(1280_u32..=65_535),
+        ) {
+            prop_assume!(rate.is_some() || delay.is_some() || mtu.is_some());
+            let rate = rate.map(|kilobits| format!("{kilobits}kbit").parse().unwrap());
+            let link = NodeLink { rate, delay, loss: None, mtu };
+            prop_assert_eq!(link.to_string().parse(), Ok(link));
+        }
+
+        #[test]
+        fn no_text_breaks_the_reader(text in "((rate|delay|loss|mtu)=[0-9.a-z%]{0,6},?){0,4}") {
+            let _ = text.parse::<NodeLink>();
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Name of a network with its options: `bridge`, `veth+plain`, `bridge+rate=970mbit`.
+
+use crate::options::{NetworkOption, NetworkOptions, describe_options};
+use crate::{Offload, RateError, UnknownOffload};
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+/// Range of MTUs in IP (RFC 791), bytes.
+const MTUS: RangeInclusive<u32> = 68..=65_535;
+
+/// Name of a network, with the options that change it. It is always written with its options in the same order, in
+/// whichever order they were read.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct NetworkSpec {
+    /// Name in the registry.
+    pub name: String,
+    /// Options that change the network.
+    pub options: NetworkOptions,
+}
+
+/// Error for a name that cannot be parsed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NetworkSpecError {
+    /// There is no name before the options.
+    #[error("`{0}` names no network")]
+    Empty(String),
+    /// No network has the option.
+    #[error("`{spelled}`: unknown option `+{option}`; the options are {all}", all = describe_options(&NetworkOption::ALL))]
+    Option {
+        /// Name as the user spelled it.
+        spelled: String,
+        /// Option without its `+`.
+        option: String,
+    },
+    /// The option is repeated.
+    #[error("`{spelled}`: `+{option}` stands there twice; leave one out")]
+    Repeated {
+        /// Name as the user spelled it.
+        spelled: String,
+        /// Name of the option.
+        option: &'static str,
+    },
+    /// The rate is not valid.
+    #[error("`{spelled}`: {source}")]
+    Rate {
+        /// Name as the user spelled it.
+        spelled: String,
+        /// Error of the rate.
+        source: RateError,
+    },
+    /// No device can have the MTU.
+    #[error("`{spelled}`: `{mtu}` is no MTU: it is from {least} to {most} bytes", least = MTUS.start(), most = MTUS.end())]
+    Mtu {
+        /// Name as the user spelled it.
+        spelled: String,
+        /// Text that the user gave as the MTU.
+        mtu: String,
+    },
+    /// There is no such offload.
+    #[error("`{spelled}`: {source}")]
+    Offload {
+        /// Name as the user spelled it.
+        spelled: String,
+        /// Error of the offload.
+        source: UnknownOffload,
+    },
+}
+
+impl FromStr for NetworkSpec {
+    type Err = NetworkSpecError;
+
+    fn from_str(text: &str) -> Result<Self, NetworkSpecError> {
+        let (name, parts) = split_options(text);
+        if name.is_empty() {
+            return Err(NetworkSpecError::Empty(text.to_owned()));
+        }
+        let mut options = NetworkOptions::default();
+        for part in parts {
+            parse_option(part, text, &mut options)?;
+        }
+        Ok(Self { name: name.to_owned(), options })
+    }
+}
+
+impl NetworkSpec {
+    /// Returns the argument after the colon of a name such as `cni:FILE`.
+    #[must_use]
+    pub fn argument(&self) -> Option<&str> {
+        self.name.split_once(':').map(|(_, argument)| argument)
+    }
+}
+
+/// Splits a text into the name and its options. After a colon, a `+` can belong to the name: a path, or another place's
+/// name for its networks. Then only a part at the very end that parses as an option is one.
+fn split_options(text: &str) -> (&str, Vec<&str>) {
+    let is_option = |part: &str| {
+        !matches!(
+            parse_option(part, text, &mut NetworkOptions::default()),
+            Err(NetworkSpecError::Option { .. })
+        )
+    };
+    let (mut name, mut parts) = (text, Vec::new());
+    while let Some((before, part)) = name.rsplit_once('+') {
+        if text.split('+').next().is_some_and(|first| first.contains(':')) && !is_option(part) {
+            break;
+        }
+        name = before;
+        parts.insert(0, part);
+    }
+    (name, parts)
+}
+
+/// Adds one option, which `spelled` contains after a `+`.
+fn parse_option(
+    option: &str,
+    spelled: &str,
+    options: &mut NetworkOptions,
+) -> Result<(), NetworkSpecError> {
+    let (name, value) = match option.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (option, None),
+    };
+    match (name, value) {
+        ("plain", None) => set_once("plain", spelled, &mut options.plain),
+        ("unconfined", None) => set_once("unconfined", spelled, &mut options.unconfined),
+        ("untracked", None) => set_once("untracked", spelled, &mut options.untracked),
+        ("rps", None) => set_once("rps", spelled, &mut options.rps),
+        ("rate", Some(rate)) => parse_rate(rate, spelled, options),
+        ("mtu", Some(mtu)) => parse_mtu(mtu, spelled, options),
+        ("without", Some(offload)) => parse_offload(offload, spelled, options),
+        _ => {
+            let (spelled, option) = (spelled.to_owned(), option.to_owned());
+            Err(NetworkSpecError::Option { spelled, option })
+        }
+    }
+}
+
+fn repeated_option(option: &'static str, spelled: &str) -> NetworkSpecError {
+    NetworkSpecError::Repeated { spelled: spelled.to_owned(), option }
+}
+
+/// Sets an option that has no value. Returns an error if it was set before.
+fn set_once(
+    option: &'static str,
+    spelled: &str,
+    chosen: &mut bool,
+) -> Result<(), NetworkSpecError> {
+    if std::mem::replace(chosen, true) { Err(repeated_option(option, spelled)) } else { Ok(()) }
+}
+
+fn parse_rate(
+    rate: &str,
+    spelled: &str,
+    options: &mut NetworkOptions,
+) -> Result<(), NetworkSpecError> {
+    let wrong = |source| NetworkSpecError::Rate { spelled: spelled.to_owned(), source };
+    match options.rate.replace(rate.parse().map_err(wrong)?) {
+        Some(_) => Err(repeated_option("rate", spelled)),
+        None => Ok(()),
+    }
+}
+
+fn parse_mtu(
+    mtu: &str,
+    spelled: &str,
+    options: &mut NetworkOptions,
+) -> Result<(), NetworkSpecError> {
+    let wrong = || NetworkSpecError::Mtu { spelled: spelled.to_owned(), mtu: mtu.to_owned() };
+    let bytes = mtu.parse().ok().filter(|bytes| MTUS.contains(bytes)).ok_or_else(wrong)?;
+    match options.mtu.replace(bytes) {
+        Some(_) => Err(repeated_option("mtu", spelled)),
+        None => Ok(()),
+    }
+}
+
+fn parse_offload(
+    offload: &str,
+    spelled: &str,
+    options: &mut NetworkOptions,
+) -> Result<(), NetworkSpecError> {
+    let wrong = |source| NetworkSpecError::Offload { spelled: spelled.to_owned(), source };
+    let offload: Offload = offload.parse().map_err(wrong)?;
+    if options.without.contains(offload) {
+        return Err(repeated_option("without", spelled));
+    }
+    options.without = options.without.with(offload);
+    Ok(())
+}
+
+impl fmt::Display for NetworkSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.name, self.options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::BitsPerSecond;
+    use proptest::prelude::*;
+
+    fn spelled(text: &str) -> Result<NetworkSpec, NetworkSpecError> {
+        text.parse()
+    }
+
+    #[test]
+    fn options_stand_in_any_order() {
+        let one = spelled("bridge+plain+rate=970mbit").unwrap();
+        assert_eq!(Ok(&one), spelled("bridge+rate=970mbit+plain").as_ref());
+        assert_eq!(one.to_string(), "bridge+plain+rate=970mbit");
+        assert!(one.options.plain);
+        assert_eq!(one.options.rate.map(BitsPerSecond::bits), Some(970_000_000));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_in_one_line() {
+        let cases = [
+            ("+plain", "`+plain` names no network"),
+            ("bridge+fast", "unknown option `+fast`; the options are +plain (without netfilter), "),
+            ("bridge+rate", "unknown option `+rate`; the options are "),
+            ("bridge+plain=1", "unknown option `+plain=1`"),
+            ("bridge+", "unknown option `+`"),
+            ("bridge+plain+plain", "`+plain` stands there twice"),
+            ("bridge+rate=1gbit+rate=2gbit", "`+rate` stands there twice"),
+            ("bridge+rate=fast", "`bridge+rate=fast`: `fast` is no rate"),
+            ("bridge+rate=0mbit", "`bridge+rate=0mbit`: the rate `0mbit` is not "),
+            ("bridge+mtu=67", "`bridge+mtu=67`: `67` is no MTU: it is from 68 to 65535 bytes"),
+            ("bridge+mtu=9000+mtu=1500", "`+mtu` stands there twice"),
+            ("bridge+rps+rps", "`+rps` stands there twice"),
+            ("bridge+without=lro", "`bridge+without=lro`: unknown offload `lro`: it is one of gro"),
+            ("bridge+without=gro+without=gro", "`+without` stands there twice"),
+        ];
+        for (text, words) in cases {
+            let error = spelled(text).unwrap_err().to_string();
+            assert!(error.contains(words), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn behind_a_colon_a_plus_may_belong_to_the_name() {
+        for (text, name, plain) in [
+            ("cni:/etc/cni/net.d/10-a.conflist", "cni:/etc/cni/net.d/10-a.conflist", false),
+            ("cni:/tmp/a+b.conf+plain", "cni:/tmp/a+b.conf", true),
+            ("docker:none+veth", "docker:none+veth", false),
+            ("docker:none+veth+plain", "docker:none+veth", true),
+        ] {
+            let one = spelled(text).unwrap();
+            assert_eq!((one.name.as_str(), one.options.plain), (name, plain));
+            assert_eq!(one.to_string(), text);
+        }
+        assert_eq!(spelled("exec:a:b").unwrap().argument(), Some("a:b"));
+        assert_eq!(spelled("bridge").unwrap().argument(), None);
+        assert!(spelled("cni:x+rate=fast").unwrap_err().to_string().contains("no rate"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_name_reads_as_it_is_written(
+            name in "[a-z][a-z0-9:-]{0,12}",
+            plain: bool,
+            unconfined: bool,
+            untracked: bool,
+            rps: bool,
+            mtu in proptest::option::of(MTUS),
+            rate in proptest::option::of(8_u64..1_000_000),
+            without in proptest::collection::vec(0..Offload::ALL.len(), 0..3),
+        ) {
+            let rate = rate.map(|kilobits| format!("{kilobits}kbit").parse().unwrap());
+            let without = without.into_iter().map(|index| Offload::ALL[index]).collect();
+            let options =
+                NetworkOptions { plain, rate, without, unconfined, untracked, mtu, rps };
+            let one = NetworkSpec { name, options };
+            prop_assert_eq!(spelled(&one.to_string()), Ok(one));
+        }
+
+        #[test]
+        fn no_text_breaks_the_reader(text in "([a-z=]{0,5}[+]?(plain|rate=[0-9]mbit|without=(gro|tso))?){0,4}") {
+            if let Ok(one) = spelled(&text) {
+                prop_assert_eq!(spelled(&one.to_string()), Ok(one));
+            }
+        }
+    }
+}

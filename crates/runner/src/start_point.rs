@@ -1,0 +1,74 @@
+//! Point from which a run starts: a fresh run at its beginning, a run that was cut off at its first incomplete block.
+//!
+//! A block that was cut in two is run again as a whole, because its ratios are valid only if its trials were run back
+//! to back. A [`ResumePoint`] record in the journal says so, and makes the old half void.
+
+use tare_record::journal::{Journal, ResumePoint};
+use tare_record::{BlockPolicy, Nanos, NetworkFailure, Phase, Plan, RemainingPlan, Sizing, Trial};
+
+/// Point from which a run starts.
+#[derive(Clone, Debug, Default)]
+pub struct StartPoint {
+    /// The first pilot block to run.
+    pub pilot: u32,
+    /// The first main block to run.
+    pub main: u32,
+    /// The number of blocks, if it was decided.
+    pub sizing: Option<Sizing>,
+    /// Failures of networks and workloads so far.
+    pub failures: Vec<NetworkFailure>,
+    /// Trials of the pilot so far.
+    pub pilot_trials: Vec<Trial>,
+    /// Trials of the main phase so far, if the run tests its precision as it goes on.
+    pub main_trials: Vec<Trial>,
+    /// The run's clock at the moment when it was cut off.
+    pub elapsed: Nanos,
+}
+
+impl StartPoint {
+    /// Finds the point at which the run of this journal was cut off.
+    #[must_use]
+    pub fn from_journal(journal: &Journal) -> Self {
+        let trials = journal.trials();
+        let failures: Vec<NetworkFailure> = journal.failures().into_iter().cloned().collect();
+        let plan = &journal.run.plan;
+        let standing = RemainingPlan::after_failures(plan, &failures);
+        let whole = |phase| count_whole_blocks(&standing, plan, &trials, phase);
+        let pilot = whole(Phase::Pilot);
+        let main = whole(Phase::Main);
+        let sequence = matches!(plan.blocks, BlockPolicy::Sequence { .. });
+        let in_main =
+            |trial: &&&Trial| sequence && trial.phase == Phase::Main && trial.block < main;
+        let in_pilot = |trial: &&&Trial| trial.phase == Phase::Pilot && trial.block < pilot;
+        Self {
+            pilot,
+            main,
+            main_trials: trials.iter().filter(in_main).map(|&trial| trial.clone()).collect(),
+            sizing: journal.sizing().cloned(),
+            pilot_trials: trials.iter().filter(in_pilot).map(|&trial| trial.clone()).collect(),
+            elapsed: trials.iter().map(|trial| trial.began + trial.took).max().unwrap_or_default(),
+            failures,
+        }
+    }
+
+    /// Builds the record that says from which block the run goes on.
+    #[must_use]
+    pub fn resume_record(&self, plan: &Plan, time: String) -> ResumePoint {
+        let in_main =
+            self.sizing.is_some() || !matches!(plan.blocks, BlockPolicy::Precision { .. });
+        let (phase, block) =
+            if in_main { (Phase::Main, self.main) } else { (Phase::Pilot, self.pilot) };
+        ResumePoint { phase, block, time }
+    }
+}
+
+/// Counts the leading blocks of a phase that have a trial of everything that has not broken.
+fn count_whole_blocks(
+    standing: &RemainingPlan,
+    plan: &Plan,
+    trials: &[&Trial],
+    phase: Phase,
+) -> u32 {
+    let whole = standing.whole_blocks(plan, trials, phase);
+    (0..).take_while(|block| whole.contains(block)).count() as u32
+}

@@ -1,0 +1,240 @@
+//! Selection of the networks under comparison, of the baseline, and of the networks that cannot run.
+
+use crate::{Catalogue, Error, NameOrigin};
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use std::ops::RangeInclusive;
+use tare_network::{FindError, NetworkSpec, Offloads, UnmetRequirement};
+use tare_record::{NetworkEntry, Shape, SkippedNetwork};
+
+/// Networks of a study, sorted into those that run here and those that do not.
+#[derive(Default)]
+pub(crate) struct NetworkSelection {
+    /// Offloads that are disabled on every network.
+    without: Offloads,
+    pub(crate) entries: Vec<NetworkEntry>,
+    pub(crate) skipped: Vec<SkippedNetwork>,
+    pub(crate) refused: Vec<String>,
+    /// Labels of the networks that do not run here.
+    pub(crate) absent: Vec<String>,
+}
+
+/// Sorts the requested networks. `all` stands for all networks of the lab, `PLACE:all` for all of another place, `core`
+/// for a small selection. A run uses another place than its own namespaces only if a network of it is named.
+pub(crate) fn select_networks(
+    asked: &[String],
+    named_by: NameOrigin,
+    shapes: &[Shape],
+    without: Offloads,
+    catalogue: &dyn Catalogue,
+) -> Result<NetworkSelection, Error> {
+    let mut chosen = NetworkSelection { without, ..NetworkSelection::default() };
+    for text in asked {
+        if let Some(names) = expand_group(text, catalogue) {
+            for name in names {
+                let already = chosen.entries.iter().any(|entry| entry.label == name);
+                if !already {
+                    chosen.add(&name, &name, shapes, catalogue)?;
+                }
+            }
+        } else {
+            let (label, name) = split_label(text);
+            if label.is_empty() && !name.is_empty() {
+                return Err(Error::NoLabel { given: text.clone() });
+            }
+            match (named_by, chosen.add(label, name, shapes, catalogue)) {
+                (NameOrigin::User, Ok(Some(missing))) => chosen.refused.push(missing),
+                (NameOrigin::BuiltIn, Err(error @ (Error::Network(_) | Error::Spelling(_)))) => {
+                    chosen.leave_out(label, name, &error);
+                }
+                (_, added) => drop(added?),
+            }
+        }
+    }
+    let mut labels = BTreeSet::new();
+    for entry in &chosen.entries {
+        if !labels.insert(&entry.label) {
+            return Err(Error::Label { label: entry.label.clone() });
+        }
+    }
+    if chosen.entries.is_empty() && chosen.skipped.is_empty() {
+        return Err(Error::NoNetwork);
+    }
+    Ok(chosen)
+}
+
+/// Returns the networks that a word stands for, or `None` if it names a single network.
+fn expand_group(text: &str, catalogue: &dyn Catalogue) -> Option<Vec<String>> {
+    let of = |place: &str| {
+        catalogue.networks().into_iter().filter(|name| place_of(name) == place).collect()
+    };
+    match text {
+        "all" => Some(of("")),
+        "core" => Some(catalogue.core_networks()),
+        _ => text.strip_suffix(":all").map(of),
+    }
+}
+
+/// Returns the place of a network, which precedes the colon; it is empty for the lab.
+fn place_of(name: &str) -> &str {
+    name.split_once(':').map_or("", |(place, _)| place)
+}
+
+/// Splits a text into a label and a network's name; without a label, the name is the label. Text after a `+` or a `:`
+/// belongs to the name.
+fn split_label(text: &str) -> (&str, &str) {
+    match text.split_once('=') {
+        Some((label, name)) if !label.contains(['+', ':']) || is_address(label) => (label, name),
+        _ => (text, text),
+    }
+}
+
+/// Returns true if the text is an IP address, which is the label of a probe. An IPv6 address may have a zone.
+fn is_address(text: &str) -> bool {
+    text.split('%').next().is_some_and(|address| address.parse::<IpAddr>().is_ok())
+}
+
+/// Returns the label of a network as it is written in a study.
+pub(crate) fn label_of(text: &str) -> &str {
+    split_label(text).0
+}
+
+impl NetworkSelection {
+    /// Leaves out a network of a built-in study that this build does not have.
+    fn leave_out(&mut self, label: &str, name: &str, error: &Error) {
+        let reason = match error {
+            Error::Network(FindError::UnknownName { .. }) => {
+                "this build does not have it".to_owned()
+            }
+            other => format!("this build does not have it so: {other}"),
+        };
+        self.absent.push(label.to_owned());
+        self.skipped.push(SkippedNetwork {
+            network: name.to_owned(),
+            reason,
+            remedy:
+                "see `tare list networks` for what it has, and name another by --network LABEL=NAME"
+                    .to_owned(),
+        });
+    }
+
+    /// Adds one network. Returns its name if it cannot run here.
+    fn add(
+        &mut self,
+        label: &str,
+        name: &str,
+        shapes: &[Shape],
+        catalogue: &dyn Catalogue,
+    ) -> Result<Option<String>, Error> {
+        let spelled: NetworkSpec = name.parse()?;
+        let misfit = unsupported_node_count(&catalogue.nodes(&spelled)?, shapes);
+        let lacks = match misfit {
+            None => self.missing_for_network(&spelled, catalogue)?,
+            misfit => misfit,
+        };
+        match lacks.or_else(|| catalogue.missing_room(&spelled, shapes)) {
+            None => {
+                self.entries
+                    .push(NetworkEntry { label: label.to_owned(), network: spelled.to_string() });
+                Ok(None)
+            }
+            Some(missing) => {
+                self.absent.push(label.to_owned());
+                self.skipped.push(SkippedNetwork {
+                    network: spelled.to_string(),
+                    reason: missing.reason,
+                    remedy: missing.remedy,
+                });
+                Ok(Some(spelled.to_string()))
+            }
+        }
+    }
+}
+
+impl NetworkSelection {
+    /// Returns the missing requirement of a network, which may be that its offloads cannot be disabled as requested.
+    fn missing_for_network(
+        &self,
+        spelled: &NetworkSpec,
+        catalogue: &dyn Catalogue,
+    ) -> Result<Option<UnmetRequirement>, Error> {
+        let missing = catalogue.missing_for_network(spelled)?;
+        if missing.is_some() || self.without.is_empty() {
+            return Ok(missing);
+        }
+        let mut bare = spelled.clone();
+        bare.options.without = bare.options.without.union(self.without);
+        match catalogue.missing_for_network(&bare) {
+            Ok(missing) => Ok(missing),
+            Err(FindError::UnsupportedOption { .. }) => Ok(Some(UnmetRequirement {
+                reason: "its devices are the machine's own, and tare changes nothing of it"
+                    .to_owned(),
+                remedy: "leave it out, or leave out --without".to_owned(),
+            })),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Returns the reason why a network cannot have one of these shapes, or `None`. Each shape is measured over all
+/// networks, as there would be no ratios otherwise.
+pub(crate) fn unsupported_node_count(
+    nodes: &RangeInclusive<u32>,
+    shapes: &[Shape],
+) -> Option<UnmetRequirement> {
+    let shape = shapes.iter().find(|shape| !nodes.contains(&shape.nodes))?;
+    let (least, most) = (nodes.start(), nodes.end());
+    let reason = match (shape.nodes < *least, *most) {
+        (true, _) => format!("only for {least} nodes or more"),
+        (false, 1) => "only for one node".to_owned(),
+        (false, _) => format!("only for {most} nodes at most"),
+    };
+    let remedy = match (least, most) {
+        (least, most) if least == most => format!("use --nodes {least}"),
+        _ => format!("use --nodes from {least} to {most}"),
+    };
+    Some(UnmetRequirement { reason, remedy })
+}
+
+/// Returns the label of the baseline: the requested one, or `host` if it is under comparison, or the first network.
+pub(crate) fn choose_baseline(
+    asked: Option<&str>,
+    entries: &[NetworkEntry],
+    absent: &[String],
+) -> Result<String, Error> {
+    let has = |label: &str| entries.iter().any(|entry| entry.label == label);
+    match asked {
+        Some(label) if has(label) => Ok(label.to_owned()),
+        // A baseline that cannot run here is not an error of the user; the table then has figures without ratios.
+        Some(label) if absent.iter().any(|one| one == label) => Ok(label.to_owned()),
+        Some(label) => Err(Error::Baseline {
+            baseline: label.to_owned(),
+            labels: entries.iter().map(|entry| entry.label.as_str()).collect::<Vec<_>>().join(", "),
+        }),
+        None if has("host") => Ok("host".to_owned()),
+        None => Ok(entries.first().map(|entry| entry.label.clone()).unwrap_or_default()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_stands_before_the_colon() {
+        assert_eq!((place_of("bridge"), place_of("docker:none+veth")), ("", "docker"));
+    }
+
+    #[test]
+    fn an_option_with_a_value_is_no_label() {
+        assert_eq!(split_label("bridge"), ("bridge", "bridge"));
+        assert_eq!(split_label("a=bridge"), ("a", "bridge"));
+        let limited = "bridge+rate=1gbit";
+        assert_eq!(split_label(limited), (limited, limited));
+        assert_eq!(split_label("slow=bridge+rate=1gbit"), ("slow", limited));
+        assert_eq!(split_label("=bridge"), ("", "bridge"));
+        assert_eq!(split_label("cni:a=b.conf"), ("cni:a=b.conf", "cni:a=b.conf"));
+        assert_eq!(split_label("fe80::2%eth0=probe"), ("fe80::2%eth0", "probe"));
+        assert_eq!(split_label("x=cni:a=b.conf"), ("x", "cni:a=b.conf"));
+    }
+}

@@ -1,0 +1,67 @@
+//! Roles that tare starts itself: the agent in each container, the init process of the lab, the exec into a container.
+
+use crate::cli::AgentArguments;
+use crate::exit::CommandExit;
+
+/// Runs traffic as commanded on standard input until it is closed.
+pub(crate) fn run_agent(arguments: &AgentArguments) -> anyhow::Result<CommandExit> {
+    // Started through its file descriptor, the process would be called "exe", but users look for a running tare by its
+    // name.
+    let _ = rustix::thread::set_name(c"tare");
+    tare_traffic::run_agent(&arguments.namespaces)?;
+    Ok(CommandExit::Done)
+}
+
+/// Runs until the tare that started it ends, and ends the lab's processes with it.
+pub(crate) fn run_init() -> anyhow::Result<CommandExit> {
+    Ok(if tare_lab::run_init() == 0 { CommandExit::Done } else { CommandExit::Failed })
+}
+
+/// Forwards a port in user space until it is killed.
+pub(crate) fn run_proxy() -> anyhow::Result<CommandExit> {
+    let _ = rustix::thread::set_name(c"tare");
+    tare_lab::run_proxy(std::env::args_os().skip(2))?;
+    Ok(CommandExit::Done)
+}
+
+/// Carries a device's frames in UDP until it is killed.
+pub(crate) fn run_weave_sleeve() -> anyhow::Result<CommandExit> {
+    let _ = rustix::thread::set_name(c"tare");
+    tare_lab::sleeve(std::env::args_os().skip(2))?;
+    Ok(CommandExit::Done)
+}
+
+/// Generates CPU load beside the traffic until it is killed.
+pub(crate) fn run_cpu_load() -> anyhow::Result<CommandExit> {
+    let _ = rustix::thread::set_name(c"tare");
+    tare_lab::burn_cpu()
+}
+
+/// Reports a container's view of its network.
+#[cfg(feature = "docker")]
+pub(crate) fn run_netns_probe() -> anyhow::Result<CommandExit> {
+    tare_docker::run_netns_probe(std::env::args().skip(2))?;
+    Ok(CommandExit::Done)
+}
+
+/// Serves the reverse tunnel of a Swarm's tasks, from the container to which they connect.
+#[cfg(feature = "docker")]
+pub(crate) fn run_tunnel_server() -> anyhow::Result<CommandExit> {
+    let _ = rustix::thread::set_name(c"tare");
+    Ok(CommandExit::ProgramCode(tare_docker::run_tunnel(std::env::args().skip(2))?))
+}
+
+/// Connects a Swarm's task to the reverse tunnel, and starts programs in it as commanded.
+#[cfg(feature = "docker")]
+pub(crate) fn run_task_agent() -> anyhow::Result<CommandExit> {
+    let _ = rustix::thread::set_name(c"tare");
+    tare_docker::run_task_agent(std::env::args().skip(2))?;
+    Ok(CommandExit::Done)
+}
+
+/// Executes another program, with a private hosts file.
+///
+/// The arguments are written by the lab, `--` included, so they are taken verbatim.
+pub(crate) fn exec_with_hosts() -> anyhow::Result<CommandExit> {
+    match tare_lab::exec_with_hosts(std::env::args_os().skip(2))? {}
+}

@@ -1,0 +1,45 @@
+//! Docker support in a build without Docker: there are no engines.
+
+use super::DockerArguments;
+use tare_network::{Network, NetworkSpec};
+use tare_record::{EngineDescription, Plan};
+
+/// Absent Docker Engine.
+#[derive(Clone, Default)]
+pub(crate) struct DockerSupport;
+
+impl DockerSupport {
+    pub(crate) fn from_arguments(_: &DockerArguments) -> Self {
+        Self
+    }
+
+    pub(crate) fn from_recorded(_: &[EngineDescription]) -> Self {
+        Self
+    }
+
+    pub(crate) fn networks(&self) -> Vec<Box<dyn Network>> {
+        Vec::new()
+    }
+
+    pub(crate) fn engines(&self, _: &Plan) -> Vec<EngineDescription> {
+        Vec::new()
+    }
+
+    pub(crate) fn mount_host_tools(&self, _: &Plan) {}
+
+    pub(crate) fn has_own_image(&self) -> bool {
+        false
+    }
+
+    pub(crate) fn has_all_networks(&self, _: &Plan) -> bool {
+        false
+    }
+
+    pub(crate) fn finish_on_signal(&self, _: &NetworkSpec) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    pub(crate) fn finish(&self) -> Result<(), tare_network::Error> {
+        Ok(())
+    }
+}

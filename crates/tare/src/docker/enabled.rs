@@ -1,0 +1,122 @@
+//! Docker support in a build with Docker.
+
+use super::DockerArguments;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tare_docker::{DockerOptions, EnginePlace};
+use tare_network::{Network, NetworkSpec};
+use tare_record::{EngineDescription, Plan};
+
+/// Prefixes of the names of Docker networks.
+const PREFIXES: [&str; 2] = ["docker:", "swarm:"];
+
+/// Interval at which the signal flag is checked.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Docker Engine of this process, which is contacted only when it is needed.
+#[derive(Clone)]
+pub(crate) struct DockerSupport(Arc<EnginePlace>);
+
+impl Default for DockerSupport {
+    fn default() -> Self {
+        Self::from_arguments(&DockerArguments::default())
+    }
+}
+
+impl DockerSupport {
+    /// Returns the engine of the environment, with the settings of the flags.
+    pub(crate) fn from_arguments(arguments: &DockerArguments) -> Self {
+        Self::from_settings(DockerOptions {
+            image: arguments.image.clone(),
+            security: arguments.security_opt.clone(),
+            parent: arguments.parent.clone(),
+            engines: arguments.engines.clone(),
+            same_node: arguments.same_node,
+            contexts: arguments.server_context.clone().zip(arguments.client_context.clone()),
+        })
+    }
+
+    /// Returns the engine of the environment, with the settings recorded in a run that is to be resumed.
+    pub(crate) fn from_recorded(engines: &[EngineDescription]) -> Self {
+        let context = |index: usize| engines.get(index)?.context_asked.clone();
+        let contexts = context(0).zip(context(1));
+        let engine = engines.first().cloned().unwrap_or_default();
+        Self::from_settings(DockerOptions {
+            image: engine.image_asked,
+            security: engine.security_asked,
+            parent: engine.parent_asked,
+            engines: engine.engines_asked,
+            same_node: engine.same_node_asked,
+            contexts,
+        })
+    }
+
+    fn from_settings(settings: DockerOptions) -> Self {
+        Self(Arc::new(EnginePlace::from_options(settings)))
+    }
+
+    /// Returns the networks of Docker and of Swarm.
+    pub(crate) fn networks(&self) -> Vec<Box<dyn Network>> {
+        let mut networks = tare_docker::docker_networks(&self.0);
+        networks.extend(tare_docker::swarm_networks(&self.0));
+        networks
+    }
+
+    /// Returns the engines that a plan's networks use, with the image of their containers, which is loaded for this.
+    pub(crate) fn engines(&self, plan: &Plan) -> Vec<EngineDescription> {
+        let wanted = plan.networks.iter().any(|entry| is_docker_network(&entry.network));
+        if wanted { self.0.describe() } else { Vec::new() }
+    }
+
+    /// Mounts programs of the host that a plan's workloads run into containers, if their image does not have them.
+    pub(crate) fn mount_host_tools(&self, plan: &Plan) {
+        let registry = tare_traffic::built_in_workloads();
+        let known = plan.workloads.iter().filter_map(|one| registry.find(&one.name).ok());
+        let programs: Vec<&str> = known.flat_map(|workload| workload.programs()).collect();
+        self.0.mount_host_tools(&programs);
+    }
+
+    /// Returns true if the user chose the image of the containers, which may have programs that this machine does not
+    /// have.
+    pub(crate) fn has_own_image(&self) -> bool {
+        self.0.has_user_image()
+    }
+
+    /// Returns true if all networks of a plan are Docker networks.
+    pub(crate) fn has_all_networks(&self, plan: &Plan) -> bool {
+        plan.networks.iter().all(|entry| is_docker_network(&entry.network))
+    }
+
+    /// Removes a Docker network when a signal requests the end of the process. A wait for a program in a container then
+    /// sees the program's end. The lab's networks end with the process.
+    ///
+    /// # Errors
+    /// Fails if the kernel rejects the handlers or a thread.
+    pub(crate) fn finish_on_signal(&self, network: &NetworkSpec) -> anyhow::Result<()> {
+        if !is_docker_network(&network.name) {
+            return Ok(());
+        }
+        let stop = crate::signals::stop_flag()?;
+        let place = Arc::clone(&self.0);
+        let wait = move || {
+            while !stop.load(Ordering::Relaxed) {
+                std::thread::sleep(TICK);
+            }
+            // The thread that set up the network removes it again, and reports errors.
+            let _ = place.finish();
+        };
+        std::thread::Builder::new().name("tare-signals".to_owned()).spawn(wait)?;
+        Ok(())
+    }
+
+    /// Removes what this process has created on the engine and not yet removed.
+    pub(crate) fn finish(&self) -> Result<(), tare_network::Error> {
+        self.0.finish()
+    }
+}
+
+/// Returns true if a network is a Docker network.
+fn is_docker_network(name: &str) -> bool {
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}

@@ -1,0 +1,181 @@
+//! TCP server of a trial: listens, accepts the expected flows, and drives them on worker threads.
+
+use super::greeting::{AcceptedFlow, receive_greeting};
+use super::socket::{GrantedOptions, TcpOptions, listen};
+use crate::event_loop::{FlowGroup, SharedDeadline, TICK};
+use crate::placement::{SideCores, TrafficRole};
+use crate::workers::{self, WorkerOutput};
+use crate::{Error, TrialTask};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::collections::BTreeSet;
+use std::io;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Time within which a connection must greet: a silent stranger delays the others by this much.
+const GREETING_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Time that the server waits, after the clients have finished, for data on the way.
+pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Server on a thread of its own. Dropping it ends it.
+#[derive(Debug)]
+pub(crate) struct TcpServerThread<L> {
+    patience: Arc<SharedDeadline>,
+    thread: Option<JoinHandle<Result<WorkerOutput<L>, Error>>>,
+    /// Effective options of the server's sockets.
+    pub(crate) granted: GrantedOptions,
+    /// Cores of the worker threads.
+    pub(crate) cores: SideCores,
+}
+
+/// Flows of a server once all that it expects have been accepted.
+#[derive(Debug)]
+pub(crate) struct AcceptedFlows {
+    /// The flows.
+    pub(crate) flows: Vec<AcceptedFlow>,
+    /// Sockets that accepted the flows; they still listen.
+    pub(crate) listeners: Vec<TcpListener>,
+    /// Task of the server.
+    pub(crate) task: TrialTask,
+    /// Cores of the worker threads.
+    pub(crate) cores: SideCores,
+    /// Deadline of the server.
+    pub(crate) patience: Arc<SharedDeadline>,
+}
+
+impl<L: FlowGroup + 'static> TcpServerThread<L> {
+    /// Listens, and begins to accept. Once the task's flows are there they are distributed over flow groups, which
+    /// `lane` creates.
+    pub(crate) fn start(
+        task: &TrialTask,
+        options: &TcpOptions,
+        lane: impl Fn(Vec<AcceptedFlow>) -> L + Send + 'static,
+    ) -> Result<Self, Error> {
+        Self::try_start(task, options, move |flows| Ok(lane(flows)))
+    }
+
+    /// Starts a server as [`Self::start`] does, with flow groups whose creation may fail.
+    pub(crate) fn try_start(
+        task: &TrialTask,
+        options: &TcpOptions,
+        lane: impl Fn(Vec<AcceptedFlow>) -> Result<L, Error> + Send + 'static,
+    ) -> Result<Self, Error> {
+        Self::start_with(task, options, task.flows, move |gathered| {
+            let AcceptedFlows { flows, listeners, task, cores, patience } = gathered;
+            drop(listeners);
+            let hands = workers::distribute(flows, &cores, &task.parameters);
+            let lanes = hands.into_iter().map(lane).collect::<Result<Vec<_>, Error>>()?;
+            workers::run_flow_groups(lanes, &cores, &task, &patience)
+        })
+    }
+}
+
+impl<L: Send + 'static> TcpServerThread<L> {
+    /// Listens with this backlog of connections not yet accepted, and begins to accept. Once the task's flows are
+    /// there, `work` continues on the same thread.
+    pub(crate) fn start_with(
+        task: &TrialTask,
+        options: &TcpOptions,
+        backlog: u32,
+        work: impl FnOnce(AcceptedFlows) -> Result<WorkerOutput<L>, Error> + Send + 'static,
+    ) -> Result<Self, Error> {
+        let mut listeners = Vec::new();
+        let mut granted = GrantedOptions::default();
+        // Clients that are routed to the same address share its listener.
+        for &address in &task.addresses.iter().collect::<BTreeSet<_>>() {
+            let (listener, got) = listen(*address, backlog, options)?;
+            listeners.push(listener);
+            granted = got;
+        }
+        let cores = SideCores::for_role(&task.cpus, TrafficRole::Server);
+        let patience = Arc::new(SharedDeadline::default());
+        let thread = thread::spawn({
+            let (task, cores, patience) = (task.clone(), cores.clone(), Arc::clone(&patience));
+            let no_delay = options.no_delay;
+            move || {
+                let flows = accept_expected(&listeners, &task, no_delay, &patience)?;
+                work(AcceptedFlows { flows, listeners, task, cores, patience })
+            }
+        });
+        Ok(Self { patience, thread: Some(thread), granted, cores })
+    }
+
+    /// Waits until all flows have finished, up to [`DRAIN_TIMEOUT`].
+    pub(crate) fn finish(&mut self) -> Result<WorkerOutput<L>, Error> {
+        self.patience.set(Instant::now() + DRAIN_TIMEOUT);
+        let ended = self.thread.take().map(JoinHandle::join);
+        match ended {
+            Some(Ok(result)) => result,
+            Some(Err(_)) | None => Err(Error::io("serve", io::Error::other("its thread died"))),
+        }
+    }
+}
+
+impl<L> Drop for TcpServerThread<L> {
+    fn drop(&mut self) {
+        self.patience.set(Instant::now());
+        if let Some(thread) = self.thread.take() {
+            // The counts of a dropped server are no longer needed.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Accepts until all expected flows are there, or the deadline passes.
+fn accept_expected(
+    listeners: &[TcpListener],
+    task: &TrialTask,
+    no_delay: bool,
+    patience: &SharedDeadline,
+) -> Result<Vec<AcceptedFlow>, Error> {
+    let refused = |error| Error::io("accept a flow", error);
+    let mut flows = Vec::with_capacity(task.flows as usize);
+    while flows.len() < task.flows as usize && !patience.is_past() {
+        wait_for_any(listeners).map_err(refused)?;
+        for listener in listeners {
+            if let Some(Some(flow)) = accept_one(listener, task.token).map_err(refused)? {
+                flow.stream.set_nodelay(no_delay).map_err(refused)?;
+                flows.push(flow);
+            }
+        }
+    }
+    Ok(flows)
+}
+
+/// Accepts one connection. Returns `None` if no connection is pending, and an inner `None` if it does not greet with
+/// this token.
+pub(crate) fn accept_one(
+    listener: &TcpListener,
+    token: u64,
+) -> io::Result<Option<Option<AcceptedFlow>>> {
+    match listener.accept() {
+        Ok((stream, _)) => {
+            stream.set_nonblocking(false)?;
+            stream.set_read_timeout(Some(GREETING_TIMEOUT))?;
+            Ok(Some(receive_greeting(stream, token)))
+        }
+        Err(error) if is_transient(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns true for an error after which the next call may succeed: nothing pending, a signal, or a connection aborted
+/// by its client (accept(2)).
+fn is_transient(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
+    matches!(error.kind(), WouldBlock | Interrupted | ConnectionAborted)
+}
+
+/// Waits until a listener has a pending connection, or for a tick.
+fn wait_for_any(listeners: &[TcpListener]) -> io::Result<()> {
+    let mut waits: Vec<_> =
+        listeners.iter().map(|listener| PollFd::new(listener, PollFlags::IN)).collect();
+    let tick = Timespec { tv_sec: 0, tv_nsec: TICK.subsec_nanos().into() };
+    match poll(&mut waits, Some(&tick)) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}

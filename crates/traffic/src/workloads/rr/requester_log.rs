@@ -1,0 +1,218 @@
+//! Log and schedule of a requesting thread: when the next request is due, and the results of all requests.
+
+use super::counts::RequestCounts;
+use crate::clock;
+use crate::cpu::CpuLog;
+use crate::event_loop::SharedDeadline;
+use crate::latency::LatencyLog;
+use crate::tcp::DRAIN_TIMEOUT;
+use crate::{TrialTask, parameters};
+use std::io;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+use tare_record::Finding;
+
+/// Next step of a flow that has nothing outstanding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NextStep {
+    /// Begin a transaction, whose latency counts from this time.
+    Begin(u64),
+    /// Wait until a transaction is due.
+    WaitUntilDue,
+    /// End the flow: the trial is over.
+    End,
+}
+
+/// Due times of an open loop, ns after the beginning.
+#[derive(Clone, Copy, Debug)]
+struct OpenLoopSchedule {
+    /// Time between two transactions.
+    period: f64,
+    /// Number of transactions begun.
+    begun: u64,
+    /// Due time of the first transaction.
+    first: f64,
+}
+
+impl OpenLoopSchedule {
+    fn due(&self) -> u64 {
+        (self.first + self.begun as f64 * self.period) as u64
+    }
+}
+
+/// Share of a client's flows that one thread has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ThreadShare {
+    /// Index of the thread within its process.
+    pub(super) nth: usize,
+    /// Number of the thread's flows.
+    pub(super) flows: usize,
+    /// Number of threads that share its core.
+    pub(super) sharing: u64,
+}
+
+/// Logs, counters and schedule of one requesting thread. Times are by the monotonic clock, ns.
+#[derive(Debug)]
+pub(super) struct RequesterLog {
+    pub(super) log: LatencyLog,
+    pub(super) cpu: CpuLog,
+    pub(super) counts: RequestCounts,
+    shared_epoch: Arc<OnceLock<u64>>,
+    pub(super) epoch: u64,
+    duration: u64,
+    schedule: Option<OpenLoopSchedule>,
+    patience: Arc<SharedDeadline>,
+}
+
+impl RequesterLog {
+    pub(super) fn new(
+        task: &TrialTask,
+        part: ThreadShare,
+        epoch: &Arc<OnceLock<u64>>,
+        patience: &Arc<SharedDeadline>,
+    ) -> Self {
+        let schedule = requested_rate(task).map(|rate| {
+            // Every flow has its share of the rate; neither threads nor processes begin in step.
+            let period = 1e9 / rate * f64::from(task.flows) / part.flows.max(1) as f64;
+            OpenLoopSchedule {
+                period,
+                begun: 0,
+                first: (part.nth as f64 + task.stagger()) * 1e9 / rate,
+            }
+        });
+        Self {
+            log: LatencyLog::new(task.duration, task.interval, part.sharing),
+            cpu: CpuLog::new(task.duration, task.interval),
+            counts: RequestCounts::new(task.duration, task.interval),
+            shared_epoch: Arc::clone(epoch),
+            epoch: 0,
+            duration: task.duration.0,
+            schedule,
+            patience: Arc::clone(patience),
+        }
+    }
+
+    /// Begins the trial; the first thread to call this sets the time for all.
+    pub(super) fn begin(&mut self) {
+        self.epoch = *self.shared_epoch.get_or_init(|| clock::now().0);
+        self.cpu.begin(clock::now().0 - self.epoch);
+    }
+
+    fn end(&self) -> u64 {
+        self.epoch + self.duration
+    }
+
+    /// Returns the next step of a flow with nothing outstanding.
+    #[inline]
+    pub(super) fn next(&mut self, now: u64) -> NextStep {
+        if now >= self.end() {
+            return NextStep::End;
+        }
+        let Some(schedule) = &mut self.schedule else {
+            return NextStep::Begin(now);
+        };
+        let due = self.epoch + schedule.due();
+        if now < due {
+            return NextStep::WaitUntilDue;
+        }
+        schedule.begun += 1;
+        NextStep::Begin(due)
+    }
+
+    /// Returns the time of the next step of a flow with nothing outstanding.
+    pub(super) fn next_due(&self) -> u64 {
+        self.schedule.map_or(0, |schedule| (self.epoch + schedule.due()).min(self.end()))
+    }
+
+    /// Returns the number of transactions of the schedule that have begun.
+    pub(super) fn begun(&self) -> u64 {
+        self.schedule.map_or(0, |schedule| schedule.begun)
+    }
+
+    /// Logs a transaction that completed at `now`, and whose latency counts from `asked`.
+    #[inline]
+    pub(super) fn complete(&mut self, now: u64, asked: u64) -> io::Result<()> {
+        let at = now - self.epoch;
+        self.cpu.record(at);
+        self.log.add(at, now.saturating_sub(asked)).map_err(io::Error::other)
+    }
+
+    /// Handles the current time: after the end of the trial, outstanding responses are awaited up to [`DRAIN_TIMEOUT`].
+    pub(super) fn on_tick(&mut self, now: u64) {
+        self.cpu.record(now - self.epoch);
+        if now >= self.end() {
+            self.patience.set(Instant::now() + DRAIN_TIMEOUT);
+        }
+    }
+}
+
+/// Returns the transactions per second that a process is to offer: its share of its client's rate. Returns `None` for a
+/// closed loop.
+fn requested_rate(task: &TrialTask) -> Option<f64> {
+    parameters::number(&task.parameters, "open_loop").map(|rate| task.process_share(rate))
+}
+
+/// Returns a finding if fewer than 99 % of the requested transactions were begun.
+pub(super) fn find_shortfall(task: &TrialTask, begun: u64) -> Option<Finding> {
+    let asked = requested_rate(task)?;
+    let offered = begun as f64 / task.duration.as_secs_f64();
+    // A short trial may hold one transaction less than the rate implies.
+    let enough = (asked * task.duration.as_secs_f64() * 0.99).floor() - 1.0;
+    ((begun as f64) < enough).then_some(Finding::SenderTooSlow { asked, offered })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_record::Nanos;
+
+    fn ledger(rate: Option<f64>, flows: u32, part: ThreadShare) -> RequesterLog {
+        let mut task = crate::TrialTask::for_test("tcp-rr", vec![([127, 0, 0, 1], 7).into()]);
+        task.flows = flows;
+        task.duration = Nanos(1_000_000_000);
+        task.parameters.extend(rate.map(|rate| ("open_loop".to_owned(), rate.into())));
+        let mut ledger = RequesterLog::new(&task, part, &Arc::default(), &Arc::default());
+        ledger.begin();
+        ledger
+    }
+
+    #[test]
+    fn a_closed_loop_asks_at_once_and_an_open_one_when_it_is_due() {
+        let part = ThreadShare { nth: 0, flows: 1, sharing: 1 };
+        let mut closed = ledger(None, 1, part);
+        let now = closed.epoch;
+        assert_eq!((closed.next_due(), closed.next(now)), (0, NextStep::Begin(now)));
+        let mut open = ledger(Some(1000.0), 1, part);
+        let now = open.epoch;
+        assert_eq!(open.next(now), NextStep::Begin(now));
+        assert_eq!(open.next(now), NextStep::WaitUntilDue);
+        assert_eq!(open.next_due(), now + 1_000_000);
+        // A transaction that could not be begun in time counts from its due time.
+        assert_eq!(open.next(now + 5_500_000), NextStep::Begin(now + 1_000_000));
+        assert_eq!(open.next(now + 1_000_000_000), NextStep::End);
+        open.schedule.as_mut().unwrap().begun = u64::MAX >> 20;
+        assert_eq!(open.next_due(), now + 1_000_000_000);
+    }
+
+    #[test]
+    fn threads_have_their_share_of_the_rate_by_their_flows() {
+        let mut open = ledger(Some(1000.0), 4, ThreadShare { nth: 1, flows: 2, sharing: 1 });
+        let (now, mut begun) = (open.epoch + 999_999_999, 0);
+        assert_eq!(open.next_due(), open.epoch + 1_000_000);
+        while open.next(now) != NextStep::WaitUntilDue {
+            begun += 1;
+        }
+        assert_eq!(begun, 500);
+    }
+
+    #[test]
+    fn a_rate_that_was_not_reached_is_said() {
+        let mut task = crate::TrialTask::for_test("tcp-rr", vec![([127, 0, 0, 1], 7).into()]);
+        assert_eq!(find_shortfall(&task, 0), None);
+        task.parameters.insert("open_loop".to_owned(), 1000.0.into());
+        task.duration = Nanos(1_000_000_000);
+        assert_eq!(find_shortfall(&task, 989), None);
+        let expected = Finding::SenderTooSlow { asked: 1000.0, offered: 900.0 };
+        assert_eq!(find_shortfall(&task, 900), Some(expected));
+    }
+}

@@ -1,0 +1,364 @@
+//! Client: a fixed number of connections in progress at once, each in a slot of its own.
+
+use super::netstat::{find_overflow, time_wait_overflows};
+use super::{CloseMode, CrrParameters, closed_early, is_blocked};
+use crate::cpu::CpuLog;
+use crate::event_loop::{SharedDeadline, TICK};
+use crate::latency::{LatencyLog, set_round_trips};
+use crate::payload::incompressible_payload;
+use crate::placement::{SideCores, TrafficRole};
+use crate::tcp::{DRAIN_TIMEOUT, GrantedOptions, TcpOptions, connect, shut_down};
+use crate::wait_mode::timespec;
+use crate::workers::{self, WorkerOutput};
+use crate::workloads::rr::message_buffer;
+use crate::{Client, Error, SideReport, TrialTask, clock, cpu, merge};
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with, sockopt,
+};
+use std::io;
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+use tare_record::{Finding, Interval, Nanos, Series};
+
+/// Time that a slot rests after it found no free port, ns.
+const NO_PORT_PAUSE: u64 = 1_000_000;
+
+/// Size above which a request may take more than one segment, and must not wait for the acknowledgement of the first
+/// (RFC 896).
+const SEGMENT: usize = 500;
+
+/// State of a slot.
+#[derive(Debug)]
+enum ConnectionSlot {
+    /// No connection is in progress.
+    Free,
+    Connecting(PendingConnection),
+    Sending(PendingConnection, usize),
+    Receiving(PendingConnection, usize),
+}
+
+/// Connection in progress.
+#[derive(Debug)]
+struct PendingConnection {
+    socket: OwnedFd,
+    /// Time at which it was begun, by the monotonic clock, ns.
+    begun: u64,
+    /// Events for which epoll watches it.
+    watched: EventFlags,
+}
+
+/// Slots of one thread.
+#[derive(Debug)]
+struct CrrClientWorker {
+    /// Address of the server.
+    address: SocketAddr,
+    plan: CrrParameters,
+    slots: Vec<ConnectionSlot>,
+    /// Number of free slots.
+    free: usize,
+    queue: OwnedFd,
+    request: Box<[u8]>,
+    buffer: Box<[u8]>,
+    exchanges: LatencyLog,
+    connects: LatencyLog,
+    cpu: CpuLog,
+    exhausted: u64,
+    /// Time until which free slots rest.
+    resume: u64,
+    shared_epoch: Arc<OnceLock<u64>>,
+    epoch: u64,
+    end: u64,
+}
+
+impl CrrClientWorker {
+    fn new(
+        address: SocketAddr,
+        task: &TrialTask,
+        plan: CrrParameters,
+        sharing: u64,
+        epoch: &Arc<OnceLock<u64>>,
+    ) -> Result<Self, Error> {
+        let queue = epoll::create(epoll::CreateFlags::CLOEXEC)
+            .map_err(|error| Error::io("open an epoll queue", error))?;
+        let log = || LatencyLog::new(task.duration, task.interval, sharing);
+        Ok(Self {
+            address,
+            plan,
+            slots: (0..plan.slots).map(|_| ConnectionSlot::Free).collect(),
+            free: plan.slots,
+            queue,
+            request: incompressible_payload(plan.request),
+            buffer: message_buffer(plan.response),
+            exchanges: log(),
+            connects: log(),
+            cpu: CpuLog::new(task.duration, task.interval),
+            exhausted: 0,
+            resume: 0,
+            shared_epoch: Arc::clone(epoch),
+            epoch: 0,
+            end: task.duration.0,
+        })
+    }
+
+    /// Keeps all slots busy for the trial's duration, then lets them finish.
+    fn run(&mut self, patience: &SharedDeadline) -> io::Result<()> {
+        let mut events = Vec::with_capacity(self.slots.len());
+        self.epoch = *self.shared_epoch.get_or_init(|| clock::now().0);
+        self.end += self.epoch;
+        self.cpu.begin(clock::now().0 - self.epoch);
+        loop {
+            let now = clock::now().0;
+            self.cpu.record(now - self.epoch);
+            if now < self.end {
+                self.fill_slots(now)?;
+            } else {
+                patience.set(Instant::now() + DRAIN_TIMEOUT);
+                if self.free == self.slots.len() || patience.is_past() {
+                    return Ok(());
+                }
+            }
+            self.wait(&mut events, now)?;
+            for event in &events {
+                self.advance_slot(event.data.u64() as usize)?;
+            }
+        }
+    }
+
+    /// Begins connections in free slots, unless ports ran out just now.
+    fn fill_slots(&mut self, now: u64) -> io::Result<()> {
+        if self.free == 0 || now < self.resume {
+            return Ok(());
+        }
+        for at in 0..self.slots.len() {
+            if matches!(self.slots[at], ConnectionSlot::Free) {
+                self.begin_connection(at)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn wait(&self, events: &mut Vec<epoll::Event>, now: u64) -> io::Result<()> {
+        let tick = TICK.as_nanos() as u64;
+        let nanos = if self.free > 0 && now < self.end { NO_PORT_PAUSE } else { tick };
+        events.clear();
+        match epoll::wait(&self.queue, spare_capacity(events), Some(&timespec(nanos))) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Begins a connection in a free slot.
+    fn begin_connection(&mut self, at: usize) -> io::Result<()> {
+        let begun = clock::now().0;
+        let socket = self.socket()?;
+        match rustix::net::connect(&socket, &self.address) {
+            Ok(()) | Err(Errno::INPROGRESS) => {}
+            Err(Errno::ADDRNOTAVAIL) => {
+                self.exhausted += 1;
+                self.resume = begun + NO_PORT_PAUSE;
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        }
+        self.free -= 1;
+        self.slots[at] = ConnectionSlot::Connecting(PendingConnection {
+            socket,
+            begun,
+            watched: EventFlags::empty(),
+        });
+        // On one machine the handshake has often completed when the call returns.
+        self.advance_slot(at)
+    }
+
+    fn socket(&self) -> io::Result<OwnedFd> {
+        let family =
+            if self.address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = socket_with(family, SocketType::STREAM, flags, None)?;
+        if self.plan.close == CloseMode::Rst {
+            sockopt::set_socket_linger(&socket, Some(Duration::ZERO))?;
+        }
+        if self.plan.request > SEGMENT {
+            sockopt::set_tcp_nodelay(&socket, true)?;
+        }
+        Ok(socket)
+    }
+
+    /// Advances a slot as far as possible without blocking.
+    fn advance_slot(&mut self, at: usize) -> io::Result<()> {
+        self.slots[at] = match std::mem::replace(&mut self.slots[at], ConnectionSlot::Free) {
+            ConnectionSlot::Free => ConnectionSlot::Free,
+            ConnectionSlot::Connecting(call) => self.advance_connecting(at, call)?,
+            ConnectionSlot::Sending(call, given) => self.advance_sending(at, call, given)?,
+            ConnectionSlot::Receiving(call, taken) => self.advance_receiving(at, call, taken)?,
+        };
+        Ok(())
+    }
+
+    /// Sends the request; success shows that the connection has been established.
+    fn advance_connecting(
+        &mut self,
+        at: usize,
+        mut call: PendingConnection,
+    ) -> io::Result<ConnectionSlot> {
+        let given = match send(&call.socket, &self.request, SendFlags::NOSIGNAL) {
+            Ok(given) => given,
+            Err(error) if is_blocked(error) => {
+                self.update_epoll(at, &mut call, EventFlags::OUT)?;
+                return Ok(ConnectionSlot::Connecting(call));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let now = clock::now().0;
+        let log = &mut self.connects;
+        log.add(now - self.epoch, now - call.begun).map_err(io::Error::other)?;
+        self.after_sending(at, call, given)
+    }
+
+    fn advance_sending(
+        &mut self,
+        at: usize,
+        call: PendingConnection,
+        given: usize,
+    ) -> io::Result<ConnectionSlot> {
+        match send(&call.socket, &self.request[given..], SendFlags::NOSIGNAL) {
+            Ok(more) => self.after_sending(at, call, given + more),
+            Err(error) if is_blocked(error) => self.after_sending(at, call, given),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Continues after `given` bytes of the request have been sent.
+    fn after_sending(
+        &mut self,
+        at: usize,
+        mut call: PendingConnection,
+        given: usize,
+    ) -> io::Result<ConnectionSlot> {
+        if given < self.request.len() {
+            self.update_epoll(at, &mut call, EventFlags::OUT)?;
+            return Ok(ConnectionSlot::Sending(call, given));
+        }
+        self.update_epoll(at, &mut call, EventFlags::IN)?;
+        Ok(ConnectionSlot::Receiving(call, 0))
+    }
+
+    fn advance_receiving(
+        &mut self,
+        at: usize,
+        call: PendingConnection,
+        taken: usize,
+    ) -> io::Result<ConnectionSlot> {
+        let most = self.buffer.len().min(self.plan.response - taken);
+        let bytes = match recv(&call.socket, &mut self.buffer[..most], RecvFlags::empty()) {
+            Ok((_, 0)) => return Err(closed_early()),
+            Ok((_, bytes)) => bytes,
+            Err(error) if is_blocked(error) => 0,
+            Err(error) => return Err(error.into()),
+        };
+        if taken + bytes < self.plan.response {
+            return Ok(ConnectionSlot::Receiving(call, taken + bytes));
+        }
+        let now = clock::now().0;
+        let log = &mut self.exchanges;
+        log.add(now - self.epoch, now - call.begun).map_err(io::Error::other)?;
+        drop(call);
+        self.free += 1;
+        if now < self.end && now >= self.resume {
+            self.begin_connection(at)?;
+        }
+        // A connection begun above is in the slot already.
+        Ok(std::mem::replace(&mut self.slots[at], ConnectionSlot::Free))
+    }
+
+    /// Updates the events for which epoll watches a connection.
+    fn update_epoll(
+        &self,
+        at: usize,
+        call: &mut PendingConnection,
+        flags: EventFlags,
+    ) -> io::Result<()> {
+        let data = EventData::new_u64(at as u64);
+        if call.watched.is_empty() {
+            epoll::add(&self.queue, &call.socket, data, flags)?;
+        } else if call.watched != flags {
+            epoll::modify(&self.queue, &call.socket, data, flags)?;
+        }
+        call.watched = flags;
+        Ok(())
+    }
+
+    /// Returns everything that the thread logged, by interval.
+    fn intervals(self) -> Result<Vec<Interval>, Error> {
+        let mut intervals = self.exchanges.intervals(set_round_trips)?;
+        for (interval, histogram) in intervals.iter_mut().zip(self.connects.histograms()?) {
+            interval.connect = Some(histogram);
+        }
+        Ok(intervals)
+    }
+}
+
+/// Client of `tcp-crr`.
+pub(super) struct CrrClient {
+    /// Control connections, kept open: their end is the trial's end.
+    controls: Vec<TcpStream>,
+    callers: Vec<CrrClientWorker>,
+    granted: GrantedOptions,
+    cores: SideCores,
+    epoch: Arc<OnceLock<u64>>,
+    overflows: Option<u64>,
+    task: TrialTask,
+}
+
+impl CrrClient {
+    pub(super) fn connect(task: &TrialTask) -> Result<Self, Error> {
+        let plan = CrrParameters::from_parameters(&task.parameters)?;
+        let (controls, granted) = connect(task, &TcpOptions::default())?;
+        let cores = SideCores::for_role(&task.cpus, TrafficRole::Client);
+        let epoch = Arc::new(OnceLock::new());
+        let addresses = task.addresses.iter().copied().cycle().take(controls.len()).collect();
+        let hands = workers::distribute::<SocketAddr>(addresses, &cores, &task.parameters);
+        let sharing = (hands.len() * task.peers as usize / cores.list().len().max(1)) as u64;
+        let callers = hands
+            .iter()
+            .map(|hand| CrrClientWorker::new(hand[0], task, plan, sharing, &epoch))
+            .collect::<Result<_, _>>()?;
+        let overflows = time_wait_overflows();
+        Ok(Self { controls, callers, granted, cores, epoch, overflows, task: task.clone() })
+    }
+}
+
+impl Client for CrrClient {
+    fn run(self: Box<Self>) -> Result<SideReport, Error> {
+        let Self { controls, callers, granted, cores, epoch, overflows, task } = *self;
+        let patience = SharedDeadline::default();
+        let driven =
+            workers::run_workers(callers, &cores, &task, &patience, |caller| caller.run(&patience));
+        controls
+            .iter()
+            .try_for_each(|control| shut_down(control, Shutdown::Both))
+            .map_err(|error| Error::io("end the control connections", error))?;
+        let WorkerOutput { lanes: callers, cpu, mut findings } = driven?;
+        let times = callers.iter().map(|caller| caller.exhausted).sum();
+        findings.extend((times > 0).then_some(Finding::PortsExhausted { times }));
+        findings.extend(find_overflow(overflows));
+        let mut report = SideReport { findings, cpu, ..SideReport::default() };
+        report.epoch = epoch.get().copied().map(Nanos);
+        let mut intervals = Vec::new();
+        for caller in callers {
+            report.ends.connected += caller.connects.completed();
+            report.ends.completed += caller.exchanges.completed();
+            report.findings.extend(caller.exchanges.gaps().finding(task.interval));
+            cpu::add_rows(&mut report.cpu_by_interval, caller.cpu.rows());
+            merge::add_intervals(&mut intervals, caller.intervals()?)?;
+        }
+        report.series = vec![Series::new(task.client, intervals)];
+        report.parameters = task.parameters;
+        Ok(report.with_granted(&granted, &cores, TrafficRole::Client))
+    }
+}

@@ -1,0 +1,291 @@
+//! Server: accepts connections, answers and closes them.
+
+use super::netstat::{find_overflow, time_wait_overflows};
+use super::{CrrParameters, is_blocked};
+use crate::cpu::CpuLog;
+use crate::event_loop::{SharedDeadline, TICK};
+use crate::payload::incompressible_payload;
+use crate::placement::TrafficRole;
+use crate::tcp::{AcceptedFlows, TcpOptions, TcpServerThread};
+use crate::wait_mode::timespec;
+use crate::workers::{self, WorkerOutput};
+use crate::workloads::rr::message_buffer;
+use crate::{Error, Server, SideReport, TrialTask, clock, cpu};
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, SocketFlags, accept_with, recv, send};
+use std::io;
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// Backlog of connections not yet accepted: as many as the kernel allows (net.core.somaxconn).
+const BACKLOG: u32 = 4096;
+
+/// Most connections in progress in one thread: further ones are closed at once.
+const MOST: usize = 8192;
+
+/// Most connections accepted in one go before other events are handled.
+const BATCH: usize = 64;
+
+/// Connection in progress.
+#[derive(Debug)]
+struct ServedConnection {
+    socket: OwnedFd,
+    taken: usize,
+    given: usize,
+    /// Events for which epoll watches it.
+    watched: EventFlags,
+}
+
+/// Next step of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ConnectionStep {
+    Wait(EventFlags),
+    /// The request has been answered, and the connection is closed.
+    Answered,
+    /// The connection is closed without an answer.
+    Broken,
+}
+
+/// Connections of one thread. Epoll's numbers stand for the listeners, then the control connections, then the measured
+/// connections.
+#[derive(Debug)]
+struct CrrServerWorker {
+    listeners: Vec<TcpListener>,
+    controls: Vec<Option<TcpStream>>,
+    /// Number of control connections of all threads that have not ended.
+    alive: Arc<AtomicUsize>,
+    connections: Vec<Option<ServedConnection>>,
+    free: Vec<usize>,
+    queue: OwnedFd,
+    request: usize,
+    response: Box<[u8]>,
+    buffer: Box<[u8]>,
+    accepted: u64,
+    answered: u64,
+    cpu: CpuLog,
+    /// Time at which the first connection came to this side.
+    shared_epoch: Arc<OnceLock<u64>>,
+    epoch: Option<u64>,
+}
+
+impl CrrServerWorker {
+    fn new(
+        listeners: &[TcpListener],
+        controls: Vec<TcpStream>,
+        alive: &Arc<AtomicUsize>,
+        task: &TrialTask,
+        epoch: &Arc<OnceLock<u64>>,
+    ) -> io::Result<Self> {
+        let plan = CrrParameters::from_parameters(&task.parameters).map_err(io::Error::other)?;
+        let this = Self {
+            listeners: listeners.iter().map(TcpListener::try_clone).collect::<Result<_, _>>()?,
+            controls: controls.into_iter().map(Some).collect(),
+            alive: Arc::clone(alive),
+            connections: (0..MOST).map(|_| None).collect(),
+            free: (0..MOST).rev().collect(),
+            queue: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            request: plan.request,
+            response: incompressible_payload(plan.response),
+            buffer: message_buffer(plan.request),
+            accepted: 0,
+            answered: 0,
+            cpu: CpuLog::new(task.duration, task.interval),
+            shared_epoch: Arc::clone(epoch),
+            epoch: None,
+        };
+        for (at, listener) in this.listeners.iter().enumerate() {
+            // One of the threads that wait for the listener is enough.
+            let flags = EventFlags::IN | EventFlags::EXCLUSIVE;
+            epoll::add(&this.queue, listener, EventData::new_u64(at as u64), flags)?;
+        }
+        for (at, control) in (this.listeners.len() as u64..).zip(this.controls.iter().flatten()) {
+            control.set_nonblocking(true)?;
+            epoll::add(&this.queue, control, EventData::new_u64(at), EventFlags::IN)?;
+        }
+        Ok(this)
+    }
+
+    /// Serves until the control connections of all threads have ended.
+    fn run(&mut self, patience: &SharedDeadline) -> io::Result<()> {
+        let mut events = Vec::with_capacity(256);
+        let tick = timespec(TICK.as_nanos() as u64);
+        while self.alive.load(Ordering::Acquire) > 0 && !patience.is_past() {
+            events.clear();
+            match epoll::wait(&self.queue, spare_capacity(&mut events), Some(&tick)) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            for event in &events {
+                self.dispatch(event.data.u64() as usize)?;
+            }
+            if let Some(epoch) = self.epoch {
+                self.cpu.record(clock::now().0.saturating_sub(epoch));
+            }
+        }
+        // A client closes its control connections after all others: connections still pending here were established
+        // too.
+        (0..self.listeners.len()).try_for_each(|at| self.accept(at, usize::MAX))
+    }
+
+    fn dispatch(&mut self, number: usize) -> io::Result<()> {
+        let controls = self.listeners.len();
+        let conversations = controls + self.controls.len();
+        if number < controls {
+            self.accept(number, BATCH)
+        } else if number < conversations {
+            self.read_control(number - controls);
+            Ok(())
+        } else {
+            self.advance_connection(number - conversations)
+        }
+    }
+
+    /// Accepts connections, and answers those whose request has arrived already.
+    fn accept(&mut self, listener: usize, most: usize) -> io::Result<()> {
+        for _ in 0..most {
+            let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+            let socket = match accept_with(&self.listeners[listener], flags) {
+                Ok(socket) => socket,
+                Err(Errno::AGAIN) => return Ok(()),
+                // Aborted by its client while it was pending (accept(2)).
+                Err(Errno::INTR | Errno::CONNABORTED) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            self.accepted += 1;
+            if self.epoch.is_none() {
+                self.begin_cpu_log();
+            }
+            if let Some(at) = self.free.pop() {
+                let watched = EventFlags::empty();
+                self.connections[at] =
+                    Some(ServedConnection { socket, taken: 0, given: 0, watched });
+                self.advance_connection(at)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Handles the first connection of this thread: CPU time counts from now.
+    fn begin_cpu_log(&mut self) {
+        self.epoch = Some(self.cpu.begin_at_shared_epoch(&self.shared_epoch));
+    }
+
+    /// Reads a control connection, over which only the end of the stream can arrive.
+    fn read_control(&mut self, at: usize) {
+        let Some(control) = &self.controls[at] else {
+            return;
+        };
+        match recv(control, &mut [0u8], RecvFlags::empty()) {
+            Ok((_, 1..)) => {}
+            Err(error) if is_blocked(error) => {}
+            Ok(_) | Err(_) => {
+                self.controls[at] = None;
+                self.alive.fetch_sub(1, Ordering::AcqRel);
+            }
+        }
+    }
+
+    /// Advances a connection as far as possible without blocking.
+    fn advance_connection(&mut self, at: usize) -> io::Result<()> {
+        let Some(mut one) = self.connections[at].take() else {
+            return Ok(());
+        };
+        match self.exchange(&mut one) {
+            ConnectionStep::Wait(flags) => {
+                self.update_epoll(at, &mut one, flags)?;
+                self.connections[at] = Some(one);
+                return Ok(());
+            }
+            ConnectionStep::Answered => self.answered += 1,
+            ConnectionStep::Broken => {}
+        }
+        self.free.push(at);
+        Ok(())
+    }
+
+    fn exchange(&mut self, one: &mut ServedConnection) -> ConnectionStep {
+        while one.taken < self.request {
+            let most = self.buffer.len().min(self.request - one.taken);
+            match recv(&one.socket, &mut self.buffer[..most], RecvFlags::empty()) {
+                Ok((_, bytes)) if bytes > 0 => one.taken += bytes,
+                Err(error) if is_blocked(error) => return ConnectionStep::Wait(EventFlags::IN),
+                Ok(_) | Err(_) => return ConnectionStep::Broken,
+            }
+        }
+        // The FIN follows: with this flag it goes out in one segment with the last of the response.
+        let flags = SendFlags::NOSIGNAL | SendFlags::MORE;
+        while one.given < self.response.len() {
+            match send(&one.socket, &self.response[one.given..], flags) {
+                Ok(bytes) => one.given += bytes,
+                Err(error) if is_blocked(error) => return ConnectionStep::Wait(EventFlags::OUT),
+                Err(_) => return ConnectionStep::Broken,
+            }
+        }
+        ConnectionStep::Answered
+    }
+
+    /// Updates the events for which epoll watches a connection.
+    fn update_epoll(
+        &self,
+        at: usize,
+        one: &mut ServedConnection,
+        flags: EventFlags,
+    ) -> io::Result<()> {
+        let number = self.listeners.len() + self.controls.len() + at;
+        let data = EventData::new_u64(number as u64);
+        if one.watched.is_empty() {
+            epoll::add(&self.queue, one.socket.as_fd(), data, flags)?;
+        } else if one.watched != flags {
+            epoll::modify(&self.queue, one.socket.as_fd(), data, flags)?;
+        }
+        one.watched = flags;
+        Ok(())
+    }
+}
+
+/// Server of `tcp-crr`.
+pub(super) struct CrrServer {
+    serving: TcpServerThread<CrrServerWorker>,
+    overflows: Option<u64>,
+}
+
+impl CrrServer {
+    /// Listens. Connections are accepted and answered on threads of its own.
+    pub(super) fn start(task: &TrialTask) -> Result<Self, Error> {
+        CrrParameters::from_parameters(&task.parameters)?;
+        let overflows = time_wait_overflows();
+        let serving =
+            TcpServerThread::start_with(task, &TcpOptions::default(), BACKLOG, |gathered| {
+                let AcceptedFlows { flows, listeners, task, cores, patience } = gathered;
+                let (epoch, alive) = (Arc::default(), Arc::new(AtomicUsize::new(flows.len())));
+                let controls = flows.into_iter().map(|flow| flow.stream).collect();
+                let lanes = workers::distribute(controls, &cores, &task.parameters)
+                    .into_iter()
+                    .map(|controls| {
+                        CrrServerWorker::new(&listeners, controls, &alive, &task, &epoch)
+                    })
+                    .collect::<Result<_, _>>()
+                    .map_err(|error| Error::io("prepare to accept", error))?;
+                workers::run_workers(lanes, &cores, &task, &patience, |lane| lane.run(&patience))
+            })?;
+        Ok(Self { serving, overflows })
+    }
+}
+
+impl Server for CrrServer {
+    fn finish(mut self: Box<Self>) -> Result<SideReport, Error> {
+        let WorkerOutput { lanes, cpu, mut findings } = self.serving.finish()?;
+        findings.extend(find_overflow(self.overflows));
+        let mut report = SideReport { findings, cpu, ..SideReport::default() };
+        for lane in lanes {
+            report.ends.accepted += lane.accepted;
+            report.ends.answered += lane.answered;
+            cpu::add_rows(&mut report.cpu_by_interval, lane.cpu.rows());
+        }
+        Ok(report.with_granted(&self.serving.granted, &self.serving.cores, TrafficRole::Server))
+    }
+}
