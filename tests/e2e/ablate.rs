@@ -99,10 +99,11 @@ fn only_what_is_named_is_changed_and_nonsense_is_refused() {
     }
     assert!(!told.contains("+without=gro"), "{told}");
     let lro = plan(&["--network", "bridge", "--ablate=lro"]).expect(2).stderr;
-    assert!(lro.contains("unknown thing to change `lro`: it is one of netfilter"), "{lro}");
-    plan(&["icc-2014", "--ablate"]).assert_error(2, &["a study with sections"]);
+    assert!(lro.contains("unknown factor `lro`: expected one of netfilter"), "{lro}");
+    plan(&["icc-2014", "--ablate"])
+        .assert_error(2, &["cannot apply --ablate to a study with sections"]);
     plan(&["--network", "native", "--ablate"])
-        .assert_error(2, &["nothing can be changed one at a time"]);
+        .assert_error(2, &["cannot apply --ablate: no network supports any"]);
 }
 
 /// Returns the cores that a process may run on, as `/proc` lists them. Returns `None` if it has ended.
@@ -156,8 +157,8 @@ fn each_number_of_cores_is_a_comparison_of_its_own() {
         assert_eq!(shapes("1,2"), ["first-1", "first-2"]);
     } else {
         assert_eq!(shapes("1"), ["first-1"]);
-        plan("1,2").assert_error(2, &["--cores 2: tare may use 1 to"]);
+        plan("1,2").assert_error(2, &["`2` for --cores: expected a number from 1 to"]);
     }
-    plan("4096").assert_error(2, &["--cores 4096: tare may use 1 to"]);
-    plan("0").assert_error(2, &["--cores 0: tare may use 1 to"]);
+    plan("4096").assert_error(2, &["`4096` for --cores: expected a number from 1 to"]);
+    plan("0").assert_error(2, &["`0` for --cores: expected a number from 1 to"]);
 }

@@ -127,7 +127,7 @@ fn cpu_time_and_a_forwarder_in_user_space_are_told_as_the_kernel_counted_them() 
         assert!((number(one, "daemons") - cores).abs() < 1e-6, "{cores}: {one}");
         assert_named_with_cost(cell, &daemons, took(&trial));
     }
-    assert!(told.page.contains(" busy cores the agents took "), "the page says it beside a path");
+    assert!(told.page.contains(" busy cores, the agents took "), "the page says it beside a path");
     // The same run with known times: the forwarder is named if it takes a twentieth of a core or more.
     for (share, named) in [(0.25, true), (0.04, false)] {
         rewrite(&told.directory, |trial| {
@@ -195,8 +195,11 @@ fn a_device_that_cuts_large_packets_has_lost_an_offload() {
     let network = defective_network(&scratch, "ethtool -K port1 tso off gso off");
     let told =
         ReportedRun::with_flags(&scratch, &["--network", &network, "--workload", "tcp-stream"]);
-    let finding =
-        told.expect_finding(&network, "offload-lost", "offload lost at node-0:port1: packets of ");
+    let finding = told.expect_finding(
+        &network,
+        "offload-lost",
+        "offload lost at node-0:port1: the mean packet size falls from ",
+    );
     let trial = told.trial(&network, "tcp-stream");
     let mean = |device: &str, way: &str| {
         let gain = |unit| counter(&trial, "node-0", &format!("/devices/{device}/{way}_{unit}"));
@@ -217,7 +220,7 @@ fn segments_are_sent_again_for_what_a_queue_drops() {
     );
     let told =
         ReportedRun::with_flags(&scratch, &["--network", &network, "--workload", "tcp-stream"]);
-    let finding = told.expect_finding(&network, "retransmitted", " segments were sent again (");
+    let finding = told.expect_finding(&network, "retransmitted", " segments were retransmitted (");
     let trial = told.trial(&network, "tcp-stream");
     let places = ["client-0", "server-0", "node-0"];
     let again = |place| counter(&trial, place, "/protocols/Tcp.RetransSegs");
@@ -238,7 +241,7 @@ fn packets_that_do_not_fit_are_told_with_what_they_become() {
     let traffic = ["--workload", "udp-rate", "--size", "4000", "--rate", "20mbit"];
     let told = ReportedRun::with_flags(&scratch, &[shape, traffic].concat());
     for network in ["vxlan", "calico-vxlan"] {
-        let words = "MTU 1500 inside, 1450 available: ";
+        let words = "the client's MTU of 1500 exceeds the MTU of 1450 on the path: ";
         let finding = told.expect_finding(network, "fragmented", words);
         let trial = told.trial(network, "udp-rate");
         let gain = |name| counter(&trial, text(finding, "place"), &format!("/protocols/{name}"));
@@ -253,8 +256,8 @@ fn packets_that_do_not_fit_are_told_with_what_they_become() {
     let cut = told.findings("vxlan", "fragmented")[0];
     assert_eq!(text(cut, "place"), "overlay-0", "{cut}");
     assert_eq!(number(cut, "fragments"), 2.0 * number(cut, "packets"), "{cut}");
-    assert!(told.table.contains("every larger packet is two"), "{}", told.table);
-    let words = "one machine, ";
+    assert!(told.table.contains("(two fragments each)"), "{}", told.table);
+    let words = " cores of one machine, without a NIC: ";
     assert!(number(told.expect_finding("vxlan", "one-machine", words), "cores") >= 1.0);
 }
 
@@ -273,7 +276,8 @@ fn encryption_without_a_device_for_it_is_told() {
     let flags = ["--nodes", "2", "--network", networks, "--workload", "tcp-stream"];
     let told = ReportedRun::with_flags(&scratch, &flags);
     let kind = "encrypted-in-software";
-    let finding = told.expect_finding("weave-sleeve-encrypted", kind, "encrypted in software, by ");
+    let finding =
+        told.expect_finding("weave-sleeve-encrypted", kind, "traffic is encrypted in software by ");
     assert!(!text(finding, "by").is_empty(), "{finding}");
     assert_eq!(told.findings("weave-sleeve", kind), [] as [&Value; 0]);
 }
@@ -305,7 +309,7 @@ fn what_the_processor_counted_is_told_for_each_packet() {
     // The number of packets per ns depends on the machine, and is recomputed from the journal.
     assert!((mean("instructions_per_packet") / mean("cycles_per_packet") - 1.5).abs() < 1e-6);
     assert!(told.table.contains("cycles_per_packet") && told.page.contains("cycles_per_packet"));
-    let words = "hardware counters counted tare's agents alone";
+    let words = "hardware counters counted only tare's agents";
     assert!(told.table.contains(words) && told.page.contains(words), "{}", told.table);
     let metrics = tare.run(&["report", "out", "--openmetrics", "-"]).expect(0).text();
     assert!(metrics.contains("# UNIT tare_cycles_per_packet cycles_per_packet"), "{metrics}");
@@ -330,7 +334,7 @@ fn what_is_looked_at_and_what_that_costs_is_told() {
             assert_eq!(number(one, "runs"), number(&overhead["drops"], "runs"), "{one}");
         }
     }
-    assert!(told.page.contains("looking on took "), "it is not on the page");
+    assert!(told.page.contains("measurement overhead: "), "it is not on the page");
     let tare = Tare::in_directory(scratch.root());
     let doctor = tare.run(&["doctor", "--json"]).expect(0).json();
     let checks = list(&doctor, "checks");
@@ -339,9 +343,9 @@ fn what_is_looked_at_and_what_that_costs_is_told() {
     let named = ["run", "--network", "host", "--workload", "udp-rate", "--duration", "200ms"];
     let of_these = ["--interval", "20ms", "--metric", "cycles_per_packet", "--blocks", "1"];
     let named = tare.run(&[&named[..], &of_these, &["--out", "named"]].concat());
-    if text(check, "detail").starts_with("not to be had: ") {
+    if text(check, "detail").starts_with("not available: ") {
         assert_eq!(cycles, None, "nothing is said of what is not there");
-        named.assert_error(1, &["cycles_per_packet cannot be measured here: "]);
+        named.assert_error(1, &["cannot measure cycles_per_packet here: "]);
     } else {
         assert!(cycles.is_some(), "it is measured where it can be");
         named.expect(0);

@@ -60,7 +60,7 @@ fn a_planted_regression_is_found_and_the_build_server_is_told() {
     assert_eq!(network["intended"], false, "{network}");
     let told = tare.run(&["compare", "base", "new", "--vary", "network"]).expect(0).text();
     assert!(told.contains("intended: network:x: base bridge+rate=200mbit; new"), "{told}");
-    assert!(told.contains("one run a side"), "{told}");
+    assert!(told.contains("one run on each side"), "{told}");
     // In the other direction it is no regression, and without a limit the comparison does not fail.
     tare.run(&["compare", "new", "base", "--fail-on", "10%"]).expect(0);
     // A limit above the change lets it pass.

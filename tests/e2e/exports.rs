@@ -164,7 +164,8 @@ fn an_archive_is_whole_and_shows_the_same_elsewhere() {
     {
         assert!(citation.contains(key), "{citation}");
     }
-    tare.run(&["bundle", "out"]).assert_error(2, &["tare-tour-9.tar.gz is there already", "--out"]);
+    tare.run(&["bundle", "out"])
+        .assert_error(2, &["cannot write tare-tour-9.tar.gz: the path already exists", "--out"]);
 }
 
 #[test]

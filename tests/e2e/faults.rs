@@ -14,7 +14,7 @@ const BAD_USAGE: &[ErrorCase<'_>] = &[
     (&["run", "--network", "nosuch"], &["unknown network `nosuch`", "bridge-plain, published"]),
     (&["run", "--network", "bridge+nosuch"], &["`bridge+nosuch`", "unknown option", "+plain"]),
     (&["run", "--network", "host,host"], &["two networks have the label `host`", "x=host"]),
-    (&["run", "--network", ""], &["names no network"]),
+    (&["run", "--network", ""], &["invalid network ``"]),
     (&["run", "--workload", "nosuch"], &["unknown workload `nosuch`", "tcp-stream, udp-rate"]),
     (
         &["run", "--workload", "tcp-stream", "--metric", "transactions"],
@@ -23,22 +23,22 @@ const BAD_USAGE: &[ErrorCase<'_>] = &[
     (&["run", "--workload", "idle", "--size", "100"], &["--size", "tare list workloads"]),
     (&["run", "--baseline", "moon"], &["the baseline `moon` is not in the run", "host"]),
     (&["run", "nosuch.toml"], &["nosuch.toml", "No such file", "tare list studies"]),
-    (&["run", "--blocks", "0"], &["blocks is 0", "from 1 to"]),
-    (&["run", "--blocks", "4000000000"], &["blocks is 4000000000", "from 1 to"]),
-    (&["run", "--duration", "5ms"], &["the duration of tcp-stream is 5ms", "intervals"]),
+    (&["run", "--blocks", "0"], &["`0` for blocks", "from 1 to"]),
+    (&["run", "--blocks", "4000000000"], &["`4000000000` for blocks", "from 1 to"]),
+    (&["run", "--duration", "5ms"], &["`5ms` for the duration of tcp-stream", "intervals"]),
     (&["run", "--duration", "1000h"], &["the duration of tcp-stream", "to a day"]),
-    (&["run", "--interval", "1us"], &["interval is 1µs", "at least 1ms"]),
-    (&["run", "--warmup", "9s"], &["the warm-up of tcp-stream is 9s", "at most half"]),
-    (&["run", "--clients", "0"], &["clients is 0", "from 1 to"]),
-    (&["run", "--servers", "4000000000"], &["servers is 4000000000", "from 1 to"]),
-    (&["run", "--flows", "0"], &["flows is 0", "from 1 to"]),
-    (&["run", "--mtu", "67"], &["mtu is 67", "from 68 to 65535"]),
-    (&["run", "--mtu", "65536"], &["mtu is 65536", "from 68 to 65535"]),
-    (&["run", "--mtu", "1279", "--family", "ipv6"], &["mtu is 1279", "from 1280 to 65535"]),
-    (&["run", "--size", "0"], &["`0` is no size", "from 1 to"]),
-    (&["run", "--size", "99999999999999"], &["`99999999999999` is no size", "from 1 to"]),
+    (&["run", "--interval", "1us"], &["`1µs` for interval", "at least 1ms"]),
+    (&["run", "--warmup", "9s"], &["`9s` for the warm-up of tcp-stream", "at most half"]),
+    (&["run", "--clients", "0"], &["`0` for clients", "from 1 to"]),
+    (&["run", "--servers", "4000000000"], &["`4000000000` for servers", "from 1 to"]),
+    (&["run", "--flows", "0"], &["`0` for flows", "from 1 to"]),
+    (&["run", "--mtu", "67"], &["`67` for mtu", "from 68 to 65535"]),
+    (&["run", "--mtu", "65536"], &["`65536` for mtu", "from 68 to 65535"]),
+    (&["run", "--mtu", "1279", "--family", "ipv6"], &["`1279` for mtu", "from 1280 to 65535"]),
+    (&["run", "--size", "0"], &["`0` for size", "from 1 to"]),
+    (&["run", "--size", "99999999999999"], &["`99999999999999` for size", "from 1 to"]),
     (&["up", "nosuch"], &["unknown network `nosuch`", "bridge"]),
-    (&["up", "bridge", "--clients", "0"], &["--clients 0", "at least 1"]),
+    (&["up", "bridge", "--clients", "0"], &["`0` for --clients", "at least 1"]),
     (&["show", "nosuch"], &["unknown network `nosuch`", "bridge"]),
     (&["report", "nosuch"], &["nosuch/journal.jsonl", "No such file"]),
     (&["resume", "nosuch"], &["nosuch/journal.jsonl", "No such file"]),
@@ -50,17 +50,17 @@ const REFUSED: &[ErrorCase<'_>] = &[
     (&["run", "--nosuch"], &["unexpected argument '--nosuch'"]),
     (&["run", "--metric", "nosuch"], &["unknown metric `nosuch`", "latency_p99.9"]),
     (&["run", "--family", "ipv5"], &["unknown IP family `ipv5`", "ipv4 or ipv6"]),
-    (&["run", "--cpus", "fast"], &["`fast` is no placement", "spread, same, free"]),
+    (&["run", "--cpus", "fast"], &["invalid placement `fast`", "spread, same, free"]),
     (&["run", "--blocks", "-1"], &["-1"]),
     (&["run", "--blocks", "many"], &["'many'", "--blocks"]),
     (&["run", "--duration", "0s"], &["`0s`", "above zero", "300ms"]),
     (&["run", "--duration=-5s"], &["`-5s`", "above zero", "300ms"]),
-    (&["run", "--duration", "10"], &["`10` is no span of time", "300ms"]),
+    (&["run", "--duration", "10"], &["invalid time span `10`", "300ms"]),
     (&["run", "--budget", "99999999999999h"], &["`99999999999999h`", "300ms"]),
-    (&["run", "--precision", "0%"], &["`0%` is no share", "2%"]),
-    (&["run", "--precision", "NaN"], &["`NaN` is no share", "2%"]),
+    (&["run", "--precision", "0%"], &["invalid share `0%`", "2%"]),
+    (&["run", "--precision", "NaN"], &["invalid share `NaN`", "2%"]),
     (&["run", "--margin", "nosuch=2%"], &["unknown metric `nosuch`"]),
-    (&["run", "--margin", "throughput=100%"], &["`100%` is no share"]),
+    (&["run", "--margin", "throughput=100%"], &["invalid share `100%`"]),
     (&["run", "--blocks", "3", "--precision", "2%"], &["--blocks", "--precision"]),
     (&["show", "bridge", "--port", "65536"], &["65536", "--port"]),
 ];
@@ -69,8 +69,8 @@ const REFUSED: &[ErrorCase<'_>] = &[
 const BAD_STUDIES: &[(&str, &[&str])] = &[
     ("name = \"x\"\nnetwork = [\"bridge\"]\n", &["study.toml:2:1", "`network`", "`networks`"]),
     ("[method]\n\n  blocks = \"many\"\n", &["study.toml:3:12", "string \"many\""]),
-    ("[method]\nbudget = \"soon\"\n", &["study.toml:2:10", "`soon` is no span of time"]),
-    ("[method]\nprecision = \"200%\"\n", &["study.toml:2:13", "`200%` is no share"]),
+    ("[method]\nbudget = \"soon\"\n", &["study.toml:2:10", "invalid time span `soon`"]),
+    ("[method]\nprecision = \"200%\"\n", &["study.toml:2:13", "invalid share `200%`"]),
     ("[method]\nblocks = -1\n", &["study.toml:2:10", "-1"]),
     ("metrics = [\"throughput\",\n\"speed\"]\n", &["study.toml:2:1", "`speed`", "throughput"]),
     ("[[workload]]\nname = \"tcp-rr\"\nsize = 1\n", &["study.toml:3:1", "`size`", "parameters"]),
@@ -79,7 +79,7 @@ const BAD_STUDIES: &[(&str, &[&str])] = &[
     ("[[workload]]\nname = \"nosuch\"\n", &["unknown workload `nosuch`", "tcp-rr"]),
     (
         "[[workload]]\nname = \"tcp-rr\"\nparameters = { request = 0 }\n",
-        &["tcp-rr", "`0` is no request", "from 1 to"],
+        &["tcp-rr", "`0` for request", "from 1 to"],
     ),
     ("[method]\nblocks = 3\nprecision = \"2%\"\n", &["either blocks or precision"]),
     ("networks = []\n", &["no network to measure", "tare list networks"]),
@@ -127,7 +127,7 @@ fn a_journal_that_is_none_is_named_and_left_alone() {
     scratch.create_directory("run", None);
     for (journal, words) in [
         ("", ["run/journal.jsonl", "no journal"]),
-        ("{}\n", ["run/journal.jsonl, line 1", "not a journal record"]),
+        ("{}\n", ["run/journal.jsonl, line 1", "invalid journal record"]),
         ("{\"record\":\"run\",\"form", ["run/journal.jsonl", "no journal"]),
     ] {
         scratch.write_file("run/journal.jsonl", journal);
@@ -144,7 +144,7 @@ fn more_containers_than_the_machine_holds_are_not_begun() {
     let scratch = ScratchDirectory::new();
     Tare::in_directory(scratch.root())
         .run(&short_run(&["--clients", "10000", "--servers", "10000", "--blocks", "1"]))
-        .assert_error(1, &["20000 containers do not fit", "use fewer containers"]);
+        .assert_error(1, &["cannot run 20000 containers", "use fewer containers"]);
     assert_eq!(scratch.names(), [] as [&str; 0]);
 }
 
@@ -155,8 +155,9 @@ fn a_finished_run_is_neither_overwritten_nor_gone_on_with() {
     let run = short_run(&["--network", "host", "--blocks", "1", "--out", "out"]);
     tare.run(&run).expect(0);
     let before = std::fs::read(scratch.path("out/journal.jsonl")).expect("a journal");
-    tare.run(&run).assert_error(1, &["out holds a run already", "--out", "tare resume"]);
-    tare.run(&["resume", "out"]).assert_error(2, &["out holds a finished run", "tare report"]);
+    tare.run(&run).assert_error(1, &["out already holds a run", "--out", "tare resume"]);
+    tare.run(&["resume", "out"])
+        .assert_error(2, &["cannot resume out: the run is finished", "tare report"]);
     let after = std::fs::read(scratch.path("out/journal.jsonl")).expect("a journal");
     assert_eq!(after, before);
 }
@@ -293,7 +294,7 @@ fn a_kernel_without_a_device_type_is_named_with_a_remedy() {
             [ ! -e \"$file\" ] || mount --bind /dev/null \"$file\"; \
         done; ";
     tare.in_private_mounts(&format!("{hide} exec \"$tare\" up veth -- true"))
-        .assert_error(1, &["veth cannot run here", "veth", "kernel", ": "]);
+        .assert_error(1, &["cannot set up veth here", "veth", "kernel", ": "]);
     let listed = tare.in_private_mounts(&format!("{hide} exec \"$tare\" list networks --json"));
     let document = listed.expect(0).json();
     // Networks from a user's file have their own requirements.

@@ -220,5 +220,5 @@ fn an_ordinary_user_is_told_no_reasons_and_misses_no_place() {
     let checks = list(&doctor, "checks");
     let told = checks.iter().find(|check| check["name"] == "drop reasons").expect("a check");
     assert_eq!(told["state"], "ok");
-    assert!(text(told, "detail").ends_with("run tare as root to be told"), "{told}");
+    assert!(text(told, "detail").ends_with("to get drop reasons, run tare as root"), "{told}");
 }

@@ -57,7 +57,7 @@ fn what_a_study_names_runs_only_with_leave() {
     let file = scratch.write_file("study.toml", &study);
     let file = file.to_str().expect("a path in ASCII");
     let run = |more: &[&str]| tare.run(&short_run(&[&[file, "--json"], more].concat()));
-    run(&[]).assert_error(2, &["the study names exec:", "--allow-exec", "--network"]);
+    run(&[]).assert_error(2, &["the study's network exec:", "--allow-exec", "--network"]);
     // Planning runs no programs, and programs named on the command line are allowed by the user.
     run(&["--dry-run"]).expect(0);
     run(&["--network", &format!("loopback,{EXAMPLE}"), "--out", "named"]).expect(0);
@@ -68,7 +68,7 @@ fn what_a_study_names_runs_only_with_leave() {
     let lines = std::fs::read_to_string(&journal).expect("it was kept");
     let first: String = lines.lines().take(1).map(|line| format!("{line}\n")).collect();
     std::fs::write(&journal, first).expect("it is ours");
-    tare.run(&["resume", "allowed"]).assert_error(2, &["the run has exec:", "--allow-exec"]);
+    tare.run(&["resume", "allowed"]).assert_error(2, &["the run's network exec:", "--allow-exec"]);
     tare.run(&["resume", "allowed", "--allow-exec"]).expect(0);
 }
 
@@ -126,9 +126,13 @@ fn a_daemon_that_dies_in_a_trial_fails_its_network_alone() {
     let (outcome, told_in, words) = if has_tun {
         let running = tare.start(&run);
         kill_daemons_until_noticed(running.pid(), &scratch.path("out"));
-        (running.wait(), "failed", "ovs-vswitchd in node-0: it was ended by signal 9")
+        (
+            running.wait(),
+            "failed",
+            "ovs-vswitchd running in node-0: the program was ended by signal 9",
+        )
     } else {
-        (tare.run(&run), "skipped", "/dev/net/tun may not be used")
+        (tare.run(&run), "skipped", "/dev/net/tun cannot be opened")
     };
     let document = outcome.expect(1).json();
     let told = &list(&document, told_in)[0];

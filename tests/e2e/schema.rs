@@ -119,16 +119,17 @@ fn a_network_and_a_workload_are_each_a_file_of_their_own() {
 }
 
 #[test]
-fn the_tables_of_the_readme_are_those_of_this_program() {
+fn the_tables_of_the_guide_are_those_of_this_program() {
     let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
-    let readme = std::fs::read_to_string(schema::repository().join("README.md")).expect("a README");
     for listed in ["networks", "workloads"] {
+        let page = schema::repository().join(format!("docs/guide/src/{listed}.md"));
+        let page = std::fs::read_to_string(page).expect("a page of the guide");
         let made = tare.run(&["list", listed, "--markdown"]).expect(0).text();
-        let kept = readme
+        let kept = page
             .split_once(&format!("<!-- {listed}: begin -->\n"))
             .and_then(|(_, rest)| rest.split_once(&format!("<!-- {listed}: end -->")))
             .map(|(table, _)| table);
-        assert!(kept == Some(&made), "README.md's {listed} are not this program's: {REMEDY}");
+        assert!(kept == Some(&made), "the guide's {listed} are not this program's: {REMEDY}");
     }
 }

@@ -181,7 +181,7 @@ fn what_is_swept_is_shown_as_curves() {
         line.unwrap_or_else(|| panic!("{name} is not in {curve}")).matches('±').count()
     };
     assert_eq!((row("host"), row("bridge-plain")), (3, 3), "{table}");
-    assert!(table.contains("how 3 clients shared") && table.contains("fairness"), "{table}");
+    assert!(table.contains("shares of 3 clients") && table.contains("fairness"), "{table}");
     let csv = std::fs::read_to_string(scratch.path("out/result.csv")).unwrap();
     let scopes: BTreeSet<&str> = csv.lines().filter_map(|line| line.split(',').nth(3)).collect();
     assert_eq!(
@@ -297,7 +297,7 @@ fn what_would_take_the_hosts_half_is_refused_and_told_how_to_insist() {
     let arguments =
         ["--network", "bridge-plain", "--clients", "2000", "--processes", "10000", "--out", "out"];
     let outcome = tare.run(&short_run(&arguments));
-    outcome.assert_error(1, &["2001 containers do not fit", "half", "raise the sysctl", "--force"]);
+    outcome.assert_error(1, &["cannot run 2001 containers", "half", "raise the sysctl", "--force"]);
     assert!(scratch.names().is_empty(), "{:?}", scratch.names());
 }
 

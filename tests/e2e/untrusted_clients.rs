@@ -22,7 +22,7 @@ fn without_a_token_nobody_else_may_reach_a_listener() {
     for bind in ["0.0.0.0", "::", "10.99.0.1", "fd99::1"] {
         tare.run(&["listen", "--bind", bind]).assert_error(2, &[bind, "--token-file", "loopback"]);
     }
-    tare.run(&["listen", "--token", ""]).assert_error(2, &["empty token"]);
+    tare.run(&["listen", "--token", ""]).assert_error(2, &["token is empty"]);
     tare.run(&["listen", "--token-file", "nosuch"]).assert_error(2, &["nosuch", "No such file"]);
     tare.run(&["listen", "--max-rate", "5kpps"]).assert_error(2, &["--max-rate", "bits"]);
     scratch.write_file("token", TOKEN);
@@ -41,12 +41,12 @@ fn only_who_knows_the_token_is_served() {
     listening
         .run_probe(&tare, &[SHORT, &["--token", "another"]].concat())
         .assert_error(1, &["does not know the token"]);
-    listening.run_probe(&tare, SHORT).assert_error(1, &["asks for a token", "TARE_TOKEN"]);
+    listening.run_probe(&tare, SHORT).assert_error(1, &["requires a token", "TARE_TOKEN"]);
     listening.running.wait_for("does not know the token");
     assert!(!listening.running.awaited_output().contains(TOKEN));
     let open = TestListener::start(&tare, &[]);
     let flags = [SHORT, &["--token", TOKEN]].concat();
-    open.run_probe(&tare, &flags).assert_error(1, &["asks for no token"]);
+    open.run_probe(&tare, &flags).assert_error(1, &["requires no token"]);
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_listener_that_does_not_know_the_token_is_found_out() {
     let flags = [SHORT, &["--token", TOKEN]].concat();
     let probe = tare.start(&TestListener::probe_arguments(&port, "127.0.0.1", &flags));
     answer(&impostor, &answers);
-    probe.wait().assert_error(1, &["does not know the token itself"]);
+    probe.wait().assert_error(1, &["did not prove that it knows the token"]);
 }
 
 /// Answers one client with these lines, whatever it sends.
@@ -100,7 +100,7 @@ fn where_nothing_listens_or_something_else_one_line_says_so() {
     let probe = tare.start(&TestListener::probe_arguments(&port, "127.0.0.1", SHORT));
     let (mut stream, _) = other.accept().unwrap();
     stream.write_all(b"SSH-2.0-OpenSSH\r\n").unwrap();
-    probe.wait().assert_error(1, &["no tare listener"]);
+    probe.wait().assert_error(1, &["not a tare listener"]);
     drop((stream, other));
     // Bound, so that no other program gets the port, but not listening.
     let bound = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
@@ -112,7 +112,7 @@ fn where_nothing_listens_or_something_else_one_line_says_so() {
     tare.run(&["probe", "nosuch.invalid"]).assert_error(1, &["nosuch.invalid", "name a host"]);
     tare.run(&["probe", "localhost", "--workload", "nosuch"])
         .assert_error(2, &["unknown workload"]);
-    tare.run(&["probe", "localhost", "--blocks", "0"]).assert_error(2, &["blocks is 0"]);
+    tare.run(&["probe", "localhost", "--blocks", "0"]).assert_error(2, &["`0` for blocks"]);
 }
 
 #[test]

@@ -40,8 +40,8 @@ fn a_killed_run_leaves_no_container_and_clean_removes_the_rest() {
     let running = endless(&engine.tare(), "docker:user-bridge");
     // Resources of a run that is still active are not removed.
     let cleaned = engine.tare().run(&["clean", "--yes"]).expect(0);
-    assert!(cleaned.stderr.contains("goes on"), "{}", cleaned.stderr);
-    assert!(cleaned.stderr.contains("nothing is left"), "{}", cleaned.stderr);
+    assert!(cleaned.stderr.contains("is still running"), "{}", cleaned.stderr);
+    assert!(cleaned.stderr.contains("no objects of ended runs are left"), "{}", cleaned.stderr);
     running.signal(Signal::KILL);
     running.wait();
     eventually("no container is left", || {
@@ -60,7 +60,7 @@ fn a_killed_run_leaves_no_container_and_clean_removes_the_rest() {
     engine.tare().run(&["clean", "--yes"]).expect(0);
     assert_eq!(engine.inventory(), before);
     let nothing = engine.tare().run(&["clean", "--yes"]).expect(0);
-    assert!(nothing.stderr.contains("nothing is left"), "{}", nothing.stderr);
+    assert!(nothing.stderr.contains("no objects of ended runs are left"), "{}", nothing.stderr);
     engine.docker(&["network", "rm", "of-mine"]);
 }
 
@@ -97,7 +97,7 @@ fn an_image_that_finds_no_room_is_one_clear_line() {
     let document = engine.tare().run(&short_run(&asked)).expect(1).json();
     let failed = &list(&document, "failed")[0];
     assert!(text(failed, "reason").contains("no space left on device"), "{failed}");
-    assert!(text(failed, "remedy").contains("make room"), "{failed}");
+    assert!(text(failed, "remedy").contains("free space"), "{failed}");
     assert!(list(&document, "cells").iter().any(|cell| cell["network"] == "veth"));
 }
 

@@ -146,7 +146,7 @@ fn what_a_swarm_cannot_do_is_found_out_and_said() {
     } else {
         let document = outcome.expect(1).json();
         let failed = &list(&document, "failed")[0];
-        assert!(text(failed, "reason").contains("no packet of ESP left node-1"), "{failed}");
+        assert!(text(failed, "reason").contains("no ESP packet left node-1"), "{failed}");
         assert!(text(failed, "remedy").contains("esp4"), "{failed}");
         assert!(list(&document, "cells").is_empty(), "{document}");
     }
@@ -208,13 +208,13 @@ fn a_worker_and_an_engine_without_a_swarm_say_what_they_lack() {
     let alone = Engine::shared();
     let document = alone.tare().run(&asked("swarm:overlay", &[])).expect(1).json();
     let skipped = &list(&document, "skipped")[0];
-    assert!(text(skipped, "reason").contains("is in no Swarm"), "{skipped}");
+    assert!(text(skipped, "reason").contains("is not in a Swarm"), "{skipped}");
     assert!(text(skipped, "remedy").contains("docker swarm init"), "{skipped}");
     let stranger = alone.host();
     let more = ["--engine", stranger.as_str(), "--out", "stranger"];
     let document = swarm.tare().run(&asked("swarm:overlay", &more)).expect(1).json();
     let failed = &list(&document, "failed")[0];
-    assert!(text(failed, "reason").contains("is in no Swarm"), "{failed}");
+    assert!(text(failed, "reason").contains("is not in a Swarm"), "{failed}");
 }
 
 /// Returns the arguments of a run that would take minutes.
@@ -256,7 +256,7 @@ fn an_interrupt_leaves_nothing_and_what_a_kill_leaves_is_cleaned() {
     swarm.wait_for("both tasks run", |swarm| running(swarm) == 2);
     let clean = [&["clean", "--yes"][..], &flags].concat();
     let going_on = swarm.tare().run(&clean).expect(0);
-    assert!(going_on.stderr.contains("goes on"), "{}", going_on.stderr);
+    assert!(going_on.stderr.contains("is still running"), "{}", going_on.stderr);
     assert!(killed.is_running());
     killed.signal(Signal::KILL);
     killed.wait();

@@ -258,7 +258,7 @@ fn data_that_do_not_fit_are_refused_with_the_sizes() {
     let arguments = ["run", "study.toml", "--workload", "mysql", "--out", "none"];
     let told = tare.run(&[&arguments[..], &huge].concat());
     assert_eq!(told.code, Some(1));
-    told.assert_last_line(&["its data take about 240", "GB", "--rows", "--scaled"]);
+    told.assert_last_line(&["the data set takes about 240", "GB", "--rows", "--scaled"]);
     assert!(!tare.directory().join("none").exists(), "there is no journal of nothing");
 }
 
@@ -323,7 +323,7 @@ fn data_that_are_kept_are_listed_and_removed() {
     let scratch = ScratchDirectory::new();
     let tare = in_scratch(&scratch, User::Caller);
     let clean = |flags: &[&str]| tare.run(&[&["clean", "--data"][..], flags].concat()).expect(0);
-    assert!(clean(&[]).stderr.contains("no data are kept"));
+    assert!(clean(&[]).stderr.contains("no unused database files are cached"));
     tare.run(&["run", "study.toml", "--workload", "mysql"]).expect(0);
     let cache = tare.directory().join("cache/tare");
     let sets = || std::fs::read_dir(&cache).expect("a cache").flatten().count();

@@ -1,5 +1,5 @@
-//! `cargo xtask generated`: writes the files made from the program itself, the JSON schemas and the tables in
-//! README.md.
+//! `cargo xtask generated`: writes the files made from the program itself, the JSON schemas and the tables of
+//! the guide.
 
 use crate::TaskResult;
 use crate::process;
@@ -10,7 +10,10 @@ use std::fs;
 /// Directory of the schemas. It has no other files.
 const SCHEMAS: &str = "docs/schema";
 
-/// Tables of README.md, by the name of their markers and of `tare list`.
+/// Directory of the guide's pages.
+const GUIDE: &str = "docs/guide/src";
+
+/// Tables of the guide, by the name of their page, of their markers and of `tare list`.
 const TABLES: [&str; 2] = ["networks", "workloads"];
 
 /// Writes schemas and tables.
@@ -21,16 +24,16 @@ pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
             .with_context(|| format!("cannot remove {}", schemas.display()))?;
     }
     process::run(repository.command(repository.tare()).args(["schema", SCHEMAS]))?;
-    let readme = repository.path("README.md");
-    let mut text = fs::read_to_string(&readme).context("cannot read README.md")?;
     for name in TABLES {
+        let page = format!("{GUIDE}/{name}.md");
+        let path = repository.path(&page);
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {page}"))?;
         let mut tare = repository.command(repository.tare());
         let table = process::output(tare.args(["list", name, "--markdown"]))?;
-        text = replace_section(&text, name, &table).with_context(|| {
-            format!("README.md has no pair of markers <!-- {name}: begin/end -->")
-        })?;
+        let text = replace_section(&text, name, &table)
+            .with_context(|| format!("{page} has no pair of markers <!-- {name}: begin/end -->"))?;
+        fs::write(&path, text).with_context(|| format!("cannot write {page}"))?;
     }
-    fs::write(&readme, text).context("cannot write README.md")?;
     Ok(TaskResult::Passed)
 }
 

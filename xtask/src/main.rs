@@ -66,7 +66,7 @@ const USAGE: &str = "usage: cargo xtask TASK
   vm COMMAND [ARGUMENT..]             a command in the virtual machine
   preflight [--system]                what this machine lacks for these lanes
   links                               links of the Markdown files
-  generated                           schemas, and the tables of README.md
+  generated                           schemas, and the tables of the guide
   messages                            tests/messages.txt: errors, remedies and findings of all sources
   install PREFIX                      the binary, manual pages and completions
   fuzz SECONDS [TARGET..]             arbitrary bytes for every reader

@@ -1,17 +1,13 @@
 //! Cells of one comparison (a metric of a workload in a shape), one for each network, before the correction of their
 //! p-values.
 
-use crate::ablation;
 use crate::best_networks::best_networks;
 use crate::block_pairs::pair_by_block;
-use crate::cell_findings;
-use crate::client_cells;
-use crate::drift::drifts;
 use crate::ratio_family::family_name;
 use crate::trial_group::{GroupSamples, TrialGroup};
 use crate::verdict::verdict;
 use tare_record::{
-    BlockPolicy, Cell, ComparedBy, Difference, Hop, Metric, NetworkEntry, Parameters, Plan, Ratio,
+    BlockPolicy, Cell, ComparedBy, Difference, Metric, NetworkEntry, Parameters, Plan, Ratio,
     Shape, Verdict, WithheldReason, WorkloadPlan,
 };
 use tare_stats::bootstrap::bca;
@@ -118,50 +114,8 @@ impl ComparisonContext<'_> {
     }
 }
 
-/// Returns the drafts of all metrics of the groups of one comparison: the aggregate over all clients first, then the
-/// cells of each client and of fairness.
-pub(crate) fn draft_comparison(
-    plan: &Plan,
-    together: &[TrialGroup<'_>],
-    baseline: &str,
-) -> Vec<CellDraft> {
-    let workload = &plan.workloads[together[0].workload];
-    let parameters = parameters_in_force(workload, together);
-    let networks: Vec<usize> = together.iter().map(|group| group.network).collect();
-    let mut all = Vec::new();
-    for &metric in &workload.metrics {
-        let sampled: Vec<GroupSamples> =
-            together.iter().map(|group| group.samples_of_metric(metric)).collect();
-        // Most machines do not expose hardware counters: such metrics are left out then.
-        if metric.is_hardware_based() && sampled.iter().all(|sampled| sampled.samples().is_empty())
-        {
-            continue;
-        }
-        let drifts = drifts(&sampled);
-        let figures = ablation::ComparisonFigures::new(plan, together, &sampled);
-        let mut drafts = comparison_context(plan, &together[0], metric, baseline)
-            .draft_cells(&networks, &sampled);
-        for (index, group) in together.iter().enumerate() {
-            let cell = &mut drafts[index].cell;
-            cell.hops = recorded_path(group);
-            cell.findings = cell_findings::cell_findings(&group.trials, metric, &sampled[index]);
-            cell.findings.extend(drifts[index].clone());
-            cell.findings.extend(ablation::ablation_finding(
-                &figures,
-                &cell.label,
-                baseline,
-                metric,
-            ));
-        }
-        all.extend(drafts);
-    }
-    all.extend(client_cells::draft_client_cells(plan, together, baseline));
-    all.iter_mut().for_each(|draft| draft.cell.parameters.clone_from(&parameters));
-    all
-}
-
 /// Returns the context of the comparison of a metric that a group belongs to.
-fn comparison_context<'a>(
+pub(crate) fn comparison_context<'a>(
     plan: &'a Plan,
     group: &TrialGroup<'_>,
     metric: Metric,
@@ -172,11 +126,6 @@ fn comparison_context<'a>(
     let family = family_name(plan, &variant, shape, metric);
     let workload = &plan.workloads[group.workload].name;
     ComparisonContext { plan, workload, shape, metric, family, baseline }
-}
-
-/// Returns a group's path, as its first trial recorded it.
-fn recorded_path(group: &TrialGroup<'_>) -> Vec<Hop> {
-    group.trials.first().map(|(trial, _)| trial.hops.clone()).unwrap_or_default()
 }
 
 /// Returns the ratio of pairs, with intervals that are valid for the stopping rule of the plan.
@@ -217,26 +166,15 @@ fn withheld_reason(metric: Metric, sampled: &GroupSamples) -> Option<WithheldRea
             "a trial has only {beyond} samples beyond {metric}, and {} are needed; use a longer --duration",
             crate::figures::MIN_SAMPLES_BEYOND
         ),
-        GroupSamples::Figures(samples) if samples.is_empty() => "no trial recorded any".to_owned(),
+        GroupSamples::NoInterval => {
+            "no trial has a complete interval: use a longer --duration".to_owned()
+        }
+        GroupSamples::Figures(samples) if samples.is_empty() => {
+            format!("no trial recorded a value of {metric}")
+        }
         GroupSamples::Figures(_) => return None,
     };
     Some(WithheldReason { reason })
-}
-
-/// Returns the parameters of a comparison: the planned values, corrected and completed by the values in force in all
-/// its trials. A value that differs between trials (a port, a granted buffer) does not distinguish comparisons.
-fn parameters_in_force(workload: &WorkloadPlan, together: &[TrialGroup<'_>]) -> Parameters {
-    let mut parameters = workload.parameters.clone();
-    let mut trials = together.iter().flat_map(|group| &group.trials).map(|(trial, _)| trial);
-    let Some(first) = trials.next() else {
-        return parameters;
-    };
-    let rest: Vec<_> = trials.collect();
-    let agreed = first.parameters.iter().filter(|(name, value)| {
-        rest.iter().all(|trial| trial.parameters.get(*name) == Some(*value))
-    });
-    parameters.extend(agreed.map(|(name, value)| (name.clone(), value.clone())));
-    parameters
 }
 
 impl CellDraft {
@@ -278,25 +216,21 @@ mod tests {
     use crate::trial_group::group_trials;
 
     #[test]
-    fn parameters_are_what_was_asked_corrected_by_what_all_trials_had() {
-        let mut workload = workload("tcp-stream", &[Metric::Throughput]);
-        workload.parameters.insert("congestion".to_owned(), "bbr".into());
-        workload.parameters.insert("buffer".to_owned(), 1000.into());
-        let plan = plan(&["host", "bridge"], vec![workload.clone()]);
-        let mut trials = [trial("host", 0, &[1]), trial("bridge", 0, &[1])];
-        for (trial, (port, buffer)) in trials.iter_mut().zip([(5201, 900), (5202, 800)]) {
-            trial.parameters.insert("congestion".to_owned(), "cubic".into());
-            trial.parameters.insert("size".to_owned(), 64.into());
-            trial.parameters.insert("port".to_owned(), port.into());
-            trial.parameters.insert("buffer".to_owned(), buffer.into());
-        }
-        let groups = group_trials(&plan, &trials.iter().collect::<Vec<_>>()).unwrap();
-        let expected: Parameters =
-            [("buffer", 1000.into()), ("congestion", "cubic".into()), ("size", 64.into())]
-                .into_iter()
-                .map(|(name, value): (&str, serde_json::Value)| (name.to_owned(), value))
-                .collect();
-        assert_eq!(parameters_in_force(&workload, &groups), expected);
+    fn a_missing_figure_has_its_reason() {
+        let metrics = [Metric::Throughput, Metric::OneWayP50];
+        let plan = plan(&["host"], vec![workload("tcp-stream", &metrics)]);
+        let reason = |bytes: &[u64], metric| {
+            let trials = [trial("host", 0, bytes), trial("host", 1, &[])];
+            let groups = group_trials(&plan, &trials.iter().collect::<Vec<_>>()).unwrap();
+            let sampled = groups[0].samples_of_metric(metric);
+            withheld_reason(metric, &sampled).map(|withheld| withheld.reason)
+        };
+        let too_short = "no trial has a complete interval: use a longer --duration";
+        assert_eq!(reason(&[], Metric::Throughput).as_deref(), Some(too_short));
+        assert_eq!(reason(&[], Metric::OneWayP50).as_deref(), Some(too_short));
+        let unrecorded = "no trial recorded a value of one_way_p50";
+        assert_eq!(reason(&[8; 10], Metric::OneWayP50).as_deref(), Some(unrecorded));
+        assert_eq!(reason(&[8; 10], Metric::Throughput), None);
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub(crate) fn sample_findings(metric: Metric, sampled: &GroupSamples) -> Vec<Fin
 fn few_samples(metric: Metric, sampled: &GroupSamples) -> Option<Finding> {
     match *sampled {
         GroupSamples::Withheld { beyond } => Some(Finding::FewSamples { metric, beyond }),
-        GroupSamples::Figures(_) => None,
+        GroupSamples::Figures(_) | GroupSamples::NoInterval => None,
     }
 }
 
@@ -256,10 +256,12 @@ mod tests {
         ];
         let all: Vec<&Trial> = all.iter().collect();
         let told = partial_counters(Metric::CyclesPerOp, &all).unwrap().to_string();
-        assert!(told.contains("tare's agents alone"), "{told}");
+        assert!(told.contains("counted only tare's agents and"), "{told}");
         let told = partial_counters(Metric::CyclesPerOp, &all[..1]).unwrap().to_string();
         assert!(
-            told.ends_with("all cores, for 50 % of the time; the rest is extrapolated"),
+            told.ends_with(
+                "all cores; the counters were active for 50 % of the time, the rest is extrapolated"
+            ),
             "{told}"
         );
         assert_eq!(partial_counters(Metric::Throughput, &all), None);

@@ -1,7 +1,7 @@
 //! Figures of each client of a trial, and the fairness among the clients, beside the figures of all clients together.
 
-use crate::estimate::MetricFigure;
 use crate::figures::figures;
+use crate::metric_figure::MetricFigure;
 use crate::trial_traffic::TrialTraffic;
 use std::collections::BTreeMap;
 use tare_record::{HistogramError, Metric, Trial, WorkloadPlan};

@@ -304,7 +304,7 @@ mod tests {
         assert_eq!(told(std::slice::from_ref(&plain)), None);
         assert_eq!(
             told(&[one, plain]).unwrap().to_string(),
-            "looking on took 1.8 % of a core: sampling 0.5 %, TCP_INFO 1.0 %, counting 500 drops 0.3 %"
+            "measurement overhead: 1.8 % of a core: sampling 0.5 %, TCP_INFO 1.0 %, counting 500 drops 0.3 %"
         );
     }
 
@@ -344,7 +344,7 @@ mod tests {
             vec![client, place("server-0", device("rx", 40_000_000, 27_000))];
         assert_eq!(
             offload_lost(&one).unwrap().to_string(),
-            "offload lost at server-0:eth0: packets of 40000 bytes on average came to it as 1481"
+            "offload lost at server-0:eth0: the mean packet size falls from 40000 to 1481 bytes"
         );
         // If packets pass a device on their way in and on their way out, its counters do not separate the two.
         one.hops.push(hop("server-0"));

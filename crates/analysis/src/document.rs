@@ -2,7 +2,8 @@
 
 use crate::Error;
 use crate::block_pairs::{is_same_comparison, main_trials, network_pairs};
-use crate::cell_draft::{CellDraft, draft_comparison};
+use crate::cell_draft::CellDraft;
+use crate::comparison_drafts::draft_comparison;
 use crate::order_reversal::{find_reversals, has_core_sweep};
 use crate::replication::compare_with_publication;
 use crate::setup_time::setup_drafts;

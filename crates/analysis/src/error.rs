@@ -12,7 +12,7 @@ pub enum Error {
         labels: Vec<String>,
     },
     /// An intended change is nothing by which runs could differ.
-    #[error("--vary {asked}: runs do not differ by that; name one of {known}", known = .known.join(", "))]
+    #[error("--vary: unknown difference `{asked}`: expected one of {known}", known = .known.join(", "))]
     Vary {
         /// Requested name.
         asked: String,
@@ -20,14 +20,16 @@ pub enum Error {
         known: Vec<String>,
     },
     /// A run under emulation was to be compared.
-    #[error("{directory} was measured under emulation, whose figures are compared with nothing")]
+    #[error(
+        "cannot compare {directory}: the run was measured under emulation (TCG), whose figures show no speed: name runs of real processors"
+    )]
     Emulated {
         /// Directory of the run.
         directory: String,
     },
     /// Histograms of a trial could not be added up.
     #[error(
-        "the latencies of `{label}` in block {block} cannot be added up: {source}; the journal is damaged"
+        "cannot add up the latencies of `{label}` in block {block}: {source}: the journal is damaged; measure again"
     )]
     Latencies {
         /// Label of the network.

@@ -3,30 +3,12 @@
 use crate::Error;
 use crate::client_figures::{ClientFigures, client_figures};
 use crate::figures::figures;
+use crate::metric_figure::MetricFigure;
 use crate::trial_traffic::TrialTraffic;
 use crate::warm_up::TrialWarmUp;
 use std::collections::BTreeMap;
 use tare_record::{Metric, Trial, WorkloadPlan};
 use tare_stats::shift::LevelShift;
-
-/// Figure of one metric of one trial.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum MetricFigure {
-    /// Figure in the metric's unit.
-    Value {
-        /// Figure over the trial's steady part.
-        value: f64,
-        /// Figure over the whole trial, warm-up included.
-        uncut: f64,
-    },
-    /// A percentile with fewer than 100 samples beyond it.
-    Withheld {
-        /// Number of samples beyond the percentile.
-        beyond: u64,
-    },
-    /// The trial recorded nothing from which this metric can be computed.
-    Absent,
-}
 
 /// Estimate of one trial.
 #[derive(Clone, Debug, PartialEq)]

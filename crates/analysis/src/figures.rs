@@ -1,7 +1,7 @@
 //! Figures of a trial for every metric: over its steady part, and over the whole trial.
 
-use crate::estimate::MetricFigure;
 use crate::machine_usage::{busy_and_total_within, hardware_count_within};
+use crate::metric_figure::MetricFigure;
 use crate::trial_traffic::{TrafficQuantity, TrialTraffic};
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -91,12 +91,14 @@ mod tests {
         let cut: &[_] = &[("Ip.FragOKs", 3020), ("Ip.FragCreates", 6040)];
         assert_eq!(
             words(&[1500, 1450, 1500], &[("client-0", &[]), ("overlay-0", cut)]).unwrap(),
-            "MTU 1500 inside, 1450 available: every larger packet is two; 3020 were cut, 0 refused, most in overlay-0"
+            "the client's MTU of 1500 exceeds the MTU of 1450 on the path: \
+             3020 packets were fragmented (two fragments each), 0 refused, most in overlay-0"
         );
         let uneven: &[_] = &[("Ip.FragOKs", 100), ("Ip.FragCreates", 250), ("Ip.FragFails", 1)];
         assert_eq!(
             words(&[1500, 1500], &[("client-0", uneven)]).unwrap(),
-            "packets were larger than the MTU of 1500: a larger packet is 2.5 on average; 100 were cut, 1 refused, most in client-0"
+            "packets exceeded the MTU of 1500: \
+             100 packets were fragmented (2.5 fragments on average), 1 refused, most in client-0"
         );
         assert_eq!(words(&[1500, 1450], &[("client-0", &[("Ip.InReceives", 7)])]), None);
     }
@@ -107,7 +109,8 @@ mod tests {
         let by_node: &[_] = &[("Icmp.OutDestUnreachs", 1), ("Ip.FragFails", 1)];
         assert_eq!(
             words(&[1500, 1450], &[("client-0", told), ("node-0", by_node)]).unwrap(),
-            "MTU 1500 inside, 1450 available: 0 were cut, 3 refused, most in client-0"
+            "the client's MTU of 1500 exceeds the MTU of 1450 on the path: \
+             0 packets were fragmented, 3 refused, most in client-0"
         );
         assert_eq!(words(&[1500, 1500], &[("client-0", told)]), None, "it is no matter of size");
     }

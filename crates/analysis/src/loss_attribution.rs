@@ -308,8 +308,8 @@ mod tests {
         assert_eq!((placed, *unplaced), (35, 2));
         assert_eq!(
             found.to_string(),
-            "3.7 % lost: 3.0 % in node-0, where they did not fit and were not to be cut (PKT_TOO_BIG), \
-             0.5 % in node-1, where they did not fit and were not to be cut, 0.2 % unplaced"
+            "3.7 % lost: 3.0 % in node-0, larger than the MTU and not to be fragmented (PKT_TOO_BIG), \
+             0.5 % in node-1, larger than the MTU and not to be fragmented, 0.2 % at unknown places"
         );
     }
 
@@ -336,7 +336,7 @@ mod tests {
         let found = attribute_retransmits(&[&trial]).unwrap().to_string();
         assert_eq!(
             found,
-            "40 segments were sent again (0.4 % of all); dropped: 30 at the queue node-0:eth0/tbf"
+            "40 segments were retransmitted (0.4 % of all); dropped: 30 at the queue node-0:eth0/tbf"
         );
         assert_eq!(attribute_retransmits(&[&lossy(0, 0, vec![client(19)])]), None);
     }

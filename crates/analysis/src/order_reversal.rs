@@ -86,7 +86,10 @@ mod tests {
             }]
         );
         let words = found[0].to_string();
-        assert!(words.ends_with("ovs-user is ahead of bridge on 1, and behind it on 4"), "{words}");
+        assert!(
+            words.ends_with("ovs-user is ahead of bridge on 1, and behind bridge on 4"),
+            "{words}"
+        );
     }
 
     #[test]

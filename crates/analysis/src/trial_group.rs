@@ -1,7 +1,8 @@
 //! Groups of a run's trials by shape, workload and network, each trial with its estimate.
 
 use crate::Error;
-use crate::estimate::{MetricFigure, TrialEstimate, estimate};
+use crate::estimate::{TrialEstimate, estimate};
+use crate::metric_figure::MetricFigure;
 use std::collections::BTreeMap;
 use tare_record::{Metric, Plan, Trial};
 
@@ -39,14 +40,16 @@ pub(crate) enum GroupSamples {
         /// Fewest samples beyond the percentile in any trial.
         beyond: u64,
     },
+    /// No trial has a figure, because no trial has a complete interval.
+    NoInterval,
 }
 
 impl GroupSamples {
-    /// Returns the figures. The list is empty if they are withheld.
+    /// Returns the figures. The list is empty if there are none, or if they are withheld.
     pub(crate) fn samples(&self) -> &[BlockSample] {
         match self {
             Self::Figures(samples) => samples,
-            Self::Withheld { .. } => &[],
+            Self::Withheld { .. } | Self::NoInterval => &[],
         }
     }
 }
@@ -75,7 +78,17 @@ impl TrialGroup<'_> {
                 Some(MetricFigure::Absent) | None => {}
             }
         }
-        fewest.map_or(GroupSamples::Figures(samples), |beyond| GroupSamples::Withheld { beyond })
+        match fewest {
+            Some(beyond) => GroupSamples::Withheld { beyond },
+            None if samples.is_empty() && !self.has_interval() => GroupSamples::NoInterval,
+            None => GroupSamples::Figures(samples),
+        }
+    }
+
+    /// Returns true if any trial has a complete interval.
+    fn has_interval(&self) -> bool {
+        let mut series = self.trials.iter().flat_map(|(trial, _)| &trial.series);
+        series.any(|series| !series.intervals.is_empty())
     }
 }
 

@@ -67,25 +67,25 @@ impl FromStr for EngineAddress {
 
     fn from_str(text: &str) -> Result<Self, EngineAddressError> {
         let wrong = |why: &str, remedy: &str| EngineAddressError {
-            reason: format!("`{text}` is no engine's address that tare can use: {why}"),
+            reason: format!("invalid Docker Engine address `{text}`: {why}"),
             remedy: remedy.to_owned(),
         };
-        const SPELLED: &str = "write unix:///PATH, tcp://HOST:PORT or ssh://HOST";
+        const SPELLED: &str = "use unix:///PATH, tcp://HOST:PORT or ssh://HOST";
         match text.split_once("://") {
             Some(("unix", path)) if path.starts_with('/') => Ok(Self::Unix(path.into())),
             Some(("tcp" | "http", host)) => {
                 let host = host.trim_end_matches('/');
                 let (name, port) = host.rsplit_once(':').unwrap_or((host, "2375"));
                 if name.is_empty() || port.parse::<u16>().is_err() {
-                    return Err(wrong("it has no host and port", SPELLED));
+                    return Err(wrong("expected a host and a port", SPELLED));
                 }
                 Ok(Self::Tcp(format!("{name}:{port}")))
             }
             Some(("ssh", host)) if !host.trim_end_matches('/').is_empty() => {
                 Ok(Self::Ssh(host.trim_end_matches('/').to_owned()))
             }
-            Some(_) => Err(wrong("it is neither a Unix socket nor TCP nor ssh", SPELLED)),
-            None => Err(wrong("it has no scheme", SPELLED)),
+            Some(_) => Err(wrong("expected a Unix socket, a TCP address or an ssh host", SPELLED)),
+            None => Err(wrong("the scheme is missing", SPELLED)),
         }
     }
 }

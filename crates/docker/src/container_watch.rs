@@ -86,8 +86,9 @@ impl WatchedContainer {
             input.flush().await.map_err(|error| error.to_string())?;
             lines.next(netns_probe::snapshot_timeout()).await
         })?;
-        let mut told =
-            netns_probe::parse_snapshot(&line)?.counted.ok_or_else(|| format!("it says {line}"))?;
+        let mut told = netns_probe::parse_snapshot(&line)?
+            .counted
+            .ok_or_else(|| format!("no counters in {line}"))?;
         if let Some(devices) = &self.devices {
             told.counts.devices.retain(|name, _| devices.contains(name));
             told.counts.protocols.clear();

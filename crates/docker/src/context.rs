@@ -50,14 +50,21 @@ fn read_context(directory: &Path, name: &str) -> Result<EngineAddress, EngineAdd
     let digest: String = Sha256::digest(name).iter().map(|byte| format!("{byte:02x}")).collect();
     let file = directory.join("contexts/meta").join(&digest).join("meta.json");
     let wrong = |why: String, remedy: &str| EngineAddressError {
-        reason: format!("Docker's context `{name}` cannot be used: {why}"),
+        reason: format!("cannot use the Docker context `{name}`: {why}"),
         remedy: remedy.to_owned(),
     };
     let text = std::fs::read_to_string(&file).map_err(|error| {
-        wrong(format!("{}: {error}", file.display()), "docker context ls; docker context create")
+        wrong(
+            format!("cannot read {}: {error}", file.display()),
+            "see `docker context ls`, or make the context with `docker context create`",
+        )
     })?;
-    let meta: ContextMetadata = serde_json::from_str(&text)
-        .map_err(|error| wrong(error.to_string(), "docker context inspect"))?;
+    let meta: ContextMetadata = serde_json::from_str(&text).map_err(|error| {
+        wrong(
+            format!("cannot parse {}: {error}", file.display()),
+            "see `docker context inspect`, or make the context again",
+        )
+    })?;
     let host = meta.endpoints.get("docker").map(|one| one.host.as_str()).unwrap_or_default();
     if host.is_empty() {
         return Ok(EngineAddress::default());

@@ -71,7 +71,7 @@ impl Engine {
                 // The thread ends on a stop message, or when the sender is dropped.
                 let _ = runtime.block_on(stopped);
             })
-            .map_err(|error| Error::new("start a thread", error))?;
+            .map_err(|error| Error::new("start a thread for Docker requests", error))?;
         Ok(Self {
             docker,
             _tunnel: tunnel,
@@ -134,8 +134,8 @@ where
     F: Future<Output = Result<T, Refusal>>,
 {
     let runtime = runtime().map_err(|error| UnmetRequirement {
-        reason: format!("cannot wait for Docker: {error}"),
-        remedy: "raise the limit of open files".to_owned(),
+        reason: format!("cannot start the event loop for Docker requests: {error}"),
+        remedy: "raise the limit of open files (`ulimit -n`)".to_owned(),
     })?;
     let asked = async {
         let (docker, _tunnel) = negotiate(address, CONNECT_TIMEOUT).await?;

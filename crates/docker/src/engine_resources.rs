@@ -224,8 +224,9 @@ impl EngineResources {
         let request =
             NetworkCreateRequest { name: name.clone(), labels: Some(self.labels()), ..request };
         let creating = self.engine().docker().create_network(request);
-        let made =
-            self.engine().request(format!("create a network by the driver {driver}"), creating)?;
+        let made = self
+            .engine()
+            .request(format!("create a network with the driver {driver}"), creating)?;
         self.with_created(|all| all.networks.push(made.id));
         Ok(name)
     }
@@ -339,7 +340,7 @@ impl EngineResources {
         }
         let mut started = self.start_containers(&[ContainerSpec::new("node", AttachTo::Host)])?;
         let Some(container) = started.pop() else {
-            return Err(Error::new("start the container node", "none was asked for"));
+            return Err(Error::new("start the container node", "no container was started"));
         };
         // From here on it belongs to the run, not to this network.
         let tied = self.with_created(|all| {

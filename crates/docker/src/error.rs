@@ -63,7 +63,7 @@ pub(crate) fn engine_missing(refusal: &Refusal, address: &EngineAddress) -> Unme
         Some(kind) => unreachable_engine(kind, refusal, address),
         None => UnmetRequirement {
             reason: format!(
-                "the Docker Engine at {address} refuses to speak: {}",
+                "the Docker Engine at {address} refused the request: {}",
                 error_message(refusal)
             ),
             remedy: "see the log of dockerd".to_owned(),
@@ -100,28 +100,30 @@ fn unreachable_engine(
 ) -> UnmetRequirement {
     let (reason, remedy) = match (kind, address.socket()) {
         (ErrorKind::NotFound, Some(path)) => (
-            format!("Docker is not running: there is no {}", path.display()),
-            "sudo apt-get install docker.io and sudo systemctl start docker, or set DOCKER_HOST",
+            format!("Docker is not running: {} does not exist", path.display()),
+            "run `sudo apt-get install docker.io` and `sudo systemctl start docker`, or set DOCKER_HOST",
         ),
         (ErrorKind::PermissionDenied, Some(path)) => (
-            format!("permission denied on Docker's socket {}", path.display()),
-            "sudo usermod -aG docker $USER and log in again, or run tare as root",
+            format!("permission denied on the Docker socket {}", path.display()),
+            "run `sudo usermod -aG docker $USER` and log in again, or run tare as root",
         ),
         (ErrorKind::ConnectionRefused, Some(path)) => (
-            format!("Docker is not running: nobody listens on {}", path.display()),
-            "sudo systemctl start docker, or set DOCKER_HOST",
+            format!("Docker is not running: no process listens on {}", path.display()),
+            "run `sudo systemctl start docker`, or set DOCKER_HOST",
         ),
         (ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof, _) => (
-            format!("the Docker Engine at {address} hung up: it has ended or was restarted"),
-            "sudo systemctl status docker, and see its log",
+            format!(
+                "the Docker Engine at {address} closed the connection: dockerd stopped or restarted"
+            ),
+            "see `sudo systemctl status docker` and the log of dockerd",
         ),
         (ErrorKind::TimedOut, _) => (
             format!("the Docker Engine at {address} does not answer"),
-            "see whether dockerd is busy or stuck, or set DOCKER_HOST",
+            "check whether dockerd is overloaded or hangs, or set DOCKER_HOST",
         ),
         _ => (
             format!("no Docker Engine answers at {address}: {}", error_message(refusal)),
-            "start it, or set DOCKER_HOST",
+            "start the engine, or set DOCKER_HOST",
         ),
     };
     UnmetRequirement { reason, remedy: remedy.to_owned() }
@@ -150,18 +152,21 @@ pub(crate) fn known_remedy(why: &str) -> String {
     const KNOWN: [(&str, &str); 8] = [
         (
             "no space left on device",
-            "make room on the disk of Docker's data (docker info: Docker Root Dir; docker system prune)",
+            "free space on the disk that holds Docker's data (`docker info`: Docker Root Dir), or run `docker system prune`",
         ),
         ("port is already allocated", "stop the container that publishes this port"),
         ("address already in use", "stop the program that listens on this port"),
-        ("No such image", "docker pull or docker load the image, or leave --image out"),
-        ("non-overlapping", "docker network prune, or give dockerd more --default-address-pool"),
+        ("No such image", "run `docker pull` or `docker load` for the image, or omit --image"),
+        (
+            "non-overlapping",
+            "run `docker network prune`, or give dockerd more --default-address-pool",
+        ),
         (
             "operation not supported",
-            "the engine's kernel has no such device: boot one that has, or choose another network",
+            "boot a kernel that supports this device on the engine's machine, or choose another network",
         ),
-        ("swarm manager", "docker swarm init, or point DOCKER_HOST at a manager"),
-        ("not part of a swarm", "docker swarm init, or docker swarm join"),
+        ("swarm manager", "run `docker swarm init`, or point DOCKER_HOST at a manager"),
+        ("not part of a swarm", "run `docker swarm init` or `docker swarm join`"),
     ];
     KNOWN
         .iter()
@@ -235,7 +240,7 @@ mod tests {
         };
         let error = engine_error("load the image", &refusal, &EngineAddress::default());
         assert_eq!(error.to_string().lines().count(), 1);
-        assert!(error.remedy.contains("make room"), "{error:?}");
+        assert!(error.remedy.contains("free space"), "{error:?}");
         assert!(is_not_found(&Refusal::DockerResponseServerError {
             status_code: 404,
             message: String::new()

@@ -67,7 +67,7 @@ pub(crate) async fn start(
         StartExecResults::Attached { output, input } => Ok(ExecSession { id, input, output }),
         // The engine answers so only to a request to detach.
         StartExecResults::Detached => Err(Refusal::DockerStreamError {
-            error: "the engine detached a program that was to be attached".to_owned(),
+            error: "the engine started the program without its streams".to_owned(),
         }),
     }
 }
@@ -88,7 +88,9 @@ impl OutputLines {
     /// Reads the next line within this time. The error says in words why there is none.
     pub(crate) async fn next(&mut self, limit: Duration) -> Result<String, String> {
         let line = tokio::time::timeout(limit, self.read_line()).await;
-        line.unwrap_or_else(|_| Err(format!("it said nothing for {} s", limit.as_secs())))
+        line.unwrap_or_else(|_| {
+            Err(format!("the program wrote no line within {} s", limit.as_secs()))
+        })
     }
 
     async fn read_line(&mut self) -> Result<String, String> {
@@ -110,6 +112,6 @@ impl OutputLines {
     fn error_text(&self) -> String {
         let said = [&self.error_output[..], &self.read[..]].concat();
         let said = String::from_utf8_lossy(&said).split_whitespace().collect::<Vec<_>>().join(" ");
-        if said.is_empty() { "it ended without a word".to_owned() } else { said }
+        if said.is_empty() { "the program ended without an error message".to_owned() } else { said }
     }
 }

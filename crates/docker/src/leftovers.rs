@@ -77,7 +77,7 @@ pub(crate) fn find_by_run(engine: &Engine, run: &RunId) -> Result<Vec<Leftover>,
 }
 
 fn find(engine: &Engine, label: String) -> Result<Vec<Leftover>, Error> {
-    engine.request("list what tare made in Docker", list(engine.docker(), label))
+    engine.request("list tare's objects in Docker", list(engine.docker(), label))
 }
 
 async fn list(docker: &Docker, label: String) -> Result<Vec<Leftover>, Refusal> {

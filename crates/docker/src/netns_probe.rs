@@ -43,8 +43,8 @@ pub(crate) async fn read_snapshot(exec: ExecSession) -> Result<NetnsSnapshot, St
 
 /// Parses one line of a report. Fails if the line is not valid, or if the program reports an error.
 pub(crate) fn parse_snapshot(line: &str) -> Result<NetnsSnapshot, String> {
-    let seen: NetnsSnapshot =
-        serde_json::from_str(line).map_err(|error| format!("{error}: {line}"))?;
+    let seen: NetnsSnapshot = serde_json::from_str(line)
+        .map_err(|error| format!("invalid snapshot `{line}`: {error}"))?;
     match seen.error {
         Some(why) => Err(why),
         None => Ok(seen),

@@ -193,7 +193,7 @@ impl EnginePlace {
             (EngineRequirement::LocalRoot, Ok(_)) => self.check_local_root(),
             (EngineRequirement::TwoContexts, Ok(_)) if self.clients_engine.is_some() => Ok(()),
             (EngineRequirement::TwoContexts, Ok(_)) => Err(UnmetRequirement {
-                reason: "it joins two Docker Engines, and one is named".to_owned(),
+                reason: "the network needs two Docker Engines, but only one is given".to_owned(),
                 remedy: "use --server-context A --client-context B --nodes 2".to_owned(),
             }),
             (EngineRequirement::SwarmManager, Ok(known)) => check_manager(known),
@@ -207,10 +207,10 @@ impl EnginePlace {
         if theirs != image::architecture() {
             return Err(UnmetRequirement {
                 reason: format!(
-                    "the Docker Engine runs {theirs} programs, this tare is for {}",
+                    "the Docker Engine runs {theirs} programs, but this tare binary is for {}",
                     image::architecture()
                 ),
-                remedy: "use a tare that was built for the engine's machine".to_owned(),
+                remedy: "use a tare binary that is built for the engine's machine".to_owned(),
             });
         }
         image::own_program()
@@ -224,13 +224,13 @@ impl EnginePlace {
         };
         if !self.is_local() {
             return missing(
-                "the Docker Engine is on another machine, and this network is wired by hand beside it",
+                "the Docker Engine is on another machine, but tare must run on the engine's machine to wire this network",
                 "run tare there, or unset DOCKER_HOST",
             );
         }
         if !rustix::process::geteuid().is_root() {
             return missing(
-                "only root may wire a network into containers of Docker's",
+                "only root may wire a network into Docker containers",
                 "run tare as root",
             );
         }
@@ -298,8 +298,8 @@ impl EnginePlace {
             .and_then(|left| leftovers::remove(&live.engine, &left))
             .and_then(|()| swarm.map_or(Ok(()), |swarm| swarm.finish()))
             .map_err(|error| {
-                Error::new("remove what this run made in Docker", error.to_string())
-                    .with_remedy("run `tare clean` when the engine is well again")
+                Error::new("remove the run's objects in Docker", error.to_string())
+                    .with_remedy("run `tare clean` when the engine works again")
             })
     }
 }
@@ -320,12 +320,12 @@ fn check_manager(known: &EngineInfo) -> Result<(), UnmetRequirement> {
     match swarm.and_then(|swarm| swarm.control_available) {
         Some(true) => Ok(()),
         _ if active => missing(
-            "this Docker Engine is a worker of its Swarm, which takes no orders",
-            "point DOCKER_HOST at a manager (docker node ls there)",
+            "this Docker Engine is a worker of its Swarm, but only a manager creates services",
+            "point DOCKER_HOST at a manager (`docker node ls` works there)",
         ),
         _ => missing(
-            "this Docker Engine is in no Swarm",
-            "docker swarm init --advertise-addr ADDRESS, or point DOCKER_HOST at a manager",
+            "this Docker Engine is not in a Swarm",
+            "run `docker swarm init --advertise-addr ADDRESS`, or point DOCKER_HOST at a manager",
         ),
     }
 }
@@ -338,7 +338,7 @@ fn check_driver(known: &EngineInfo, driver: &str) -> Result<(), UnmetRequirement
     }
     Err(UnmetRequirement {
         reason: format!(
-            "this Docker Engine has no network driver {driver}: it has {}",
+            "this Docker Engine has no network driver {driver}: the engine has {}",
             drivers.join(", ")
         ),
         remedy: "install a current Docker Engine".to_owned(),
@@ -350,7 +350,10 @@ fn check_network(known: &EngineInfo, name: &str) -> Result<(), UnmetRequirement>
         return Ok(());
     }
     Err(UnmetRequirement {
-        reason: format!("Docker has no network `{name}`: it has {}", known.networks.join(", ")),
-        remedy: format!("docker network create {name}"),
+        reason: format!(
+            "Docker has no network `{name}`: the engine has {}",
+            known.networks.join(", ")
+        ),
+        remedy: format!("run `docker network create {name}`"),
     })
 }

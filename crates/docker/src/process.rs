@@ -100,8 +100,10 @@ impl DockerProcess {
                 return Ok(exit_from_code(state.exit_code.unwrap_or_default()));
             }
             if Instant::now() >= deadline {
-                let why =
-                    format!("it still runs {} s after its streams ended", EXIT_TIMEOUT.as_secs());
+                let why = format!(
+                    "the program still runs {} s after its streams ended",
+                    EXIT_TIMEOUT.as_secs()
+                );
                 return Err(Error::new(format!("wait for {}", self.what), why));
             }
             std::thread::sleep(POLL_INTERVAL);

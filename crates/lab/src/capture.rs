@@ -44,16 +44,16 @@ pub(crate) fn check_confidentiality(
 
 /// Compares the captured frames with the expected confidentiality.
 fn check_capture(heard: &CapturedFrames, secrecy: Confidentiality) -> Result<(), Error> {
-    let error = |why: &str| Err(Error::new("listen between the nodes", why));
+    let error = |why: &str| Err(Error::new("verify the encryption between the nodes", why));
     match (heard, secrecy) {
         (CapturedFrames { large: 0, .. }, _) => {
-            error("the traffic does not pass there: it takes another path")
+            error("no packet of the connection passed the link: packets take another path")
         }
         (CapturedFrames { marked: 0, .. }, Confidentiality::Plain) => {
-            error("what the network carries cannot be read there, and it does not encrypt")
+            error("the payload cannot be read on the link, although the network does not encrypt")
         }
         (CapturedFrames { marked: 1.., .. }, Confidentiality::Encrypted) => {
-            error("what the network carries can be read there: it is not encrypted")
+            error("the payload can be read on the link: the network has not encrypted it")
         }
         _ => Ok(()),
     }
@@ -79,7 +79,9 @@ struct PacketCapture(PacketRing);
 impl PacketCapture {
     fn open(space: &Namespace) -> Result<Self, Error> {
         let open = || PacketRing::open().map(Self);
-        space.run_inside(|| open().map_err(|errno| Error::new("listen between the nodes", errno)))
+        space.run_inside(|| {
+            open().map_err(|errno| Error::new("capture packets between the nodes", errno))
+        })
     }
 
     /// Counts all frames that have passed so far.
@@ -105,7 +107,7 @@ mod tests {
         assert!(check_capture(&plain, Confidentiality::Plain).is_ok());
         assert!(check_capture(&sealed, Confidentiality::Encrypted).is_ok());
         let why = |heard, secrecy| check_capture(heard, secrecy).unwrap_err().why;
-        assert!(why(&plain, Confidentiality::Encrypted).contains("not encrypted"));
+        assert!(why(&plain, Confidentiality::Encrypted).contains("not encrypted it"));
         assert!(why(&sealed, Confidentiality::Plain).contains("cannot be read"));
         assert!(
             why(&CapturedFrames::default(), Confidentiality::Encrypted).contains("another path")

@@ -42,7 +42,7 @@ pub(crate) fn carry(
     bytes: &[u8],
 ) -> Result<(), Error> {
     let mut stream = dial(client, address)?;
-    let what = || format!("carry {} bytes to {address}", bytes.len());
+    let what = || format!("transfer {} bytes to {address}", bytes.len());
     let error = |error: std::io::Error| Error::new(what(), error);
     stream.write_all(bytes).map_err(error)?;
     let mut server = accept_one(listener).ok_or_else(|| not_forwarded(client, address))?;
@@ -50,11 +50,18 @@ pub(crate) fn carry(
     let mut came = vec![0; bytes.len()];
     server.read_exact(&mut came).map_err(error)?;
     reset(&stream)?;
-    if came == bytes { Ok(()) } else { Err(Error::new(what(), "other bytes came")) }
+    if came == bytes {
+        Ok(())
+    } else {
+        Err(Error::new(what(), "the server received different bytes"))
+    }
 }
 
 fn not_forwarded(client: Option<&Namespace>, address: SocketAddr) -> Error {
-    Error::new(what(client, address), "whoever took the connection did not pass it on")
+    Error::new(
+        what(client, address),
+        "the forwarder accepted the connection but did not forward it",
+    )
 }
 
 fn what(client: Option<&Namespace>, address: SocketAddr) -> String {
@@ -76,7 +83,7 @@ fn dial(client: Option<&Namespace>, address: SocketAddr) -> Result<TcpStream, Er
         }
     };
     std::thread::scope(|scope| scope.spawn(dial).join())
-        .unwrap_or_else(|_| Err(Error::new("reach a server", "the thread panicked")))
+        .unwrap_or_else(|_| Err(Error::new("connect to a server", "the thread panicked")))
 }
 
 /// Accepts the connection of a client that has connected, or does so soon. If several connect at the same time, each

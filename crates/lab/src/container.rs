@@ -5,6 +5,7 @@ use crate::namespace::Namespace;
 use crate::process::LabProcess;
 use crate::programs::{MountNamespace, RunningPrograms};
 use crate::spawner::TARE;
+use crate::sys::FilesystemView;
 use std::ffi::OsString;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd};
@@ -47,9 +48,9 @@ impl Container for LabContainer {
     }
 
     fn spawn(&self, command: &Command) -> Result<Box<dyn Process>, Error> {
-        let (namespace, mounts) = (self.namespace.clone(), self.mounts.clone().map(Into::into));
-        let child =
-            self.lab.start_with_mounts(prepare(&self.with_defaults(command)), namespace, mounts)?;
+        let view = self.mounts.clone().map(|mounts| FilesystemView::in_root(mounts));
+        let command_line = prepare(&self.with_defaults(command));
+        let child = self.lab.start_with_mounts(command_line, self.namespace.clone(), view)?;
         Ok(Box::new(LabProcess::new(child, command.stdio)))
     }
 

@@ -18,7 +18,7 @@ pub(crate) fn start(
 ) -> Result<Vec<LabProcess>, Error> {
     let Some(text) = &shape.background else { return Ok(Vec::new()) };
     let background: Background =
-        text.parse().map_err(|why: String| Error::new("read the background load", why))?;
+        text.parse().map_err(|why: String| Error::new("parse the background load", why))?;
     let start_one = |index: u32| {
         let node = nodes.get(index as usize % nodes.len().max(1)).cloned();
         let mut command = Command::new(TARE);

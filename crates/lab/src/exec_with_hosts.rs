@@ -38,7 +38,10 @@ pub fn exec_with_hosts(arguments: impl IntoIterator<Item = OsString>) -> Result<
 }
 
 fn usage() -> Error {
-    Error::new("enter a container", "the arguments are --hosts NAME=ADDRESS,… -- PROGRAM …")
+    Error::new(
+        "start a program in a container",
+        "invalid arguments: expected --hosts NAME=ADDRESS,… -- PROGRAM …",
+    )
 }
 
 /// Returns the text of a hosts file with these names and those of the machine itself.
@@ -58,7 +61,7 @@ fn hosts_file(hosts: &str) -> Result<String, Error> {
 
 /// Unshares the mount namespace and mounts the private files.
 fn private_mounts(hosts: &str) -> Result<(), Error> {
-    let refused = |errno| Error::new("make a private mount namespace", errno);
+    let refused = |errno| Error::new("create a private mount namespace", errno);
     sys::unshare_mounts().map_err(refused)?;
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .map_err(refused)?;
@@ -73,7 +76,7 @@ fn private_mounts(hosts: &str) -> Result<(), Error> {
 /// Mounts the text over /etc/hosts. The file is in memory first and bound from there, so that no directory contains it.
 fn bind_hosts(text: &str) -> Result<(), Error> {
     const STAGE: &str = "/tmp";
-    let what = || format!("put a private hosts file over {HOSTS}");
+    let what = || format!("mount a private hosts file over {HOSTS}");
     let file = format!("{STAGE}/hosts");
     mount("tmpfs", STAGE, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(c"mode=0755"))
         .map_err(|errno| Error::new(what(), errno))?;

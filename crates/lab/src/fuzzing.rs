@@ -1,7 +1,7 @@
 //! Fuzz targets for `fuzz/`: the parsers of data from the kernel and from other nodes, as functions of bytes that must
-//! neither panic nor loop for ever. Compiled only for fuzzing.
+//! neither panic nor loop forever. Compiled only for fuzzing.
 
 pub use crate::counters::fuzzing::rules;
 pub use crate::drops::fuzzing::types;
 pub use crate::netlink::fuzzing::answer;
-pub use crate::sleeve::fuzzing::packet;
+pub use crate::weave_sleeve::fuzzing::packet;

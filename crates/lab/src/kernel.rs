@@ -210,7 +210,7 @@ impl KernelProbe {
             (ModuleStatus::Absent, _) => Err(UnmetRequirement {
                 reason: format!("this kernel has no {module}"),
                 remedy: format!(
-                    "boot a kernel that has it{}; on Ubuntu, install \
+                    "boot a kernel with {module}{}; on Ubuntu, install \
                      linux-modules-extra-$(uname -r)",
                     config_option(module)
                 ),
@@ -226,7 +226,7 @@ impl KernelProbe {
             Err(Errno::NOENT) if yet_to_come => Ok(()),
             Ok(()) => Ok(()),
             Err(errno) => Err(UnmetRequirement {
-                reason: format!("{path} may not be used: {errno}"),
+                reason: format!("{path} cannot be opened for reading and writing: {errno}"),
                 remedy: format!("sudo setfacl -m u:$USER:rw {path}, or run tare as root"),
             }),
         }
@@ -251,7 +251,11 @@ impl KernelProbe {
     pub(crate) fn ensure(&self, needs: &[Requirement]) -> Result<(), Error> {
         for need in needs {
             let refused = |missing: UnmetRequirement| {
-                Error::new(format!("find {need}"), missing.reason).with_remedy(missing.remedy)
+                let what = match need {
+                    Requirement::Unmet(_) => "meet a requirement of the network".to_owned(),
+                    other => format!("use {other}"),
+                };
+                Error::new(what, missing.reason).with_remedy(missing.remedy)
             };
             self.check(need).map_err(refused)?;
             let (module, on_demand) = match need {
@@ -355,7 +359,7 @@ mod tests {
         }
         let absent = never.check(&Requirement::Kernel { module: "nft_ct" }).unwrap_err();
         assert_eq!(absent.reason, "this kernel has no nft_ct");
-        assert!(absent.remedy.starts_with("boot a kernel that has it (CONFIG_NFT_CT); "));
+        assert!(absent.remedy.starts_with("boot a kernel with nft_ct (CONFIG_NFT_CT); "));
     }
 
     #[test]

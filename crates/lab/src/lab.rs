@@ -5,9 +5,10 @@ use crate::drops::DropCounter;
 use crate::kernel::{KernelProbe, ModuleLoading};
 use crate::namespace::Namespace;
 use crate::private_namespaces::{self, LabPrivilege};
-use crate::programs::{FilesystemView, MountNamespace};
+use crate::programs::MountNamespace;
 use crate::spawner::{Spawner, TARE};
 use crate::sys;
+use crate::sys::{FilesystemView, NamespaceHandle};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -89,6 +90,7 @@ impl Lab {
         namespace: Option<Arc<Namespace>>,
         view: Option<FilesystemView>,
     ) -> Result<Child, Error> {
+        let namespace = namespace.map(|namespace| namespace as NamespaceHandle);
         sys::enter_before_exec(&mut command, self.group.clone(), namespace, view);
         self.spawner.spawn(command)
     }
@@ -102,7 +104,8 @@ impl Lab {
     pub(crate) fn mount_proc(&self, mounts: &Arc<MountNamespace>) {
         let mut command = Command::new(TARE);
         command.arg("keeper").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        sys::enter_before_exec(&mut command, None, None, Some(Arc::clone(mounts).into()));
+        let view = FilesystemView::in_root(mounts.clone());
+        sys::enter_before_exec(&mut command, None, None, Some(view));
         sys::mount_proc_before_exec(&mut command);
         if let Ok(mut child) = self.spawner.spawn(command) {
             let _ = child.wait();

@@ -166,11 +166,11 @@ const MOST_MTU: u32 = 65_535;
 pub(crate) fn check_one_node(name: &str, shape: &Shape) -> Result<(), Error> {
     let what = || format!("lay out {name}");
     if shape.nodes > 1 {
-        return Err(Error::new(what(), format!("{name} joins containers on one node"))
-            .with_remedy("use --nodes 1, or a network that joins nodes"));
+        return Err(Error::new(what(), format!("{name} connects containers on one node only"))
+            .with_remedy("use --nodes 1, or a network that connects nodes"));
     }
     if shape.servers == 0 || shape.clients == 0 {
-        return Err(Error::new(what(), "there must be a server and a client")
+        return Err(Error::new(what(), "at least one server and one client are required")
             .with_remedy("use --servers 1 --clients 1 or more"));
     }
     let least = match shape.family {
@@ -180,14 +180,14 @@ pub(crate) fn check_one_node(name: &str, shape: &Shape) -> Result<(), Error> {
     if !(least..=MOST_MTU).contains(&shape.mtu) {
         return Err(Error::new(
             what(),
-            format!("no device carries {} with an MTU of {}", shape.family, shape.mtu),
+            format!("no device supports {} with an MTU of {}", shape.family, shape.mtu),
         )
-        .with_remedy(format!("use an --mtu from {least} to {MOST_MTU}")));
+        .with_remedy(format!("use --mtu from {least} to {MOST_MTU}")));
     }
     let most = crate::nodes::DockerBridge::MOST;
     if shape.servers.saturating_add(shape.clients) > most {
-        return Err(Error::new(what(), format!("there is room for {most} containers"))
-            .with_remedy("ask for fewer --servers and --clients"));
+        return Err(Error::new(what(), format!("at most {most} containers are supported"))
+            .with_remedy("use fewer --servers or --clients"));
     }
     Ok(())
 }

@@ -31,6 +31,7 @@ mod lab;
 mod layout;
 mod mss_clamp;
 mod namespace;
+mod namespace_id;
 mod netem;
 mod netlink;
 mod network_options;

@@ -46,7 +46,7 @@ impl Namespace {
 
     /// Makes a namespace, and leaves the calling thread in it.
     fn make(&(name, sysctls): &(&str, &[Sysctl]), settings: &SysctlWriter) -> Result<Self, Error> {
-        let what = || format!("make the network namespace {name}");
+        let what = || format!("create the network namespace {name}");
         sys::unshare_network().map_err(|errno| Error::new(what(), errno))?;
         let descriptor = fs::File::open("/proc/thread-self/ns/net")
             .map_err(|error| Error::new(what(), error))?
@@ -84,7 +84,7 @@ impl Namespace {
     pub(crate) fn refresh_links(&self, devices: &[&str]) -> Result<(), Error> {
         self.run_inside(|| {
             let socket = UnixDatagram::unbound()
-                .map_err(|error| Error::new("open a socket to look at links by", error))?;
+                .map_err(|error| Error::new("open a socket for link queries", error))?;
             for device in devices {
                 // A kind of device that does not support this is updated in the kernel's own time.
                 let _ = sys::ethtool::refresh_link(&socket, device);
@@ -112,7 +112,10 @@ impl Namespace {
             work()
         };
         std::thread::scope(|scope| scope.spawn(enter_and_work).join()).unwrap_or_else(|_| {
-            Err(Error::new(format!("work in the network namespace {}", self.name), PANICKED))
+            Err(Error::new(
+                format!("run a function in the network namespace {}", self.name),
+                PANICKED,
+            ))
         })
     }
 
@@ -131,7 +134,7 @@ const FEW: usize = 32;
 /// Index of the loopback device, the first device of every network namespace.
 const LOOPBACK_INDEX: u32 = 1;
 
-const PANICKED: &str = "its thread panicked";
+const PANICKED: &str = "the thread panicked";
 
 /// Opens a non-blocking listener in a namespace (in that of tare itself if none is given), on a thread that enters it
 /// and ends.
@@ -146,5 +149,5 @@ pub(crate) fn listen_in(
             .map_err(|error| Error::new(format!("listen on {address}"), error))
     };
     std::thread::scope(|scope| scope.spawn(listen).join())
-        .unwrap_or_else(|_| Err(Error::new("listen", "the thread panicked")))
+        .unwrap_or_else(|_| Err(Error::new(format!("listen on {address}"), PANICKED)))
 }

@@ -16,7 +16,7 @@ pub(crate) fn requirements(options: &NetworkOptions) -> Vec<Requirement> {
     }
     if options.rps && !Path::new(RPS_SYSCTL_FILE).exists() {
         needs.push(Requirement::Unmet(UnmetRequirement {
-            reason: format!("this kernel has no {RPS_SYSCTL}"),
+            reason: format!("this kernel has no sysctl {RPS_SYSCTL}"),
             remedy: "use Linux 6.3 or later, with CONFIG_RPS, or leave out +rps".to_owned(),
         }));
     }

@@ -44,7 +44,7 @@ fn rule_packets(line: &str, rule: &str) -> Option<u64> {
 fn start(lab: &Lab, namespace: &Arc<Namespace>, arguments: &[&str]) -> Result<Child, Error> {
     let (name, package) = NFT;
     let path = program::find(name).ok_or_else(|| {
-        Error::new("start nft", "the program is not installed")
+        Error::new("start nft", "the program nft is not installed")
             .with_remedy(format!("sudo apt-get install {package}"))
     })?;
     let mut command = Command::new(path);
@@ -68,7 +68,10 @@ fn finish(mut child: Child, what: &str) -> Result<String, Error> {
     if child.wait().map_err(error)?.success() {
         Ok(output)
     } else {
-        Err(Error::new(what, complaint.lines().next().unwrap_or("nft failed without a word")))
+        Err(Error::new(
+            what,
+            complaint.lines().next().unwrap_or("nft failed without an error message"),
+        ))
     }
 }
 

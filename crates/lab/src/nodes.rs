@@ -2,6 +2,7 @@
 
 use crate::address::{InterfaceSlot, LabSubnet};
 use crate::docker_rules::BRIDGE;
+use crate::namespace_id::NODE_PREFIX;
 use crate::wiring::{DevicePair, DevicePairEnd, FdbEntry, IpRoute, NamespaceId, Sysctl, Wiring};
 use tare_network::{BitsPerSecond, Error};
 
@@ -13,9 +14,6 @@ pub(crate) const UNDERLAY: &str = "underlay";
 
 /// Bridge that joins the uplinks of the nodes.
 pub(crate) const UNDERLAY_BRIDGE: &str = "underlay0";
-
-/// Prefix of the names of the nodes' namespaces. A number follows.
-pub(crate) const NODE_PREFIX: &str = "node-";
 
 /// Bridged packets skip netfilter: the underlay stands for switches, and a plain bridge has no rules.
 pub(crate) const BRIDGED_PAST_NETFILTER: [Sysctl; 2] = [
@@ -80,8 +78,8 @@ impl LabNode {
         let count =
             u8::try_from(count).ok().filter(|&count| u32::from(count) <= Self::MOST_ADDRESSES);
         let count = count.ok_or_else(|| {
-            Error::new("give a node its addresses", "more servers than addresses")
-                .with_remedy(format!("ask for at most {} servers", Self::MOST_ADDRESSES))
+            Error::new("assign addresses to a node", "a node has fewer addresses than servers")
+                .with_remedy(format!("use --servers {} or fewer", Self::MOST_ADDRESSES))
         })?;
         for index in 1..count {
             wiring.add_address(self.space, UPLINK, self.slot(index));
@@ -133,7 +131,7 @@ impl DockerBridge {
         }
         let why = format!("a Linux bridge has {} ports, {containers} are needed", Self::PORTS);
         Err(Error::new(format!("lay out {name}"), why)
-            .with_remedy("ask for fewer containers, or use bridge-plain, which takes more bridges"))
+            .with_remedy("use fewer containers, or bridge-plain, which has several bridges"))
     }
 
     /// Adds further bridges, each joined to the first by a veth pair, until this many containers have ports.

@@ -81,7 +81,7 @@ pub(crate) fn switch_off(
 pub(crate) fn disable_tx_offload(wiring: &Wiring, spaces: &[Arc<Namespace>]) -> Result<(), Error> {
     for (space, device) in &wiring.without_tx_offload {
         let space = &spaces[space.0];
-        let what = || format!("switch {}:{device} to whole packets", space.name());
+        let what = || format!("switch off transmit offloads of {}:{device}", space.name());
         space.run_inside(|| {
             let socket = UnixDatagram::unbound().map_err(|error| Error::new(what(), error))?;
             EthtoolSwitch::TX_CHECKSUM
@@ -99,12 +99,12 @@ fn all_of_one_namespace(
     offloads: Offloads,
 ) -> Result<Vec<DeviceOffload>, Error> {
     let socket = UnixDatagram::unbound()
-        .map_err(|error| Error::new("open a socket to switch offloads by", error))?;
+        .map_err(|error| Error::new("open a socket to change offloads", error))?;
     let mut switched = Vec::new();
     for (space, device) in devices {
         for offload in offloads.iter() {
             let state = switch(&socket, device, offload).map_err(|errno| {
-                Error::new(format!("switch {offload} of {place}:{device} off"), errno)
+                Error::new(format!("switch off {offload} of {place}:{device}"), errno)
             })?;
             switched.push(DeviceOffload { space: *space, device: device.clone(), offload, state });
         }

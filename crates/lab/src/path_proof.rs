@@ -39,7 +39,10 @@ fn send_and_check(
     connect_all(layout, spaces)?;
     for (counter, before) in counters {
         if programs.count(counter)? <= before {
-            return Err(counter_unchanged(format!("see {}", counter.description)));
+            return Err(counter_unchanged(format!(
+                "verify the path by the counter of {}",
+                counter.description
+            )));
         }
     }
     let (Some(proof), Some(before)) = (proof, before) else {
@@ -50,17 +53,17 @@ fn send_and_check(
     }
     let what = match proof {
         PathProof::Rule { space, rule } => {
-            format!("see packets pass `{rule}` in {}", layout.wiring.name(*space))
+            format!("verify that packets pass the rule `{rule}` in {}", layout.wiring.name(*space))
         }
         PathProof::Device { space, name } => {
-            format!("see packets pass {}:{name}", layout.wiring.name(*space))
+            format!("verify that packets pass {}:{name}", layout.wiring.name(*space))
         }
     };
     Err(counter_unchanged(what))
 }
 
 fn counter_unchanged(what: String) -> Error {
-    Error::new(what, "its counter has not moved: they take another path")
+    Error::new(what, "the counter has not increased: packets take another path")
 }
 
 /// Connects every client with its server, by the first of its routes.

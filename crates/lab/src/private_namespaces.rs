@@ -42,7 +42,7 @@ fn become_root_of_a_user_namespace() -> Result<(), Error> {
     let user = rustix::process::geteuid().as_raw();
     let group = rustix::process::getegid().as_raw();
     sys::unshare_user_and_mounts().map_err(|errno| match errno {
-        Errno::INVAL => Error::new(WHAT, "the process has several threads already"),
+        Errno::INVAL => Error::new(WHAT, "the process already has several threads"),
         errno => refusal(errno, &UserNamespaceSettings::read()),
     })?;
     // An unprivileged process may map its own group only after it has denied setgroups (user_namespaces(7)).
@@ -98,7 +98,7 @@ fn enforced_profile(label: &str) -> Option<String> {
 /// needed.
 pub(crate) fn refusal(errno: Errno, settings: &UserNamespaceSettings) -> Error {
     let profile = format!(
-        "install the profile packaging/apparmor/tare, which allows them to this one binary, {ROOT}"
+        "install the profile packaging/apparmor/tare, which allows user namespaces to this binary only, {ROOT}"
     );
     let (why, remedy) = if settings.apparmor == Some(1) {
         let why = "AppArmor forbids unprivileged user namespaces \
@@ -112,11 +112,13 @@ pub(crate) fn refusal(errno: Errno, settings: &UserNamespaceSettings) -> Error {
         (why.to_owned(), "run tare as root".to_owned())
     } else if errno == Errno::NOSPC || errno == Errno::USERS {
         let why = "the limit of user namespaces is reached (user.max_user_namespaces)";
-        (why.to_owned(), "end the programs that hold them".to_owned())
+        (why.to_owned(), "end programs that hold user namespaces".to_owned())
     } else if let Some(name) = &settings.profile {
-        (format!("AppArmor's profile `{name}`, which this process runs under, forbids it"), profile)
+        let why = format!("the AppArmor profile `{name}` of this process forbids user namespaces");
+        (why, profile)
     } else {
-        let why = format!("{errno}: a container runtime or security module forbids it");
+        let why =
+            format!("{errno}: a container runtime or security module forbids user namespaces");
         (why, "run tare outside of that container, or give the container CAP_SYS_ADMIN".to_owned())
     };
     Error::new(WHAT, why).with_remedy(remedy)

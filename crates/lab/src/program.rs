@@ -24,7 +24,9 @@ pub fn find(name: &str) -> Option<PathBuf> {
 pub(crate) fn missing_program(name: &str) -> Option<UnmetRequirement> {
     let missing = || UnmetRequirement {
         reason: format!("the program {name} is not installed"),
-        remedy: format!("make setup builds it below target/tools/bin; have {name} on the PATH"),
+        remedy: format!(
+            "run `make setup`, which builds {name} in target/tools/bin, and add that directory to PATH"
+        ),
     };
     find(name).is_none().then(missing)
 }

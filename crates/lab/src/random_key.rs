@@ -9,7 +9,7 @@ pub(crate) fn random_bytes<const N: usize>() -> Result<[u8; N], Error> {
     let mut filled = 0;
     while filled < N {
         filled += getrandom(&mut bytes[filled..], GetRandomFlags::empty())
-            .map_err(|errno| Error::new("draw a key", errno))?;
+            .map_err(|errno| Error::new("generate a random key", errno))?;
     }
     Ok(bytes)
 }

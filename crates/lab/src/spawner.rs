@@ -98,8 +98,8 @@ fn serve(group: &[u8], orders: &Receiver<SpawnRequest>, ready: &SyncSender<Resul
 ///
 /// It is the only child that is not killed with its parent, because it has to outlive tare for a moment.
 fn start_keeper(group: &[u8]) -> Result<Child, Error> {
-    const WHAT: &str = "start the lab's keeper";
-    sys::unshare_children().map_err(|error| Error::new("make the lab's PID namespace", error))?;
+    const WHAT: &str = "start the lab's init process";
+    sys::unshare_children().map_err(|error| Error::new("create the lab's PID namespace", error))?;
     let mut command = Command::new(TARE);
     command.arg0("tare").arg("keeper").process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -112,7 +112,7 @@ fn start_keeper(group: &[u8]) -> Result<Child, Error> {
         _ => {
             let _ = keeper.kill();
             let _ = keeper.wait();
-            Err(Error::new(WHAT, "it ended before it kept"))
+            Err(Error::new(WHAT, "the init process ended before it was ready"))
         }
     }
 }

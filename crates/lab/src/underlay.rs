@@ -33,7 +33,7 @@ pub fn link_requirements(link: &NodeLink) -> Vec<Requirement> {
 pub(crate) fn parse_link(shape: &Shape) -> Result<NodeLink, Error> {
     let text = shape.link.as_deref();
     let parsed = text.map(str::parse).transpose();
-    let error = |why: tare_network::NodeLinkError| Error::new("read the link between nodes", why);
+    let error = |why: tare_network::NodeLinkError| Error::new("parse the link between nodes", why);
     Ok(parsed.map_err(error)?.unwrap_or_default())
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn check_nodes(name: &str, least: u32, shape: &Shape) -> Result<(), E
     if (least..=MOST_NODES).contains(&shape.nodes) {
         return Ok(());
     }
-    let why = format!("{name} joins {least} to {MOST_NODES} nodes");
+    let why = format!("{name} connects {least} to {MOST_NODES} nodes");
     Err(Error::new(format!("lay out {name}"), why)
         .with_remedy(format!("use --nodes from {least} to {MOST_NODES}")))
 }

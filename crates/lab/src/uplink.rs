@@ -62,9 +62,8 @@ pub(crate) fn check_capacity(name: &str, shape: &Shape) -> Result<(), Error> {
     if shape.servers.saturating_add(shape.clients) <= MOST {
         return Ok(());
     }
-    let why = format!("there is room for {MOST} containers on an uplink");
-    Err(Error::new(format!("lay out {name}"), why)
-        .with_remedy("ask for fewer --servers and --clients"))
+    let why = format!("at most {MOST} containers are supported on an uplink");
+    Err(Error::new(format!("lay out {name}"), why).with_remedy("use fewer --servers or --clients"))
 }
 
 /// Adds a child device of this name for a container to its node's uplink, with an address of the underlay.

@@ -23,7 +23,7 @@ impl FromStr for Background {
         match cpu {
             Some(cpu) if (1..=Self::MOST).contains(&cpu) => Ok(Self { cpu }),
             _ => Err(format!(
-                "`{text}` is no background load: write cpu=N, with N processes from 1 to {}",
+                "invalid background load `{text}`: write cpu=N, with N processes from 1 to {}",
                 Self::MOST
             )),
         }

@@ -1,10 +1,10 @@
 //! Error of setting up a network or of starting a program in it.
 
-/// One line for the user: the action that failed, the reason and the remedy.
+/// Error of an action: what failed, the reason and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what}: {why}")]
+#[error("cannot {what}: {why}")]
 pub struct Error {
-    /// Action that failed.
+    /// Action that failed: a verb phrase that follows "cannot", such as `start the container web`.
     pub what: String,
     /// Reason why it failed.
     pub why: String,

@@ -35,7 +35,10 @@ impl Container for MockContainer {
     }
 
     fn spawn(&self, _: &Command) -> Result<Box<dyn Process>, Error> {
-        Err(Error::new(format!("start a program in {}", self.0), "a mock container runs nothing"))
+        Err(Error::new(
+            format!("start a program in {}", self.0),
+            "a mock container runs no programs",
+        ))
     }
 }
 

@@ -20,7 +20,7 @@ pub struct NodeLink {
 
 /// Error for a link that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no link: {why}")]
+#[error("invalid link `{text}`: {why}")]
 pub struct NodeLinkError {
     text: String,
     why: String,
@@ -68,13 +68,12 @@ impl FromStr for NodeLink {
                 "loss" => link.loss.replace(parse_loss(value).map_err(error)?).is_some(),
                 "mtu" => link.mtu.replace(parse_mtu(value).map_err(error)?).is_some(),
                 _ => {
-                    let known =
-                        "rate=10gbit, delay=100us, loss=0.01% and mtu=1500, with commas between";
-                    return Err(error(format!("write some of {known}")));
+                    let known = "rate=10gbit, delay=100us, loss=0.01% and mtu=1500";
+                    return Err(error(format!("write some of {known}, separated by commas")));
                 }
             };
             if twice {
-                return Err(error(format!("{key} stands there twice; leave one out")));
+                return Err(error(format!("{key} is given twice: use it once")));
             }
         }
         Ok(link)
@@ -83,7 +82,7 @@ impl FromStr for NodeLink {
 
 /// Parses a time above zero. Returns nanoseconds.
 fn parse_delay(text: &str) -> Result<u64, String> {
-    let bad = || format!("`{text}` is no delay; write it as 100us or 2ms, at most 10s");
+    let bad = || format!("invalid delay `{text}`: expected at most 10s, for example 100us or 2ms");
     let (number, unit) = UNITS
         .iter()
         .find_map(|&(unit, nanos)| Some((text.strip_suffix(unit)?, nanos)))
@@ -94,7 +93,8 @@ fn parse_delay(text: &str) -> Result<u64, String> {
 
 /// Parses a percentage. Returns a share above zero and below one.
 fn parse_loss(text: &str) -> Result<f64, String> {
-    let bad = || format!("`{text}` is no loss; write it as 0.01%, above 0 and below 100 %");
+    let bad =
+        || format!("invalid loss `{text}`: expected above 0 and below 100 %, for example 0.01%");
     let share = text.strip_suffix('%').and_then(parse_decimal).ok_or_else(bad)? / 100.0;
     if share > 0.0 && share < 1.0 { Ok(share) } else { Err(bad()) }
 }
@@ -104,7 +104,7 @@ fn parse_mtu(text: &str) -> Result<u32, String> {
     text.parse()
         .ok()
         .filter(|mtu| MTUS.contains(mtu))
-        .ok_or_else(|| format!("`{text}` is no MTU of a link; it is from {least} to {most} bytes"))
+        .ok_or_else(|| format!("invalid MTU `{text}`: expected bytes from {least} to {most}"))
 }
 
 /// Parses a number in digits. `parse` alone also accepts exponents, signs and infinity.
@@ -144,16 +144,16 @@ mod tests {
         let cases = [
             ("", "write some of rate=10gbit"),
             ("speed=1gbit", "write some of"),
-            ("rate=fast", "`fast` is no rate"),
-            ("rate=1gbit,rate=2gbit", "rate stands there twice"),
-            ("delay=5", "no delay"),
-            ("delay=0ms", "no delay"),
-            ("delay=11s", "no delay"),
-            ("loss=1", "no loss"),
-            ("loss=100%", "no loss"),
-            ("loss=-1%", "no loss"),
-            ("mtu=68", "no MTU"),
-            ("mtu=", "no MTU"),
+            ("rate=fast", "invalid rate `fast`"),
+            ("rate=1gbit,rate=2gbit", "rate is given twice"),
+            ("delay=5", "invalid delay `5`"),
+            ("delay=0ms", "invalid delay `0ms`"),
+            ("delay=11s", "invalid delay `11s`"),
+            ("loss=1", "invalid loss `1`"),
+            ("loss=100%", "invalid loss `100%`"),
+            ("loss=-1%", "invalid loss `-1%`"),
+            ("mtu=68", "invalid MTU `68`"),
+            ("mtu=", "invalid MTU ``"),
         ];
         for (text, words) in cases {
             let error = text.parse::<NodeLink>().unwrap_err().to_string();

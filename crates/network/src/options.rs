@@ -66,11 +66,11 @@ impl fmt::Display for NetworkOption {
             Self::Unconfined => write!(f, "+unconfined ({})", self.summary()),
             Self::Untracked => write!(f, "+untracked ({})", self.summary()),
             Self::Rps => write!(f, "+rps ({})", self.summary()),
-            Self::Mtu => write!(f, "+mtu=BYTES ({}, as in +mtu=9000)", self.summary()),
-            Self::Rate => write!(f, "+rate=RATE ({}, as in +rate=970mbit)", self.summary()),
+            Self::Mtu => write!(f, "+mtu=BYTES ({}, for example +mtu=9000)", self.summary()),
+            Self::Rate => write!(f, "+rate=RATE ({}, for example +rate=970mbit)", self.summary()),
             Self::Without => write!(
                 f,
-                "+without=OFFLOAD ({}: {}; may stand again)",
+                "+without=OFFLOAD ({}: {}; may be repeated)",
                 self.summary(),
                 Offload::ALL.map(Offload::name).join(", ")
             ),

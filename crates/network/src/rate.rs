@@ -14,10 +14,10 @@ pub struct BitsPerSecond(u64);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RateError {
     /// The text is not a number with a unit.
-    #[error("`{0}` is no rate: write a number with kbit, mbit or gbit, as in 970mbit")]
+    #[error("invalid rate `{0}`: expected a number with kbit, mbit or gbit, for example 970mbit")]
     Unreadable(String),
     /// The number has a unit, but no link has this rate.
-    #[error("the rate `{0}` is not a whole number of kbit/s from {min} to {max}", min = BitsPerSecond::MIN, max = BitsPerSecond::MAX)]
+    #[error("invalid rate `{0}`: expected a whole number of kbit/s from {min} to {max}", min = BitsPerSecond::MIN, max = BitsPerSecond::MAX)]
     Range(String),
 }
 
@@ -102,7 +102,9 @@ mod tests {
             let error = text.parse::<BitsPerSecond>().unwrap_err();
             assert_eq!(
                 error.to_string(),
-                format!("the rate `{text}` is not a whole number of kbit/s from 8kbit to 1000gbit")
+                format!(
+                    "invalid rate `{text}`: expected a whole number of kbit/s from 8kbit to 1000gbit"
+                )
             );
         }
     }

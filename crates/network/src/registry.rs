@@ -146,9 +146,9 @@ fn has_name(network: &dyn Network, name: &str) -> bool {
 /// Describes the options that a network takes, for an error about another option.
 fn describe_supported(options: &[NetworkOption]) -> String {
     if options.is_empty() {
-        "it has no options".to_owned()
+        "the network has no options".to_owned()
     } else {
-        format!("it takes {}", describe_options(options))
+        format!("the network takes {}", describe_options(options))
     }
 }
 
@@ -170,7 +170,8 @@ mod tests {
         assert_eq!(
             find("mock+plain+rate=1gbit").unwrap_err().to_string(),
             "`mock+plain+rate=1gbit`: mock does not take +rate=RATE (every container's link \
-             limited, in each direction, as in +rate=970mbit); it takes +plain (without netfilter)"
+             limited, in each direction, for example +rate=970mbit); the network takes +plain \
+             (without netfilter)"
         );
     }
 
@@ -219,6 +220,6 @@ mod tests {
 
     #[test]
     fn a_network_without_options_says_so() {
-        assert_eq!(describe_supported(&[]), "it has no options");
+        assert_eq!(describe_supported(&[]), "the network has no options");
     }
 }

@@ -23,7 +23,7 @@ pub struct NetworkSpec {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NetworkSpecError {
     /// There is no name before the options.
-    #[error("`{0}` names no network")]
+    #[error("invalid network `{0}`: expected a name before the options")]
     Empty(String),
     /// No network has the option.
     #[error("`{spelled}`: unknown option `+{option}`; the options are {all}", all = describe_options(&NetworkOption::ALL))]
@@ -34,7 +34,7 @@ pub enum NetworkSpecError {
         option: String,
     },
     /// The option is repeated.
-    #[error("`{spelled}`: `+{option}` stands there twice; leave one out")]
+    #[error("`{spelled}`: `+{option}` is given twice: use it once")]
     Repeated {
         /// Name as the user spelled it.
         spelled: String,
@@ -50,7 +50,7 @@ pub enum NetworkSpecError {
         source: RateError,
     },
     /// No device can have the MTU.
-    #[error("`{spelled}`: `{mtu}` is no MTU: it is from {least} to {most} bytes", least = MTUS.start(), most = MTUS.end())]
+    #[error("`{spelled}`: invalid MTU `{mtu}`: expected bytes from {least} to {most}", least = MTUS.start(), most = MTUS.end())]
     Mtu {
         /// Name as the user spelled it.
         spelled: String,
@@ -216,20 +216,26 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_in_one_line() {
         let cases = [
-            ("+plain", "`+plain` names no network"),
+            ("+plain", "invalid network `+plain`: expected a name"),
             ("bridge+fast", "unknown option `+fast`; the options are +plain (without netfilter), "),
             ("bridge+rate", "unknown option `+rate`; the options are "),
             ("bridge+plain=1", "unknown option `+plain=1`"),
             ("bridge+", "unknown option `+`"),
-            ("bridge+plain+plain", "`+plain` stands there twice"),
-            ("bridge+rate=1gbit+rate=2gbit", "`+rate` stands there twice"),
-            ("bridge+rate=fast", "`bridge+rate=fast`: `fast` is no rate"),
-            ("bridge+rate=0mbit", "`bridge+rate=0mbit`: the rate `0mbit` is not "),
-            ("bridge+mtu=67", "`bridge+mtu=67`: `67` is no MTU: it is from 68 to 65535 bytes"),
-            ("bridge+mtu=9000+mtu=1500", "`+mtu` stands there twice"),
-            ("bridge+rps+rps", "`+rps` stands there twice"),
-            ("bridge+without=lro", "`bridge+without=lro`: unknown offload `lro`: it is one of gro"),
-            ("bridge+without=gro+without=gro", "`+without` stands there twice"),
+            ("bridge+plain+plain", "`+plain` is given twice"),
+            ("bridge+rate=1gbit+rate=2gbit", "`+rate` is given twice"),
+            ("bridge+rate=fast", "`bridge+rate=fast`: invalid rate `fast`"),
+            (
+                "bridge+rate=0mbit",
+                "`bridge+rate=0mbit`: invalid rate `0mbit`: expected a whole number ",
+            ),
+            ("bridge+mtu=67", "`bridge+mtu=67`: invalid MTU `67`: expected bytes from 68 to 65535"),
+            ("bridge+mtu=9000+mtu=1500", "`+mtu` is given twice"),
+            ("bridge+rps+rps", "`+rps` is given twice"),
+            (
+                "bridge+without=lro",
+                "`bridge+without=lro`: unknown offload `lro`: expected one of gro",
+            ),
+            ("bridge+without=gro+without=gro", "`+without` is given twice"),
         ];
         for (text, words) in cases {
             let error = spelled(text).unwrap_err().to_string();
@@ -251,7 +257,7 @@ mod tests {
         }
         assert_eq!(spelled("exec:a:b").unwrap().argument(), Some("a:b"));
         assert_eq!(spelled("bridge").unwrap().argument(), None);
-        assert!(spelled("cni:x+rate=fast").unwrap_err().to_string().contains("no rate"));
+        assert!(spelled("cni:x+rate=fast").unwrap_err().to_string().contains("invalid rate"));
     }
 
     proptest! {

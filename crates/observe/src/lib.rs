@@ -18,6 +18,7 @@ mod frequency;
 pub mod headroom;
 pub mod host_activity;
 pub mod limits;
+mod meminfo;
 mod memory;
 pub mod perf_counters;
 pub mod presence;

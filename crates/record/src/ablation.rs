@@ -32,7 +32,7 @@ pub enum AblationFactor {
 
 /// Error for an unknown name of a factor.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown thing to change `{0}`: it is one of {names}", names = AblationFactor::ALL.map(AblationFactor::name).join(", "))]
+#[error("unknown factor `{0}`: expected one of {names}", names = AblationFactor::ALL.map(AblationFactor::name).join(", "))]
 pub struct UnknownFactor(pub String);
 
 impl AblationFactor {
@@ -207,10 +207,7 @@ mod tests {
             assert_eq!(json, format!("\"{}\"", factor.name()));
         }
         let error = "lro".parse::<AblationFactor>().unwrap_err().to_string();
-        assert!(
-            error.starts_with("unknown thing to change `lro`: it is one of netfilter, "),
-            "{error}"
-        );
+        assert!(error.starts_with("unknown factor `lro`: expected one of netfilter, "), "{error}");
     }
 
     #[test]

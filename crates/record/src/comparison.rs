@@ -43,7 +43,7 @@ impl FromStr for ComparisonBasis {
         match text {
             "figures" => Ok(Self::Figures),
             "ratios" => Ok(Self::Ratios),
-            other => Err(format!("`{other}` cannot be compared: it is figures or ratios")),
+            other => Err(format!("invalid value `{other}`: expected figures or ratios")),
         }
     }
 }
@@ -138,7 +138,7 @@ impl fmt::Display for GateOutcome {
         f.write_str(match self {
             Self::Passed => "passed",
             Self::Regression => "regression",
-            Self::CouldNotTell => "could not tell",
+            Self::CouldNotTell => "undecided",
         })
     }
 }

@@ -39,10 +39,10 @@ impl PartialEq for LatencyHistogram {
 #[derive(Debug, thiserror::Error)]
 pub enum HistogramError {
     /// The text is not base64.
-    #[error("a histogram is not base64: {0}")]
+    #[error("cannot decode a histogram as base64: {0}")]
     Base64(#[from] base64::DecodeError),
     /// The bytes are not an HDR histogram of unsigned counts.
-    #[error("a histogram is not in HDR's V2 encoding: {0}")]
+    #[error("cannot decode a histogram as HDR histogram V2: {0}")]
     Encoding(String),
 }
 

@@ -73,7 +73,7 @@ pub struct RunEnd {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file cannot be read.
-    #[error("{path}: {source}: name the directory of a run", path = path.display())]
+    #[error("cannot read {path}: {source}: name the directory of a run", path = path.display())]
     Read {
         /// Path of the file.
         path: PathBuf,
@@ -81,7 +81,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The file cannot be created or written.
-    #[error("{path}: {source}: choose a directory that is writable and has room by --out", path = path.display())]
+    #[error("cannot write {path}: {source}: choose a writable directory with free space by --out", path = path.display())]
     Write {
         /// Path of the file.
         path: PathBuf,
@@ -89,13 +89,13 @@ pub enum Error {
         source: io::Error,
     },
     /// The directory already holds a journal.
-    #[error("{path} holds a run already: choose another --out, or go on with it by `tare resume`", path = path.display())]
+    #[error("{path} already holds a run: choose another --out, or continue the run with `tare resume`", path = path.display())]
     Exists {
         /// Directory of the run.
         path: PathBuf,
     },
     /// A line other than the last one cannot be parsed.
-    #[error("{path}, line {line}: not a journal record: {reason}", path = path.display())]
+    #[error("{path}, line {line}: invalid journal record: {reason}", path = path.display())]
     Line {
         /// Path of the journal.
         path: PathBuf,
@@ -105,7 +105,7 @@ pub enum Error {
         reason: String,
     },
     /// The first line is not a [`Record::Run`] of this format.
-    #[error("{path} does not begin with a run record of format {FORMAT}: it is no journal of this version", path = path.display())]
+    #[error("{path} is not a journal of this version of tare: the first line is not a run record of format {FORMAT}: use the version that wrote the file", path = path.display())]
     Head {
         /// Path of the journal.
         path: PathBuf,

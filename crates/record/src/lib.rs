@@ -34,6 +34,8 @@ mod plan;
 mod publication;
 mod rate_search;
 mod shape;
+mod skipped_network;
+mod stopped_by;
 mod trial;
 mod units;
 
@@ -50,7 +52,7 @@ pub use comparison::{
 pub use counters::{CoreCounts, CounterDeltas, NamespaceCounts, TrialCounters};
 pub use cpu::{AgentsCpu, CpuUse, HostActivity, HostMemory, MachineSample, ThreadCpu};
 pub use distribution::LatencyDistribution;
-pub use document::{Document, SkippedNetwork, StoppedBy};
+pub use document::Document;
 pub use engine::EngineDescription;
 pub use environment::{Environment, Headroom, HostDevice};
 pub use failure::{NetworkFailure, RemainingPlan};
@@ -77,5 +79,7 @@ pub use publication::{
 };
 pub use rate_search::{GoalResult, RateSearch, SearchTrial};
 pub use shape::{Family, MtuSource, Placement, PlacementError, Shape};
+pub use skipped_network::SkippedNetwork;
+pub use stopped_by::StoppedBy;
 pub use trial::{EndCounts, Parameters, Phase, Trial, unquoted_value};
 pub use units::Nanos;

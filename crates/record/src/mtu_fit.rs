@@ -24,9 +24,13 @@ impl MtuFit {
 impl fmt::Display for MtuFit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_too_small() {
-            write!(f, "MTU {} inside, {} available", self.inside, self.available)
+            write!(
+                f,
+                "the client's MTU of {} exceeds the MTU of {} on the path",
+                self.inside, self.available
+            )
         } else {
-            write!(f, "packets were larger than the MTU of {}", self.available)
+            write!(f, "packets exceeded the MTU of {}", self.available)
         }
     }
 }
@@ -46,8 +50,8 @@ impl fmt::Display for FragmentCount {
         let whole = (each - each.round()).abs() < 0.005;
         let word = FEW.get((each.round() as usize).wrapping_sub(2)).filter(|_| whole);
         match word {
-            Some(word) => write!(f, "every larger packet is {word}"),
-            None => write!(f, "a larger packet is {each:.1} on average"),
+            Some(word) => write!(f, "{word} fragments each"),
+            None => write!(f, "{each:.1} fragments on average"),
         }
     }
 }

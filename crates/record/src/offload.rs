@@ -24,7 +24,7 @@ pub enum Offload {
 
 /// Error for an unknown name of an offload.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown offload `{0}`: it is one of {names}", names = Offload::ALL.map(Offload::name).join(", "))]
+#[error("unknown offload `{0}`: expected one of {names}", names = Offload::ALL.map(Offload::name).join(", "))]
 pub struct UnknownOffload(pub String);
 
 impl Offload {
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(set.to_string(), "gro, tso");
         assert_eq!(serde_json::to_string(&set).unwrap(), "[\"gro\",\"tso\"]");
         let error = "lro".parse::<Offload>().unwrap_err().to_string();
-        assert_eq!(error, "unknown offload `lro`: it is one of gro, gso, tso, checksum");
+        assert_eq!(error, "unknown offload `lro`: expected one of gro, gso, tso, checksum");
     }
 
     proptest! {

@@ -101,18 +101,18 @@ impl fmt::Display for PacketDrops {
         let Self { place, at, .. } = self;
         match self.cause {
             DropCause::SocketBuffer => write!(f, "in {place}'s socket buffer"),
-            DropCause::NoSocket => write!(f, "in {place}, where nobody listened"),
-            DropCause::Checksum => write!(f, "in {place}, for a wrong checksum"),
+            DropCause::NoSocket => write!(f, "in {place}, at a port without a listener"),
+            DropCause::Checksum => write!(f, "in {place}, because of a wrong checksum"),
             DropCause::Queue => write!(f, "at the queue {place}:{at}"),
             DropCause::Rule => write!(f, "by the rule {place}:{at}"),
-            DropCause::Backlog => write!(f, "in a core's full backlog, come by {place}:{at}"),
+            DropCause::Backlog => write!(f, "in a core's full backlog, received by {place}:{at}"),
             DropCause::Kernel if at.is_empty() => write!(f, "in {place}"),
             DropCause::Device | DropCause::Kernel => write!(f, "at {place}:{at}"),
-            DropCause::Route => write!(f, "in {place}, for want of a route"),
+            DropCause::Route => write!(f, "in {place}, without a route to the destination"),
             DropCause::TooLarge => {
-                write!(f, "in {place}, where they did not fit and were not to be cut")
+                write!(f, "in {place}, larger than the MTU and not to be fragmented")
             }
-            DropCause::Reassembly => write!(f, "in {place}, for want of a fragment"),
+            DropCause::Reassembly => write!(f, "in {place}, because fragments were missing"),
             DropCause::Conntrack => write!(f, "by {place}'s connection tracking"),
         }?;
         match self.details() {
@@ -136,7 +136,7 @@ impl fmt::Display for PercentShare {
     }
 }
 
-/// Writes the parts of a total on one line: `3.9 % in server-0's socket buffer, 0.2 % unplaced`.
+/// Writes the parts of a total on one line: `3.9 % in server-0's socket buffer, 0.2 % at unknown places`.
 pub(crate) fn write_drops(
     f: &mut fmt::Formatter<'_>,
     parts: &[PacketDrops],
@@ -151,8 +151,8 @@ pub(crate) fn write_drops(
     let comma = if parts.is_empty() { "" } else { ", " };
     match unplaced {
         0 => Ok(()),
-        1.. => write!(f, "{comma}{} unplaced", share(unplaced as f64)),
-        _ => write!(f, "; hops counted {} drops more, of other packets", -unplaced),
+        1.. => write!(f, "{comma}{} at unknown places", share(unplaced as f64)),
+        _ => write!(f, "; hops counted {} more drops, of other packets", -unplaced),
     }
 }
 

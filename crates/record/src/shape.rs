@@ -32,7 +32,7 @@ impl FromStr for Family {
         match text {
             "ipv4" => Ok(Self::Ipv4),
             "ipv6" => Ok(Self::Ipv6),
-            other => Err(format!("unknown IP family `{other}`: it is ipv4 or ipv6")),
+            other => Err(format!("unknown IP family `{other}`: expected ipv4 or ipv6")),
         }
     }
 }
@@ -64,7 +64,7 @@ pub enum Placement {
 /// Error for an invalid placement.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "`{0}` is no placement: it is spread, same, free, first-2, or a list of cores such as 0,2 or 0-1/2-3 (clients/servers)"
+    "invalid placement `{0}`: expected spread, same, free, first-2, or a list of cores, for example 0,2 or 0-1/2-3 (clients/servers)"
 )]
 pub struct PlacementError(pub String);
 

@@ -91,9 +91,9 @@ fn columns(
         mean.map_or_else(|| NOTHING.to_owned(), |mean| format!("{mean:.3}"))
     };
     vec![
-        client("least client", |each| each.first().copied()),
+        client("lowest client", |each| each.first().copied()),
         client("median client", |each| each.get(each.len() / 2).copied()),
-        client("most", |each| each.last().copied()),
+        client("highest client", |each| each.last().copied()),
         column("fairness", "Jain", shares.iter().map(index).collect()),
     ]
 }

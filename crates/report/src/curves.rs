@@ -3,7 +3,7 @@
 use crate::columns::{NOTHING, name};
 use crate::grid::{CellPiece, Grid, GridColumn};
 use crate::number;
-use crate::sections::{WorkloadVariant, distinguishing_facts, variant};
+use crate::shape_facts::{WorkloadVariant, distinguishing_facts, variant};
 use crate::style::Tone;
 use crate::text::one_line;
 use tare_record::{Cell, Document, Metric, Shape};

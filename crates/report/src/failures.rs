@@ -1,6 +1,6 @@
 //! Failures as lines: one line for all failures of a network with the same reason.
 
-use crate::sections::distinguishing_facts;
+use crate::shape_facts::distinguishing_facts;
 use crate::text::sentence;
 use tare_record::{Document, NetworkFailure, Shape};
 

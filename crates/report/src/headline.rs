@@ -1,6 +1,6 @@
 //! Line above the tables: study, duration of the run, machine.
 
-use crate::sections::common_facts;
+use crate::shape_facts::common_facts;
 use crate::text::{counted, one_line};
 use tare_record::{Document, StoppedBy};
 
@@ -22,10 +22,10 @@ pub(crate) fn headline(document: &Document) -> String {
 /// Describes the end of the measurement in words.
 fn ended(stopped_by: Option<StoppedBy>) -> &'static str {
     match stopped_by {
-        Some(StoppedBy::Blocks) => "as asked",
-        Some(StoppedBy::Precision) => "for the precision asked",
-        Some(StoppedBy::Sequence) => "confidence sequences as narrow as asked",
-        Some(StoppedBy::Budget) => "all that the time allowed",
+        Some(StoppedBy::Blocks) => "as requested",
+        Some(StoppedBy::Precision) => "requested precision met",
+        Some(StoppedBy::Sequence) => "confidence sequences are narrow enough",
+        Some(StoppedBy::Budget) => "time budget used up",
         Some(StoppedBy::Interrupted) => "interrupted",
         Some(StoppedBy::Failed) => "ended: every network failed",
         None => "unfinished",

@@ -28,11 +28,13 @@ mod notes;
 mod number;
 mod openmetrics;
 mod pairs;
+mod pipe_table;
 mod plot;
 mod replication;
 mod samples;
 mod scale;
 mod sections;
+mod shape_facts;
 mod style;
 mod table;
 mod text;
@@ -55,12 +57,12 @@ pub use table::table;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// JSON cannot be written.
-    #[error("the document cannot be written as JSON: {0}")]
+    #[error("cannot write the result as JSON: {0}")]
     Json(#[from] serde_json::Error),
     /// CSV cannot be written.
-    #[error("the document cannot be written as CSV: {0}")]
+    #[error("cannot write the result as CSV: {0}")]
     Csv(#[from] ::csv::Error),
     /// The archive cannot be written.
-    #[error("the run cannot be packed: {0}")]
+    #[error("cannot pack the run into an archive: {0}")]
     Pack(#[from] std::io::Error),
 }

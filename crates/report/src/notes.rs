@@ -35,7 +35,7 @@ fn signs(document: &Document) -> String {
     if cells().any(|cell| cell.ci95.is_some()) {
         parts.push("± half the 95 % interval of the mean".to_owned());
     } else if cells().any(|cell| cell.mean.is_some()) {
-        parts.push("a single block gives neither interval nor ratio, two or more do".to_owned());
+        parts.push("one block gives no interval and no ratio: use two or more --blocks".to_owned());
     }
     if let Some(label) = cells().find_map(baseline) {
         if cells().any(|cell| cell.ratio.is_some()) {
@@ -46,14 +46,15 @@ fn signs(document: &Document) -> String {
         }
     }
     if cells().any(|cell| cell.best) {
-        parts.push(format!("{BEST} no network was better beyond doubt"));
+        parts.push(format!("{BEST} no network is significantly better"));
     }
     if cells().any(|cell| cell.mean.is_none()) {
         parts.push(format!("{NOTHING} no figure, see below"));
     }
     if document.cells.iter().any(|cell| cell.scope == "fairness") {
         parts.push(
-            "fairness: 1 where all clients got the same, 1/n where one of n got all".to_owned(),
+            "fairness: 1 if all clients get the same, 1/n if one of n clients gets everything"
+                .to_owned(),
         );
     }
     parts.join(" · ")
@@ -68,10 +69,10 @@ fn words(document: &Document) -> String {
         parts.push("faster, slower: by more than the margin");
     }
     if used(&[Verdict::FasterSlightly, Verdict::SlowerSlightly]) {
-        parts.push("…-slightly: by less");
+        parts.push("…-slightly: by less than the margin");
     }
     if used(&[Verdict::Same]) {
-        parts.push("same: within it");
+        parts.push("same: within the margin");
     }
     if used(&[Verdict::Unclear]) {
         parts.push("unclear: more blocks are needed");
@@ -120,7 +121,10 @@ fn undecided(document: &Document) -> String {
     if worded.is_empty() {
         return String::new();
     }
-    format!("blocks that would decide what is unclear, about: {} (--blocks)", worded.join(", "))
+    format!(
+        "blocks that would decide the unclear verdicts, about: {} (--blocks)",
+        worded.join(", ")
+    )
 }
 
 /// Lists the real system that each network of the tables is or stands for.
@@ -144,7 +148,7 @@ fn loopback(document: &Document) -> Option<String> {
     let host =
         document.cells.iter().find(|cell| cell.network == "host" && cell.shape.nodes == 1)?;
     Some(format!(
-        "{} on one node is a loopback path: its packets pass no device but lo, and no wire",
+        "{} on one node is a loopback path: packets pass only the device lo, never a wire",
         host.label
     ))
 }

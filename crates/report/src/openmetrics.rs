@@ -62,7 +62,8 @@ fn info(document: &Document, out: &mut String) {
         ("kernel", &environment.kernel),
         ("architecture", &environment.architecture),
     ]);
-    let _ = writeln!(out, "# TYPE tare_run info\n# HELP tare_run What was run on what.");
+    let _ =
+        writeln!(out, "# TYPE tare_run info\n# HELP tare_run Study, seed and machine of the run.");
     let _ = writeln!(out, "tare_run_info{labels} 1");
 }
 
@@ -73,10 +74,8 @@ fn figures(metric: Metric, cells: &[&Cell], out: &mut String) {
         ["_per_second", "_ms"].iter().find_map(|own| stem.strip_suffix(own)).unwrap_or(&stem);
     let name = if stem == unit { format!("tare_{unit}") } else { format!("tare_{stem}_{unit}") };
     let _ = writeln!(out, "# TYPE {name} gauge\n# UNIT {name} {unit}");
-    let _ = writeln!(
-        out,
-        "# HELP {name} {metric}: the mean over blocks, and the ends of its 95 % interval."
-    );
+    let _ =
+        writeln!(out, "# HELP {name} {metric}: mean over blocks, and bounds of its 95 % interval.");
     for cell in cells {
         let ends = cell.ci95.map_or([None, None], |[low, high]| [Some(low), Some(high)]);
         for (estimate, value) in [("mean", cell.mean), ("low", ends[0]), ("high", ends[1])] {
@@ -97,7 +96,7 @@ fn ratios(document: &Document, out: &mut String) {
     let _ = writeln!(out, "# TYPE {name} gauge\n# UNIT {name} ratio");
     let _ = writeln!(
         out,
-        "# HELP {name} A network’s figure over the baseline’s, and the ends of its 95 % interval."
+        "# HELP {name} Ratio of a network’s figure to the baseline’s, and bounds of its 95 % interval."
     );
     for cell in &document.cells {
         let Some(ratio) = &cell.ratio else { continue };
@@ -116,7 +115,7 @@ fn ratios(document: &Document, out: &mut String) {
 fn verdicts(document: &Document, out: &mut String) {
     let name = "tare_verdict";
     let _ = writeln!(out, "# TYPE {name} stateset");
-    let _ = writeln!(out, "# HELP {name} What is said of a network beside the baseline.");
+    let _ = writeln!(out, "# HELP {name} Verdict on a network compared with the baseline.");
     for cell in &document.cells {
         let Some(ratio) = &cell.ratio else { continue };
         for verdict in VERDICTS {

@@ -1,7 +1,7 @@
 //! Comparison of every pair of networks, for `tare report --pairs`.
 
 use crate::grid::{CellPiece, Grid, GridCell, GridColumn};
-use crate::sections::distinguishing_facts;
+use crate::shape_facts::distinguishing_facts;
 use crate::style::{Style, Tone};
 use crate::text::{one_line, wrap};
 use crate::{columns, number};
@@ -12,8 +12,7 @@ use tare_record::{Metric, NetworkPair};
 #[must_use]
 pub fn pairs(pairs: &[NetworkPair], style: &Style) -> String {
     if pairs.is_empty() {
-        return "No two networks were measured in the same blocks, at least two of them.\n"
-            .to_owned();
+        return "No two networks have two or more blocks in common.\n".to_owned();
     }
     let mut out = String::new();
     for shape in distinct(pairs, |pair| &pair.shape) {
@@ -26,8 +25,8 @@ pub fn pairs(pairs: &[NetworkPair], style: &Style) -> String {
             pairs.iter().filter(|pair| pair.shape == *shape).collect();
         let _ = writeln!(out, "{}", grid(&of_shape).render(*style));
     }
-    let reading = "× the first network's figure over the second's, made within blocks, with its 95 % interval · \
-                   p that of a ratio of 1, not corrected for the number of pairs";
+    let reading = "× ratio of the first network to the second, made within blocks, with its 95 % interval · \
+                   p: p-value of a ratio of 1, not corrected for the number of pairs";
     let _ = writeln!(out, "{}", wrap(reading, usize::from(style.width)));
     out
 }

@@ -2,7 +2,7 @@
 
 use crate::latency_bins::LatencyBins;
 use crate::scale::{format_tick, log_ticks};
-use crate::sections::distinguishing_facts;
+use crate::shape_facts::distinguishing_facts;
 use crate::style::{Style, Tone};
 use crate::text::{one_line, width, wrap};
 use std::fmt::Write as _;
@@ -43,8 +43,8 @@ pub fn plot(distributions: &[LatencyDistribution], style: &Style) -> String {
         let _ = writeln!(out, "{}\n", style.paint(Tone::Strong, &one_line(&heading)));
         let _ = writeln!(out, "{}", ridges(group, *style));
     }
-    let reading = "how many take how long, over all blocks: each row as high as its own peak · the axis is \
-                   logarithmic · – fewer than 100 beyond it";
+    let reading = "density of latencies over all blocks: each row is scaled to its own peak · the axis is \
+                   logarithmic · – fewer than 100 samples beyond it";
     let _ = writeln!(out, "{}", wrap(reading, usize::from(style.width)));
     out
 }
@@ -53,7 +53,7 @@ fn heading(one: &LatencyDistribution, all: &[&LatencyDistribution]) -> String {
     let what = match one.which {
         LatencyKind::RoundTrip => "round trips, µs",
         LatencyKind::OneWay => "from client to server, µs",
-        LatencyKind::Connect => "connections made, µs",
+        LatencyKind::Connect => "connection set-up, µs",
     };
     let mut words = vec![one.workload.replace(',', ", ")];
     words.extend(distinguishing_facts(&one.shape, || all.iter().map(|other| &other.shape)));

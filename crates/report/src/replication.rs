@@ -2,8 +2,8 @@
 
 use crate::columns::NOTHING;
 use crate::grid::{CellPiece, Grid, GridColumn};
-use crate::markdown::{escape, pipes};
 use crate::number;
+use crate::pipe_table::{escape, pipes};
 use crate::style::{Style, Tone};
 use crate::text::{counted, one_line, wrap};
 use std::fmt::Write as _;
@@ -71,7 +71,7 @@ pub(crate) fn headline(rerun: &Replication) -> String {
         ProtocolScale::Scaled => "scaled: shorter than published",
     };
     format!(
-        "Published beside measured: a re-run of the protocol ({scale}), not a reproduction: the kernels, engines and machines of then are gone."
+        "Published and measured figures: a re-run of the protocol ({scale}), not a reproduction: the original kernels, engines and machines are not available."
     )
 }
 
@@ -190,7 +190,7 @@ fn missing(rerun: &Replication) -> Option<String> {
     let count = u32::try_from(absent.len()).unwrap_or(u32::MAX);
     (count > 0).then(|| {
         let figures = counted(count, "published figure has", "published figures have");
-        format!("{figures} no counterpart here: {}", reasons.join("; "))
+        format!("{figures} no measured counterpart: {}", reasons.join("; "))
     })
 }
 
@@ -198,7 +198,7 @@ fn missing(rerun: &Replication) -> Option<String> {
 pub(crate) fn rank(rank: &RankAgreement) -> String {
     let rows = rank.networks.len();
     format!(
-        "order in {} ({}): tau {:.2} over {}; {:.0} % of all orders of {rows} rows agree as well by chance",
+        "order in {} ({}): tau {:.2} over {}; {:.0} % of all orders of {rows} rows agree as well or better by chance",
         rank.table,
         rank.column,
         rank.tau,
@@ -228,6 +228,7 @@ fn assumptions(rerun: &Replication) -> Option<String> {
         .filter(|field| field.basis == ProtocolBasis::Assumed)
         .map(|field| format!("{} ({})", field.field, field.value))
         .collect();
-    (!fields.is_empty())
-        .then(|| format!("assumed, for the source does not say: {}", fields.join("; ")))
+    (!fields.is_empty()).then(|| {
+        format!("assumed, because the source does not specify them: {}", fields.join("; "))
+    })
 }

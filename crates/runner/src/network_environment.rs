@@ -110,8 +110,8 @@ fn file_name(label: &str) -> String {
 
 fn no_ports() -> AttemptError {
     AttemptError::Failed {
-        reason: "choose ports to serve on: none is free".to_owned(),
-        remedy: "end programs that listen on many ports".to_owned(),
+        reason: "cannot choose ports for the servers: no port is free".to_owned(),
+        remedy: "stop programs that listen on many ports".to_owned(),
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file cannot be read.
-    #[error("study {path}: {source}; `tare list studies` names the built-in ones", path = path.display())]
+    #[error("cannot read the study {path}: {source}: name a TOML file, or a study from `tare list studies`", path = path.display())]
     Unreadable {
         /// Path of the file.
         path: PathBuf,
@@ -39,17 +39,17 @@ pub enum Error {
     },
     /// Two networks have the same label.
     #[error(
-        "two networks have the label `{label}`: give one another, as in `--network x={label},y={label}`"
+        "two networks have the label `{label}`: give each its own label, for example `--network x={label},y={label}`"
     )]
     Label {
         /// Label of both networks.
         label: String,
     },
     /// The study has no network.
-    #[error("no network to measure: name some by --network, or see `tare list networks`")]
+    #[error("no network to measure: use --network NAME; `tare list networks` shows the names")]
     NoNetwork,
     /// A workload is unknown.
-    #[error("unknown workload `{name}`: this build knows {known}")]
+    #[error("unknown workload `{name}`: choose one of {known}")]
     Workload {
         /// Requested name.
         name: String,
@@ -57,7 +57,9 @@ pub enum Error {
         known: String,
     },
     /// A section names a label that no network of the study has.
-    #[error("a [[run]] names the network `{label}`: the study's networks are {labels}")]
+    #[error(
+        "a [[run]] section names the network `{label}`, which the study does not have: choose from {labels}"
+    )]
     RunLabel {
         /// Label in the section.
         label: String,
@@ -66,19 +68,23 @@ pub enum Error {
     },
     /// Changes one at a time are requested in a study whose sections name their networks.
     #[error(
-        "a study with sections ([[run]]) measures the networks that it names: name yours by --network beside --ablate, without the study"
+        "cannot apply --ablate to a study with sections ([[run]]): the sections name the networks to measure: use --network with --ablate, without the study"
     )]
     AblateSections,
     /// Changes one at a time are requested, and none applies to any network.
     #[error(
-        "nothing can be changed one at a time: none of the networks takes such an option here; see `tare list networks`"
+        "cannot apply --ablate: no network supports any of the requested changes here: see the options in `tare list networks`"
     )]
     NothingToAblate,
     /// The study has no workload: a parameter's list of values is empty.
-    #[error("no workload to measure: a list of a parameter's values is empty")]
+    #[error(
+        "no workload to measure: a parameter has an empty list of values: give at least one value"
+    )]
     NoWorkload,
     /// A workload occurs twice with the same parameters.
-    #[error("{workload} stands twice with the same parameters: its trials could not be told apart")]
+    #[error(
+        "the workload {workload} is listed twice with the same parameters: remove one, or change a parameter of one"
+    )]
     Twice {
         /// Name of the workload.
         workload: String,
@@ -90,7 +96,7 @@ pub enum Error {
         reason: String,
     },
     /// None of the study's workloads measures the metric.
-    #[error("none of the workloads measures `{metric}`: they measure {measured}")]
+    #[error("none of the workloads measures `{metric}`: choose from {measured}")]
     Metric {
         /// Name of the metric.
         metric: String,
@@ -98,7 +104,7 @@ pub enum Error {
         measured: String,
     },
     /// The baseline is not under comparison.
-    #[error("the baseline `{baseline}` is not in the run: its networks are {labels}")]
+    #[error("the baseline `{baseline}` is not in the run: choose one of {labels}")]
     Baseline {
         /// Requested label.
         baseline: String,
@@ -106,7 +112,7 @@ pub enum Error {
         labels: String,
     },
     /// A value is out of its range.
-    #[error("{what} is {given}: {allowed}")]
+    #[error("invalid value `{given}` for {what}: expected {allowed}")]
     Range {
         /// Name of the key or flag.
         what: String,
@@ -115,14 +121,26 @@ pub enum Error {
         /// Allowed values, in words.
         allowed: String,
     },
+    /// A list of values is empty.
+    #[error("the list of {what} is empty: give at least one value")]
+    EmptyList {
+        /// Name of the key or flag.
+        what: String,
+    },
+    /// A link is set for a single node.
+    #[error("cannot use the link `{link}`: one node has no links: use --nodes 2 or more")]
+    OneNode {
+        /// Link as given.
+        link: String,
+    },
     /// The study has both `blocks` and stopping by a sequence.
     #[error(
-        "a study has either blocks or stopping by a sequence, not both: one fixes how many blocks there are, the other ends with the precision"
+        "a study has either blocks or stopping by a sequence, not both: `blocks` fixes the number of blocks, a sequence stops at the precision: remove one of the two"
     )]
     BlocksAndSequence,
     /// The study has both `blocks` and `precision`.
     #[error(
-        "a study has either blocks or precision, not both: one fixes how many blocks there are, the other finds it"
+        "a study has either blocks or precision, not both: `blocks` fixes the number of blocks, `precision` determines it: remove one of the two"
     )]
     BlocksAndPrecision,
 }

@@ -121,7 +121,7 @@ fn block_policy(method: &StudyMethod, networks: usize) -> Result<BlockPolicy, Er
         if (least..=MOST_BLOCKS).contains(&value) {
             Ok(value)
         } else {
-            Err(Error::range(what, value, &format!("it is from {least} to {MOST_BLOCKS}")))
+            Err(Error::range(what, value, &format!("a number from {least} to {MOST_BLOCKS}")))
         }
     };
     let stopping = method.stopping.unwrap_or_default();
@@ -249,7 +249,7 @@ pub(crate) mod tests {
         let planned = plan("[shape]\nnodes = [1, 2]").unwrap();
         assert_eq!(planned.networks.len(), 1);
         assert_eq!(planned.skipped[0].network, "bridge");
-        assert_eq!(planned.skipped[0].reason, "only for one node");
+        assert_eq!(planned.skipped[0].reason, "runs on one node only");
         assert_eq!(planned.skipped[0].remedy, "use --nodes 1");
         assert_eq!(
             plan("networks = ['bridge']\n[shape]\nnodes = [2]").unwrap().refused,
@@ -311,7 +311,7 @@ pub(crate) mod tests {
             ]
         );
         let larger = plan("ablate = ['mtu']\n[shape]\nmtu = [9000]").unwrap_err();
-        assert!(larger.to_string().starts_with("nothing can be changed one at a time"));
+        assert!(larger.to_string().starts_with("cannot apply --ablate: no network supports any"));
     }
 
     #[test]
@@ -360,26 +360,29 @@ pub(crate) mod tests {
             ("networks = [\"=bridge\"]", "`=bridge` has no label"),
             (
                 "baseline = \"moon\"",
-                "the baseline `moon` is not in the run: its networks are host, bridge",
+                "the baseline `moon` is not in the run: choose one of host, bridge",
             ),
             ("[[workload]]\nname = \"smtp\"", "unknown workload `smtp`"),
             ("[[workload]]\nname = \"tcp-rr\"\nparameters = { size = 0 }", "tcp-rr: size is 0"),
             (
                 "[[workload]]\nname = \"tcp-stream\"\nparameters = { size = [64, 64] }",
-                "tcp-stream stands twice",
+                "the workload tcp-stream is listed twice",
             ),
             ("[[workload]]\nname = \"tcp-stream\"\nparameters = { size = [] }", "no workload"),
             ("metrics = [\"latency_p99.9\"]", "none of the workloads measures `latency_p99.9`"),
-            ("[shape]\nclients = [0]", "clients is 0"),
-            ("[shape]\nflows = [4000000]", "flows is 4000000"),
-            ("[shape]\nmtu = [20]", "mtu is 20"),
-            ("[shape]\nmtu = [1000]\nfamily = [\"ipv6\"]", "mtu is 1000"),
-            ("[method]\nblocks = 0", "blocks is 0"),
+            ("[shape]\nclients = [0]", "`0` for clients"),
+            ("[shape]\nflows = [4000000]", "`4000000` for flows"),
+            ("[shape]\nmtu = [20]", "`20` for mtu"),
+            ("[shape]\nmtu = [1000]\nfamily = [\"ipv6\"]", "`1000` for mtu"),
+            ("[method]\nblocks = 0", "`0` for blocks"),
             ("[method]\nblocks = 5\nprecision = \"2%\"", "either blocks or precision"),
             ("[method]\nblocks = 5\nstopping = \"sequence\"", "either blocks or stopping"),
-            ("[method]\nduration = \"50ms\"", "the duration of tcp-stream is 50ms"),
-            ("[method]\ninterval = \"1us\"", "interval is 1µs"),
-            ("[method]\nduration = \"10s\"\nwarm-up = \"6s\"", "the warm-up of tcp-stream is 6s"),
+            ("[method]\nduration = \"50ms\"", "`50ms` for the duration of tcp-stream"),
+            ("[method]\ninterval = \"1us\"", "`1µs` for interval"),
+            (
+                "[method]\nduration = \"10s\"\nwarm-up = \"6s\"",
+                "`6s` for the warm-up of tcp-stream",
+            ),
         ];
         for (text, words) in cases {
             let error = plan(text).unwrap_err().to_string();

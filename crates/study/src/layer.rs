@@ -364,7 +364,7 @@ mod tests {
         let cases = [
             ("name = \"x\"\nnetwork = [\"bridge\"]\n", "s.toml:2:1: unknown field `network`"),
             ("[method]\nblocks = \"many\"\n", "s.toml:2:10: invalid type"),
-            ("[method]\nbudget = \"soon\"\n", "s.toml:2:10: `soon` is no span of time"),
+            ("[method]\nbudget = \"soon\"\n", "s.toml:2:10: invalid time span `soon`"),
             ("networks = [\n", "s.toml:"),
         ];
         for (text, begin) in cases {

@@ -103,18 +103,15 @@ impl NetworkSelection {
     /// Leaves out a network of a built-in study that this build does not have.
     fn leave_out(&mut self, label: &str, name: &str, error: &Error) {
         let reason = match error {
-            Error::Network(FindError::UnknownName { .. }) => {
-                "this build does not have it".to_owned()
-            }
-            other => format!("this build does not have it so: {other}"),
+            Error::Network(FindError::UnknownName { .. }) => "not in this build".to_owned(),
+            other => format!("not in this build with these options: {other}"),
         };
         self.absent.push(label.to_owned());
         self.skipped.push(SkippedNetwork {
             network: name.to_owned(),
             reason,
-            remedy:
-                "see `tare list networks` for what it has, and name another by --network LABEL=NAME"
-                    .to_owned(),
+            remedy: "choose a network from `tare list networks` with --network LABEL=NAME"
+                .to_owned(),
         });
     }
 
@@ -167,9 +164,8 @@ impl NetworkSelection {
         match catalogue.missing_for_network(&bare) {
             Ok(missing) => Ok(missing),
             Err(FindError::UnsupportedOption { .. }) => Ok(Some(UnmetRequirement {
-                reason: "its devices are the machine's own, and tare changes nothing of it"
-                    .to_owned(),
-                remedy: "leave it out, or leave out --without".to_owned(),
+                reason: "tare does not change devices of the host".to_owned(),
+                remedy: "remove the network, or --without".to_owned(),
             })),
             Err(error) => Err(error.into()),
         }
@@ -185,9 +181,9 @@ pub(crate) fn unsupported_node_count(
     let shape = shapes.iter().find(|shape| !nodes.contains(&shape.nodes))?;
     let (least, most) = (nodes.start(), nodes.end());
     let reason = match (shape.nodes < *least, *most) {
-        (true, _) => format!("only for {least} nodes or more"),
-        (false, 1) => "only for one node".to_owned(),
-        (false, _) => format!("only for {most} nodes at most"),
+        (true, _) => format!("runs on {least} nodes or more"),
+        (false, 1) => "runs on one node only".to_owned(),
+        (false, _) => format!("runs on {most} nodes at most"),
     };
     let remedy = match (least, most) {
         (least, most) if least == most => format!("use --nodes {least}"),

@@ -10,14 +10,13 @@ pub(crate) const MOST_NODES: u32 = 32;
 
 /// Expands shapes over every number of nodes, every link and every background load.
 pub(crate) fn expand_nodes(shapes: &[Shape], lists: &ShapeLists) -> Result<Vec<Shape>, Error> {
-    let empty = lists.nodes.as_ref().is_some_and(Vec::is_empty)
-        || [&lists.link, &lists.background].into_iter().flatten().any(Vec::is_empty);
-    if empty {
-        return Err(Error::range(
-            "nodes, link or background",
-            "an empty list",
-            "name at least one",
-        ));
+    let empty = [
+        ("nodes", lists.nodes.as_ref().is_some_and(Vec::is_empty)),
+        ("link", lists.link.as_ref().is_some_and(Vec::is_empty)),
+        ("background", lists.background.as_ref().is_some_and(Vec::is_empty)),
+    ];
+    if let Some((what, _)) = empty.into_iter().find(|(_, empty)| *empty) {
+        return Err(Error::EmptyList { what: what.to_owned() });
     }
     let mut all = Vec::new();
     for &nodes in lists.nodes.as_deref().unwrap_or(&[1]) {
@@ -50,12 +49,12 @@ fn mtu_by(nodes: u32, lists: &ShapeLists) -> MtuSource {
 
 fn check_nodes(nodes: u32, lists: &ShapeLists) -> Result<(), Error> {
     if !(1..=MOST_NODES).contains(&nodes) {
-        return Err(Error::range("nodes", nodes, &format!("it is from 1 to {MOST_NODES}")));
+        return Err(Error::range("nodes", nodes, &format!("a number from 1 to {MOST_NODES}")));
     }
     for link in lists.link.iter().flatten() {
         link.parse::<NodeLink>().map_err(|error| Error::Parameter { reason: error.to_string() })?;
         if nodes == 1 {
-            return Err(Error::range("link", link, "one node has no link: use --nodes 2 or more"));
+            return Err(Error::OneNode { link: link.clone() });
         }
     }
     for background in lists.background.iter().flatten() {
@@ -92,12 +91,12 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         let cases = [
-            ("nodes = [33]", "nodes is 33: it is from 1 to 32"),
-            ("nodes = [0]", "nodes is 0: it is from 1 to 32"),
-            ("nodes = []", "name at least one"),
-            ("link = ['rate=1gbit']", "one node has no link: use --nodes 2 or more"),
-            ("nodes = [2]\nlink = ['fast']", "`fast` is no link"),
-            ("background = ['cpu']", "`cpu` is no background load"),
+            ("nodes = [33]", "invalid value `33` for nodes: expected a number from 1 to 32"),
+            ("nodes = [0]", "invalid value `0` for nodes: expected a number from 1 to 32"),
+            ("nodes = []", "the list of nodes is empty: give at least one value"),
+            ("link = ['rate=1gbit']", "one node has no links: use --nodes 2 or more"),
+            ("nodes = [2]\nlink = ['fast']", "invalid link `fast`"),
+            ("background = ['cpu']", "invalid background load `cpu`"),
         ];
         for (toml, words) in cases {
             let error = shapes(toml).unwrap_err();

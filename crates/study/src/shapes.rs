@@ -17,10 +17,8 @@ pub(crate) fn expand_shapes(lists: &ShapeLists) -> Result<Vec<Shape>, Error> {
     let counts = |what: &str, list: &Option<Vec<u32>>| -> Result<Vec<u32>, Error> {
         let list = list.clone().unwrap_or_else(|| vec![1]);
         match list.iter().find(|&&count| count == 0 || count > MOST) {
-            Some(&count) => Err(Error::range(what, count, &format!("it is from 1 to {MOST}"))),
-            None if list.is_empty() => {
-                Err(Error::range(what, "an empty list", "name at least one"))
-            }
+            Some(&count) => Err(Error::range(what, count, &format!("a number from 1 to {MOST}"))),
+            None if list.is_empty() => Err(Error::EmptyList { what: what.to_owned() }),
             None => Ok(list),
         }
     };
@@ -68,7 +66,7 @@ fn check_mtu(mtu: u32, family: Family) -> Result<(), Error> {
     if (least..=65_535).contains(&mtu) {
         Ok(())
     } else {
-        Err(Error::range("mtu", mtu, &format!("for {family} it is from {least} to 65535 bytes")))
+        Err(Error::range("mtu", mtu, &format!("bytes from {least} to 65535 for {family}")))
     }
 }
 

@@ -14,14 +14,17 @@ impl FromStr for TimeSpan {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let bad = |why: &str| {
-            format!("`{text}` is no span of time{why}: write it as 300ms, 10s or 1m30s")
+        let bad = |expected: &str| {
+            format!(
+                "invalid time span `{text}`: expected {expected}, for example 300ms, 10s or 1m30s"
+            )
         };
-        let span: jiff::SignedDuration = text.parse().map_err(|_| bad(""))?;
+        let span: jiff::SignedDuration = text.parse().map_err(|_| bad("numbers with units"))?;
         match u64::try_from(span.as_nanos()) {
             Ok(nanos) if nanos > 0 => Ok(Self(Nanos(nanos))),
-            Ok(_) => Err(bad(" above zero")),
-            Err(_) => Err(bad(if span.is_negative() { " above zero" } else { " of any use" })),
+            Ok(_) => Err(bad("a time above zero")),
+            Err(_) if span.is_negative() => Err(bad("a time above zero")),
+            Err(_) => Err(bad("less than 584 years")),
         }
     }
 }
@@ -35,8 +38,11 @@ impl FromStr for Percent {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let bad =
-            || format!("`{text}` is no share: write it as 2% or 0.02, above 0 and below 100 %");
+        let bad = || {
+            format!(
+                "invalid share `{text}`: expected a share above 0 and below 100 %, for example 2% or 0.02"
+            )
+        };
         let (number, scale) = match text.strip_suffix('%') {
             Some(number) => (number.trim_end(), 100.0),
             None => (text, 1.0),
@@ -60,7 +66,7 @@ impl FromStr for WarmUpSpan {
             span => span
                 .parse::<TimeSpan>()
                 .map(|span| Self(WarmUpPolicy::Fixed(span.0)))
-                .map_err(|error| format!("{error}, or as auto")),
+                .map_err(|error| format!("{error}, or `auto`")),
         }
     }
 }

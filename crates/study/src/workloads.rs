@@ -92,8 +92,8 @@ fn decide_workload(
         }
         Some(missing) => (missing.reason, missing.remedy),
         None if workload.named_by == NameOrigin::BuiltIn || workload.stand_in.is_some() => {
-            let remedy = "see `tare list workloads` for what it has".to_owned();
-            ("this build does not have it".to_owned(), remedy)
+            let remedy = "choose a workload from `tare list workloads`".to_owned();
+            ("not in this build".to_owned(), remedy)
         }
         None => {
             let known = catalogue.workloads().join(", ");
@@ -197,18 +197,19 @@ fn check_times(
         return Err(Error::range(
             "interval",
             interval,
-            "it is at least 1ms, or the clock is what is measured",
+            "at least 1ms; a shorter interval would measure the clock",
         ));
     }
     if duration > DAY || duration.0 / interval.0 < FEWEST_INTERVALS {
-        let allowed = format!("it is from {FEWEST_INTERVALS} intervals ({interval} each) to a day");
+        let allowed =
+            format!("a time from {FEWEST_INTERVALS} intervals ({interval} each) to a day");
         return Err(Error::range(&format!("the duration of {workload}"), duration, &allowed));
     }
     match warm_up {
         WarmUpPolicy::Fixed(length) if length.0 > duration.0 / 2 => Err(Error::range(
             &format!("the warm-up of {workload}"),
             length,
-            &format!("at most half of the duration ({duration}) may be discarded"),
+            &format!("at most half of the duration ({duration})"),
         )),
         _ => Ok(()),
     }
@@ -301,7 +302,7 @@ mod tests {
         };
         let left_out = plan("");
         let said: Vec<String> = left_out.findings.iter().map(Finding::to_string).collect();
-        assert_eq!(said, ["tool is left out: no tool; get it"]);
+        assert_eq!(said, ["tool was skipped: no tool; get it"]);
         assert!(matches!(left_out.findings[0], Finding::WorkloadSkipped { .. }));
         assert_eq!(
             (left_out.workloads.len(), &left_out.refused[..]),
@@ -309,7 +310,7 @@ mod tests {
         );
         let stood_in = plan("stand-in = { name = 'tcp-stream', parameters = { size = 64 } }");
         let said: Vec<String> = stood_in.findings.iter().map(Finding::to_string).collect();
-        assert_eq!(said, ["tcp-stream stands in for tool: no tool; get it"]);
+        assert_eq!(said, ["tcp-stream was measured instead of tool: no tool; get it"]);
         assert_eq!((stood_in.workloads.len(), stood_in.refused.len()), (2, 0));
     }
 }

@@ -12,14 +12,14 @@ const TOKEN_VARIABLE: &str = "TARE_TOKEN";
 /// Port of the control connection, and token.
 #[derive(Debug, Args)]
 pub(crate) struct RemoteArguments {
-    /// TCP port of the listener; 0 at the listener selects any free port
+    /// TCP port of the listener; `tare listen --port 0` selects a free port
     #[arg(long, value_name = "P", default_value_t = PORT)]
     pub(crate) port: u16,
-    /// Shared secret of both sides, which is never sent. Other users of the machine can see it on the command line:
-    /// prefer --token-file, or TARE_TOKEN in the environment
+    /// Secret that listener and probe share; it is never sent. Other users of the machine can see it on the command
+    /// line: prefer --token-file, or the environment variable TARE_TOKEN
     #[arg(long, value_name = "T", conflicts_with = "token_file")]
     token: Option<String>,
-    /// File that holds the token
+    /// File that contains the token
     #[arg(long, value_name = "F")]
     token_file: Option<PathBuf>,
 }
@@ -32,7 +32,7 @@ impl RemoteArguments {
     pub(crate) fn token(&self) -> anyhow::Result<Option<Token>> {
         let read = |path: &PathBuf| {
             std::fs::read_to_string(path)
-                .with_context(|| format!("--token-file {}", path.display()))
+                .with_context(|| format!("cannot read --token-file {}", path.display()))
                 .map_err(usage_error)
         };
         let text = match (&self.token, &self.token_file) {

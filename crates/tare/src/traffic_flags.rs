@@ -10,19 +10,19 @@ use tare_study::WorkloadSpec;
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Traffic")]
 pub(crate) struct TrafficArguments {
-    /// Threads that carry the flows of each side [default: as many as cores, at most as many as flows]
+    /// Number of threads for the flows of each side [default: number of cores, but at most the number of flows]
     #[arg(long, value_name = "N", value_delimiter = ',')]
     threads: Vec<String>,
-    /// Payload bytes of a write, a datagram, or a request and a response
+    /// Payload bytes of each write, of each datagram, or of each request and each response
     #[arg(long, value_name = "BYTES", value_delimiter = ',')]
     size: Vec<String>,
-    /// Bytes that a receiver of bulk traffic requests in one read
+    /// Bytes that a receiver of bulk traffic reads at once
     #[arg(long, value_name = "BYTES", value_delimiter = ',')]
     read: Vec<String>,
-    /// Payload bytes of a request
+    /// Payload bytes of each request
     #[arg(long, value_name = "BYTES", value_delimiter = ',')]
     request: Vec<String>,
-    /// Payload bytes of a response
+    /// Payload bytes of each response
     #[arg(long, value_name = "BYTES", value_delimiter = ',')]
     response: Vec<String>,
     /// Direction of bulk traffic: up (client to server), down, both
@@ -31,7 +31,7 @@ pub(crate) struct TrafficArguments {
     /// Method of sending payload: copy, vmsplice, sendfile
     #[arg(long, value_name = "HOW", value_delimiter = ',')]
     send: Vec<String>,
-    /// Treatment of received payload: copy, drop
+    /// Method of receiving payload: copy, drop
     #[arg(long, value_name = "HOW", value_delimiter = ',')]
     receive: Vec<String>,
     /// TCP congestion control of both ends [default: the host's]
@@ -43,26 +43,26 @@ pub(crate) struct TrafficArguments {
     /// Size of each socket buffer in bytes [default: TCP, tuned by the kernel; UDP, 8M]
     #[arg(long, value_name = "BYTES", value_delimiter = ',')]
     buffer: Vec<String>,
-    /// Offered load of each client: bits of payload or datagrams per second, as in 200mbit or 50kpps
+    /// Offered load of each client: bits of payload or datagrams per second, for example 200mbit or 50kpps
     #[arg(long, value_name = "RATE", value_delimiter = ',')]
     rate: Vec<String>,
-    /// Largest payload rate of each bulk flow, as in 200mbit, paced by the kernel [default: unlimited]
+    /// Maximum payload rate of each bulk flow, paced by the kernel, for example 200mbit [default: unlimited]
     #[arg(long, value_name = "RATE", value_delimiter = ',')]
     pacing_rate: Vec<String>,
-    /// Pass many datagrams to the kernel at once (UDP GSO and GRO)
+    /// Pass many datagrams to the kernel in one call (UDP GSO and GRO)
     #[arg(long)]
     gso: bool,
-    /// Loss ratio that a search for the partial drop rate allows
+    /// Loss ratio that is accepted in a search for the partial drop rate
     #[arg(long, value_name = "SHARE", value_delimiter = ',')]
     pdr: Vec<String>,
     /// Method of waiting for the other end: block, spin, busy-poll
     #[arg(long, value_name = "HOW", value_delimiter = ',')]
     wait: Vec<String>,
-    /// Transactions per second of each client, whatever the network: latency is measured from the time at which each
-    /// was due
+    /// Fixed number of transactions per second of each client; latency is measured from the time at which each
+    /// transaction was due
     #[arg(long, value_name = "RATE", value_delimiter = ',')]
     open_loop: Vec<String>,
-    /// Connections in progress at once in each flow's thread
+    /// Number of concurrent connections in each flow's thread
     #[arg(long, value_name = "N", value_delimiter = ',')]
     slots: Vec<String>,
     /// Method of closing a connection: fin, rst
@@ -71,16 +71,16 @@ pub(crate) struct TrafficArguments {
     /// Number of tables of a database
     #[arg(long, value_name = "N", value_delimiter = ',')]
     tables: Vec<String>,
-    /// Rows of each table of a database
+    /// Number of rows in each table of a database
     #[arg(long, value_name = "N", value_delimiter = ',')]
     rows: Vec<String>,
-    /// Scale factor of pgbench's database, in units of 100000 rows
+    /// Scale factor of the database of pgbench, in units of 100000 rows
     #[arg(long, value_name = "N", value_delimiter = ',')]
     scale: Vec<String>,
-    /// Operation that is repeated, such as redis's get and set, or a test of qperf
+    /// Operation to repeat, for example get or set for redis, or a test of qperf
     #[arg(long, value_name = "WHICH", value_delimiter = ',')]
     operation: Vec<String>,
-    /// Address of an existing database or server, as in 192.0.2.7:3306: none is started
+    /// Address of an existing database or server, for example 192.0.2.7:3306; tare then starts no server
     #[arg(long, value_name = "ADDRESS", value_delimiter = ',')]
     server_address: Vec<String>,
 }
@@ -160,7 +160,7 @@ impl TrafficArguments {
             }
             if !taken {
                 return Err(usage_error(anyhow::anyhow!(
-                    "--{}: none of the workloads has it; see `tare list workloads`",
+                    "--{}: no workload of this run has this parameter: see `tare list workloads`",
                     given.flag
                 )));
             }
@@ -206,6 +206,6 @@ mod tests {
     #[test]
     fn a_flag_that_nobody_has_is_an_error() {
         let flags = TrafficArguments { gso: true, ..TrafficArguments::default() };
-        assert!(applied(&flags).unwrap_err().to_string().starts_with("--gso: none"));
+        assert!(applied(&flags).unwrap_err().to_string().starts_with("--gso: no workload"));
     }
 }

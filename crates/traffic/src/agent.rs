@@ -56,8 +56,9 @@ fn serve_containers(namespaces: &[PathBuf]) -> Result<(), Error> {
         Ok(ControllerMessage { to, order }) => match inboxes.get(to) {
             Some(inbox) => inbox.send(Ok(order)).is_ok(),
             None => {
-                write_reply(&output, to, AgentReply::Error(format!("there is no container {to}")))
-                    .is_ok()
+                let why =
+                    format!("unknown container {to} in an order: use the same tare everywhere");
+                write_reply(&output, to, AgentReply::Error(why)).is_ok()
             }
         },
         // The line names no container, so the first one answers.
@@ -88,7 +89,9 @@ fn spawn_container_thread(
 
 /// Moves the calling thread into a network namespace, for the rest of its life.
 fn enter_namespace(namespace: &Path) -> Result<(), Error> {
-    let refused = |error: io::Error| Error::io(format!("enter {}", namespace.display()), error);
+    let refused = |error: io::Error| {
+        Error::io(format!("enter the network namespace {}", namespace.display()), error)
+    };
     let file = File::open(namespace).map_err(refused)?;
     move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))
         .map_err(|errno| refused(errno.into()))
@@ -113,7 +116,7 @@ fn read_orders<O: DeserializeOwned>(
                 }
             }
             Ok(None) => return Ok(()),
-            Err(error) => return Err(Error::io("read orders", error)),
+            Err(error) => return Err(Error::io("read orders from standard input", error)),
         }
     }
 }
@@ -178,7 +181,9 @@ impl OrderExecutor {
             }
             (_, side) => {
                 self.side = side;
-                Err(Error::Job(format!("the order `{name}` came before its preparation")))
+                Err(Error::Job(format!(
+                    "cannot execute the order `{name}`: this side of the trial is not prepared: send `serve` or `connect` first"
+                )))
             }
         }
     }

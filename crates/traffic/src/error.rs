@@ -19,7 +19,7 @@ pub enum Error {
         known: String,
     },
     /// Parameter that the workload does not have.
-    #[error("{workload} has no parameter `{name}`: it has {known}")]
+    #[error("{workload} has no parameter `{name}`: valid parameters: {known}")]
     UnknownParameter {
         /// Name of the workload.
         workload: &'static str,
@@ -29,7 +29,7 @@ pub enum Error {
         known: String,
     },
     /// Invalid value of a parameter.
-    #[error("{workload}: `{given}` is no {name}: it is {allowed}")]
+    #[error("{workload}: invalid value `{given}` for {name}: expected {allowed}")]
     BadParameter {
         /// Name of the workload.
         workload: &'static str,
@@ -56,7 +56,7 @@ pub enum Error {
     },
     /// Agent that did not answer in time.
     #[error(
-        "{container}: no answer to `{order}` within {waited:?}; the network lost it, or the machine is overloaded"
+        "{container}: the agent did not answer the order `{order}` within {waited:?}: the network lost the answer, or the machine is overloaded: check the network, or stop other load"
     )]
     Deadline {
         /// Container in which the agent runs.
@@ -68,14 +68,14 @@ pub enum Error {
     },
     /// Listener without a token on an address that is not loopback.
     #[error(
-        "listen on {address}: whoever reaches it could use this machine's network: ask for a token by --token-file, --token or TARE_TOKEN, or bind to a loopback address"
+        "cannot listen on {address} without a token: every host that reaches this address could use this machine's network: set a token with --token-file, --token or TARE_TOKEN, or bind to a loopback address"
     )]
     NoToken {
         /// Address on which it was to listen.
         address: SocketAddr,
     },
     /// Listener that refused a request, or could not be reached.
-    #[error("{listener}: {why}")]
+    #[error("listener {listener}: {why}")]
     Listener {
         /// Address of the listener.
         listener: SocketAddr,
@@ -83,9 +83,9 @@ pub enum Error {
         why: String,
     },
     /// Operation that the kernel refused.
-    #[error("{what}: {source}")]
+    #[error("cannot {what}: {source}")]
     Io {
-        /// Description of the operation.
+        /// Description of the operation, an infinitive without `to`: it follows "cannot".
         what: String,
         /// Error of the kernel.
         source: io::Error,

@@ -3,6 +3,7 @@
 //! The workload defines a flow's steps; this module decides when to take them, according to the thread's wait mode.
 
 use crate::clock;
+use crate::flow_group::{FlowGroup, Interest};
 use crate::poller::Poller;
 use crate::wait_mode::{WaitMode, set_precise_timers};
 use std::io;
@@ -24,51 +25,6 @@ const STEPS_PER_TICK: u32 = 64;
 /// If one flow in this many has moved, a spinning thread tries all flows in the next round. A call in vain takes about
 /// 0.1 µs, and saves a share of the wait and of the kernel's bookkeeping for it.
 const BUSY_FRACTION: usize = 4;
-
-/// Event that a flow waits for before its next step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Interest {
-    /// Data to read, or the end of the stream.
-    Read,
-    /// Room in the send buffer.
-    Write,
-    /// No event: the flow continues after its group's next [`FlowGroup::on_tick`].
-    UntilDue,
-    /// No event: the flow has finished.
-    Finished,
-}
-
-/// Flows of one thread.
-pub(crate) trait FlowGroup: Send {
-    /// Returns the number of flows.
-    fn flow_count(&self) -> usize;
-
-    /// Returns a flow's socket.
-    fn socket(&self, flow: usize) -> BorrowedFd<'_>;
-
-    /// Prepares the flows. Called once on the group's own thread before the first step.
-    fn on_start(&mut self) {}
-
-    /// Returns the event that a flow waits for.
-    fn interest(&self, flow: usize) -> Interest;
-
-    /// Lets a flow take one step.
-    ///
-    /// # Errors
-    /// Fails with `WouldBlock` if the flow cannot do anything now.
-    fn step_flow(&mut self, flow: usize) -> io::Result<()>;
-
-    /// Returns the monotonic time of the next action that no event announces. Returns `None` if there is no such
-    /// action.
-    fn next_due(&self) -> Option<u64> {
-        None
-    }
-
-    /// Handles the current time. Called when an action is due, and at least every tick or every few dozen steps.
-    fn on_tick(&mut self, _now: u64) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// Deadline, shared by the threads of a side, for flows that do not finish by themselves.
 #[derive(Debug, Default)]

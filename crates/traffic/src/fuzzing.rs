@@ -4,18 +4,18 @@
 pub use crate::probe::fuzzing::{answers, conversation, messages};
 pub use crate::tools::fuzzing::tool;
 
-use crate::protocol::{Order, Reply, To, read_order};
+use crate::protocol::{AgentOrder, AgentReply, ControllerMessage, read_order};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt;
 
 /// Parses bytes as orders, plain and addressed, and as replies.
 pub fn orders(bytes: &[u8]) {
-    every_line_is_answered::<Order>(bytes);
-    every_line_is_answered::<To>(bytes);
+    every_line_is_answered::<AgentOrder>(bytes);
+    every_line_is_answered::<ControllerMessage>(bytes);
     for line in bytes.split(|&byte| byte == b'\n') {
-        read_as_written::<Order>(line);
-        read_as_written::<Reply>(line);
+        read_as_written::<AgentOrder>(line);
+        read_as_written::<AgentReply>(line);
     }
 }
 

@@ -14,6 +14,7 @@ mod clock;
 mod cpu;
 mod error;
 mod event_loop;
+mod flow_group;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod latency;

@@ -29,7 +29,7 @@ pub enum OfferedLoad {
 /// Error of a text that is not a load.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no load: write a number with kbit, mbit, gbit, pps, kpps or mpps, as in 200mbit or 50kpps"
+    "invalid load `{0}`: expected a number with kbit, mbit, gbit, pps, kpps or mpps, for example 200mbit or 50kpps"
 )]
 pub struct OfferedLoadError(String);
 

@@ -66,10 +66,10 @@ impl ParameterKind {
             Self::Count { least, most } => format!("a number from {least} to {most}"),
             Self::Load => "a number with kbit, mbit, gbit, pps, kpps or mpps".to_owned(),
             Self::BitRate => "a number with kbit, mbit or gbit".to_owned(),
-            Self::PerSecond => "a number a second above 0, with k or m for 10³ or 10⁶".to_owned(),
+            Self::PerSecond => "a number per second above 0, with k or m for 10³ or 10⁶".to_owned(),
             Self::Share => "a percentage between 0% and 100%".to_owned(),
             Self::Address => {
-                "an address and a port, as 192.0.2.7:3306 or [2001:db8::7]:3306".to_owned()
+                "an address and a port, for example 192.0.2.7:3306 or [2001:db8::7]:3306".to_owned()
             }
         }
     }
@@ -166,7 +166,8 @@ pub(crate) fn resolve(
     asked: &Parameters,
 ) -> Result<Parameters, Error> {
     if let Some(name) = asked.keys().find(|name| table.iter().all(|one| one.name != **name)) {
-        let known = table.iter().map(|one| one.name).collect::<Vec<_>>().join(", ");
+        let names = table.iter().map(|one| one.name).collect::<Vec<_>>().join(", ");
+        let known = if names.is_empty() { "none".to_owned() } else { names };
         return Err(Error::UnknownParameter { workload, name: name.clone(), known });
     }
     let mut resolved = Parameters::new();
@@ -188,7 +189,8 @@ pub(crate) fn resolve(
 
 /// Returns a size that has a default, from resolved parameters.
 pub(crate) fn size(parameters: &Parameters, name: &str) -> Result<usize, Error> {
-    optional_size(parameters, name).ok_or_else(|| Error::Job(format!("the task says no `{name}`")))
+    optional_size(parameters, name)
+        .ok_or_else(|| Error::Job(format!("the task has no parameter `{name}`")))
 }
 
 /// Returns a size from resolved parameters. Returns `None` if the system decides.
@@ -350,12 +352,15 @@ mod tests {
         ] {
             let error =
                 resolve("w", TABLE, &asked(&[(name, value.clone())])).unwrap_err().to_string();
-            assert!(error.starts_with("w: `") && error.contains(name), "{value}: {error}");
+            assert!(
+                error.starts_with("w: invalid value `") && error.contains(name),
+                "{value}: {error}"
+            );
         }
         let error = resolve("w", TABLE, &asked(&[("sise", json!(1))])).unwrap_err().to_string();
         assert_eq!(
             error,
-            "w has no parameter `sise`: it has size, push, send, control, rate, open_loop, pdr, server, slots"
+            "w has no parameter `sise`: valid parameters: size, push, send, control, rate, open_loop, pdr, server, slots"
         );
     }
 

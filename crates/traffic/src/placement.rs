@@ -114,7 +114,7 @@ pub(crate) fn pin_thread(core: u32) -> Option<Finding> {
     let mut set = CpuSet::new();
     set.set(index);
     let error = sched_setaffinity(None, &set).err()?;
-    Some(Finding::NotPinned { reason: format!("core {core}: {error}") })
+    Some(Finding::NotPinned { reason: format!("cannot pin a thread to core {core}: {error}") })
 }
 
 #[cfg(test)]

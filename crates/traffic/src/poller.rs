@@ -1,6 +1,6 @@
 //! Poller of the flows of one thread: an epoll instance, with the event that each flow waits for.
 
-use crate::event_loop::{FlowGroup, Interest};
+use crate::flow_group::{FlowGroup, Interest};
 use crate::sys::enable_epoll_busy_poll;
 use crate::wait_mode::{WaitMode, timespec};
 use rustix::buffer::spare_capacity;

@@ -111,9 +111,9 @@ pub fn read_order<O: DeserializeOwned>(
         return Ok(None);
     }
     if line.len() > LONGEST_ORDER {
-        return Ok(Some(Err(format!("an order of more than {LONGEST_ORDER} bytes"))));
+        return Ok(Some(Err(format!("the order is longer than {LONGEST_ORDER} bytes"))));
     }
-    Ok(Some(serde_json::from_slice(&line).map_err(|error| format!("not an order: {error}"))))
+    Ok(Some(serde_json::from_slice(&line).map_err(|error| format!("invalid order: {error}"))))
 }
 
 /// Reads up to the end of a line, of which it keeps little more than the longest order. Returns false at the end of

@@ -11,7 +11,7 @@ use tare_record::Parameters;
 /// Parameter of every workload whose threads can wait in more than one way.
 pub(crate) const WAIT: Parameter = Parameter {
     name: "wait",
-    summary: "how a thread waits: asleep in the kernel, spinning on calls that do not wait, or polling the card's queue",
+    summary: "waiting of a thread: asleep in the kernel, spinning on calls that do not wait, or polling the card's queue",
     kind: ParameterKind::Choice(&["block", "spin", "busy-poll"]),
     default: Some("block"),
 };
@@ -48,13 +48,16 @@ impl WaitMode {
             return Ok(());
         }
         let queue = incoming_napi_id(control)
-            .map_err(|error| Error::io("ask for a socket's NAPI queue", error))?;
+            .map_err(|error| Error::io("read the NAPI queue of a socket", error))?;
         if queue == 0 {
-            let why = "wait busy-poll: packets come from no NAPI queue here, as on loopback and plain veth: use block or spin";
+            let why = "cannot use --wait busy-poll: packets come from no NAPI queue here, as on loopback and plain veth: use --wait block or spin";
             return Err(Error::Job(why.to_owned()));
         }
         enable_busy_poll(socket).map_err(|error| {
-            Error::io("wait busy-poll: SO_BUSY_POLL (it takes CAP_NET_ADMIN; or use spin)", error)
+            Error::io(
+                "set SO_BUSY_POLL for --wait busy-poll (run tare as root for CAP_NET_ADMIN, or use --wait spin)",
+                error,
+            )
         })
     }
 
@@ -126,6 +129,9 @@ mod tests {
         let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         assert!(WaitMode::Block.prepare_socket(&stream, &stream).is_ok());
         let error = WaitMode::BusyPoll.prepare_socket(&stream, &stream).unwrap_err().to_string();
-        assert!(error.starts_with("wait busy-poll: packets come from no NAPI"), "{error}");
+        assert!(
+            error.starts_with("cannot use --wait busy-poll: packets come from no NAPI"),
+            "{error}"
+        );
     }
 }

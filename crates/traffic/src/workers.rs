@@ -1,6 +1,7 @@
 //! Worker threads: one thread a core, over which flows are distributed round-robin.
 
-use crate::event_loop::{FlowGroup, SharedDeadline, drive};
+use crate::event_loop::{SharedDeadline, drive};
+use crate::flow_group::FlowGroup;
 use crate::placement::{SideCores, pin_thread};
 use crate::wait_mode::WaitMode;
 use crate::{Error, Parameter, ParameterKind, TrialTask, parameters};
@@ -13,7 +14,7 @@ use tare_record::{Finding, Nanos, Parameters};
 /// Parameter for the number of threads of a side, for every workload that distributes its flows over worker threads.
 pub(crate) const THREADS: Parameter = Parameter {
     name: "threads",
-    summary: "threads that carry the flows of each side; as many as its cores unless given",
+    summary: "threads that carry the flows of each side; as many as the cores of the side unless given",
     kind: ParameterKind::Count { least: 1, most: 1024 },
     default: None,
 };
@@ -98,7 +99,8 @@ pub(crate) fn run_workers<L: Send>(
     });
     let mut driven = WorkerOutput { lanes: Vec::new(), cpu: Nanos(0), findings: Vec::new() };
     for result in results {
-        let (lane, cpu, finding) = result.map_err(|error| Error::io("a flow broke", error))?;
+        let (lane, cpu, finding) =
+            result.map_err(|error| Error::io("carry traffic on a flow", error))?;
         driven.lanes.push(lane);
         driven.cpu = driven.cpu + cpu;
         driven.findings.extend(finding);
@@ -124,7 +126,7 @@ fn run_worker<L>(
 }
 
 fn thread_panicked() -> io::Error {
-    io::Error::other("its thread died")
+    io::Error::other("the thread of the flow panicked")
 }
 
 /// Returns the CPU time of the calling thread so far.

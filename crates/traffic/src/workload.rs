@@ -256,7 +256,9 @@ impl TrialTask {
     /// [`Error::Job`], with the valid range.
     pub(crate) fn validate(&self) -> Result<(), Error> {
         if self.addresses.is_empty() {
-            return Err(Error::Job("no address to listen on or to dial".to_owned()));
+            return Err(Error::Job(
+                "the task has no address to listen on or to connect to".to_owned(),
+            ));
         }
         self.validate_numbers()
     }
@@ -269,20 +271,20 @@ impl TrialTask {
         let refused = |why: String| Err(Error::Job(why));
         if !(1..=Self::MAX_FLOWS).contains(&self.flows) {
             return refused(format!(
-                "{} flows in a process: it is 1 to {}",
+                "invalid number of flows in a process `{}`: expected 1 to {} flows",
                 self.flows,
                 Self::MAX_FLOWS
             ));
         }
         if self.interval.0 == 0 || self.interval > self.duration {
             return refused(format!(
-                "intervals of {} in a trial of {}: at least one has to fit",
+                "intervals of {} are too long for a trial of {}: use a shorter --interval, so that at least one interval fits",
                 self.interval, self.duration
             ));
         }
         if self.duration.0 / self.interval.0 > Self::MAX_INTERVALS {
             return refused(format!(
-                "intervals of {} in a trial of {}: at most {} are kept",
+                "intervals of {} are too short for a trial of {}: tare keeps at most {} intervals: use a longer --interval",
                 self.interval,
                 self.duration,
                 Self::MAX_INTERVALS

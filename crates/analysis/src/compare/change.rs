@@ -49,9 +49,9 @@ fn withheld_reason(
 ) -> Option<&'static str> {
     match (base, new) {
         (Some(_), Some(_)) if told => None,
-        (Some(_), Some(_)) => {
-            Some("one figure a side has no interval: measure more blocks, or more runs a side")
-        }
+        (Some(_), Some(_)) => Some(
+            "one figure on each side gives no interval: measure more blocks, or more runs on each side",
+        ),
         _ => Some("a figure is 0, and has no ratio"),
     }
 }

@@ -59,7 +59,9 @@ pub fn compare(
     let (base, new) = (read(base)?, read(new)?);
     let unit =
         if base.len() == 1 && new.len() == 1 { SampleUnit::Block } else { SampleUnit::Session };
-    let differences = run_facts::differences(&base, &new, &asked.vary)?;
+    let facts =
+        |side: &[ComparisonInput]| side.iter().map(|run| run.facts.clone()).collect::<Vec<_>>();
+    let differences = run_facts::differences(&facts(&base), &facts(&new), &asked.vary)?;
     let (drafts, unmatched) = matching::match_cells(&base, &new, unit);
     let judged: Vec<bool> =
         drafts.iter().map(|draft| gate::is_judged(&draft.cell, asked)).collect();

@@ -62,7 +62,7 @@ fn evaluate_test(here: &MeasuredRun<'_>, test: &ConclusionTest) -> (ConclusionRe
         (None, None) => {
             return (
                 ConclusionResult::Undecidable,
-                format!("{name}: the study compares it with nothing"),
+                format!("{name}: the study names no cell and no value to compare with"),
             );
         }
     };

@@ -89,7 +89,7 @@ impl MeasuredRun<'_> {
     fn absence_reason(&self, part: &CellPattern) -> String {
         let network = &part.network;
         if !self.plan.networks.iter().any(|entry| entry.label == *network) {
-            return format!("{network} was not measured: see what was skipped");
+            return format!("{network} was not measured: see the skipped and the failed networks");
         }
         let measured = |name: &str| {
             let mut workloads = self.plan.workloads.iter();
@@ -98,7 +98,7 @@ impl MeasuredRun<'_> {
         if !measured(&part.workload) {
             return format!("{} was not measured", part.workload);
         }
-        "not in this run, or without a figure".to_owned()
+        "the run has no such cell, or the cell has no figure".to_owned()
     }
 }
 

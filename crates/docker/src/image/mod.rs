@@ -22,16 +22,16 @@ const OWN_EXECUTABLE: &str = "/proc/self/exe";
 
 /// Reads the program of this process, and checks that it is static, so that it runs in any container.
 pub(crate) fn own_program() -> Result<Vec<u8>, Error> {
-    const WHAT: &str = "make an image of this tare";
+    const WHAT: &str = "build an image of this tare binary";
     let program = std::fs::read(OWN_EXECUTABLE).map_err(|error| Error::new(WHAT, error))?;
     let why = match elf::linkage(&program) {
         Some(ElfLinkage::Static) => return Ok(program),
         Some(ElfLinkage::Dynamic(loader)) => {
-            format!("it is linked to {loader}, which an empty image does not have")
+            format!("the binary is linked to {loader}, which an empty image does not contain")
         }
-        None => "it is no 64-bit ELF file".to_owned(),
+        None => "the binary is not a 64-bit ELF file".to_owned(),
     };
-    Err(Error::new(WHAT, why).with_remedy("use the static binary, as `make build` makes it"))
+    Err(Error::new(WHAT, why).with_remedy("use the static binary that `make build` builds"))
 }
 
 /// Builds an archive of an image for `docker load`, with this tag.

@@ -1,8 +1,7 @@
 //! Counters of the network namespace that the program runs in, reported for every line that it reads. So the counters
 //! of a trial are read without starting a program around it.
 
-use super::snapshot::{NetnsCounters, NetnsSnapshot};
-use super::subcommand::write_snapshot;
+use super::snapshot::{NetnsCounters, NetnsSnapshot, write_snapshot};
 use std::fs;
 use std::io;
 use tare_network::{Error, NamespaceCounts, procfs_counters};
@@ -10,7 +9,7 @@ use tare_network::{Error, NamespaceCounts, procfs_counters};
 /// Reports the counters so far, under the name of this place, for every line on standard input, until that ends.
 pub(super) fn report_counters(place: &str) -> Result<(), Error> {
     for asked in io::stdin().lines() {
-        asked.map_err(|error| Error::new("hear whether to count", error))?;
+        asked.map_err(|error| Error::new("read a request for counters", error))?;
         write_snapshot(&NetnsSnapshot {
             counted: Some(read_counters(place)),
             ..NetnsSnapshot::default()

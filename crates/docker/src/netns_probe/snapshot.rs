@@ -1,8 +1,9 @@
 //! Snapshot of a container's network, sent as one line of JSON.
 
 use serde::{Deserialize, Serialize};
+use std::io::{self, Write as _};
 use std::net::{IpAddr, SocketAddr};
-use tare_network::NamespaceCounts;
+use tare_network::{Error, NamespaceCounts};
 
 /// Snapshot of a container's network.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,4 +98,14 @@ impl NetnsSnapshot {
     pub(crate) fn device_of(&self, address: IpAddr) -> Option<&DeviceSnapshot> {
         self.devices.iter().find(|device| device.addresses.contains(&address))
     }
+}
+
+/// Writes a snapshot to standard output, on one line.
+pub(super) fn write_snapshot(seen: &NetnsSnapshot) -> Result<(), Error> {
+    let line =
+        serde_json::to_string(seen).map_err(|error| Error::new("write the snapshot", error))?;
+    let mut output = io::stdout();
+    writeln!(output, "{line}")
+        .and_then(|()| output.flush())
+        .map_err(|error| Error::new("write the snapshot", error))
 }

@@ -2,7 +2,7 @@
 
 use super::capture::UnderlayCapture;
 use super::counters;
-use super::snapshot::{DeviceSnapshot, NetnsSnapshot, UnderlayCounts};
+use super::snapshot::{DeviceSnapshot, NetnsSnapshot, UnderlayCounts, write_snapshot};
 use crate::timeout::scaled_timeout;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -68,8 +68,8 @@ fn parse_pair(value: &str) -> Result<(IpAddr, IpAddr), Error> {
 
 fn usage() -> Error {
     Error::new(
-        "look",
-        "the arguments are --name NAME=ADDRESS, --listen ADDRESS:PORT, --dial ADDRESS:PORT, --count PLACE or --wire ADDRESS,ADDRESS",
+        "run `tare look`",
+        "invalid arguments: expected --name NAME=ADDRESS, --listen ADDRESS:PORT, --dial ADDRESS:PORT, --count PLACE or --wire ADDRESS,ADDRESS",
     )
 }
 
@@ -82,15 +82,6 @@ fn add_host(value: &str) -> Result<(), Error> {
         .open("/etc/hosts")
         .and_then(|mut file| writeln!(file, "{address}\t{name}"))
         .map_err(|error| Error::new("write /etc/hosts", error))
-}
-
-/// Writes a snapshot to standard output, on one line.
-pub(super) fn write_snapshot(seen: &NetnsSnapshot) -> Result<(), Error> {
-    let line = serde_json::to_string(seen).map_err(|error| Error::new("look", error))?;
-    let mut output = io::stdout();
-    writeln!(output, "{line}")
-        .and_then(|()| output.flush())
-        .map_err(|error| Error::new("tell what was seen", error))
 }
 
 /// Listens, and reports every connection, until standard input ends.

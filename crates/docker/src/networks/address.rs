@@ -1,7 +1,9 @@
 //! Addresses of the engine's machine, and prefixes for new networks.
 
+use crate::engine_resources::EngineResources;
 use std::hash::{BuildHasher as _, RandomState};
 use std::net::{IpAddr, Ipv6Addr};
+use tare_network::Error;
 
 /// Makes a 64-bit prefix for a network of one run: a unique local address with a random identifier (RFC 4193, 3.2.2).
 pub(crate) fn random_ipv6_prefix() -> String {
@@ -47,6 +49,14 @@ pub(crate) fn machine_address(addresses: &[IpAddr], dockers: &[DockerSubnet]) ->
     let is_dockers = |address: IpAddr| dockers.iter().any(|subnet| subnet.contains(address));
     let other = addresses.iter().find(|address| !is_dockers(**address));
     other.or(addresses.first()).copied()
+}
+
+/// Returns the subnets of all networks. Addresses of the machine in these subnets exist only because of Docker.
+pub(super) fn docker_subnets(work: &EngineResources) -> Result<Vec<DockerSubnet>, Error> {
+    let listing = work.engine().docker().list_networks(None);
+    let networks = work.engine().request("list Docker's networks", listing)?;
+    let configured = networks.into_iter().filter_map(|network| network.ipam?.config).flatten();
+    Ok(configured.filter_map(|config| DockerSubnet::parse(&config.subnet?)).collect())
 }
 
 #[cfg(test)]

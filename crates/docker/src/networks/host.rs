@@ -76,7 +76,8 @@ fn loopback_addresses(shape: &Shape) -> Result<Vec<IpAddr>, Error> {
             Ok((0..shape.servers).map(|index| Ipv4Addr::from(first + index).into()).collect())
         }
         Family::Ipv6 if shape.servers > 1 => {
-            let why = "a machine has one IPv6 loopback address, and every server needs its own";
+            let why =
+                "a machine has one IPv6 loopback address, but every server needs its own address";
             Err(Error::new("lay out docker:host", why).with_remedy("use --servers 1"))
         }
         Family::Ipv6 => Ok(vec![Ipv6Addr::LOCALHOST.into()]),

@@ -48,12 +48,12 @@ pub(crate) const DEFAULT_MTU: u32 = 1500;
 pub(crate) fn check_shape(name: &str, shape: &Shape) -> Result<(), Error> {
     let what = || format!("lay out {name}");
     if shape.nodes > 1 {
-        return Err(Error::new(what(), "one Docker Engine is one node")
+        return Err(Error::new(what(), "one Docker Engine provides only one node")
             .with_remedy("use --nodes 1, or a network of a Swarm"));
     }
     if shape.servers == 0 || shape.clients == 0 {
-        return Err(Error::new(what(), "there must be a server and a client")
-            .with_remedy("use --servers 1 --clients 1 or more"));
+        return Err(Error::new(what(), "the network needs at least one server and one client")
+            .with_remedy("use --servers 1 --clients 1, or more"));
     }
     Ok(())
 }
@@ -117,12 +117,12 @@ pub(crate) fn endpoint_on_network(
     let address = container.addresses(network).into_iter().find(|one| is_in_family(one, family));
     let address = address.ok_or_else(|| {
         let what = format!("find the address of {} on the network {network}", container.name);
-        let error = Error::new(what, format!("Docker gave it none of {family}"));
+        let error = Error::new(what, format!("Docker assigned no {family} address"));
         match family {
             Family::Ipv4 => error,
             Family::Ipv6 => error.with_remedy(
-                "docker:user-bridge makes a network with IPv6; of an existing network, \
-                 Docker decides (--ipv6 when it is created, `ipv6` in daemon.json)",
+                "use docker:user-bridge, which creates a network with IPv6, or enable IPv6 on the \
+                 existing network (--ipv6 when the network is created, `ipv6` in daemon.json)",
             ),
         }
     })?;

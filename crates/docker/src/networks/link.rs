@@ -54,7 +54,7 @@ impl DockerNetworkDefinition for DockerLinkNetwork {
         let hosts = MachineSnapshot::snapshot_container(work, &clients[0].container)?.hosts;
         if !hosts.iter().any(|line| names_server(line, &server.container.name)) {
             let what = format!("find {} in the hosts file of client-0", server.container.name);
-            return Err(Error::new(what, "Docker has not linked them"));
+            return Err(Error::new(what, "Docker has not linked the containers"));
         }
         let path = bridge::bridge_path(work, DEFAULT_NETWORK)?;
         Ok(NetworkLayout { routes: direct_routes(shape, site, &servers), servers, clients, path })

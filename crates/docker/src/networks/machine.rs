@@ -28,7 +28,7 @@ impl MachineSnapshot {
         work: &EngineResources,
         container: &ContainerHandle,
     ) -> Result<NetnsSnapshot, Error> {
-        let what = || format!("look at the network of {}", container.name);
+        let what = || format!("read the network state of {}", container.name);
         let command = [PROGRAM, "look"].map(str::to_owned).to_vec();
         let words = ExecCommand { command, ..ExecCommand::default() };
         let engine = work.engine();
@@ -47,7 +47,7 @@ pub(crate) fn address_for_clients(
     let addresses: Vec<IpAddr> =
         seen.addresses.iter().copied().filter(|address| is_in_family(address, family)).collect();
     address::machine_address(&addresses, dockers).ok_or_else(|| {
-        let why = format!("it has none of {family} but loopback's");
+        let why = format!("the machine has no {family} address except loopback addresses");
         Error::new("find an address of the engine's machine", why)
     })
 }
@@ -67,9 +67,9 @@ pub(crate) fn uplink_device(seen: &NetnsSnapshot) -> Result<String, Error> {
         [one] => Ok((*one).to_owned()),
         _ => Err(Error::new(
             "find the uplink of the engine's machine",
-            format!("it has no default route; its devices are {}", candidates.join(", ")),
+            format!("the machine has no default route; its devices are {}", candidates.join(", ")),
         )
-        .with_remedy("name the device by --parent")),
+        .with_remedy("name the device with --parent")),
     }
 }
 

@@ -2,11 +2,16 @@
 //! machine's uplink.
 
 use super::bridge::DEVICE;
-use super::layout::{NODE, NetworkLayout, PathStep, direct_routes, start_both};
+use super::layout::{
+    NODE, NetworkEndpoint, NetworkLayout, PathStep, container_specs, direct_routes,
+    endpoint_on_network, start_both,
+};
 use super::machine::{self, MachineSnapshot};
+use super::ranges::EngineRanges;
+use super::two_engines::CLIENTS_NODE;
 use super::user_bridge::{create_command, network_request};
-use super::{DockerNetworkDefinition, OPTIONS, script, two_engines};
-use crate::engine_resources::EngineResources;
+use super::{DockerNetworkDefinition, OPTIONS, script};
+use crate::engine_resources::{AttachTo, EngineResources};
 use crate::requirement::EngineRequirement;
 use std::collections::HashMap;
 use tare_network::{Error, Hop, HopKind, NetworkInfo, NetworkParameters, Shape};
@@ -110,7 +115,7 @@ impl DockerNetworkDefinition for ParentDeviceNetwork {
         shape: &Shape,
         site: &NetworkParameters,
     ) -> Result<NetworkLayout, Error> {
-        two_engines::lay_out_macvlan(servers, clients, shape, site)
+        lay_out_between_engines(servers, clients, shape, site)
     }
 
     fn commands(&self, shape: &Shape, _: &NetworkParameters) -> Vec<String> {
@@ -149,4 +154,42 @@ pub(super) fn request_on_parent(
     options.insert("parent".to_owned(), parent.to_owned());
     options.insert(option.to_owned(), mode.to_owned());
     request
+}
+
+/// Lays out `docker:macvlan` between two engines: one subnet on both uplinks, each engine with a range of it.
+fn lay_out_between_engines(
+    servers: &EngineResources,
+    clients: &EngineResources,
+    shape: &Shape,
+    site: &NetworkParameters,
+) -> Result<NetworkLayout, Error> {
+    let ranges = EngineRanges::random();
+    let started = |work: &EngineResources,
+                   index,
+                   role,
+                   count|
+     -> Result<(Vec<NetworkEndpoint>, String), Error> {
+        let parent = parent_device(work, &MachineSnapshot::take(work)?.snapshot)?;
+        let mut asked = request_on_parent(ParentDeviceNetwork::Macvlan, &parent, shape);
+        asked.ipam = Some(ranges.ipam_for_engine(index));
+        let network = work.create_network(asked)?;
+        let on = AttachTo::Network(network.clone());
+        let started = work.start_containers(&container_specs(role, count, &on))?;
+        let endpoints = started.into_iter().map(|one| endpoint_on_network(one, &network, shape));
+        Ok((endpoints.collect::<Result<_, _>>()?, parent))
+    };
+    let (on_clients, parent) = started(clients, 0, "client", shape.clients)?;
+    let (on_servers, _) = started(servers, 1, "server", shape.servers)?;
+    let below =
+        Hop::new(HopKind::Device, parent, CLIENTS_NODE).with_detail("driver macvlan, bridge");
+    Ok(NetworkLayout {
+        routes: direct_routes(shape, site, &on_servers),
+        servers: on_servers,
+        clients: on_clients,
+        path: vec![
+            PathStep::ClientAddressDevice(HopKind::Device),
+            PathStep::Node(below),
+            PathStep::ServerAddressDevice(HopKind::Device),
+        ],
+    })
 }

@@ -115,8 +115,8 @@ impl DockerNetworkDefinition for DockerMacvlanNat {
     ) -> Result<NetworkLayout, Error> {
         const WHAT: &str = "lay out docker:bridge+macvlan-nat";
         if shape.family == Family::Ipv6 {
-            return Err(Error::new(WHAT, "its address is translated by IPv4's rules")
-                .with_remedy("use --family ipv4"));
+            let why = "the host translates the outside address with IPv4 rules only";
+            return Err(Error::new(WHAT, why).with_remedy("use --family ipv4"));
         }
         let node = MachineSnapshot::take(work)?;
         let parent = parent_device(work, &node.snapshot)?;
@@ -139,8 +139,10 @@ impl DockerNetworkDefinition for DockerMacvlanNat {
             .into_iter()
             .map(|container| endpoint_on_network(container, &network, shape))
             .collect::<Result<_, _>>()?;
-        let highest = highest_address(&subnet)
-            .ok_or_else(|| Error::new(WHAT, format!("`{subnet}` is no IPv4 subnet")))?;
+        let highest = highest_address(&subnet).ok_or_else(|| {
+            let why = format!("`{subnet}` is not an IPv4 subnet with two or more host addresses");
+            Error::new(WHAT, why)
+        })?;
         let addresses: Vec<(Ipv4Addr, IpAddr)> = (0_u32..)
             .zip(&servers)
             .map(|(n, one)| (Ipv4Addr::from(highest - n), one.address))
@@ -162,7 +164,7 @@ impl DockerNetworkDefinition for DockerMacvlanNat {
         let undoing = [variables.clone(), outside.undo_lines()].concat();
         work.on_removal(move || {
             // A step that was never carried out cannot be undone, and its failure does not matter.
-            let _ = script::run_lines("remove what was wired by hand", &undoing);
+            let _ = script::run_lines("remove the wiring of docker:bridge+macvlan-nat", &undoing);
         });
         script::run_lines(
             "wire docker:bridge+macvlan-nat",
@@ -232,7 +234,7 @@ fn ipv4_subnet(work: &EngineResources, network: &str) -> Result<String, Error> {
     subnets
         .filter_map(|config| config.subnet)
         .find(|subnet| !subnet.contains(':'))
-        .ok_or_else(|| Error::new(what, "Docker gave it no IPv4 subnet"))
+        .ok_or_else(|| Error::new(what, "Docker assigned no IPv4 subnet"))
 }
 
 /// Returns the highest host address of a subnet; Docker assigns the lowest addresses first. Returns `None` if the

@@ -154,7 +154,7 @@ impl DockerNetworkDefinition for ManualWiring {
             [variables.clone(), self.undo_lines(shape, &bridge, &work.label_text())].concat();
         work.on_removal(move || {
             // A step that was never carried out cannot be undone, and its failure does not matter.
-            let _ = script::run_lines("remove what was wired by hand", &undoing);
+            let _ = script::run_lines("remove the wiring of the network", &undoing);
         });
         let lines = [variables, self.lines(shape, &bridge, &work.label_text())].concat();
         script::run_lines(&format!("wire {}", self.name()), &lines)?;

@@ -22,7 +22,7 @@ const APPEARANCE_TIMEOUT: Duration = Duration::from_secs(20);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Remedy for an engine without such a store.
-const STORE_REMEDY: &str = "start dockerd up to 20.10, in no Swarm, with --cluster-store etcd://HOST:PORT and \
+const STORE_REMEDY: &str = "start dockerd 20.10 or older, outside a Swarm, with --cluster-store etcd://HOST:PORT and \
                       --cluster-advertise ADDRESS:PORT; or use swarm:overlay";
 
 impl DockerNetworkDefinition for OverlayKvNetwork {
@@ -50,7 +50,7 @@ impl DockerNetworkDefinition for OverlayKvNetwork {
         _: &Shape,
         _: &NetworkParameters,
     ) -> Result<NetworkLayout, Error> {
-        Err(Error::new("lay out docker:overlay-kv", "it joins two engines")
+        Err(Error::new("lay out docker:overlay-kv", "the network needs two engines")
             .with_remedy("use --server-context A --client-context B"))
     }
 
@@ -109,7 +109,7 @@ impl DockerNetworkDefinition for OverlayKvNetwork {
 
 /// Waits until a network that one engine has made appears on another.
 fn wait_for_network(work: &EngineResources, network: &str) -> Result<(), Error> {
-    let what = "see the network of the servers' engine on the clients'";
+    let what = "find the network of the servers' engine on the clients' engine";
     let engine = work.engine();
     let deadline = Instant::now() + APPEARANCE_TIMEOUT;
     loop {
@@ -117,9 +117,11 @@ fn wait_for_network(work: &EngineResources, network: &str) -> Result<(), Error> 
             Ok(_) => return Ok(()),
             Err(refusal) if !is_not_found(&refusal) => return Err(engine.to_error(what, &refusal)),
             Err(_) if Instant::now() >= deadline => {
-                let why = format!("it is not there after {} s", APPEARANCE_TIMEOUT.as_secs());
-                return Err(Error::new(what, format!("{why}: they share no key-value store"))
-                    .with_remedy(STORE_REMEDY));
+                let why = format!(
+                    "the network did not appear within {} s: the engines share no key-value store",
+                    APPEARANCE_TIMEOUT.as_secs()
+                );
+                return Err(Error::new(what, why).with_remedy(STORE_REMEDY));
             }
             Err(_) => std::thread::sleep(POLL_INTERVAL),
         }

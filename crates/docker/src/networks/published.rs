@@ -1,19 +1,20 @@
 //! Network `docker:published`: a client on the engine's machine, and a server behind a port that is published there.
 
-use super::address::DockerSubnet;
+use super::address::docker_subnets;
 use super::bridge::{DEFAULT_NETWORK, DEVICE, bridge_device};
 use super::layout::{
     NetworkEndpoint, NetworkLayout, PathStep, build_routes, container_names, container_specs,
     start_endpoints,
 };
 use super::machine::{MachineSnapshot, address_for_clients, bridge_hops};
-use super::{DockerNetworkDefinition, OPTIONS, script, two_engines};
+use super::two_engines::{SERVERS_NODE, clients_on_host, machine_address};
+use super::{DockerNetworkDefinition, OPTIONS, script};
 use crate::engine_resources::{
     AttachTo, ContainerSpec, EngineResources, PublishedContainerPort as Port,
 };
 use crate::requirement::EngineRequirement;
 use std::net::SocketAddr;
-use tare_network::{Error, HopKind, NetworkInfo, NetworkParameters, Shape};
+use tare_network::{Error, Hop, HopKind, NetworkInfo, NetworkParameters, Shape};
 
 pub(super) struct DockerPublishedNetwork;
 
@@ -83,7 +84,7 @@ impl DockerNetworkDefinition for DockerPublishedNetwork {
         shape: &Shape,
         site: &NetworkParameters,
     ) -> Result<NetworkLayout, Error> {
-        two_engines::lay_out_published(servers, clients, shape, site)
+        lay_out_between_engines(servers, clients, shape, site)
     }
 
     fn commands(&self, shape: &Shape, site: &NetworkParameters) -> Vec<String> {
@@ -117,14 +118,6 @@ pub(crate) fn published_port(server: usize, port: u16, ports: &[u16]) -> u16 {
     largest.saturating_add(1).saturating_add(after)
 }
 
-/// Returns the subnets of all networks. Addresses of the machine in these subnets exist only because of Docker.
-pub(super) fn docker_subnets(work: &EngineResources) -> Result<Vec<DockerSubnet>, Error> {
-    let listing = work.engine().docker().list_networks(None);
-    let networks = work.engine().request("list Docker's networks", listing)?;
-    let configured = networks.into_iter().filter_map(|network| network.ipam?.config).flatten();
-    Ok(configured.filter_map(|config| DockerSubnet::parse(&config.subnet?)).collect())
-}
-
 fn published_path(
     work: &EngineResources,
     seen: &crate::netns_probe::NetnsSnapshot,
@@ -136,6 +129,54 @@ fn published_path(
     path.extend(bridge_hops(seen, &bridge, "bridge").into_iter().take(1).map(PathStep::Node));
     path.push(PathStep::ServerDevice(HopKind::Veth, DEVICE));
     Ok(path)
+}
+
+/// Lays out `docker:published` between two engines: servers are on the default bridge, their ports published on their
+/// machine.
+fn lay_out_between_engines(
+    servers: &EngineResources,
+    clients: &EngineResources,
+    shape: &Shape,
+    site: &NetworkParameters,
+) -> Result<NetworkLayout, Error> {
+    let address = machine_address(servers, shape)?;
+    let on = AttachTo::Network(DEFAULT_NETWORK.to_owned());
+    let spec = |(server, name): (usize, String)| {
+        let port = |&port: &u16| Port {
+            port,
+            host_address: address,
+            host_port: published_port(server, port, &site.ports),
+        };
+        ContainerSpec {
+            published: site.ports.iter().map(port).collect(),
+            ..ContainerSpec::new(name, on.clone())
+        }
+    };
+    let wanted: Vec<ContainerSpec> =
+        container_names("server", shape.servers).enumerate().map(spec).collect();
+    let on_bridge = start_endpoints(servers, &wanted, DEFAULT_NETWORK, shape)?;
+    let bridge = bridge_device(servers, DEFAULT_NETWORK)?;
+    let port = site.ports.first().copied().unwrap_or_default();
+    Ok(NetworkLayout {
+        routes: build_routes(shape, site, |server, port| {
+            let listen = SocketAddr::new(on_bridge[server].address, port);
+            (listen, SocketAddr::new(address, published_port(server, port, &site.ports)))
+        }),
+        servers: on_bridge,
+        clients: clients_on_host(clients, shape)?,
+        path: vec![
+            PathStep::ClientAddressDevice(HopKind::Device),
+            // Connections from another machine take the DNAT rule, with or without the userland proxy.
+            PathStep::Node(
+                Hop::new(HopKind::Nat, "nat/DOCKER", SERVERS_NODE)
+                    .with_detail(format!("port {port}")),
+            ),
+            PathStep::Node(
+                Hop::new(HopKind::Bridge, bridge, SERVERS_NODE).with_detail("driver bridge"),
+            ),
+            PathStep::ServerDevice(HopKind::Veth, DEVICE),
+        ],
+    })
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ pub(crate) fn run_lines(what: &str, lines: &[String]) -> Result<(), Error> {
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let last = said.lines().rev().find(|line| !line.trim().is_empty());
-    Err(Error::new(what, last.unwrap_or("a command failed without a word").trim()))
+    Err(Error::new(what, last.unwrap_or("a command failed without an error message").trim()))
 }
 
 #[cfg(test)]
@@ -54,8 +54,8 @@ mod tests {
     #[test]
     fn the_line_that_fails_ends_a_script_and_says_why() {
         let lines = ["true", "echo why >&2; false", "exit 0"].map(str::to_owned);
-        let error = run_lines("try", &lines).unwrap_err();
-        assert_eq!(error.to_string(), "try: why");
-        run_lines("try", &["true".to_owned()]).unwrap();
+        let error = run_lines("wire", &lines).unwrap_err();
+        assert_eq!(error.to_string(), "cannot wire: why");
+        run_lines("wire", &["true".to_owned()]).unwrap();
     }
 }

@@ -32,11 +32,11 @@ pub(super) fn pid_assignments<'a>(
                 Ok(format!("{}={pid}", pid_variable(&container.name)))
             }
             Some(pid) => {
-                let why = format!("Docker says that it is {pid}, and there is none of that number");
+                let why = format!("Docker reports the process id {pid}, which does not exist here");
                 Err(Error::new(what(), why)
                     .with_remedy("run tare in the PID namespace in which the engine runs"))
             }
-            None => Err(Error::new(what(), "Docker says that it does not run")),
+            None => Err(Error::new(what(), "Docker reports that the container does not run")),
         }
     };
     containers.into_iter().map(line).collect()

@@ -158,18 +158,22 @@ fn check_path(
     });
     let Some((kind, device, wanted)) = own else { return Ok(()) };
     let device = device.ok_or_else(|| {
-        Error::new(format!("find the device {wanted} in client-0"), "the kernel does not list it")
+        Error::new(
+            format!("find the device {wanted} in client-0"),
+            "the kernel lists no such device",
+        )
     })?;
     let name = &device.name;
     if device.sent == 0 {
-        let what = format!("see packets leave client-0 by {name}");
-        return Err(Error::new(what, "its counter has not moved: they take another path"));
+        let what = format!("verify that packets leave client-0 through {name}");
+        let why = "the counter of this device did not increase: packets take another path";
+        return Err(Error::new(what, why));
     }
     let asked = shape.mtu != DEFAULT_MTU && kind != HopKind::Loopback;
     if asked && device.mtu != shape.mtu {
-        let why = format!("its {name} has an MTU of {}", device.mtu);
+        let why = format!("the device {name} has an MTU of {}", device.mtu);
         return Err(Error::new(format!("give client-0 an MTU of {}", shape.mtu), why).with_remedy(
-            "leave --mtu out, or use docker:user-bridge, docker:macvlan or docker:ipvlan-l2",
+            "omit --mtu, or use docker:user-bridge, docker:macvlan or docker:ipvlan-l2",
         ));
     }
     Ok(())
@@ -188,7 +192,10 @@ fn address_hop(seen: &NetnsSnapshot, kind: HopKind, endpoint: &NetworkEndpoint) 
 fn to_hop(step: &PathStep, seen: &ConnectionSnapshots<'_>) -> Result<Hop, Error> {
     let device = |seen: &NetnsSnapshot, kind, name: &str, place: &str| {
         let device = seen.device(name).ok_or_else(|| {
-            Error::new(format!("find the device {name} in {place}"), "the kernel does not list it")
+            Error::new(
+                format!("find the device {name} in {place}"),
+                "the kernel lists no such device",
+            )
         })?;
         Ok(Hop::new(kind, name, place).with_mtu(device.mtu))
     };

@@ -65,7 +65,7 @@ impl SwarmDeployment {
             None => Ok(()),
             Some(one) => {
                 let why = format!(
-                    "it has not come home within {} s",
+                    "the task did not connect to tare within {} s",
                     scaled_timeout(CONNECT_TIMEOUT).as_secs()
                 );
                 Err(self.absence_error(one, accounts, &why))
@@ -85,15 +85,15 @@ impl SwarmDeployment {
         let what = format!("start {} on the node {node}", one.name);
         let mut own = accounts.iter().filter(|account| account.service == one.service);
         let Some(account) = own.clone().find(|one| one.is_over()).or_else(|| own.next()) else {
-            return Error::new(what, format!("{why}: its manager has made no task"));
+            return Error::new(what, format!("{why}: the Swarm manager has created no task"));
         };
         let said = account.describe(|id| members.hostname(id).to_owned());
         if account.state == bollard::models::TaskState::RUNNING {
-            return Error::new(what, format!("its task {said}, and {why}")).with_remedy(
-                "see whether the nodes reach each other by UDP 4789 and TCP and UDP 7946, and \
-                 whether the manager's own ports are open to them",
+            return Error::new(what, format!("the task {said}; {why}")).with_remedy(
+                "check that the nodes reach each other on UDP port 4789 and TCP and UDP port 7946, and \
+                 that the ports that Docker publishes on the manager are open to the nodes",
             );
         }
-        Error::new(what, format!("its task {said}")).with_remedy(account.remedy(members.image()))
+        Error::new(what, format!("the task {said}")).with_remedy(account.remedy(members.image()))
     }
 }

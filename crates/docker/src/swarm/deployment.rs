@@ -69,7 +69,8 @@ impl SwarmDeployment {
             config_from: Some(ConfigReference { network: Some(configuration.to_owned()) }),
             ..NetworkCreateRequest::default()
         });
-        let made = engine.request(format!("create a network by the driver {driver}"), creating)?;
+        let made =
+            engine.request(format!("create a network with the driver {driver}"), creating)?;
         self.with_deployed(|all| all.networks.push((Arc::clone(engine), made.id)));
         Ok(name)
     }
@@ -85,7 +86,8 @@ impl SwarmDeployment {
         let labels = Some(self.swarm.resources.labels());
         let request = NetworkCreateRequest { name: name.to_owned(), labels, ..request };
         let creating = engine.docker().create_network(request);
-        let made = engine.request(format!("create a network by the driver {driver}"), creating)?;
+        let made =
+            engine.request(format!("create a network with the driver {driver}"), creating)?;
         self.with_deployed(|all| all.networks.push((Arc::clone(engine), made.id)));
         Ok(())
     }
@@ -94,8 +96,9 @@ impl SwarmDeployment {
     pub(super) fn engine_of_node(&self, node: &SwarmNode) -> Result<Arc<Engine>, Error> {
         self.swarm.nodes.engines.get(&node.id).cloned().ok_or_else(|| {
             let what = format!("configure a network on the node {}", node.name);
-            Error::new(what, "only its own engine takes that, and it was not named")
-                .with_remedy("name it, as in --engine tcp://HOST:PORT")
+            let why = "only the node's own engine can do that, but no --engine names this engine";
+            Error::new(what, why)
+                .with_remedy("name the engine of the node, for example --engine tcp://HOST:PORT")
         })
     }
 
@@ -157,7 +160,8 @@ impl SwarmDeployment {
         let service = self.with_deployed(|all| {
             all.tasks.iter().find(|one| one.name == name).map(|one| one.service.clone())
         });
-        let service = service.ok_or_else(|| Error::new(what.clone(), "it has no service"))?;
+        let service =
+            service.ok_or_else(|| Error::new(what.clone(), format!("{name} has no service")))?;
         let engine = &self.swarm.engine;
         let found =
             engine.request(what.clone(), engine.docker().inspect_service(&service, None))?;
@@ -166,7 +170,7 @@ impl SwarmDeployment {
         all.iter()
             .filter_map(|one| one.addr.as_deref()?.split('/').next()?.parse().ok())
             .find(|address| own.iter().any(|subnet| subnet.contains(*address)))
-            .ok_or_else(|| Error::new(what, "Docker gave it none on this network"))
+            .ok_or_else(|| Error::new(what, "Docker assigned no virtual address on this network"))
     }
 
     /// Returns all tasks, for the monitor of the network.

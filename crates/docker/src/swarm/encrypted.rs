@@ -30,7 +30,7 @@ impl SwarmNetworkDefinition for EncryptedOverlayNetwork {
     fn info(&self) -> NetworkInfo {
         NetworkInfo {
             name: "swarm:overlay-encrypted",
-            summary: "tasks of Docker services on an encrypted overlay network, seen to be encrypted",
+            summary: "tasks of Docker services on an overlay network whose encryption is verified",
             stands_for: "docker network create --driver overlay --opt encrypted",
             source: "https://docs.docker.com/engine/network/drivers/overlay/#encrypt-traffic-on-an-overlay-network",
             options: OPTIONS,
@@ -41,7 +41,7 @@ impl SwarmNetworkDefinition for EncryptedOverlayNetwork {
         if shape.nodes > 1 {
             return Ok(());
         }
-        let why = "between containers of one node nothing is encrypted";
+        let why = "Docker does not encrypt traffic between containers of one node";
         Err(Error::new("lay out swarm:overlay-encrypted", why)
             .with_remedy("use --nodes 2, without --same-node"))
     }
@@ -99,7 +99,7 @@ impl SwarmNetworkDefinition for EncryptedOverlayNetwork {
         ];
         lines.extend(script::uniform_lines(shape, "--network tare --endpoint-mode dnsrr"));
         lines.push(
-            "# on a node, while they talk: tcpdump -ni any 'ip proto 50 or udp port 4789'"
+            "# on a node, during the traffic: tcpdump -ni any 'ip proto 50 or udp port 4789'"
                 .to_owned(),
         );
         lines
@@ -112,7 +112,7 @@ struct CaptureTask {
     input: exec::ExecInput,
 }
 
-const WHAT: &str = "see whether packets between the nodes are encrypted";
+const WHAT: &str = "check whether packets between the nodes are encrypted";
 
 impl CaptureTask {
     fn start(engine: &Arc<Engine>, watcher: &ContainerHandle, pair: &str) -> Result<Self, Error> {
@@ -149,29 +149,30 @@ fn judge_encryption(
     const KERNEL: &str = "boot the nodes with a kernel that has ESP (modprobe esp4), and see dockerd's log for \
                           `Failed Adding`; or use swarm:overlay";
     let refused = |why: String, remedy: &str| {
-        Err(Error::new("find swarm:overlay-encrypted encrypted", why).with_remedy(remedy))
+        let what = "verify that swarm:overlay-encrypted encrypts packets";
+        Err(Error::new(what, why).with_remedy(remedy))
     };
     let UnderlayCounts { esp, vxlan, readable } = wire;
     if readable > 0 {
-        let why = format!(
-            "{readable} of {vxlan} packets on {node}'s devices can be read: it is plaintext"
-        );
+        let why = format!("{readable} of {vxlan} VXLAN packets on {node}'s devices are plaintext");
         return refused(why, KERNEL);
     }
     match (proved, esp) {
         (Ok(hops), 1..) => Ok(hops),
         (Ok(_), 0) => {
-            refused(format!("packets pass, and none of ESP was seen on {node}'s devices"), KERNEL)
+            refused(format!("packets pass, but no ESP packet passed {node}'s devices"), KERNEL)
         }
         (Err(_), 0) => refused(
             format!(
-                "nothing passes, and no packet of ESP left {node}: Docker made the network without a word"
+                "no packets pass, and no ESP packet left {node}: Docker created the network without an error message"
             ),
             KERNEL,
         ),
         (Err(error), _) => refused(
-            format!("{esp} packets of ESP passed {node}'s devices, and yet: {error}"),
-            "let IP protocol 50 pass between the nodes, or use swarm:overlay",
+            format!(
+                "{esp} ESP packets passed {node}'s devices, but the path does not work: {error}"
+            ),
+            "allow IP protocol 50 between the nodes, or use swarm:overlay",
         ),
     }
 }
@@ -191,8 +192,8 @@ mod tests {
         for (proved, wire, words) in [
             (passes(), wire(8, 9, 1), "plaintext"),
             (passes(), wire(0, 9, 9), "plaintext"),
-            (passes(), wire(0, 0, 0), "none of ESP"),
-            (dead(), wire(0, 5, 0), "without a word"),
+            (passes(), wire(0, 0, 0), "no ESP packet passed"),
+            (dead(), wire(0, 5, 0), "without an error message"),
             (dead(), wire(3, 0, 0), "timed out"),
         ] {
             let error = judge_encryption(proved, wire, "n").unwrap_err();

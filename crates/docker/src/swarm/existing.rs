@@ -51,9 +51,9 @@ impl SwarmNetworkDefinition for ExistingSwarmNetwork {
         let inspecting = engine.docker().inspect_network(network, None);
         let found = engine.request(format!("inspect the network {network}"), inspecting)?;
         if found.scope.as_deref() != Some("swarm") {
-            let why = format!("the network {network} is one engine's alone, and not the Swarm's");
-            return Err(Error::new(format!("use {SCHEME}{network}"), why)
-                .with_remedy(format!("use docker:NETWORK={network}, or one of --scope swarm")));
+            let why = format!("the network {network} belongs to one engine, not to the Swarm");
+            let remedy = format!("use docker:NETWORK={network}, or a network of --scope swarm");
+            return Err(Error::new(format!("use {SCHEME}{network}"), why).with_remedy(remedy));
         }
         let driver = found.driver.unwrap_or_default();
         let (servers, clients) = start_both(crew, nodes, network, shape)?;

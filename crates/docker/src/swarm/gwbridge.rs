@@ -16,7 +16,7 @@ impl SwarmNetworkDefinition for GwbridgeNetwork {
         NetworkInfo {
             name: "swarm:gwbridge",
             summary: "a task on an overlay as client, by docker_gwbridge, to servers on their nodes' own networks",
-            stands_for: "what every task of a Docker service takes to the world outside its overlays",
+            stands_for: "the path of every task of a Docker service to the outside of its overlays",
             source: "https://docs.docker.com/engine/swarm/networking/#customize-the-docker_gwbridge-interface",
             options: OPTIONS,
         }
@@ -92,7 +92,7 @@ fn gwbridge_endpoint(
     let address = container.addresses(GWBRIDGE).first().copied();
     let address = address.ok_or_else(|| {
         let what = format!("find the address of {} on {GWBRIDGE}", container.name);
-        Error::new(what, "Docker gave it none, as on an internal network")
+        Error::new(what, "Docker assigned no address, as on an internal network")
     })?;
     Ok(NetworkEndpoint { container, address })
 }

@@ -81,7 +81,7 @@ pub(super) fn check_own_ports(name: &str, shape: &Shape) -> Result<(), Error> {
         return Ok(());
     }
     let why = format!(
-        "on {} nodes there are {with_servers} for servers, and each has its ports once",
+        "of {} nodes, {with_servers} run servers, and each of these has room for one server: servers on one node share their ports",
         shape.nodes
     );
     Err(Error::new(format!("lay out {name} with {} servers", shape.servers), why)

@@ -37,7 +37,7 @@ impl SwarmNetworkDefinition for SwarmMacvlanNetwork {
 
     fn check_capacity(&self, shape: &Shape) -> Result<(), Error> {
         if shape.family == Family::Ipv6 {
-            let why = "its nodes get parts of an IPv4 subnet";
+            let why = "the nodes get parts of an IPv4 subnet";
             return Err(Error::new("lay out swarm:macvlan", why).with_remedy("use --family ipv4"));
         }
         Ok(())

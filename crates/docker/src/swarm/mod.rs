@@ -189,8 +189,8 @@ impl Network for SwarmNetwork {
     fn set_up(&self, shape: &Shape, site: &NetworkParameters) -> Result<Topology, Error> {
         if shape.servers == 0 || shape.clients == 0 {
             let what = format!("lay out {}", self.info().name);
-            return Err(Error::new(what, "there must be a server and a client")
-                .with_remedy("use --servers 1 --clients 1 or more"));
+            return Err(Error::new(what, "the network needs at least one server and one client")
+                .with_remedy("use --servers 1 --clients 1, or more"));
         }
         self.definition.check_capacity(shape)?;
         let swarm = self.place.swarm()?;

@@ -46,9 +46,10 @@ impl SwarmNodes {
             let (node, engine) =
                 connect_and_load(text, place.options().image.is_some(), place.run_id())?;
             if !nodes.iter().any(|one| one.id.as_deref() == Some(&node)) {
-                let why = "it is no node of the Swarm whose manager tare speaks to";
-                return Err(Error::new(format!("use the engine {text}"), why)
-                    .with_remedy("leave it out, or docker swarm join it"));
+                let why = "the engine is not a node of the Swarm whose manager tare uses";
+                return Err(Error::new(format!("use the engine {text}"), why).with_remedy(
+                    "omit its --engine, or join it to the Swarm with `docker swarm join`",
+                ));
             }
             engines.insert(node, Arc::new(engine));
         }
@@ -73,14 +74,17 @@ impl SwarmNodes {
         let what = format!("place containers on {wanted} nodes of the Swarm");
         if self.ready.len() + self.without_image.len() < wanted {
             let have = self.ready.len() + self.without_image.len();
-            return Error::new(what, format!("{have} of its nodes are ready for tasks"))
-                .with_remedy("docker node ls; docker swarm join another, or use fewer --nodes");
+            return Error::new(what, format!("only {have} nodes of the Swarm are ready for tasks"))
+                .with_remedy(
+                    "see `docker node ls`; add a node with `docker swarm join`, or use fewer --nodes",
+                );
         }
         let names: Vec<&str> = self.without_image.iter().map(|one| one.name.as_str()).collect();
         let first = names.first().copied().unwrap_or_default();
         Error::new(what, format!("the image is not on {}", names.join(", "))).with_remedy(format!(
-            "name their engines, too, as in --engine unix:///PATH or tcp://HOST:PORT; or load an image there, as by \
-             `tare image --tag {tag} | ssh {first} docker load`, and run with --image {tag}",
+            "name the engines of these nodes too, for example --engine unix:///PATH or --engine tcp://HOST:PORT; or \
+             load an image there, for example by `tare image --tag {tag} | ssh {first} docker load`, and run tare \
+             with --image {tag}",
             tag = concat!("tare:", env!("CARGO_PKG_VERSION")),
         ))
     }
@@ -101,7 +105,7 @@ impl SwarmNodes {
 fn image_digest(engine: &Engine, image: &str) -> Result<String, Error> {
     let what = format!("inspect the image {image}");
     let found = engine.request(what.clone(), engine.docker().inspect_image(image))?;
-    found.id.ok_or_else(|| Error::new(what, "the engine did not say which it is"))
+    found.id.ok_or_else(|| Error::new(what, "the engine reported no image id"))
 }
 
 /// Describes a node. Returns `None` if it does not accept tasks.
@@ -122,13 +126,13 @@ fn ready_node(node: &Node) -> Option<SwarmNode> {
 
 /// Returns the id of an engine's node in the Swarm.
 pub(super) fn node_id(engine: &Engine) -> Result<String, Error> {
-    const WHAT: &str = "ask an engine which node of the Swarm it is";
+    const WHAT: &str = "find the Swarm node of an engine";
     let info = engine.request(WHAT, engine.docker().info())?;
     let node = info.swarm.and_then(|swarm| swarm.node_id).filter(|node| !node.is_empty());
     node.ok_or_else(|| {
         let name = info.name.unwrap_or_default();
-        Error::new(WHAT, format!("the engine of {name} is in no Swarm"))
-            .with_remedy("docker swarm join it, or leave its --engine out")
+        Error::new(WHAT, format!("the engine of {name} is not in a Swarm"))
+            .with_remedy("join it to the Swarm with `docker swarm join`, or omit its --engine")
     })
 }
 

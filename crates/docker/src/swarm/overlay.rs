@@ -17,7 +17,7 @@ impl SwarmNetworkDefinition for SwarmOverlayNetwork {
     fn info(&self) -> NetworkInfo {
         NetworkInfo {
             name: "swarm:overlay",
-            summary: "tasks of Docker services on an overlay network, by DNS round robin's addresses",
+            summary: "tasks of Docker services on an overlay network, addressed by DNS round robin",
             stands_for: "docker network create --driver overlay; docker service create --endpoint-mode dnsrr",
             source: "https://docs.docker.com/engine/network/drivers/overlay/",
             options: OPTIONS,

@@ -69,7 +69,7 @@ impl SwarmSession {
             data: Some(BASE64_STANDARD.encode(&text)),
             ..SecretSpec::default()
         });
-        let secret = (name, engine.request("give a secret to the Swarm", creating)?.id);
+        let secret = (name, engine.request("create the run's secret in the Swarm", creating)?.id);
         let own = manager_address(&members, &engine)?;
         let spec = ContainerSpec {
             // Docker chooses a port that is free.
@@ -81,10 +81,11 @@ impl SwarmSession {
             ..ContainerSpec::new("home", AttachTo::Network(network.clone()))
         };
         let container = work.start_containers(&[spec])?.pop();
-        let container = container.ok_or_else(|| Error::new("start the run's home", "none came"))?;
+        let container = container.ok_or_else(|| Error::new(START, "no container was started"))?;
         let outside = published_address(&engine, &container.id, own)?;
         let address = container.addresses(&network).first().copied().ok_or_else(|| {
-            Error::new("find the address of the run's home", "Docker gave it none on its overlay")
+            let why = "Docker assigned no address on the overlay network of the tunnel";
+            Error::new("find the address of the tunnel server", why)
         })?;
         let roll = Arc::new(TaskRegistry::default());
         let input = start_server(&engine, &container, &text, &roll)?;
@@ -116,26 +117,29 @@ fn manager_address(members: &SwarmNodes, engine: &Engine) -> Result<IpAddr, Erro
     let id = node_id(engine)?;
     let own = members.ready.iter().find(|one: &&SwarmNode| one.id == id).map(|one| one.address);
     let told = || -> Result<Option<IpAddr>, Error> {
-        let info = engine.request("ask the manager for its address", engine.docker().info())?;
+        let info = engine.request("find the manager's address", engine.docker().info())?;
         Ok(info.swarm.and_then(|swarm| swarm.node_addr?.parse().ok()))
     };
     let own = own.map_or_else(told, |own| Ok(Some(own)))?;
     own.ok_or_else(|| {
-        Error::new("find the manager's address", "the Swarm does not know it")
-            .with_remedy("docker swarm init --advertise-addr ADDRESS")
+        Error::new("find the manager's address", "the Swarm does not report the address")
+            .with_remedy("run `docker swarm init --advertise-addr ADDRESS`")
     })
 }
 
 /// Returns the address at which Docker has published the server's port.
 fn published_address(engine: &Engine, container: &str, own: IpAddr) -> Result<SocketAddr, Error> {
-    const WHAT: &str = "publish the port of the run's home";
+    const WHAT: &str = "publish the port of the tunnel server";
     let inspected = engine.request(WHAT, engine.docker().inspect_container(container, None))?;
     let ports = inspected.network_settings.and_then(|settings| settings.ports).unwrap_or_default();
     let bindings = ports.get(&format!("{TUNNEL_PORT}/tcp")).cloned().flatten().unwrap_or_default();
     let port = bindings.iter().find_map(|one| one.host_port.as_deref()?.parse().ok());
-    let port = port.ok_or_else(|| Error::new(WHAT, "Docker did not say where it is"))?;
+    let port = port.ok_or_else(|| Error::new(WHAT, "Docker reported no published port"))?;
     Ok(SocketAddr::new(own, port))
 }
+
+/// Action of an error at the start of the tunnel server.
+const START: &str = "start the tunnel server";
 
 /// Starts the server, sends it the secret, and returns when it listens.
 fn start_server(
@@ -144,25 +148,26 @@ fn start_server(
     secret: &str,
     roll: &Arc<TaskRegistry>,
 ) -> Result<ExecInput, Error> {
-    const WHAT: &str = "start the server of the run's home";
     let command = [PROGRAM, "home", "serve"].map(str::to_owned).to_vec();
     let words = ExecCommand { command, ..ExecCommand::default() };
     let ExecSession { mut input, output, .. } =
-        engine.request(WHAT, exec::start(engine.docker(), &container.id, words))?;
+        engine.request(START, exec::start(engine.docker(), &container.id, words))?;
     let line = format!("{secret}\n");
     let told = async {
         input.write_all(line.as_bytes()).await?;
         input.flush().await
     };
-    engine.wait(told).map_err(|error| Error::new(WHAT, error))?;
+    engine.wait(told).map_err(|error| Error::new(START, error))?;
     let kept = Arc::clone(roll);
     engine.handle().spawn(async move { kept.read_events(output).await });
     let deadline = Instant::now() + scaled_timeout(LISTEN_TIMEOUT);
-    while !roll.is_listening().map_err(|why| Error::new(WHAT, why))? {
+    while !roll.is_listening().map_err(|why| Error::new(START, why))? {
         if Instant::now() >= deadline {
-            let why =
-                format!("it does not listen within {} s", scaled_timeout(LISTEN_TIMEOUT).as_secs());
-            return Err(Error::new(WHAT, why));
+            let why = format!(
+                "the server did not listen within {} s",
+                scaled_timeout(LISTEN_TIMEOUT).as_secs()
+            );
+            return Err(Error::new(START, why));
         }
         std::thread::sleep(POLL_INTERVAL);
     }

@@ -70,10 +70,11 @@ impl TaskMonitor {
             match states.get(&lost.node) {
                 Some(NodeState::READY) => {}
                 Some(state) => {
-                    let why =
-                        format!("the node {node} left the Swarm: its manager says it is {state}");
+                    let why = format!(
+                        "the node {node} left the Swarm: the manager reports the node as {state}"
+                    );
                     return Err(Error::new(what, why)
-                        .with_remedy("docker node ls, and see the log of dockerd there"));
+                        .with_remedy("see `docker node ls`, and the log of dockerd on that node"));
                 }
                 None => {
                     return Err(Error::new(
@@ -86,15 +87,15 @@ impl TaskMonitor {
             let over = |one: &&TaskStatus| one.service == lost.service && one.is_over();
             if let Some(account) = tasks.iter().find(over) {
                 let name = |id: &str| self.swarm.nodes.hostname(id).to_owned();
-                let why = format!("its task {}", account.describe(name));
+                let why = format!("the task {}", account.describe(name));
                 return Err(
                     Error::new(what, why).with_remedy(account.remedy(self.swarm.nodes.image()))
                 );
             }
             if Instant::now() >= deadline {
-                let why = format!("the connection to its task on {node} broke: {why}");
+                let why = format!("the connection to the task on {node} broke: {why}");
                 return Err(Error::new(what, why).with_remedy(
-                    "see whether the nodes reach each other by UDP 4789 and TCP and UDP 7946",
+                    "check that the nodes reach each other on UDP port 4789 and TCP and UDP port 7946",
                 ));
             }
             std::thread::sleep(POLL_INTERVAL);

@@ -52,7 +52,7 @@ impl TaskRegistry {
             Ok(TaskEvent::Open) => state.listening = true,
             Ok(TaskEvent::Came(hello)) => drop(state.tasks.insert(hello.task, Ok(hello.seen))),
             Ok(TaskEvent::Gone { task, why }) => drop(state.tasks.insert(task, Err(why))),
-            Err(error) => state.ended = Some(format!("{error}: {line}")),
+            Err(error) => state.ended = Some(format!("invalid event `{line}`: {error}")),
         }
     }
 
@@ -103,8 +103,8 @@ mod tests {
             (roll.is_listening(), roll.snapshot_of("a")),
             (Ok(true), Some(Ok(NetnsSnapshot::default())))
         );
-        roll.handle_line(r#"{"gone":{"task":"a","why":"it has ended"}}"#);
-        assert_eq!(roll.snapshot_of("a"), Some(Err("it has ended".to_owned())));
+        roll.handle_line(r#"{"gone":{"task":"a","why":"the task closed the connection"}}"#);
+        assert_eq!(roll.snapshot_of("a"), Some(Err("the task closed the connection".to_owned())));
         roll.forget("a");
         assert_eq!(roll.snapshot_of("a"), None);
         roll.handle_line("nonsense");

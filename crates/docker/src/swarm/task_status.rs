@@ -65,8 +65,10 @@ impl TaskStatus {
 
     /// Describes the status in words, with the node's hostname.
     pub(super) fn describe(&self, name: impl Fn(&str) -> String) -> String {
-        let on =
-            self.node.as_deref().map_or("on no node".to_owned(), |id| format!("on {}", name(id)));
+        let on = self
+            .node
+            .as_deref()
+            .map_or("without a node".to_owned(), |id| format!("on {}", name(id)));
         let why = self.why.split_whitespace().collect::<Vec<_>>().join(" ");
         format!("{on} is {}: {why}", self.state)
     }
@@ -75,18 +77,18 @@ impl TaskStatus {
     pub(super) fn remedy(&self, image: &str) -> String {
         if self.why.contains("No such image") || self.why.contains("pull access denied") {
             return format!(
-                "load {image} there, as by `tare image --tag {image} | ssh NODE docker load`, name its engine by \
-                 --engine, or --image one that it can pull"
+                "load {image} on that node, for example by `tare image --tag {image} | ssh NODE docker load`, name \
+                 the node's engine with --engine, or use --image with an image that the node can pull"
             );
         }
         if self.why.contains("no suitable node") {
-            return "docker node ls: the node must be ready and active, and have room".to_owned();
+            return "see `docker node ls`: the node must be ready and active, and have free resources".to_owned();
         }
         if self.why.contains("invalid cluster node") {
-            return "the node has not joined wholly: docker swarm leave --force there, and join again".to_owned();
+            return "the node has not joined completely: run `docker swarm leave --force` there, and join again".to_owned();
         }
         let known = crate::error::known_remedy(&self.why);
-        if known.is_empty() { "see the log of dockerd there".to_owned() } else { known }
+        if known.is_empty() { "see the log of dockerd on that node".to_owned() } else { known }
     }
 }
 
@@ -105,7 +107,7 @@ mod tests {
         assert_eq!(one.describe(|_| "db1".to_owned()), "on db1 is rejected: No such image: tare:1");
         assert!(one.is_over() && one.remedy("tare:1").contains("docker load"));
         let one = TaskStatus { node: None, ..account(TaskState::PENDING, "no suitable node (x)") };
-        assert!(one.describe(|_| String::new()).starts_with("on no node is pending"));
+        assert!(one.describe(|_| String::new()).starts_with("without a node is pending"));
         assert!(!one.is_over() && one.remedy("i").contains("docker node ls"));
         assert!(account(TaskState::FAILED, "?").remedy("i").contains("dockerd"));
     }

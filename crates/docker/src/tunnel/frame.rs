@@ -56,7 +56,7 @@ pub(super) fn read_frame(from: &mut impl Read) -> io::Result<Option<(FrameKind, 
     let kind = FrameKind::ALL
         .into_iter()
         .find(|one| *one as u8 == kind[0])
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "no frame of ours"))?;
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "invalid kind of frame"))?;
     let mut length = [0; 4];
     from.read_exact(&mut length)?;
     let length = usize::try_from(u32::from_be_bytes(length)).map_err(|_| too_long())?;
@@ -73,7 +73,7 @@ pub(super) fn expect_frame(from: &mut impl Read, wanted: FrameKind) -> io::Resul
     match read_frame(from)? {
         Some((kind, bytes)) if kind == wanted => Ok(bytes),
         Some((kind, _)) => {
-            let why = format!("{kind:?} came instead of {wanted:?}");
+            let why = format!("expected a frame of kind {wanted:?}, received {kind:?}");
             Err(io::Error::new(io::ErrorKind::InvalidData, why))
         }
         None => Err(io::ErrorKind::UnexpectedEof.into()),
@@ -81,7 +81,7 @@ pub(super) fn expect_frame(from: &mut impl Read, wanted: FrameKind) -> io::Resul
 }
 
 fn too_long() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "a frame is too long")
+    io::Error::new(io::ErrorKind::InvalidData, "a frame exceeds the maximum length")
 }
 
 #[cfg(test)]

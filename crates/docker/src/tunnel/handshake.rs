@@ -90,7 +90,8 @@ impl RunSecret {
     ) -> io::Result<()> {
         let mut proof = [0; 32];
         from.read_exact(&mut proof)?;
-        let refused = || io::Error::new(io::ErrorKind::PermissionDenied, "it knows another secret");
+        let refused =
+            || io::Error::new(io::ErrorKind::PermissionDenied, "the peer has a different secret");
         self.mac(side, nonces)?.verify_slice(&proof).map_err(|_| refused())
     }
 }

@@ -38,6 +38,9 @@ pub fn run_tunnel(arguments: impl IntoIterator<Item = String>) -> Result<u8, Err
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["serve"] => server::serve_tunnel().map(|()| 0),
         ["call", task, order] => task_call::call_task(task, order),
-        _ => Err(Error::new("home", "the arguments are serve, or call TASK ORDER")),
+        _ => {
+            let why = "invalid arguments: expected serve or call TASK ORDER";
+            Err(Error::new("run `tare home`", why))
+        }
     }
 }

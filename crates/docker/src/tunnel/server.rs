@@ -85,14 +85,15 @@ pub(super) fn serve_tunnel() -> Result<(), Error> {
     let read = io::stdin().lock().read_line(&mut line);
     read.map_err(|error| Error::new("read the run's secret", error))?;
     let secret = RunSecret::from_text(&line)
-        .ok_or_else(|| Error::new("read the run's secret", "none came"))?;
+        .ok_or_else(|| Error::new("read the run's secret", "no line was received"))?;
     let pool = Arc::new(TaskConnections::default());
     let tasks = TcpListener::bind((Ipv4Addr::UNSPECIFIED, TUNNEL_PORT))
         .map_err(|error| Error::new(format!("listen on port {TUNNEL_PORT}"), error))?;
     let calls = SocketAddr::from_abstract_name(CALL_SOCKET)
         .and_then(|address| UnixListener::bind_addr(&address))
-        .map_err(|error| Error::new("listen for calls", error))?;
-    report_event(&TaskEvent::Open).map_err(|error| Error::new("tell that home is open", error))?;
+        .map_err(|error| Error::new("listen for calls of `tare home call`", error))?;
+    report_event(&TaskEvent::Open)
+        .map_err(|error| Error::new("report that the tunnel server listens", error))?;
     let shared = Arc::clone(&pool);
     thread::spawn(move || {
         for stream in tasks.incoming().flatten() {
@@ -140,7 +141,7 @@ fn accept_task(
     // A task sends nothing before it has a request. Readable data is either the end of the stream, or belongs to the
     // caller that took the connection.
     let why = match stream.peek(&mut [0]) {
-        Ok(0) => "it has ended".to_owned(),
+        Ok(0) => "the task closed the connection".to_owned(),
         Ok(_) => return Ok(()),
         Err(error) => error.to_string(),
     };
@@ -155,7 +156,7 @@ fn forward_call(mut call: UnixStream, pool: &TaskConnections) -> io::Result<()> 
     let name = frame::expect_frame(&mut call, FrameKind::Hello)?;
     let name = String::from_utf8_lossy(&name);
     let Some(task) = pool.take(&name) else {
-        let why = format!("the task {name} is not there\n");
+        let why = format!("tare: the task {name} is not connected\n");
         frame::write_frame(&mut call, FrameKind::ErrorOutput, why.as_bytes())?;
         return frame::write_frame(&mut call, FrameKind::Exit, &1_i32.to_be_bytes());
     };

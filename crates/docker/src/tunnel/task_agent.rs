@@ -32,17 +32,22 @@ const RETRY_PAUSE: Duration = Duration::from_millis(100);
 pub fn run_task_agent(arguments: impl IntoIterator<Item = String>) -> Result<(), Error> {
     let arguments: Vec<String> = arguments.into_iter().collect();
     let [home, task, file] = arguments.as_slice() else {
-        return Err(Error::new("away", "the arguments are HOME TASK FILE"));
+        let why = "invalid arguments: expected ADDRESS:PORT TASK FILE";
+        return Err(Error::new("run `tare away`", why));
     };
-    let home: SocketAddr =
-        home.parse().map_err(|_| Error::new("away", format!("`{home}` is no address and port")))?;
+    let home: SocketAddr = home.parse().map_err(|_| {
+        let why = format!("invalid address `{home}`: expected ADDRESS:PORT");
+        Error::new("run `tare away`", why)
+    })?;
     let text = std::fs::read_to_string(file)
         .map_err(|error| Error::new(format!("read the run's secret from {file}"), error))?;
-    let secret = RunSecret::from_text(&text)
-        .ok_or_else(|| Error::new(format!("read the run's secret from {file}"), "it is empty"))?;
+    let secret = RunSecret::from_text(&text).ok_or_else(|| {
+        Error::new(format!("read the run's secret from {file}"), "the file is empty")
+    })?;
     loop {
-        let mut stream = connect_to_server(home, task, &secret)
-            .map_err(|error| Error::new(format!("dial home at {home}"), error))?;
+        let mut stream = connect_to_server(home, task, &secret).map_err(|error| {
+            Error::new(format!("connect to the tunnel server at {home}"), error)
+        })?;
         match frame::read_frame(&mut stream) {
             Ok(Some((FrameKind::Start, order))) => {
                 thread::spawn(move || handle_request(stream, &order));
@@ -107,7 +112,7 @@ const CANNOT_START: i32 = 127;
 
 fn start_program(order: &StartRequest) -> io::Result<Child> {
     let [program, arguments @ ..] = order.command.as_slice() else {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "no program is named"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the request names no program"));
     };
     let variables = order.environment.iter().filter_map(|one| one.split_once('='));
     Command::new(program)
@@ -117,7 +122,7 @@ fn start_program(order: &StartRequest) -> io::Result<Child> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|error| io::Error::new(error.kind(), format!("start {program}: {error}")))
+        .map_err(|error| io::Error::new(error.kind(), format!("cannot start {program}: {error}")))
 }
 
 /// Connection that several threads write to.

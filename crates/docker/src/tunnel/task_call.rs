@@ -21,7 +21,7 @@ pub(super) fn call_task(task: &str, order: &str) -> Result<u8, Error> {
     thread::spawn(move || forward_stdin(input));
     match copy_output(&mut stream) {
         Ok(Some(code)) => Ok(code),
-        Ok(None) => Err(Error::new(what(), "the connection to the task has broken")),
+        Ok(None) => Err(Error::new(what(), "the connection to the task broke")),
         Err(error) => Err(failed(error)),
     }
 }

@@ -88,7 +88,10 @@ impl Attachment {
             // A plugin that adds nothing may print nothing.
             if !said.trim().is_empty() {
                 attachment.result = CniResult::parse(&said).map_err(|why| {
-                    Error::new(format!("read the answer of the CNI plugin {}", plugin.program), why)
+                    Error::new(
+                        format!("parse the output of the CNI plugin {}", plugin.program),
+                        why,
+                    )
                 })?;
             }
         }
@@ -99,8 +102,8 @@ impl Attachment {
     fn invoke(&self, verb: &str, plugin: &PluginConfig) -> Result<String, Error> {
         let what = format!("run the CNI plugin {} ({verb}) for {}", plugin.program, self.container);
         let program = find_plugin(&plugin.program).ok_or_else(|| {
-            Error::new(&what, format!("it is not in {}", plugins_path()))
-                .with_remedy("install it there, or set CNI_PATH")
+            Error::new(&what, format!("the plugin is not in {}", plugins_path()))
+                .with_remedy("install the plugin there, or set CNI_PATH")
         })?;
         let mut command = Command::new(program);
         command.envs(plugin_environment(verb, &self.container));

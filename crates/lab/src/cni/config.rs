@@ -42,7 +42,7 @@ impl NetworkConfigList {
         let what = || format!("read the CNI configuration {}", file.display());
         let text = fs::read_to_string(file).map_err(|error| {
             Error::new(what(), error)
-                .with_remedy("name a file, as in cni:/etc/cni/net.d/10-x.conflist")
+                .with_remedy("name a file, for example cni:/etc/cni/net.d/10-x.conflist")
         })?;
         Self::parse(&text).map_err(|why| Error::new(what(), why))
     }
@@ -50,16 +50,16 @@ impl NetworkConfigList {
     fn parse(text: &str) -> Result<Self, String> {
         let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let Value::Object(whole) = value else {
-            return Err("it is no JSON object".to_owned());
+            return Err("the configuration is not a JSON object".to_owned());
         };
         let field = |key: &str| {
             let text = whole.get(key).and_then(Value::as_str).map(str::to_owned);
-            text.ok_or_else(|| format!("it has no `{key}`"))
+            text.ok_or_else(|| format!("the configuration has no `{key}`"))
         };
         let version = field("cniVersion")?;
         if !SUPPORTED_VERSIONS.contains(&version.as_str()) {
             let known = SUPPORTED_VERSIONS.join(", ");
-            return Err(format!("its cniVersion is {version}; those known here are {known}"));
+            return Err(format!("unsupported cniVersion `{version}`: expected one of {known}"));
         }
         let name = field("name")?;
         let plugins = match whole.get("plugins") {
@@ -68,13 +68,13 @@ impl NetworkConfigList {
                 .iter()
                 .map(|one| match one {
                     Value::Object(config) => PluginConfig::from_config(config.clone()),
-                    _ => Err("one of its plugins is no JSON object".to_owned()),
+                    _ => Err("an element of `plugins` is not a JSON object".to_owned()),
                 })
                 .collect::<Result<_, _>>()?,
-            Some(_) => return Err("its `plugins` is no list".to_owned()),
+            Some(_) => return Err("`plugins` is not a list".to_owned()),
         };
         if plugins.is_empty() {
-            return Err("it has no plugins".to_owned());
+            return Err("the list `plugins` is empty".to_owned());
         }
         Ok(Self { name, version, plugins })
     }
@@ -112,7 +112,7 @@ impl PluginConfig {
         let program = |config: &Map<String, Value>| {
             config.get("type").and_then(Value::as_str).map(str::to_owned)
         };
-        let kind = program(&config).ok_or("one of its plugins has no `type`")?;
+        let kind = program(&config).ok_or("a plugin has no `type`")?;
         let manager = config.get("ipam").and_then(Value::as_object).and_then(program);
         // A type names a program in a directory of plugins; a path may not lead out of it.
         if let Some(bad) = [Some(&kind), manager.as_ref()]
@@ -120,7 +120,9 @@ impl PluginConfig {
             .flatten()
             .find(|name| name.is_empty() || name.contains('/'))
         {
-            return Err(format!("`{bad}` is no plugin's name"));
+            return Err(format!(
+                "invalid plugin name `{bad}`: expected a file name without a path"
+            ));
         }
         Ok(Self { program: kind, ipam_program: manager, config })
     }
@@ -176,17 +178,20 @@ mod tests {
     fn what_is_wrong_is_said() {
         for (text, words) in [
             ("", "EOF"),
-            ("[]", "no JSON object"),
+            ("[]", "the configuration is not a JSON object"),
             (r#"{"name": "n", "type": "x"}"#, "no `cniVersion`"),
-            (r#"{"cniVersion": "0.2.0", "name": "n", "type": "x"}"#, "cniVersion is 0.2.0"),
+            (
+                r#"{"cniVersion": "0.2.0", "name": "n", "type": "x"}"#,
+                "unsupported cniVersion `0.2.0`",
+            ),
             (r#"{"cniVersion": "1.0.0", "type": "x"}"#, "no `name`"),
             (r#"{"cniVersion": "1.0.0", "name": "n"}"#, "no `type`"),
             (
                 r#"{"cniVersion": "1.0.0", "name": "n", "type": "../sh"}"#,
-                "`../sh` is no plugin's name",
+                "invalid plugin name `../sh`",
             ),
-            (r#"{"cniVersion": "1.0.0", "name": "n", "plugins": []}"#, "no plugins"),
-            (r#"{"cniVersion": "1.0.0", "name": "n", "plugins": 3}"#, "no list"),
+            (r#"{"cniVersion": "1.0.0", "name": "n", "plugins": []}"#, "`plugins` is empty"),
+            (r#"{"cniVersion": "1.0.0", "name": "n", "plugins": 3}"#, "`plugins` is not a list"),
         ] {
             let why = NetworkConfigList::parse(text).unwrap_err();
             assert!(why.contains(words), "{text}: {why}");

@@ -56,7 +56,9 @@ impl CniResult {
         let result = SuccessResult::deserialize(&raw).map_err(|error| error.to_string())?;
         let address = |one: &IpConfig| {
             let (address, _) = one.address.split_once('/').unwrap_or((&one.address, ""));
-            address.parse().map_err(|_| format!("`{}` is no address", one.address))
+            address
+                .parse()
+                .map_err(|_| format!("invalid address `{}`: expected an IP address", one.address))
         };
         let addresses = result.ips.iter().map(address).collect::<Result<_, _>>()?;
         Ok(Self { raw, interfaces: result.interfaces, addresses })

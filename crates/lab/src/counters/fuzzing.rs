@@ -1,11 +1,11 @@
-//! Fuzz target for the kernel's list of rules.
+//! Fuzz target of the parser of netfilter rules.
 
-use super::rules::read;
+use super::rules::parse_rules;
 use std::collections::BTreeMap;
 
-/// Parses a list of rules.
+/// Parses a list of rules in the kernel's netlink format.
 pub fn rules(bytes: &[u8]) {
     let mut rules = BTreeMap::new();
-    let _ = read(bytes, &mut rules);
+    let _ = parse_rules(bytes, &mut rules);
     assert!(rules.len() <= bytes.len(), "every rule takes some bytes");
 }

@@ -62,7 +62,9 @@ pub(super) fn parse_rules(
     for (kind, body) in messages(bytes) {
         match kind {
             DONE => return Ok(true),
-            ERROR => return Err(io::Error::other("the kernel lists no rules")),
+            ERROR => {
+                return Err(io::Error::other("the kernel refused to list the netfilter rules"));
+            }
             _ if kind == SUBSYSTEM << 8 | NEW_RULE => {
                 rules.extend(body.get(GENERIC..).and_then(rule));
             }

@@ -1,8 +1,8 @@
-//! Fuzz target for the kernel's description of its types.
+//! Fuzz target of the parser of kernel type information (BTF).
 
 use super::btf::Btf;
 
-/// Parses a table, and looks up the types that the lab uses.
+/// Parses type information and looks up the types that the lab uses.
 pub fn types(bytes: &[u8]) {
     let Some(btf) = Btf::parse(bytes) else { return };
     for path in [&["dev"][..], &["nd_net", "net"], &["ns", "inum"], &["a", "b", "c"]] {

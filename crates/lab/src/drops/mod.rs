@@ -67,15 +67,19 @@ impl DropCounter {
     /// Loads the program and attaches it.
     pub(crate) fn load() -> Result<Self, Error> {
         if !may_load() {
-            return Err(error("only root may ask it").with_remedy("run tare as root"));
+            return Err(
+                error("only root can load the eBPF program").with_remedy("run tare as root")
+            );
         }
         let types = fs::read(TYPES).map_err(|problem| {
-            error(format!("{TYPES}, by which it describes itself, cannot be read: {problem}"))
+            error(format!("the kernel's type information {TYPES} cannot be read: {problem}"))
                 .with_remedy("use a kernel with CONFIG_DEBUG_INFO_BTF")
         })?;
-        let btf = Btf::parse(&types).ok_or_else(|| error(format!("{TYPES} is not understood")))?;
-        let offsets = KernelOffsets::from_btf(&btf)
-            .ok_or_else(|| error("it keeps no reasons").with_remedy("use Linux 5.17 or later"))?;
+        let invalid = || error(format!("the kernel's type information {TYPES} cannot be parsed"));
+        let btf = Btf::parse(&types).ok_or_else(invalid)?;
+        let missing =
+            || error("this kernel records no drop reasons").with_remedy("use Linux 5.17 or later");
+        let offsets = KernelOffsets::from_btf(&btf).ok_or_else(missing)?;
         let (watched, counts) =
             (map_errno(BpfMap::new(MOST_WATCHED))?, map_errno(BpfMap::new(MOST_COUNTS))?);
         let program = program::build_program(offsets, watched.as_fd(), counts.as_fd());
@@ -182,12 +186,12 @@ fn names(btf: &Btf) -> BTreeMap<u32, String> {
 }
 
 fn error(why: impl ToString) -> Error {
-    Error::new("ask the kernel why it drops packets", why)
+    Error::new("read the reasons for which the kernel drops packets", why)
 }
 
 fn map_errno<T>(result: Result<T, Errno>) -> Result<T, Error> {
     result.map_err(|errno| match errno {
-        Errno::PERM | Errno::ACCESS => error("it lets nobody load programs from here")
+        Errno::PERM | Errno::ACCESS => error("the kernel allows no eBPF programs here")
             .with_remedy("run tare as root outside of containers, with CAP_BPF and CAP_PERFMON"),
         errno => error(format!("bpf(2): {errno}"))
             .with_remedy("use a kernel with CONFIG_BPF_SYSCALL and CONFIG_BPF_EVENTS"),

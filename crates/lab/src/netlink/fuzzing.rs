@@ -1,23 +1,23 @@
-//! Fuzz target for the kernel's lists.
+//! Fuzz target of the parsers of the kernel's route netlink messages.
 
-use super::dump::{counted, described};
-use super::socket::{acknowledged, describe, read};
+use super::dump::{device_stats, qdisc_stats};
+use super::socket::{device_state, parse_ack, parse_messages};
 use netlink_packet_core::NetlinkPayload;
 use netlink_packet_route::RouteNetlinkMessage;
 
-/// Parses an answer of the kernel: devices and queues.
+/// Parses an answer of the kernel: devices, queueing disciplines and acknowledgements.
 pub fn answer(bytes: &[u8]) {
     let mut messages = 0;
-    let _ = read(bytes, |message| {
+    let _ = parse_messages(bytes, |message| {
         messages += 1;
         match message.payload {
             NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => {
-                drop((describe(&link), counted(&link)));
+                drop((device_state(&link), device_stats(&link)));
             }
             NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewQueueDiscipline(queue)) => {
-                drop(described(&queue));
+                drop(qdisc_stats(&queue));
             }
-            NetlinkPayload::Error(answer) => drop(acknowledged(&answer)),
+            NetlinkPayload::Error(answer) => drop(parse_ack(&answer)),
             _ => {}
         }
         Ok(())

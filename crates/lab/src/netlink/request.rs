@@ -61,7 +61,7 @@ impl NetlinkRequest {
         link.header.index = index;
         link.attributes = vec![snooping(true)];
         Self {
-            what: format!("have the bridge {place}:{name} snoop on multicast groups"),
+            what: format!("enable multicast snooping on the bridge {place}:{name}"),
             flags: 0,
             message: RouteNetlinkMessage::NewLink(link),
         }
@@ -96,7 +96,7 @@ impl NetlinkRequest {
         link.header.index = index;
         link.attributes = vec![LinkAttribute::Mtu(mtu)];
         Self {
-            what: format!("give {place}:{name} an MTU of {mtu}"),
+            what: format!("set the MTU of {place}:{name} to {mtu}"),
             flags: 0,
             message: RouteNetlinkMessage::SetLink(link),
         }
@@ -113,7 +113,7 @@ impl NetlinkRequest {
             TcAttribute::Options(bucket.attributes().into_iter().map(option).collect()),
         ];
         Self {
-            what: format!("limit {place}:{name} to {}", bucket.rate),
+            what: format!("limit the rate of {place}:{name} to {}", bucket.rate),
             flags: CREATE,
             message: RouteNetlinkMessage::NewQueueDiscipline(message),
         }
@@ -132,7 +132,7 @@ impl NetlinkRequest {
         message.attributes =
             vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
         Self {
-            what: format!("give {address}/{prefix} to {place}"),
+            what: format!("add the address {address}/{prefix} in {place}"),
             flags: CREATE,
             message: RouteNetlinkMessage::NewAddress(message),
         }
@@ -148,7 +148,7 @@ impl NetlinkRequest {
         message.header.flags = NeighbourFlags::Controller;
         message.attributes = vec![NeighbourAttribute::LinkLayerAddress(mac.bytes().to_vec())];
         Self {
-            what: format!("let {place}'s bridge know {mac} behind {port}"),
+            what: format!("add the forwarding entry {mac} at the bridge port {port} in {place}"),
             flags: NLM_F_CREATE | NLM_F_REPLACE,
             message: RouteNetlinkMessage::NewNeighbour(message),
         }
@@ -165,7 +165,7 @@ impl NetlinkRequest {
             NeighbourAttribute::LinkLayerAddress(mac.bytes().to_vec()),
         ];
         Self {
-            what: format!("enter the neighbour {address} in {place}"),
+            what: format!("add the neighbour {address} in {place}"),
             flags: NLM_F_CREATE | NLM_F_REPLACE,
             message: RouteNetlinkMessage::NewNeighbour(message),
         }

@@ -16,7 +16,7 @@ const MOST_AT_ONCE: usize = 64;
 const ANSWER_BYTES: usize = 64 * 1024;
 
 /// Action in the error if an answer cannot be read.
-const WHAT: &str = "read the kernel's answer on netlink";
+const WHAT: &str = "read the kernel's netlink reply";
 
 /// Network device, as the kernel describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,7 +104,7 @@ impl NetlinkSocket {
         match self.ask(link) {
             Ok(device) => Ok(device),
             Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(None),
-            Err(error) => Err(Error::new(format!("look for the device {name}"), error)),
+            Err(error) => Err(Error::new(format!("query the device {name}"), error)),
         }
     }
 

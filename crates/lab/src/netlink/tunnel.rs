@@ -78,7 +78,7 @@ impl NetlinkRequest {
             NeighbourAttribute::Destination(NeighbourAddress::Inet(remote)),
         ];
         Self {
-            what: format!("send {mac} from {place} to {remote}"),
+            what: format!("add the forwarding entry {mac} to {remote} in {place}"),
             flags: NLM_F_CREATE | NLM_F_APPEND,
             message: RouteNetlinkMessage::NewNeighbour(message),
         }
@@ -94,7 +94,7 @@ impl NetlinkRequest {
             TcAttribute::Other(DefaultNla::new(TCA_OPTIONS, netem.options())),
         ];
         Self {
-            what: format!("impair {place}:{name} by netem {netem}"),
+            what: format!("add the queue netem {netem} to {place}:{name}"),
             flags: CREATE,
             message: RouteNetlinkMessage::NewQueueDiscipline(message),
         }

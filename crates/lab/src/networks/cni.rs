@@ -2,7 +2,7 @@
 //! that clients dial.
 
 use super::external::{BuiltNamespaces, UnconnectedNamespaces, require_lab};
-use super::{cni_published, veth_and_bridge_requirements};
+use super::veth_and_bridge_requirements;
 use crate::cni::{
     Attachment, CniResult, DEVICE, NetworkConfigList, PortMapping, RuntimeConfig, STATE_DIRECTORY,
     plugins_path, script,
@@ -20,12 +20,18 @@ use tare_network::{
     UnmetRequirement,
 };
 
-pub(super) const ABOUT: NetworkInfo = NetworkInfo {
+const ABOUT: NetworkInfo = NetworkInfo {
     name: "cni:FILE",
     summary: "containers attached by the plugins of a CNI configuration or list",
     stands_for: "whatever the configuration describes, by its real plugins",
     source: "containernetworking/cni, SPEC.md",
     options: &[],
+};
+
+const PUBLISHED_ABOUT: NetworkInfo = NetworkInfo {
+    name: "cni-published:FILE",
+    summary: "the same, with the client on the node and the server behind a published port",
+    ..ABOUT
 };
 
 /// Address that clients dial.
@@ -79,10 +85,11 @@ impl CniNetwork {
         (self.dial_target == DialTarget::PublishedPort && !publishes)
             .then(|| UnmetRequirement {
                 reason: format!(
-                    "none of the plugins of {} has the capability portMappings",
+                    "no plugin of the CNI network {} has the capability portMappings",
                     list.name
                 ),
-                remedy: "add portmap with `\"capabilities\": {\"portMappings\": true}`".to_owned(),
+                remedy: "add the plugin portmap with `\"capabilities\": {\"portMappings\": true}`"
+                    .to_owned(),
             })
             .or_else(|| list.missing())
     }
@@ -118,14 +125,14 @@ impl Network for CniNetwork {
     fn info(&self) -> NetworkInfo {
         match self.dial_target {
             DialTarget::ContainerAddress => ABOUT,
-            DialTarget::PublishedPort => cni_published::ABOUT,
+            DialTarget::PublishedPort => PUBLISHED_ABOUT,
         }
     }
 
     fn scheme(&self) -> Option<&'static str> {
         Some(match self.dial_target {
             DialTarget::ContainerAddress => "cni:",
-            DialTarget::PublishedPort => cni_published::SCHEME,
+            DialTarget::PublishedPort => "cni-published:",
         })
     }
 
@@ -140,8 +147,8 @@ impl Network for CniNetwork {
             return missing_plugins().map_or(vec![Requirement::Namespaces], lacking);
         }
         match Self::read_list(site) {
-            Err(Error { what, why, remedy }) => {
-                lacking(UnmetRequirement { reason: format!("{what}: {why}"), remedy })
+            Err(error) => {
+                lacking(UnmetRequirement { reason: error.to_string(), remedy: error.remedy })
             }
             Ok(list) => match self.missing(&list) {
                 Some(missing) => lacking(missing),
@@ -207,7 +214,7 @@ fn missing_plugins() -> Option<UnmetRequirement> {
     let path = plugins_path();
     let any = std::env::split_paths(&path).any(|directory| directory.is_dir());
     (!any).then(|| UnmetRequirement {
-        reason: format!("there are no CNI plugins in {path}"),
+        reason: format!("no directory of CNI plugins exists: {path}"),
         remedy: "sudo apt-get install containernetworking-plugins, or set CNI_PATH".to_owned(),
     })
 }
@@ -235,9 +242,12 @@ impl AttachedContainers<'_> {
         if shape.mtu == Shape::default().mtu || shape.mtu == mtu {
             return Ok(());
         }
-        let what = format!("attach containers by the CNI network {}", self.list.name);
-        Err(Error::new(what, format!("it gives them an MTU of {mtu}, not of {}", shape.mtu))
-            .with_remedy(format!("say `\"mtu\": {}` in the configuration", shape.mtu)))
+        let what = format!("attach containers to the CNI network {}", self.list.name);
+        Err(Error::new(
+            what,
+            format!("the network gives the containers an MTU of {mtu}, not of {}", shape.mtu),
+        )
+        .with_remedy(format!("set `\"mtu\": {}` in the configuration", shape.mtu)))
     }
 
     fn layout(
@@ -249,9 +259,10 @@ impl AttachedContainers<'_> {
     ) -> Result<Layout, Error> {
         let endpoint = |(attachment, &space): (&Attachment, &NamespaceId)| {
             let address = attachment.result.address(shape.family).ok_or_else(|| {
-                let what = format!("attach containers by the CNI network {}", self.list.name);
-                Error::new(what, format!("it gives them no {} address", shape.family)).with_remedy(
-                    "add a range of that family to its ipam, or choose another --family",
+                let what = format!("attach containers to the CNI network {}", self.list.name);
+                let why = format!("the network gives the containers no {} address", shape.family);
+                Error::new(what, why).with_remedy(
+                    "add an address range of that family to the `ipam`, or choose another --family",
                 )
             })?;
             Ok(NamespaceEndpoint { space: Some(space), address })
@@ -329,8 +340,8 @@ impl NamespaceDevices<'_> {
         let namespace = &self.spaces[self.space.0];
         let device = namespace.device(name)?;
         let device = device.ok_or_else(|| {
-            let what = format!("find {}:{name}", namespace.name());
-            Error::new(what, "the CNI plugin speaks of it, and it is not there")
+            let what = format!("find the device {}:{name}", namespace.name());
+            Error::new(what, "the CNI plugin reports the device, but the kernel does not list it")
         })?;
         Ok(Waypoint::device(device.kind, self.space, name))
     }

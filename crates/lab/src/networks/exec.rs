@@ -126,7 +126,7 @@ impl ExecRequest {
     }
 
     fn to_json(&self) -> Result<String, Error> {
-        serde_json::to_string(self).map_err(|error| Error::new("write an order as JSON", error))
+        serde_json::to_string(self).map_err(|error| Error::new("write the request as JSON", error))
     }
 }
 
@@ -135,15 +135,17 @@ fn find_program(site: &NetworkParameters) -> Result<PathBuf, UnmetRequirement> {
     let name = site.argument.as_deref().unwrap_or_default();
     let missing = |why: String| UnmetRequirement {
         reason: format!("the program {name} cannot be run: {why}"),
-        remedy: "name an executable file, as in exec:./network.py".to_owned(),
+        remedy: "name an executable file, for example exec:./network.py".to_owned(),
     };
     let path = fs::canonicalize(name).map_err(|error| missing(error.to_string()))?;
     if !path.is_file() {
-        return Err(missing("it is no file".to_owned()));
+        return Err(missing("not a regular file".to_owned()));
     }
     access(&path, Access::EXEC_OK).map_err(|errno| missing(errno.to_string()))?;
     match PRIVATE.into_iter().find(|directory| path.starts_with(directory)) {
-        Some(directory) => Err(missing(format!("{directory} is another one where it runs"))),
+        Some(directory) => {
+            Err(missing(format!("the program sees a private {directory}; keep the file elsewhere")))
+        }
         None => Ok(path),
     }
 }
@@ -163,7 +165,7 @@ impl ExecProgram {
         command.arg(verb);
         let output = self.context.run_logged(command, &self.request.to_json()?, &self.log)?;
         output.into_stdout(&what).map_err(|error| match self.log.path() {
-            Some(path) => error.with_remedy(format!("what it said is in {}", path.display())),
+            Some(path) => error.with_remedy(format!("see the program's log {}", path.display())),
             None => error,
         })
     }
@@ -172,9 +174,9 @@ impl ExecProgram {
     /// container.
     fn up(&mut self) -> Result<ExecResponse, Error> {
         let said = self.run("up")?;
-        let what = format!("read what {} up has answered", self.program.display());
+        let what = format!("parse the response of {} up", self.program.display());
         let raised: ExecResponse = serde_json::from_str(&said).map_err(|error| {
-            Error::new(&what, error).with_remedy("docs/EXEC.md says what is to be answered")
+            Error::new(&what, error).with_remedy("see docs/EXEC.md for the format of the response")
         })?;
         self.request.state = raised.state.clone();
         let asked = (self.request.servers.len(), self.request.clients.len());
@@ -183,10 +185,11 @@ impl ExecProgram {
             return Ok(raised);
         }
         let why = format!(
-            "addresses of {} servers and {} clients, where there are {} and {}",
+            "the response has addresses of {} servers and {} clients: expected {} and {}",
             given.0, given.1, asked.0, asked.1
         );
-        Err(Error::new(what, why).with_remedy("answer one address for each, in their order"))
+        Err(Error::new(what, why)
+            .with_remedy("return one address for each container, in the order of the request"))
     }
 }
 
@@ -228,7 +231,7 @@ impl Network for ExecNetwork {
     fn set_up(&self, shape: &Shape, site: &NetworkParameters) -> Result<Topology, Error> {
         let lab = require_lab("exec:PATH", &self.lab)?;
         let program = find_program(site).map_err(|missing| {
-            Error::new("raise exec:PATH", missing.reason).with_remedy(missing.remedy)
+            Error::new("set up exec:PATH", missing.reason).with_remedy(missing.remedy)
         })?;
         let ground = UnconnectedNamespaces::for_shape("exec:PATH", shape)?;
         let built =
@@ -246,7 +249,7 @@ impl Network for ExecNetwork {
     /// lab: the namespaces of its request do not exist.
     fn commands(&self, shape: &Shape, site: &NetworkParameters) -> Vec<String> {
         let ask = || {
-            let what = "ask the program for its commands";
+            let what = "get the program's commands";
             let program = find_program(site).map_err(|missing| Error::new(what, missing.reason))?;
             let ground = UnconnectedNamespaces::for_shape("exec:PATH", shape)?;
             let order = ExecRequest::for_shape(&ground, shape, site).to_json()?;
@@ -306,8 +309,8 @@ fn waypoint(hop: &NamedHop, wiring: &Wiring, spaces: &[Arc<Namespace>]) -> Resul
     let space =
         (0..wiring.spaces.len()).map(NamespaceId).find(|&space| wiring.name(space) == place);
     let space = space.ok_or_else(|| {
-        Error::new(format!("find the hop {place}:{name}"), format!("there is no place {place}"))
-            .with_remedy("a place is one of the names in the order: node-0, client-0, server-0")
+        Error::new(format!("find the hop {place}:{name}"), format!("unknown place `{place}`"))
+            .with_remedy("use a name from the request, for example node-0, client-0 or server-0")
     })?;
     if spaces[space.0].device(name)?.is_some() {
         return Ok(match detail {
@@ -346,9 +349,11 @@ mod tests {
 
     #[test]
     fn a_program_that_cannot_be_run_is_missing() {
-        for (path, why) in
-            [("/no/such/file", "No such file"), ("/etc/passwd", "denied"), ("/", "no file")]
-        {
+        for (path, why) in [
+            ("/no/such/file", "No such file"),
+            ("/etc/passwd", "denied"),
+            ("/", "not a regular file"),
+        ] {
             let site = NetworkParameters {
                 argument: Some(path.to_owned()),
                 ..NetworkParameters::default()

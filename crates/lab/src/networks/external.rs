@@ -122,5 +122,5 @@ pub(super) fn require_lab<'a>(
     lab: &'a Option<Arc<Lab>>,
 ) -> Result<&'a Arc<Lab>, Error> {
     lab.as_ref()
-        .ok_or_else(|| Error::new(format!("raise {name}"), "this process has not entered a lab"))
+        .ok_or_else(|| Error::new(format!("set up {name}"), "this process has not entered a lab"))
 }

@@ -52,7 +52,7 @@ impl LabNetworkDefinition for FlannelNetwork {
         let Self { name, backend, .. } = *self;
         check_nodes(name, 2, shape)?;
         if !backend.carries(shape.family) {
-            let why = "this backend of flannel's carries IPv4 alone";
+            let why = "this flannel backend carries IPv4 only";
             return Err(Error::new(format!("lay out {name}"), why).with_remedy(
                 "use --family ipv4, or flannel-vxlan, flannel-host-gw, flannel-wireguard",
             ));

@@ -51,7 +51,7 @@ pub(super) fn layout(
 ) -> Result<Layout, Error> {
     check_nodes(name, 2, shape)?;
     if shape.family == Family::Ipv6 {
-        let why = "the agents' tunnels are for IPv4, as Rancher's were";
+        let why = "the agents' tunnels carry IPv4 only, like those of Rancher";
         return Err(Error::new(format!("lay out {name}"), why).with_remedy("use --family ipv4"));
     }
     let mut wiring = Wiring::new(shape.family, container_mtu(shape, esp)?);

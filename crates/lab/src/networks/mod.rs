@@ -11,7 +11,6 @@ mod calico;
 mod calico_ipip;
 mod calico_vxlan;
 mod cni;
-mod cni_published;
 mod exec;
 mod external;
 mod flannel;
@@ -45,6 +44,7 @@ mod ovs_vxlan;
 mod pairs;
 mod pipework;
 mod pipework_macvlan;
+mod placed_sides;
 mod published;
 mod published_proxy;
 mod routed;
@@ -132,7 +132,7 @@ pub fn networks(lab: Option<Arc<Lab>>) -> Vec<Box<dyn Network>> {
             lab: lab.clone(),
             dial_target: cni::DialTarget::ContainerAddress,
         }),
-        Box::new(cni_published::cni_published(&lab)),
+        Box::new(cni::CniNetwork { lab: lab.clone(), dial_target: cni::DialTarget::PublishedPort }),
         Box::new(exec::ExecNetwork { lab: lab.clone() }),
         boxed_network(routed::RoutedNetwork, &lab),
         boxed_network(vxlan::VxlanNetwork, &lab),
@@ -249,7 +249,7 @@ impl<R: LabNetworkDefinition> Network for LabNetwork<R> {
     fn set_up(&self, shape: &Shape, site: &NetworkParameters) -> Result<Topology, Error> {
         let name = self.info().name;
         let lab = self.lab.as_ref().ok_or_else(|| {
-            Error::new(format!("raise {name}"), "this process has not entered a lab")
+            Error::new(format!("set up {name}"), "this process has not entered a lab")
         })?;
         let layout = self.complete_layout(shape, site)?;
         lab.kernel().ensure(&self.requirements_beyond_namespaces(site))?;
@@ -314,7 +314,8 @@ fn hops(
                 None => (native::PLACE, NetlinkSocket::open()?.device(name)?),
             };
             let device = device.filter(|device| device.running).ok_or_else(|| {
-                Error::new(format!("find {place}:{name} running"), "the kernel does not list it so")
+                let what = format!("verify that the device {place}:{name} is up");
+                Error::new(what, "the kernel does not list the device as running")
             })?;
             let hop = Hop::new(*kind, name, place).with_mtu(device.mtu);
             let hop = Hop { detail: detail.clone(), ..hop };

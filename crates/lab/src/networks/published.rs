@@ -2,7 +2,7 @@
 
 use super::LabNetworkDefinition;
 use super::bridge::{DOCKER_HOST, docker_requirements};
-use super::pairs::{self, SidePlacement};
+use super::placed_sides::{self, SidePlacement};
 use crate::docker_rules::{self, BRIDGE, dnat_rule, host_rules};
 use crate::layout::{
     Layout, NamespaceEndpoint, PathProof, Waypoint, check_one_node, client_routes,
@@ -39,7 +39,12 @@ impl LabNetworkDefinition for PublishedPortNetwork {
     fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
         if shape.nodes > 1 {
             check_nodes("published", 1, shape)?;
-            return pairs::layout(SidePlacement::Node, SidePlacement::Published, shape, site);
+            return placed_sides::layout(
+                SidePlacement::Node,
+                SidePlacement::Published,
+                shape,
+                site,
+            );
         }
         check_one_node("published", shape)?;
         DockerBridge::check_ports("published", shape.servers)?;

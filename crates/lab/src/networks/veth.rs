@@ -63,15 +63,13 @@ pub(super) fn layout(
 ) -> Result<Layout, Error> {
     check_one_node(name, shape)?;
     if shape.clients < shape.servers {
-        let why = "a server without a client has no cable, hence no address";
+        let why = "a server without a client has no device pair, and therefore no address";
         return Err(Error::new(format!("lay out {name}"), why)
             .with_remedy(format!("use --clients {} or more", shape.servers)));
     }
     if shape.clients > MOST_CLIENTS {
-        let why = format!("there is room for {MOST_CLIENTS} cables");
-        return Err(
-            Error::new(format!("lay out {name}"), why).with_remedy("ask for fewer --clients")
-        );
+        let why = format!("at most {MOST_CLIENTS} clients are supported");
+        return Err(Error::new(format!("lay out {name}"), why).with_remedy("use fewer --clients"));
     }
     let mut wiring = Wiring::new(shape.family, shape.mtu);
     let spaces = |wiring: &mut Wiring, role: &str, count: u32| -> Vec<NamespaceId> {

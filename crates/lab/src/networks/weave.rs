@@ -167,7 +167,7 @@ fn to_router(
             path.push(Waypoint::device_with_detail(HopKind::Forwarder, node, far, detail));
         }
         (WeaveRouter::Weaver, WeaveMode::Fastdp) => {
-            let detail = "Open vSwitch in the kernel, told by weaver";
+            let detail = "Open vSwitch in the kernel, configured by weaver";
             path.extend(FAST_CABLE.map(|end| Waypoint::device(HopKind::Veth, node, end)));
             path.push(Waypoint::device_with_detail(HopKind::Bridge, node, DATAPATH, detail));
             path.push(Waypoint::device_with_detail(HopKind::Encapsulation, node, TUNNEL, "VXLAN"));

@@ -225,11 +225,11 @@ impl WireguardKeys {
 fn derive_public_key(private: &str) -> Result<String, Error> {
     let (name, package) = WG;
     let error = |why: String| {
-        Error::new("work out a public key by wg", why)
+        Error::new("derive a public key with wg", why)
             .with_remedy(format!("sudo apt-get install {package}"))
     };
     let path =
-        program::find(name).ok_or_else(|| error("the program is not installed".to_owned()))?;
+        program::find(name).ok_or_else(|| error("the program wg is not installed".to_owned()))?;
     let mut child = Command::new(path)
         .arg("pubkey")
         .stdin(Stdio::piped())
@@ -244,7 +244,7 @@ fn derive_public_key(private: &str) -> Result<String, Error> {
     if output.status.success() && !key.is_empty() {
         Ok(key)
     } else {
-        Err(error("it gave none".to_owned()))
+        Err(error("wg printed no key".to_owned()))
     }
 }
 

@@ -1,9 +1,10 @@
 //! Execution context of a network's programs: a network namespace and a mount namespace.
 
 use super::process::{describe_exit, kill_group, wait_timeout};
-use super::{FilesystemView, Log, MountNamespace, runtime_directory};
+use super::{Log, MountNamespace, runtime_directory};
 use crate::lab::Lab;
 use crate::namespace::Namespace;
+use crate::sys::FilesystemView;
 use crate::{program, sys};
 use rustix::thread::CpuSet;
 use std::ffi::CString;
@@ -87,7 +88,10 @@ impl ExecContext {
     /// ([`runtime_directory`](super::program::runtime_directory)).
     pub(crate) fn start_in_runtime_directory(&self, command: Command) -> Result<Child, Error> {
         let home = CString::new(runtime_directory(self.name()));
-        self.start_in(command, Some(home.map_err(|error| Error::new("name a directory", error))?))
+        self.start_in(
+            command,
+            Some(home.map_err(|error| Error::new("use the path of the runtime directory", error))?),
+        )
     }
 
     fn start_in(&self, mut command: Command, home: Option<CString>) -> Result<Child, Error> {
@@ -95,7 +99,7 @@ impl ExecContext {
         if let Some(cores) = self.cores {
             sys::pin_before_exec(&mut command, cores);
         }
-        let view = FilesystemView { mounts: Arc::clone(&self.mounts), working_directory: home };
+        let view = FilesystemView { mounts: self.mounts.clone(), working_directory: home };
         self.lab.start_with_mounts(command, Some(Arc::clone(&self.namespace)), Some(view))
     }
 
@@ -121,7 +125,7 @@ impl ExecContext {
             kill_group(&mut child);
             let words = complaints.error_line().map(|words| format!(": {words}"));
             let why = format!(
-                "it did not end within {} s{}",
+                "the program did not end within {} s{}",
                 START_TIMEOUT.as_secs(),
                 words.unwrap_or_default()
             );
@@ -139,7 +143,7 @@ pub(super) fn find_program(name: &str) -> Result<PathBuf, Error> {
         return Ok(name.into());
     }
     program::find(name).ok_or_else(|| {
-        Error::new(format!("start {name}"), "the program is not installed")
-            .with_remedy(format!("install {name}, and have it on the PATH"))
+        Error::new(format!("start {name}"), format!("the program {name} is not installed"))
+            .with_remedy(format!("install {name}, and add its directory to PATH"))
     })
 }

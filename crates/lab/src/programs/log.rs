@@ -39,7 +39,7 @@ impl Log {
         };
         let (file, begin) = open().map_err(|error: std::io::Error| {
             Error::new(format!("open the log {}", path.display()), error)
-                .with_remedy("choose a directory that is writable and has room by --out")
+                .with_remedy("use --out with a writable directory that has free space")
         })?;
         Ok(Self { file, start: begin, path: Some(path) })
     }
@@ -47,7 +47,7 @@ impl Log {
     /// Opens a log in memory, which is freed with its last descriptor.
     pub(crate) fn in_memory() -> Result<Self, Error> {
         let file = memfd_create("tare-log", MemfdFlags::CLOEXEC)
-            .map_err(|errno| Error::new("open a log in memory", errno))?;
+            .map_err(|errno| Error::new("create a log in memory", errno))?;
         Ok(Self { file: file.into(), start: 0, path: None })
     }
 
@@ -55,14 +55,14 @@ impl Log {
     pub(crate) fn with_text(text: &str) -> Result<Self, Error> {
         let log = Self::in_memory()?;
         let written = log.file.write_all_at(text.as_bytes(), 0);
-        written.map_err(|error| Error::new("write a text to memory", error))?;
+        written.map_err(|error| Error::new("write the input of a program to memory", error))?;
         Ok(log)
     }
 
     /// Returns the log as a standard stream, for a program to write to or to read from.
     pub(crate) fn stdio(&self) -> Result<Stdio, Error> {
         let copy = self.file.try_clone();
-        Ok(copy.map_err(|error| Error::new("hand a log to a program", error))?.into())
+        Ok(copy.map_err(|error| Error::new("pass a log to a program", error))?.into())
     }
 
     /// Returns the path of the log. Returns `None` for a log in memory.

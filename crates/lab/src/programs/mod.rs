@@ -24,6 +24,6 @@ mod running_programs;
 
 pub(crate) use exec_context::{CommandOutput, ExecContext};
 pub(crate) use log::Log;
-pub(crate) use mount_namespace::{FilesystemView, MountNamespace};
+pub(crate) use mount_namespace::MountNamespace;
 pub(crate) use program::{PacketCounter, Program, ReadyCondition, runtime_directory};
 pub(crate) use running_programs::{RunningPrograms, start};

@@ -10,7 +10,7 @@ use crate::sys;
 use rustix::mount::{MountFlags, mount, mount_bind};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::fs::{self, File};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
@@ -32,20 +32,6 @@ pub(crate) struct MountNamespace {
     inode: u64,
 }
 
-/// Mount namespace and working directory of a program when it starts.
-pub(crate) struct FilesystemView {
-    /// Mount namespace of the program.
-    pub(crate) mounts: Arc<MountNamespace>,
-    /// Working directory; `None` for the root.
-    pub(crate) working_directory: Option<CString>,
-}
-
-impl From<Arc<MountNamespace>> for FilesystemView {
-    fn from(mounts: Arc<MountNamespace>) -> Self {
-        Self { mounts, working_directory: None }
-    }
-}
-
 impl AsFd for MountNamespace {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
@@ -62,7 +48,7 @@ impl MountNamespace {
         spaces: &[Arc<Namespace>],
         private: &[&str],
     ) -> Result<Self, Error> {
-        let what = || format!("make a private view of files for {}", place.name());
+        let what = || format!("create a mount namespace for {}", place.name());
         let make = || {
             place.enter()?;
             sys::unshare_mounts().map_err(|errno| Error::new(what(), errno))?;
@@ -81,14 +67,14 @@ impl MountNamespace {
             Ok(Self { descriptor: file.into(), inode })
         };
         std::thread::scope(|scope| scope.spawn(make).join())
-            .unwrap_or_else(|_| Err(Error::new(what(), "its thread panicked")))
+            .unwrap_or_else(|_| Err(Error::new(what(), "the thread panicked")))
     }
 
     /// Moves the calling thread into the mount namespace, for the rest of that thread's life.
     pub(crate) fn enter(&self) -> Result<(), Error> {
         sys::unshare_working_directory()
             .and_then(|()| move_into_link_name_space(self.as_fd(), Some(LinkNameSpaceType::Mount)))
-            .map_err(|errno| Error::new("enter a private view of files", errno))
+            .map_err(|errno| Error::new("enter a mount namespace", errno))
     }
 
     /// Returns the processes in this mount namespace.
@@ -132,7 +118,7 @@ impl MountNamespace {
 fn mount_tmpfs(directory: &Path) -> std::io::Result<()> {
     let there = directory.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("/"));
     if there == Path::new("/") {
-        return Err(std::io::Error::other(format!("{} is not there", directory.display())));
+        return Err(std::io::Error::other(format!("{} does not exist", directory.display())));
     }
     let mode: &CStr = if there == Path::new("/tmp") { c"mode=1777" } else { c"mode=0755" };
     mount("tmpfs", there, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(mode))?;

@@ -35,7 +35,7 @@ pub(super) fn kill_group(child: &mut Child) {
 /// Describes the end of a process: by a signal, or with an exit code.
 pub(super) fn describe_exit(status: ExitStatus) -> String {
     match status.signal() {
-        Some(signal) => format!("it was ended by signal {signal}"),
-        None => format!("it ended with exit code {}", status.code().unwrap_or_default()),
+        Some(signal) => format!("the program was ended by signal {signal}"),
+        None => format!("the program ended with exit code {}", status.code().unwrap_or_default()),
     }
 }

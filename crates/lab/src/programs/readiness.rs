@@ -24,7 +24,7 @@ pub(super) fn wait(
     log: &Log,
     halt: &HaltFlag,
 ) -> Result<bool, Error> {
-    let what = || format!("wait until it {}", describe(ready));
+    let what = || format!("wait for the program to {}", describe(ready));
     let until = Instant::now() + START_TIMEOUT;
     while !is_ready(station, ready, log)? {
         let status = child.try_wait().map_err(|error| Error::new(what(), error))?;
@@ -35,7 +35,9 @@ pub(super) fn wait(
             return Ok(false);
         }
         if Instant::now() > until {
-            return Err(Error::new(what(), format!("it has not in {} s", START_TIMEOUT.as_secs())));
+            let limit = START_TIMEOUT.as_secs();
+            let why = format!("the program did not {} within {limit} s", describe(ready));
+            return Err(Error::new(what(), why));
         }
         std::thread::sleep(POLL_INTERVAL);
     }
@@ -65,10 +67,10 @@ fn command_succeeds(station: &ExecContext, words: &[String]) -> Result<bool, Err
 
 fn describe(ready: &ReadyCondition) -> String {
     match ready {
-        ReadyCondition::Exited => "ends".to_owned(),
-        ReadyCondition::ListensOn(socket) => format!("listens on {socket}"),
-        ReadyCondition::FileWritten(file) => format!("writes {file}"),
-        ReadyCondition::OutputContains(words) => format!("says `{}`", words.join("` and `")),
-        ReadyCondition::CommandSucceeds(words) => format!("answers to `{}`", words.join(" ")),
+        ReadyCondition::Exited => "end".to_owned(),
+        ReadyCondition::ListensOn(socket) => format!("listen on {socket}"),
+        ReadyCondition::FileWritten(file) => format!("write {file}"),
+        ReadyCondition::OutputContains(words) => format!("print `{}`", words.join("` and `")),
+        ReadyCondition::CommandSucceeds(words) => format!("pass the check `{}`", words.join(" ")),
     }
 }

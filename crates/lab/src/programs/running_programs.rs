@@ -187,7 +187,7 @@ fn command(program: &Program) -> Result<Command, Error> {
 
 /// Waits until a step exits. Fails if its exit code is not 0 or its time is over.
 fn await_step(mut child: Child, halt: &HaltFlag) -> Result<StartOutcome, Error> {
-    const WHAT: &str = "wait for its end";
+    const WHAT: &str = "wait for the program to end";
     /// Interval between two checks of the halt flag.
     const LOOK: Duration = Duration::from_millis(100);
     let until = Instant::now() + START_TIMEOUT;
@@ -200,7 +200,7 @@ fn await_step(mut child: Child, halt: &HaltFlag) -> Result<StartOutcome, Error> 
             kill_group(&mut child);
             return Err(Error::new(
                 WHAT,
-                format!("it has not ended in {} s", START_TIMEOUT.as_secs()),
+                format!("the program did not end within {} s", START_TIMEOUT.as_secs()),
             ));
         }
     }
@@ -222,7 +222,7 @@ fn explain(
 ) -> Error {
     let words = log.error_line().map(|words| format!(": {words}")).unwrap_or_default();
     let remedy = match path {
-        Some(path) if error.remedy.is_empty() => format!("its log is {path}"),
+        Some(path) if error.remedy.is_empty() => format!("see the program's log {path}"),
         _ => error.remedy,
     };
     Error::new(
@@ -264,7 +264,7 @@ impl RunningPrograms {
         let NamespaceId(space) = counter.program.space;
         let what = format!("count {}", counter.description);
         let station = self.contexts.get(&space);
-        let station = station.ok_or_else(|| Error::new(&what, "no program runs there"))?;
+        let station = station.ok_or_else(|| Error::new(&what, "the namespace has no programs"))?;
         let output: CommandOutput = station.run(command(&counter.program)?, "")?;
         Ok(counter.sum(&output.into_stdout(&what)?))
     }
@@ -285,7 +285,7 @@ impl NetworkDaemons for RunningPrograms {
     fn check(&self) -> Result<(), Error> {
         for Daemon { name, place, child, log } in &self.daemons {
             let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
-            let what = || format!("go on with {name} in {place}");
+            let what = || format!("keep {name} running in {place}");
             if let Some(status) = child.try_wait().map_err(|error| Error::new(what(), error))? {
                 let words = log.error_line().map(|words| format!(": {words}"));
                 let why = format!("{}{}", describe_exit(status), words.unwrap_or_default());

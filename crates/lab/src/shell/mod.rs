@@ -60,7 +60,7 @@ pub(crate) fn offload_commands(layout: &Layout, offloads: Offloads) -> Vec<Strin
         let place = layout.wiring.name(space);
         for offload in offloads.iter() {
             lines.push(if device == "lo" && offload == Offload::Checksum {
-                format!("# {place}:lo keeps its checksum offload, whatever is asked")
+                format!("# {place}:lo keeps its checksum offload: the kernel cannot switch it off")
             } else {
                 let off: String =
                     offload.features().iter().map(|feature| format!(" {feature} off")).collect();

@@ -9,8 +9,6 @@ pub(crate) mod ethtool;
 pub(crate) mod packet;
 
 use crate::cgroup::LabCgroup;
-use crate::namespace::Namespace;
-use crate::programs::FilesystemView;
 use rustix::io;
 use rustix::mount::{MountFlags, mount};
 use rustix::process::{Signal, chdir, set_parent_process_death_signal};
@@ -18,6 +16,7 @@ use rustix::thread::{
     CpuSet, LinkNameSpaceType, UnshareFlags, move_into_link_name_space, sched_setaffinity,
     unshare_unsafe,
 };
+use std::ffi::CString;
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -55,12 +54,30 @@ fn unshare(flags: UnshareFlags) -> io::Result<()> {
     unsafe { unshare_unsafe(flags) }
 }
 
+/// Holder of a descriptor of a namespace.
+pub(crate) type NamespaceHandle = Arc<dyn AsFd + Send + Sync>;
+
+/// Mount namespace and working directory of a program when it starts.
+pub(crate) struct FilesystemView {
+    /// Mount namespace of the program.
+    pub(crate) mounts: NamespaceHandle,
+    /// Working directory; `None` for the root.
+    pub(crate) working_directory: Option<CString>,
+}
+
+impl FilesystemView {
+    /// Returns a view whose working directory is the root.
+    pub(crate) fn in_root(mounts: NamespaceHandle) -> Self {
+        Self { mounts, working_directory: None }
+    }
+}
+
 /// Makes the child, before exec, join the control group, enter the given namespaces and ask the kernel to kill it when
 /// the thread that started it ends.
 pub(crate) fn enter_before_exec(
     command: &mut Command,
     group: Option<Arc<LabCgroup>>,
-    namespace: Option<Arc<Namespace>>,
+    namespace: Option<NamespaceHandle>,
     view: Option<FilesystemView>,
 ) {
     let enter = move || {

@@ -52,7 +52,7 @@ pub fn run_proxy(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Er
 }
 
 fn usage() -> Error {
-    let why = "the arguments are -proto tcp|udp -host-ip A -host-port P -container-ip A -container-port P";
+    let why = "invalid arguments: expected -proto tcp|udp -host-ip A -host-port P -container-ip A -container-port P";
     Error::new("forward a port", why)
 }
 

@@ -101,7 +101,7 @@ pub(super) fn forward(
     };
     run(device_to_peers, failed.clone())?;
     run(peers_to_device, failed)?;
-    Err(failure.recv().unwrap_or_else(|_| io::Error::other("both directions ended")))
+    Err(failure.recv().unwrap_or_else(|_| io::Error::other("the threads of both directions ended")))
 }
 
 /// Sender of frames, with the packet that is being filled for each peer.

@@ -39,14 +39,14 @@ pub fn sleeve(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Error
     let words: Option<Vec<&str>> = words.iter().map(|word| word.to_str()).collect();
     let arguments = words.and_then(|words| Arguments::parse(&words)).ok_or_else(usage)?;
     let failed = |error: std::io::Error| {
-        Error::new(format!("carry the frames of {} in UDP", arguments.device), error)
+        Error::new(format!("forward the frames of {} over UDP", arguments.device), error)
     };
     forward::forward(&arguments, ready).map_err(failed)
 }
 
 fn usage() -> Error {
-    let why = "the arguments are --device D --name N --listen A:P --room BYTES --peer N=A:P .. [--key FILE]";
-    Error::new("carry frames in UDP", why)
+    let why = "invalid arguments: expected --device D --name N --listen A:P --room BYTES --peer N=A:P .. [--key FILE]";
+    Error::new("forward frames over UDP", why)
 }
 
 /// Prints that it receives.

@@ -72,7 +72,7 @@ fn nonce(name: &PeerName, number: &[u8; NUMBER]) -> Nonce {
 pub(super) fn read_key(file: &Path) -> io::Result<[u8; 32]> {
     let text = std::fs::read_to_string(file)?;
     parse_key(text.trim())
-        .ok_or_else(|| io::Error::other("the key is not of 64 hexadecimal digits"))
+        .ok_or_else(|| io::Error::other("invalid key: expected 64 hexadecimal digits"))
 }
 
 fn parse_key(text: &str) -> Option<[u8; 32]> {

@@ -30,7 +30,7 @@ impl DeviceIndices {
     /// Returns the index of a device.
     pub(crate) fn get(&self, space: NamespaceId, name: &str) -> Result<u32, Error> {
         self.0.get(&(space, name.to_owned())).copied().ok_or_else(|| {
-            Error::new(format!("find the device {name}"), "the wiring has no such device")
+            Error::new(format!("find the device {name}"), "the wiring has no device of this name")
         })
     }
 }

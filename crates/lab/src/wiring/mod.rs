@@ -13,6 +13,7 @@ mod route;
 mod setting;
 mod tunnel;
 
+pub(crate) use crate::namespace_id::NamespaceId;
 pub(crate) use child_device::{
     ChildDevice, ChildDeviceKind, IpvlanMode, MacvlanMode, ParentDevice,
 };
@@ -24,15 +25,11 @@ pub(crate) use setting::{DeviceSysctl, Sysctl, SysctlPresence};
 pub(crate) use tunnel::{Encapsulation, Impairment, NeighbourProxy, VxlanFdbEntry};
 
 use crate::address::{InterfaceSlot, MacAddress, prefix_length};
-use crate::nodes::NODE_PREFIX;
+use crate::namespace_id::NODE_PREFIX;
 use crate::programs::{PacketCounter, Program};
 use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use tare_network::Family;
-
-/// Index of a namespace in a wiring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct NamespaceId(pub(crate) usize);
 
 /// Network namespace of a wiring.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -311,12 +311,16 @@ fn bad_shapes_are_refused() {
     let registry = NetworkRegistry::new(networks(Some(lab)));
     let cases = [
         ("bridge", Shape { nodes: 2, ..Shape::default() }, "one node"),
-        ("veth", Shape { servers: 2, ..Shape::default() }, "no cable"),
-        ("host", Shape { servers: 251, clients: 251, ..Shape::default() }, "more servers"),
+        ("veth", Shape { servers: 2, ..Shape::default() }, "no device pair"),
+        (
+            "host",
+            Shape { servers: 251, clients: 251, ..Shape::default() },
+            "fewer addresses than servers",
+        ),
         ("bridge", Shape { mtu: 70_000, ..Shape::default() }, "MTU of 70000"),
         ("veth", Shape { mtu: 1279, family: Family::Ipv6, ..Shape::default() }, "MTU of 1279"),
-        ("shared", Shape { clients: 0, ..Shape::default() }, "a client"),
-        ("loopback", Shape { clients: u32::MAX, ..Shape::default() }, "room"),
+        ("shared", Shape { clients: 0, ..Shape::default() }, "one client are required"),
+        ("loopback", Shape { clients: u32::MAX, ..Shape::default() }, "containers are supported"),
         ("native", Shape { servers: 2, family: Family::Ipv6, ..Shape::default() }, "one IPv6"),
     ];
     for (name, shape, why) in cases {
@@ -340,7 +344,7 @@ fn without_a_lab_nothing_is_raised() {
 
 fn what_is_missing_is_the_kernels() {
     let listing = NetworkRegistry::new(networks(None)).availability(&KernelProbe::default());
-    let of_the_kernel = ["this kernel has no", "is not loaded", "/dev/net/tun may not be used"];
+    let of_the_kernel = ["this kernel has no", "is not loaded", "/dev/net/tun cannot be opened"];
     for one in &listing {
         // Programs that no package has are built by `make setup`.
         let is_built =

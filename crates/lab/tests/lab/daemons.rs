@@ -70,7 +70,7 @@ fn refusal(lab: &Arc<Lab>, name: &str) -> Error {
 
 fn without_a_device_file_it_is_said_why() {
     let error = refusal(&enter(), "ovs-user");
-    assert!(error.why.contains("/dev/net/tun may not be used"), "{error}");
+    assert!(error.why.contains("/dev/net/tun cannot be opened"), "{error}");
     assert!(error.remedy.contains("as root"), "{}", error.remedy);
 }
 
@@ -160,7 +160,9 @@ fn a_daemon_that_ends_is_missed() {
     let error = eventually("the daemon is missed", || daemons.check().err());
     let told = error.to_string();
     assert!(
-        told.starts_with("go on with ovs-vswitchd in node-0: it ended with exit code 0"),
+        told.starts_with(
+            "cannot keep ovs-vswitchd running in node-0: the program ended with exit code 0"
+        ),
         "{told}"
     );
 }
@@ -183,7 +185,7 @@ fn a_daemon_that_fails_is_quoted() {
     let script = "echo starting; echo cannot frobnicate >&2; echo bye; exit 3";
     assert_eq!(
         refusal_with("ovs-vswitchd", script, "raise-ovs"),
-        "start ovs-vswitchd in node-0: it ended with exit code 3: cannot frobnicate"
+        "cannot start ovs-vswitchd in node-0: the program ended with exit code 3: cannot frobnicate"
     );
 }
 
@@ -194,7 +196,8 @@ fn a_daemon_that_others_wait_for_is_quoted() {
         refusal_with("etcd", "echo 'cannot open the log of proposals'; exit 4", "raise-flannel");
     assert_eq!(
         told,
-        "start etcd in node-0: it ended with exit code 4: cannot open the log of proposals"
+        "cannot start etcd in node-0: the program ended with exit code 4: cannot open the log of \
+         proposals"
     );
 }
 
@@ -208,7 +211,7 @@ for net in 10.100.0.0/16 10.101.0.0/16; do ip route add blackhole $net || true; 
 echo FLANNEL_MTU=1500 >>"$file"
 exec sleep 600"#;
     let told = refusal_with("flanneld", script, "raise-flannel");
-    assert!(told.starts_with("reach ") || told.starts_with("connect "), "{told}");
+    assert!(told.starts_with("cannot reach ") || told.starts_with("cannot connect "), "{told}");
     let words = "flanneld: error: the lease of another node cannot be trusted";
     assert!(told.contains(words), "{told}");
 }

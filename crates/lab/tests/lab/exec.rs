@@ -58,7 +58,7 @@ fn a_program_that_fails_is_quoted() {
     let lab = enter();
     let scratch = ScratchDirectory::new();
     for (name, text, why) in [
-        ("fails", "echo it is cold >&2; exit 4", "it ended with exit code 4: it is cold"),
+        ("fails", "echo it is cold >&2; exit 4", "the program ended with exit code 4: it is cold"),
         ("mute", "true", "EOF while parsing"),
         ("few", r#"echo '{"servers": [], "clients": []}'"#, "addresses of 0 servers and 0 clients"),
         ("unknown", r#"echo '{"servers": [], "clients": [], "hop": []}'"#, "unknown field `hop`"),

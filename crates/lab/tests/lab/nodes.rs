@@ -232,9 +232,9 @@ fn shapes_that_nodes_do_not_have_are_refused() {
     let lab = enter();
     let registry = NetworkRegistry::new(networks(Some(lab)));
     let cases = [
-        ("vxlan", Shape::default(), "joins 2 to 32 nodes"),
-        ("host", Shape { nodes: 33, ..Shape::default() }, "joins 1 to 32 nodes"),
-        ("routed", Shape { link: Some("fast".to_owned()), ..two_nodes() }, "no link"),
+        ("vxlan", Shape::default(), "connects 2 to 32 nodes"),
+        ("host", Shape { nodes: 33, ..Shape::default() }, "connects 1 to 32 nodes"),
+        ("routed", Shape { link: Some("fast".to_owned()), ..two_nodes() }, "invalid link `fast`"),
         ("bridge", two_nodes(), "one node"),
     ];
     for (name, shape, why) in cases {

@@ -280,7 +280,7 @@ fn what_cannot_be_switched_off_is_said() {
     };
     let topology = raise(&lab, "host", &shape);
     let found = format!("{}", topology.findings.first().expect("a finding"));
-    assert!(found.ends_with("stayed on: node-0:lo checksum"), "{found}");
+    assert!(found.ends_with("stayed enabled: node-0:lo checksum"), "{found}");
     let detail = topology.hops[0].detail.as_deref();
     assert_eq!(detail, Some("keeping checksum"));
     // GRO of a veth device is off by default.

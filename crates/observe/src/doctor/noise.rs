@@ -13,12 +13,12 @@ pub(super) fn cores(cores: &[u32], siblings: bool) -> HealthCheck {
         (0, _) => HealthCheck::ok("cores", "not visible from here"),
         (1, _) => HealthCheck::warn(
             "cores",
-            "one: client and server share it, so the network's cost is mixed with theirs",
+            "one: client and server share this core, so the network's cost is mixed with theirs",
             "use a machine with two cores or more",
         ),
         (2, true) => HealthCheck::warn(
             "cores",
-            "two, which are threads of one core (SMT): client and server share its units",
+            "two threads of one core (SMT): client and server share the execution units of the core",
             "use a machine with more cores, or take the figures as those of one core",
         ),
         (n, true) => {
@@ -35,7 +35,7 @@ pub(super) fn load(load: Option<[f64; 3]>, cores: usize) -> HealthCheck {
             HealthCheck::warn(
                 "load",
                 format!("{minute:.2} over the last minute, on {cores} cores"),
-                "wait until the machine is idle, or end what works on it",
+                "wait until the machine is idle, or stop other programs",
             )
         }
         Some([minute, ..]) => HealthCheck::ok("load", format!("{minute:.2} over the last minute")),
@@ -48,7 +48,7 @@ pub(super) fn other_runs(runs: u32) -> HealthCheck {
         n => HealthCheck::warn(
             "other runs",
             format!("{n} on this machine now"),
-            "wait until they are done",
+            "wait until the other runs have ended",
         ),
     }
 }
@@ -73,9 +73,9 @@ pub(super) fn boost(boost: Option<bool>) -> HealthCheck {
         Some(false) => HealthCheck::ok("boost", "off"),
         Some(true) => HealthCheck::warn(
             "boost",
-            "on: the frequency depends on heat and on what the other cores do",
-            "switch it off for steadier figures: write 1 to /sys/devices/system/cpu/intel_pstate/no_turbo, \
-             or 0 to /sys/devices/system/cpu/cpufreq/boost, whichever there is",
+            "on: the frequency depends on the temperature and on the load of the other cores",
+            "for steadier figures, disable boost: write 1 to /sys/devices/system/cpu/intel_pstate/no_turbo, \
+             or 0 to /sys/devices/system/cpu/cpufreq/boost, whichever file exists",
         ),
     }
 }
@@ -85,8 +85,10 @@ pub(super) fn clock(clock: Option<&str>) -> HealthCheck {
         None => HealthCheck::ok("clock", "not visible from here"),
         Some(slow) if SLOW_CLOCKS.contains(&slow) => HealthCheck::warn(
             "clock",
-            format!("{slow}: reading it takes about a microsecond, which is in every latency"),
-            "boot with clocksource=tsc where the processor's counter is steady",
+            format!(
+                "{slow}: reading this clock takes about a microsecond, which is part of every latency"
+            ),
+            "boot with clocksource=tsc if the processor's time stamp counter is stable",
         ),
         Some(clock) => HealthCheck::ok("clock", clock),
     }
@@ -94,10 +96,11 @@ pub(super) fn clock(clock: Option<&str>) -> HealthCheck {
 
 pub(super) fn virtualisation(technology: Option<&str>) -> HealthCheck {
     match technology {
-        None => HealthCheck::ok("virtualisation", "none seen"),
-        Some(name) => {
-            HealthCheck::ok("virtualisation", format!("{name}: its other guests may be felt"))
-        }
+        None => HealthCheck::ok("virtualisation", "none detected"),
+        Some(name) => HealthCheck::ok(
+            "virtualisation",
+            format!("{name}: other guests of the host may disturb the figures"),
+        ),
     }
 }
 

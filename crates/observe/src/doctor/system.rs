@@ -15,7 +15,9 @@ pub(super) fn kernel(release: &str) -> HealthCheck {
     match kernel_version(release) {
         Some(version) if version < OLDEST_TESTED_KERNEL => HealthCheck::warn(
             "kernel",
-            format!("{release} is older than {oldest}, the oldest that tare is tried with"),
+            format!(
+                "{release} is older than {oldest}, the oldest version that tare is tested with"
+            ),
             "use a newer kernel if something fails",
         ),
         _ => HealthCheck::ok("kernel", release),
@@ -30,7 +32,7 @@ fn kernel_version(release: &str) -> Option<(u32, u32)> {
 
 pub(super) fn nft(there: bool, version: Option<&String>) -> HealthCheck {
     match (there, version) {
-        (true, version) => HealthCheck::ok("nft", version.map_or("there", String::as_str)),
+        (true, version) => HealthCheck::ok("nft", version.map_or("installed", String::as_str)),
         (false, _) => HealthCheck::warn(
             "nft",
             "the program nft is missing: networks with address translation or filters cannot run",
@@ -48,7 +50,7 @@ pub(super) fn headroom(tables: &[Headroom]) -> Vec<HealthCheck> {
             HealthCheck::warn(
                 "headroom",
                 format!("{}: {} of {} used", table.resource, table.used, table.limit),
-                "use fewer containers, or end what uses so much",
+                "use fewer containers, or stop other programs that use this resource",
             )
         })
         .collect();
@@ -63,8 +65,10 @@ pub(super) fn headroom(tables: &[Headroom]) -> Vec<HealthCheck> {
 /// [`CheckStatus::Ok`](super::CheckStatus::Ok).
 pub(super) fn limits(files: &MachineFiles) -> HealthCheck {
     match limits::check_available(files) {
-        Ok(()) => HealthCheck::ok("limits", "a control group bounds what a run can take"),
-        Err(reason) => HealthCheck::ok("limits", format!("none on what a run can take: {reason}")),
+        Ok(()) => HealthCheck::ok("limits", "a control group limits the resources of a run"),
+        Err(reason) => {
+            HealthCheck::ok("limits", format!("the resources of a run are not limited: {reason}"))
+        }
     }
 }
 
@@ -82,10 +86,9 @@ pub(super) fn counters(counting: &Result<CounterScope, CountersUnavailable>) -> 
             NAME,
             "cycles and instructions of tare's own agents, without the kernel's; run as root to count all cores",
         ),
-        Err(CountersUnavailable { why, remedy }) => HealthCheck::ok(
-            NAME,
-            format!("not to be had: {why}; {remedy}, to be told cycles per packet"),
-        ),
+        Err(CountersUnavailable { why, remedy }) => {
+            HealthCheck::ok(NAME, format!("not available: {why}; for cycles per packet, {remedy}"))
+        }
     }
 }
 
@@ -130,7 +133,7 @@ mod tests {
             CountersUnavailable { why: "hidden".to_owned(), remedy: "show them".to_owned() };
         let check = counters(&Err(hidden));
         assert_eq!(check.status, CheckStatus::Ok);
-        assert_eq!(check.detail, "not to be had: hidden; show them, to be told cycles per packet");
+        assert_eq!(check.detail, "not available: hidden; for cycles per packet, show them");
         assert!(counters(&Ok(CounterScope::Agents)).detail.contains("run as root"));
     }
 

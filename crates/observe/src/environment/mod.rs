@@ -92,7 +92,7 @@ pub(crate) fn from_files(files: &MachineFiles) -> Environment {
         distribution: system::distribution(files),
         cpu: cpu::model(files),
         cores: cpu::cores(files),
-        memory: system::memory(files).map(|memory| memory.total),
+        memory: crate::meminfo::memory(files).map(|memory| memory.total),
         virtualisation: system::virtualisation(files),
         emulated: cpu::is_emulated(files),
         mitigations: cpu::mitigations(files),
@@ -113,11 +113,6 @@ pub(crate) fn from_files(files: &MachineFiles) -> Environment {
 /// Returns the load averages over 1, 5 and 15 minutes.
 pub(crate) fn load(files: &MachineFiles) -> Option<[f64; 3]> {
     system::load(&files.text("proc/loadavg")?)
-}
-
-/// Returns the total and the available memory, bytes.
-pub(crate) fn memory(files: &MachineFiles) -> Option<system::MemorySize> {
-    system::memory(files)
 }
 
 fn sysctls(files: &MachineFiles) -> BTreeMap<String, String> {

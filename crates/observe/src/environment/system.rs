@@ -2,15 +2,6 @@
 
 use crate::files::MachineFiles;
 
-/// Memory of the machine, bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct MemorySize {
-    /// Total memory.
-    pub(crate) total: u64,
-    /// Memory available without swapping, by the kernel's own estimate.
-    pub(crate) available: u64,
-}
-
 /// Returns the distribution's name and version, as in os-release(5).
 pub(super) fn distribution(files: &MachineFiles) -> Option<String> {
     ["etc/os-release", "usr/lib/os-release"].iter().find_map(|path| pretty_name(&files.text(path)?))
@@ -24,22 +15,6 @@ fn pretty_name(text: &str) -> Option<String> {
             (key.trim() == *wanted && !value.is_empty()).then(|| value.to_owned())
         })
     })
-}
-
-/// Reads the memory from `/proc/meminfo`.
-pub(crate) fn memory(files: &MachineFiles) -> Option<MemorySize> {
-    meminfo(&files.text("proc/meminfo")?)
-}
-
-fn meminfo(text: &str) -> Option<MemorySize> {
-    let bytes = |name: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-        let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-        kibibytes.checked_mul(1024)
-    };
-    let total = bytes("MemTotal")?;
-    let available = bytes("MemAvailable").or_else(|| bytes("MemFree"))?;
-    Some(MemorySize { total, available: available.min(total) })
 }
 
 /// Parses the load averages of `/proc/loadavg`.
@@ -124,14 +99,6 @@ mod tests {
     }
 
     #[test]
-    fn memory_in_bytes() {
-        let text = "MemTotal:        8000000 kB\nMemFree:          100000 kB\nMemAvailable:    6000000 kB\n";
-        let memory = MemorySize { total: 8_000_000 * 1024, available: 6_000_000 * 1024 };
-        assert_eq!(meminfo(text), Some(memory));
-        assert_eq!(meminfo("MemTotal: 5 pages\n"), None);
-    }
-
-    #[test]
     fn load_averages() {
         assert_eq!(load("0.54 0.42 0.26 1/89 10024\n"), Some([0.54, 0.42, 0.26]));
         assert_eq!(load("0.54"), None);
@@ -178,9 +145,6 @@ mod tests {
         fn no_text_breaks_the_readers(text in "(Mem(Total|Available)|[a-z=:\" \n0-9.kB/]){0,40}") {
             let _ = pretty_name(&text);
             let _ = load(&text);
-            if let Some(memory) = meminfo(&text) {
-                prop_assert!(memory.available <= memory.total);
-            }
         }
     }
 }

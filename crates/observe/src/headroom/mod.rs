@@ -44,9 +44,9 @@ pub enum LimitPolicy {
 /// Error: a run does not fit on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{containers} containers do not fit: they need about {} {}, and {} are free{}: {}",
+    "cannot run {containers} containers: about {} {} are needed, and {} are free{}: {}",
     ResourceAmount(table.kind, *needed), table.kind, ResourceAmount(table.kind, table.free()),
-    if table.kind.is_needed_by_host() { ", of which a run may take half: the host lives on them too" } else { "" },
+    if table.kind.is_needed_by_host() { ", of which a run may take half, because the host needs the rest" } else { "" },
     table.kind.remedy()
 )]
 pub struct Error {
@@ -124,8 +124,8 @@ impl ResourceKind {
             Self::Pids => {
                 "use fewer containers, raise the sysctl kernel.pid_max or the control group's pids.max, or use --force"
             }
-            Self::OpenFiles => "use fewer containers or flows, or raise the limit by `ulimit -n`",
-            Self::Memory => "use fewer containers, or end what else uses memory",
+            Self::OpenFiles => "use fewer containers or flows, or raise the limit with `ulimit -n`",
+            Self::Memory => "use fewer containers, or stop other programs that use memory",
         }
     }
 }
@@ -136,7 +136,7 @@ impl fmt::Display for ResourceKind {
             Self::NeighboursV4 => "IPv4 neighbour entries",
             Self::NeighboursV6 => "IPv6 neighbour entries",
             Self::Conntrack => "conntrack entries",
-            Self::Pids => "process numbers",
+            Self::Pids => "process IDs",
             Self::OpenFiles => "open files",
             Self::Memory => "of memory",
         })
@@ -313,11 +313,14 @@ mod tests {
         let error = careful(&[table(ResourceKind::OpenFiles, 24, 1024)], 1000).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "1000 containers do not fit: they need about 3061 open files, and 1000 are free: \
-             use fewer containers or flows, or raise the limit by `ulimit -n`"
+            "cannot run 1000 containers: about 3061 open files are needed, and 1000 are free: \
+             use fewer containers or flows, or raise the limit with `ulimit -n`"
         );
         let error = careful(&[table(ResourceKind::Memory, 0, 1_000_000_000)], 1000).unwrap_err();
-        assert!(error.to_string().contains("2.2 GB of memory, and 1.0 GB are free"), "{error}");
+        assert!(
+            error.to_string().contains("2.2 GB of memory are needed, and 1.0 GB are free"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -4,9 +4,9 @@
 //! leaves least is the one that counts.
 
 use super::{ResourceHeadroom, ResourceKind};
-use crate::environment;
 use crate::files::MachineFiles;
 use crate::limits::CgroupPosition;
+use crate::meminfo;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 pub(super) fn tables(files: &MachineFiles) -> Vec<ResourceHeadroom> {
@@ -50,7 +50,7 @@ fn pids(files: &MachineFiles) -> Option<ResourceHeadroom> {
 /// dropped at any time does not count as used.
 fn memory(files: &MachineFiles) -> Option<ResourceHeadroom> {
     let machine =
-        environment::memory(files).map(|memory| (memory.total - memory.available, memory.total));
+        meminfo::memory(files).map(|memory| (memory.total - memory.available, memory.total));
     tightest_limit(ResourceKind::Memory, machine, files, |files, group| {
         let current: u64 = files.value(format!("{group}/memory.current"))?;
         let cache = files

@@ -31,19 +31,19 @@ const CONTROLLERS: [&str; 2] = ["memory", "pids"];
 #[derive(Debug, thiserror::Error)]
 pub enum LimitsUnavailable {
     /// Version 2 is not mounted, or this process is outside the mounted part.
-    #[error("no control groups of version 2 here")]
+    #[error("no control group of version 2 is visible to tare: mount the hierarchy cgroup2")]
     Absent,
     /// No group above this process is writable and delegates the controllers.
     #[error(
-        "no control group above this process both may be written and passes memory and pids on; \
-         where systemd runs, `systemd-run --user --scope tare …` gives one"
+        "no control group above tare is writable and delegates the controllers memory and pids: \
+         with systemd, start tare by `systemd-run --user --scope tare …`"
     )]
     NotDelegated,
     /// The available resources cannot be read.
-    #[error("the free memory and process numbers are unknown")]
+    #[error("cannot read the amounts of free memory and free process IDs")]
     Unknown,
     /// A group was created, and its limits were refused.
-    #[error("{path}: limits were refused: {source}", path = path.display())]
+    #[error("cannot set limits in {path}: {source}", path = path.display())]
     Refused {
         /// Directory of the group.
         path: PathBuf,

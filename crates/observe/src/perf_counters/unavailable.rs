@@ -22,24 +22,24 @@ impl CountersUnavailable {
         let (why, remedy) = match errno {
             Errno::NOENT | Errno::OPNOTSUPP | Errno::NODEV => (
                 missing_counters_reason(files),
-                "measure on the machine itself, or have the hypervisor pass its counters on (QEMU: -cpu host,pmu=on)"
+                "measure on a physical machine, or let the hypervisor expose the counters (QEMU: -cpu host,pmu=on)"
                     .to_owned(),
             ),
             Errno::ACCESS | Errno::PERM => {
                 let level: Option<i32> = files.value(PARANOID);
                 let level = level.map(|level| format!(" (perf_event_paranoid is {level})"));
                 (
-                    format!("the kernel lets this user count nothing{}", level.unwrap_or_default()),
-                    "run tare as root, or give its binary CAP_PERFMON".to_owned(),
+                    format!("the kernel does not let this user read the counters{}", level.unwrap_or_default()),
+                    "run tare as root, or give the tare binary CAP_PERFMON".to_owned(),
                 )
             }
             Errno::NOSYS => (
-                "this kernel has no perf_event_open, or a container's filter refuses it".to_owned(),
+                "the kernel has no perf_event_open(2), or the seccomp filter of a container blocks the call".to_owned(),
                 "run tare outside of containers, on a kernel with CONFIG_PERF_EVENTS".to_owned(),
             ),
             Errno::BUSY => (
                 "another program holds the processor's counters".to_owned(),
-                "end other profilers, or those that the hypervisor's owner runs".to_owned(),
+                "stop other profilers, also those on the host of a virtual machine".to_owned(),
             ),
             other => (format!("perf_event_open(2): {other}"), "see perf_event_open(2)".to_owned()),
         };
@@ -56,7 +56,7 @@ fn missing_counters_reason(files: &MachineFiles) -> String {
     if guest {
         "the hypervisor hides the processor's counters from this virtual machine".to_owned()
     } else {
-        "this processor has no counters that the kernel knows".to_owned()
+        "this processor has no counters that the kernel supports".to_owned()
     }
 }
 

@@ -11,93 +11,109 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NeverSettled { trials, of } => {
-                write!(f, "{trials} of {of} trials never settled; they are kept")
+                write!(f, "{trials} of {of} trials never reached a steady state; they are kept")
             }
             Self::ModeSwitch { trials, of, ratio } => write!(
                 f,
-                "the level switched inside {trials} of {of} trials, by a factor of {ratio:.2}"
+                "the level changed within {trials} of {of} trials, by a factor of {ratio:.2}"
             ),
             Self::Trend { trials, of, change } => {
                 write!(
                     f,
-                    "a trend inside {trials} of {of} trials: {:+.1} % from begin to end",
+                    "a trend within {trials} of {of} trials: {:+.1} % from beginning to end",
                     change * 100.0
                 )
             }
             Self::WarmUpMatters { uncut, cut } => {
-                write!(f, "the warm-up matters: {uncut:.4} with it, {cut:.4} without")
+                write!(
+                    f,
+                    "the warm-up changes the figure: {uncut:.4} with the warm-up, {cut:.4} without"
+                )
             }
             Self::Silent { trials, of } => {
-                write!(f, "nothing arrived in {trials} of {of} trials, so there is no ratio")
+                write!(f, "the figure is 0 in {trials} of {of} trials, so there is no ratio")
             }
             Self::EndsDisagree { sent, received } => {
-                write!(f, "the ends disagree: {sent} sent, {received} received")
+                write!(f, "the two ends disagree on the payload: {sent} sent, {received} received")
             }
             Self::BusyMachine { share } => {
-                write!(f, "other work took {:.0} % of the CPU", share * 100.0)
+                write!(f, "other programs took {:.0} % of the CPU", share * 100.0)
             }
             Self::Stolen { share } => write!(
                 f,
-                "the hypervisor gave {:.0} % of the CPU to others: measure on a machine that shares none, or with more blocks",
+                "the hypervisor took {:.0} % of the CPU (steal): measure on a machine that is not shared, or with more blocks",
                 share * 100.0
             ),
             Self::Throttled { times } => write!(
                 f,
-                "the processor got too hot and slowed down {times} time(s): cool it, or let it rest between runs"
+                "the processor was throttled {times} time(s) because it was too hot: improve its cooling, or pause between runs"
             ),
             Self::OverQuota { waited } => write!(
                 f,
-                "a control group's CPU quota held the work back for {:.2} s: raise cpu.max, or run outside of that group",
+                "the CPU quota of a control group throttled the run for {:.2} s: raise cpu.max, or run tare outside of that group",
                 waited.as_secs_f64()
             ),
             Self::FrequencyChanged { lowest, highest } => write!(
                 f,
-                "the cores ran at {lowest:.0} MHz in one trial and at {highest:.0} in another: set the governor `performance`, and switch the boost off"
+                "the cores ran at {lowest:.0} MHz in one trial and at {highest:.0} MHz in another: set the governor `performance`, and disable boost"
             ),
             Self::Emulated => f.write_str(
-                "under emulation (TCG) verdicts are refused: the figures show that it works, not how fast",
+                "the processor is emulated (TCG), so there are no verdicts: the figures show that networks work, not how fast they are",
             ),
             Self::HardwareCounted { counted, running } => {
                 f.write_str(match counted {
                     CounterScope::Machine => "hardware counters counted all cores",
                     CounterScope::Agents => {
-                        "hardware counters counted tare's agents alone, with the kernel's work on their behalf: run as root to count all cores"
+                        "hardware counters counted only tare's agents and the kernel's work for them: run as root to count all cores"
                     }
                     CounterScope::AgentsCode => {
-                        "hardware counters counted the code of tare's agents alone, nothing of the kernel: run as root to count all cores"
+                        "hardware counters counted only the code of tare's agents, without the kernel: run as root to count all cores"
                     }
                 })?;
                 if *running < 1.0 {
-                    write!(f, ", for {:.0} % of the time; the rest is extrapolated", running * 100.0)?;
+                    write!(
+                        f,
+                        "; the counters were active for {:.0} % of the time, the rest is extrapolated",
+                        running * 100.0
+                    )?;
                 }
                 Ok(())
             }
             Self::OtherRun { others } => {
-                write!(f, "{others} other tare run(s) on this machine: both measure a busy machine")
+                write!(
+                    f,
+                    "{others} other tare run(s) on this machine: the runs disturb one another; measure again without them"
+                )
             }
             Self::LowHeadroom { resource, used, limit } => {
-                write!(f, "{resource}: {used} of {limit} used, and all namespaces share them")
+                write!(
+                    f,
+                    "little headroom for {resource}: {used} of {limit} used, shared by all namespaces"
+                )
             }
             Self::SmallBuffer { asked, granted } => {
                 write!(
                     f,
-                    "socket buffer of {granted} bytes instead of {asked}: raise net.core.rmem_max/wmem_max"
+                    "the kernel granted a socket buffer of {granted} bytes instead of {asked}: raise the sysctls net.core.rmem_max and net.core.wmem_max"
                 )
             }
             Self::OtherCongestionControl { asked, used } => {
-                write!(f, "congestion control {used} instead of {asked}, which is not allowed here")
+                write!(
+                    f,
+                    "congestion control {used} instead of {asked}, which is not allowed: see the sysctl net.ipv4.tcp_allowed_congestion_control"
+                )
             }
             Self::NotPinned { reason } => {
-                write!(f, "threads are not on the cores asked for: {reason}")
+                write!(f, "the threads are not pinned to the requested cores: {reason}")
             }
-            Self::Stall { longest } => write!(f, "nothing moved for {longest}"),
+            Self::Stall { longest } => write!(f, "a client made no progress for {longest}"),
             Self::SenderTooSlow { asked, offered } => write!(
                 f,
-                "the sender could not keep up: {offered:.0}/s offered of {asked:.0}/s asked for"
+                "the sender could not keep up with the requested rate: {offered:.0}/s offered of {asked:.0}/s requested"
             ),
             Self::DroppedAtSocket { dropped, of } => write!(
                 f,
-                "{dropped} of {of} datagrams were lost in the receiver's full socket buffer, not on the network"
+                "{dropped} of {of} datagrams were lost in the receiver's full socket buffer, not in the network"
             ),
             Self::LossPlaced { lost, of, parts, unplaced } => {
                 write!(f, "{} lost: ", PercentShare(*lost as f64 / (*of).max(1) as f64))?;
@@ -105,7 +121,7 @@ impl fmt::Display for Finding {
             }
             Self::Retransmitted { segments, of, drops } => {
                 let share = PercentShare(*segments as f64 / (*of).max(1) as f64);
-                write!(f, "{segments} segments were sent again ({share} of all)")?;
+                write!(f, "{segments} segments were retransmitted ({share} of all)")?;
                 let mut words = "; dropped: ";
                 for one in drops {
                     write!(f, "{words}{} {one}", one.packets)?;
@@ -116,14 +132,18 @@ impl fmt::Display for Finding {
             Self::CpuPlaced { agents_user, agents_system, softirq, ksoftirqd, daemons, busy } => {
                 write!(
                     f,
-                    "of {busy:.2} busy cores the agents took {agents_user:.2} in user space and {agents_system:.2} in the kernel, softirq {softirq:.2}"
+                    "of {busy:.2} busy cores, the agents took {agents_user:.2} in user space and {agents_system:.2} in the kernel, softirq {softirq:.2}"
                 )?;
                 ksoftirqd.map_or(Ok(()), |cores| write!(f, ", ksoftirqd {cores:.2}"))?;
                 if *daemons > 0.0 { write!(f, ", the network's programs {daemons:.2}") } else { Ok(()) }
             }
             Self::Watched { sampling, tcp_info, drops, runs } => {
                 let all = PercentShare(sampling + tcp_info + drops);
-                write!(f, "looking on took {all} of a core: sampling {}", PercentShare(*sampling))?;
+                write!(
+                    f,
+                    "measurement overhead: {all} of a core: sampling {}",
+                    PercentShare(*sampling)
+                )?;
                 if *tcp_info > 0.0 {
                     write!(f, ", TCP_INFO {}", PercentShare(*tcp_info))?;
                 }
@@ -144,73 +164,77 @@ impl fmt::Display for Finding {
             ),
             Self::OffloadLost { place, device, before, after } => write!(
                 f,
-                "offload lost at {place}:{device}: packets of {before:.0} bytes on average came to it as {after:.0}"
+                "offload lost at {place}:{device}: the mean packet size falls from {before:.0} to {after:.0} bytes"
             ),
             Self::EncryptedInSoftware { by } => {
-                write!(f, "encrypted in software, by {by}: it costs CPU time for every byte")
+                write!(f, "traffic is encrypted in software by {by}: every byte costs CPU time")
             }
             Self::Ablated { effects, unaccounted } => {
                 ablation::write_effects(f, effects, unaccounted.as_ref())
             }
             Self::OrderReversed { workload, metric, ahead, behind, fewer, more } => write!(
                 f,
-                "the ranking changes with the cores: in {workload} {metric}, {ahead} is ahead of {behind} on {fewer}, and behind it on {more}"
+                "the ranking changes with the number of cores: in {workload} {metric}, {ahead} is ahead of {behind} on {fewer}, and behind {behind} on {more}"
             ),
             Self::PortsExhausted { times } => write!(
                 f,
-                "no local port was free {times} times: raise net.ipv4.ip_local_port_range, or close by --close rst"
+                "no local port was free for {times} connection(s): widen the sysctl net.ipv4.ip_local_port_range, or use --close rst"
             ),
             Self::TimeWaitOverflow { overflowed } => write!(
                 f,
-                "{overflowed} connections did not fit into the table of those in TIME_WAIT: raise net.ipv4.tcp_max_tw_buckets, or close by --close rst"
+                "{overflowed} connections did not fit into the kernel's table of connections in TIME_WAIT: raise the sysctl net.ipv4.tcp_max_tw_buckets, or use --close rst"
             ),
             Self::SpinsOnSharedCore { threads, cores } => write!(
                 f,
-                "{threads} spinning threads share {cores} cores and wait for one another: use fewer flows or more --cpus"
+                "{threads} busy-waiting threads share {cores} cores and delay one another: use fewer flows, or more cores with --cpus"
             ),
             Self::SearchAtSendersLimit { rate } => write!(
                 f,
-                "the sender can do no more than {rate:.0} datagrams/s: the network may carry more"
+                "the sender cannot send more than {rate:.0} datagrams/s: the network may carry more"
             ),
             Self::SearchUnfinished { width } => write!(
                 f,
-                "the search ran out of time with bounds {:.1} % apart: use a longer --duration",
+                "the search ran out of time with its bounds {:.1} % apart: use a longer --duration",
                 width * 100.0
             ),
             Self::OffloadsKept { devices } => {
-                write!(f, "offloads that cannot be switched off stayed on: {}", devices.join("; "))
+                write!(f, "offloads that cannot be disabled stayed enabled: {}", devices.join("; "))
             }
             Self::WorkloadSkipped { workload, reason, remedy } => {
-                write!(f, "{workload} is left out: {reason}; {remedy}")
+                write!(f, "{workload} was skipped: {reason}; {remedy}")
             }
             Self::StandIn { workload, used, reason } => {
-                write!(f, "{used} stands in for {workload}: {reason}")
+                write!(f, "{used} was measured instead of {workload}: {reason}")
             }
             Self::Scaled { changes } => {
-                write!(f, "scaled, not as the study says: {}", changes.join("; "))
+                write!(f, "the run is shorter than the study: {}", changes.join("; "))
             }
             Self::Drift { change, .. } => write!(
                 f,
-                "drifted by {:+.1} % from the first block to the last; ratios within blocks do not feel it, means do",
+                "the level drifted by {:+.1} % from the first block to the last: means are affected, ratios within blocks are not",
                 change * 100.0
             ),
             Self::OneMachine { cores } => {
-                write!(f, "one machine, {cores} shared cores, no NIC: CPU cost, not wire speed")
+                write!(
+                    f,
+                    "all nodes share {cores} cores of one machine, without a NIC: the figures show CPU cost, not wire speed"
+                )
             }
             Self::Fragmented { packets, fragments, refused, place, mtu } => {
                 match mtu {
                     Some(fit) => write!(f, "{fit}: ")?,
-                    None => f.write_str("packets did not fit the MTU: ")?,
+                    None => f.write_str("packets exceeded the MTU of the path: ")?,
                 }
                 let (packets, fragments) = (*packets, *fragments);
+                write!(f, "{packets} packets were fragmented")?;
                 if packets > 0 && fragments > 0 {
-                    write!(f, "{}; ", FragmentCount { packets, fragments })?;
+                    write!(f, " ({})", FragmentCount { packets, fragments })?;
                 }
-                write!(f, "{packets} were cut, {refused} refused, most in {place}")
+                write!(f, ", {refused} refused, most in {place}")
             }
             Self::FewSamples { metric, beyond } => write!(
                 f,
-                "{metric} is withheld: {beyond} samples beyond it, 100 are needed; use a longer --duration"
+                "{metric} is withheld: a trial has only {beyond} samples beyond it, and 100 are needed; use a longer --duration"
             ),
         }
     }

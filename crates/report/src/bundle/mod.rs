@@ -16,17 +16,17 @@ pub use redact::redact;
 
 /// Text of the archive's README.txt: the other files of the archive.
 const READ_ME: &str = "\
-A run of tare, which weighs container networks.
+A run of tare, which measures what container networks cost.
 
-journal.jsonl     every trial: all else follows from it
+journal.jsonl     every trial: all other files follow from it
 report.html       the run as a page: open it in any browser
-result.json       the figures, as docs/schema/run.json says; result.csv one row a figure, samples.csv one row a sample
-plan.json         what was going to be measured
-environment.json  on what; `binary` is the SHA-256 of the program that measured
-SHA256SUMS        check by `sha256sum --check SHA256SUMS`
+result.json       the figures, in the format of docs/schema/run.json; result.csv has a row per figure, samples.csv a row per sample
+plan.json         the plan of the run
+environment.json  the machine; `binary` is the SHA-256 of the program that measured
+SHA256SUMS        checksums: run `sha256sum --check SHA256SUMS`
 CITATION.cff      how to cite it
 
-Show it again, on any machine, by `tare report .` in this directory.
+To show the run again on any machine, run `tare report .` in this directory.
 ";
 
 /// File of an archive: its name and its content.
@@ -86,7 +86,7 @@ fn sha256(bytes: &[u8]) -> String {
 fn citation(page: &Page<'_>) -> String {
     let (document, environment) = (page.document, &page.run.environment);
     let title =
-        format!("Container networks weighed by tare: {}, seed {}", document.study, document.seed);
+        format!("Container networks measured by tare: {}, seed {}", document.study, document.seed);
     let day = environment.time.split('T').next().unwrap_or_default();
     let date = if day.len() == "2026-01-01".len() {
         format!("date-released: {day}\n")
@@ -100,7 +100,7 @@ fn citation(page: &Page<'_>) -> String {
          title: {}\n\
          version: {}\n\
          {date}\
-         authors:\n  - name: whoever ran it\n\
+         authors:\n  - name: author of the run\n\
          abstract: {}\n",
         quoted(&title),
         quoted(&document.tare),

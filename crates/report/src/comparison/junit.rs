@@ -26,7 +26,7 @@ pub fn junit(comparison: &Comparison) -> String {
     }
     for one in lost() {
         let all = || comparison.unmatched.iter().map(|one| &one.cell);
-        let problem = ("error", "the new side has no figure of it".to_owned());
+        let problem = ("error", "the new side has no figure for this cell".to_owned());
         case(&mut out, &name(&one.cell, all), &shape(&one.cell.shape), Some(problem));
     }
     out.push_str("</testsuite>\n");
@@ -46,7 +46,7 @@ fn problem(cell: &ComparedCell) -> Option<(&'static str, String)> {
             let scale = if change.difference { 1.0 } else { 100.0 };
             let unit = if change.difference { "points" } else { "%" };
             format!(
-                "{}: worse by {:.2} {unit} (at least {:.2}, at most {:.2}); {:.2} would have been found",
+                "{}: worse by {:.2} {unit} (at least {:.2}, at most {:.2}); a regression of {:.2} would have been found",
                 cell.outcome?,
                 regression.value * scale,
                 regression.lower * scale,

@@ -4,7 +4,7 @@ mod junit;
 mod notes;
 mod rows;
 
-use crate::markdown::{escape, pipes};
+use crate::pipe_table::{escape, pipes};
 use crate::style::{Style, Tone};
 use crate::text;
 use std::fmt::Write as _;

@@ -10,8 +10,8 @@ use tare_record::{
 /// Describes the two sides in one line.
 pub(super) fn headline(comparison: &Comparison) -> String {
     let unit = match comparison.unit {
-        SampleUnit::Session => "the unit is the session",
-        SampleUnit::Block => "the unit is the block",
+        SampleUnit::Session => "sampling unit: session",
+        SampleUnit::Block => "sampling unit: block",
     };
     let sides = format!("base {} · new {}", side(&comparison.base), side(&comparison.new));
     one_line(&format!("{sides} · {} compared · {unit}", comparison.of))
@@ -35,7 +35,7 @@ pub(super) fn legend(comparison: &Comparison) -> Vec<String> {
     let mut lines = Vec::new();
     if comparison.cells.iter().any(|cell| cell.change.is_some()) {
         lines.push(
-            "change: new over base, or new less base in points · verdicts as of a run, Holm's correction over all cells"
+            "change: new over base, or new minus base in points · verdicts as in a run, with Holm's correction over all cells"
                 .to_owned(),
         );
     }
@@ -62,11 +62,11 @@ fn gate(comparison: &Comparison) -> Option<String> {
         GateOutcome::CouldNotTell => {
             let found = gate.detectable.map_or_else(String::new, |found| {
                 format!(
-                    "; a regression of {} would have been found in 80 % of such comparisons: more runs a side find less",
+                    "; a regression of {} would have been found in 80 % of such comparisons: more runs on each side find smaller ones",
                     percent(found)
                 )
             });
-            format!("limit {limit}: of {cells}, some could not be told{found}")
+            format!("limit {limit}: some of {cells} are undecided{found}")
         }
     })
 }
@@ -96,7 +96,7 @@ pub(super) fn remarks(comparison: &Comparison) -> Vec<String> {
     let mut lines = Vec::new();
     if comparison.unit == SampleUnit::Block {
         lines.push(
-            "note: one run a side: what two sessions differ by anyway counts as a change; name several by --base and --new"
+            "note: one run on each side: the usual difference between sessions counts as a change; name several runs by --base and --new"
                 .to_owned(),
         );
     }

@@ -3,7 +3,7 @@
 use crate::columns::{NOTHING, tone};
 use crate::grid::{CellPiece, Grid, GridColumn};
 use crate::number;
-use crate::sections::distinguishing_facts;
+use crate::shape_facts::distinguishing_facts;
 use crate::style::Tone;
 use crate::text::one_line;
 use tare_record::{

@@ -74,16 +74,15 @@ fn cost(subject: &Subject<'_>, cells: &[&Cell]) -> Option<Vec<MarkupNode>> {
             let others: Vec<&str> =
                 of(Verdict::Slower).into_iter().filter(|label| *label != cell.label).collect();
             if !others.is_empty() {
-                words.push(
-                    format!(", and {} lose beyond doubt as well", join_names(&others)).into(),
-                );
+                words
+                    .push(format!("; significantly worse as well: {}", join_names(&others)).into());
             }
         }
-        None => words.push("; no network does worse beyond doubt".into()),
+        None => words.push("; no network is significantly worse".into()),
     }
     let same = of(Verdict::Same);
     if !same.is_empty() {
-        words.push(format!(". As good as {baseline}: {}", join_names(&same)).into());
+        words.push(format!(". Same as {baseline} within the margin: {}", join_names(&same)).into());
     }
     words.push(".".into());
     Some(words)
@@ -151,7 +150,9 @@ fn certainty(document: &Document) -> String {
         _ => "",
     };
     if ratios.is_empty() {
-        return format!("The run measured {blocks}{ended}, and nothing beside a baseline.");
+        return format!(
+            "The run measured {blocks}{ended}, and no network compared with a baseline."
+        );
     }
     let count =
         |wanted: &[Verdict]| ratios.iter().filter(|ratio| wanted.contains(&ratio.verdict)).count();
@@ -161,12 +162,12 @@ fn certainty(document: &Document) -> String {
     let all = counted(u32::try_from(ratios.len()).unwrap_or(u32::MAX), "comparison", "comparisons");
     let mut words = format!(
         "Of {all} over {blocks}{ended}, {worse} found a network worse and {better} better by more than the margin, \
-         {within} within it, and {unclear} cannot tell yet"
+         {within} within the margin, and {unclear} unclear"
     );
     let most = ratios.iter().filter_map(|ratio| ratio.blocks_to_decide).max();
     if let Some(most) = most.filter(|_| unclear > 0) {
         words.push_str(&format!(
-            "; the least certain would take about {} blocks",
+            "; the least certain one needs about {} blocks",
             super::subject::group_thousands(&most.to_string())
         ));
     }

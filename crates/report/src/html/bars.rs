@@ -31,8 +31,8 @@ pub(crate) fn bars(subject: &Subject<'_>, networks: &PageNetworks<'_>) -> Option
         return None;
     }
     let caption = "Best first. A bar is the mean over blocks, the line across its end the 95 % interval, a dot the \
-                   figure of one block; the dashed line is the baseline. On the logarithmic scale bars do not begin at \
-                   nought: compare ends, not lengths.";
+                   figure of one block; the dashed line is the baseline. On the logarithmic scale, bars do not begin at \
+                   0: compare ends, not lengths.";
     let described = panels.iter().map(|(metric, cells)| described(*metric, cells));
     let table = table(subject);
     Some(
@@ -86,7 +86,7 @@ fn table(subject: &Subject<'_>) -> DataTable {
         "mean",
         "95 % from",
         "95 % to",
-        "beside the baseline",
+        "compared with the baseline",
         "verdict",
     ];
     let mut table = DataTable::new(heads);

@@ -37,7 +37,7 @@ pub(crate) fn cpu(
     costs.sort_by(|a, b| a.total().total_cmp(&b.total()));
     let (unit, each) = unit(work);
     let caption = format!(
-        "CPU time of the whole machine {each}, least first: both ends, the network between them, and whatever else ran. \
+        "CPU time of the whole machine {each}, lowest first: both ends, the network between them, and everything else that ran. \
          Counted in ticks of 10 ms over the steady part of each trial."
     );
     let described: Vec<String> = costs
@@ -55,8 +55,8 @@ pub(crate) fn cpu(
 /// Returns the unit of CPU time, and the amount of work it is for.
 fn unit(work: WorkUnit) -> (&'static str, &'static str) {
     match work {
-        WorkUnit::Gigabyte => ("s/GB", "for a gigabyte"),
-        WorkUnit::Operation => ("µs", "for a transaction"),
+        WorkUnit::Gigabyte => ("s/GB", "per gigabyte"),
+        WorkUnit::Operation => ("µs", "per transaction"),
     }
 }
 

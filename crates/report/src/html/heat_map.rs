@@ -39,16 +39,16 @@ pub(crate) fn heat_map(subjects: &[Subject<'_>], networks: &PageNetworks<'_>) ->
         .collect();
     let baseline = networks.baseline().filter(|_| !columns.is_empty())?;
     let caption = format!(
-        "Each field is a network’s figure over that of {baseline}, made within blocks, and the verdict. Blue is better, \
-         red is worse; pale is not certain yet."
+        "Each field has the ratio of a network’s figure to that of {baseline}, made within blocks, and the verdict. Blue is \
+         better, red is worse, pale is unclear."
     );
     let described = format!(
-        "{} networks by {} metrics, beside {baseline}. The table below the figure says every ratio and verdict.",
+        "{} networks by {} metrics, compared with {baseline}. The table below the figure has every ratio and verdict.",
         networks.labels().len(),
         columns.len()
     );
     Some(
-        Figure::new("heat", format!("Beside {baseline}"), table(&columns, networks))
+        Figure::new("heat", format!("Compared with {baseline}"), table(&columns, networks))
             .with_text(caption, described)
             .with_drawings(|width| draw(&columns, networks, width)),
     )

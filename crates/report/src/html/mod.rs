@@ -105,12 +105,12 @@ fn spell_out(count: usize) -> String {
 fn headline(document: &Document, networks: &PageNetworks<'_>) -> String {
     let count = networks.labels().len();
     if document.cells.iter().any(|cell| cell.network == "probe") {
-        return "The way between two machines, weighed".to_owned();
+        return "The path between two machines, measured".to_owned();
     }
     let noun = if count == 1 { "container network" } else { "container networks" };
     match networks.baseline().filter(|_| count > 1) {
-        Some(baseline) => format!("{} {noun}, weighed against {baseline}", spell_out(count)),
-        None => format!("{} {noun}, weighed", spell_out(count)),
+        Some(baseline) => format!("{} {noun} compared with {baseline}", spell_out(count)),
+        None => format!("{} {noun} measured", spell_out(count)),
     }
 }
 

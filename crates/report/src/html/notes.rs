@@ -68,8 +68,8 @@ pub(crate) fn machine(environment: &Environment) -> Vec<Element> {
             ("Congestion control", text(&environment.congestion_control)),
             ("Clock", text(&environment.clock)),
             ("Load before the run (1, 5, 15 min)", load.unwrap_or_default()),
-            ("Privileges", if environment.root { "root" } else { "an ordinary user" }.to_owned()),
-            ("Begun", environment.time.clone()),
+            ("Privileges", if environment.root { "root" } else { "not root" }.to_owned()),
+            ("Start", environment.time.clone()),
         ]
         .map(|(name, value)| (name.to_owned(), value)),
     );
@@ -119,11 +119,11 @@ pub(crate) fn repetition(document: &Document, run: &RunHeader) -> Vec<Element> {
             })
             .collect();
         let warm_up = match workload.warm_up {
-            WarmUpPolicy::Auto => "warm-up found".to_owned(),
+            WarmUpPolicy::Auto => "warm-up detected".to_owned(),
             WarmUpPolicy::Fixed(span) => format!("warm-up {span}"),
         };
         let told = format!(
-            "{} a trial, intervals of {}, {warm_up} · {}",
+            "{} per trial, intervals of {}, {warm_up} · {}",
             workload.duration,
             workload.interval,
             parameters.join(", ")
@@ -163,7 +163,7 @@ fn blocks(document: &Document, asked: BlockPolicy) -> String {
     let how = match asked {
         BlockPolicy::Fixed { .. } => "fixed before the run".to_owned(),
         BlockPolicy::Precision { precision, .. } => {
-            format!("found from a pilot, for {}", goal(precision))
+            format!("determined by a pilot, for {}", goal(precision))
         }
         BlockPolicy::Sequence { precision, .. } => {
             format!("until every confidence sequence was as narrow as {}", goal(precision))
@@ -205,9 +205,9 @@ fn quoted(word: &str) -> String {
 
 /// Describes the statistical method in a paragraph.
 pub(crate) fn method() -> Vec<MarkupNode> {
-    let first = "In every block each network is raised anew and measured once, in random order; ratios are made within \
-                 blocks, so that what drifts on the machine cancels, and their intervals are Student’s t on the log \
-                 ratio. A verdict reads the 90 % interval against 1 and the margin, with Holm’s correction over its \
+    let first = "In every block, each network is set up anew and measured once, in random order. Ratios are made within \
+                 blocks, so that drift of the machine cancels; their intervals are Student’s t on the log \
+                 ratio. A verdict compares the 90 % interval with 1 and the margin, with Holm’s correction over its \
                  family. Latencies are from HDR histograms over all blocks. Colours: P. Tol, ";
     vec![
         first.into(),

@@ -114,28 +114,28 @@ impl PageContent {
         telling.add_figures(
             "glance",
             "At a glance",
-            format!("Every network beside the baseline, in every metric.{rest}"),
+            format!("Every network compared with the baseline, in every metric.{rest}"),
             "body",
             heat_map::heat_map(told, networks),
         )?;
         telling.add_figures(
             "figures",
-            "The figures",
-            format!("What was measured, with its intervals.{rest}"),
+            "Figures",
+            format!("Measured figures with their 95 % intervals.{rest}"),
             "body",
             told.iter().filter_map(|subject| bars::bars(subject, networks)),
         )?;
         telling.add_figures(
             "sweeps",
-            "As it grows",
-            "What becomes of a network when there is more of everything.",
+            "Scaling",
+            "Figures by number of containers, processes, flows or nodes, or by MTU.",
             "body",
             sweeps::sweeps(&all, networks, detail.sweeps),
         )?;
         telling.add_figures(
             "loss",
-            "What gets lost",
-            "Datagrams that never came, by the rate at which they were sent.",
+            "Loss",
+            "Share of datagrams that were lost, by the rate at which they were sent.",
             "body",
             sweeps::losses(&all, networks, detail.sweeps),
         )?;
@@ -143,18 +143,18 @@ impl PageContent {
             told.iter().flat_map(|one| latency::latencies(one, &picture.distributions, networks));
         telling.add_figures(
             "latency",
-            "How long it takes",
+            "Latency",
             format!(
-                "All of them, not their mean: what a user waits for is in the tail. For looking at: nothing is tested \
-                 on it.{rest}"
+                "Distributions instead of means: users wait for the tail. For exploration only: no test is based on \
+                 them.{rest}"
             ),
             "body",
             latencies,
         )?;
         telling.add_figures(
             "cpu",
-            "What it costs in CPU",
-            "A network that is as fast may still take twice the CPU, and a busy machine pays for it elsewhere.",
+            "CPU cost",
+            "Of two networks with equal throughput, one may need twice the CPU time, which a busy machine lacks elsewhere.",
             "body",
             told.iter().filter_map(|subject| cpu::cpu(subject, &picture.costs, networks)),
         )?;
@@ -164,16 +164,18 @@ impl PageContent {
             .collect::<Result<Vec<_>, Error>>()?;
         telling.add_figures(
             "courses",
-            "Interval by interval",
-            format!("How steady it was, and what was cut off as its beginning.{rest}"),
+            "Trials over time",
+            format!(
+                "Steadiness of each trial, and the part that was cut off as its warm-up.{rest}"
+            ),
             "body",
             told_courses.into_iter().flatten(),
         )?;
         telling.add_figures(
             "paths",
-            "The way of a packet",
-            "From client to server, every hop in its order; bands are network namespaces. An open circle is a device, a \
-             full one decides, counts or rewrites.",
+            "Path of a packet",
+            "Every hop from client to server, in order; bands are network namespaces. An open circle is a device, a \
+             full circle decides, counts or rewrites.",
             "maps",
             paths::paths(page.document, &all, &picture.costs, networks),
         )?;
@@ -186,27 +188,27 @@ impl PageContent {
         telling.add_section(
             "published",
             "Published and measured",
-            "What others found, beside the same on this machine. Other machines, other kernels: compare the order.",
+            "Published figures next to the figures of this run. Machines and kernels differ: compare the order, not the values.",
             "body",
             page.document.rerun.iter().flat_map(published::published).collect(),
         );
         telling.add_section(
             "findings",
-            "What was noticed",
-            "What a reader of these figures should know.",
+            "Findings",
+            "Facts that affect these figures.",
             "body",
             notes::remark_list(page.document).into_iter().collect(),
         );
         telling.add_section(
             "machine",
             "The machine",
-            "As it was before the run.",
+            "State before the run.",
             "body",
             notes::machine(&page.document.environment),
         );
         telling.add_section(
             "again",
-            "Do it again",
+            "Repeat the run",
             "The same seed gives the same order of blocks; the journal has every trial.",
             "body",
             notes::repetition(page.document, page.run),
@@ -220,6 +222,6 @@ fn left_out(told: usize, all: usize) -> String {
         return String::new();
     }
     format!(
-        " Told for {told} of {all} workloads and shapes, to keep the page small; the journal has the others."
+        " Shown for {told} of {all} workloads and shapes, to keep the page small; the journal has the others."
     )
 }

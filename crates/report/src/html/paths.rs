@@ -56,7 +56,7 @@ pub(crate) fn paths(
 
 /// Describes the real system of a network, its CPU time, and where that is spent.
 fn caption(document: &Document, cell: &Cell, sides: String) -> String {
-    let real = document.stands_for.get(&cell.network).map(|real| format!("As {real}."));
+    let real = document.stands_for.get(&cell.network).map(|real| format!("Stands for: {real}."));
     let of_cpu =
         |one: &&Finding| matches!(one, Finding::CpuPlaced { .. } | Finding::Watched { .. });
     let placed: Vec<_> = cell.findings.iter().filter(of_cpu).map(Finding::to_string).collect();

@@ -1,6 +1,6 @@
 //! Subject of a set of figures: one workload in one shape.
 
-use crate::sections::distinguishing_facts;
+use crate::shape_facts::distinguishing_facts;
 use crate::{columns, number};
 use tare_record::{Cell, Document, Metric, Plan, Shape, Verdict, WorkloadPlan};
 

@@ -117,7 +117,7 @@ pub(crate) fn losses(
         let offered = |cell: &Cell| offered_rate(cell, &group);
         let tracks = sweep_lines(&group, Metric::Loss, networks, offered);
         let title = format!("Loss by rate: {}", name(group[0]));
-        let caption = "The share of datagrams that never came, over the payload that was really sent each second; the \
+        let caption = "Share of datagrams that were lost, over the payload that was sent each second; the \
                        lines across a point are its 95 % interval.";
         let axis = AxisTitles { what: "offered, Gbit/s", unit: "% lost", exact: false };
         let id = format!("loss-{}", group[0].id);

@@ -48,23 +48,23 @@ pub(crate) fn trial_timelines(
         .collect();
     let some_left_out = panels.iter().any(|panel| panel.drawn.len() < panel.all);
     let caption = format!(
-        "{} in each interval of each trial. What lies in the shaded beginning was cut off as the warm-up.{}",
+        "{} in each interval of each trial. The shaded beginning was cut off as the warm-up.{}",
         capitalised(metric.name()),
-        if some_left_out { " Of many blocks eight are drawn." } else { "" }
+        if some_left_out { " Only some of the blocks are drawn, at most eight." } else { "" }
     );
     let described: Vec<String> = panels
         .iter()
         .map(|panel| {
             let unsettled = panel.drawn.iter().filter(|one| !one.settled).count();
             let never = if unsettled > 0 {
-                format!(", {unsettled} of {} never settled", panel.drawn.len())
+                format!(", {unsettled} of {} never reached a steady state", panel.drawn.len())
             } else {
                 String::new()
             };
             format!("{}: {} trials, warm-up of {:.2} s{never}.", panel.label, panel.all, panel.cut)
         })
         .collect();
-    let title = format!("{}: interval by interval", subject.heading);
+    let title = format!("{}: trials over time", subject.heading);
     let figure = Figure::new(format!("course-{}", subject.id), title, table(&panels))
         .with_text(caption, described.join(" "))
         .with_csv(csv(&panels, metric)?)
@@ -109,7 +109,7 @@ fn points(course: &TrialTimeline) -> Vec<(f64, f64)> {
 }
 
 fn table(panels: &[TimelinePanel<'_>]) -> DataTable {
-    let mut table = DataTable::new(["network", "trials", "warm-up, median (s)", "never settled"]);
+    let mut table = DataTable::new(["network", "trials", "warm-up, median (s)", "not steady"]);
     for panel in panels {
         let unsettled = panel.drawn.iter().filter(|one| !one.settled).count();
         table.add(vec![

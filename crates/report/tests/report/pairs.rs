@@ -48,5 +48,5 @@ fn shapes_are_told_apart() {
 #[test]
 fn no_pairs_are_said() {
     let text = pairs(&[], &Style::PLAIN);
-    assert_eq!(text, "No two networks were measured in the same blocks, at least two of them.\n");
+    assert_eq!(text, "No two networks have two or more blocks in common.\n");
 }

@@ -122,10 +122,10 @@ fn a_figure_that_no_trial_gave_is_explained() {
         cell("veth", "tcp-rr", Metric::LatencyP50, 0.0, 0.0),
     ];
     (cells[1].mean, cells[1].ci95, cells[1].n) = (None, None, 0);
-    cells[1].withheld = Some(WithheldReason { reason: "no trial recorded any".to_owned() });
+    cells[1].withheld = Some(WithheldReason { reason: "no trial recorded a value".to_owned() });
     let text = plain(&document(cells), 100);
     assert!(text.contains("\nveth      –\n"), "{text}");
-    let note = "note: tcp-rr latency_p50 is withheld: no trial recorded any (veth)\n";
+    let note = "note: tcp-rr latency_p50 is withheld: no trial recorded a value (veth)\n";
     assert!(text.contains(note), "{text}");
 }
 
@@ -195,7 +195,10 @@ fn verdicts_within_the_margin_are_explained_where_they_occur() {
     cells[1].ratio = Some(ratio(Metric::Throughput, 0.988, 0.006));
     let text = plain(&document(cells), 100);
     assert!(text.contains("0.988× slower-slightly █"), "{text}");
-    assert!(text.contains("…-slightly: by less · margins: 2 % for throughput\n"), "{text}");
+    assert!(
+        text.contains("…-slightly: by less than the margin · margins: 2 % for throughput\n"),
+        "{text}"
+    );
     assert!(!text.contains("unclear"), "{text}");
 }
 
@@ -237,10 +240,10 @@ fn findings_of_one_kind_are_told_once_at_their_worst() {
     assert_eq!(
         notes,
         [
-            "note: tcp-stream over shared: other work took 5 % of the CPU",
-            "note: tcp-stream throughput over bridge, bridge-plain: at worst, the warm-up matters: \
-             27.5000 with it, 28.9000 without",
-            "note: tcp-rr over shared: other work took 5 % of the CPU",
+            "note: tcp-stream over shared: other programs took 5 % of the CPU",
+            "note: tcp-stream throughput over bridge, bridge-plain: at worst, the warm-up changes the figure: \
+             27.5000 with the warm-up, 28.9000 without",
+            "note: tcp-rr over shared: other programs took 5 % of the CPU",
         ]
     );
 }

@@ -3,7 +3,7 @@
 use super::bounds::RelevantBounds;
 use super::classify::{LoadClass, classify};
 use super::goal::SearchGoal;
-use super::search::SearchLimits;
+use super::limits::SearchLimits;
 use super::trial_history::TrialHistory;
 use super::trial_result::TrialResult;
 

@@ -13,6 +13,7 @@ mod bounds;
 mod classify;
 mod goal;
 mod goal_level;
+mod limits;
 mod search;
 mod throughput;
 mod trial_history;
@@ -24,8 +25,7 @@ mod simulated;
 pub use bounds::RelevantBounds;
 pub use classify::{LoadClass, classify};
 pub use goal::{SearchError, SearchGoal};
-pub use search::{
-    RequestedTrial, Search, SearchEnding, SearchGoalResult, SearchLimits, SearchStep,
-};
+pub use limits::SearchLimits;
+pub use search::{RequestedTrial, Search, SearchEnding, SearchGoalResult, SearchStep};
 pub use throughput::conditional_throughput;
 pub use trial_result::TrialResult;

@@ -3,25 +3,11 @@
 use super::bounds::RelevantBounds;
 use super::goal::{SearchError, SearchGoal};
 use super::goal_level::GoalLevel;
+use super::limits::SearchLimits;
 use super::throughput::conditional_throughput;
 use super::trial_history::TrialHistory;
 use super::trial_result::TrialResult;
 use std::time::Duration;
-
-/// Limits of a search: loads and time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SearchLimits {
-    /// Smallest load (RFC 9971, section 4.6.8.2), datagrams per second. It should send several datagrams even in the
-    /// shortest trial.
-    pub min: f64,
-    /// Largest load (4.6.8.1), datagrams per second: the most that the sender can do.
-    pub max: f64,
-    /// Time for all trials together with their pauses.
-    pub budget: Duration,
-    /// Longest time that a trial takes beyond its duration: the wait for the last datagrams, and for the network to
-    /// calm down.
-    pub pause: Duration,
-}
 
 /// Trial to run next: a load for a duration (4.5.3).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -101,7 +87,9 @@ impl Search {
             return Err(SearchError("a search needs at least one goal"));
         }
         if !(room.min > 0.0 && room.min <= room.max && room.max.is_finite()) {
-            return Err(SearchError("a search needs loads with 0 < minimum ≤ maximum"));
+            return Err(SearchError(
+                "a search needs a smallest and a largest load with 0 < smallest ≤ largest",
+            ));
         }
         let goals = goals.iter().map(|goal| goal.validate()).collect::<Result<Vec<_>, _>>()?;
         let targets = goal_levels(&goals);

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 pub(crate) const IMAGE_EXAMPLES: &str = "\
 Examples:
-  tare image | docker load        into the local engine, as tare:VERSION
-  tare image --load               the same by the engine's API (DOCKER_HOST)
-  tare image --output tare.tar    to a file; it is an OCI image layout, too";
+  tare image | docker load        loads the image into the local engine, as tare:VERSION
+  tare image --load               the same through the engine's API (DOCKER_HOST)
+  tare image --output tare.tar    writes a file, which is also an OCI image layout";
 
 #[derive(Debug, Args)]
 pub(crate) struct ImageArguments {
@@ -24,7 +24,7 @@ pub(crate) struct ImageArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct CleanArguments {
-    /// Another engine to search, as unix:///PATH or tcp://HOST:PORT; may be repeated
+    /// Another engine to search: unix:///PATH or tcp://HOST:PORT; may be repeated
     #[arg(long = "engine", value_name = "URL")]
     pub(crate) engines: Vec<String>,
     /// Remove cached database files, which tare keeps for the next run, instead of Docker objects

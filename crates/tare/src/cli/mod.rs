@@ -27,16 +27,16 @@ pub(crate) struct Cli {
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Subcommand {
-    /// Measure networks against each other and print the cost of each
+    /// Measure networks, compare them and print the cost of each
     Run(Box<RunArguments>),
-    /// Finish a run that was cut off, with the same plan and seed
+    /// Finish an interrupted run, with the same plan and seed
     Resume(ResumeArguments),
-    /// Show a run again, from its journal
+    /// Show the results of a run again, from its journal
     Report(ReportArguments),
-    /// Compare runs: another kernel, another version, another machine
+    /// Compare runs of different kernels, versions or machines
     #[command(after_help = compare::EXAMPLES)]
     Compare(CompareArguments),
-    /// Pack a run into one archive, to be verified, cited and shown again
+    /// Pack a run into one archive that others can verify, cite and show
     Bundle(BundleArguments),
     /// List networks, workloads and studies, and what is missing to run them here
     List(ListArguments),
@@ -52,11 +52,11 @@ pub(crate) enum Subcommand {
     /// Measure the path to a machine that runs `tare listen`
     #[command(after_help = PROBE_EXAMPLES)]
     Probe(Box<ProbeArguments>),
-    /// Write a Docker image of this tare, to a file or into an engine
+    /// Write a Docker image of tare to a file, or load it into an engine
     #[cfg(feature = "docker")]
     #[command(after_help = docker::IMAGE_EXAMPLES)]
     Image(ImageArguments),
-    /// List and remove what killed runs left in Docker, by tare's label, or cached database files
+    /// List and remove Docker objects of killed runs, found by tare's label, or cached database files
     #[cfg(feature = "docker")]
     Clean(CleanArguments),
     /// Print completions for a shell
@@ -73,7 +73,7 @@ pub(crate) enum Subcommand {
     /// Run as the init process of the lab (started by tare)
     #[command(hide = true)]
     Keeper,
-    /// Generate CPU load beside the traffic (started by tare)
+    /// Generate background CPU load (started by tare)
     #[command(hide = true)]
     Burn,
     /// Execute a program with a private hosts file (started by tare)
@@ -109,7 +109,7 @@ pub(crate) struct ResumeArguments {
     /// Allow the kernel to load modules that networks need
     #[arg(long)]
     pub(crate) load_modules: bool,
-    /// Allow programs to run that the run's journal names, as in exec:PATH and cni:FILE
+    /// Allow networks that run programs named in the journal (exec:PATH, cni:FILE)
     #[arg(long)]
     pub(crate) allow_exec: bool,
     /// Run even if it takes more than half of the host's free resources
@@ -121,7 +121,7 @@ pub(crate) struct ResumeArguments {
 pub(crate) struct ReportArguments {
     /// Directory of the run
     pub(crate) directory: PathBuf,
-    /// Compute ratios to this network instead
+    /// Label of the network that ratios refer to [default: the run's baseline]
     #[arg(long, value_name = "LABEL")]
     pub(crate) baseline: Option<String>,
     /// Compare every pair of networks
@@ -160,7 +160,7 @@ pub(crate) struct BundleArguments {
     /// Archive to write [default: tare-STUDY-SEED.tar.gz]
     #[arg(short, long, value_name = "F")]
     pub(crate) out: Option<PathBuf>,
-    /// Leave out what distinguishes this machine from similar ones: names of devices, paths, times of day
+    /// Remove data that identify this machine: device names, paths, times of day
     #[arg(long)]
     pub(crate) redact: bool,
 }
@@ -174,7 +174,7 @@ pub(crate) enum PlotSubject {
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArguments {
-    /// Subject of the list
+    /// What to list
     pub(crate) what: ListSubject,
     /// Print JSON
     #[arg(long, conflicts_with = "markdown")]
@@ -187,11 +187,11 @@ pub(crate) struct ListArguments {
 /// Subject of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ListSubject {
-    /// Ways of connecting containers
+    /// Ways to connect containers
     Networks,
     /// Kinds of traffic
     Workloads,
-    /// Studies in this binary
+    /// Built-in studies
     Studies,
 }
 
@@ -200,7 +200,7 @@ pub(crate) struct DoctorArguments {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print only the kernel modules that networks need and that can be loaded, one per line
+    /// Print only kernel modules that networks need and that are available but not loaded, one per line
     #[arg(long, conflicts_with = "json")]
     pub(crate) modules: bool,
 }
@@ -227,13 +227,13 @@ pub(crate) struct UpArguments {
     pub(crate) port: Vec<u16>,
     #[command(flatten)]
     pub(crate) docker: DockerArguments,
-    /// Shell command to run in the first server at the same time
+    /// Shell command to run in the first server beside the program
     #[arg(long, value_name = "COMMAND")]
     pub(crate) serve: Option<String>,
     /// Allow the kernel to load modules that the network needs
     #[arg(long)]
     pub(crate) load_modules: bool,
-    /// Set it up even if it takes more than half of the host's free resources
+    /// Set up the network even if it takes more than half of the host's free resources
     #[arg(long)]
     pub(crate) force: bool,
     /// Program for the first client, with its arguments; {server} stands for the server's address, and the name
@@ -244,16 +244,16 @@ pub(crate) struct UpArguments {
 
 const LISTEN_EXAMPLES: &str = "\
 Examples:
-  tare listen                                     for probes of this machine alone
-  openssl rand -hex 16 >token                     a token, to be copied to the other machine
-  tare listen --bind 0.0.0.0 --token-file token   for everybody who has it
+  tare listen                                     for probes from this machine only
+  openssl rand -hex 16 >token                     generates a token; copy it to the other machine
+  tare listen --bind 0.0.0.0 --token-file token   for all machines that have the token
   tare listen --bind :: --token-file token --ports 5300-5399 --max-duration 1m
-                                                  through a firewall that lets 8273 and 5300-5399 pass";
+                                                  through a firewall that allows 8273 and 5300-5399";
 
 const PROBE_EXAMPLES: &str = "\
 Examples:
   tare probe localhost                                       throughput and round trips, 10s each
-  tare probe db1 --token-file token --flows 8 --blocks 5     five trials of each, with an interval
+  tare probe db1 --token-file token --flows 8 --blocks 5     5 trials of each, with 95 % intervals
   tare probe db1 --token-file token --workload tcp-rr --size 64 --duration 30s --json";
 
 #[derive(Debug, Args)]

@@ -12,31 +12,31 @@ use tare_traffic::probe::TrialPorts;
 
 #[derive(Debug, Args)]
 pub(crate) struct ListenArguments {
-    /// Address to listen on: 0.0.0.0 for all IPv4 addresses, :: for all addresses. A token is required for addresses
-    /// beyond this machine
+    /// Address to listen on: 0.0.0.0 for all IPv4 addresses, :: for all addresses. Addresses other than loopback
+    /// require a token
     #[arg(long, value_name = "ADDR", default_value_t = Ipv4Addr::LOCALHOST.into())]
     pub(crate) bind: IpAddr,
     #[command(flatten)]
     pub(crate) remote: RemoteArguments,
-    /// Ports for the traffic itself, TCP and UDP, as in 5300-5399 [default: any free port]
+    /// TCP and UDP ports of the traffic, for example 5300-5399 [default: any free port]
     #[arg(long, value_name = "FIRST-LAST")]
     pub(crate) ports: Option<TrialPorts>,
 
-    /// Longest trial [default: 1h]
-    #[arg(long, value_name = "T", help_heading = "Caps")]
+    /// Maximum duration of a trial [default: 1h]
+    #[arg(long, value_name = "T", help_heading = "Limits")]
     pub(crate) max_duration: Option<TimeSpan>,
-    /// Largest offered load of all trials together, bits of payload per second; workloads that send as fast as they can
+    /// Maximum offered load of all trials together, bits of payload per second; workloads that send as fast as they can
     /// are then rejected [default: no limit]
-    #[arg(long, value_name = "RATE", help_heading = "Caps")]
+    #[arg(long, value_name = "RATE", help_heading = "Limits")]
     pub(crate) max_rate: Option<OfferedLoad>,
-    /// Clients at once [default: 16]
-    #[arg(long, value_name = "N", help_heading = "Caps")]
+    /// Maximum number of concurrent clients [default: 16]
+    #[arg(long, value_name = "N", help_heading = "Limits")]
     pub(crate) max_clients: Option<u32>,
-    /// Flows of all clients at once [default: 1024]
-    #[arg(long, value_name = "N", help_heading = "Caps")]
+    /// Maximum number of concurrent flows of all clients [default: 1024]
+    #[arg(long, value_name = "N", help_heading = "Limits")]
     pub(crate) max_flows: Option<u32>,
-    /// Memory that the trials of all clients at once may request, MiB [default: 1024]
-    #[arg(long, value_name = "MIB", help_heading = "Caps")]
+    /// Maximum memory of the concurrent trials of all clients, MiB [default: 1024]
+    #[arg(long, value_name = "MIB", help_heading = "Limits")]
     pub(crate) max_memory: Option<u32>,
 }
 
@@ -47,33 +47,33 @@ pub(crate) struct ProbeArguments {
     #[command(flatten)]
     pub(crate) remote: RemoteArguments,
 
-    /// Workloads [default: tcp-stream,tcp-rr]
+    /// Workloads to run [default: tcp-stream,tcp-rr]
     #[arg(
         short,
         long = "workload",
         value_name = "NAME",
         value_delimiter = ',',
-        help_heading = "What"
+        help_heading = "Selection"
     )]
     pub(crate) workloads: Vec<String>,
-    /// Metrics, of those that the workloads measure
+    /// Metrics to report [default: all metrics of the workloads]
     #[arg(
         short,
         long = "metric",
         value_name = "NAME",
         value_delimiter = ',',
-        help_heading = "What"
+        help_heading = "Selection"
     )]
     pub(crate) metrics: Vec<Metric>,
 
-    /// Flows (connections); several numbers are measured one after another
+    /// Number of flows (connections); several numbers are measured one after another
     #[arg(short, long, value_name = "N", value_delimiter = ',', help_heading = "Shape")]
     pub(crate) flows: Vec<u32>,
-    /// IP family of the connections: ipv4, ipv6 [default: the first that answers]
+    /// IP family of the connections: ipv4, ipv6 [default: family of the first address that answers]
     #[arg(long, value_name = "FAMILY", help_heading = "Shape")]
     pub(crate) family: Option<Family>,
-    /// Cores of the two sides: spread, same, free, or CLIENT/LISTENER as in 0-1/2-3 [default: free; spread if both are
-    /// on one machine]
+    /// Cores of the two sides: spread (half of the cores each), same (one core for both), free (chosen by the kernel),
+    /// or CLIENT/LISTENER, for example 0-1/2-3 [default: free; spread if both are on one machine]
     #[arg(long, value_name = "PLACEMENT", help_heading = "Shape")]
     pub(crate) cpus: Option<Placement>,
 
@@ -83,10 +83,10 @@ pub(crate) struct ProbeArguments {
     /// Time during which payload flows in a trial [default: 10s]
     #[arg(short, long, value_name = "T", allow_hyphen_values = true, help_heading = "Method")]
     pub(crate) duration: Option<TimeSpan>,
-    /// Length of an interval record [default: 100ms]
+    /// Length of the intervals in which a trial is recorded [default: 100ms]
     #[arg(long, value_name = "T", help_heading = "Method")]
     pub(crate) interval: Option<TimeSpan>,
-    /// Warm-up of a trial: detected (auto), or a time that is discarded
+    /// Warm-up to discard from each trial: auto (detected), or a time span
     #[arg(long, value_name = "auto|T", help_heading = "Method")]
     pub(crate) warmup: Option<WarmUpSpan>,
     /// Number of trials of each workload; two or more give a confidence interval
@@ -100,7 +100,7 @@ pub(crate) struct ProbeArguments {
     )]
     pub(crate) blocks: u32,
 
-    /// Directory for the journal and the results; without it nothing is kept
+    /// Directory for the journal and the results [default: none, nothing is stored]
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
     /// Print one JSON document instead of the table

@@ -10,43 +10,45 @@ use tare_study::{Percent, TimeSpan, WarmUpSpan};
 /// Networks, workloads and method of a run.
 #[derive(Debug, Default, Args)]
 pub(crate) struct RunArguments {
-    /// Name of a built-in study, or a TOML file [default: tour, all networks that run here]
+    /// Name of a built-in study, or a TOML file [default: tour, which measures all networks that run here]
     pub(crate) study: Option<String>,
 
-    /// Networks, each [LABEL=]NAME[+OPTION..], as in bridge+plain or x=veth+rate=1gbit; `all` stands for all networks
-    /// of the lab that run here, `core` for those of Docker's kind on one host, `docker:all` for all of a Docker Engine
+    /// Networks to measure, each [LABEL=]NAME[+OPTION..], for example bridge+plain or x=veth+rate=1gbit; `all` stands
+    /// for all networks of the lab that run here, `core` for Docker's setup on one host and its parts, `docker:all` for
+    /// all networks of a Docker Engine
     #[arg(
         short,
         long = "network",
         value_name = "[LABEL=]NAME",
         value_delimiter = ',',
-        help_heading = "What"
+        help_heading = "Selection"
     )]
     pub(crate) networks: Vec<String>,
-    /// Workloads
+    /// Workloads to run [default: the study's]
     #[arg(
         short,
         long = "workload",
         value_name = "NAME",
         value_delimiter = ',',
-        help_heading = "What"
+        help_heading = "Selection"
     )]
     pub(crate) workloads: Vec<String>,
-    /// Metrics, of those that the workloads measure
+    /// Metrics to report, of those that the workloads measure [default: the study's]
     #[arg(
         short,
         long = "metric",
         value_name = "NAME",
         value_delimiter = ',',
-        help_heading = "What"
+        help_heading = "Selection"
     )]
     pub(crate) metrics: Vec<Metric>,
     /// Label of the network that ratios refer to [default: host]
-    #[arg(long, value_name = "LABEL", help_heading = "What")]
+    #[arg(long, value_name = "LABEL", help_heading = "Selection")]
     pub(crate) baseline: Option<String>,
 
     /// Measure every network also with one change at a time, and report the effect of each: netfilter, conntrack, gro,
-    /// gso, tso and checksum off, mtu 9000, rps on; all of them unless some are named, as in --ablate=gro,tso
+    /// gso, tso or checksum off, mtu 9000, rps on. Without names, --ablate makes all changes; with names, only those,
+    /// for example --ablate=gro,tso
     #[arg(
         long,
         value_name = "WHAT",
@@ -54,7 +56,7 @@ pub(crate) struct RunArguments {
         num_args = 0..,
         require_equals = true,
         default_missing_values = AblationFactor::ALL.map(AblationFactor::name),
-        help_heading = "What"
+        help_heading = "Selection"
     )]
     pub(crate) ablate: Option<Vec<AblationFactor>>,
 
@@ -70,13 +72,13 @@ pub(crate) struct RunArguments {
     /// Time during which payload flows in a trial
     #[arg(short, long, value_name = "T", allow_hyphen_values = true, help_heading = "Method")]
     pub(crate) duration: Option<TimeSpan>,
-    /// Length of an interval record
+    /// Length of the intervals in which a trial is recorded
     #[arg(long, value_name = "T", help_heading = "Method")]
     pub(crate) interval: Option<TimeSpan>,
-    /// Warm-up of a trial: detected (auto), or a time that is discarded
+    /// Warm-up to discard from each trial: auto (detected), or a time span
     #[arg(long, value_name = "auto|T", help_heading = "Method")]
     pub(crate) warmup: Option<WarmUpSpan>,
-    /// Number of blocks, whatever the spread
+    /// Fixed number of blocks, instead of a precision
     #[arg(
         short,
         long,
@@ -86,30 +88,30 @@ pub(crate) struct RunArguments {
         help_heading = "Method"
     )]
     pub(crate) blocks: Option<u32>,
-    /// Half width of a ratio's 95 % confidence interval to reach [default: half the metric's margin]
+    /// Target half width of a ratio's 95 % confidence interval [default: half the metric's margin]
     #[arg(short, long, value_name = "SHARE", help_heading = "Method")]
     pub(crate) precision: Option<Percent>,
-    /// Measure until the precision is reached, with confidence intervals that may be checked after every block and are
-    /// wider for that, instead of as many blocks as a pilot determines
+    /// Check the precision after every block and stop when it is reached, instead of measuring a number of blocks that
+    /// a pilot determines. The confidence intervals allow for repeated checks and are wider
     #[arg(long, conflicts_with_all = ["blocks", "quick"], help_heading = "Method")]
     pub(crate) sequential: bool,
-    /// Longest time that the run may take
+    /// Maximum duration of the run
     #[arg(long, value_name = "T", help_heading = "Method")]
     pub(crate) budget: Option<TimeSpan>,
-    /// Equivalence margin, below which a difference does not matter: a share for all metrics, or METRIC=SHARE
+    /// Equivalence margin, below which a difference does not matter: SHARE for all metrics, or METRIC=SHARE for one
     #[arg(long, value_name = "[METRIC=]SHARE", value_delimiter = ',', help_heading = "Method")]
     pub(crate) margin: Vec<MarginArgument>,
-    /// Seed of every random choice
+    /// Seed of all random choices [default: the study's, or a new one]
     #[arg(long, value_name = "S", help_heading = "Method")]
     pub(crate) seed: Option<u64>,
     /// Run a published study with short trials, and with as many blocks as the precision needs
     #[arg(long, conflicts_with = "quick", help_heading = "Method")]
     pub(crate) scaled: bool,
-    /// Run a published study with its own durations and repetitions, however long: the default
+    /// Run a published study with its published durations and repetitions (the default)
     #[arg(long, conflicts_with_all = ["scaled", "quick"], help_heading = "Method")]
     pub(crate) as_published: bool,
-    /// Run at a wider precision: the tour's core networks in under a minute, networks named by --network for as long as
-    /// they take
+    /// Measure with a lower precision: the tour's core networks in under a minute, or the networks of --network without
+    /// a time limit
     #[arg(short, long, help_heading = "Method")]
     pub(crate) quick: bool,
 
@@ -119,7 +121,7 @@ pub(crate) struct RunArguments {
     /// Write the HTML page with all figures to this file
     #[arg(long, value_name = "F", help_heading = "Output")]
     pub(crate) html: Option<PathBuf>,
-    /// Print the plan, and measure nothing
+    /// Print the plan without measuring
     #[arg(long, help_heading = "Output")]
     pub(crate) dry_run: bool,
     /// Print one JSON document instead of the table
@@ -127,41 +129,42 @@ pub(crate) struct RunArguments {
     pub(crate) json: bool,
 
     /// Allow the kernel to load modules that networks need
-    #[arg(long, help_heading = "Machine")]
+    #[arg(long, help_heading = "Permissions")]
     pub(crate) load_modules: bool,
-    /// Allow programs to run that a study file names, as in exec:PATH and cni:FILE
-    #[arg(long, help_heading = "Machine")]
+    /// Allow networks that run programs named in a study file (exec:PATH, cni:FILE)
+    #[arg(long, help_heading = "Permissions")]
     pub(crate) allow_exec: bool,
     /// Run even if it takes more than half of the host's free resources: neighbours, tracked connections, process IDs
-    #[arg(long, help_heading = "Machine")]
+    #[arg(long, help_heading = "Permissions")]
     pub(crate) force: bool,
 }
 
 /// Shapes: every combination of the values is measured.
 #[derive(Debug, Default, Args)]
 pub(crate) struct ShapeArguments {
-    /// Nodes, joined by a switch: clients on the first half of them, servers on the second half
+    /// Number of nodes, connected by a switch: clients on the first half, servers on the second half
     #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "Shape")]
     pub(crate) nodes: Vec<u32>,
-    /// Links between nodes: some of rate=10gbit,delay=100us,loss=0.01%,mtu=1500. If given twice, both are measured
+    /// Properties of the links between nodes: some of rate=10gbit,delay=100us,loss=0.01%,mtu=1500; may be
+    /// repeated, and each is measured
     #[arg(long, value_name = "LINK", help_heading = "Shape")]
     pub(crate) link: Vec<String>,
-    /// Let forwarding nodes lower the maximum segment size of TCP connections to what fits
+    /// Let forwarding nodes clamp the maximum segment size of TCP connections to the path MTU
     #[arg(long, help_heading = "Shape")]
     pub(crate) clamp_mss: bool,
-    /// Background load of the nodes: cpu=N, processes that compute
+    /// Background load of the nodes: cpu=N for N busy processes, spread over the nodes
     #[arg(long, value_name = "cpu=N", help_heading = "Shape")]
     pub(crate) background: Vec<String>,
-    /// Client containers; client i talks to server i mod n
+    /// Number of client containers; client i connects to server i mod n
     #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "Shape")]
     pub(crate) clients: Vec<u32>,
-    /// Server containers
+    /// Number n of server containers
     #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "Shape")]
     pub(crate) servers: Vec<u32>,
-    /// Client processes in each client container
+    /// Number of client processes in each client container
     #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "Shape")]
     pub(crate) processes: Vec<u32>,
-    /// Flows (connections) of each client process
+    /// Number of flows (connections) of each client process
     #[arg(short, long, value_name = "N", value_delimiter = ',', help_heading = "Shape")]
     pub(crate) flows: Vec<u32>,
     /// IP families: ipv4, ipv6
@@ -170,15 +173,16 @@ pub(crate) struct ShapeArguments {
     /// MTU of the network's devices, bytes
     #[arg(long, value_name = "BYTES", value_delimiter = ',', help_heading = "Shape")]
     pub(crate) mtu: Vec<u32>,
-    /// Offloads to disable, all of them, on every device of every path: gro, gso, tso, checksum. For one at a time, use
-    /// --ablate=gro,gso,tso,checksum
+    /// Offloads to disable together, on every device of every path: gro, gso, tso, checksum. To disable one at a time,
+    /// use --ablate=gro,gso,tso,checksum
     #[arg(long, value_name = "OFFLOAD", value_delimiter = ',', help_heading = "Shape")]
     pub(crate) without: Vec<Offload>,
-    /// Cores of the two sides: spread, same, free, or CLIENTS/SERVERS as in 0-1/2-3
+    /// Cores of the two sides: spread (half of the cores each), same (one core for both), free (chosen by the kernel),
+    /// or CLIENTS/SERVERS, for example 0-1/2-3
     #[arg(long, value_name = "PLACEMENT", help_heading = "Shape")]
     pub(crate) cpus: Option<Placement>,
-    /// Cores for the whole comparison: clients on the first half of them, servers on the second half, a network's own
-    /// programs on all of them. Several numbers, as in 1,2,4, are measured one by one
+    /// Number of cores for the whole comparison: clients on the first half, servers on the second half, a network's own
+    /// programs on all of them. Several numbers, for example 1,2,4, are measured one after another
     #[arg(
         long,
         value_name = "N",

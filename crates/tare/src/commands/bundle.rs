@@ -17,7 +17,7 @@ pub(crate) fn run(arguments: &BundleArguments) -> anyhow::Result<CommandExit> {
     let path = arguments.out.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.tar.gz")));
     if path.exists() {
         return Err(usage_error(anyhow::anyhow!(
-            "{} is there already: choose another --out",
+            "cannot write {}: the path already exists: choose another with --out",
             path.display()
         )));
     }
@@ -52,5 +52,5 @@ fn journal_text(journal: &Journal) -> anyhow::Result<String> {
 fn write_whole(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     std::fs::write(path, bytes)
         .inspect_err(|_| drop(std::fs::remove_file(path)))
-        .with_context(|| format!("write {}", path.display()))
+        .with_context(|| format!("cannot write {}", path.display()))
 }

@@ -21,11 +21,11 @@ fn clean_docker(arguments: &CleanArguments) -> anyhow::Result<CommandExit> {
     }
     let cleaner = Cleaner::scan(&addresses).map_err(with_remedy)?;
     for run in cleaner.running_runs() {
-        output::print_status(&format!("tare: run {run} goes on: nothing of it is touched"));
+        output::print_status(&format!("tare: run {run} is still running: its objects are kept"));
     }
     let abandoned = cleaner.abandoned();
     if abandoned.is_empty() {
-        output::print_status("tare: nothing is left of runs that have ended");
+        output::print_status("tare: no objects of ended runs are left");
         return Ok(CommandExit::Done);
     }
     let lines: Vec<String> = abandoned.iter().map(|one| line(one)).collect();
@@ -43,13 +43,10 @@ fn clean_datasets(yes: bool) -> anyhow::Result<CommandExit> {
     let (used, free): (Vec<CachedDataset>, Vec<CachedDataset>) =
         CachedDataset::list()?.into_iter().partition(CachedDataset::is_in_use);
     for one in used {
-        output::print_status(&format!(
-            "tare: {} is in use: not touched",
-            one.directory().display()
-        ));
+        output::print_status(&format!("tare: {} is in use: kept", one.directory().display()));
     }
     if free.is_empty() {
-        output::print_status("tare: no data are kept that nobody uses");
+        output::print_status("tare: no unused database files are cached");
         return Ok(CommandExit::Done);
     }
     let line = |one: &CachedDataset| format!("{:>8}  {}", one.size(), one.directory().display());
@@ -63,7 +60,7 @@ fn clean_datasets(yes: bool) -> anyhow::Result<CommandExit> {
             removed += 1;
         } else {
             output::print_status(&format!(
-                "tare: {} came into use: not touched",
+                "tare: {} has come into use: kept",
                 one.directory().display()
             ));
         }
@@ -85,7 +82,7 @@ fn is_confirmed(count: usize) -> bool {
         read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
     };
     if !yes {
-        output::print_status("tare: nothing was removed; --yes removes it without asking");
+        output::print_status("tare: nothing was removed: use --yes to remove without asking");
     }
     yes
 }

@@ -19,7 +19,8 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<CommandExit> {
         if on_stdout {
             crate::output::print(&text)?;
         } else {
-            std::fs::write(path, text).with_context(|| format!("write {}", path.display()))?;
+            std::fs::write(path, text)
+                .with_context(|| format!("cannot write {}", path.display()))?;
         }
     }
     if !on_stdout {
@@ -38,7 +39,7 @@ fn sides(arguments: &CompareArguments) -> anyhow::Result<(&[PathBuf], &[PathBuf]
         [base, new] => Ok((std::slice::from_ref(base), std::slice::from_ref(new))),
         [] if !arguments.base.is_empty() => Ok((&arguments.base, &arguments.new)),
         _ => Err(usage_error(anyhow::anyhow!(
-            "name two runs' directories, BASE and NEW, or several a side by --base and --new"
+            "cannot compare: each side needs a run: give two directories, BASE and NEW, or several for each side with --base and --new"
         ))),
     }
 }

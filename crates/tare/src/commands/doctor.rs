@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &DoctorArguments) -> anyhow::Result<CommandExit> {
 fn check_namespaces(everything: &BuildCatalogue) -> doctor::HealthCheck {
     const NAME: &str = "namespaces";
     match everything.missing_namespaces() {
-        None => doctor::HealthCheck::ok(NAME, "this user may make those that the lab needs"),
+        None => doctor::HealthCheck::ok(NAME, "this user may create the namespaces of the lab"),
         Some(UnmetRequirement { reason, remedy }) => {
             doctor::HealthCheck::fail(NAME, reason, remedy)
         }
@@ -70,11 +70,12 @@ fn check_namespaces(everything: &BuildCatalogue) -> doctor::HealthCheck {
 fn check_drop_reasons() -> doctor::HealthCheck {
     const NAME: &str = "drop reasons";
     match tare_lab::drop_reasons() {
-        Ok(()) => doctor::HealthCheck::ok(NAME, "the kernel says why it drops packets"),
+        Ok(()) => doctor::HealthCheck::ok(NAME, "the kernel reports why it drops packets"),
         Err(error) => {
             let remedy = Some(error.remedy).filter(|remedy| !remedy.is_empty());
-            let remedy = remedy.map(|remedy| format!("; {remedy} to be told")).unwrap_or_default();
-            doctor::HealthCheck::ok(NAME, format!("not told by this kernel: {}{remedy}", error.why))
+            let remedy =
+                remedy.map(|remedy| format!("; to get drop reasons, {remedy}")).unwrap_or_default();
+            doctor::HealthCheck::ok(NAME, format!("not available: {}{remedy}", error.why))
         }
     }
 }
@@ -108,7 +109,7 @@ impl Diagnosis {
         if !self.modules.is_empty() {
             let names = self.modules.join(" ");
             text.push_str(&format!(
-                "      kernel modules that would make more networks run: sudo modprobe -a {names}\n"
+                "      to run more networks, load kernel modules: sudo modprobe -a {names}\n"
             ));
         }
         text

@@ -20,15 +20,15 @@ pub(crate) fn run(arguments: &ImageArguments) -> anyhow::Result<CommandExit> {
     } else if arguments.output == Path::new("-") {
         if stdout().is_terminal() {
             return Err(usage_error(anyhow::anyhow!(
-                "an image is nothing for a terminal: pipe it to `docker load`, or use --output or --load"
+                "cannot write the image: standard output is a terminal: pipe it to `docker load`, or use --output or --load"
             )));
         }
-        stdout().write_all(&archive).context("write the image")?;
+        stdout().write_all(&archive).context("cannot write the image to standard output")?;
     } else {
         let path = &arguments.output;
         std::fs::write(path, &archive)
             .inspect_err(|_| drop(std::fs::remove_file(path)))
-            .with_context(|| format!("write {}", path.display()))?;
+            .with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(CommandExit::Done)
 }

@@ -34,9 +34,9 @@ pub(crate) fn run(arguments: &ListenArguments) -> anyhow::Result<CommandExit> {
 /// Describes the protection of the listener in words.
 fn describe_protection(token: Option<&Token>) -> &'static str {
     match token {
-        None => "for this machine alone",
+        None => "for this machine only",
         Some(token) if token.is_short() => {
-            "with a token that is short enough to be guessed; `openssl rand -hex 16` makes a better one"
+            "with a short token, which can be guessed; `openssl rand -hex 16` generates a longer one"
         }
         Some(_) => "with a token",
     }
@@ -47,7 +47,7 @@ fn caps(arguments: &ListenArguments) -> anyhow::Result<Caps> {
     let rate = match arguments.max_rate {
         Some(OfferedLoad::Packets(_)) => {
             return Err(usage_error(anyhow::anyhow!(
-                "--max-rate: it is bits of payload per second, as in 500mbit"
+                "--max-rate: expected bits of payload per second, for example 500mbit"
             )));
         }
         Some(OfferedLoad::Bits(bits)) => Some(bits),

@@ -18,6 +18,6 @@ pub(crate) fn pages(arguments: &ManualArguments) -> anyhow::Result<CommandExit> 
     let directory = &arguments.directory;
     std::fs::create_dir_all(directory)
         .and_then(|()| clap_mangen::generate_to(Cli::command(), directory))
-        .with_context(|| format!("write the manual pages to {}", directory.display()))?;
+        .with_context(|| format!("cannot write the manual pages to {}", directory.display()))?;
     Ok(CommandExit::Done)
 }

@@ -6,7 +6,6 @@ use crate::docker::DockerSupport;
 use crate::exit::{CommandExit, usage_error};
 use crate::progress::ProgressDisplay;
 use crate::{output, signals};
-use anyhow::Context as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -286,7 +285,12 @@ pub(crate) fn report_results(directory: &Path, json: bool) -> anyhow::Result<Doc
 
 /// Writes a whole file, or leaves none if that fails.
 fn write_whole(path: &Path, text: &str) -> anyhow::Result<()> {
-    std::fs::write(path, text).inspect_err(|_| drop(std::fs::remove_file(path))).with_context(
-        || format!("write {}: the journal is kept, `tare report` shows it", path.display()),
-    )
+    std::fs::write(path, text).map_err(|error| {
+        let _ = std::fs::remove_file(path);
+        let line = format!(
+            "cannot write {}: {error}: the journal is kept: see the results with `tare report`",
+            path.display()
+        );
+        anyhow::Error::new(error).context(line)
+    })
 }

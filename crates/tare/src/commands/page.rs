@@ -26,8 +26,8 @@ pub(crate) fn write_run_page(
     path: &Path,
 ) -> anyhow::Result<()> {
     let text = render_page(&Journal::read(directory)?, document)?;
-    std::fs::write(path, text).with_context(|| format!("write {}", path.display()))?;
-    crate::output::print_status(&format!("tare: the page is {}", path.display()));
+    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    crate::output::print_status(&format!("tare: the HTML page is {}", path.display()));
     Ok(())
 }
 
@@ -39,5 +39,5 @@ pub(crate) fn write_output(path: &Path, text: &str) -> anyhow::Result<()> {
     if path == Path::new("-") {
         return crate::output::print(text);
     }
-    std::fs::write(path, text).with_context(|| format!("write {}", path.display()))
+    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }

@@ -190,8 +190,15 @@ fn connect_to_host(
     Err(match first {
         Some(error) => error.into(),
         None => {
-            let family = arguments.family.map(|family| format!(" in {family}")).unwrap_or_default();
-            anyhow::anyhow!("{}: it has no address{family}", arguments.host)
+            let host = &arguments.host;
+            match arguments.family {
+                Some(family) => anyhow::anyhow!(
+                    "cannot connect to {host}: the host has no {family} address: leave out --family"
+                ),
+                None => anyhow::anyhow!(
+                    "cannot connect to {host}: the host has no address: name another host"
+                ),
+            }
         }
     })
 }
@@ -209,7 +216,9 @@ fn resolve_addresses(arguments: &ProbeArguments) -> anyhow::Result<Vec<SocketAdd
         Ok(address) => vec![SocketAddr::new(address, arguments.remote.port)],
         Err(_) => (bare, arguments.remote.port)
             .to_socket_addrs()
-            .map_err(|error| anyhow::anyhow!("{host}: {error}: name a host, or its address"))?
+            .map_err(|error| {
+                anyhow::anyhow!("cannot resolve {host}: {error}: name a host or an address")
+            })?
             .collect(),
     };
     Ok(found.into_iter().filter(fits).collect())

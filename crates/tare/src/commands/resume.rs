@@ -15,7 +15,7 @@ pub(crate) fn run(arguments: &ResumeArguments) -> anyhow::Result<CommandExit> {
         && stopped_by != StoppedBy::Interrupted
     {
         return Err(usage_error(anyhow::anyhow!(
-            "{} holds a finished run (it ended by {stopped_by}): show it by `tare report`",
+            "cannot resume {}: the run is finished (stopped by: {stopped_by}): show it with `tare report`",
             arguments.directory.display()
         )));
     }
@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: &ResumeArguments) -> anyhow::Result<CommandExit> {
             build_catalogue(None, modules).find_executing_network(&journal.run.plan)
     {
         return Err(usage_error(anyhow::anyhow!(
-            "the run has {network}, which says what to run: pass --allow-exec if you trust {}",
+            "cannot resume: the run's network {network} runs programs that the journal names: use --allow-exec if you trust {}",
             arguments.directory.display()
         )));
     }

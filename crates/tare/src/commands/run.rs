@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: RunArguments) -> anyhow::Result<CommandExit> {
         && let Some(network) = everything.find_executing_network(&plan)
     {
         return Err(usage_error(anyhow::anyhow!(
-            "the study names {network}, which says what to run: pass --allow-exec, or name it by --network"
+            "cannot run: the study's network {network} runs programs that the study names: use --allow-exec if you trust the study, or name the network with --network"
         )));
     }
     check_counters(&arguments.metrics)?;
@@ -85,7 +85,7 @@ fn check_cores(plan: &Plan) -> anyhow::Result<()> {
             && !(1..=there).contains(&(cores as usize))
         {
             return Err(usage_error(anyhow::anyhow!(
-                "--cores {cores}: tare may use 1 to {there} here"
+                "invalid value `{cores}` for --cores: expected a number from 1 to {there}, the cores that tare may use here"
             )));
         }
     }
@@ -98,7 +98,7 @@ fn check_counters(metrics: &[Metric]) -> anyhow::Result<()> {
         return Ok(());
     };
     perf_counters::available_scope().map(|_| ()).map_err(|CountersUnavailable { why, remedy }| {
-        anyhow::anyhow!("{metric} cannot be measured here: {why}: {remedy}")
+        anyhow::anyhow!("cannot measure {metric} here: {why}: {remedy}")
     })
 }
 
@@ -107,7 +107,7 @@ fn check_links(plan: &Plan, everything: &BuildCatalogue) -> anyhow::Result<()> {
     for link in plan.shapes.iter().filter_map(|shape| shape.link.as_deref()) {
         let parsed: NodeLink = link.parse().map_err(|error: NodeLinkError| usage_error(error))?;
         if let Some(UnmetRequirement { reason, remedy }) = everything.missing_for_link(&parsed) {
-            anyhow::bail!("--link {link}: {reason}: {remedy}");
+            anyhow::bail!("cannot create the link `{link}`: {reason}: {remedy}");
         }
     }
     Ok(())
@@ -120,13 +120,10 @@ fn announce_quick(plan: &Plan, core: bool, everything: &BuildCatalogue) {
     if core && networks < all {
         let minutes = estimate_time(plan, all);
         output::print_status(&format!(
-            "tare: quick: {networks} of {all} networks that run here; --network all measures all of them, in about {minutes}"
+            "tare: quick run of {networks} of the {all} networks that run here; use --network all for all of them, about {minutes}"
         ));
     } else if !core && plan.budget.is_none() {
-        output::print_status(&format!(
-            "tare: quick: this takes about {}",
-            estimate_time(plan, networks)
-        ));
+        output::print_status(&format!("tare: quick run, about {}", estimate_time(plan, networks)));
     }
 }
 

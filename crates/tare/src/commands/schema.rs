@@ -28,11 +28,12 @@ fn schemas() -> Vec<(&'static str, Schema)> {
 /// Writes all schemas.
 pub(crate) fn run(arguments: &SchemaArguments) -> anyhow::Result<CommandExit> {
     let directory = &arguments.directory;
-    std::fs::create_dir_all(directory).with_context(|| format!("make {}", directory.display()))?;
+    std::fs::create_dir_all(directory)
+        .with_context(|| format!("cannot create {}", directory.display()))?;
     for (name, schema) in schemas() {
         let path = directory.join(name);
         let text = format!("{:#}\n", serde_json::to_value(&schema)?);
-        std::fs::write(&path, text).with_context(|| format!("write {}", path.display()))?;
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(CommandExit::Done)
 }

@@ -39,8 +39,10 @@ pub(crate) fn one_shape(arguments: &ShapeArguments) -> anyhow::Result<Shape> {
     let first = |what: &str, list: &[u32], least: u32, default: u32| match list {
         [] => Ok(default),
         [one] if *one >= least => Ok(*one),
-        [one] => Err(usage_error(anyhow::anyhow!("--{what} {one}: it is at least {least}"))),
-        _ => Err(usage_error(anyhow::anyhow!("--{what} takes one value here"))),
+        [one] => Err(usage_error(anyhow::anyhow!(
+            "invalid value `{one}` for --{what}: expected at least {least}"
+        ))),
+        _ => Err(usage_error(anyhow::anyhow!("--{what}: expected a single value"))),
     };
     let link = match arguments.link.as_slice() {
         [] => None,
@@ -48,7 +50,7 @@ pub(crate) fn one_shape(arguments: &ShapeArguments) -> anyhow::Result<Shape> {
             one.parse::<NodeLink>().map_err(usage_error)?;
             Some(one.clone())
         }
-        _ => return Err(usage_error(anyhow::anyhow!("--link takes one value here"))),
+        _ => return Err(usage_error(anyhow::anyhow!("--link: expected a single value"))),
     };
     let nodes = first("nodes", &arguments.nodes, 1, 1)?;
     let mtu_by =

@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &UpArguments) -> anyhow::Result<CommandExit> {
     let known = build_catalogue_with(None, modules, &docker);
     let (spelled, _) = show::find_network(&known.networks, &arguments.network)?;
     if let Some(missing) = known.missing(&spelled).map_err(usage_error)? {
-        anyhow::bail!("{spelled} cannot run here: {}: {}", missing.reason, missing.remedy);
+        anyhow::bail!("cannot set up {spelled} here: {}: {}", missing.reason, missing.remedy);
     }
     check_room(&known, &spelled, &shape, arguments)?;
     let lab =
@@ -79,7 +79,7 @@ fn server_address(topology: &Topology) -> anyhow::Result<IpAddr> {
         .client_routes(0)
         .next()
         .map(|route| route.dial.ip())
-        .ok_or_else(|| usage_error(anyhow::anyhow!("--port: at least one is needed")))
+        .ok_or_else(|| usage_error(anyhow::anyhow!("--port: expected at least one port")))
 }
 
 /// Runs a shell command in the first server.
@@ -91,8 +91,9 @@ fn serve(topology: &Topology, line: &str, server: IpAddr) -> anyhow::Result<Box<
         hosts: hosts(server),
         stdio: Stdio::Inherit,
     };
-    let container =
-        topology.servers.first().ok_or_else(|| anyhow::anyhow!("the network has no server"))?;
+    let container = topology.servers.first().ok_or_else(|| {
+        anyhow::anyhow!("cannot run the command of --serve: the network has no server")
+    })?;
     container.spawn(&command).map_err(with_remedy)
 }
 
@@ -107,8 +108,10 @@ fn run_in_client(topology: &Topology, program: &[String], server: IpAddr) -> any
         hosts: hosts(server),
         stdio: Stdio::Inherit,
     };
-    let container =
-        topology.clients.first().ok_or_else(|| anyhow::anyhow!("the network has no client"))?;
+    let container = topology
+        .clients
+        .first()
+        .ok_or_else(|| anyhow::anyhow!("cannot run the program: the network has no client"))?;
     let mut process = container.spawn(&command).map_err(with_remedy)?;
     process.wait().map_err(with_remedy)
 }

@@ -15,7 +15,7 @@ pub(crate) use disabled::DockerSupport;
 /// Options of Docker networks.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct DockerArguments {
-    /// Image for Docker's containers instead of tare's own; tare's binary is put into them
+    /// Image of Docker's containers, instead of tare's own; tare's binary is copied into the containers
     #[arg(long, value_name = "IMAGE", help_heading = "Docker")]
     pub(crate) image: Option<String>,
     /// Security option of Docker's containers, as for `docker run` [default: Docker's own profile]
@@ -24,11 +24,11 @@ pub(crate) struct DockerArguments {
     /// Parent device on the host for Docker's macvlan and ipvlan networks [default: the uplink]
     #[arg(long, value_name = "DEVICE", help_heading = "Docker")]
     pub(crate) parent: Option<String>,
-    /// Another engine of the Swarm whose manager is DOCKER_HOST, as unix:///PATH or tcp://HOST:PORT: the image is
-    /// loaded there, so that its node can run containers; may be repeated
+    /// Another engine of the Swarm whose manager is DOCKER_HOST: unix:///PATH or tcp://HOST:PORT. The image is loaded
+    /// into the engine, so that its node can run containers; may be repeated
     #[arg(long = "engine", value_name = "URL", help_heading = "Docker")]
     pub(crate) engines: Vec<String>,
-    /// Put all containers of a Swarm's networks on one node, instead of servers and clients on different nodes
+    /// Place all containers of a Swarm network on one node, instead of servers and clients on different nodes
     #[arg(long, help_heading = "Docker")]
     pub(crate) same_node: bool,
     /// Docker context of the servers' engine, if the clients are on another engine

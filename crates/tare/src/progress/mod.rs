@@ -165,12 +165,12 @@ fn sizing_line(plan: &Plan, sizing: &Sizing) -> String {
             let budget =
                 plan.budget.map(|budget| format_duration(budget.into())).unwrap_or_default();
             format!(
-                "a precision of {goal} needs {}, the budget of {budget} holds {}",
+                "a precision of {goal} needs {}, but the budget of {budget} allows only {}",
                 sizing.needed, sizing.blocks
             )
         }
         StoppedBy::Blocks => {
-            format!("a precision of {goal} needs {}, the study allows no more", sizing.needed)
+            format!("a precision of {goal} needs {}, but the study allows no more", sizing.needed)
         }
         _ => format!("for a precision of {goal}"),
     };
@@ -182,9 +182,11 @@ fn failure_line(failure: &NetworkFailure) -> String {
     let NetworkFailure { network, workload, reason, .. } = failure;
     match workload {
         Some(name) => format!(
-            "tare: {network} failed in {name}, and has no more trials of it in this shape: {reason}"
+            "tare: {network} failed with the workload {name}, which is not measured on this network in this shape again: {reason}"
         ),
-        None => format!("tare: {network} failed, and has no more turns in this shape: {reason}"),
+        None => {
+            format!("tare: {network} failed, and is not measured in this shape again: {reason}")
+        }
     }
 }
 

@@ -4,14 +4,16 @@
 //! trial can leave the connection in the middle of a message: the probe then closes the connection and can do nothing
 //! more.
 
-use super::caps::{self, Caps};
+use super::admission;
+use super::caps::Caps;
 use super::control_connection::{ControlConnection, ControlError, WaitLimit};
 use super::message::{
     ClientHello, ClientMessage, ClientProof, ListenerHello, ListenerMessage, ListenerWelcome,
-    MAX_LISTENER_LINE, TrialReady, TrialRequest, VERSION,
+    MAX_LISTENER_LINE, TrialReady, TrialRequest,
 };
 use super::notice::to_printable;
 use super::token::{Bits256, ProbeNonces, ProofSide, Token};
+use super::version::VERSION;
 use crate::{
     Error, SideReport, TrialJob, TrialOutcome, TrialTask, built_in_workloads, clock, merge,
 };
@@ -69,7 +71,9 @@ impl ProbeClient {
     pub fn connect(listener: SocketAddr, token: Option<&Token>) -> Result<Self, Error> {
         let said = |why: String| Error::Listener { listener, why };
         let stream = TcpStream::connect_timeout(&listener, CONNECT_TIMEOUT).map_err(|error| {
-            said(format!("{error}: start `tare listen` there, or name its port by --port"))
+            said(format!(
+                "cannot connect: {error}: start `tare listen` on that machine, or give the port of the listener with --port"
+            ))
         })?;
         let mtu = path_mtu(&stream, listener);
         let mut wire = ControlConnection::new(stream).map_err(|error| said(error.to_string()))?;
@@ -117,7 +121,7 @@ impl ProbeClient {
         cancelled: &dyn Fn() -> bool,
     ) -> Result<ProbeOutcome, Error> {
         let mut wire = self.wire.take().ok_or_else(|| {
-            self.listener_error("this connection ended when its last trial failed: connect anew")
+            self.listener_error("the connection ended when its last trial failed: connect again")
         })?;
         let probed = self
             .try_trial(&mut wire, job, cancelled)
@@ -135,7 +139,7 @@ impl ProbeClient {
         let registry = built_in_workloads();
         let request = request_from_job(job);
         let workload = registry.find(&job.workload)?;
-        let mut task = caps::task_from_request(&request, workload)?;
+        let mut task = admission::task_from_request(&request, workload)?;
         let set_up = WaitLimit::new(SETUP_TIMEOUT, cancelled);
         let TrialReady { ports, trial } = self.prepare(wire, request, &set_up)?;
         task.addresses = ports.into_iter().map(|port| with_port(self.listener, port)).collect();
@@ -196,7 +200,10 @@ impl ProbeClient {
                 Ok(Ok(report)) => return Ok(report),
                 Ok(Err(error)) => return Err(self.await_listener_error(wire).unwrap_or(error)),
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(Error::io("generate", std::io::Error::other("its thread died")));
+                    return Err(Error::io(
+                        "generate traffic",
+                        std::io::Error::other("the thread of the client panicked"),
+                    ));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -204,7 +211,7 @@ impl ProbeClient {
                 return Err(error);
             }
             if Instant::now() >= until {
-                return Err(self.listener_error("the trial does not come to its end; the network lost it, or the machine is overloaded"));
+                return Err(self.listener_error("the trial did not end in time: the network lost its traffic, or a machine is overloaded: check the network, or stop other load"));
             }
         }
     }
@@ -266,7 +273,9 @@ impl ProbeClient {
     /// Returns the error for an answer that does not fit the request.
     fn unexpected_answer(&self, answer: &ListenerMessage) -> Error {
         match answer.failure_reason() {
-            "" => self.listener_error("it answers something else than what it was asked"),
+            "" => self.listener_error(
+                "the answer does not match the request: use the same tare on both machines",
+            ),
             why => self.listener_error(why),
         }
     }
@@ -274,13 +283,15 @@ impl ProbeClient {
     fn connection_error(&self, trouble: &ControlError) -> Error {
         match trouble {
             ControlError::Stopped => Error::Cancelled,
-            ControlError::Closed => {
-                self.listener_error("it ended, or the connection to it was lost")
-            }
-            ControlError::TimedOut => self.listener_error(
-                "it does not answer; the network lost it, or the machine is overloaded",
+            ControlError::Closed => self.listener_error(
+                "the listener ended, or the connection was lost: see the output of the listener",
             ),
-            other => self.listener_error(&format!("it answers what makes no sense: {other}")),
+            ControlError::TimedOut => self.listener_error(
+                "the listener did not answer in time: the network lost the answer, or the machine is overloaded: check the network, or stop other load",
+            ),
+            other => self.listener_error(&format!(
+                "invalid answer: {other}: use the same tare on both machines"
+            )),
         }
     }
 
@@ -308,7 +319,7 @@ pub(super) fn shake_hands(
     let ListenerHello { protocol, nonce: other, token: wanted, .. } = greeting;
     if protocol != VERSION {
         return Err(format!(
-            "it speaks version {protocol} of the protocol, not {VERSION}: use the same tare on both machines"
+            "the listener speaks version {protocol} of the protocol, not {VERSION}: use the same tare on both machines"
         ));
     }
     let nonces = ProbeNonces { client: nonce, listener: other };
@@ -316,11 +327,12 @@ pub(super) fn shake_hands(
         (true, Some(token)) => token.proof(ProofSide::Client, &nonces),
         (true, None) => {
             return Err(
-                "it asks for a token: give it by --token-file, --token or TARE_TOKEN".to_owned()
+                "the listener requires a token: give the token with --token-file, --token or TARE_TOKEN"
+                    .to_owned(),
             );
         }
         (false, Some(_)) => {
-            return Err("it asks for no token, so it need not be yours: start it with the token, or leave the token out here".to_owned());
+            return Err("the listener requires no token, and may belong to another user: start your listener with the token, or omit the token here".to_owned());
         }
         (false, None) => None,
     };
@@ -338,7 +350,7 @@ pub(super) fn shake_hands(
             match token.is_none_or(proved) {
                 true => Ok(welcome),
                 false => {
-                    Err("it does not know the token itself: it is not the listener that you mean"
+                    Err("the listener did not prove that it knows the token, and may belong to another user: check the address and --port"
                         .to_owned())
                 }
             }
@@ -356,10 +368,11 @@ fn exchange_line(
     let answer = wire.write(ask, limit).and_then(|()| wire.read(1 << 16, limit));
     answer.map_err(|trouble| match trouble {
         ControlError::Malformed(_) | ControlError::TooLong(_) => {
-            "what answers there is no tare listener".to_owned()
+            "the program at this address is not a tare listener: check the address and --port"
+                .to_owned()
         }
         ControlError::TimedOut => {
-            "it does not answer: it is no tare listener, or it is overloaded".to_owned()
+            "no answer in time: the program at this address is not a tare listener, or the machine is overloaded: check the address and --port".to_owned()
         }
         other => other.to_string(),
     })

@@ -1,14 +1,15 @@
 //! One client connection in the listener: the handshake, then one trial after another, each step with a deadline.
 
-use super::caps::AdmittedTrial;
+use super::admission::AdmittedTrial;
 use super::control_connection::{ControlConnection, ControlError, WaitLimit};
-use super::listener::ListenerState;
+use super::listener_state::ListenerState;
 use super::message::{
     ClientHello, ClientMessage, ClientProof, ListenerHello, ListenerMessage, ListenerWelcome,
-    MAX_CLIENT_LINE, MAX_HANDSHAKE_LINE, TrialReady, TrialRequest, VERSION,
+    MAX_CLIENT_LINE, MAX_HANDSHAKE_LINE, TrialReady, TrialRequest,
 };
 use super::quota::ClientSlot;
 use super::token::{Bits256, ProbeNonces, ProofSide, random_bytes};
+use super::version::VERSION;
 use crate::{Error, Server, clock};
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -93,7 +94,9 @@ impl<'h> ClientConnection<'h> {
         let ClientMessage::Prove(ClientProof { proof, clock }) =
             self.wire.read(MAX_HANDSHAKE_LINE, &limit)?
         else {
-            return Err(HandshakeError::Refused("its second line is no `prove`".to_owned()));
+            return Err(HandshakeError::Refused(
+                "the second line is not a `prove` message".to_owned(),
+            ));
         };
         let answer = match &self.listener.token {
             Some(token) => {
@@ -101,7 +104,7 @@ impl<'h> ClientConnection<'h> {
                     .is_some_and(|proof| token.is_valid_proof(&proof, ProofSide::Client, &nonces))
                 {
                     return Err(HandshakeError::Refused(
-                        "it does not know the token: give the listener's by --token-file, --token or TARE_TOKEN".to_owned(),
+                        "the client does not know the token: give the listener's token with --token-file, --token or TARE_TOKEN".to_owned(),
                     ));
                 }
                 token.proof(ProofSide::Listener, &nonces)
@@ -120,11 +123,13 @@ impl<'h> ClientConnection<'h> {
         let ClientMessage::Hello(ClientHello { protocol, nonce, .. }) =
             self.wire.read(MAX_HANDSHAKE_LINE, limit)?
         else {
-            return Err(HandshakeError::Refused("its first line is no `hello`".to_owned()));
+            return Err(HandshakeError::Refused(
+                "the first line is not a `hello` message".to_owned(),
+            ));
         };
         if protocol != VERSION {
             return Err(HandshakeError::Refused(format!(
-                "it speaks version {protocol} of the protocol, the listener version {VERSION}: use the same tare on both machines"
+                "the client speaks version {protocol} of the protocol, the listener version {VERSION}: use the same tare on both machines"
             )));
         }
         let nonces = ProbeNonces { client: nonce, listener: Bits256::random()? };
@@ -144,7 +149,9 @@ impl<'h> ClientConnection<'h> {
             let asked = self.wire.read(MAX_CLIENT_LINE, &self.limit(IDLE_TIMEOUT));
             let done = match asked {
                 Ok(ClientMessage::Serve(request)) => self.serve_trial(&request),
-                Ok(_) => self.send(&ListenerMessage::Failed("it comes out of turn".to_owned())),
+                Ok(_) => self.send(&ListenerMessage::Failed(
+                    "message out of turn: expected `serve`".to_owned(),
+                )),
                 Err(trouble) => Err(trouble),
             };
             if let Err(trouble) = done {
@@ -163,7 +170,7 @@ impl<'h> ClientConnection<'h> {
         let (admitted, _share) = match admitted {
             Ok(admitted) => admitted,
             Err(error) => {
-                self.listener.notices.report_rejected(self.peer, format!("refused: {error}"));
+                self.listener.notices.report_rejected(self.peer, format!("trial refused: {error}"));
                 return self.send(&ListenerMessage::Refused(error.to_string()));
             }
         };
@@ -183,7 +190,7 @@ impl<'h> ClientConnection<'h> {
                     Ok(report) => ListenerMessage::Done(Box::new(report)),
                     Err(error) => ListenerMessage::Failed(error.to_string()),
                 },
-                _ => ListenerMessage::Failed("it comes out of turn".to_owned()),
+                _ => ListenerMessage::Failed("message out of turn: expected `finish`".to_owned()),
             };
         self.send(&answer)
     }
@@ -226,7 +233,7 @@ impl<'h> ClientConnection<'h> {
         };
         self.listener
             .notices
-            .report_rejected(self.peer, format!("not let in: {}", answer.failure_reason()));
+            .report_rejected(self.peer, format!("client refused: {}", answer.failure_reason()));
         self.close_with(&answer);
     }
 
@@ -234,7 +241,7 @@ impl<'h> ClientConnection<'h> {
     fn close_after(self, trouble: &ControlError) {
         if !matches!(trouble, ControlError::Closed) {
             let why = describe(trouble);
-            self.listener.notices.report_rejected(self.peer, format!("shown out: {why}"));
+            self.listener.notices.report_rejected(self.peer, format!("client disconnected: {why}"));
             self.close_with(&ListenerMessage::Failed(why));
         }
     }
@@ -257,8 +264,9 @@ fn describe(trouble: &ControlError) -> String {
 
 /// Returns the address that the client dialled.
 fn local_address(stream: &TcpStream) -> Result<SocketAddr, Error> {
-    let address =
-        stream.local_addr().map_err(|error| Error::io("read a connection's address", error))?;
+    let address = stream
+        .local_addr()
+        .map_err(|error| Error::io("read the address of a connection", error))?;
     Ok(canonical(address))
 }
 

@@ -31,11 +31,11 @@ pub(super) enum ControlError {
 impl fmt::Display for ControlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Closed => f.write_str("the connection ended"),
-            Self::TimedOut => f.write_str("too slow"),
+            Self::Closed => f.write_str("the peer closed the connection"),
+            Self::TimedOut => f.write_str("the peer was too slow to send or take a message"),
             Self::Stopped => f.write_str("interrupted"),
-            Self::TooLong(most) => write!(f, "a line of more than {most} bytes"),
-            Self::Malformed(why) => write!(f, "not a message: {why}"),
+            Self::TooLong(most) => write!(f, "the line is longer than {most} bytes"),
+            Self::Malformed(why) => write!(f, "the line is not a valid message: {why}"),
         }
     }
 }

@@ -2,13 +2,14 @@
 
 use super::caps::Caps;
 use super::client::shake_hands;
-use super::guest;
-use super::listener::{House, Terms};
-use super::message::{Answer, Ask, VERSION};
-use super::secret::Token;
-use super::wire::{Limit, Wire};
+use super::connection::serve_connection;
+use super::control_connection::{ControlConnection, WaitLimit};
+use super::listener_state::{ListenerConfig, ListenerState};
+use super::message::{ClientMessage, ListenerMessage};
+use super::token::Token;
+use super::version::VERSION;
+use crate::built_in_workloads;
 use crate::fuzzing::read_as_written;
-use crate::workloads;
 use socket2::SockRef;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -16,14 +17,18 @@ use std::time::Duration;
 
 /// Parses messages of both sides, one per line, and checks each request against a listener's limits.
 pub fn messages(bytes: &[u8]) {
-    let registry = workloads();
+    let registry = built_in_workloads();
     let narrow = Caps { rate: Some(1_000_000_000), ..Caps::default() };
     for line in bytes.split(|&byte| byte == b'\n') {
-        read_as_written::<Answer>(line);
-        let Some(Ask::Serve(request)) = read_as_written(line) else { continue };
+        read_as_written::<ListenerMessage>(line);
+        let Some(ClientMessage::Serve(request)) = read_as_written(line) else { continue };
         for caps in [Caps::default(), narrow.clone()] {
             if let Ok(admitted) = caps.admit(&request, &registry) {
-                assert!(admitted.lasts <= Duration::from(caps.duration), "{:?}", admitted.lasts);
+                assert!(
+                    admitted.duration <= Duration::from(caps.duration),
+                    "{:?}",
+                    admitted.duration
+                );
                 assert!(admitted.demand.flows <= caps.flows && admitted.demand.flows > 0);
                 assert!(admitted.demand.memory <= caps.memory);
                 assert!(caps.rate.is_none_or(|most| admitted.demand.rate <= most));
@@ -37,8 +42,8 @@ pub fn messages(bytes: &[u8]) {
 pub fn conversation(bytes: &[u8]) {
     for token in [None, Token::new("a token that nobody guesses").ok()] {
         let secret = token.is_some();
-        let told = with_listener(bytes, token).unwrap_or_default();
-        let answers: Vec<Answer> = told
+        let told = listener_answers(bytes, token).unwrap_or_default();
+        let answers: Vec<ListenerMessage> = told
             .split_inclusive(|&byte| byte == b'\n')
             .map(|line| match read_as_written(line) {
                 Some(answer) => answer,
@@ -47,27 +52,30 @@ pub fn conversation(bytes: &[u8]) {
             .collect();
         let lines = bytes.iter().filter(|&&byte| byte == b'\n').count();
         assert!(answers.len() <= lines + 1, "{answers:?}");
-        let is_welcome = |one: &Answer| matches!(one, Answer::Welcome(_));
+        let is_welcome = |one: &ListenerMessage| matches!(one, ListenerMessage::Welcome(_));
         let welcome = answers.iter().position(is_welcome);
         assert!(!secret || welcome.is_none(), "it knows no token");
-        assert!(welcome.is_none_or(|at| at == 1 && said_hello(bytes)), "{answers:?}");
-        assert!(!answers.iter().any(|one| matches!(one, Answer::Ready(_) | Answer::Done(_))));
+        assert!(welcome.is_none_or(|at| at == 1 && has_hello(bytes)), "{answers:?}");
+        let is_served = |one: &ListenerMessage| {
+            matches!(one, ListenerMessage::Ready(_) | ListenerMessage::Done(_))
+        };
+        assert!(!answers.iter().any(is_served), "{answers:?}");
     }
 }
 
-/// Returns whether the first line is a `hello` of this version of the protocol.
-fn said_hello(bytes: &[u8]) -> bool {
+/// Returns true if the first line is a `hello` of this version of the protocol.
+fn has_hello(bytes: &[u8]) -> bool {
     let first = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
-    matches!(serde_json::from_slice(first), Ok(Ask::Hello(hello)) if hello.protocol == VERSION)
+    matches!(serde_json::from_slice(first), Ok(ClientMessage::Hello(hello)) if hello.protocol == VERSION)
 }
 
 /// Returns the answers of a listener to a client that sends these bytes and closes.
-fn with_listener(bytes: &[u8], token: Option<Token>) -> io::Result<Vec<u8>> {
+fn listener_answers(bytes: &[u8], token: Option<Token>) -> io::Result<Vec<u8>> {
     let (client, server) = pair()?;
-    say(&client, bytes)?;
+    send_all(&client, bytes)?;
     let caps = Caps { flows: 0, ..Caps::default() };
-    let house = House::new(Terms { token, caps, ..Terms::default() }, |_| ());
-    guest::receive(server, client.peer_addr()?, &house);
+    let config = ListenerConfig { token, caps, ..ListenerConfig::default() };
+    serve_connection(server, client.peer_addr()?, &ListenerState::new(config, |_| ()));
     let mut told = Vec::new();
     (&client).read_to_end(&mut told)?;
     Ok(told)
@@ -78,8 +86,8 @@ pub fn answers(bytes: &[u8]) {
     let token = Token::new("a token that nobody guesses").ok();
     for token in [None, token.as_ref()] {
         let welcome = pair().and_then(|(listener, client)| {
-            say(&listener, bytes)?;
-            Ok(shake_hands(&mut Wire::new(client)?, token))
+            send_all(&listener, bytes)?;
+            Ok(shake_hands(&mut ControlConnection::new(client)?, token))
         });
         // Without a token any listener is believed. With a token a listener that does not know it never is.
         if let Ok(Ok(_)) = welcome {
@@ -87,16 +95,16 @@ pub fn answers(bytes: &[u8]) {
         }
     }
     let _ = pair().and_then(|(listener, client)| {
-        say(&listener, bytes)?;
-        let mut wire = Wire::new(client)?;
-        let limit = Limit::of(Duration::from_secs(5), &|| false);
-        while wire.read::<Answer>(1 << 10, &limit).is_ok() {}
+        send_all(&listener, bytes)?;
+        let mut wire = ControlConnection::new(client)?;
+        let limit = WaitLimit::new(Duration::from_secs(5), &|| false);
+        while wire.read::<ListenerMessage>(1 << 10, &limit).is_ok() {}
         Ok(())
     });
 }
 
 /// Writes all bytes and shuts down the sending side.
-fn say(mut stream: &TcpStream, bytes: &[u8]) -> io::Result<()> {
+fn send_all(mut stream: &TcpStream, bytes: &[u8]) -> io::Result<()> {
     stream.write_all(bytes)?;
     stream.shutdown(Shutdown::Write)
 }

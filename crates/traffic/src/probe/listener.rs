@@ -1,18 +1,15 @@
 //! Listener of `tare listen`: one thread that accepts connections, and one thread per connection.
 
-use super::caps::Caps;
 use super::connection;
-use super::handshake_queue::{self, HandshakeQueue};
-use super::notice::{ListenerNotice, NoticeLog};
-use super::ports::TrialPorts;
-use super::quota::ResourceQuota;
-use super::token::Token;
-use crate::{Error, WorkloadRegistry, built_in_workloads};
+use super::handshake_queue;
+use super::listener_state::{ConnectionGuard, ListenerConfig, ListenerState};
+use super::notice::ListenerNotice;
+use crate::Error;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -26,54 +23,11 @@ const RESOURCE_BACKOFF: Duration = Duration::from_millis(100);
 /// Time that clients' threads may take to end after the listener stops. A server waits that long for its flows.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// Configuration of a listener.
-#[derive(Clone, Debug, Default)]
-pub struct ListenerConfig {
-    /// Token that clients must prove. `None`: every client that reaches the listener may use it, so it may listen on
-    /// loopback only.
-    pub token: Option<Token>,
-    /// Limits for all clients.
-    pub caps: Caps,
-    /// Ports from which those of trials are chosen.
-    pub ports: TrialPorts,
-}
-
 /// Bound listener. Dropping it closes its port.
 pub struct Listener {
     socket: TcpListener,
     address: SocketAddr,
     state: Arc<ListenerState>,
-}
-
-/// State that all connections share.
-pub(super) struct ListenerState {
-    pub(super) registry: WorkloadRegistry,
-    pub(super) token: Option<Token>,
-    pub(super) ports: TrialPorts,
-    pub(super) quota: Arc<ResourceQuota>,
-    pub(super) handshakes: Arc<HandshakeQueue>,
-    pub(super) notices: NoticeLog,
-    pub(super) stop: AtomicBool,
-    /// Number of connections that have a thread.
-    connections: AtomicUsize,
-}
-
-impl ListenerState {
-    pub(super) fn new(
-        terms: ListenerConfig,
-        tell: impl Fn(&ListenerNotice) + Send + Sync + 'static,
-    ) -> Self {
-        Self {
-            registry: built_in_workloads(),
-            token: terms.token,
-            ports: terms.ports,
-            quota: ResourceQuota::new(terms.caps),
-            handshakes: Arc::default(),
-            notices: NoticeLog::new(tell),
-            stop: AtomicBool::new(false),
-            connections: AtomicUsize::new(0),
-        }
-    }
 }
 
 impl Listener {
@@ -163,20 +117,4 @@ impl Listener {
 fn is_connection_error(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
     matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted)
-}
-
-/// Counts one connection that has a thread, until it is dropped.
-struct ConnectionGuard(Arc<ListenerState>);
-
-impl ConnectionGuard {
-    fn new(house: &Arc<ListenerState>) -> Self {
-        house.connections.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(house))
-    }
-}
-
-impl Drop for ConnectionGuard {
-    fn drop(&mut self) {
-        self.0.connections.fetch_sub(1, Ordering::Release);
-    }
 }

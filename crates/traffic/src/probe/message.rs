@@ -17,9 +17,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tare_record::{Nanos, Parameters, Placement};
 
-/// Version of the protocol. Both ends must have the same. Every change to the types below is a new version.
-pub const VERSION: u32 = 1;
-
 /// Longest line that a listener reads before the client has proved the token, bytes.
 pub const MAX_HANDSHAKE_LINE: usize = 1 << 10;
 
@@ -151,6 +148,7 @@ pub struct TrialReady {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::probe::version::VERSION;
     use proptest::prelude::*;
 
     fn line(message: &impl Serialize) -> String {

@@ -10,6 +10,7 @@
 //! handshake, and when the queue is full the oldest connection is closed. A client that has proved the token is held to
 //! the [`Caps`], and to what other clients leave of them.
 
+mod admission;
 mod caps;
 mod client;
 mod connection;
@@ -18,15 +19,18 @@ mod control_connection;
 pub(crate) mod fuzzing;
 mod handshake_queue;
 mod listener;
+mod listener_state;
 pub mod message;
 mod notice;
 mod ports;
 mod quota;
 mod token;
+mod version;
 
 pub use caps::Caps;
 pub use client::{ProbeClient, ProbeOutcome};
-pub use listener::{Listener, ListenerConfig};
+pub use listener::Listener;
+pub use listener_state::ListenerConfig;
 pub use notice::ListenerNotice;
 pub use ports::TrialPorts;
 pub use token::{Bits256, Token};

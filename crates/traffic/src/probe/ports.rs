@@ -23,7 +23,7 @@ pub enum TrialPorts {
 
 /// Error of parsing a range of ports.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no range of ports: write it as 5300-5399")]
+#[error("invalid range of ports `{0}`: expected FIRST-LAST, for example 5300-5399")]
 pub struct TrialPortsError(String);
 
 impl FromStr for TrialPorts {
@@ -93,7 +93,10 @@ impl TrialPorts {
             }
         }
         if held.len() < count {
-            return Err(Error::io(format!("find {count} free ports on {}, {self}", at.ip()), last));
+            return Err(Error::io(
+                format!("find {count} free ports on {} (allowed: {self})", at.ip()),
+                last,
+            ));
         }
         Ok(held.iter().map(|port| port.address).collect())
     }

@@ -1,6 +1,7 @@
 //! Resources of a listener that its clients have reserved. Dropping a reservation returns it.
 
-use super::caps::{Caps, TrialResources, format_mebibytes, refuse};
+use super::admission::{TrialResources, format_mebibytes, refuse};
+use super::caps::Caps;
 use crate::Error;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -39,7 +40,7 @@ impl ResourceQuota {
         let mut used = self.lock();
         if used.clients >= self.caps.clients {
             return refuse(format!(
-                "{} clients are served, as many as this listener takes: try again later (--max-clients there)",
+                "the listener serves {} clients already, its limit: try again later, or raise --max-clients of the listener",
                 used.clients
             ));
         }
@@ -55,7 +56,7 @@ impl ResourceQuota {
         let mut used = self.lock();
         let busy = |what: String| {
             refuse(format!(
-                "others have what this takes of {what}: try again later, or ask for less"
+                "the trials of other clients leave too little of the listener's {what}: try again later, or use a smaller trial"
             ))
         };
         let (flows, memory, rate) = (
@@ -64,13 +65,16 @@ impl ResourceQuota {
             used.rate.saturating_add(demand.rate),
         );
         if flows > self.caps.flows {
-            return busy(format!("{} flows (--max-flows there)", self.caps.flows));
+            return busy(format!("{} flows (--max-flows)", self.caps.flows));
         }
         if memory > self.caps.memory {
-            return busy(format!("{} (--max-memory there)", format_mebibytes(self.caps.memory)));
+            return busy(format!(
+                "{} of memory (--max-memory)",
+                format_mebibytes(self.caps.memory)
+            ));
         }
         if let Some(most) = self.caps.rate.filter(|most| rate > *most) {
-            return busy(format!("{most} bit/s (--max-rate there)"));
+            return busy(format!("{most} bit/s (--max-rate)"));
         }
         (used.flows, used.memory, used.rate) = (flows, memory, rate);
         Ok(TrialReservation { quota: Arc::clone(self), demand })

@@ -6,7 +6,7 @@
 //! connection, so that a proof is worthless in another one. The client proves first: a listener sends nothing that was
 //! made with the token to an unauthenticated client.
 
-use super::message::VERSION;
+use super::version::VERSION;
 use crate::Error;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -31,7 +31,8 @@ impl Token {
         let text = text.trim_end_matches(['\n', '\r']);
         if text.is_empty() {
             return Err(Error::Job(
-                "an empty token is none: make one, as by `openssl rand -hex 16`".to_owned(),
+                "the token is empty: create a token, for example with `openssl rand -hex 16`"
+                    .to_owned(),
             ));
         }
         Ok(Self(text.as_bytes().to_vec()))
@@ -118,7 +119,7 @@ pub(super) fn random_bytes<const N: usize>() -> Result<[u8; N], Error> {
     let mut filled = 0;
     while filled < N {
         filled += getrandom(&mut bytes[filled..], GetRandomFlags::empty())
-            .map_err(|error| Error::io("read random bytes", error))?;
+            .map_err(|error| Error::io("read random bytes from the kernel", error))?;
     }
     Ok(bytes)
 }
@@ -133,7 +134,7 @@ impl TryFrom<String> for Bits256 {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        const WRONG: &str = "256 bits are 64 hexadecimal digits";
+        const WRONG: &str = "expected 64 hexadecimal digits (256 bits)";
         if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(WRONG);
         }

@@ -103,7 +103,7 @@ impl AgentPool {
                 AgentReply::Hello { protocol: VERSION, clock } => drop(clocks.insert(clock)),
                 AgentReply::Hello { protocol, .. } => {
                     let why = format!(
-                        "its agent speaks version {protocol} of the protocol, not {VERSION}; use the same tare everywhere"
+                        "the agent speaks version {protocol} of the protocol, not {VERSION}: use the same tare everywhere"
                     );
                     return Err(self.member_error(member, why));
                 }
@@ -186,7 +186,9 @@ impl AgentPool {
                     replies.insert(member, reply);
                 }
                 Ok((member, AgentEvent::Reply(Err(error)))) => {
-                    let why = format!("its agent said what is no reply: {error}");
+                    let why = format!(
+                        "the agent sent an invalid reply: {error}: use the same tare everywhere"
+                    );
                     return Err(self.member_error(member, why));
                 }
                 Ok((member, AgentEvent::Exited)) => {
@@ -244,6 +246,9 @@ impl AgentPool {
     }
 
     fn unexpected_reply(&mut self, member: MemberId) -> Error {
-        self.member_error(member, "its agent said something else than what it was asked")
+        self.member_error(
+            member,
+            "the reply of the agent does not match the order: use the same tare everywhere",
+        )
     }
 }

@@ -172,7 +172,7 @@ impl AgentSession {
         // The session has no agents until the trial has succeeded: on a failure they are dropped here.
         let mut crew = self.agents.take().ok_or_else(|| {
             Error::Job(
-                "this session ended when its last trial failed: raise the network anew".to_owned(),
+                "the session ended when its last trial failed: set up the network again".to_owned(),
             )
         })?;
         let outcome =
@@ -189,7 +189,7 @@ impl AgentSession {
     fn build_tasks(&self, job: &TrialJob) -> Result<SideTasks, Error> {
         if job.shape.processes.max(1) as usize != self.processes {
             return Err(Error::Job(format!(
-                "{} client processes asked for, {} started",
+                "the trial needs {} processes of each client, but the session has {}: open another session",
                 job.shape.processes, self.processes
             )));
         }

@@ -38,7 +38,7 @@ impl ServedMembers {
             Self::Many(members) => match serde_json::from_slice::<AgentMessage>(line) {
                 Ok(AgentMessage { from, reply }) => match members.get(from) {
                     Some(member) => (*member, Ok(reply)),
-                    None => (members[0], Err(format!("there is no container {from}"))),
+                    None => (members[0], Err(format!("unknown container {from}"))),
                 },
                 Err(error) => (members[0], Err(nonsense(error))),
             },
@@ -80,9 +80,9 @@ impl RunningAgent {
         members: &[(MemberId, &dyn Container, PathBuf)],
         heard: Sender<(MemberId, AgentEvent)>,
     ) -> Result<Self, Error> {
-        let (_, home, _) = members
-            .first()
-            .ok_or_else(|| Error::Job("an agent for no container at all".to_owned()))?;
+        let (_, home, _) = members.first().ok_or_else(|| {
+            Error::Job("cannot start a shared agent: no container is given".to_owned())
+        })?;
         let files: Vec<_> =
             members.iter().map(|(_, _, file)| file.to_string_lossy().into_owned()).collect();
         let process = home.spawn(&Command::tare(["agent", "--namespaces", &files.join(",")]))?;
@@ -100,7 +100,7 @@ impl RunningAgent {
         let name = containers[0].clone();
         let unpiped = |what: &str| Error::Agent {
             container: name.clone(),
-            why: format!("its agent was started without a pipe for its {what}"),
+            why: format!("the agent was started without a pipe for its {what}"),
         };
         let orders = process.take_input().ok_or_else(|| unpiped("input"))?;
         let output = process.take_output().ok_or_else(|| unpiped("output"))?;
@@ -143,9 +143,9 @@ impl RunningAgent {
             self.process.wait().map_or_else(|error| error.to_string(), |exit| exit.to_string());
         let others = match self.containers.len() - 1 {
             0 => String::new(),
-            others => format!(" (and that of {others} other containers)"),
+            others => format!(" (also the agent of {others} other containers)"),
         };
-        self.container_error(0, format!("its agent{others} ended early ({how})"))
+        self.container_error(0, format!("the agent{others} ended early ({how})"))
     }
 
     /// Creates an error of the container at this place.
@@ -156,7 +156,7 @@ impl RunningAgent {
 
 impl fmt::Debug for RunningAgent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Remote").field("containers", &self.containers).finish_non_exhaustive()
+        f.debug_struct("RunningAgent").field("containers", &self.containers).finish_non_exhaustive()
     }
 }
 

@@ -59,7 +59,11 @@ pub(crate) fn send_greeting(
     stream.write_all(&greeting_bytes(token, client, way as u32))?;
     let mut answer = [0; ANSWER.len()];
     stream.read_exact(&mut answer)?;
-    if answer == ANSWER { Ok(()) } else { Err(io::Error::other("what answers there is not tare")) }
+    if answer == ANSWER {
+        Ok(())
+    } else {
+        Err(io::Error::other("the program at this address is not tare"))
+    }
 }
 
 /// Reads the client's greeting and answers it. Returns `None` if the connection does not greet with this trial's token.

@@ -2,7 +2,8 @@
 
 use super::greeting::{AcceptedFlow, receive_greeting};
 use super::socket::{GrantedOptions, TcpOptions, listen};
-use crate::event_loop::{FlowGroup, SharedDeadline, TICK};
+use crate::event_loop::{SharedDeadline, TICK};
+use crate::flow_group::FlowGroup;
 use crate::placement::{SideCores, TrafficRole};
 use crate::workers::{self, WorkerOutput};
 use crate::{Error, TrialTask};
@@ -109,7 +110,9 @@ impl<L: Send + 'static> TcpServerThread<L> {
         let ended = self.thread.take().map(JoinHandle::join);
         match ended {
             Some(Ok(result)) => result,
-            Some(Err(_)) | None => Err(Error::io("serve", io::Error::other("its thread died"))),
+            Some(Err(_)) | None => {
+                Err(Error::io("serve flows", io::Error::other("the thread of the server panicked")))
+            }
         }
     }
 }

@@ -34,7 +34,8 @@ impl CachedDataset {
     }
 
     fn list_in(cache: &Path) -> Result<Vec<Self>, Error> {
-        let refused = |error| Error::io(format!("look into {}", cache.display()), error);
+        let refused =
+            |error| Error::io(format!("list the data sets in {}", cache.display()), error);
         let entries = match fs::read_dir(cache) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             other => other.map_err(refused)?,

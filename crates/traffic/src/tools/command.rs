@@ -12,7 +12,7 @@ struct SecretInput(String);
 
 impl fmt::Debug for SecretInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("untold")
+        f.write_str("hidden")
     }
 }
 

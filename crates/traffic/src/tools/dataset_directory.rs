@@ -50,11 +50,10 @@ impl DatasetDirectory {
     pub(super) fn open_in(cache: &Path, name: &str) -> Result<Self, Error> {
         let directory = cache.join(name);
         let held = create_and_hold(&directory).map_err(|error| {
-            let what = format!(
-                "keep data in {}; set XDG_CACHE_HOME to a directory of your own",
+            Error::Job(format!(
+                "cannot keep data in {}: {error}: set XDG_CACHE_HOME to a directory of your own",
                 directory.display()
-            );
-            Error::io(what, error)
+            ))
         })?;
         Ok(Self { directory, held: Arc::new(held) })
     }
@@ -83,12 +82,12 @@ impl DatasetDirectory {
         }
         let copy = unmade.ok_or_else(|| {
             Error::Job(format!(
-                "all {MAX_COPIES} copies of {} are in use",
+                "all {MAX_COPIES} copies of {} are in use: wait until other runs have ended",
                 self.directory.display()
             ))
         })?;
         let directory = copy.directory.as_path();
-        let refused = |error| Error::io(format!("make {}", directory.display()), error);
+        let refused = |error| Error::io(format!("create {}", directory.display()), error);
         remove(directory).and_then(|()| make_private(directory)).map_err(refused)?;
         make(directory)?;
         File::create(directory.join(COMPLETE)).map_err(refused)?;
@@ -101,7 +100,9 @@ impl DatasetDirectory {
     /// When the password cannot be stored.
     pub(crate) fn password(&self) -> Result<String, Error> {
         let path = self.directory.join("secret");
-        let refused = |error: io::Error| Error::io(format!("keep {}", path.display()), error);
+        let refused = |error: io::Error| {
+            Error::io(format!("store the password in {}", path.display()), error)
+        };
         if let Ok(known) = fs::read_to_string(&path) {
             return Ok(known);
         }
@@ -143,9 +144,9 @@ impl DatasetDirectory {
     pub(crate) fn check_room(&self, bytes: u64) -> Result<(), Error> {
         let place = self.directory.display();
         let there = statvfs(&self.directory)
-            .map_err(|errno| Error::io(format!("ask for the room in {place}"), errno))?;
+            .map_err(|errno| Error::io(format!("read the free space of {place}"), errno))?;
         let free = there.f_bavail.saturating_mul(there.f_frsize);
-        check_fit(bytes, free, &format!("free in {place} (XDG_CACHE_HOME)"))
+        check_fit(bytes, free, &format!("are free in {place} (XDG_CACHE_HOME)"))
     }
 }
 
@@ -159,7 +160,7 @@ pub(crate) fn check_memory(bytes: u64) -> Result<(), Error> {
     let kibibytes = line.and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse().ok());
     // If the kernel does not state its available memory, the check passes.
     kibibytes.map_or(Ok(()), |available: u64| {
-        check_fit(bytes, available.saturating_mul(1024), "of memory available")
+        check_fit(bytes, available.saturating_mul(1024), "of memory are available")
     })
 }
 
@@ -170,7 +171,7 @@ fn check_fit(bytes: u64, free: u64, of_what: &str) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Job(format!(
-        "its data take about {}, with what must stay free {}, and {} are {of_what}: take fewer rows (--rows, --tables; --scaled of a study)",
+        "the data set takes about {}, with the reserve that must stay free {}, but only {} {of_what}: use fewer rows (--rows, --tables or --scale; --scaled for a study)",
         format_size(bytes),
         format_size(needed),
         format_size(free)
@@ -194,7 +195,7 @@ pub(super) fn cache_directory() -> Result<PathBuf, Error> {
         .map(|cache| cache.join("tare"))
         .ok_or_else(|| {
             Error::Job(
-                "there is nowhere to keep data: set XDG_CACHE_HOME to a directory of your own"
+                "cannot keep data: neither XDG_CACHE_HOME nor HOME is set to an absolute path: set XDG_CACHE_HOME to a directory of your own"
                     .to_owned(),
             )
         })

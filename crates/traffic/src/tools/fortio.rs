@@ -15,7 +15,7 @@ use tare_record::Metric;
 
 const PROGRAM: ExternalProgram = ExternalProgram::new(
     "fortio",
-    "go install fortio.org/fortio@v1.66.5, which puts it into ~/go/bin: have that on the PATH",
+    "go install fortio.org/fortio@v1.66.5, and add its directory ~/go/bin to the PATH",
     &["version"],
 );
 
@@ -31,7 +31,7 @@ pub(crate) struct Fortio;
 const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "open_loop",
-        summary: "requests a second of each client (-qps) [as fast as it can]",
+        summary: "requests per second of each client (-qps) [as many as possible]",
         kind: ParameterKind::PerSecond,
         default: None,
     },
@@ -42,7 +42,7 @@ impl Tool for Fortio {
     fn info(&self) -> WorkloadInfo {
         WorkloadInfo {
             name: "fortio",
-            summary: "HTTP requests by fortio, to a small server of tare's",
+            summary: "HTTP requests by fortio, to tare's own small server",
             stands_for: "fortio load: its own program is run",
             source: "https://fortio.org/",
         }
@@ -107,12 +107,13 @@ impl Tool for Fortio {
 /// Parses fortio's JSON.
 fn read(text: &str) -> Result<ToolReport, String> {
     // Messages for people may precede the JSON.
-    let start = text.find('{').ok_or("it said no JSON")?;
+    let start = text.find('{').ok_or("the output has no JSON")?;
     let document: Value = serde_json::from_str(&text[start..])
-        .map_err(|error| format!("it said no JSON: {error}"))?;
-    let rate = json_number(&document, &["ActualQPS"]).ok_or("it does not say how many a second")?;
+        .map_err(|error| format!("the output is not valid JSON: {error}"))?;
+    let rate = json_number(&document, &["ActualQPS"])
+        .ok_or("the output has no requests per second (ActualQPS)")?;
     let of = |name| json_number(&document, &["DurationHistogram", name]);
-    let count = of("Count").ok_or("it does not say how many requests")?;
+    let count = of("Count").ok_or("the output has no number of requests (DurationHistogram)")?;
     let mut reading = ToolReport { operations: count as u64, ..ToolReport::default() };
     reading.add_figure(Metric::Transactions, Some(rate));
     let micros = |seconds: f64| seconds * 1e6;

@@ -4,9 +4,10 @@ use super::*;
 
 /// Parses output with the parser of this tool. Every figure must be finite and not negative.
 pub fn tool(name: &str, output: &str, errors: &str) {
-    let said = Said { output: output.to_owned(), errors: errors.to_owned(), cpu: Duration::ZERO };
-    let words = said.last_words();
-    assert!(!words.contains('\n'), "last words are one line: {words:?}");
+    let said =
+        ProgramOutput { output: output.to_owned(), errors: errors.to_owned(), cpu: Duration::ZERO };
+    let words = said.error_summary();
+    assert!(!words.contains('\n'), "the summary is one line: {words:?}");
     match name {
         "fortio" => read(&Fortio, &said),
         "iperf" => read(&Iperf, &said),
@@ -24,10 +25,11 @@ pub fn tool(name: &str, output: &str, errors: &str) {
     }
 }
 
-fn read(tool: &impl Tool, said: &Said) {
-    let nowhere = vec![([127, 0, 0, 1], 7).into()];
-    let Ok(reading) = tool.read(&Task::made_up(tool.about().name, nowhere), said) else { return };
-    for (metric, figure) in reading.stated {
+/// Parses output and asserts that every figure is finite and not negative.
+fn read(tool: &impl Tool, said: &ProgramOutput) {
+    let task = TrialTask::for_test(tool.info().name, vec![([127, 0, 0, 1], 7).into()]);
+    let Ok(report) = tool.parse_output(&task, said) else { return };
+    for (metric, figure) in report.stated {
         assert!(figure.is_finite() && figure >= 0.0, "{metric}: {figure}");
     }
 }

@@ -25,7 +25,7 @@ const HEAD_END: &[u8] = b"\r\n\r\n";
 /// Size of the document.
 pub(crate) const SIZE: Parameter = Parameter {
     name: "response",
-    summary: "bytes of the document that is asked for",
+    summary: "bytes of the requested document",
     kind: ParameterKind::Bytes { least: 0, most: 16 << 20 },
     default: Some("1024"),
 };

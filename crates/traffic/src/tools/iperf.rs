@@ -26,7 +26,7 @@ pub(crate) struct Iperf;
 const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "size",
-        summary: "bytes of a write (-l) [iperf's own: 128K]",
+        summary: "bytes of a write (-l) [iperf's default: 128K]",
         kind: ParameterKind::Bytes { least: 1, most: 16 << 20 },
         default: None,
     },
@@ -78,7 +78,10 @@ impl Tool for Iperf {
 
     fn validate(&self, asked: &WorkloadRequest<'_>) -> Result<(), Error> {
         if asked.shape.flows > 512 {
-            return unsupported("iperf", "it has a thread a flow: at most 512");
+            return unsupported(
+                "iperf",
+                "at most 512 flows are possible, because each flow has a thread: use fewer --flows",
+            );
         }
         Ok(())
     }
@@ -168,14 +171,14 @@ fn read(text: &str, flows: usize) -> Result<ToolReport, String> {
         by_flow.entry(line.flow.clone()).or_default().push(line);
     }
     if by_flow.len() != flows {
-        return Err(format!("it reported {} of {flows} flows", by_flow.len()));
+        return Err(format!("the output has {} of {flows} flows", by_flow.len()));
     }
     let mut reading = ToolReport::default();
     let mut bits = 0.0;
     let mut stretches: BTreeMap<(u64, u64), u64> = BTreeMap::new();
     for (flow, mut lines) in by_flow {
         let whole = lines.pop().filter(|whole| whole.from == 0.0);
-        let whole = whole.ok_or_else(|| format!("it did not report the whole of flow {flow}"))?;
+        let whole = whole.ok_or_else(|| format!("the output has no total of flow {flow}"))?;
         bits += whole.bits;
         reading.bytes = reading.bytes.saturating_add(whole.bytes as u64);
         for line in lines {

@@ -27,7 +27,7 @@ pub(crate) struct Iperf3 {
 
 const DIRECTION: Parameter = Parameter {
     name: "direction",
-    summary: "Which way bulk goes: up (client to server), down (-R)",
+    summary: "Direction of bulk: up (client to server), down (-R)",
     kind: ParameterKind::Choice(&["up", "down"]),
     default: Some("up"),
 };
@@ -41,7 +41,7 @@ const BUFFER: Parameter = Parameter {
 const TCP: &[Parameter] = &[
     Parameter {
         name: "size",
-        summary: "Bytes of a write (-l) [iperf3's own: 128K]",
+        summary: "Bytes of a write (-l) [iperf3's default: 128K]",
         kind: ParameterKind::Bytes { least: 1, most: 1 << 20 },
         default: None,
     },
@@ -64,7 +64,7 @@ const TCP: &[Parameter] = &[
 const UDP: &[Parameter] = &[
     Parameter {
         name: "size",
-        summary: "Bytes of a datagram (-l) [iperf3's own: what the path carries]",
+        summary: "Bytes of a datagram (-l) [iperf3's default: the MTU of the path]",
         kind: ParameterKind::Bytes { least: 16, most: 65_507 },
         default: None,
     },
@@ -127,11 +127,11 @@ impl Tool for Iperf3 {
         let name = self.info().name;
         require_server_per_client(
             name,
-            "its server takes one client at a time (iperf and tcp-stream do not)",
+            "the server takes one client at a time (iperf and tcp-stream take more)",
             asked,
         )?;
         if asked.shape.flows > 128 {
-            return unsupported(name, "it has at most 128 flows (-P)");
+            return unsupported(name, "at most 128 flows are possible (-P): use fewer --flows");
         }
         Ok(())
     }
@@ -178,7 +178,7 @@ impl Tool for Iperf3 {
         if self.udp {
             let rate = match load(parameters, "rate") {
                 Some(OfferedLoad::Bits(bits)) => bits as f64,
-                _ => return Err(Error::Job("the task says no `rate`".to_owned())),
+                _ => return Err(Error::Job("the task has no parameter `rate`".to_owned())),
             };
             let each = task.process_share(rate) / f64::from(task.flows.max(1));
             call = call.with_arguments(["-u", "-b"]).with_arguments([format_whole(each)]);
@@ -194,11 +194,11 @@ impl Tool for Iperf3 {
 /// Parses iperf3's JSON, of versions from 3.0 on.
 fn read(text: &str, udp: bool) -> Result<ToolReport, String> {
     let document: Value =
-        serde_json::from_str(text).map_err(|error| format!("it said no JSON: {error}"))?;
+        serde_json::from_str(text).map_err(|error| format!("the output is not JSON: {error}"))?;
     if let Some(error) = json_member(&document, &["error"]) {
-        return Err(format!("it failed: {}", error.as_str().unwrap_or_default()));
+        return Err(format!("reported error: {}", error.as_str().unwrap_or_default()));
     }
-    let end = json_member(&document, &["end"]).ok_or("its JSON has no end")?;
+    let end = json_member(&document, &["end"]).ok_or("the JSON report has no `end`")?;
     let mut reading = if udp { parse_datagrams(end)? } else { parse_stream(end)? };
     let intervals = json_member(&document, &["intervals"]).and_then(Value::as_array);
     reading.intervals = intervals.into_iter().flatten().filter_map(parse_interval).collect();
@@ -207,7 +207,7 @@ fn read(text: &str, udp: bool) -> Result<ToolReport, String> {
 
 fn parse_stream(end: &Value) -> Result<ToolReport, String> {
     let received = |name| json_number(end, &["sum_received", name]);
-    let bits = received("bits_per_second").ok_or("its JSON does not say what was received")?;
+    let bits = received("bits_per_second").ok_or("the JSON report has no received load")?;
     let mut reading =
         ToolReport { bytes: received("bytes").unwrap_or_default() as u64, ..ToolReport::default() };
     reading.add_figure(Metric::Throughput, Some(bits / 1e9));
@@ -225,7 +225,7 @@ fn parse_datagrams(end: &Value) -> Result<ToolReport, String> {
     // losses.
     let has_both = json_number(end, &["sum_received", "packets"]).is_some();
     let of = |name| json_number(end, &[if has_both { "sum_received" } else { "sum" }, name]);
-    let missing = "its JSON does not say what was received";
+    let missing = "the JSON report has no counts of received datagrams";
     let (packets, lost) = (of("packets").ok_or(missing)?, of("lost_packets").ok_or(missing)?);
     let seconds = of("seconds").filter(|seconds| *seconds > 0.0).ok_or(missing)?;
     let bytes = if has_both {

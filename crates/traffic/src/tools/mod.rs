@@ -204,7 +204,9 @@ fn whole_seconds(task: &TrialTask) -> u64 {
 /// Returns the address that a client dials. Fails if the task has none.
 fn dialled_address(task: &TrialTask) -> Result<std::net::SocketAddr, Error> {
     let first = task.addresses.first().copied();
-    first.ok_or_else(|| Error::Job("no address to listen on or to dial".to_owned()))
+    first.ok_or_else(|| {
+        Error::Job("the task has no address to listen on or to connect to".to_owned())
+    })
 }
 
 /// Checks that each client process has its own server and one flow.
@@ -214,7 +216,10 @@ fn require_one_flow(
     asked: &WorkloadRequest<'_>,
 ) -> Result<(), Error> {
     if asked.shape.flows > 1 {
-        return unsupported(tool, "it has one flow: use tcp-stream or iperf3 for more");
+        return unsupported(
+            tool,
+            "each client process has one flow: use tcp-stream or iperf3 for more flows",
+        );
     }
     require_server_per_client(tool, why_not_shared, asked)
 }
@@ -226,7 +231,7 @@ fn require_server_per_client(
     asked: &WorkloadRequest<'_>,
 ) -> Result<(), Error> {
     if asked.client_processes() > asked.shape.servers {
-        let what = format!("{why_not_shared}: as many servers as clients and processes");
+        let what = format!("{why_not_shared}: use as many --servers as client processes");
         return unsupported(tool, &what);
     }
     Ok(())

@@ -52,7 +52,7 @@ const PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "tables",
-        summary: "tables",
+        summary: "number of tables",
         kind: ParameterKind::Count { least: 1, most: 1000 },
         default: Some("4"),
     },
@@ -64,7 +64,7 @@ const PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: EXISTING_SERVER,
-        summary: "a server that is there already, with such tables in its database sbtest; user and password in TARE_MYSQL_USER and TARE_MYSQL_PASSWORD",
+        summary: "address of an existing server, with such tables in its database sbtest; user and password in TARE_MYSQL_USER and TARE_MYSQL_PASSWORD",
         kind: ParameterKind::Address,
         default: None,
     },
@@ -109,7 +109,7 @@ impl Tool for Mysql {
         if asked.shape.flows > 1 && optional_size(asked.parameters, "threads").is_some() {
             return unsupported(
                 "mysql",
-                "its flows are its threads: give --flows or --threads, not both",
+                "the flows are the threads of sysbench: use --flows or --threads, not both",
             );
         }
         Ok(())

@@ -11,7 +11,7 @@ use crate::workload::WorkloadRequest;
 use crate::{Error, Parameter, ParameterKind, Server, TrialTask, WorkloadInfo};
 use tare_record::Metric;
 
-const REMEDY: &str = "sudo apt-get install netperf (before Debian 13 of its non-free section)";
+const REMEDY: &str = "sudo apt-get install netperf (before Debian 13: from the non-free section)";
 const CLIENT: ExternalProgram = ExternalProgram::new("netperf", REMEDY, &["-V"]);
 const SERVER: ExternalProgram = ExternalProgram::new("netserver", REMEDY, &["-V"]);
 
@@ -33,7 +33,7 @@ pub(crate) struct Netperf(pub(crate) NetperfTest);
 
 const STREAM: &[Parameter] = &[Parameter {
     name: "size",
-    summary: "bytes of a write (-m) [netperf's own: the socket's buffer]",
+    summary: "bytes of a write (-m) [netperf's default: the socket's buffer]",
     kind: ParameterKind::Bytes { least: 1, most: 16 << 20 },
     default: None,
 }];
@@ -128,7 +128,7 @@ impl Tool for Netperf {
     }
 
     fn validate(&self, asked: &WorkloadRequest<'_>) -> Result<(), Error> {
-        require_one_flow(self.info().name, "its clients share no port for traffic", asked)
+        require_one_flow(self.info().name, "clients cannot share a port for traffic", asked)
     }
 
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
@@ -145,7 +145,7 @@ impl Tool for Netperf {
 
     fn client_command(&self, task: &TrialTask, program: ToolCommand) -> Result<ToolCommand, Error> {
         let [orders, traffic] = task.addresses.as_slice() else {
-            return Err(Error::Job("netperf dials two ports".to_owned()));
+            return Err(Error::Job("netperf needs two ports, and the task has fewer".to_owned()));
         };
         let (test, says) = match self.0 {
             NetperfTest::Stream => ("TCP_STREAM", STREAM_OUTPUT),
@@ -191,20 +191,22 @@ fn read(text: &str, test: NetperfTest) -> Result<ToolReport, String> {
     let number = |name: &str| -> Option<f64> {
         word(name)?.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)
     };
-    let rate = number("THROUGHPUT").ok_or("it does not say its throughput")?;
-    let unit = word("THROUGHPUT_UNITS").ok_or("it does not say the unit of its throughput")?;
+    let rate = number("THROUGHPUT").ok_or("the output has no throughput (THROUGHPUT)")?;
+    let unit = word("THROUGHPUT_UNITS")
+        .ok_or("the output has no unit of the throughput (THROUGHPUT_UNITS)")?;
     let took = number("ELAPSED_TIME").unwrap_or_default();
     let mut reading = ToolReport::default();
     if test == NetperfTest::Stream {
-        let bits =
-            rate * bits_per_unit(unit).ok_or_else(|| format!("{unit} is no unit that is known"))?;
+        let bits = rate
+            * bits_per_unit(unit)
+                .ok_or_else(|| format!("unknown unit of the throughput `{unit}`"))?;
         let received = number("REMOTE_BYTES_RECVD").unwrap_or(bits / 8.0 * took);
         reading.bytes = received as u64;
         reading.add_figure(Metric::Throughput, Some(bits / 1e9));
         return Ok(reading);
     }
     if !unit.starts_with("Trans") {
-        return Err(format!("{unit} is no unit of transactions"));
+        return Err(format!("`{unit}` is not a unit of transactions"));
     }
     reading.operations = (rate * took) as u64;
     let metric = if test == NetperfTest::Rr { Metric::Transactions } else { Metric::Connections };

@@ -57,13 +57,13 @@ pub(crate) struct Postgres;
 const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "scale",
-        summary: "how large the database is, in 100000 rows (-s)",
+        summary: "size of the database, in 100000 rows (-s)",
         kind: ParameterKind::Count { least: 1, most: 100_000 },
         default: Some("1"),
     },
     Parameter {
         name: EXISTING_SERVER,
-        summary: "a server that is there already, with pgbench's tables in its database postgres; user and password in PGUSER and PGPASSWORD",
+        summary: "address of an existing server, with pgbench's tables in its database postgres; user and password in PGUSER and PGPASSWORD",
         kind: ParameterKind::Address,
         default: None,
     },
@@ -242,7 +242,7 @@ impl Dataset for PgbenchTables {
     ) -> Result<(), Error> {
         data.check_room(self.size())?;
         say(&format!(
-            "making a database of scale {}, about {}, in {}: once",
+            "making a database of scale {} (about {}) in {}; later runs use it again",
             self.scale,
             dataset_directory::format_size(self.size()),
             directory.display()
@@ -273,7 +273,11 @@ impl Dataset for PgbenchTables {
         self.fill(directory, cancelled)?;
         let (status, said) = server.stop(Signal::INT, self.create_timeout())?;
         if !status.success() {
-            return Err(Error::Job(format!("{} ended badly{}", SERVER.name, said.error_summary())));
+            return Err(Error::Job(format!(
+                "{} failed while it stopped{}",
+                SERVER.name,
+                said.error_summary()
+            )));
         }
         Ok(())
     }
@@ -313,13 +317,13 @@ fn remove_pid_file(copy: &DatasetCopy) -> Result<(), Error> {
 
 /// Parses a report of pgbench, of versions from 9.6 on, and its progress reports.
 fn read(report: &str, progress: &str) -> Result<ToolReport, String> {
-    let missing = |what: &str| format!("its report does not say {what}");
+    let missing = |what: &str| format!("the report has no {what}");
     let count = number_after(report, "transactions actually processed:")
-        .ok_or_else(|| missing("how many transactions"))?;
+        .ok_or_else(|| missing("number of transactions"))?;
     // Before version 14 pgbench stated two rates: with the time that connecting took, and without.
     let rates = || report.lines().filter(|line| line.starts_with("tps ="));
     let rate = rates().find(|line| !line.contains("including")).and_then(first_number);
-    let rate = rate.ok_or_else(|| missing("how many transactions a second"))?;
+    let rate = rate.ok_or_else(|| missing("transactions per second"))?;
     let mut reading = ToolReport { operations: count as u64, ..ToolReport::default() };
     reading.add_figure(Metric::Tps, Some(rate));
     let milliseconds =

@@ -76,7 +76,7 @@ impl ExternalProgram {
     pub(crate) fn require(&self) -> Result<PathBuf, Error> {
         self.find().ok_or_else(|| {
             Error::Job(format!(
-                "this container has no program {}: {}; for containers of an engine elsewhere name an image that has it (--image)",
+                "this container has no program {}: {}; for containers of a remote engine, use an image that has the program (--image)",
                 self.name, self.remedy
             ))
         })

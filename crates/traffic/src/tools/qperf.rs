@@ -23,7 +23,7 @@ pub(crate) struct Qperf {
 
 const PARAMETERS: &[Parameter] = &[Parameter {
     name: "size",
-    summary: "bytes of a message (-m) [qperf's own: 64K of bulk, 1 of latency]",
+    summary: "bytes of a message (-m) [qperf's default: 64K of bulk, 1 of latency]",
     kind: ParameterKind::Bytes { least: 1, most: 1 << 20 },
     default: None,
 }];
@@ -34,7 +34,7 @@ impl Tool for Qperf {
             (
                 "qperf-lat",
                 "round trips over TCP, as qperf measures them",
-                "qperf tcp_lat, doubled, for it states one way: its own program is run",
+                "qperf tcp_lat, doubled, because qperf states one way: its own program is run",
             )
         } else {
             ("qperf", "bulk over TCP, as qperf measures it", "qperf tcp_bw: its own program is run")
@@ -79,7 +79,7 @@ impl Tool for Qperf {
     }
 
     fn validate(&self, asked: &WorkloadRequest<'_>) -> Result<(), Error> {
-        require_one_flow(self.info().name, "its server takes one client at a time", asked)
+        require_one_flow(self.info().name, "the server takes one client at a time", asked)
     }
 
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
@@ -95,7 +95,7 @@ impl Tool for Qperf {
 
     fn client_command(&self, task: &TrialTask, program: ToolCommand) -> Result<ToolCommand, Error> {
         let [orders, traffic] = task.addresses.as_slice() else {
-            return Err(Error::Job("qperf dials two ports".to_owned()));
+            return Err(Error::Job("qperf needs two ports, and the task has fewer".to_owned()));
         };
         let call = program.with_arguments([
             orders.ip().to_string(),
@@ -135,7 +135,7 @@ fn parse_figure<'t>(text: &'t str, name: &str) -> Option<(f64, &'t str)> {
 }
 
 fn parse_bandwidth(text: &str, task: &TrialTask) -> Result<ToolReport, String> {
-    let missing = "it does not say its bandwidth";
+    let missing = "the output has no bandwidth";
     let (number, unit) = parse_figure(text, "bw").ok_or(missing)?;
     let unit = match unit {
         "bytes/sec" => 1.0,
@@ -143,7 +143,7 @@ fn parse_bandwidth(text: &str, task: &TrialTask) -> Result<ToolReport, String> {
         "MB/sec" => 1e6,
         "GB/sec" => 1e9,
         "TB/sec" => 1e12,
-        other => return Err(format!("{other} is no unit of its bandwidth that is known")),
+        other => return Err(format!("unknown unit of the bandwidth `{other}`")),
     };
     let bytes = number * unit;
     let mut reading =
@@ -154,17 +154,17 @@ fn parse_bandwidth(text: &str, task: &TrialTask) -> Result<ToolReport, String> {
 
 /// Parses the report of tcp_lat. Its latency is half of a round trip, because it counts the messages of both sides.
 fn parse_latency(text: &str, task: &TrialTask) -> Result<ToolReport, String> {
-    let (number, unit) = parse_figure(text, "latency").ok_or("it does not say its latency")?;
+    let (number, unit) = parse_figure(text, "latency").ok_or("the output has no latency")?;
     let unit = match unit {
         "ns" => 1e-3,
         "us" => 1.0,
         "ms" => 1e3,
         "sec" => 1e6,
-        other => return Err(format!("{other} is no unit of its latency that is known")),
+        other => return Err(format!("unknown unit of the latency `{other}`")),
     };
     let micros = 2.0 * number * unit;
     if micros <= 0.0 {
-        return Err("its latency is nought".to_owned());
+        return Err("the latency is 0".to_owned());
     }
     let rate = 1e6 / micros;
     let mut reading = ToolReport {

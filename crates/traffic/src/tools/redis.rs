@@ -36,7 +36,7 @@ pub(crate) struct Redis;
 const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "operation",
-        summary: "what is asked (-t)",
+        summary: "command of each request (-t)",
         kind: ParameterKind::Choice(&["get", "set"]),
         default: Some("get"),
     },
@@ -48,13 +48,13 @@ const PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "pipeline",
-        summary: "requests on their way at once on each connection (-P)",
+        summary: "outstanding requests of each connection (-P)",
         kind: ParameterKind::Count { least: 1, most: 10_000 },
         default: Some("1"),
     },
     Parameter {
         name: EXISTING_SERVER,
-        summary: "a server that is there already and asks for no password: its benchmark takes one as an argument alone, which everybody could read",
+        summary: "address of an existing server without a password: redis-benchmark takes a password only as an argument, which every user can read",
         kind: ParameterKind::Address,
         default: None,
     },
@@ -183,13 +183,15 @@ fn read(text: &str) -> Result<ToolReport, String> {
     let (names, row): (&[&str], &[&str]) = match rows.as_slice() {
         [names, row] if names.first() == Some(&"test") => (names, row),
         [row] if row.first() != Some(&"test") => (&["test", "rps"], row),
-        _ => return Err("it said no figures of one test".to_owned()),
+        _ => return Err("the output has no figures of exactly one test".to_owned()),
     };
     let of = |name: &str| -> Option<f64> {
         let at = names.iter().position(|one| *one == name)?;
         row.get(at)?.parse().ok().filter(|figure: &f64| figure.is_finite() && *figure >= 0.0)
     };
-    let rate = of("rps").filter(|rate| *rate > 0.0).ok_or("it does not say how many a second")?;
+    let rate = of("rps")
+        .filter(|rate| *rate > 0.0)
+        .ok_or("the output has no requests per second (rps)")?;
     let mut reading = ToolReport::default();
     reading.add_figure(Metric::Transactions, Some(rate));
     for (metric, name) in [

@@ -26,7 +26,7 @@ pub(crate) struct Sockperf;
 const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "protocol",
-        summary: "over which messages go (--tcp)",
+        summary: "protocol of the messages (--tcp)",
         kind: ParameterKind::Choice(&["udp", "tcp"]),
         default: Some("udp"),
     },
@@ -81,7 +81,7 @@ impl Tool for Sockperf {
         if asked.shape.flows > 1 {
             return unsupported(
                 "sockperf",
-                "its ping-pong has one flow: give more --processes or --clients",
+                "ping-pong has one flow: use more --processes or --clients",
             );
         }
         let version =
@@ -91,7 +91,7 @@ impl Tool for Sockperf {
         {
             return unsupported(
                 "sockperf",
-                "it speaks IPv6 since version 3.8, and here it is older",
+                "only version 3.8 and newer support IPv6, and the installed version is older: install sockperf 3.8 or use IPv4",
             );
         }
         Ok(())
@@ -140,15 +140,18 @@ fn tcp_argument(task: &TrialTask) -> Option<&'static str> {
 /// Parses a report of sockperf 3, with or without colours.
 fn read(text: &str) -> Result<ToolReport, String> {
     let line = |word: &str| text.lines().find(|line| line.contains(word));
-    let valid = line("[Valid Duration]").ok_or("it found no valid stretch of time")?;
+    let valid =
+        line("[Valid Duration]").ok_or("the output has no valid duration ([Valid Duration])")?;
     let number = |word| number_after(valid, word);
     let seconds = number("RunTime=").filter(|seconds| *seconds > 0.0);
     let (sent, received) = (number("SentMessages="), number("ReceivedMessages="));
     let (Some(seconds), Some(received)) = (seconds, received) else {
-        return Err("it does not say how many messages there were".to_owned());
+        return Err("the output has no number of messages".to_owned());
     };
     if line("Round trip is").is_none() {
-        return Err("it does not say that it means round trips (--full-rtt)".to_owned());
+        return Err(
+            "the output does not state that its latencies are round trips (--full-rtt)".to_owned()
+        );
     }
     let mut reading = ToolReport { operations: received as u64, ..ToolReport::default() };
     reading.add_figure(Metric::Transactions, Some(received / seconds));

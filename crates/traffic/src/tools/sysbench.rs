@@ -15,7 +15,7 @@ pub(crate) fn password_option(password: &str) -> Result<String, Error> {
     let quote = ['"', '\''].into_iter().find(|quote| !password.contains([*quote, '\n']));
     let quote = quote.ok_or_else(|| {
         Error::Job(
-            "sysbench cannot be told this password, which has both kinds of quotation marks or a line's end in it: give the user another one"
+            "cannot pass the password to sysbench: the password has both kinds of quotation marks or a line end: give the user another password"
                 .to_owned(),
         )
     })?;
@@ -25,9 +25,9 @@ pub(crate) fn password_option(password: &str) -> Result<String, Error> {
 /// Parses a report of sysbench 1.0 or 1.1, with its interval reports.
 pub(crate) fn read(text: &str) -> Result<ToolReport, String> {
     let line = |name: &str| text.lines().map(str::trim).find_map(|line| line.strip_prefix(name));
-    let missing = |what: &str| format!("its report does not say {what}");
-    let transactions = line("transactions:").ok_or_else(|| missing("how many transactions"))?;
-    let count = first_number(transactions).ok_or_else(|| missing("how many transactions"))?;
+    let missing = |what: &str| format!("the report has no {what}");
+    let transactions = line("transactions:").ok_or_else(|| missing("number of transactions"))?;
+    let count = first_number(transactions).ok_or_else(|| missing("number of transactions"))?;
     let mut reading = ToolReport { operations: count as u64, ..ToolReport::default() };
     let per_second = |line: &str| number_after(line, "(");
     reading.add_figure(Metric::Tps, per_second(transactions));
@@ -44,7 +44,7 @@ pub(crate) fn read(text: &str) -> Result<ToolReport, String> {
     );
     reading.add_figure(Metric::LatencyMax, line("max:").and_then(first_number).map(micros));
     if !reading.stated.contains_key(&Metric::Tps) {
-        return Err(missing("how many transactions a second"));
+        return Err(missing("transactions per second"));
     }
     reading.intervals = intervals(text);
     Ok(reading)

@@ -33,7 +33,7 @@ impl Tool for Wrk {
     fn info(&self) -> WorkloadInfo {
         WorkloadInfo {
             name: "wrk",
-            summary: "HTTP requests by wrk, to a small server of tare's",
+            summary: "HTTP requests by wrk, to tare's own small server",
             stands_for: "wrk: its own program is run",
             source: "https://github.com/wg/wrk",
         }
@@ -71,7 +71,7 @@ impl Tool for Wrk {
         if threads > asked.shape.flows as usize {
             return super::unsupported(
                 "wrk",
-                "it has no more threads than flows: give more --flows",
+                "each thread needs at least one flow: use more --flows",
             );
         }
         Ok(())
@@ -104,10 +104,11 @@ impl Tool for Wrk {
 
 /// Parses a report of wrk 4.
 fn read(text: &str) -> Result<ToolReport, String> {
-    let rate = number_after(text, "Requests/sec:").ok_or("it does not say how many a second")?;
+    let rate = number_after(text, "Requests/sec:")
+        .ok_or("the output has no requests per second (Requests/sec)")?;
     let lines = || text.lines().map(str::trim);
     let done = lines().find(|line| line.contains(" requests in "));
-    let count = done.and_then(first_number).ok_or("it does not say how many requests")?;
+    let count = done.and_then(first_number).ok_or("the output has no number of requests")?;
     let took = done.and_then(|line| parse_duration(line.split_once(" in ")?.1));
     let mut reading = ToolReport { operations: count as u64, ..ToolReport::default() };
     reading.add_figure(Metric::Transactions, Some(rate));

@@ -135,10 +135,7 @@ impl UdpControlLink {
 
 /// Returns the error for a message that is invalid or unexpected.
 pub(crate) fn unexpected_message() -> io::Error {
-    io::Error::new(
-        io::ErrorKind::InvalidData,
-        "the other end said something else than what it was asked",
-    )
+    io::Error::new(io::ErrorKind::InvalidData, "the peer sent an unexpected message")
 }
 
 #[cfg(test)]

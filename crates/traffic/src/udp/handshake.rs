@@ -108,7 +108,7 @@ fn announce_on_link(
         if Instant::now() >= until {
             return Err(io::Error::new(
                 io::ErrorKind::TimedOut,
-                "no datagram came there, though TCP did: let UDP pass on the same port",
+                "the server received no datagram, although TCP works: allow UDP on the same port",
             ));
         }
         for flow in own().filter(|flow| unknown.contains(&flow.number)) {
@@ -253,7 +253,7 @@ impl FlowRegistry<'_> {
             Ok(came) => came,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(true),
-            Err(error) => return Err(Error::io("hear of a flow", error)),
+            Err(error) => return Err(Error::io("receive the announcement of a flow", error)),
         };
         let Some(number) = FlowTag::announced_flow(self.task.token, &bytes[..length]) else {
             return Ok(true);
@@ -264,7 +264,7 @@ impl FlowRegistry<'_> {
             return Ok(true);
         };
         let guest = &self.clients[link];
-        let refused = |error| Error::io("talk to a client", error);
+        let refused = |error| Error::io("answer a client", error);
         // The address that the client dialled: this side may have several.
         let own = guest.link.stream().local_addr().map_err(refused)?;
         let socket = Arc::new(open_flow_socket(own, peer, self.options)?);

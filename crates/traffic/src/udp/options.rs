@@ -26,7 +26,7 @@ pub(crate) const SIZE: Parameter = Parameter {
 /// Switch for segmentation offload of UDP: many datagrams per message.
 pub(crate) const GSO: Parameter = Parameter {
     name: "gso",
-    summary: "hand the kernel many datagrams as one, and take them so (UDP_SEGMENT, UDP_GRO)",
+    summary: "send and receive many datagrams as one message (UDP_SEGMENT, UDP_GRO)",
     kind: ParameterKind::Switch,
     default: Some("false"),
 };
@@ -34,7 +34,7 @@ pub(crate) const GSO: Parameter = Parameter {
 /// Choice of what happens to received payload.
 pub(crate) const RECEIVE: Parameter = Parameter {
     name: "receive",
-    summary: "what becomes of received payload: copied out of the kernel, or dropped there but for the header",
+    summary: "handling of received payload: copied out of the kernel, or dropped there except for the header",
     kind: ParameterKind::Choice(&["copy", "drop"]),
     default: Some("copy"),
 };
@@ -172,8 +172,9 @@ pub(crate) fn open_client_socket(
     let socket = open_socket(address, options.buffer).map_err(refused)?;
     socket.connect(&address.into()).map_err(refused)?;
     if options.grouping == DatagramGrouping::Grouped {
-        crate::sys::set_gso_size(socket.as_fd(), options.size)
-            .map_err(|error| Error::io("send many datagrams as one (UDP_SEGMENT)", error))?;
+        crate::sys::set_gso_size(socket.as_fd(), options.size).map_err(|error| {
+            Error::io("enable segmentation offload (UDP_SEGMENT) for --gso", error)
+        })?;
     }
     Ok(socket.into())
 }

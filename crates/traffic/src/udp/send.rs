@@ -185,7 +185,7 @@ fn messages_lost(error: io::Error) -> io::Result<usize> {
         ) => Ok(1),
         Some(Errno::INVAL | Errno::MSGSIZE) => Err(io::Error::new(
             error.kind(),
-            format!("{error}: with --gso a datagram has to fit into the MTU, use a smaller --size"),
+            format!("{error}: with --gso a datagram must fit into the MTU: use a smaller --size"),
         )),
         _ => Err(error),
     }

@@ -61,7 +61,9 @@ impl<T: Send + 'static> UdpServer<T> {
         self.patience.set(Instant::now() + DRAIN_TIMEOUT);
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(result)) => result,
-            Some(Err(_)) | None => Err(Error::io("serve", io::Error::other("its thread died"))),
+            Some(Err(_)) | None => {
+                Err(Error::io("serve flows", io::Error::other("the thread of the server panicked")))
+            }
         }
     }
 }

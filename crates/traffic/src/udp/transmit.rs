@@ -80,8 +80,9 @@ impl UdpTransmitter {
         for (number, datagrams) in driven.lanes.iter().flat_map(UdpSender::sent) {
             let flow = self.flows.iter().find(|flow| flow.number == number);
             if let Some(link) = flow.and_then(|flow| self.links.get(flow.link)) {
-                link.send(UdpControlMessage::Sent { flow: number, datagrams })
-                    .map_err(|error| Error::io("tell the server what was sent", error))?;
+                link.send(UdpControlMessage::Sent { flow: number, datagrams }).map_err(
+                    |error| Error::io("send the number of sent datagrams to the server", error),
+                )?;
             }
         }
         Ok(UdpSendResult { output: driven, epoch: epoch.get().copied() })

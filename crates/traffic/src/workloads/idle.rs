@@ -1,6 +1,7 @@
 //! `idle`: nothing is sent. The machine's activity during the trial is the background of all other figures.
 
-use crate::event_loop::{FlowGroup, Interest, SharedDeadline};
+use crate::event_loop::SharedDeadline;
+use crate::flow_group::{FlowGroup, Interest};
 use crate::latency::empty_intervals;
 use crate::placement::{SideCores, TrafficRole};
 use crate::tcp::{DRAIN_TIMEOUT, GrantedOptions, TcpOptions, TcpServerThread, connect, shut_down};
@@ -23,7 +24,7 @@ impl Workload for Idle {
     fn info(&self) -> WorkloadInfo {
         WorkloadInfo {
             name: "idle",
-            summary: "nothing is sent; how busy the machine is all the same",
+            summary: "no traffic: the background load of the machine",
             stands_for: "the background that every other figure contains",
             source: "https://www.rfc-editor.org/rfc/rfc2544#section-26",
         }

@@ -27,7 +27,7 @@ pub(crate) struct UdpRate;
 /// Parameter for the offered load.
 const RATE: Parameter = Parameter {
     name: "rate",
-    summary: "offered load of each client, all its processes and flows together: bits of payload or datagrams per second; more than it can do is as fast as it can",
+    summary: "offered load of each client, all its processes and flows together: bits of payload or datagrams per second; a load above the capacity of the client is sent as fast as possible",
     kind: ParameterKind::Load,
     default: Some("100mbit"),
 };
@@ -36,7 +36,7 @@ impl Workload for UdpRate {
     fn info(&self) -> WorkloadInfo {
         WorkloadInfo {
             name: "udp-rate",
-            summary: "UDP datagrams at a given rate: what was offered, what came, and how",
+            summary: "UDP datagrams at a given rate: offered load, received load, loss and jitter",
             stands_for: "iperf3 -u, sockperf throughput, RFC 2544 frame loss rate",
             source: "https://www.rfc-editor.org/rfc/rfc2544#section-26.3",
         }
@@ -89,7 +89,7 @@ impl Workload for UdpRate {
 fn requested_rate(task: &TrialTask, options: &Options) -> Result<f64, Error> {
     parameters::load(&task.parameters, RATE.name)
         .map(|load| task.process_share(load.packets_per_second(options.size)))
-        .ok_or_else(|| Error::Job("the task says no `rate`".to_owned()))
+        .ok_or_else(|| Error::Job("the task has no parameter `rate`".to_owned()))
 }
 
 /// Result of the serving thread.
@@ -145,7 +145,8 @@ fn find_socket_drops(
     sent: Option<u64>,
 ) -> Result<Option<Finding>, Error> {
     let full: io::Result<u64> = lanes.iter().map(UdpReceiver::buffer_drops).sum();
-    let full = full.map_err(|error| Error::io("read what a socket lost", error))?;
+    let full = full
+        .map_err(|error| Error::io("read the number of datagrams that a socket dropped", error))?;
     let of = sent.unwrap_or(received + full);
     let dropped = full.min(of.saturating_sub(received));
     Ok((dropped > 0).then_some(Finding::DroppedAtSocket { dropped, of }))

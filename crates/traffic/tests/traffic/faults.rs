@@ -80,7 +80,7 @@ fn an_agent_that_is_killed_is_named() {
             let mut site = LoopbackSession::new();
             let pid = site.agents[victim];
             let error = site.trial(workload, act_once(|| true, || kill(pid))).to_string();
-            assert_eq!(error, format!("{role}-0: its agent ended early (signal 9)"), "{workload}");
+            assert_eq!(error, format!("{role}-0: the agent ended early (signal 9)"), "{workload}");
             let job = job(workload, &site.topology, &[]);
             let again = site.session.run_trial(&job, NEVER).unwrap_err();
             assert!(matches!(again, Error::Job(_)), "{again}");
@@ -122,11 +122,11 @@ fn dropping_a_session_ends_its_agents() {
 #[test]
 fn a_program_that_is_no_agent_is_told_from_one() {
     let server = || vec![AgentContainer::new("server-0", &agent())];
-    for (program, said) in [("/bin/true", "ended early"), ("/bin/echo", "said what is no reply")] {
+    for (program, said) in [("/bin/true", "ended early"), ("/bin/echo", "sent an invalid reply")] {
         let client = AgentContainer::new("client-0", Path::new(program));
         let topology = topology(server(), vec![client], |_| PORT);
         let error = AgentSession::open(&topology).unwrap_err().to_string();
-        assert!(error.starts_with("client-0: its agent ") && error.contains(said), "{error}");
+        assert!(error.starts_with("client-0: the agent ") && error.contains(said), "{error}");
     }
     let nowhere = AgentContainer::new("client-0", Path::new("/nonexistent"));
     let topology = topology(server(), vec![nowhere], |_| PORT);
@@ -172,7 +172,7 @@ fn a_port_in_use_is_said_by_the_server() {
     let _squatter = PeerProgram::start(&namespace, &["listen", &listen.to_string()]);
     let mut session = AgentSession::open(&topology).unwrap();
     let error = session.run_trial(&job("tcp-rr", &topology, &[]), NEVER).unwrap_err().to_string();
-    assert!(error.starts_with(&format!("server-0: listen on {listen}: ")), "{error}");
+    assert!(error.starts_with(&format!("server-0: cannot listen on {listen}: ")), "{error}");
 }
 
 #[test]

@@ -76,7 +76,8 @@ fn busy_polling_is_refused_where_no_card_has_a_queue() {
         let mut session = AgentSession::open(&topology).unwrap();
         let job = job(workload, &topology, &[("wait", json!("busy-poll"))]);
         let error = session.run_trial(&job, NEVER).unwrap_err().to_string();
-        assert!(error.contains("wait busy-poll: packets come from no NAPI queue"), "{error}");
+        let why = "cannot use --wait busy-poll: packets come from no NAPI queue";
+        assert!(error.contains(why), "{error}");
     }
 }
 

@@ -204,7 +204,8 @@ fn where_udp_does_not_pass_it_is_said() {
     let topology = pair_topology(&pair);
     let mut session = AgentSession::open(&topology).unwrap();
     let error = session.run_trial(&job("udp-rate", &topology, &[]), NEVER).unwrap_err().to_string();
-    assert!(error.contains("announce flows to 10.99.0.2:7001: no datagram came there"), "{error}");
+    let why = "cannot announce flows to 10.99.0.2:7001: the server received no datagram";
+    assert!(error.contains(why), "{error}");
 }
 
 #[test]

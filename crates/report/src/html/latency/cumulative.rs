@@ -17,8 +17,8 @@ const SHARES: [f64; 8] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999, 0.999_99
 
 pub(super) fn figure(of: &SubjectLatencies<'_>, networks: &PageNetworks<'_>) -> Figure {
     let caption = format!(
-        "How long a {} takes at most, for the share of them given below: every further nine has the same room. A line \
-         ends where fewer than a hundred are left beyond it: what follows is the accident of a few.",
+        "Longest duration of the given share of {}s; every further nine has the same width. A line ends where fewer \
+         than 100 samples lie beyond it: the rest depends on a few samples.",
         of.what
     );
     let described = of.each.iter().filter_map(|one| {
@@ -34,7 +34,7 @@ pub(super) fn figure(of: &SubjectLatencies<'_>, networks: &PageNetworks<'_>) -> 
     let described: Vec<String> = described.collect();
     Figure::new(
         format!("cdf-{}", of.id),
-        format!("{}: the tail of {}s", of.heading, of.what),
+        format!("{}: tail of {}s", of.heading, of.what),
         table(of),
     )
     .with_text(caption, described.join(" "))
@@ -62,7 +62,7 @@ fn table(of: &SubjectLatencies<'_>) -> DataTable {
         let count = one.latencies.count();
         TableValue::number(count as f64, super::super::subject::group_thousands(&count.to_string()))
     });
-    table.add(std::iter::once("how many".into()).chain(count).collect());
+    table.add(std::iter::once("count".into()).chain(count).collect());
     table
 }
 
@@ -128,7 +128,7 @@ fn draw(
         area.horizontal_grid(&y, &ticks),
         area.vertical_grid(&x, &percent_ticks(most)),
         area.y_title("µs"),
-        area.x_title("per cent of them"),
+        area.x_title("per cent of all"),
     ];
     content.push(Element::new("g").extend(lines(&drawn, networks, &area, room)));
     Drawing { width, height, content }

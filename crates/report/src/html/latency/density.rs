@@ -26,8 +26,8 @@ pub(super) fn figure(of: &SubjectLatencies<'_>, networks: &PageNetworks<'_>) -> 
     let ridges: Vec<DensityRidge<'_>> =
         of.each.iter().map(|one| DensityRidge { one, shares: bins.shares(one) }).collect();
     let caption = format!(
-        "Where {}s lie: the higher the ridge, the more of them take just so long. Two peaks are two ways that packets \
-         take, or two things that they wait for. The tick is the median.",
+        "Density of {}s: the higher the ridge, the more samples have this duration. Two peaks mean two paths of packets, \
+         or two causes of waiting. The tick is the median.",
         of.what
     );
     let described = ridges.iter().map(|ridge| {
@@ -36,7 +36,7 @@ pub(super) fn figure(of: &SubjectLatencies<'_>, networks: &PageNetworks<'_>) -> 
         format!("{} peaks near {} µs.", ridge.one.label, micros(at))
     });
     let described: Vec<String> = described.collect();
-    let (title, table) = (format!("{}: where {}s lie", of.heading, of.what), table(&ridges, bins));
+    let (title, table) = (format!("{}: density of {}s", of.heading, of.what), table(&ridges, bins));
     Figure::new(format!("density-{}", of.id), title, table)
         .with_text(caption, described.join(" "))
         .with_drawings(|width| draw(&ridges, bins, networks, width))

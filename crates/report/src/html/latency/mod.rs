@@ -49,7 +49,7 @@ pub(crate) fn latencies(
 fn latency_noun(which: LatencyKind) -> &'static str {
     match which {
         LatencyKind::RoundTrip => "round trip",
-        LatencyKind::OneWay => "way from client to server",
+        LatencyKind::OneWay => "one-way trip",
         LatencyKind::Connect => "connection set-up",
     }
 }

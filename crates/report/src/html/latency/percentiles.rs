@@ -34,8 +34,8 @@ pub(super) fn figure(of: &SubjectLatencies<'_>, networks: &PageNetworks<'_>) -> 
         .collect();
     let median = |row: &PercentileRow<'_>| row.one.latencies.quantile(0.5).unwrap_or(u64::MAX);
     rows.sort_by_key(median);
-    let caption = "From the median (the circle) by p95 and p99 to p99.9: bars as thin as few of them take so long. The \
-                   ring is the slowest of all. Over all blocks; a percentile with fewer than a hundred beyond it is left out.";
+    let caption = "From the median (the circle) through p95 and p99 to p99.9: the thinner the bar, the fewer the samples. The \
+                   ring is the maximum. Over all blocks; a percentile with fewer than 100 samples beyond it is left out.";
     let described: Vec<String> = rows.iter().map(told).collect();
     let title = format!("{}: percentiles of {}s", of.heading, of.what);
     Figure::new(format!("percentiles-{}", of.id), title, table(&rows))
@@ -48,7 +48,7 @@ fn told(row: &PercentileRow<'_>) -> String {
         .iter()
         .zip(&row.shown)
         .filter_map(|((_, name, _), value)| value.map(|value| format!("{name} {}", micros(value))));
-    let largest = row.largest.map(|value| format!("slowest {}", micros(value)));
+    let largest = row.largest.map(|value| format!("maximum {}", micros(value)));
     let words: Vec<String> = shares.chain(largest).collect();
     format!("{}: {} µs.", row.one.label, words.join(", "))
 }
@@ -56,7 +56,7 @@ fn told(row: &PercentileRow<'_>) -> String {
 fn table(rows: &[PercentileRow<'_>]) -> DataTable {
     let heads = SHARES.iter().map(|(_, name, _)| format!("{name} (µs)"));
     let heads = std::iter::once("network".to_owned()).chain(heads);
-    let mut table = DataTable::new(heads.chain(["slowest (µs)".to_owned(), "how many".to_owned()]));
+    let mut table = DataTable::new(heads.chain(["maximum (µs)".to_owned(), "count".to_owned()]));
     for row in rows {
         let datum = |value: &Option<f64>| match value {
             Some(value) => TableValue::number(*value, micros(*value)),

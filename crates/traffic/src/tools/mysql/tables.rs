@@ -126,7 +126,7 @@ impl Dataset for MysqlTables {
     ) -> Result<(), Error> {
         data.check_room(self.size())?;
         say(&format!(
-            "making {} tables of {} rows, about {}, in {}: once",
+            "making {} tables of {} rows (about {}) in {}; later runs use them again",
             self.tables,
             self.rows,
             dataset_directory::format_size(self.size()),
@@ -161,7 +161,11 @@ impl Dataset for MysqlTables {
         // The server writes everything to disk before it ends.
         let (status, said) = server.stop(Signal::TERM, self.create_timeout())?;
         if !status.success() {
-            return Err(Error::Job(format!("{} ended badly{}", SERVER.name, said.error_summary())));
+            return Err(Error::Job(format!(
+                "{} failed while it stopped{}",
+                SERVER.name,
+                said.error_summary()
+            )));
         }
         Ok(())
     }

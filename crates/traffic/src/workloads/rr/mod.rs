@@ -47,7 +47,7 @@ pub(super) const fn parameters(most: u64) -> [Parameter; 5] {
     [
         Parameter {
             name: "request",
-            summary: "bytes of a request; of 8 and more the time from client to server is told too, on one machine",
+            summary: "bytes of a request; from 8 bytes, the time from client to server is measured too on one machine",
             kind: sizes,
             default: Some("1"),
         },
@@ -59,7 +59,7 @@ pub(super) const fn parameters(most: u64) -> [Parameter; 5] {
         },
         Parameter {
             name: "open_loop",
-            summary: "transactions per second of each client, all its processes and flows together, due by a schedule; as many as can be unless given",
+            summary: "transactions per second of each client, all its processes and flows together, due by a schedule; as many as possible unless given",
             kind: ParameterKind::PerSecond,
             default: None,
         },

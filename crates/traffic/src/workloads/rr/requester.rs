@@ -3,7 +3,8 @@
 use super::requester_log::{NextStep, RequesterLog, ThreadShare, find_shortfall};
 use super::stamp::RequestStamp;
 use super::{MessageSizes, MessageTransport, ReceiveProgress, message_buffer};
-use crate::event_loop::{FlowGroup, Interest, SharedDeadline};
+use crate::event_loop::SharedDeadline;
+use crate::flow_group::{FlowGroup, Interest};
 use crate::latency::set_round_trips;
 use crate::payload::incompressible_payload;
 use crate::placement::{SideCores, TrafficRole, find_spin_contention};
@@ -267,7 +268,7 @@ fn ignore_would_block(result: io::Result<()>) -> io::Result<()> {
 }
 
 fn closed_by_server() -> io::Error {
-    io::Error::other("the server closed it")
+    io::Error::other("the server closed the connection")
 }
 
 /// Client of the request/response workloads.

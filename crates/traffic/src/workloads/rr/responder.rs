@@ -3,7 +3,7 @@
 use super::stamp::{LENGTH, RequestStamp};
 use super::{MessageSizes, MessageTransport, ReceiveProgress, message_buffer};
 use crate::cpu::CpuLog;
-use crate::event_loop::{FlowGroup, Interest};
+use crate::flow_group::{FlowGroup, Interest};
 use crate::latency::LatencyLog;
 use crate::payload::incompressible_payload;
 use crate::workers::WorkerOutput;

@@ -84,7 +84,7 @@ impl CrrClientWorker {
         epoch: &Arc<OnceLock<u64>>,
     ) -> Result<Self, Error> {
         let queue = epoll::create(epoll::CreateFlags::CLOEXEC)
-            .map_err(|error| Error::io("open an epoll queue", error))?;
+            .map_err(|error| Error::io("create an epoll instance", error))?;
         let log = || LatencyLog::new(task.duration, task.interval, sharing);
         Ok(Self {
             address,

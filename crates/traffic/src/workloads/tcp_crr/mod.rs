@@ -29,7 +29,7 @@ impl Workload for TcpCrr {
     fn info(&self) -> WorkloadInfo {
         WorkloadInfo {
             name: "tcp-crr",
-            summary: "connections made, used for one request and response, and closed; their rate and latency",
+            summary: "connections opened, used for one request and response, and closed; their rate and latency",
             stands_for: "netperf TCP_CRR, neper tcp_crr",
             source: "https://hewlettpackard.github.io/netperf/doc/netperf.html#TCP_005fCRR",
         }
@@ -83,7 +83,7 @@ impl Workload for TcpCrr {
             },
             Parameter {
                 name: "close",
-                summary: "how the client closes: an ordinary end, or a reset that leaves nothing in TIME_WAIT",
+                summary: "closing of a connection by the client: an ordinary end, or a reset that leaves nothing in TIME_WAIT",
                 kind: ParameterKind::Choice(&["fin", "rst"]),
                 default: Some("fin"),
             },

@@ -269,7 +269,7 @@ impl CrrServer {
                         CrrServerWorker::new(&listeners, controls, &alive, &task, &epoch)
                     })
                     .collect::<Result<_, _>>()
-                    .map_err(|error| Error::io("prepare to accept", error))?;
+                    .map_err(|error| Error::io("prepare to accept connections", error))?;
                 workers::run_workers(lanes, &cores, &task, &patience, |lane| lane.run(&patience))
             })?;
         Ok(Self { serving, overflows })

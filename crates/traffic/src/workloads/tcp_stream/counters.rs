@@ -91,7 +91,7 @@ impl ClientCounters {
                     some => {
                         let streams = some.iter().map(|&flow| &flows[flow].stream);
                         let log = TcpStateLog::new(duration, interval, streams);
-                        Some(log.map_err(|error| Error::io("ask for TCP_INFO", error))?)
+                        Some(log.map_err(|error| Error::io("read TCP_INFO", error))?)
                     }
                 };
                 Ok(Self {

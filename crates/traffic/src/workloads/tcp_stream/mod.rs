@@ -81,19 +81,19 @@ impl Workload for TcpStream {
             sink::READ,
             Parameter {
                 name: "send",
-                summary: "how the payload gets into the kernel: copied, or its pages handed over",
+                summary: "transfer of the payload into the kernel: copied, or its pages handed over",
                 kind: ParameterKind::Choice(&["copy", "vmsplice", "sendfile"]),
                 default: Some("copy"),
             },
             Parameter {
                 name: "receive",
-                summary: "what becomes of received payload: copied to the receiver, or dropped by its kernel",
+                summary: "handling of received payload: copied to the receiver, or dropped by its kernel",
                 kind: ParameterKind::Choice(&["copy", "drop"]),
                 default: Some("copy"),
             },
             Parameter {
                 name: "congestion",
-                summary: "congestion control of both ends; the host's default unless given",
+                summary: "congestion control of both ends; the machine's default unless given",
                 kind: ParameterKind::Name,
                 default: None,
             },
@@ -111,7 +111,7 @@ impl Workload for TcpStream {
             },
             Parameter {
                 name: "pacing_rate",
-                summary: "the most payload that each flow sends, bits/s, paced by the kernel (SO_MAX_PACING_RATE); unpaced unless given",
+                summary: "maximum payload rate of each flow, bits/s, paced by the kernel (SO_MAX_PACING_RATE); unpaced unless given",
                 kind: ParameterKind::BitRate,
                 default: None,
             },

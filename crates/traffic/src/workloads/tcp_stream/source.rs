@@ -38,14 +38,14 @@ impl SplicedPages {
     fn new(size: usize) -> Result<Self, Error> {
         let refused = |error| {
             Error::io(
-                "send by vmsplice (where it is not allowed, use --send copy or sendfile)",
+                "send by vmsplice (if vmsplice is not allowed here, use --send copy or sendfile)",
                 error,
             )
         };
         let pipe = PagePipe::new(size).map_err(refused)?;
         if pipe.capacity() < size {
             return Err(Error::Job(format!(
-                "send by vmsplice: a pipe here holds {} bytes, not the {size} of a write: use a smaller --size, or raise fs.pipe-max-size",
+                "cannot send by vmsplice: a pipe here holds {} bytes, not the {size} of a write: use a smaller --size, or raise fs.pipe-max-size",
                 pipe.capacity()
             )));
         }
@@ -69,7 +69,7 @@ impl PayloadSource {
             Some("vmsplice") => SplicedPages::new(size).map(Self::Pages),
             Some("sendfile") => payload_file(size)
                 .map(|file| Self::File { file, size })
-                .map_err(|error| Error::io("make a file in memory to send from", error)),
+                .map_err(|error| Error::io("create a file in memory for --send sendfile", error)),
             _ => Ok(Self::Copy(PageBuffer::from_bytes(&incompressible_payload(size), HALF_PAGE))),
         }
     }
@@ -137,6 +137,6 @@ mod tests {
     fn a_write_that_no_pipe_can_hold_is_refused_with_what_to_do() {
         // No pipe may be larger than 2 GiB.
         let error = source_for("vmsplice", 3 << 30).unwrap_err().to_string();
-        assert!(error.starts_with("send by vmsplice: a pipe here holds "), "{error}");
+        assert!(error.starts_with("cannot send by vmsplice: a pipe here holds "), "{error}");
     }
 }

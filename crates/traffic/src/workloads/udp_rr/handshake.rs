@@ -49,7 +49,7 @@ impl RrHandshake {
 }
 
 fn refused(error: io::Error) -> Error {
-    Error::io("introduce a UDP flow", error)
+    Error::io("announce a UDP flow", error)
 }
 
 /// Performs the client's part: opens a socket for every connection. The server knows all of them when this returns.
@@ -72,7 +72,7 @@ pub(super) fn announce(
     while let Some(&first) = pending.first() {
         if Instant::now() >= deadline {
             let peer = flows[first].1.peer_addr().map_err(refused)?;
-            let why = "its TCP port answers, its UDP port does not; is UDP let through?";
+            let why = "its TCP port answers, its UDP port does not: allow UDP on the same port";
             return Err(Error::Job(format!("no answer by UDP from {peer} within 5 s: {why}")));
         }
         for (socket, _, hello) in pending.iter().map(|&flow| &flows[flow]) {
@@ -109,7 +109,7 @@ fn await_answers(
         pending.retain(|&flow| match (&flows[flow].1).read(&mut [0]) {
             Ok(1) => false,
             Ok(_) => {
-                broken = Some(io::Error::other("the server closed it"));
+                broken = Some(io::Error::other("the server closed the connection"));
                 true
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => true,

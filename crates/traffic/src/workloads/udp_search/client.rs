@@ -129,7 +129,7 @@ impl SearchClient {
         let length = Nanos::from(duration);
         let task =
             TrialTask { duration: length, interval: length, ..self.transmitter.task.clone() };
-        let refused = |error| Error::io("talk to the server about a trial", error);
+        let refused = |error| Error::io("coordinate a trial with the server", error);
         let loaded = self.transmitter.prepare(&task, load, trial);
         self.ask(UdpControlMessage::Begin(trial), UdpControlMessage::Ready(trial))
             .map_err(refused)?;

@@ -27,7 +27,7 @@ pub(crate) struct UdpSearch;
 /// Parameter for the loss ratio of the second goal.
 const PDR: Parameter = Parameter {
     name: "pdr",
-    summary: "the share of datagrams that may be lost at the partial drop rate",
+    summary: "share of datagrams that may be lost at the partial drop rate",
     kind: ParameterKind::Share,
     default: Some("0.5%"),
 };
@@ -37,14 +37,14 @@ const TRIAL: ParameterKind = ParameterKind::Count { least: 1, most: 600_000 };
 
 const INITIAL: Parameter = Parameter {
     name: "initial_trial",
-    summary: "ms of the first trials; an eighth of the last ones unless given",
+    summary: "duration of the first trials, ms; an eighth of that of the last trials unless given",
     kind: TRIAL,
     default: None,
 };
 
 const FINAL: Parameter = Parameter {
     name: "final_trial",
-    summary: "ms of the trials that decide; a fiftieth of the duration unless given",
+    summary: "duration of the trials that decide, ms; a fiftieth of --duration unless given",
     kind: TRIAL,
     default: None,
 };
@@ -53,7 +53,7 @@ impl Workload for UdpSearch {
     fn info(&self) -> WorkloadInfo {
         WorkloadInfo {
             name: "udp-search",
-            summary: "the highest UDP rates without loss (NDR) and with little of it (PDR)",
+            summary: "the highest UDP rates without loss (NDR) and with little loss (PDR)",
             stands_for: "TRex with MLRsearch, RFC 2544 throughput",
             source: "https://www.rfc-editor.org/rfc/rfc9971",
         }
@@ -82,7 +82,7 @@ impl Workload for UdpSearch {
     fn connect(&self, task: &TrialTask) -> Result<Box<dyn Client>, Error> {
         if task.peers > 1 {
             return Err(Error::Job(format!(
-                "udp-search from {} clients at once: searches disturb one another, use one client and one process",
+                "cannot run udp-search from {} clients at once: searches disturb one another: use one client and one process",
                 task.peers
             )));
         }
@@ -126,7 +126,7 @@ fn goals(task: &TrialTask) -> Result<[SearchGoal; 2], Error> {
     });
     let initial = given(&INITIAL).unwrap_or(full / 8).min(full);
     let pdr = parameters::number(&task.parameters, PDR.name)
-        .ok_or_else(|| Error::Job("the task says no `pdr`".to_owned()))?;
+        .ok_or_else(|| Error::Job("the task has no parameter `pdr`".to_owned()))?;
     Ok([0.0, pdr].map(|loss_ratio| SearchGoal {
         loss_ratio,
         exceed_ratio: EXCEED,
@@ -161,6 +161,6 @@ mod tests {
     fn searches_at_once_are_refused() {
         let task = crate::TrialTask::for_test("udp-search", vec![([127, 0, 0, 1], 7).into()]);
         let error = UdpSearch.connect(&TrialTask { peers: 2, ..task }).err().unwrap().to_string();
-        assert!(error.starts_with("udp-search from 2 clients at once"), "{error}");
+        assert!(error.starts_with("cannot run udp-search from 2 clients at once"), "{error}");
     }
 }

@@ -61,7 +61,9 @@ fn next_trial(
             Ok(Some(UdpControlMessage::Begin(trial))) => return Ok(Some(trial)),
             // No message yet, or the count sent in a trial that was no longer awaited.
             Ok(None | Some(UdpControlMessage::Sent { .. })) => {}
-            Ok(Some(_)) => return Err(Error::io("hear of a trial", unexpected_message())),
+            Ok(Some(_)) => {
+                return Err(Error::io("receive the announcement of a trial", unexpected_message()));
+            }
             Err(_) => return Ok(None),
         }
     }
@@ -86,7 +88,9 @@ impl SearchTotals {
             (received + total.received, all + total.received + total.duplicates)
         });
         let full: io::Result<u64> = driven.lanes.iter().map(UdpReceiver::buffer_drops).sum();
-        let full = full.map_err(|error| Error::io("read what a socket lost", error))?;
+        let full = full.map_err(|error| {
+            Error::io("read the number of datagrams that a socket dropped", error)
+        })?;
         let dropped = full.min(sent.unwrap_or(u64::MAX).saturating_sub(received));
 
         self.all += all;

@@ -1,0 +1,32 @@
+//! Networks of a plan that cannot run on this machine.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Network that cannot run on this machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SkippedNetwork {
+    /// Network's name with its options; several names separated by commas after grouping.
+    pub network: String,
+    /// Reason why it cannot run.
+    pub reason: String,
+    /// Action that would make it run.
+    pub remedy: String,
+}
+
+impl SkippedNetwork {
+    /// Merges networks with the same reason and remedy into one entry for display. The entry stands where the first of
+    /// them stood; its `network` lists their names, separated by commas.
+    #[must_use]
+    pub fn group_by_reason(skipped: &[Self]) -> Vec<Self> {
+        let mut groups: Vec<Self> = Vec::new();
+        for one in skipped {
+            let same = |group: &&mut Self| group.reason == one.reason && group.remedy == one.remedy;
+            match groups.iter_mut().find(same) {
+                Some(group) => group.network = format!("{}, {}", group.network, one.network),
+                None => groups.push(one.clone()),
+            }
+        }
+        groups
+    }
+}
