@@ -61,7 +61,7 @@ pub(crate) fn run(
         duration: Nanos(u64::from(seconds) * 1_000_000_000),
         interval: INTERVAL,
     };
-    let mut session = AgentSession::open(stage.serving(port))?;
+    let mut session = AgentSession::open(stage.serving(port), &built_in_workloads())?;
     let outcome = session.run_trial(&job, &|| false)?;
     measured(row.traffic.kind, &outcome).context("tare's own figure")
 }

@@ -114,7 +114,8 @@ fn what_cannot_be_told_is_neither_a_pass_nor_a_failure() {
     assert!(told.contains("measure more blocks"), "{told}");
     tare.run(&["compare", "two"]).assert_error(2, &["BASE and NEW"]);
     tare.run(&["compare", "two", "nowhere"]).assert_error(2, &["nowhere"]);
-    tare.run(&["compare", "two", "one", "--vary", "moon"]).assert_error(2, &["--vary moon"]);
+    tare.run(&["compare", "two", "one", "--vary", "moon"])
+        .assert_error(2, &["--vary", "unknown difference `moon`"]);
 }
 
 #[test]

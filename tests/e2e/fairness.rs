@@ -44,7 +44,7 @@ fn a_limited_client_gets_less_and_fairness_says_so() {
     let star = NamespaceStar::new(4);
     star.clients[2].run("tc qdisc add dev eth0 root tbf rate 1mbit burst 15000 limit 300000");
     let topology = star.topology(&binary(), 5201);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = AgentSession::open(&topology, &built_in_workloads()).unwrap();
     let job = TrialJob {
         workload: "tcp-stream".to_owned(),
         parameters: built_in_workloads()

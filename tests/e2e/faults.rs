@@ -126,9 +126,9 @@ fn a_journal_that_is_none_is_named_and_left_alone() {
     let tare = Tare::in_directory(scratch.root());
     scratch.create_directory("run", None);
     for (journal, words) in [
-        ("", ["run/journal.jsonl", "no journal"]),
+        ("", ["run/journal.jsonl", "is not a journal"]),
         ("{}\n", ["run/journal.jsonl, line 1", "invalid journal record"]),
-        ("{\"record\":\"run\",\"form", ["run/journal.jsonl", "no journal"]),
+        ("{\"record\":\"run\",\"form", ["run/journal.jsonl", "is not a journal"]),
     ] {
         scratch.write_file("run/journal.jsonl", journal);
         for command in ["report", "resume"] {

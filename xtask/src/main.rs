@@ -16,6 +16,7 @@ mod expected_skips;
 mod fuzz;
 mod generated;
 mod go_programs;
+mod house;
 mod ignored_tests;
 mod install;
 mod junit;

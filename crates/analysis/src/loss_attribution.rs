@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(
             found.to_string(),
             "2.4 % lost: 1.9 % in server-0's socket buffer (too small: 208 KiB), \
-             0.2 % by the rule node-0:filter/FORWARD#7 drop, 0.1 % at the queue node-0:eth0/tbf, 0.1 % unplaced"
+             0.2 % by the rule node-0:filter/FORWARD#7 drop, 0.1 % at the queue node-0:eth0/tbf, 0.1 % at unknown places"
         );
         assert_eq!(attribute_loss(&[&trials[1]]), None);
     }
@@ -319,7 +319,7 @@ mod tests {
         trial.findings = vec![Finding::DroppedAtSocket { dropped: 8, of: 100 }];
         let found = attribute_loss(&[&trial]).unwrap().to_string();
         assert!(found.starts_with("10.0 % lost: 8.0 % in server's socket buffer"), "{found}");
-        assert!(found.ends_with("2.0 % unplaced"), "{found}");
+        assert!(found.ends_with("2.0 % at unknown places"), "{found}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Container of a Docker Engine, behind the interface that the rest of tare uses.
 
+use crate::container_handle::ContainerHandle;
 use crate::engine::Engine;
-use crate::engine_resources::ContainerHandle;
 use crate::exec::{self, ExecCommand};
 use crate::image::PROGRAM;
 use crate::netns_probe;

@@ -1,8 +1,8 @@
 //! Counters of an engine's network during trials: a program in each of its containers reports on request what its
 //! network namespace has counted. It needs no privileges, and works the same on an engine elsewhere.
 
+use crate::container_handle::ContainerHandle;
 use crate::engine::Engine;
-use crate::engine_resources::ContainerHandle;
 use crate::exec::{self, ExecCommand, ExecInput, ExecSession, OutputLines};
 use crate::image::PROGRAM;
 use crate::netns_probe::{self, NetnsCounters};

@@ -2,34 +2,17 @@
 
 use crate::address::{EngineAddress, EngineAddressError};
 use crate::engine::{Engine, ask_once};
-use crate::engine_resources::ContainerHandle;
-use crate::exec::ExecInput;
+use crate::engine_session::EngineSession;
 use crate::host_tool_mounts::HostToolMounts;
 use crate::image;
 use crate::label::RunId;
 use crate::leftovers;
+use crate::options::DockerOptions;
 use crate::requirement::EngineRequirement;
 use crate::swarm::SwarmSession;
 use bollard::models::{LocalNodeState, SystemInfo, SystemVersion};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tare_network::{Error, Requirement, UnmetRequirement};
-
-/// Options of the user for all networks of Docker.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DockerOptions {
-    /// Image to run instead of tare's own; tare's binary is put into its containers.
-    pub image: Option<String>,
-    /// Security options of every container, as `docker run --security-opt` takes them.
-    pub security: Vec<String>,
-    /// Parent device of macvlan and ipvlan networks; `None` for the engine's uplink.
-    pub parent: Option<String>,
-    /// Addresses of further engines of a Swarm; the image is loaded on them.
-    pub engines: Vec<String>,
-    /// True if all of a Swarm's containers are placed on one of its nodes.
-    pub same_node: bool,
-    /// Docker contexts of the servers' engine and of the clients', if they are two.
-    pub contexts: Option<(String, String)>,
-}
 
 /// Docker Engine, which may be absent.
 pub struct EnginePlace {
@@ -52,25 +35,6 @@ pub(crate) struct EngineInfo {
     pub(crate) version: SystemVersion,
     /// Names of its networks.
     pub(crate) networks: Vec<String>,
-}
-
-/// Connection to an engine on which the image is loaded, for the length of a run.
-pub(crate) struct EngineSession {
-    pub(crate) engine: Arc<Engine>,
-    /// Image of the containers.
-    pub(crate) image: String,
-    /// tare's binary, if the image lacks it.
-    pub(crate) program: Option<Vec<u8>>,
-    /// Mounts of the host's programs in containers.
-    pub(crate) host_tools: Option<HostToolMounts>,
-    /// A container on the engine's own network that runs as long as the run does, and so shows that the run goes on.
-    pub(crate) run_container: Mutex<Option<RunContainer>>,
-}
-
-/// A container that is kept, and the connection by which it notices that this process has ended.
-pub(crate) struct RunContainer {
-    pub(crate) container: ContainerHandle,
-    pub(crate) _inputs: Vec<ExecInput>,
 }
 
 impl EnginePlace {
@@ -278,7 +242,11 @@ impl EnginePlace {
         if let Some(swarm) = swarm.as_ref() {
             return Ok(Arc::clone(swarm));
         }
-        Ok(Arc::clone(swarm.insert(Arc::new(SwarmSession::start(self, live)?))))
+        Ok(Arc::clone(swarm.insert(Arc::new(SwarmSession::start(
+            &self.options,
+            &self.run_id,
+            live,
+        )?))))
     }
 
     /// Removes everything of this run that still exists: its image, and leftovers of a network that broke.

@@ -134,8 +134,9 @@ impl RunEnvironment for NetworkEnvironment<'_> {
         let began = Instant::now();
         let topology = network.set_up(scene.shape, &site).map_err(network_failure)?;
         let raised_in = began.elapsed().into();
-        let session = AgentSession::with_processes(&topology, scene.shape.processes)
-            .map_err(traffic_failure)?;
+        let session =
+            AgentSession::with_processes(&topology, scene.shape.processes, self.workloads)
+                .map_err(traffic_failure)?;
         Ok(Box::new(NetworkUnderTest {
             session,
             topology,

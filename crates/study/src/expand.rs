@@ -1,11 +1,11 @@
 //! Expansion of a study into a plan. Everything is validated here, before anything is touched.
 
 use crate::ablate::ablate;
-use crate::layer::StudyMethod;
 use crate::network_selection::{NetworkSelection, choose_baseline, select_networks};
 use crate::published::build_publication;
 use crate::sections::{ExpandedStudy, expand_sections};
 use crate::shapes::expand_shapes;
+use crate::spec::StudyMethod;
 use crate::{Catalogue, Error, StoppingRule, Study};
 use std::collections::BTreeMap;
 use tare_record::{BlockPolicy, Finding, Metric, NetworkEntry, Plan, ProtocolScale};

@@ -1,17 +1,14 @@
 //! Study as written: every key may be missing, and layers are overlaid.
 
-use crate::network_selection::label_of;
-use crate::published::PublishedTable;
-use crate::sections::StudySection;
-use crate::{Error, Percent, TimeSpan, WarmUpSpan};
+use crate::Error;
+use crate::label::label_of;
+use crate::published_table::PublishedTable;
+use crate::section_spec::StudySection;
+use crate::spec::{NameOrigin, ShapeLists, StudyMethod, WorkloadSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use std::collections::BTreeMap;
 use std::path::Path;
-use tare_record::{
-    AblationFactor, Conclusion, CorrectionFamily, Family, Metric, Offload, Parameters, Placement,
-    ProtocolField, ProtocolScale,
-};
+use tare_record::{AblationFactor, Conclusion, Metric, ProtocolField, ProtocolScale};
 
 /// Study as written in a TOML file or by flags.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -62,140 +59,6 @@ pub struct Study {
     /// Changes by `--scaled`, in words.
     #[serde(skip)]
     pub changes: Vec<String>,
-}
-
-/// Origin of a name. A network or workload that a built-in study names may be missing here; one that a user names may
-/// not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum NameOrigin {
-    /// User, in a study file or by a flag.
-    #[default]
-    User,
-    /// Built-in study.
-    BuiltIn,
-}
-
-/// Workload of a study.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct WorkloadSpec {
-    /// Name of the workload.
-    pub name: String,
-    /// Time during which payload flows in a trial.
-    pub duration: Option<TimeSpan>,
-    /// Treatment of the warm-up, if it is not the method's.
-    pub warm_up: Option<WarmUpSpan>,
-    /// Duration under `--quick`.
-    pub quick_duration: Option<TimeSpan>,
-    /// False if `--quick` leaves the workload out.
-    pub quick: Option<bool>,
-    /// Parameters of the workload.
-    #[serde(default)]
-    pub parameters: Parameters,
-    /// Workload that is measured instead if this build or machine does not have this one.
-    pub stand_in: Option<StandIn>,
-    /// Changes under `--scaled`.
-    pub scaled: Option<ScaledWorkload>,
-    /// Origin of the name.
-    #[serde(skip)]
-    pub named_by: NameOrigin,
-}
-
-/// Workload that is measured instead of another.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct StandIn {
-    /// Name of the workload.
-    pub name: String,
-    /// Parameters of the workload.
-    #[serde(default)]
-    pub parameters: Parameters,
-}
-
-/// Changes to a workload under `--scaled`.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct ScaledWorkload {
-    /// Time during which payload flows in a trial.
-    pub duration: Option<TimeSpan>,
-    /// Parameters that differ from the published ones.
-    #[serde(default)]
-    pub parameters: Parameters,
-}
-
-/// Lists of which every combination is a shape.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct ShapeLists {
-    /// Numbers of nodes.
-    pub nodes: Option<Vec<u32>>,
-    /// Links between nodes, each as in `rate=10gbit,delay=100us,loss=0.01%,mtu=1500`.
-    pub link: Option<Vec<String>>,
-    /// True if nodes lower the maximum segment size of TCP connections to what fits.
-    pub clamp_mss: Option<bool>,
-    /// Background loads of the nodes, each as in `cpu=2`.
-    pub background: Option<Vec<String>>,
-    /// Numbers of server containers.
-    pub servers: Option<Vec<u32>>,
-    /// Numbers of client containers.
-    pub clients: Option<Vec<u32>>,
-    /// Numbers of client processes in each client container.
-    pub processes: Option<Vec<u32>>,
-    /// Numbers of flows of each client process.
-    pub flows: Option<Vec<u32>>,
-    /// IP families.
-    pub family: Option<Vec<Family>>,
-    /// MTUs, bytes.
-    pub mtu: Option<Vec<u32>>,
-    /// Placements of the two sides on cores.
-    #[schemars(with = "Option<Vec<String>>")]
-    pub cpus: Option<Vec<Placement>>,
-    /// Offloads to disable, all of them in every shape.
-    pub without: Option<Vec<Offload>>,
-}
-
-/// Stopping rule of the measurement.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum StoppingRule {
-    /// The pilot determines the number of blocks for the precision, before the main phase.
-    #[default]
-    Pilot,
-    /// The measurement ends when confidence sequences are as narrow as the precision; they are checked after every
-    /// block.
-    Sequence,
-}
-
-/// Method of measurement.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct StudyMethod {
-    /// Number of blocks, whatever the spread.
-    pub blocks: Option<u32>,
-    /// Half width of a ratio's 95 % confidence interval to reach; nothing: half the metric's margin.
-    pub precision: Option<Percent>,
-    /// Stopping rule if the number of blocks is not fixed.
-    pub stopping: Option<StoppingRule>,
-    /// Longest time that the run may take.
-    pub budget: Option<TimeSpan>,
-    /// Number of blocks in the pilot; nothing: enough for a spread with six degrees of freedom.
-    pub pilot: Option<u32>,
-    /// Smallest number of blocks, whatever the pilot's spread.
-    pub at_least: Option<u32>,
-    /// Largest number of blocks, whatever the pilot's spread.
-    pub at_most: Option<u32>,
-    /// Time during which payload flows in a trial, for workloads without a duration of their own.
-    pub duration: Option<TimeSpan>,
-    /// Length of an interval record.
-    pub interval: Option<TimeSpan>,
-    /// Treatment of the warm-up of a trial.
-    pub warm_up: Option<WarmUpSpan>,
-    /// Family of ratios over which Holm's correction is computed.
-    pub family: Option<CorrectionFamily>,
-    /// Equivalence margins, by metric.
-    pub margins: BTreeMap<Metric, Percent>,
-    /// Seed of every random choice.
-    pub seed: Option<u64>,
 }
 
 impl Study {
@@ -294,55 +157,6 @@ impl Study {
     pub fn all_workloads_mut(&mut self) -> impl Iterator<Item = &mut WorkloadSpec> {
         let of_runs = self.runs.iter_mut().flat_map(|run| run.workloads.iter_mut().flatten());
         self.workloads.iter_mut().flatten().chain(of_runs)
-    }
-}
-
-impl ShapeLists {
-    /// Returns these lists with others laid over them, key by key.
-    pub(crate) fn overlaid(self, upper: Self) -> Self {
-        Self {
-            nodes: upper.nodes.or(self.nodes),
-            processes: upper.processes.or(self.processes),
-            link: upper.link.or(self.link),
-            clamp_mss: upper.clamp_mss.or(self.clamp_mss),
-            background: upper.background.or(self.background),
-            servers: upper.servers.or(self.servers),
-            clients: upper.clients.or(self.clients),
-            flows: upper.flows.or(self.flows),
-            family: upper.family.or(self.family),
-            mtu: upper.mtu.or(self.mtu),
-            cpus: upper.cpus.or(self.cpus),
-            without: upper.without.or(self.without),
-        }
-    }
-}
-
-impl StudyMethod {
-    /// Returns this method with another laid over it, key by key.
-    pub(crate) fn overlaid(self, upper: Self) -> Self {
-        // Blocks and precision exclude each other, so the upper layer's choice of either replaces both below.
-        let (blocks, precision) = if upper.blocks.is_some() || upper.precision.is_some() {
-            (upper.blocks, upper.precision)
-        } else {
-            (self.blocks, self.precision)
-        };
-        let mut margins = self.margins;
-        margins.extend(upper.margins);
-        Self {
-            blocks,
-            precision,
-            stopping: upper.stopping.or(self.stopping),
-            budget: upper.budget.or(self.budget),
-            pilot: upper.pilot.or(self.pilot),
-            at_least: upper.at_least.or(self.at_least),
-            at_most: upper.at_most.or(self.at_most),
-            duration: upper.duration.or(self.duration),
-            interval: upper.interval.or(self.interval),
-            warm_up: upper.warm_up.or(self.warm_up),
-            family: upper.family.or(self.family),
-            margins,
-            seed: upper.seed.or(self.seed),
-        }
     }
 }
 

@@ -13,24 +13,29 @@ mod builtin;
 mod catalogue;
 mod error;
 mod expand;
+mod label;
 mod layer;
 mod network_selection;
 mod nodes;
 mod published;
+mod published_table;
 mod scaled;
+mod section_spec;
 mod sections;
 mod shapes;
 pub mod sizing;
+mod spec;
 mod units;
 mod workloads;
 
 pub use builtin::{BUILTIN, BuiltinStudy, builtin_study, quick};
 pub use catalogue::Catalogue;
 pub use error::Error;
-pub use layer::{
-    NameOrigin, ScaledWorkload, ShapeLists, StandIn, StoppingRule, Study, StudyMethod, WorkloadSpec,
-};
-pub use published::{FigureSpec, PublishedTable};
+pub use layer::Study;
+pub use published_table::{FigureSpec, PublishedTable};
 pub use scaled::scaled;
-pub use sections::StudySection;
+pub use section_spec::StudySection;
+pub use spec::{
+    NameOrigin, ScaledWorkload, ShapeLists, StandIn, StoppingRule, StudyMethod, WorkloadSpec,
+};
 pub use units::{Percent, TimeSpan, WarmUpSpan};

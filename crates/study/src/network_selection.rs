@@ -1,8 +1,9 @@
 //! Selection of the networks under comparison, of the baseline, and of the networks that cannot run.
 
-use crate::{Catalogue, Error, NameOrigin};
+use crate::label::split_label;
+use crate::spec::NameOrigin;
+use crate::{Catalogue, Error};
 use std::collections::BTreeSet;
-use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use tare_network::{FindError, NetworkSpec, Offloads, UnmetRequirement};
 use tare_record::{NetworkEntry, Shape, SkippedNetwork};
@@ -78,25 +79,6 @@ fn expand_group(text: &str, catalogue: &dyn Catalogue) -> Option<Vec<String>> {
 /// Returns the place of a network, which precedes the colon; it is empty for the lab.
 fn place_of(name: &str) -> &str {
     name.split_once(':').map_or("", |(place, _)| place)
-}
-
-/// Splits a text into a label and a network's name; without a label, the name is the label. Text after a `+` or a `:`
-/// belongs to the name.
-fn split_label(text: &str) -> (&str, &str) {
-    match text.split_once('=') {
-        Some((label, name)) if !label.contains(['+', ':']) || is_address(label) => (label, name),
-        _ => (text, text),
-    }
-}
-
-/// Returns true if the text is an IP address, which is the label of a probe. An IPv6 address may have a zone.
-fn is_address(text: &str) -> bool {
-    text.split('%').next().is_some_and(|address| address.parse::<IpAddr>().is_ok())
-}
-
-/// Returns the label of a network as it is written in a study.
-pub(crate) fn label_of(text: &str) -> &str {
-    split_label(text).0
 }
 
 impl NetworkSelection {

@@ -1,7 +1,7 @@
 //! Expansion of shapes over nodes: their number, the links between them, and their background load.
 
 use crate::Error;
-use crate::layer::ShapeLists;
+use crate::spec::ShapeLists;
 use tare_network::{Background, NodeLink};
 use tare_record::{MtuSource, Shape};
 

@@ -1,6 +1,6 @@
 //! Scaled studies: the changes of `--scaled`, applied and described in words.
 
-use crate::layer::{StudyMethod, WorkloadSpec};
+use crate::spec::{StudyMethod, WorkloadSpec};
 use crate::{Error, Study, TimeSpan};
 use tare_record::{ProtocolScale, unquoted_value};
 

@@ -1,48 +1,13 @@
 //! Sections of a study: the networks that are measured under certain workloads in certain shapes.
 
-use crate::layer::{ShapeLists, WorkloadSpec};
-use crate::network_selection::{NetworkSelection, label_of, unsupported_node_count};
+use crate::network_selection::{NetworkSelection, unsupported_node_count};
+use crate::section_spec::StudySection;
 use crate::shapes::expand_shapes;
+use crate::spec::{ShapeLists, WorkloadSpec};
 use crate::workloads::{StudyWorkloads, check_workloads, expand_workloads};
 use crate::{Catalogue, Error, Study};
-use schemars::JsonSchema;
-use serde::Deserialize;
 use tare_network::{NetworkSpec, UnmetRequirement};
 use tare_record::{PlanSection, Shape, SkippedNetwork, WorkloadPlan};
-
-/// Section of a study.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct StudySection {
-    /// Labels of its networks; nothing: all of the study's.
-    pub networks: Option<Vec<String>>,
-    /// Workloads of the section; nothing: the study's.
-    #[serde(rename = "workload")]
-    pub workloads: Option<Vec<WorkloadSpec>>,
-    /// Shapes of the section, each key laid over the study's; nothing: the study's.
-    #[serde(rename = "shape")]
-    pub shapes: Vec<ShapeLists>,
-}
-
-impl StudySection {
-    /// Returns this section under an upper layer's networks and shape. Returns `None` if it has none of those networks.
-    pub(crate) fn narrowed(
-        mut self,
-        networks: Option<&[String]>,
-        shape: &ShapeLists,
-    ) -> Option<Self> {
-        if let (Some(labels), Some(upper)) = (&mut self.networks, networks) {
-            labels.retain(|label| upper.iter().any(|text| label_of(text) == label));
-            if labels.is_empty() {
-                return None;
-            }
-        }
-        for one in &mut self.shapes {
-            *one = std::mem::take(one).overlaid(shape.clone());
-        }
-        Some(self)
-    }
-}
 
 /// Workloads and shapes of a study, and their combinations.
 #[derive(Default)]

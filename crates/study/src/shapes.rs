@@ -1,8 +1,8 @@
 //! Expansion of a study's shapes: every combination of its lists.
 
 use crate::Error;
-use crate::layer::ShapeLists;
 use crate::nodes::expand_nodes;
+use crate::spec::ShapeLists;
 use tare_record::{Family, Offloads, Placement, Shape};
 
 /// Largest number of containers, processes or flows; a larger number is treated as a typing error.

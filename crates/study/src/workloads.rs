@@ -1,6 +1,6 @@
 //! Expansion of a study's workloads: sweeps are unrolled, parameters resolved, times checked.
 
-use crate::layer::WorkloadSpec;
+use crate::spec::WorkloadSpec;
 use crate::{Catalogue, Error, NameOrigin, Study};
 use std::collections::BTreeSet;
 use tare_record::{Finding, Metric, Nanos, WarmUpPolicy, WorkloadPlan};

@@ -3,5 +3,5 @@
 fn main() -> Result<(), tare_traffic::Error> {
     let namespaces = std::env::args().skip_while(|word| word != "--namespaces").nth(1);
     let files = namespaces.iter().flat_map(|list| list.split(',')).map(Into::into);
-    tare_traffic::run_agent(&files.collect::<Vec<_>>())
+    tare_traffic::run_agent(&files.collect::<Vec<_>>(), &tare_traffic::built_in_workloads())
 }

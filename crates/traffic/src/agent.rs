@@ -5,10 +5,7 @@
 //! namespace and never leaves it, and so do the threads that it starts.
 
 use crate::protocol::{self, AgentMessage, AgentOrder, AgentReply, ControllerMessage};
-use crate::{
-    Client, Error, Server, TrialTask, Workload, WorkloadRegistry, built_in_workloads, clock,
-    wait_mode,
-};
+use crate::{Client, Error, Server, TrialTask, Workload, WorkloadRegistry, clock, wait_mode};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use serde::de::DeserializeOwned;
 use std::fs::File;
@@ -26,31 +23,37 @@ use std::thread;
 ///
 /// # Errors
 /// Returns an error if standard input cannot be read or a thread cannot be started.
-pub fn run_agent(namespaces: &[PathBuf]) -> Result<(), Error> {
+pub fn run_agent(namespaces: &[PathBuf], workloads: &WorkloadRegistry) -> Result<(), Error> {
     // Leaves the terminal's foreground group: a keyboard interrupt is for the process that gives the orders, which ends
     // this process by ending its input. The kernel refuses this for a group leader, for which it would change nothing.
     let _ = rustix::process::setsid();
-    if namespaces.is_empty() { serve_own_container() } else { serve_containers(namespaces) }
+    if namespaces.is_empty() {
+        serve_own_container(workloads.clone())
+    } else {
+        serve_containers(namespaces, workloads)
+    }
 }
 
 /// Serves the container in which the agent was started.
-fn serve_own_container() -> Result<(), Error> {
+fn serve_own_container(workloads: WorkloadRegistry) -> Result<(), Error> {
     let (orders, inbox) = channel();
     thread::spawn(move || {
         let say = |reply| protocol::write_line(&mut io::stdout(), &reply);
         // Writing fails only after the reader of standard output has gone; input ends then as well.
-        let _ = OrderExecutor::new(built_in_workloads()).run(&inbox, say);
+        let _ = OrderExecutor::new(workloads).run(&inbox, say);
     });
     read_orders(|order| orders.send(order).is_ok())
 }
 
 /// Serves many containers, one thread each.
-fn serve_containers(namespaces: &[PathBuf]) -> Result<(), Error> {
+fn serve_containers(namespaces: &[PathBuf], workloads: &WorkloadRegistry) -> Result<(), Error> {
     let output = Arc::new(Mutex::new(io::stdout()));
     let inboxes = namespaces
         .iter()
         .enumerate()
-        .map(|(from, namespace)| spawn_container_thread(namespace.clone(), from, &output))
+        .map(|(from, namespace)| {
+            spawn_container_thread(namespace.clone(), from, &output, workloads)
+        })
         .collect::<Result<Vec<_>, Error>>()?;
     read_orders(|addressed: Result<ControllerMessage, String>| match addressed {
         Ok(ControllerMessage { to, order }) => match inboxes.get(to) {
@@ -71,15 +74,16 @@ fn spawn_container_thread(
     namespace: PathBuf,
     from: usize,
     output: &Arc<Mutex<io::Stdout>>,
+    workloads: &WorkloadRegistry,
 ) -> Result<Sender<Result<AgentOrder, String>>, Error> {
     let (orders, inbox) = channel();
-    let output = Arc::clone(output);
+    let (output, workloads) = (Arc::clone(output), workloads.clone());
     thread::Builder::new()
         .spawn(move || {
             let say = |reply| write_reply(&output, from, reply);
             // As for a single container: once the reader is gone, input ends as well.
             let _ = match enter_namespace(&namespace) {
-                Ok(()) => OrderExecutor::new(built_in_workloads()).run(&inbox, say),
+                Ok(()) => OrderExecutor::new(workloads).run(&inbox, say),
                 Err(error) => say(AgentReply::Error(to_one_line(&error))),
             };
         })
@@ -217,7 +221,7 @@ mod tests {
             said.push(reply);
             Ok(())
         };
-        OrderExecutor::new(built_in_workloads()).run(&inbox, say).unwrap();
+        OrderExecutor::new(crate::built_in_workloads()).run(&inbox, say).unwrap();
         said
     }
 

@@ -9,6 +9,7 @@
 #![deny(unsafe_code)]
 
 mod agent;
+mod built_in;
 mod byte_meter;
 mod clock;
 mod cpu;
@@ -20,6 +21,7 @@ pub mod fuzzing;
 mod latency;
 mod load;
 mod merge;
+mod outcome;
 mod page_buffer;
 mod parameters;
 mod payload;
@@ -40,11 +42,13 @@ mod workload;
 mod workloads;
 
 pub use agent::run_agent;
+pub use built_in::built_in_workloads;
 pub use error::Error;
 pub use load::OfferedLoad;
+pub use outcome::TrialOutcome;
 pub use parameters::{Parameter, ParameterKind};
-pub use registry::{WorkloadRegistry, built_in_workloads};
-pub use session::{AgentSession, TrialJob, TrialOutcome};
+pub use registry::WorkloadRegistry;
+pub use session::{AgentSession, TrialJob};
 pub use tools::CachedDataset;
 pub use workload::{
     Client, Server, SideReport, TrialTask, Workload, WorkloadInfo, WorkloadRequest,

@@ -1,46 +1,26 @@
-//! Registry of all workloads: a list that is passed on, never global.
+//! Registry of workloads. It is put together once and handed down; nothing reaches for a global list.
 
-use crate::tools::{
-    Fortio, Iperf, Iperf3, Mysql, Netperf, NetperfTest, Postgres, Qperf, Redis, Sockperf,
-    ToolWorkload, Wrk,
-};
-use crate::workloads::{Idle, TcpCrr, TcpRr, TcpStream, UdpRate, UdpRr, UdpSearch};
 use crate::{Error, TrialTask, Workload};
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 use tare_record::WorkloadPlan;
 
-/// Workloads of this build.
+/// List of workloads. A clone shares them.
+#[derive(Clone)]
 pub struct WorkloadRegistry {
-    workloads: Vec<Box<dyn Workload>>,
+    workloads: Arc<[Box<dyn Workload>]>,
 }
 
-/// Returns every workload of this build.
-#[must_use]
-pub fn built_in_workloads() -> WorkloadRegistry {
-    WorkloadRegistry {
-        workloads: vec![
-            Box::new(TcpStream),
-            Box::new(UdpRate),
-            Box::new(UdpSearch),
-            Box::new(TcpRr),
-            Box::new(UdpRr),
-            Box::new(TcpCrr),
-            Box::new(Idle),
-            Box::new(ToolWorkload(Mysql)),
-            Box::new(ToolWorkload(Postgres)),
-            Box::new(ToolWorkload(Redis)),
-            Box::new(ToolWorkload(Iperf)),
-            Box::new(ToolWorkload(Iperf3 { udp: false })),
-            Box::new(ToolWorkload(Iperf3 { udp: true })),
-            Box::new(ToolWorkload(Netperf(NetperfTest::Stream))),
-            Box::new(ToolWorkload(Netperf(NetperfTest::Rr))),
-            Box::new(ToolWorkload(Netperf(NetperfTest::Crr))),
-            Box::new(ToolWorkload(Qperf { latency: false })),
-            Box::new(ToolWorkload(Qperf { latency: true })),
-            Box::new(ToolWorkload(Sockperf)),
-            Box::new(ToolWorkload(Wrk)),
-            Box::new(ToolWorkload(Fortio)),
-        ],
+impl fmt::Debug for WorkloadRegistry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}
+
+impl FromIterator<Box<dyn Workload>> for WorkloadRegistry {
+    fn from_iter<I: IntoIterator<Item = Box<dyn Workload>>>(workloads: I) -> Self {
+        Self { workloads: workloads.into_iter().collect() }
     }
 }
 
@@ -85,7 +65,7 @@ mod tests {
 
     #[test]
     fn every_workload_is_found_by_its_own_name_and_takes_its_own_defaults() {
-        let registry = built_in_workloads();
+        let registry = crate::built_in_workloads();
         let names = registry.names();
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "names are unique");
         for name in names {
@@ -101,9 +81,9 @@ mod tests {
     fn a_search_lasts_as_long_as_it_needs_and_traffic_as_long_as_it_is_told() {
         let lasts = |name: &str, milliseconds: u64| {
             let duration = Duration::from_millis(milliseconds);
-            built_in_workloads().duration(&WorkloadPlan {
+            crate::built_in_workloads().duration(&WorkloadPlan {
                 name: name.to_owned(),
-                parameters: built_in_workloads()
+                parameters: crate::built_in_workloads()
                     .find(name)
                     .unwrap()
                     .resolve(&Parameters::new())
@@ -122,7 +102,7 @@ mod tests {
 
     #[test]
     fn an_unknown_name_is_answered_with_the_known_ones() {
-        let error = built_in_workloads().find("tcp-strem").err().unwrap().to_string();
+        let error = crate::built_in_workloads().find("tcp-strem").err().unwrap().to_string();
         assert!(error.contains("tcp-strem") && error.contains("tcp-stream"), "{error}");
     }
 }

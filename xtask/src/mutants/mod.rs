@@ -14,6 +14,9 @@ use std::fmt;
 use std::fs;
 use worktree::Worktree;
 
+/// Document of all mutants.
+const DOCUMENT: &str = "tests/MUTANTS.md";
+
 /// Least share of mutants that must be caught, as a fraction.
 const LEAST_SHARE: (usize, usize) = (28, 30);
 
@@ -55,12 +58,12 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<TaskR
         [filter] => filter,
         _ => bail!("expected one argument at most, a part of a mutant's name"),
     };
-    let text = fs::read_to_string(repository.path("tests/MUTANTS.md"))
-        .context("cannot read tests/MUTANTS.md")?;
-    let mut mutants = document::parse(&text).context("tests/MUTANTS.md")?;
+    let text = fs::read_to_string(repository.path(DOCUMENT))
+        .with_context(|| format!("cannot read {DOCUMENT}"))?;
+    let mut mutants = document::parse(&text).context(DOCUMENT)?;
     mutants.retain(|mutant| mutant.name.contains(filter));
     if mutants.is_empty() {
-        bail!("no mutant of tests/MUTANTS.md has {filter:?} in its name");
+        bail!("no mutant of {DOCUMENT} has {filter:?} in its name");
     }
     let trial = MutantTrial {
         repository,
@@ -157,6 +160,22 @@ mod tests {
             [(28, 30, true), (27, 30, false), (1, 1, true), (14, 15, true), (13, 15, false)]
         {
             assert_eq!(is_enough(caught, all), enough, "{caught} of {all}");
+        }
+    }
+
+    /// A change of the sources beside a mutant would silently take it out of the proof.
+    #[test]
+    fn every_diff_applies_to_the_sources() {
+        let repository = Repository::find().unwrap();
+        let document = fs::read_to_string(repository.path(DOCUMENT)).unwrap();
+        let file = std::env::temp_dir().join(format!("tare-mutant-{}.diff", std::process::id()));
+        for mutant in document::parse(&document).unwrap() {
+            fs::write(&file, &mutant.diff).unwrap();
+            let check = process::failure(
+                repository.command("git").args(["apply", "--check", "--"]).arg(&file),
+            );
+            fs::remove_file(&file).unwrap();
+            assert_eq!(check, None, "{}: renew its diff in {DOCUMENT}", mutant.name);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Layout of a network on an engine: its containers, the addresses to which clients connect, and the path of a packet.
 
-use crate::engine_resources::{AttachTo, ContainerHandle, ContainerSpec, EngineResources};
+use crate::container_handle::ContainerHandle;
+use crate::engine_resources::{AttachTo, ContainerSpec, EngineResources};
 use std::net::{IpAddr, SocketAddr};
 use tare_network::{ClientRoute, Error, Family, Hop, HopKind, NetworkParameters, Shape};
 

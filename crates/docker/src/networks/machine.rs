@@ -2,7 +2,8 @@
 
 use super::address::{self, DockerSubnet};
 use super::layout::{NODE, is_in_family};
-use crate::engine_resources::{ContainerHandle, EngineResources};
+use crate::container_handle::ContainerHandle;
+use crate::engine_resources::EngineResources;
 use crate::exec::{self, ExecCommand};
 use crate::image::PROGRAM;
 use crate::netns_probe::{self, NetnsSnapshot};

@@ -11,7 +11,8 @@ use super::shell_wiring::{
     veth_pair_lines,
 };
 use super::{DockerNetworkDefinition, OPTIONS, script};
-use crate::engine_resources::{AttachTo, ContainerHandle, EngineResources};
+use crate::container_handle::ContainerHandle;
+use crate::engine_resources::{AttachTo, EngineResources};
 use crate::requirement::EngineRequirement;
 use std::net::IpAddr;
 use tare_network::{Error, Family, Hop, HopKind, NetworkInfo, NetworkParameters, Shape};

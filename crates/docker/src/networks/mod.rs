@@ -25,9 +25,10 @@ pub(crate) mod user_bridge;
 pub(crate) mod verify;
 
 use crate::container::{ContainerRole, DockerContainer};
+use crate::container_handle::ContainerHandle;
 use crate::container_watch::{ContainerWatch, WatchTarget};
 use crate::engine::{Engine, EnginePair};
-use crate::engine_resources::{ContainerHandle, EngineResources};
+use crate::engine_resources::EngineResources;
 use crate::place::EnginePlace;
 use crate::requirement::EngineRequirement;
 use crate::swarm::TaskMonitor;

@@ -3,7 +3,7 @@
 //! Each container is a shell variable with the pid of its first process. The same lines are shown to a reader, who gets
 //! the pids from `docker inspect`.
 
-use crate::engine_resources::ContainerHandle;
+use crate::container_handle::ContainerHandle;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 use tare_network::{Error, Family, Shape};

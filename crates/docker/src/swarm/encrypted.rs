@@ -10,8 +10,8 @@ use super::overlay::{
 };
 use super::task_request::{TaskAttachment, TaskRequest};
 use super::{OPTIONS, SwarmNetworkDefinition, TaskPlacement, script};
+use crate::container_handle::ContainerHandle;
 use crate::engine::{Engine, EnginePair};
-use crate::engine_resources::ContainerHandle;
 use crate::exec::{self, ExecCommand, ExecSession, OutputLines};
 use crate::image::PROGRAM;
 use crate::netns_probe::{self, UnderlayCounts};

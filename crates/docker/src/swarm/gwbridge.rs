@@ -87,7 +87,7 @@ impl SwarmNetworkDefinition for GwbridgeNetwork {
 
 /// Builds the endpoint of a client, with the address that docker_gwbridge gave it.
 fn gwbridge_endpoint(
-    container: crate::engine_resources::ContainerHandle,
+    container: crate::container_handle::ContainerHandle,
 ) -> Result<NetworkEndpoint, Error> {
     let address = container.addresses(GWBRIDGE).first().copied();
     let address = address.ok_or_else(|| {

@@ -2,9 +2,10 @@
 
 use crate::address::EngineAddress;
 use crate::engine::Engine;
+use crate::engine_session::EngineSession;
 use crate::image;
 use crate::label::RunId;
-use crate::place::{EnginePlace, EngineSession};
+use crate::options::DockerOptions;
 use bollard::models::{Node, NodeSpecAvailabilityEnum, NodeState};
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -35,16 +36,19 @@ pub(super) struct SwarmNodes {
 
 impl SwarmNodes {
     /// Lists the nodes, and loads the image on every engine that the user named.
-    pub(super) fn gather(place: &EnginePlace, live: &EngineSession) -> Result<Self, Error> {
+    pub(super) fn gather(
+        options: &DockerOptions,
+        run_id: &RunId,
+        live: &EngineSession,
+    ) -> Result<Self, Error> {
         let engine = &live.engine;
         let nodes =
             engine.request("list the nodes of the Swarm", engine.docker().list_nodes(None))?;
         let mut all: Vec<SwarmNode> = nodes.iter().filter_map(ready_node).collect();
         all.sort_by(|one, other| (&one.name, &one.id).cmp(&(&other.name, &other.id)));
         let mut engines = HashMap::from([(node_id(engine)?, Arc::clone(engine))]);
-        for text in &place.options().engines {
-            let (node, engine) =
-                connect_and_load(text, place.options().image.is_some(), place.run_id())?;
+        for text in &options.engines {
+            let (node, engine) = connect_and_load(text, options.image.is_some(), run_id)?;
             if !nodes.iter().any(|one| one.id.as_deref() == Some(&node)) {
                 let why = "the engine is not a node of the Swarm whose manager tare uses";
                 return Err(Error::new(format!("use the engine {text}"), why).with_remedy(
@@ -54,10 +58,9 @@ impl SwarmNodes {
             engines.insert(node, Arc::new(engine));
         }
         // A run's own image is only where it was loaded; nodes may pull an image that the user named.
-        let has_it =
-            |one: &SwarmNode| place.options().image.is_some() || engines.contains_key(&one.id);
+        let has_it = |one: &SwarmNode| options.image.is_some() || engines.contains_key(&one.id);
         let (ready, lacking) = all.into_iter().partition(has_it);
-        let image = match &place.options().image {
+        let image = match &options.image {
             Some(image) => image.clone(),
             None => image_digest(engine, &live.image)?,
         };

@@ -3,14 +3,14 @@
 
 use super::nodes::{SwarmNode, SwarmNodes, node_id};
 use super::task_registry::TaskRegistry;
+use crate::container_handle::ContainerHandle;
 use crate::engine::Engine;
-use crate::engine_resources::{
-    AttachTo, ContainerHandle, ContainerSpec, EngineResources, PublishedContainerPort,
-};
+use crate::engine_resources::{AttachTo, ContainerSpec, EngineResources, PublishedContainerPort};
+use crate::engine_session::EngineSession;
 use crate::exec::{self, ExecCommand, ExecInput, ExecSession};
 use crate::image::PROGRAM;
 use crate::label::RunId;
-use crate::place::{EnginePlace, EngineSession};
+use crate::options::DockerOptions;
 use crate::timeout::scaled_timeout;
 use crate::tunnel::{TUNNEL_PORT, random_secret};
 use base64::Engine as _;
@@ -52,11 +52,14 @@ pub(crate) struct SwarmSession {
 
 impl SwarmSession {
     /// Starts the tunnel server of a run, and lists the nodes of its Swarm.
-    pub(crate) fn start(place: &EnginePlace, live: Arc<EngineSession>) -> Result<Self, Error> {
-        let members = SwarmNodes::gather(place, &live)?;
+    pub(crate) fn start(
+        options: &DockerOptions,
+        run_id: &RunId,
+        live: Arc<EngineSession>,
+    ) -> Result<Self, Error> {
+        let members = SwarmNodes::gather(options, run_id, &live)?;
         let engine = Arc::clone(&live.engine);
-        let work =
-            EngineResources::new(live, place.run_id(), place.options(), NetworkOptions::default());
+        let work = EngineResources::new(live, run_id, options, NetworkOptions::default());
         let network = work.create_network(NetworkCreateRequest {
             driver: Some("overlay".to_owned()),
             attachable: Some(true),
@@ -91,7 +94,7 @@ impl SwarmSession {
         let input = start_server(&engine, &container, &text, &roll)?;
         Ok(Self {
             engine,
-            run: place.run_id().clone(),
+            run: run_id.clone(),
             nodes: members,
             registry: roll,
             container,

@@ -20,18 +20,12 @@ use tare_network::{
     UnmetRequirement,
 };
 
-const ABOUT: NetworkInfo = NetworkInfo {
+pub(super) const INFO: NetworkInfo = NetworkInfo {
     name: "cni:FILE",
     summary: "containers attached by the plugins of a CNI configuration or list",
     stands_for: "whatever the configuration describes, by its real plugins",
     source: "containernetworking/cni, SPEC.md",
     options: &[],
-};
-
-const PUBLISHED_ABOUT: NetworkInfo = NetworkInfo {
-    name: "cni-published:FILE",
-    summary: "the same, with the client on the node and the server behind a published port",
-    ..ABOUT
 };
 
 /// Address that clients dial.
@@ -45,7 +39,20 @@ pub(super) enum DialTarget {
 
 pub(super) struct CniNetwork {
     pub(super) lab: Option<Arc<Lab>>,
+    pub(super) info: NetworkInfo,
+    /// Prefix of its name, before the file.
+    pub(super) scheme: &'static str,
     pub(super) dial_target: DialTarget,
+}
+
+/// Returns the network of `cni:FILE`.
+pub(super) fn cni(lab: &Option<Arc<Lab>>) -> CniNetwork {
+    CniNetwork {
+        lab: lab.clone(),
+        info: INFO,
+        scheme: "cni:",
+        dial_target: DialTarget::ContainerAddress,
+    }
 }
 
 impl CniNetwork {
@@ -123,17 +130,11 @@ fn plugin_requirements(list: &NetworkConfigList) -> Vec<Requirement> {
 
 impl Network for CniNetwork {
     fn info(&self) -> NetworkInfo {
-        match self.dial_target {
-            DialTarget::ContainerAddress => ABOUT,
-            DialTarget::PublishedPort => PUBLISHED_ABOUT,
-        }
+        self.info.clone()
     }
 
     fn scheme(&self) -> Option<&'static str> {
-        Some(match self.dial_target {
-            DialTarget::ContainerAddress => "cni:",
-            DialTarget::PublishedPort => "cni-published:",
-        })
+        Some(self.scheme)
     }
 
     fn runs_its_argument(&self) -> bool {

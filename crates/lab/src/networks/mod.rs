@@ -11,6 +11,7 @@ mod calico;
 mod calico_ipip;
 mod calico_vxlan;
 mod cni;
+mod cni_published;
 mod exec;
 mod external;
 mod flannel;
@@ -128,11 +129,8 @@ pub fn networks(lab: Option<Arc<Lab>>) -> Vec<Box<dyn Network>> {
         boxed_network(ovs::OvsNetwork, &lab),
         boxed_network(ovs_user::UserspaceOvsNetwork, &lab),
         boxed_network(ovs_bridge::OvsBridgeNetwork { lab: lab.clone() }, &lab),
-        Box::new(cni::CniNetwork {
-            lab: lab.clone(),
-            dial_target: cni::DialTarget::ContainerAddress,
-        }),
-        Box::new(cni::CniNetwork { lab: lab.clone(), dial_target: cni::DialTarget::PublishedPort }),
+        Box::new(cni::cni(&lab)),
+        Box::new(cni_published::cni_published(&lab)),
         Box::new(exec::ExecNetwork { lab: lab.clone() }),
         boxed_network(routed::RoutedNetwork, &lab),
         boxed_network(vxlan::VxlanNetwork, &lab),

@@ -8,7 +8,7 @@ pub(crate) fn run_agent(arguments: &AgentArguments) -> anyhow::Result<CommandExi
     // Started through its file descriptor, the process would be called "exe", but users look for a running tare by its
     // name.
     let _ = rustix::thread::set_name(c"tare");
-    tare_traffic::run_agent(&arguments.namespaces)?;
+    tare_traffic::run_agent(&arguments.namespaces, &tare_traffic::built_in_workloads())?;
     Ok(CommandExit::Done)
 }
 

@@ -20,12 +20,13 @@ pub(crate) fn run(arguments: &ListenArguments) -> anyhow::Result<CommandExit> {
     };
     raise_descriptor_limit();
     let address = SocketAddr::new(arguments.bind, arguments.remote.port);
-    let listener =
-        Listener::bind(address, terms, |notice| output::print_status(&format!("tare: {notice}")))
-            .map_err(|error| match error {
-            Error::NoToken { .. } => usage_error(error),
-            other => other.into(),
-        })?;
+    let listener = Listener::bind(address, terms, tare_traffic::built_in_workloads(), |notice| {
+        output::print_status(&format!("tare: {notice}"));
+    })
+    .map_err(|error| match error {
+        Error::NoToken { .. } => usage_error(error),
+        other => other.into(),
+    })?;
     output::print_status(&format!("tare: listening on {}, {how}", listener.address()));
     listener.serve(&stop)?;
     Ok(CommandExit::Done)

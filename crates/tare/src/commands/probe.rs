@@ -180,9 +180,10 @@ fn connect_to_host(
     arguments: &ProbeArguments,
     token: Option<&Token>,
 ) -> anyhow::Result<ProbeClient> {
+    let workloads = tare_traffic::built_in_workloads();
     let mut first = None;
     for address in resolve_addresses(arguments)? {
-        match ProbeClient::connect(address, token) {
+        match ProbeClient::connect(address, token, &workloads) {
             Ok(probe) => return Ok(probe),
             Err(error) => first = first.or(Some(error)),
         }

@@ -14,9 +14,7 @@ use super::message::{
 use super::notice::to_printable;
 use super::token::{Bits256, ProbeNonces, ProofSide, Token};
 use super::version::VERSION;
-use crate::{
-    Error, SideReport, TrialJob, TrialOutcome, TrialTask, built_in_workloads, clock, merge,
-};
+use crate::{Error, SideReport, TrialJob, TrialOutcome, TrialTask, WorkloadRegistry, clock, merge};
 use rustix::net::sockopt;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -45,6 +43,7 @@ const TICK: Duration = Duration::from_millis(20);
 pub struct ProbeClient {
     /// `None` after a failed trial.
     wire: Option<ControlConnection>,
+    workloads: WorkloadRegistry,
     listener: SocketAddr,
     one_clock: bool,
     caps: Caps,
@@ -68,7 +67,11 @@ impl ProbeClient {
     /// # Errors
     /// When nothing listens at the address, or the listener speaks another version of the protocol, refuses this
     /// client, or does not know the token.
-    pub fn connect(listener: SocketAddr, token: Option<&Token>) -> Result<Self, Error> {
+    pub fn connect(
+        listener: SocketAddr,
+        token: Option<&Token>,
+        workloads: &WorkloadRegistry,
+    ) -> Result<Self, Error> {
         let said = |why: String| Error::Listener { listener, why };
         let stream = TcpStream::connect_timeout(&listener, CONNECT_TIMEOUT).map_err(|error| {
             said(format!(
@@ -79,7 +82,8 @@ impl ProbeClient {
         let mut wire = ControlConnection::new(stream).map_err(|error| said(error.to_string()))?;
         let welcome = shake_hands(&mut wire, token).map_err(|why| said(to_printable(&why)))?;
         let ListenerWelcome { one_clock, caps, .. } = welcome;
-        Ok(Self { wire: Some(wire), listener, one_clock, caps, mtu })
+        let workloads = workloads.clone();
+        Ok(Self { wire: Some(wire), workloads, listener, one_clock, caps, mtu })
     }
 
     /// Returns the address of the listener.
@@ -106,7 +110,7 @@ impl ProbeClient {
     /// With the listener's limit that the job exceeds, or with the value of the job that is invalid.
     pub fn check(&self, job: &TrialJob) -> Result<(), Error> {
         self.caps
-            .admit(&request_from_job(job), &built_in_workloads())
+            .admit(&request_from_job(job), &self.workloads)
             .map(drop)
             .map_err(|error| self.listener_error(&error.to_string()))
     }
@@ -136,9 +140,8 @@ impl ProbeClient {
         job: &TrialJob,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<ProbeOutcome, Error> {
-        let registry = built_in_workloads();
         let request = request_from_job(job);
-        let workload = registry.find(&job.workload)?;
+        let workload = self.workloads.find(&job.workload)?;
         let mut task = admission::task_from_request(&request, workload)?;
         let set_up = WaitLimit::new(SETUP_TIMEOUT, cancelled);
         let TrialReady { ports, trial } = self.prepare(wire, request, &set_up)?;
@@ -178,9 +181,10 @@ impl ProbeClient {
     ) -> Result<SideReport, Error> {
         let (sender, reports) = channel();
         let until = Instant::now() + SETUP_TIMEOUT + lasts + REPORT_TIMEOUT;
+        let workloads = self.workloads.clone();
         thread::Builder::new()
             .name("probe".to_owned())
-            .spawn(move || drop(sender.send(run_client(&task))))
+            .spawn(move || drop(sender.send(run_client(&workloads, &task))))
             .map_err(|error| Error::io("start a thread", error))?;
         self.await_report(wire, &reports, until, cancelled)
     }
@@ -391,8 +395,8 @@ fn request_from_job(job: &TrialJob) -> TrialRequest {
 }
 
 /// Runs the generating side of one trial, from connecting to its report.
-fn run_client(task: &TrialTask) -> Result<SideReport, Error> {
-    built_in_workloads().find(&task.workload)?.connect(task)?.run()
+fn run_client(workloads: &WorkloadRegistry, task: &TrialTask) -> Result<SideReport, Error> {
+    workloads.find(&task.workload)?.connect(task)?.run()
 }
 
 /// Returns the address with another port. An IPv6 address keeps its scope.

@@ -75,7 +75,11 @@ fn listener_answers(bytes: &[u8], token: Option<Token>) -> io::Result<Vec<u8>> {
     send_all(&client, bytes)?;
     let caps = Caps { flows: 0, ..Caps::default() };
     let config = ListenerConfig { token, caps, ..ListenerConfig::default() };
-    serve_connection(server, client.peer_addr()?, &ListenerState::new(config, |_| ()));
+    serve_connection(
+        server,
+        client.peer_addr()?,
+        &ListenerState::new(config, built_in_workloads(), |_| ()),
+    );
     let mut told = Vec::new();
     (&client).read_to_end(&mut told)?;
     Ok(told)

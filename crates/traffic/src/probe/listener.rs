@@ -4,7 +4,7 @@ use super::connection;
 use super::handshake_queue;
 use super::listener_state::{ConnectionGuard, ListenerConfig, ListenerState};
 use super::notice::ListenerNotice;
-use crate::Error;
+use crate::{Error, WorkloadRegistry};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -38,6 +38,7 @@ impl Listener {
     pub fn bind(
         address: SocketAddr,
         terms: ListenerConfig,
+        workloads: WorkloadRegistry,
         tell: impl Fn(&ListenerNotice) + Send + Sync + 'static,
     ) -> Result<Self, Error> {
         if terms.token.is_none() && !address.ip().to_canonical().is_loopback() {
@@ -47,7 +48,7 @@ impl Listener {
         let socket = TcpListener::bind(address).map_err(refused)?;
         socket.set_nonblocking(true).map_err(refused)?;
         let address = socket.local_addr().map_err(refused)?;
-        Ok(Self { socket, address, state: Arc::new(ListenerState::new(terms, tell)) })
+        Ok(Self { socket, address, state: Arc::new(ListenerState::new(terms, workloads, tell)) })
     }
 
     /// Returns the address on which the listener listens.

@@ -6,7 +6,7 @@ use super::notice::{ListenerNotice, NoticeLog};
 use super::ports::TrialPorts;
 use super::quota::ResourceQuota;
 use super::token::Token;
-use crate::{WorkloadRegistry, built_in_workloads};
+use crate::WorkloadRegistry;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -38,10 +38,11 @@ pub(super) struct ListenerState {
 impl ListenerState {
     pub(super) fn new(
         terms: ListenerConfig,
+        registry: WorkloadRegistry,
         tell: impl Fn(&ListenerNotice) + Send + Sync + 'static,
     ) -> Self {
         Self {
-            registry: built_in_workloads(),
+            registry,
             token: terms.token,
             ports: terms.ports,
             quota: ResourceQuota::new(terms.caps),

@@ -1,5 +1,6 @@
 //! Pool of all agents of a session: orders go out together, and every reply is awaited, with a deadline.
 
+use super::member::MemberId;
 use super::running_agent::{AgentEvent, RunningAgent};
 use crate::protocol::{AgentOrder, AgentReply, VERSION};
 use crate::{Error, SideReport};
@@ -18,10 +19,6 @@ const EXIT_EVENT_WAIT: Duration = Duration::from_secs(1);
 
 /// Time within which servers must report their state after a trial has failed.
 const SERVER_STATUS_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// Member of a session: a server or a client process, by the order in which its agent was started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct MemberId(pub(super) usize);
 
 /// Agent of a member, and the member's place among the containers that this agent serves.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 //! A few containers have an agent each, as a container runs programs of its own. For many containers, each side has one
 //! agent for every core: a process for every container would use more memory, and more CPU time, than its traffic.
 
-use super::agent_pool::MemberId;
+use super::member::MemberId;
 use std::ops::Range;
 use std::path::PathBuf;
 use tare_network::Container;

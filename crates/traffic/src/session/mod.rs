@@ -5,17 +5,19 @@
 
 mod agent_pool;
 mod assignment;
+mod member;
 mod running_agent;
 
 use crate::protocol::AgentOrder;
-use crate::{Error, TrialTask, WorkloadRequest, built_in_workloads, clock, merge};
-use agent_pool::{AgentPool, MemberId};
+use crate::{Error, TrialOutcome, TrialTask, WorkloadRegistry, WorkloadRequest, clock, merge};
+use agent_pool::AgentPool;
 use assignment::{AgentAssignment, SessionContainers, assign_agents};
+use member::MemberId;
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 use tare_network::{ClientRoute, Topology};
-use tare_record::{AgentsCpu, EndCounts, Finding, Nanos, Parameters, RateSearch, Series, Shape};
+use tare_record::{Nanos, Parameters, Shape};
 
 /// Time within which an agent must start, listen, or connect all its flows.
 const SET_UP_TIMEOUT: Duration = Duration::from_secs(10);
@@ -47,32 +49,12 @@ pub struct TrialJob {
     pub interval: Nanos,
 }
 
-/// Outcome of a trial.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct TrialOutcome {
-    /// Interval records, one series for each client.
-    pub series: Vec<Series>,
-    /// Counts of each end over the whole trial.
-    pub ends: EndCounts,
-    /// Effective parameters: the job's parameters, congestion control, buffers granted, cores.
-    pub parameters: Parameters,
-    /// Findings of the trial.
-    pub findings: Vec<Finding>,
-    /// CPU time of all threads that carried traffic, ns.
-    pub agents_cpu: Nanos,
-    /// CPU time of these threads by side and interval.
-    pub agents: AgentsCpu,
-    /// Time of the first payload by the agents' monotonic clock. `None` if they do not share a clock.
-    pub epoch: Option<Nanos>,
-    /// Trials and result of a search.
-    pub search: Option<RateSearch>,
-}
-
 /// Agents of one deployed topology. Dropping it ends them.
 #[derive(Debug)]
 pub struct AgentSession {
     /// The agents. `None` after a failure.
     agents: Option<AgentPool>,
+    workloads: WorkloadRegistry,
     servers: usize,
     clients: usize,
     processes: usize,
@@ -109,8 +91,8 @@ impl AgentSession {
     /// # Errors
     /// Returns an error if an agent does not start, or does not report its start in time: ten seconds and 20 ms for
     /// each agent.
-    pub fn open(topology: &Topology) -> Result<Self, Error> {
-        Self::with_processes(topology, 1)
+    pub fn open(topology: &Topology, workloads: &WorkloadRegistry) -> Result<Self, Error> {
+        Self::with_processes(topology, 1, workloads)
     }
 
     /// Starts an agent in every server, and one for each client process in every client.
@@ -120,7 +102,11 @@ impl AgentSession {
     ///
     /// # Errors
     /// As [`AgentSession::open`].
-    pub fn with_processes(topology: &Topology, processes: u32) -> Result<Self, Error> {
+    pub fn with_processes(
+        topology: &Topology,
+        processes: u32,
+        workloads: &WorkloadRegistry,
+    ) -> Result<Self, Error> {
         let processes = processes.max(1) as usize;
         let clients =
             topology.clients.iter().flat_map(|client| std::iter::repeat_n(client, processes));
@@ -137,6 +123,7 @@ impl AgentSession {
             AgentClocks::from_names(&crew.await_hello(set_up_timeout(everybody.containers.len()))?);
         Ok(Self {
             agents: Some(crew),
+            workloads: workloads.clone(),
             servers: topology.servers.len(),
             clients: topology.clients.len(),
             processes,
@@ -168,7 +155,7 @@ impl AgentSession {
         cancelled: &dyn Fn() -> bool,
     ) -> Result<TrialOutcome, Error> {
         let tasks = self.build_tasks(job)?;
-        let times = workload_times(job, &tasks)?;
+        let times = workload_times(&self.workloads, job, &tasks)?;
         // The session has no agents until the trial has succeeded: on a failure they are dropped here.
         let mut crew = self.agents.take().ok_or_else(|| {
             Error::Job(
@@ -282,9 +269,12 @@ struct WorkloadTimes {
 }
 
 /// Returns the times of a job's workload, or an error if the workload cannot do the job.
-fn workload_times(job: &TrialJob, tasks: &SideTasks) -> Result<WorkloadTimes, Error> {
-    let registry = built_in_workloads();
-    let workload = registry.find(&job.workload)?;
+fn workload_times(
+    workloads: &WorkloadRegistry,
+    job: &TrialJob,
+    tasks: &SideTasks,
+) -> Result<WorkloadTimes, Error> {
+    let workload = workloads.find(&job.workload)?;
     let (parameters, shape, duration) = (&job.parameters, &job.shape, job.duration);
     workload.validate(&WorkloadRequest { parameters, shape, duration })?;
     Ok(WorkloadTimes {

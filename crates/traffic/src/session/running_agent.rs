@@ -1,7 +1,7 @@
 //! Running agent as its session sees it: a process that serves one container or many, receives orders, and whose output
 //! is read by a thread.
 
-use super::agent_pool::MemberId;
+use super::member::MemberId;
 use crate::Error;
 use crate::protocol::{self, AgentMessage, AgentOrder, AgentReply, ControllerMessage};
 use std::fmt;

@@ -1,7 +1,8 @@
 //! TCP server of a trial: listens, accepts the expected flows, and drives them on worker threads.
 
+use super::granted_options::GrantedOptions;
 use super::greeting::{AcceptedFlow, receive_greeting};
-use super::socket::{GrantedOptions, TcpOptions, listen};
+use super::socket::{TcpOptions, listen};
 use crate::event_loop::{SharedDeadline, TICK};
 use crate::flow_group::FlowGroup;
 use crate::placement::{SideCores, TrafficRole};

@@ -1,5 +1,6 @@
 //! TCP sockets with a workload's options, and the options that the kernel granted.
 
+use super::granted_options::GrantedOptions;
 use super::greeting::{FlowDirection, send_greeting};
 use crate::{Error, TrialTask, parameters};
 use rustix::net::sockopt;
@@ -32,15 +33,6 @@ impl TcpOptions {
             no_delay: parameters::is_on(parameters, "no_delay"),
         }
     }
-}
-
-/// Effective options of a side's sockets.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct GrantedOptions {
-    /// Values by the parameters' names.
-    pub(crate) parameters: Parameters,
-    /// Findings for values that differ from the requested ones.
-    pub(crate) findings: Vec<Finding>,
 }
 
 impl GrantedOptions {
@@ -208,6 +200,6 @@ mod tests {
         let address = silent.local_addr().unwrap().as_socket().unwrap();
         let task = crate::TrialTask::for_test("tcp-stream", vec![address]);
         let error = connect(&task, &TcpOptions::default()).unwrap_err().to_string();
-        assert!(error.starts_with(&format!("connect to {address}: ")), "{error}");
+        assert!(error.starts_with(&format!("cannot connect to {address}: ")), "{error}");
     }
 }

@@ -4,17 +4,12 @@
 //! user of a copy holds a shared lock of the set's directory. Removal takes an exclusive lock.
 
 use super::dataset_directory::{cache_directory, format_size, remove};
+use super::dataset_lock::{has_tag, lock_exclusive};
 use crate::Error;
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
-use std::fs::{self, File};
-use std::io::{self, ErrorKind};
+use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
-/// Name and text of the mark in a set's directory.
-const TAG: &str = "CACHEDIR.TAG";
-const MARK: &str = "Signature: 8a477f597d28d172789f06886806bc55\n# Data that tare made for a server: `tare clean --data` removes them.\n";
 
 /// Data set that was made for servers and is kept in the user's cache.
 #[derive(Clone, Debug)]
@@ -88,39 +83,6 @@ impl CachedDataset {
     }
 }
 
-/// Writes tare's mark into the directory of a set.
-pub(super) fn write_tag(directory: &Path) -> io::Result<()> {
-    if has_tag(directory) { Ok(()) } else { fs::write(directory.join(TAG), MARK) }
-}
-
-fn has_tag(directory: &Path) -> bool {
-    fs::read(directory.join(TAG)).is_ok_and(|text| text == MARK.as_bytes())
-}
-
-/// Takes the shared lock of a set, which prevents its removal. Returns `None` if the set was removed before: it must be
-/// made again.
-pub(super) fn lock_shared(directory: &Path) -> io::Result<Option<File>> {
-    let held = File::open(directory)?;
-    flock(&held, FlockOperation::LockShared)?;
-    let there = match fs::metadata(directory) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        other => other?,
-    };
-    let one = held.metadata()?;
-    Ok(((one.dev(), one.ino()) == (there.dev(), there.ino())).then_some(held))
-}
-
-/// Takes the exclusive lock of a set. Returns `None` if it is in use.
-fn lock_exclusive(directory: &Path) -> Result<Option<File>, Error> {
-    let refused = |error: io::Error| Error::io(format!("lock {}", directory.display()), error);
-    let lock = File::open(directory).map_err(refused)?;
-    match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(lock)),
-        Err(Errno::WOULDBLOCK) => Ok(None),
-        Err(errno) => Err(refused(errno.into())),
-    }
-}
-
 /// Returns the space that a directory takes on disk, bytes. Files that vanish during the call count 0.
 fn disk_usage(directory: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(directory) else { return 0 };
@@ -136,6 +98,7 @@ fn disk_usage(directory: &Path) -> u64 {
 mod tests {
     use super::super::dataset_directory::{DatasetDirectory, tests::Cache};
     use super::*;
+    use crate::tools::dataset_lock::{TAG, lock_shared};
     use tare_dev::eventually;
 
     fn fill(directory: &Path) -> Result<(), Error> {

@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(error, "sh ended with exit code 3: first; last");
         let missing =
             ChildProcess::start(&ToolCommand::new("/no/such".into(), [""; 0])).err().unwrap();
-        assert!(missing.to_string().starts_with("start such: "), "{missing}");
+        assert!(missing.to_string().starts_with("cannot start such: "), "{missing}");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! A data set consists of a few equal copies, each with a lock: `mysql-10.11-4x10000/0`, `0.lock`, `1` … A server takes
 //! the first free copy and works in it. If all are in use, another one is made. An unfinished copy is made again.
 
-use super::cached_dataset;
+use super::dataset_lock;
 use crate::Error;
 use rustix::fs::{FlockOperation, flock, statvfs};
 use std::fs::{self, File};
@@ -205,9 +205,9 @@ pub(super) fn cache_directory() -> Result<PathBuf, Error> {
 fn create_and_hold(directory: &Path) -> io::Result<File> {
     loop {
         make_private(directory)?;
-        match cached_dataset::lock_shared(directory) {
+        match dataset_lock::lock_shared(directory) {
             Ok(Some(held)) => {
-                cached_dataset::write_tag(directory)?;
+                dataset_lock::write_tag(directory)?;
                 return Ok(held);
             }
             // The directory was removed before the lock was taken.

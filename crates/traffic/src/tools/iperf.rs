@@ -225,9 +225,9 @@ mod tests {
 
     #[test]
     fn a_flow_that_says_nothing_is_missed() {
-        assert_eq!(read(V_2_0, 2).unwrap_err(), "it reported 1 of 2 flows");
+        assert_eq!(read(V_2_0, 2).unwrap_err(), "the output has 1 of 2 flows");
         let cut: String = V_2_0.lines().take(2).map(|line| format!("{line}\n")).collect();
-        assert!(read(&cut, 1).unwrap_err().contains("the whole of flow 3"));
+        assert!(read(&cut, 1).unwrap_err().contains("total of flow 3"));
     }
 
     proptest! {

@@ -300,8 +300,8 @@ mod tests {
 
     #[test]
     fn failures_are_told() {
-        assert!(read(FAILED, false).unwrap_err().contains("it failed: "));
-        assert!(read("", false).unwrap_err().contains("no JSON"));
+        assert!(read(FAILED, false).unwrap_err().contains("reported error: "));
+        assert!(read("", false).unwrap_err().contains("not JSON"));
         assert!(read("{}", false).is_err() && read("{\"end\":{}}", true).is_err());
     }
 

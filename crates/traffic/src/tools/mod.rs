@@ -11,6 +11,7 @@ mod client;
 mod command;
 mod dataset;
 mod dataset_directory;
+mod dataset_lock;
 mod fortio;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;

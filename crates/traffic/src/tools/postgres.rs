@@ -383,7 +383,7 @@ mod tests {
     #[test]
     fn a_report_without_a_rate_is_none() {
         assert!(read("", "").is_err());
-        assert!(read("transactions actually processed: 7", "").unwrap_err().contains("a second"));
+        assert!(read("transactions actually processed: 7", "").unwrap_err().contains("per second"));
     }
 
     proptest! {

@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn a_report_without_transactions_is_none() {
         assert!(read("").is_err() && read("transactions: many").is_err());
-        assert!(read("transactions: 5").unwrap_err().contains("a second"));
+        assert!(read("transactions: 5").unwrap_err().contains("per second"));
     }
 
     proptest! {

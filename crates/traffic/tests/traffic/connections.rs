@@ -2,13 +2,13 @@
 
 use crate::common::counters::{counter, time_wait};
 use crate::common::{
-    NEVER, PORT, agent, assert_sound, job, lone_namespace, loopback, pair_topology,
+    NEVER, PORT, agent, assert_sound, job, lone_namespace, loopback, open_session, pair_topology,
 };
 use serde_json::json;
 use std::net::Ipv6Addr;
 use tare_dev::{AgentContainer, NamespacePair, topology};
 use tare_record::{Finding, LatencyHistogram};
-use tare_traffic::{AgentSession, TrialOutcome};
+use tare_traffic::TrialOutcome;
 
 /// Connections in progress at once.
 const SLOTS: u64 = 8;
@@ -25,7 +25,7 @@ fn the_kernel_counts_as_many_connections_and_what_stays_is_the_servers() {
     for close in ["fin", "rst"] {
         let pair = NamespacePair::new();
         let topology = pair_topology(&pair);
-        let mut session = AgentSession::open(&topology).unwrap();
+        let mut session = open_session(&topology).unwrap();
         let asked = [("close", json!(close)), ("threads", json!(1)), ("slots", json!(SLOTS))];
         let job = job("tcp-crr", &topology, &asked);
         let outcome = session.run_trial(&job, NEVER).unwrap();
@@ -66,7 +66,7 @@ fn the_kernel_counts_as_many_connections_and_what_stays_is_the_servers() {
 #[test]
 fn flows_threads_slots_and_sizes_are_all_served() {
     let topology = loopback(2);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     for (flows, threads, slots, request, response) in
         [(1, 1, 1, 1, 1), (4, 2, 3, 8, 70_000), (2, 2, 16, 700_000, 9)]
     {
@@ -95,7 +95,7 @@ fn connections_over_ipv6() {
         AgentContainer::new(name, &agent()).in_namespace(&namespace, Ipv6Addr::LOCALHOST.into())
     };
     let topology = topology(vec![here("server-0")], vec![here("client-0")], |_| PORT);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     let outcome = session.run_trial(&job("tcp-crr", &topology, &[]), NEVER).unwrap();
     agreed(&outcome);
     assert_eq!(counter(&namespace, "Tcp", "PassiveOpens"), outcome.ends.accepted + 1);
@@ -107,7 +107,7 @@ fn a_want_of_ports_is_said_and_the_rest_goes_on() {
     // Six ports, of which the control connection has one: too few for sixteen connections at once.
     pair.client.run("sysctl -q -w net.ipv4.ip_local_port_range=40000\t40005");
     let topology = pair_topology(&pair);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     let job = job("tcp-crr", &topology, &[("slots", json!(16))]);
     let outcome = session.run_trial(&job, NEVER).unwrap();
     agreed(&outcome);
@@ -123,7 +123,7 @@ fn an_overflow_of_those_in_time_wait_is_said_as_the_kernel_counts_it() {
     let pair = NamespacePair::new();
     pair.server.run("sysctl -q -w net.ipv4.tcp_max_tw_buckets=5");
     let topology = pair_topology(&pair);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     let outcome = session.run_trial(&job("tcp-crr", &topology, &[]), NEVER).unwrap();
     agreed(&outcome);
     let said = outcome.findings.iter().find_map(|one| match one {

@@ -1,12 +1,12 @@
 //! Paths that are cut during a trial: the trial ends, with its counts, and reports the cut.
 
 use crate::common::counters::Frames;
-use crate::common::{act_once, job, longest_stall, monotonic, pair_topology};
+use crate::common::{act_once, job, longest_stall, monotonic, open_session, pair_topology};
 use serde_json::json;
 use std::cell::Cell;
 use tare_dev::NamespacePair;
 use tare_record::{Interval, Nanos};
-use tare_traffic::{AgentSession, TrialJob, TrialOutcome};
+use tare_traffic::{TrialJob, TrialOutcome};
 
 /// Bytes that both devices have received when the path is cut. Set-up takes a few hundred.
 const BEFORE: u64 = 100_000;
@@ -15,7 +15,7 @@ const BEFORE: u64 = 100_000;
 fn cut(workload: &str, asked: &[(&str, serde_json::Value)]) -> TrialOutcome {
     let pair = NamespacePair::new();
     let topology = pair_topology(&pair);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     let job = TrialJob { duration: Nanos(3_000_000_000), ..job(workload, &topology, asked) };
     let cut = Cell::new(Nanos(0));
     let flows = || {

@@ -3,7 +3,8 @@
 use crate::common::counters::{Frames, counter};
 use crate::common::peer::PeerProgram;
 use crate::common::{
-    NEVER, PORT, act_once, agent, inside, job, lone_namespace, loopback, loopback_of, send_signal,
+    NEVER, PORT, act_once, agent, inside, job, lone_namespace, loopback, loopback_of, open_session,
+    send_signal,
 };
 use std::cell::Cell;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -31,7 +32,7 @@ impl LoopbackSession {
         let started = containers.each_ref().map(|one| Arc::clone(&one.started));
         let [server, client] = containers;
         let topology = topology(vec![server], vec![client], |_| PORT);
-        let session = AgentSession::open(&topology).unwrap();
+        let session = open_session(&topology).unwrap();
         let agents = started.map(|started| started.lock().unwrap()[0]);
         Self { namespace, topology, session, agents }
     }
@@ -125,18 +126,18 @@ fn a_program_that_is_no_agent_is_told_from_one() {
     for (program, said) in [("/bin/true", "ended early"), ("/bin/echo", "sent an invalid reply")] {
         let client = AgentContainer::new("client-0", Path::new(program));
         let topology = topology(server(), vec![client], |_| PORT);
-        let error = AgentSession::open(&topology).unwrap_err().to_string();
+        let error = open_session(&topology).unwrap_err().to_string();
         assert!(error.starts_with("client-0: the agent ") && error.contains(said), "{error}");
     }
     let nowhere = AgentContainer::new("client-0", Path::new("/nonexistent"));
     let topology = topology(server(), vec![nowhere], |_| PORT);
-    assert!(matches!(AgentSession::open(&topology), Err(Error::Container(_))));
+    assert!(matches!(open_session(&topology), Err(Error::Container(_))));
 }
 
 #[test]
 fn a_job_that_makes_no_sense_is_refused_and_the_session_lives_on() {
     let topology = loopback(1);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     let good = job("tcp-rr", &topology, &[]);
     let mut absurd = vec![
         TrialJob { interval: Nanos(0), ..good.clone() },
@@ -157,7 +158,7 @@ fn a_job_that_makes_no_sense_is_refused_and_the_session_lives_on() {
 #[test]
 fn a_parameter_that_an_agent_does_not_know_is_its_answer() {
     let topology = loopback(1);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     let mut job = job("tcp-rr", &topology, &[]);
     job.parameters.insert("colour".to_owned(), "blue".into());
     let error = session.run_trial(&job, NEVER).unwrap_err().to_string();
@@ -170,7 +171,7 @@ fn a_port_in_use_is_said_by_the_server() {
     let topology = loopback_of(&namespace, 1);
     let listen = topology.routes[0].listen;
     let _squatter = PeerProgram::start(&namespace, &["listen", &listen.to_string()]);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     let error = session.run_trial(&job("tcp-rr", &topology, &[]), NEVER).unwrap_err().to_string();
     assert!(error.starts_with(&format!("server-0: cannot listen on {listen}: ")), "{error}");
 }
@@ -180,7 +181,7 @@ fn a_strangers_connection_disturbs_nobody() {
     let namespace = lone_namespace();
     let topology = loopback_of(&namespace, 1);
     let listen = topology.routes[0].listen.to_string();
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     let job = TrialJob { duration: Nanos(4_000_000_000), ..job("tcp-crr", &topology, &[]) };
     let stranger = Cell::new(None);
     let flows = || counter(&namespace, "Tcp", "PassiveOpens") > 20;

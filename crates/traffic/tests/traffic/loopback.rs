@@ -3,13 +3,14 @@
 use crate::common::counters::counter;
 use crate::common::{
     NEVER, PORT, assert_sound, inside, job, lone_namespace, longest_stall, loopback, loopback_of,
+    open_session, open_session_with,
 };
 use serde_json::json;
 use std::sync::Arc;
 use std::thread;
 use tare_dev::topology;
 use tare_record::{Finding, Nanos, Placement};
-use tare_traffic::{AgentSession, TrialJob, TrialOutcome};
+use tare_traffic::{TrialJob, TrialOutcome};
 
 /// Sequence-numbered segments of a connection without payload: greeting, answer, and the FIN of either side.
 pub(crate) const CONNECTION: u64 = 4;
@@ -35,7 +36,7 @@ fn a_stream_is_counted_alike_by_both_ends() {
     let [server, client] = ["server-0", "client-0"].map(|name| inside(&namespace, name));
     let started = [&server, &client].map(|one| Arc::clone(&one.started));
     let topology = topology(vec![server], vec![client], |_| PORT);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     let job = job("tcp-stream", &topology, &[]);
     let agents = started.map(|started| started.lock().unwrap()[0]);
     let before = ticks(&agents);
@@ -67,7 +68,7 @@ fn a_stream_is_counted_alike_by_both_ends() {
 fn round_trips_are_answered_and_timed_one_by_one() {
     let namespace = lone_namespace();
     let topology = loopback_of(&namespace, 1);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     let job = job("tcp-rr", &topology, &[]);
     let outcome = session.run_trial(&job, NEVER).unwrap();
     assert_sound(&outcome);
@@ -99,7 +100,7 @@ fn round_trips_are_answered_and_timed_one_by_one() {
 fn many_flows_of_many_clients_are_told_apart_and_added_up() {
     for workload in ["tcp-stream", "tcp-rr"] {
         let topology = loopback(3);
-        let mut session = AgentSession::open(&topology).unwrap();
+        let mut session = open_session(&topology).unwrap();
         let mut job = job(workload, &topology, &[]);
         job.shape.flows = 5;
         let outcome = session.run_trial(&job, NEVER).unwrap();
@@ -125,7 +126,7 @@ fn many_flows_of_many_clients_are_told_apart_and_added_up() {
 fn one_session_does_one_trial_after_another() {
     let namespace = lone_namespace();
     let topology = loopback_of(&namespace, 1);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     for workload in ["tcp-rr", "tcp-stream", "tcp-rr"] {
         let before = counter(&namespace, "TcpExt", "TCPOrigDataSent");
         let outcome = session.run_trial(&job(workload, &topology, &[]), NEVER).unwrap();
@@ -149,7 +150,7 @@ fn two_sessions_at_once_do_not_touch_each_other() {
     let sessions = ["tcp-stream", "tcp-rr"].map(|workload| {
         thread::spawn(move || {
             let topology = loopback(1);
-            let mut session = AgentSession::open(&topology).unwrap();
+            let mut session = open_session(&topology).unwrap();
             session.run_trial(&job(workload, &topology, &[]), NEVER).unwrap()
         })
     });
@@ -161,7 +162,7 @@ fn two_sessions_at_once_do_not_touch_each_other() {
 #[test]
 fn two_processes_in_one_client_make_one_series() {
     let topology = loopback(1);
-    let mut session = AgentSession::with_processes(&topology, 2).unwrap();
+    let mut session = open_session_with(&topology, 2).unwrap();
     let mut job = job("tcp-rr", &topology, &[]);
     job.shape.processes = 2;
     let outcome = session.run_trial(&job, NEVER).unwrap();
@@ -174,7 +175,7 @@ fn two_processes_in_one_client_make_one_series() {
 #[test]
 fn messages_of_any_size_arrive_whole() {
     let topology = loopback(1);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     for flows in [1, 4] {
         let sizes = [("request", json!("3M")), ("response", json!(300_001))];
         let mut job = job("tcp-rr", &topology, &sizes);
@@ -191,7 +192,7 @@ fn messages_of_any_size_arrive_whole() {
 #[test]
 fn a_core_that_is_not_there_is_a_finding_not_a_failure() {
     let topology = loopback(1);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     let mut job = job("tcp-rr", &topology, &[]);
     job.shape.cpus = Placement::List { clients: vec![1000], servers: vec![0] };
     let outcome = session.run_trial(&job, NEVER).unwrap();
@@ -203,7 +204,7 @@ fn a_core_that_is_not_there_is_a_finding_not_a_failure() {
 fn idling_sends_nothing_and_has_intervals_all_the_same() {
     let namespace = lone_namespace();
     let topology = loopback_of(&namespace, 1);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     let job = job("idle", &topology, &[]);
     let outcome = session.run_trial(&job, NEVER).unwrap();
     assert_sound(&outcome);

@@ -2,11 +2,11 @@
 
 use crate::common::rates::{one_is_within, settled_rate};
 use crate::common::shaper::shape;
-use crate::common::{NEVER, job, pair_topology};
+use crate::common::{NEVER, job, open_session, pair_topology};
 use serde_json::json;
 use tare_dev::NamespacePair;
 use tare_record::{Finding, Nanos};
-use tare_traffic::{AgentSession, TrialJob};
+use tare_traffic::TrialJob;
 
 const MS: u64 = 1_000_000;
 
@@ -17,7 +17,7 @@ fn a_path_of_100_mbit_per_second_carries_what_headers_leave_either_way() {
         shape(end, "rate 100mbit burst 32kb latency 50ms");
     }
     let topology = pair_topology(&pair);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     for (direction, ways, flows) in [("up", 1, 1), ("up", 1, 4), ("down", 1, 1), ("both", 2, 1)] {
         let mut job = job("tcp-stream", &topology, &[("direction", json!(direction))]);
         job.shape.flows = flows;
@@ -37,7 +37,7 @@ fn a_path_of_100_mbit_per_second_carries_what_headers_leave_either_way() {
 fn paced_flows_carry_their_rate_in_either_direction() {
     let pair = NamespacePair::new();
     let topology = pair_topology(&pair);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     for (direction, flows) in [("up", 1), ("down", 1), ("up", 4)] {
         let asked = [("pacing_rate", json!("40mbit")), ("direction", json!(direction))];
         let mut job = job("tcp-stream", &topology, &asked);
@@ -77,7 +77,7 @@ fn a_path_of_100_mbit_per_second_loses_what_does_not_fit() {
     let asked = [("rate", json!("200mbit")), ("size", json!(SIZE))];
     let (duration, interval) = (Nanos(3500 * MS), Nanos(2 * MS));
     let job = TrialJob { duration, interval, ..job("udp-rate", &topology, &asked) };
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     // Relative to the actual times of sending: a busy machine delays the sender. The shaper counts Ethernet, IPv4 and
     // UDP headers too.
     one_is_within(0.97..=1.03, "of what the path lets through", || {
@@ -95,7 +95,7 @@ fn a_search_finds_the_rate_of_a_shaper() {
     let topology = pair_topology(&pair);
     let asked = [("size", json!(1000)), ("final_trial", json!(400)), ("pdr", json!("1%"))];
     let job = TrialJob { duration: Nanos(12_000 * MS), ..job("udp-search", &topology, &asked) };
-    let outcome = AgentSession::open(&topology).unwrap().run_trial(&job, NEVER).unwrap();
+    let outcome = open_session(&topology).unwrap().run_trial(&job, NEVER).unwrap();
     let found = outcome.search.as_ref().unwrap();
     let carried = 20e6 / 8.0 / 1042.0;
     // If the sender could not offer the requested rate, a finding states by how much. In a trial of 400 ms the queue of

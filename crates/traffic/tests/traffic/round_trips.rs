@@ -3,6 +3,7 @@
 use crate::common::counters::counter;
 use crate::common::{
     NEVER, PORT, agent, assert_sound, job, lone_namespace, loopback, loopback_of, offered_rate,
+    open_session,
 };
 use crate::loopback::CONNECTION;
 use crate::udp_round_trips::{MessageCounters, RoundTripCounts, round_trips};
@@ -10,13 +11,13 @@ use serde_json::json;
 use std::net::Ipv6Addr;
 use tare_dev::{AgentContainer, topology};
 use tare_record::{Finding, Interval, LatencyHistogram, Nanos};
-use tare_traffic::{AgentSession, TrialOutcome};
+use tare_traffic::TrialOutcome;
 
 #[test]
 fn every_way_of_waiting_counts_what_both_ends_saw() {
     let namespace = lone_namespace();
     let topology = loopback_of(&namespace, 1);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     let wire = MessageCounters::for_requests(&namespace, 1);
     for workload in ["tcp-rr", "udp-rr"] {
         for wait in ["block", "spin"] {
@@ -61,7 +62,7 @@ fn every_way_of_waiting_counts_what_both_ends_saw() {
 #[test]
 fn threads_that_spin_on_one_core_are_a_finding() {
     let topology = loopback(1);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     let mut job = job("udp-rr", &topology, &[("wait", json!("spin"))]);
     job.shape.cpus = "same".parse().unwrap();
     let outcome = session.run_trial(&job, NEVER).unwrap();
@@ -73,7 +74,7 @@ fn threads_that_spin_on_one_core_are_a_finding() {
 fn busy_polling_is_refused_where_no_card_has_a_queue() {
     for workload in ["tcp-rr", "udp-rr"] {
         let topology = loopback(1);
-        let mut session = AgentSession::open(&topology).unwrap();
+        let mut session = open_session(&topology).unwrap();
         let job = job(workload, &topology, &[("wait", json!("busy-poll"))]);
         let error = session.run_trial(&job, NEVER).unwrap_err().to_string();
         let why = "cannot use --wait busy-poll: packets come from no NAPI queue";
@@ -88,7 +89,7 @@ fn both_families_and_all_sizes_pass() {
         AgentContainer::new(name, &agent()).in_namespace(&namespace, Ipv6Addr::LOCALHOST.into())
     };
     let topology = topology(vec![here("server-0")], vec![here("client-0")], |_| PORT);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     for (request, response) in [(1, 1), (1, 9000), (8, 1), (20, 20), (65_507, 3)] {
         for workload in ["tcp-rr", "udp-rr"] {
             let sizes = [("request", json!(request)), ("response", json!(response))];
@@ -120,7 +121,7 @@ fn one_way(outcome: &TrialOutcome) -> LatencyHistogram {
 #[test]
 fn one_way_is_told_where_a_request_has_room_for_its_time() {
     let topology = loopback(2);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     for workload in ["tcp-rr", "udp-rr"] {
         let mut job = job(workload, &topology, &[("request", json!(8))]);
         job.shape.flows = 2;
@@ -152,7 +153,7 @@ fn one_way_is_told_where_a_request_has_room_for_its_time() {
 #[test]
 fn an_open_loop_does_what_is_due_and_no_more() {
     let topology = loopback(1);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     for workload in ["tcp-rr", "udp-rr"] {
         for (wait, flows) in [("block", 1), ("spin", 1), ("block", 5), ("spin", 5)] {
             let asked = [("open_loop", json!("400")), ("wait", json!(wait))];
@@ -180,7 +181,7 @@ fn an_open_loop_does_what_is_due_and_no_more() {
 #[test]
 fn a_rate_that_cannot_be_had_is_said_with_what_was_had() {
     let topology = loopback(1);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     let job = job("tcp-rr", &topology, &[("open_loop", json!("50m"))]);
     let outcome = session.run_trial(&job, NEVER).unwrap();
     let had = outcome.ends.completed as f64 / Nanos(300_000_000).as_secs_f64();

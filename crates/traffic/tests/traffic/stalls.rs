@@ -1,13 +1,15 @@
 //! Stall of known length in the middle of round trips, as seen by an open loop and by a closed loop.
 
 use crate::common::counters::Frames;
-use crate::common::{act_once, inside, job, lone_namespace, monotonic, send_signal, stop_process};
+use crate::common::{
+    act_once, inside, job, lone_namespace, monotonic, open_session, send_signal, stop_process,
+};
 use serde_json::{Value, json};
 use std::cell::Cell;
 use std::sync::Arc;
 use tare_dev::{eventually, topology};
 use tare_record::Nanos;
-use tare_traffic::{AgentSession, TrialJob, TrialOutcome};
+use tare_traffic::{TrialJob, TrialOutcome};
 
 const MS: u64 = 1_000_000;
 
@@ -28,7 +30,7 @@ impl StoppedTrial {
         let started = containers.each_ref().map(|one| Arc::clone(&one.started));
         let [server, client] = containers;
         let topology = topology(vec![server], vec![client], |_| crate::common::PORT);
-        let mut session = AgentSession::open(&topology).unwrap();
+        let mut session = open_session(&topology).unwrap();
         let victim = started[usize::from(role == "client")].lock().unwrap()[0];
         let job = TrialJob { duration: Nanos(3000 * MS), ..job("tcp-rr", &topology, asked) };
         let times = Cell::new((0, 0));

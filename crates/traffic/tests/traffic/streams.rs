@@ -4,13 +4,15 @@ use crate::common::account::{CarriedPayload, PairAccounts};
 use crate::common::counters::sent_again;
 use crate::common::filter::NftFilter;
 use crate::common::shaper::{ShaperCounters, shape};
-use crate::common::{NEVER, job, loopback, monotonic, pair_topology};
+use crate::common::{
+    NEVER, job, loopback, monotonic, open_session, open_session_with, pair_topology,
+};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use tare_dev::{NamespacePair, eventually};
 use tare_network::Topology;
 use tare_record::{Finding, Interval, Nanos, Placement, TcpInfoTotals};
-use tare_traffic::{AgentSession, TrialJob, TrialOutcome};
+use tare_traffic::{TrialJob, TrialOutcome};
 
 /// Directions of the payload, the number of directions at once, and the bytes by which each flow begins.
 const DIRECTIONS: [(&str, u32, u64); 3] = [("up", 1, 0), ("down", 1, 1), ("both", 2, 1)];
@@ -35,7 +37,7 @@ fn in_every_mode_both_ends_and_the_kernel_count_the_same() {
     let pair = NamespacePair::new();
     let account = PairAccounts::open(&pair);
     let topology = pair_topology(&pair);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     for (direction, _, begin) in DIRECTIONS {
         for send in ["copy", "vmsplice", "sendfile"] {
             for (receive, flows) in [("copy", 1), ("drop", 3)] {
@@ -70,7 +72,7 @@ fn a_shaped_path_carries_what_its_shaper_says() {
     }
     let account = PairAccounts::open(&pair);
     let topology = pair_topology(&pair);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     // A shaper counts a group of segments as it is on the wire, a device counts it as one frame. Both have one header
     // for each packet, of 66 bytes if it carries payload.
     let payload = |bytes: u64, packets: u64| bytes.cast_signed() - 66 * packets.cast_signed();
@@ -110,7 +112,7 @@ fn what_is_sent_again_is_seen_as_the_kernel_sees_it() {
         NftFilter::new(end, "ip", "input", &[rule]);
     }
     let topology = pair_topology(&pair);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     for (direction, ways, _) in DIRECTIONS {
         let mut job = stream(&topology, &[("direction", direction), ("threads", "1")]);
         job.duration = Nanos(1_000_000_000);
@@ -146,7 +148,7 @@ fn what_is_sent_again_is_seen_as_the_kernel_sees_it() {
 fn threads_and_processes_of_a_client_make_one_series() {
     for (direction, ways, _) in DIRECTIONS {
         let topology = loopback(1);
-        let mut session = AgentSession::with_processes(&topology, 2).unwrap();
+        let mut session = open_session_with(&topology, 2).unwrap();
         let mut job = stream(&topology, &[("direction", direction), ("threads", "3")]);
         job.shape.processes = 2;
         job.shape.flows = 4;
@@ -165,7 +167,7 @@ fn threads_and_processes_of_a_client_make_one_series() {
 fn cpu_is_known_by_side_and_interval_and_adds_up() {
     let pair = NamespacePair::new();
     let topology = pair_topology(&pair);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     for (direction, _, _) in DIRECTIONS {
         let job = stream(&topology, &[("direction", direction)]);
         let outcome = session.run_trial(&job, NEVER).unwrap();
@@ -185,7 +187,7 @@ fn cpu_is_known_by_side_and_interval_and_adds_up() {
 fn what_is_asked_of_the_sockets_is_in_force_on_both_ends() {
     let pair = NamespacePair::new();
     let topology = pair_topology(&pair);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     for (direction, _, _) in DIRECTIONS {
         // Every kernel has reno, and every namespace allows it (tcp(7)).
         let asked = [

@@ -4,13 +4,14 @@ use crate::common::counters::{Frames, counter, found_full};
 use crate::common::filter::{NftFilter, RuleCount};
 use crate::common::peer::PeerProgram;
 use crate::common::{
-    NEVER, PORT, agent, job, lone_namespace, loopback, loopback_of, offered_rate, pair_topology,
+    NEVER, PORT, agent, job, lone_namespace, loopback, loopback_of, offered_rate, open_session,
+    open_session_with, pair_topology,
 };
 use serde_json::{Value, json};
 use tare_dev::{NamespacePair, TestNamespace, eventually, topology};
 use tare_network::Topology;
 use tare_record::{DatagramCounts, Finding, Nanos};
-use tare_traffic::{AgentSession, TrialJob, TrialOutcome};
+use tare_traffic::{TrialJob, TrialOutcome};
 
 pub(crate) const MS: u64 = 1_000_000;
 
@@ -26,7 +27,7 @@ pub(crate) fn trial(
     flows: u32,
     asked: &[(&str, Value)],
 ) -> TrialOutcome {
-    let mut session = AgentSession::open(topology).unwrap();
+    let mut session = open_session(topology).unwrap();
     let mut job = TrialJob { duration: Nanos(duration), ..job("udp-rate", topology, asked) };
     job.shape.flows = flows;
     session.run_trial(&job, NEVER).unwrap()
@@ -146,7 +147,7 @@ fn clients_and_processes_are_told_apart_and_added_up() {
     let namespace = lone_namespace();
     let topology = loopback_of(&namespace, 3);
     let kernel = KernelCounters::new(&namespace, &namespace);
-    let mut session = AgentSession::with_processes(&topology, 2).unwrap();
+    let mut session = open_session_with(&topology, 2).unwrap();
     let mut job = job("udp-rate", &topology, &[("rate", json!("2kpps"))]);
     job.shape.flows = 5;
     job.shape.processes = 2;
@@ -202,7 +203,7 @@ fn where_udp_does_not_pass_it_is_said() {
     let pair = NamespacePair::new();
     NftFilter::new(&pair.server, "ip", "prerouting", &["meta l4proto udp drop"]);
     let topology = pair_topology(&pair);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     let error = session.run_trial(&job("udp-rate", &topology, &[]), NEVER).unwrap_err().to_string();
     let why = "cannot announce flows to 10.99.0.2:7001: the server received no datagram";
     assert!(error.contains(why), "{error}");

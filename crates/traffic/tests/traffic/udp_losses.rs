@@ -4,7 +4,9 @@ use crate::common::counters::counter;
 use crate::common::counters::found_full;
 use crate::common::filter::NftFilter;
 use crate::common::shaper::{ShaperCounters, shape};
-use crate::common::{NEVER, PORT, agent, job, loopback, pair_topology, send_signal, stop_process};
+use crate::common::{
+    NEVER, PORT, agent, job, loopback, open_session, pair_topology, send_signal, stop_process,
+};
 use crate::udp::{ANNOUNCEMENT, KernelCounters, MS, PAYLOAD, dropped_at_socket, sum, trial};
 use serde_json::{Value, json};
 use std::cell::Cell;
@@ -12,7 +14,7 @@ use std::sync::Arc;
 use tare_dev::{NamespacePair, topology};
 use tare_network::Topology;
 use tare_record::{Finding, Nanos};
-use tare_traffic::{AgentSession, TrialJob, TrialOutcome};
+use tare_traffic::{TrialJob, TrialOutcome};
 
 #[test]
 fn what_a_filter_drops_at_random_is_lost_and_nothing_else() {
@@ -83,7 +85,7 @@ fn a_tiny_buffer_and_a_stalled_receiver_lose_datagrams_at_the_socket() {
     let started = Arc::clone(&server.started);
     let topology = topology(vec![server], vec![pair.client_container(&agent())], |_| PORT);
     let kernel = KernelCounters::new(&pair.client, &pair.server);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     let asked = [("rate", json!("20kpps")), ("buffer", json!(4096))];
     let job = TrialJob { duration: Nanos(3000 * MS), ..job("udp-rate", &topology, &asked) };
     let pid = started.lock().unwrap()[0];
@@ -112,7 +114,7 @@ fn a_tiny_buffer_and_a_stalled_receiver_lose_datagrams_at_the_socket() {
 
 /// Runs one search over a topology.
 fn search(topology: &Topology, duration: u64, asked: &[(&str, Value)]) -> TrialOutcome {
-    let mut session = AgentSession::open(topology).unwrap();
+    let mut session = open_session(topology).unwrap();
     let job = TrialJob { duration: Nanos(duration), ..job("udp-search", topology, asked) };
     session.run_trial(&job, NEVER).unwrap()
 }

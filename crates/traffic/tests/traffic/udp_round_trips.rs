@@ -1,10 +1,10 @@
 //! Request and response over UDP, counted on the wire: each request that was sent, and its fate.
 
 use crate::common::filter::NftFilter;
-use crate::common::{NEVER, assert_sound, job, pair_topology};
+use crate::common::{NEVER, assert_sound, job, open_session, pair_topology};
 use tare_dev::{NamespacePair, TestNamespace};
 use tare_record::{LatencyHistogram, Nanos};
-use tare_traffic::{AgentSession, TrialOutcome};
+use tare_traffic::TrialOutcome;
 
 /// Rule that lets handshake datagrams pass, which are longer than any request here; matches of requests and responses
 /// by port.
@@ -86,7 +86,7 @@ fn filtered(side: &str, hook: &str) {
     let requests = NftFilter::new(namespace, "inet", hook, &[INTRODUCTION, &drop, &pass]);
     let responses = NftFilter::new(&pair.server, "ip", "output", &[RESPONSE]);
     let topology = pair_topology(&pair);
-    let mut session = AgentSession::open(&topology).unwrap();
+    let mut session = open_session(&topology).unwrap();
     let mut job = job("udp-rr", &topology, &[]);
     job.shape.flows = FLOWS as u32;
     job.duration = Nanos(3_000_000_000);

@@ -6,6 +6,7 @@
 //! only the connection's own address can complete it: a datagram's source can be forged. If the address is translated
 //! on the way, the server uses the address that it sees. The TCP connection stays open; its end is the flow's end.
 
+use super::handshake_datagram::RrHandshake;
 use super::transport::UdpTransport;
 use crate::event_loop::SharedDeadline;
 use crate::tcp::AcceptedFlow;
@@ -26,27 +27,6 @@ const RESEND_INTERVAL: Duration = Duration::from_millis(50);
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// Answer of the server: ASCII ACK.
 const ANSWER: u8 = 6;
-
-/// Handshake datagram of a flow: `tare`, the trial's token, the flow's number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct RrHandshake([u8; RrHandshake::LENGTH]);
-
-impl RrHandshake {
-    const LENGTH: usize = 20;
-
-    fn new(token: u64, number: u64) -> Self {
-        let mut bytes = [0; Self::LENGTH];
-        bytes[..4].copy_from_slice(b"tare");
-        bytes[4..12].copy_from_slice(&token.to_be_bytes());
-        bytes[12..].copy_from_slice(&number.to_be_bytes());
-        Self(bytes)
-    }
-
-    /// Returns true if a datagram is this one.
-    pub(super) fn matches(self, datagram: &[u8]) -> bool {
-        datagram == self.0
-    }
-}
 
 fn refused(error: io::Error) -> Error {
     Error::io("announce a UDP flow", error)

@@ -5,6 +5,7 @@
 //! transaction keeps its full latency.
 
 mod handshake;
+mod handshake_datagram;
 mod transport;
 
 use super::rr::{self, Responder, RrClient};

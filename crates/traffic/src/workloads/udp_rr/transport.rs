@@ -1,7 +1,7 @@
 //! One end of a UDP flow: a connected socket, so that the kernel accepts datagrams of the peer only, and the TCP
 //! connection that announced it.
 
-use super::handshake::RrHandshake;
+use super::handshake_datagram::RrHandshake;
 use crate::workloads::rr::{MessageTransport, ReceiveProgress};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};

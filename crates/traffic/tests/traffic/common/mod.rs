@@ -12,13 +12,26 @@ use std::path::PathBuf;
 use tare_dev::{AgentContainer, NamespacePair, TestNamespace};
 use tare_network::Topology;
 use tare_record::{Finding, Nanos, Parameters, Placement, Shape};
-use tare_traffic::{TrialJob, TrialOutcome, built_in_workloads};
+use tare_traffic::{AgentSession, Error, TrialJob, TrialOutcome, built_in_workloads};
 
 /// Cancellation check that never cancels.
 pub(crate) const NEVER: &dyn Fn() -> bool = &|| false;
 
 /// Port of the servers, each in a namespace of its own.
 pub(crate) const PORT: u16 = 7001;
+
+/// Opens a session with one process for each client.
+pub(crate) fn open_session(topology: &Topology) -> Result<AgentSession, Error> {
+    open_session_with(topology, 1)
+}
+
+/// Opens a session with this many processes for each client.
+pub(crate) fn open_session_with(
+    topology: &Topology,
+    processes: u32,
+) -> Result<AgentSession, Error> {
+    AgentSession::with_processes(topology, processes, &built_in_workloads())
+}
 
 /// Returns an example program that `cargo test` built with this test.
 pub(crate) fn example(name: &str) -> PathBuf {
