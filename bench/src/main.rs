@@ -30,7 +30,8 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
     match words.next().as_ref().and_then(|word| word.to_str()) {
-        Some("keeper") => ExitCode::from(u8::from(tare_lab::run_init() != 0)),
+        // The only role that the lab starts for networks of the bench.
+        Some(tare_network::INTERNAL) => ExitCode::from(u8::from(tare_lab::run_init() != 0)),
         None => told(bench()),
         Some(_) => {
             told(Err(anyhow::anyhow!("no arguments: BENCH_ROWS and others in the environment")))

@@ -90,7 +90,7 @@ pub(crate) struct SteadyPart<'a> {
 }
 
 impl<'a> SteadyPart<'a> {
-    /// Finds the steady state by the rule of docs/METHOD.md.
+    /// Finds the steady state by the rules of docs/METHOD.md, "Warm-up" and "Switches and trends".
     pub(crate) fn new(trial: &'a Value) -> Self {
         let clients = clients(trial);
         let to = clients.iter().map(Vec::len).min().expect("a client");

@@ -80,7 +80,9 @@ fn programs_in_containers_are_the_images_own() {
     let engine = Engine::shared();
     let version = in_client(&engine, "docker:bridge", &[], &["/tare", "--version"]).expect(0);
     assert!(version.text().starts_with("tare "), "{}", version.text());
-    let seen = in_client(&engine, "docker:bridge", &[], &["/tare", "look"]).expect(0).json();
+    let seen = in_client(&engine, "docker:bridge", &[], &["/tare", "internal", "netns-probe"])
+        .expect(0)
+        .json();
     let hosts = list(&seen, "hosts");
     assert!(hosts.iter().any(|line| line.as_str().is_some_and(|line| line.ends_with("\tserver"))));
     in_client(&engine, "docker:bridge", &[], &["/tare", "no-such-command"]).expect(2);
@@ -132,7 +134,7 @@ fn the_written_image_is_loaded_by_docker_itself() {
 fn containers_run_under_dockers_own_profile_unless_the_user_says_otherwise() {
     let engine = Engine::shared();
     let filtered = |network, flags: &[&str]| {
-        let outcome = in_client(&engine, network, flags, &["/tare", "look"]);
+        let outcome = in_client(&engine, network, flags, &["/tare", "internal", "netns-probe"]);
         outcome.expect(0).json()["seccomp"].as_u64()
     };
     const FILTER: u64 = 2;

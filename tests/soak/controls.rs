@@ -1,4 +1,5 @@
-//! Long controls, for an otherwise idle machine: `make soak`. Their output is kept in docs/METHOD.md.
+//! Long controls, for an otherwise idle machine: `make soak`. Their output is kept in
+//! docs/METHOD-RATIONALE.md, section "Null control and planted differences".
 //!
 //! A network compared with itself must be called different as rarely as the method promises, and a known difference
 //! must be found. Known differences are made by a shaper (`+rate=`). `TARE_SOAK_RUNS` sets the number of runs of each

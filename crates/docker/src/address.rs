@@ -14,8 +14,8 @@ pub enum EngineAddress {
     Unix(PathBuf),
     /// A host and a port, without encryption.
     Tcp(String),
-    /// A host and a port behind TLS, with the directory of a context's certificates; without one, DOCKER_CERT_PATH
-    /// names the directory.
+    /// A host and a port behind TLS, with the directory of a context's certificates. Without a context, the directory
+    /// is DOCKER_CERT_PATH, else that of the files of Docker's own client.
     Tls(String, Option<PathBuf>),
     /// A host that is reached by ssh, as ssh takes it.
     Ssh(String),
@@ -31,20 +31,6 @@ pub struct EngineAddressError {
 }
 
 impl EngineAddress {
-    /// Returns the address that Docker's own client uses without a context: DOCKER_HOST, else the local engine's.
-    ///
-    /// # Errors
-    /// Fails if DOCKER_HOST cannot be parsed, or names a protocol that this build does not speak.
-    pub fn from_environment() -> Result<Self, EngineAddressError> {
-        let host = std::env::var("DOCKER_HOST").ok().filter(|host| !host.is_empty());
-        let address = host.map_or_else(|| Ok(Self::default()), |host| host.parse())?;
-        let verify = std::env::var("DOCKER_TLS_VERIFY").is_ok_and(|value| !value.is_empty());
-        match address {
-            Self::Tcp(host) if verify => Ok(Self::Tls(host, None)),
-            other => Ok(other),
-        }
-    }
-
     /// Returns the path of its Unix socket, which means that the engine is on this machine. Returns `None` for other
     /// addresses.
     #[must_use]

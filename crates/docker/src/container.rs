@@ -10,7 +10,7 @@ use crate::swarm::{TaskMonitor, TaskProcess};
 use crate::terminal;
 use std::net::IpAddr;
 use std::sync::Arc;
-use tare_network::{Command, Container, Error, NetworkDaemons, Process, Stdio};
+use tare_network::{Command, Container, Error, INTERNAL, NetworkDaemons, Process, Stdio};
 
 /// Role of a container in a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl DockerContainer {
         if hosts.is_empty() {
             return Ok(());
         }
-        let mut command = vec![PROGRAM.to_owned(), "look".to_owned()];
+        let mut command = [PROGRAM, INTERNAL, "netns-probe"].map(str::to_owned).to_vec();
         for (name, address) in hosts {
             command.extend(["--name".to_owned(), format!("{name}={address}")]);
         }

@@ -6,6 +6,7 @@ use crate::tunnel::StartRequest;
 use bollard::models::{ContainerInspectResponse, EndpointSettings};
 use std::collections::HashMap;
 use std::net::IpAddr;
+use tare_network::INTERNAL;
 
 /// Handle of a running container.
 #[derive(Clone, Debug)]
@@ -67,8 +68,9 @@ impl ContainerHandle {
     pub(crate) fn exec_command(&self, words: ExecCommand) -> ExecCommand {
         let Some(task) = &self.task else { return words };
         let order = StartRequest { command: words.command, environment: words.environment };
-        let command =
-            [PROGRAM, "home", "call", task, &order.to_argument()].map(str::to_owned).to_vec();
+        let command = [PROGRAM, INTERNAL, "tunnel", "call", task, &order.to_argument()]
+            .map(str::to_owned)
+            .to_vec();
         ExecCommand { command, ..ExecCommand::default() }
     }
 

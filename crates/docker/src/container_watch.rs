@@ -8,7 +8,7 @@ use crate::image::PROGRAM;
 use crate::netns_probe::{self, NetnsCounters};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use tare_network::{CounterWatch, NamespaceCounts};
+use tare_network::{CounterWatch, INTERNAL, NamespaceCounts};
 use tokio::io::AsyncWriteExt as _;
 
 /// Maximum number of watched containers: the first client and the servers come first, then the engine's machine.
@@ -66,7 +66,8 @@ impl WatchedContainer {
     /// went wrong.
     fn start(wanted: WatchTarget<'_>) -> Result<(Self, String), String> {
         let WatchTarget { place, engine, container, devices } = wanted;
-        let command = [PROGRAM, "look", "--count", place].map(str::to_owned).to_vec();
+        let command =
+            [PROGRAM, INTERNAL, "netns-probe", "--count", place].map(str::to_owned).to_vec();
         let words = container.exec_command(ExecCommand { command, ..ExecCommand::default() });
         let starting = exec::start(engine.docker(), &container.id, words);
         let ExecSession { input, output, .. } =

@@ -1,16 +1,14 @@
-//! Docker contexts: engines under names, as Docker's own client stores them.
+//! Engines of Docker contexts, as Docker's own client stores them under names, and the engine that the client uses.
 //!
 //! Source: docker/cli, cli/context/store: `contexts/meta/SHA256(NAME)/meta.json` below the client's directory, and the
 //! certificates in `contexts/tls/SHA256(NAME)/docker`.
 
 use crate::address::{EngineAddress, EngineAddressError};
+use crate::client_environment::{ClientEnvironment, is_default_context};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-
-/// Name of the context that stands for the engine used without a context.
-const DEFAULT_CONTEXT: &str = "default";
+use std::path::Path;
 
 /// Contents of a context's `meta.json`.
 #[derive(Deserialize)]
@@ -28,24 +26,45 @@ struct ContextEndpoint {
 }
 
 impl EngineAddress {
+    /// Returns the address that Docker's own client uses: DOCKER_HOST, else the engine of the context that
+    /// DOCKER_CONTEXT or the client's configuration names, else the local engine's.
+    ///
+    /// # Errors
+    /// Fails if DOCKER_HOST cannot be parsed, if there is no such context, or if one of them names a protocol that this
+    /// build does not speak.
+    pub fn from_environment() -> Result<Self, EngineAddressError> {
+        Self::from_client(&ClientEnvironment::from_process())
+    }
+
+    fn from_client(client: &ClientEnvironment) -> Result<Self, EngineAddressError> {
+        match client.context() {
+            Some(name) => read_context(&client.configuration_directory(), &name),
+            None => Self::from_default_context(client),
+        }
+    }
+
+    /// Returns the address of the default context: DOCKER_HOST, else the local engine's.
+    fn from_default_context(client: &ClientEnvironment) -> Result<Self, EngineAddressError> {
+        match client.host().map_or_else(|| Ok(Self::default()), str::parse)? {
+            Self::Tcp(host) if client.uses_tls() => Ok(Self::Tls(host, None)),
+            other => Ok(other),
+        }
+    }
+
     /// Returns the address of a context's engine.
     ///
     /// # Errors
     /// Fails if there is no such context, or if it names a protocol that this build does not speak.
     pub fn from_context(name: &str) -> Result<Self, EngineAddressError> {
-        if name == DEFAULT_CONTEXT {
-            return Self::from_environment();
+        let client = ClientEnvironment::from_process();
+        if is_default_context(name) {
+            return Self::from_default_context(&client);
         }
-        read_context(&config_directory(), name)
+        read_context(&client.configuration_directory(), name)
     }
 }
 
-/// Returns the directory of Docker's own client: DOCKER_CONFIG, else `~/.docker`.
-fn config_directory() -> PathBuf {
-    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".docker");
-    std::env::var_os("DOCKER_CONFIG").map_or_else(home, PathBuf::from)
-}
-
+/// Reads the address of a context's engine from the directory of Docker's own client.
 fn read_context(directory: &Path, name: &str) -> Result<EngineAddress, EngineAddressError> {
     let digest: String = Sha256::digest(name).iter().map(|byte| format!("{byte:02x}")).collect();
     let file = directory.join("contexts/meta").join(&digest).join("meta.json");
@@ -82,20 +101,46 @@ fn read_context(directory: &Path, name: &str) -> Result<EngineAddress, EngineAdd
 mod tests {
     use super::*;
 
+    /// Writes a context as Docker's own client does. Returns the digest of its name.
+    fn write_context(directory: &Path, name: &str, host: &str) -> String {
+        let digest: String =
+            Sha256::digest(name).iter().map(|byte| format!("{byte:02x}")).collect();
+        let own = directory.join("contexts/meta").join(&digest);
+        let meta = format!(
+            r#"{{"Name":"{name}","Metadata":{{}},"Endpoints":{{"docker":{{"Host":"{host}","SkipTLSVerify":false}}}}}}"#
+        );
+        std::fs::create_dir_all(&own).unwrap();
+        std::fs::write(own.join("meta.json"), meta).unwrap();
+        digest
+    }
+
+    #[test]
+    fn the_engine_is_the_one_that_dockers_client_uses() {
+        let directory = tempfile::tempdir().unwrap();
+        write_context(directory.path(), "db1", "tcp://db1:2375");
+        let own = |variables: &[(&'static str, &str)]| {
+            let config = ("DOCKER_CONFIG", directory.path().into());
+            let rest = variables.iter().map(|&(name, value)| (name, value.into()));
+            EngineAddress::from_client(&rest.chain([config]).collect())
+        };
+        let (db1, host) = (EngineAddress::Tcp("db1:2375".to_owned()), ("DOCKER_HOST", "tcp://h:1"));
+        let (by_context, of_default) = (("DOCKER_CONTEXT", "db1"), ("DOCKER_CONTEXT", "default"));
+        assert_eq!(own(&[]), Ok(EngineAddress::default()));
+        assert_eq!(own(&[by_context]), Ok(db1.clone()));
+        std::fs::write(directory.path().join("config.json"), r#"{"currentContext": "db1"}"#)
+            .unwrap();
+        assert_eq!(own(&[]), Ok(db1));
+        assert_eq!(own(&[of_default]), Ok(EngineAddress::default()));
+        assert_eq!(own(&[by_context, host]), Ok(EngineAddress::Tcp("h:1".to_owned())));
+        let tls = [host, ("DOCKER_TLS_VERIFY", "1")];
+        assert_eq!(own(&tls), Ok(EngineAddress::Tls("h:1".to_owned(), None)));
+        assert!(own(&[("DOCKER_CONTEXT", "nobody")]).unwrap_err().reason.contains("`nobody`"));
+    }
+
     #[test]
     fn contexts_are_found_as_dockers_client_keeps_them() {
         let directory = tempfile::tempdir().unwrap();
-        let write = |name: &str, host: &str| {
-            let digest: String =
-                Sha256::digest(name).iter().map(|byte| format!("{byte:02x}")).collect();
-            let own = directory.path().join("contexts/meta").join(&digest);
-            std::fs::create_dir_all(&own).unwrap();
-            let meta = format!(
-                r#"{{"Name":"{name}","Metadata":{{}},"Endpoints":{{"docker":{{"Host":"{host}","SkipTLSVerify":false}}}}}}"#
-            );
-            std::fs::write(own.join("meta.json"), meta).unwrap();
-            digest
-        };
+        let write = |name: &str, host: &str| write_context(directory.path(), name, host);
         write("db1", "tcp://db1:2376");
         write("near", "unix:///run/near.sock");
         write("far", "ssh://me@far");

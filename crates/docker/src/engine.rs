@@ -6,14 +6,14 @@
 //! thread.
 
 use crate::address::EngineAddress;
+#[cfg(feature = "tls")]
+use crate::client_environment::ClientEnvironment;
 use crate::error::{engine_error, engine_missing};
 use crate::ssh_tunnel::SshTunnel;
 use crate::timeout::scaled_timeout;
 use bollard::errors::Error as Refusal;
 use bollard::{API_DEFAULT_VERSION, Docker};
 use std::future::Future;
-#[cfg(feature = "tls")]
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -184,15 +184,9 @@ fn open_client(address: &EngineAddress, seconds: u64) -> Result<Docker, Refusal>
         }
         #[cfg(feature = "tls")]
         EngineAddress::Tls(host, certificates) => {
-            let named = certificates.clone().map(PathBuf::into_os_string);
-            let named = named.or_else(|| std::env::var_os("DOCKER_CERT_PATH"));
-            let directory = named.map_or_else(
-                || {
-                    let home = std::env::var_os("HOME").unwrap_or_default();
-                    PathBuf::from(home).join(".docker")
-                },
-                PathBuf::from,
-            );
+            let directory = certificates
+                .clone()
+                .unwrap_or_else(|| ClientEnvironment::from_process().certificate_directory());
             let file = |name: &str| directory.join(name);
             let (key, certificate, authority) = (file("key.pem"), file("cert.pem"), file("ca.pem"));
             Docker::connect_with_ssl(

@@ -21,7 +21,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tare_network::{Error, NetworkOptions};
+use tare_network::{Error, INTERNAL, NetworkOptions};
 
 /// Network namespace or network that a container is attached to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -216,7 +216,7 @@ impl EngineResources {
             image: Some(self.session.image.clone()),
             env: self.session.host_tools.as_ref().map(HostToolMounts::variables),
             entrypoint: Some(vec![PROGRAM.to_owned()]),
-            cmd: Some(vec!["keeper".to_owned()]),
+            cmd: Some([INTERNAL, "init"].map(str::to_owned).to_vec()),
             attach_stdin: Some(true),
             open_stdin: Some(true),
             stdin_once: Some(true),

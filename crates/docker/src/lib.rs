@@ -1,14 +1,16 @@
 //! Docker Engine as a place: containers that a real engine starts, on networks that it makes.
 //!
-//! A [`EnginePlace`] is one engine, reached by its API (DOCKER_HOST is honoured). Its [`docker_networks`] are those
-//! that the studies measured by hand. Containers run tare's own static binary, in an image that is built on the spot.
-//! Everything that is made on an engine carries the label `tare.run`. It is removed when the network is dropped,
-//! whatever has gone wrong before, and containers end with the connection of the process that made them, even if that
-//! process is killed. A [`Cleaner`] removes the rest (networks, an image) by the label alone.
+//! A [`EnginePlace`] is one engine, reached by its API: the engine that Docker's own client uses (DOCKER_HOST and
+//! contexts are honoured). Its [`docker_networks`] are those that the studies measured by hand. Containers run tare's
+//! own static binary, in an image that is built on the spot. Everything that is made on an engine carries the label
+//! `tare.run`. It is removed when the network is dropped, whatever has gone wrong before, and containers end with the
+//! connection of the process that made them, even if that process is killed. A [`Cleaner`] removes the rest (networks,
+//! an image) by the label alone.
 #![forbid(unsafe_code)]
 
 mod address;
 mod cleaner;
+mod client_environment;
 mod container;
 mod container_handle;
 mod container_watch;

@@ -1,11 +1,11 @@
-//! Report of a container about its network, written by tare's own binary inside: the hidden subcommand `look`.
+//! Report of a container about its network, written by tare's own binary inside: the role `netns-probe`.
 //!
-//! `tare look [--name NAME=ADDRESS]… [--listen ADDRESS | --dial ADDRESS | --count PLACE | --wire ADDRESS,ADDRESS]`
-//! prints one line of JSON. With `--listen` it prints another line for every connection that it accepts, and ends with
-//! its input. So tare verifies that packets pass, and by which devices, before anything is measured, without any
-//! program of the image. With `--count` it prints a line of counters for every line that it reads. With `--wire` it
-//! prints a line when the capture begins, counts encrypted and readable packets on the node's devices until its input
-//! ends, and prints the counts.
+//! `tare internal netns-probe [--name NAME=ADDRESS]… [--listen ADDRESS | --dial ADDRESS | --count PLACE | --wire
+//! ADDRESS,ADDRESS]` prints one line of JSON. With `--listen` it prints another line for every connection that it
+//! accepts, and ends with its input. So tare verifies that packets pass, and by which devices, before anything is
+//! measured, without any program of the image. With `--count` it prints a line of counters for every line that it
+//! reads. With `--wire` it prints a line when the capture begins, counts encrypted and readable packets on the node's
+//! devices until its input ends, and prints the counts.
 
 mod capture;
 mod counters;

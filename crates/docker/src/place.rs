@@ -38,8 +38,8 @@ pub(crate) struct EngineInfo {
 }
 
 impl EnginePlace {
-    /// Creates a place from the engines of the chosen contexts, else from that of the environment (DOCKER_HOST). No
-    /// request is sent yet.
+    /// Creates a place from the engines of the chosen contexts, else from the engine that Docker's own client uses
+    /// ([`EngineAddress::from_environment`]). No request is sent yet.
     #[must_use]
     pub fn from_options(settings: DockerOptions) -> Self {
         let Some((servers, clients)) = settings.contexts.clone() else {
@@ -189,7 +189,7 @@ impl EnginePlace {
         if !self.is_local() {
             return missing(
                 "the Docker Engine is on another machine, but tare must run on the engine's machine to wire this network",
-                "run tare there, or unset DOCKER_HOST",
+                "run tare there, or unset DOCKER_HOST and use the context `default`",
             );
         }
         if !rustix::process::geteuid().is_root() {

@@ -13,7 +13,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Stdio as Stream;
 use std::sync::Arc;
-use tare_network::{Command, Container, Error, NetworkDaemons, Process, Stdio};
+use tare_network::{Command, Container, Error, INTERNAL, NetworkDaemons, Process, Stdio};
 
 /// Container in the lab.
 pub(crate) struct LabContainer {
@@ -92,7 +92,7 @@ fn prepare(command: &Command) -> std::process::Command {
     prepared
 }
 
-/// Returns the program and its arguments. If names must resolve, the program runs through tare's subcommand `inside`.
+/// Returns the program and its arguments. If names must resolve, the program runs through tare's role `exec`.
 fn program_and_arguments(command: &Command) -> (OsString, Vec<OsString>) {
     let program = command.program.clone().map_or_else(|| TARE.into(), OsString::from);
     let arguments = command.arguments.iter().map(OsString::from);
@@ -101,8 +101,9 @@ fn program_and_arguments(command: &Command) -> (OsString, Vec<OsString>) {
     }
     let hosts: Vec<String> =
         command.hosts.iter().map(|(name, address)| format!("{name}={address}")).collect();
-    let inside = ["inside".into(), "--hosts".into(), hosts.join(",").into(), "--".into(), program];
-    (TARE.into(), inside.into_iter().chain(arguments).collect())
+    let hosts: OsString = hosts.join(",").into();
+    let role = [INTERNAL.into(), "exec".into(), "--hosts".into(), hosts, "--".into(), program];
+    (TARE.into(), role.into_iter().chain(arguments).collect())
 }
 
 #[cfg(test)]
@@ -118,6 +119,6 @@ mod tests {
         command.hosts = vec![("server".to_owned(), Ipv6Addr::LOCALHOST.into())];
         let (program, arguments) = program_and_arguments(&command);
         assert_eq!(program, TARE);
-        assert_eq!(arguments, ["inside", "--hosts", "server=::1", "--", "ping", "agent"]);
+        assert_eq!(arguments, [INTERNAL, "exec", "--hosts", "server=::1", "--", "ping", "agent"]);
     }
 }

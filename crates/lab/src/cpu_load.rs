@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio as Stream};
 use std::sync::Arc;
-use tare_network::{Background, Error, Shape, Stdio};
+use tare_network::{Background, Error, INTERNAL, Shape, Stdio};
 
 /// Starts the background load of a shape, spread over its nodes. Dropping the processes ends them.
 pub(crate) fn start(
@@ -22,14 +22,14 @@ pub(crate) fn start(
     let start_one = |index: u32| {
         let node = nodes.get(index as usize % nodes.len().max(1)).cloned();
         let mut command = Command::new(TARE);
-        command.arg0("tare").arg("burn").process_group(0);
+        command.arg0("tare").args([INTERNAL, "cpu-load"]).process_group(0);
         command.stdin(Stream::null()).stdout(Stream::null());
         Ok(LabProcess::new(lab.start(command, node)?, Stdio::Piped))
     };
     (0..background.cpu).map(start_one).collect()
 }
 
-/// Computes until it is killed. This is the program behind `tare burn`.
+/// Computes until it is killed. This is the program behind `tare internal cpu-load`.
 pub fn burn_cpu() -> ! {
     // Knuth's multiplier (MMIX): neither a compiler nor a CPU can shorten the computation.
     const MULTIPLIER: u64 = 6_364_136_223_846_793_005;

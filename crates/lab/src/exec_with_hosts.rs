@@ -1,8 +1,8 @@
-//! Hidden subcommand `inside`: it gives a program a private mount namespace in addition to its network namespace.
+//! Role `exec`: it gives a program a private mount namespace in addition to its network namespace.
 //!
-//! `tare inside --hosts 'NAME=ADDRESS,…' -- PROGRAM ARGUMENTS` runs in a container's network namespace. It unshares the
-//! mount namespace, mounts the /proc and /sys that belong to its namespaces, mounts a private hosts file over
-//! /etc/hosts, and executes the program. Nothing of this is on any disk, and all of it ends with the program.
+//! `tare internal exec --hosts 'NAME=ADDRESS,…' -- PROGRAM ARGUMENTS` runs in a container's network namespace. It
+//! unshares the mount namespace, mounts the /proc and /sys that belong to its namespaces, mounts a private hosts file
+//! over /etc/hosts, and executes the program. Nothing of this is on any disk, and all of it ends with the program.
 
 use crate::sys;
 use rustix::fs::CWD;
@@ -22,7 +22,7 @@ use tare_network::Error;
 const HOSTS: &str = "/etc/hosts";
 const GROUPS: &str = "/sys/fs/cgroup";
 
-/// Runs the subcommand with its arguments (those after `inside`). Returns only if it fails.
+/// Runs the role with its arguments (those after `exec`). Returns only if it fails.
 ///
 /// # Errors
 /// The arguments are wrong, a mount is refused, or the program cannot be started.

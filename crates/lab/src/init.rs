@@ -18,7 +18,7 @@ pub(crate) const READY: u8 = b'k';
 
 /// Runs the init process until its standard input closes. Returns its exit code.
 ///
-/// This is tare's hidden subcommand `keeper`, which only tare itself may run. If it is not PID 1 of a
+/// This is tare's role `init`, which only tare itself may run. If it is not PID 1 of a
 /// PID namespace, it has nothing to do and ends at once.
 #[must_use]
 pub fn run_init() -> i32 {

@@ -15,7 +15,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
-use tare_network::{Error, Requirement, RequirementProbe, UnmetRequirement};
+use tare_network::{Error, INTERNAL, Requirement, RequirementProbe, UnmetRequirement};
 
 /// Permission to load kernel modules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -307,7 +307,11 @@ fn check_namespaces() -> Result<(), UnmetRequirement> {
         return Ok(());
     }
     let mut command = Command::new(spawner::TARE);
-    command.arg("keeper").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .args([INTERNAL, "init"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     sys::try_namespaces_before_exec(&mut command);
     match command.spawn() {
         Ok(mut child) => {

@@ -12,7 +12,7 @@ use crate::sys::{FilesystemView, NamespaceHandle};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use tare_network::Error;
+use tare_network::{Error, INTERNAL};
 
 /// Options for entering the lab.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,8 +40,8 @@ impl Lab {
     /// Enters the lab: the process leaves its mount namespace (and, unless it is root, its user namespace), and the
     /// lab's PID namespace begins. Its network namespace does not change.
     ///
-    /// To be called once, while the process has a single thread. The program's `main` must have the hidden subcommands
-    /// `keeper` ([`run_init`](crate::run_init)) and `inside` ([`exec_with_hosts()`](crate::exec_with_hosts())).
+    /// To be called once, while the process has a single thread. The program's `main` must have the roles `internal
+    /// init` ([`run_init`](crate::run_init)) and `internal exec` ([`exec_with_hosts()`](crate::exec_with_hosts())).
     ///
     /// # Errors
     /// The kernel or its configuration forbids private namespaces; then the remedy says what to do. Or the control
@@ -98,12 +98,16 @@ impl Lab {
     /// Mounts the /proc of the lab's PID namespace in a mount namespace, because programs look themselves up by their
     /// own process id.
     ///
-    /// Only a process of that PID namespace can do this. The process started here runs the `keeper` subcommand and ends
+    /// Only a process of that PID namespace can do this. The process started here runs the role `init` and ends
     /// at once, because it is not PID 1. If the mount is refused (as it can be in nested containers), the outer /proc
     /// stays.
     pub(crate) fn mount_proc(&self, mounts: &Arc<MountNamespace>) {
         let mut command = Command::new(TARE);
-        command.arg("keeper").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+            .args([INTERNAL, "init"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         let view = FilesystemView::in_root(mounts.clone());
         sys::enter_before_exec(&mut command, None, None, Some(view));
         sys::mount_proc_before_exec(&mut command);

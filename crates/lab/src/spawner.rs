@@ -13,7 +13,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
-use tare_network::Error;
+use tare_network::{Error, INTERNAL};
 
 /// Program of tare itself, also if its file was replaced or removed after the start.
 pub(crate) const TARE: &str = "/proc/self/exe";
@@ -101,7 +101,7 @@ fn start_keeper(group: &[u8]) -> Result<Child, Error> {
     const WHAT: &str = "start the lab's init process";
     sys::unshare_children().map_err(|error| Error::new("create the lab's PID namespace", error))?;
     let mut command = Command::new(TARE);
-    command.arg0("tare").arg("keeper").process_group(0);
+    command.arg0("tare").args([INTERNAL, "init"]).process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut keeper = command.spawn().map_err(|error| Error::new(WHAT, error))?;
     let mut first = [0];

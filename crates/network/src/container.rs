@@ -33,6 +33,9 @@ pub struct Command {
     pub stdio: Stdio,
 }
 
+/// Subcommand of tare whose roles tare starts itself, as in `tare internal agent`.
+pub const INTERNAL: &str = "internal";
+
 impl Command {
     /// Returns the command that runs tare itself with these arguments, on pipes.
     pub fn tare<S: Into<String>>(arguments: impl IntoIterator<Item = S>) -> Self {

@@ -21,7 +21,7 @@ mod spec;
 mod topology;
 
 pub use background::Background;
-pub use container::{Command, Container, NetworkDaemons, Process, ProcessExit, Stdio};
+pub use container::{Command, Container, INTERNAL, NetworkDaemons, Process, ProcessExit, Stdio};
 pub use error::Error;
 pub use network::{Network, NetworkInfo, NetworkParameters, NodeKind};
 pub use node_link::{NodeLink, NodeLinkError};

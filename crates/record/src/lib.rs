@@ -7,20 +7,11 @@
 #![forbid(unsafe_code)]
 
 mod ablation;
-mod cell;
-mod chart_data;
-mod comparison;
-mod counters;
-mod cpu;
-mod distribution;
-mod document;
-mod engine;
-mod environment;
 mod failure;
 mod finding;
-mod hardware;
 mod histogram;
 mod hop;
+mod host;
 mod interval;
 pub mod journal;
 mod metric;
@@ -28,45 +19,34 @@ mod mtu_fit;
 mod network_pair;
 mod network_turn;
 mod offload;
-mod overhead;
 mod packet_drops;
 mod plan;
 mod publication;
 mod rate_search;
+mod results;
 mod shape;
-mod skipped_network;
-mod stopped_by;
 mod trial;
 mod units;
 
 pub use ablation::{
     Ablation, AblationEffect, AblationFactor, AblationVariant, UnaccountedGap, UnknownFactor,
 };
-pub use cell::{Cell, Difference, Ratio, Verdict, WithheldReason};
-pub use chart_data::{ChartData, CpuCost, TrialTimeline, WorkUnit};
-pub use comparison::{
-    CellChange, CellKey, ComparedCell, ComparedRun, ComparedSide, Comparison, ComparisonBasis,
-    EnvironmentDifference, GateOutcome, RegressionEstimate, RegressionGate, SampleUnit,
-    UnmatchedCell,
-};
-pub use counters::{CoreCounts, CounterDeltas, NamespaceCounts, TrialCounters};
-pub use cpu::{AgentsCpu, CpuUse, HostActivity, HostMemory, MachineSample, ThreadCpu};
-pub use distribution::LatencyDistribution;
-pub use document::Document;
-pub use engine::EngineDescription;
-pub use environment::{Environment, Headroom, HostDevice};
 pub use failure::{NetworkFailure, RemainingPlan};
 pub use finding::Finding;
-pub use hardware::{CounterScope, HardwareCounters, HardwareEventCounts, HardwareSample};
 pub use histogram::{HistogramError, LatencyHistogram};
 pub use hop::{Hop, HopKind};
+pub use host::counters::{CoreCounts, CounterDeltas, NamespaceCounts, TrialCounters};
+pub use host::cpu::{AgentsCpu, CpuUse, HostActivity, HostMemory, MachineSample, ThreadCpu};
+pub use host::engine::EngineDescription;
+pub use host::environment::{Environment, Headroom, HostDevice};
+pub use host::hardware::{CounterScope, HardwareCounters, HardwareEventCounts, HardwareSample};
+pub use host::overhead::{KernelProgramRuns, MeasurementOverhead};
 pub use interval::{DatagramCounts, Interval, Series, TcpInfoTotals};
 pub use metric::{Better, ComparedBy, LatencyKind, LatencyStatistic, Metric, UnknownMetric};
 pub use mtu_fit::MtuFit;
 pub use network_pair::NetworkPair;
 pub use network_turn::NetworkTurn;
 pub use offload::{Offload, Offloads, UnknownOffload};
-pub use overhead::{KernelProgramRuns, MeasurementOverhead};
 pub use packet_drops::{DropCause, PacketDrops};
 pub use plan::{
     BlockPolicy, CorrectionFamily, NetworkEntry, Plan, PlanSection, Sizing, WarmUpPolicy,
@@ -78,8 +58,17 @@ pub use publication::{
     PublishedFigure, RankAgreement, Replication, ShapePattern, TestedConclusion,
 };
 pub use rate_search::{GoalResult, RateSearch, SearchTrial};
+pub use results::cell::{Cell, Difference, Ratio, Verdict, WithheldReason};
+pub use results::chart_data::{ChartData, CpuCost, TrialTimeline, WorkUnit};
+pub use results::comparison::{
+    CellChange, CellKey, ComparedCell, ComparedRun, ComparedSide, Comparison, ComparisonBasis,
+    EnvironmentDifference, GateOutcome, RegressionEstimate, RegressionGate, SampleUnit,
+    UnmatchedCell,
+};
+pub use results::distribution::LatencyDistribution;
+pub use results::document::Document;
+pub use results::skipped_network::SkippedNetwork;
+pub use results::stopped_by::StoppedBy;
 pub use shape::{Family, MtuSource, Placement, PlacementError, Shape};
-pub use skipped_network::SkippedNetwork;
-pub use stopped_by::StoppedBy;
 pub use trial::{EndCounts, Parameters, Phase, Trial, unquoted_value};
 pub use units::Nanos;

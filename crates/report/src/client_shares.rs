@@ -2,6 +2,7 @@
 
 use crate::columns::{NOTHING, name};
 use crate::grid::{self, CellPiece, Grid, GridColumn};
+use crate::median::median_of_sorted;
 use crate::number;
 use crate::style::Tone;
 use crate::text::one_line;
@@ -92,7 +93,7 @@ fn columns(
     };
     vec![
         client("lowest client", |each| each.first().copied()),
-        client("median client", |each| each.get(each.len() / 2).copied()),
+        client("median client", median_of_sorted),
         client("highest client", |each| each.last().copied()),
         column("fairness", "Jain", shares.iter().map(index).collect()),
     ]

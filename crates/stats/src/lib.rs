@@ -10,8 +10,8 @@
 //! - [`warm_up`]: end of the warm-up. [`shift`]: changes after it.
 //! - [`mlrsearch`]: search for the load at which loss begins.
 //!
-//! Every method names its source; every promised error rate is simulated in the tests. `docs/METHOD.md` gives the
-//! reasons for the choice of methods.
+//! Every method names its source; every promised error rate is simulated in the tests. `docs/METHOD-RATIONALE.md`
+//! gives the reasons for the choice of methods.
 #![forbid(unsafe_code)]
 
 pub mod bootstrap;

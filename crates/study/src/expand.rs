@@ -4,7 +4,7 @@ use crate::ablate::ablate;
 use crate::network_selection::{NetworkSelection, choose_baseline, select_networks};
 use crate::published::build_publication;
 use crate::sections::{ExpandedStudy, expand_sections};
-use crate::shapes::expand_shapes;
+use crate::shapes::{check_not_empty, expand_shapes};
 use crate::spec::StudyMethod;
 use crate::{Catalogue, Error, StoppingRule, Study};
 use std::collections::BTreeMap;
@@ -16,6 +16,7 @@ impl Study {
     /// # Errors
     /// Returns the first error of the study, in one line.
     pub fn plan(mut self, catalogue: &dyn Catalogue, seed: u64) -> Result<Plan, Error> {
+        check_not_empty("metrics", self.metrics.as_deref())?;
         let RequestedMetrics { raising, of_traffic } = split_metrics(self.metrics.take());
         self.metrics = of_traffic;
         let without = self.shape.without.iter().flatten().copied().collect();
@@ -265,6 +266,14 @@ pub(crate) mod tests {
         let alone = plan("metrics = ['raise_ms', 'remove_ms']").unwrap();
         assert_eq!((alone.raising.len(), alone.workloads.len()), (2, 0));
         assert_eq!(plan("").unwrap().raising, [Metric::RaiseMs, Metric::RemoveMs]);
+    }
+
+    #[test]
+    fn an_empty_list_of_metrics_is_refused() {
+        for text in ["metrics = []", "metrics = []\n[[run]]\nnetworks = ['host']"] {
+            let error = plan(text).unwrap_err();
+            assert!(matches!(&error, Error::EmptyList { what } if what == "metrics"), "{error}");
+        }
     }
 
     #[test]

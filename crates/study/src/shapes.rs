@@ -14,6 +14,9 @@ const LEAST_MTU_IPV4: u32 = 68;
 
 /// Returns every combination, with each number checked against its range. The last list varies fastest.
 pub(crate) fn expand_shapes(lists: &ShapeLists) -> Result<Vec<Shape>, Error> {
+    check_not_empty("family", lists.family.as_deref())?;
+    check_not_empty("mtu", lists.mtu.as_deref())?;
+    check_not_empty("cpus", lists.cpus.as_deref())?;
     let counts = |what: &str, list: &Option<Vec<u32>>| -> Result<Vec<u32>, Error> {
         let list = list.clone().unwrap_or_else(|| vec![1]);
         match list.iter().find(|&&count| count == 0 || count > MOST) {
@@ -40,6 +43,14 @@ pub(crate) fn expand_shapes(lists: &ShapeLists) -> Result<Vec<Shape>, Error> {
     });
     cross_shapes(&mut shapes, &counts("flows", &lists.flows)?, |shape, flows| shape.flows = flows);
     expand_nodes(&shapes, lists)
+}
+
+/// Checks that a list has a value if it is given.
+pub(crate) fn check_not_empty<T>(what: &str, list: Option<&[T]>) -> Result<(), Error> {
+    match list {
+        Some([]) => Err(Error::EmptyList { what: what.to_owned() }),
+        _ => Ok(()),
+    }
 }
 
 /// Replaces each shape by one for every value of a part.
@@ -95,6 +106,19 @@ mod tests {
             let lists = ShapeLists { processes: Some(list), ..ShapeLists::default() };
             let error = expand_shapes(&lists).unwrap_err().to_string();
             assert!(error.contains("processes"), "{error}");
+        }
+    }
+
+    #[test]
+    fn empty_lists_of_families_mtus_and_placements_are_refused() {
+        let cases = [
+            ("family", ShapeLists { family: Some(vec![]), ..ShapeLists::default() }),
+            ("mtu", ShapeLists { mtu: Some(vec![]), ..ShapeLists::default() }),
+            ("cpus", ShapeLists { cpus: Some(vec![]), ..ShapeLists::default() }),
+        ];
+        for (name, lists) in cases {
+            let error = expand_shapes(&lists).unwrap_err();
+            assert!(matches!(&error, Error::EmptyList { what } if what == name), "{error}");
         }
     }
 }

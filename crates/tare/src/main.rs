@@ -37,18 +37,7 @@ fn main() -> ExitCode {
         Subcommand::Completions(arguments) => commands::manual::completions(&arguments),
         Subcommand::Manual(arguments) => commands::manual::pages(&arguments),
         Subcommand::Schema(arguments) => commands::schema::run(&arguments),
-        Subcommand::Agent(arguments) => commands::internal::run_agent(&arguments),
-        Subcommand::Burn => commands::internal::run_cpu_load(),
-        Subcommand::Keeper => commands::internal::run_init(),
-        Subcommand::Inside(_) => commands::internal::exec_with_hosts(),
-        Subcommand::Proxy(_) => commands::internal::run_proxy(),
-        Subcommand::Sleeve(_) => commands::internal::run_weave_sleeve(),
-        #[cfg(feature = "docker")]
-        Subcommand::Look(_) => commands::internal::run_netns_probe(),
-        #[cfg(feature = "docker")]
-        Subcommand::Home(_) => commands::internal::run_tunnel_server(),
-        #[cfg(feature = "docker")]
-        Subcommand::Away(_) => commands::internal::run_task_agent(),
+        Subcommand::Internal(role) => commands::internal::run(&role),
     };
     exit::to_exit_code(result)
 }

@@ -1,4 +1,4 @@
-//! Agent as a program of its own, equivalent to `tare agent`, for this crate's tests.
+//! Agent as a program of its own, equivalent to `tare internal agent`, for this crate's tests.
 
 fn main() -> Result<(), tare_traffic::Error> {
     let namespaces = std::env::args().skip_while(|word| word != "--namespaces").nth(1);

@@ -13,8 +13,8 @@
 //! executed one after another; every order has exactly one reply. The end of standard input ends the agent at once,
 //! whatever it is doing.
 //!
-//! An agent that serves many containers (`tare agent --namespaces FILE,…`) executes the orders of each on a separate
-//! thread. Every line then names its container, by its place in the list: `{"to":7,"order":ORDER}` and
+//! An agent that serves many containers (`tare internal agent --namespaces FILE,…`) executes the orders of each on a
+//! separate thread. Every line then names its container, by its place in the list: `{"to":7,"order":ORDER}` and
 //! `{"from":7,"reply":REPLY}`.
 
 use crate::{SideReport, TrialTask};

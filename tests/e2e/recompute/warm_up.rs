@@ -1,4 +1,4 @@
-//! Warm-up of a trial, in intervals, after docs/METHOD.md.
+//! Warm-up of a trial, in intervals, after docs/METHOD.md, "Warm-up" and "Switches and trends".
 
 use super::numbers::{beyond, mean, median};
 

@@ -1,5 +1,6 @@
 //! Floors of the house: a crate imports only crates of the floors below.
 
+use super::imports::module_graph;
 use crate::repository::Repository;
 use std::fs;
 
@@ -12,6 +13,10 @@ const FLOORS: &[&[&str]] = &[
     &["runner"],
     &["tare"],
 ];
+
+/// Folders of a crate that stand in a row: each imports only folders that stand before it.
+const ROWS: &[(&str, &[&str])] =
+    &[("analysis", &["select", "estimate", "compare", "explain", "document"])];
 
 /// Returns the floor of a crate.
 fn floor(name: &str) -> usize {
@@ -44,5 +49,22 @@ fn every_floor_names_crates_that_exist() {
     let known = super::crates(&Repository::find().unwrap());
     for name in FLOORS.iter().copied().flatten() {
         assert!(known.iter().any(|one| one == name), "there is no crate {name}");
+    }
+}
+
+#[test]
+fn folders_in_a_row_import_only_what_stands_before_them() {
+    let repository = Repository::find().unwrap();
+    for (name, row) in ROWS {
+        let graph = module_graph(&repository.path(format!("crates/{name}/src")));
+        let place =
+            |module: &str| row.iter().position(|one| module.split("::").next() == Some(one));
+        for (module, uses) in &graph {
+            for other in uses {
+                let backward =
+                    place(module).zip(place(other)).is_some_and(|(mine, its)| its > mine);
+                assert!(!backward, "{name}: {module} imports {other}, which stands after it");
+            }
+        }
     }
 }

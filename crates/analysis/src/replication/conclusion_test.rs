@@ -78,8 +78,15 @@ fn evaluate_test(here: &MeasuredRun<'_>, test: &ConclusionTest) -> (ConclusionRe
 }
 
 impl MeasuredRun<'_> {
+    /// Returns the margin of a metric: a share of 1, or points if the metric is compared by difference (5 % are 5
+    /// points).
     fn margin(&self, metric: Metric) -> f64 {
-        self.plan.margins.get(&metric).copied().unwrap_or_else(|| metric.default_margin())
+        let share =
+            self.plan.margins.get(&metric).copied().unwrap_or_else(|| metric.default_margin());
+        match metric.compared_by() {
+            ComparedBy::Ratio => share,
+            ComparedBy::Difference => share * 100.0,
+        }
     }
 }
 

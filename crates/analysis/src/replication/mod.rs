@@ -6,7 +6,7 @@ mod rank_agreement;
 #[cfg(test)]
 mod tests;
 
-use crate::plan_lookup::find_workload_plan;
+use crate::select::plan_lookup::find_workload_plan;
 use tare_record::{
     Cell, CellPattern, FigurePair, MeasuredFigure, Plan, Publication, PublishedFigure, Replication,
     ShapePattern,

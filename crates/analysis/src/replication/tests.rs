@@ -4,8 +4,8 @@ use super::*;
 use crate::document;
 use crate::test_data::{journal, plan, trial, workload};
 use tare_record::{
-    AveragingUnit, CellRelation, Conclusion, ConclusionResult, ConclusionTest, Document, Metric,
-    Shape, ShapePattern, Trial,
+    AveragingUnit, CellRelation, Conclusion, ConclusionResult, ConclusionTest, DatagramCounts,
+    Document, Metric, Shape, ShapePattern, Trial,
 };
 
 fn part(network: &str) -> CellPattern {
@@ -125,4 +125,63 @@ fn conclusions_hold_fail_or_cannot_be_decided() {
     assert_eq!(missing.result, ConclusionResult::Undecidable);
     assert!(missing.evidence[1].contains("weave was not measured"), "{missing:?}");
     assert_eq!(holds(Vec::new()), ConclusionResult::Undecidable);
+}
+
+/// Returns the results of these tests on a run in which the network `link` loses 1 % of its datagrams and `ovs` 4 %,
+/// within a tenth of a point.
+fn loss_results(tests: Vec<ConclusionTest>) -> Vec<ConclusionResult> {
+    let conclusion = |test| Conclusion {
+        claim: "as they said".to_owned(),
+        by: None,
+        tests: vec![test],
+        note: None,
+    };
+    let conclusions = tests.into_iter().map(conclusion).collect();
+    let mut plan = plan(&["link", "ovs"], vec![workload("udp-rate", &[Metric::Loss])]);
+    plan.publication = Some(Publication { conclusions, ..Publication::default() });
+    let mut trials: Vec<Trial> = Vec::new();
+    for (label, lost) in [("link", 10), ("ovs", 40)] {
+        for (block, wobble) in (0..).zip([0, 1, 0, 1]) {
+            let mut one = trial(label, block, &[125_000; 10]);
+            one.workload = "udp-rate".to_owned();
+            for interval in &mut one.series[0].intervals {
+                interval.datagrams = Some(DatagramCounts {
+                    sent: 1000,
+                    sent_bytes: 125_000,
+                    received: 1000 - lost - wobble,
+                    ..DatagramCounts::default()
+                });
+            }
+            trials.push(one);
+        }
+    }
+    let rerun = document(&journal(plan, trials), None).unwrap().rerun.unwrap();
+    rerun.conclusions.iter().map(|conclusion| conclusion.result).collect()
+}
+
+#[test]
+fn default_margin_of_a_share_in_percent_is_in_points() {
+    let cell = |network: &str| CellPattern {
+        workload: "udp-rate".to_owned(),
+        metric: Metric::Loss,
+        ..part(network)
+    };
+    let test = |right: Option<&str>, value, margin| ConclusionTest {
+        left: cell("ovs"),
+        is: CellRelation::Within,
+        right: right.map(cell),
+        times: None,
+        value,
+        margin,
+    };
+    let results = loss_results(vec![
+        test(Some("link"), None, None),
+        test(None, Some(1.0), None),
+        // A margin of the conclusion itself is in points already.
+        test(Some("link"), None, Some(2.0)),
+        test(Some("link"), None, Some(5.0)),
+        test(None, Some(12.0), None),
+    ]);
+    use ConclusionResult::{Fails, Holds};
+    assert_eq!(results, [Holds, Holds, Fails, Holds, Fails]);
 }

@@ -1,4 +1,4 @@
-//! Subcommand `look`, which runs in the container: it reads files of /proc and /sys, and opens two sockets.
+//! Role `netns-probe`, which runs in the container: it reads files of /proc and /sys, and opens two sockets.
 
 use super::capture::UnderlayCapture;
 use super::counters;
@@ -21,7 +21,7 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_millis(500);
 /// Pause between two attempts.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
-/// Runs the subcommand with its arguments (those after `look`).
+/// Runs the role with its arguments (those after `netns-probe`).
 ///
 /// # Errors
 /// Fails if an argument is wrong, or if standard output is closed. A failed connection is reported in the output, and
@@ -68,7 +68,7 @@ fn parse_pair(value: &str) -> Result<(IpAddr, IpAddr), Error> {
 
 fn usage() -> Error {
     Error::new(
-        "run `tare look`",
+        "run `tare internal netns-probe`",
         "invalid arguments: expected --name NAME=ADDRESS, --listen ADDRESS:PORT, --dial ADDRESS:PORT, --count PLACE or --wire ADDRESS,ADDRESS",
     )
 }

@@ -8,7 +8,7 @@ use crate::exec::{self, ExecCommand};
 use crate::image::PROGRAM;
 use crate::netns_probe::{self, NetnsSnapshot};
 use std::net::IpAddr;
-use tare_network::{Error, Family, Hop, HopKind};
+use tare_network::{Error, Family, Hop, HopKind, INTERNAL};
 
 /// Snapshot of the machine's network, and the container that took it.
 pub(crate) struct MachineSnapshot {
@@ -30,7 +30,7 @@ impl MachineSnapshot {
         container: &ContainerHandle,
     ) -> Result<NetnsSnapshot, Error> {
         let what = || format!("read the network state of {}", container.name);
-        let command = [PROGRAM, "look"].map(str::to_owned).to_vec();
+        let command = [PROGRAM, INTERNAL, "netns-probe"].map(str::to_owned).to_vec();
         let words = ExecCommand { command, ..ExecCommand::default() };
         let engine = work.engine();
         let words = container.exec_command(words);

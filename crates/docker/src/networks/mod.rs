@@ -245,7 +245,10 @@ impl Network for DockerNetwork {
             EngineMachine::new(&clients, two_engines::CLIENTS_NODE)?,
             EngineMachine::new(&servers, two_engines::SERVERS_NODE)?,
         ];
-        Ok(build_topology(&sides, laid, hops, &machines, None, Box::new((servers, clients))))
+        // The fields of a tuple are dropped in order. A network that the servers' engine has made can be removed only
+        // after the clients' containers have left it.
+        let guard = Box::new((clients, servers));
+        Ok(build_topology(&sides, laid, hops, &machines, None, guard))
     }
 
     fn nodes(&self) -> RangeInclusive<u32> {

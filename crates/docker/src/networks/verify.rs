@@ -1,6 +1,6 @@
 //! Verification that packets pass, and by which path, before anything is measured.
 //!
-//! In every server a `look` program listens; in every client one connects as the client will. Their snapshots give the
+//! In every server a `netns-probe` listens; in every client one connects as the client will. Their snapshots give the
 //! hops: MTUs as the kernel reports them, the counter of the device by which packets leave, and the address of the
 //! connecting client.
 
@@ -13,7 +13,7 @@ use crate::netns_probe::{self, NetnsSnapshot};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use tare_network::{ClientRoute, Error, Hop, HopKind, Shape};
+use tare_network::{ClientRoute, Error, Hop, HopKind, INTERNAL, Shape};
 
 /// Connects every client to its server, and returns the hops of a packet from client 0.
 pub(crate) fn verify_paths(
@@ -47,7 +47,7 @@ pub(crate) fn verify_paths(
     })
 }
 
-/// A `look` program that listens in a server.
+/// A `netns-probe` that listens in a server.
 struct ListeningServer {
     server: usize,
     seen: NetnsSnapshot,
@@ -125,7 +125,7 @@ async fn start_probe(
     address: SocketAddr,
 ) -> Result<ExecSession, Error> {
     let address = address.to_string();
-    let command = [PROGRAM, "look", flag, &address].map(str::to_owned).to_vec();
+    let command = [PROGRAM, INTERNAL, "netns-probe", flag, &address].map(str::to_owned).to_vec();
     let words = ExecCommand { command, ..ExecCommand::default() };
     let words = endpoint.container.exec_command(words);
     exec::start(engine.docker(), &endpoint.container.id, words).await.map_err(|refusal| {

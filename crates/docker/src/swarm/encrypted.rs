@@ -19,7 +19,7 @@ use crate::networks::layout::{NetworkLayout, PathStep, direct_routes};
 use crate::networks::verify;
 use std::collections::HashMap;
 use std::sync::Arc;
-use tare_network::{Error, Hop, HopKind, NetworkInfo, NetworkParameters, Shape};
+use tare_network::{Error, Hop, HopKind, INTERNAL, NetworkInfo, NetworkParameters, Shape};
 
 pub(super) struct EncryptedOverlayNetwork;
 
@@ -116,7 +116,8 @@ const WHAT: &str = "check whether packets between the nodes are encrypted";
 
 impl CaptureTask {
     fn start(engine: &Arc<Engine>, watcher: &ContainerHandle, pair: &str) -> Result<Self, Error> {
-        let command = [PROGRAM, "look", "--wire", pair].map(str::to_owned).to_vec();
+        let command =
+            [PROGRAM, INTERNAL, "netns-probe", "--wire", pair].map(str::to_owned).to_vec();
         let words = watcher.exec_command(ExecCommand { command, ..ExecCommand::default() });
         let started = exec::start(engine.docker(), &watcher.id, words);
         let ExecSession { output, input, .. } = engine.request(WHAT, started)?;

@@ -19,7 +19,7 @@ use bollard::models::{NetworkCreateRequest, SecretSpec};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use tare_network::{Error, NetworkOptions};
+use tare_network::{Error, INTERNAL, NetworkOptions};
 use tokio::io::AsyncWriteExt as _;
 
 /// Timeout for the server to listen.
@@ -151,7 +151,7 @@ fn start_server(
     secret: &str,
     roll: &Arc<TaskRegistry>,
 ) -> Result<ExecInput, Error> {
-    let command = [PROGRAM, "home", "serve"].map(str::to_owned).to_vec();
+    let command = [PROGRAM, INTERNAL, "tunnel", "serve"].map(str::to_owned).to_vec();
     let words = ExecCommand { command, ..ExecCommand::default() };
     let ExecSession { mut input, output, .. } =
         engine.request(START, exec::start(engine.docker(), &container.id, words))?;

@@ -10,6 +10,7 @@ use bollard::models::{
     TaskSpecContainerSpecSecrets, TaskSpecLogDriver, TaskSpecPlacement, TaskSpecRestartPolicy,
     TaskSpecRestartPolicyConditionEnum,
 };
+use tare_network::INTERNAL;
 
 /// Network of a task, in addition to the one by which it connects to the tunnel server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,7 +83,7 @@ pub(super) fn service_spec(swarm: &SwarmSession, one: &TaskRequest, task: &str) 
         image: Some(members.image().to_owned()),
         labels: Some(work.labels()),
         command: words(&[PROGRAM]),
-        args: words(&["away", &home.to_string(), task, &file]),
+        args: words(&[INTERNAL, "task-agent", &home.to_string(), task, &file]),
         // The first process of a container ignores signals that it has no handler for.
         stop_signal: Some("SIGKILL".to_owned()),
         secrets: Some(vec![TaskSpecContainerSpecSecrets {

@@ -1,12 +1,12 @@
 //! Reverse tunnel by which the tasks of a Swarm reach the run that made them.
 //!
 //! The API of one engine reaches the containers of that engine only, and most of a Swarm's tasks are on other nodes. So
-//! the run has one container on its own engine, the *home*, in which `tare home serve` listens: the tunnel server.
-//! Every task runs `tare away`, which connects to it over an attachable overlay network. Both prove that they know the
-//! run's secret, which Docker gives to the tasks ([`handshake`]). Each connection then waits for one request to start a
-//! program. The program's streams use that connection ([`frame`]), while the task connects again for the next request.
-//! A request is made by running `tare home call` in the home container with `docker exec`. So a program in a task is,
-//! for the rest of tare, a program in a container.
+//! the run has one container on its own engine, the *home*, in which `tare internal tunnel serve` listens: the tunnel
+//! server. Every task runs `tare internal task-agent`, which connects to it over an attachable overlay network. Both
+//! prove that they know the run's secret, which Docker gives to the tasks ([`handshake`]). Each connection then waits
+//! for one request to start a program. The program's streams use that connection ([`frame`]), while the task connects
+//! again for the next request. A request is made by running `tare internal tunnel call` in the home container with
+//! `docker exec`. So a program in a task is, for the rest of tare, a program in a container.
 
 mod frame;
 mod handshake;
@@ -29,7 +29,7 @@ pub(crate) const TUNNEL_PORT: u16 = 7467;
 /// namespace.
 const CALL_SOCKET: &[u8] = b"tare-home";
 
-/// Runs `tare home` with its arguments (those after `home`), and returns the exit code.
+/// Runs `tare internal tunnel` with its arguments (those after `tunnel`), and returns the exit code.
 ///
 /// # Errors
 /// Fails if an argument is wrong, if there is no secret, or if the port is taken.
@@ -40,7 +40,7 @@ pub fn run_tunnel(arguments: impl IntoIterator<Item = String>) -> Result<u8, Err
         ["call", task, order] => task_call::call_task(task, order),
         _ => {
             let why = "invalid arguments: expected serve or call TASK ORDER";
-            Err(Error::new("run `tare home`", why))
+            Err(Error::new("run `tare internal tunnel`", why))
         }
     }
 }

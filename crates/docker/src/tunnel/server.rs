@@ -1,4 +1,5 @@
-//! Tunnel server, `tare home serve`: accepts connections of tasks, keeps one of each task, and hands it to a caller.
+//! Tunnel server, `tare internal tunnel serve`: accepts connections of tasks, keeps one of each task, and hands it to a
+//! caller.
 //!
 //! The secret is the first line of its standard input, and the server ends when its standard input does. It reports
 //! events of tasks on standard output, one line each.
@@ -8,7 +9,7 @@ use super::handshake::{self, RunSecret};
 use super::messages::{TaskEvent, TaskHello};
 use super::{CALL_SOCKET, TUNNEL_PORT, keepalive};
 use crate::timeout::scaled_timeout;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::io::{self, BufRead as _, Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::os::linux::net::SocketAddrExt as _;
@@ -33,10 +34,25 @@ struct TaskConnections {
     number: AtomicU64,
 }
 
+/// Connections by task. A task stays until it is gone, also while none of its connections waits.
 #[derive(Default)]
 struct WaitingConnections {
-    by_task: HashMap<String, Vec<(u64, TcpStream)>>,
-    known: BTreeSet<String>,
+    by_task: HashMap<String, ConnectedTask>,
+}
+
+#[derive(Default)]
+struct ConnectedTask {
+    waiting: Vec<(u64, TcpStream)>,
+    /// Number of the connection that was taken last.
+    last_taken: Option<u64>,
+}
+
+impl ConnectedTask {
+    fn take(&mut self) -> Option<TcpStream> {
+        let (number, stream) = self.waiting.pop()?;
+        self.last_taken = self.last_taken.max(Some(number));
+        Some(stream)
+    }
 }
 
 impl TaskConnections {
@@ -48,34 +64,39 @@ impl TaskConnections {
     fn put(&self, task: &str, stream: TcpStream) -> (u64, bool) {
         let number = self.number.fetch_add(1, Ordering::Relaxed);
         let mut waiting = self.lock();
-        waiting.by_task.entry(task.to_owned()).or_default().push((number, stream));
-        let new = waiting.known.insert(task.to_owned());
+        let new = !waiting.by_task.contains_key(task);
+        waiting.by_task.entry(task.to_owned()).or_default().waiting.push((number, stream));
         self.changed.notify_all();
         (number, new)
     }
 
     /// Takes a connection to a task, and waits for one if necessary. Returns `None` if none comes in time.
     fn take(&self, task: &str) -> Option<TcpStream> {
-        let is_none =
-            |waiting: &mut WaitingConnections| waiting.by_task.get(task).is_none_or(Vec::is_empty);
+        let is_none = |all: &mut WaitingConnections| {
+            all.by_task.get(task).is_none_or(|task| task.waiting.is_empty())
+        };
         let (mut waiting, _) = self
             .changed
             .wait_timeout_while(self.lock(), NEXT_CONNECTION_TIMEOUT, is_none)
             .unwrap_or_else(PoisonError::into_inner);
-        waiting.by_task.get_mut(task)?.pop().map(|(_, stream)| stream)
+        waiting.by_task.get_mut(task)?.take()
     }
 
-    /// Removes a connection that has broken. Returns whether it was still waiting.
+    /// Removes a connection that has broken. Returns whether the task is gone: the connection was still waiting, no
+    /// other of the task waits, and none that is newer was taken. After a task has connected again, the end of its old
+    /// connection is noticed late.
     fn forget(&self, task: &str, number: u64) -> bool {
-        let mut waiting = self.lock();
-        let Some(streams) = waiting.by_task.get_mut(task) else { return false };
-        let before = streams.len();
-        streams.retain(|(one, _)| *one != number);
-        let forgotten = streams.len() < before;
-        if forgotten {
-            waiting.known.remove(task);
+        let mut all = self.lock();
+        let Some(connected) = all.by_task.get_mut(task) else { return false };
+        let before = connected.waiting.len();
+        connected.waiting.retain(|(one, _)| *one != number);
+        let removed = connected.waiting.len() < before;
+        let is_last = connected.waiting.is_empty() && connected.last_taken < Some(number);
+        let gone = removed && is_last;
+        if gone {
+            all.by_task.remove(task);
         }
-        forgotten
+        gone
     }
 }
 
@@ -91,7 +112,7 @@ pub(super) fn serve_tunnel() -> Result<(), Error> {
         .map_err(|error| Error::new(format!("listen on port {TUNNEL_PORT}"), error))?;
     let calls = SocketAddr::from_abstract_name(CALL_SOCKET)
         .and_then(|address| UnixListener::bind_addr(&address))
-        .map_err(|error| Error::new("listen for calls of `tare home call`", error))?;
+        .map_err(|error| Error::new("listen for calls of `tare internal tunnel call`", error))?;
     report_event(&TaskEvent::Open)
         .map_err(|error| Error::new("report that the tunnel server listens", error))?;
     let shared = Arc::clone(&pool);
@@ -171,4 +192,36 @@ fn forward_call(mut call: UnixStream, pool: &TaskConnections) -> io::Result<()> 
     let _ = call.shutdown(Shutdown::Both);
     let _ = from_task.shutdown(Shutdown::Both);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn connection() -> TcpStream {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        TcpStream::connect(listener.local_addr().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_task_is_gone_with_its_last_connection() {
+        let pool = TaskConnections::default();
+        let (old, new) = (pool.put("a", connection()), pool.put("a", connection()));
+        assert_eq!((old.1, new.1), (true, false));
+        assert!(!pool.forget("a", old.0), "a newer connection waits");
+        assert!(pool.forget("a", new.0), "no connection waits");
+        assert!(!pool.forget("a", new.0), "it was forgotten before");
+        assert!(pool.put("a", connection()).1, "the task has come again");
+    }
+
+    #[test]
+    fn a_task_is_not_gone_with_a_connection_older_than_one_in_use() {
+        let pool = TaskConnections::default();
+        let (old, _) = pool.put("a", connection());
+        pool.put("a", connection());
+        assert!(pool.take("a").is_some());
+        assert!(!pool.forget("a", old), "a newer connection is in use");
+        let (next, new) = pool.put("a", connection());
+        assert!(!new && pool.forget("a", next));
+    }
 }

@@ -1,5 +1,5 @@
-//! Agent of a task, `tare away`: the first process of a task. It connects to the tunnel server, waits for a request,
-//! starts the requested program, and connects again for the next request. It ends when the server does.
+//! Agent of a task, `tare internal task-agent`: the first process of a task. It connects to the tunnel server, waits
+//! for a request, starts the requested program, and connects again for the next request. It ends when the server does.
 
 use super::frame::{self, FrameKind};
 use super::handshake::{self, RunSecret};
@@ -24,8 +24,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(90);
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
-/// Runs `tare away` with its arguments (those after `away`): the server's address, the task's name, the file with the
-/// secret.
+/// Runs `tare internal task-agent` with its arguments (those after `task-agent`): the server's address, the task's
+/// name, the file with the secret.
 ///
 /// # Errors
 /// Fails if an argument is wrong, if the secret cannot be read, or if the server cannot be reached.
@@ -33,11 +33,11 @@ pub fn run_task_agent(arguments: impl IntoIterator<Item = String>) -> Result<(),
     let arguments: Vec<String> = arguments.into_iter().collect();
     let [home, task, file] = arguments.as_slice() else {
         let why = "invalid arguments: expected ADDRESS:PORT TASK FILE";
-        return Err(Error::new("run `tare away`", why));
+        return Err(Error::new("run `tare internal task-agent`", why));
     };
     let home: SocketAddr = home.parse().map_err(|_| {
         let why = format!("invalid address `{home}`: expected ADDRESS:PORT");
-        Error::new("run `tare away`", why)
+        Error::new("run `tare internal task-agent`", why)
     })?;
     let text = std::fs::read_to_string(file)
         .map_err(|error| Error::new(format!("read the run's secret from {file}"), error))?;

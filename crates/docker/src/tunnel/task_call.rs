@@ -1,4 +1,5 @@
-//! Client of the tunnel server, `tare home call`: runs a program in a task, with its streams connected to this process.
+//! Client of the tunnel server, `tare internal tunnel call`: runs a program in a task, with its streams connected to
+//! this process.
 
 use super::CALL_SOCKET;
 use super::frame::{self, FrameKind};

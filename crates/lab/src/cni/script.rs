@@ -3,6 +3,7 @@
 use super::attach::{plugin_environment, plugin_input};
 use super::config::find_plugin;
 use super::{NetworkConfigList, RuntimeConfig};
+use crate::shell::quote;
 use serde_json::Value;
 
 /// Placeholder of the previous plugin's result, replaced by `$answer` in the script.
@@ -18,8 +19,8 @@ pub(crate) fn script(
 ) -> Vec<String> {
     let previous = Value::String(PREVIOUS.to_owned());
     let [verb, id, namespace, device, path, _] = plugin_environment("ADD", container);
-    let variables: Vec<String> =
-        [verb, id, namespace, device, path].map(|(name, value)| format!("{name}={value}")).to_vec();
+    let variables = [verb, id, namespace, device, path]
+        .map(|(name, value)| format!("{name}={}", quote(&value)));
     let mut lines = Vec::new();
     for (index, plugin) in list.plugins.iter().enumerate() {
         let text =
@@ -31,7 +32,7 @@ pub(crate) fn script(
         lines.push(format!(
             "answer=$(ip netns exec {node} env {} {} <<END",
             variables.join(" "),
-            program.display()
+            quote(&program.to_string_lossy())
         ));
         lines.extend([text, "END".to_owned(), ")".to_owned()]);
     }
@@ -52,5 +53,15 @@ mod tests {
         assert!(lines[0].contains("CNI_CONTAINERID=client-0") && lines[0].ends_with("one <<END"));
         assert!(lines[1].contains(r#""x":"\$y""#) && !lines[1].contains("prevResult"));
         assert!(lines[5].contains(r#""prevResult":$answer"#), "{}", lines[5]);
+    }
+
+    #[test]
+    fn values_and_programs_are_quoted() {
+        let scratch = tare_dev::ScratchDirectory::new();
+        let text = r#"{"cniVersion": "1.0.0", "name": "n", "type": "my plugin; true"}"#;
+        let list = NetworkConfigList::read(&scratch.write_file("n.conf", text));
+        let lines = script(&list.unwrap(), "node-0", "$c", &RuntimeConfig::default());
+        assert!(lines[0].contains(" CNI_NETNS='/run/netns/$c' "), "{}", lines[0]);
+        assert!(lines[0].ends_with(" 'my plugin; true' <<END"), "{}", lines[0]);
     }
 }

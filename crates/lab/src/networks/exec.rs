@@ -5,7 +5,7 @@ use crate::lab::Lab;
 use crate::layout::{Layout, NamespaceEndpoint, Waypoint, client_routes};
 use crate::namespace::Namespace;
 use crate::nodes::UPLINK;
-use crate::programs::{ExecContext, Log};
+use crate::programs::{ExecContext, Log, START_TIMEOUT, run_outside_lab};
 use crate::shell;
 use crate::wiring::{NamespaceId, Wiring};
 use rustix::fs::{Access, access};
@@ -14,8 +14,9 @@ use serde_json::Value;
 use std::fs;
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 use tare_network::{
     Error, Family, Hop, HopKind, Network, NetworkInfo, NetworkParameters, Requirement, Shape,
     Topology, UnmetRequirement,
@@ -248,27 +249,28 @@ impl Network for ExecNetwork {
     /// Returns the commands of the namespaces and the program's output for `commands`. The program runs outside of the
     /// lab: the namespaces of its request do not exist.
     fn commands(&self, shape: &Shape, site: &NetworkParameters) -> Vec<String> {
-        let ask = || {
-            let what = "get the program's commands";
-            let program = find_program(site).map_err(|missing| Error::new(what, missing.reason))?;
-            let ground = UnconnectedNamespaces::for_shape("exec:PATH", shape)?;
-            let order = ExecRequest::for_shape(&ground, shape, site).to_json()?;
-            let output = Command::new(program)
-                .arg("commands")
-                .stdin(Log::with_text(&order)?.stdio()?)
-                .stderr(Stdio::inherit())
-                .output()
-                .map_err(|error| Error::new(what, error))?;
-            if !output.status.success() {
-                return Err(Error::new(what, output.status));
-            }
-            let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            let mut lines = shell::script(&ground.wiring);
-            lines.extend(text.lines().map(str::to_owned));
-            Ok(lines)
-        };
-        ask().unwrap_or_else(|error: Error| vec![format!("# {error}")])
+        program_commands(shape, site, START_TIMEOUT)
+            .unwrap_or_else(|error| vec![format!("# {error}")])
     }
+}
+
+/// Returns the commands of the namespaces and the program's output for `commands`. Fails if the program fails or takes
+/// longer than `limit`.
+fn program_commands(
+    shape: &Shape,
+    site: &NetworkParameters,
+    limit: Duration,
+) -> Result<Vec<String>, Error> {
+    let what = "get the program's commands";
+    let program = find_program(site).map_err(|missing| Error::new(what, missing.reason))?;
+    let ground = UnconnectedNamespaces::for_shape("exec:PATH", shape)?;
+    let order = ExecRequest::for_shape(&ground, shape, site).to_json()?;
+    let mut command = Command::new(program);
+    command.arg("commands");
+    let text = run_outside_lab(command, &order, limit)?.into_stdout(what)?;
+    let mut lines = shell::script(&ground.wiring);
+    lines.extend(text.lines().map(str::to_owned));
+    Ok(lines)
 }
 
 fn layout(
@@ -366,6 +368,31 @@ mod tests {
             ..NetworkParameters::default()
         };
         assert!(find_program(&site).is_ok());
+    }
+
+    /// Returns the response to `commands` of a program with this shell script.
+    fn commands_of(script: &str, limit: Duration) -> Result<Vec<String>, Error> {
+        let scratch = tare_dev::ScratchDirectory::new();
+        let program = scratch.write_program("program", &format!("#!/bin/sh\n{script}\n"));
+        let argument = Some(program.to_string_lossy().into_owned());
+        let site = NetworkParameters { argument, ..NetworkParameters::default() };
+        program_commands(&Shape::default(), &site, limit)
+    }
+
+    #[test]
+    fn a_program_that_does_not_end_has_no_commands() {
+        let error = commands_of("exec sleep 1000", Duration::from_millis(50)).unwrap_err();
+        assert!(error.why.contains("did not end within 0.05 s"), "{error}");
+    }
+
+    #[test]
+    fn commands_are_the_whole_output_of_a_program_that_succeeds() {
+        let lines = commands_of("echo $1; seq 20000", START_TIMEOUT).unwrap();
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let output = lines.iter().position(|line| *line == "commands").unwrap();
+        assert_eq!((output > 0, lines[output + 1], lines[output + 20_000]), (true, "1", "20000"));
+        let error = commands_of("echo it is cold >&2; exit 4", START_TIMEOUT).unwrap_err();
+        assert!(error.why.ends_with("exit code 4: it is cold"), "{error}");
     }
 
     proptest! {

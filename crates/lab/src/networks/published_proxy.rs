@@ -11,12 +11,14 @@ use crate::layout::{
 };
 use crate::nodes::{BRIDGED_PAST_NETFILTER, BridgedContainer, DockerBridge, UPLINK, add_nodes};
 use crate::programs::{Program, ReadyCondition};
+use crate::shell::quote;
 use crate::wiring::{NamespaceId, Wiring};
 use crate::{program, userland_proxy};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use tare_network::{
-    Error, Hop, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
+    Error, Hop, HopKind, INTERNAL, NetworkInfo, NetworkOption, NetworkParameters, Requirement,
+    Shape,
 };
 
 pub(super) struct PublishedProxyNetwork;
@@ -114,13 +116,15 @@ impl ProxyProgram {
         let program = match self {
             // docker-proxy reports that it listens by writing 0 to descriptor 3, which dockerd reads.
             Self::DockerProxy(path) => {
-                let line = format!("exec {} {} 3>&1", path.display(), arguments.join(" "));
+                let mut words = vec![quote(&path.to_string_lossy())];
+                words.extend(arguments.iter().map(|word| quote(word)));
+                let line = format!("exec {} 3>&1", words.join(" "));
                 let ready = ReadyCondition::OutputContains(vec!["0".to_owned()]);
                 Program::daemon(node, "sh", ["-c".to_owned(), line], ready)
             }
             Self::TareProxy => {
                 let own = std::env::current_exe().unwrap_or_else(|_| "tare".into());
-                let words = std::iter::once("proxy".to_owned()).chain(arguments);
+                let words = [INTERNAL, "proxy"].map(str::to_owned).into_iter().chain(arguments);
                 let ready = ReadyCondition::OutputContains(vec![userland_proxy::READY.to_owned()]);
                 Program::daemon(node, &own.to_string_lossy(), words, ready)
             }
@@ -134,5 +138,20 @@ impl ProxyProgram {
             Self::TareProxy => format!("tare proxy, which stands for {DOCKER_PROXY}"),
         };
         format!("{which}: a process for each port and protocol")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_of_a_proxy_is_one_word_of_the_shell() {
+        let proxy = ProxyProgram::DockerProxy("/opt/my docker/docker-proxy".into());
+        let [host, container] = ["10.0.0.1:80", "10.0.0.2:80"].map(|one| one.parse().unwrap());
+        let daemon = proxy.daemon(NamespaceId(0), "tcp", host, container);
+        let line = &daemon.arguments[1];
+        assert!(line.starts_with("exec '/opt/my docker/docker-proxy' -proto tcp "), "{line}");
+        assert!(line.ends_with(" 3>&1"), "{line}");
     }
 }

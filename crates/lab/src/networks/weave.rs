@@ -157,7 +157,7 @@ fn to_router(
     let [near, far] = CABLE;
     match by {
         (WeaveRouter::StandIn, _) => {
-            let detail = "tare sleeve, which stands for weaver: frames in UDP, by a process";
+            let detail = "a stand-in of tare for weaver: frames in UDP, by a process";
             path.push(Waypoint::device(HopKind::Veth, node, near));
             path.push(Waypoint::device_with_detail(HopKind::Forwarder, node, far, detail));
         }

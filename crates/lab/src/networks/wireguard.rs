@@ -9,15 +9,15 @@ use crate::layout::{Layout, PathProof, Waypoint};
 use crate::node_containers;
 use crate::nodes::{LabNode, UPLINK};
 use crate::program;
-use crate::programs::{Program, ReadyCondition, runtime_directory};
+use crate::programs::{Program, ReadyCondition, START_TIMEOUT, run_outside_lab, runtime_directory};
 use crate::random_key;
 use crate::underlay::{MOST_NODES, ROUTER, Underlay, check_nodes, inner_mtu, parse_link};
 use crate::wiring::{
     ChildDevice, ChildDeviceKind, Encapsulation, IpRoute, ParentDevice, RouteDestination, Wiring,
 };
-use std::io::Write;
 use std::ops::RangeInclusive;
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
+use std::process::Command;
 use tare_network::{
     Error, Family, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
 };
@@ -216,35 +216,25 @@ impl WireguardKeys {
         key[0] &= 248;
         key[31] = (key[31] & 127) | 64;
         let private = to_base64(&key);
-        let public = derive_public_key(&private)?;
+        let public = derive_public_key(program::find(WG.0), &private)?;
         Ok(Self { private, public })
     }
 }
 
-/// Derives the public key of a private one. Fails if wg is not installed or rejects the key.
-fn derive_public_key(private: &str) -> Result<String, Error> {
+/// Derives the public key of a private one by `wg`. Fails if the program is missing or rejects the key.
+fn derive_public_key(wg: Option<PathBuf>, private: &str) -> Result<String, Error> {
+    const WHAT: &str = "derive a public key with wg";
     let (name, package) = WG;
-    let error = |why: String| {
-        Error::new("derive a public key with wg", why)
+    let wg = wg.ok_or_else(|| {
+        Error::new(WHAT, format!("the program {name} is not installed"))
             .with_remedy(format!("sudo apt-get install {package}"))
-    };
-    let path =
-        program::find(name).ok_or_else(|| error("the program wg is not installed".to_owned()))?;
-    let mut child = Command::new(path)
-        .arg("pubkey")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(|why| error(why.to_string()))?;
-    let written = child.stdin.take().map(|mut input| input.write_all(private.as_bytes()));
-    written.unwrap_or(Ok(())).map_err(|why| error(why.to_string()))?;
-    let output = child.wait_with_output().map_err(|why| error(why.to_string()))?;
-    let key = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    if output.status.success() && !key.is_empty() {
-        Ok(key)
-    } else {
-        Err(error("wg printed no key".to_owned()))
+    })?;
+    let mut command = Command::new(wg);
+    command.arg("pubkey");
+    let key = run_outside_lab(command, private, START_TIMEOUT)?.into_stdout(WHAT)?;
+    match key.trim() {
+        "" => Err(Error::new(WHAT, "wg printed no key")),
+        key => Ok(key.to_owned()),
     }
 }
 
@@ -267,6 +257,28 @@ fn to_base64(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_missing_program_is_to_be_installed() {
+        let scratch = tare_dev::ScratchDirectory::new();
+        for (script, why) in [
+            ("echo wg: no key >&2; exit 1", "exit code 1: wg: no key"),
+            ("exit 0", "wg printed no key"),
+        ] {
+            let wg = scratch.write_program("wg", &format!("#!/bin/sh\n{script}\n"));
+            let error = derive_public_key(Some(wg), "key").unwrap_err();
+            assert!(error.remedy.is_empty() && error.why.ends_with(why), "{error:?}");
+        }
+        let error = derive_public_key(None, "key").unwrap_err();
+        assert!(error.remedy.ends_with(WG.1), "{error:?}");
+    }
+
+    #[test]
+    fn a_public_key_is_the_output_of_the_program() {
+        let scratch = tare_dev::ScratchDirectory::new();
+        let wg = scratch.write_program("wg", "#!/bin/sh\necho \"$1 of $(cat)\"\n");
+        assert_eq!(derive_public_key(Some(wg), "key").unwrap(), "pubkey of key");
+    }
 
     #[test]
     fn base64_is_that_of_the_rfc() {

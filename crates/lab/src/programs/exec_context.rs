@@ -16,7 +16,7 @@ use std::time::Duration;
 use tare_network::Error;
 
 /// Time limit of a program's start, longer than any needs, even under emulation. A program that exceeds it is killed.
-pub(super) const START_TIMEOUT: Duration = Duration::from_secs(90);
+pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Execution context of programs: network namespace, mount namespace and cores.
 #[derive(Clone)]
@@ -120,20 +120,43 @@ impl ExecContext {
         let what = format!("run {} in {}", command.get_program().to_string_lossy(), self.name());
         let (input, output) = (Log::with_text(input)?, Log::in_memory()?);
         command.stdin(input.stdio()?).stdout(output.stdio()?).stderr(complaints.stdio()?);
-        let mut child = self.start(command)?;
-        if !wait_timeout(&child, START_TIMEOUT) {
-            kill_group(&mut child);
-            let words = complaints.error_line().map(|words| format!(": {words}"));
-            let why = format!(
-                "the program did not end within {} s{}",
-                START_TIMEOUT.as_secs(),
-                words.unwrap_or_default()
-            );
-            return Err(Error::new(what, why));
-        }
-        let status = child.wait().map_err(|error| Error::new(what, error))?;
-        Ok(CommandOutput { status, stdout: output.text(), error_line: complaints.error_line() })
+        let status = wait_or_kill(self.start(command)?, START_TIMEOUT, complaints)
+            .map_err(|why| Error::new(what, why))?;
+        Ok(CommandOutput {
+            status,
+            stdout: output.whole_text(),
+            error_line: complaints.error_line(),
+        })
     }
+}
+
+/// Runs a program outside of the lab, otherwise as [`ExecContext::run`] does. Kills it and fails if it takes longer
+/// than `limit`.
+pub(crate) fn run_outside_lab(
+    mut command: Command,
+    input: &str,
+    limit: Duration,
+) -> Result<CommandOutput, Error> {
+    let what = format!("run {}", command.get_program().to_string_lossy());
+    let (input, output, complaints) =
+        (Log::with_text(input)?, Log::in_memory()?, Log::in_memory()?);
+    command.stdin(input.stdio()?).stdout(output.stdio()?).stderr(complaints.stdio()?);
+    command.process_group(0);
+    sys::enter_before_exec(&mut command, None, None, None);
+    let child = command.spawn().map_err(|error| Error::new(&what, error))?;
+    let status = wait_or_kill(child, limit, &complaints).map_err(|why| Error::new(what, why))?;
+    Ok(CommandOutput { status, stdout: output.whole_text(), error_line: complaints.error_line() })
+}
+
+/// Waits for the end of a program that leads a process group. If it takes longer than `limit`, kills the group and
+/// returns the reason of the failure, with the line of its log that explains it best.
+fn wait_or_kill(mut child: Child, limit: Duration, complaints: &Log) -> Result<ExitStatus, String> {
+    if wait_timeout(&child, limit) {
+        return child.wait().map_err(|error| error.to_string());
+    }
+    kill_group(&mut child);
+    let words = complaints.error_line().map(|words| format!(": {words}")).unwrap_or_default();
+    Err(format!("the program did not end within {} s{words}", limit.as_secs_f64()))
 }
 
 /// Returns the path of a program: the name itself if it is absolute, otherwise its file on the PATH. Fails if it is not

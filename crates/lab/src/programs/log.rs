@@ -72,8 +72,18 @@ impl Log {
 
     /// Returns the program's output so far; of a long log, the last 64 KiB.
     pub(crate) fn text(&self) -> String {
+        self.last_text(TAIL)
+    }
+
+    /// Returns the program's whole output so far.
+    pub(super) fn whole_text(&self) -> String {
+        self.last_text(u64::MAX)
+    }
+
+    /// Returns the last `most` bytes of the program's output as text.
+    fn last_text(&self, most: u64) -> String {
         let length = self.file.metadata().map_or(0, |data| data.len());
-        let from = self.start.max(length.saturating_sub(TAIL));
+        let from = self.start.max(length.saturating_sub(most));
         let mut bytes = vec![0; usize::try_from(length.saturating_sub(from)).unwrap_or(0)];
         match self.file.read_exact_at(&mut bytes, from) {
             Ok(()) => String::from_utf8_lossy(&bytes).into_owned(),

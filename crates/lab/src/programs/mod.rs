@@ -22,7 +22,7 @@ mod program;
 mod readiness;
 mod running_programs;
 
-pub(crate) use exec_context::{CommandOutput, ExecContext};
+pub(crate) use exec_context::{CommandOutput, ExecContext, START_TIMEOUT, run_outside_lab};
 pub(crate) use log::Log;
 pub(crate) use mount_namespace::MountNamespace;
 pub(crate) use program::{PacketCounter, Program, ReadyCondition, runtime_directory};

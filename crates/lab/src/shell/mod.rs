@@ -12,6 +12,7 @@ use crate::wiring::{
     DeviceSysctl, IpRoute, PlannedNamespace, RouteDestination, RouteKind, SysctlPresence, Wiring,
 };
 use devices::DeviceCommands;
+pub(crate) use programs::quote;
 use tare_network::{Family, Offload, Offloads};
 
 /// Returns the lines of a shell script that builds the wiring, with namespaces by name.

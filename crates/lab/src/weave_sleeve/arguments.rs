@@ -1,7 +1,8 @@
-//! Command line of the subcommand `sleeve`.
+//! Command line of the role `weave-sleeve`.
 
 use super::frames::PeerName;
 use std::net::SocketAddrV4;
+use tare_network::INTERNAL;
 
 /// Options of the forwarder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,10 +50,10 @@ impl SleeveArguments {
     }
 }
 
-/// Returns the command line that starts a forwarder: the subcommand and its options.
+/// Returns the command line that starts a forwarder: the role and its options.
 pub(crate) fn command_line(told: &SleeveArguments) -> Vec<String> {
     let pair = |name: &str, value: String| [name.to_owned(), value];
-    let mut words = vec!["sleeve".to_owned()];
+    let mut words = vec![INTERNAL.to_owned(), "weave-sleeve".to_owned()];
     words.extend(pair("--device", told.device.clone()));
     words.extend(pair("--name", told.node.to_string()));
     words.extend(pair("--listen", told.listen.to_string()));
@@ -85,7 +86,7 @@ mod tests {
             key: Some("/run/node-1/key".to_owned()),
         };
         let words = command_line(&told);
-        let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+        let words: Vec<&str> = words.iter().skip(2).map(String::as_str).collect();
         assert_eq!(SleeveArguments::parse(&words), Some(told));
         assert_eq!(SleeveArguments::parse(&words[2..]), None);
         let tight: Vec<&str> =

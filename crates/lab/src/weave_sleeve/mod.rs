@@ -1,4 +1,4 @@
-//! Hidden subcommand `sleeve`: a stand-in for Weave Net's router in its sleeve mode, for machines without `weaver`.
+//! Role `weave-sleeve`: a stand-in for Weave Net's router in its sleeve mode, for machines without `weaver`.
 //!
 //! One process on each node takes the frames that a bridge sends to its device, and carries them to the other nodes in
 //! UDP. A packet holds as many frames as are waiting and fit, each preceded by the names of the two nodes. With a key,
@@ -29,7 +29,7 @@ pub(crate) const READY: &str = "ready";
 /// UDP port of Weave Net's sleeve mode.
 pub(crate) const PORT: u16 = 6783;
 
-/// Runs the subcommand with its arguments (those after `sleeve`). Returns only if it fails.
+/// Runs the role with its arguments (those after `weave-sleeve`). Returns only if it fails.
 ///
 /// # Errors
 /// Fails if an argument is missing or invalid, if the address cannot be bound, or if the device does not exist or

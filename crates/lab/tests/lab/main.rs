@@ -61,9 +61,9 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["keeper"] => ExitCode::from(u8::try_from(tare_lab::run_init()).unwrap_or(1)),
-        ["burn"] => tare_lab::burn_cpu(),
-        ["inside", rest @ ..] => {
+        ["internal", "init"] => ExitCode::from(u8::try_from(tare_lab::run_init()).unwrap_or(1)),
+        ["internal", "cpu-load"] => tare_lab::burn_cpu(),
+        ["internal", "exec", rest @ ..] => {
             let refused = tare_lab::exec_with_hosts(rest.iter().map(|&word| word.into()));
             eprintln!("{}", refused.unwrap_err());
             ExitCode::FAILURE
@@ -73,12 +73,12 @@ fn main() -> ExitCode {
         ["idle"] => container_programs::idle(),
         ["answer", address] => container_programs::answer(address),
         ["ask", address] => container_programs::ask(address),
-        ["proxy", rest @ ..] => {
+        ["internal", "proxy", rest @ ..] => {
             let ended = tare_lab::run_proxy(rest.iter().map(|&word| word.into()));
             eprintln!("{}", ended.unwrap_err());
             ExitCode::FAILURE
         }
-        ["sleeve", rest @ ..] => {
+        ["internal", "weave-sleeve", rest @ ..] => {
             let ended = tare_lab::sleeve(rest.iter().map(|&word| word.into()));
             eprintln!("{}", ended.unwrap_err());
             ExitCode::FAILURE

@@ -220,7 +220,8 @@ fn child_commands() -> Vec<String> {
 
 fn a_background_load_runs_as_long_as_the_network() {
     let lab = enter();
-    let burning = || child_commands().iter().filter(|line| *line == "tare burn").count();
+    let burning =
+        || child_commands().iter().filter(|line| *line == "tare internal cpu-load").count();
     let shape = Shape { background: Some("cpu=3".to_owned()), ..two_nodes() };
     let topology = raise(&lab, "host", &shape);
     assert_eq!(burning(), 3, "{:?}", child_commands());

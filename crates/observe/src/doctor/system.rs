@@ -128,6 +128,17 @@ mod tests {
     }
 
     #[test]
+    fn permanent_neighbours_are_no_full_table() {
+        let table =
+            |resource: &str, used| Headroom { resource: resource.into(), used, limit: 1024 };
+        for resource in ["neighbours-ipv4", "neighbours-ipv6"] {
+            assert_eq!(headroom(&[table(resource, 4000)])[0].status, CheckStatus::Ok);
+            assert_eq!(headroom(&[table(resource, 1000)])[0].status, CheckStatus::Warn);
+        }
+        assert_eq!(headroom(&[table("open-files", 4000)])[0].status, CheckStatus::Warn);
+    }
+
+    #[test]
     fn machines_without_counters_are_as_good_and_say_why() {
         let hidden =
             CountersUnavailable { why: "hidden".to_owned(), remedy: "show them".to_owned() };

@@ -67,6 +67,15 @@ enum ResourceKind {
 }
 
 impl ResourceKind {
+    const ALL: [Self; 6] = [
+        Self::NeighboursV4,
+        Self::NeighboursV6,
+        Self::Conntrack,
+        Self::Pids,
+        Self::OpenFiles,
+        Self::Memory,
+    ];
+
     /// Returns the resource's name in records.
     fn name(self) -> &'static str {
         match self {
@@ -184,11 +193,20 @@ impl ResourceHeadroom {
 
     fn finding(&self) -> Option<Finding> {
         let Headroom { resource, used, limit } = self.to_record();
+        self.is_nearly_full().then_some(Finding::LowHeadroom { resource, used, limit })
+    }
+
+    fn is_nearly_full(&self) -> bool {
         // The kernel counts permanent neighbours as used, yet they take no room: a use above the limit is no sign of a
         // full table.
-        let known = self.kind.is_reduced_by_use() || used <= limit;
-        let low = known && used as f64 > limit as f64 * WARN_ABOVE;
-        low.then_some(Finding::LowHeadroom { resource, used, limit })
+        let known = self.kind.is_reduced_by_use() || self.used <= self.limit;
+        known && self.used as f64 > self.limit as f64 * WARN_ABOVE
+    }
+
+    /// Returns the table of a record. Returns `None` if there is no such resource.
+    fn from_record(record: &Headroom) -> Option<Self> {
+        let kind = ResourceKind::ALL.into_iter().find(|kind| kind.name() == record.resource)?;
+        Some(Self { kind, used: record.used, limit: record.limit })
     }
 
     fn to_record(self) -> Headroom {
@@ -198,7 +216,7 @@ impl ResourceHeadroom {
 
 /// Returns `true` if a table is nearly full.
 pub(crate) fn is_nearly_full(table: &Headroom) -> bool {
-    table.used as f64 > table.limit as f64 * WARN_ABOVE
+    ResourceHeadroom::from_record(table).is_some_and(|table| table.is_nearly_full())
 }
 
 /// Reads the use of all shared resources.

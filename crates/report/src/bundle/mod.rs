@@ -1,10 +1,15 @@
 //! Archive of a run: all files needed to check, cite and show it again.
 
+mod placeholders;
 mod redact;
 mod tar;
+mod words;
 
+use crate::Error;
+use crate::csv;
 use crate::html::{Page, html};
-use crate::{Error, csv, json, samples};
+use crate::json;
+use crate::samples;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest as _, Sha256};

@@ -7,6 +7,7 @@ use super::networks::PageNetworks;
 use super::plot::{PlotArea, rect, text, tooltip, truncate};
 use super::subject::{Subject, group_thousands};
 use crate::Error;
+use crate::median::median_of_sorted;
 use crate::scale::{AxisScale, ScaleKind, extremes, format_tick};
 use tare_record::{Metric, TrialTimeline};
 
@@ -88,7 +89,7 @@ fn panel<'a, 'b: 'a>(
     Some(TimelinePanel {
         label,
         all: trials.len(),
-        cut: *cuts.get(cuts.len() / 2)?,
+        cut: median_of_sorted(&cuts)?,
         drawn: trials.into_iter().step_by(every).collect(),
     })
 }
@@ -200,4 +201,38 @@ fn draw(
 
 fn axis_name(metric: Metric) -> String {
     format!("{metric}, {}", metric.unit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_record::{Nanos, Shape};
+
+    /// Returns a trial of one-second intervals, of which `cut` are the warm-up.
+    fn timeline(block: u32, cut: usize) -> TrialTimeline {
+        TrialTimeline {
+            label: "veth".to_owned(),
+            workload: "tcp-stream".to_owned(),
+            shape: Shape::default(),
+            block,
+            metric: Metric::Throughput,
+            points: (0..10).map(|second| (Nanos(second * 1_000_000_000), 1.0)).collect(),
+            cut,
+            settled: true,
+        }
+    }
+
+    fn median_warm_up(cuts: &[usize]) -> Option<f64> {
+        let trials: Vec<TrialTimeline> =
+            (0..).zip(cuts).map(|(block, &cut)| timeline(block, cut)).collect();
+        let trials: Vec<&TrialTimeline> = trials.iter().collect();
+        panel("veth", trials.iter()).map(|panel| panel.cut)
+    }
+
+    #[test]
+    fn median_warm_up_of_an_even_number_of_trials_is_between_the_middle_two() {
+        assert_eq!(median_warm_up(&[5, 0, 1, 2]), Some(1.5));
+        assert_eq!(median_warm_up(&[5, 0, 1]), Some(1.0));
+        assert_eq!(median_warm_up(&[]), None);
+    }
 }

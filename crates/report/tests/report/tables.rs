@@ -30,6 +30,31 @@ fn a_narrow_terminal_continues_columns_below() {
     insta::assert_snapshot!(plain(&quick(), 50));
 }
 
+/// Returns the median client's figure in a table of clients with these figures.
+fn median_client(figures: &[f64]) -> String {
+    let scoped = |scope: String, figure: f64| {
+        let mut cell = cell("host", "tcp-stream", Metric::Throughput, figure, 0.0);
+        cell.shape.clients = figures.len() as u32;
+        cell.scope = scope;
+        cell
+    };
+    let mut cells = vec![scoped("aggregate".to_owned(), 10.0), scoped("fairness".to_owned(), 0.9)];
+    cells.extend((0..).zip(figures).map(|(at, &figure)| scoped(format!("client:{at}"), figure)));
+    let text = tare_report::markdown(&document(cells));
+    let rows: Vec<Vec<&str>> =
+        text.lines().map(|line| line.split('|').map(str::trim).collect()).collect();
+    let place = |row: &Vec<&str>| row.iter().position(|name| name.contains("median client"));
+    let head = rows.iter().position(|row| place(row).is_some()).expect("a table of clients");
+    let column = place(&rows[head]).expect("a column of the median");
+    rows[head + 2][column].to_owned()
+}
+
+#[test]
+fn median_of_an_even_number_of_clients_is_between_the_middle_two() {
+    assert_eq!(median_client(&[1.0, 2.0, 4.0, 9.0]), "3.000");
+    assert_eq!(median_client(&[1.0, 2.0, 9.0]), "2.000");
+}
+
 #[test]
 fn no_table_is_wider_than_the_paper() {
     for width in 45..160 {

@@ -67,36 +67,35 @@ pub(crate) enum Subcommand {
     /// Write the JSON schemas of the output of `--json`
     #[command(hide = true)]
     Schema(SchemaArguments),
-    /// Run traffic as commanded on standard input (started by tare in each container)
-    #[command(hide = true)]
+    /// Run a role that tare starts itself
+    #[command(hide = true, subcommand)]
+    Internal(InternalRole),
+}
+
+/// Roles that tare starts itself, in containers, namespaces and on nodes.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum InternalRole {
+    /// Run traffic as commanded on standard input
     Agent(AgentArguments),
-    /// Run as the init process of the lab (started by tare)
-    #[command(hide = true)]
-    Keeper,
-    /// Generate background CPU load (started by tare)
-    #[command(hide = true)]
-    Burn,
-    /// Execute a program with a private hosts file (started by tare)
-    #[command(hide = true)]
-    Inside(InternalArguments),
-    /// Forward a port in user space (started by tare)
-    #[command(hide = true)]
+    /// Run as the init process of the lab, or of a container
+    Init,
+    /// Generate background CPU load
+    CpuLoad,
+    /// Execute a program with a private hosts file
+    Exec(InternalArguments),
+    /// Forward a port in user space
     Proxy(InternalArguments),
-    /// Carry a device's frames in UDP (started by tare)
-    #[command(hide = true)]
-    Sleeve(InternalArguments),
-    /// Report a container's view of its network (started by tare)
+    /// Carry a device's frames in UDP
+    WeaveSleeve(InternalArguments),
+    /// Report a container's view of its network
     #[cfg(feature = "docker")]
-    #[command(hide = true)]
-    Look(InternalArguments),
-    /// Serve the reverse tunnel of the tasks of a Swarm (started by tare)
+    NetnsProbe(InternalArguments),
+    /// Serve the reverse tunnel of the tasks of a Swarm
     #[cfg(feature = "docker")]
-    #[command(hide = true)]
-    Home(InternalArguments),
-    /// Connect a task of a Swarm to the reverse tunnel and start programs in it (started by tare)
+    Tunnel(InternalArguments),
+    /// Connect a task of a Swarm to the reverse tunnel and start programs in it
     #[cfg(feature = "docker")]
-    #[command(hide = true)]
-    Away(InternalArguments),
+    TaskAgent(InternalArguments),
 }
 
 #[derive(Debug, Args)]

@@ -1,10 +1,31 @@
 //! Roles that tare starts itself: the agent in each container, the init process of the lab, the exec into a container.
 
-use crate::cli::AgentArguments;
+use crate::cli::{AgentArguments, InternalRole};
 use crate::exit::CommandExit;
 
+/// Number of words before the arguments of a role: `tare internal ROLE`.
+const ROLE_WORDS: usize = 3;
+
+/// Runs a role.
+pub(crate) fn run(role: &InternalRole) -> anyhow::Result<CommandExit> {
+    match role {
+        InternalRole::Agent(arguments) => run_agent(arguments),
+        InternalRole::Init => run_init(),
+        InternalRole::CpuLoad => run_cpu_load(),
+        InternalRole::Exec(_) => exec_with_hosts(),
+        InternalRole::Proxy(_) => run_proxy(),
+        InternalRole::WeaveSleeve(_) => run_weave_sleeve(),
+        #[cfg(feature = "docker")]
+        InternalRole::NetnsProbe(_) => run_netns_probe(),
+        #[cfg(feature = "docker")]
+        InternalRole::Tunnel(_) => run_tunnel_server(),
+        #[cfg(feature = "docker")]
+        InternalRole::TaskAgent(_) => run_task_agent(),
+    }
+}
+
 /// Runs traffic as commanded on standard input until it is closed.
-pub(crate) fn run_agent(arguments: &AgentArguments) -> anyhow::Result<CommandExit> {
+fn run_agent(arguments: &AgentArguments) -> anyhow::Result<CommandExit> {
     // Started through its file descriptor, the process would be called "exe", but users look for a running tare by its
     // name.
     let _ = rustix::thread::set_name(c"tare");
@@ -13,55 +34,55 @@ pub(crate) fn run_agent(arguments: &AgentArguments) -> anyhow::Result<CommandExi
 }
 
 /// Runs until the tare that started it ends, and ends the lab's processes with it.
-pub(crate) fn run_init() -> anyhow::Result<CommandExit> {
+fn run_init() -> anyhow::Result<CommandExit> {
     Ok(if tare_lab::run_init() == 0 { CommandExit::Done } else { CommandExit::Failed })
 }
 
 /// Forwards a port in user space until it is killed.
-pub(crate) fn run_proxy() -> anyhow::Result<CommandExit> {
+fn run_proxy() -> anyhow::Result<CommandExit> {
     let _ = rustix::thread::set_name(c"tare");
-    tare_lab::run_proxy(std::env::args_os().skip(2))?;
+    tare_lab::run_proxy(std::env::args_os().skip(ROLE_WORDS))?;
     Ok(CommandExit::Done)
 }
 
 /// Carries a device's frames in UDP until it is killed.
-pub(crate) fn run_weave_sleeve() -> anyhow::Result<CommandExit> {
+fn run_weave_sleeve() -> anyhow::Result<CommandExit> {
     let _ = rustix::thread::set_name(c"tare");
-    tare_lab::sleeve(std::env::args_os().skip(2))?;
+    tare_lab::sleeve(std::env::args_os().skip(ROLE_WORDS))?;
     Ok(CommandExit::Done)
 }
 
 /// Generates CPU load beside the traffic until it is killed.
-pub(crate) fn run_cpu_load() -> anyhow::Result<CommandExit> {
+fn run_cpu_load() -> anyhow::Result<CommandExit> {
     let _ = rustix::thread::set_name(c"tare");
     tare_lab::burn_cpu()
 }
 
 /// Reports a container's view of its network.
 #[cfg(feature = "docker")]
-pub(crate) fn run_netns_probe() -> anyhow::Result<CommandExit> {
-    tare_docker::run_netns_probe(std::env::args().skip(2))?;
+fn run_netns_probe() -> anyhow::Result<CommandExit> {
+    tare_docker::run_netns_probe(std::env::args().skip(ROLE_WORDS))?;
     Ok(CommandExit::Done)
 }
 
 /// Serves the reverse tunnel of a Swarm's tasks, from the container to which they connect.
 #[cfg(feature = "docker")]
-pub(crate) fn run_tunnel_server() -> anyhow::Result<CommandExit> {
+fn run_tunnel_server() -> anyhow::Result<CommandExit> {
     let _ = rustix::thread::set_name(c"tare");
-    Ok(CommandExit::ProgramCode(tare_docker::run_tunnel(std::env::args().skip(2))?))
+    Ok(CommandExit::ProgramCode(tare_docker::run_tunnel(std::env::args().skip(ROLE_WORDS))?))
 }
 
 /// Connects a Swarm's task to the reverse tunnel, and starts programs in it as commanded.
 #[cfg(feature = "docker")]
-pub(crate) fn run_task_agent() -> anyhow::Result<CommandExit> {
+fn run_task_agent() -> anyhow::Result<CommandExit> {
     let _ = rustix::thread::set_name(c"tare");
-    tare_docker::run_task_agent(std::env::args().skip(2))?;
+    tare_docker::run_task_agent(std::env::args().skip(ROLE_WORDS))?;
     Ok(CommandExit::Done)
 }
 
 /// Executes another program, with a private hosts file.
 ///
 /// The arguments are written by the lab, `--` included, so they are taken verbatim.
-pub(crate) fn exec_with_hosts() -> anyhow::Result<CommandExit> {
-    match tare_lab::exec_with_hosts(std::env::args_os().skip(2))? {}
+fn exec_with_hosts() -> anyhow::Result<CommandExit> {
+    match tare_lab::exec_with_hosts(std::env::args_os().skip(ROLE_WORDS))? {}
 }

@@ -79,17 +79,21 @@ fn plan(arguments: &RunArguments, everything: &BuildCatalogue) -> anyhow::Result
 
 /// Checks the numbers of cores. More cores than exist would be a smaller number under another name.
 fn check_cores(plan: &Plan) -> anyhow::Result<()> {
+    plan.shapes.iter().try_for_each(|shape| match shape.cpus {
+        Placement::First(cores) => check_core_count(cores),
+        _ => Ok(()),
+    })
+}
+
+/// Checks that tare may use so many cores here.
+pub(crate) fn check_core_count(cores: u32) -> anyhow::Result<()> {
     let there = std::thread::available_parallelism().map_or(1, usize::from);
-    for shape in &plan.shapes {
-        if let Placement::First(cores) = shape.cpus
-            && !(1..=there).contains(&(cores as usize))
-        {
-            return Err(usage_error(anyhow::anyhow!(
-                "invalid value `{cores}` for --cores: expected a number from 1 to {there}, the cores that tare may use here"
-            )));
-        }
+    if (1..=there).contains(&(cores as usize)) {
+        return Ok(());
     }
-    Ok(())
+    Err(usage_error(anyhow::anyhow!(
+        "invalid value `{cores}` for --cores: expected a number from 1 to {there}, the cores that tare may use here"
+    )))
 }
 
 /// Fails before anything is measured if a named metric needs hardware counters that are not available.

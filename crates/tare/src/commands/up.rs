@@ -1,7 +1,7 @@
 //! `tare up`: sets up a network for inspection, with a program (or a shell) in its first client.
 
 use crate::catalogue::{self, BuildCatalogue, build_catalogue_with};
-use crate::cli::UpArguments;
+use crate::cli::{ShapeArguments, UpArguments};
 use crate::commands::measure::{limit_policy, resource_demand, with_remedy};
 use crate::commands::show;
 use crate::docker::DockerSupport;
@@ -20,6 +20,7 @@ pub(crate) fn run(arguments: &UpArguments) -> anyhow::Result<CommandExit> {
     let docker = DockerSupport::from_arguments(&arguments.docker);
     let known = build_catalogue_with(None, modules, &docker);
     let (spelled, _) = show::find_network(&known.networks, &arguments.network)?;
+    refuse_ignored_flags(&arguments.shape, &spelled)?;
     if let Some(missing) = known.missing(&spelled).map_err(usage_error)? {
         anyhow::bail!("cannot set up {spelled} here: {}: {}", missing.reason, missing.remedy);
     }
@@ -46,6 +47,17 @@ pub(crate) fn run(arguments: &UpArguments) -> anyhow::Result<CommandExit> {
         // A signal gives 128 plus its number, as in a shell.
         Ended::Signal(signal) => CommandExit::ProgramCode(u8::try_from(128 + signal).unwrap_or(1)),
     })
+}
+
+/// Refuses flags that the network ignores. Only networks that the lab itself builds start a background load and limit
+/// their programs to cores; the names of all others have a prefix such as `docker:` or `exec:`.
+fn refuse_ignored_flags(arguments: &ShapeArguments, spelled: &NetworkSpec) -> anyhow::Result<()> {
+    match show::load_flag(arguments) {
+        Some(flag) if spelled.name.contains(':') => Err(usage_error(anyhow::anyhow!(
+            "cannot set up {spelled} with {flag}: only networks of the lab support the flag: remove it"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Checks that the network and this machine have enough room.
@@ -122,4 +134,33 @@ fn environment(server: IpAddr) -> Vec<(String, String)> {
 
 fn hosts(server: IpAddr) -> Vec<(String, IpAddr)> {
     vec![("server".to_owned(), server)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Cli, Subcommand};
+    use clap::Parser as _;
+
+    fn refusal(network: &str, flags: &[&str]) -> Option<String> {
+        let words = ["tare", "up", network].into_iter().chain(flags.iter().copied());
+        let Subcommand::Up(arguments) = Cli::try_parse_from(words).unwrap().command else {
+            panic!("not `tare up`")
+        };
+        let spelled = network.parse().unwrap();
+        refuse_ignored_flags(&arguments.shape, &spelled).err().map(|error| format!("{error:#}"))
+    }
+
+    #[test]
+    fn flags_that_the_network_ignores_are_refused() {
+        for flags in [["--background", "cpu=1"], ["--cores", "1"]] {
+            assert_eq!(refusal("bridge", &flags), None);
+            for network in ["docker:bridge", "swarm:overlay", "exec:./x.py", "cni:x.conf"] {
+                let error = refusal(network, &flags).unwrap();
+                let start = format!("cannot set up {network} with {}", flags[0]);
+                assert!(error.starts_with(&start), "{error}");
+            }
+        }
+        assert_eq!(refusal("docker:bridge", &["--clients", "2"]), None);
+    }
 }

@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::thread;
-use tare_network::{Command, Container, Process};
+use tare_network::{Command, Container, INTERNAL, Process};
 
 /// Event of an agent.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl RunningAgent {
         heard: Sender<(MemberId, AgentEvent)>,
     ) -> Result<Self, Error> {
         let name = container.name().to_owned();
-        let process = container.spawn(&Command::tare(["agent"]))?;
+        let process = container.spawn(&Command::tare([INTERNAL, "agent"]))?;
         Self::attach(process, vec![name], ServedMembers::One(member), heard)
     }
 
@@ -85,7 +85,8 @@ impl RunningAgent {
         })?;
         let files: Vec<_> =
             members.iter().map(|(_, _, file)| file.to_string_lossy().into_owned()).collect();
-        let process = home.spawn(&Command::tare(["agent", "--namespaces", &files.join(",")]))?;
+        let process =
+            home.spawn(&Command::tare([INTERNAL, "agent", "--namespaces", &files.join(",")]))?;
         let names = members.iter().map(|(_, container, _)| container.name().to_owned()).collect();
         let charge = ServedMembers::Many(members.iter().map(|(member, ..)| *member).collect());
         Self::attach(process, names, charge, heard)

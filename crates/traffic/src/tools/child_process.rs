@@ -248,11 +248,18 @@ impl ProgramOutput {
             lines.push(line);
         }
         if lines.is_empty() {
-            lines.extend(text.lines().next_back().and_then(|line| line.get(..MAX_ERROR_SUMMARY)));
+            let last = text.lines().map(str::trim).rfind(|line| !line.is_empty());
+            lines.extend(last.map(|line| truncate(line, MAX_ERROR_SUMMARY)));
         }
         lines.reverse();
         format!(": {}", lines.join("; "))
     }
+}
+
+/// Returns the beginning of a text, whole characters of at most `most` bytes.
+fn truncate(text: &str, most: usize) -> &str {
+    let end = (0..=most).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    &text[..end]
 }
 
 fn exit_error(name: &str, status: ExitStatus, said: &ProgramOutput) -> Error {
@@ -303,6 +310,18 @@ mod tests {
         let missing =
             ChildProcess::start(&ToolCommand::new("/no/such".into(), [""; 0])).err().unwrap();
         assert!(missing.to_string().starts_with("cannot start such: "), "{missing}");
+    }
+
+    #[test]
+    fn a_long_last_line_is_cut_at_a_character() {
+        let summary =
+            |errors: String| ProgramOutput { errors, ..ProgramOutput::default() }.error_summary();
+        let start = "x".repeat(MAX_ERROR_SUMMARY - 1);
+        // The limit is inside of the first `é`.
+        assert_eq!(summary(format!("first\n{start}éé\nlast\n")), ": last");
+        assert_eq!(summary(format!("first\n{start}éé\n")), format!(": {start}"));
+        let long = "y".repeat(2 * MAX_ERROR_SUMMARY);
+        assert_eq!(summary(format!("{long}\n \n")), format!(": {}", &long[..MAX_ERROR_SUMMARY]));
     }
 
     #[test]

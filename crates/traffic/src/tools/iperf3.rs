@@ -27,13 +27,13 @@ pub(crate) struct Iperf3 {
 
 const DIRECTION: Parameter = Parameter {
     name: "direction",
-    summary: "Direction of bulk: up (client to server), down (-R)",
+    summary: "direction of bulk: up (client to server), down (-R)",
     kind: ParameterKind::Choice(&["up", "down"]),
     default: Some("up"),
 };
 const BUFFER: Parameter = Parameter {
     name: "buffer",
-    summary: "Bytes of each socket buffer (-w)",
+    summary: "bytes of each socket buffer (-w)",
     kind: ParameterKind::Bytes { least: 1024, most: 1 << 30 },
     default: None,
 };
@@ -41,7 +41,7 @@ const BUFFER: Parameter = Parameter {
 const TCP: &[Parameter] = &[
     Parameter {
         name: "size",
-        summary: "Bytes of a write (-l) [iperf3's default: 128K]",
+        summary: "bytes of a write (-l) [iperf3's default: 128K]",
         kind: ParameterKind::Bytes { least: 1, most: 1 << 20 },
         default: None,
     },
@@ -64,14 +64,14 @@ const TCP: &[Parameter] = &[
 const UDP: &[Parameter] = &[
     Parameter {
         name: "size",
-        summary: "Bytes of a datagram (-l) [iperf3's default: the MTU of the path]",
+        summary: "bytes of a datagram (-l) [iperf3's default: the MTU of the path]",
         kind: ParameterKind::Bytes { least: 16, most: 65_507 },
         default: None,
     },
     DIRECTION,
     Parameter {
         name: "rate",
-        summary: "Offered load of each client (-b, shared by its flows)",
+        summary: "offered load of each client (-b, shared by its flows)",
         kind: ParameterKind::BitRate,
         default: Some("100mbit"),
     },
@@ -272,6 +272,16 @@ mod tests {
     const UDP_3_12: &str = include_str!("../../fixtures/iperf3/3.12-udp.json");
     const UDP_3_1: &str = include_str!("../../fixtures/iperf3/3.1-udp.json");
     const FAILED: &str = include_str!("../../fixtures/iperf3/3.12-failed.json");
+
+    #[test]
+    fn summaries_of_parameters_begin_as_those_of_other_tools() {
+        for parameter in TCP.iter().chain(UDP) {
+            // An abbreviation such as TCP begins with two capitals.
+            let mut start = parameter.summary.chars();
+            let (first, second) = (start.next().unwrap(), start.next().unwrap());
+            assert!(!first.is_uppercase() || second.is_uppercase(), "{}", parameter.summary);
+        }
+    }
 
     #[test]
     fn tcp_is_what_was_received() {

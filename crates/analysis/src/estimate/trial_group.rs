@@ -1,8 +1,8 @@
 //! Groups of a run's trials by shape, workload and network, each trial with its estimate.
 
 use crate::Error;
+use crate::estimate::metric_figure::MetricFigure;
 use crate::estimate::{TrialEstimate, estimate};
-use crate::metric_figure::MetricFigure;
 use std::collections::BTreeMap;
 use tare_record::{Metric, Plan, Trial};
 

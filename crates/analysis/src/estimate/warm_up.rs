@@ -1,7 +1,7 @@
 //! Warm-up of a trial and steadiness of the rest: decided once for all metrics of the trial, on the primary rate of its
 //! workload.
 
-use crate::trial_traffic::TrialTraffic;
+use crate::select::trial_traffic::TrialTraffic;
 use tare_record::{WarmUpPolicy, WorkloadPlan};
 use tare_stats::shift::{self, LevelShift};
 use tare_stats::warm_up;

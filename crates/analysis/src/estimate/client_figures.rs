@@ -1,8 +1,8 @@
 //! Figures of each client of a trial, and the fairness among the clients, beside the figures of all clients together.
 
-use crate::figures::figures;
-use crate::metric_figure::MetricFigure;
-use crate::trial_traffic::TrialTraffic;
+use crate::estimate::figures::figures;
+use crate::estimate::metric_figure::MetricFigure;
+use crate::select::trial_traffic::TrialTraffic;
 use std::collections::BTreeMap;
 use tare_record::{HistogramError, Metric, Trial, WorkloadPlan};
 use tare_stats::describe;

@@ -1,11 +1,19 @@
 //! Estimates: one figure for each metric of one trial.
 
+pub(crate) mod client_figures;
+pub(crate) mod figures;
+pub(crate) mod machine_usage;
+pub(crate) mod metric_figure;
+pub(crate) mod trial_group;
+pub(crate) mod warm_up;
+
 use crate::Error;
-use crate::client_figures::{ClientFigures, client_figures};
-use crate::figures::figures;
-use crate::metric_figure::MetricFigure;
-use crate::trial_traffic::TrialTraffic;
-use crate::warm_up::TrialWarmUp;
+use crate::estimate::client_figures::ClientFigures;
+use crate::estimate::client_figures::client_figures;
+use crate::estimate::figures::figures;
+use crate::estimate::metric_figure::MetricFigure;
+use crate::estimate::warm_up::TrialWarmUp;
+use crate::select::trial_traffic::TrialTraffic;
 use std::collections::BTreeMap;
 use tare_record::{Metric, Trial, WorkloadPlan};
 use tare_stats::shift::LevelShift;

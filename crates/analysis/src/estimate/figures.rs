@@ -1,8 +1,10 @@
 //! Figures of a trial for every metric: over its steady part, and over the whole trial.
 
-use crate::machine_usage::{busy_and_total_within, hardware_count_within};
-use crate::metric_figure::MetricFigure;
-use crate::trial_traffic::{TrafficQuantity, TrialTraffic};
+use crate::estimate::machine_usage::busy_and_total_within;
+use crate::estimate::machine_usage::hardware_count_within;
+use crate::estimate::metric_figure::MetricFigure;
+use crate::select::trial_traffic::TrafficQuantity;
+use crate::select::trial_traffic::TrialTraffic;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use tare_record::{

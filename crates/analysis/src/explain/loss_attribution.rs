@@ -5,7 +5,8 @@
 //! receive (drivers/net/veth.c, `veth_xmit`). So packets that devices could not send count only beyond the drops below
 //! them.
 
-use crate::drop_reasons::{self, KernelDrops};
+use crate::explain::drop_reasons;
+use crate::explain::drop_reasons::KernelDrops;
 use tare_record::{
     CounterDeltas, DropCause, Finding, NamespaceCounts, PacketDrops, Trial, TrialCounters,
 };

@@ -1,14 +1,24 @@
 //! Document of a run, computed from its journal.
 
+pub(crate) mod chart_data;
+pub(crate) mod client_cells;
+pub(crate) mod comparison_drafts;
+pub(crate) mod distribution;
+pub(crate) mod setup_time;
+
 use crate::Error;
-use crate::block_pairs::{is_same_comparison, main_trials, network_pairs};
-use crate::cell_draft::CellDraft;
-use crate::comparison_drafts::draft_comparison;
-use crate::order_reversal::{find_reversals, has_core_sweep};
+use crate::compare::block_pairs::is_same_comparison;
+use crate::compare::block_pairs::main_trials;
+use crate::compare::block_pairs::network_pairs;
+use crate::compare::cell_draft::CellDraft;
+use crate::document::comparison_drafts::draft_comparison;
+use crate::document::setup_time::setup_drafts;
+use crate::estimate::trial_group::group_trials;
+use crate::explain::order_reversal::find_reversals;
+use crate::explain::order_reversal::has_core_sweep;
 use crate::replication::compare_with_publication;
-use crate::setup_time::setup_drafts;
-use crate::trial_group::group_trials;
-use crate::whole_blocks::{count_whole_blocks, count_whole_turn_blocks};
+use crate::select::whole_blocks::count_whole_blocks;
+use crate::select::whole_blocks::count_whole_turn_blocks;
 use std::collections::BTreeMap;
 use tare_record::journal::Journal;
 use tare_record::{Cell, ConclusionResult, Document, Finding, Plan, Replication};

@@ -1,11 +1,12 @@
 //! Cells of one comparison (a metric of a workload in a shape), one for each network, before the correction of their
 //! p-values.
 
-use crate::best_networks::best_networks;
-use crate::block_pairs::pair_by_block;
-use crate::ratio_family::family_name;
-use crate::trial_group::{GroupSamples, TrialGroup};
-use crate::verdict::verdict;
+use crate::compare::best_networks::best_networks;
+use crate::compare::block_pairs::pair_by_block;
+use crate::compare::ratio_family::family_name;
+use crate::compare::verdict::verdict;
+use crate::estimate::trial_group::GroupSamples;
+use crate::estimate::trial_group::TrialGroup;
 use tare_record::{
     BlockPolicy, Cell, ComparedBy, Difference, Metric, NetworkEntry, Parameters, Plan, Ratio,
     Shape, Verdict, WithheldReason, WorkloadPlan,
@@ -164,7 +165,7 @@ fn withheld_reason(metric: Metric, sampled: &GroupSamples) -> Option<WithheldRea
     let reason = match sampled {
         GroupSamples::Withheld { beyond } => format!(
             "a trial has only {beyond} samples beyond {metric}, and {} are needed; use a longer --duration",
-            crate::figures::MIN_SAMPLES_BEYOND
+            crate::estimate::figures::MIN_SAMPLES_BEYOND
         ),
         GroupSamples::NoInterval => {
             "no trial has a complete interval: use a longer --duration".to_owned()
@@ -212,8 +213,8 @@ fn blocks_to_decide(ratio: &PairedRatio, margin: f64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::estimate::trial_group::group_trials;
     use crate::test_data::{plan, trial, workload};
-    use crate::trial_group::group_trials;
 
     #[test]
     fn a_missing_figure_has_its_reason() {

@@ -27,16 +27,16 @@ pub fn samples(document: &Document) -> Result<String, Error> {
 
 /// Returns the names of the columns, in order.
 pub(crate) fn columns() -> impl Iterator<Item = &'static str> {
-    crate::csv::key_columns().chain(SAMPLE_COLUMNS)
+    crate::export::csv::key_columns().chain(SAMPLE_COLUMNS)
 }
 
 /// Returns the fields that all samples of a cell share: all columns except the last two.
 pub(crate) fn key_fields(cell: &Cell) -> Result<Vec<String>, Error> {
-    let mut fields = crate::csv::key_fields(cell)?;
+    let mut fields = crate::export::csv::key_fields(cell)?;
     fields.extend([
         cell.metric.to_string(),
         cell.unit.clone(),
-        crate::csv::better(cell).to_owned(),
+        crate::export::csv::better(cell).to_owned(),
     ]);
     Ok(fields)
 }

@@ -1,8 +1,9 @@
 //! Causes of a network's cost, from counters: the parts of the CPU time, and conditions that increase it.
 
 use crate::estimate::TrialEstimate;
-use crate::machine_usage::{cpu_time_within, softirq_by_core};
-use crate::trial_traffic::TrialTraffic;
+use crate::estimate::machine_usage::cpu_time_within;
+use crate::estimate::machine_usage::softirq_by_core;
+use crate::select::trial_traffic::TrialTraffic;
 use std::collections::BTreeMap;
 use tare_record::{Finding, Hop, HopKind, Nanos, ThreadCpu, Trial, TrialCounters};
 use tare_stats::describe::mean;
@@ -81,7 +82,7 @@ fn cpu_breakdown(steady: &[SteadySpan<'_>]) -> Option<Finding> {
     let over = |part: &dyn Fn(&SteadySpan<'_>) -> f64| {
         mean(&sampled.iter().map(|(one, _)| part(one)).collect::<Vec<_>>())
     };
-    let kind = |part: fn(&crate::machine_usage::CpuTimeByKind) -> f64| {
+    let kind = |part: fn(&crate::estimate::machine_usage::CpuTimeByKind) -> f64| {
         mean(&sampled.iter().map(|(one, kinds)| part(kinds) / one.seconds()).collect::<Vec<_>>())
     };
     let threads: Option<Vec<f64>> = sampled
@@ -95,7 +96,7 @@ fn cpu_breakdown(steady: &[SteadySpan<'_>]) -> Option<Finding> {
         ksoftirqd: threads.and_then(|all| mean(&all)),
         // The sum over no programs is 0, not -0.
         daemons: over(&|one| daemon_cores(one.trial).values().fold(0.0, |sum, cores| sum + cores))?,
-        busy: kind(crate::machine_usage::CpuTimeByKind::busy)?,
+        busy: kind(crate::estimate::machine_usage::CpuTimeByKind::busy)?,
     })
 }
 

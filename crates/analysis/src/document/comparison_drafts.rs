@@ -1,11 +1,13 @@
 //! Cells of one comparison in all metrics of its workload: the aggregates, with hops and findings, then the clients.
 
-use crate::ablation;
-use crate::cell_draft::{CellDraft, comparison_context};
-use crate::cell_findings;
-use crate::client_cells;
-use crate::drift::drifts;
-use crate::trial_group::{GroupSamples, TrialGroup};
+use crate::compare::cell_draft::CellDraft;
+use crate::compare::cell_draft::comparison_context;
+use crate::document::client_cells;
+use crate::estimate::trial_group::GroupSamples;
+use crate::estimate::trial_group::TrialGroup;
+use crate::explain::ablation;
+use crate::explain::cell_findings;
+use crate::explain::drift::drifts;
 use tare_record::{Hop, Parameters, Plan, WorkloadPlan};
 
 /// Returns the drafts of all metrics of the groups of one comparison: the aggregate over all clients first, then the
@@ -74,8 +76,8 @@ fn parameters_in_force(workload: &WorkloadPlan, together: &[TrialGroup<'_>]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::estimate::trial_group::group_trials;
     use crate::test_data::{plan, trial, workload};
-    use crate::trial_group::group_trials;
     use tare_record::Metric;
 
     #[test]

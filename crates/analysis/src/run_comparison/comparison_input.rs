@@ -3,7 +3,7 @@
 
 use super::run_facts::{Facts, run_facts};
 use super::{CompareOptions, NamedJournal};
-use crate::plan_lookup::find_workload_plan;
+use crate::select::plan_lookup::find_workload_plan;
 use crate::{Error, document};
 use tare_record::{
     Better, Cell, CellKey, ComparedBy, ComparedRun, ComparisonBasis, Document, Metric, Plan,

@@ -1,8 +1,8 @@
 //! Best networks of a comparison, ties included.
 
-use crate::block_pairs::pair_by_block;
-use crate::trial_group::GroupSamples;
-use crate::verdict::TEST_LEVEL;
+use crate::compare::block_pairs::pair_by_block;
+use crate::compare::verdict::TEST_LEVEL;
+use crate::estimate::trial_group::GroupSamples;
 use tare_record::{Better, ComparedBy, Metric};
 use tare_stats::PairedRatio;
 use tare_stats::describe::{mean, mean_interval};
@@ -59,7 +59,7 @@ fn covers_zero(pairs: &[(f64, f64)]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial_group::BlockSample;
+    use crate::estimate::trial_group::BlockSample;
 
     fn sampled(values: &[f64]) -> GroupSamples {
         let samples =

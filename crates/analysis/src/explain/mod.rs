@@ -1,0 +1,11 @@
+//! Explanation: findings on a cell, with their evidence.
+
+pub(crate) mod ablation;
+pub(crate) mod cell_findings;
+pub(crate) mod core_frequency;
+pub(crate) mod cost_causes;
+pub(crate) mod drift;
+pub(crate) mod drop_reasons;
+pub(crate) mod fragmentation;
+pub(crate) mod loss_attribution;
+pub(crate) mod order_reversal;
