@@ -85,12 +85,21 @@ fn a_study_file_may_be_checked_by_its_schema() {
     }
 }
 
-/// Returns the source file of a network or a workload: its name with underscores, without a user's argument after a
-/// colon. Pairs of places share one file.
-fn source(directory: &str, name: &str) -> String {
+/// Returns the name of the source file of a network or a workload: its name with underscores, without a user's argument
+/// after a colon. Pairs of places share one file.
+fn source(name: &str) -> String {
     let name = name.split(':').next().unwrap_or_default();
     let name = if name.contains('/') { "pairs" } else { name };
-    format!("{directory}/{}.rs", name.replace('-', "_"))
+    name.replace('-', "_")
+}
+
+/// Returns whether a folder, or a folder of it, has a module of this name: a file, or a folder with a head.
+fn has_module(folder: &Path, name: &str) -> bool {
+    let is_here =
+        folder.join(format!("{name}.rs")).is_file() || folder.join(name).join("mod.rs").is_file();
+    let entries = std::fs::read_dir(folder).expect("the sources are there");
+    let folders = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.is_dir());
+    is_here || folders.into_iter().any(|folder| has_module(&folder, name))
 }
 
 #[test]
@@ -107,13 +116,11 @@ fn a_network_and_a_workload_are_each_a_file_of_their_own() {
         // Several tests of a foreign tool share one file: iperf3-udp is in that of iperf3.
         let tool = |name: &str| {
             let name = name.split('-').next().unwrap_or(name);
-            schema::repository().join(source("crates/traffic/src/tools", name)).is_file()
+            has_module(&schema::repository().join("crates/traffic/src/tools"), &source(name))
         };
         for name in names.filter(|name| !docker(name)) {
-            let file = source(directory, name);
-            let path = schema::repository().join(&file);
-            let as_directory = path.with_extension("");
-            assert!(path.is_file() || as_directory.is_dir() || tool(name), "{file} is missing");
+            let folder = schema::repository().join(directory);
+            assert!(has_module(&folder, &source(name)) || tool(name), "{name} has no file");
         }
     }
 }

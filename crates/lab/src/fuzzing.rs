@@ -4,4 +4,4 @@
 pub use crate::counters::fuzzing::rules;
 pub use crate::drops::fuzzing::types;
 pub use crate::netlink::fuzzing::answer;
-pub use crate::weave_sleeve::fuzzing::packet;
+pub use crate::stand_ins::weave_sleeve::fuzzing::packet;

@@ -4,11 +4,13 @@
 //! On nodes that route, the kernel knows the path MTU. A bridge with a tunnel as its port does not know MTUs: there the
 //! limit is the MTU of the links without the tunnel's headers.
 
-use crate::backbone::Backbone;
-use crate::layout::Layout;
 use crate::nft;
-use crate::underlay::parse_link;
-use crate::wiring::{ChildDeviceKind, NamespaceId, Ruleset};
+use crate::plan::backbone::Backbone;
+use crate::plan::layout::Layout;
+use crate::plan::underlay::parse_link;
+use crate::plan::wiring::ChildDeviceKind;
+use crate::plan::wiring::NamespaceId;
+use crate::plan::wiring::Ruleset;
 use tare_network::{Error, Family, Requirement, Shape};
 
 /// Returns the requirements of clamping rules.
@@ -44,7 +46,7 @@ fn headers(family: Family) -> u32 {
 
 /// Returns the namespaces in which a tunnel is a port of a bridge.
 fn bridges_with_tunnels(layout: &Layout) -> Vec<NamespaceId> {
-    let is_port = |link: &&crate::wiring::ChildDevice| {
+    let is_port = |link: &&crate::plan::wiring::ChildDevice| {
         matches!(link.kind, ChildDeviceKind::Tunnel { .. }) && link.controller.is_some()
     };
     layout.wiring.child_devices.iter().filter(is_port).map(|link| link.space).collect()

@@ -5,9 +5,10 @@
 
 use crate::netlink::{DeviceState, DeviceStats, NetlinkRequest, NetlinkSocket, QdiscStats};
 use crate::parallel;
+use crate::plan::wiring::DeviceSysctl;
+use crate::plan::wiring::Sysctl;
 use crate::sys;
 use crate::sysctl::SysctlWriter;
-use crate::wiring::{DeviceSysctl, Sysctl};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs;
 use std::net::{SocketAddr, TcpListener};

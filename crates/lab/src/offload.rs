@@ -1,9 +1,11 @@
 //! Offloads that are switched off, device by device, and the result.
 
-use crate::layout::{Layout, Waypoint};
 use crate::namespace::Namespace;
+use crate::plan::layout::Layout;
+use crate::plan::layout::Waypoint;
+use crate::plan::wiring::NamespaceId;
+use crate::plan::wiring::Wiring;
 use crate::sys::ethtool::EthtoolSwitch;
-use crate::wiring::{NamespaceId, Wiring};
 use std::collections::BTreeSet;
 use std::os::unix::net::UnixDatagram;
 use std::sync::Arc;

@@ -5,7 +5,7 @@
 //! With a thousand namespaces this takes longer than everything else that a new namespace needs. A separate mount of
 //! procfs has a cache of its own (since Linux 5.8).
 
-use crate::wiring::SysctlPresence;
+use crate::plan::wiring::SysctlPresence;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};

@@ -8,10 +8,10 @@ mod rules;
 
 use crate::drops::{DropCounter, DropReasons, DropWatch};
 use crate::lab::Lab;
-use crate::layout::Layout;
 use crate::namespace::Namespace;
 use crate::netlink::{DeviceStats, NetlinkSocket, QdiscStats};
 use crate::networks::CALLER;
+use crate::plan::layout::Layout;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;

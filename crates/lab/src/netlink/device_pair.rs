@@ -2,8 +2,8 @@
 
 use super::NetlinkRequest;
 use super::request::{CREATE, device, set_up};
-use crate::address::MacAddress;
-use crate::wiring::DevicePairKind;
+use crate::plan::address::MacAddress;
+use crate::plan::wiring::DevicePairKind;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{
     InfoData, InfoKind, InfoNetkit, InfoVeth, LinkAttribute, LinkInfo, LinkMessage, NetkitMode,

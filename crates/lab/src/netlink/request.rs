@@ -1,6 +1,6 @@
 //! Requests that the lab makes, each with its purpose.
 
-use crate::address::MacAddress;
+use crate::plan::address::MacAddress;
 use crate::tbf::TokenBucket;
 use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};

@@ -2,7 +2,9 @@
 
 use super::NetlinkRequest;
 use super::request::{CREATE, family};
-use crate::wiring::{IpRoute, RouteDestination, RouteKind};
+use crate::plan::wiring::IpRoute;
+use crate::plan::wiring::RouteDestination;
+use crate::plan::wiring::RouteKind;
 use netlink_packet_route::route::{
     RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };

@@ -2,9 +2,10 @@
 
 use super::NetlinkRequest;
 use super::request::CREATE;
-use crate::address::MacAddress;
 use crate::netem::Netem;
-use crate::wiring::{Encapsulation, NeighbourProxy};
+use crate::plan::address::MacAddress;
+use crate::plan::wiring::Encapsulation;
+use crate::plan::wiring::NeighbourProxy;
 use netlink_packet_core::{DefaultNla, NLM_F_APPEND, NLM_F_CREATE};
 use netlink_packet_route::link::{
     InfoData, InfoGeneve, InfoGre, InfoIpTunnel, InfoKind, InfoVxlan,

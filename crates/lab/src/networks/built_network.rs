@@ -2,11 +2,12 @@
 
 use crate::container::LabContainer;
 use crate::lab::Lab;
-use crate::layout::{Layout, NamespaceEndpoint};
 use crate::namespace::Namespace;
-use crate::path_proof::namespace;
+use crate::plan::layout::Layout;
+use crate::plan::layout::NamespaceEndpoint;
+use crate::plan::wiring::NamespaceId;
 use crate::programs::RunningPrograms;
-use crate::wiring::NamespaceId;
+use crate::verify::path_proof::namespace;
 use std::net::IpAddr;
 use std::sync::Arc;
 use tare_network::Container;

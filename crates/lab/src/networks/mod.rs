@@ -4,77 +4,38 @@
 //! [`LabNetwork`] implements [`Network`] for it: it checks the requirements, builds the layout, proves that packets
 //! take the intended path, and returns the containers; or it prints the layout as commands.
 
-mod bridge;
-mod bridge_plain;
 mod built_network;
 mod calico;
-mod calico_ipip;
-mod calico_vxlan;
-mod cni;
-mod cni_published;
-mod exec;
 mod external;
 mod flannel;
-mod flannel_host_gw;
-mod flannel_ipip;
-mod flannel_udp;
-mod flannel_vxlan;
-mod flannel_wireguard;
-mod geneve;
-mod gre;
-mod host;
-mod ipip;
+mod historic;
 mod ipsec;
-mod ipsec_agents;
-mod ipsec_user;
-mod ipvlan_l2;
-mod ipvlan_l3;
-mod link;
-mod loopback;
-mod macvlan;
-mod macvlan_nat;
-mod native;
-mod netkit;
+mod multi_host;
 mod ovs;
-mod ovs_bridge;
-mod ovs_bridge_vxlan;
-mod ovs_tunnels;
-mod ovs_user;
-mod ovs_user_vxlan;
-mod ovs_vxlan;
-mod pairs;
-mod pipework;
-mod pipework_macvlan;
-mod placed_sides;
-mod published;
-mod published_proxy;
-mod routed;
-mod shared;
-mod tunnels;
-mod veth;
-mod vlan;
-mod vrf;
-mod vxlan;
-mod vxlan_encrypted;
+mod single_host;
 mod weave;
-mod weave_fastdp;
-mod weave_sleeve;
-mod weave_sleeve_encrypted;
-mod wireguard;
-mod wireguard_user;
 
 use crate::build::build;
-use crate::capture::{self, Confidentiality};
-use crate::counter_watch::NetworkWatcher;
+use crate::cpu_affinity;
+use crate::cpu_load;
 use crate::kernel::KernelProbe;
 use crate::lab::Lab;
-use crate::layout::{Layout, Waypoint};
+use crate::mss_clamp;
 use crate::namespace::Namespace;
 use crate::netlink::NetlinkSocket;
-use crate::path_proof::prove_path;
+use crate::nft;
+use crate::offload;
+use crate::plan::layout::Layout;
+use crate::plan::layout::Waypoint;
+use crate::plan::network_options;
+use crate::plan::underlay::link_requirements;
+use crate::plan::underlay::parse_link;
 use crate::programs::{self, ReadyCondition};
-use crate::underlay::{link_requirements, parse_link};
-use crate::{cpu_affinity, cpu_load, mss_clamp, network_options, nft, offload, shell};
+use crate::shell;
+use crate::verify::capture;
+use crate::verify::capture::Confidentiality;
+use crate::verify::counter_watch::NetworkWatcher;
+use crate::verify::path_proof::prove_path;
 use built_network::BuiltNetwork;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -83,7 +44,7 @@ use tare_network::{
     Topology,
 };
 
-pub(crate) use native::PLACE as CALLER;
+pub(crate) use single_host::native::PLACE as CALLER;
 
 /// Definition of a network of the lab.
 trait LabNetworkDefinition: Send + Sync + 'static {
@@ -107,62 +68,62 @@ trait LabNetworkDefinition: Send + Sync + 'static {
 #[must_use]
 pub fn networks(lab: Option<Arc<Lab>>) -> Vec<Box<dyn Network>> {
     vec![
-        boxed_network(native::NativeNetwork, &lab),
-        boxed_network(loopback::LoopbackNetwork, &lab),
-        boxed_network(host::HostNetwork, &lab),
-        boxed_network(shared::SharedNamespaceNetwork, &lab),
-        boxed_network(veth::VethNetwork, &lab),
-        boxed_network(bridge::DockerBridgeNetwork, &lab),
-        boxed_network(bridge_plain::PlainBridgeNetwork, &lab),
-        boxed_network(published::PublishedPortNetwork, &lab),
-        boxed_network(published_proxy::PublishedProxyNetwork, &lab),
-        boxed_network(link::LegacyLinkNetwork, &lab),
-        boxed_network(pipework::PipeworkNetwork, &lab),
-        boxed_network(pipework_macvlan::PipeworkMacvlanNetwork, &lab),
-        boxed_network(macvlan::MacvlanNetwork, &lab),
-        boxed_network(macvlan_nat::MacvlanNatNetwork, &lab),
-        boxed_network(ipvlan_l2::IpvlanL2Network, &lab),
-        boxed_network(ipvlan_l3::IpvlanL3Network, &lab),
-        boxed_network(vlan::VlanNetwork, &lab),
-        boxed_network(vrf::VrfNetwork, &lab),
-        boxed_network(netkit::NetkitNetwork, &lab),
+        boxed_network(single_host::native::NativeNetwork, &lab),
+        boxed_network(single_host::loopback::LoopbackNetwork, &lab),
+        boxed_network(single_host::host::HostNetwork, &lab),
+        boxed_network(single_host::shared::SharedNamespaceNetwork, &lab),
+        boxed_network(single_host::veth::VethNetwork, &lab),
+        boxed_network(single_host::bridge::DockerBridgeNetwork, &lab),
+        boxed_network(single_host::bridge_plain::PlainBridgeNetwork, &lab),
+        boxed_network(single_host::published::PublishedPortNetwork, &lab),
+        boxed_network(single_host::published_proxy::PublishedProxyNetwork, &lab),
+        boxed_network(historic::link::LegacyLinkNetwork, &lab),
+        boxed_network(historic::pipework::PipeworkNetwork, &lab),
+        boxed_network(historic::pipework_macvlan::PipeworkMacvlanNetwork, &lab),
+        boxed_network(single_host::macvlan::MacvlanNetwork, &lab),
+        boxed_network(historic::macvlan_nat::MacvlanNatNetwork, &lab),
+        boxed_network(single_host::ipvlan_l2::IpvlanL2Network, &lab),
+        boxed_network(single_host::ipvlan_l3::IpvlanL3Network, &lab),
+        boxed_network(single_host::vlan::VlanNetwork, &lab),
+        boxed_network(single_host::vrf::VrfNetwork, &lab),
+        boxed_network(single_host::netkit::NetkitNetwork, &lab),
         boxed_network(ovs::OvsNetwork, &lab),
-        boxed_network(ovs_user::UserspaceOvsNetwork, &lab),
-        boxed_network(ovs_bridge::OvsBridgeNetwork { lab: lab.clone() }, &lab),
-        Box::new(cni::cni(&lab)),
-        Box::new(cni_published::cni_published(&lab)),
-        Box::new(exec::ExecNetwork { lab: lab.clone() }),
-        boxed_network(routed::RoutedNetwork, &lab),
-        boxed_network(vxlan::VxlanNetwork, &lab),
-        boxed_network(vxlan_encrypted::EncryptedVxlanNetwork, &lab),
-        boxed_network(geneve::NETWORK, &lab),
-        boxed_network(ipip::NETWORK, &lab),
-        boxed_network(gre::NETWORK, &lab),
-        boxed_network(wireguard::WireguardNetwork, &lab),
-        boxed_network(wireguard_user::UserspaceWireguardNetwork, &lab),
+        boxed_network(ovs::ovs_user::UserspaceOvsNetwork, &lab),
+        boxed_network(ovs::ovs_bridge::OvsBridgeNetwork { lab: lab.clone() }, &lab),
+        Box::new(external::cni::cni(&lab)),
+        Box::new(external::cni_published::cni_published(&lab)),
+        Box::new(external::exec::ExecNetwork { lab: lab.clone() }),
+        boxed_network(multi_host::routed::RoutedNetwork, &lab),
+        boxed_network(multi_host::vxlan::VxlanNetwork, &lab),
+        boxed_network(multi_host::vxlan_encrypted::EncryptedVxlanNetwork, &lab),
+        boxed_network(multi_host::geneve::NETWORK, &lab),
+        boxed_network(multi_host::ipip::NETWORK, &lab),
+        boxed_network(multi_host::gre::NETWORK, &lab),
+        boxed_network(multi_host::wireguard::WireguardNetwork, &lab),
+        boxed_network(multi_host::wireguard_user::UserspaceWireguardNetwork, &lab),
         boxed_network(ipsec::IpsecNetwork, &lab),
-        boxed_network(ipsec_user::UserspaceIpsecNetwork, &lab),
+        boxed_network(ipsec::ipsec_user::UserspaceIpsecNetwork, &lab),
         boxed_network(calico::NETWORK, &lab),
-        boxed_network(calico_vxlan::NETWORK, &lab),
-        boxed_network(calico_ipip::NETWORK, &lab),
-        boxed_network(flannel_vxlan::NETWORK, &lab),
-        boxed_network(flannel_udp::NETWORK, &lab),
-        boxed_network(flannel_host_gw::NETWORK, &lab),
-        boxed_network(flannel_ipip::NETWORK, &lab),
-        boxed_network(flannel_wireguard::NETWORK, &lab),
-        boxed_network(weave_sleeve::network(&lab), &lab),
-        boxed_network(weave_sleeve_encrypted::network(&lab), &lab),
-        boxed_network(weave_fastdp::network(&lab), &lab),
-        boxed_network(ovs_vxlan::network(&lab), &lab),
-        boxed_network(ovs_user_vxlan::network(&lab), &lab),
-        boxed_network(ovs_bridge_vxlan::network(&lab), &lab),
+        boxed_network(calico::calico_vxlan::NETWORK, &lab),
+        boxed_network(calico::calico_ipip::NETWORK, &lab),
+        boxed_network(flannel::flannel_vxlan::NETWORK, &lab),
+        boxed_network(flannel::flannel_udp::NETWORK, &lab),
+        boxed_network(flannel::flannel_host_gw::NETWORK, &lab),
+        boxed_network(flannel::flannel_ipip::NETWORK, &lab),
+        boxed_network(flannel::flannel_wireguard::NETWORK, &lab),
+        boxed_network(weave::weave_sleeve::network(&lab), &lab),
+        boxed_network(weave::weave_sleeve_encrypted::network(&lab), &lab),
+        boxed_network(weave::weave_fastdp::network(&lab), &lab),
+        boxed_network(ovs::ovs_vxlan::network(&lab), &lab),
+        boxed_network(ovs::ovs_user_vxlan::network(&lab), &lab),
+        boxed_network(ovs::ovs_bridge_vxlan::network(&lab), &lab),
     ]
 }
 
 /// Returns the networks `CLIENT/SERVER`, found by their names only: most are much like one of the others.
 #[must_use]
 pub fn pairs(lab: Option<Arc<Lab>>) -> Vec<Box<dyn Network>> {
-    pairs::PAIRS.into_iter().map(|pair| boxed_network(pair, &lab)).collect()
+    historic::pairs::PAIRS.into_iter().map(|pair| boxed_network(pair, &lab)).collect()
 }
 
 /// Queries the lab's own probe, which checks each feature once and may load modules. Without a lab, queries a new
@@ -309,7 +270,7 @@ fn hops(
         Waypoint::Device { kind, space, name, detail } => {
             let (place, device) = match space {
                 Some(space) => (layout.wiring.name(*space), spaces[space.0].device(name)?),
-                None => (native::PLACE, NetlinkSocket::open()?.device(name)?),
+                None => (single_host::native::PLACE, NetlinkSocket::open()?.device(name)?),
             };
             let device = device.filter(|device| device.running).ok_or_else(|| {
                 let what = format!("verify that the device {place}:{name} is up");

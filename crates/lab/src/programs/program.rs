@@ -1,6 +1,6 @@
 //! Descriptions of the programs of a network.
 
-use crate::namespace_id::NamespaceId;
+use crate::plan::namespace_id::NamespaceId;
 
 /// Condition on which a program is ready, and the next one of its namespace may start.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,8 +10,9 @@ use super::{
 };
 use crate::lab::Lab;
 use crate::namespace::Namespace;
+use crate::plan::wiring::NamespaceId;
+use crate::plan::wiring::Wiring;
 use crate::sys;
-use crate::wiring::{NamespaceId, Wiring};
 use rustix::thread::CpuSet;
 use std::collections::BTreeMap;
 use std::fs;

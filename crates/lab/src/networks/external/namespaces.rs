@@ -1,0 +1,130 @@
+//! Networks set up by external programs: the namespaces they start from, and the topology made of their result.
+//!
+//! The programs find a node with its uplink, and a namespace for each container with `lo` only. They run on the node,
+//! in a mount namespace of their own. Afterwards the network is treated as any other: the path from clients to servers
+//! is proven, and the hops are read from the kernel.
+
+use crate::build::build;
+use crate::lab::Lab;
+use crate::namespace::Namespace;
+use crate::networks::built_network::BuiltNetwork;
+use crate::networks::hops;
+use crate::offload;
+use crate::plan::layout::Layout;
+use crate::plan::layout::check_one_node;
+use crate::plan::nodes::LabNode;
+use crate::plan::nodes::add_nodes;
+use crate::plan::wiring::NamespaceId;
+use crate::plan::wiring::Sysctl;
+use crate::plan::wiring::Wiring;
+use crate::programs::{ExecContext, MountNamespace, RunningPrograms};
+use crate::verify::counter_watch::NetworkWatcher;
+use crate::verify::path_proof::prove_path;
+use std::any::Any;
+use std::sync::Arc;
+use tare_network::{Error, Offloads, Requirement, Shape, Topology};
+
+/// Sysctls of a node that forwards for its containers, as Kubernetes requires them.
+const FORWARDING_NODE: [Sysctl; 5] = [
+    Sysctl::required("net.ipv4.ip_forward", "1"),
+    Sysctl::if_there("net.ipv6.conf.default.forwarding", "1"),
+    Sysctl::if_there("net.ipv6.conf.all.forwarding", "1"),
+    Sysctl::if_there("net.bridge.bridge-nf-call-iptables", "1"),
+    Sysctl::if_there("net.bridge.bridge-nf-call-ip6tables", "1"),
+];
+
+/// Namespaces of a node and its containers, not yet connected by a network.
+pub(crate) struct UnconnectedNamespaces {
+    /// Wiring of all the namespaces.
+    pub(crate) wiring: Wiring,
+    /// Node that the containers are on.
+    pub(crate) node: LabNode,
+    /// Namespaces of the servers.
+    pub(crate) servers: Vec<NamespaceId>,
+    /// Namespaces of the clients.
+    pub(crate) clients: Vec<NamespaceId>,
+}
+
+impl UnconnectedNamespaces {
+    /// Creates the namespaces of a node and of the shape's containers. Fails if the shape has several nodes.
+    pub(crate) fn for_shape(name: &str, shape: &Shape) -> Result<Self, Error> {
+        check_one_node(name, shape)?;
+        let mut wiring = Wiring::new(shape.family, shape.mtu);
+        let node = add_nodes(&mut wiring, 1, &FORWARDING_NODE)[0];
+        let mut spaces = |role: &str, count: u32| -> Vec<NamespaceId> {
+            (0..count).map(|index| wiring.add_namespace(format!("{role}-{index}"), &[])).collect()
+        };
+        let servers = spaces("server", shape.servers);
+        let clients = spaces("client", shape.clients);
+        for space in &mut wiring.spaces {
+            // The program decides which address families its devices have.
+            space.sysctls.push(Sysctl::if_there("net.ipv6.conf.default.disable_ipv6", "0"));
+        }
+        Ok(Self { wiring, node, servers, clients })
+    }
+}
+
+/// Built namespaces of a node and its containers.
+pub(crate) struct BuiltNamespaces {
+    lab: Arc<Lab>,
+    pub(crate) spaces: Vec<Arc<Namespace>>,
+    /// Execution context of programs on the node.
+    pub(crate) context: ExecContext,
+    programs: RunningPrograms,
+}
+
+impl BuiltNamespaces {
+    /// Builds the namespaces. Fails if a requirement is not met. The `private` directories are empty for programs on
+    /// the node.
+    pub(crate) fn new(
+        lab: &Arc<Lab>,
+        ground: &UnconnectedNamespaces,
+        needs: &[Requirement],
+        private: &[&str],
+    ) -> Result<Self, Error> {
+        lab.kernel().ensure(needs)?;
+        let spaces = build(lab, &ground.wiring)?;
+        let node = ground.node.space;
+        let mounts = MountNamespace::make(&spaces[node.0], &spaces, private)?;
+        let station = ExecContext::new(lab, &spaces[node.0], mounts);
+        let running = RunningPrograms::with_context(node, station.clone());
+        Ok(Self { lab: Arc::clone(lab), spaces, context: station, programs: running })
+    }
+
+    /// Switches the offloads off, proves the path from clients to servers, and returns the topology. Dropping `guard`
+    /// removes what the programs have set up.
+    pub(crate) fn into_topology(
+        self,
+        layout: Layout,
+        offloads: Offloads,
+        guard: impl Any + Send,
+    ) -> Result<Topology, Error> {
+        let Self { lab, spaces, programs: running, .. } = self;
+        let programs = Arc::new(running);
+        // On an error, `guard` is dropped before the execution context in which it may run programs again.
+        let guard = guard;
+        let switched = offload::switch_off(&layout, &spaces, offloads)?;
+        prove_path(&lab, &layout, &spaces, &programs)?;
+        let hops = hops(&layout, &spaces, &switched)?;
+        let up = BuiltNetwork { lab: &lab, layout: &layout, spaces: &spaces, programs: &programs };
+        Ok(Topology {
+            servers: up.containers("server", &layout.servers),
+            clients: up.containers("client", &layout.clients),
+            nodes: up.nodes(),
+            hops,
+            findings: switched.finding(&layout.wiring).into_iter().collect(),
+            watch: Some(Box::new(NetworkWatcher::start(&lab, &layout, &spaces))),
+            routes: layout.routes,
+            guard: Box::new((guard, programs, spaces)),
+        })
+    }
+}
+
+/// Returns the lab. Fails if the process has entered none.
+pub(crate) fn require_lab<'a>(
+    name: &str,
+    lab: &'a Option<Arc<Lab>>,
+) -> Result<&'a Arc<Lab>, Error> {
+    lab.as_ref()
+        .ok_or_else(|| Error::new(format!("set up {name}"), "this process has not entered a lab"))
+}

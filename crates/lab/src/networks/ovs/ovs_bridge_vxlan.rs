@@ -1,0 +1,25 @@
+//! `ovs-bridge-vxlan`: containers, each on its own Linux bridge behind Open vSwitch, and VXLAN tunnels between the
+//! nodes.
+
+use crate::lab::Lab;
+use crate::networks::ovs::ovs_tunnels::DatapathChoice;
+use crate::networks::ovs::ovs_tunnels::OvsTunnelNetwork;
+use crate::networks::ovs::{OvsAttachment, SOURCE};
+use std::sync::Arc;
+use tare_network::{NetworkInfo, NetworkOption};
+
+pub(crate) fn network(lab: &Option<Arc<Lab>>) -> OvsTunnelNetwork {
+    let about = NetworkInfo {
+        name: "ovs-bridge-vxlan",
+        summary: "one network over all nodes by Open vSwitch's VXLAN tunnels, each container on a Linux bridge of its own",
+        stands_for: "OpenStack Neutron's hybrid plug between hosts: Open vSwitch itself on every node, private to the lab",
+        source: SOURCE,
+        options: &[NetworkOption::Rate],
+    };
+    OvsTunnelNetwork {
+        about,
+        datapath_choice: DatapathChoice::KernelIfAvailable,
+        attachment: OvsAttachment::LinuxBridge,
+        lab: lab.clone(),
+    }
+}

@@ -1,0 +1,26 @@
+//! `ovs-user-vxlan`: containers on their node's Open vSwitch, and VXLAN tunnels between the nodes, all forwarded by its
+//! daemons.
+
+use crate::lab::Lab;
+use crate::networks::ovs::openvswitch::OvsDatapath;
+use crate::networks::ovs::ovs_tunnels::DatapathChoice;
+use crate::networks::ovs::ovs_tunnels::OvsTunnelNetwork;
+use crate::networks::ovs::{OvsAttachment, SOURCE};
+use std::sync::Arc;
+use tare_network::{NetworkInfo, NetworkOption};
+
+pub(crate) fn network(lab: &Option<Arc<Lab>>) -> OvsTunnelNetwork {
+    let about = NetworkInfo {
+        name: "ovs-user-vxlan",
+        summary: "one network over all nodes by Open vSwitch's VXLAN tunnels, forwarded by its daemons",
+        stands_for: "Open vSwitch itself on every node, private to the lab, its datapath in userspace",
+        source: SOURCE,
+        options: &[NetworkOption::Rate],
+    };
+    OvsTunnelNetwork {
+        about,
+        datapath_choice: DatapathChoice::Fixed(OvsDatapath::Userspace),
+        attachment: OvsAttachment::Direct,
+        lab: lab.clone(),
+    }
+}

@@ -1,0 +1,82 @@
+//! `bridge`: two containers on Docker's default bridge, with its netfilter rules.
+
+use crate::networks::LabNetworkDefinition;
+use crate::networks::nftables_requirements;
+use crate::networks::single_host::bridge_plain;
+use crate::networks::veth_and_bridge_requirements;
+use crate::plan::docker_rules::FORWARD;
+use crate::plan::docker_rules::host_rules;
+use crate::plan::layout::Layout;
+use crate::plan::layout::PathProof;
+use crate::plan::layout::Waypoint;
+use crate::plan::wiring::Ruleset;
+use crate::plan::wiring::Sysctl;
+use tare_network::{
+    Error, Hop, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
+};
+
+pub(crate) struct DockerBridgeNetwork;
+
+/// Sysctls that dockerd sets on its host: forwarding, and netfilter for bridged packets.
+pub(crate) const DOCKER_HOST: [Sysctl; 5] = [
+    Sysctl::required("net.ipv4.ip_forward", "1"),
+    Sysctl::if_there("net.ipv6.conf.default.forwarding", "1"),
+    Sysctl::if_there("net.ipv6.conf.all.forwarding", "1"),
+    Sysctl::required("net.bridge.bridge-nf-call-iptables", "1"),
+    Sysctl::required("net.bridge.bridge-nf-call-ip6tables", "1"),
+];
+
+/// Returns the kernel features that Docker's rules on its host need.
+pub(crate) fn docker_requirements() -> Vec<Requirement> {
+    let mut needs = veth_and_bridge_requirements();
+    needs.push(Requirement::Kernel { module: "br_netfilter" });
+    needs.extend(nftables_requirements(&["nft_masq", "nft_ct", "nft_fib_ipv4", "nft_fib_ipv6"]));
+    needs
+}
+
+impl LabNetworkDefinition for DockerBridgeNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
+            name: "bridge",
+            summary: "two containers on a bridge, with Docker's netfilter rules",
+            stands_for: "Docker's default network, docker0",
+            source: "moby, integration/network/bridge/iptablesdoc",
+            options: &NetworkOption::WIRED,
+        }
+    }
+
+    fn requirements(&self, site: &NetworkParameters) -> Vec<Requirement> {
+        if site.options.plain { veth_and_bridge_requirements() } else { docker_requirements() }
+    }
+
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
+        if site.options.plain {
+            return bridge_plain::layout("bridge", shape, site);
+        }
+        let bridge_plain::BridgeLayout { mut layout, node, subnet, .. } =
+            bridge_plain::layout_on_bridge("bridge", shape, site, &DOCKER_HOST)?;
+        let text = host_rules(shape.family, subnet, &[]);
+        layout.wiring.rules.push(Ruleset { space: node.space, text });
+        let place = layout.wiring.name(node.space);
+        let rules = [conntrack_hop(place), forward_filter_hop(place)];
+        layout.path.splice(AFTER_THE_BRIDGE..AFTER_THE_BRIDGE, rules.map(Waypoint::Other));
+        layout.proof = Some(PathProof::Rule { space: node.space, rule: FORWARD });
+        Ok(layout)
+    }
+}
+
+/// Index in the path through a bridge at which its rules apply: at the bridge, after the ingress port. br_netfilter
+/// calls them there.
+pub(crate) const AFTER_THE_BRIDGE: usize = 3;
+
+/// Returns the hop of connection tracking on a bridge.
+pub(crate) fn conntrack_hop(place: &str) -> Hop {
+    Hop::new(HopKind::Conntrack, "nf_conntrack", place)
+        .with_detail("bridge-nf-call-iptables=1, bridge-nf-call-ip6tables=1")
+}
+
+/// Returns the hop of Docker's filter for forwarded packets.
+pub(crate) fn forward_filter_hop(place: &str) -> Hop {
+    Hop::new(HopKind::Filter, "filter/FORWARD", place)
+        .with_detail(format!("policy drop; counter {FORWARD}"))
+}

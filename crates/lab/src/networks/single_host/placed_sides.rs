@@ -1,0 +1,246 @@
+//! Client and server in a namespace of their own node or on Docker's default bridge there, on one node or several.
+
+use crate::networks::single_host::bridge::DOCKER_HOST;
+use crate::plan::address::InterfaceSlot;
+use crate::plan::docker_rules;
+use crate::plan::docker_rules::BRIDGE;
+use crate::plan::docker_rules::FORWARD;
+use crate::plan::docker_rules::dnat_rule;
+use crate::plan::docker_rules::host_rules;
+use crate::plan::layout::Layout;
+use crate::plan::layout::NamespaceEndpoint;
+use crate::plan::layout::PathProof;
+use crate::plan::layout::Waypoint;
+use crate::plan::layout::client_routes;
+use crate::plan::nodes::DockerBridge;
+use crate::plan::nodes::UPLINK;
+use crate::plan::placement::NodePlacement;
+use crate::plan::underlay::Underlay;
+use crate::plan::underlay::inner_mtu;
+use crate::plan::underlay::parse_link;
+use crate::plan::wiring::NamespaceId;
+use crate::plan::wiring::Ruleset;
+use crate::plan::wiring::Wiring;
+use tare_network::{Error, Hop, HopKind, NetworkParameters, Shape};
+
+/// Placement of a client or a server on its node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SidePlacement {
+    /// The node's own namespace.
+    Node,
+    /// A container on Docker's default bridge.
+    Bridge,
+    /// A container on Docker's default bridge, with its port published on the node's address.
+    Published,
+}
+
+/// Client or server that has been placed.
+#[derive(Clone, Copy)]
+struct PlacedSide {
+    node: usize,
+    space: NamespaceId,
+    /// Position of its address in the address plan.
+    slot: InterfaceSlot,
+}
+
+/// Nodes with Docker's default bridge on each.
+struct DockerHosts {
+    underlay: Underlay,
+    bridges: Vec<DockerBridge>,
+}
+
+impl DockerHosts {
+    fn add(wiring: &mut Wiring, shape: &Shape, site: &NetworkParameters) -> Result<Self, Error> {
+        let underlay = Underlay::add(wiring, shape, &DOCKER_HOST)?;
+        let bridge = |&node| DockerBridge::add(wiring, node, site.options.rate);
+        let bridges = underlay.nodes.iter().map(bridge).collect();
+        Ok(Self { underlay, bridges })
+    }
+
+    /// Adds a client or a server on a node, in a container of this name if it is not placed in the node's own
+    /// namespace.
+    fn add_side(
+        &mut self,
+        wiring: &mut Wiring,
+        node: usize,
+        place: SidePlacement,
+        name: &str,
+    ) -> PlacedSide {
+        let on = self.underlay.nodes[node];
+        if place == SidePlacement::Node {
+            return PlacedSide { node, space: on.space, slot: on.slot(0) };
+        }
+        let short = name.replacen("server-", "s", 1).replacen("client-", "c", 1);
+        let bridge = &mut self.bridges[node];
+        let plugged = bridge.add_container(wiring, name, &format!("veth-{short}"));
+        wiring.add_neighbour(on.space, BRIDGE, plugged.slot);
+        wiring.add_neighbour(plugged.space, UPLINK, bridge.gateway());
+        PlacedSide { node, space: plugged.space, slot: plugged.slot }
+    }
+}
+
+/// Lays out pairs with at least one side on a bridge. Those on one node that are networks of their own are laid out
+/// elsewhere.
+pub(crate) fn layout(
+    client: SidePlacement,
+    server: SidePlacement,
+    shape: &Shape,
+    site: &NetworkParameters,
+) -> Result<Layout, Error> {
+    let mut wiring = Wiring::new(shape.family, inner_mtu(shape, &parse_link(shape)?, 0));
+    let mut docker = DockerHosts::add(&mut wiring, shape, site)?;
+    let spread = NodePlacement::for_shape(shape);
+    let outer = docker.underlay.server_slots(&mut wiring, shape)?;
+    let servers: Vec<PlacedSide> = (0..shape.servers as usize)
+        .map(|one| {
+            docker.add_side(&mut wiring, spread.server_node(one), server, &format!("server-{one}"))
+        })
+        .collect();
+    let clients: Vec<PlacedSide> = (0..shape.clients as usize)
+        .map(|one| {
+            docker.add_side(&mut wiring, spread.client_node(one), client, &format!("client-{one}"))
+        })
+        .collect();
+    let is_published =
+        server == SidePlacement::Published || (server == SidePlacement::Bridge && shape.nodes > 1);
+    let published = |node: usize| {
+        if is_published { published_ports(node, &servers, &outer, site) } else { Vec::new() }
+    };
+    for (at, bridge) in docker.bridges.iter().enumerate() {
+        let text = host_rules(shape.family, bridge.subnet(), &published(at));
+        wiring.rules.push(Ruleset { space: docker.underlay.nodes[at].space, text });
+    }
+    let listens = |one: usize| match server {
+        SidePlacement::Node => outer[one].address(shape.family),
+        SidePlacement::Bridge | SidePlacement::Published => servers[one].slot.address(shape.family),
+    };
+    let first = published(servers[0].node).into_iter().next();
+    let sides = PairPath {
+        docker: &docker,
+        client: (client, clients[0]),
+        server: servers[0],
+        published: first,
+    };
+    let endpoint = |side: &PlacedSide| NamespaceEndpoint {
+        space: Some(side.space),
+        address: side.slot.address(shape.family),
+    };
+    Ok(Layout {
+        path: sides.path(&wiring),
+        proof: sides.proof(),
+        servers: servers.iter().map(endpoint).collect(),
+        clients: clients.iter().map(endpoint).collect(),
+        routes: client_routes(shape, site, |_, one| match is_published {
+            true => (listens(one), outer[one].address(shape.family)),
+            false => (listens(one), listens(one)),
+        }),
+        wiring,
+    })
+}
+
+/// Returns the published ports of a node's servers; a single server's ports are published on all of the node's
+/// addresses, as is usual.
+fn published_ports(
+    node: usize,
+    servers: &[PlacedSide],
+    outer: &[InterfaceSlot],
+    site: &NetworkParameters,
+) -> Vec<docker_rules::PublishedPort> {
+    let mine: Vec<(&PlacedSide, InterfaceSlot)> = servers
+        .iter()
+        .zip(outer.iter().copied())
+        .filter(|(server, _)| server.node == node)
+        .collect();
+    let several = mine.len() > 1;
+    let publish = |(server, on): (&PlacedSide, InterfaceSlot), port| docker_rules::PublishedPort {
+        host_address: several.then_some(on),
+        port,
+        server: server.slot,
+    };
+    mine.iter().flat_map(|&one| site.ports.iter().map(move |&port| publish(one, port))).collect()
+}
+
+/// Path between client 0 and its server.
+struct PairPath<'a> {
+    docker: &'a DockerHosts,
+    client: (SidePlacement, PlacedSide),
+    server: PlacedSide,
+    published: Option<docker_rules::PublishedPort>,
+}
+
+impl PairPath<'_> {
+    fn node_space(&self, side: PlacedSide) -> NamespaceId {
+        self.docker.underlay.nodes[side.node].space
+    }
+
+    fn is_across_nodes(&self) -> bool {
+        self.client.1.node != self.server.node
+    }
+
+    fn proof(&self) -> Option<PathProof> {
+        let (place, client) = self.client;
+        Some(match (&self.published, place) {
+            (Some(_), _) => {
+                PathProof::Rule { space: self.node_space(self.server), rule: "dnat to" }
+            }
+            (None, SidePlacement::Bridge) if self.is_across_nodes() => {
+                PathProof::Rule { space: self.node_space(client), rule: "masquerade" }
+            }
+            (None, _) => {
+                PathProof::Device { space: self.node_space(self.server), name: BRIDGE.to_owned() }
+            }
+        })
+    }
+
+    fn path(&self, wiring: &Wiring) -> Vec<Waypoint> {
+        let (place, client) = self.client;
+        let mut path = match place {
+            SidePlacement::Node => Vec::new(),
+            _ => self.through_bridge(wiring, client),
+        };
+        if self.is_across_nodes() {
+            path.extend(self.docker.underlay.path(client.node, self.server.node));
+        }
+        if let Some(published) = &self.published {
+            let place = wiring.name(self.node_space(self.server));
+            let rule = dnat_rule(wiring.family, published, "tcp");
+            let tracking = Hop::new(HopKind::Conntrack, "nf_conntrack", place);
+            let translated = Hop::new(HopKind::Nat, "nat/DOCKER", place).with_detail(rule);
+            path.extend([tracking, translated].map(Waypoint::Other));
+        }
+        if self.server.space != self.node_space(self.server) {
+            path.extend(self.to_server());
+        }
+        path
+    }
+
+    /// Returns the path from the client's container to its node and, if the packet leaves the node, through
+    /// masquerading.
+    fn through_bridge(&self, wiring: &Wiring, client: PlacedSide) -> Vec<Waypoint> {
+        let node = self.node_space(client);
+        let mut path = vec![
+            Waypoint::device(HopKind::Veth, client.space, UPLINK),
+            Waypoint::device(HopKind::Veth, node, "veth-c0"),
+            Waypoint::device(HopKind::Bridge, node, BRIDGE),
+        ];
+        let place = wiring.name(node);
+        path.push(Waypoint::Other(Hop::new(HopKind::Conntrack, "nf_conntrack", place)));
+        if self.is_across_nodes() {
+            let forwarded = Hop::new(HopKind::Filter, "filter/FORWARD", place)
+                .with_detail(format!("policy drop; counter {FORWARD}"));
+            let masked = Hop::new(HopKind::Nat, "nat/POSTROUTING", place)
+                .with_detail(format!("oifname != \"{BRIDGE}\" counter masquerade"));
+            path.extend([forwarded, masked].map(Waypoint::Other));
+        }
+        path
+    }
+
+    fn to_server(&self) -> [Waypoint; 3] {
+        let node = self.node_space(self.server);
+        [
+            Waypoint::device(HopKind::Bridge, node, BRIDGE),
+            Waypoint::device(HopKind::Veth, node, "veth-s0"),
+            Waypoint::device(HopKind::Veth, self.server.space, UPLINK),
+        ]
+    }
+}

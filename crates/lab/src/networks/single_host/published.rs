@@ -1,0 +1,168 @@
+//! `published`: a client on the node, and a server on Docker's bridge behind a port published on the node's address.
+
+use crate::networks::LabNetworkDefinition;
+use crate::networks::single_host::bridge::DOCKER_HOST;
+use crate::networks::single_host::bridge::docker_requirements;
+use crate::networks::single_host::placed_sides;
+use crate::networks::single_host::placed_sides::SidePlacement;
+use crate::plan::docker_rules;
+use crate::plan::docker_rules::BRIDGE;
+use crate::plan::docker_rules::dnat_rule;
+use crate::plan::docker_rules::host_rules;
+use crate::plan::layout::Layout;
+use crate::plan::layout::NamespaceEndpoint;
+use crate::plan::layout::PathProof;
+use crate::plan::layout::Waypoint;
+use crate::plan::layout::check_one_node;
+use crate::plan::layout::client_routes;
+use crate::plan::nodes::BridgedContainer;
+use crate::plan::nodes::DockerBridge;
+use crate::plan::nodes::UPLINK;
+use crate::plan::nodes::add_nodes;
+use crate::plan::underlay::MOST_NODES;
+use crate::plan::underlay::check_nodes;
+use crate::plan::wiring::NamespaceId;
+use crate::plan::wiring::Ruleset;
+use crate::plan::wiring::Wiring;
+use std::ops::RangeInclusive;
+use tare_network::{
+    Error, Hop, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
+};
+
+pub(crate) struct PublishedPortNetwork;
+
+impl LabNetworkDefinition for PublishedPortNetwork {
+    fn info(&self) -> NetworkInfo {
+        NetworkInfo {
+            name: "published",
+            summary: "a client on the node, a server on the bridge behind a published port",
+            stands_for: "docker run --publish PORT:PORT, dialled by the host's own address",
+            source: "moby, integration/network/bridge/iptablesdoc",
+            options: &NetworkOption::DEVICE_PAIRS,
+        }
+    }
+
+    fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
+        docker_requirements()
+    }
+
+    fn nodes(&self) -> RangeInclusive<u32> {
+        1..=MOST_NODES
+    }
+
+    fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
+        if shape.nodes > 1 {
+            check_nodes("published", 1, shape)?;
+            return placed_sides::layout(
+                SidePlacement::Node,
+                SidePlacement::Published,
+                shape,
+                site,
+            );
+        }
+        check_one_node("published", shape)?;
+        DockerBridge::check_ports("published", shape.servers)?;
+        let mut wiring = Wiring::new(shape.family, shape.mtu);
+        let node = add_nodes(&mut wiring, 1, &DOCKER_HOST)[0];
+        let outer = node.addresses(&mut wiring, shape.servers)?;
+        let mut bridge = DockerBridge::add(&mut wiring, node, site.options.rate);
+        let servers: Vec<BridgedContainer> = (0..shape.servers)
+            .map(|index| {
+                let (name, port) = (format!("server-{index}"), format!("veth-s{index}"));
+                bridge.add_container(&mut wiring, &name, &port)
+            })
+            .collect();
+        for server in &servers {
+            wiring.add_neighbour(node.space, BRIDGE, server.slot);
+            wiring.add_neighbour(server.space, UPLINK, bridge.gateway());
+        }
+        let published: Vec<docker_rules::PublishedPort> = servers
+            .iter()
+            .zip(&outer)
+            .flat_map(|(server, &on)| site.ports.iter().map(move |&port| (server, on, port)))
+            // A single server is published on all addresses of the node, as is usual. Several servers cannot be: their
+            // ports are the same.
+            .map(|(server, on, port)| docker_rules::PublishedPort {
+                host_address: (shape.servers > 1).then_some(on),
+                port,
+                server: server.slot,
+            })
+            .collect();
+        let text = host_rules(shape.family, bridge.subnet(), &published);
+        wiring.rules.push(Ruleset { space: node.space, text });
+        let client =
+            NamespaceEndpoint { space: Some(node.space), address: outer[0].address(shape.family) };
+        Ok(Layout {
+            servers: servers
+                .iter()
+                .map(|one| NamespaceEndpoint {
+                    space: Some(one.space),
+                    address: one.slot.address(shape.family),
+                })
+                .collect(),
+            clients: (0..shape.clients).map(|_| client.clone()).collect(),
+            routes: client_routes(shape, site, |_, server| {
+                let listen = servers[server].slot.address(shape.family);
+                (listen, outer[server].address(shape.family))
+            }),
+            path: path(&wiring, node.space, servers[0].space, published.first()),
+            proof: Some(PathProof::Rule { space: node.space, rule: "dnat to" }),
+            wiring,
+        })
+    }
+}
+
+fn path(
+    wiring: &Wiring,
+    node: NamespaceId,
+    server: NamespaceId,
+    published: Option<&docker_rules::PublishedPort>,
+) -> Vec<Waypoint> {
+    let place = wiring.name(node);
+    let translated = published.map(|published| {
+        Hop::new(HopKind::Nat, "nat/DOCKER", place).with_detail(dnat_rule(
+            wiring.family,
+            published,
+            "tcp",
+        ))
+    });
+    let mut path = vec![Waypoint::Other(Hop::new(HopKind::Conntrack, "nf_conntrack", place))];
+    path.extend(translated.map(Waypoint::Other));
+    path.extend([
+        Waypoint::device(HopKind::Bridge, node, BRIDGE),
+        Waypoint::device(HopKind::Veth, node, "veth-s0"),
+        Waypoint::device(HopKind::Veth, server, UPLINK),
+    ]);
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_network::Family;
+
+    #[test]
+    fn what_is_dialled_is_translated_to_where_the_server_listens() {
+        let site = NetworkParameters { ports: vec![7001, 7002], ..NetworkParameters::default() };
+        for (family, servers) in [(Family::Ipv4, 1), (Family::Ipv4, 2), (Family::Ipv6, 2)] {
+            let shape = Shape { family, servers, clients: 2, ..Shape::default() };
+            let layout = PublishedPortNetwork.layout(&shape, &site).unwrap();
+            assert_eq!(layout.routes.len(), 4);
+            let rules: Vec<&str> = layout.wiring.rules[0].text.lines().collect();
+            for route in &layout.routes {
+                for transport in ["tcp", "udp"] {
+                    // A single server is published on all addresses of the node.
+                    let on = format!("daddr {} {transport}", route.dial.ip());
+                    let to =
+                        format!("dport {} counter dnat to {}", route.dial.port(), route.listen);
+                    let is_it = |rule: &&&str| {
+                        rule.ends_with(&to)
+                            && rule.contains(transport)
+                            && (servers == 1 || rule.contains(&on))
+                    };
+                    assert_eq!(rules.iter().filter(is_it).count(), 1, "{route:?}: {rules:#?}");
+                }
+            }
+        }
+    }
+}

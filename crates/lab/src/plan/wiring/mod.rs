@@ -1,0 +1,264 @@
+//! Wiring of a network, as data: namespaces, bridges, device pairs, child devices, addresses, routes, settings, rules,
+//! programs.
+//!
+//! A network describes itself once, as a [`Wiring`]. From this one description the lab builds the network
+//! ([`crate::build`]) and prints the commands by which a reader can build it ([`crate::shell`]), so that the two cannot
+//! drift apart. Both process it in the order of its fields.
+
+mod child_device;
+mod device;
+mod device_indices;
+mod fdb_entry;
+mod route;
+mod setting;
+mod tunnel;
+
+pub(crate) use crate::plan::namespace_id::NamespaceId;
+pub(crate) use child_device::{
+    ChildDevice, ChildDeviceKind, IpvlanMode, MacvlanMode, ParentDevice,
+};
+pub(crate) use device::{DevicePair, DevicePairEnd, DevicePairKind, LinuxBridge, VrfDevice};
+pub(crate) use device_indices::DeviceIndices;
+pub(crate) use fdb_entry::FdbEntry;
+pub(crate) use route::{IpRoute, RouteDestination, RouteKind};
+pub(crate) use setting::{DeviceSysctl, Sysctl, SysctlPresence};
+pub(crate) use tunnel::{Encapsulation, Impairment, NeighbourProxy, VxlanFdbEntry};
+
+use crate::plan::address::InterfaceSlot;
+use crate::plan::address::MacAddress;
+use crate::plan::address::prefix_length;
+use crate::plan::namespace_id::NODE_PREFIX;
+use crate::programs::{PacketCounter, Program};
+use std::collections::HashSet;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use tare_network::Family;
+
+/// Network namespace of a wiring.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PlannedNamespace {
+    /// Name of the namespace.
+    pub(crate) name: String,
+    /// Sysctls, set before the namespace has any device but `lo`.
+    pub(crate) sysctls: Vec<Sysctl>,
+    /// Environment variables of the programs in the namespace.
+    pub(crate) environment: Vec<(String, String)>,
+    /// Names that programs in the namespace can resolve if they have a private hosts file.
+    pub(crate) names: Vec<(String, IpAddr)>,
+}
+
+/// Address of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct InterfaceAddress {
+    /// Namespace of the device.
+    pub(crate) space: NamespaceId,
+    /// Name of the device.
+    pub(crate) device: String,
+    /// IP address.
+    pub(crate) address: IpAddr,
+    /// Length of the network's prefix, bits.
+    pub(crate) prefix: u8,
+}
+
+/// Permanent neighbour entry.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Neighbour {
+    /// Namespace that has the entry.
+    pub(crate) space: NamespaceId,
+    /// Name of the device.
+    pub(crate) device: String,
+    /// IP address of the neighbour.
+    pub(crate) address: IpAddr,
+    /// Link-layer address of the neighbour.
+    pub(crate) mac: MacAddress,
+}
+
+/// Netfilter rules of a namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Ruleset {
+    /// Namespace of the rules.
+    pub(crate) space: NamespaceId,
+    /// Text of the rules, as nft(8) reads it.
+    pub(crate) text: String,
+}
+
+/// Wiring of a network.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Wiring {
+    /// IP family of every address.
+    pub(crate) family: Family,
+    /// MTU of every device except `lo` that has no other, bytes.
+    pub(crate) mtu: u32,
+    /// Network namespaces, by [`NamespaceId`].
+    pub(crate) spaces: Vec<PlannedNamespace>,
+    /// Linux bridges.
+    pub(crate) bridges: Vec<LinuxBridge>,
+    /// VRF devices.
+    pub(crate) vrfs: Vec<VrfDevice>,
+    /// Device pairs.
+    pub(crate) device_pairs: Vec<DevicePair>,
+    /// Child devices, each after its parent.
+    pub(crate) child_devices: Vec<ChildDevice>,
+    /// Devices with an impairment.
+    pub(crate) impairments: Vec<Impairment>,
+    /// Settings that are written when the devices exist.
+    pub(crate) settings: Vec<DeviceSysctl>,
+    /// Addresses of devices.
+    pub(crate) addresses: Vec<InterfaceAddress>,
+    /// Routes, each after those by which its gateway is reached.
+    pub(crate) routes: Vec<IpRoute>,
+    /// Permanent neighbour entries.
+    pub(crate) neighbours: Vec<Neighbour>,
+    /// Forwarding entries of VXLAN devices.
+    pub(crate) vxlan_fdb_entries: Vec<VxlanFdbEntry>,
+    /// Static entries in the forwarding databases of bridges.
+    pub(crate) fdb_entries: Vec<FdbEntry>,
+    /// Neighbour entries as a set, to find one quickly among many.
+    known_neighbours: HashSet<Neighbour>,
+    /// Rules, loaded into the kernel last: no packet passes them while they are loaded.
+    pub(crate) rules: Vec<Ruleset>,
+    /// Devices without transmit offloads: their packets have checksums, and are no larger than the MTU. A program that
+    /// reads packets from the other end does not do what the kernel would.
+    pub(crate) without_tx_offload: Vec<(NamespaceId, String)>,
+    /// Programs, started when everything else exists.
+    pub(crate) programs: Vec<Program>,
+    /// Programs that report how many packets have passed them.
+    pub(crate) counters: Vec<PacketCounter>,
+}
+
+/// Returns the address of a machine that has no other.
+fn loopback(family: Family) -> IpAddr {
+    match family {
+        Family::Ipv4 => Ipv4Addr::LOCALHOST.into(),
+        Family::Ipv6 => Ipv6Addr::LOCALHOST.into(),
+    }
+}
+
+/// Sysctl of a namespace that uses IPv4. Its devices have no IPv6, as with Docker: their link-local packets (RFC 4862,
+/// RFC 3810) would go to every port of a bridge.
+const IPV4: [Sysctl; 1] = [Sysctl::if_there("net.ipv6.conf.default.disable_ipv6", "1")];
+
+/// Sysctls of a namespace that uses IPv6: IPv6 is on, and duplicate address detection is off.
+const IPV6: [Sysctl; 2] = [
+    Sysctl::required("net.ipv6.conf.all.disable_ipv6", "0"),
+    Sysctl::required("net.ipv6.conf.default.accept_dad", "0"),
+];
+
+impl Wiring {
+    /// Returns an empty wiring.
+    pub(crate) fn new(family: Family, mtu: u32) -> Self {
+        Self {
+            family,
+            mtu,
+            spaces: Vec::new(),
+            bridges: Vec::new(),
+            vrfs: Vec::new(),
+            device_pairs: Vec::new(),
+            child_devices: Vec::new(),
+            impairments: Vec::new(),
+            settings: Vec::new(),
+            addresses: Vec::new(),
+            routes: Vec::new(),
+            neighbours: Vec::new(),
+            vxlan_fdb_entries: Vec::new(),
+            fdb_entries: Vec::new(),
+            known_neighbours: HashSet::new(),
+            rules: Vec::new(),
+            without_tx_offload: Vec::new(),
+            programs: Vec::new(),
+            counters: Vec::new(),
+        }
+    }
+
+    /// Adds a namespace. Returns its index.
+    pub(crate) fn add_namespace(
+        &mut self,
+        name: impl Into<String>,
+        sysctls: &[Sysctl],
+    ) -> NamespaceId {
+        let family: &[Sysctl] = match self.family {
+            Family::Ipv4 => &IPV4,
+            Family::Ipv6 => &IPV6,
+        };
+        let sysctls = [family, sysctls].concat();
+        let (environment, names) = (Vec::new(), Vec::new());
+        self.spaces.push(PlannedNamespace { name: name.into(), sysctls, environment, names });
+        NamespaceId(self.spaces.len() - 1)
+    }
+
+    /// Returns the name of a namespace.
+    pub(crate) fn name(&self, space: NamespaceId) -> &str {
+        &self.spaces[space.0].name
+    }
+
+    /// Returns the nodes, each with its first address, which identifies it to the others.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = (NamespaceId, IpAddr)> {
+        let spaces = (0..self.spaces.len()).map(NamespaceId);
+        spaces.filter(|&space| self.name(space).starts_with(NODE_PREFIX)).map(|node| {
+            let first = self.addresses.iter().find(|address| address.space == node);
+            (node, first.map_or(loopback(self.family), |first| first.address))
+        })
+    }
+
+    /// Returns every device except `lo`, with its namespace, in the order in which they are made.
+    pub(crate) fn devices(&self) -> impl Iterator<Item = (NamespaceId, &str)> {
+        let bridges = self.bridges.iter().map(|one| (one.space, one.name.as_str()));
+        let vrfs = self.vrfs.iter().map(|one| (one.space, one.name.as_str()));
+        let ends = self.device_pairs.iter().flat_map(DevicePair::ends);
+        let ends = ends.map(|one| (one.space, one.device.as_str()));
+        let links = self.child_devices.iter().map(|one| (one.space, one.name.as_str()));
+        bridges.chain(vrfs).chain(ends).chain(links)
+    }
+
+    /// Adds a bridge. It has a link-layer address of the plan if it has an IP address.
+    pub(crate) fn add_bridge(&mut self, space: NamespaceId, name: &str, mac: Option<MacAddress>) {
+        self.bridges.push(LinuxBridge { space, name: name.to_owned(), mac, mtu: None });
+    }
+
+    /// Returns the bridges whose MTU is larger than that of one of their ports, each with its MTU: the kernel lowers it
+    /// when ports are added.
+    pub(crate) fn wide_bridges(&self) -> impl Iterator<Item = (&LinuxBridge, u32)> {
+        let narrow = |bridge: &LinuxBridge, mtu: u32| {
+            let plugged = |end: &&DevicePairEnd| {
+                end.space == bridge.space && end.controller.as_ref() == Some(&bridge.name)
+            };
+            let narrower = |cable: &DevicePair| {
+                cable.mtu.unwrap_or(self.mtu) < mtu && cable.ends().iter().any(plugged)
+            };
+            self.device_pairs.iter().any(narrower)
+        };
+        self.bridges
+            .iter()
+            .filter_map(|bridge| Some((bridge, bridge.mtu?)))
+            .filter(move |(bridge, mtu)| narrow(bridge, *mtu))
+    }
+
+    /// Adds the slot's address to a device.
+    pub(crate) fn add_address(&mut self, space: NamespaceId, device: &str, slot: InterfaceSlot) {
+        self.addresses.push(InterfaceAddress {
+            space,
+            device: device.to_owned(),
+            address: slot.address(self.family),
+            prefix: prefix_length(self.family),
+        });
+    }
+
+    /// Adds a permanent neighbour entry for the slot with its link-layer address.
+    pub(crate) fn add_neighbour(&mut self, space: NamespaceId, device: &str, slot: InterfaceSlot) {
+        self.add_neighbour_at(space, device, slot, slot.mac());
+    }
+
+    /// Adds a permanent neighbour entry for the slot with another link-layer address.
+    pub(crate) fn add_neighbour_at(
+        &mut self,
+        space: NamespaceId,
+        device: &str,
+        slot: InterfaceSlot,
+        mac: MacAddress,
+    ) {
+        let neighbour =
+            Neighbour { space, device: device.to_owned(), address: slot.address(self.family), mac };
+        if self.known_neighbours.insert(neighbour.clone()) {
+            self.neighbours.push(neighbour);
+        }
+    }
+}

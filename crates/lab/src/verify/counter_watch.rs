@@ -1,0 +1,30 @@
+//! Watcher of a lab network while trials run over it: it reads the counters of every hop.
+
+use crate::counters::NetworkCounters;
+use crate::lab::Lab;
+use crate::namespace::Namespace;
+use crate::plan::layout::Layout;
+use std::sync::Arc;
+use tare_network::{CounterWatch, KernelProgramRuns, NamespaceCounts};
+
+/// Reader of the counters in the namespaces of one network.
+pub(crate) struct NetworkWatcher {
+    counters: NetworkCounters,
+}
+
+impl NetworkWatcher {
+    /// Starts to read the counters in the namespaces of a layout that was built.
+    pub(crate) fn start(lab: &Lab, layout: &Layout, spaces: &[Arc<Namespace>]) -> Self {
+        Self { counters: NetworkCounters::start(lab, layout, spaces) }
+    }
+}
+
+impl CounterWatch for NetworkWatcher {
+    fn read_gains(&mut self) -> Vec<NamespaceCounts> {
+        self.counters.read_gains()
+    }
+
+    fn drop_program_cost(&self) -> Option<KernelProgramRuns> {
+        self.counters.drop_program_cost()
+    }
+}
