@@ -8,9 +8,7 @@ use crate::nft;
 use crate::plan::backbone::Backbone;
 use crate::plan::layout::Layout;
 use crate::plan::underlay::parse_link;
-use crate::plan::wiring::ChildDeviceKind;
-use crate::plan::wiring::NamespaceId;
-use crate::plan::wiring::Ruleset;
+use crate::plan::wiring::{ChildDeviceKind, NamespaceId, Ruleset};
 use tare_network::{Error, Family, Requirement, Shape};
 
 /// Returns the requirements of clamping rules.

@@ -4,11 +4,9 @@
 //! inside. The netlink socket stays in its namespace for life, so that the namespace need not be entered again.
 
 use crate::netlink::{DeviceState, DeviceStats, NetlinkRequest, NetlinkSocket, QdiscStats};
-use crate::parallel;
-use crate::plan::wiring::DeviceSysctl;
-use crate::plan::wiring::Sysctl;
-use crate::sys;
+use crate::plan::wiring::{DeviceSysctl, Sysctl};
 use crate::sysctl::SysctlWriter;
+use crate::{parallel, sys};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs;
 use std::net::{SocketAddr, TcpListener};

@@ -1,10 +1,8 @@
 //! Offloads that are switched off, device by device, and the result.
 
 use crate::namespace::Namespace;
-use crate::plan::layout::Layout;
-use crate::plan::layout::Waypoint;
-use crate::plan::wiring::NamespaceId;
-use crate::plan::wiring::Wiring;
+use crate::plan::layout::{Layout, Waypoint};
+use crate::plan::wiring::{NamespaceId, Wiring};
 use crate::sys::ethtool::EthtoolSwitch;
 use std::collections::BTreeSet;
 use std::os::unix::net::UnixDatagram;

@@ -1,8 +1,7 @@
 //! Parallel execution of one function over many items.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use tare_network::Error;
 

@@ -1,11 +1,10 @@
 //! Notes below the tables: a legend, findings, skipped networks and failures.
 
 use crate::columns::{BEST, NOTHING, baseline};
-use crate::failures;
-use crate::findings;
 use crate::number::percent;
 use crate::sections::aggregates;
 use crate::text::{counted, one_line, sentence};
+use crate::{failures, findings};
 use tare_record::{Cell, Document, SkippedNetwork, Verdict};
 
 /// Explains the tables in paragraphs, each to be wrapped separately.

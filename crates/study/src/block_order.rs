@@ -5,9 +5,8 @@
 //! after-effects of a neighbour (warm caches, a clock slowed by heat) favour a network. The assignment of networks to
 //! the letters of the square and the order of its rows are drawn anew for every square.
 
-use rand::RngExt as _;
-use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
+use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use tare_record::{Phase, Plan};
 

@@ -94,8 +94,7 @@ mod tests {
     use crate::{BUILTIN, builtin_study};
     use std::ops::RangeInclusive;
     use tare_network::{FindError, NetworkSpec, UnmetRequirement};
-    use tare_record::Plan;
-    use tare_record::{Metric, Parameters};
+    use tare_record::{Metric, Parameters, Plan};
 
     /// Build that has every network and every workload.
     struct FullCatalogue;

@@ -49,6 +49,10 @@ pub(crate) fn figure(
     to: usize,
     metric: &str,
 ) -> TrialFigure {
+    // A busy machine may hold up a short trial so long that it has no whole interval.
+    if from == to {
+        return TrialFigure::Nothing;
+    }
     let datagrams = |key: &str| -> f64 {
         let kept = clients.iter().flat_map(|client| &client[from..to]);
         kept.map(|interval| interval["datagrams"][key].as_u64().expect("a count") as f64).sum()
@@ -179,6 +183,9 @@ fn growth(
     up_to: impl Fn(&Value) -> f64,
     unit: f64,
 ) -> TrialFigure {
+    if from == to {
+        return TrialFigure::Nothing;
+    }
     let last = clients[0][to - 1];
     let ends = [number(clients[0][from], "start"), number(last, "start") + number(last, "length")];
     let points: Vec<(f64, f64)> =

@@ -1,9 +1,7 @@
 //! Pairs of two networks' figures in the same blocks.
 
 use crate::Error;
-use crate::estimate::trial_group::GroupSamples;
-use crate::estimate::trial_group::TrialGroup;
-use crate::estimate::trial_group::group_trials;
+use crate::estimate::trial_group::{GroupSamples, TrialGroup, group_trials};
 use tare_record::journal::Journal;
 use tare_record::{NetworkPair, Phase, Trial, WorkloadPlan};
 use tare_stats::PairedRatio;

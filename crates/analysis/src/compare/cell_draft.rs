@@ -5,8 +5,7 @@ use crate::compare::best_networks::best_networks;
 use crate::compare::block_pairs::pair_by_block;
 use crate::compare::ratio_family::family_name;
 use crate::compare::verdict::verdict;
-use crate::estimate::trial_group::GroupSamples;
-use crate::estimate::trial_group::TrialGroup;
+use crate::estimate::trial_group::{GroupSamples, TrialGroup};
 use tare_record::{
     BlockPolicy, Cell, ComparedBy, Difference, Metric, NetworkEntry, Parameters, Plan, Ratio,
     Shape, Verdict, WithheldReason, WorkloadPlan,

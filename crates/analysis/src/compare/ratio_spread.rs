@@ -1,12 +1,9 @@
 //! Spread of ratios from block to block, as estimated from a pilot.
 
 use crate::Error;
-use crate::compare::block_pairs::is_same_comparison;
-use crate::compare::block_pairs::pair_by_block;
+use crate::compare::block_pairs::{is_same_comparison, pair_by_block};
 use crate::compare::verdict::TEST_LEVEL;
-use crate::estimate::trial_group::GroupSamples;
-use crate::estimate::trial_group::TrialGroup;
-use crate::estimate::trial_group::group_trials;
+use crate::estimate::trial_group::{GroupSamples, TrialGroup, group_trials};
 use std::collections::BTreeMap;
 use tare_record::{ComparedBy, Metric, Plan, Trial};
 use tare_stats::confidence_sequence::half_width;

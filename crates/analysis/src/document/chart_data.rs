@@ -4,12 +4,9 @@ use crate::Error;
 use crate::compare::block_pairs::main_trials;
 use crate::document::distribution;
 use crate::estimate::TrialEstimate;
-use crate::estimate::machine_usage::CpuTimeByKind;
-use crate::estimate::machine_usage::cpu_time_within;
-use crate::estimate::trial_group::TrialGroup;
-use crate::estimate::trial_group::group_trials;
-use crate::select::trial_traffic::TrafficQuantity;
-use crate::select::trial_traffic::TrialTraffic;
+use crate::estimate::machine_usage::{CpuTimeByKind, cpu_time_within};
+use crate::estimate::trial_group::{TrialGroup, group_trials};
+use crate::select::trial_traffic::{TrafficQuantity, TrialTraffic};
 use tare_record::journal::Journal;
 use tare_record::{
     ChartData, CpuCost, Metric, Nanos, Plan, ThreadCpu, Trial, TrialTimeline, WorkUnit,

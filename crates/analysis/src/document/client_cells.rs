@@ -5,12 +5,9 @@
 //! ends at 1.
 
 use crate::compare::block_pairs::pair_by_block;
-use crate::compare::cell_draft::CellDraft;
-use crate::compare::cell_draft::mean_difference;
-use crate::compare::cell_draft::uncompared_cell;
+use crate::compare::cell_draft::{CellDraft, mean_difference, uncompared_cell};
 use crate::estimate::client_figures::shared_rate;
-use crate::estimate::trial_group::GroupSamples;
-use crate::estimate::trial_group::TrialGroup;
+use crate::estimate::trial_group::{GroupSamples, TrialGroup};
 use crate::explain::cell_findings;
 use std::collections::BTreeSet;
 use tare_record::{Better, Cell, Metric, Plan};

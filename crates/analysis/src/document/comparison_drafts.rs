@@ -1,13 +1,10 @@
 //! Cells of one comparison in all metrics of its workload: the aggregates, with hops and findings, then the clients.
 
-use crate::compare::cell_draft::CellDraft;
-use crate::compare::cell_draft::comparison_context;
+use crate::compare::cell_draft::{CellDraft, comparison_context};
 use crate::document::client_cells;
-use crate::estimate::trial_group::GroupSamples;
-use crate::estimate::trial_group::TrialGroup;
-use crate::explain::ablation;
-use crate::explain::cell_findings;
+use crate::estimate::trial_group::{GroupSamples, TrialGroup};
 use crate::explain::drift::drifts;
+use crate::explain::{ablation, cell_findings};
 use tare_record::{Hop, Parameters, Plan, WorkloadPlan};
 
 /// Returns the drafts of all metrics of the groups of one comparison: the aggregate over all clients first, then the

@@ -2,8 +2,7 @@
 
 use crate::Error;
 use crate::compare::block_pairs::main_trials;
-use crate::estimate::trial_group::TrialGroup;
-use crate::estimate::trial_group::group_trials;
+use crate::estimate::trial_group::{TrialGroup, group_trials};
 use crate::select::trial_traffic::TrialTraffic;
 use tare_record::journal::Journal;
 use tare_record::{LatencyDistribution, LatencyHistogram, LatencyKind, Plan, WorkloadPlan};

@@ -3,11 +3,9 @@
 //! Each block has one of each, from the network's turn in it. In their cells [`NETWORK_WORKLOAD`] stands in the place
 //! of a workload.
 
-use crate::compare::cell_draft::CellDraft;
-use crate::compare::cell_draft::ComparisonContext;
+use crate::compare::cell_draft::{CellDraft, ComparisonContext};
 use crate::compare::ratio_family::family_name;
-use crate::estimate::trial_group::BlockSample;
-use crate::estimate::trial_group::GroupSamples;
+use crate::estimate::trial_group::{BlockSample, GroupSamples};
 use crate::explain::cell_findings;
 use crate::explain::drift::drifts;
 use tare_record::journal::Journal;

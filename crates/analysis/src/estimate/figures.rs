@@ -1,10 +1,8 @@
 //! Figures of a trial for every metric: over its steady part, and over the whole trial.
 
-use crate::estimate::machine_usage::busy_and_total_within;
-use crate::estimate::machine_usage::hardware_count_within;
+use crate::estimate::machine_usage::{busy_and_total_within, hardware_count_within};
 use crate::estimate::metric_figure::MetricFigure;
-use crate::select::trial_traffic::TrafficQuantity;
-use crate::select::trial_traffic::TrialTraffic;
+use crate::select::trial_traffic::{TrafficQuantity, TrialTraffic};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use tare_record::{

@@ -8,8 +8,7 @@ pub(crate) mod trial_group;
 pub(crate) mod warm_up;
 
 use crate::Error;
-use crate::estimate::client_figures::ClientFigures;
-use crate::estimate::client_figures::client_figures;
+use crate::estimate::client_figures::{ClientFigures, client_figures};
 use crate::estimate::figures::figures;
 use crate::estimate::metric_figure::MetricFigure;
 use crate::estimate::warm_up::TrialWarmUp;

@@ -1,9 +1,7 @@
 //! Ablation: the effect of each single change on a figure, and the part of a gap that no change accounts for.
 
 use crate::compare::block_pairs::pair_by_block;
-use crate::estimate::trial_group::BlockSample;
-use crate::estimate::trial_group::GroupSamples;
-use crate::estimate::trial_group::TrialGroup;
+use crate::estimate::trial_group::{BlockSample, GroupSamples, TrialGroup};
 use tare_record::{
     Ablation, AblationEffect, AblationFactor, ComparedBy, Finding, Metric, Plan, UnaccountedGap,
 };

@@ -1,12 +1,8 @@
 //! Findings of a cell's trials, each reported once.
 
 use crate::estimate::TrialEstimate;
-use crate::estimate::trial_group::BlockSample;
-use crate::estimate::trial_group::GroupSamples;
-use crate::explain::core_frequency;
-use crate::explain::cost_causes;
-use crate::explain::fragmentation;
-use crate::explain::loss_attribution;
+use crate::estimate::trial_group::{BlockSample, GroupSamples};
+use crate::explain::{core_frequency, cost_causes, fragmentation, loss_attribution};
 use std::cmp::Ordering;
 use tare_record::{ComparedBy, CounterScope, Finding, HardwareCounters, Metric, Trial};
 use tare_stats::describe::{mean, mean_interval, median};

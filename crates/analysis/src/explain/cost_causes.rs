@@ -1,8 +1,7 @@
 //! Causes of a network's cost, from counters: the parts of the CPU time, and conditions that increase it.
 
 use crate::estimate::TrialEstimate;
-use crate::estimate::machine_usage::cpu_time_within;
-use crate::estimate::machine_usage::softirq_by_core;
+use crate::estimate::machine_usage::{cpu_time_within, softirq_by_core};
 use crate::select::trial_traffic::TrialTraffic;
 use std::collections::BTreeMap;
 use tare_record::{Finding, Hop, HopKind, Nanos, ThreadCpu, Trial, TrialCounters};

@@ -4,8 +4,7 @@
 //! another run's. The test is the Mann–Kendall trend test (H. B. Mann, "Nonparametric tests against trend",
 //! Econometrica 13, 1945), two-sided at 1 % after Holm's correction over the networks of a comparison.
 
-use crate::estimate::trial_group::BlockSample;
-use crate::estimate::trial_group::GroupSamples;
+use crate::estimate::trial_group::{BlockSample, GroupSamples};
 use tare_record::Finding;
 use tare_stats::describe::{mean, median};
 use tare_stats::holm::holm;

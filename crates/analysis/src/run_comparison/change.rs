@@ -1,8 +1,7 @@
 //! Change of a cell from the base side to the new side.
 
 use super::comparison_input::CellFigures;
-use crate::compare::verdict::TEST_LEVEL;
-use crate::compare::verdict::verdict_of_interval;
+use crate::compare::verdict::{TEST_LEVEL, verdict_of_interval};
 use tare_record::{
     Better, CellChange, ComparedBy, ComparedCell, ComparedSide, Metric, RegressionEstimate,
     WithheldReason,

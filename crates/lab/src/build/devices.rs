@@ -2,12 +2,9 @@
 
 use super::{Requests, WiringBuilder};
 use crate::netlink::{NetlinkRequest, NewBridge, NewChildDevice, NewDevicePair, NewPairEnd};
-use crate::plan::wiring::ChildDevice;
-use crate::plan::wiring::DevicePair;
-use crate::plan::wiring::DevicePairEnd;
-use crate::plan::wiring::Impairment;
-use crate::plan::wiring::LinuxBridge;
-use crate::plan::wiring::NamespaceId;
+use crate::plan::wiring::{
+    ChildDevice, DevicePair, DevicePairEnd, Impairment, LinuxBridge, NamespaceId,
+};
 use std::os::fd::AsFd;
 use tare_network::Error;
 

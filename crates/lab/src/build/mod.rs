@@ -5,12 +5,9 @@ mod devices;
 use crate::lab::Lab;
 use crate::namespace::Namespace;
 use crate::netlink::NetlinkRequest;
-use crate::plan::wiring::DeviceIndices;
-use crate::plan::wiring::DevicePairEnd;
-use crate::plan::wiring::DeviceSysctl;
-use crate::plan::wiring::NamespaceId;
-use crate::plan::wiring::Sysctl;
-use crate::plan::wiring::Wiring;
+use crate::plan::wiring::{
+    DeviceIndices, DevicePairEnd, DeviceSysctl, NamespaceId, Sysctl, Wiring,
+};
 use crate::{nft, offload, parallel};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,9 +1,8 @@
 //! Network configuration of CNI: its file, and the search path of its plugins.
 
 use serde_json::{Map, Value};
-use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 use tare_network::{Error, UnmetRequirement};
 
 /// Versions of the CNI specification that are supported.

@@ -3,7 +3,8 @@
 //! A rule is a list of expressions (linux/netfilter/nf_tables.h). This module reads the expressions that count, and
 //! those that decide about a packet. Rules that iptables-nft has loaded are included.
 
-use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
+use netlink_sys::protocols::NETLINK_NETFILTER;
+use netlink_sys::{Socket, SocketAddr};
 use std::collections::BTreeMap;
 use std::io;
 use tare_network::CounterDeltas;

@@ -2,11 +2,7 @@
 
 use super::NetlinkRequest;
 use super::request::{CREATE, device, set_up};
-use crate::plan::wiring::ChildDevice;
-use crate::plan::wiring::ChildDeviceKind;
-use crate::plan::wiring::IpvlanMode;
-use crate::plan::wiring::MacvlanMode;
-use crate::plan::wiring::VrfDevice;
+use crate::plan::wiring::{ChildDevice, ChildDeviceKind, IpvlanMode, MacvlanMode, VrfDevice};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{
     InfoData, InfoIpVlan, InfoKind, InfoMacVlan, InfoVlan, InfoVrf, IpVlanMode, LinkAttribute,

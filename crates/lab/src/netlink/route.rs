@@ -2,9 +2,7 @@
 
 use super::NetlinkRequest;
 use super::request::{CREATE, family};
-use crate::plan::wiring::IpRoute;
-use crate::plan::wiring::RouteDestination;
-use crate::plan::wiring::RouteKind;
+use crate::plan::wiring::{IpRoute, RouteDestination, RouteKind};
 use netlink_packet_route::route::{
     RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };

@@ -4,8 +4,7 @@ use super::NetlinkRequest;
 use super::request::CREATE;
 use crate::netem::Netem;
 use crate::plan::address::MacAddress;
-use crate::plan::wiring::Encapsulation;
-use crate::plan::wiring::NeighbourProxy;
+use crate::plan::wiring::{Encapsulation, NeighbourProxy};
 use netlink_packet_core::{DefaultNla, NLM_F_APPEND, NLM_F_CREATE};
 use netlink_packet_route::link::{
     InfoData, InfoGeneve, InfoGre, InfoIpTunnel, InfoKind, InfoVxlan,

@@ -3,8 +3,7 @@
 use crate::container::LabContainer;
 use crate::lab::Lab;
 use crate::namespace::Namespace;
-use crate::plan::layout::Layout;
-use crate::plan::layout::NamespaceEndpoint;
+use crate::plan::layout::{Layout, NamespaceEndpoint};
 use crate::plan::wiring::NamespaceId;
 use crate::programs::RunningPrograms;
 use crate::verify::path_proof::namespace;

@@ -2,20 +2,12 @@
 
 use crate::plan::address::LabSubnet;
 use crate::plan::layout::Waypoint;
-use crate::plan::nodes::LabNode;
-use crate::plan::nodes::UPLINK;
+use crate::plan::nodes::{LabNode, UPLINK};
 use crate::plan::underlay::Underlay;
-use crate::plan::wiring::ChildDevice;
-use crate::plan::wiring::ChildDeviceKind;
-use crate::plan::wiring::Encapsulation;
-use crate::plan::wiring::IpRoute;
-use crate::plan::wiring::NamespaceId;
-use crate::plan::wiring::Neighbour;
-use crate::plan::wiring::NeighbourProxy;
-use crate::plan::wiring::ParentDevice;
-use crate::plan::wiring::RouteDestination;
-use crate::plan::wiring::VxlanFdbEntry;
-use crate::plan::wiring::Wiring;
+use crate::plan::wiring::{
+    ChildDevice, ChildDeviceKind, Encapsulation, IpRoute, NamespaceId, Neighbour, NeighbourProxy,
+    ParentDevice, RouteDestination, VxlanFdbEntry, Wiring,
+};
 use tare_network::HopKind;
 
 /// Identifier of every virtual network in the lab. One is enough, because each network has an underlay of its own.

@@ -4,8 +4,7 @@
 //! same tables, chains and order, each with the counter that iptables gives every rule. Source: moby,
 //! `integration/network/bridge/iptablesdoc/generated` (host) and `libnetwork/resolver_unix.go` (container).
 
-use crate::plan::address::InterfaceSlot;
-use crate::plan::address::LabSubnet;
+use crate::plan::address::{InterfaceSlot, LabSubnet};
 use std::fmt::Write;
 use std::net::SocketAddr;
 use tare_network::Family;

@@ -1,10 +1,6 @@
 //! Layout of a network: its wiring, its servers and clients, and the path of a packet.
 
-use crate::plan::wiring::DevicePair;
-use crate::plan::wiring::DevicePairEnd;
-use crate::plan::wiring::Impairment;
-use crate::plan::wiring::NamespaceId;
-use crate::plan::wiring::Wiring;
+use crate::plan::wiring::{DevicePair, DevicePairEnd, Impairment, NamespaceId, Wiring};
 use std::net::{IpAddr, SocketAddr};
 use tare_network::{ClientRoute, Error, Family, Hop, HopKind, NetworkParameters, Shape};
 

@@ -1,8 +1,7 @@
 //! Options that change any wiring in the same way: no connection tracking, another MTU, received packets spread over
 //! cores.
 
-use crate::plan::layout::Layout;
-use crate::plan::layout::Waypoint;
+use crate::plan::layout::{Layout, Waypoint};
 use crate::plan::wiring::Sysctl;
 use std::borrow::Cow;
 use std::collections::BTreeSet;

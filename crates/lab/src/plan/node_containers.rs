@@ -1,20 +1,11 @@
 //! Containers of a network that joins nodes, each on its node, and the layout that follows.
 
-use crate::plan::address::InterfaceSlot;
-use crate::plan::address::LabSubnet;
-use crate::plan::layout::Layout;
-use crate::plan::layout::NamespaceEndpoint;
-use crate::plan::layout::Waypoint;
-use crate::plan::layout::client_routes;
-use crate::plan::layout::server_of;
+use crate::plan::address::{InterfaceSlot, LabSubnet};
+use crate::plan::layout::{Layout, NamespaceEndpoint, Waypoint, client_routes, server_of};
 use crate::plan::nodes::UPLINK;
 use crate::plan::placement::NodePlacement;
 use crate::plan::underlay::Underlay;
-use crate::plan::wiring::DevicePair;
-use crate::plan::wiring::DevicePairEnd;
-use crate::plan::wiring::IpRoute;
-use crate::plan::wiring::NamespaceId;
-use crate::plan::wiring::Wiring;
+use crate::plan::wiring::{DevicePair, DevicePairEnd, IpRoute, NamespaceId, Wiring};
 use tare_network::{HopKind, NetworkParameters, Shape};
 
 /// Bridge of a node, named as by the CNI's bridge plugin.

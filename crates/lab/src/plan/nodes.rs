@@ -1,16 +1,11 @@
 //! Nodes, the underlay that joins them, and Docker's default bridge on a node.
 
-use crate::plan::address::InterfaceSlot;
-use crate::plan::address::LabSubnet;
+use crate::plan::address::{InterfaceSlot, LabSubnet};
 use crate::plan::docker_rules::BRIDGE;
 use crate::plan::namespace_id::NODE_PREFIX;
-use crate::plan::wiring::DevicePair;
-use crate::plan::wiring::DevicePairEnd;
-use crate::plan::wiring::FdbEntry;
-use crate::plan::wiring::IpRoute;
-use crate::plan::wiring::NamespaceId;
-use crate::plan::wiring::Sysctl;
-use crate::plan::wiring::Wiring;
+use crate::plan::wiring::{
+    DevicePair, DevicePairEnd, FdbEntry, IpRoute, NamespaceId, Sysctl, Wiring,
+};
 use tare_network::{BitsPerSecond, Error};
 
 /// Device that connects a namespace: a node to the underlay, a container to its bridge.

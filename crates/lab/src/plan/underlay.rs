@@ -2,18 +2,10 @@
 
 use crate::netem::Netem;
 use crate::plan::address::InterfaceSlot;
-use crate::plan::layout::Waypoint;
-use crate::plan::layout::check_one_node;
-use crate::plan::nodes::LabNode;
-use crate::plan::nodes::UNDERLAY_BRIDGE;
-use crate::plan::nodes::UPLINK;
-use crate::plan::nodes::add_nodes;
+use crate::plan::layout::{Waypoint, check_one_node};
+use crate::plan::nodes::{LabNode, UNDERLAY_BRIDGE, UPLINK, add_nodes};
 use crate::plan::placement::NodePlacement;
-use crate::plan::wiring::Impairment;
-use crate::plan::wiring::InterfaceAddress;
-use crate::plan::wiring::NamespaceId;
-use crate::plan::wiring::Sysctl;
-use crate::plan::wiring::Wiring;
+use crate::plan::wiring::{Impairment, InterfaceAddress, NamespaceId, Sysctl, Wiring};
 use std::net::{IpAddr, Ipv4Addr};
 use tare_network::{Error, Family, HopKind, MtuSource, NodeLink, Requirement, Shape};
 

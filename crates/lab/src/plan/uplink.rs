@@ -1,25 +1,13 @@
 //! Containers directly on their node's uplink, each with a child device of the uplink.
 
-use crate::plan::address::InterfaceSlot;
-use crate::plan::address::LabSubnet;
-use crate::plan::layout::Layout;
-use crate::plan::layout::NamespaceEndpoint;
-use crate::plan::layout::PathProof;
-use crate::plan::layout::Waypoint;
-use crate::plan::layout::check_one_node;
-use crate::plan::layout::client_routes;
-use crate::plan::layout::server_of;
-use crate::plan::nodes::BRIDGED_PAST_NETFILTER;
-use crate::plan::nodes::LabNode;
-use crate::plan::nodes::UPLINK;
-use crate::plan::nodes::add_nodes;
-use crate::plan::wiring::ChildDevice;
-use crate::plan::wiring::ChildDeviceKind;
-use crate::plan::wiring::IpvlanMode;
-use crate::plan::wiring::MacvlanMode;
-use crate::plan::wiring::NamespaceId;
-use crate::plan::wiring::ParentDevice;
-use crate::plan::wiring::Wiring;
+use crate::plan::address::{InterfaceSlot, LabSubnet};
+use crate::plan::layout::{
+    Layout, NamespaceEndpoint, PathProof, Waypoint, check_one_node, client_routes, server_of,
+};
+use crate::plan::nodes::{BRIDGED_PAST_NETFILTER, LabNode, UPLINK, add_nodes};
+use crate::plan::wiring::{
+    ChildDevice, ChildDeviceKind, IpvlanMode, MacvlanMode, NamespaceId, ParentDevice, Wiring,
+};
 use tare_network::{Error, HopKind, NetworkParameters, Shape};
 
 /// Largest number of containers on one uplink: half of the underlay's addresses.

@@ -4,14 +4,13 @@ use super::exec_context::{START_TIMEOUT, find_program};
 use super::halt::HaltFlag;
 use super::mount_namespace::PRIVATE_DIRECTORIES;
 use super::process::{describe_exit, kill_group, wait_timeout};
-use super::readiness;
 use super::{
     CommandOutput, ExecContext, Log, MountNamespace, PacketCounter, Program, ReadyCondition,
+    readiness,
 };
 use crate::lab::Lab;
 use crate::namespace::Namespace;
-use crate::plan::wiring::NamespaceId;
-use crate::plan::wiring::Wiring;
+use crate::plan::wiring::{NamespaceId, Wiring};
 use crate::sys;
 use rustix::thread::CpuSet;
 use std::collections::BTreeMap;

@@ -1,17 +1,10 @@
 //! Commands for the devices of a wiring, by ip(8) and tc(8).
 
 use super::tunnels;
-use crate::plan::wiring::ChildDevice;
-use crate::plan::wiring::ChildDeviceKind;
-use crate::plan::wiring::DeviceIndices;
-use crate::plan::wiring::DevicePair;
-use crate::plan::wiring::DevicePairEnd;
-use crate::plan::wiring::IpvlanMode;
-use crate::plan::wiring::LinuxBridge;
-use crate::plan::wiring::MacvlanMode;
-use crate::plan::wiring::ParentDevice;
-use crate::plan::wiring::VrfDevice;
-use crate::plan::wiring::Wiring;
+use crate::plan::wiring::{
+    ChildDevice, ChildDeviceKind, DeviceIndices, DevicePair, DevicePairEnd, IpvlanMode,
+    LinuxBridge, MacvlanMode, ParentDevice, VrfDevice, Wiring,
+};
 use crate::tbf::TokenBucket;
 
 /// A wiring, and the indices of its devices.

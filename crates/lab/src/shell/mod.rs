@@ -8,13 +8,9 @@ mod tunnels;
 
 use crate::offload;
 use crate::plan::layout::Layout;
-use crate::plan::wiring::DeviceSysctl;
-use crate::plan::wiring::IpRoute;
-use crate::plan::wiring::PlannedNamespace;
-use crate::plan::wiring::RouteDestination;
-use crate::plan::wiring::RouteKind;
-use crate::plan::wiring::SysctlPresence;
-use crate::plan::wiring::Wiring;
+use crate::plan::wiring::{
+    DeviceSysctl, IpRoute, PlannedNamespace, RouteDestination, RouteKind, SysctlPresence, Wiring,
+};
 use devices::DeviceCommands;
 pub(crate) use programs::quote;
 use tare_network::{Family, Offload, Offloads};

@@ -1,7 +1,6 @@
 //! Commands that start the programs of a wiring: daemons in the background, with a wait for each.
 
-use crate::plan::wiring::NamespaceId;
-use crate::plan::wiring::Wiring;
+use crate::plan::wiring::{NamespaceId, Wiring};
 use crate::programs::{Program, ReadyCondition, runtime_directory};
 
 /// Returns the lines that start all programs. The programs of one namespace start one after the other, with a wait for

@@ -3,20 +3,10 @@
 
 use super::script;
 use crate::plan::address::LabSubnet;
-use crate::plan::wiring::ChildDevice;
-use crate::plan::wiring::ChildDeviceKind;
-use crate::plan::wiring::DevicePair;
-use crate::plan::wiring::DevicePairEnd;
-use crate::plan::wiring::DevicePairKind;
-use crate::plan::wiring::DeviceSysctl;
-use crate::plan::wiring::IpRoute;
-use crate::plan::wiring::MacvlanMode;
-use crate::plan::wiring::NamespaceId;
-use crate::plan::wiring::ParentDevice;
-use crate::plan::wiring::RouteDestination;
-use crate::plan::wiring::RouteKind;
-use crate::plan::wiring::VrfDevice;
-use crate::plan::wiring::Wiring;
+use crate::plan::wiring::{
+    ChildDevice, ChildDeviceKind, DevicePair, DevicePairEnd, DevicePairKind, DeviceSysctl, IpRoute,
+    MacvlanMode, NamespaceId, ParentDevice, RouteDestination, RouteKind, VrfDevice, Wiring,
+};
 use std::net::Ipv6Addr;
 use tare_network::Family;
 

@@ -1,10 +1,6 @@
 //! Commands for tunnels, their forwarding entries and impairments.
 
-use crate::plan::wiring::Encapsulation;
-use crate::plan::wiring::Impairment;
-use crate::plan::wiring::NeighbourProxy;
-use crate::plan::wiring::VxlanFdbEntry;
-use crate::plan::wiring::Wiring;
+use crate::plan::wiring::{Encapsulation, Impairment, NeighbourProxy, VxlanFdbEntry, Wiring};
 
 /// Returns the kind of a tunnel, as `ip link add … type` takes it. `parent` is the parent device, for kinds that need
 /// one.

@@ -2,9 +2,7 @@
 
 use crate::lab::Lab;
 use crate::namespace::{Namespace, listen_in};
-use crate::plan::layout::Layout;
-use crate::plan::layout::NamespaceEndpoint;
-use crate::plan::layout::PathProof;
+use crate::plan::layout::{Layout, NamespaceEndpoint, PathProof};
 use crate::programs::{PacketCounter, RunningPrograms};
 use crate::verify::connectivity::connect;
 use crate::{nft, parallel};

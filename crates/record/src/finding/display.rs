@@ -1,10 +1,9 @@
 //! Text of findings: one line each, with its evidence.
 
 use super::Finding;
-use crate::CounterScope;
-use crate::ablation;
 use crate::mtu_fit::FragmentCount;
 use crate::packet_drops::{PercentShare, write_drops};
+use crate::{CounterScope, ablation};
 use std::fmt;
 
 impl fmt::Display for Finding {

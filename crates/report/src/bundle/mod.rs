@@ -5,11 +5,8 @@ mod redact;
 mod tar;
 mod words;
 
-use crate::Error;
-use crate::csv;
 use crate::html::{Page, html};
-use crate::json;
-use crate::samples;
+use crate::{Error, csv, json, samples};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest as _, Sha256};

@@ -5,8 +5,7 @@
 //! Source: projectcalico/node, `filesystem/etc/calico/confd/templates/bird.cfg.template`, in the syntax of BIRD 2.
 
 use crate::plan::address::LabSubnet;
-use crate::plan::nodes::LabNode;
-use crate::plan::nodes::UPLINK;
+use crate::plan::nodes::{LabNode, UPLINK};
 use crate::plan::underlay::Underlay;
 use crate::plan::wiring::Wiring;
 use crate::programs::{Program, ReadyCondition, runtime_directory};

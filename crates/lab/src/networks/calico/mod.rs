@@ -9,38 +9,19 @@ pub(crate) mod calico_ipip;
 pub(crate) mod calico_vxlan;
 pub(crate) mod felix_rules;
 
-use crate::networks::calico::felix_rules::FROM_WORKLOADS;
-use crate::networks::calico::felix_rules::PREFIX;
+use crate::networks::calico::felix_rules::{FROM_WORKLOADS, PREFIX};
 use crate::networks::multi_host::tunnels::encapsulation_proof;
 use crate::networks::{LabNetworkDefinition, nftables_requirements};
-use crate::plan::address::LabSubnet;
-use crate::plan::address::MacAddress;
-use crate::plan::address::host_prefix;
-use crate::plan::address::prefix_length;
+use crate::plan::address::{LabSubnet, MacAddress, host_prefix, prefix_length};
 use crate::plan::backbone::Backbone;
-use crate::plan::layout::Layout;
-use crate::plan::layout::PathProof;
-use crate::plan::layout::Waypoint;
-use crate::plan::node_containers::NodeContainer;
-use crate::plan::node_containers::NodeContainers;
-use crate::plan::nodes::LabNode;
-use crate::plan::nodes::UPLINK;
-use crate::plan::underlay::MOST_NODES;
-use crate::plan::underlay::ROUTER;
-use crate::plan::underlay::Underlay;
-use crate::plan::underlay::check_nodes;
-use crate::plan::underlay::inner_mtu;
-use crate::plan::underlay::parse_link;
-use crate::plan::wiring::DevicePair;
-use crate::plan::wiring::DevicePairEnd;
-use crate::plan::wiring::DeviceSysctl;
-use crate::plan::wiring::InterfaceAddress;
-use crate::plan::wiring::IpRoute;
-use crate::plan::wiring::Neighbour;
-use crate::plan::wiring::RouteDestination;
-use crate::plan::wiring::RouteKind;
-use crate::plan::wiring::Ruleset;
-use crate::plan::wiring::Wiring;
+use crate::plan::layout::{Layout, PathProof, Waypoint};
+use crate::plan::node_containers::{NodeContainer, NodeContainers};
+use crate::plan::nodes::{LabNode, UPLINK};
+use crate::plan::underlay::{MOST_NODES, ROUTER, Underlay, check_nodes, inner_mtu, parse_link};
+use crate::plan::wiring::{
+    DevicePair, DevicePairEnd, DeviceSysctl, InterfaceAddress, IpRoute, Neighbour,
+    RouteDestination, RouteKind, Ruleset, Wiring,
+};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::RangeInclusive;
 use tare_network::{

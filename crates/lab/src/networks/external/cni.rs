@@ -7,14 +7,9 @@ use crate::cni::{
 };
 use crate::lab::Lab;
 use crate::namespace::Namespace;
-use crate::networks::external::namespaces::BuiltNamespaces;
-use crate::networks::external::namespaces::UnconnectedNamespaces;
-use crate::networks::external::namespaces::require_lab;
+use crate::networks::external::namespaces::{BuiltNamespaces, UnconnectedNamespaces, require_lab};
 use crate::networks::veth_and_bridge_requirements;
-use crate::plan::layout::Layout;
-use crate::plan::layout::NamespaceEndpoint;
-use crate::plan::layout::Waypoint;
-use crate::plan::layout::client_routes;
+use crate::plan::layout::{Layout, NamespaceEndpoint, Waypoint, client_routes};
 use crate::plan::wiring::NamespaceId;
 use crate::shell;
 use std::net::IpAddr;

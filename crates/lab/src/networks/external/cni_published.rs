@@ -2,8 +2,7 @@
 
 use crate::lab::Lab;
 use crate::networks::external::cni;
-use crate::networks::external::cni::CniNetwork;
-use crate::networks::external::cni::DialTarget;
+use crate::networks::external::cni::{CniNetwork, DialTarget};
 use std::sync::Arc;
 use tare_network::NetworkInfo;
 

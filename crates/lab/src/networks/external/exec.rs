@@ -2,16 +2,10 @@
 
 use crate::lab::Lab;
 use crate::namespace::Namespace;
-use crate::networks::external::namespaces::BuiltNamespaces;
-use crate::networks::external::namespaces::UnconnectedNamespaces;
-use crate::networks::external::namespaces::require_lab;
-use crate::plan::layout::Layout;
-use crate::plan::layout::NamespaceEndpoint;
-use crate::plan::layout::Waypoint;
-use crate::plan::layout::client_routes;
+use crate::networks::external::namespaces::{BuiltNamespaces, UnconnectedNamespaces, require_lab};
+use crate::plan::layout::{Layout, NamespaceEndpoint, Waypoint, client_routes};
 use crate::plan::nodes::UPLINK;
-use crate::plan::wiring::NamespaceId;
-use crate::plan::wiring::Wiring;
+use crate::plan::wiring::{NamespaceId, Wiring};
 use crate::programs::{ExecContext, Log, START_TIMEOUT, run_outside_lab};
 use crate::shell;
 use rustix::fs::{Access, access};

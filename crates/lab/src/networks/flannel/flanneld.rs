@@ -5,10 +5,8 @@
 //! those of the lab's plan. All of it is private to the lab. Sources: flannel, `Documentation/configuration.md`,
 //! `backends.md`; etcd(1).
 
-use crate::plan::address::LabSubnet;
-use crate::plan::address::prefix_length;
-use crate::plan::nodes::LabNode;
-use crate::plan::nodes::UPLINK;
+use crate::plan::address::{LabSubnet, prefix_length};
+use crate::plan::nodes::{LabNode, UPLINK};
 use crate::plan::underlay::Underlay;
 use crate::plan::wiring::Wiring;
 use crate::program;

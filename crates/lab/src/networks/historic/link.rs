@@ -2,22 +2,13 @@
 //! reaches the server it is linked to. The client gets the server's address and port in variables and a hosts file.
 
 use crate::networks::LabNetworkDefinition;
-use crate::networks::single_host::bridge::AFTER_THE_BRIDGE;
-use crate::networks::single_host::bridge::DOCKER_HOST;
-use crate::networks::single_host::bridge::conntrack_hop;
-use crate::networks::single_host::bridge::docker_requirements;
-use crate::networks::single_host::bridge::forward_filter_hop;
-use crate::networks::single_host::bridge_plain::BridgeLayout;
-use crate::networks::single_host::bridge_plain::layout_on_bridge;
-use crate::plan::docker_rules::LinkedContainer;
-use crate::plan::docker_rules::linked_rules;
-use crate::plan::layout::Layout;
-use crate::plan::layout::PathProof;
-use crate::plan::layout::Waypoint;
-use crate::plan::layout::server_of;
-use crate::plan::wiring::NamespaceId;
-use crate::plan::wiring::Ruleset;
-use crate::plan::wiring::Wiring;
+use crate::networks::single_host::bridge::{
+    AFTER_THE_BRIDGE, DOCKER_HOST, conntrack_hop, docker_requirements, forward_filter_hop,
+};
+use crate::networks::single_host::bridge_plain::{BridgeLayout, layout_on_bridge};
+use crate::plan::docker_rules::{LinkedContainer, linked_rules};
+use crate::plan::layout::{Layout, PathProof, Waypoint, server_of};
+use crate::plan::wiring::{NamespaceId, Ruleset, Wiring};
 use std::net::SocketAddr;
 use tare_network::{Error, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape};
 

@@ -4,33 +4,19 @@
 //! bridge; the client dials the server's external address.
 
 use crate::networks::LabNetworkDefinition;
-use crate::networks::single_host::bridge::AFTER_THE_BRIDGE;
-use crate::networks::single_host::bridge::DOCKER_HOST;
-use crate::networks::single_host::bridge::conntrack_hop;
-use crate::networks::single_host::bridge::docker_requirements;
-use crate::networks::single_host::bridge::forward_filter_hop;
-use crate::networks::single_host::bridge_plain::BridgeLayout;
-use crate::networks::single_host::bridge_plain::layout_on_bridge;
-use crate::plan::address::InterfaceSlot;
-use crate::plan::address::host_prefix;
-use crate::plan::docker_rules::BRIDGE;
-use crate::plan::docker_rules::host_rules;
-use crate::plan::layout::Layout;
-use crate::plan::layout::PathProof;
-use crate::plan::layout::Waypoint;
-use crate::plan::layout::client_routes;
+use crate::networks::single_host::bridge::{
+    AFTER_THE_BRIDGE, DOCKER_HOST, conntrack_hop, docker_requirements, forward_filter_hop,
+};
+use crate::networks::single_host::bridge_plain::{BridgeLayout, layout_on_bridge};
+use crate::plan::address::{InterfaceSlot, host_prefix};
+use crate::plan::docker_rules::{BRIDGE, host_rules};
+use crate::plan::layout::{Layout, PathProof, Waypoint, client_routes};
 use crate::plan::nodes::UPLINK;
-use crate::plan::uplink::check_capacity;
-use crate::plan::uplink::slot;
-use crate::plan::wiring::ChildDevice;
-use crate::plan::wiring::ChildDeviceKind;
-use crate::plan::wiring::DeviceSysctl;
-use crate::plan::wiring::InterfaceAddress;
-use crate::plan::wiring::MacvlanMode;
-use crate::plan::wiring::NamespaceId;
-use crate::plan::wiring::ParentDevice;
-use crate::plan::wiring::Ruleset;
-use crate::plan::wiring::Wiring;
+use crate::plan::uplink::{check_capacity, slot};
+use crate::plan::wiring::{
+    ChildDevice, ChildDeviceKind, DeviceSysctl, InterfaceAddress, MacvlanMode, NamespaceId,
+    ParentDevice, Ruleset, Wiring,
+};
 use std::fmt::Write;
 use std::net::IpAddr;
 use tare_network::{

@@ -7,17 +7,12 @@
 //! port only, because Docker drops packets to its own address. Across nodes, a `bridge` server is therefore dialled
 //! like a `published` one.
 
-use crate::networks::LabNetworkDefinition;
-use crate::networks::single_host::bridge;
 use crate::networks::single_host::bridge::docker_requirements;
-use crate::networks::single_host::host;
-use crate::networks::single_host::placed_sides;
 use crate::networks::single_host::placed_sides::SidePlacement;
-use crate::networks::single_host::published;
-use crate::networks::veth_and_bridge_requirements;
+use crate::networks::single_host::{bridge, host, placed_sides, published};
+use crate::networks::{LabNetworkDefinition, veth_and_bridge_requirements};
 use crate::plan::layout::Layout;
-use crate::plan::underlay::MOST_NODES;
-use crate::plan::underlay::check_nodes;
+use crate::plan::underlay::{MOST_NODES, check_nodes};
 use std::ops::RangeInclusive;
 use tare_network::{Error, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape};
 

@@ -3,29 +3,18 @@
 //! It does what the shell script pipework does for `pipework br1 CONTAINER ADDRESS`, with the same names. The script
 //! itself is not run, because it looks for containers of a container engine.
 
-use crate::networks::single_host::bridge::AFTER_THE_BRIDGE;
-use crate::networks::single_host::bridge::DOCKER_HOST;
-use crate::networks::single_host::bridge::conntrack_hop;
-use crate::networks::single_host::bridge::docker_requirements;
-use crate::networks::single_host::bridge_plain::BridgeLayout;
-use crate::networks::single_host::bridge_plain::layout_on_bridge;
+use crate::networks::single_host::bridge::{
+    AFTER_THE_BRIDGE, DOCKER_HOST, conntrack_hop, docker_requirements,
+};
+use crate::networks::single_host::bridge_plain::{BridgeLayout, layout_on_bridge};
 use crate::networks::{LabNetworkDefinition, veth_and_bridge_requirements};
-use crate::plan::address::InterfaceSlot;
-use crate::plan::address::LabSubnet;
+use crate::plan::address::{InterfaceSlot, LabSubnet};
 use crate::plan::docker_rules::host_rules;
-use crate::plan::layout::Layout;
-use crate::plan::layout::NamespaceEndpoint;
-use crate::plan::layout::PathProof;
-use crate::plan::layout::Waypoint;
-use crate::plan::layout::client_routes;
-use crate::plan::layout::server_of;
-use crate::plan::nodes::BRIDGED_PAST_NETFILTER;
-use crate::plan::nodes::BridgedContainer;
-use crate::plan::nodes::LabNode;
-use crate::plan::wiring::DevicePair;
-use crate::plan::wiring::DevicePairEnd;
-use crate::plan::wiring::Ruleset;
-use crate::plan::wiring::Wiring;
+use crate::plan::layout::{
+    Layout, NamespaceEndpoint, PathProof, Waypoint, client_routes, server_of,
+};
+use crate::plan::nodes::{BRIDGED_PAST_NETFILTER, BridgedContainer, LabNode};
+use crate::plan::wiring::{DevicePair, DevicePairEnd, Ruleset, Wiring};
 use tare_network::{
     Error, Family, Hop, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
 };

@@ -3,22 +3,13 @@
 //! It does what the shell script pipework does for `pipework eth0 CONTAINER ADDRESS`.
 
 use crate::networks::historic::pipework::SECOND;
-use crate::networks::single_host::bridge_plain::BridgeLayout;
-use crate::networks::single_host::bridge_plain::layout_on_bridge;
+use crate::networks::single_host::bridge_plain::{BridgeLayout, layout_on_bridge};
 use crate::networks::{LabNetworkDefinition, uplink_requirements};
-use crate::plan::layout::Layout;
-use crate::plan::layout::NamespaceEndpoint;
-use crate::plan::layout::PathProof;
-use crate::plan::layout::client_routes;
-use crate::plan::layout::server_of;
+use crate::plan::layout::{Layout, NamespaceEndpoint, PathProof, client_routes, server_of};
 use crate::plan::nodes::BRIDGED_PAST_NETFILTER;
-use crate::plan::uplink::UplinkChild;
-use crate::plan::uplink::UplinkMode;
-use crate::plan::uplink::add_child;
-use crate::plan::uplink::add_neighbours;
-use crate::plan::uplink::check_capacity;
-use crate::plan::uplink::path;
-use crate::plan::uplink::slot;
+use crate::plan::uplink::{
+    UplinkChild, UplinkMode, add_child, add_neighbours, check_capacity, path, slot,
+};
 use crate::plan::wiring::MacvlanMode;
 use tare_network::{Error, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape};
 

@@ -5,33 +5,17 @@
 //! the agent, which encrypts what they send or has the kernel encrypt it.
 
 use crate::networks::ipsec::strongswan;
-use crate::networks::ipsec::strongswan::DEVICE;
-use crate::networks::ipsec::strongswan::EspMode;
-use crate::networks::ipsec::strongswan::TunnelEnd;
+use crate::networks::ipsec::strongswan::{DEVICE, EspMode, TunnelEnd};
 use crate::networks::veth_and_bridge_requirements;
-use crate::plan::address::InterfaceSlot;
-use crate::plan::address::LabSubnet;
-use crate::plan::address::prefix_length;
-use crate::plan::layout::Layout;
-use crate::plan::layout::PathProof;
-use crate::plan::layout::Waypoint;
+use crate::plan::address::{InterfaceSlot, LabSubnet, prefix_length};
+use crate::plan::layout::{Layout, PathProof, Waypoint};
 use crate::plan::node_containers;
-use crate::plan::node_containers::BRIDGE;
-use crate::plan::node_containers::NodeContainer;
-use crate::plan::nodes::LabNode;
-use crate::plan::nodes::UPLINK;
-use crate::plan::underlay::ROUTER;
-use crate::plan::underlay::Underlay;
-use crate::plan::underlay::check_nodes;
-use crate::plan::underlay::inner_mtu;
-use crate::plan::underlay::parse_link;
-use crate::plan::wiring::DevicePair;
-use crate::plan::wiring::DevicePairEnd as CableEnd;
-use crate::plan::wiring::IpRoute;
-use crate::plan::wiring::NamespaceId;
-use crate::plan::wiring::RouteDestination;
-use crate::plan::wiring::Sysctl;
-use crate::plan::wiring::Wiring;
+use crate::plan::node_containers::{BRIDGE, NodeContainer};
+use crate::plan::nodes::{LabNode, UPLINK};
+use crate::plan::underlay::{ROUTER, Underlay, check_nodes, inner_mtu, parse_link};
+use crate::plan::wiring::{
+    DevicePair, DevicePairEnd as CableEnd, IpRoute, NamespaceId, RouteDestination, Sysctl, Wiring,
+};
 use tare_network::{Error, Family, Hop, HopKind, MtuSource, NetworkParameters, Requirement, Shape};
 
 /// Headers on the underlay, bytes: IPv4, UDP, ESP with AES-GCM and its padding, and a margin.

@@ -3,8 +3,7 @@
 //!
 //! strongSwan's `kernel-libipsec` encrypts in userspace, on a TUN device, and encapsulates in UDP.
 
-use crate::networks::ipsec::ipsec_agents::layout;
-use crate::networks::ipsec::ipsec_agents::requirements;
+use crate::networks::ipsec::ipsec_agents::{layout, requirements};
 use crate::networks::ipsec::strongswan::EspMode;
 use crate::networks::{Confidentiality, LabNetworkDefinition};
 use crate::plan::layout::Layout;

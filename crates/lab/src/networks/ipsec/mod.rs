@@ -5,8 +5,7 @@ pub(crate) mod ipsec_agents;
 pub(crate) mod ipsec_user;
 pub(crate) mod strongswan;
 
-use crate::networks::ipsec::ipsec_agents::layout;
-use crate::networks::ipsec::ipsec_agents::requirements;
+use crate::networks::ipsec::ipsec_agents::{layout, requirements};
 use crate::networks::ipsec::strongswan::EspMode;
 use crate::networks::{Confidentiality, LabNetworkDefinition};
 use crate::plan::layout::Layout;

@@ -5,8 +5,7 @@
 //! `kernel-libipsec`. The tunnels carry the networks that contain their own ends. In userspace the daemon's own packets
 //! are therefore marked, and stay on the main routing table; the kernel exempts the daemon's sockets from its policies.
 
-use crate::plan::wiring::NamespaceId;
-use crate::plan::wiring::Wiring;
+use crate::plan::wiring::{NamespaceId, Wiring};
 use crate::programs::{PacketCounter, Program, ReadyCondition, runtime_directory};
 use crate::random_key;
 use std::net::IpAddr;

@@ -2,16 +2,10 @@
 
 use crate::networks::{LabNetworkDefinition, veth_and_bridge_requirements};
 use crate::plan::backbone::Backbone;
-use crate::plan::layout::Layout;
-use crate::plan::layout::Waypoint;
+use crate::plan::layout::{Layout, Waypoint};
 use crate::plan::node_containers;
 use crate::plan::node_containers::NodeContainers;
-use crate::plan::underlay::MOST_NODES;
-use crate::plan::underlay::ROUTER;
-use crate::plan::underlay::Underlay;
-use crate::plan::underlay::check_nodes;
-use crate::plan::underlay::inner_mtu;
-use crate::plan::underlay::parse_link;
+use crate::plan::underlay::{MOST_NODES, ROUTER, Underlay, check_nodes, inner_mtu, parse_link};
 use crate::plan::wiring::Wiring;
 use std::ops::RangeInclusive;
 use tare_network::{Error, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape};

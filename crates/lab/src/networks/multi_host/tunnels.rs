@@ -3,8 +3,7 @@
 use crate::networks::multi_host::routed::layout_over;
 use crate::networks::{LabNetworkDefinition, veth_and_bridge_requirements};
 use crate::plan::backbone::Backbone;
-use crate::plan::layout::Layout;
-use crate::plan::layout::PathProof;
+use crate::plan::layout::{Layout, PathProof};
 use crate::plan::underlay::MOST_NODES;
 use std::ops::RangeInclusive;
 use tare_network::{Error, Family, NetworkInfo, NetworkParameters, Requirement, Shape};

@@ -7,25 +7,14 @@
 use crate::networks::multi_host::tunnels::encapsulation_proof;
 use crate::networks::{LabNetworkDefinition, veth_and_bridge_requirements};
 use crate::plan::address::LabSubnet;
-use crate::plan::backbone::Backbone;
-use crate::plan::backbone::vxlan_port;
-use crate::plan::layout::Layout;
-use crate::plan::layout::Waypoint;
-use crate::plan::node_containers::NodeContainer;
-use crate::plan::node_containers::NodeContainers;
+use crate::plan::backbone::{Backbone, vxlan_port};
+use crate::plan::layout::{Layout, Waypoint};
+use crate::plan::node_containers::{NodeContainer, NodeContainers};
 use crate::plan::nodes::UPLINK;
-use crate::plan::underlay::MOST_NODES;
-use crate::plan::underlay::ROUTER;
-use crate::plan::underlay::Underlay;
-use crate::plan::underlay::check_nodes;
-use crate::plan::underlay::inner_mtu;
-use crate::plan::underlay::parse_link;
-use crate::plan::wiring::DevicePair;
-use crate::plan::wiring::DevicePairEnd;
-use crate::plan::wiring::NamespaceId;
-use crate::plan::wiring::Neighbour;
-use crate::plan::wiring::VxlanFdbEntry;
-use crate::plan::wiring::Wiring;
+use crate::plan::underlay::{MOST_NODES, ROUTER, Underlay, check_nodes, inner_mtu, parse_link};
+use crate::plan::wiring::{
+    DevicePair, DevicePairEnd, NamespaceId, Neighbour, VxlanFdbEntry, Wiring,
+};
 use std::ops::RangeInclusive;
 use tare_network::{
     Error, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,

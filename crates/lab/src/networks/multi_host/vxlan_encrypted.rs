@@ -1,9 +1,6 @@
 //! `vxlan-encrypted`: the network `vxlan`, inside ESP in transport mode between the nodes, as with Swarm's `encrypted`.
 
-use crate::networks::multi_host::vxlan::HEADERS;
-use crate::networks::multi_host::vxlan::VxlanOverlay;
-use crate::networks::multi_host::vxlan::add_overlay;
-use crate::networks::multi_host::vxlan::vxlan_requirements;
+use crate::networks::multi_host::vxlan::{HEADERS, VxlanOverlay, add_overlay, vxlan_requirements};
 use crate::networks::{Confidentiality, LabNetworkDefinition};
 use crate::plan::backbone::VXLAN_PORT;
 use crate::plan::layout::Layout;

@@ -4,30 +4,16 @@
 //! The keys are generated for each start of the network. The program wg derives the public keys from the private ones.
 
 use crate::networks::{Confidentiality, LabNetworkDefinition, veth_and_bridge_requirements};
-use crate::plan::address::LabSubnet;
-use crate::plan::address::prefix_length;
-use crate::plan::layout::Layout;
-use crate::plan::layout::PathProof;
-use crate::plan::layout::Waypoint;
+use crate::plan::address::{LabSubnet, prefix_length};
+use crate::plan::layout::{Layout, PathProof, Waypoint};
 use crate::plan::node_containers;
-use crate::plan::nodes::LabNode;
-use crate::plan::nodes::UPLINK;
-use crate::plan::underlay::MOST_NODES;
-use crate::plan::underlay::ROUTER;
-use crate::plan::underlay::Underlay;
-use crate::plan::underlay::check_nodes;
-use crate::plan::underlay::inner_mtu;
-use crate::plan::underlay::parse_link;
-use crate::plan::wiring::ChildDevice;
-use crate::plan::wiring::ChildDeviceKind;
-use crate::plan::wiring::Encapsulation;
-use crate::plan::wiring::IpRoute;
-use crate::plan::wiring::ParentDevice;
-use crate::plan::wiring::RouteDestination;
-use crate::plan::wiring::Wiring;
-use crate::program;
+use crate::plan::nodes::{LabNode, UPLINK};
+use crate::plan::underlay::{MOST_NODES, ROUTER, Underlay, check_nodes, inner_mtu, parse_link};
+use crate::plan::wiring::{
+    ChildDevice, ChildDeviceKind, Encapsulation, IpRoute, ParentDevice, RouteDestination, Wiring,
+};
 use crate::programs::{Program, ReadyCondition, START_TIMEOUT, run_outside_lab, runtime_directory};
-use crate::random_key;
+use crate::{program, random_key};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::process::Command;

@@ -1,10 +1,8 @@
 //! `wireguard-user`: the network `wireguard`, with a userspace process on each node.
 
-use crate::networks::multi_host::wireguard::SOURCE;
-use crate::networks::multi_host::wireguard::USERSPACE;
-use crate::networks::multi_host::wireguard::WireguardBackend;
-use crate::networks::multi_host::wireguard::layout;
-use crate::networks::multi_host::wireguard::wireguard_requirements;
+use crate::networks::multi_host::wireguard::{
+    SOURCE, USERSPACE, WireguardBackend, layout, wireguard_requirements,
+};
 use crate::networks::{Confidentiality, LabNetworkDefinition};
 use crate::plan::layout::Layout;
 use crate::plan::underlay::MOST_NODES;

@@ -9,25 +9,14 @@ pub(crate) mod ovs_user;
 pub(crate) mod ovs_user_vxlan;
 pub(crate) mod ovs_vxlan;
 
-use crate::networks::ovs::openvswitch::OvsBridgeSpec;
-use crate::networks::ovs::openvswitch::OvsDatapath;
-use crate::networks::ovs::openvswitch::OvsPort;
+use crate::networks::ovs::openvswitch::{OvsBridgeSpec, OvsDatapath, OvsPort};
 use crate::networks::{LabNetworkDefinition, veth_and_bridge_requirements};
-use crate::plan::address::InterfaceSlot;
-use crate::plan::address::LabSubnet;
-use crate::plan::layout::Layout;
-use crate::plan::layout::NamespaceEndpoint;
-use crate::plan::layout::Waypoint;
-use crate::plan::layout::check_one_node;
-use crate::plan::layout::client_routes;
-use crate::plan::layout::server_of;
-use crate::plan::nodes::BRIDGED_PAST_NETFILTER;
-use crate::plan::nodes::UPLINK;
-use crate::plan::nodes::add_nodes;
-use crate::plan::wiring::DevicePair;
-use crate::plan::wiring::DevicePairEnd;
-use crate::plan::wiring::NamespaceId;
-use crate::plan::wiring::Wiring;
+use crate::plan::address::{InterfaceSlot, LabSubnet};
+use crate::plan::layout::{
+    Layout, NamespaceEndpoint, Waypoint, check_one_node, client_routes, server_of,
+};
+use crate::plan::nodes::{BRIDGED_PAST_NETFILTER, UPLINK, add_nodes};
+use crate::plan::wiring::{DevicePair, DevicePairEnd, NamespaceId, Wiring};
 use tare_network::{
     BitsPerSecond, Error, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement,
     Shape,

@@ -7,8 +7,7 @@
 
 use crate::plan::address::MacAddress;
 use crate::plan::layout::Waypoint;
-use crate::plan::wiring::NamespaceId;
-use crate::plan::wiring::Wiring;
+use crate::plan::wiring::{NamespaceId, Wiring};
 use crate::programs::{PacketCounter, Program, ReadyCondition, runtime_directory};
 use tare_network::{Hop, HopKind, Requirement};
 

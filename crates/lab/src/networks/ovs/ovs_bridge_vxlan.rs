@@ -2,8 +2,7 @@
 //! nodes.
 
 use crate::lab::Lab;
-use crate::networks::ovs::ovs_tunnels::DatapathChoice;
-use crate::networks::ovs::ovs_tunnels::OvsTunnelNetwork;
+use crate::networks::ovs::ovs_tunnels::{DatapathChoice, OvsTunnelNetwork};
 use crate::networks::ovs::{OvsAttachment, SOURCE};
 use std::sync::Arc;
 use tare_network::{NetworkInfo, NetworkOption};

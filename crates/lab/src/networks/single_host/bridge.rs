@@ -1,16 +1,10 @@
 //! `bridge`: two containers on Docker's default bridge, with its netfilter rules.
 
-use crate::networks::LabNetworkDefinition;
-use crate::networks::nftables_requirements;
 use crate::networks::single_host::bridge_plain;
-use crate::networks::veth_and_bridge_requirements;
-use crate::plan::docker_rules::FORWARD;
-use crate::plan::docker_rules::host_rules;
-use crate::plan::layout::Layout;
-use crate::plan::layout::PathProof;
-use crate::plan::layout::Waypoint;
-use crate::plan::wiring::Ruleset;
-use crate::plan::wiring::Sysctl;
+use crate::networks::{LabNetworkDefinition, nftables_requirements, veth_and_bridge_requirements};
+use crate::plan::docker_rules::{FORWARD, host_rules};
+use crate::plan::layout::{Layout, PathProof, Waypoint};
+use crate::plan::wiring::{Ruleset, Sysctl};
 use tare_network::{
     Error, Hop, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
 };

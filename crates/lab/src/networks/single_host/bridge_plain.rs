@@ -1,23 +1,15 @@
 //! `bridge-plain`, which is also `bridge+plain`: two containers on a bridge without netfilter.
 
 use crate::networks::{LabNetworkDefinition, veth_and_bridge_requirements};
-use crate::plan::address::InterfaceSlot;
-use crate::plan::address::LabSubnet;
+use crate::plan::address::{InterfaceSlot, LabSubnet};
 use crate::plan::docker_rules::BRIDGE;
-use crate::plan::layout::Layout;
-use crate::plan::layout::NamespaceEndpoint;
-use crate::plan::layout::Waypoint;
-use crate::plan::layout::check_one_node;
-use crate::plan::layout::client_routes;
-use crate::plan::layout::server_of;
-use crate::plan::nodes::BRIDGED_PAST_NETFILTER;
-use crate::plan::nodes::BridgedContainer;
-use crate::plan::nodes::DockerBridge;
-use crate::plan::nodes::LabNode;
-use crate::plan::nodes::UPLINK;
-use crate::plan::nodes::add_nodes;
-use crate::plan::wiring::Sysctl;
-use crate::plan::wiring::Wiring;
+use crate::plan::layout::{
+    Layout, NamespaceEndpoint, Waypoint, check_one_node, client_routes, server_of,
+};
+use crate::plan::nodes::{
+    BRIDGED_PAST_NETFILTER, BridgedContainer, DockerBridge, LabNode, UPLINK, add_nodes,
+};
+use crate::plan::wiring::{Sysctl, Wiring};
 use tare_network::{
     Error, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
 };

@@ -1,17 +1,10 @@
 //! `host`: both ends in their nodes' own namespaces, over the nodes' own addresses.
 
 use crate::networks::{LabNetworkDefinition, veth_and_bridge_requirements};
-use crate::plan::layout::Layout;
-use crate::plan::layout::NamespaceEndpoint;
-use crate::plan::layout::Waypoint;
-use crate::plan::layout::client_routes;
+use crate::plan::layout::{Layout, NamespaceEndpoint, Waypoint, client_routes};
 use crate::plan::nodes::BRIDGED_PAST_NETFILTER;
 use crate::plan::placement::NodePlacement;
-use crate::plan::underlay::MOST_NODES;
-use crate::plan::underlay::Underlay;
-use crate::plan::underlay::check_nodes;
-use crate::plan::underlay::inner_mtu;
-use crate::plan::underlay::parse_link;
+use crate::plan::underlay::{MOST_NODES, Underlay, check_nodes, inner_mtu, parse_link};
 use crate::plan::wiring::Wiring;
 use std::ops::RangeInclusive;
 use tare_network::{

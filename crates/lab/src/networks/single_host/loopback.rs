@@ -2,13 +2,8 @@
 
 use crate::networks::LabNetworkDefinition;
 use crate::plan::address::host_prefix;
-use crate::plan::layout::Layout;
-use crate::plan::layout::NamespaceEndpoint;
-use crate::plan::layout::Waypoint;
-use crate::plan::layout::check_one_node;
-use crate::plan::layout::client_routes;
-use crate::plan::wiring::InterfaceAddress;
-use crate::plan::wiring::Wiring;
+use crate::plan::layout::{Layout, NamespaceEndpoint, Waypoint, check_one_node, client_routes};
+use crate::plan::wiring::{InterfaceAddress, Wiring};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use tare_network::{
     Error, Family, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,

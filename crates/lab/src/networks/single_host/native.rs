@@ -1,11 +1,7 @@
 //! `native`: both ends outside of the lab. The difference between this and `loopback` is the cost of the lab itself.
 
 use crate::networks::LabNetworkDefinition;
-use crate::plan::layout::Layout;
-use crate::plan::layout::NamespaceEndpoint;
-use crate::plan::layout::Waypoint;
-use crate::plan::layout::check_one_node;
-use crate::plan::layout::client_routes;
+use crate::plan::layout::{Layout, NamespaceEndpoint, Waypoint, check_one_node, client_routes};
 use crate::plan::wiring::Wiring;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use tare_network::{Error, Family, NetworkInfo, NetworkParameters, Requirement, Shape};

@@ -1,8 +1,7 @@
 //! `netkit`: two containers joined directly by a netkit pair, the newer device, as `veth` joins them by a veth pair.
 
-use crate::networks::LabNetworkDefinition;
-use crate::networks::nftables_requirements;
 use crate::networks::single_host::veth;
+use crate::networks::{LabNetworkDefinition, nftables_requirements};
 use crate::plan::layout::Layout;
 use crate::plan::wiring::DevicePairKind;
 use tare_network::{Error, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape};

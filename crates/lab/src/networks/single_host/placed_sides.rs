@@ -3,24 +3,12 @@
 use crate::networks::single_host::bridge::DOCKER_HOST;
 use crate::plan::address::InterfaceSlot;
 use crate::plan::docker_rules;
-use crate::plan::docker_rules::BRIDGE;
-use crate::plan::docker_rules::FORWARD;
-use crate::plan::docker_rules::dnat_rule;
-use crate::plan::docker_rules::host_rules;
-use crate::plan::layout::Layout;
-use crate::plan::layout::NamespaceEndpoint;
-use crate::plan::layout::PathProof;
-use crate::plan::layout::Waypoint;
-use crate::plan::layout::client_routes;
-use crate::plan::nodes::DockerBridge;
-use crate::plan::nodes::UPLINK;
+use crate::plan::docker_rules::{BRIDGE, FORWARD, dnat_rule, host_rules};
+use crate::plan::layout::{Layout, NamespaceEndpoint, PathProof, Waypoint, client_routes};
+use crate::plan::nodes::{DockerBridge, UPLINK};
 use crate::plan::placement::NodePlacement;
-use crate::plan::underlay::Underlay;
-use crate::plan::underlay::inner_mtu;
-use crate::plan::underlay::parse_link;
-use crate::plan::wiring::NamespaceId;
-use crate::plan::wiring::Ruleset;
-use crate::plan::wiring::Wiring;
+use crate::plan::underlay::{Underlay, inner_mtu, parse_link};
+use crate::plan::wiring::{NamespaceId, Ruleset, Wiring};
 use tare_network::{Error, Hop, HopKind, NetworkParameters, Shape};
 
 /// Placement of a client or a server on its node.

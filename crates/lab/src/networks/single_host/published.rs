@@ -1,29 +1,17 @@
 //! `published`: a client on the node, and a server on Docker's bridge behind a port published on the node's address.
 
 use crate::networks::LabNetworkDefinition;
-use crate::networks::single_host::bridge::DOCKER_HOST;
-use crate::networks::single_host::bridge::docker_requirements;
+use crate::networks::single_host::bridge::{DOCKER_HOST, docker_requirements};
 use crate::networks::single_host::placed_sides;
 use crate::networks::single_host::placed_sides::SidePlacement;
 use crate::plan::docker_rules;
-use crate::plan::docker_rules::BRIDGE;
-use crate::plan::docker_rules::dnat_rule;
-use crate::plan::docker_rules::host_rules;
-use crate::plan::layout::Layout;
-use crate::plan::layout::NamespaceEndpoint;
-use crate::plan::layout::PathProof;
-use crate::plan::layout::Waypoint;
-use crate::plan::layout::check_one_node;
-use crate::plan::layout::client_routes;
-use crate::plan::nodes::BridgedContainer;
-use crate::plan::nodes::DockerBridge;
-use crate::plan::nodes::UPLINK;
-use crate::plan::nodes::add_nodes;
-use crate::plan::underlay::MOST_NODES;
-use crate::plan::underlay::check_nodes;
-use crate::plan::wiring::NamespaceId;
-use crate::plan::wiring::Ruleset;
-use crate::plan::wiring::Wiring;
+use crate::plan::docker_rules::{BRIDGE, dnat_rule, host_rules};
+use crate::plan::layout::{
+    Layout, NamespaceEndpoint, PathProof, Waypoint, check_one_node, client_routes,
+};
+use crate::plan::nodes::{BridgedContainer, DockerBridge, UPLINK, add_nodes};
+use crate::plan::underlay::{MOST_NODES, check_nodes};
+use crate::plan::wiring::{NamespaceId, Ruleset, Wiring};
 use std::ops::RangeInclusive;
 use tare_network::{
     Error, Hop, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,

@@ -6,19 +6,13 @@
 
 use crate::networks::{LabNetworkDefinition, veth_and_bridge_requirements};
 use crate::plan::docker_rules::BRIDGE;
-use crate::plan::layout::Layout;
-use crate::plan::layout::NamespaceEndpoint;
-use crate::plan::layout::PathProof;
-use crate::plan::layout::Waypoint;
-use crate::plan::layout::check_one_node;
-use crate::plan::layout::client_routes;
-use crate::plan::nodes::BRIDGED_PAST_NETFILTER;
-use crate::plan::nodes::BridgedContainer;
-use crate::plan::nodes::DockerBridge;
-use crate::plan::nodes::UPLINK;
-use crate::plan::nodes::add_nodes;
-use crate::plan::wiring::NamespaceId;
-use crate::plan::wiring::Wiring;
+use crate::plan::layout::{
+    Layout, NamespaceEndpoint, PathProof, Waypoint, check_one_node, client_routes,
+};
+use crate::plan::nodes::{
+    BRIDGED_PAST_NETFILTER, BridgedContainer, DockerBridge, UPLINK, add_nodes,
+};
+use crate::plan::wiring::{NamespaceId, Wiring};
 use crate::program;
 use crate::programs::{Program, ReadyCondition};
 use crate::shell::quote;

@@ -1,15 +1,10 @@
 //! `shared`: both ends in one container's namespace, over the container's own address.
 
 use crate::networks::{LabNetworkDefinition, veth_and_bridge_requirements};
-use crate::plan::layout::Layout;
-use crate::plan::layout::NamespaceEndpoint;
-use crate::plan::layout::Waypoint;
-use crate::plan::layout::check_one_node;
-use crate::plan::layout::client_routes;
-use crate::plan::layout::server_of;
-use crate::plan::nodes::BRIDGED_PAST_NETFILTER;
-use crate::plan::nodes::DockerBridge;
-use crate::plan::nodes::add_nodes;
+use crate::plan::layout::{
+    Layout, NamespaceEndpoint, Waypoint, check_one_node, client_routes, server_of,
+};
+use crate::plan::nodes::{BRIDGED_PAST_NETFILTER, DockerBridge, add_nodes};
 use crate::plan::wiring::Wiring;
 use tare_network::{Error, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape};
 

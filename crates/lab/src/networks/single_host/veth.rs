@@ -1,23 +1,15 @@
 //! `veth`: two containers joined directly by a veth pair.
 
 use crate::networks::{LabNetworkDefinition, nftables_requirements};
-use crate::plan::address::InterfaceSlot;
-use crate::plan::address::LabSubnet;
+use crate::plan::address::{InterfaceSlot, LabSubnet};
 use crate::plan::docker_rules::dns_rules;
-use crate::plan::layout::Layout;
-use crate::plan::layout::NamespaceEndpoint;
-use crate::plan::layout::Waypoint;
-use crate::plan::layout::check_one_node;
-use crate::plan::layout::client_routes;
-use crate::plan::layout::server_of;
+use crate::plan::layout::{
+    Layout, NamespaceEndpoint, Waypoint, check_one_node, client_routes, server_of,
+};
 use crate::plan::nodes::UPLINK;
-use crate::plan::wiring::DevicePair;
-use crate::plan::wiring::DevicePairEnd;
-use crate::plan::wiring::DevicePairKind;
-use crate::plan::wiring::InterfaceAddress;
-use crate::plan::wiring::NamespaceId;
-use crate::plan::wiring::Ruleset;
-use crate::plan::wiring::Wiring;
+use crate::plan::wiring::{
+    DevicePair, DevicePairEnd, DevicePairKind, InterfaceAddress, NamespaceId, Ruleset, Wiring,
+};
 use tare_network::{
     BitsPerSecond, Error, Family, Hop, HopKind, NetworkInfo, NetworkOption, NetworkParameters,
     Requirement, Shape,

@@ -1,17 +1,10 @@
 //! `vlan`: containers on a bridge, each by a VLAN device, so that frames between them are tagged.
 
-use crate::networks::LabNetworkDefinition;
-use crate::networks::single_host::bridge_plain::BridgeLayout;
-use crate::networks::single_host::bridge_plain::layout_on_bridge;
-use crate::networks::uplink_requirements;
-use crate::plan::layout::Layout;
-use crate::plan::layout::PathProof;
-use crate::plan::layout::Waypoint;
-use crate::plan::nodes::BRIDGED_PAST_NETFILTER;
-use crate::plan::nodes::UPLINK;
-use crate::plan::wiring::ChildDevice;
-use crate::plan::wiring::ChildDeviceKind;
-use crate::plan::wiring::ParentDevice;
+use crate::networks::single_host::bridge_plain::{BridgeLayout, layout_on_bridge};
+use crate::networks::{LabNetworkDefinition, uplink_requirements};
+use crate::plan::layout::{Layout, PathProof, Waypoint};
+use crate::plan::nodes::{BRIDGED_PAST_NETFILTER, UPLINK};
+use crate::plan::wiring::{ChildDevice, ChildDeviceKind, ParentDevice};
 use tare_network::{
     Error, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
 };

@@ -1,28 +1,15 @@
 //! `vrf`: containers on a node that routes between them by the table of their own VRF.
 
 use crate::networks::LabNetworkDefinition;
-use crate::plan::address::InterfaceSlot;
-use crate::plan::address::LabSubnet;
-use crate::plan::address::host_prefix;
-use crate::plan::layout::Layout;
-use crate::plan::layout::NamespaceEndpoint;
-use crate::plan::layout::PathProof;
-use crate::plan::layout::Waypoint;
-use crate::plan::layout::check_one_node;
-use crate::plan::layout::client_routes;
-use crate::plan::layout::server_of;
-use crate::plan::nodes::LabNode;
-use crate::plan::nodes::UPLINK;
-use crate::plan::nodes::add_nodes;
-use crate::plan::wiring::DevicePair;
-use crate::plan::wiring::DevicePairEnd;
-use crate::plan::wiring::InterfaceAddress;
-use crate::plan::wiring::IpRoute;
-use crate::plan::wiring::NamespaceId;
-use crate::plan::wiring::RouteDestination;
-use crate::plan::wiring::Sysctl;
-use crate::plan::wiring::VrfDevice as Device;
-use crate::plan::wiring::Wiring;
+use crate::plan::address::{InterfaceSlot, LabSubnet, host_prefix};
+use crate::plan::layout::{
+    Layout, NamespaceEndpoint, PathProof, Waypoint, check_one_node, client_routes, server_of,
+};
+use crate::plan::nodes::{LabNode, UPLINK, add_nodes};
+use crate::plan::wiring::{
+    DevicePair, DevicePairEnd, InterfaceAddress, IpRoute, NamespaceId, RouteDestination, Sysctl,
+    VrfDevice as Device, Wiring,
+};
 use tare_network::{
     Error, Hop, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
 };

@@ -7,32 +7,18 @@ pub(crate) mod weave_sleeve_encrypted;
 pub(crate) mod weaver;
 
 use crate::lab::Lab;
-use crate::networks::weave::weaver::BRIDGE;
-use crate::networks::weave::weaver::CABLE;
-use crate::networks::weave::weaver::DATAPATH;
-use crate::networks::weave::weaver::FAST_CABLE;
-use crate::networks::weave::weaver::TUNNEL;
-use crate::networks::weave::weaver::WeaveMode;
-use crate::networks::weave::weaver::WeaveRouter;
+use crate::networks::weave::weaver::{
+    BRIDGE, CABLE, DATAPATH, FAST_CABLE, TUNNEL, WeaveMode, WeaveRouter,
+};
 use crate::networks::{
     Confidentiality, LabNetworkDefinition, query_probe, veth_and_bridge_requirements,
 };
 use crate::plan::address::LabSubnet;
-use crate::plan::layout::Layout;
-use crate::plan::layout::PathProof;
-use crate::plan::layout::Waypoint;
-use crate::plan::node_containers::NodeContainer;
-use crate::plan::node_containers::NodeContainers;
-use crate::plan::nodes::BRIDGED_PAST_NETFILTER;
-use crate::plan::nodes::UPLINK;
-use crate::plan::underlay::MOST_NODES;
-use crate::plan::underlay::Underlay;
-use crate::plan::underlay::check_nodes;
-use crate::plan::underlay::inner_mtu;
-use crate::plan::underlay::parse_link;
-use crate::plan::wiring::DevicePair;
-use crate::plan::wiring::DevicePairEnd;
-use crate::plan::wiring::Wiring;
+use crate::plan::layout::{Layout, PathProof, Waypoint};
+use crate::plan::node_containers::{NodeContainer, NodeContainers};
+use crate::plan::nodes::{BRIDGED_PAST_NETFILTER, UPLINK};
+use crate::plan::underlay::{MOST_NODES, Underlay, check_nodes, inner_mtu, parse_link};
+use crate::plan::wiring::{DevicePair, DevicePairEnd, Wiring};
 use crate::random_key;
 use std::ops::RangeInclusive;
 use std::sync::Arc;

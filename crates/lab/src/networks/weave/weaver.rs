@@ -5,9 +5,7 @@
 
 use crate::plan::nodes::LabNode;
 use crate::plan::underlay::Underlay;
-use crate::plan::wiring::DevicePair;
-use crate::plan::wiring::DevicePairEnd;
-use crate::plan::wiring::Wiring;
+use crate::plan::wiring::{DevicePair, DevicePairEnd, Wiring};
 use crate::program;
 use crate::programs::{Program, ReadyCondition, runtime_directory};
 use crate::stand_ins::weave_sleeve;

@@ -38,8 +38,7 @@ impl DeviceIndices {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::wiring::DevicePair;
-    use crate::plan::wiring::DevicePairEnd;
+    use crate::plan::wiring::{DevicePair, DevicePairEnd};
     use tare_network::Family;
 
     #[test]

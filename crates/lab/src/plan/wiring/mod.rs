@@ -24,9 +24,7 @@ pub(crate) use route::{IpRoute, RouteDestination, RouteKind};
 pub(crate) use setting::{DeviceSysctl, Sysctl, SysctlPresence};
 pub(crate) use tunnel::{Encapsulation, Impairment, NeighbourProxy, VxlanFdbEntry};
 
-use crate::plan::address::InterfaceSlot;
-use crate::plan::address::MacAddress;
-use crate::plan::address::prefix_length;
+use crate::plan::address::{InterfaceSlot, MacAddress, prefix_length};
 use crate::plan::namespace_id::NODE_PREFIX;
 use crate::programs::{PacketCounter, Program};
 use std::collections::HashSet;
