@@ -29,6 +29,7 @@ mod preflight;
 mod process;
 mod repository;
 mod shell_quote;
+mod sources;
 mod summary;
 mod system_lane;
 mod test_lane;

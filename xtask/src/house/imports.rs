@@ -1,8 +1,8 @@
 //! Imports between the modules of a crate, by syntax.
 
 use super::graph::Graph;
+use crate::sources;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 use syn::visit::{self, Visit};
 use syn::{Item, ItemMod, ItemUse, UseTree, Visibility};
@@ -26,9 +26,26 @@ struct Module {
 /// Returns the modules of a crate with the modules that each uses. A module may use its parents: with them it is one
 /// idea. Modules for tests and for fuzzing are left out.
 pub(super) fn module_graph(source: &Path) -> Graph {
-    let mut sources = BTreeMap::new();
-    read(source, &mut Vec::new(), &mut sources);
-    graph_of_sources(&sources)
+    let files = sources::rust_files(source).unwrap();
+    let modules = files.iter().filter_map(|file| {
+        let name = module_of(file.strip_prefix(source).unwrap())?;
+        Some((name, sources::read(file).unwrap()))
+    });
+    graph_of_sources(&modules.collect())
+}
+
+/// Returns the path of a file's module. Returns `None` for a module for tests or fuzzing.
+fn module_of(file: &Path) -> Option<Names> {
+    let path = file.with_extension("");
+    let mut name: Names = path.iter().map(|part| part.to_str().unwrap().to_owned()).collect();
+    let last = name.last()?.as_str();
+    if ["tests", "fuzzing", "test_data", "simulated"].contains(&last) {
+        return None;
+    }
+    if ["lib", "main", "mod"].contains(&last) {
+        name.pop();
+    }
+    Some(name)
 }
 
 /// Returns the graph of modules with these texts.
@@ -46,27 +63,6 @@ fn graph_of_sources(sources: &BTreeMap<Names, String>) -> Graph {
         graph.insert(path.join("::"), others.collect());
     }
     graph
-}
-
-/// Reads the modules of a directory.
-fn read(directory: &Path, parent: &mut Names, sources: &mut BTreeMap<Names, String>) {
-    for entry in fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        let stem = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        if path.is_dir() {
-            parent.push(stem);
-            read(&path, parent, sources);
-            parent.pop();
-        } else if path.extension().is_some_and(|extension| extension == "rs")
-            && !["tests", "fuzzing", "test_data", "simulated"].contains(&stem.as_str())
-        {
-            let mut name = parent.clone();
-            if !["lib", "main", "mod"].contains(&stem.as_str()) {
-                name.push(stem);
-            }
-            sources.insert(name, fs::read_to_string(&path).unwrap());
-        }
-    }
 }
 
 /// Returns the module that defines a name. Returns `None` for a name of another crate, and for a module itself.

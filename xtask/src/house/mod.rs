@@ -8,18 +8,17 @@ mod graph;
 mod imports;
 
 use crate::repository::Repository;
+use crate::sources;
 use graph::circles;
 use imports::module_graph;
-use std::fs;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Names of the crates below `crates/`.
 fn crates(repository: &Repository) -> Vec<String> {
-    let entries = fs::read_dir(repository.path("crates")).unwrap();
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
+    let directories = sources::crates(repository).unwrap();
+    let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+    directories.iter().map(name).collect()
 }
 
 #[test]
@@ -41,20 +40,17 @@ const MOST_FILES: usize = 25;
 #[test]
 fn folders_can_be_surveyed() {
     let repository = Repository::find().unwrap();
-    let mut open: Vec<PathBuf> =
-        crates(&repository).iter().map(|name| repository.path(format!("crates/{name}"))).collect();
-    while let Some(folder) = open.pop() {
-        let entries = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
-        let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) =
-            entries.partition(|path| path.is_dir());
-        let modules = files.iter().filter(|file| is_module(file)).count();
-        assert!(modules <= MOST_FILES, "{}: {modules} files", folder.display());
-        open.extend(folders);
+    let mut modules: BTreeMap<PathBuf, usize> = BTreeMap::new();
+    for directory in sources::crates(&repository).unwrap() {
+        for file in sources::rust_files(&directory).unwrap().iter().filter(|file| is_module(file)) {
+            *modules.entry(file.parent().unwrap().to_owned()).or_default() += 1;
+        }
     }
+    modules.retain(|_, files| *files > MOST_FILES);
+    assert!(modules.is_empty(), "folders of more than {MOST_FILES} files: {modules:?}");
 }
 
 /// Tells if a file is a module beside others, and not the head of its folder.
 fn is_module(file: &Path) -> bool {
-    let is_head = file.file_stem().is_some_and(|stem| stem == "mod" || stem == "lib");
-    file.extension().is_some_and(|extension| extension == "rs") && !is_head
+    file.file_stem().is_none_or(|stem| stem != "mod" && stem != "lib")
 }

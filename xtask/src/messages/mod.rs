@@ -8,11 +8,11 @@ mod collector;
 
 use crate::TaskResult;
 use crate::repository::Repository;
+use crate::sources;
 use anyhow::{Context, Result};
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// File of all messages.
 const FILE: &str = "tests/messages.txt";
@@ -33,49 +33,28 @@ pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
 
 /// Content of the file, from the sources: each file with its messages, in their order.
 fn text(repository: &Repository) -> Result<String> {
-    let mut files = BTreeMap::new();
-    for package in directories(&repository.path("crates"))? {
-        sources(&package.join("src"), &mut files)?;
-    }
     let mut text = HEAD.to_owned();
-    for (path, source) in files {
-        let messages = collector::messages(&source)
-            .with_context(|| format!("cannot parse {}", path.display()))?;
-        if messages.is_empty() {
-            continue;
-        }
-        let path = path.strip_prefix(repository.root()).unwrap_or(&path);
-        writeln!(text, "\n{}", path.display())?;
-        for message in messages {
-            writeln!(text, "  {}", message.replace('\n', "\\n"))?;
+    for package in sources::crates(repository)? {
+        for path in sources::rust_files(&package.join("src"))? {
+            append(&mut text, repository, &path)?;
         }
     }
     Ok(text)
 }
 
-/// Reads all Rust files below a directory.
-fn sources(directory: &Path, files: &mut BTreeMap<PathBuf, String>) -> Result<()> {
-    for path in entries(directory)? {
-        if path.is_dir() {
-            sources(&path, files)?;
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let text = fs::read_to_string(&path)
-                .with_context(|| format!("cannot read {}", path.display()))?;
-            files.insert(path, text);
-        }
+/// Appends the messages of one file, below its path.
+fn append(text: &mut String, repository: &Repository, path: &Path) -> Result<()> {
+    let messages = collector::messages(&sources::read(path)?)
+        .with_context(|| format!("cannot parse {}", path.display()))?;
+    if messages.is_empty() {
+        return Ok(());
+    }
+    let path = path.strip_prefix(repository.root()).unwrap_or(path);
+    writeln!(text, "\n{}", path.display())?;
+    for message in messages {
+        writeln!(text, "  {}", message.replace('\n', "\\n"))?;
     }
     Ok(())
-}
-
-/// Directories within a directory.
-fn directories(directory: &Path) -> Result<Vec<PathBuf>> {
-    Ok(entries(directory)?.into_iter().filter(|path| path.is_dir()).collect())
-}
-
-fn entries(directory: &Path) -> Result<Vec<PathBuf>> {
-    let failed = || format!("cannot list {}", directory.display());
-    let list = fs::read_dir(directory).with_context(failed)?;
-    list.map(|entry| Ok(entry.with_context(failed)?.path())).collect()
 }
 
 #[cfg(test)]

@@ -49,14 +49,7 @@ pub(crate) fn attribute_loss(trials: &[&Trial]) -> Option<Finding> {
     if lost == 0 {
         return None;
     }
-    let (mut parts, left) = all_drops(trials);
-    let least = MIN_EXPLAINED_SHARE * lost as f64;
-    parts.extend(drop_reasons::unplaced_parts(
-        left,
-        &parts,
-        lost.saturating_sub(total_packets(&parts)),
-        least,
-    ));
+    let mut parts = explained_drops(trials, lost);
     sort_most_first(&mut parts);
     let buffer = trials.iter().find_map(|trial| trial.parameters.get("receive_buffer")?.as_u64());
     for part in parts.iter_mut().filter(|part| part.cause == DropCause::SocketBuffer) {
@@ -76,17 +69,20 @@ pub(crate) fn attribute_retransmits(trials: &[&Trial]) -> Option<Finding> {
     if segments < MIN_RETRANSMITS || segments as f64 <= MIN_RETRANSMIT_SHARE * of as f64 {
         return None;
     }
-    let (mut drops, left) = all_drops(trials);
-    let least = MIN_EXPLAINED_SHARE * segments as f64;
-    drops.extend(drop_reasons::unplaced_parts(
-        left,
-        &drops,
-        segments.saturating_sub(total_packets(&drops)),
-        least,
-    ));
-    drops.retain(|one| one.packets as f64 >= least);
+    let mut drops = explained_drops(trials, segments);
+    drops.retain(|one| one.packets as f64 >= MIN_EXPLAINED_SHARE * segments as f64);
     sort_most_first(&mut drops);
     Some(Finding::Retransmitted { segments, of, drops })
+}
+
+/// Returns the drops of these trials by place, and the kernel's reasons for what the places do not explain of `missing`
+/// packets.
+fn explained_drops(trials: &[&Trial], missing: u64) -> Vec<PacketDrops> {
+    let (mut drops, left) = all_drops(trials);
+    let unexplained = missing.saturating_sub(total_packets(&drops));
+    let least = MIN_EXPLAINED_SHARE * missing as f64;
+    drops.extend(drop_reasons::unplaced_parts(left, &drops, unexplained, least));
+    drops
 }
 
 /// Returns all drops of these trials that hops counted, most first, and the kernel's reasons beyond those.

@@ -10,6 +10,11 @@ mod gate;
 mod matching;
 mod run_facts;
 
+/// Returns the facts of a side's runs.
+fn facts_of(side: &[ComparisonInput]) -> Vec<&run_facts::Facts> {
+    side.iter().map(|run| &run.facts).collect()
+}
+
 #[cfg(test)]
 mod tests;
 
@@ -59,9 +64,7 @@ pub fn compare(
     let (base, new) = (read(base)?, read(new)?);
     let unit =
         if base.len() == 1 && new.len() == 1 { SampleUnit::Block } else { SampleUnit::Session };
-    let facts =
-        |side: &[ComparisonInput]| side.iter().map(|run| run.facts.clone()).collect::<Vec<_>>();
-    let differences = run_facts::differences(&facts(&base), &facts(&new), &asked.vary)?;
+    let differences = run_facts::differences(&facts_of(&base), &facts_of(&new), &asked.vary)?;
     let (drafts, unmatched) = matching::match_cells(&base, &new, unit);
     let judged: Vec<bool> =
         drafts.iter().map(|draft| gate::is_judged(&draft.cell, asked)).collect();

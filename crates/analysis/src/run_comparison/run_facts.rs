@@ -117,12 +117,12 @@ fn parameter_facts(document: &Document) -> Facts {
 
 /// Returns the differences between the sides, and among the runs of one side.
 pub(super) fn differences(
-    base: &[Facts],
-    new: &[Facts],
+    base: &[&Facts],
+    new: &[&Facts],
     vary: &[String],
 ) -> Result<Vec<EnvironmentDifference>, Error> {
     let names: BTreeSet<&str> =
-        base.iter().chain(new).flat_map(Facts::keys).map(String::as_str).collect();
+        base.iter().chain(new).flat_map(|facts| facts.keys()).map(String::as_str).collect();
     if let Some(unknown) =
         vary.iter().find(|asked| !names.iter().any(|name| names_fact(asked, name)))
     {
@@ -133,8 +133,8 @@ pub(super) fn differences(
             known: known.into_iter().map(str::to_owned).collect(),
         });
     }
-    let values = |side: &[Facts], name: &str| -> Vec<String> {
-        let of = |facts: &Facts| facts.get(name).cloned().unwrap_or_else(|| "none".to_owned());
+    let values = |side: &[&Facts], name: &str| -> Vec<String> {
+        let of = |facts: &&Facts| facts.get(name).cloned().unwrap_or_else(|| "none".to_owned());
         side.iter().map(of).collect::<BTreeSet<_>>().into_iter().collect()
     };
     Ok(names

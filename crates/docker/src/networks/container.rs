@@ -2,8 +2,8 @@
 
 use super::bridge::DEFAULT_NETWORK;
 use super::layout::{
-    NetworkEndpoint, NetworkLayout, PathStep, container_names, container_specs, direct_routes,
-    server_of, start_endpoints,
+    NetworkEndpoint, NetworkLayout, PathStep, container_names, direct_routes, server_of,
+    start_servers,
 };
 use super::{DockerNetworkDefinition, OPTIONS, script};
 use crate::engine_resources::{AttachTo, ContainerSpec, EngineResources};
@@ -33,13 +33,7 @@ impl DockerNetworkDefinition for ContainerModeNetwork {
         shape: &Shape,
         site: &NetworkParameters,
     ) -> Result<NetworkLayout, Error> {
-        let on = AttachTo::Network(DEFAULT_NETWORK.to_owned());
-        let servers = start_endpoints(
-            work,
-            &container_specs("server", shape.servers, &on),
-            DEFAULT_NETWORK,
-            shape,
-        )?;
+        let servers = start_servers(work, DEFAULT_NETWORK, shape)?;
         let specs: Vec<ContainerSpec> = container_names("client", shape.clients)
             .enumerate()
             .map(|(client, name)| {

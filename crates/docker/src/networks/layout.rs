@@ -137,11 +137,20 @@ pub(crate) fn start_both(
     shape: &Shape,
 ) -> Result<(Vec<NetworkEndpoint>, Vec<NetworkEndpoint>), Error> {
     let on = AttachTo::Network(network.to_owned());
-    let servers =
-        start_endpoints(work, &container_specs("server", shape.servers, &on), network, shape)?;
+    let servers = start_servers(work, network, shape)?;
     let clients =
         start_endpoints(work, &container_specs("client", shape.clients, &on), network, shape)?;
     Ok((servers, clients))
+}
+
+/// Starts the servers of a shape on a network.
+pub(crate) fn start_servers(
+    work: &EngineResources,
+    network: &str,
+    shape: &Shape,
+) -> Result<Vec<NetworkEndpoint>, Error> {
+    let on = AttachTo::Network(network.to_owned());
+    start_endpoints(work, &container_specs("server", shape.servers, &on), network, shape)
 }
 
 /// Starts servers or clients on a network.

@@ -2,7 +2,7 @@
 
 use super::bridge::{self, DEFAULT_NETWORK};
 use super::layout::{
-    NetworkLayout, container_names, container_specs, direct_routes, server_of, start_endpoints,
+    NetworkLayout, container_names, direct_routes, server_of, start_endpoints, start_servers,
 };
 use super::machine::MachineSnapshot;
 use super::{DockerNetworkDefinition, OPTIONS, script};
@@ -34,12 +34,7 @@ impl DockerNetworkDefinition for DockerLinkNetwork {
         site: &NetworkParameters,
     ) -> Result<NetworkLayout, Error> {
         let on = AttachTo::Network(DEFAULT_NETWORK.to_owned());
-        let servers = start_endpoints(
-            work,
-            &container_specs("server", shape.servers, &on),
-            DEFAULT_NETWORK,
-            shape,
-        )?;
+        let servers = start_servers(work, DEFAULT_NETWORK, shape)?;
         let specs: Vec<ContainerSpec> = container_names("client", shape.clients)
             .enumerate()
             .map(|(client, name)| {

@@ -4,7 +4,7 @@
 use super::bridge::{DEFAULT_NETWORK, DEVICE, bridge_device};
 use super::layout::{
     NODE, NetworkEndpoint, NetworkLayout, PathStep, build_routes, container_specs,
-    endpoint_on_network, start_endpoints,
+    endpoint_on_network, start_servers,
 };
 use super::machine::{MachineSnapshot, bridge_hops};
 use super::macvlan::{ParentDeviceNetwork, parent_device, request_on_parent};
@@ -123,13 +123,7 @@ impl DockerNetworkDefinition for DockerMacvlanNat {
         let network =
             work.create_network(request_on_parent(ParentDeviceNetwork::Macvlan, &parent, shape))?;
         let subnet = ipv4_subnet(work, &network)?;
-        let on = AttachTo::Network(DEFAULT_NETWORK.to_owned());
-        let servers = start_endpoints(
-            work,
-            &container_specs("server", shape.servers, &on),
-            DEFAULT_NETWORK,
-            shape,
-        )?;
+        let servers = start_servers(work, DEFAULT_NETWORK, shape)?;
         let clients = work.start_containers(&container_specs(
             "client",
             shape.clients,
