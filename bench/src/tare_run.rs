@@ -60,6 +60,7 @@ pub(crate) fn run(
         ports: vec![port],
         duration: Nanos(u64::from(seconds) * 1_000_000_000),
         interval: INTERVAL,
+        slices: None,
     };
     let mut session = AgentSession::open(stage.serving(port), &built_in_workloads())?;
     let outcome = session.run_trial(&job, &|| false)?;

@@ -26,6 +26,7 @@ fn trial(job: &TrialJob, outcome: TrialOutcome) -> Trial {
         ends: outcome.ends,
         agents: outcome.agents,
         search: None,
+        slices: None,
         hops: Vec::new(),
         findings: outcome.findings,
         meanwhile: tare_record::HostActivity::default(),
@@ -56,6 +57,7 @@ fn a_limited_client_gets_less_and_fairness_says_so() {
         ports: vec![5201],
         duration: Nanos(1_000_000_000),
         interval: Nanos(50_000_000),
+        slices: None,
     };
     let outcome = session.run_trial(&job, &|| false).unwrap();
     let carried: Vec<u64> = outcome
@@ -72,6 +74,7 @@ fn a_limited_client_gets_less_and_fairness_says_so() {
         interval: job.interval,
         warm_up: WarmUpPolicy::Fixed(Nanos(300_000_000)),
         metrics: vec![Metric::Throughput],
+        slices: None,
         stands_for: None,
     };
     let found = estimate(&trial(&job, outcome), &plan).unwrap();

@@ -36,6 +36,7 @@ pub(crate) fn workload(name: &str, metrics: &[Metric]) -> WorkloadPlan {
         interval: Nanos(INTERVAL),
         warm_up: WarmUpPolicy::Auto,
         metrics: metrics.to_vec(),
+        slices: None,
         stands_for: None,
     }
 }
@@ -103,6 +104,7 @@ fn trial_of_intervals(workload: &str, label: &str, block: u32, intervals: Vec<In
         ends: EndCounts::default(),
         agents: AgentsCpu::default(),
         search: None,
+        slices: None,
         hops: Vec::new(),
         findings: Vec::new(),
         meanwhile: HostActivity::default(),

@@ -24,5 +24,7 @@ pub mod perf_counters;
 pub mod presence;
 mod proc_stat;
 mod sampler;
+pub mod sliced_activity;
 mod sys;
 mod thermal_throttling;
+mod whole_trial;

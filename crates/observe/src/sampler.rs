@@ -17,14 +17,14 @@ const MIN_INTERVAL: u64 = 50_000_000;
 
 /// One reading of all sources.
 #[derive(Clone, Debug, Default)]
-struct MachineReading {
+pub(crate) struct MachineReading {
     /// Time of the reading, by the monotonic clock.
-    at: Nanos,
-    stat: ProcStat,
-    frequencies: CoreFrequencies,
-    hardware: Option<PerfReadings>,
+    pub(crate) at: Nanos,
+    pub(crate) stat: ProcStat,
+    pub(crate) frequencies: CoreFrequencies,
+    pub(crate) hardware: Option<PerfReadings>,
     /// Duration of the reading.
-    duration: Duration,
+    pub(crate) duration: Duration,
 }
 
 /// Samples of a trial.
@@ -136,7 +136,11 @@ fn to_samples(
     }
 }
 
-fn read(files: &MachineFiles, counters: Option<&PerfCounters>) -> Option<MachineReading> {
+/// Reads all sources once.
+pub(crate) fn read(
+    files: &MachineFiles,
+    counters: Option<&PerfCounters>,
+) -> Option<MachineReading> {
     let begun = Instant::now();
     let stat = ProcStat::read(files)?;
     let now = clock_gettime(ClockId::Monotonic);

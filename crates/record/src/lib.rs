@@ -25,6 +25,7 @@ mod publication;
 mod rate_search;
 mod results;
 mod shape;
+mod slices;
 mod trial;
 mod units;
 
@@ -70,5 +71,6 @@ pub use results::document::Document;
 pub use results::skipped_network::SkippedNetwork;
 pub use results::stopped_by::StoppedBy;
 pub use shape::{Family, MtuSource, Placement, PlacementError, Shape};
+pub use slices::{SlicePlan, TrialSlices};
 pub use trial::{EndCounts, Parameters, Phase, Trial, unquoted_value};
 pub use units::Nanos;

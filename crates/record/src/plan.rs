@@ -1,7 +1,8 @@
 //! Plan of a run: a validated and expanded study. The journal stores it, so that a run can be resumed from it.
 
 use crate::{
-    Ablation, Finding, Metric, Nanos, Parameters, Publication, Shape, SkippedNetwork, Trial,
+    Ablation, Finding, Metric, Nanos, Parameters, Publication, Shape, SkippedNetwork, SlicePlan,
+    Trial,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,6 +43,10 @@ pub struct WorkloadPlan {
     pub warm_up: WarmUpPolicy,
     /// Requested metrics.
     pub metrics: Vec<Metric>,
+    /// Slices of a trial, if those of all networks are woven; the duration and the interval are those of slice time.
+    /// `None`: a trial runs in one piece.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slices: Option<SlicePlan>,
     /// Workload of the study that this one replaces, because this build or machine does not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stands_for: Option<String>,

@@ -1,6 +1,6 @@
 //! Record of one trial.
 
-use crate::{AgentsCpu, Finding, Hop, HostActivity, Nanos, RateSearch, Series, Shape};
+use crate::{AgentsCpu, Finding, Hop, HostActivity, Nanos, RateSearch, Series, Shape, TrialSlices};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -72,6 +72,10 @@ pub struct Trial {
     pub began: Nanos,
     /// Duration with connection setup, ns.
     pub took: Nanos,
+    /// Slices of the trial, if it was woven with those of other networks: its times are then in slice time. `None` if
+    /// it ran in one piece.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slices: Option<TrialSlices>,
     /// Interval records by client.
     pub series: Vec<Series>,
     /// Counts of both ends.

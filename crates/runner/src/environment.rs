@@ -52,6 +52,33 @@ pub trait RunningNetwork {
     /// # Errors
     /// Fails if the workload breaks, or if the run was interrupted.
     fn run_trial(&mut self, workload: usize) -> Result<TrialMeasurement, AttemptError>;
+
+    /// Connects the flows of a trial in slices of this workload, of which none runs yet.
+    ///
+    /// # Errors
+    /// Fails if the workload breaks, if it cannot run in slices here, or if the run was interrupted.
+    fn begin_slices(&mut self, _workload: usize) -> Result<(), AttemptError> {
+        Err(AttemptError::Failed {
+            reason: "cannot run a trial in slices here".to_owned(),
+            remedy: "use --slice off".to_owned(),
+        })
+    }
+
+    /// Runs the next slice of the trial. A slice of the warm-up is not `counted`.
+    ///
+    /// # Errors
+    /// As [`RunningNetwork::run_trial`].
+    fn run_slice(&mut self, _counted: bool) -> Result<(), AttemptError> {
+        Ok(())
+    }
+
+    /// Ends the trial in slices, and returns its result.
+    ///
+    /// # Errors
+    /// As [`RunningNetwork::run_trial`].
+    fn finish_slices(&mut self) -> Result<TrialMeasurement, AttemptError> {
+        Ok(TrialMeasurement::default())
+    }
 }
 
 /// Result of a trial.

@@ -10,11 +10,15 @@
 mod environment;
 mod error;
 pub mod network_environment;
+mod network_under_test;
 mod port_allocator;
 pub mod probe_environment;
 mod progress;
+mod recorder;
 mod run;
 mod start_point;
+mod turn;
+mod weave;
 
 pub use environment::{AttemptError, RunEnvironment, RunningNetwork, TrialMeasurement, TurnSetup};
 pub use error::Error;

@@ -102,6 +102,7 @@ pub fn probe_job(plan: &WorkloadPlan, shape: &Shape) -> TrialJob {
         ports: Vec::new(),
         duration: plan.duration,
         interval: plan.interval,
+        slices: None,
     }
 }
 

@@ -1,15 +1,12 @@
 //! Sequence of a run: phases, blocks, turns and trials.
 
-use crate::environment::{
-    AttemptError, RunEnvironment, RunningNetwork, TrialMeasurement, TurnSetup,
-};
+use crate::environment::RunEnvironment;
+use crate::recorder::{BlockNumber, RunRecorder};
+use crate::turn::{TurnEnd, run_turn};
+use crate::weave::run_woven;
 use crate::{Error, Progress, RunEvent, StartPoint};
-use std::collections::VecDeque;
 use tare_record::journal::{Record, RecordSink, RunEnd};
-use tare_record::{
-    BlockPolicy, Nanos, NetworkFailure, Parameters, Phase, Plan, RemainingPlan, Sizing, StoppedBy,
-    Trial,
-};
+use tare_record::{BlockPolicy, Nanos, Phase, Plan, RemainingPlan, Sizing, StoppedBy, Trial};
 use tare_study::block_order::{self, PlannedTurn};
 use tare_study::sizing;
 
@@ -29,12 +26,13 @@ pub fn run_plan(
     let StartPoint { pilot: pilot_from, main: main_from, sizing, .. } = start;
     let StartPoint { failures, pilot_trials: pilot, main_trials: main, .. } = start;
     let standing = RemainingPlan::after_failures(plan, &failures);
-    let mut walk = RunSequence { plan, stage, sink, progress, standing, pilot, main };
+    let recorder = RunRecorder { plan, sink, progress, standing, pilot, main };
+    let mut walk = RunSequence { plan, stage, recorder };
     let stopped_by = match walk.run_phases(sizing, pilot_from, main_from)? {
         PhaseEnd::Done(decided_by) => decided_by,
         PhaseEnd::Early(early) => early,
     };
-    walk.sink.append(&Record::End(RunEnd { stopped_by }))?;
+    walk.recorder.sink.append(&Record::End(RunEnd { stopped_by }))?;
     Ok(stopped_by)
 }
 
@@ -49,14 +47,7 @@ enum PhaseEnd {
 struct RunSequence<'a> {
     plan: &'a Plan,
     stage: &'a mut dyn RunEnvironment,
-    sink: &'a mut dyn RecordSink,
-    progress: &'a mut dyn Progress,
-    /// The part of the plan that has not broken.
-    standing: RemainingPlan,
-    /// Trials of the pilot, from which the number of blocks is computed.
-    pilot: Vec<Trial>,
-    /// Trials of the main phase, kept if the run tests its precision as it goes on.
-    main: Vec<Trial>,
+    recorder: RunRecorder<'a>,
 }
 
 impl RunSequence<'_> {
@@ -89,7 +80,7 @@ impl RunSequence<'_> {
 
     /// Fixes the number of blocks. From here on no result is looked at.
     fn decide_blocks(&mut self, blocks: u32) -> Result<Sizing, Error> {
-        let trials: Vec<&Trial> = self.pilot.iter().collect();
+        let trials: Vec<&Trial> = self.recorder.pilot.iter().collect();
         let elapsed = self.stage.elapsed();
         let sizing = sizing::decide(
             self.plan,
@@ -99,13 +90,13 @@ impl RunSequence<'_> {
                 elapsed,
             },
         );
-        self.sink.append(&Record::Sizing(sizing.clone()))?;
-        self.progress.handle_event(RunEvent::Sized { plan: self.plan, sizing: &sizing });
+        self.recorder.sink.append(&Record::Sizing(sizing.clone()))?;
+        self.recorder.progress.handle_event(RunEvent::Sized { plan: self.plan, sizing: &sizing });
         Ok(sizing)
     }
 
     fn run_phase(&mut self, phase: Phase, from: u32, blocks: u32) -> Result<PhaseEnd, Error> {
-        self.progress.handle_event(RunEvent::Phase {
+        self.recorder.progress.handle_event(RunEvent::Phase {
             phase,
             from,
             blocks,
@@ -118,7 +109,7 @@ impl RunSequence<'_> {
             if let Some(early) = self.run_block(phase, number)? {
                 return Ok(PhaseEnd::Early(early));
             }
-            self.progress.handle_event(RunEvent::Block { phase, block: number });
+            self.recorder.progress.handle_event(RunEvent::Block { phase, block: number });
             if self.is_narrow_enough(number + 1)? {
                 return Ok(PhaseEnd::Done(StoppedBy::Sequence));
             }
@@ -136,12 +127,12 @@ impl RunSequence<'_> {
         if blocks < at_least || !blocks.is_multiple_of(every) {
             return Ok(false);
         }
-        let trials: Vec<&Trial> = self.main.iter().collect();
+        let trials: Vec<&Trial> = self.recorder.main.iter().collect();
         Ok(tare_analysis::is_narrow_enough(self.plan, &trials, precision)?)
     }
 
     fn trials_per_block(&self) -> u32 {
-        u32::try_from(self.standing.trial_count()).unwrap_or(u32::MAX)
+        u32::try_from(self.recorder.standing.trial_count()).unwrap_or(u32::MAX)
     }
 
     /// Returns whether the budget of time is used up. It is tested between blocks only, and never before two blocks are
@@ -154,191 +145,50 @@ impl RunSequence<'_> {
 
     /// Runs one block. Returns the reason if the run ended in it.
     fn run_block(&mut self, phase: Phase, number: u32) -> Result<Option<StoppedBy>, Error> {
-        for turn in block_order::order_block(self.plan, phase, number) {
-            if self.stage.is_interrupted()
-                || self.run_turn(phase, number, &turn)? == TurnEnd::Interrupted
-            {
+        let block = BlockNumber { phase, number };
+        let turns = block_order::order_block(self.plan, phase, number);
+        for together in turns.chunk_by(|one, next| one.shape == next.shape) {
+            if self.run_shape(block, together)? == TurnEnd::Interrupted {
                 return Ok(Some(StoppedBy::Interrupted));
             }
         }
-        Ok(self.standing.is_empty().then_some(StoppedBy::Failed))
+        Ok(self.recorder.standing.is_empty().then_some(StoppedBy::Failed))
     }
 
-    /// Runs one network's turn. A workload that breaks in it is left out from here on; the network is raised anew for
-    /// the remaining workloads.
-    fn run_turn(
-        &mut self,
-        phase: Phase,
-        number: u32,
-        turn: &PlannedTurn,
-    ) -> Result<TurnEnd, Error> {
-        let stands =
-            |&workload: &usize| self.standing.has_trial(turn.network, workload, turn.shape);
-        let mut left: VecDeque<usize> = turn.workloads.iter().copied().filter(stands).collect();
-        while self.standing.has_turn(turn.network, turn.shape) {
-            let Err(trouble) = self.run_workloads(phase, number, turn, &mut left)? else { break };
-            let Some(failure) = trouble.into_failure(self.plan, turn, number) else {
+    /// Runs the turns of one shape: first the workloads that are woven, over all networks at once, then the others,
+    /// network by network.
+    fn run_shape(&mut self, block: BlockNumber, turns: &[PlannedTurn]) -> Result<TurnEnd, Error> {
+        let woven = self.part_of_turns(turns, true);
+        if woven.iter().any(|turn| !turn.workloads.is_empty())
+            && run_woven(self.stage, &mut self.recorder, block, &woven)? == TurnEnd::Interrupted
+        {
+            return Ok(TurnEnd::Interrupted);
+        }
+        let singly = self.part_of_turns(turns, false);
+        let has_work =
+            |turn: &&PlannedTurn| !turn.workloads.is_empty() || self.plan.workloads.is_empty();
+        for turn in singly.iter().filter(has_work) {
+            if self.stage.is_interrupted()
+                || run_turn(self.stage, &mut self.recorder, block, turn)? == TurnEnd::Interrupted
+            {
                 return Ok(TurnEnd::Interrupted);
-            };
-            self.record_failure(&failure)?;
-            if left.is_empty() {
-                break;
             }
         }
         Ok(TurnEnd::Completed)
     }
 
-    /// Records a failure, and leaves the broken part out of the rest of the run.
-    fn record_failure(&mut self, failure: &NetworkFailure) -> Result<(), Error> {
-        self.sink.append(&Record::Failure(failure.clone()))?;
-        self.progress.handle_event(RunEvent::Failed(failure));
-        self.standing.remove_failed(self.plan, failure);
-        Ok(())
-    }
-
-    /// Raises a network and runs workloads over it until none is left or one breaks. A workload that breaks is no
-    /// longer among those left.
-    fn run_workloads(
-        &mut self,
-        phase: Phase,
-        number: u32,
-        turn: &PlannedTurn,
-        left: &mut VecDeque<usize>,
-    ) -> Result<Result<(), TurnFailure>, Error> {
-        let scene = TurnSetup {
-            entry: &self.plan.networks[turn.network],
-            shape: &self.plan.shapes[turn.shape],
-            workloads: &self.plan.workloads,
+    /// Returns the turns with those of their workloads that are woven, or with the others.
+    fn part_of_turns(&self, turns: &[PlannedTurn], woven: bool) -> Vec<PlannedTurn> {
+        let is_woven = |workload: usize| self.plan.workloads[workload].slices.is_some();
+        let part = |turn: &PlannedTurn| PlannedTurn {
+            workloads: turn
+                .workloads
+                .iter()
+                .copied()
+                .filter(|&one| is_woven(one) == woven)
+                .collect(),
+            ..turn.clone()
         };
-        let mut raised = match self.stage.set_up(&scene) {
-            Ok(raised) => raised,
-            Err(broken) => return Ok(Err(TurnFailure { workload: None, broken })),
-        };
-        while let Some(workload) = left.pop_front() {
-            self.progress.handle_event(RunEvent::Trial {
-                entry: scene.entry,
-                workload: &self.plan.workloads[workload],
-                shape: scene.shape,
-                block: number,
-            });
-            let began = self.stage.elapsed();
-            match raised.run_trial(workload) {
-                Ok(measured) => {
-                    let took = self.stage.elapsed() - began;
-                    let at = TrialPosition { phase, number, turn, began, took };
-                    let trial = at.build_trial(&scene, workload, raised.as_ref(), measured);
-                    self.record_trial(trial)?;
-                }
-                Err(broken) => return Ok(Err(TurnFailure { workload: Some(workload), broken })),
-            }
-        }
-        self.tear_down(phase, number, &scene, raised)?;
-        Ok(Ok(()))
-    }
-
-    /// Takes a network down, and records how long it took to raise and to remove.
-    fn tear_down(
-        &mut self,
-        phase: Phase,
-        number: u32,
-        scene: &TurnSetup<'_>,
-        network: Box<dyn RunningNetwork>,
-    ) -> Result<(), Error> {
-        let raised = network.setup_time();
-        let Some((raised, removed)) = raised.zip(network.tear_down()) else { return Ok(()) };
-        self.sink.append(&Record::Turn(tare_record::NetworkTurn {
-            block: number,
-            phase,
-            label: scene.entry.label.clone(),
-            shape: scene.shape.clone(),
-            raised,
-            removed,
-        }))?;
-        Ok(())
-    }
-
-    fn record_trial(&mut self, trial: Trial) -> Result<(), Error> {
-        let record = Record::Trial(Box::new(trial));
-        self.sink.append(&record)?;
-        if let Record::Trial(trial) = record {
-            self.progress.handle_event(RunEvent::Measured(&trial));
-            match (trial.phase, self.plan.blocks) {
-                (Phase::Pilot, _) => self.pilot.push(*trial),
-                (Phase::Main, BlockPolicy::Sequence { .. }) => self.main.push(*trial),
-                (Phase::Main, _) => {}
-            }
-        }
-        Ok(())
-    }
-}
-
-/// End of a turn.
-#[derive(PartialEq, Eq)]
-enum TurnEnd {
-    /// The turn is complete, even if something broke in it.
-    Completed,
-    /// The user asked the run to stop.
-    Interrupted,
-}
-
-/// Failure of a turn, and the plan's workload in which it occurred; `None` if the network could not be raised.
-struct TurnFailure {
-    workload: Option<usize>,
-    broken: AttemptError,
-}
-
-impl TurnFailure {
-    /// Converts it to the failure to record. Returns `None` if the run was interrupted.
-    fn into_failure(self, plan: &Plan, turn: &PlannedTurn, block: u32) -> Option<NetworkFailure> {
-        let AttemptError::Failed { reason, remedy } = self.broken else { return None };
-        let workload = self.workload.map(|workload| &plan.workloads[workload]);
-        Some(NetworkFailure {
-            network: plan.networks[turn.network].label.clone(),
-            shape: Some(plan.shapes[turn.shape].clone()),
-            workload: workload.map(|workload| workload.name.clone()),
-            parameters: workload.map_or_else(Parameters::new, |one| one.parameters.clone()),
-            block: Some(block),
-            reason,
-            remedy,
-        })
-    }
-}
-
-/// Position of a trial in the run.
-struct TrialPosition<'a> {
-    phase: Phase,
-    number: u32,
-    turn: &'a PlannedTurn,
-    began: Nanos,
-    took: Nanos,
-}
-
-impl TrialPosition<'_> {
-    fn build_trial(
-        &self,
-        scene: &TurnSetup<'_>,
-        workload: usize,
-        raised: &dyn RunningNetwork,
-        measured: TrialMeasurement,
-    ) -> Trial {
-        Trial {
-            block: self.number,
-            phase: self.phase,
-            position: self.turn.position,
-            label: scene.entry.label.clone(),
-            network: scene.entry.network.clone(),
-            workload: scene.workloads[workload].name.clone(),
-            shape: scene.shape.clone(),
-            parameters: measured.parameters,
-            began: self.began,
-            took: self.took,
-            series: measured.series,
-            ends: measured.ends,
-            agents: measured.agents,
-            search: measured.search,
-            hops: raised.hops(),
-            findings: measured.findings,
-            meanwhile: measured.meanwhile,
-        }
+        turns.iter().map(part).collect()
     }
 }

@@ -94,6 +94,7 @@ fn plan(networks: &[&str], blocks: u32) -> Plan {
         interval: Nanos(100_000_000),
         warm_up: WarmUpPolicy::Auto,
         metrics: vec![Metric::Throughput],
+        slices: None,
         stands_for: None,
     };
     Plan {

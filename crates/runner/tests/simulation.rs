@@ -135,6 +135,7 @@ fn plan(seed: u64, labels: &[(&str, f64)]) -> Plan {
             interval: INTERVAL,
             warm_up: WarmUpPolicy::Auto,
             metrics: vec![Metric::Throughput],
+            slices: None,
             stands_for: None,
         }],
         raising: Vec::new(),

@@ -52,6 +52,34 @@ pub fn order_block(plan: &Plan, phase: Phase, number: u32) -> Vec<PlannedTurn> {
         .collect()
 }
 
+/// Returns the order of so many networks in each of so many rounds of a woven workload: rows of Williams squares, each
+/// square drawn anew. The same plan, phase, block and workload always give the same orders.
+#[must_use]
+pub fn order_rounds(
+    plan: &Plan,
+    phase: Phase,
+    block: u32,
+    workload: usize,
+    networks: usize,
+    rounds: u32,
+) -> Vec<Vec<usize>> {
+    let mut random = seeded_generator(plan.seed, phase, RandomStream::Rounds, block);
+    // Workloads of a block have orders of their own, from one stream.
+    random.set_word_pos(u128::try_from(workload).unwrap_or(u128::MAX) << 32);
+    let square = williams_square(networks);
+    let mut orders = Vec::new();
+    while orders.len() < rounds as usize && !square.is_empty() {
+        let mut letters: Vec<usize> = (0..networks).collect();
+        letters.shuffle(&mut random);
+        let mut rows: Vec<usize> = (0..square.len()).collect();
+        rows.shuffle(&mut random);
+        let named = |row: usize| square[row].iter().map(|&letter| letters[letter]).collect();
+        orders.extend(rows.into_iter().map(named));
+    }
+    orders.truncate(rounds as usize);
+    orders
+}
+
 /// Returns the order of the networks in one block: a row of the square that this block falls into.
 fn network_order(plan: &Plan, phase: Phase, number: u32) -> Vec<usize> {
     let square = williams_square(plan.networks.len());
@@ -72,6 +100,7 @@ fn network_order(plan: &Plan, phase: Phase, number: u32) -> Vec<usize> {
 enum RandomStream {
     Block,
     Square,
+    Rounds,
 }
 
 fn seeded_generator(seed: u64, phase: Phase, purpose: RandomStream, number: u32) -> ChaCha8Rng {
@@ -83,8 +112,11 @@ fn seeded_generator(seed: u64, phase: Phase, purpose: RandomStream, number: u32)
     let purpose = match purpose {
         RandomStream::Block => 0u64,
         RandomStream::Square => 1,
+        RandomStream::Rounds => 2,
     };
-    random.set_stream((u64::from(number) << 2) | (phase << 1) | purpose);
+    // The first two purposes keep the streams that old seeds drew from.
+    let purpose = (purpose & 1) | ((purpose >> 1) << 63);
+    random.set_stream((u64::from(number) << 2) ^ (phase << 1) ^ purpose);
     random
 }
 

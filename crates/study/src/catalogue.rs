@@ -39,6 +39,16 @@ pub trait Catalogue {
         None
     }
 
+    /// Returns true if a network can be up beside others, and its trials be woven with theirs.
+    fn can_be_woven(&self, _network: &NetworkSpec) -> bool {
+        false
+    }
+
+    /// Returns true if a workload with these parameters can run in slices.
+    fn can_run_in_slices(&self, _workload: &str, _parameters: &Parameters) -> bool {
+        false
+    }
+
     /// Returns the names of all workloads.
     fn workloads(&self) -> Vec<String>;
 

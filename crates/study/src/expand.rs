@@ -6,7 +6,8 @@ use crate::published::build_publication;
 use crate::sections::{ExpandedStudy, expand_sections};
 use crate::shapes::{check_not_empty, expand_shapes};
 use crate::spec::StudyMethod;
-use crate::{Catalogue, Error, StoppingRule, Study};
+use crate::weave::weave;
+use crate::{Catalogue, Error, SliceLength, StoppingRule, Study};
 use std::collections::BTreeMap;
 use tare_record::{BlockPolicy, Finding, Metric, NetworkEntry, Plan, ProtocolScale};
 
@@ -44,7 +45,8 @@ impl Study {
             findings.push(Finding::Scaled { changes: self.changes });
         }
         refused.extend(workloads.refused);
-        Ok(Plan {
+        let slice = self.method.slice;
+        let mut plan = Plan {
             study: self.name.unwrap_or_else(|| "unnamed".to_owned()),
             seed: self.method.seed.unwrap_or(seed),
             stands_for: stands_for(&entries, catalogue),
@@ -63,7 +65,11 @@ impl Study {
             parts,
             findings,
             publication,
-        })
+        };
+        if let Some(SliceLength::Span(length)) = slice {
+            weave(&mut plan, length, catalogue);
+        }
+        Ok(plan)
     }
 }
 

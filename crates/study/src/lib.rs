@@ -26,6 +26,7 @@ mod shapes;
 pub mod sizing;
 mod spec;
 mod units;
+mod weave;
 mod workloads;
 
 pub use builtin::{BUILTIN, BuiltinStudy, builtin_study, quick};
@@ -38,4 +39,4 @@ pub use section_spec::StudySection;
 pub use spec::{
     NameOrigin, ScaledWorkload, ShapeLists, StandIn, StoppingRule, StudyMethod, WorkloadSpec,
 };
-pub use units::{Percent, TimeSpan, WarmUpSpan};
+pub use units::{Percent, SliceLength, TimeSpan, WarmUpSpan};

@@ -1,6 +1,6 @@
 //! Parts of a study as written: workloads, lists of shapes, the method.
 
-use crate::{Percent, TimeSpan, WarmUpSpan};
+use crate::{Percent, SliceLength, TimeSpan, WarmUpSpan};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -152,6 +152,9 @@ pub struct StudyMethod {
     pub interval: Option<TimeSpan>,
     /// Treatment of the warm-up of a trial.
     pub warm_up: Option<WarmUpSpan>,
+    /// Length of the slices in which the networks of a block are woven; nothing: trials run in one piece. A duration, an
+    /// interval or a warm-up that is laid over it turns it off.
+    pub slice: Option<SliceLength>,
     /// Family of ratios over which Holm's correction is computed.
     pub family: Option<CorrectionFamily>,
     /// Equivalence margins, by metric.
@@ -169,6 +172,9 @@ impl StudyMethod {
         } else {
             (self.blocks, self.precision)
         };
+        let is_timed =
+            upper.duration.is_some() || upper.interval.is_some() || upper.warm_up.is_some();
+        let below = if is_timed { self.slice.map(|_| SliceLength::Off) } else { self.slice };
         let mut margins = self.margins;
         margins.extend(upper.margins);
         Self {
@@ -182,6 +188,7 @@ impl StudyMethod {
             duration: upper.duration.or(self.duration),
             interval: upper.interval.or(self.interval),
             warm_up: upper.warm_up.or(self.warm_up),
+            slice: upper.slice.or(below),
             family: upper.family.or(self.family),
             margins,
             seed: upper.seed.or(self.seed),

@@ -71,6 +71,34 @@ impl FromStr for WarmUpSpan {
     }
 }
 
+/// Length of the slices in which networks are woven, written `off` or as a time span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(with = "String")]
+pub enum SliceLength {
+    /// Trials run in one piece, one network after another.
+    Off,
+    /// Slices of this length are counted.
+    Span(Nanos),
+}
+
+impl FromStr for SliceLength {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        const LEAST: Nanos = Nanos(5_000_000);
+        const MOST: Nanos = Nanos(10_000_000_000);
+        if text == "off" {
+            return Ok(Self::Off);
+        }
+        match text.parse::<TimeSpan>() {
+            Ok(TimeSpan(span)) if (LEAST..=MOST).contains(&span) => Ok(Self::Span(span)),
+            _ => Err(format!(
+                "invalid slice `{text}`: expected `off`, or a time span from 5ms to 10s: a shorter slice would measure cold caches"
+            )),
+        }
+    }
+}
+
 /// Deserializes a value that is written as text, through its `FromStr`.
 fn from_text<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
@@ -87,6 +115,12 @@ impl<'de> Deserialize<'de> for TimeSpan {
 }
 
 impl<'de> Deserialize<'de> for Percent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        from_text(deserializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for SliceLength {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         from_text(deserializer)
     }
@@ -110,6 +144,15 @@ mod tests {
         assert!(("2%".parse::<Percent>().unwrap().0 - 0.02).abs() < 1e-12);
         assert!(("0.05".parse::<Percent>().unwrap().0 - 0.05).abs() < 1e-12);
         assert_eq!("auto".parse::<WarmUpSpan>().unwrap().0, WarmUpPolicy::Auto);
+    }
+
+    #[test]
+    fn a_slice_is_off_or_not_too_short() {
+        assert_eq!("off".parse(), Ok(SliceLength::Off));
+        assert_eq!("20ms".parse(), Ok(SliceLength::Span(Nanos(20_000_000))));
+        for refused in ["4ms", "11s", "auto", ""] {
+            assert!(refused.parse::<SliceLength>().is_err(), "{refused}");
+        }
     }
 
     #[test]

@@ -182,6 +182,7 @@ fn expand_workload(
         duration,
         interval,
         warm_up,
+        slices: None,
         stands_for,
     })
 }

@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use tare_lab::{KernelProbe, Lab, ModuleLoading};
 use tare_network::{
-    FindError, Network, NetworkParameters, NetworkRegistry, NetworkSpec, NodeLink, Requirement,
-    RequirementProbe as _, UnmetRequirement,
+    FindError, Network, NetworkParameters, NetworkRegistry, NetworkSpec, NodeKind, NodeLink,
+    Requirement, RequirementProbe as _, UnmetRequirement,
 };
 use tare_record::{Metric, Parameters, Plan, Shape};
 use tare_study::Catalogue;
@@ -130,6 +130,14 @@ impl Catalogue for BuildCatalogue {
         let network = self.networks.find(network).ok()?;
         let error = shapes.iter().find_map(|shape| network.check_capacity(shape, &site).err())?;
         Some(UnmetRequirement { reason: error.to_string(), remedy: error.remedy })
+    }
+
+    fn can_be_woven(&self, network: &NetworkSpec) -> bool {
+        self.networks.find(network).is_ok_and(|network| network.node_kind() == NodeKind::Namespace)
+    }
+
+    fn can_run_in_slices(&self, workload: &str, parameters: &Parameters) -> bool {
+        self.workloads.find(workload).is_ok_and(|workload| workload.can_run_in_slices(parameters))
     }
 
     fn workloads(&self) -> Vec<String> {

@@ -180,6 +180,22 @@ impl OrderExecutor {
                 }
                 Ok(AgentReply::Done(Box::new(client.run()?)))
             }
+            (AgentOrder::Slice { at }, PreparedSide::Client(mut client)) => {
+                if let Some(at) = at {
+                    wait_mode::sleep_until(at.0);
+                }
+                let sent = client.run_slice()?;
+                self.side = PreparedSide::Client(client);
+                Ok(AgentReply::Sliced { sent })
+            }
+            (AgentOrder::Settle { sent }, PreparedSide::Server(mut server)) => {
+                server.settle(sent)?;
+                self.side = PreparedSide::Server(server);
+                Ok(AgentReply::Ready)
+            }
+            (AgentOrder::Finish, PreparedSide::Client(client)) => {
+                Ok(AgentReply::Done(Box::new(client.finish()?)))
+            }
             (AgentOrder::Finish, PreparedSide::Server(server)) => {
                 Ok(AgentReply::Done(Box::new(server.finish()?)))
             }

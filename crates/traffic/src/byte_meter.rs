@@ -51,6 +51,11 @@ impl ByteMeter {
         self.gaps.note_progress(at);
     }
 
+    /// Counts bytes that belong to no interval: the beginning or the end of a slice.
+    pub(crate) fn add_outside(&mut self, bytes: u64) {
+        self.total += bytes;
+    }
+
     /// Records the end of a flow at this time. Intervals after the first end are not whole.
     pub(crate) fn note_end(&mut self, at: u64) {
         self.first_end = Some(self.first_end.map_or(at, |first| first.min(at)));

@@ -1,6 +1,7 @@
 //! CPU time of one thread by interval, read when the thread first notices that an interval is over.
 
 use crate::clock;
+use crate::slices::SliceWindow;
 use crate::sys::thread_cpu_usage;
 use std::sync::OnceLock;
 use tare_record::{Nanos, ThreadCpu};
@@ -17,6 +18,8 @@ pub(crate) struct CpuLog {
     next: u64,
     last_at: u64,
     last: ThreadCpu,
+    /// End of the slice that is being logged. `None` between two slices, and in a trial in one piece.
+    slice_ends: Option<u64>,
 }
 
 impl CpuLog {
@@ -30,6 +33,7 @@ impl CpuLog {
             next: interval,
             last_at: 0,
             last: ThreadCpu::default(),
+            slice_ends: None,
         }
     }
 
@@ -53,6 +57,28 @@ impl CpuLog {
     pub(crate) fn record(&mut self, now: u64) {
         if now >= self.next {
             self.distribute(now, thread_cpu_usage());
+        }
+    }
+
+    /// Records an event in a slice. The first one that counts begins the slice's CPU time; an event that does not count,
+    /// or that is in another slice, ends it.
+    #[inline]
+    pub(crate) fn record_in_slice(&mut self, window: &SliceWindow, now: u64) {
+        match window.slice_time(now) {
+            Some(at) if self.slice_ends.is_some_and(|end| at < end) => {}
+            Some(at) => {
+                self.end_slice();
+                self.begin(at);
+                self.slice_ends = window.slice_time_at_end();
+            }
+            None => self.end_slice(),
+        }
+    }
+
+    /// Ends the CPU time of the slice that is being logged.
+    pub(crate) fn end_slice(&mut self) {
+        if let Some(end) = self.slice_ends.take() {
+            self.record(end);
         }
     }
 

@@ -3,6 +3,7 @@
 //! The workload defines a flow's steps; this module decides when to take them, according to the thread's wait mode.
 
 use crate::clock;
+pub(crate) use crate::flow_group::TICK;
 use crate::flow_group::{FlowGroup, Interest};
 use crate::poller::Poller;
 use crate::wait_mode::{WaitMode, set_precise_timers};
@@ -12,12 +13,6 @@ use std::os::fd::BorrowedFd;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-
-/// Interval at which a thread without events checks whether to end.
-pub(crate) const TICK: Duration = Duration::from_millis(20);
-
-/// [`TICK`], ns.
-const TICK_NANOS: u64 = 20_000_000;
 
 /// Number of steps after which a flow group checks the clock: often enough for a tick, seldom enough to cost nothing.
 const STEPS_PER_TICK: u32 = 64;
@@ -65,7 +60,7 @@ fn drive_single<L: FlowGroup>(
     wait: WaitMode,
     patience: &SharedDeadline,
 ) -> io::Result<()> {
-    let idle = prepare_single(lane.socket(0), wait)?;
+    let idle = prepare_single(lane.socket(0), wait, lane.tick())?;
     set_precise_timers();
     lane.on_start();
     let mut turns = 0;
@@ -89,21 +84,21 @@ fn drive_single<L: FlowGroup>(
 }
 
 /// Prepares the socket of a group's only flow. Returns the number of steps that a call without progress counts for.
-fn prepare_single(socket: BorrowedFd<'_>, wait: WaitMode) -> io::Result<u32> {
+fn prepare_single(socket: BorrowedFd<'_>, wait: WaitMode, tick: Duration) -> io::Result<u32> {
     rustix::io::ioctl_fionbio(socket, wait == WaitMode::Spin)?;
     if wait == WaitMode::Spin {
         return Ok(1);
     }
     // The call returns by itself after a tick, which is the time to check the clock.
     let socket = TcpStream::from(socket.try_clone_to_owned()?);
-    socket.set_read_timeout(Some(TICK))?;
-    socket.set_write_timeout(Some(TICK))?;
+    socket.set_read_timeout(Some(tick))?;
+    socket.set_write_timeout(Some(tick))?;
     Ok(STEPS_PER_TICK)
 }
 
 /// Waits until the next action is due, but no longer than a tick.
 fn wait_until_due<L: FlowGroup>(lane: &L, wait: WaitMode) {
-    let tick = clock::now().0 + TICK_NANOS;
+    let tick = clock::now().0 + nanos(lane.tick());
     wait.wait_until(lane.next_due().map_or(tick, |due| due.min(tick)));
 }
 
@@ -116,7 +111,7 @@ fn drive_many<L: FlowGroup>(
     let mut ready = Vec::with_capacity(lane.flow_count());
     set_precise_timers();
     lane.on_start();
-    let mut clock = TickClock::new(wait);
+    let mut clock = TickClock::new(wait, lane.tick());
     let mut moved = 0;
     waiting.update_all(lane)?;
     while waiting.open_flows > 0 && !patience.is_past() {
@@ -127,7 +122,7 @@ fn drive_many<L: FlowGroup>(
         } else {
             waiting.wait(nanos, &mut ready)?;
         }
-        if ready.is_empty() && nanos == TICK_NANOS {
+        if ready.is_empty() && nanos == clock.tick {
             // Nothing moves: flows that wait in vain must still notice that their time is over.
             waiting.collect_open(&mut ready);
         }
@@ -147,14 +142,16 @@ fn drive_many<L: FlowGroup>(
 /// Schedule by which a group of several flows checks the clock.
 struct TickClock {
     wait: WaitMode,
+    /// Time between two ticks, ns.
+    tick: u64,
     now: u64,
     next: u64,
     waits: u32,
 }
 
 impl TickClock {
-    fn new(wait: WaitMode) -> Self {
-        Self { wait, now: clock::now().0, next: 0, waits: 0 }
+    fn new(wait: WaitMode, tick: Duration) -> Self {
+        Self { wait, tick: nanos(tick), now: clock::now().0, next: 0, waits: 0 }
     }
 
     /// Returns the time that the next wait may sleep, ns.
@@ -162,9 +159,9 @@ impl TickClock {
         if self.wait == WaitMode::Spin {
             return 0;
         }
-        due.map_or(TICK_NANOS, |due| {
+        due.map_or(self.tick, |due| {
             self.now = clock::now().0;
-            self.wait.sleep_part(due.saturating_sub(self.now)).min(TICK_NANOS)
+            self.wait.sleep_part(due.saturating_sub(self.now)).min(self.tick)
         })
     }
 
@@ -181,10 +178,15 @@ impl TickClock {
         self.now = clock::now().0;
         let tick = self.now >= self.next;
         if tick {
-            self.next = self.now + TICK_NANOS;
+            self.next = self.now + self.tick;
         }
         tick || due.is_some_and(|due| self.now >= due)
     }
+}
+
+/// Returns a duration in ns.
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Takes one step of a flow. Returns true if it made progress; `WouldBlock` and `Interrupted` are no errors.

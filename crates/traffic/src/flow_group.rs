@@ -2,6 +2,14 @@
 
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+/// Interval at which a thread without events checks whether to end.
+pub(crate) const TICK: Duration = Duration::from_millis(20);
+
+/// Longest sleep of a server whose trial runs in slices: most of the time other networks have theirs, and each time that
+/// it woke would take from them. What ends it is an event: its clients close.
+pub(crate) const SLICED_SERVER_TICK: Duration = Duration::from_millis(500);
 
 /// Event that a flow waits for before its next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +31,11 @@ pub(crate) trait FlowGroup: Send {
 
     /// Returns a flow's socket.
     fn socket(&self, flow: usize) -> BorrowedFd<'_>;
+
+    /// Returns the longest time that the group's thread sleeps without an event.
+    fn tick(&self) -> Duration {
+        TICK
+    }
 
     /// Prepares the flows. Called once on the group's own thread before the first step.
     fn on_start(&mut self) {}

@@ -83,6 +83,11 @@ impl LatencyLog {
         Ok(())
     }
 
+    /// Counts a transaction that belongs to no interval: at the beginning or the end of a slice.
+    pub(crate) fn add_outside(&mut self) {
+        self.completed += 1;
+    }
+
     fn slot_of(&self, nth: u64) -> usize {
         (nth & (self.ring.len() as u64 - 1)) as usize
     }

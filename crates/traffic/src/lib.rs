@@ -31,6 +31,7 @@ pub mod probe;
 pub mod protocol;
 mod registry;
 mod session;
+mod slices;
 mod stall;
 mod sys;
 mod tcp;

@@ -2,11 +2,13 @@
 //!
 //! | order | to | reply |
 //! |---|---|---|
-//! | (none: the agent has started) | | `{"hello":{"protocol":4,"clock":"…"}}` |
+//! | (none: the agent has started) | | `{"hello":{"protocol":5,"clock":"…"}}` |
 //! | `{"serve":TASK}` | server | `"ready"`: it listens |
 //! | `{"connect":TASK}` | client | `"ready"`: all flows are connected and their server knows them |
 //! | `{"go":{"at":NS}}` | client | after the task's duration `{"done":REPORT}` |
-//! | `"finish"` | server | once everything sent has arrived `{"done":REPORT}` |
+//! | `{"slice":{"at":NS}}` | client of a trial in slices | after the slice `{"sliced":{"sent":BYTES}}` |
+//! | `{"settle":{"sent":BYTES}}` | server of a trial in slices | once they have arrived `"ready"` |
+//! | `"finish"` | server; client of a trial in slices | once everything sent has arrived `{"done":REPORT}` |
 //!
 //! TASK is [`TrialTask`], REPORT is [`SideReport`]; NS is the time to begin by the agent's monotonic clock, `null` for
 //! at once. Every failure is answered with `{"error":"one line"}`, a line that cannot be read included. Orders are
@@ -24,7 +26,7 @@ use std::io::{self, BufRead, Write};
 use tare_record::Nanos;
 
 /// Version of the protocol: both ends must have the same.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// Largest order that is read, bytes. Replies carry histograms and have no such limit.
 const LONGEST_ORDER: usize = 1 << 20;
@@ -43,6 +45,16 @@ pub enum AgentOrder {
         /// receipt.
         at: Option<Nanos>,
     },
+    /// Generate one slice of the client's traffic.
+    Slice {
+        /// Time to begin, as for [`AgentOrder::Go`].
+        at: Option<Nanos>,
+    },
+    /// End a slice at the server, once everything has arrived.
+    Settle {
+        /// Payload bytes that the server's clients have sent so far, in all slices.
+        sent: u64,
+    },
     /// Wait for data on the way, then report the counts.
     Finish,
 }
@@ -55,6 +67,8 @@ impl AgentOrder {
             Self::Serve(_) => "serve",
             Self::Connect(_) => "connect",
             Self::Go { .. } => "go",
+            Self::Slice { .. } => "slice",
+            Self::Settle { .. } => "settle",
             Self::Finish => "finish",
         }
     }
@@ -74,6 +88,11 @@ pub enum AgentReply {
     },
     /// The order has been prepared.
     Ready,
+    /// A slice of the client's traffic is over.
+    Sliced {
+        /// Payload bytes that the client has sent so far, in all slices.
+        sent: u64,
+    },
     /// Report of a finished side.
     Done(Box<SideReport>),
     /// Error in one line.
@@ -167,7 +186,7 @@ mod tests {
             .unwrap();
         write_line(&mut line, &AgentReply::Ready).unwrap();
         write_line(&mut line, &AgentReply::Error("no".to_owned())).unwrap();
-        let expected = "{\"go\":{\"at\":null}}\n{\"to\":7,\"order\":\"finish\"}\n{\"hello\":{\"protocol\":4,\"clock\":\"c\"}}\n\"ready\"\n{\"error\":\"no\"}\n";
+        let expected = "{\"go\":{\"at\":null}}\n{\"to\":7,\"order\":\"finish\"}\n{\"hello\":{\"protocol\":5,\"clock\":\"c\"}}\n\"ready\"\n{\"error\":\"no\"}\n";
         assert_eq!(String::from_utf8(line).unwrap(), expected);
     }
 

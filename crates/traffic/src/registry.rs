@@ -92,6 +92,7 @@ mod tests {
                 interval: Duration::from_millis(10).into(),
                 warm_up: WarmUpPolicy::Auto,
                 metrics: Vec::new(),
+                slices: None,
                 stands_for: None,
             })
         };

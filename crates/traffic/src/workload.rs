@@ -9,7 +9,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use tare_network::UnmetRequirement;
 use tare_record::{
-    EndCounts, Finding, Metric, Nanos, Parameters, Placement, RateSearch, Series, Shape, ThreadCpu,
+    EndCounts, Finding, Metric, Nanos, Parameters, Placement, RateSearch, Series, Shape, SlicePlan,
+    ThreadCpu,
 };
 
 /// Description of a workload.
@@ -121,6 +122,11 @@ pub trait Workload: Send + Sync {
         parameters::offered_load(self.parameters(), &task.parameters)
     }
 
+    /// Returns true if trials with these parameters can run in slices, over connections that last from slice to slice.
+    fn can_run_in_slices(&self, _parameters: &Parameters) -> bool {
+        false
+    }
+
     /// Starts the serving side. It listens on all addresses of the task when this returns.
     ///
     /// # Errors
@@ -136,6 +142,15 @@ pub trait Workload: Send + Sync {
 
 /// Serving side of one trial. Dropping it ends it.
 pub trait Server: Send {
+    /// Ends a slice of a trial in slices: waits until all payload that the clients have sent so far has arrived, this
+    /// many bytes, and awaits the next slice.
+    ///
+    /// # Errors
+    /// Returns an error if it does not arrive in time, or if the workload cannot run in slices.
+    fn settle(&mut self, _sent: u64) -> Result<(), Error> {
+        Err(Error::not_in_slices())
+    }
+
     /// Waits until everything that the clients sent has arrived, up to a time limit, and returns the counts.
     ///
     /// # Errors
@@ -150,6 +165,23 @@ pub trait Client: Send {
     /// # Errors
     /// Returns an error if a flow broke.
     fn run(self: Box<Self>) -> Result<SideReport, Error>;
+
+    /// Generates traffic for one slice, and leaves all flows connected. Returns the payload bytes sent so far, in all
+    /// slices, that the server must have received before the next slice.
+    ///
+    /// # Errors
+    /// Returns an error if a flow broke, or if the workload cannot run in slices.
+    fn run_slice(&mut self) -> Result<u64, Error> {
+        Err(Error::not_in_slices())
+    }
+
+    /// Ends all flows after the last slice, and returns the counts of all slices.
+    ///
+    /// # Errors
+    /// Returns an error if a flow broke, or if the workload cannot run in slices.
+    fn finish(self: Box<Self>) -> Result<SideReport, Error> {
+        Err(Error::not_in_slices())
+    }
 }
 
 /// Task of one side of a trial.
@@ -179,6 +211,9 @@ pub struct TrialTask {
     pub duration: Nanos,
     /// Length of an interval record, ns.
     pub interval: Nanos,
+    /// Slices of the trial; its duration and interval are then in slice time. `None`: it runs in one piece.
+    #[serde(default)]
+    pub slices: Option<SlicePlan>,
     /// Token of the trial, by which a server refuses strangers and stragglers.
     pub token: u64,
     /// True if both sides read the same monotonic clock, so that the one-way time between them can be measured.
@@ -319,6 +354,7 @@ impl TrialTask {
             cpus: Placement::Free,
             duration,
             interval,
+            slices: None,
             token: 0,
             one_clock: false,
         }

@@ -221,6 +221,7 @@ mod tests {
             ends: EndCounts::default(),
             agents: AgentsCpu::default(),
             search: None,
+            slices: None,
             hops: Vec::new(),
             findings: Vec::new(),
             meanwhile: HostActivity::default(),

@@ -15,6 +15,7 @@ use tare_report::{Page, bundle, html};
 fn plan(document: &Document) -> Plan {
     let workload = |name: &str| WorkloadPlan {
         name: name.to_owned(),
+        slices: None,
         stands_for: None,
         parameters: Parameters::new(),
         duration: Nanos(1_000_000_000),

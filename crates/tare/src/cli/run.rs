@@ -5,7 +5,7 @@ use crate::traffic_flags::TrafficArguments;
 use clap::Args;
 use std::path::PathBuf;
 use tare_record::{AblationFactor, Family, Metric, Offload, Placement};
-use tare_study::{Percent, TimeSpan, WarmUpSpan};
+use tare_study::{Percent, SliceLength, TimeSpan, WarmUpSpan};
 
 /// Networks, workloads and method of a run.
 #[derive(Debug, Default, Args)]
@@ -78,6 +78,10 @@ pub(crate) struct RunArguments {
     /// Warm-up to discard from each trial: auto (detected), or a time span
     #[arg(long, value_name = "auto|T", help_heading = "Method")]
     pub(crate) warmup: Option<WarmUpSpan>,
+    /// Length of the slices in which networks that are up at once are measured in turn, 5ms to 10s, or off: one network
+    /// after another, each trial in one piece [default: the study's; off with --duration, --interval or --warmup]
+    #[arg(long, value_name = "off|T", help_heading = "Method")]
+    pub(crate) slice: Option<SliceLength>,
     /// Fixed number of blocks, instead of a precision
     #[arg(
         short,

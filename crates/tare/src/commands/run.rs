@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 use tare_network::{NodeLink, NodeLinkError, UnmetRequirement};
 use tare_observe::perf_counters::{self, CountersUnavailable};
 use tare_record::{BlockPolicy, Metric, Placement, Plan, SkippedNetwork, WorkloadPlan};
-use tare_study::{Catalogue as _, ShapeLists, StoppingRule, Study, StudyMethod, WorkloadSpec};
+use tare_study::{
+    Catalogue as _, ShapeLists, SliceLength, StoppingRule, Study, StudyMethod, WorkloadSpec,
+};
 
 /// Study that is run if none is named.
 const DEFAULT_STUDY: &str = "tour";
@@ -172,6 +174,8 @@ fn study_from_flags(arguments: &RunArguments) -> Study {
             stopping: arguments.sequential.then_some(StoppingRule::Sequence),
             budget: arguments.budget,
             interval: arguments.interval,
+            // Trials whose duration is given by hand run in one piece.
+            slice: arguments.slice.or(arguments.duration.map(|_| SliceLength::Off)),
             warm_up: arguments.warmup,
             margins: arguments
                 .margin

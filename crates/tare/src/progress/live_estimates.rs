@@ -151,6 +151,7 @@ mod tests {
             baseline: "host".to_owned(),
             workloads: vec![WorkloadPlan {
                 name: "tcp-stream".to_owned(),
+                slices: None,
                 stands_for: None,
                 parameters: Parameters::new(),
                 duration: Nanos(1_000_000_000),
@@ -196,6 +197,7 @@ mod tests {
             ends: EndCounts::default(),
             agents: AgentsCpu::default(),
             search: None,
+            slices: None,
             hops: Vec::new(),
             findings: Vec::new(),
             meanwhile: HostActivity::default(),

@@ -125,6 +125,23 @@ impl AgentPool {
         Ok(())
     }
 
+    /// Sends orders of a slice, and waits until it is over. Returns the bytes that each client has sent so far.
+    pub(super) fn run_slice(
+        &mut self,
+        orders: Vec<(MemberId, AgentOrder)>,
+        limit: Duration,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<BTreeMap<MemberId, u64>, Error> {
+        let replies = self.send_and_await(orders, limit, cancelled)?;
+        replies
+            .into_iter()
+            .map(|(member, reply)| match reply {
+                AgentReply::Sliced { sent } => Ok((member, sent)),
+                _ => Err(self.unexpected_reply(member)),
+            })
+            .collect()
+    }
+
     /// Sends orders that end in reports, and waits for the reports.
     pub(super) fn collect(
         &mut self,

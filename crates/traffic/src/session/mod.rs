@@ -7,17 +7,19 @@ mod agent_pool;
 mod assignment;
 mod member;
 mod running_agent;
+mod sliced_trial;
 
 use crate::protocol::AgentOrder;
 use crate::{Error, TrialOutcome, TrialTask, WorkloadRegistry, WorkloadRequest, clock, merge};
 use agent_pool::AgentPool;
 use assignment::{AgentAssignment, SessionContainers, assign_agents};
 use member::MemberId;
-use std::collections::BTreeSet;
+use sliced_trial::SlicedTrial;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 use tare_network::{ClientRoute, Topology};
-use tare_record::{Nanos, Parameters, Shape};
+use tare_record::{Nanos, Parameters, Shape, SlicePlan};
 
 /// Time within which an agent must start, listen, or connect all its flows.
 const SET_UP_TIMEOUT: Duration = Duration::from_secs(10);
@@ -47,6 +49,8 @@ pub struct TrialJob {
     pub duration: Nanos,
     /// Length of an interval record, ns.
     pub interval: Nanos,
+    /// Slices of the trial; its duration and interval are then in slice time. `None`: it runs in one piece.
+    pub slices: Option<SlicePlan>,
 }
 
 /// Agents of one deployed topology. Dropping it ends them.
@@ -61,6 +65,8 @@ pub struct AgentSession {
     routes: Vec<ClientRoute>,
     /// Relation of the agents' monotonic clocks.
     clock: AgentClocks,
+    /// Trial in slices that is under way.
+    sliced: Option<SlicedTrial>,
 }
 
 /// Relation of the monotonic clocks that a session's agents read.
@@ -129,6 +135,7 @@ impl AgentSession {
             processes,
             routes: topology.routes.clone(),
             clock,
+            sliced: None,
         })
     }
 
@@ -156,20 +163,68 @@ impl AgentSession {
     ) -> Result<TrialOutcome, Error> {
         let tasks = self.build_tasks(job)?;
         let times = workload_times(&self.workloads, job, &tasks)?;
-        // The session has no agents until the trial has succeeded: on a failure they are dropped here.
+        let clock = self.clock;
+        self.with_agents(cancelled, |crew| conduct_trial(crew, tasks, times, clock, cancelled))
+    }
+
+    /// Connects the flows of a trial in slices, of which none runs yet.
+    ///
+    /// # Errors
+    /// As [`AgentSession::run_trial`].
+    pub fn begin_slices(
+        &mut self,
+        job: &TrialJob,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<(), Error> {
+        let tasks = self.build_tasks(job)?;
+        let times = workload_times(&self.workloads, job, &tasks)?;
+        let clock = self.clock;
+        let sliced = self.with_agents(cancelled, |crew| {
+            SlicedTrial::connect(crew, tasks, &times, clock, cancelled)
+        })?;
+        self.sliced = Some(sliced);
+        Ok(())
+    }
+
+    /// Runs the next slice of the trial that [`AgentSession::begin_slices`] connected.
+    ///
+    /// # Errors
+    /// As [`AgentSession::run_trial`].
+    pub fn run_slice(&mut self, cancelled: &dyn Fn() -> bool) -> Result<(), Error> {
+        let sliced = self.sliced.take().ok_or_else(Error::not_in_slices)?;
+        self.with_agents(cancelled, |crew| sliced.run_slice(crew, cancelled))?;
+        self.sliced = Some(sliced);
+        Ok(())
+    }
+
+    /// Ends the trial in slices, and returns its outcome.
+    ///
+    /// # Errors
+    /// As [`AgentSession::run_trial`].
+    pub fn finish_slices(&mut self, cancelled: &dyn Fn() -> bool) -> Result<TrialOutcome, Error> {
+        let sliced = self.sliced.take().ok_or_else(Error::not_in_slices)?;
+        self.with_agents(cancelled, |crew| sliced.finish(crew, cancelled))
+    }
+
+    /// Runs a part of a trial with the agents. The session has none until that has succeeded: on a failure they are
+    /// ended.
+    fn with_agents<T>(
+        &mut self,
+        cancelled: &dyn Fn() -> bool,
+        part: impl FnOnce(&mut AgentPool) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let mut crew = self.agents.take().ok_or_else(|| {
             Error::Job(
                 "the session ended when its last trial failed: set up the network again".to_owned(),
             )
         })?;
-        let outcome =
-            conduct_trial(&mut crew, tasks, times, self.clock, cancelled).map_err(|error| {
-                // A signal to the whole process group ends agents too: then the caller cancelled, and the trial did not
-                // fail.
-                if cancelled() { Error::Cancelled } else { error }
-            })?;
+        let result = part(&mut crew).map_err(|error| {
+            // A signal to the whole process group ends agents too: then the caller cancelled, and the trial did not
+            // fail.
+            if cancelled() { Error::Cancelled } else { error }
+        })?;
         self.agents = Some(crew);
-        Ok(outcome)
+        Ok(result)
     }
 
     /// Builds the tasks of all agents, by side. A server to which no client is routed gets none.
@@ -192,12 +247,14 @@ impl AgentSession {
             cpus: job.shape.cpus.clone(),
             duration: job.duration,
             interval: job.interval,
+            slices: job.slices,
             token: RandomState::new().hash_one(std::process::id()),
             one_clock: self.clock != AgentClocks::Different,
         };
         let tasks = SideTasks {
             servers: self.server_tasks(job, &blank),
             clients: self.client_tasks(job, &blank)?,
+            server_of: self.servers_of_clients(job),
         };
         tasks.servers.iter().chain(&tasks.clients).try_for_each(|(_, task)| task.validate())?;
         Ok(tasks)
@@ -220,6 +277,17 @@ impl AgentSession {
                     ..blank.clone()
                 };
                 (clients > 0).then_some((MemberId(server), task))
+            })
+            .collect()
+    }
+
+    /// Returns the server that each client process sends to.
+    fn servers_of_clients(&self, job: &TrialJob) -> BTreeMap<MemberId, MemberId> {
+        routes(&self.routes, job)
+            .flat_map(|route| {
+                let first = self.servers + route.client * self.processes;
+                let server = MemberId(route.server);
+                (first..first + self.processes).map(move |client| (MemberId(client), server))
             })
             .collect()
     }
@@ -293,6 +361,8 @@ fn workload_times(
 struct SideTasks {
     servers: Vec<(MemberId, TrialTask)>,
     clients: Vec<(MemberId, TrialTask)>,
+    /// Server that each client process sends to.
+    server_of: BTreeMap<MemberId, MemberId>,
 }
 
 /// Returns the number of cores that this process may use.

@@ -59,6 +59,17 @@ impl TcpStateLog {
         Ok(())
     }
 
+    /// Takes the retransmissions of all flows so far as those of before the trial.
+    pub(crate) fn forget_retransmits<'s>(
+        &mut self,
+        flows: impl Iterator<Item = &'s TcpStream>,
+    ) -> io::Result<()> {
+        for (again, stream) in self.retransmits.iter_mut().zip(flows) {
+            *again = read_tcp_info(stream)?.retransmits;
+        }
+        Ok(())
+    }
+
     /// Fills the rows of all intervals that are over.
     fn fill_rows(&mut self, at: u64, state: TcpInfoTotals) {
         let over = usize::try_from(at / self.interval).map_or(self.slots, |n| n.min(self.slots));

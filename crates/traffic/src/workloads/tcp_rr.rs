@@ -2,6 +2,7 @@
 
 use super::rr::{self, MessageTransport, ReceiveProgress, Responder, RrClient};
 use crate::placement::TrafficRole;
+use crate::slices::SliceProgress;
 use crate::tcp::{AcceptedFlows, TcpOptions, TcpServerThread, connect, shut_down};
 use crate::wait_mode::WaitMode;
 use crate::workers;
@@ -11,7 +12,7 @@ use std::io;
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use tare_record::Metric;
+use tare_record::{Metric, Parameters};
 
 /// Workload `tcp-rr`.
 #[derive(Debug)]
@@ -40,9 +41,15 @@ impl Workload for TcpRr {
         PARAMETERS
     }
 
+    fn can_run_in_slices(&self, parameters: &Parameters) -> bool {
+        rr::can_run_in_slices(parameters)
+    }
+
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
+        let progress = task.slices.map(|plan| Arc::new(SliceProgress::new(plan)));
+        let slices = progress.clone();
         let serving =
-            TcpServerThread::start_with(task, &no_delay_options(), task.flows, |gathered| {
+            TcpServerThread::start_with(task, &no_delay_options(), task.flows, move |gathered| {
                 let AcceptedFlows { flows, task, cores, patience, .. } = gathered;
                 let wait = WaitMode::from_parameters(&task.parameters);
                 let epoch = Arc::default();
@@ -52,11 +59,11 @@ impl Workload for TcpRr {
                         .try_for_each(|flow| wait.prepare_socket(&flow.stream, &flow.stream))?;
                     let wires =
                         hand.into_iter().map(|flow| (TcpTransport::new(flow.stream), flow.client));
-                    lanes.push(Responder::new(wires.collect(), &task, &epoch)?);
+                    lanes.push(Responder::new(wires.collect(), &task, &epoch, slices.as_ref())?);
                 }
                 workers::run_flow_groups(lanes, &cores, &task, &patience)
             })?;
-        Ok(Box::new(TcpRrServer { serving }))
+        Ok(Box::new(TcpRrServer { serving, progress }))
     }
 
     fn connect(&self, task: &TrialTask) -> Result<Box<dyn Client>, Error> {
@@ -77,9 +84,15 @@ pub(super) fn no_delay_options() -> TcpOptions {
 /// Server of `tcp-rr`.
 struct TcpRrServer {
     serving: TcpServerThread<Responder<TcpTransport>>,
+    /// Slices of the trial. `None` if it runs in one piece.
+    progress: Option<Arc<SliceProgress>>,
 }
 
 impl Server for TcpRrServer {
+    fn settle(&mut self, sent: u64) -> Result<(), Error> {
+        self.progress.as_ref().ok_or_else(Error::not_in_slices)?.settle(sent)
+    }
+
     fn finish(mut self: Box<Self>) -> Result<SideReport, Error> {
         let report = rr::merge_responders(self.serving.finish()?)?;
         Ok(report.with_granted(&self.serving.granted, &self.serving.cores, TrafficRole::Server))

@@ -28,18 +28,18 @@ impl RequestCounts {
         self.rows.get_mut(usize::try_from(at / self.interval).unwrap_or(usize::MAX))
     }
 
-    /// Counts a request sent at this time.
-    pub(super) fn count_sent(&mut self, at: u64) {
+    /// Counts a request sent at this time; `None` for a time that belongs to no interval.
+    pub(super) fn count_sent(&mut self, at: Option<u64>) {
         self.sent += 1;
-        if let Some((sent, _)) = self.row(at) {
+        if let Some((sent, _)) = at.and_then(|at| self.row(at)) {
             *sent += 1;
         }
     }
 
-    /// Counts the answer to a request that was sent at this time.
-    pub(super) fn count_answered(&mut self, at: u64) {
+    /// Counts the answer to a request that was sent at this time; `None` as above.
+    pub(super) fn count_answered(&mut self, at: Option<u64>) {
         self.answered += 1;
-        if let Some((_, answered)) = self.row(at) {
+        if let Some((_, answered)) = at.and_then(|at| self.row(at)) {
             *answered += 1;
         }
     }
@@ -64,8 +64,8 @@ mod tests {
     #[test]
     fn an_answer_counts_where_its_request_was_sent() {
         let mut counts = RequestCounts::new(Nanos(20), Nanos(10));
-        [1, 9, 10, 25].into_iter().for_each(|at| counts.count_sent(at));
-        [9, 10, 25].into_iter().for_each(|at| counts.count_answered(at));
+        [1, 9, 10, 25].into_iter().for_each(|at| counts.count_sent(Some(at)));
+        [9, 10, 25].into_iter().for_each(|at| counts.count_answered(Some(at)));
         assert_eq!((counts.sent, counts.answered), (4, 3));
         assert_eq!(counts.rows, [(2, 1), (1, 1)]);
     }

@@ -8,6 +8,7 @@ use crate::flow_group::{FlowGroup, Interest};
 use crate::latency::set_round_trips;
 use crate::payload::incompressible_payload;
 use crate::placement::{SideCores, TrafficRole, find_spin_contention};
+use crate::slices::{ClientSlices, SliceWindow};
 use crate::tcp::GrantedOptions;
 use crate::wait_mode::WaitMode;
 use crate::workers::{self, WorkerOutput};
@@ -23,6 +24,8 @@ use tare_record::{EndCounts, Finding, Nanos, Series};
 enum RequestStage {
     /// Nothing is outstanding, and no transaction is due.
     Resting,
+    /// Nothing is outstanding, and no transaction is due before the next slice.
+    BetweenSlices,
     Sending,
     Receiving,
     /// The server has been told that no more requests come.
@@ -93,6 +96,26 @@ impl<W: MessageTransport> Requester<W> {
         }
     }
 
+    /// Lets all flows begin transactions again.
+    fn resume(&mut self) {
+        for flow in &mut self.flows {
+            flow.stage = RequestStage::Resting;
+        }
+        self.resting = (0..self.flows.len()).collect();
+    }
+
+    /// Prepares the flows for a slice with this window.
+    fn begin_slice(&mut self, window: SliceWindow, patience: &Arc<SharedDeadline>) {
+        self.log.begin_slice(window, patience);
+        self.resume();
+    }
+
+    /// Ends the last slice: the flows end.
+    fn end_slices(&mut self, patience: &Arc<SharedDeadline>) {
+        self.log.end_slices(patience);
+        self.resume();
+    }
+
     /// Takes the next step of a flow that has nothing outstanding.
     #[inline]
     fn continue_flow(&mut self, flow: usize, now: u64) -> io::Result<()> {
@@ -101,6 +124,10 @@ impl<W: MessageTransport> Requester<W> {
             NextStep::WaitUntilDue => {
                 self.flows[flow].stage = RequestStage::Resting;
                 self.resting.push_back(flow);
+                Ok(())
+            }
+            NextStep::Rest => {
+                self.flows[flow].stage = RequestStage::BetweenSlices;
                 Ok(())
             }
             NextStep::End => self.hang_up(flow),
@@ -117,7 +144,7 @@ impl<W: MessageTransport> Requester<W> {
         one.present = TransactionAttempt { stamp, asked, sent: now };
         one.stage = RequestStage::Sending;
         if W::LOST_AFTER.is_some() {
-            self.log.counts.count_sent(now - epoch);
+            self.log.count_sent(now);
         }
         self.send_request(flow)
     }
@@ -167,7 +194,7 @@ impl<W: MessageTransport> Requester<W> {
         };
         one.answered = true;
         let begun = if is_present { self.continue_flow(flow, now) } else { Ok(()) };
-        self.log.counts.count_answered(attempt.sent - self.log.epoch);
+        self.log.count_answered(attempt.sent);
         self.log.complete(now, attempt.asked)?;
         begun
     }
@@ -224,7 +251,7 @@ impl<W: MessageTransport> FlowGroup for Requester<W> {
             RequestStage::Resting => Interest::UntilDue,
             RequestStage::Sending => Interest::Write,
             RequestStage::Receiving | RequestStage::Closing => Interest::Read,
-            RequestStage::Over => Interest::Finished,
+            RequestStage::BetweenSlices | RequestStage::Over => Interest::Finished,
         }
     }
 
@@ -233,7 +260,9 @@ impl<W: MessageTransport> FlowGroup for Requester<W> {
             RequestStage::Receiving => self.receive_response(flow),
             RequestStage::Sending => self.send_request(flow),
             RequestStage::Closing => self.close(flow),
-            RequestStage::Resting | RequestStage::Over => Err(io::ErrorKind::WouldBlock.into()),
+            RequestStage::Resting | RequestStage::BetweenSlices | RequestStage::Over => {
+                Err(io::ErrorKind::WouldBlock.into())
+            }
         }
     }
 
@@ -278,6 +307,8 @@ pub(in crate::workloads) struct RrClient<W> {
     cores: SideCores,
     patience: Arc<SharedDeadline>,
     epoch: Arc<OnceLock<u64>>,
+    /// Slices that have run; `None` before the first one.
+    slices: Option<ClientSlices>,
     task: TrialTask,
 }
 
@@ -301,17 +332,14 @@ impl<W: MessageTransport> RrClient<W> {
                 Requester::new(wires, sizes, RequesterLog::new(task, part, &epoch, &patience))
             })
             .collect();
-        Ok(Self { lanes, granted, cores, patience, epoch, task: task.clone() })
+        Ok(Self { lanes, granted, cores, patience, epoch, slices: None, task: task.clone() })
     }
-}
 
-impl<W: MessageTransport> Client for RrClient<W> {
-    fn run(self: Box<Self>) -> Result<SideReport, Error> {
-        let Self { lanes, granted, cores, patience, epoch, task } = *self;
-        let crowd = find_contention(lanes.len(), &cores, &task);
-        let WorkerOutput { lanes, cpu, mut findings } =
-            workers::run_flow_groups(lanes, &cores, &task, &patience)?;
-        findings.extend(crowd);
+    /// Returns the report of flow groups that have finished.
+    fn report(self, driven: WorkerOutput<Requester<W>>) -> Result<SideReport, Error> {
+        let Self { granted, cores, epoch, task, .. } = self;
+        let WorkerOutput { lanes, cpu, mut findings } = driven;
+        findings.extend(find_contention(lanes.len(), &cores, &task));
         findings.extend(find_shortfall(&task, lanes.iter().map(|lane| lane.log.begun()).sum()));
         let mut report = SideReport { findings, cpu, ..SideReport::default() };
         report.epoch = epoch.get().copied().map(Nanos);
@@ -329,6 +357,41 @@ impl<W: MessageTransport> Client for RrClient<W> {
         report.series = vec![Series::new(task.client, intervals)];
         report.parameters = task.parameters;
         Ok(report.with_granted(&granted, &cores, TrafficRole::Client))
+    }
+}
+
+impl<W: MessageTransport> Client for RrClient<W> {
+    fn run(self: Box<Self>) -> Result<SideReport, Error> {
+        let mut client = *self;
+        let lanes = std::mem::take(&mut client.lanes);
+        let driven =
+            workers::run_flow_groups(lanes, &client.cores, &client.task, &client.patience)?;
+        client.report(driven)
+    }
+
+    fn run_slice(&mut self) -> Result<u64, Error> {
+        let slices = match &mut self.slices {
+            Some(slices) => slices,
+            None => self.slices.insert(ClientSlices::for_task(&self.task)?),
+        };
+        let (window, patience) = (slices.begin(), Arc::new(SharedDeadline::default()));
+        let mut lanes = std::mem::take(&mut self.lanes);
+        lanes.iter_mut().for_each(|lane| lane.begin_slice(window, &patience));
+        let driven = workers::run_flow_groups(lanes, &self.cores, &self.task, &patience)?;
+        self.lanes = slices.add(driven);
+        // Every request has been answered: nothing is on its way.
+        Ok(0)
+    }
+
+    fn finish(self: Box<Self>) -> Result<SideReport, Error> {
+        let mut client = *self;
+        let mut slices = client.slices.take().ok_or_else(Error::not_in_slices)?;
+        let mut lanes = std::mem::take(&mut client.lanes);
+        lanes.iter_mut().for_each(|lane| lane.end_slices(&client.patience));
+        let driven =
+            workers::run_flow_groups(lanes, &client.cores, &client.task, &client.patience)?;
+        let lanes = slices.add(driven);
+        client.report(slices.into_output(lanes))
     }
 }
 

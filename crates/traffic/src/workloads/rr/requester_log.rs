@@ -5,6 +5,7 @@ use crate::clock;
 use crate::cpu::CpuLog;
 use crate::event_loop::SharedDeadline;
 use crate::latency::LatencyLog;
+use crate::slices::SliceWindow;
 use crate::tcp::DRAIN_TIMEOUT;
 use crate::{TrialTask, parameters};
 use std::io;
@@ -19,6 +20,8 @@ pub(super) enum NextStep {
     Begin(u64),
     /// Wait until a transaction is due.
     WaitUntilDue,
+    /// Rest until the next slice.
+    Rest,
     /// End the flow: the trial is over.
     End,
 }
@@ -60,6 +63,12 @@ pub(super) struct RequesterLog {
     shared_epoch: Arc<OnceLock<u64>>,
     pub(super) epoch: u64,
     duration: u64,
+    /// Window of the present slice, or of the trial in one piece.
+    window: SliceWindow,
+    /// Time for which transactions were due in earlier slices, ns: the schedule does not go on between two slices.
+    scheduled: u64,
+    /// True in a trial in slices.
+    in_slices: bool,
     schedule: Option<OpenLoopSchedule>,
     patience: Arc<SharedDeadline>,
 }
@@ -87,41 +96,89 @@ impl RequesterLog {
             shared_epoch: Arc::clone(epoch),
             epoch: 0,
             duration: task.duration.0,
+            window: SliceWindow::whole_trial(0, task.duration.0),
+            scheduled: 0,
+            in_slices: false,
             schedule,
             patience: Arc::clone(patience),
         }
     }
 
-    /// Begins the trial; the first thread to call this sets the time for all.
+    /// Begins the trial; the first thread to call this sets the time for all. In slices the window has been set.
     pub(super) fn begin(&mut self) {
         self.epoch = *self.shared_epoch.get_or_init(|| clock::now().0);
-        self.cpu.begin(clock::now().0 - self.epoch);
+        if !self.in_slices {
+            self.window = SliceWindow::whole_trial(self.epoch, self.duration);
+            self.cpu.begin(clock::now().0 - self.epoch);
+        }
+    }
+
+    /// Begins a slice with this window.
+    pub(super) fn begin_slice(&mut self, window: SliceWindow, patience: &Arc<SharedDeadline>) {
+        if self.in_slices {
+            self.scheduled += self.window.ends - self.window.begins;
+        }
+        self.in_slices = true;
+        self.window = window;
+        self.patience = Arc::clone(patience);
+    }
+
+    /// Ends the last slice: from now on a flow with nothing outstanding ends.
+    pub(super) fn end_slices(&mut self, patience: &Arc<SharedDeadline>) {
+        self.in_slices = false;
+        self.duration = 0;
+        self.patience = Arc::clone(patience);
     }
 
     fn end(&self) -> u64 {
-        self.epoch + self.duration
+        self.window.ends
+    }
+
+    /// Returns the time at which the next transaction of the schedule is due, by the monotonic clock.
+    fn due(&self, schedule: &OpenLoopSchedule) -> u64 {
+        (self.window.begins + schedule.due()).saturating_sub(self.scheduled)
     }
 
     /// Returns the next step of a flow with nothing outstanding.
     #[inline]
     pub(super) fn next(&mut self, now: u64) -> NextStep {
         if now >= self.end() {
-            return NextStep::End;
+            return self.end_traffic();
         }
-        let Some(schedule) = &mut self.schedule else {
+        let Some(schedule) = self.schedule else {
             return NextStep::Begin(now);
         };
-        let due = self.epoch + schedule.due();
+        let due = self.due(&schedule);
         if now < due {
             return NextStep::WaitUntilDue;
         }
-        schedule.begun += 1;
+        self.schedule = Some(OpenLoopSchedule { begun: schedule.begun + 1, ..schedule });
         NextStep::Begin(due)
+    }
+
+    /// Returns the next step of a flow whose slice, or trial, is over.
+    #[cold]
+    fn end_traffic(&mut self) -> NextStep {
+        if !self.in_slices {
+            return NextStep::End;
+        }
+        self.cpu.end_slice();
+        NextStep::Rest
     }
 
     /// Returns the time of the next step of a flow with nothing outstanding.
     pub(super) fn next_due(&self) -> u64 {
-        self.schedule.map_or(0, |schedule| (self.epoch + schedule.due()).min(self.end()))
+        self.schedule.map_or(0, |schedule| self.due(&schedule).min(self.end()))
+    }
+
+    /// Counts a request that was sent at `now`.
+    pub(super) fn count_sent(&mut self, now: u64) {
+        self.counts.count_sent(self.window.slice_time(now));
+    }
+
+    /// Counts the answer to a request that was sent at this time.
+    pub(super) fn count_answered(&mut self, sent: u64) {
+        self.counts.count_answered(self.window.slice_time(sent));
     }
 
     /// Returns the number of transactions of the schedule that have begun.
@@ -132,14 +189,29 @@ impl RequesterLog {
     /// Logs a transaction that completed at `now`, and whose latency counts from `asked`.
     #[inline]
     pub(super) fn complete(&mut self, now: u64, asked: u64) -> io::Result<()> {
-        let at = now - self.epoch;
-        self.cpu.record(at);
+        let Some(at) = self.window.slice_time(now) else {
+            self.log.add_outside();
+            return Ok(());
+        };
+        self.record_cpu(now, at);
         self.log.add(at, now.saturating_sub(asked)).map_err(io::Error::other)
+    }
+
+    /// Records the current time, and its slice time, in the CPU log.
+    #[inline]
+    fn record_cpu(&mut self, now: u64, at: u64) {
+        if self.in_slices {
+            self.cpu.record_in_slice(&self.window, now);
+        } else {
+            self.cpu.record(at);
+        }
     }
 
     /// Handles the current time: after the end of the trial, outstanding responses are awaited up to [`DRAIN_TIMEOUT`].
     pub(super) fn on_tick(&mut self, now: u64) {
-        self.cpu.record(now - self.epoch);
+        if let Some(at) = self.window.slice_time(now) {
+            self.record_cpu(now, at);
+        }
         if now >= self.end() {
             self.patience.set(Instant::now() + DRAIN_TIMEOUT);
         }

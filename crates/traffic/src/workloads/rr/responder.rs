@@ -3,15 +3,17 @@
 use super::stamp::{LENGTH, RequestStamp};
 use super::{MessageSizes, MessageTransport, ReceiveProgress, message_buffer};
 use crate::cpu::CpuLog;
-use crate::flow_group::{FlowGroup, Interest};
+use crate::flow_group::{FlowGroup, Interest, SLICED_SERVER_TICK, TICK};
 use crate::latency::LatencyLog;
 use crate::payload::incompressible_payload;
+use crate::slices::{SliceProgress, SliceWindow};
 use crate::workers::WorkerOutput;
 use crate::{Error, SideReport, TrialTask, clock, cpu, merge};
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 use tare_record::{EndCounts, Interval, Series};
 
 /// State of a flow.
@@ -56,6 +58,8 @@ pub(in crate::workloads) struct Responder<W> {
     /// Time at which the first request came to this side.
     shared_epoch: Arc<OnceLock<u64>>,
     epoch: Option<u64>,
+    /// Slices of the trial. `None` if it runs in one piece.
+    slices: Option<Arc<SliceProgress>>,
 }
 
 impl<W: MessageTransport> Responder<W> {
@@ -64,6 +68,7 @@ impl<W: MessageTransport> Responder<W> {
         flows: Vec<(W, u32)>,
         task: &TrialTask,
         epoch: &Arc<OnceLock<u64>>,
+        slices: Option<&Arc<SliceProgress>>,
     ) -> Result<Self, Error> {
         let sizes = MessageSizes::from_parameters(&task.parameters)?;
         let mut clients: Vec<u32> = flows.iter().map(|&(_, client)| client).collect();
@@ -99,11 +104,18 @@ impl<W: MessageTransport> Responder<W> {
             cpu: CpuLog::new(task.duration, task.interval),
             shared_epoch: Arc::clone(epoch),
             epoch: None,
+            slices: slices.map(Arc::clone),
         })
     }
 
     /// Logs the one-way time of a request that arrived at `now`.
-    fn log_one_way(&mut self, flow: usize, stamp: RequestStamp, now: u64) -> io::Result<()> {
+    fn log_one_way(
+        &mut self,
+        flow: usize,
+        stamp: RequestStamp,
+        now: u64,
+        window: Option<SliceWindow>,
+    ) -> io::Result<()> {
         let one = &mut self.flows[flow];
         let Some(epoch) = one.epoch else {
             one.epoch = Some(stamp.time());
@@ -113,7 +125,13 @@ impl<W: MessageTransport> Responder<W> {
         if stamp.time() == epoch {
             return Ok(());
         }
-        let at = RequestStamp::new(0, epoch).elapsed_until(now);
+        let at = match window {
+            None => RequestStamp::new(0, epoch).elapsed_until(now),
+            Some(window) => match window.slice_time(now) {
+                Some(at) => at,
+                None => return Ok(()),
+            },
+        };
         self.one_way[one.client].log.add(at, stamp.elapsed_until(now)).map_err(io::Error::other)
     }
 
@@ -126,19 +144,25 @@ impl<W: MessageTransport> Responder<W> {
             ReceiveProgress::Whole => {}
             ReceiveProgress::End => {
                 one.stage = ResponseStage::Over;
+                self.cpu.end_slice();
                 return one.wire.close_sending();
             }
         }
         one.stage = ResponseStage::Sending;
         let stamp = RequestStamp::read(one.wire.head());
-        let came = (!self.one_way.is_empty()).then(|| clock::now().0);
-        if self.epoch.is_none() {
-            self.begin_cpu_log();
+        let needs_time = !self.one_way.is_empty() || self.slices.is_some();
+        let came = needs_time.then(|| clock::now().0);
+        // The slice is over for the client as soon as it has the response.
+        let window = came.zip(self.slices.as_ref()).map(|(now, slices)| slices.window(now));
+        match (window, came) {
+            (Some(window), Some(now)) => self.cpu.record_in_slice(&window, now),
+            _ if self.epoch.is_none() => self.begin_cpu_log(),
+            _ => {}
         }
         // Logging is done while the response is on its way.
         let given = self.send_response(flow);
-        if let Some(came) = came {
-            self.log_one_way(flow, stamp, came)?;
+        if let Some(came) = came.filter(|_| !self.one_way.is_empty()) {
+            self.log_one_way(flow, stamp, came, window)?;
         }
         given
     }
@@ -166,6 +190,10 @@ impl<W: MessageTransport> FlowGroup for Responder<W> {
 
     fn socket(&self, flow: usize) -> BorrowedFd<'_> {
         self.flows[flow].wire.socket()
+    }
+
+    fn tick(&self) -> Duration {
+        if self.slices.is_some() { SLICED_SERVER_TICK } else { TICK }
     }
 
     fn interest(&self, flow: usize) -> Interest {

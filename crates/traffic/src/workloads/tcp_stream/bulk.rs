@@ -5,8 +5,9 @@ use super::sink::PayloadSink;
 use super::source::PayloadSource;
 use crate::cpu::CpuLog;
 use crate::event_loop::SharedDeadline;
-use crate::flow_group::{FlowGroup, Interest};
+use crate::flow_group::{FlowGroup, Interest, SLICED_SERVER_TICK, TICK};
 use crate::placement::{SideCores, TrafficRole};
+use crate::slices::{SliceProgress, SliceWindow};
 use crate::sys::set_pacing_rate;
 use crate::tcp::{AcceptedFlow, DRAIN_TIMEOUT, FlowDirection, shut_down};
 use crate::{Error, OfferedLoad, TrialTask, parameters};
@@ -14,7 +15,7 @@ use std::io::{self, Read, Write};
 use std::net::{self, Shutdown};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Message by which a receiving client begins: ASCII ENQ. It is not payload.
 const BEGIN: [u8; 1] = [5];
@@ -40,6 +41,8 @@ enum BulkStage {
     Receiving,
     /// Sender of payload.
     Sending,
+    /// Sender that rests until its next slice.
+    Resting,
     /// Sender that has sent everything and waits for the receiver to close.
     Closing,
     /// Both ends are closed.
@@ -56,6 +59,17 @@ impl BulkStage {
             (TrafficRole::Server, FlowDirection::Down) => Self::AwaitingBegin,
         }
     }
+}
+
+/// Slices of a group's trial.
+#[derive(Clone, Debug)]
+pub(super) enum GroupSlices {
+    /// The trial runs in one piece.
+    None,
+    /// The group sends in slices; the window is that of the present one.
+    Sender(SliceWindow),
+    /// The group receives in slices.
+    Receiver(Arc<SliceProgress>),
 }
 
 #[derive(Debug)]
@@ -82,6 +96,7 @@ pub(super) struct BulkFlowGroup {
     /// Beginning of the side. `None` before it.
     began: Option<u64>,
     patience: Option<Arc<SharedDeadline>>,
+    slices: GroupSlices,
     /// True if a sender yields the core after every write (sched_yield(2)), because the receiver may wait for the same
     /// core.
     ///
@@ -101,6 +116,7 @@ impl BulkFlowGroup {
         role: TrafficRole,
         shared: &Arc<SideEpochs>,
         patience: Option<&Arc<SharedDeadline>>,
+        slices: GroupSlices,
     ) -> Result<Self, Error> {
         let gives =
             if role == TrafficRole::Client { FlowDirection::Up } else { FlowDirection::Down };
@@ -132,8 +148,28 @@ impl BulkFlowGroup {
             shared: Arc::clone(shared),
             began: None,
             patience: patience.map(Arc::clone),
+            slices,
             yields_core: task.one_clock && SideCores::are_shared(&task.cpus),
         })
+    }
+
+    /// Prepares the flows that send for a slice with this window.
+    pub(super) fn begin_slice(&mut self, window: SliceWindow, patience: &Arc<SharedDeadline>) {
+        self.slices = GroupSlices::Sender(window);
+        self.patience = Some(Arc::clone(patience));
+        for flow in &mut self.flows {
+            flow.stage = BulkStage::Sending;
+        }
+    }
+
+    /// Ends the flows that send: from now on the group sends nothing, and closes.
+    pub(super) fn end_slices(&mut self, patience: &Arc<SharedDeadline>) {
+        self.slices = GroupSlices::None;
+        self.patience = Some(Arc::clone(patience));
+        self.duration = 0;
+        for flow in &mut self.flows {
+            flow.stage = BulkStage::Sending;
+        }
     }
 
     /// Records the time on the side's clock, and begins it.
@@ -166,7 +202,7 @@ impl BulkFlowGroup {
             BulkStage::Receiving => self.receive_payload(flow),
             BulkStage::Sending => self.send_payload(flow),
             BulkStage::Closing => self.close(flow),
-            BulkStage::Over => Ok(()),
+            BulkStage::Resting | BulkStage::Over => Ok(()),
         }
     }
 
@@ -195,13 +231,19 @@ impl BulkFlowGroup {
         *stage = BulkStage::Receiving;
         let now = now();
         self.counts[*count].clocks.receiving.start(now);
-        self.note_time(now);
+        if matches!(self.slices, GroupSlices::None) {
+            self.note_time(now);
+        }
         self.receive_payload(flow)
     }
 
     fn receive_payload(&mut self, flow: usize) -> io::Result<()> {
         let bytes = self.sink.receive(&self.flows[flow].stream)?;
         let now = now();
+        if let GroupSlices::Receiver(progress) = &self.slices {
+            let progress = Arc::clone(progress);
+            return self.count_in_slice(flow, bytes as u64, now, &progress);
+        }
         self.note_time(now);
         let BulkFlow { stream, stage, counters: count } = &mut self.flows[flow];
         let ClientCounters { clocks, meter, .. } = &mut self.counts[*count];
@@ -216,7 +258,65 @@ impl BulkFlowGroup {
         shut_down(stream, Shutdown::Both)
     }
 
+    /// Counts bytes that a receiver in slices has taken; none at the end of the stream.
+    fn count_in_slice(
+        &mut self,
+        flow: usize,
+        bytes: u64,
+        now: u64,
+        progress: &SliceProgress,
+    ) -> io::Result<()> {
+        let BulkFlow { stream, stage, counters: count } = &mut self.flows[flow];
+        let Some(meter) = &mut self.counts[*count].meter else { return Ok(()) };
+        if bytes == 0 {
+            meter.note_end(self.duration);
+            *stage = BulkStage::Over;
+            self.cpu.end_slice();
+            return shut_down(stream, Shutdown::Both);
+        }
+        let window = progress.window(now);
+        match window.slice_time(now) {
+            Some(at) => meter.add(at, bytes),
+            None => meter.add_outside(bytes),
+        }
+        self.cpu.record_in_slice(&window, now);
+        progress.count_received(bytes);
+        Ok(())
+    }
+
+    /// Sends payload of a slice, or ends it.
+    fn send_in_slice(&mut self, flow: usize, window: SliceWindow) -> io::Result<()> {
+        let now = now();
+        if now >= window.ends {
+            self.end_slice(flow, window)?;
+            self.flows[flow].stage = BulkStage::Resting;
+            return Ok(());
+        }
+        self.counts[self.flows[flow].counters].clocks.sending.start(now);
+        self.cpu.record_in_slice(&window, now);
+        self.sent += self.source.send(&self.flows[flow].stream)? as u64;
+        if self.yields_core {
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
+
+    /// Reads the kernel's statistics, and the CPU time, at the end of a slice.
+    fn end_slice(&mut self, flow: usize, window: SliceWindow) -> io::Result<()> {
+        let count = &mut self.counts[self.flows[flow].counters];
+        match window.slice_time_at_end() {
+            Some(at) => {
+                self.cpu.end_slice();
+                count.sample_kernel(at, |flow| &self.flows[flow].stream)
+            }
+            None => count.forget_retransmits(|flow| &self.flows[flow].stream),
+        }
+    }
+
     fn send_payload(&mut self, flow: usize) -> io::Result<()> {
+        if let GroupSlices::Sender(window) = self.slices {
+            return self.send_in_slice(flow, window);
+        }
         let now = now();
         self.note_time(now);
         let count = &mut self.counts[self.flows[flow].counters];
@@ -260,8 +360,15 @@ impl FlowGroup for BulkFlowGroup {
         self.flows[flow].stream.as_fd()
     }
 
+    fn tick(&self) -> Duration {
+        match self.slices {
+            GroupSlices::Receiver(_) => SLICED_SERVER_TICK,
+            GroupSlices::None | GroupSlices::Sender(_) => TICK,
+        }
+    }
+
     fn on_start(&mut self) {
-        if self.role == TrafficRole::Client {
+        if self.role == TrafficRole::Client && matches!(self.slices, GroupSlices::None) {
             self.note_time(now());
         }
     }
@@ -273,7 +380,7 @@ impl FlowGroup for BulkFlowGroup {
             | BulkStage::AwaitingPayload
             | BulkStage::Receiving
             | BulkStage::Closing => Interest::Read,
-            BulkStage::Over => Interest::Finished,
+            BulkStage::Resting | BulkStage::Over => Interest::Finished,
         }
     }
 

@@ -105,6 +105,17 @@ impl ClientCounters {
             .collect()
     }
 
+    /// Lets the retransmissions so far, before anything counts, be those of nobody.
+    pub(super) fn forget_retransmits<'s>(
+        &mut self,
+        stream: impl Fn(usize) -> &'s TcpStream,
+    ) -> std::io::Result<()> {
+        match &mut self.state {
+            Some(log) => log.forget_retransmits(self.senders.iter().map(|&flow| stream(flow))),
+            None => Ok(()),
+        }
+    }
+
     /// Handles the time since the first write: once an interval, reads the kernel's statistics of the flows.
     pub(super) fn sample_kernel<'s>(
         &mut self,

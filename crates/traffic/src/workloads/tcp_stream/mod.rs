@@ -12,20 +12,21 @@ mod source;
 
 use crate::event_loop::SharedDeadline;
 use crate::placement::{SideCores, TrafficRole};
+use crate::slices::{ClientSlices, SliceProgress};
 use crate::tcp::{
     AcceptedFlow, FlowDirection, GrantedOptions, TcpOptions, TcpServerThread, connect_directed,
 };
-use crate::workers;
+use crate::workers::{self, WorkerOutput};
 use crate::{
     Client, Error, Parameter, ParameterKind, Server, SideReport, TrialTask, Workload, WorkloadInfo,
     parameters,
 };
-use bulk::BulkFlowGroup;
+use bulk::{BulkFlowGroup, GroupSlices};
 use counters::SideEpochs;
 use report::build_report;
 use source::PayloadSource;
 use std::sync::Arc;
-use tare_record::Metric;
+use tare_record::{Metric, Parameters};
 
 /// Workload `tcp-stream`.
 #[derive(Debug)]
@@ -123,6 +124,10 @@ impl Workload for TcpStream {
         Some(bulk::pacing_rate(task)? as f64 * f64::from(task.flows))
     }
 
+    fn can_run_in_slices(&self, parameters: &Parameters) -> bool {
+        parameters::word(parameters, "direction").is_none_or(|way| way == "up")
+    }
+
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
         Ok(Box::new(StreamServer::start(task)?))
     }
@@ -144,6 +149,8 @@ fn directions(task: &TrialTask) -> &'static [FlowDirection] {
 /// Server of `tcp-stream`.
 struct StreamServer {
     serving: TcpServerThread<BulkFlowGroup>,
+    /// Slices of the trial. `None` if it runs in one piece.
+    progress: Option<Arc<SliceProgress>>,
     task: TrialTask,
 }
 
@@ -156,14 +163,26 @@ impl StreamServer {
         let expected = task.flows.saturating_mul(directions(task).len() as u32);
         let all = TrialTask { flows: expected, ..task.clone() };
         let (shared, own) = (Arc::new(SideEpochs::default()), task.clone());
-        let lane = move |flows| BulkFlowGroup::new(flows, &own, TrafficRole::Server, &shared, None);
+        let progress = task.slices.map(|plan| Arc::new(SliceProgress::new(plan)));
+        let slices = match &progress {
+            Some(progress) => GroupSlices::Receiver(Arc::clone(progress)),
+            None => GroupSlices::None,
+        };
+        let lane = move |flows| {
+            let slices = slices.clone();
+            BulkFlowGroup::new(flows, &own, TrafficRole::Server, &shared, None, slices)
+        };
         let serving =
             TcpServerThread::try_start(&all, &TcpOptions::from_parameters(&task.parameters), lane)?;
-        Ok(Self { serving, task: task.clone() })
+        Ok(Self { serving, progress, task: task.clone() })
     }
 }
 
 impl Server for StreamServer {
+    fn settle(&mut self, sent: u64) -> Result<(), Error> {
+        self.progress.as_ref().ok_or_else(Error::not_in_slices)?.settle(sent)
+    }
+
     fn finish(mut self: Box<Self>) -> Result<SideReport, Error> {
         let report = build_report(self.serving.finish()?, &self.task)?;
         Ok(report.with_granted(&self.serving.granted, &self.serving.cores, TrafficRole::Server))
@@ -176,6 +195,8 @@ struct StreamClient {
     granted: GrantedOptions,
     cores: SideCores,
     patience: Arc<SharedDeadline>,
+    /// Slices that have run; `None` before the first one.
+    slices: Option<ClientSlices>,
     task: TrialTask,
 }
 
@@ -200,19 +221,51 @@ impl StreamClient {
         let lanes = workers::distribute(flows, &cores, &task.parameters)
             .into_iter()
             .map(|flows| {
-                BulkFlowGroup::new(flows, task, TrafficRole::Client, &shared, Some(&patience))
+                let (role, patience) = (TrafficRole::Client, Some(&patience));
+                BulkFlowGroup::new(flows, task, role, &shared, patience, GroupSlices::None)
             })
             .collect::<Result<_, _>>()?;
-        Ok(Self { lanes, granted, cores, patience, task: task.clone() })
+        Ok(Self { lanes, granted, cores, patience, slices: None, task: task.clone() })
+    }
+
+    /// Returns the report of flow groups that have finished.
+    fn report(
+        driven: WorkerOutput<BulkFlowGroup>,
+        task: TrialTask,
+        granted: &GrantedOptions,
+        cores: &SideCores,
+    ) -> Result<SideReport, Error> {
+        let report = build_report(driven, &task)?;
+        let report = SideReport { parameters: task.parameters, ..report };
+        Ok(report.with_granted(granted, cores, TrafficRole::Client))
     }
 }
 
 impl Client for StreamClient {
     fn run(self: Box<Self>) -> Result<SideReport, Error> {
-        let Self { lanes, granted, cores, patience, task } = *self;
-        let report =
-            build_report(workers::run_flow_groups(lanes, &cores, &task, &patience)?, &task)?;
-        let report = SideReport { parameters: task.parameters, ..report };
-        Ok(report.with_granted(&granted, &cores, TrafficRole::Client))
+        let Self { lanes, granted, cores, patience, task, .. } = *self;
+        let driven = workers::run_flow_groups(lanes, &cores, &task, &patience)?;
+        Self::report(driven, task, &granted, &cores)
+    }
+
+    fn run_slice(&mut self) -> Result<u64, Error> {
+        let slices = match &mut self.slices {
+            Some(slices) => slices,
+            None => self.slices.insert(ClientSlices::for_task(&self.task)?),
+        };
+        let (window, patience) = (slices.begin(), Arc::new(SharedDeadline::default()));
+        let mut lanes = std::mem::take(&mut self.lanes);
+        lanes.iter_mut().for_each(|lane| lane.begin_slice(window, &patience));
+        let driven = workers::run_flow_groups(lanes, &self.cores, &self.task, &patience)?;
+        self.lanes = slices.add(driven);
+        Ok(self.lanes.iter().map(|lane| lane.sent).sum())
+    }
+
+    fn finish(self: Box<Self>) -> Result<SideReport, Error> {
+        let Self { mut lanes, granted, cores, patience, slices, task } = *self;
+        let mut slices = slices.ok_or_else(Error::not_in_slices)?;
+        lanes.iter_mut().for_each(|lane| lane.end_slices(&patience));
+        let lanes = slices.add(workers::run_flow_groups(lanes, &cores, &task, &patience)?);
+        Self::report(slices.into_output(lanes), task, &granted, &cores)
     }
 }

@@ -11,12 +11,13 @@ mod transport;
 use super::rr::{self, Responder, RrClient};
 use super::tcp_rr::no_delay_options;
 use crate::placement::TrafficRole;
+use crate::slices::SliceProgress;
 use crate::tcp::{AcceptedFlows, GrantedOptions, TcpServerThread, connect};
 use crate::wait_mode::WaitMode;
 use crate::workers;
 use crate::{Client, Error, Parameter, Server, SideReport, TrialTask, Workload, WorkloadInfo};
 use std::sync::Arc;
-use tare_record::Metric;
+use tare_record::{Metric, Parameters};
 use transport::UdpTransport;
 
 /// Workload `udp-rr`.
@@ -58,8 +59,14 @@ impl Workload for UdpRr {
         PARAMETERS
     }
 
+    fn can_run_in_slices(&self, parameters: &Parameters) -> bool {
+        rr::can_run_in_slices(parameters)
+    }
+
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
         let doors = handshake::listen(&task.addresses)?;
+        let progress = task.slices.map(|plan| Arc::new(SliceProgress::new(plan)));
+        let slices = progress.clone();
         let serving =
             TcpServerThread::start_with(task, &no_delay_options(), task.flows, move |gathered| {
                 let AcceptedFlows { flows, task, cores, patience, .. } = gathered;
@@ -68,11 +75,11 @@ impl Workload for UdpRr {
                 let epoch = Arc::default();
                 let mut lanes = Vec::new();
                 for hand in workers::distribute(flows, &cores, &task.parameters) {
-                    lanes.push(Responder::new(hand, &task, &epoch)?);
+                    lanes.push(Responder::new(hand, &task, &epoch, slices.as_ref())?);
                 }
                 workers::run_flow_groups(lanes, &cores, &task, &patience)
             })?;
-        Ok(Box::new(UdpRrServer { serving }))
+        Ok(Box::new(UdpRrServer { serving, progress }))
     }
 
     fn connect(&self, task: &TrialTask) -> Result<Box<dyn Client>, Error> {
@@ -86,9 +93,15 @@ impl Workload for UdpRr {
 /// Server of `udp-rr`.
 struct UdpRrServer {
     serving: TcpServerThread<Responder<UdpTransport>>,
+    /// Slices of the trial. `None` if it runs in one piece.
+    progress: Option<Arc<SliceProgress>>,
 }
 
 impl Server for UdpRrServer {
+    fn settle(&mut self, sent: u64) -> Result<(), Error> {
+        self.progress.as_ref().ok_or_else(Error::not_in_slices)?.settle(sent)
+    }
+
     fn finish(mut self: Box<Self>) -> Result<SideReport, Error> {
         let report = rr::merge_responders(self.serving.finish()?)?;
         Ok(report.with_granted(

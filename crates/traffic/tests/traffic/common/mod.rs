@@ -99,6 +99,7 @@ pub(crate) fn job(
         ports,
         duration: Nanos(300_000_000),
         interval: Nanos(20_000_000),
+        slices: None,
     }
 }
 

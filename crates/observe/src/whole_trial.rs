@@ -1,0 +1,186 @@
+//! What is observed of a trial as a whole: memory, throttling, load, and the share of the machine that was others'.
+
+use crate::cpu_quota::QuotaThrottling;
+use crate::environment;
+use crate::files::MachineFiles;
+use crate::memory::MemoryPressure;
+use crate::thermal_throttling::ThermalThrottling;
+use rustix::time::{ClockId, clock_gettime};
+use tare_record::{CpuUse, Finding, HostActivity, Nanos};
+
+/// Share of all cores' time above which other programs' work is a finding.
+const BUSY_SHARE: f64 = 0.10;
+
+/// Share of all cores' time above which steal time is a finding.
+const STEAL_SHARE: f64 = 0.02;
+
+/// Wall time below which too few ticks have passed for a finding, seconds.
+const MIN_SECONDS: f64 = 0.2;
+
+/// Sources that are read before a trial and after it, whatever is between.
+#[derive(Debug)]
+pub(crate) struct WholeTrialObservation {
+    memory: MemoryPressure,
+    throttled: ThermalThrottling,
+    quota: QuotaThrottling,
+}
+
+impl WholeTrialObservation {
+    /// Reads the sources before a trial.
+    pub(crate) fn start(files: &MachineFiles) -> Self {
+        Self {
+            memory: MemoryPressure::read(files),
+            throttled: ThermalThrottling::read(files),
+            quota: QuotaThrottling::read(files),
+        }
+    }
+
+    /// Completes the activity of a trial, and returns it with the findings of what was observed. `agents` is the CPU
+    /// time of tare's agents and the network's daemons.
+    pub(crate) fn finish(
+        self,
+        files: &MachineFiles,
+        meanwhile: HostActivity,
+        observed: &ObservedTime,
+        agents: Nanos,
+    ) -> (HostActivity, Vec<Finding>) {
+        let ours = agents + observed.own;
+        let findings = [
+            busy_finding(&observed.cpu, observed.cores, ours),
+            steal_finding(&observed.cpu, observed.cores),
+            self.throttled.finding_since(files),
+            self.quota.finding_since(files),
+        ];
+        let load = environment::load(files).map_or(0.0, |load| load[0]);
+        let memory = self.memory.memory_since(files);
+        let meanwhile = HostActivity { cpu: observed.cpu, load, memory, ..meanwhile };
+        (meanwhile, findings.into_iter().flatten().collect())
+    }
+}
+
+/// CPU time of the machine while it was observed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ObservedTime {
+    /// CPU time of all cores by kind.
+    pub(crate) cpu: CpuUse,
+    /// Number of cores; 0 if the machine's CPU time cannot be read.
+    pub(crate) cores: u32,
+    /// CPU time of this process.
+    pub(crate) own: Nanos,
+}
+
+impl ObservedTime {
+    /// Adds the time of one stretch.
+    pub(crate) fn add(&mut self, cpu: &CpuUse, cores: u32) {
+        self.cpu = plus(&self.cpu, cpu);
+        self.cores = cores;
+    }
+}
+
+/// Returns a finding if other programs took more than [`BUSY_SHARE`] of all cores' time.
+pub(crate) fn busy_finding(cpu: &CpuUse, cores: u32, ours: Nanos) -> Option<Finding> {
+    let all = cpu.user + cpu.system + cpu.softirq + cpu.irq + cpu.steal + cpu.idle;
+    if all.as_secs_f64() < MIN_SECONDS * f64::from(cores) || all.0 == 0 {
+        return None;
+    }
+    // Steal time has a finding of its own.
+    let others = cpu.user + cpu.system + cpu.irq - ours;
+    let share = others.as_secs_f64() / all.as_secs_f64();
+    (share > BUSY_SHARE).then_some(Finding::BusyMachine { share })
+}
+
+/// Returns a finding if the hypervisor stole more than [`STEAL_SHARE`] of all cores' time.
+pub(crate) fn steal_finding(cpu: &CpuUse, cores: u32) -> Option<Finding> {
+    let all = cpu.user + cpu.system + cpu.softirq + cpu.irq + cpu.steal + cpu.idle;
+    if all.as_secs_f64() < MIN_SECONDS * f64::from(cores) || all.0 == 0 {
+        return None;
+    }
+    let share = cpu.steal.as_secs_f64() / all.as_secs_f64();
+    (share > STEAL_SHARE).then_some(Finding::Stolen { share })
+}
+
+/// Returns the CPU time of this process so far.
+pub(crate) fn own_time() -> Nanos {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let nanos = u64::try_from(time.tv_nsec).unwrap_or(0);
+    Nanos(seconds.saturating_mul(1_000_000_000).saturating_add(nanos))
+}
+
+/// Returns the sum of two times, kind by kind.
+pub(crate) fn plus(one: &CpuUse, other: &CpuUse) -> CpuUse {
+    CpuUse {
+        user: one.user + other.user,
+        system: one.system + other.system,
+        softirq: one.softirq + other.softirq,
+        irq: one.irq + other.irq,
+        steal: one.steal + other.steal,
+        idle: one.idle + other.idle,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn one_second_of(user: u64, system: u64, softirq: u64, steal: u64) -> CpuUse {
+        let tenths = |n: u64| Nanos(n * SECOND / 10);
+        CpuUse {
+            user: tenths(user),
+            system: tenths(system),
+            softirq: tenths(softirq),
+            irq: Nanos(0),
+            steal: tenths(steal),
+            idle: tenths(20 - user - system - softirq - steal),
+        }
+    }
+
+    #[test]
+    fn others_work_is_found_and_ours_is_not() {
+        let agents = Nanos(SECOND);
+        assert_eq!(busy_finding(&one_second_of(2, 8, 4, 0), 2, agents), None);
+        let found = busy_finding(&one_second_of(8, 8, 2, 0), 2, agents);
+        assert!(
+            matches!(found, Some(Finding::BusyMachine { share }) if (share - 0.3).abs() < 1e-9),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn softirq_and_stolen_time_are_nobodys() {
+        assert_eq!(busy_finding(&one_second_of(0, 0, 20, 0), 2, Nanos(0)), None);
+        assert_eq!(busy_finding(&one_second_of(0, 0, 0, 5), 2, Nanos(0)), None);
+    }
+
+    #[test]
+    fn what_the_hypervisor_took_is_told() {
+        assert!(matches!(
+            steal_finding(&one_second_of(5, 0, 0, 2), 2),
+            Some(Finding::Stolen { share }) if (share - 0.1).abs() < 1e-9
+        ));
+        assert_eq!(steal_finding(&one_second_of(15, 0, 0, 0), 2), None);
+        assert_eq!(steal_finding(&CpuUse::default(), 0), None);
+    }
+
+    #[test]
+    fn too_short_to_tell() {
+        let busy_for = |ms: u64| CpuUse { user: Nanos(ms * 1_000_000), ..CpuUse::default() };
+        assert_eq!(busy_finding(&busy_for(390), 2, Nanos(0)), None);
+        assert!(busy_finding(&busy_for(400), 2, Nanos(0)).is_some());
+        assert_eq!(busy_finding(&CpuUse::default(), 0, Nanos(0)), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_share_is_a_share(kinds in prop::array::uniform6(0..100 * SECOND), ours in 0..200 * SECOND) {
+            let [user, system, softirq, irq, steal, idle] = kinds.map(Nanos);
+            let cpu = CpuUse { user, system, softirq, irq, steal, idle };
+            if let Some(Finding::BusyMachine { share }) = busy_finding(&cpu, 2, Nanos(ours)) {
+                prop_assert!(share > BUSY_SHARE && share <= 1.0);
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Recorder of a run: writes what happened to the journal, reports it as progress, and keeps what later decisions need.
+
+use crate::environment::{AttemptError, RunningNetwork, TrialMeasurement, TurnSetup};
+use crate::{Error, Progress, RunEvent};
+use tare_record::journal::{Record, RecordSink};
+use tare_record::{
+    BlockPolicy, Nanos, NetworkFailure, NetworkTurn, Parameters, Phase, Plan, RemainingPlan, Trial,
+    TrialSlices,
+};
+use tare_study::block_order::PlannedTurn;
+
+/// Recorder of a run.
+pub(crate) struct RunRecorder<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) sink: &'a mut dyn RecordSink,
+    pub(crate) progress: &'a mut dyn Progress,
+    /// The part of the plan that has not broken.
+    pub(crate) standing: RemainingPlan,
+    /// Trials of the pilot, from which the number of blocks is computed.
+    pub(crate) pilot: Vec<Trial>,
+    /// Trials of the main phase, kept if the run tests its precision as it goes on.
+    pub(crate) main: Vec<Trial>,
+}
+
+/// Block that is under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockNumber {
+    pub(crate) phase: Phase,
+    pub(crate) number: u32,
+}
+
+/// Position of a trial in the run.
+#[derive(Clone, Debug)]
+pub(crate) struct TrialPosition<'a> {
+    pub(crate) block: BlockNumber,
+    pub(crate) turn: &'a PlannedTurn,
+    pub(crate) began: Nanos,
+    pub(crate) took: Nanos,
+    /// Slices as they were, if the trial was woven.
+    pub(crate) slices: Option<TrialSlices>,
+}
+
+/// Failure of a turn, and the plan's workload in which it occurred; `None` if the network could not be raised.
+pub(crate) struct TurnFailure {
+    pub(crate) workload: Option<usize>,
+    pub(crate) broken: AttemptError,
+}
+
+impl TurnFailure {
+    /// Converts it to the failure to record. Returns `None` if the run was interrupted.
+    pub(crate) fn into_failure(
+        self,
+        plan: &Plan,
+        turn: &PlannedTurn,
+        block: u32,
+    ) -> Option<NetworkFailure> {
+        let AttemptError::Failed { reason, remedy } = self.broken else { return None };
+        let workload = self.workload.map(|workload| &plan.workloads[workload]);
+        Some(NetworkFailure {
+            network: plan.networks[turn.network].label.clone(),
+            shape: Some(plan.shapes[turn.shape].clone()),
+            workload: workload.map(|workload| workload.name.clone()),
+            parameters: workload.map_or_else(Parameters::new, |one| one.parameters.clone()),
+            block: Some(block),
+            reason,
+            remedy,
+        })
+    }
+}
+
+impl<'a> RunRecorder<'a> {
+    /// Returns what an environment needs to raise the network of a turn.
+    pub(crate) fn setup_of(&self, turn: &PlannedTurn) -> TurnSetup<'a> {
+        TurnSetup {
+            entry: &self.plan.networks[turn.network],
+            shape: &self.plan.shapes[turn.shape],
+            workloads: &self.plan.workloads,
+        }
+    }
+
+    /// Returns true if a workload of a turn has not broken.
+    pub(crate) fn stands(&self, turn: &PlannedTurn, workload: usize) -> bool {
+        self.standing.has_trial(turn.network, workload, turn.shape)
+    }
+
+    /// Reports that a workload begins on a network.
+    pub(crate) fn announce(&mut self, turn: &PlannedTurn, workload: usize, block: BlockNumber) {
+        self.progress.handle_event(RunEvent::Trial {
+            entry: &self.plan.networks[turn.network],
+            workload: &self.plan.workloads[workload],
+            shape: &self.plan.shapes[turn.shape],
+            block: block.number,
+        });
+    }
+
+    /// Records the failure of a turn, and leaves the broken part out of the rest of the run. Returns false if the run
+    /// was interrupted instead.
+    pub(crate) fn record_failure(
+        &mut self,
+        trouble: TurnFailure,
+        turn: &PlannedTurn,
+        block: BlockNumber,
+    ) -> Result<bool, Error> {
+        let Some(failure) = trouble.into_failure(self.plan, turn, block.number) else {
+            return Ok(false);
+        };
+        self.sink.append(&Record::Failure(failure.clone()))?;
+        self.progress.handle_event(RunEvent::Failed(&failure));
+        self.standing.remove_failed(self.plan, &failure);
+        Ok(true)
+    }
+
+    /// Records a trial of a running network.
+    pub(crate) fn record_trial(
+        &mut self,
+        at: TrialPosition<'_>,
+        workload: usize,
+        running: &dyn RunningNetwork,
+        measured: TrialMeasurement,
+    ) -> Result<(), Error> {
+        let setup = self.setup_of(at.turn);
+        let record = Record::Trial(Box::new(build_trial(at, &setup, workload, running, measured)));
+        self.sink.append(&record)?;
+        if let Record::Trial(trial) = record {
+            self.progress.handle_event(RunEvent::Measured(&trial));
+            match (trial.phase, self.plan.blocks) {
+                (Phase::Pilot, _) => self.pilot.push(*trial),
+                (Phase::Main, BlockPolicy::Sequence { .. }) => self.main.push(*trial),
+                (Phase::Main, _) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a network down, and records how long it took to raise and to remove.
+    pub(crate) fn tear_down(
+        &mut self,
+        block: BlockNumber,
+        turn: &PlannedTurn,
+        network: Box<dyn RunningNetwork>,
+    ) -> Result<(), Error> {
+        let raised = network.setup_time();
+        let Some((raised, removed)) = raised.zip(network.tear_down()) else { return Ok(()) };
+        let setup = self.setup_of(turn);
+        self.sink.append(&Record::Turn(NetworkTurn {
+            block: block.number,
+            phase: block.phase,
+            label: setup.entry.label.clone(),
+            shape: setup.shape.clone(),
+            raised,
+            removed,
+        }))?;
+        Ok(())
+    }
+}
+
+fn build_trial(
+    at: TrialPosition<'_>,
+    setup: &TurnSetup<'_>,
+    workload: usize,
+    running: &dyn RunningNetwork,
+    measured: TrialMeasurement,
+) -> Trial {
+    Trial {
+        block: at.block.number,
+        phase: at.block.phase,
+        position: at.turn.position,
+        label: setup.entry.label.clone(),
+        network: setup.entry.network.clone(),
+        workload: setup.workloads[workload].name.clone(),
+        shape: setup.shape.clone(),
+        parameters: measured.parameters,
+        began: at.began,
+        took: at.took,
+        slices: at.slices,
+        series: measured.series,
+        ends: measured.ends,
+        agents: measured.agents,
+        search: measured.search,
+        hops: running.hops(),
+        findings: measured.findings,
+        meanwhile: measured.meanwhile,
+    }
+}

@@ -1,0 +1,219 @@
+//! Slices of a woven trial on one side: when a slice begins and ends, and where it lies in slice time.
+//!
+//! The client's slice begins by an order. The server's begins with the first thing that arrives in it, as its clock may
+//! be another; it ends once everything that the client sent has arrived ([`SliceProgress::settle`]).
+
+use crate::workers::WorkerOutput;
+use crate::{Error, TrialTask, clock};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+use tare_record::{Finding, Nanos, SlicePlan};
+
+/// One stretch of traffic: a slice, or a whole trial. Times are by the monotonic clock, ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SliceWindow {
+    /// Beginning of the traffic.
+    pub(crate) begins: u64,
+    /// End of the traffic: nothing is begun from here on.
+    pub(crate) ends: u64,
+    /// Time from which on events count, and the slice time of that moment. `None` in a slice of the warm-up.
+    counted: Option<(u64, u64)>,
+    /// Time until which events count.
+    closes: u64,
+}
+
+impl SliceWindow {
+    /// Returns the window of a trial in one piece, in which everything counts that comes after its beginning.
+    pub(crate) fn whole_trial(begins: u64, duration: u64) -> Self {
+        let ends = begins.saturating_add(duration);
+        Self { begins, ends, counted: Some((begins, 0)), closes: u64::MAX }
+    }
+
+    /// Returns the window of a slice, by its index among all slices, that begins at this time.
+    pub(crate) fn slice(plan: &SlicePlan, index: u32, begins: u64) -> Self {
+        let opens = begins.saturating_add(plan.skip.0);
+        let ends = opens.saturating_add(plan.length.0);
+        let slice_time = |nth: u32| u64::from(nth) * plan.length.0;
+        let counted = index.checked_sub(plan.warm_up).map(|nth| (opens, slice_time(nth)));
+        Self { begins, ends, counted, closes: ends }
+    }
+
+    /// Returns the slice time of an event. Returns `None` if it does not count: it is at the slice's beginning, after
+    /// its end, or in a slice of the warm-up.
+    #[inline]
+    pub(crate) fn slice_time(&self, now: u64) -> Option<u64> {
+        let (opens, at) = self.counted?;
+        (now >= opens && now < self.closes).then(|| at + (now - opens))
+    }
+
+    /// Returns the slice time at the end of the window. Returns `None` if nothing in it counts.
+    pub(crate) fn slice_time_at_end(&self) -> Option<u64> {
+        self.counted.map(|(opens, at)| at + (self.ends - opens))
+    }
+}
+
+/// Progress of a server through the slices of its trial, shared by its worker threads and the thread that executes
+/// orders.
+#[derive(Debug)]
+pub(crate) struct SliceProgress {
+    plan: SlicePlan,
+    /// Index of the slice whose traffic arrives now.
+    index: AtomicU32,
+    /// Time of the first arrival in this slice, by the monotonic clock, ns; 0 before it.
+    begins: AtomicU64,
+    /// Payload bytes that have arrived so far.
+    received: AtomicU64,
+}
+
+impl SliceProgress {
+    /// Time within which everything that was sent in a slice must arrive.
+    const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
+    /// Pause between two looks at what has arrived.
+    const SETTLE_PAUSE: Duration = Duration::from_micros(30);
+
+    /// Creates the progress of a trial whose first slice is awaited.
+    pub(crate) fn new(plan: SlicePlan) -> Self {
+        Self {
+            plan,
+            index: AtomicU32::new(0),
+            begins: AtomicU64::new(0),
+            received: AtomicU64::new(0),
+        }
+    }
+
+    /// Returns the window of the present slice, for something that arrived at `now`. The first arrival begins it.
+    #[inline]
+    pub(crate) fn window(&self, now: u64) -> SliceWindow {
+        let begun = self.begins.load(Ordering::Acquire);
+        let begins = if begun == 0 { self.begin(now) } else { begun };
+        SliceWindow::slice(&self.plan, self.index.load(Ordering::Acquire), begins)
+    }
+
+    #[cold]
+    fn begin(&self, now: u64) -> u64 {
+        match self.begins.compare_exchange(0, now, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => now,
+            Err(other) => other,
+        }
+    }
+
+    /// Counts payload bytes that have arrived.
+    #[inline]
+    pub(crate) fn count_received(&self, bytes: u64) {
+        self.received.fetch_add(bytes, Ordering::Release);
+    }
+
+    /// Waits until all bytes that the clients sent so far have arrived, then awaits the next slice.
+    ///
+    /// # Errors
+    /// Fails if they do not arrive in time.
+    pub(crate) fn settle(&self, sent: u64) -> Result<(), Error> {
+        let deadline = Instant::now() + Self::SETTLE_TIMEOUT;
+        loop {
+            let received = self.received.load(Ordering::Acquire);
+            if received >= sent {
+                self.index.fetch_add(1, Ordering::AcqRel);
+                self.begins.store(0, Ordering::Release);
+                return Ok(());
+            }
+            if Instant::now() >= deadline {
+                return Err(Error::Job(format!(
+                    "cannot end a slice: {} of {sent} bytes did not arrive within {} s: use --slice off",
+                    sent - received,
+                    Self::SETTLE_TIMEOUT.as_secs()
+                )));
+            }
+            thread::sleep(Self::SETTLE_PAUSE);
+        }
+    }
+}
+
+/// Slices of a client's trial: the next one, and what the worker threads of those before it took and found.
+#[derive(Debug)]
+pub(crate) struct ClientSlices {
+    plan: SlicePlan,
+    next: u32,
+    /// CPU time of the worker threads so far.
+    pub(crate) cpu: Nanos,
+    /// Findings of the worker threads so far, each once.
+    pub(crate) findings: Vec<Finding>,
+}
+
+impl ClientSlices {
+    /// Creates the slices of a task, none of which has run.
+    ///
+    /// # Errors
+    /// Fails if the task runs in one piece.
+    pub(crate) fn for_task(task: &TrialTask) -> Result<Self, Error> {
+        let plan = task.slices.ok_or_else(|| {
+            Error::Job("cannot run a slice: the trial runs in one piece: order `go`".to_owned())
+        })?;
+        Ok(Self { plan, next: 0, cpu: Nanos(0), findings: Vec::new() })
+    }
+
+    /// Begins the next slice now. A slice beyond the last one does not count.
+    pub(crate) fn begin(&mut self) -> SliceWindow {
+        let window = SliceWindow::slice(&self.plan, self.next, clock::now().0);
+        self.next += 1;
+        window
+    }
+
+    /// Adds what the worker threads of a slice took and found. Returns the flow groups.
+    pub(crate) fn add<L>(&mut self, driven: WorkerOutput<L>) -> Vec<L> {
+        self.cpu = self.cpu + driven.cpu;
+        for finding in driven.findings {
+            if !self.findings.contains(&finding) {
+                self.findings.push(finding);
+            }
+        }
+        driven.lanes
+    }
+
+    /// Returns what all slices took and found, with these flow groups.
+    pub(crate) fn into_output<L>(self, lanes: Vec<L>) -> WorkerOutput<L> {
+        WorkerOutput { lanes, cpu: self.cpu, findings: self.findings }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: SlicePlan =
+        SlicePlan { rounds: 3, warm_up: 1, length: Nanos(1_000), skip: Nanos(100) };
+
+    #[test]
+    fn counted_parts_follow_one_another_in_slice_time() {
+        let second = SliceWindow::slice(&PLAN, 2, 50_000);
+        assert_eq!(second.ends, 51_100);
+        let at: Vec<_> =
+            [50_099, 50_100, 51_099, 51_100].map(|now| second.slice_time(now)).to_vec();
+        assert_eq!(at, [None, Some(1_000), Some(1_999), None]);
+        assert_eq!(second.slice_time_at_end(), Some(2_000));
+    }
+
+    #[test]
+    fn a_slice_of_the_warm_up_does_not_count() {
+        let first = SliceWindow::slice(&PLAN, 0, 0);
+        assert_eq!((first.slice_time(500), first.slice_time_at_end()), (None, None));
+    }
+
+    #[test]
+    fn a_trial_in_one_piece_counts_from_its_beginning_on() {
+        let whole = SliceWindow::whole_trial(1_000, 500);
+        assert_eq!((whole.begins, whole.ends), (1_000, 1_500));
+        assert_eq!((whole.slice_time(999), whole.slice_time(1_700)), (None, Some(700)));
+    }
+
+    #[test]
+    fn a_server_s_slice_begins_with_the_first_arrival_and_ends_when_all_is_there() {
+        let progress = SliceProgress::new(PLAN);
+        assert_eq!(progress.window(7_000).begins, 7_000);
+        assert_eq!(progress.window(7_500).begins, 7_000);
+        progress.count_received(10);
+        progress.settle(10).unwrap();
+        let next = progress.window(9_000);
+        assert_eq!((next.begins, next.slice_time(9_100)), (9_000, Some(0)));
+    }
+}
