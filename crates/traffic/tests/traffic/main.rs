@@ -8,6 +8,7 @@ mod faults;
 mod loopback;
 mod measures;
 mod round_trips;
+mod slices;
 mod stalls;
 mod streams;
 mod udp;

@@ -236,7 +236,7 @@ pub(super) fn find_shortfall(task: &TrialTask, begun: u64) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tare_record::Nanos;
+    use tare_record::{Nanos, SlicePlan};
 
     fn ledger(rate: Option<f64>, flows: u32, part: ThreadShare) -> RequesterLog {
         let mut task = crate::TrialTask::for_test("tcp-rr", vec![([127, 0, 0, 1], 7).into()]);
@@ -264,6 +264,26 @@ mod tests {
         assert_eq!(open.next(now + 1_000_000_000), NextStep::End);
         open.schedule.as_mut().unwrap().begun = u64::MAX >> 20;
         assert_eq!(open.next_due(), now + 1_000_000_000);
+    }
+
+    #[test]
+    fn a_schedule_goes_on_from_slice_to_slice() {
+        let plan = SlicePlan { rounds: 2, warm_up: 0, length: Nanos(4_000_000), skip: Nanos(0) };
+        let mut open = ledger(Some(1000.0), 1, ThreadShare { nth: 0, flows: 1, sharing: 1 });
+        let begin = |open: &mut RequesterLog, index, at| {
+            open.begin_slice(SliceWindow::slice(&plan, index, at), &Arc::default());
+        };
+        begin(&mut open, 0, 50_000_000);
+        for due in [50_000_000, 51_000_000, 52_000_000] {
+            assert_eq!(open.next(53_500_000), NextStep::Begin(due));
+        }
+        assert_eq!(open.next(54_000_000), NextStep::Rest);
+        // What was due at 53 ms could not be begun in time: it is a millisecond late in the next slice.
+        begin(&mut open, 1, 90_000_000);
+        assert_eq!(open.next(90_000_000), NextStep::Begin(89_000_000));
+        assert_eq!(open.next(90_000_000), NextStep::Begin(90_000_000));
+        assert_eq!(open.next(90_000_000), NextStep::WaitUntilDue);
+        assert_eq!(open.next_due(), 91_000_000);
     }
 
     #[test]
