@@ -102,13 +102,16 @@ impl RunSequence<'_> {
             blocks,
             trials: self.trials_per_block(),
         });
+        let mut last_block = Nanos(0);
         for number in from..blocks {
-            if self.is_over_budget(phase, number) {
+            if self.is_over_budget(phase, number, last_block) {
                 return Ok(PhaseEnd::Early(StoppedBy::Budget));
             }
+            let began = self.stage.elapsed();
             if let Some(early) = self.run_block(phase, number)? {
                 return Ok(PhaseEnd::Early(early));
             }
+            last_block = self.stage.elapsed() - began;
             self.recorder.progress.handle_event(RunEvent::Block { phase, block: number });
             if self.is_narrow_enough(number + 1)? {
                 return Ok(PhaseEnd::Done(StoppedBy::Sequence));
@@ -135,12 +138,12 @@ impl RunSequence<'_> {
         u32::try_from(self.recorder.standing.trial_count()).unwrap_or(u32::MAX)
     }
 
-    /// Returns whether the budget of time is used up. It is tested between blocks only, and never before two blocks are
-    /// done.
-    fn is_over_budget(&self, phase: Phase, number: u32) -> bool {
+    /// Returns whether the budget of time is used up, or would be before another block like the last one were done. It
+    /// is tested between blocks only, and never before two blocks are done.
+    fn is_over_budget(&self, phase: Phase, number: u32, last_block: Nanos) -> bool {
         phase == Phase::Main
             && number >= 2
-            && self.plan.budget.is_some_and(|budget| self.stage.elapsed() >= budget)
+            && self.plan.budget.is_some_and(|budget| self.stage.elapsed() + last_block > budget)
     }
 
     /// Runs one block. Returns the reason if the run ended in it.

@@ -14,6 +14,19 @@ pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 
+/// Returns the mean of what is left when this share (0–0.5, the latter excluded) of the sample is left out at either end,
+/// rounded down to whole values. Returns `None` for an empty sample, a share outside that range, or a NaN.
+#[must_use]
+pub fn trimmed_mean(values: &[f64], share: f64) -> Option<f64> {
+    if !(0.0..0.5).contains(&share) || values.iter().any(|value| value.is_nan()) {
+        return None;
+    }
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let cut = (share * sorted.len() as f64).floor() as usize;
+    mean(&sorted[cut..sorted.len() - cut])
+}
+
 /// Returns the sample standard deviation (divisor n − 1). Returns `None` for fewer than two values.
 #[must_use]
 pub fn sd(values: &[f64]) -> Option<f64> {
@@ -117,6 +130,15 @@ mod tests {
         // Worked out by hand: (1 + 2 + 3)² / (3 · (1 + 4 + 9)).
         assert!((fairness(&[1.0, 2.0, 3.0]).unwrap() - 36.0 / 42.0).abs() < 1e-12);
         assert_eq!((fairness(&[]), fairness(&[0.0, 0.0])), (None, None));
+    }
+
+    #[test]
+    fn a_trimmed_mean_leaves_the_ends_out() {
+        let values = [1e9, 2.0, 3.0, 4.0, -1e9, 5.0, 6.0, f64::INFINITY, 7.0, 8.0];
+        assert_eq!(trimmed_mean(&values, 0.2), Some(5.5));
+        assert_eq!(trimmed_mean(&[1.0, 5.0], 0.2), Some(3.0));
+        assert_eq!((trimmed_mean(&[], 0.2), trimmed_mean(&[1.0], 0.5)), (None, None));
+        assert_eq!(trimmed_mean(&[1.0, f64::NAN], 0.2), None);
     }
 
     proptest! {

@@ -5,9 +5,9 @@ use crate::network_selection::{NetworkSelection, choose_baseline, select_network
 use crate::published::build_publication;
 use crate::sections::{ExpandedStudy, expand_sections};
 use crate::shapes::{check_not_empty, expand_shapes};
-use crate::spec::StudyMethod;
+use crate::spec::{StudyMethod, WovenMethod};
 use crate::weave::weave;
-use crate::{Catalogue, Error, SliceLength, StoppingRule, Study};
+use crate::{Catalogue, Error, StoppingRule, Study};
 use std::collections::BTreeMap;
 use tare_record::{BlockPolicy, Finding, Metric, NetworkEntry, Plan, ProtocolScale};
 
@@ -45,7 +45,7 @@ impl Study {
             findings.push(Finding::Scaled { changes: self.changes });
         }
         refused.extend(workloads.refused);
-        let slice = self.method.slice;
+        let woven = self.method.woven;
         let mut plan = Plan {
             study: self.name.unwrap_or_else(|| "unnamed".to_owned()),
             seed: self.method.seed.unwrap_or(seed),
@@ -66,8 +66,11 @@ impl Study {
             findings,
             publication,
         };
-        if let Some(SliceLength::Span(length)) = slice {
-            weave(&mut plan, length, catalogue);
+        if weave(&mut plan, catalogue)
+            && let Some(WovenMethod { blocks, budget }) = woven
+        {
+            plan.blocks = BlockPolicy::Fixed { blocks };
+            plan.budget = Some(budget.0);
         }
         Ok(plan)
     }

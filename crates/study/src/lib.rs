@@ -38,5 +38,6 @@ pub use scaled::scaled;
 pub use section_spec::StudySection;
 pub use spec::{
     NameOrigin, ScaledWorkload, ShapeLists, StandIn, StoppingRule, StudyMethod, WorkloadSpec,
+    WovenMethod,
 };
 pub use units::{Percent, SliceLength, TimeSpan, WarmUpSpan};

@@ -29,6 +29,9 @@ pub struct WorkloadSpec {
     pub warm_up: Option<WarmUpSpan>,
     /// Duration under `--quick`.
     pub quick_duration: Option<TimeSpan>,
+    /// Time during which payload flows in the slices of a block together, if the networks are woven; nothing: the
+    /// duration.
+    pub woven_duration: Option<TimeSpan>,
     /// False if `--quick` leaves the workload out.
     pub quick: Option<bool>,
     /// Parameters of the workload.
@@ -128,6 +131,17 @@ pub enum StoppingRule {
     Sequence,
 }
 
+/// Number of blocks of a woven run, and its budget: a block takes as long as the slices of all networks, however many
+/// they are, so the time decides how many there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct WovenMethod {
+    /// Largest number of blocks.
+    pub blocks: u32,
+    /// Longest time that the run may take.
+    pub budget: TimeSpan,
+}
+
 /// Method of measurement.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
@@ -155,6 +169,8 @@ pub struct StudyMethod {
     /// Length of the slices in which the networks of a block are woven; nothing: trials run in one piece. A duration, an
     /// interval or a warm-up that is laid over it turns it off.
     pub slice: Option<SliceLength>,
+    /// Number of blocks and budget if the networks are woven, in the place of the method's.
+    pub woven: Option<WovenMethod>,
     /// Family of ratios over which Holm's correction is computed.
     pub family: Option<CorrectionFamily>,
     /// Equivalence margins, by metric.
@@ -175,6 +191,9 @@ impl StudyMethod {
         let is_timed =
             upper.duration.is_some() || upper.interval.is_some() || upper.warm_up.is_some();
         let below = if is_timed { self.slice.map(|_| SliceLength::Off) } else { self.slice };
+        let is_sized =
+            upper.blocks.is_some() || upper.precision.is_some() || upper.budget.is_some();
+        let woven_below = self.woven.filter(|_| !is_sized);
         let mut margins = self.margins;
         margins.extend(upper.margins);
         Self {
@@ -189,6 +208,7 @@ impl StudyMethod {
             interval: upper.interval.or(self.interval),
             warm_up: upper.warm_up.or(self.warm_up),
             slice: upper.slice.or(below),
+            woven: upper.woven.or(woven_below),
             family: upper.family.or(self.family),
             margins,
             seed: upper.seed.or(self.seed),

@@ -1,9 +1,8 @@
-//! Weaving: the workloads of a plan that can run in slices get a number of slices that together last as long as a trial
-//! would.
+//! Weaving: the workloads of a plan that can run in slices are woven, if all networks can be up at once.
 
-use crate::Catalogue;
+use crate::{Catalogue, SliceLength};
 use tare_network::NetworkSpec;
-use tare_record::{Nanos, Plan, SlicePlan, WarmUpPolicy, WorkloadPlan};
+use tare_record::{Nanos, Parameters, Plan, Shape, SlicePlan, WarmUpPolicy};
 
 /// Uncounted beginning of a slice: caches are cold, and a thread's first packets find it asleep.
 const SKIP: Nanos = Nanos(1_000_000);
@@ -14,22 +13,45 @@ const WARM_UP: u32 = 2;
 /// Most containers of all networks together that are up at once.
 const MOST_CONTAINERS: u64 = 512;
 
-/// Gives the workloads of a plan slices of this length, as far as they can run in slices. Nothing is woven if there is
-/// only one network, if one of the networks cannot be woven, or if too many containers would be up at once.
-pub(crate) fn weave(plan: &mut Plan, length: Nanos, catalogue: &dyn Catalogue) {
-    if !can_be_woven(plan, catalogue) {
-        return;
-    }
-    for workload in &mut plan.workloads {
-        if catalogue.can_run_in_slices(&workload.name, &workload.parameters) {
-            slice(workload, length);
-        }
-    }
+/// Returns the slices of a workload that together last this long. Returns `None` if they are off, or if the workload
+/// cannot run in slices.
+pub(crate) fn slices(
+    length: Option<SliceLength>,
+    together: Nanos,
+    workload: &str,
+    parameters: &Parameters,
+    catalogue: &dyn Catalogue,
+) -> Option<SlicePlan> {
+    let Some(SliceLength::Span(length)) = length else { return None };
+    let rounds = u32::try_from((together.0 / length.0.max(1)).max(1)).unwrap_or(u32::MAX);
+    catalogue.can_run_in_slices(workload, parameters).then_some(SlicePlan {
+        rounds,
+        warm_up: WARM_UP,
+        length,
+        skip: SKIP,
+    })
 }
 
+/// Weaves the workloads of a plan that have slices, and takes the slices away if the networks cannot be woven. Returns
+/// true if all workloads are woven.
+pub(crate) fn weave(plan: &mut Plan, catalogue: &dyn Catalogue) -> bool {
+    let woven = can_be_woven(plan, catalogue);
+    for workload in &mut plan.workloads {
+        workload.slices = workload.slices.filter(|_| woven);
+        if let Some(slices) = &workload.slices {
+            workload.duration = slices.duration();
+            workload.interval = slices.length;
+            // The beginning of every slice is not counted; there is nothing left to cut.
+            workload.warm_up = WarmUpPolicy::Fixed(Nanos(0));
+        }
+    }
+    plan.workloads.iter().all(|workload| workload.slices.is_some())
+}
+
+/// Returns true if there are several networks, if all of them can be woven, and if no more containers would be up at
+/// once than the machine bears.
 fn can_be_woven(plan: &Plan, catalogue: &dyn Catalogue) -> bool {
-    let containers =
-        |shape: &tare_record::Shape| u64::from(shape.clients) + u64::from(shape.servers);
+    let containers = |shape: &Shape| u64::from(shape.clients) + u64::from(shape.servers);
     let most = plan.shapes.iter().map(containers).max().unwrap_or(0);
     let can = |network: &str| {
         network.parse::<NetworkSpec>().is_ok_and(|spec| catalogue.can_be_woven(&spec))
@@ -37,20 +59,4 @@ fn can_be_woven(plan: &Plan, catalogue: &dyn Catalogue) -> bool {
     plan.networks.len() > 1
         && most * plan.networks.len() as u64 <= MOST_CONTAINERS
         && plan.networks.iter().all(|entry| can(&entry.network))
-}
-
-/// Turns a trial in one piece into slices that together last as long.
-fn slice(workload: &mut WorkloadPlan, length: Nanos) {
-    let rounds = (workload.duration.0 / length.0.max(1)).max(1);
-    let slices = SlicePlan {
-        rounds: u32::try_from(rounds).unwrap_or(u32::MAX),
-        warm_up: WARM_UP,
-        length,
-        skip: SKIP,
-    };
-    workload.duration = slices.duration();
-    workload.interval = length;
-    // The beginning of every slice is not counted; there is nothing left to cut.
-    workload.warm_up = WarmUpPolicy::Fixed(Nanos(0));
-    workload.slices = Some(slices);
 }

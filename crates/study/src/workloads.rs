@@ -1,6 +1,7 @@
 //! Expansion of a study's workloads: sweeps are unrolled, parameters resolved, times checked.
 
 use crate::spec::WorkloadSpec;
+use crate::weave::slices;
 use crate::{Catalogue, Error, NameOrigin, Study};
 use std::collections::BTreeSet;
 use tare_record::{Finding, Metric, Nanos, WarmUpPolicy, WorkloadPlan};
@@ -174,6 +175,8 @@ fn expand_workload(
     let warm_up =
         workload.warm_up.or(method.warm_up).map_or(WarmUpPolicy::Auto, |warm_up| warm_up.0);
     check_times(&name, duration, interval, warm_up)?;
+    let together = workload.woven_duration.map_or(duration, |span| span.0);
+    let slices = slices(method.slice, together, &name, &parameters, catalogue);
     let wanted = |metric: &Metric| metrics.is_none_or(|wanted| wanted.contains(metric));
     Ok(WorkloadPlan {
         metrics: measured.into_iter().filter(wanted).collect(),
@@ -182,7 +185,7 @@ fn expand_workload(
         duration,
         interval,
         warm_up,
-        slices: None,
+        slices,
         stands_for,
     })
 }

@@ -62,8 +62,7 @@ mod tests {
     use crate::estimate::trial_group::BlockSample;
 
     fn sampled(values: &[f64]) -> GroupSamples {
-        let samples =
-            (0..).zip(values).map(|(block, &value)| BlockSample { block, value, uncut: value });
+        let samples = (0..).zip(values).map(|(block, &value)| BlockSample::whole(block, value));
         GroupSamples::Figures(samples.collect())
     }
 

@@ -1,10 +1,11 @@
 //! Pairs of two networks' figures in the same blocks.
 
 use crate::Error;
-use crate::estimate::trial_group::{GroupSamples, TrialGroup, group_trials};
+use crate::estimate::trial_group::{BlockSample, GroupSamples, TrialGroup, group_trials};
 use tare_record::journal::Journal;
 use tare_record::{NetworkPair, Phase, Trial, WorkloadPlan};
 use tare_stats::PairedRatio;
+use tare_stats::describe::trimmed_mean;
 
 /// Returns the ratio of every two networks, once, in every metric of every workload in every shape. Pairs that share
 /// fewer than two blocks, or have a figure that is withheld or 0, are left out. Under emulation there are no pairs.
@@ -57,17 +58,50 @@ pub(crate) fn is_same_comparison(one: &TrialGroup<'_>, other: &TrialGroup<'_>) -
     (one.shape, one.workload) == (other.shape, other.workload)
 }
 
-/// Returns the figures of two networks in the blocks that both have.
+/// Share of a block's rounds that is left out at either end, before the rest is averaged: a round in which the machine
+/// was taken away says nothing about networks.
+const TRIMMED_ROUNDS: f64 = 0.2;
+
+/// Returns the figures of two networks in the blocks that both have. If the networks were woven, the first figure of a
+/// pair is the second one times the trimmed mean of the rounds' ratios.
 pub(crate) fn pair_by_block(above: &GroupSamples, below: &GroupSamples) -> Vec<(f64, f64)> {
-    let below = below.samples();
-    above
-        .samples()
-        .iter()
-        .filter_map(|sample| {
-            let beside = below.iter().find(|beside| beside.block == sample.block)?;
-            Some((sample.value, beside.value))
+    paired_samples(above, below)
+        .map(|(sample, beside)| match trimmed_ratio(&sample.rounds, &beside.rounds) {
+            Some(ratio) => (beside.value * ratio, beside.value),
+            None => (sample.value, beside.value),
         })
         .collect()
+}
+
+/// Returns the figures of two networks in the blocks that both have, as the plain means over the blocks' rounds. Returns
+/// `None` if the networks were not woven.
+pub(crate) fn plain_pairs(above: &GroupSamples, below: &GroupSamples) -> Option<Vec<(f64, f64)>> {
+    let woven = paired_samples(above, below)
+        .any(|(sample, beside)| trimmed_ratio(&sample.rounds, &beside.rounds).is_some());
+    let plain =
+        || paired_samples(above, below).map(|(sample, beside)| (sample.value, beside.value));
+    woven.then(|| plain().collect())
+}
+
+fn paired_samples<'s>(
+    above: &'s GroupSamples,
+    below: &'s GroupSamples,
+) -> impl Iterator<Item = (&'s BlockSample, &'s BlockSample)> {
+    let below = below.samples();
+    above.samples().iter().filter_map(|sample| {
+        Some((sample, below.iter().find(|beside| beside.block == sample.block)?))
+    })
+}
+
+/// Returns the ratio of two networks in the rounds of a block: the exponential of the trimmed mean of the log ratios.
+/// Returns `None` if they have no rounds in common, or if in more rounds than are trimmed nothing was counted.
+fn trimmed_ratio(network: &[f64], beside: &[f64]) -> Option<f64> {
+    if network.len() != beside.len() {
+        return None;
+    }
+    let logs: Vec<f64> =
+        network.iter().zip(beside).map(|(one, other)| (one / other).ln()).collect();
+    trimmed_mean(&logs, TRIMMED_ROUNDS).filter(|mean| mean.is_finite()).map(f64::exp)
 }
 
 #[cfg(test)]
@@ -101,5 +135,48 @@ mod tests {
             .map(|pair| (pair.network.as_str(), pair.beside.as_str(), pair.n))
             .collect();
         assert_eq!(names, [("bridge", "host", 3), ("veth", "host", 2), ("veth", "bridge", 2)]);
+    }
+
+    fn samples(figures: &[(u32, f64, &[f64])]) -> GroupSamples {
+        let sample = |&(block, value, rounds): &(u32, f64, &[f64])| BlockSample {
+            rounds: rounds.to_vec(),
+            ..BlockSample::whole(block, value)
+        };
+        GroupSamples::Figures(figures.iter().map(sample).collect())
+    }
+
+    #[test]
+    fn a_round_that_was_disturbed_does_not_move_a_woven_ratio() {
+        let above = samples(&[(0, 7.0, &[5.0, 10.0, 15.0, 20.0, 1.0])]);
+        let below = samples(&[(0, 22.0, &[10.0, 20.0, 30.0, 40.0, 50.0])]);
+        let pairs = pair_by_block(&above, &below);
+        assert!((pairs[0].0 / pairs[0].1 - 0.5).abs() < 1e-12, "{pairs:?}");
+        assert_eq!(plain_pairs(&above, &below), Some(vec![(7.0, 22.0)]));
+    }
+
+    #[test]
+    fn blocks_without_rounds_are_paired_by_their_figures() {
+        let above = samples(&[(0, 7.0, &[]), (2, 3.0, &[])]);
+        let below = samples(&[(1, 1.0, &[]), (2, 6.0, &[])]);
+        assert_eq!(pair_by_block(&above, &below), [(3.0, 6.0)]);
+        assert_eq!(plain_pairs(&above, &below), None);
+    }
+
+    #[test]
+    fn rounds_in_which_nothing_came_are_trimmed_or_the_plain_figures_taken() {
+        let one = samples(&[(0, 4.0, &[0.0, 5.0, 5.0, 5.0, 5.0])]);
+        let two = samples(&[(0, 3.0, &[0.0, 0.0, 5.0, 5.0, 5.0])]);
+        let below = samples(&[(0, 5.0, &[5.0; 5])]);
+        assert_eq!(pair_by_block(&one, &below), [(5.0, 5.0)]);
+        assert_eq!(pair_by_block(&two, &below), [(3.0, 5.0)]);
+    }
+
+    #[test]
+    fn swapping_two_woven_networks_mirrors_their_ratio() {
+        let one = samples(&[(0, 4.0, &[3.0, 5.0, 4.0, 6.0, 2.0, 9.0])]);
+        let other = samples(&[(0, 5.0, &[5.0, 4.0, 5.5, 3.0, 2.5, 7.0])]);
+        let ratio = |pairs: Vec<(f64, f64)>| pairs[0].0 / pairs[0].1;
+        let product = ratio(pair_by_block(&one, &other)) * ratio(pair_by_block(&other, &one));
+        assert!((product - 1.0).abs() < 1e-12);
     }
 }

@@ -2,7 +2,7 @@
 //! p-values.
 
 use crate::compare::best_networks::best_networks;
-use crate::compare::block_pairs::pair_by_block;
+use crate::compare::block_pairs::{pair_by_block, plain_pairs};
 use crate::compare::ratio_family::family_name;
 use crate::compare::verdict::verdict;
 use crate::estimate::trial_group::{GroupSamples, TrialGroup};
@@ -24,6 +24,8 @@ pub(crate) struct CellDraft {
 pub(crate) struct PendingRatio {
     pub(crate) family: String,
     pub(crate) ratio: PairedRatio,
+    /// Ratio of the blocks' plain means, if `ratio` is made of rounds.
+    plain: Option<f64>,
     baseline: String,
     margin: f64,
 }
@@ -60,13 +62,20 @@ impl ComparisonContext<'_> {
             cell.best = best[index];
             let beside = beside.filter(|beside| *beside != index);
             let pairs = beside.map(|beside| pair_by_block(&sampled[index], &sampled[beside]));
-            drafts.push(self.compare_with_baseline(cell, &pairs.unwrap_or_default()));
+            let plain = beside.and_then(|beside| plain_pairs(&sampled[index], &sampled[beside]));
+            let plain = plain.and_then(|pairs| Some(PairedRatio::from_pairs(&pairs)?.value));
+            drafts.push(self.compare_with_baseline(cell, &pairs.unwrap_or_default(), plain));
         }
         drafts
     }
 
     /// Completes a cell with its comparison to the baseline, from pairs of both networks' figures.
-    fn compare_with_baseline(&self, mut cell: Cell, pairs: &[(f64, f64)]) -> CellDraft {
+    fn compare_with_baseline(
+        &self,
+        mut cell: Cell,
+        pairs: &[(f64, f64)],
+        plain: Option<f64>,
+    ) -> CellDraft {
         let (plan, metric) = (self.plan, self.metric);
         if metric.compared_by() == ComparedBy::Difference {
             cell.difference = mean_difference(pairs, self.baseline);
@@ -75,6 +84,7 @@ impl ComparisonContext<'_> {
         let comparison = paired_ratio(plan, pairs).map(|ratio| PendingRatio {
             family: self.family.clone(),
             ratio,
+            plain,
             baseline: self.baseline.to_owned(),
             margin: plan.margins.get(&metric).copied().unwrap_or(metric.default_margin()),
         });
@@ -182,11 +192,12 @@ impl CellDraft {
     pub(crate) fn finish(self, p_adjusted: Option<f64>) -> Cell {
         let mut cell = self.cell;
         cell.ratio = self.comparison.zip(p_adjusted).map(|(comparison, p_adjusted)| {
-            let PendingRatio { family, ratio, baseline, margin } = comparison;
+            let PendingRatio { family, ratio, plain, baseline, margin } = comparison;
             let verdict = verdict(&ratio, margin, p_adjusted, cell.better);
             Ratio {
                 baseline,
                 value: ratio.value,
+                plain,
                 ci90: ratio.ci90,
                 ci95: ratio.ci95,
                 p: ratio.p,

@@ -69,7 +69,7 @@ fn turn_samples(
     let mut samples: Vec<BlockSample> = mine
         .filter_map(|turn| {
             let value = turn_duration(turn, metric)?.as_secs_f64() * 1e3;
-            Some(BlockSample { block: turn.block, value, uncut: value })
+            Some(BlockSample::whole(turn.block, value))
         })
         .collect();
     samples.sort_by_key(|sample| sample.block);

@@ -4,6 +4,7 @@ pub(crate) mod client_figures;
 pub(crate) mod figures;
 pub(crate) mod machine_usage;
 pub(crate) mod metric_figure;
+pub(crate) mod rounds;
 pub(crate) mod trial_group;
 pub(crate) mod warm_up;
 
@@ -11,6 +12,7 @@ use crate::Error;
 use crate::estimate::client_figures::{ClientFigures, client_figures};
 use crate::estimate::figures::figures;
 use crate::estimate::metric_figure::MetricFigure;
+use crate::estimate::rounds::round_figures;
 use crate::estimate::warm_up::TrialWarmUp;
 use crate::select::trial_traffic::TrialTraffic;
 use std::collections::BTreeMap;
@@ -22,6 +24,9 @@ use tare_stats::shift::LevelShift;
 pub struct TrialEstimate {
     /// Figure of each metric of the plan.
     pub figures: BTreeMap<Metric, MetricFigure>,
+    /// Figures of the rounds of a woven trial, for metrics that a round is long enough for. Empty in a trial in one
+    /// piece.
+    pub rounds: BTreeMap<Metric, Vec<f64>>,
     /// Figures of each client. `None` if there is only one client.
     pub clients: Option<ClientFigures>,
     /// Number of intervals that were cut off as the warm-up.
@@ -43,6 +48,7 @@ pub fn estimate(trial: &Trial, plan: &WorkloadPlan) -> Result<TrialEstimate, Err
         |source| Error::Latencies { label: trial.label.clone(), block: trial.block, source };
     Ok(TrialEstimate {
         figures: figures(trial, &traffic, &plan.metrics, beginning.cut).map_err(unreadable)?,
+        rounds: round_figures(trial, &traffic, &plan.metrics).map_err(unreadable)?,
         clients: client_figures(trial, &traffic, plan, beginning.cut).map_err(unreadable)?,
         cut: beginning.cut,
         settled: beginning.settled,

@@ -19,7 +19,7 @@ pub(crate) struct TrialGroup<'a> {
 }
 
 /// Figure of one trial.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BlockSample {
     /// Block of the trial.
     pub(crate) block: u32,
@@ -27,6 +27,16 @@ pub(crate) struct BlockSample {
     pub(crate) value: f64,
     /// Figure over the whole trial.
     pub(crate) uncut: f64,
+    /// Figures of the rounds of a woven trial. Empty in a trial in one piece, and for figures that a round is too short
+    /// for.
+    pub(crate) rounds: Vec<f64>,
+}
+
+impl BlockSample {
+    /// Creates the figure of a trial in one piece, of which nothing was cut.
+    pub(crate) fn whole(block: u32, value: f64) -> Self {
+        Self { block, value, uncut: value, rounds: Vec::new() }
+    }
 }
 
 /// Figures of a group's trials for one metric.
@@ -57,7 +67,15 @@ impl GroupSamples {
 impl TrialGroup<'_> {
     /// Returns the figures of this group's trials for a metric, over all clients.
     pub(crate) fn samples_of_metric(&self, metric: Metric) -> GroupSamples {
-        self.samples_by(|estimate| estimate.figures.get(&metric).copied())
+        let mut sampled = self.samples_by(|estimate| estimate.figures.get(&metric).copied());
+        if let GroupSamples::Figures(samples) = &mut sampled {
+            for sample in samples {
+                let trial = self.trials.iter().find(|(trial, _)| trial.block == sample.block);
+                let rounds = trial.and_then(|(_, estimate)| estimate.rounds.get(&metric));
+                sample.rounds = rounds.cloned().unwrap_or_default();
+            }
+        }
+        sampled
     }
 
     /// Returns the figures of this group's trials that `read` takes from their estimates.
@@ -70,7 +88,8 @@ impl TrialGroup<'_> {
         for (trial, estimate) in &self.trials {
             match read(estimate) {
                 Some(MetricFigure::Value { value, uncut }) => {
-                    samples.push(BlockSample { block: trial.block, value, uncut });
+                    let (block, rounds) = (trial.block, Vec::new());
+                    samples.push(BlockSample { block, value, uncut, rounds });
                 }
                 Some(MetricFigure::Withheld { beyond }) => {
                     fewest = Some(fewest.unwrap_or(beyond).min(beyond));

@@ -205,7 +205,14 @@ mod tests {
     use tare_record::Nanos;
 
     fn estimate(settled: bool, shift: Option<LevelShift>) -> TrialEstimate {
-        TrialEstimate { figures: BTreeMap::new(), clients: None, cut: 0, settled, shift }
+        TrialEstimate {
+            figures: BTreeMap::new(),
+            rounds: BTreeMap::new(),
+            clients: None,
+            cut: 0,
+            settled,
+            shift,
+        }
     }
 
     #[test]
@@ -276,6 +283,7 @@ mod tests {
                 block: 0,
                 value,
                 uncut: value * uncut,
+                rounds: Vec::new(),
             })
         };
         assert_eq!(warm_up_matters(&samples(0.999)), None);

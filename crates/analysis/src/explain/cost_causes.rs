@@ -224,6 +224,7 @@ mod tests {
     fn estimate() -> TrialEstimate {
         TrialEstimate {
             figures: BTreeMap::new(),
+            rounds: BTreeMap::new(),
             clients: None,
             cut: 0,
             settled: true,

@@ -70,8 +70,7 @@ mod tests {
     use crate::test_data::SeededRandom;
 
     fn sampled(values: impl IntoIterator<Item = f64>) -> GroupSamples {
-        let samples =
-            (0..).zip(values).map(|(block, value)| BlockSample { block, value, uncut: value });
+        let samples = (0..).zip(values).map(|(block, value)| BlockSample::whole(block, value));
         GroupSamples::Figures(samples.collect())
     }
 

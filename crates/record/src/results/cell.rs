@@ -41,8 +41,12 @@ impl fmt::Display for Verdict {
 pub struct Ratio {
     /// Label of the baseline.
     pub baseline: String,
-    /// Geometric mean of the blocks' ratios.
+    /// Geometric mean of the blocks' ratios. If the networks were woven and the metric has figures of rounds, a block's
+    /// ratio is the trimmed mean of its rounds' log ratios, a fifth of them left out at either end.
     pub value: f64,
+    /// Geometric mean of the ratios of the blocks' plain means, if `value` is made of trimmed means of rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plain: Option<f64>,
     /// 90 % confidence interval: both one-sided 5 % tests against the margin (TOST) in one.
     pub ci90: [f64; 2],
     /// 95 % confidence interval.

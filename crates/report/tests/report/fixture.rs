@@ -77,6 +77,7 @@ pub(crate) fn ratio(metric: Metric, value: f64, half: f64) -> Ratio {
     Ratio {
         baseline: "host".to_owned(),
         value,
+        plain: None,
         ci90: [value - half * 0.8, value + half * 0.8],
         ci95: [value - half, value + half],
         p: 0.0004,

@@ -1,0 +1,50 @@
+//! Figures of the rounds of a woven trial: each slice alone.
+//!
+//! Ratios of woven networks are made within rounds, which lie milliseconds apart, and then averaged over a block. Only
+//! metrics that a slice is long enough for have figures of rounds: rates, and the median of round trips.
+
+use crate::select::trial_traffic::{TrafficQuantity, TrialTraffic};
+use std::collections::BTreeMap;
+use tare_record::{HistogramError, LatencyKind, Metric, Nanos, Trial};
+
+/// Fewest round trips of a slice whose median is taken.
+const FEWEST_ROUND_TRIPS: u64 = 200;
+
+/// Returns the figures of every round, for those of these metrics that have any. Returns nothing for a trial in one
+/// piece.
+pub(crate) fn round_figures(
+    trial: &Trial,
+    traffic: &TrialTraffic<'_>,
+    metrics: &[Metric],
+) -> Result<BTreeMap<Metric, Vec<f64>>, HistogramError> {
+    let mut all = BTreeMap::new();
+    if trial.slices.is_none() {
+        return Ok(all);
+    }
+    for &metric in metrics {
+        let figures = match metric {
+            Metric::Throughput => Some(traffic.rates(TrafficQuantity::Bytes)),
+            Metric::Transactions | Metric::Connections => {
+                Some(traffic.rates(TrafficQuantity::Operations))
+            }
+            Metric::LatencyP50 => medians(traffic)?,
+            _ => None,
+        };
+        all.extend(figures.map(|figures| (metric, figures)));
+    }
+    Ok(all)
+}
+
+/// Returns the median round trip of every round, µs. Returns `None` if a round has too few.
+fn medians(traffic: &TrialTraffic<'_>) -> Result<Option<Vec<f64>>, HistogramError> {
+    let mut medians = Vec::new();
+    for round in 0..traffic.len() {
+        let latencies = traffic.latencies(round..round + 1, LatencyKind::RoundTrip)?;
+        let median = latencies
+            .filter(|histogram| histogram.count() >= FEWEST_ROUND_TRIPS)
+            .and_then(|histogram| histogram.quantile(0.5));
+        let Some(median) = median else { return Ok(None) };
+        medians.push(Nanos(median).as_micros_f64());
+    }
+    Ok(Some(medians))
+}
