@@ -333,6 +333,11 @@ pub enum Finding {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mtu: Option<MtuFit>,
     },
+    /// A woven block has too few samples for a percentile: each figure is one of several blocks.
+    PooledBlocks {
+        /// Number of blocks of each figure.
+        blocks: u32,
+    },
     /// Some trials have too few samples for a percentile.
     FewSamples {
         /// Metric that is withheld.

@@ -87,7 +87,9 @@ impl<'a> FindingGroup<'a> {
     fn line(&self) -> String {
         let at_worst = if self.labels.len() > 1 { "at worst, " } else { "" };
         let metric = match self.worst {
-            Finding::WarmUpMatters { .. } | Finding::Drift { .. } => {
+            Finding::WarmUpMatters { .. }
+            | Finding::Drift { .. }
+            | Finding::PooledBlocks { .. } => {
                 format!(" {}", self.key.about)
             }
             Finding::Ablated { .. } => {
@@ -104,9 +106,10 @@ impl<'a> FindingGroup<'a> {
 /// Returns the subject of a finding beyond its kind. Findings with different subjects are never merged.
 fn about(finding: &Finding, metric: Metric) -> String {
     match finding {
-        Finding::WarmUpMatters { .. } | Finding::FewSamples { .. } | Finding::Drift { .. } => {
-            metric.to_string()
-        }
+        Finding::WarmUpMatters { .. }
+        | Finding::FewSamples { .. }
+        | Finding::PooledBlocks { .. }
+        | Finding::Drift { .. } => metric.to_string(),
         Finding::LowHeadroom { resource, .. } => resource.clone(),
         Finding::OtherCongestionControl { asked, used } => format!("{asked} {used}"),
         Finding::NotPinned { reason } => reason.clone(),
@@ -159,6 +162,7 @@ fn severity(finding: &Finding) -> f64 {
         Finding::SearchAtSendersLimit { rate } => -rate,
         Finding::SearchUnfinished { width } => *width,
         Finding::FewSamples { beyond, .. } => -(*beyond as f64),
+        Finding::PooledBlocks { blocks } => f64::from(*blocks),
         Finding::HardwareCounted { running, .. } => 1.0 - running,
         Finding::Emulated
         | Finding::Ablated { .. }

@@ -55,7 +55,7 @@ pub(crate) fn expand_workloads(
     for workload in asked {
         match decide_workload(workload, catalogue)? {
             WorkloadDecision::Measured { workload, stands_for, finding } => {
-                for one in expand_sweep(workload) {
+                for one in expand_sweep(*workload) {
                     let stands_for = stands_for.clone();
                     all.plans.push(expand_workload(one, stands_for, study, catalogue)?);
                 }
@@ -74,7 +74,7 @@ pub(crate) fn expand_workloads(
 /// Decision on a requested workload.
 enum WorkloadDecision {
     /// The workload, or its stand-in, is measured.
-    Measured { workload: WorkloadSpec, stands_for: Option<String>, finding: Option<Finding> },
+    Measured { workload: Box<WorkloadSpec>, stands_for: Option<String>, finding: Option<Finding> },
     /// The workload is left out; `refused` is its name if a user requested it.
     LeftOut { finding: Finding, refused: Option<String> },
 }
@@ -89,6 +89,7 @@ fn decide_workload(
         .missing_for_workload(&workload.name, &workload.parameters)
     {
         None if known => {
+            let workload = Box::new(workload);
             return Ok(WorkloadDecision::Measured { workload, stands_for: None, finding: None });
         }
         Some(missing) => (missing.reason, missing.remedy),
@@ -118,6 +119,7 @@ fn decide_workload(
         stand_in: None,
         ..workload
     };
+    let workload = Box::new(workload);
     Ok(WorkloadDecision::Measured { workload, stands_for, finding: Some(finding) })
 }
 

@@ -1,6 +1,7 @@
 //! Pairs of two networks' figures in the same blocks.
 
 use crate::Error;
+use crate::estimate::pooled_blocks::comparison_samples;
 use crate::estimate::trial_group::{BlockSample, GroupSamples, TrialGroup, group_trials};
 use tare_record::journal::Journal;
 use tare_record::{NetworkPair, Phase, Trial, WorkloadPlan};
@@ -22,8 +23,7 @@ pub fn network_pairs(journal: &Journal) -> Result<Vec<NetworkPair>, Error> {
     for together in groups.chunk_by(is_same_comparison) {
         let workload = &plan.workloads[together[0].workload];
         for &metric in &workload.metrics {
-            let sampled: Vec<GroupSamples> =
-                together.iter().map(|group| group.samples_of_metric(metric)).collect();
+            let sampled = comparison_samples(together, metric)?.sampled;
             for (below, beside) in together.iter().enumerate() {
                 for (above, network) in together.iter().enumerate().skip(below + 1) {
                     let figures = pair_by_block(&sampled[above], &sampled[below]);

@@ -1,11 +1,13 @@
 //! Cells of one comparison in all metrics of its workload: the aggregates, with hops and findings, then the clients.
 
+use crate::Error;
 use crate::compare::cell_draft::{CellDraft, comparison_context};
 use crate::document::client_cells;
-use crate::estimate::trial_group::{GroupSamples, TrialGroup};
+use crate::estimate::pooled_blocks::{ComparisonSamples, comparison_samples};
+use crate::estimate::trial_group::TrialGroup;
 use crate::explain::drift::drifts;
 use crate::explain::{ablation, cell_findings};
-use tare_record::{Hop, Parameters, Plan, WorkloadPlan};
+use tare_record::{Finding, Hop, Parameters, Plan, WorkloadPlan};
 
 /// Returns the drafts of all metrics of the groups of one comparison: the aggregate over all clients first, then the
 /// cells of each client and of fairness.
@@ -13,14 +15,14 @@ pub(crate) fn draft_comparison(
     plan: &Plan,
     together: &[TrialGroup<'_>],
     baseline: &str,
-) -> Vec<CellDraft> {
+) -> Result<Vec<CellDraft>, Error> {
     let workload = &plan.workloads[together[0].workload];
     let parameters = parameters_in_force(workload, together);
     let networks: Vec<usize> = together.iter().map(|group| group.network).collect();
     let mut all = Vec::new();
     for &metric in &workload.metrics {
-        let sampled: Vec<GroupSamples> =
-            together.iter().map(|group| group.samples_of_metric(metric)).collect();
+        let ComparisonSamples { sampled, blocks_per_sample } =
+            comparison_samples(together, metric)?;
         // Most machines do not expose hardware counters: such metrics are left out then.
         if metric.is_hardware_based() && sampled.iter().all(|sampled| sampled.samples().is_empty())
         {
@@ -34,6 +36,8 @@ pub(crate) fn draft_comparison(
             let cell = &mut drafts[index].cell;
             cell.hops = recorded_path(group);
             cell.findings = cell_findings::cell_findings(&group.trials, metric, &sampled[index]);
+            let pooled = Finding::PooledBlocks { blocks: blocks_per_sample };
+            cell.findings.extend((blocks_per_sample > 1).then_some(pooled));
             cell.findings.extend(drifts[index].clone());
             cell.findings.extend(ablation::ablation_finding(
                 &figures,
@@ -46,7 +50,7 @@ pub(crate) fn draft_comparison(
     }
     all.extend(client_cells::draft_client_cells(plan, together, baseline));
     all.iter_mut().for_each(|draft| draft.cell.parameters.clone_from(&parameters));
-    all
+    Ok(all)
 }
 
 /// Returns a group's path, as its first trial recorded it.

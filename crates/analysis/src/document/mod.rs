@@ -32,7 +32,7 @@ pub fn document(journal: &Journal, baseline: Option<&str>) -> Result<Document, E
     let trials = main_trials(journal);
     let mut all = Vec::new();
     for together in group_trials(&run.plan, &trials)?.chunk_by(is_same_comparison) {
-        all.extend(draft_comparison(&run.plan, together, baseline));
+        all.extend(draft_comparison(&run.plan, together, baseline)?);
     }
     all.extend(setup_drafts(journal, baseline));
     let adjusted = adjust_p_values(&all);

@@ -231,7 +231,7 @@ fn percent(part: u64, whole: u64) -> Option<f64> {
 }
 
 /// Returns the number of `count` samples that lie beyond the percentile with this share at or below it.
-fn samples_beyond(count: u64, share: f64) -> u64 {
+pub(crate) fn samples_beyond(count: u64, share: f64) -> u64 {
     // 1 − share is not exact in binary: of 1,000 samples 99.99… lie beyond the 90th percentile.
     const ROUNDING: f64 = 1e-6;
     (count as f64 * (1.0 - share) + ROUNDING) as u64

@@ -4,6 +4,7 @@ pub(crate) mod client_figures;
 pub(crate) mod figures;
 pub(crate) mod machine_usage;
 pub(crate) mod metric_figure;
+pub(crate) mod pooled_blocks;
 pub(crate) mod rounds;
 pub(crate) mod trial_group;
 pub(crate) mod warm_up;

@@ -231,6 +231,10 @@ impl fmt::Display for Finding {
                 }
                 write!(f, ", {refused} refused, most in {place}")
             }
+            Self::PooledBlocks { blocks } => write!(
+                f,
+                "one block has too few samples beyond the percentile: each figure is that of {blocks} blocks, which are the unit of its interval"
+            ),
             Self::FewSamples { metric, beyond } => write!(
                 f,
                 "{metric} is withheld: a trial has only {beyond} samples beyond it, and 100 are needed; use a longer --duration"

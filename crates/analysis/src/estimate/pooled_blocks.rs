@@ -1,0 +1,191 @@
+//! Percentiles of woven networks over several blocks each, where one block has too few samples beyond them.
+//!
+//! A woven block is short. Its histograms are merged with those of the blocks that follow, the same number for all
+//! networks of a comparison, until every sample is one of enough round trips; the unit of intervals and tests is then
+//! such a pool of blocks.
+
+use crate::Error;
+use crate::estimate::figures::{MIN_SAMPLES_BEYOND, samples_beyond};
+use crate::estimate::trial_group::{BlockSample, GroupSamples, TrialGroup};
+use crate::select::trial_traffic::TrialTraffic;
+use std::collections::BTreeSet;
+use tare_record::{LatencyHistogram, LatencyKind, LatencyStatistic, Metric, Nanos, Trial};
+
+/// Figures of the networks of a comparison, in the order of its groups, and the number of blocks of each figure.
+pub(crate) struct ComparisonSamples {
+    pub(crate) sampled: Vec<GroupSamples>,
+    pub(crate) blocks_per_sample: u32,
+}
+
+/// Returns the figures of a metric for all groups of a comparison.
+///
+/// # Errors
+/// Returns an error if a trial's histograms cannot be added up.
+pub(crate) fn comparison_samples(
+    together: &[TrialGroup<'_>],
+    metric: Metric,
+) -> Result<ComparisonSamples, Error> {
+    let sampled: Vec<GroupSamples> =
+        together.iter().map(|group| group.samples_of_metric(metric)).collect();
+    Ok(match pool(together, metric, &sampled)? {
+        Some(pooled) => pooled,
+        None => ComparisonSamples { sampled, blocks_per_sample: 1 },
+    })
+}
+
+/// Pools blocks if a percentile is withheld somewhere. Returns `None` if it is not, if the networks were not woven, or
+/// if there would be fewer than two pools.
+fn pool(
+    together: &[TrialGroup<'_>],
+    metric: Metric,
+    sampled: &[GroupSamples],
+) -> Result<Option<ComparisonSamples>, Error> {
+    let Some((kind, LatencyStatistic::Quantile(share))) = metric.latency() else {
+        return Ok(None);
+    };
+    let fewest = sampled.iter().filter_map(|sampled| match sampled {
+        GroupSamples::Withheld { beyond } => Some(*beyond),
+        GroupSamples::Figures(_) | GroupSamples::NoInterval => None,
+    });
+    let Some(fewest) = fewest.min().filter(|fewest| *fewest > 0) else { return Ok(None) };
+    let blocks = common_blocks(together);
+    let most = blocks.len() / 2;
+    let first = usize::try_from(MIN_SAMPLES_BEYOND.div_ceil(fewest)).unwrap_or(usize::MAX);
+    if first > most || !is_woven(together) {
+        return Ok(None);
+    }
+    // Blocks differ: where the fewest samples are in one pool, a few more blocks may be needed.
+    for size in first..=most {
+        let pools: Vec<&[u32]> = blocks.chunks_exact(size).collect();
+        let all = together
+            .iter()
+            .map(|group| pooled_samples(group, &pools, kind, share))
+            .collect::<Result<Option<Vec<_>>, Error>>()?;
+        if let Some(all) = all {
+            let sampled = all.into_iter().map(GroupSamples::Figures).collect();
+            let blocks_per_sample = u32::try_from(size).unwrap_or(u32::MAX);
+            return Ok(Some(ComparisonSamples { sampled, blocks_per_sample }));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the blocks of which every network has a trial, in order.
+fn common_blocks(together: &[TrialGroup<'_>]) -> Vec<u32> {
+    let blocks_of = |group: &TrialGroup<'_>| -> BTreeSet<u32> {
+        group.trials.iter().map(|(trial, _)| trial.block).collect()
+    };
+    let all = together.iter().map(blocks_of);
+    all.reduce(|one, other| &one & &other).unwrap_or_default().into_iter().collect()
+}
+
+fn is_woven(together: &[TrialGroup<'_>]) -> bool {
+    together.iter().flat_map(|group| &group.trials).all(|(trial, _)| trial.slices.is_some())
+}
+
+/// Returns a group's figure of every pool. Returns `None` if a pool has too few samples beyond the percentile.
+fn pooled_samples(
+    group: &TrialGroup<'_>,
+    pools: &[&[u32]],
+    kind: LatencyKind,
+    share: f64,
+) -> Result<Option<Vec<BlockSample>>, Error> {
+    let mut samples = Vec::new();
+    for pool in pools {
+        let mut merged: Option<LatencyHistogram> = None;
+        let of_pool = group.trials.iter().filter(|(trial, _)| pool.contains(&trial.block));
+        for (trial, _) in of_pool {
+            add_latencies(&mut merged, trial, kind).map_err(|source| Error::Latencies {
+                label: trial.label.clone(),
+                block: trial.block,
+                source,
+            })?;
+        }
+        let enough = merged.filter(|all| samples_beyond(all.count(), share) >= MIN_SAMPLES_BEYOND);
+        let Some(value) = enough.and_then(|all| all.quantile(share)) else { return Ok(None) };
+        samples.push(BlockSample::whole(pool[0], Nanos(value).as_micros_f64()));
+    }
+    Ok(Some(samples))
+}
+
+/// Adds the latencies of all slices of a trial.
+fn add_latencies(
+    merged: &mut Option<LatencyHistogram>,
+    trial: &Trial,
+    kind: LatencyKind,
+) -> Result<(), tare_record::HistogramError> {
+    let traffic = TrialTraffic::from_trial(trial);
+    match (merged.as_mut(), traffic.latencies(0..traffic.len(), kind)?) {
+        (Some(all), Some(more)) => all.merge(&more),
+        (None, Some(more)) => {
+            *merged = Some(more);
+            Ok(())
+        }
+        (_, None) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimate::trial_group::group_trials;
+    use crate::test_data::{plan, trial, workload};
+    use tare_record::{SlicePlan, TrialSlices};
+
+    /// Returns a trial in slices whose only interval has this many round trips of 1 to 100 µs.
+    fn woven(label: &str, block: u32, round_trips: u64) -> Trial {
+        let mut trial = trial(label, block, &[0]);
+        trial.workload = "tcp-rr".to_owned();
+        let nanos = (0..round_trips).map(|nth| (nth % 100 + 1) * 1_000);
+        trial.series[0].intervals[0].latency = Some(LatencyHistogram::from_nanos(nanos).unwrap());
+        let length = trial.series[0].intervals[0].length;
+        let plan = SlicePlan { rounds: 1, warm_up: 0, length, skip: Nanos(0) };
+        trial.slices = Some(TrialSlices { plan, began: vec![Nanos(0)] });
+        trial
+    }
+
+    fn samples(trials: &[Trial]) -> (Vec<GroupSamples>, u32) {
+        let mut workload = workload("tcp-rr", &[Metric::LatencyP99]);
+        workload.warm_up = tare_record::WarmUpPolicy::Fixed(Nanos(0));
+        let plan = plan(&["host", "bridge"], vec![workload]);
+        let groups = group_trials(&plan, &trials.iter().collect::<Vec<_>>()).unwrap();
+        let found = comparison_samples(&groups, Metric::LatencyP99).unwrap();
+        (found.sampled, found.blocks_per_sample)
+    }
+
+    #[test]
+    fn blocks_are_pooled_until_a_percentile_has_its_samples_in_every_network() {
+        let trials: Vec<Trial> = (0..7)
+            .flat_map(|block| [woven("host", block, 10_000), woven("bridge", block, 4_000)])
+            .collect();
+        let (sampled, size) = samples(&trials);
+        assert_eq!(size, 3);
+        for sampled in sampled {
+            let blocks: Vec<u32> = sampled.samples().iter().map(|sample| sample.block).collect();
+            assert_eq!(blocks, [0, 3], "the seventh block is no pool of its own");
+            assert!((sampled.samples()[0].value - 99.0).abs() < 0.5);
+        }
+    }
+
+    #[test]
+    fn what_one_block_can_say_is_said_by_each() {
+        let trials: Vec<Trial> = (0..4)
+            .flat_map(|block| [woven("host", block, 10_000), woven("bridge", block, 10_000)])
+            .collect();
+        assert_eq!(samples(&trials).1, 1);
+    }
+
+    #[test]
+    fn trials_in_one_piece_and_too_few_blocks_stay_withheld() {
+        let few: Vec<Trial> = (0..3)
+            .flat_map(|block| [woven("host", block, 5_000), woven("bridge", block, 5_000)])
+            .collect();
+        let (sampled, size) = samples(&few);
+        assert_eq!((size, &sampled[0]), (1, &GroupSamples::Withheld { beyond: 50 }));
+        let mut pieces: Vec<Trial> = (0..8)
+            .flat_map(|block| [woven("host", block, 5_000), woven("bridge", block, 5_000)])
+            .collect();
+        pieces.iter_mut().for_each(|trial| trial.slices = None);
+        assert_eq!(samples(&pieces).0[1], GroupSamples::Withheld { beyond: 50 });
+    }
+}
