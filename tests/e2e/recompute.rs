@@ -4,6 +4,7 @@
 mod figures;
 mod numbers;
 mod warm_up;
+mod woven;
 
 use figures::{TrialFigure, clients, figure, rate};
 use numbers::{beyond, holm, interval, mean, median, p_of_zero, quantile, standard_error};
@@ -28,7 +29,7 @@ pub(crate) fn check(journal: &str, document: &Value) {
         check_cell(cell, &samples(&trials, cell));
     }
     for cell in cells {
-        check_ratio(plan, cell, cells);
+        check_ratio(plan, cell, cells, &trials);
     }
 }
 
@@ -56,8 +57,27 @@ struct TrialSample {
     uncut: f64,
 }
 
-/// Returns the samples of a cell. Empty if one trial has too few round trips for its percentile.
+/// Returns the samples of a cell. Empty if one trial has too few round trips for its percentile, and no pools of blocks
+/// have enough.
 fn samples(trials: &[&Value], cell: &Value) -> Vec<TrialSample> {
+    let compared =
+        |trial: &&&Value| ["workload", "shape"].iter().all(|key| trial[*key] == cell[*key]);
+    let together: Vec<&Value> = trials.iter().filter(compared).copied().collect();
+    let metric = text(cell, "metric");
+    let too_few = together.iter().any(|trial| {
+        let steady = SteadyPart::new(trial);
+        let figure = figure(trial, &steady.clients, steady.from, steady.to, metric);
+        matches!(figure, TrialFigure::TooFew)
+    });
+    if too_few && let Some(pooled) = woven::pooled(&together, metric) {
+        let sample = |&(block, value): &(u64, f64)| TrialSample { block, value, uncut: value };
+        return pooled[text(cell, "label")].iter().map(sample).collect();
+    }
+    samples_of_trials(trials, cell)
+}
+
+/// Returns the samples of a cell, one a trial.
+fn samples_of_trials(trials: &[&Value], cell: &Value) -> Vec<TrialSample> {
     let same = |trial: &&&Value| {
         ["label", "workload", "shape"].iter().all(|key| trial[*key] == cell[*key])
     };
@@ -97,7 +117,9 @@ impl<'a> SteadyPart<'a> {
         let counted =
             if text(trial, "workload").ends_with("rr") { "/operations" } else { "/bytes" };
         let rates: Vec<f64> = (0..to).map(|at| rate(&clients, at, at + 1, counted)).collect();
-        Self { from: warm_up::cut(&rates), to, clients }
+        // Of a woven trial the beginning of every slice is cut already.
+        let from = if trial["slices"].is_null() { warm_up::cut(&rates) } else { 0 };
+        Self { from, to, clients }
     }
 
     /// Returns the length of the steady state, ns.
@@ -144,17 +166,31 @@ fn by_block(cell: &Value) -> BTreeMap<u64, f64> {
     blocks.zip(list(cell, "samples").iter().filter_map(Value::as_f64)).collect()
 }
 
-/// Returns the logarithms of the ratios of two cells, block by block. Empty if a figure is 0, which has no ratio.
-fn log_ratios(cell: &Value, baseline: &Value) -> Vec<f64> {
+/// Returns the logarithms of the ratios of two cells, block by block: those of their rounds, or of their figures. Empty
+/// if a figure is 0, which has no ratio.
+fn log_ratios(trials: &[&Value], cell: &Value, baseline: &Value) -> Vec<f64> {
     let below = by_block(baseline);
-    let pairs: Vec<(f64, f64)> = by_block(cell)
+    let pairs: Vec<(u64, f64, f64)> = by_block(cell)
         .into_iter()
-        .filter_map(|(block, value)| Some((value, *below.get(&block)?)))
+        .filter_map(|(block, value)| Some((block, value, *below.get(&block)?)))
         .collect();
-    if pairs.iter().any(|(value, below)| *value <= 0.0 || *below <= 0.0) {
-        return Vec::new();
-    }
-    pairs.into_iter().map(|(value, below)| (value / below).ln()).collect()
+    let rounds = |cell: &Value, block: u64| {
+        let trial = trials.iter().find(|trial| {
+            trial["block"] == block
+                && ["label", "workload", "shape"].iter().all(|key| trial[*key] == cell[*key])
+        });
+        woven::rounds(trial?, text(cell, "metric"))
+    };
+    let logs: Vec<f64> = pairs
+        .into_iter()
+        .map(|(block, value, below)| {
+            let rounds = rounds(cell, block).zip(rounds(baseline, block));
+            rounds
+                .and_then(|(above, below)| woven::trimmed_log_ratio(&above, &below))
+                .unwrap_or_else(|| (value / below).ln())
+        })
+        .collect();
+    if logs.iter().all(|log| log.is_finite()) { logs } else { Vec::new() }
 }
 
 /// Returns true if two cells differ only in their network.
@@ -162,12 +198,12 @@ fn comparable(one: &Value, other: &Value) -> bool {
     ["workload", "metric", "shape", "parameters"].iter().all(|key| one[*key] == other[*key])
 }
 
-fn check_ratio(plan: &Value, cell: &Value, cells: &[Value]) {
+fn check_ratio(plan: &Value, cell: &Value, cells: &[Value], trials: &[&Value]) {
     let family: Vec<&Value> = cells.iter().filter(|other| comparable(cell, other)).collect();
     // The baseline itself has no ratio, and neither has a cell whose baseline is missing.
     let baseline = family.iter().find(|other| other["label"] == plan["baseline"]);
     let logs_of = |one: &Value| match baseline {
-        Some(baseline) if one["label"] != plan["baseline"] => log_ratios(one, baseline),
+        Some(baseline) if one["label"] != plan["baseline"] => log_ratios(trials, one, baseline),
         _ => Vec::new(),
     };
     if DIFFERENCES.contains(&text(cell, "metric")) {

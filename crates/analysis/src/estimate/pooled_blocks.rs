@@ -43,19 +43,13 @@ fn pool(
     let Some((kind, LatencyStatistic::Quantile(share))) = metric.latency() else {
         return Ok(None);
     };
-    let fewest = sampled.iter().filter_map(|sampled| match sampled {
-        GroupSamples::Withheld { beyond } => Some(*beyond),
-        GroupSamples::Figures(_) | GroupSamples::NoInterval => None,
-    });
-    let Some(fewest) = fewest.min().filter(|fewest| *fewest > 0) else { return Ok(None) };
-    let blocks = common_blocks(together);
-    let most = blocks.len() / 2;
-    let first = usize::try_from(MIN_SAMPLES_BEYOND.div_ceil(fewest)).unwrap_or(usize::MAX);
-    if first > most || !is_woven(together) {
+    let is_withheld =
+        sampled.iter().any(|sampled| matches!(sampled, GroupSamples::Withheld { .. }));
+    if !is_withheld || !is_woven(together) {
         return Ok(None);
     }
-    // Blocks differ: where the fewest samples are in one pool, a few more blocks may be needed.
-    for size in first..=most {
+    let blocks = common_blocks(together);
+    for size in 2..=blocks.len() / 2 {
         let pools: Vec<&[u32]> = blocks.chunks_exact(size).collect();
         let all = together
             .iter()
