@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::path::Path;
 use support::ScratchDirectory;
 use support::program::{ProgramOutcome, Tare};
-use support::{list, short_run, text};
+use support::{check_shown_again, list, short_run, text};
 
 /// Runs a short measurement with these arguments into the directory `out`.
 fn measured(scratch: &ScratchDirectory, arguments: &[&str]) -> (Tare, ProgramOutcome) {
@@ -18,23 +18,12 @@ fn read(path: &Path) -> Vec<u8> {
     std::fs::read(path).expect("the run wrote it")
 }
 
-/// Checks that a report has the answer and the tables of the run's own output, and all its notes.
-fn check_shown_again(report: &ProgramOutcome, run: &ProgramOutcome) {
-    let (report, run) = (report.text(), run.text());
-    let above = |text: &str| text.split("\n±").next().map(str::to_owned);
-    assert_eq!(above(&report), above(&run));
-    let is_pointer = |line: &&str| line.contains(" more note");
-    for line in run.lines().filter(|line| !is_pointer(line)) {
-        assert!(report.lines().any(|other| other == line), "{line}: {report}");
-    }
-}
-
 #[test]
 fn a_run_is_shown_again_byte_for_byte() {
     let scratch = ScratchDirectory::new();
     let (tare, run) = measured(&scratch, &["--network", "host,bridge,veth+plain", "--blocks", "2"]);
     let again = tare.run(&["report", "out"]).expect(0);
-    check_shown_again(&again, &run);
+    check_shown_again(&again.text(), &run.text());
     let files = |name: &str| read(&scratch.path("out").join(name));
     let json = tare.run(&["report", "out", "--json"]).expect(0);
     assert_eq!(json.stdout, files("result.json"));
@@ -62,7 +51,7 @@ fn only_the_journal_is_needed() {
     std::fs::create_dir(scratch.path("alone")).expect("a directory");
     std::fs::copy(scratch.path("out/journal.jsonl"), scratch.path("alone/journal.jsonl"))
         .expect("a copy");
-    check_shown_again(&tare.run(&["report", "alone"]).expect(0), &run);
+    check_shown_again(&tare.run(&["report", "alone"]).expect(0).text(), &run.text());
     let journal = String::from_utf8(read(&scratch.path("alone/journal.jsonl"))).expect("text");
     let document = tare.run(&["report", "alone", "--json"]).expect(0).json();
     crate::recompute::check(&journal, &document);

@@ -43,17 +43,14 @@ pub(crate) fn bound(percent: f64) -> String {
 
 /// Formats a figure with its half width and its unit. A half width as large as the figure says that the figure is rough.
 pub(crate) fn figure(mean: f64, interval: Option<[f64; 2]>, unit: &str) -> String {
-    let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
-    match round_with_interval(mean, interval) {
-        (text, Some(half)) if !is_rough(mean, interval) => format!("{text} ± {half}{unit}"),
-        (text, Some(_)) => format!("roughly {text}{unit}"),
-        (text, None) => format!("{text}{unit}"),
-    }
-}
-
-/// Returns true if the half width of the interval is as large as the figure.
-fn is_rough(mean: f64, interval: Option<[f64; 2]>) -> bool {
-    mean != 0.0 && interval.is_some_and(|[low, high]| (high - low) / 2.0 >= mean.abs())
+    let half = interval.map_or(0.0, |[low, high]| (high - low) / 2.0);
+    let amount = match round_with_interval(mean, interval) {
+        (text, _) if half == 0.0 => text,
+        (text, _) if half >= mean.abs() => format!("roughly {text}"),
+        (text, None) => text,
+        (text, Some(half)) => format!("{text} ± {half}"),
+    };
+    if unit.is_empty() { amount } else { format!("{amount} {unit}") }
 }
 
 fn fixed(value: f64, places: usize) -> String {
@@ -91,5 +88,6 @@ mod tests {
         assert_eq!(figure(17.12, Some([15.3, 18.9]), "Gbit/s"), "17.1 ± 1.8 Gbit/s");
         assert_eq!(figure(10.0, Some([-30.0, 50.0]), "Gbit/s"), "roughly 10 Gbit/s");
         assert_eq!(figure(34.2, None, ""), "34.20");
+        assert_eq!(figure(0.0, Some([0.0, 0.0]), "%"), "0 %");
     }
 }

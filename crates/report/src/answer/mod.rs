@@ -43,8 +43,7 @@ pub(crate) fn answers(document: &Document) -> Vec<ShapeAnswer<'_>> {
         sentences.extend(groups::failed(&failed(document, subjects.shape)));
         sentences
     };
-    let heading =
-        |shape: &Shape| distinguishing_facts(shape, || shapes.iter().copied()).join(", ");
+    let heading = |shape: &Shape| distinguishing_facts(shape, || shapes.iter().copied()).join(", ");
     all.iter()
         .map(|subjects| ShapeAnswer {
             shape: subjects.shape,

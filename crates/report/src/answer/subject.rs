@@ -1,6 +1,6 @@
 //! Subjects of the sentences of one shape: its workloads, its networks and its baseline.
 
-use super::phrase;
+use super::phrase::{self, MetricKind};
 use crate::columns::baseline;
 use crate::sections::aggregates;
 use crate::shape_facts::differing_parameters;
@@ -51,10 +51,10 @@ impl<'a> WorkloadCells<'a> {
         if !self.shared_nouns.contains(&noun) {
             return format!("{noun}{detail}");
         }
-        if noun.starts_with("the ") {
-            return format!("{noun} in {}{detail}", self.workload);
+        match phrase::kind(metric) {
+            MetricKind::Rate | MetricKind::Share => format!("{} {noun}{detail}", self.workload),
+            MetricKind::Time | MetricKind::Effort => format!("{noun} in {}{detail}", self.workload),
         }
-        format!("{} {noun}{detail}", self.workload)
     }
 }
 

@@ -121,7 +121,8 @@ fn undecided(document: &Document) -> String {
 /// Lists the real system that each network of the tables is or stands for.
 fn stands_for(document: &Document) -> String {
     let mut together: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (network, of) in &document.stands_for {
+    let is_shown = |name: &str| document.cells.iter().any(|cell| cell.network == name);
+    for (network, of) in document.stands_for.iter().filter(|(network, _)| is_shown(network)) {
         match together.iter_mut().find(|(other, _)| other == of) {
             Some((_, networks)) => networks.push(network),
             None => together.push((of, vec![network])),
