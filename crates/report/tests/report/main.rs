@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, reason = "whatever fails here fails the test")]
 
 mod answer;
+mod answer_properties;
 mod findings;
 mod fixture;
 mod formats;
