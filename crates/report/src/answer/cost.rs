@@ -3,7 +3,7 @@
 use super::amount::{bound, with_interval};
 use super::claim::{Claim, Outcome};
 use super::phrase::{MetricKind, kind};
-use super::sentence::{Sentence, join};
+use super::sentence::{Sentence, predicate};
 use tare_record::{Difference, Metric, Ratio};
 
 /// Largest number of claims in a sentence. The largest differences are kept.
@@ -23,7 +23,7 @@ pub(crate) fn sentence(
     reasons: Option<String>,
 ) -> Sentence {
     let (claims, left_out) = largest(claims);
-    let sentence = Sentence::default().name(label).words(format!(" {}", predicate(&claims)));
+    let sentence = Sentence::default().name(label).words(format!(" {}", written(&claims)));
     let sentence = sentence.words(" against ").name(baseline);
     let more = match left_out {
         0 => String::new(),
@@ -101,27 +101,12 @@ impl Verb {
     }
 }
 
-/// Writes all claims, each verb once: `costs A and B, and adds C to D`.
-fn predicate(claims: &[&Claim<'_>]) -> String {
-    let mut clauses: Vec<(Verb, Vec<String>)> = Vec::new();
+/// Writes all claims, each verb once.
+fn written(claims: &[&Claim<'_>]) -> String {
     let mut all: Vec<(Verb, String)> = claims.iter().map(|claim| clause(claim)).collect();
     all.sort_by_key(|(verb, _)| *verb);
-    let has_costs = all.first().is_some_and(|(verb, _)| *verb == Verb::Costs);
-    for (verb, object) in all {
-        let verb = if verb == Verb::CostsNothing && has_costs { Verb::Costs } else { verb };
-        match clauses.iter_mut().find(|(known, _)| *known == verb) {
-            Some((_, objects)) => objects.push(object),
-            None => clauses.push((verb, vec![object])),
-        }
-    }
-    let clauses: Vec<String> = clauses
-        .iter()
-        .map(|(verb, objects)| format!("{} {}", verb.word(), join(objects)))
-        .collect();
-    match &clauses[..] {
-        [one, other] if one.contains(" and ") => format!("{one}, and {other}"),
-        _ => join(&clauses),
-    }
+    // `costs nothing`, the last, joins other costs if there are any.
+    predicate(all.into_iter().map(|(verb, object)| (verb.word(), object)))
 }
 
 /// Returns the verb of a claim and its object.

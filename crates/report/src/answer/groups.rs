@@ -4,7 +4,7 @@
 use super::amount::bound;
 use super::claim::{Claim, Outcome};
 use super::cost::within;
-use super::sentence::{Sentence, join};
+use super::sentence::{Sentence, predicate};
 
 /// Network with its claims.
 pub(crate) type NetworkClaims<'a> = (&'a str, Vec<Claim<'a>>);
@@ -105,19 +105,31 @@ pub(crate) fn failed(labels: &[&str]) -> Option<Sentence> {
     (!labels.is_empty()).then(|| sentence.words(format!(" failed: {reasons} below.")))
 }
 
+/// Figures of a network, each with its verb.
+pub(crate) struct Performance<'a> {
+    /// Label of the network.
+    pub(crate) label: &'a str,
+    /// True if it is a path between two machines.
+    pub(crate) is_path: bool,
+    /// Verbs and figures: `carries`, `17.1 ± 1.8 Gbit/s`.
+    pub(crate) figures: Vec<(&'static str, String)>,
+}
+
 /// Lists figures of networks that are compared with none.
-pub(crate) fn figures(performances: &[(String, bool, Vec<String>)]) -> Option<Sentence> {
+pub(crate) fn figures(performances: Vec<Performance<'_>>) -> Option<Sentence> {
     let mut sentence = Sentence::default();
-    for (at, (label, is_path, figures)) in performances.iter().enumerate() {
+    let is_empty = performances.is_empty();
+    for (at, Performance { label, is_path, figures }) in performances.into_iter().enumerate() {
         let before = match (at, is_path) {
             (0, true) => "The path to ",
             (0, false) => "",
             (_, true) => "; the path to ",
             (_, false) => "; ",
         };
-        let figures = if figures.is_empty() { "has no figure".to_owned() } else { join(figures) };
+        let figures =
+            if figures.is_empty() { "has no figure".to_owned() } else { predicate(figures) };
         sentence = if before.is_empty() { sentence } else { sentence.words(before) };
         sentence = sentence.name(label).words(format!(" {figures}"));
     }
-    (!performances.is_empty()).then(|| sentence.words("."))
+    (!is_empty).then(|| sentence.words("."))
 }

@@ -15,7 +15,7 @@ mod subject;
 
 use crate::shape_facts::distinguishing_facts;
 use claim::{Claim, Outcome, claims};
-use groups::NetworkClaims;
+use groups::{NetworkClaims, Performance};
 use phrase::{MEDIANS, RATES, TAILS};
 pub(crate) use sentence::{Sentence, Span};
 use subject::{ShapeSubjects, WorkloadCells, subjects};
@@ -117,15 +117,15 @@ fn figures(document: &Document, subjects: &ShapeSubjects<'_>) -> Option<Sentence
     let is_path = |label: &str| {
         document.cells.iter().any(|cell| cell.label == label && cell.network == "probe")
     };
-    let performances = |label: &&str| {
-        let all = subjects.workloads.iter().flat_map(|workload| {
+    let performance = |label| {
+        let figures = subjects.workloads.iter().flat_map(|workload| {
             let cells = telling_cells(workload, label, labels.len() == 1);
-            let words = |cell: &Cell| performance(cell, &workload.qualifier(cell.metric));
-            cells.into_iter().map(words).collect::<Vec<_>>()
+            let figure = |cell: &Cell| figure(cell, &workload.qualifier(cell.metric));
+            cells.into_iter().map(figure).collect::<Vec<_>>()
         });
-        ((*label).to_owned(), is_path(label), all.collect())
+        Performance { label, is_path: is_path(label), figures: figures.collect() }
     };
-    groups::figures(&labels.iter().map(performances).collect::<Vec<_>>())
+    groups::figures(labels.iter().copied().map(performance).collect())
 }
 
 /// Returns the cells of a network that tell most about a workload: its rate, else its waits; both if `in_full`.
@@ -144,12 +144,10 @@ fn telling_cells<'a>(workload: &WorkloadCells<'a>, label: &str, in_full: bool) -
     cells
 }
 
-/// Writes a figure as what the network does: `carries 17.1 ± 1.8 Gbit/s`.
-fn performance(cell: &Cell, qualifier: &str) -> String {
+/// Writes a figure as what the network does, with the verb apart: `carries`, `17.1 ± 1.8 Gbit/s`.
+fn figure(cell: &Cell, qualifier: &str) -> (&'static str, String) {
     let (verb, unit) = phrase::performance(cell.metric, &cell.workload);
     let figure = amount::figure(cell.mean.unwrap_or_default(), cell.ci95, &unit);
-    if qualifier.is_empty() {
-        return format!("{verb} {figure}");
-    }
-    format!("{verb} {figure} ({qualifier})")
+    let qualifier = if qualifier.is_empty() { String::new() } else { format!(" ({qualifier})") };
+    (verb, format!("{figure}{qualifier}"))
 }

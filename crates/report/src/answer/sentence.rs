@@ -70,6 +70,28 @@ pub(crate) fn join(phrases: &[String]) -> String {
     }
 }
 
+/// Joins clauses, each verb once: `costs A and B, and adds C`.
+pub(crate) fn predicate(clauses: impl IntoIterator<Item = (&'static str, String)>) -> String {
+    let mut together: Vec<(&str, Vec<String>)> = Vec::new();
+    for (verb, object) in clauses {
+        match together.iter_mut().find(|(known, _)| *known == verb) {
+            Some((_, objects)) => objects.push(object),
+            None => together.push((verb, vec![object])),
+        }
+    }
+    let clauses: Vec<String> =
+        together.iter().map(|(verb, objects)| format!("{verb} {}", join(objects))).collect();
+    match &clauses[..] {
+        // An `and` within a clause needs a comma before the `and` between clauses.
+        [first @ .., last]
+            if clauses.len() > 1 && clauses.iter().any(|one| one.contains(" and ")) =>
+        {
+            format!("{}, and {last}", first.join(", "))
+        }
+        _ => join(&clauses),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,6 +103,12 @@ mod tests {
         assert_eq!(listed(&["a", "b"]), "`a` and `b`.");
         assert_eq!(listed(&["a", "b", "c"]), "`a`, `b` and `c`.");
         assert_eq!(join(&["x".to_owned(), "y".to_owned()]), "x and y");
+        let clauses = |all: &[(&'static str, &str)]| {
+            predicate(all.iter().map(|(verb, object)| (*verb, (*object).to_owned())))
+        };
+        assert_eq!(clauses(&[("costs", "a"), ("adds", "b")]), "costs a and adds b");
+        let three = [("costs", "a"), ("adds", "b"), ("costs", "c")];
+        assert_eq!(clauses(&three), "costs a and c, and adds b");
     }
 
     #[test]
