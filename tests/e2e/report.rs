@@ -1,10 +1,11 @@
-//! Tests of `tare report`: it repeats the output of a run from its journal alone, and shows other views of it.
+//! Tests of `tare report`: it repeats the output of a run from its journal alone, with all its notes, and shows other
+//! views of it.
 
 use serde_json::Value;
 use std::path::Path;
 use support::ScratchDirectory;
 use support::program::{ProgramOutcome, Tare};
-use support::{list, short_run, text};
+use support::{check_shown_again, list, short_run, text};
 
 /// Runs a short measurement with these arguments into the directory `out`.
 fn measured(scratch: &ScratchDirectory, arguments: &[&str]) -> (Tare, ProgramOutcome) {
@@ -22,14 +23,14 @@ fn a_run_is_shown_again_byte_for_byte() {
     let scratch = ScratchDirectory::new();
     let (tare, run) = measured(&scratch, &["--network", "host,bridge,veth+plain", "--blocks", "2"]);
     let again = tare.run(&["report", "out"]).expect(0);
-    assert_eq!(again.text(), run.text());
+    check_shown_again(&again.text(), &run.text());
     let files = |name: &str| read(&scratch.path("out").join(name));
     let json = tare.run(&["report", "out", "--json"]).expect(0);
     assert_eq!(json.stdout, files("result.json"));
     let csv = tare.run(&["report", "out", "--csv", "-"]).expect(0);
     assert_eq!(csv.stdout, files("result.csv"));
     let both = tare.run(&["report", "out", "--csv", "copy.csv"]).expect(0);
-    assert_eq!(both.text(), run.text());
+    assert_eq!(both.text(), again.text());
     assert_eq!(read(&scratch.path("copy.csv")), files("result.csv"));
     let density = tare.run(&["report", "out", "--density", "-"]).expect(0).text();
     for label in ["host", "bridge", "veth+plain"] {
@@ -50,7 +51,7 @@ fn only_the_journal_is_needed() {
     std::fs::create_dir(scratch.path("alone")).expect("a directory");
     std::fs::copy(scratch.path("out/journal.jsonl"), scratch.path("alone/journal.jsonl"))
         .expect("a copy");
-    assert_eq!(tare.run(&["report", "alone"]).expect(0).text(), run.text());
+    check_shown_again(&tare.run(&["report", "alone"]).expect(0).text(), &run.text());
     let journal = String::from_utf8(read(&scratch.path("alone/journal.jsonl"))).expect("text");
     let document = tare.run(&["report", "alone", "--json"]).expect(0).json();
     crate::recompute::check(&journal, &document);

@@ -47,6 +47,16 @@ pub fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_else(|| panic!("`{key}` is a text in {value}"))
 }
 
+/// Checks that the text of `tare report` has the answer and the tables of the run's own text, and all its notes.
+pub fn check_shown_again(report: &str, run: &str) {
+    let above = |text: &str| text.split("\n±").next().map(str::to_owned);
+    assert_eq!(above(report), above(run));
+    let is_pointer = |line: &&str| line.contains(" more note");
+    for line in run.lines().filter(|line| !is_pointer(line)) {
+        assert!(report.lines().any(|other| other == line), "{line}: {report}");
+    }
+}
+
 /// Returns the hops of a network in a document, as `place:name`.
 pub fn hops(document: &Value, network: &str) -> Vec<String> {
     let cell = list(document, "cells")

@@ -1,13 +1,14 @@
 //! Reports of a [`Document`](tare_record::Document) for people and programs.
 //!
 //! Everything here is derived from the document alone: nothing is measured, nothing is computed beyond rounding, and
-//! the same document gives the same bytes. [`table()`] is for the terminal, [`markdown()`] for an issue or a README,
+//! the same document gives the same bytes. Reports of a run begin with its answer in sentences. [`table()`] is for the terminal, [`markdown()`] for an issue or a README,
 //! [`csv()`] for a spreadsheet, [`samples()`] and [`density()`] for statistics programs, [`json()`] and
 //! [`openmetrics()`] for programs, [`html()`] for browsers. [`plot()`] draws latencies in the terminal, [`pairs()`]
 //! compares every network with every other. [`comparison_table()`], [`comparison_markdown()`] and [`junit()`] report a
 //! comparison of two sets of runs. [`bundle()`] packs a run for publication, after [`redact()`] if desired.
 #![forbid(unsafe_code)]
 
+mod answer;
 mod bundle;
 mod client_shares;
 mod columns;
@@ -15,8 +16,6 @@ mod comparison;
 mod curves;
 mod density;
 mod export;
-mod failures;
-mod findings;
 mod grid;
 mod headline;
 mod html;
@@ -36,6 +35,7 @@ mod shape_facts;
 mod style;
 mod table;
 mod text;
+mod variants;
 
 pub use bundle::{bundle, redact};
 pub use comparison::{comparison_markdown, comparison_table, junit};
@@ -46,6 +46,7 @@ pub use export::openmetrics::openmetrics;
 pub use export::samples::samples;
 pub use html::{Page, html};
 pub use markdown::markdown;
+pub use notes::NoteExtent;
 pub use pairs::pairs;
 pub use plot::plot;
 pub use style::Style;

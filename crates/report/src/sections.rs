@@ -4,7 +4,7 @@
 //! A heading names only the differences between the tables. Common facts are in the line above all tables.
 
 use crate::grid::Grid;
-use crate::shape_facts::{WorkloadVariant, distinguishing_facts, variant};
+use crate::shape_facts::{WorkloadVariant, differing_parameters, distinguishing_facts, variant};
 use crate::text::counted;
 use crate::{client_shares, curves};
 use tare_record::{Cell, Document, Parameters, Shape};
@@ -26,28 +26,40 @@ struct TableKey<'a> {
 }
 
 /// Table with its heading.
-pub(crate) struct TitledTable {
+pub(crate) struct TitledTable<'a> {
     /// Heading; empty if no fact distinguishes the table from the others.
     pub(crate) heading: String,
+    /// Shape whose first table it is; `None` for all other tables.
+    pub(crate) first_of: Option<&'a Shape>,
     /// Content of the table.
     pub(crate) grid: Grid,
 }
 
 /// Builds all tables of a document: for each shape the networks, by `grid`, and the single clients; then the sweeps.
-pub(crate) fn titled_tables(document: &Document, grid: fn(&[&Cell]) -> Grid) -> Vec<TitledTable> {
-    let mut sheets = Vec::new();
+pub(crate) fn titled_tables(
+    document: &Document,
+    grid: fn(&[&Cell]) -> Grid,
+) -> Vec<TitledTable<'_>> {
+    let mut sheets: Vec<TitledTable<'_>> = Vec::new();
     let sections = sections(document);
     for (at, TableSection { heading, cells }) in sections.iter().enumerate() {
-        sheets.push(TitledTable { heading: heading.clone(), grid: grid(cells) });
         let shape = &cells[0].shape;
+        let known = sheets.iter().any(|sheet| sheet.first_of == Some(shape));
+        let first_of = (!known).then_some(shape);
+        sheets.push(TitledTable { heading: heading.clone(), first_of, grid: grid(cells) });
         let last = sections.get(at + 1).is_none_or(|next| next.cells[0].shape != *shape);
         if let Some(grid) = client_shares::grid(document, shape).filter(|_| last) {
             let words = counted(shape.clients, "client", "clients");
-            sheets.push(TitledTable { heading: format!("shares of {words}"), grid });
+            let heading = format!("shares of {words}");
+            sheets.push(TitledTable { heading, first_of: None, grid });
         }
     }
     let curves = curves::curves(document).into_iter();
-    sheets.extend(curves.map(|curves| TitledTable { heading: curves.heading, grid: curves.grid }));
+    sheets.extend(curves.map(|curves| TitledTable {
+        heading: curves.heading,
+        first_of: None,
+        grid: curves.grid,
+    }));
     sheets
 }
 
@@ -91,14 +103,5 @@ fn differing(workload: &str, parameters: &Parameters, keys: &[TableKey<'_>]) -> 
         .filter(|(other, _)| *other == workload)
         .map(|(_, parameters)| parameters)
         .collect();
-    parameters
-        .iter()
-        .filter(|(name, value)| others.iter().any(|other| other.get(*name) != Some(*value)))
-        .map(|(name, value)| format!("{name} {}", bare(value)))
-        .collect()
-}
-
-/// Formats a value without the quotes of JSON strings.
-fn bare(value: &serde_json::Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    differing_parameters(parameters, &others)
 }

@@ -87,3 +87,17 @@ pub(crate) fn variant<'a>(document: &'a Document, cell: &'a Cell) -> Option<Work
     });
     several.then_some((cell.workload.as_str(), &cell.parameters))
 }
+
+/// Returns the parameters whose values differ between the workloads of one name: `size 1`.
+pub(crate) fn differing_parameters(parameters: &Parameters, others: &[&Parameters]) -> Vec<String> {
+    parameters
+        .iter()
+        .filter(|(name, value)| others.iter().any(|other| other.get(*name) != Some(*value)))
+        .map(|(name, value)| format!("{name} {}", bare(value)))
+        .collect()
+}
+
+/// Formats a value without the quotes of JSON strings.
+fn bare(value: &serde_json::Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

@@ -24,7 +24,7 @@ pub(crate) fn sentence(what: &str, reason: &str, remedy: &str) -> String {
 
 /// Wraps a text between words into lines of at most this many columns. A longer word has a line of its own.
 ///
-/// A percent sign stays with its number, a middle dot with the word before it. Lines after the first are indented,
+/// A percent sign stays with its number, an interval with its value, a middle dot with the word before it. Lines after the first are indented,
 /// which makes the beginning of a paragraph visible.
 pub(crate) fn wrap(text: &str, columns: usize) -> String {
     const INDENT: &str = "  ";
@@ -50,7 +50,7 @@ fn unbreakable(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split(' ') {
         match words.last_mut() {
-            Some(last) if word == "·" || word.starts_with('%') => {
+            Some(last) if is_held(last, word) => {
                 last.push(' ');
                 last.push_str(word);
             }
@@ -58,6 +58,17 @@ fn unbreakable(text: &str) -> Vec<String> {
         }
     }
     words
+}
+
+/// Returns true if a word is not to be parted from the words before it.
+fn is_held(before: &str, word: &str) -> bool {
+    let is_number = |c: char| c.is_ascii_digit();
+    match word {
+        "·" => true,
+        "±" => before.ends_with(is_number),
+        _ if before == "±" || before.ends_with(" ±") => word.starts_with(is_number),
+        _ => word.starts_with('%'),
+    }
 }
 
 /// Formats a count with its noun: `1 block`, `2 blocks`.
@@ -81,6 +92,7 @@ mod tests {
         assert_eq!(wrap("one", 2), "one");
         assert_eq!(wrap("about 10 %, or", 9), "about\n  10 %,\n  or");
         assert_eq!(wrap("a · b", 4), "a ·\n  b");
+        assert_eq!(wrap("costs 21 ± 2 % of it", 9), "costs\n  21 ± 2 %\n  of it");
     }
 
     #[test]

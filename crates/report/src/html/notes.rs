@@ -3,7 +3,8 @@
 
 use super::element::{Element, MarkupNode};
 use super::subject::group_thousands;
-use crate::notes::remarks;
+use crate::notes::{NoteExtent, remarks};
+use crate::number;
 use crate::text::counted;
 use tare_record::journal::RunHeader;
 use tare_record::{BlockPolicy, Document, Environment, Nanos, WarmUpPolicy};
@@ -14,7 +15,7 @@ const OUTPUT_FLAGS: [(&str, bool); 5] =
 
 /// Renders findings, skipped networks and failures with their reasons. Returns `None` if there are none.
 pub(crate) fn remark_list(document: &Document) -> Option<Element> {
-    let remarks = remarks(document);
+    let remarks = remarks(document, NoteExtent::All);
     if remarks.is_empty() {
         return None;
     }
@@ -146,7 +147,7 @@ pub(crate) fn repetition(document: &Document, run: &RunHeader) -> Vec<Element> {
         ("Networks", networks.join(", ")),
         ("Blocks", blocks(document, plan.blocks)),
         ("Budget", plan.budget.map(|budget: Nanos| budget.to_string()).unwrap_or_default()),
-        ("Margins", super::answer::margins(document)),
+        ("Margins", margins(document)),
         ("tare", document.tare.clone()),
         ("SHA-256 of the program", document.environment.binary.clone().unwrap_or_default()),
     ];
@@ -214,6 +215,18 @@ pub(crate) fn method() -> Vec<MarkupNode> {
         Element::new("cite").push("Colour Schemes").into(),
         ", SRON/EPS/TN/09-002, issue 3.2 (2021); the diverging scale after ColorBrewer.".into(),
     ]
+}
+
+/// Lists the distinct margins of the document, as percentages.
+fn margins(document: &Document) -> String {
+    let mut told: Vec<String> = Vec::new();
+    for ratio in document.cells.iter().filter_map(|cell| cell.ratio.as_ref()) {
+        let margin = number::percent(ratio.margin);
+        if !told.contains(&margin) {
+            told.push(margin);
+        }
+    }
+    told.join(", ")
 }
 
 #[cfg(test)]

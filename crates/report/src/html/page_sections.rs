@@ -180,7 +180,7 @@ impl PageContent {
             paths::paths(page.document, &all, &picture.costs, networks),
         )?;
         Self::add_text_sections(page, &mut telling);
-        Ok(Self { answer: answer::answer(page.document, &all), sections: telling.sections })
+        Ok(Self { answer: answer::answer(page.document), sections: telling.sections })
     }
 
     /// Adds the sections that have no figures.

@@ -5,7 +5,7 @@ use crate::page::{page, picture};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use tare_record::{Document, Finding, Hop, HopKind};
-use tare_report::{Style, markdown, table};
+use tare_report::{NoteExtent, Style, markdown, table};
 
 /// Returns one finding of each kind.
 fn all_findings() -> Vec<Finding> {
@@ -96,7 +96,7 @@ fn each_is_told_everywhere() {
         assert!(page.contains(&escaped(&words)), "{words} is not on the page");
         // CPU time of a cell is shown with its path on the page, and has no line of its own.
         let is_told = !matches!(finding, Finding::CpuPlaced { .. } | Finding::Watched { .. });
-        let table = table(&document, &Style { width: 400, colour: false });
+        let table = table(&document, &Style { width: 400, colour: false }, NoteExtent::All);
         assert_eq!(table.contains(&words), is_told, "{words}: {table}");
         let markdown = markdown(&document).replace('\\', "");
         assert_eq!(markdown.contains(&escaped(&words)), is_told, "{words}: {markdown}");

@@ -2,10 +2,13 @@
 
 #![allow(clippy::expect_used, reason = "whatever fails here fails the test")]
 
+mod answer;
+mod answer_properties;
 mod findings;
 mod fixture;
 mod formats;
 mod markup;
+mod notes;
 mod page;
 mod pairs;
 mod tables;

@@ -221,7 +221,7 @@ fn the_same_run_gives_the_same_page() {
 }
 
 #[test]
-fn the_answer_is_three_sentences() {
+fn the_answer_heads_the_page() {
     let text = page(&quick(), &ChartData::default());
     let (_, answer) = text.split_once("aria-label=\"The answer\">").unwrap();
     let (answer, _) = answer.split_once("</section>").unwrap();

@@ -31,7 +31,7 @@ pub(crate) enum Subcommand {
     Run(Box<RunArguments>),
     /// Finish an interrupted run, with the same plan and seed
     Resume(ResumeArguments),
-    /// Show the results of a run again, from its journal
+    /// Show the results of a run again, from its journal, with all notes
     Report(ReportArguments),
     /// Compare runs of different kernels, versions or machines
     #[command(after_help = compare::EXAMPLES)]

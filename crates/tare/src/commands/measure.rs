@@ -18,7 +18,7 @@ use tare_record::journal::{FORMAT, Journal, JournalWriter, Record, RecordSink as
 use tare_record::{
     Document, Environment, Family, Finding, Plan, Shape, SkippedNetwork, StoppedBy, WorkloadPlan,
 };
-use tare_report::Style;
+use tare_report::{NoteExtent, Style};
 use tare_runner::network_environment::NetworkEnvironment;
 use tare_runner::{StartPoint, run_plan};
 use tare_traffic::{AgentSession, WorkloadRequest};
@@ -275,7 +275,11 @@ pub(crate) fn report_results(directory: &Path, json: bool) -> anyhow::Result<Doc
     // If the disk is full, the results are still printed; if standard output is closed, they are still stored.
     let kept = write_whole(&directory.join("result.json"), &kept_json)
         .and_then(|()| write_whole(&directory.join("result.csv"), &tare_report::csv(&document)?));
-    let text = if json { kept_json } else { tare_report::table(&document, &Style::detect()) };
+    let text = if json {
+        kept_json
+    } else {
+        tare_report::table(&document, &Style::detect(), NoteExtent::Heaviest { directory })
+    };
     output::print(&text)?;
     kept?;
     let place = directory.display();

@@ -14,7 +14,7 @@ use tare_observe::environment;
 use tare_observe::presence::RunPresence;
 use tare_record::journal::{FORMAT, Journal, Record, RecordSink, RunHeader};
 use tare_record::{Document, Family, Finding, Metric, Parameters, Placement, Plan, StoppedBy};
-use tare_report::Style;
+use tare_report::{NoteExtent, Style};
 use tare_runner::probe_environment::{ProbeEnvironment, probe_job};
 use tare_runner::{StartPoint, run_plan};
 use tare_study::{Catalogue, ShapeLists, Study, StudyMethod, WorkloadSpec};
@@ -88,7 +88,7 @@ fn show(document: &Document, json: bool) -> anyhow::Result<()> {
     if document.cells.is_empty() {
         return Ok(());
     }
-    output::print(&tare_report::table(document, &Style::detect()))
+    output::print(&tare_report::table(document, &Style::detect(), NoteExtent::All))
 }
 
 fn exit(document: &Document, stopped_by: StoppedBy) -> CommandExit {

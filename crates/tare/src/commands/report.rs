@@ -1,4 +1,4 @@
-//! `tare report`: shows a run again, bit for bit, from its journal.
+//! `tare report`: shows a run again, bit for bit, from its journal, with all its notes.
 
 use crate::cli::{PlotSubject, ReportArguments};
 use crate::commands::page::{self, write_output};
@@ -6,7 +6,7 @@ use crate::exit::{CommandExit, usage_error};
 use std::path::Path;
 use tare_record::Document;
 use tare_record::journal::Journal;
-use tare_report::Style;
+use tare_report::{NoteExtent, Style};
 
 /// Shows a run again.
 pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<CommandExit> {
@@ -71,6 +71,6 @@ fn render_document(arguments: &ReportArguments, document: &Document) -> anyhow::
     } else if arguments.markdown {
         tare_report::markdown(document)
     } else {
-        tare_report::table(document, &Style::detect())
+        tare_report::table(document, &Style::detect(), NoteExtent::All)
     })
 }

@@ -1,30 +1,22 @@
-//! Notes below the tables: a legend, findings, skipped networks and failures.
+//! Explanation of the tables: their signs, the verdicts, the blocks that would decide more, and the real systems.
 
+use super::NoteExtent;
 use crate::columns::{BEST, NOTHING, baseline};
 use crate::number::percent;
 use crate::sections::aggregates;
-use crate::text::{counted, one_line, sentence};
-use crate::{failures, findings};
-use tare_record::{Cell, Document, SkippedNetwork, Verdict};
+use tare_record::{Cell, Document, Verdict};
 
-/// Explains the tables in paragraphs, each to be wrapped separately.
-pub(crate) fn legend(document: &Document) -> Vec<String> {
-    [signs(document), words(document), undecided(document), stands_for(document)]
+/// Explains the tables in paragraphs, each to be wrapped separately. The systems that networks stand for are among them
+/// unless the notes are to be short.
+pub(crate) fn legend(document: &Document, extent: NoteExtent<'_>) -> Vec<String> {
+    let systems = match extent {
+        NoteExtent::All => stands_for(document),
+        NoteExtent::Heaviest { .. } => String::new(),
+    };
+    [signs(document), words(document), undecided(document), systems]
         .into_iter()
         .filter(|line| !line.is_empty())
         .collect()
-}
-
-/// Lists findings, skipped networks and failures, one line each.
-pub(crate) fn remarks(document: &Document) -> Vec<String> {
-    let mut lines: Vec<String> = loopback(document).into_iter().collect();
-    lines.extend(networks_with_gaps(document));
-    lines.extend(withheld(document));
-    lines.extend(findings::lines(document));
-    let mut lines: Vec<String> = lines.iter().map(|line| format!("note: {line}")).collect();
-    lines.extend(SkippedNetwork::group_by_reason(&document.skipped).iter().map(skipped));
-    lines.extend(failures::lines(document));
-    lines.iter().map(|line| one_line(line)).collect()
 }
 
 /// Explains the signs in the tables.
@@ -129,7 +121,8 @@ fn undecided(document: &Document) -> String {
 /// Lists the real system that each network of the tables is or stands for.
 fn stands_for(document: &Document) -> String {
     let mut together: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (network, of) in &document.stands_for {
+    let is_shown = |name: &str| document.cells.iter().any(|cell| cell.network == name);
+    for (network, of) in document.stands_for.iter().filter(|(network, _)| is_shown(network)) {
         match together.iter_mut().find(|(other, _)| other == of) {
             Some((_, networks)) => networks.push(network),
             None => together.push((of, vec![network])),
@@ -140,50 +133,4 @@ fn stands_for(document: &Document) -> String {
         .map(|(of, networks)| format!("{} stands for {of}", networks.join(", ")))
         .collect();
     named.join(" · ")
-}
-
-/// Notes that `host` on one node does not use a wire. Returns `None` if it was not measured on one node.
-fn loopback(document: &Document) -> Option<String> {
-    let host =
-        document.cells.iter().find(|cell| cell.network == "host" && cell.shape.nodes == 1)?;
-    Some(format!(
-        "{} on one node is a loopback path: packets pass only the device lo, never a wire",
-        host.label
-    ))
-}
-
-/// Lists networks with fewer figures than blocks. Returns `None` if there are none.
-fn networks_with_gaps(document: &Document) -> Option<String> {
-    let mut labels: Vec<String> = Vec::new();
-    for cell in aggregates(document) {
-        let label = format!("{} {}", cell.label, cell.n);
-        if cell.n < document.blocks && cell.withheld.is_none() && !labels.contains(&label) {
-            labels.push(label);
-        }
-    }
-    let blocks = counted(document.blocks, "block", "blocks");
-    (!labels.is_empty()).then(|| format!("fewer figures than {blocks}: {}", labels.join(", ")))
-}
-
-/// Lists withheld figures whose reason is not a finding.
-fn withheld(document: &Document) -> Vec<String> {
-    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
-    for cell in aggregates(document) {
-        let Some(withheld) = &cell.withheld else {
-            continue;
-        };
-        if cell.findings.iter().any(|finding| findings::explains_absence(finding, cell.metric)) {
-            continue;
-        }
-        let what = format!("{} {} is withheld: {}", cell.workload, cell.metric, withheld.reason);
-        match groups.iter_mut().find(|(other, _)| *other == what) {
-            Some((_, labels)) => labels.push(&cell.label),
-            None => groups.push((what, vec![&cell.label])),
-        }
-    }
-    groups.iter().map(|(what, labels)| format!("{what} ({})", labels.join(", "))).collect()
-}
-
-fn skipped(skipped: &SkippedNetwork) -> String {
-    sentence(&format!("skipped {}", skipped.network), &skipped.reason, &skipped.remedy)
 }

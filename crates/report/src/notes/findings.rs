@@ -1,5 +1,10 @@
-//! Findings as lines: each kind once for a workload, at its worst, with the networks it concerns.
+//! Findings as notes: each kind once for a workload, those about the machine once for all, at its worst, with the
+//! networks it concerns.
 
+use super::Note;
+use super::weight::{Weight, is_about_machine};
+use crate::variants::variant_labels;
+use std::collections::BTreeSet;
 use std::mem::{Discriminant, discriminant};
 use tare_record::{Document, Finding, Metric};
 
@@ -7,29 +12,42 @@ use tare_record::{Document, Finding, Metric};
 struct FindingGroup<'a> {
     key: FindingKey<'a>,
     worst: Finding,
+    workloads: Vec<&'a str>,
     labels: Vec<&'a str>,
 }
 
 /// Key of a group: findings that share it are reported in one line.
 #[derive(PartialEq)]
 struct FindingKey<'a> {
-    workload: &'a str,
+    /// Workload; `None` for findings about the machine, whatever the workload.
+    workload: Option<&'a str>,
     kind: Discriminant<Finding>,
     /// Subject of the finding beyond its kind, from [`about`].
     about: String,
 }
 
-/// Returns a line for each kind: first the findings of the whole run, then those of its cells.
-pub(crate) fn lines(document: &Document) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
+/// Returns a note for each kind: first the findings of the whole run, then those of its cells.
+pub(crate) fn notes(document: &Document) -> Vec<Note> {
+    let mut notes: Vec<Note> = Vec::new();
     for finding in &document.findings {
-        let line = finding.to_string();
-        if !lines.contains(&line) {
-            lines.push(line);
+        let text = finding.to_string();
+        if !notes.iter().any(|note| note.text == text) {
+            notes.push(Note { weight: Weight::from_finding(finding), text });
         }
     }
-    lines.extend(groups(document).iter().map(FindingGroup::line));
-    lines
+    let networks = labels(document).len();
+    let variants = variant_labels(&document.cells);
+    notes.extend(
+        groups(document)
+            .iter()
+            .map(|group| Note { weight: group.weight(&variants), text: group.line(networks) }),
+    );
+    notes
+}
+
+/// Returns the labels of all networks with cells.
+fn labels(document: &Document) -> BTreeSet<&str> {
+    document.cells.iter().map(|cell| cell.label.as_str()).collect()
 }
 
 /// Returns true if the finding explains the absence of the metric's percentile.
@@ -42,17 +60,15 @@ fn groups(document: &Document) -> Vec<FindingGroup<'_>> {
     for cell in &document.cells {
         for finding in cell.findings.iter().filter(|finding| has_line(document, finding)) {
             let about = about(finding, cell.metric);
-            let key = FindingKey { workload: &cell.workload, kind: discriminant(finding), about };
-            match groups.iter_mut().find(|group| group.key == key) {
-                Some(group) => group.add(finding, &cell.label),
-                None => {
-                    groups.push(FindingGroup {
-                        key,
-                        worst: finding.clone(),
-                        labels: vec![&cell.label],
-                    });
-                }
-            }
+            let workload = (!is_about_machine(finding)).then_some(cell.workload.as_str());
+            let key = FindingKey { workload, kind: discriminant(finding), about };
+            let known = groups.iter().position(|group| group.key == key);
+            let at = known.unwrap_or_else(|| {
+                let (workloads, labels) = (Vec::new(), Vec::new());
+                groups.push(FindingGroup { key, worst: finding.clone(), workloads, labels });
+                groups.len() - 1
+            });
+            groups[at].add(finding, &cell.workload, &cell.label);
         }
     }
     groups
@@ -75,16 +91,29 @@ fn has_line(document: &Document, finding: &Finding) -> bool {
 }
 
 impl<'a> FindingGroup<'a> {
-    fn add(&mut self, finding: &Finding, label: &'a str) {
+    fn add(&mut self, finding: &Finding, workload: &'a str, label: &'a str) {
         if severity(finding) > severity(&self.worst) {
             self.worst = finding.clone();
+        }
+        if !self.workloads.contains(&workload) {
+            self.workloads.push(workload);
         }
         if !self.labels.contains(&label) {
             self.labels.push(label);
         }
     }
 
-    fn line(&self) -> String {
+    /// Returns the weight of the note. Variants that only explain a network weigh little.
+    fn weight(&self, variants: &[String]) -> Weight {
+        let is_variant = |label: &&str| variants.iter().any(|variant| variant == label);
+        if self.labels.iter().all(is_variant) {
+            return Weight::Background;
+        }
+        Weight::from_finding(&self.worst)
+    }
+
+    /// Writes the note. `networks` is the number of all networks of the run.
+    fn line(&self, networks: usize) -> String {
         let at_worst = if self.labels.len() > 1 { "at worst, " } else { "" };
         let metric = match self.worst {
             Finding::WarmUpMatters { .. }
@@ -98,8 +127,11 @@ impl<'a> FindingGroup<'a> {
             }
             _ => String::new(),
         };
-        let (workload, labels) = (self.key.workload, self.labels.join(", "));
-        format!("{workload}{metric} over {labels}: {at_worst}{}", self.worst)
+        let labels = match self.labels.len() {
+            all if all > 1 && all == networks => "all networks".to_owned(),
+            _ => self.labels.join(", "),
+        };
+        format!("{}{metric} over {labels}: {at_worst}{}", self.workloads.join(", "), self.worst)
     }
 }
 
@@ -117,7 +149,10 @@ fn about(finding: &Finding, metric: Metric) -> String {
         // Each network has effects of its own, in every metric.
         Finding::Ablated { .. } => format!("{metric} {finding}"),
         // Each network loses packets in places of its own.
-        Finding::LossPlaced { .. } | Finding::Retransmitted { .. } => finding.to_string(),
+        Finding::LossPlaced { .. } => finding.to_string(),
+        Finding::Retransmitted { drops, .. } => {
+            drops.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+        }
         Finding::Userspace { program, .. } => program.clone(),
         Finding::OffloadLost { place, device, .. } => format!("{place}:{device}"),
         Finding::EncryptedInSoftware { by } => by.clone(),

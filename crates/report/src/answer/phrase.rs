@@ -1,0 +1,154 @@
+//! Words for metrics: nouns of what a network costs, and verbs of what it carries.
+
+use tare_record::Metric;
+
+/// Group of metrics that sentences speak of in the same way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MetricKind {
+    /// Work per second: a network costs or gains some of it.
+    Rate,
+    /// Time that somebody waits: a network adds to it.
+    Time,
+    /// CPU time or hardware events per unit of work: a network needs more of it.
+    Effort,
+    /// Share or count that is compared by difference: a network adds points to it.
+    Share,
+}
+
+/// Metrics of capacity, the most telling first.
+pub(crate) const RATES: [Metric; 9] = [
+    Metric::Throughput,
+    Metric::Packets,
+    Metric::Ndr,
+    Metric::NdrPackets,
+    Metric::Pdr,
+    Metric::PdrPackets,
+    Metric::Tps,
+    Metric::Transactions,
+    Metric::Connections,
+];
+
+/// Metrics of the usual waiting time, the most telling first.
+pub(crate) const MEDIANS: [Metric; 4] =
+    [Metric::LatencyP50, Metric::OneWayP50, Metric::ConnectP50, Metric::LatencyMean];
+
+/// Metrics of the tail, the most telling first.
+pub(crate) const TAILS: [Metric; 4] =
+    [Metric::LatencyP99, Metric::OneWayP99, Metric::ConnectP99, Metric::LatencyP95];
+
+/// Metrics of CPU time.
+pub(crate) const EFFORTS: [Metric; 2] = [Metric::CpuPerGb, Metric::CpuPerOp];
+
+/// Returns the group of a metric.
+pub(crate) fn kind(metric: Metric) -> MetricKind {
+    match metric {
+        Metric::Loss
+        | Metric::Reordered
+        | Metric::Duplicates
+        | Metric::Retransmits
+        | Metric::Errors
+        | Metric::CpuBusy => MetricKind::Share,
+        Metric::CpuPerGb
+        | Metric::CpuPerOp
+        | Metric::CyclesPerPacket
+        | Metric::InstructionsPerPacket
+        | Metric::CyclesPerByte
+        | Metric::InstructionsPerByte
+        | Metric::CyclesPerOp
+        | Metric::InstructionsPerOp => MetricKind::Effort,
+        other if RATES.contains(&other) || other == Metric::Offered => MetricKind::Rate,
+        _ => MetricKind::Time,
+    }
+}
+
+/// Returns the noun of a metric under a workload: `throughput`, `the median round trip`.
+pub(crate) fn noun(metric: Metric, workload: &str) -> String {
+    let trip = if is_of_round_trips(workload) { "round trip" } else { "request" };
+    let fixed = match metric {
+        Metric::Throughput => "throughput",
+        Metric::Packets => "datagrams",
+        Metric::Ndr => "throughput without loss",
+        Metric::NdrPackets => "datagrams without loss",
+        Metric::Pdr => "throughput at little loss",
+        Metric::PdrPackets => "datagrams at little loss",
+        Metric::Tps => "transactions",
+        Metric::Connections => "connections",
+        Metric::LatencyP50 => return format!("the median {trip}"),
+        Metric::LatencyMean => return format!("the mean {trip}"),
+        Metric::LatencyP95 => return format!("the 95th percentile of {trip}s"),
+        Metric::LatencyP99 => return format!("the 99th percentile of {trip}s"),
+        Metric::Transactions => return format!("{trip}s"),
+        Metric::OneWayP50 => "the median one-way delay",
+        Metric::OneWayP99 => "the 99th percentile of one-way delay",
+        Metric::ConnectP50 => "the median time to connect",
+        Metric::ConnectP99 => "the 99th percentile of the time to connect",
+        Metric::CpuPerGb => "CPU time per byte",
+        Metric::CpuPerOp if opens_connections(workload) => "CPU time per connection",
+        Metric::CpuPerOp => return format!("CPU time per {trip}"),
+        Metric::CpuBusy => "CPU load",
+        Metric::RaiseMs => "the time to set the network up",
+        Metric::RemoveMs => "the time to tear the network down",
+        other => other.name(),
+    };
+    fixed.to_owned()
+}
+
+/// Returns what a network does with a figure of this metric: the verb, and the words after the figure.
+pub(crate) fn performance(metric: Metric, workload: &str) -> (&'static str, String) {
+    let per_second = |noun: String| format!("{noun} per second");
+    match metric {
+        Metric::Throughput => ("carries", "Gbit/s".to_owned()),
+        Metric::Ndr => ("carries", "Gbit/s without loss".to_owned()),
+        Metric::Pdr => ("carries", "Gbit/s at little loss".to_owned()),
+        Metric::Packets => ("carries", per_second("datagrams".to_owned())),
+        Metric::NdrPackets => ("carries", "datagrams per second without loss".to_owned()),
+        Metric::PdrPackets => ("carries", "datagrams per second at little loss".to_owned()),
+        Metric::Transactions | Metric::Tps => ("completes", per_second(noun(metric, workload))),
+        Metric::Connections => ("opens", per_second(noun(metric, workload))),
+        Metric::Loss => ("loses", "% of its datagrams".to_owned()),
+        Metric::CpuBusy => ("keeps", "% of the machine busy".to_owned()),
+        Metric::RaiseMs => ("takes", "ms to be set up".to_owned()),
+        Metric::RemoveMs => ("takes", "ms to be torn down".to_owned()),
+        _ => ("takes", format!("{} for {}", metric.unit(), noun(metric, workload))),
+    }
+}
+
+/// Returns true if the transactions of a workload are round trips, and not requests to an application.
+fn is_of_round_trips(workload: &str) -> bool {
+    workload.ends_with("-rr") || workload.ends_with("-crr") || workload.contains("sockperf")
+}
+
+/// Returns true if the operations of a workload are connections.
+fn opens_connections(workload: &str) -> bool {
+    workload.ends_with("-crr")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_metric_has_words() {
+        for metric in Metric::ALL {
+            assert!(!noun(metric, "tcp-rr").is_empty());
+            let (verb, rest) = performance(metric, "tcp-rr");
+            assert!(!verb.is_empty() && !rest.is_empty(), "{metric}");
+        }
+    }
+
+    #[test]
+    fn an_application_answers_requests() {
+        assert_eq!(noun(Metric::Transactions, "tcp-rr"), "round trips");
+        assert_eq!(noun(Metric::Transactions, "wrk"), "requests");
+        assert_eq!(noun(Metric::LatencyP50, "redis"), "the median request");
+        assert_eq!(noun(Metric::CpuPerOp, "tcp-crr"), "CPU time per connection");
+    }
+
+    #[test]
+    fn what_is_compared_by_difference_is_told_in_points() {
+        for metric in Metric::ALL {
+            let by_difference = metric.compared_by() == tare_record::ComparedBy::Difference;
+            assert_eq!(kind(metric) == MetricKind::Share, by_difference, "{metric}");
+        }
+    }
+}

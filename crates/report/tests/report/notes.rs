@@ -1,0 +1,134 @@
+//! Notes below the tables: the weightiest first, ten lines on a terminal.
+
+use crate::fixture::{eventful, quick};
+use proptest::prelude::*;
+use std::path::Path;
+use tare_record::{Document, Finding, Metric, NetworkFailure, SkippedNetwork};
+use tare_report::{NoteExtent, Style, table};
+
+/// Returns the lines of notes below the tables.
+fn notes(document: &Document, extent: NoteExtent<'_>) -> Vec<String> {
+    let text = table(document, &Style { width: 400, colour: false }, extent);
+    let (_, below) = text.rsplit_once("\n\n").expect("a block of notes");
+    let has_notes = ["note: ", "skipped ", "failed "].iter().any(|word| below.starts_with(word));
+    if has_notes { below.lines().map(str::to_owned).collect() } else { Vec::new() }
+}
+
+fn heaviest(document: &Document) -> Vec<String> {
+    notes(document, NoteExtent::Heaviest { directory: Path::new("runs/today") })
+}
+
+/// Adds a finding to all cells of a network.
+fn add(document: &mut Document, label: &str, finding: &Finding) {
+    let cells = document.cells.iter_mut().filter(|cell| cell.label == label);
+    cells.for_each(|cell| cell.findings.push(finding.clone()));
+}
+
+#[test]
+fn what_changes_the_reading_stands_before_what_explains_a_network() {
+    let mut document = quick();
+    add(&mut document, "veth", &Finding::WarmUpMatters { uncut: 2.0, cut: 1.0 });
+    add(&mut document, "veth", &Finding::Userspace { program: "x".to_owned(), cores: 0.5 });
+    add(&mut document, "veth", &Finding::BusyMachine { share: 0.2 });
+    add(&mut document, "host", &Finding::BusyMachine { share: 0.4 });
+    let told = notes(&document, NoteExtent::All);
+    assert_eq!(
+        &told[..3],
+        [
+            "note: tcp-stream, tcp-rr over host, veth: at worst, other programs took 40 % of the CPU",
+            "note: tcp-stream over veth: packets pass through user space: x took 0.50 cores",
+            "note: tcp-rr over veth: packets pass through user space: x took 0.50 cores",
+        ]
+    );
+    assert!(told[3].contains("loopback path"), "{told:?}");
+}
+
+#[test]
+fn a_finding_of_all_networks_names_none() {
+    let mut document = quick();
+    document.cells.iter_mut().for_each(|cell| cell.findings.push(Finding::Stolen { share: 0.1 }));
+    let told = notes(&document, NoteExtent::All);
+    assert!(
+        told[0].starts_with("note: tcp-stream, tcp-rr over all networks: at worst, "),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn few_notes_are_all_shown() {
+    let document = eventful();
+    assert_eq!(heaviest(&document), notes(&document, NoteExtent::All));
+}
+
+#[test]
+fn of_many_notes_the_heaviest_are_shown_with_the_command_for_the_others() {
+    let mut document = eventful();
+    for program in 0..20 {
+        let program = program.to_string();
+        add(&mut document, "bridge", &Finding::Userspace { program, cores: 0.5 });
+    }
+    let (told, all) = (heaviest(&document), notes(&document, NoteExtent::All));
+    assert_eq!(told.len(), 10);
+    assert_eq!(told[..9], all[..9]);
+    assert_eq!(told[9], format!("{} more notes: tare report runs/today", all.len() - 9));
+}
+
+#[test]
+fn many_networks_without_figures_are_named_in_one_line() {
+    let mut document = quick();
+    for network in ["ovs", "macvlan", "ipvlan", "vxlan"] {
+        document.skipped.push(SkippedNetwork {
+            network: network.to_owned(),
+            reason: format!("this kernel has no {network}"),
+            remedy: String::new(),
+        });
+        document.failed.push(NetworkFailure {
+            network: format!("{network}-2"),
+            reason: network.to_owned(),
+            ..NetworkFailure::default()
+        });
+    }
+    let told = heaviest(&document);
+    assert_eq!(
+        told,
+        [
+            "failed ovs-2, macvlan-2, ipvlan-2, vxlan-2",
+            "skipped ovs, macvlan, ipvlan, vxlan",
+            "note: host on one node is a loopback path: packets pass only the device lo, never a wire",
+            "8 more notes: tare report runs/today",
+        ]
+    );
+    assert!(notes(&document, NoteExtent::All)[0].starts_with("failed ovs-2: ovs"));
+}
+
+proptest! {
+    #[test]
+    fn never_more_than_ten_lines(findings in 0usize..40, failed in 0usize..9, skipped in 0usize..9) {
+        let mut document = quick();
+        for at in 0..findings {
+            let finding = match at % 3 {
+                0 => Finding::Userspace { program: at.to_string(), cores: 0.5 },
+                1 => Finding::NotPinned { reason: at.to_string() },
+                _ => Finding::FewSamples { metric: Metric::ALL[at], beyond: 3 },
+            };
+            document.cells[at % 7].findings.push(finding);
+        }
+        for at in 0..failed {
+            let network = format!("failed-{at}");
+            document.failed.push(NetworkFailure { reason: at.to_string(), network, ..NetworkFailure::default() });
+        }
+        for at in 0..skipped {
+            let (network, reason) = (format!("skipped-{at}"), at.to_string());
+            document.skipped.push(SkippedNetwork { network, reason, remedy: String::new() });
+        }
+        let (told, all) = (heaviest(&document), notes(&document, NoteExtent::All));
+        prop_assert!(told.len() <= 10 && !told.is_empty());
+        prop_assert!(told.len() <= all.len() + 1);
+        for network in document.failed.iter().map(|one| &one.network) {
+            prop_assert!(told.iter().any(|line| line.starts_with("failed") && line.contains(network.as_str())));
+        }
+        for network in document.skipped.iter().map(|one| &one.network) {
+            prop_assert!(told.iter().any(|line| line.starts_with("skipped") && line.contains(network.as_str())));
+        }
+    }
+}
