@@ -24,6 +24,11 @@ pub(crate) struct TrialWarmUp {
 impl TrialWarmUp {
     /// Finds the warm-up of this traffic as its plan demands.
     pub(crate) fn from_traffic(traffic: &TrialTraffic<'_>, plan: &WorkloadPlan) -> Self {
+        // What changes from slice to slice of a woven trial changes for all networks, and the beginning of every slice is
+        // not counted.
+        if plan.slices.is_some() {
+            return Self { cut: 0, settled: true, shift: None };
+        }
         let rates = traffic.rates(traffic.primary());
         match plan.warm_up {
             WarmUpPolicy::Auto => Self::detect(&rates),

@@ -66,6 +66,7 @@ impl Weight {
             Finding::NeverSettled { .. }
             | Finding::WarmUpMatters { .. }
             | Finding::FewSamples { .. }
+            | Finding::PooledBlocks { .. }
             | Finding::CpuPlaced { .. }
             | Finding::Watched { .. }
             | Finding::HardwareCounted { .. }
