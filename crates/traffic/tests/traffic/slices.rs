@@ -2,7 +2,7 @@
 //! next network's.
 
 use crate::common::account::{CarriedPayload, PairAccounts};
-use crate::common::counters::Frames;
+use crate::common::counters::{Frames, counter};
 use crate::common::{NEVER, assert_sound, job, open_session, open_session_with, pair_topology};
 use serde_json::json;
 use tare_dev::NamespacePair;
@@ -115,6 +115,28 @@ fn round_trips_in_slices_are_completed_and_answered() {
         }
         let one_way = rounds(&outcome).iter().filter_map(|interval| interval.one_way.as_ref());
         assert!(one_way.map(|histogram| histogram.count()).sum::<u64>() > 0, "{workload}");
+    }
+}
+
+#[test]
+fn connections_in_slices_are_established_and_accepted() {
+    let pair = NamespacePair::new();
+    let topology = pair_topology(&pair);
+    let mut session = open_session(&topology).unwrap();
+    for (flows, close) in [(1, "fin"), (3, "rst")] {
+        let mut job = sliced("tcp-crr", &topology);
+        job.parameters.insert("close".to_owned(), json!(close));
+        job.shape.flows = flows;
+        let before = counter(&pair.server, "Tcp", "PassiveOpens");
+        let outcome = run_slices(&mut session, &job);
+        let ends = outcome.ends;
+        assert_eq!((ends.connected, ends.completed), (ends.accepted, ends.answered));
+        // Each flow has a control connection, too.
+        let opened = counter(&pair.server, "Tcp", "PassiveOpens") - before;
+        assert_eq!(opened, ends.accepted + u64::from(flows));
+        let counted: u64 = rounds(&outcome).iter().map(|interval| interval.operations).sum();
+        assert!((1..ends.completed).contains(&counted), "{counted}");
+        assert!(rounds(&outcome).iter().all(|interval| interval.connect.is_some()));
     }
 }
 

@@ -7,6 +7,7 @@ use crate::event_loop::{SharedDeadline, TICK};
 use crate::latency::{LatencyLog, set_round_trips};
 use crate::payload::incompressible_payload;
 use crate::placement::{SideCores, TrafficRole};
+use crate::slices::{ClientSlices, SliceWindow};
 use crate::tcp::{DRAIN_TIMEOUT, GrantedOptions, TcpOptions, connect, shut_down};
 use crate::wait_mode::timespec;
 use crate::workers::{self, WorkerOutput};
@@ -71,8 +72,11 @@ struct CrrClientWorker {
     /// Time until which free slots rest.
     resume: u64,
     shared_epoch: Arc<OnceLock<u64>>,
-    epoch: u64,
-    end: u64,
+    duration: u64,
+    /// Window of the present slice, or of the trial in one piece.
+    window: SliceWindow,
+    /// True in a trial in slices.
+    in_slices: bool,
 }
 
 impl CrrClientWorker {
@@ -100,25 +104,25 @@ impl CrrClientWorker {
             exhausted: 0,
             resume: 0,
             shared_epoch: Arc::clone(epoch),
-            epoch: 0,
-            end: task.duration.0,
+            duration: task.duration.0,
+            window: SliceWindow::whole_trial(0, task.duration.0),
+            in_slices: false,
         })
     }
 
     /// Keeps all slots busy for the trial's duration, then lets them finish.
     fn run(&mut self, patience: &SharedDeadline) -> io::Result<()> {
         let mut events = Vec::with_capacity(self.slots.len());
-        self.epoch = *self.shared_epoch.get_or_init(|| clock::now().0);
-        self.end += self.epoch;
-        self.cpu.begin(clock::now().0 - self.epoch);
+        self.begin();
         loop {
             let now = clock::now().0;
-            self.cpu.record(now - self.epoch);
-            if now < self.end {
+            self.record_cpu(now);
+            if now < self.window.ends {
                 self.fill_slots(now)?;
             } else {
                 patience.set(Instant::now() + DRAIN_TIMEOUT);
                 if self.free == self.slots.len() || patience.is_past() {
+                    self.cpu.end_slice();
                     return Ok(());
                 }
             }
@@ -126,6 +130,28 @@ impl CrrClientWorker {
             for event in &events {
                 self.advance_slot(event.data.u64() as usize)?;
             }
+        }
+    }
+
+    /// Begins the trial, unless it runs in slices, whose windows are set from outside.
+    fn begin(&mut self) {
+        let epoch = *self.shared_epoch.get_or_init(|| clock::now().0);
+        if !self.in_slices {
+            self.window = SliceWindow::whole_trial(epoch, self.duration);
+            self.cpu.begin(clock::now().0 - epoch);
+        }
+    }
+
+    /// Sets the window of the next slice.
+    fn begin_slice(&mut self, window: SliceWindow) {
+        (self.in_slices, self.window) = (true, window);
+    }
+
+    fn record_cpu(&mut self, now: u64) {
+        if self.in_slices {
+            self.cpu.record_in_slice(&self.window, now);
+        } else if let Some(at) = self.window.slice_time(now) {
+            self.cpu.record(at);
         }
     }
 
@@ -144,7 +170,7 @@ impl CrrClientWorker {
 
     fn wait(&self, events: &mut Vec<epoll::Event>, now: u64) -> io::Result<()> {
         let tick = TICK.as_nanos() as u64;
-        let nanos = if self.free > 0 && now < self.end { NO_PORT_PAUSE } else { tick };
+        let nanos = if self.free > 0 && now < self.window.ends { NO_PORT_PAUSE } else { tick };
         events.clear();
         match epoll::wait(&self.queue, spare_capacity(events), Some(&timespec(nanos))) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
@@ -215,8 +241,7 @@ impl CrrClientWorker {
             Err(error) => return Err(error.into()),
         };
         let now = clock::now().0;
-        let log = &mut self.connects;
-        log.add(now - self.epoch, now - call.begun).map_err(io::Error::other)?;
+        log_time(&mut self.connects, &self.window, now, call.begun)?;
         self.after_sending(at, call, given)
     }
 
@@ -265,11 +290,10 @@ impl CrrClientWorker {
             return Ok(ConnectionSlot::Receiving(call, taken + bytes));
         }
         let now = clock::now().0;
-        let log = &mut self.exchanges;
-        log.add(now - self.epoch, now - call.begun).map_err(io::Error::other)?;
+        log_time(&mut self.exchanges, &self.window, now, call.begun)?;
         drop(call);
         self.free += 1;
-        if now < self.end && now >= self.resume {
+        if now < self.window.ends && now >= self.resume {
             self.begin_connection(at)?;
         }
         // A connection begun above is in the slot already.
@@ -303,6 +327,17 @@ impl CrrClientWorker {
     }
 }
 
+/// Logs the time from a moment to now, if now counts.
+fn log_time(log: &mut LatencyLog, window: &SliceWindow, now: u64, since: u64) -> io::Result<()> {
+    match window.slice_time(now) {
+        Some(at) => log.add(at, now - since).map_err(io::Error::other),
+        None => {
+            log.add_outside();
+            Ok(())
+        }
+    }
+}
+
 /// Client of `tcp-crr`.
 pub(super) struct CrrClient {
     /// Control connections, kept open: their end is the trial's end.
@@ -312,6 +347,8 @@ pub(super) struct CrrClient {
     cores: SideCores,
     epoch: Arc<OnceLock<u64>>,
     overflows: Option<u64>,
+    /// Slices that have run; `None` before the first one.
+    slices: Option<ClientSlices>,
     task: TrialTask,
 }
 
@@ -329,21 +366,22 @@ impl CrrClient {
             .map(|hand| CrrClientWorker::new(hand[0], task, plan, sharing, &epoch))
             .collect::<Result<_, _>>()?;
         let overflows = time_wait_overflows();
-        Ok(Self { controls, callers, granted, cores, epoch, overflows, task: task.clone() })
+        let task = task.clone();
+        Ok(Self { controls, callers, granted, cores, epoch, overflows, slices: None, task })
     }
-}
 
-impl Client for CrrClient {
-    fn run(self: Box<Self>) -> Result<SideReport, Error> {
-        let Self { controls, callers, granted, cores, epoch, overflows, task } = *self;
-        let patience = SharedDeadline::default();
-        let driven =
-            workers::run_workers(callers, &cores, &task, &patience, |caller| caller.run(&patience));
-        controls
+    /// Ends the control connections, which ends the trial.
+    fn hang_up(&self) -> Result<(), Error> {
+        self.controls
             .iter()
             .try_for_each(|control| shut_down(control, Shutdown::Both))
-            .map_err(|error| Error::io("end the control connections", error))?;
-        let WorkerOutput { lanes: callers, cpu, mut findings } = driven?;
+            .map_err(|error| Error::io("end the control connections", error))
+    }
+
+    /// Returns the report of threads that have finished.
+    fn report(self, driven: WorkerOutput<CrrClientWorker>) -> Result<SideReport, Error> {
+        let Self { granted, cores, epoch, overflows, task, .. } = self;
+        let WorkerOutput { lanes: callers, cpu, mut findings } = driven;
         let times = callers.iter().map(|caller| caller.exhausted).sum();
         findings.extend((times > 0).then_some(Finding::PortsExhausted { times }));
         findings.extend(find_overflow(overflows));
@@ -360,5 +398,40 @@ impl Client for CrrClient {
         report.series = vec![Series::new(task.client, intervals)];
         report.parameters = task.parameters;
         Ok(report.with_granted(&granted, &cores, TrafficRole::Client))
+    }
+}
+
+impl Client for CrrClient {
+    fn run(self: Box<Self>) -> Result<SideReport, Error> {
+        let mut client = *self;
+        let patience = SharedDeadline::default();
+        let callers = std::mem::take(&mut client.callers);
+        let work = |caller: &mut CrrClientWorker| caller.run(&patience);
+        let driven = workers::run_workers(callers, &client.cores, &client.task, &patience, work);
+        client.hang_up()?;
+        client.report(driven?)
+    }
+
+    fn run_slice(&mut self) -> Result<u64, Error> {
+        let slices = match &mut self.slices {
+            Some(slices) => slices,
+            None => self.slices.insert(ClientSlices::for_task(&self.task)?),
+        };
+        let (window, patience) = (slices.begin(), SharedDeadline::default());
+        let mut callers = std::mem::take(&mut self.callers);
+        callers.iter_mut().for_each(|caller| caller.begin_slice(window));
+        let work = |caller: &mut CrrClientWorker| caller.run(&patience);
+        let driven = workers::run_workers(callers, &self.cores, &self.task, &patience, work)?;
+        self.callers = slices.add(driven);
+        // Every request has been answered: nothing is on its way.
+        Ok(0)
+    }
+
+    fn finish(self: Box<Self>) -> Result<SideReport, Error> {
+        let mut client = *self;
+        let slices = client.slices.take().ok_or_else(Error::not_in_slices)?;
+        let callers = std::mem::take(&mut client.callers);
+        client.hang_up()?;
+        client.report(slices.into_output(callers))
     }
 }

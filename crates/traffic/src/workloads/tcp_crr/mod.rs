@@ -91,6 +91,10 @@ impl Workload for TcpCrr {
         ]
     }
 
+    fn can_run_in_slices(&self, _parameters: &Parameters) -> bool {
+        true
+    }
+
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
         Ok(Box::new(CrrServer::start(task)?))
     }

@@ -6,6 +6,7 @@ use crate::cpu::CpuLog;
 use crate::event_loop::{SharedDeadline, TICK};
 use crate::payload::incompressible_payload;
 use crate::placement::TrafficRole;
+use crate::slices::SliceProgress;
 use crate::tcp::{AcceptedFlows, TcpOptions, TcpServerThread};
 use crate::wait_mode::timespec;
 use crate::workers::{self, WorkerOutput};
@@ -20,6 +21,11 @@ use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// Longest sleep of a thread whose trial runs in slices: it wakes seldom in others' slices, and notices soon that the
+/// control connections of another thread have ended.
+const SLICED_TICK: Duration = Duration::from_millis(100);
 
 /// Backlog of connections not yet accepted: as many as the kernel allows (net.core.somaxconn).
 const BACKLOG: u32 = 4096;
@@ -70,6 +76,8 @@ struct CrrServerWorker {
     /// Time at which the first connection came to this side.
     shared_epoch: Arc<OnceLock<u64>>,
     epoch: Option<u64>,
+    /// Slices of the trial. `None` if it runs in one piece.
+    slices: Option<Arc<SliceProgress>>,
 }
 
 impl CrrServerWorker {
@@ -79,6 +87,7 @@ impl CrrServerWorker {
         alive: &Arc<AtomicUsize>,
         task: &TrialTask,
         epoch: &Arc<OnceLock<u64>>,
+        slices: Option<Arc<SliceProgress>>,
     ) -> io::Result<Self> {
         let plan = CrrParameters::from_parameters(&task.parameters).map_err(io::Error::other)?;
         let this = Self {
@@ -96,6 +105,7 @@ impl CrrServerWorker {
             cpu: CpuLog::new(task.duration, task.interval),
             shared_epoch: Arc::clone(epoch),
             epoch: None,
+            slices,
         };
         for (at, listener) in this.listeners.iter().enumerate() {
             // One of the threads that wait for the listener is enough.
@@ -112,7 +122,8 @@ impl CrrServerWorker {
     /// Serves until the control connections of all threads have ended.
     fn run(&mut self, patience: &SharedDeadline) -> io::Result<()> {
         let mut events = Vec::with_capacity(256);
-        let tick = timespec(TICK.as_nanos() as u64);
+        let tick = if self.slices.is_some() { SLICED_TICK } else { TICK };
+        let tick = timespec(tick.as_nanos() as u64);
         while self.alive.load(Ordering::Acquire) > 0 && !patience.is_past() {
             events.clear();
             match epoll::wait(&self.queue, spare_capacity(&mut events), Some(&tick)) {
@@ -126,6 +137,7 @@ impl CrrServerWorker {
                 self.cpu.record(clock::now().0.saturating_sub(epoch));
             }
         }
+        self.cpu.end_slice();
         // A client closes its control connections after all others: connections still pending here were established
         // too.
         (0..self.listeners.len()).try_for_each(|at| self.accept(at, usize::MAX))
@@ -156,9 +168,7 @@ impl CrrServerWorker {
                 Err(error) => return Err(error.into()),
             };
             self.accepted += 1;
-            if self.epoch.is_none() {
-                self.begin_cpu_log();
-            }
+            self.note_arrival();
             if let Some(at) = self.free.pop() {
                 let watched = EventFlags::empty();
                 self.connections[at] =
@@ -169,9 +179,14 @@ impl CrrServerWorker {
         Ok(())
     }
 
-    /// Handles the first connection of this thread: CPU time counts from now.
-    fn begin_cpu_log(&mut self) {
-        self.epoch = Some(self.cpu.begin_at_shared_epoch(&self.shared_epoch));
+    /// Handles the arrival of a connection: CPU time counts from the first one of this thread, or of the slice.
+    fn note_arrival(&mut self) {
+        if let Some(slices) = &self.slices {
+            let now = clock::now().0;
+            self.cpu.record_in_slice(&slices.window(now), now);
+        } else if self.epoch.is_none() {
+            self.epoch = Some(self.cpu.begin_at_shared_epoch(&self.shared_epoch));
+        }
     }
 
     /// Reads a control connection, over which only the end of the stream can arrive.
@@ -250,6 +265,8 @@ impl CrrServerWorker {
 /// Server of `tcp-crr`.
 pub(super) struct CrrServer {
     serving: TcpServerThread<CrrServerWorker>,
+    /// Slices of the trial. `None` if it runs in one piece.
+    progress: Option<Arc<SliceProgress>>,
     overflows: Option<u64>,
 }
 
@@ -258,25 +275,32 @@ impl CrrServer {
     pub(super) fn start(task: &TrialTask) -> Result<Self, Error> {
         CrrParameters::from_parameters(&task.parameters)?;
         let overflows = time_wait_overflows();
+        let progress = task.slices.map(|plan| Arc::new(SliceProgress::new(plan)));
+        let slices = progress.clone();
         let serving =
-            TcpServerThread::start_with(task, &TcpOptions::default(), BACKLOG, |gathered| {
+            TcpServerThread::start_with(task, &TcpOptions::default(), BACKLOG, move |gathered| {
                 let AcceptedFlows { flows, listeners, task, cores, patience } = gathered;
                 let (epoch, alive) = (Arc::default(), Arc::new(AtomicUsize::new(flows.len())));
                 let controls = flows.into_iter().map(|flow| flow.stream).collect();
                 let lanes = workers::distribute(controls, &cores, &task.parameters)
                     .into_iter()
                     .map(|controls| {
-                        CrrServerWorker::new(&listeners, controls, &alive, &task, &epoch)
+                        let slices = slices.clone();
+                        CrrServerWorker::new(&listeners, controls, &alive, &task, &epoch, slices)
                     })
                     .collect::<Result<_, _>>()
                     .map_err(|error| Error::io("prepare to accept connections", error))?;
                 workers::run_workers(lanes, &cores, &task, &patience, |lane| lane.run(&patience))
             })?;
-        Ok(Self { serving, overflows })
+        Ok(Self { serving, progress, overflows })
     }
 }
 
 impl Server for CrrServer {
+    fn settle(&mut self, sent: u64) -> Result<(), Error> {
+        self.progress.as_ref().ok_or_else(Error::not_in_slices)?.settle(sent)
+    }
+
     fn finish(mut self: Box<Self>) -> Result<SideReport, Error> {
         let WorkerOutput { lanes, cpu, mut findings } = self.serving.finish()?;
         findings.extend(find_overflow(self.overflows));
