@@ -53,6 +53,28 @@ impl SliceWindow {
     }
 }
 
+/// Place of a moment of *sending time* in a trial in slices. Sending time stands still between two slices, and has their
+/// uncounted parts in it: it is what a datagram carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SlicePlace {
+    /// Index of the slice among all slices.
+    pub(crate) index: u64,
+    /// Slice time of the moment. `None` if it does not count.
+    pub(crate) slice_time: Option<u64>,
+}
+
+impl SlicePlace {
+    /// Finds the place of a moment, ns of sending time.
+    #[inline]
+    pub(crate) fn find(plan: &SlicePlan, sending_time: u64) -> Self {
+        let slice = plan.slice_time().0.max(1);
+        let (index, within) = (sending_time / slice, sending_time % slice);
+        let counted =
+            index.checked_sub(u64::from(plan.warm_up)).zip(within.checked_sub(plan.skip.0));
+        Self { index, slice_time: counted.map(|(nth, at)| nth * plan.length.0 + at) }
+    }
+}
+
 /// Progress of a server through the slices of its trial, shared by its worker threads and the thread that executes
 /// orders.
 #[derive(Debug)]
@@ -62,13 +84,17 @@ pub(crate) struct SliceProgress {
     index: AtomicU32,
     /// Time of the first arrival in this slice, by the monotonic clock, ns; 0 before it.
     begins: AtomicU64,
-    /// Payload bytes that have arrived so far.
+    /// Payload bytes, or datagrams, that have arrived so far.
     received: AtomicU64,
+    /// Datagrams of earlier slices that were lost.
+    lost: AtomicU64,
 }
 
 impl SliceProgress {
     /// Time within which everything that was sent in a slice must arrive.
     const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
+    /// Time without an arrival after which datagrams that are missing are lost.
+    const QUIET: Duration = Duration::from_millis(5);
     /// Pause between two looks at what has arrived.
     const SETTLE_PAUSE: Duration = Duration::from_micros(30);
 
@@ -79,6 +105,7 @@ impl SliceProgress {
             index: AtomicU32::new(0),
             begins: AtomicU64::new(0),
             received: AtomicU64::new(0),
+            lost: AtomicU64::new(0),
         }
     }
 
@@ -98,10 +125,35 @@ impl SliceProgress {
         }
     }
 
-    /// Counts payload bytes that have arrived.
+    /// Counts payload bytes, or datagrams, that have arrived.
     #[inline]
-    pub(crate) fn count_received(&self, bytes: u64) {
-        self.received.fetch_add(bytes, Ordering::Release);
+    pub(crate) fn count_received(&self, count: u64) {
+        self.received.fetch_add(count, Ordering::Release);
+    }
+
+    /// Waits until all datagrams that the clients sent so far have arrived, or none arrives any more, then awaits the next
+    /// slice. What is missing then is lost.
+    pub(crate) fn settle_datagrams(&self, sent: u64) {
+        let mut last = (self.received.load(Ordering::Acquire), Instant::now());
+        loop {
+            let received = self.received.load(Ordering::Acquire);
+            let lost = self.lost.load(Ordering::Acquire);
+            if received != last.0 {
+                last = (received, Instant::now());
+            }
+            let quiet = last.1.elapsed() >= Self::QUIET;
+            if received + lost >= sent || quiet {
+                self.lost.store(sent.saturating_sub(received), Ordering::Release);
+                return self.await_next();
+            }
+            thread::sleep(Self::SETTLE_PAUSE);
+        }
+    }
+
+    /// Awaits the next slice.
+    fn await_next(&self) {
+        self.index.fetch_add(1, Ordering::AcqRel);
+        self.begins.store(0, Ordering::Release);
     }
 
     /// Waits until all bytes that the clients sent so far have arrived, then awaits the next slice.
@@ -113,8 +165,7 @@ impl SliceProgress {
         loop {
             let received = self.received.load(Ordering::Acquire);
             if received >= sent {
-                self.index.fetch_add(1, Ordering::AcqRel);
-                self.begins.store(0, Ordering::Release);
+                self.await_next();
                 return Ok(());
             }
             if Instant::now() >= deadline {
@@ -204,6 +255,28 @@ mod tests {
         let whole = SliceWindow::whole_trial(1_000, 500);
         assert_eq!((whole.begins, whole.ends), (1_000, 1_500));
         assert_eq!((whole.slice_time(999), whole.slice_time(1_700)), (None, Some(700)));
+    }
+
+    #[test]
+    fn sending_time_has_the_uncounted_parts_in_it() {
+        let place = |at| {
+            let place = SlicePlace::find(&PLAN, at);
+            (place.index, place.slice_time)
+        };
+        assert_eq!((place(500), place(1_150)), ((0, None), (1, None)));
+        assert_eq!((place(1_200), place(3_299)), ((1, Some(0)), (2, Some(1_999))));
+    }
+
+    #[test]
+    fn datagrams_that_are_lost_are_not_awaited_again() {
+        let progress = SliceProgress::new(PLAN);
+        progress.count_received(7);
+        progress.settle_datagrams(10);
+        progress.count_received(10);
+        let before = Instant::now();
+        progress.settle_datagrams(20);
+        assert_eq!(progress.window(9_000).begins, 9_000);
+        assert_eq!(progress.lost.load(Ordering::Acquire), 3, "after {:?}", before.elapsed());
     }
 
     #[test]

@@ -60,6 +60,9 @@ impl IntervalCounters {
         self.rows.get_mut(self.row).unwrap_or(&mut self.outside)
     }
 
+    /// Time of datagrams that belong to no interval: those of a slice's beginning.
+    pub(crate) const OUTSIDE: u64 = u64::MAX;
+
     /// Counts `datagrams` datagrams of `size` bytes, sent at time `at`.
     #[inline]
     pub(crate) fn count_sent(&mut self, at: u64, datagrams: u64, size: u64) {

@@ -1,6 +1,7 @@
 //! Common parts of the workloads over UDP: control connection, header, pacing and interval counters.
 
 mod control;
+mod flow_end;
 mod handshake;
 mod header;
 mod interval_counters;
@@ -19,4 +20,4 @@ pub(crate) use interval_counters::IntervalCounters;
 pub(crate) use options::{BUFFER, GSO, Options, RECEIVE, SIZE, UdpWaitMode, WAIT};
 pub(crate) use receive::UdpReceiver;
 pub(crate) use serve::{UdpReceiveResult, UdpServer, UdpServerContext, counts_by_client};
-pub(crate) use transmit::{UdpSendResult, UdpTransmitter};
+pub(crate) use transmit::{PreparedSenders, UdpSendResult, UdpTransmitter};

@@ -1,5 +1,6 @@
 //! Receiving loop of one thread: takes datagrams in batches and counts each by its header.
 
+use super::flow_end::FlowEnd;
 use super::handshake::UdpFlow;
 use super::header::{DatagramHeader, FlowTag, LENGTH};
 use super::interval_counters::IntervalCounters;
@@ -10,6 +11,8 @@ use crate::TrialTask;
 use crate::clock;
 use crate::cpu::CpuLog;
 use crate::event_loop::{SharedDeadline, TICK};
+use crate::flow_group::SLICED_SERVER_TICK;
+use crate::slices::{SlicePlace, SliceProgress};
 use crate::stall::StallTracker;
 use crate::sys::{Ancillary, BatchWait, ReceiveBatch, ReceivedDatagram, socket_drops};
 use rustix::buffer::spare_capacity;
@@ -19,52 +22,11 @@ use std::io;
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tare_record::SlicePlan;
 
 /// Largest message that the kernel makes of several datagrams, bytes.
 const MAX_GATHERED: usize = 1 << 16;
-
-/// End of a flow, as its sender has reported it.
-#[derive(Debug)]
-pub(crate) struct FlowEnd {
-    /// Number of datagrams sent. [`FlowEnd::UNKNOWN`] before the sender has reported it, or if it never will.
-    sent: AtomicU64,
-    /// Time of the report, by the monotonic clock, ns, after which only datagrams on the path can arrive. 0 before the
-    /// report.
-    ended: AtomicU64,
-}
-
-impl FlowEnd {
-    const UNKNOWN: u64 = u64::MAX;
-
-    /// Creates the end of a flow that is still sending.
-    pub(crate) fn new() -> Self {
-        Self { sent: AtomicU64::new(Self::UNKNOWN), ended: AtomicU64::new(0) }
-    }
-
-    /// Sets the number of datagrams that were sent, and with it the end of the flow.
-    pub(crate) fn set_sent(&self, sent: u64) {
-        self.sent.store(sent, Ordering::Relaxed);
-        self.ended.store(clock::now().0, Ordering::Release);
-    }
-
-    /// Marks the flow as ended because its sender is gone.
-    pub(crate) fn set_lost(&self) {
-        if !self.has_ended() {
-            self.ended.store(clock::now().0, Ordering::Release);
-        }
-    }
-
-    /// Returns whether the sender has ended.
-    pub(crate) fn has_ended(&self) -> bool {
-        self.ended.load(Ordering::Acquire) != 0
-    }
-
-    /// Returns the number of datagrams sent. Returns `None` if it is not known.
-    pub(crate) fn sent(&self) -> Option<u64> {
-        Some(self.sent.load(Ordering::Relaxed)).filter(|sent| *sent != Self::UNKNOWN)
-    }
-}
 
 /// Receiving side of one flow.
 #[derive(Debug)]
@@ -83,16 +45,18 @@ pub(crate) struct ReceivingFlow {
     last: u64,
     /// Messages that had found the socket's buffer full before the trial.
     full_before: u32,
+    /// Index of the slice of the last datagram, in a trial in slices.
+    slice: u64,
 }
 
 impl ReceivingFlow {
     /// Returns whether all datagrams have arrived, or none has for `settle` ns since the sender's end. `looked` is the
     /// time of the last read of the socket: a thread that has not run since then has not seen what is queued there.
     fn is_over(&self, looked: u64, settle: u64) -> bool {
-        let told = self.ending.ended.load(Ordering::Acquire);
-        told != 0
-            && (self.ending.sent().is_some_and(|sent| self.received >= sent)
-                || looked.saturating_sub(told.max(self.last)) > settle)
+        self.ending.ended_at().is_some_and(|told| {
+            self.ending.sent().is_some_and(|sent| self.received >= sent)
+                || looked.saturating_sub(told.max(self.last)) > settle
+        })
     }
 
     /// Counts one datagram. Ignores it if it is not of this flow. `came` is the arrival time by the clock that stamps
@@ -104,10 +68,12 @@ impl ReceivingFlow {
         header: DatagramHeader,
         length: usize,
         came: u64,
+        slices: Option<&SlicePlan>,
     ) {
         if !header.has_tag(self.mark) {
             return;
         }
+        let at = slices.map_or(header.sent, |plan| self.place_in_slices(plan, header.sent));
         let arrival = self.sequence.record(header.number);
         let mut jitter = 0;
         if arrival != Arrival::Duplicate {
@@ -115,7 +81,18 @@ impl ReceivingFlow {
             jitter = self.jitter.record(header.sent, came);
             self.backlog.record(header.sent, came);
         }
-        tally.count_received(header.sent, arrival, length as u64, jitter);
+        tally.count_received(at, arrival, length as u64, jitter);
+    }
+
+    /// Returns the slice time at which a datagram was sent, or the time of those that do not count. Between two slices
+    /// the sender's time stands still, and the receiver's does not: the jitter begins anew.
+    fn place_in_slices(&mut self, plan: &SlicePlan, sent: u64) -> u64 {
+        let place = SlicePlace::find(plan, sent);
+        if place.index > self.slice {
+            self.slice = place.index;
+            self.jitter.begin_anew();
+        }
+        place.slice_time.unwrap_or(IntervalCounters::OUTSIDE)
     }
 }
 
@@ -147,6 +124,8 @@ pub(crate) struct UdpReceiver {
     /// Arrival of the first datagram of any flow, by the monotonic clock, ns.
     began: Option<u64>,
     cpu: CpuLog,
+    /// Slices of the trial, and their plan. `None` if it runs in one piece.
+    slices: Option<(SlicePlan, Arc<SliceProgress>)>,
 }
 
 impl UdpReceiver {
@@ -156,6 +135,7 @@ impl UdpReceiver {
         task: &TrialTask,
         options: &Options,
         trial: u32,
+        progress: Option<&Arc<SliceProgress>>,
     ) -> io::Result<Self> {
         let mut counts: Vec<ClientReceiveCounts> = Vec::new();
         let mut place = |client: u32| {
@@ -180,6 +160,7 @@ impl UdpReceiver {
                 received: 0,
                 last: 0,
                 full_before: socket_drops(flow.socket.as_fd())?,
+                slice: 0,
                 socket: flow.socket,
             })
         };
@@ -198,6 +179,7 @@ impl UdpReceiver {
             gathered: 1,
             began: None,
             cpu: CpuLog::new(task.duration, task.interval),
+            slices: task.slices.zip(progress.cloned()),
         })
     }
 
@@ -227,7 +209,9 @@ impl UdpReceiver {
 
     /// Receives until all flows have ended, or patience is over.
     pub(crate) fn run(&mut self, patience: &SharedDeadline) -> io::Result<()> {
-        self.cpu.begin(0);
+        if self.slices.is_none() {
+            self.cpu.begin(0);
+        }
         match (self.wait, self.flows.len()) {
             (UdpWaitMode::Block, 1) => self.run_blocking(patience),
             (UdpWaitMode::Block, _) => self.run_polling(patience),
@@ -238,7 +222,7 @@ impl UdpReceiver {
     /// Receives one flow, and blocks in the receiving call.
     fn run_blocking(&mut self, patience: &SharedDeadline) -> io::Result<()> {
         self.flows[0].socket.set_nonblocking(false)?;
-        self.flows[0].socket.set_read_timeout(Some(TICK))?;
+        self.flows[0].socket.set_read_timeout(Some(self.tick()))?;
         let mut moderation = self.moderation()?;
         let mut looked = 0;
         while !self.is_over(looked) && !patience.is_past() {
@@ -280,7 +264,7 @@ impl UdpReceiver {
             let data = epoll::EventData::new_u64(index as u64);
             epoll::add(&queue, flow.socket.as_fd(), data, epoll::EventFlags::IN)?;
         }
-        let tick = Timespec { tv_sec: 0, tv_nsec: TICK.subsec_nanos().into() };
+        let tick = Timespec { tv_sec: 0, tv_nsec: self.tick().subsec_nanos().into() };
         let mut events = Vec::with_capacity(BATCH);
         let mut moderation = self.moderation()?;
         let mut looked = 0;
@@ -308,6 +292,11 @@ impl UdpReceiver {
         Ok(())
     }
 
+    /// Returns the longest time that the thread sleeps without an event.
+    fn tick(&self) -> Duration {
+        if self.slices.is_some() { SLICED_SERVER_TICK } else { TICK }
+    }
+
     fn moderation(&self) -> io::Result<Moderation> {
         Moderation::for_sockets(self.flows.iter().map(|flow| flow.socket.as_fd()), self.message)
     }
@@ -318,8 +307,9 @@ impl UdpReceiver {
 
     /// Takes one batch of waiting messages of a flow, and returns their number. No waiting message is no error.
     fn receive_batch(&mut self, flow: usize, waiting: BatchWait) -> io::Result<usize> {
-        let Self { flows, counts, inbox, .. } = self;
+        let Self { flows, counts, inbox, slices, .. } = self;
         let flow = &mut flows[flow];
+        let (before, plan) = (flow.received, slices.as_ref().map(|(plan, _)| plan));
         let came = match inbox.receive(flow.socket.as_fd(), waiting) {
             Ok(came) => came,
             Err(error)
@@ -341,18 +331,31 @@ impl UdpReceiver {
             match message.segment {
                 Some(segment) if segment < message.length => {
                     self.gathered = self.gathered.max(message.length.div_ceil(segment) as u64);
-                    count_gathered(flow, tally, &message, segment, self.keep, stamp);
+                    let arrival = (stamp, plan);
+                    count_gathered(flow, tally, &message, segment, self.keep, arrival);
                 }
                 _ => {
                     if let Some(header) = DatagramHeader::read(message.kept) {
-                        flow.count_datagram(tally, header, message.length, stamp);
+                        flow.count_datagram(tally, header, message.length, stamp, plan);
                     }
                 }
             }
         }
-        let at = now - *self.began.get_or_insert(now);
-        gaps.note_progress(at);
-        self.cpu.record(at);
+        match slices {
+            Some((_, progress)) => {
+                let window = progress.window(now);
+                if let Some(at) = window.slice_time(now) {
+                    gaps.note_progress(at);
+                }
+                self.cpu.record_in_slice(&window, now);
+                progress.count_received(flow.received - before);
+            }
+            None => {
+                let at = now - *self.began.get_or_insert(now);
+                gaps.note_progress(at);
+                self.cpu.record(at);
+            }
+        }
         Ok(came)
     }
 }
@@ -367,7 +370,7 @@ fn count_gathered(
     message: &ReceivedDatagram<'_>,
     segment: usize,
     keep: PayloadCopy,
-    stamp: u64,
+    (stamp, plan): (u64, Option<&SlicePlan>),
 ) {
     let mut first = DatagramHeader::read(message.kept);
     for (nth, from) in (0..message.length).step_by(segment).enumerate() {
@@ -383,7 +386,7 @@ fn count_gathered(
             }
         };
         if let Some(header) = header {
-            flow.count_datagram(tally, header, length, stamp);
+            flow.count_datagram(tally, header, length, stamp, plan);
         }
     }
 }

@@ -8,6 +8,7 @@ use super::schedule::{PreciseTimer, SendSchedule};
 use crate::cpu::CpuLog;
 use crate::event_loop::{SharedDeadline, TICK};
 use crate::payload::incompressible_payload;
+use crate::slices::{SlicePlace, SliceWindow};
 use crate::sys::SendBatch;
 use crate::{TrialTask, clock};
 use rustix::io::Errno;
@@ -15,6 +16,7 @@ use std::io;
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
 use std::sync::{Arc, OnceLock};
+use tare_record::SlicePlan;
 
 /// Sending side of one flow.
 #[derive(Debug)]
@@ -43,6 +45,8 @@ pub(crate) struct UdpSender {
     epoch: Arc<OnceLock<u64>>,
     tally: IntervalCounters,
     cpu: CpuLog,
+    /// Slices of the trial. `None` if it runs in one piece.
+    slices: Option<SlicePlan>,
 }
 
 impl UdpSender {
@@ -89,6 +93,7 @@ impl UdpSender {
             epoch: Arc::clone(epoch),
             tally: IntervalCounters::new(task.duration, task.interval),
             cpu: CpuLog::new(task.duration, task.interval),
+            slices: task.slices,
         }
     }
 
@@ -107,12 +112,38 @@ impl UdpSender {
         self.flows.iter().map(|flow| (flow.number, flow.sent))
     }
 
+    fn prepare_sockets(&self) -> io::Result<()> {
+        self.flows.iter().try_for_each(|flow| {
+            flow.socket.set_nonblocking(false)?;
+            flow.socket.set_write_timeout(Some(TICK))
+        })
+    }
+
+    /// Sends in a slice with this window, whose sending time begins at `from`.
+    pub(crate) fn run_slice(&mut self, window: SliceWindow, from: u64) -> io::Result<()> {
+        self.prepare_sockets()?;
+        self.epoch.get_or_init(|| window.begins);
+        let until = from + (window.ends - window.begins);
+        let waiter = PreciseTimer::new(window.begins.saturating_sub(from));
+        loop {
+            let now = waiter.now();
+            self.cpu.record_in_slice(&window, window.begins + (now - from));
+            let next = self.schedule.next_due();
+            if now >= until || next >= until as f64 {
+                waiter.sleep_until(until);
+                self.cpu.end_slice();
+                return Ok(());
+            }
+            match self.schedule.due(now) {
+                0 => waiter.approach(next as u64, now),
+                due => self.send_messages(now, due as usize / self.group)?,
+            }
+        }
+    }
+
     /// Sends for the duration, or until patience is over.
     pub(crate) fn run(&mut self, patience: &SharedDeadline) -> io::Result<()> {
-        for flow in &self.flows {
-            flow.socket.set_nonblocking(false)?;
-            flow.socket.set_write_timeout(Some(TICK))?;
-        }
+        self.prepare_sockets()?;
         let waiter = PreciseTimer::new(*self.epoch.get_or_init(|| clock::now().0));
         self.cpu.begin(waiter.now());
         loop {
@@ -151,7 +182,10 @@ impl UdpSender {
         let datagrams = (taken * self.group) as u64;
         flow.sent += datagrams;
         self.schedule.record_sent(datagrams);
-        self.tally.count_sent(now, datagrams, self.size as u64);
+        let at = self.slices.map_or(now, |plan| {
+            SlicePlace::find(&plan, now).slice_time.unwrap_or(IntervalCounters::OUTSIDE)
+        });
+        self.tally.count_sent(at, datagrams, self.size as u64);
         self.next_flow = (self.next_flow + 1) % self.flows.len();
         Ok(())
     }

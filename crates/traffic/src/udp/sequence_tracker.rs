@@ -84,6 +84,11 @@ pub(crate) struct Jitter {
 }
 
 impl Jitter {
+    /// Takes the next datagram as one whose predecessor is not known.
+    pub(crate) fn begin_anew(&mut self) {
+        self.transit = None;
+    }
+
     /// Records a datagram with its sending and arrival time, each by its own clock. Returns the jitter after it, ns.
     #[inline]
     pub(crate) fn record(&mut self, sent: u64, came: u64) -> u64 {

@@ -2,12 +2,15 @@
 //! threads.
 
 use super::control::{UdpControlLink, UdpControlMessage};
+use super::flow_end::FlowEnd;
 use super::handshake::{EstablishedFlows, UdpFlow, UdpListeners};
 use super::interval_counters::IntervalCounters;
 use super::options::Options;
-use super::receive::{FlowEnd, UdpReceiver};
+use super::receive::UdpReceiver;
 use crate::event_loop::{SharedDeadline, TICK};
+use crate::flow_group::SLICED_SERVER_TICK;
 use crate::placement::{SideCores, TrafficRole};
+use crate::slices::SliceProgress;
 use crate::stall::StallTracker;
 use crate::tcp::DRAIN_TIMEOUT;
 use crate::workers::{self, WorkerOutput};
@@ -27,6 +30,8 @@ pub(crate) struct UdpServer<T> {
     thread: Option<JoinHandle<Result<T, Error>>>,
     /// Cores of its receiving threads.
     pub(crate) cores: SideCores,
+    /// Slices of the trial. `None` if it runs in one piece.
+    pub(crate) progress: Option<Arc<SliceProgress>>,
 }
 
 impl<T: Send + 'static> UdpServer<T> {
@@ -39,8 +44,9 @@ impl<T: Send + 'static> UdpServer<T> {
         let doors = UdpListeners::open(task)?;
         let cores = SideCores::for_role(&task.cpus, TrafficRole::Server);
         let patience = Arc::new(SharedDeadline::default());
+        let progress = task.slices.map(|plan| Arc::new(SliceProgress::new(plan)));
         let thread = thread::spawn({
-            let (task, options) = (task.clone(), *options);
+            let (task, options, slices) = (task.clone(), *options, progress.clone());
             let (cores, patience) = (cores.clone(), Arc::clone(&patience));
             move || {
                 let introduced = doors.accept_flows(&task, &options, &patience)?;
@@ -49,11 +55,12 @@ impl<T: Send + 'static> UdpServer<T> {
                     options: &options,
                     cores: &cores,
                     patience: &patience,
+                    slices: slices.as_ref(),
                 };
                 work(introduced, &station)
             }
         });
-        Ok(Self { patience, thread: Some(thread), cores })
+        Ok(Self { patience, thread: Some(thread), cores, progress })
     }
 
     /// Waits until all flows have ended, at most for [`DRAIN_TIMEOUT`].
@@ -89,6 +96,8 @@ pub(crate) struct UdpServerContext<'s> {
     pub(crate) cores: &'s SideCores,
     /// Limit on the server's running time.
     pub(crate) patience: &'s SharedDeadline,
+    /// Slices of the trial. `None` if it runs in one piece.
+    pub(crate) slices: Option<&'s Arc<SliceProgress>>,
 }
 
 /// Receivers of a trial, ready for its datagrams.
@@ -118,7 +127,7 @@ impl UdpServerContext<'_> {
         let ended = flows.iter().cloned().zip(endings.iter().cloned()).collect();
         let lanes = workers::distribute(ended, self.cores, &self.task.parameters)
             .into_iter()
-            .map(|flows| UdpReceiver::new(flows, self.task, self.options, trial))
+            .map(|flows| UdpReceiver::new(flows, self.task, self.options, trial, self.slices))
             .collect::<io::Result<_>>()
             .map_err(|error| Error::io("prepare to receive", error))?;
         Ok(PreparedReceivers { lanes, endings })
@@ -132,9 +141,10 @@ impl UdpServerContext<'_> {
         flows: &[UdpFlow],
     ) -> Result<UdpReceiveResult, Error> {
         let PreparedReceivers { lanes, endings } = prepared;
-        let over = AtomicBool::new(false);
+        let (endings, over) = (&endings, &AtomicBool::new(false));
         let driven = thread::scope(|scope| {
-            scope.spawn(|| await_sent_counts(links, flows, &endings, &over));
+            let tick = if self.slices.is_some() { SLICED_SERVER_TICK } else { TICK };
+            scope.spawn(move || await_sent_counts(links, flows, endings, over, tick));
             let work = |lane: &mut UdpReceiver| lane.run(self.patience);
             let driven = workers::run_workers(lanes, self.cores, self.task, self.patience, work);
             over.store(true, Ordering::Release);
@@ -151,6 +161,7 @@ fn await_sent_counts(
     flows: &[UdpFlow],
     endings: &[Arc<FlowEnd>],
     over: &AtomicBool,
+    tick: Duration,
 ) {
     const PIECE: Duration = Duration::from_millis(1);
     let open = |link: usize| {
@@ -161,7 +172,7 @@ fn await_sent_counts(
         if waiting.is_empty() {
             return;
         }
-        for link in readable_links(links, &waiting) {
+        for link in readable_links(links, &waiting, tick) {
             match links[link].receive(PIECE) {
                 Ok(Some(UdpControlMessage::Sent { flow, datagrams })) => {
                     let known = flows.iter().position(|one| one.link == link && one.number == flow);
@@ -180,10 +191,10 @@ fn await_sent_counts(
 }
 
 /// Returns the links that become readable within a tick.
-fn readable_links(links: &[UdpControlLink], waiting: &[usize]) -> Vec<usize> {
+fn readable_links(links: &[UdpControlLink], waiting: &[usize], tick: Duration) -> Vec<usize> {
     let mut waits: Vec<_> =
         waiting.iter().map(|link| PollFd::new(links[*link].stream(), PollFlags::IN)).collect();
-    let tick = Timespec { tv_sec: 0, tv_nsec: TICK.subsec_nanos().into() };
+    let tick = Timespec { tv_sec: 0, tv_nsec: tick.subsec_nanos().into() };
     if poll(&mut waits, Some(&tick)).is_err() {
         return Vec::new();
     }

@@ -6,9 +6,11 @@ use super::options::Options;
 use super::send::{SendPace, UdpSender};
 use crate::event_loop::SharedDeadline;
 use crate::placement::{SideCores, TrafficRole};
+use crate::slices::SliceWindow;
 use crate::workers::{self, WorkerOutput};
 use crate::{Error, TrialTask};
 use std::sync::{Arc, OnceLock};
+use tare_record::Nanos;
 
 /// Client whose flows are known to their servers.
 #[derive(Debug)]
@@ -77,7 +79,37 @@ impl UdpTransmitter {
         let patience = SharedDeadline::default();
         let work = |lane: &mut UdpSender| lane.run(&patience);
         let driven = workers::run_workers(lanes, &self.cores, task, &patience, work)?;
-        for (number, datagrams) in driven.lanes.iter().flat_map(UdpSender::sent) {
+        self.tell_sent(&driven.lanes)?;
+        Ok(UdpSendResult { output: driven, epoch: epoch.get().copied() })
+    }
+
+    /// Sends a slice with this window, whose sending time begins at `from`. The senders keep their counts.
+    pub(crate) fn send_slice(
+        &self,
+        loaded: PreparedSenders,
+        window: SliceWindow,
+        from: u64,
+    ) -> Result<(PreparedSenders, WorkerOutput<()>), Error> {
+        let PreparedSenders { lanes, epoch } = loaded;
+        let patience = SharedDeadline::default();
+        let work = |lane: &mut UdpSender| lane.run_slice(window, from);
+        let driven = workers::run_workers(lanes, &self.cores, &self.task, &patience, work)?;
+        let WorkerOutput { lanes, cpu, findings } = driven;
+        let taken = WorkerOutput { lanes: Vec::new(), cpu, findings };
+        Ok((PreparedSenders { lanes, epoch }, taken))
+    }
+
+    /// Ends a trial in slices: tells the servers how many datagrams were sent. Returns the senders with their counts.
+    pub(crate) fn finish_slices(&self, loaded: PreparedSenders) -> Result<UdpSendResult, Error> {
+        let PreparedSenders { lanes, epoch } = loaded;
+        self.tell_sent(&lanes)?;
+        let output = WorkerOutput { lanes, cpu: Nanos(0), findings: Vec::new() };
+        Ok(UdpSendResult { output, epoch: epoch.get().copied() })
+    }
+
+    /// Tells the servers how many datagrams were sent on each flow.
+    fn tell_sent(&self, lanes: &[UdpSender]) -> Result<(), Error> {
+        for (number, datagrams) in lanes.iter().flat_map(UdpSender::sent) {
             let flow = self.flows.iter().find(|flow| flow.number == number);
             if let Some(link) = flow.and_then(|flow| self.links.get(flow.link)) {
                 link.send(UdpControlMessage::Sent { flow: number, datagrams }).map_err(
@@ -85,6 +117,13 @@ impl UdpTransmitter {
                 )?;
             }
         }
-        Ok(UdpSendResult { output: driven, epoch: epoch.get().copied() })
+        Ok(())
+    }
+}
+
+impl PreparedSenders {
+    /// Returns the number of datagrams sent so far.
+    pub(crate) fn sent(&self) -> u64 {
+        self.lanes.iter().flat_map(UdpSender::sent).map(|(_, sent)| sent).sum()
     }
 }

@@ -7,18 +7,19 @@
 //! the clock without sleeping.
 
 use crate::placement::{SideCores, TrafficRole};
+use crate::slices::ClientSlices;
 use crate::tcp::GrantedOptions;
 use crate::udp::{
-    BUFFER, EstablishedFlows, GSO, IntervalCounters, Options, RECEIVE, SIZE, UdpReceiveResult,
-    UdpReceiver, UdpSendResult, UdpServer, UdpTransmitter, UdpWaitMode, WAIT, counts_by_client,
-    granted_to_flows,
+    BUFFER, EstablishedFlows, GSO, IntervalCounters, Options, PreparedSenders, RECEIVE, SIZE,
+    UdpReceiveResult, UdpReceiver, UdpSendResult, UdpServer, UdpTransmitter, UdpWaitMode, WAIT,
+    counts_by_client, granted_to_flows,
 };
 use crate::{
     Client, Error, Parameter, ParameterKind, Server, SideReport, TrialTask, Workload, WorkloadInfo,
 };
 use crate::{cpu, parameters, workers};
 use std::io;
-use tare_record::{EndCounts, Finding, Metric, Nanos, Placement, Series};
+use tare_record::{EndCounts, Finding, Metric, Nanos, Parameters, Placement, Series};
 
 /// Workload `udp-rate`.
 #[derive(Debug)]
@@ -66,6 +67,11 @@ impl Workload for UdpRate {
         &[RATE, SIZE, GSO, RECEIVE, BUFFER, WAIT, workers::THREADS]
     }
 
+    /// Returns false for receivers that spin: they would spin in others' slices.
+    fn can_run_in_slices(&self, parameters: &Parameters) -> bool {
+        Options::from_parameters(parameters).is_ok_and(|options| options.wait == UdpWaitMode::Block)
+    }
+
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
         let options = Options::from_parameters(&task.parameters)?;
         let serving = UdpServer::start(task, &options, |introduced, station| {
@@ -81,7 +87,8 @@ impl Workload for UdpRate {
 
     fn connect(&self, task: &TrialTask) -> Result<Box<dyn Client>, Error> {
         let options = Options::from_parameters(&task.parameters)?;
-        Ok(Box::new(RateClient { transmitter: UdpTransmitter::connect(task, options)? }))
+        let transmitter = UdpTransmitter::connect(task, options)?;
+        Ok(Box::new(RateClient { transmitter, slices: None }))
     }
 }
 
@@ -107,6 +114,12 @@ struct RateServer {
 }
 
 impl Server for RateServer {
+    fn settle(&mut self, sent: u64) -> Result<(), Error> {
+        let progress = self.serving.progress.as_ref().ok_or_else(Error::not_in_slices)?;
+        progress.settle_datagrams(sent);
+        Ok(())
+    }
+
     fn finish(mut self: Box<Self>) -> Result<SideReport, Error> {
         let RateServerOutput { received: UdpReceiveResult { output: driven, sent }, granted } =
             self.serving.finish()?;
@@ -169,15 +182,24 @@ fn find_spinning(
 /// Client of `udp-rate`.
 struct RateClient {
     transmitter: UdpTransmitter,
+    /// Slices that have run; `None` before the first one.
+    slices: Option<RateSlices>,
 }
 
-impl Client for RateClient {
-    fn run(self: Box<Self>) -> Result<SideReport, Error> {
-        let Self { transmitter } = *self;
-        let UdpTransmitter { task, options, flows, cores, .. } = &transmitter;
-        let asked = requested_rate(task, options)?;
-        let loaded = transmitter.prepare(task, asked, 0);
-        let UdpSendResult { output: driven, epoch } = transmitter.send(loaded, task)?;
+/// Slices of a client that have run.
+struct RateSlices {
+    all: ClientSlices,
+    /// Senders, which rest between two slices.
+    senders: PreparedSenders,
+    /// Time for which they have sent, ns.
+    sent_for: u64,
+}
+
+impl RateClient {
+    /// Returns the report of senders that have finished.
+    fn report(&self, sent: UdpSendResult) -> Result<SideReport, Error> {
+        let UdpTransmitter { task, options, flows, cores, .. } = &self.transmitter;
+        let UdpSendResult { output: driven, epoch } = sent;
         let mut tally = IntervalCounters::new(task.duration, task.interval);
         let mut report = SideReport {
             parameters: task.parameters.clone(),
@@ -191,11 +213,52 @@ impl Client for RateClient {
             cpu::add_rows(&mut report.cpu_by_interval, lane.cpu().rows());
         }
         let sent = tally.total().sent;
-        report.findings.extend(find_slow_sender(asked, sent, task.duration));
+        // In slices, time to send is more than the time that counts.
+        let duration = task.slices.map_or(task.duration, |plan| {
+            Nanos(plan.slice_time().0 * u64::from(plan.slice_count()))
+        });
+        let asked = requested_rate(task, options)?;
+        report.findings.extend(find_slow_sender(asked, sent, duration));
         report.series = vec![Series::new(task.client, tally.intervals())];
         let granted = granted_to_flows(flows, options, TrafficRole::Client)?;
         let ends = EndCounts { datagrams_sent: sent, ..EndCounts::default() };
         Ok(report.with_ends(ends).with_granted(&granted, cores, TrafficRole::Client))
+    }
+}
+
+impl Client for RateClient {
+    fn run(self: Box<Self>) -> Result<SideReport, Error> {
+        let task = &self.transmitter.task;
+        let asked = requested_rate(task, &self.transmitter.options)?;
+        let loaded = self.transmitter.prepare(task, asked, 0);
+        self.report(self.transmitter.send(loaded, task)?)
+    }
+
+    fn run_slice(&mut self) -> Result<u64, Error> {
+        let task = &self.transmitter.task;
+        let RateSlices { mut all, senders, sent_for } = match self.slices.take() {
+            Some(slices) => slices,
+            None => {
+                let asked = requested_rate(task, &self.transmitter.options)?;
+                let senders = self.transmitter.prepare(task, asked, 0);
+                RateSlices { all: ClientSlices::for_task(task)?, senders, sent_for: 0 }
+            }
+        };
+        let window = all.begin();
+        let (senders, driven) = self.transmitter.send_slice(senders, window, sent_for)?;
+        all.add(driven);
+        let sent = senders.sent();
+        let sent_for = sent_for + (window.ends - window.begins);
+        self.slices = Some(RateSlices { all, senders, sent_for });
+        Ok(sent)
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<SideReport, Error> {
+        let RateSlices { all, senders, .. } =
+            self.slices.take().ok_or_else(Error::not_in_slices)?;
+        let UdpSendResult { output, epoch } = self.transmitter.finish_slices(senders)?;
+        let output = all.into_output(output.lanes);
+        self.report(UdpSendResult { output, epoch })
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::common::account::{CarriedPayload, PairAccounts};
 use crate::common::counters::{Frames, counter};
+use crate::common::filter::NftFilter;
 use crate::common::{NEVER, assert_sound, job, open_session, open_session_with, pair_topology};
 use serde_json::json;
 use tare_dev::NamespacePair;
@@ -137,6 +138,36 @@ fn connections_in_slices_are_established_and_accepted() {
         let counted: u64 = rounds(&outcome).iter().map(|interval| interval.operations).sum();
         assert!((1..ends.completed).contains(&counted), "{counted}");
         assert!(rounds(&outcome).iter().all(|interval| interval.connect.is_some()));
+    }
+}
+
+#[test]
+fn datagrams_in_slices_are_counted_when_they_were_sent() {
+    let pair = NamespacePair::new();
+    let topology = pair_topology(&pair);
+    for (flows, filter) in [(1, false), (3, false), (2, true)] {
+        // Announcements are shorter than the 8 and 64 bytes of header and payload.
+        let rules = ["udp length 72 numgen inc mod 10 == 0 counter drop".to_owned()];
+        let dropping = filter.then(|| NftFilter::new(&pair.server, "inet", "prerouting", &rules));
+        let mut session = open_session(&topology).unwrap();
+        let mut job = sliced("udp-rate", &topology);
+        for (name, value) in [("rate", json!("20kpps")), ("size", json!(64))] {
+            job.parameters.insert(name.to_owned(), value);
+        }
+        job.shape.flows = flows;
+        let outcome = run_slices(&mut session, &job);
+        let ends = outcome.ends;
+        let dropped = dropping.map_or(0, |filter| filter.counts()[0].packets);
+        assert_eq!(ends.datagrams_sent - ends.datagrams_received, dropped);
+        assert_eq!(dropped > 0, filter);
+        let of = |count: fn(&tare_record::DatagramCounts) -> u64| -> u64 {
+            rounds(&outcome).iter().map(|interval| count(&interval.datagrams.unwrap())).sum()
+        };
+        let (sent, received) = (of(|counts| counts.sent), of(|counts| counts.received));
+        // Twenty datagrams a millisecond: the beginnings of slices, and the warm-up, are in no interval.
+        assert!((1..ends.datagrams_sent).contains(&sent), "{sent}");
+        assert!(sent - received <= dropped, "{sent} sent, {received} received");
+        assert!(filter || sent == received, "{sent} sent, {received} received");
     }
 }
 

@@ -33,7 +33,7 @@ fn what_lies_in_a_buffer_is_taken_though_the_time_to_wait_for_it_is_over() {
         let flows = (0..flows).map(|number| queued(number, task.token)).collect::<Vec<_>>();
         let all = flows.len() as u64 * QUEUED;
         let options = Options { wait, ..OPTIONS };
-        let mut receiver = UdpReceiver::new(flows, &task, &options, 0).unwrap();
+        let mut receiver = UdpReceiver::new(flows, &task, &options, 0, None).unwrap();
         receiver.run(&SharedDeadline::default()).unwrap();
         let received: u64 = receiver.counts().iter().map(|one| one.tally.total().received).sum();
         assert_eq!(received, all, "{wait:?}");
