@@ -10,6 +10,7 @@
 mod ablate;
 mod causes;
 mod compare;
+mod congestion;
 mod exports;
 mod fairness;
 mod faults;

@@ -101,6 +101,15 @@ impl EnginePlace {
         self.address.as_ref().is_ok_and(|address| address.socket().is_some())
     }
 
+    /// Returns whether the engine's containers run on this kernel. An engine behind a local socket can be in a virtual
+    /// machine.
+    pub(crate) fn shares_kernel(&self) -> bool {
+        let own = rustix::system::uname();
+        let is_own = |kernel: String| own.release().to_str() == Ok(kernel.as_str());
+        self.is_local()
+            && self.info().is_ok_and(|known| known.info.kernel_version.clone().is_some_and(is_own))
+    }
+
     /// Returns whether containers run an image that the user chose.
     #[must_use]
     pub fn has_user_image(&self) -> bool {

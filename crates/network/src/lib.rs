@@ -23,7 +23,7 @@ mod topology;
 pub use background::Background;
 pub use container::{Command, Container, INTERNAL, NetworkDaemons, Process, ProcessExit, Stdio};
 pub use error::Error;
-pub use network::{Network, NetworkInfo, NetworkParameters, NodeKind};
+pub use network::{AgentNamespaces, Network, NetworkInfo, NetworkParameters, NodeKind};
 pub use node_link::{NodeLink, NodeLinkError};
 pub use options::{NetworkOption, NetworkOptions};
 pub use rate::{BitsPerSecond, RateError};

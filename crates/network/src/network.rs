@@ -50,6 +50,20 @@ pub enum NodeKind {
     Machine,
 }
 
+/// Namespaces in which the agents of a network run. They decide which TCP congestion controls the agents may choose: a
+/// restricted one asks for CAP_NET_ADMIN in the user namespace that owns the network namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentNamespaces {
+    /// Private namespaces that tare made and owns: every control that this kernel has.
+    Lab,
+    /// The namespace in which tare was started: every control for root, else those that everybody may choose.
+    Caller,
+    /// Containers of another program on this machine, without CAP_NET_ADMIN: controls that everybody may choose.
+    Container,
+    /// Another machine, or another kernel, whose controls are not known before a run.
+    OtherMachine,
+}
+
 /// A network: one way of connecting containers.
 pub trait Network: Send + Sync {
     /// Returns the description of the network.
@@ -95,6 +109,11 @@ pub trait Network: Send + Sync {
     /// Returns the kind of the nodes.
     fn node_kind(&self) -> NodeKind {
         NodeKind::Namespace
+    }
+
+    /// Returns the namespaces in which the agents run.
+    fn agent_namespaces(&self) -> AgentNamespaces {
+        AgentNamespaces::Lab
     }
 
     /// Returns the commands that build the same network by hand, as the lines of a shell script.

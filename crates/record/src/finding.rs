@@ -333,6 +333,13 @@ pub enum Finding {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mtu: Option<MtuFit>,
     },
+    /// The run used another congestion control than the host's own.
+    HostCongestion {
+        /// Control of the host.
+        host: String,
+        /// Control of the run.
+        used: String,
+    },
     /// A woven block has too few samples for a percentile: each figure is one of several blocks.
     PooledBlocks {
         /// Number of blocks of each figure.

@@ -16,6 +16,7 @@ pub(crate) fn headline(document: &Document) -> String {
         counted(cores, "core", "cores"),
     ];
     parts.extend(common_facts(document));
+    parts.extend(common_congestion(document));
     one_line(&parts.join(" · "))
 }
 
@@ -30,4 +31,12 @@ fn ended(stopped_by: Option<StoppedBy>) -> &'static str {
         Some(StoppedBy::Failed) => "ended: every network failed",
         None => "unfinished",
     }
+}
+
+/// Returns the congestion control, if all cells of workloads over TCP have the same one.
+fn common_congestion(document: &Document) -> Option<String> {
+    let mut used =
+        document.cells.iter().filter_map(|cell| cell.parameters.get("congestion")?.as_str());
+    let first = used.next()?;
+    used.all(|other| other == first).then(|| first.to_owned())
 }

@@ -58,5 +58,7 @@ fn can_be_woven(plan: &Plan, catalogue: &dyn Catalogue) -> bool {
     };
     plan.networks.len() > 1
         && most * plan.networks.len() as u64 <= MOST_CONTAINERS
+        // A window that opens anew after a pause takes many round trips of a link with a delay.
+        && plan.shapes.iter().all(|shape| shape.link.is_none())
         && plan.networks.iter().all(|entry| can(&entry.network))
 }

@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use tare_lab::{KernelProbe, Lab, ModuleLoading};
 use tare_network::{
-    FindError, Network, NetworkParameters, NetworkRegistry, NetworkSpec, NodeKind, NodeLink,
-    Requirement, RequirementProbe as _, UnmetRequirement,
+    AgentNamespaces, FindError, Network, NetworkParameters, NetworkRegistry, NetworkSpec, NodeKind,
+    NodeLink, Requirement, RequirementProbe as _, UnmetRequirement,
 };
 use tare_record::{Metric, Parameters, Plan, Shape};
 use tare_study::Catalogue;
@@ -89,6 +89,13 @@ impl BuildCatalogue {
     /// Returns the kernel modules that networks may need, and that can be loaded but are not.
     pub(crate) fn loadable_modules(&self) -> Vec<String> {
         self.probe.loadable().into_iter().map(str::to_owned).collect()
+    }
+
+    /// Returns the namespaces in which the agents of a network run. An unknown network's are those of another machine.
+    pub(crate) fn agent_namespaces(&self, network: &NetworkSpec) -> AgentNamespaces {
+        self.networks
+            .find(network)
+            .map_or(AgentNamespaces::OtherMachine, |network| network.agent_namespaces())
     }
 
     /// Returns true if a workload has a parameter of this name.

@@ -5,6 +5,7 @@
 mod catalogue;
 mod cli;
 mod commands;
+mod congestion;
 mod docker;
 mod exit;
 mod output;

@@ -47,7 +47,7 @@ pub use built_in::built_in_workloads;
 pub use error::Error;
 pub use load::OfferedLoad;
 pub use outcome::TrialOutcome;
-pub use parameters::{Parameter, ParameterKind};
+pub use parameters::{Parameter, ParameterKind, SYSTEM_CONGESTION};
 pub use registry::WorkloadRegistry;
 pub use session::{AgentSession, TrialJob};
 pub use tools::CachedDataset;

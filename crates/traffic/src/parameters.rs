@@ -232,6 +232,14 @@ pub(crate) fn load(parameters: &Parameters, name: &str) -> Option<OfferedLoad> {
     word(parameters, name)?.parse().ok()
 }
 
+/// Value of the parameter `congestion` that leaves the choice to the host.
+pub const SYSTEM_CONGESTION: &str = "system";
+
+/// Returns the congestion control to set, from resolved parameters. Returns `None` if the host's own is used.
+pub(crate) fn congestion(parameters: &Parameters) -> Option<&str> {
+    word(parameters, "congestion").filter(|name| *name != SYSTEM_CONGESTION)
+}
+
 /// Returns a word from resolved parameters. Returns `None` if the system decides.
 pub(crate) fn word<'p>(parameters: &'p Parameters, name: &str) -> Option<&'p str> {
     parameters.get(name).and_then(Value::as_str)

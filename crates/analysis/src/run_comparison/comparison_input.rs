@@ -6,7 +6,8 @@ use super::{CompareOptions, NamedJournal};
 use crate::select::plan_lookup::find_workload_plan;
 use crate::{Error, document};
 use tare_record::{
-    Better, Cell, CellKey, ComparedBy, ComparedRun, ComparisonBasis, Document, Metric, Plan,
+    Better, Cell, CellKey, ComparedBy, ComparedRun, ComparisonBasis, Document, Metric, Parameters,
+    Plan,
 };
 
 /// Run as input of a comparison.
@@ -113,14 +114,26 @@ fn margin(plan: &Plan, metric: Metric) -> f64 {
     plan.margins.get(&metric).copied().unwrap_or_else(|| metric.default_margin())
 }
 
+/// Returns the planned parameters of a cell's workload, without the congestion control if the run has one for all: the
+/// default is a run's own, and a difference of it is listed.
+fn compared_parameters(cell: &Cell, plan: &Plan) -> Parameters {
+    const CONGESTION: &str = "congestion";
+    let of_name = || plan.workloads.iter().filter(|workload| workload.name == cell.workload);
+    let planned = find_workload_plan(cell, plan).map(|plan| plan.parameters.clone());
+    let mut parameters = planned.unwrap_or_default();
+    let own = parameters.get(CONGESTION);
+    if of_name().all(|workload| workload.parameters.get(CONGESTION) == own) {
+        parameters.remove(CONGESTION);
+    }
+    parameters
+}
+
 fn cell_key(cell: &Cell, plan: &Plan) -> CellKey {
     CellKey {
         label: cell.label.clone(),
         workload: cell.workload.clone(),
         shape: cell.shape.clone(),
-        parameters: find_workload_plan(cell, plan)
-            .map(|plan| plan.parameters.clone())
-            .unwrap_or_default(),
+        parameters: compared_parameters(cell, plan),
         metric: cell.metric,
         scope: cell.scope.clone(),
     }

@@ -36,8 +36,8 @@ use layout::{NetworkEndpoint, NetworkLayout};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use tare_network::{
-    Container, Error, Guard, Hop, Network, NetworkInfo, NetworkOption, NetworkParameters, NodeKind,
-    Requirement, Shape, Topology, UnmetRequirement,
+    AgentNamespaces, Container, Error, Guard, Hop, Network, NetworkInfo, NetworkOption,
+    NetworkParameters, NodeKind, Requirement, Shape, Topology, UnmetRequirement,
 };
 
 /// Definition of a network of Docker.
@@ -257,6 +257,14 @@ impl Network for DockerNetwork {
 
     fn node_kind(&self) -> NodeKind {
         if self.place.clients_engine().is_some() { NodeKind::Machine } else { NodeKind::Namespace }
+    }
+
+    fn agent_namespaces(&self) -> AgentNamespaces {
+        if self.place.clients_engine().is_none() && self.place.shares_kernel() {
+            AgentNamespaces::Container
+        } else {
+            AgentNamespaces::OtherMachine
+        }
     }
 
     fn commands(&self, shape: &Shape, site: &NetworkParameters) -> Vec<String> {

@@ -37,8 +37,8 @@ use nodes::SwarmNode;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use tare_network::{
-    Error, Hop, Network, NetworkInfo, NetworkOption, NetworkParameters, NodeKind, Requirement,
-    Shape, Topology,
+    AgentNamespaces, Error, Hop, Network, NetworkInfo, NetworkOption, NetworkParameters, NodeKind,
+    Requirement, Shape, Topology,
 };
 
 /// Maximum number of nodes of a shape.
@@ -180,6 +180,10 @@ impl Network for SwarmNetwork {
 
     fn node_kind(&self) -> NodeKind {
         NodeKind::Machine
+    }
+
+    fn agent_namespaces(&self) -> AgentNamespaces {
+        AgentNamespaces::OtherMachine
     }
 
     fn check_capacity(&self, shape: &Shape, _: &NetworkParameters) -> Result<(), Error> {

@@ -33,8 +33,8 @@ use built_network::BuiltNetwork;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use tare_network::{
-    Error, Finding, Hop, HopKind, Network, NetworkInfo, NetworkParameters, Requirement, Shape,
-    Topology,
+    AgentNamespaces, Error, Finding, Hop, HopKind, Network, NetworkInfo, NetworkParameters,
+    Requirement, Shape, Topology,
 };
 
 pub(crate) use single_host::native::PLACE as CALLER;
@@ -48,6 +48,10 @@ trait LabNetworkDefinition: Send + Sync + 'static {
     /// Returns the numbers of nodes that it can join.
     fn nodes(&self) -> RangeInclusive<u32> {
         1..=1
+    }
+    /// Returns the namespaces in which its agents run.
+    fn agent_namespaces(&self) -> AgentNamespaces {
+        AgentNamespaces::Lab
     }
     /// Returns whether its traffic between nodes can be read there.
     fn confidentiality(&self) -> Confidentiality {
@@ -182,6 +186,10 @@ impl<R: LabNetworkDefinition> LabNetwork<R> {
 impl<R: LabNetworkDefinition> Network for LabNetwork<R> {
     fn info(&self) -> NetworkInfo {
         self.recipe.info()
+    }
+
+    fn agent_namespaces(&self) -> AgentNamespaces {
+        self.recipe.agent_namespaces()
     }
 
     fn requirements(&self, site: &NetworkParameters) -> Vec<Requirement> {

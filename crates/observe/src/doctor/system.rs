@@ -95,9 +95,12 @@ pub(super) fn counters(counting: &Result<CounterScope, CountersUnavailable>) -> 
 pub(super) fn congestion_control(machine: &Environment) -> HealthCheck {
     let allowed = machine.congestion_controls_allowed.join(" ");
     match machine.congestion_control.as_deref() {
-        Some(used) => {
-            HealthCheck::ok("congestion", format!("{used}; any user may choose: {allowed}"))
-        }
+        Some(used) => HealthCheck::ok(
+            "congestion",
+            format!(
+                "{used}; any user may choose: {allowed}; a run uses cubic where all ends may, else reno, unless --congestion names another"
+            ),
+        ),
         None => HealthCheck::ok("congestion", "not visible from here"),
     }
 }

@@ -231,13 +231,17 @@ impl fmt::Display for Finding {
                 }
                 write!(f, ", {refused} refused, most in {place}")
             }
+            Self::HostCongestion { host, used } => write!(
+                f,
+                "this host's own congestion control is {host}; all networks were measured with {used}, which is the same on every path: --congestion system measures with {host}"
+            ),
             Self::PooledBlocks { blocks } => write!(
                 f,
                 "one block has too few samples beyond the percentile: each figure is that of {blocks} blocks, which are the unit of its interval"
             ),
             Self::FewSamples { metric, beyond } => write!(
                 f,
-                "{metric} is withheld: a trial has only {beyond} samples beyond it, and 100 are needed; use a longer --duration"
+                "{metric} is withheld: a trial has only {beyond} samples beyond it, and 100 are needed; use more blocks or a longer --duration"
             ),
         }
     }

@@ -205,6 +205,7 @@ fn severity(finding: &Finding) -> f64 {
         | Finding::CpuPlaced { .. }
         | Finding::EncryptedInSoftware { .. }
         | Finding::OtherCongestionControl { .. }
+        | Finding::HostCongestion { .. }
         | Finding::NotPinned { .. }
         | Finding::WorkloadSkipped { .. }
         | Finding::StandIn { .. }

@@ -31,6 +31,7 @@ impl Weight {
             | Finding::OtherRun { .. }
             | Finding::LowHeadroom { .. }
             | Finding::OtherCongestionControl { .. }
+            | Finding::HostCongestion { .. }
             | Finding::NotPinned { .. }
             | Finding::SmallBuffer { .. }
             | Finding::SenderTooSlow { .. }

@@ -56,6 +56,7 @@ fn all_findings() -> Vec<Finding> {
         {"kind": "one-machine", "cores": 2},
         {"kind": "fragmented", "packets": 7, "fragments": 14, "refused": 1, "place": "node-0",
          "mtu": {"inside": 1500, "available": 1450}},
+        {"kind": "host-congestion", "host": "bbr", "used": "cubic"},
         {"kind": "pooled-blocks", "blocks": 2},
         {"kind": "few-samples", "metric": "latency_p99", "beyond": 3},
     ]);

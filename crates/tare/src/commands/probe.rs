@@ -3,13 +3,14 @@
 use crate::catalogue::{self, BuildCatalogue, build_catalogue};
 use crate::cli::ProbeArguments;
 use crate::commands::measure;
+use crate::congestion::{self, KernelControls};
 use crate::exit::{CommandExit, usage_error};
 use crate::progress::ProgressDisplay;
 use crate::{output, signals};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use tare_network::{FindError, NetworkSpec, UnmetRequirement};
+use tare_network::{AgentNamespaces, FindError, NetworkSpec, UnmetRequirement};
 use tare_observe::environment;
 use tare_observe::presence::RunPresence;
 use tare_record::journal::{FORMAT, Journal, Record, RecordSink, RunHeader};
@@ -130,9 +131,16 @@ fn plan(arguments: &ProbeArguments) -> anyhow::Result<Plan> {
         },
         ..Study::default()
     };
-    study
-        .plan(&ProbeCatalogue(everything), tare_study::block_order::fresh_seed())
-        .map_err(usage_error)
+    let catalogue = ProbeCatalogue(everything);
+    let mut plan =
+        study.plan(&catalogue, tare_study::block_order::fresh_seed()).map_err(usage_error)?;
+    // The listener's kernel is not known; if it refuses, a finding says so.
+    let controls = KernelControls::read();
+    let chosen = controls.choose([AgentNamespaces::Caller]);
+    congestion::complete(&mut plan, &controls, chosen, |workload| {
+        catalogue.0.has_parameter(workload, "congestion")
+    });
+    Ok(plan)
 }
 
 /// Catalogue of a probe, which sets up nothing: the workloads, and one network that is not tare's.

@@ -3,6 +3,7 @@
 use crate::catalogue::{self, BuildCatalogue, build_catalogue_with};
 use crate::cli::{RunArguments, ShapeArguments};
 use crate::commands::measure::{self, MeasureOptions};
+use crate::congestion;
 use crate::docker::DockerSupport;
 use crate::exit::{CommandExit, usage_error};
 use crate::output;
@@ -72,8 +73,9 @@ fn plan(arguments: &RunArguments, everything: &BuildCatalogue) -> anyhow::Result
     }
     let mut study = study.overlaid(study_from_flags(arguments));
     apply_workload_flags(&mut study, arguments, everything)?;
-    let plan =
+    let mut plan =
         study.plan(everything, tare_study::block_order::fresh_seed()).map_err(usage_error)?;
+    congestion::complete_plan(&mut plan, everything);
     check_links(&plan, everything)?;
     check_cores(&plan)?;
     Ok(plan)

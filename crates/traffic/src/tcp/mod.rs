@@ -11,5 +11,7 @@ pub(crate) use granted_options::GrantedOptions;
 pub(crate) use greeting::receive_greeting;
 pub(crate) use greeting::{AcceptedFlow, FlowDirection};
 pub(crate) use server::{AcceptedFlows, DRAIN_TIMEOUT, TcpServerThread, accept_one as accept};
-pub(crate) use socket::{TcpOptions, connect, connect_directed, listen, shut_down};
+pub(crate) use socket::{
+    CONGESTION, TcpOptions, connect, connect_directed, listen, set_congestion, shut_down,
+};
 pub(crate) use state_log::TcpStateLog;

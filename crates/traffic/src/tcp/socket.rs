@@ -2,16 +2,25 @@
 
 use super::granted_options::GrantedOptions;
 use super::greeting::{FlowDirection, send_greeting};
-use crate::{Error, TrialTask, parameters};
+use crate::{Error, Parameter, ParameterKind, TrialTask, parameters};
 use rustix::net::sockopt;
 use serde_json::json;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
 use std::time::Duration;
 use tare_record::{Finding, Parameters};
 
 /// Time limit for making one connection, and for its greeting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Congestion control of a workload over TCP. The plan of a run fills it in, because one value applies to all networks.
+pub(crate) const CONGESTION: Parameter = Parameter {
+    name: "congestion",
+    summary: "congestion control of both ends: cubic where every end of the run may use it, else reno, unless given; system is the host's",
+    kind: ParameterKind::Name,
+    default: None,
+};
 
 /// Requested options of a socket.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,10 +37,19 @@ impl TcpOptions {
     /// Reads the options from resolved parameters.
     pub(crate) fn from_parameters(parameters: &Parameters) -> Self {
         Self {
-            congestion: parameters::word(parameters, "congestion").map(str::to_owned),
+            congestion: parameters::congestion(parameters).map(str::to_owned),
             buffer: parameters::optional_size(parameters, "buffer"),
             no_delay: parameters::is_on(parameters, "no_delay"),
         }
+    }
+
+    /// Returns the congestion control to set, if the kernel has it now. Setting one that is not loaded could load a
+    /// module.
+    pub(crate) fn loaded_congestion(&self) -> Option<&str> {
+        let known =
+            std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").ok()?;
+        let is_loaded = |name: &&str| known.split_whitespace().any(|one| one == *name);
+        self.congestion.as_deref().filter(is_loaded)
     }
 }
 
@@ -97,17 +115,16 @@ fn open_socket(address: SocketAddr, options: &TcpOptions) -> Result<Socket, Erro
         Ok(socket)
     };
     let socket = open().map_err(|error| Error::io("open a TCP socket", error))?;
-    if let Some(name) = options.congestion.as_deref().filter(|name| is_loaded(name)) {
-        // Refused if the namespace does not allow it: the default stays, which is a finding.
-        let _ = sockopt::set_tcp_congestion(&socket, name);
+    if let Some(name) = options.loaded_congestion() {
+        set_congestion(&socket, name);
     }
     Ok(socket)
 }
 
-/// Returns true if the kernel has this congestion control now. Setting one that is not loaded could load a module.
-fn is_loaded(name: &str) -> bool {
-    std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
-        .is_ok_and(|known| known.split_whitespace().any(|one| one == name))
+/// Sets a socket's congestion control. The kernel refuses if the namespace does not allow it: the default stays, which
+/// [`GrantedOptions`] shows as a finding.
+pub(crate) fn set_congestion(socket: impl AsFd, name: &str) {
+    let _ = sockopt::set_tcp_congestion(socket, name);
 }
 
 /// Opens a listener. Flows accepted from it have its options.

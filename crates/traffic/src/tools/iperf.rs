@@ -6,7 +6,7 @@ use super::command::ToolCommand;
 use super::program::ExternalProgram;
 use super::server::ToolServerSpec;
 use super::{Tool, dialled_address, unsupported, whole_seconds};
-use crate::parameters::{is_on, optional_size, word};
+use crate::parameters::{congestion, is_on, optional_size};
 use crate::workload::WorkloadRequest;
 use crate::{Error, Parameter, ParameterKind, Server, TrialTask, WorkloadInfo};
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ const PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "congestion",
-        summary: "TCP congestion control (-Z)",
+        summary: "TCP congestion control (-Z), chosen as tcp-stream's; system is the host's",
         kind: ParameterKind::Name,
         default: None,
     },
@@ -108,7 +108,7 @@ impl Tool for Iperf {
             "-P".to_owned(),
             task.flows.to_string(),
         ]);
-        if let Some(name) = word(&task.parameters, "congestion") {
+        if let Some(name) = congestion(&task.parameters) {
             call = call.with_arguments(["-Z", name]);
         }
         if is_on(&task.parameters, "no_delay") {

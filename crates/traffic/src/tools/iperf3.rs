@@ -7,7 +7,7 @@ use super::parse::{format_whole, json_member, json_number};
 use super::program::ExternalProgram;
 use super::server::ToolServerSpec;
 use super::{Tool, dialled_address, require_server_per_client, unsupported, whole_seconds};
-use crate::parameters::{is_on, load, optional_size, word};
+use crate::parameters::{congestion, is_on, load, optional_size, word};
 use crate::workload::WorkloadRequest;
 use crate::{Error, OfferedLoad, Parameter, ParameterKind, Server, TrialTask, WorkloadInfo};
 use serde_json::Value;
@@ -48,7 +48,7 @@ const TCP: &[Parameter] = &[
     DIRECTION,
     Parameter {
         name: "congestion",
-        summary: "TCP congestion control (-C)",
+        summary: "TCP congestion control (-C), chosen as tcp-stream's; system is the host's",
         kind: ParameterKind::Name,
         default: None,
     },
@@ -166,7 +166,7 @@ impl Tool for Iperf3 {
                 call = call.with_arguments([flag.to_owned(), size.to_string()]);
             }
         }
-        if let Some(name) = word(parameters, "congestion") {
+        if let Some(name) = congestion(parameters) {
             call = call.with_arguments(["-C", name]);
         }
         if is_on(parameters, "no_delay") {

@@ -3,7 +3,7 @@
 use super::rr::{self, MessageTransport, ReceiveProgress, Responder, RrClient};
 use crate::placement::TrafficRole;
 use crate::slices::SliceProgress;
-use crate::tcp::{AcceptedFlows, TcpOptions, TcpServerThread, connect, shut_down};
+use crate::tcp::{AcceptedFlows, CONGESTION, TcpOptions, TcpServerThread, connect, shut_down};
 use crate::wait_mode::WaitMode;
 use crate::workers;
 use crate::{Client, Error, Parameter, Server, SideReport, TrialTask, Workload, WorkloadInfo};
@@ -37,7 +37,10 @@ impl Workload for TcpRr {
     }
 
     fn parameters(&self) -> &'static [Parameter] {
-        const PARAMETERS: &[Parameter] = &rr::parameters(16 << 20);
+        const PARAMETERS: &[Parameter] = &{
+            let [request, response, open_loop, wait, threads] = rr::parameters(16 << 20);
+            [request, response, open_loop, CONGESTION, wait, threads]
+        };
         PARAMETERS
     }
 
@@ -49,7 +52,7 @@ impl Workload for TcpRr {
         let progress = task.slices.map(|plan| Arc::new(SliceProgress::new(plan)));
         let slices = progress.clone();
         let serving =
-            TcpServerThread::start_with(task, &no_delay_options(), task.flows, move |gathered| {
+            TcpServerThread::start_with(task, &options(task), task.flows, move |gathered| {
                 let AcceptedFlows { flows, task, cores, patience, .. } = gathered;
                 let wait = WaitMode::from_parameters(&task.parameters);
                 let epoch = Arc::default();
@@ -67,12 +70,17 @@ impl Workload for TcpRr {
     }
 
     fn connect(&self, task: &TrialTask) -> Result<Box<dyn Client>, Error> {
-        let (streams, granted) = connect(task, &no_delay_options())?;
+        let (streams, granted) = connect(task, &options(task))?;
         let wait = WaitMode::from_parameters(&task.parameters);
         streams.iter().try_for_each(|stream| wait.prepare_socket(stream, stream))?;
         let wires = streams.into_iter().map(TcpTransport::new).collect();
         Ok(Box::new(RrClient::new(wires, granted, task)?))
     }
+}
+
+/// Returns the options of the flows of a trial.
+fn options(task: &TrialTask) -> TcpOptions {
+    TcpOptions { no_delay: true, ..TcpOptions::from_parameters(&task.parameters) }
 }
 
 /// Returns options with TCP_NODELAY. Without it, a small request would wait for the acknowledgement of the previous one

@@ -4,7 +4,9 @@ use crate::networks::LabNetworkDefinition;
 use crate::plan::layout::{Layout, NamespaceEndpoint, Waypoint, check_one_node, client_routes};
 use crate::plan::wiring::Wiring;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use tare_network::{Error, Family, NetworkInfo, NetworkParameters, Requirement, Shape};
+use tare_network::{
+    AgentNamespaces, Error, Family, NetworkInfo, NetworkParameters, Requirement, Shape,
+};
 
 /// Name of the network namespace in which tare was started.
 pub(crate) const PLACE: &str = "caller";
@@ -20,6 +22,10 @@ impl LabNetworkDefinition for NativeNetwork {
             source: "RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.3",
             options: &[],
         }
+    }
+
+    fn agent_namespaces(&self) -> AgentNamespaces {
+        AgentNamespaces::Caller
     }
 
     fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {

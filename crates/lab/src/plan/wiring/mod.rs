@@ -141,6 +141,9 @@ const IPV6: [Sysctl; 2] = [
     Sysctl::required("net.ipv6.conf.default.accept_dad", "0"),
 ];
 
+/// Sysctl of every namespace: a connection that rests between two slices of a woven trial keeps its window.
+const LASTING: [Sysctl; 1] = [Sysctl::if_there("net.ipv4.tcp_slow_start_after_idle", "0")];
+
 impl Wiring {
     /// Returns an empty wiring.
     pub(crate) fn new(family: Family, mtu: u32) -> Self {
@@ -177,7 +180,7 @@ impl Wiring {
             Family::Ipv4 => &IPV4,
             Family::Ipv6 => &IPV6,
         };
-        let sysctls = [family, sysctls].concat();
+        let sysctls = [family, &LASTING, sysctls].concat();
         let (environment, names) = (Vec::new(), Vec::new());
         self.spaces.push(PlannedNamespace { name: name.into(), sysctls, environment, names });
         NamespaceId(self.spaces.len() - 1)

@@ -8,7 +8,7 @@ use crate::latency::{LatencyLog, set_round_trips};
 use crate::payload::incompressible_payload;
 use crate::placement::{SideCores, TrafficRole};
 use crate::slices::{ClientSlices, SliceWindow};
-use crate::tcp::{DRAIN_TIMEOUT, GrantedOptions, TcpOptions, connect, shut_down};
+use crate::tcp::{DRAIN_TIMEOUT, GrantedOptions, TcpOptions, connect, set_congestion, shut_down};
 use crate::wait_mode::timespec;
 use crate::workers::{self, WorkerOutput};
 use crate::workloads::rr::message_buffer;
@@ -59,6 +59,8 @@ struct CrrClientWorker {
     /// Address of the server.
     address: SocketAddr,
     plan: CrrParameters,
+    /// Congestion control to set on every connection. `None` if new sockets have it already.
+    congestion: Option<String>,
     slots: Vec<ConnectionSlot>,
     /// Number of free slots.
     free: usize,
@@ -93,6 +95,7 @@ impl CrrClientWorker {
         Ok(Self {
             address,
             plan,
+            congestion: congestion_to_set(&TcpOptions::from_parameters(&task.parameters)),
             slots: (0..plan.slots).map(|_| ConnectionSlot::Free).collect(),
             free: plan.slots,
             queue,
@@ -211,6 +214,9 @@ impl CrrClientWorker {
         }
         if self.plan.request > SEGMENT {
             sockopt::set_tcp_nodelay(&socket, true)?;
+        }
+        if let Some(name) = &self.congestion {
+            set_congestion(&socket, name);
         }
         Ok(socket)
     }
@@ -338,6 +344,15 @@ fn log_time(log: &mut LatencyLog, window: &SliceWindow, now: u64, since: u64) ->
     }
 }
 
+/// Returns the congestion control to set on every connection. Returns `None` if new sockets have it already, so that the
+/// measured connections do not pay for a call that changes nothing.
+fn congestion_to_set(options: &TcpOptions) -> Option<String> {
+    let asked = options.loaded_congestion()?;
+    let fresh = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None);
+    let usual = fresh.and_then(sockopt::tcp_congestion);
+    (!usual.is_ok_and(|usual| usual == asked)).then(|| asked.to_owned())
+}
+
 /// Client of `tcp-crr`.
 pub(super) struct CrrClient {
     /// Control connections, kept open: their end is the trial's end.
@@ -355,7 +370,7 @@ pub(super) struct CrrClient {
 impl CrrClient {
     pub(super) fn connect(task: &TrialTask) -> Result<Self, Error> {
         let plan = CrrParameters::from_parameters(&task.parameters)?;
-        let (controls, granted) = connect(task, &TcpOptions::default())?;
+        let (controls, granted) = connect(task, &TcpOptions::from_parameters(&task.parameters))?;
         let cores = SideCores::for_role(&task.cpus, TrafficRole::Client);
         let epoch = Arc::new(OnceLock::new());
         let addresses = task.addresses.iter().copied().cycle().take(controls.len()).collect();

@@ -12,6 +12,7 @@ mod client;
 mod netstat;
 mod server;
 
+use crate::tcp::CONGESTION;
 use crate::{
     Client, Error, Parameter, ParameterKind, Server, TrialTask, Workload, WorkloadInfo, parameters,
     workers,
@@ -87,6 +88,7 @@ impl Workload for TcpCrr {
                 kind: ParameterKind::Choice(&["fin", "rst"]),
                 default: Some("fin"),
             },
+            CONGESTION,
             workers::THREADS,
         ]
     }

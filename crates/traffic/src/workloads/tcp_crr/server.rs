@@ -277,21 +277,21 @@ impl CrrServer {
         let overflows = time_wait_overflows();
         let progress = task.slices.map(|plan| Arc::new(SliceProgress::new(plan)));
         let slices = progress.clone();
-        let serving =
-            TcpServerThread::start_with(task, &TcpOptions::default(), BACKLOG, move |gathered| {
-                let AcceptedFlows { flows, listeners, task, cores, patience } = gathered;
-                let (epoch, alive) = (Arc::default(), Arc::new(AtomicUsize::new(flows.len())));
-                let controls = flows.into_iter().map(|flow| flow.stream).collect();
-                let lanes = workers::distribute(controls, &cores, &task.parameters)
-                    .into_iter()
-                    .map(|controls| {
-                        let slices = slices.clone();
-                        CrrServerWorker::new(&listeners, controls, &alive, &task, &epoch, slices)
-                    })
-                    .collect::<Result<_, _>>()
-                    .map_err(|error| Error::io("prepare to accept connections", error))?;
-                workers::run_workers(lanes, &cores, &task, &patience, |lane| lane.run(&patience))
-            })?;
+        let options = TcpOptions::from_parameters(&task.parameters);
+        let serving = TcpServerThread::start_with(task, &options, BACKLOG, move |gathered| {
+            let AcceptedFlows { flows, listeners, task, cores, patience } = gathered;
+            let (epoch, alive) = (Arc::default(), Arc::new(AtomicUsize::new(flows.len())));
+            let controls = flows.into_iter().map(|flow| flow.stream).collect();
+            let lanes = workers::distribute(controls, &cores, &task.parameters)
+                .into_iter()
+                .map(|controls| {
+                    let slices = slices.clone();
+                    CrrServerWorker::new(&listeners, controls, &alive, &task, &epoch, slices)
+                })
+                .collect::<Result<_, _>>()
+                .map_err(|error| Error::io("prepare to accept connections", error))?;
+            workers::run_workers(lanes, &cores, &task, &patience, |lane| lane.run(&patience))
+        })?;
         Ok(Self { serving, progress, overflows })
     }
 }

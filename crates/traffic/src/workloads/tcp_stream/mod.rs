@@ -14,7 +14,8 @@ use crate::event_loop::SharedDeadline;
 use crate::placement::{SideCores, TrafficRole};
 use crate::slices::{ClientSlices, SliceProgress};
 use crate::tcp::{
-    AcceptedFlow, FlowDirection, GrantedOptions, TcpOptions, TcpServerThread, connect_directed,
+    AcceptedFlow, CONGESTION, FlowDirection, GrantedOptions, TcpOptions, TcpServerThread,
+    connect_directed,
 };
 use crate::workers::{self, WorkerOutput};
 use crate::{
@@ -92,12 +93,7 @@ impl Workload for TcpStream {
                 kind: ParameterKind::Choice(&["copy", "drop"]),
                 default: Some("copy"),
             },
-            Parameter {
-                name: "congestion",
-                summary: "congestion control of both ends; the machine's default unless given",
-                kind: ParameterKind::Name,
-                default: None,
-            },
+            CONGESTION,
             Parameter {
                 name: "no_delay",
                 summary: "TCP_NODELAY",
