@@ -173,7 +173,7 @@ pub(crate) fn uncompared_cell(
 fn withheld_reason(metric: Metric, sampled: &GroupSamples) -> Option<WithheldReason> {
     let reason = match sampled {
         GroupSamples::Withheld { beyond } => format!(
-            "a trial has only {beyond} samples beyond {metric}, and {} are needed; use more blocks or a longer --duration",
+            "a trial has only {beyond} samples beyond {metric}, and {} are needed; use a longer --duration",
             crate::estimate::figures::MIN_SAMPLES_BEYOND
         ),
         GroupSamples::NoInterval => {

@@ -15,9 +15,9 @@ use crate::estimate::trial_group::group_trials;
 use crate::explain::order_reversal::{find_reversals, has_core_sweep};
 use crate::replication::compare_with_publication;
 use crate::select::whole_blocks::{count_whole_blocks, count_whole_turn_blocks};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tare_record::journal::Journal;
-use tare_record::{Cell, ConclusionResult, Document, Finding, Plan, Replication};
+use tare_record::{Cell, ConclusionResult, Document, Finding, Nanos, Plan, Replication, Trial};
 use tare_stats::holm::holm;
 
 /// Computes the document of a journal: cells in the order shapes × workloads × metrics × networks, for each workload
@@ -53,11 +53,22 @@ pub fn document(journal: &Journal, baseline: Option<&str>) -> Result<Document, E
         } else {
             count_whole_blocks(&run.plan, &trials, &failures)
         },
+        block_time: woven_block_time(&trials),
         failed: failures.into_iter().cloned().collect(),
         findings: [run.findings.clone(), core_order_reversals(journal)?].concat(),
         stopped_by: journal.stopped_by(),
     };
     Ok(if run.environment.emulated { remove_verdicts(document) } else { document })
+}
+
+/// Returns the mean duration of a block of woven networks, from the beginning of the first one to the end of the last.
+/// Returns `None` if a trial was not woven.
+fn woven_block_time(trials: &[&Trial]) -> Option<Nanos> {
+    let blocks: BTreeSet<u32> = trials.iter().map(|trial| trial.block).collect();
+    let first = trials.iter().map(|trial| trial.began).min()?;
+    let last = trials.iter().map(|trial| trial.began + trial.took).max()?;
+    let woven = trials.iter().all(|trial| trial.slices.is_some());
+    woven.then(|| Nanos((last - first).0 / blocks.len() as u64))
 }
 
 /// Returns the reversals of order that come with the number of cores. Pairs are computed only if there are several

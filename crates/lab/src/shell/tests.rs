@@ -19,7 +19,7 @@ fn two() -> (Wiring, NamespaceId, NamespaceId) {
 
 /// Returns the lines after those that make the two namespaces.
 fn lines(wiring: &Wiring) -> Vec<String> {
-    script(wiring).split_off(6)
+    script(wiring).split_off(8)
 }
 
 #[test]

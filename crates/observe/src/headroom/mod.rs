@@ -31,6 +31,21 @@ pub struct ResourceDemand {
     pub flows: u32,
 }
 
+impl ResourceDemand {
+    /// Returns the demand of so many networks that are up at once.
+    #[must_use]
+    pub fn of_networks(self, count: u32) -> Self {
+        let all = |one: u32| one.saturating_mul(count);
+        Self {
+            containers: all(self.containers),
+            ipv6_containers: all(self.ipv6_containers),
+            agents: all(self.agents),
+            clients: all(self.clients),
+            flows: all(self.flows),
+        }
+    }
+}
+
 /// Policy for the resources that a run may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LimitPolicy {

@@ -1,6 +1,8 @@
 //! Result document, the single JSON document that `--json` prints.
 
-use crate::{Cell, Environment, Finding, NetworkFailure, Replication, SkippedNetwork, StoppedBy};
+use crate::{
+    Cell, Environment, Finding, Nanos, NetworkFailure, Replication, SkippedNetwork, StoppedBy,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -29,6 +31,9 @@ pub struct Document {
     pub findings: Vec<Finding>,
     /// Number of whole blocks measured.
     pub blocks: u32,
+    /// Mean duration of a block, ns, if the networks were woven.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block_time: Option<Nanos>,
     /// Condition that ended the measurement; null while a run is unfinished or if it was killed.
     pub stopped_by: Option<StoppedBy>,
     /// Published figures and conclusions of the study's source, compared with the measured ones.

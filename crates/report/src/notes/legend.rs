@@ -4,7 +4,7 @@ use super::NoteExtent;
 use crate::columns::{BEST, NOTHING, baseline};
 use crate::number::percent;
 use crate::sections::aggregates;
-use tare_record::{Cell, Document, Verdict};
+use tare_record::{Cell, Document, Finding, Verdict};
 
 /// Explains the tables in paragraphs, each to be wrapped separately. The systems that networks stand for are among them
 /// unless the notes are to be short.
@@ -92,30 +92,66 @@ fn margins(document: &Document) -> String {
     worded.collect::<Vec<_>>().join("; ")
 }
 
-/// Estimates the blocks that would decide unclear verdicts, the most for each workload and metric.
+/// Estimates what would decide unclear verdicts, the most for each workload and metric: blocks, or more time if the
+/// networks were woven.
 fn undecided(document: &Document) -> String {
     let mut needed: Vec<(&Cell, u32)> = Vec::new();
     for cell in &document.cells {
-        let Some(blocks) = cell.ratio.as_ref().and_then(|ratio| ratio.blocks_to_decide) else {
+        let Some(samples) = cell.ratio.as_ref().and_then(|ratio| ratio.blocks_to_decide) else {
             continue;
         };
+        let blocks = samples.saturating_mul(blocks_per_sample(cell));
         let same = |other: &Cell| other.workload == cell.workload && other.metric == cell.metric;
         match needed.iter_mut().find(|(other, _)| same(other)) {
             Some((_, most)) => *most = blocks.max(*most),
             None => needed.push((cell, blocks)),
         }
     }
-    let worded: Vec<String> = needed
-        .iter()
-        .map(|(cell, blocks)| format!("{blocks} for {} {}", cell.workload, cell.metric))
-        .collect();
-    if worded.is_empty() {
+    if needed.is_empty() {
         return String::new();
     }
-    format!(
-        "blocks that would decide the unclear verdicts, about: {} (--blocks)",
-        worded.join(", ")
-    )
+    let worded = |amount: &dyn Fn(u32) -> String| {
+        let each = needed.iter().map(|(cell, blocks)| {
+            format!("{} for {} {}", amount(*blocks), cell.workload, cell.metric)
+        });
+        each.collect::<Vec<_>>().join(", ")
+    };
+    match document.block_time {
+        Some(block) => {
+            let more = |blocks: u32| {
+                let missing = blocks.saturating_sub(document.blocks).max(1);
+                duration(block.as_secs_f64() * f64::from(missing))
+            };
+            format!(
+                "more time that would decide the unclear verdicts, about: {} (--budget)",
+                worded(&more)
+            )
+        }
+        None => format!(
+            "blocks that would decide the unclear verdicts, about: {} (--blocks)",
+            worded(&|blocks| blocks.to_string())
+        ),
+    }
+}
+
+/// Returns the number of blocks that a sample of a cell is made of.
+fn blocks_per_sample(cell: &Cell) -> u32 {
+    let pooled = cell.findings.iter().find_map(|finding| match finding {
+        Finding::PooledBlocks { blocks } => Some(*blocks),
+        _ => None,
+    });
+    pooled.unwrap_or(1)
+}
+
+/// Formats a duration in the unit in which people say it.
+fn duration(seconds: f64) -> String {
+    const HOUR: f64 = 3_600.0;
+    match seconds {
+        ..90.0 => format!("{seconds:.0} s"),
+        ..HOUR => format!("{:.0} min", seconds / 60.0),
+        seconds if seconds < 24.0 * HOUR => format!("{:.0} h", seconds / HOUR),
+        _ => "more than a day".to_owned(),
+    }
 }
 
 /// Lists the real system that each network of the tables is or stands for.

@@ -125,6 +125,7 @@ pub(crate) fn document(cells: Vec<Cell>) -> Document {
         skipped: Vec::new(),
         failed: Vec::new(),
         findings: Vec::new(),
+        block_time: None,
         blocks: 12,
         stopped_by: Some(StoppedBy::Precision),
         rerun: None,

@@ -171,11 +171,17 @@ fn check_host(plan: &Plan, care: LimitPolicy) -> anyhow::Result<(RunPresence, Ve
     let (presence, others) = RunPresence::announce();
     headroom::raise_open_files_limit();
     let mut findings = plan.findings.clone();
-    findings.extend(headroom::check(&resource_demand(&plan.shapes), care)?);
+    // Woven networks are up at once.
+    let is_woven = plan.workloads.iter().any(|workload| workload.slices.is_some());
+    let at_once = if is_woven { u32::try_from(plan.networks.len()).unwrap_or(u32::MAX) } else { 1 };
+    let demand = resource_demand(&plan.shapes).of_networks(at_once);
+    findings.extend(headroom::check(&demand, care)?);
     if others > 0 {
         findings.push(Finding::OtherRun { others });
     }
-    for finding in &findings {
+    // The control of a run is no trouble: a note says it with the results.
+    let is_trouble = |finding: &&Finding| !matches!(finding, Finding::HostCongestion { .. });
+    for finding in findings.iter().filter(is_trouble) {
         output::print_status(&format!("tare: warning: {finding}"));
     }
     Ok((presence, findings))

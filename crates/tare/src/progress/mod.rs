@@ -19,9 +19,14 @@ pub(crate) struct ProgressDisplay {
     /// Expected time of a block: from the plan at first, from measured blocks as soon as there are some.
     expected: Duration,
     began: Instant,
+    /// Beginning of the run, and the longest time that it may take.
+    run_began: Instant,
+    budget: Option<Duration>,
     from: u32,
     blocks: u32,
     done: u32,
+    /// Number of trials of a block.
+    trials: u32,
     /// Time of the last plain line.
     last_line_at: Option<Instant>,
 }
@@ -36,21 +41,27 @@ impl ProgressDisplay {
     pub(crate) fn new(plan: &Plan) -> Self {
         let terminal = std::io::stderr().is_terminal();
         if let BlockPolicy::Fixed { blocks } = plan.blocks {
-            let time = block_time(plan) * blocks;
+            let time = block_time(plan).saturating_mul(blocks);
             let noun = if blocks == 1 { "block" } else { "blocks" };
-            output::print_status(&format!(
-                "tare: {blocks} {noun}, about {}",
-                format_duration(time)
-            ));
+            let budget = plan.budget.map(Duration::from).filter(|budget| *budget < time);
+            output::print_status(&match budget {
+                Some(budget) => {
+                    format!("tare: as many blocks as fit into {}", format_duration(budget))
+                }
+                None => format!("tare: {blocks} {noun}, about {}", format_duration(time)),
+            });
         }
         Self {
             bar: terminal.then(new_progress_bar),
             live: LiveEstimates::new(plan),
             expected: block_time(plan),
             began: Instant::now(),
+            run_began: Instant::now(),
+            budget: plan.budget.map(Duration::from),
             from: 0,
             blocks: 0,
             done: 0,
+            trials: 0,
             last_line_at: None,
         }
     }
@@ -70,17 +81,45 @@ impl ProgressDisplay {
         }
     }
 
-    fn time_left(&self) -> Duration {
+    /// Returns the time of a block, measured if possible.
+    fn time_of_block(&self) -> Duration {
         let measured = self.done.saturating_sub(self.from);
-        let each = if measured > 0 { self.began.elapsed() / measured } else { self.expected };
-        each * self.blocks.saturating_sub(self.done)
+        if measured > 0 { self.began.elapsed() / measured } else { self.expected }
+    }
+
+    /// Returns the time left of the budget, if that ends the run before all blocks are done.
+    fn budget_left(&self) -> Option<Duration> {
+        let left = self.budget?.saturating_sub(self.run_began.elapsed());
+        let all = self.time_of_block().saturating_mul(self.blocks.saturating_sub(self.done));
+        (left < all).then_some(left)
+    }
+
+    fn time_left(&self) -> Duration {
+        self.budget_left().unwrap_or_else(|| {
+            self.time_of_block().saturating_mul(self.blocks.saturating_sub(self.done))
+        })
+    }
+
+    /// Returns the number of blocks that will be done, as far as it is known.
+    fn expected_blocks(&self) -> u32 {
+        let each = self.time_of_block().as_secs_f64().max(1e-3);
+        let fitting = self.budget_left().map(|left| (left.as_secs_f64() / each) as u32);
+        fitting.map_or(self.blocks, |more| self.done.saturating_add(more).min(self.blocks))
     }
 
     fn start_phase(&mut self, from: u32, blocks: u32, trials: u32) {
         (self.from, self.done, self.blocks, self.began) = (from, from, blocks, Instant::now());
+        self.trials = trials;
+        self.scale_bar();
         if let Some(bar) = &self.bar {
-            bar.set_length(u64::from(blocks) * u64::from(trials));
             bar.set_position(u64::from(from) * u64::from(trials));
+        }
+    }
+
+    /// Sets the length of the bar to the trials that will be run.
+    fn scale_bar(&self) {
+        if let Some(bar) = &self.bar {
+            bar.set_length(u64::from(self.expected_blocks()) * u64::from(self.trials));
         }
     }
 
@@ -89,11 +128,18 @@ impl ProgressDisplay {
         let early_or_last = self.done <= self.from + FIRST || self.done == self.blocks;
         let due = self.last_line_at.is_none_or(|said| said.elapsed() >= PAUSE);
         if self.bar.is_none() && (early_or_last || due) {
-            let (name, of, left) =
-                (phase_name(phase), self.blocks, format_duration(self.time_left()));
-            self.print_line(&format!("tare: {name} {} of {of} done, about {left} left", self.done));
+            let (name, left) = (phase_name(phase), format_duration(self.time_left()));
+            let of = self.of_blocks();
+            self.print_line(&format!("tare: {name} {}{of} done, about {left} left", self.done));
             self.last_line_at = Some(Instant::now());
         }
+        self.scale_bar();
+    }
+
+    /// Returns ` of N`, unless the time decides how many blocks there are.
+    fn of_blocks(&self) -> String {
+        let of = format!(" of {}", self.blocks);
+        self.budget_left().map_or(of, |_| String::new())
     }
 }
 
@@ -108,9 +154,9 @@ impl Progress for ProgressDisplay {
             RunEvent::Trial { entry, workload, block, .. } => {
                 if let Some(bar) = &self.bar {
                     bar.set_message(format!(
-                        "block {} of {}, {} {}, about {} left",
+                        "block {}{}, {} {}, about {} left",
                         block + 1,
-                        self.blocks,
+                        self.of_blocks(),
                         entry.label,
                         workload.name,
                         format_duration(self.time_left())
