@@ -1,10 +1,11 @@
 //! Explanation of the tables: their signs, the verdicts, the blocks that would decide more, and the real systems.
 
 use super::NoteExtent;
+use super::pooled::blocks_per_sample;
 use crate::columns::{BEST, NOTHING, baseline};
 use crate::number::percent;
 use crate::sections::aggregates;
-use tare_record::{Cell, Document, Finding, Verdict};
+use tare_record::{Cell, Document, Verdict};
 
 /// Explains the tables in paragraphs, each to be wrapped separately. The systems that networks stand for are among them
 /// unless the notes are to be short.
@@ -132,15 +133,6 @@ fn undecided(document: &Document) -> String {
             worded(&|blocks| blocks.to_string())
         ),
     }
-}
-
-/// Returns the number of blocks that a sample of a cell is made of.
-fn blocks_per_sample(cell: &Cell) -> u32 {
-    let pooled = cell.findings.iter().find_map(|finding| match finding {
-        Finding::PooledBlocks { blocks } => Some(*blocks),
-        _ => None,
-    });
-    pooled.unwrap_or(1)
 }
 
 /// Formats a duration in the unit in which people say it.

@@ -3,11 +3,13 @@
 mod failures;
 mod findings;
 mod legend;
+mod pooled;
 mod weight;
 
 use crate::sections::aggregates;
 use crate::text::{counted, one_line, sentence};
 pub(crate) use legend::legend;
+use pooled::blocks_per_sample;
 use std::path::Path;
 use tare_record::{Document, SkippedNetwork};
 pub(crate) use weight::Weight;
@@ -134,7 +136,8 @@ fn networks_with_gaps(document: &Document) -> Option<String> {
     let mut labels: Vec<String> = Vec::new();
     for cell in aggregates(document) {
         let label = format!("{} {}", cell.label, cell.n);
-        if cell.n < document.blocks && cell.withheld.is_none() && !labels.contains(&label) {
+        let expected = document.blocks / blocks_per_sample(cell);
+        if cell.n < expected && cell.withheld.is_none() && !labels.contains(&label) {
             labels.push(label);
         }
     }

@@ -149,7 +149,11 @@ fn estimate_time(plan: &Plan, networks: usize) -> String {
     let known = tare_traffic::built_in_workloads();
     let trial = |workload: &WorkloadPlan| known.duration(workload).as_secs_f64() + TRIAL;
     let turn = TURN + plan.workloads.iter().map(trial).sum::<f64>();
-    let seconds = turn * f64::from(blocks) * (networks * plan.shapes.len()) as f64;
+    let all = turn * f64::from(blocks) * (networks * plan.shapes.len()) as f64;
+    // Woven networks share the budget, however many they are.
+    let is_woven = plan.workloads.iter().all(|workload| workload.slices.is_some());
+    let budget = plan.budget.filter(|_| is_woven);
+    let seconds = budget.map_or(all, |budget| all.min(budget.as_secs_f64()));
     if seconds < 90.0 { format!("{seconds:.0} s") } else { format!("{:.1} min", seconds / 60.0) }
 }
 
