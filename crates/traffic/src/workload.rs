@@ -268,6 +268,13 @@ impl SideReport {
 }
 
 impl TrialTask {
+    /// Returns the time for which a client sends: in slices, their uncounted parts and those of the warm-up included.
+    pub(crate) fn sending_time(&self) -> Nanos {
+        self.slices.map_or(self.duration, |plan| {
+            Nanos(plan.slice_time().0.saturating_mul(u64::from(plan.slice_count())))
+        })
+    }
+
     /// Returns this process's share of a rate that its client is to offer, per second.
     pub(crate) fn process_share(&self, offered: f64) -> f64 {
         offered / f64::from(self.processes.max(1))

@@ -85,9 +85,10 @@ impl SlicedTrial {
         let limit = self.set_up.max(REPORT_TIMEOUT);
         let mut sent = crew.collect(finish(self.clients), limit, cancelled)?;
         let mut received = crew.collect(finish(self.servers), limit, cancelled)?;
-        if self.clock == AgentClocks::Different {
-            sent.iter_mut().chain(&mut received).for_each(|report| report.epoch = None);
-        }
+        // Slice time has one zero for all: that some clients began their first slice later does not move their rounds.
+        let zero = sent.iter().filter_map(|report| report.epoch).min();
+        let zero = zero.filter(|_| self.clock != AgentClocks::Different);
+        sent.iter_mut().chain(&mut received).for_each(|report| report.epoch = zero);
         Ok(merge::merge_reports(received, sent)?)
     }
 }

@@ -213,12 +213,8 @@ impl RateClient {
             cpu::add_rows(&mut report.cpu_by_interval, lane.cpu().rows());
         }
         let sent = tally.total().sent;
-        // In slices, time to send is more than the time that counts.
-        let duration = task.slices.map_or(task.duration, |plan| {
-            Nanos(plan.slice_time().0 * u64::from(plan.slice_count()))
-        });
         let asked = requested_rate(task, options)?;
-        report.findings.extend(find_slow_sender(asked, sent, duration));
+        report.findings.extend(find_slow_sender(asked, sent, task.sending_time()));
         report.series = vec![Series::new(task.client, tally.intervals())];
         let granted = granted_to_flows(flows, options, TrafficRole::Client)?;
         let ends = EndCounts { datagrams_sent: sent, ..EndCounts::default() };

@@ -6,6 +6,7 @@
 //! was due by the schedule, whether or not it could be sent then, so that a stall shows in all transactions that it
 //! delayed (coordinated omission; G. Tene, How not to measure latency).
 
+mod client;
 mod counts;
 mod requester;
 mod requester_log;
@@ -13,7 +14,7 @@ mod responder;
 mod stamp;
 mod transport;
 
-pub(super) use requester::RrClient;
+pub(super) use client::RrClient;
 pub(super) use responder::{Responder, merge_responders};
 pub(super) use transport::{MessageTransport, ReceiveProgress, message_buffer};
 

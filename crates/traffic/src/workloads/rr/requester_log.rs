@@ -227,9 +227,10 @@ fn requested_rate(task: &TrialTask) -> Option<f64> {
 /// Returns a finding if fewer than 99 % of the requested transactions were begun.
 pub(super) fn find_shortfall(task: &TrialTask, begun: u64) -> Option<Finding> {
     let asked = requested_rate(task)?;
-    let offered = begun as f64 / task.duration.as_secs_f64();
+    let seconds = task.sending_time().as_secs_f64();
+    let offered = begun as f64 / seconds;
     // A short trial may hold one transaction less than the rate implies.
-    let enough = (asked * task.duration.as_secs_f64() * 0.99).floor() - 1.0;
+    let enough = (asked * seconds * 0.99).floor() - 1.0;
     ((begun as f64) < enough).then_some(Finding::SenderTooSlow { asked, offered })
 }
 
@@ -306,5 +307,10 @@ mod tests {
         assert_eq!(find_shortfall(&task, 989), None);
         let expected = Finding::SenderTooSlow { asked: 1000.0, offered: 900.0 };
         assert_eq!(find_shortfall(&task, 900), Some(expected));
+        // In slices more is due than in the time that counts.
+        let (length, skip) = (Nanos(400_000_000), Nanos(100_000_000));
+        task.slices = Some(SlicePlan { rounds: 3, warm_up: 1, length, skip });
+        assert!(find_shortfall(&task, 1_900).is_some());
+        assert_eq!(find_shortfall(&task, 1_980), None);
     }
 }

@@ -9,6 +9,7 @@
 //! shows as a disagreement of the two ends.
 
 mod client;
+mod client_worker;
 mod netstat;
 mod server;
 
