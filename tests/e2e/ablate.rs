@@ -121,7 +121,7 @@ fn on_fewer_cores_the_networks_own_programs_are_held_to_them_too() {
     // The run has more blocks than the test waits for, so that the daemon is seen in one of them.
     let how = ["--blocks", "1000", "--json", "--out", "out"];
     let mut running = tare.start(&short_run(&[&asked[..], &how].concat()));
-    running.wait_for("block 1 of");
+    running.wait_for("block 1 ");
     let cores = eventually("the daemon runs", || {
         let daemons = descendants(running.pid(), "ovs-vswitchd unix:").into_iter();
         let cores: Vec<String> = daemons.filter_map(allowed_cores).collect();

@@ -86,6 +86,16 @@ const BAD_STUDIES: &[(&str, &[&str])] = &[
 ];
 
 #[test]
+fn a_run_without_any_figure_is_a_failure_and_says_so() {
+    let scratch = ScratchDirectory::new();
+    // One trial in a hundred thousand is beyond this percentile; the trial has time for a few thousand.
+    let asked = "run -n loopback -w tcp-rr --metric latency_p99.99 -d 500ms --interval 50ms -b 1";
+    let asked: Vec<&str> = asked.split(' ').collect();
+    let outcome = Tare::in_directory(scratch.root()).run(&asked).expect(1);
+    assert!(outcome.stderr.contains("tare: no figure could be made: "), "{}", outcome.stderr);
+}
+
+#[test]
 fn bad_usage_is_answered_by_one_line() {
     let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 pub(crate) enum CommandExit {
     /// Everything requested is done.
     Done,
-    /// A network or workload that was requested by name is missing, or a network failed during the run.
+    /// A network or workload that was requested by name is missing, a network failed during the run, or there is no figure.
     Failed,
     /// A comparison found a regression beyond its limit.
     Regression,

@@ -262,10 +262,16 @@ fn measure(
 }
 
 /// Returns the outcome of a run. A network that failed, or that was requested by name and is missing, makes the run a
-/// failure.
+/// failure, and so does a run without any figure.
 fn exit(plan: &Plan, document: &Document, stopped_by: StoppedBy) -> CommandExit {
+    let has_figure = document.cells.iter().any(|cell| cell.n > 0);
     if stopped_by == StoppedBy::Interrupted {
         CommandExit::Interrupted
+    } else if !has_figure {
+        output::print_status(
+            "tare: no figure could be made: the trials have too few samples, or no complete interval: use a longer --duration",
+        );
+        CommandExit::Failed
     } else if document.failed.is_empty() && plan.refused.is_empty() {
         CommandExit::Done
     } else {
