@@ -224,7 +224,7 @@ fn an_interrupted_probe_reports_the_blocks_it_has() {
     let listening = TestListener::start(&tare, &[]);
     let mut probe =
         listening.start_probe(&tare, &[SHORT, &["--blocks", "100000", "--json"]].concat());
-    probe.wait_for("block 2 of");
+    probe.wait_for("block 2 ");
     probe.signal(Signal::TERM);
     let document = probe.wait().expect(130).json();
     assert_eq!(document["stopped_by"], "interrupted");

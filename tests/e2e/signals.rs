@@ -18,7 +18,7 @@ fn an_interrupted_run_keeps_and_prints_what_it_has() {
         let tare = Tare::copied(&scratch, User::Caller);
         let asked = ["--network", "host,bridge", "--blocks", ENDLESS, "--out", "out"];
         let mut running = tare.start(&short_run(&asked));
-        running.wait_for("block 2 of");
+        running.wait_for("block 2 ");
         if to_all {
             running.signal_group(signal);
         } else {
@@ -168,11 +168,11 @@ fn two_runs_at_once_warn_and_do_not_touch_each_other() {
         list(value, "findings").iter().any(|finding| finding["kind"] == "other-run")
     };
     let mut first = run("first");
-    first.wait_for("block 1 of");
+    first.wait_for("block 1 ");
     let mut second = run("second");
     second.wait_for("other tare run(s) on this machine");
-    first.wait_for("block 2 of");
-    second.wait_for("block 2 of");
+    first.wait_for("block 2 ");
+    second.wait_for("block 2 ");
     eventually("a trial of the first is told of the second", || {
         trials(&tare.directory().join("first")).iter().any(is_told)
     });

@@ -18,7 +18,7 @@ fn databases_run_with_the_hosts_programs_which_nobody_can_change() {
     let tare = engine.tare().with_cache_of_its_own();
     let mut running = tare.start(&[&asked[..], &small, &endless].concat());
     // Both databases have been measured, and the run continues.
-    running.wait_for("block 1 of");
+    running.wait_for("block 1 ");
     // Every trial has its own server.
     eventually("a server's container refuses to change a host's program", || {
         let server = engine.docker(&["ps", "--quiet", "--filter", "name=-server-0"]);

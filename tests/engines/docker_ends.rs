@@ -13,7 +13,7 @@ use support::{ScratchDirectory, eventually, journal, list, short_run, text};
 fn endless(tare: &Tare, networks: &str) -> RunningProgram {
     let asked = ["--network", networks, "--blocks", "1000", "--out", "out", "--json"];
     let mut running = tare.start(&short_run(&asked));
-    running.wait_for("block 1 of");
+    running.wait_for("block 1 ");
     running
 }
 
@@ -70,7 +70,7 @@ fn a_daemon_that_dies_costs_its_own_networks_only() {
     let asked = ["--network", "veth,docker:bridge", "--blocks", "20", "--baseline", "veth"];
     let asked = [&asked[..], &["--out", "out", "--json"]].concat();
     let mut running = engine.tare().start(&short_run(&asked));
-    running.wait_for("block 2 of");
+    running.wait_for("block 2 ");
     // The run is stopped during the kill, so that most of its blocks are still to come, however long the kill takes.
     running.signal(Signal::STOP);
     engine.kill_daemon();

@@ -52,7 +52,7 @@ pub fn run_until(
 ) -> Value {
     // The condition is not checked before all containers are running: a check slows Docker down, and Docker gives up if
     // attaching a container takes long.
-    running.wait_for("block 1 of");
+    running.wait_for("block 1 ");
     eventually(what, || {
         assert!(running.is_running(), "the run has ended");
         condition()
