@@ -41,3 +41,4 @@ pub use spec::{
     WovenMethod,
 };
 pub use units::{Percent, SliceLength, TimeSpan, WarmUpSpan};
+pub use workloads::check_variants;

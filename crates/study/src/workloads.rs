@@ -241,7 +241,10 @@ fn check_metrics(
 }
 
 /// Checks that no workload has the same parameters twice: their trials could not be told apart.
-fn check_variants(plans: &[WorkloadPlan]) -> Result<(), Error> {
+///
+/// # Errors
+/// Fails with the name of a workload that is there twice.
+pub fn check_variants(plans: &[WorkloadPlan]) -> Result<(), Error> {
     let same = |one: &WorkloadPlan, other: &WorkloadPlan| {
         (&one.name, &one.parameters) == (&other.name, &other.parameters)
     };

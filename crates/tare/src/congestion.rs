@@ -5,9 +5,12 @@
 //! has and lets everybody choose.
 
 use crate::catalogue::BuildCatalogue;
+use crate::exit::usage_error;
 use std::path::Path;
 use tare_network::{AgentNamespaces, NetworkSpec};
+use tare_observe::environment;
 use tare_record::{Finding, Plan};
+use tare_traffic::SYSTEM_CONGESTION;
 
 /// Name of the parameter of all workloads over TCP.
 const PARAMETER: &str = "congestion";
@@ -43,7 +46,7 @@ impl KernelControls {
             own: words("tcp_congestion_control").concat(),
             available: words("tcp_available_congestion_control"),
             allowed: words("tcp_allowed_congestion_control"),
-            is_administrator: rustix::process::geteuid().is_root(),
+            is_administrator: environment::is_root() && has_net_admin(),
         }
     }
 
@@ -66,9 +69,21 @@ impl KernelControls {
     }
 }
 
+/// Returns true if this process has CAP_NET_ADMIN (bit 12 of a set, capabilities(7)).
+fn has_net_admin() -> bool {
+    const NET_ADMIN: u64 = 1 << 12;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let set = effective.and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
+    set.is_some_and(|set| set & NET_ADMIN != 0)
+}
+
 /// Gives every workload over TCP that names no congestion control the one of the run, and notes if the host's is another
 /// one.
-pub(crate) fn complete_plan(plan: &mut Plan, everything: &BuildCatalogue) {
+///
+/// # Errors
+/// Fails if two workloads have the same parameters then.
+pub(crate) fn complete_plan(plan: &mut Plan, everything: &BuildCatalogue) -> anyhow::Result<()> {
     let controls = KernelControls::read();
     let ends: Vec<AgentNamespaces> = plan
         .networks
@@ -78,26 +93,36 @@ pub(crate) fn complete_plan(plan: &mut Plan, everything: &BuildCatalogue) {
             Err(_) => AgentNamespaces::OtherMachine,
         })
         .collect();
-    complete(plan, &controls, controls.choose(ends), |workload| {
-        everything.has_parameter(workload, PARAMETER)
-    });
+    // On another machine the host's own control is not this one's.
+    let own = Some(controls.own.as_str())
+        .filter(|own| !own.is_empty() && !ends.contains(&AgentNamespaces::OtherMachine));
+    let chosen = controls.choose(ends.iter().copied());
+    complete(plan, own, chosen, |workload| everything.has_parameter(workload, PARAMETER));
+    tare_study::check_variants(&plan.workloads).map_err(usage_error)
 }
 
-/// Gives the workloads for which `takes_one` is true this control, unless they name one.
+/// Gives the workloads for which `takes_one` is true this control, unless they name one. A workload that asks for the
+/// host's gets its name, `own`, if it is known: what is measured is then told apart by what is planned.
 pub(crate) fn complete(
     plan: &mut Plan,
-    controls: &KernelControls,
+    own: Option<&str>,
     chosen: &str,
     takes_one: impl Fn(&str) -> bool,
 ) {
-    let mut is_used = false;
+    let mut used: Vec<String> = Vec::new();
     for workload in plan.workloads.iter_mut().filter(|workload| takes_one(&workload.name)) {
-        let named = workload.parameters.entry(PARAMETER.to_owned());
-        is_used |= named.or_insert_with(|| chosen.into()).as_str() == Some(chosen);
+        let named =
+            workload.parameters.entry(PARAMETER.to_owned()).or_insert_with(|| chosen.into());
+        if let Some(own) = own.filter(|_| named.as_str() == Some(SYSTEM_CONGESTION)) {
+            *named = own.into();
+        }
+        used.extend(named.as_str().map(str::to_owned).filter(|name| !used.contains(name)));
     }
-    if is_used && !controls.own.is_empty() && controls.own != chosen {
-        plan.findings
-            .push(Finding::HostCongestion { host: controls.own.clone(), used: chosen.to_owned() });
+    let is_own = |name: &String| name == SYSTEM_CONGESTION || Some(name.as_str()) == own;
+    if let Some(host) = own.filter(|_| !used.is_empty() && !used.iter().any(is_own)) {
+        let used = used.join(", ");
+        // It is the first note: it changes how all figures are to be read.
+        plan.findings.insert(0, Finding::HostCongestion { host: host.to_owned(), used });
     }
 }
 
@@ -128,5 +153,47 @@ mod tests {
             let found = controls(available, allowed, is_administrator).choose(ends.clone());
             assert_eq!(found, chosen, "{available}; {allowed}; {is_administrator}; {ends:?}");
         }
+    }
+
+    /// Returns a plan of this workload, once for each of these controls; `None` names none.
+    fn plan(named: &[Option<&str>]) -> Plan {
+        let workload = |control: &Option<&str>| tare_study::WorkloadSpec {
+            name: "tcp-stream".to_owned(),
+            parameters: control.iter().map(|name| (PARAMETER.to_owned(), (*name).into())).collect(),
+            ..tare_study::WorkloadSpec::default()
+        };
+        let study = tare_study::Study {
+            networks: Some(vec!["host".to_owned()]),
+            workloads: Some(named.iter().map(workload).collect()),
+            ..tare_study::Study::default()
+        };
+        let everything =
+            crate::catalogue::build_catalogue(None, crate::catalogue::module_policy(false));
+        study.plan(&everything, 1).expect("a plan")
+    }
+
+    fn completed(named: &[Option<&str>], own: Option<&str>) -> (Vec<String>, Option<String>) {
+        let mut plan = plan(named);
+        complete(&mut plan, own, "cubic", |_| true);
+        let controls = plan.workloads.iter().map(|one| &one.parameters[PARAMETER]);
+        let noted = match plan.findings.first() {
+            Some(Finding::HostCongestion { used, .. }) => Some(used.clone()),
+            _ => None,
+        };
+        (controls.map(|one| one.as_str().unwrap_or_default().to_owned()).collect(), noted)
+    }
+
+    #[test]
+    fn what_is_not_named_is_the_run_s_and_the_host_s_is_named() {
+        let of = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let noted = |used: &str| Some(used.to_owned());
+        assert_eq!(completed(&[None], Some("bbr")), (of(&["cubic"]), noted("cubic")));
+        assert_eq!(completed(&[None], Some("cubic")), (of(&["cubic"]), None));
+        assert_eq!(completed(&[Some("system")], Some("bbr")), (of(&["bbr"]), None));
+        let both = [Some("cubic"), Some("system")];
+        assert_eq!(completed(&both, Some("bbr")), (of(&["cubic", "bbr"]), None));
+        assert_eq!(completed(&[Some("reno")], Some("bbr")), (of(&["reno"]), noted("reno")));
+        // Another machine's own is not known.
+        assert_eq!(completed(&both, None), (of(&["cubic", "system"]), None));
     }
 }

@@ -9,6 +9,8 @@ const LEAST_RETRANSMITTED: f64 = 0.005;
 /// Weight of a note, the weightiest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Weight {
+    /// All figures were made in another way than the host's settings say.
+    Method,
     /// The figures are to be read in another way: the machine was busy, or something else was measured than requested.
     Reading,
     /// A network's figures are explained.
@@ -21,6 +23,7 @@ impl Weight {
     /// Returns the weight of a finding.
     pub(crate) fn from_finding(finding: &Finding) -> Self {
         match finding {
+            Finding::HostCongestion { .. } => Self::Method,
             Finding::Emulated
             | Finding::EndsDisagree { .. }
             | Finding::BusyMachine { .. }
@@ -31,7 +34,6 @@ impl Weight {
             | Finding::OtherRun { .. }
             | Finding::LowHeadroom { .. }
             | Finding::OtherCongestionControl { .. }
-            | Finding::HostCongestion { .. }
             | Finding::NotPinned { .. }
             | Finding::SmallBuffer { .. }
             | Finding::SenderTooSlow { .. }

@@ -14,7 +14,9 @@ use tare_network::{AgentNamespaces, FindError, NetworkSpec, UnmetRequirement};
 use tare_observe::environment;
 use tare_observe::presence::RunPresence;
 use tare_record::journal::{FORMAT, Journal, Record, RecordSink, RunHeader};
-use tare_record::{Document, Family, Finding, Metric, Parameters, Placement, Plan, StoppedBy};
+use tare_record::{
+    Document, Family, Finding, Metric, Parameters, Placement, Plan, StoppedBy, WorkloadPlan,
+};
 use tare_report::{NoteExtent, Style};
 use tare_runner::probe_environment::{ProbeEnvironment, probe_job};
 use tare_runner::{StartPoint, run_plan};
@@ -137,7 +139,13 @@ fn plan(arguments: &ProbeArguments) -> anyhow::Result<Plan> {
     // The listener's kernel is not known; if it refuses, a finding says so.
     let controls = KernelControls::read();
     let chosen = controls.choose([AgentNamespaces::Caller]);
-    congestion::complete(&mut plan, &controls, chosen, |workload| {
+    // Two machines may have two of their own: then each end keeps its own.
+    let asks_for_own = |workload: &WorkloadPlan| {
+        workload.parameters.get("congestion").and_then(|name| name.as_str()) == Some("system")
+    };
+    let own = Some(controls.own.as_str())
+        .filter(|own| !own.is_empty() && !plan.workloads.iter().any(asks_for_own));
+    congestion::complete(&mut plan, own, chosen, |workload| {
         catalogue.0.has_parameter(workload, "congestion")
     });
     Ok(plan)

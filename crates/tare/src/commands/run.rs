@@ -75,7 +75,7 @@ fn plan(arguments: &RunArguments, everything: &BuildCatalogue) -> anyhow::Result
     apply_workload_flags(&mut study, arguments, everything)?;
     let mut plan =
         study.plan(everything, tare_study::block_order::fresh_seed()).map_err(usage_error)?;
-    congestion::complete_plan(&mut plan, everything);
+    congestion::complete_plan(&mut plan, everything)?;
     check_links(&plan, everything)?;
     check_cores(&plan)?;
     Ok(plan)

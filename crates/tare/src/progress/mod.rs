@@ -44,10 +44,11 @@ impl ProgressDisplay {
             let time = block_time(plan).saturating_mul(blocks);
             let noun = if blocks == 1 { "block" } else { "blocks" };
             let budget = plan.budget.map(Duration::from).filter(|budget| *budget < time);
-            output::print_status(&match budget {
-                Some(budget) => {
-                    format!("tare: as many blocks as fit into {}", format_duration(budget))
-                }
+            // A number far beyond what fits is no plan.
+            let is_far = budget.is_some_and(|budget| budget.saturating_mul(10) < time);
+            output::print_status(&match budget.map(format_duration) {
+                Some(budget) if is_far => format!("tare: as many blocks as fit into {budget}"),
+                Some(budget) => format!("tare: {blocks} {noun}, or as many as fit into {budget}"),
                 None => format!("tare: {blocks} {noun}, about {}", format_duration(time)),
             });
         }
