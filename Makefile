@@ -94,6 +94,7 @@ tools:
 	@scripts/toolchain.sh
 
 check-tools: tools
+	@scripts/preflight.sh
 	@scripts/tools.sh
 
 run-tools:

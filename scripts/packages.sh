@@ -19,4 +19,5 @@ command -v apt-get >/dev/null 2>&1 ||
     die "these packages, or what your system calls them, are missing:$missing"
 # apt.sh is apt-get install, without the services of what it installs.
 # shellcheck disable=SC2086 # a word each
-as_root "Packages are missing:$missing" "$(cd "$(dirname "$0")" && pwd)/apt.sh" $missing
+as_root "Packages are missing:$missing" "$(cd "$(dirname "$0")" && pwd)/apt.sh" $missing ||
+    die "these packages cannot be installed:$missing; what needs them cannot run until they are"

@@ -16,6 +16,8 @@ fi
 say "Installing the tools of $list into $venv"
 rm -rf "$venv"
 python3 -m venv "$venv"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --no-deps --require-hashes -r "$list" ||
-    die "the tools of $list could not be installed: this needs the Python package index"
+said=$("$venv/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --no-deps --require-hashes \
+    -r "$list" 2>&1) ||
+    die "the tools of $list cannot be installed ($(printf '%s\n' "$said" | tail -n 1)), so nothing is tested;" \
+        "run where the Python package index can be reached: make check-tools"
 cp "$list" "$venv/tools.txt"

@@ -97,7 +97,7 @@ fn run(arguments: &[String]) -> Result<TaskResult> {
         "test-system" => system_lane::run(&repository, rest),
         "test-tls" => test_tls::run(&repository),
         "ci" => ci::run(&repository),
-        "preflight" => preflight::run(&repository, preflight::TestLane::parse(rest)?),
+        "preflight" => Ok(preflight::run(&repository, preflight::TestLane::parse(rest)?)),
         "vm" => vm::run_command(&repository, rest),
         "generated" => generated::run(&repository),
         "messages" => messages::run(&repository),

@@ -10,7 +10,7 @@ use std::num::NonZero;
 
 /// Runs the lane. Arguments go to `cargo nextest run`.
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<TaskResult> {
-    if preflight::run(repository, TestLane::Test)? == TaskResult::Failed {
+    if preflight::run(repository, TestLane::Test) == TaskResult::Failed {
         return Ok(TaskResult::Failed);
     }
     let nextest = Nextest::new(repository)?;
