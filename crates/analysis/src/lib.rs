@@ -3,7 +3,8 @@
 //! [`estimate()`] turns one trial into one figure for each metric; [`document()`] gathers all trials into cells with
 //! intervals, ratios and verdicts; [`network_pairs`] compares every network with every other; [`chart_data()`] returns
 //! the data beneath the figures; [`estimate_spreads`] estimates from a pilot how much the ratios vary; [`compare()`]
-//! compares two sides of runs. Everything is derived from the records alone, without randomness and I/O: the same
+//! compares two sides of runs; [`InterimComparison`] compares the networks of a run before its end. Everything is
+//! derived from the records alone, without randomness and I/O: the same
 //! journal always gives the same document. `docs/METHOD-RATIONALE.md` gives the reasons for the methods.
 #![forbid(unsafe_code)]
 
@@ -20,6 +21,7 @@ mod select;
 mod test_data;
 
 pub use compare::block_pairs::network_pairs;
+pub use compare::interim::{InterimCell, InterimComparison, InterimRatio};
 pub use compare::ratio_spread::{RatioSpread, estimate_spreads, is_narrow_enough};
 pub use compare::verdict::verdict;
 pub use document::chart_data::chart_data;

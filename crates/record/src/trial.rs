@@ -15,7 +15,9 @@ pub fn unquoted_value(value: &serde_json::Value) -> String {
 }
 
 /// Phase of a run, which says why a trial was run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
     /// Pilot, to estimate the spread and the time of a block; never part of a result.

@@ -86,7 +86,7 @@ impl ComparisonContext<'_> {
             ratio,
             plain,
             baseline: self.baseline.to_owned(),
-            margin: plan.margins.get(&metric).copied().unwrap_or(metric.default_margin()),
+            margin: margin(plan, metric),
         });
         CellDraft { cell, comparison }
     }
@@ -138,8 +138,13 @@ pub(crate) fn comparison_context<'a>(
     ComparisonContext { plan, workload, shape, metric, family, baseline }
 }
 
+/// Returns the equivalence margin of a metric.
+pub(crate) fn margin(plan: &Plan, metric: Metric) -> f64 {
+    plan.margins.get(&metric).copied().unwrap_or_else(|| metric.default_margin())
+}
+
 /// Returns the ratio of pairs, with intervals that are valid for the stopping rule of the plan.
-fn paired_ratio(plan: &Plan, pairs: &[(f64, f64)]) -> Option<PairedRatio> {
+pub(crate) fn paired_ratio(plan: &Plan, pairs: &[(f64, f64)]) -> Option<PairedRatio> {
     match plan.blocks {
         BlockPolicy::Sequence { .. } => PairedRatio::anytime_valid(pairs),
         BlockPolicy::Fixed { .. } | BlockPolicy::Precision { .. } => PairedRatio::from_pairs(pairs),

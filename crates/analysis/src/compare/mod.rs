@@ -3,6 +3,7 @@
 pub(crate) mod best_networks;
 pub(crate) mod block_pairs;
 pub(crate) mod cell_draft;
+pub(crate) mod interim;
 pub(crate) mod ratio_family;
 pub(crate) mod ratio_spread;
 pub(crate) mod verdict;

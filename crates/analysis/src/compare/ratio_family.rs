@@ -1,6 +1,26 @@
 //! Families of ratios, over which Holm's correction is made.
 
+use std::collections::BTreeMap;
 use tare_record::{CorrectionFamily, Metric, Plan, Shape};
+use tare_stats::holm::holm;
+
+/// Corrects p-values, each over its family. The results are in the order of the p-values.
+pub(crate) fn adjust_by_family<'a>(p_values: impl Iterator<Item = (&'a str, f64)>) -> Vec<f64> {
+    let mut families: BTreeMap<&str, (Vec<usize>, Vec<f64>)> = BTreeMap::new();
+    let mut adjusted = Vec::new();
+    for (index, (family, p)) in p_values.enumerate() {
+        let (members, values) = families.entry(family).or_default();
+        members.push(index);
+        values.push(p);
+        adjusted.push(p);
+    }
+    for (members, values) in families.into_values() {
+        for (member, p) in members.into_iter().zip(holm(&values)) {
+            adjusted[member] = p;
+        }
+    }
+    adjusted
+}
 
 /// Returns the name of the family of one metric of one workload in one shape: `STUDY/WORKLOAD/METRIC`, shortened to the
 /// scope of the plan's families. If there are several shapes, or several workloads of one name, the parameters that

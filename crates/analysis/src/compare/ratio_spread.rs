@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::compare::block_pairs::{is_same_comparison, pair_by_block};
+use crate::compare::cell_draft::margin;
 use crate::compare::verdict::TEST_LEVEL;
 use crate::estimate::trial_group::{GroupSamples, TrialGroup, group_trials};
 use std::collections::BTreeMap;
@@ -61,13 +62,10 @@ pub fn is_narrow_enough(
     trials: &[&Trial],
     precision: Option<f64>,
 ) -> Result<bool, Error> {
-    let margin = |metric: Metric| {
-        plan.margins.get(&metric).copied().unwrap_or_else(|| metric.default_margin())
-    };
     for together in group_trials(plan, trials)?.chunk_by(is_same_comparison) {
         let sizing = |metric: &&Metric| metric.decides_block_count();
         for &metric in plan.workloads[together[0].workload].metrics.iter().filter(sizing) {
-            let wanted = precision.unwrap_or(margin(metric) / 2.0).ln_1p();
+            let wanted = precision.unwrap_or(margin(plan, metric) / 2.0).ln_1p();
             let told = |logs: &Vec<f64>| !logs.is_empty() && logs.iter().all(|log| log.is_finite());
             let mut halves = log_figures(plan, together, metric)
                 .into_iter()

@@ -9,16 +9,16 @@ pub(crate) mod setup_time;
 use crate::Error;
 use crate::compare::block_pairs::{is_same_comparison, main_trials, network_pairs};
 use crate::compare::cell_draft::CellDraft;
+use crate::compare::ratio_family::adjust_by_family;
 use crate::document::comparison_drafts::draft_comparison;
 use crate::document::setup_time::setup_drafts;
 use crate::estimate::trial_group::group_trials;
 use crate::explain::order_reversal::{find_reversals, has_core_sweep};
 use crate::replication::compare_with_publication;
 use crate::select::whole_blocks::{count_whole_blocks, count_whole_turn_blocks};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use tare_record::journal::Journal;
 use tare_record::{Cell, ConclusionResult, Document, Finding, Nanos, Plan, Replication, Trial};
-use tare_stats::holm::holm;
 
 /// Computes the document of a journal: cells in the order shapes × workloads × metrics × networks, for each workload
 /// first those over all clients, then those of each client and of fairness; ratios to `baseline` (a label; `None` for
@@ -120,21 +120,11 @@ fn resolve_baseline<'a>(plan: &'a Plan, asked: Option<&'a str>) -> Result<&'a st
 
 /// Returns the p-value of each draft that has one, corrected over its family.
 fn adjust_p_values(drafts: &[CellDraft]) -> Vec<Option<f64>> {
-    let mut families: BTreeMap<&str, (Vec<usize>, Vec<f64>)> = BTreeMap::new();
-    for (index, draft) in drafts.iter().enumerate() {
-        if let Some(comparison) = &draft.comparison {
-            let (members, p) = families.entry(&comparison.family).or_default();
-            members.push(index);
-            p.push(comparison.ratio.p);
-        }
-    }
-    let mut adjusted = vec![None; drafts.len()];
-    for (members, p) in families.into_values() {
-        for (member, p) in members.into_iter().zip(holm(&p)) {
-            adjusted[member] = Some(p);
-        }
-    }
-    adjusted
+    let pending = || drafts.iter().filter_map(|draft| draft.comparison.as_ref());
+    let p_values = pending().map(|comparison| (comparison.family.as_str(), comparison.ratio.p));
+    let mut adjusted = adjust_by_family(p_values).into_iter();
+    let p_of = |draft: &CellDraft| draft.comparison.as_ref().and_then(|_| adjusted.next());
+    drafts.iter().map(p_of).collect()
 }
 
 #[cfg(test)]

@@ -38,6 +38,13 @@ pub struct TrialEstimate {
     pub shift: Option<LevelShift>,
 }
 
+impl TrialEstimate {
+    /// Returns the figures of the rounds for a metric. Empty if it has none.
+    pub(crate) fn rounds_of(&self, metric: Metric) -> &[f64] {
+        self.rounds.get(&metric).map_or(&[], Vec::as_slice)
+    }
+}
+
 /// Computes the figures of one trial, for the metrics of the plan.
 ///
 /// # Errors

@@ -67,15 +67,9 @@ impl GroupSamples {
 impl TrialGroup<'_> {
     /// Returns the figures of this group's trials for a metric, over all clients.
     pub(crate) fn samples_of_metric(&self, metric: Metric) -> GroupSamples {
-        let mut sampled = self.samples_by(|estimate| estimate.figures.get(&metric).copied());
-        if let GroupSamples::Figures(samples) = &mut sampled {
-            for sample in samples {
-                let trial = self.trials.iter().find(|(trial, _)| trial.block == sample.block);
-                let rounds = trial.and_then(|(_, estimate)| estimate.rounds.get(&metric));
-                sample.rounds = rounds.cloned().unwrap_or_default();
-            }
-        }
-        sampled
+        self.collect(|estimate| {
+            (estimate.figures.get(&metric).copied(), estimate.rounds_of(metric))
+        })
     }
 
     /// Returns the figures of this group's trials that `read` takes from their estimates.
@@ -83,24 +77,23 @@ impl TrialGroup<'_> {
         &self,
         read: impl Fn(&TrialEstimate) -> Option<MetricFigure>,
     ) -> GroupSamples {
-        let mut samples = Vec::new();
-        let mut fewest = None;
-        for (trial, estimate) in &self.trials {
-            match read(estimate) {
-                Some(MetricFigure::Value { value, uncut }) => {
-                    let (block, rounds) = (trial.block, Vec::new());
-                    samples.push(BlockSample { block, value, uncut, rounds });
-                }
-                Some(MetricFigure::Withheld { beyond }) => {
-                    fewest = Some(fewest.unwrap_or(beyond).min(beyond));
-                }
-                Some(MetricFigure::Absent) | None => {}
+        self.collect(|estimate| (read(estimate), &[]))
+    }
+
+    /// Collects the figures that `read` takes from the estimates, each with those of its rounds.
+    fn collect(
+        &self,
+        read: impl Fn(&TrialEstimate) -> (Option<MetricFigure>, &[f64]),
+    ) -> GroupSamples {
+        let figures = self.trials.iter().map(|(trial, estimate)| {
+            let (figure, rounds) = read(estimate);
+            (trial.block, figure, rounds)
+        });
+        match collect_samples(figures) {
+            GroupSamples::Figures(samples) if samples.is_empty() && !self.has_interval() => {
+                GroupSamples::NoInterval
             }
-        }
-        match fewest {
-            Some(beyond) => GroupSamples::Withheld { beyond },
-            None if samples.is_empty() && !self.has_interval() => GroupSamples::NoInterval,
-            None => GroupSamples::Figures(samples),
+            sampled => sampled,
         }
     }
 
@@ -108,6 +101,29 @@ impl TrialGroup<'_> {
     fn has_interval(&self) -> bool {
         let mut series = self.trials.iter().flat_map(|(trial, _)| &trial.series);
         series.any(|series| !series.intervals.is_empty())
+    }
+}
+
+/// Collects the figures of trials: the block, the figure, and the figures of the rounds of each.
+pub(crate) fn collect_samples<'e>(
+    figures: impl Iterator<Item = (u32, Option<MetricFigure>, &'e [f64])>,
+) -> GroupSamples {
+    let mut samples = Vec::new();
+    let mut fewest: Option<u64> = None;
+    for (block, figure, rounds) in figures {
+        match figure {
+            Some(MetricFigure::Value { value, uncut }) => {
+                samples.push(BlockSample { block, value, uncut, rounds: rounds.to_vec() });
+            }
+            Some(MetricFigure::Withheld { beyond }) => {
+                fewest = Some(fewest.unwrap_or(beyond).min(beyond));
+            }
+            Some(MetricFigure::Absent) | None => {}
+        }
+    }
+    match fewest {
+        Some(beyond) => GroupSamples::Withheld { beyond },
+        None => GroupSamples::Figures(samples),
     }
 }
 
