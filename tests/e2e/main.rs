@@ -15,6 +15,7 @@ mod exports;
 mod fairness;
 mod faults;
 mod golden;
+mod live_table;
 mod measures;
 mod ordinary_user;
 mod packet_loss;

@@ -19,6 +19,7 @@ pub mod journal;
 pub mod listener;
 pub mod machine;
 pub mod program;
+pub mod pseudo_terminal;
 pub mod schema;
 pub mod shared;
 pub mod swarm;

@@ -1,5 +1,6 @@
 //! Environment of a run: a place to raise networks and run trials, a clock, and a request to stop.
 
+use std::time::Duration;
 use tare_record::{
     AgentsCpu, EndCounts, Finding, Hop, HostActivity, Nanos, NetworkEntry, Parameters, RateSearch,
     Series, Shape, WorkloadPlan,
@@ -16,6 +17,10 @@ pub trait RunEnvironment {
 
     /// Returns the time since the run began. A resumed run continues the clock from where it was cut off.
     fn elapsed(&self) -> Nanos;
+
+    /// Stops the clock for a pause that has ended, as for the time in which a resumed run was cut off. Without a clock
+    /// of real time there is nothing to do.
+    fn exclude_pause(&mut self, _pause: Duration) {}
 
     /// Returns whether the user asked the run to stop.
     fn is_interrupted(&self) -> bool;

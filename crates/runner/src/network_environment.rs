@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tare_network::{NetworkParameters, NetworkRegistry, NetworkSpec, NodeKind};
 use tare_observe::headroom;
 use tare_observe::presence::RunPresence;
@@ -135,6 +135,10 @@ impl RunEnvironment for NetworkEnvironment<'_> {
 
     fn elapsed(&self) -> Nanos {
         self.before + Nanos::from(self.began.elapsed())
+    }
+
+    fn exclude_pause(&mut self, pause: Duration) {
+        self.began += pause;
     }
 
     fn is_interrupted(&self) -> bool {

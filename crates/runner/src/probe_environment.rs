@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tare_observe::host_activity::HostActivityMonitor;
 use tare_observe::presence::RunPresence;
 use tare_record::{Finding, Hop, Nanos, Shape, WorkloadPlan};
@@ -51,6 +51,10 @@ impl RunEnvironment for ProbeEnvironment {
 
     fn elapsed(&self) -> Nanos {
         self.began.elapsed().into()
+    }
+
+    fn exclude_pause(&mut self, pause: Duration) {
+        self.began += pause;
     }
 
     fn is_interrupted(&self) -> bool {

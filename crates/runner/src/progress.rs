@@ -1,5 +1,6 @@
 //! Progress of a run, as it is reported to the user.
 
+use std::time::Duration;
 use tare_record::{NetworkEntry, NetworkFailure, Phase, Plan, Shape, Sizing, Trial, WorkloadPlan};
 
 /// Event of a run.
@@ -51,6 +52,12 @@ pub enum RunEvent<'a> {
 pub trait Progress {
     /// Handles an event of the run.
     fn handle_event(&mut self, event: RunEvent<'_>);
+
+    /// Waits as long as the user pauses the run, and returns how long that was. Called between blocks, when no network
+    /// is up: trials of one block must not have a pause between them, as their ratios would contain the drift of it.
+    fn wait_while_paused(&mut self) -> Duration {
+        Duration::ZERO
+    }
 }
 
 /// Progress that reports nothing.

@@ -113,6 +113,7 @@ impl RunSequence<'_> {
             }
             last_block = self.stage.elapsed() - began;
             self.recorder.progress.handle_event(RunEvent::Block { phase, block: number });
+            self.stage.exclude_pause(self.recorder.progress.wait_while_paused());
             if self.is_narrow_enough(number + 1)? {
                 return Ok(PhaseEnd::Done(StoppedBy::Sequence));
             }

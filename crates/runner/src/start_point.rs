@@ -51,6 +51,16 @@ impl StartPoint {
         }
     }
 
+    /// Returns the trials of the blocks before this point, which stay part of the run.
+    #[must_use]
+    pub fn trials_before<'a>(&self, journal: &'a Journal) -> Vec<&'a Trial> {
+        let is_kept = |trial: &&Trial| match trial.phase {
+            Phase::Pilot => trial.block < self.pilot,
+            Phase::Main => trial.block < self.main,
+        };
+        journal.trials().into_iter().filter(is_kept).collect()
+    }
+
     /// Builds the record that says from which block the run goes on.
     #[must_use]
     pub fn resume_record(&self, plan: &Plan, time: String) -> ResumePoint {

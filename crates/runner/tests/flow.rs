@@ -3,14 +3,15 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::time::Duration;
 use tare_record::journal::{FORMAT, Journal, Record, RunHeader};
 use tare_record::{
     BlockPolicy, CorrectionFamily, Environment, Hop, Metric, Nanos, NetworkEntry, NetworkFailure,
     Parameters, Phase, Plan, Shape, StoppedBy, Trial, WarmUpPolicy, WorkloadPlan,
 };
 use tare_runner::{
-    AttemptError, RunEnvironment, RunningNetwork, SilentProgress, StartPoint, TrialMeasurement,
-    TurnSetup, run_plan,
+    AttemptError, Progress, RunEnvironment, RunEvent, RunningNetwork, SilentProgress, StartPoint,
+    TrialMeasurement, TurnSetup, run_plan,
 };
 
 /// Environment that measures nothing, counts trials and follows a script.
@@ -26,6 +27,8 @@ struct ScriptedEnvironment {
     /// Number of trials after which the run is interrupted.
     interrupt_after: Option<u32>,
     clock: u64,
+    /// Total of the pauses that the clock was told to leave out.
+    excluded: Duration,
 }
 
 struct ScriptedNetwork {
@@ -62,6 +65,11 @@ impl RunEnvironment for ScriptedEnvironment {
 
     fn elapsed(&self) -> Nanos {
         Nanos(self.clock)
+    }
+
+    fn exclude_pause(&mut self, pause: Duration) {
+        assert_eq!(self.standing.get(), 0, "a network is up during a pause");
+        self.excluded += pause;
     }
 
     fn is_interrupted(&self) -> bool {
@@ -157,6 +165,26 @@ fn every_block_has_every_network_and_workload_once() {
         of_block.dedup();
         assert_eq!(of_block.len(), 6);
     }
+}
+
+/// Progress that pauses after every block.
+struct PausingProgress;
+
+impl Progress for PausingProgress {
+    fn handle_event(&mut self, _: RunEvent<'_>) {}
+
+    fn wait_while_paused(&mut self) -> Duration {
+        Duration::from_secs(60)
+    }
+}
+
+#[test]
+fn a_pause_is_between_blocks_and_no_part_of_the_runs_time() {
+    let plan = plan(&["a", "b"], 3);
+    let mut stage = ScriptedEnvironment::default();
+    run_plan(&plan, StartPoint::default(), &mut stage, &mut Vec::new(), &mut PausingProgress)
+        .unwrap();
+    assert_eq!(stage.excluded, Duration::from_secs(3 * 60));
 }
 
 #[test]

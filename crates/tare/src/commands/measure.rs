@@ -4,8 +4,9 @@ use crate::catalogue::build_catalogue_with;
 use crate::commands::page;
 use crate::docker::DockerSupport;
 use crate::exit::{CommandExit, usage_error};
-use crate::progress::ProgressDisplay;
-use crate::{output, signals};
+use crate::output;
+use crate::progress::{DisplayOptions, ProgressDisplay};
+use crate::signals::StopRequest;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,7 +47,7 @@ pub(crate) fn limit_policy(force: bool) -> LimitPolicy {
 
 /// Measures a plan from its beginning.
 pub(crate) fn measure_plan(plan: Plan, job: &MeasureOptions) -> anyhow::Result<CommandExit> {
-    let stop = signals::stop_flag()?;
+    let stop = StopRequest::new()?;
     let (presence, findings) = check_host(&plan, job.care)?;
     // Metrics of the networks themselves are measured without traffic.
     let asks_nothing = plan.workloads.is_empty() && plan.raising.is_empty();
@@ -55,16 +56,19 @@ pub(crate) fn measure_plan(plan: Plan, job: &MeasureOptions) -> anyhow::Result<C
     }
     check_workloads(&plan)?;
     let (lab, limits) = enter_lab(job)?;
-    if !prepare(&plan, job, &stop)? {
+    if !prepare(&plan, job, &stop.flag())? {
         return Ok(CommandExit::Interrupted);
     }
     job.docker.mount_host_tools(&plan);
     // The engine is contacted by a thread of its own, which can start only after the lab is entered.
     let engines = job.docker.engines(&plan);
     let environment = Environment { engines, ..environment::read() };
+    let emulated = environment.emulated;
     let head = RunHeader { format: FORMAT, plan: plan.clone(), environment, findings };
     let writer = begin_journal(&job.directory, head)?;
-    let stage = RunContext { lab, stop, presence, _limits: limits };
+    let display = DisplayOptions { json: job.json, emulated, stop: stop.clone() };
+    let display = ProgressDisplay::start(&plan, display);
+    let stage = RunContext { lab, stop, presence, display, _limits: limits };
     measure(&plan, StartPoint::default(), writer, stage, job)
 }
 
@@ -102,10 +106,10 @@ fn nothing_runs(plan: Plan, job: &MeasureOptions) -> anyhow::Result<CommandExit>
 /// Measures the rest of a run that was cut off.
 pub(crate) fn measure_rest(journal: &Journal, job: &MeasureOptions) -> anyhow::Result<CommandExit> {
     let plan = &journal.run.plan;
-    let stop = signals::stop_flag()?;
+    let stop = StopRequest::new()?;
     let (presence, _) = check_host(plan, job.care)?;
     let (lab, limits) = enter_lab(job)?;
-    if !prepare(plan, job, &stop)? {
+    if !prepare(plan, job, &stop.flag())? {
         return Ok(CommandExit::Interrupted);
     }
     job.docker.mount_host_tools(plan);
@@ -113,7 +117,11 @@ pub(crate) fn measure_rest(journal: &Journal, job: &MeasureOptions) -> anyhow::R
     let mut writer = JournalWriter::reopen(&job.directory)?;
     let now = jiff::Timestamp::now().to_string();
     writer.append(&Record::Resumed(start.resume_record(plan, now)))?;
-    measure(plan, start, writer, RunContext { lab, stop, presence, _limits: limits }, job)
+    let emulated = journal.run.environment.emulated;
+    let display = DisplayOptions { json: job.json, emulated, stop: stop.clone() };
+    let display = ProgressDisplay::start(plan, display);
+    display.add_earlier(&start.trials_before(journal), &start.failures);
+    measure(plan, start, writer, RunContext { lab, stop, presence, display, _limits: limits }, job)
 }
 
 /// Returns every workload with each of the shapes in which it is measured.
@@ -160,8 +168,9 @@ fn prepare(plan: &Plan, job: &MeasureOptions, stop: &AtomicBool) -> anyhow::Resu
 /// Environment of the runner.
 struct RunContext {
     lab: Arc<Lab>,
-    stop: Arc<AtomicBool>,
+    stop: StopRequest,
     presence: RunPresence,
+    display: ProgressDisplay,
     /// Dropped last, when no process runs under these limits any more.
     _limits: Option<RunCgroup>,
 }
@@ -228,21 +237,20 @@ fn measure(
     plan: &Plan,
     start: StartPoint,
     mut writer: JournalWriter,
-    stage: RunContext,
+    mut stage: RunContext,
     job: &MeasureOptions,
 ) -> anyhow::Result<CommandExit> {
     let everything = build_catalogue_with(Some(stage.lab), job.modules, &job.docker);
     let mut live = NetworkEnvironment::new(
         &everything.networks,
         &everything.workloads,
-        stage.stop,
+        stage.stop.flag(),
         stage.presence,
         start.elapsed,
     )
     .with_logs(job.directory.join("logs"));
-    let mut bar = ProgressDisplay::new(plan);
-    let measured = run_plan(plan, start, &mut live, &mut writer, &mut bar);
-    bar.finish();
+    let measured = run_plan(plan, start, &mut live, &mut writer, &mut stage.display);
+    drop(stage.display);
     if let Err(error) = job.docker.finish() {
         output::print_status(&format!("tare: warning: {:#}", with_remedy(error)));
     }

@@ -5,11 +5,11 @@ use crate::cli::ProbeArguments;
 use crate::commands::measure;
 use crate::congestion::{self, KernelControls};
 use crate::exit::{CommandExit, usage_error};
-use crate::progress::ProgressDisplay;
-use crate::{output, signals};
+use crate::output;
+use crate::progress::{DisplayOptions, ProgressDisplay};
+use crate::signals::StopRequest;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 use std::ops::RangeInclusive;
-use std::sync::Arc;
 use tare_network::{AgentNamespaces, FindError, NetworkSpec, UnmetRequirement};
 use tare_observe::environment;
 use tare_observe::presence::RunPresence;
@@ -31,7 +31,7 @@ const DEFAULT_WORKLOADS: [&str; 2] = ["tcp-stream", "tcp-rr"];
 
 /// Measures the path to a listener.
 pub(crate) fn run(arguments: &ProbeArguments) -> anyhow::Result<CommandExit> {
-    let stop = signals::stop_flag()?;
+    let stop = StopRequest::new()?;
     // The request is validated before any connection is made.
     let mut plan = plan(arguments)?;
     let probe = connect_to_host(arguments, arguments.remote.token()?.as_ref())?;
@@ -43,18 +43,20 @@ pub(crate) fn run(arguments: &ProbeArguments) -> anyhow::Result<CommandExit> {
     }
     let (presence, findings) = announce_presence();
     let environment = environment::read();
+    let emulated = environment.emulated;
     let head = RunHeader { format: FORMAT, plan: plan.clone(), environment, findings };
-    let mut stage = ProbeEnvironment::new(probe, Arc::clone(&stop), presence);
+    let mut stage = ProbeEnvironment::new(probe, stop.flag(), presence);
+    let display = DisplayOptions { json: arguments.json, emulated, stop };
     match &arguments.out {
         Some(directory) => {
             let mut writer = measure::begin_journal(directory, head)?;
-            let stopped_by = run_blocks(&plan, &mut stage, &mut writer)?;
+            let stopped_by = run_blocks(&plan, &mut stage, &mut writer, display)?;
             let document = measure::report_results(directory, arguments.json)?;
             Ok(exit(&document, stopped_by))
         }
         None => {
             let mut records: Vec<Record> = Vec::new();
-            let stopped_by = run_blocks(&plan, &mut stage, &mut records)?;
+            let stopped_by = run_blocks(&plan, &mut stage, &mut records, display)?;
             let document = tare_analysis::document(&Journal { run: head, records }, None)?;
             show(&document, arguments.json)?;
             Ok(exit(&document, stopped_by))
@@ -76,11 +78,10 @@ fn run_blocks(
     plan: &Plan,
     stage: &mut ProbeEnvironment,
     sink: &mut dyn RecordSink,
+    display: DisplayOptions,
 ) -> anyhow::Result<StoppedBy> {
-    let mut bar = ProgressDisplay::new(plan);
-    let stopped_by = run_plan(plan, StartPoint::default(), stage, sink, &mut bar);
-    bar.finish();
-    Ok(stopped_by?)
+    let mut display = ProgressDisplay::start(plan, display);
+    Ok(run_plan(plan, StartPoint::default(), stage, sink, &mut display)?)
 }
 
 /// Prints the results. An empty table is not printed, as it would only hide the line with the reason.
