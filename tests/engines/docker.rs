@@ -12,7 +12,7 @@ use tare_dev::NetworkConfiguration;
 
 /// Returns the bytes that Docker's default bridge has forwarded between containers, or carried from or to its own
 /// machine.
-fn on_default_bridge(engine: &Engine) -> u64 {
+pub(crate) fn on_default_bridge(engine: &Engine) -> u64 {
     let device = engine.shell_output("sed -n 's/^ *docker0://p' /proc/net/dev");
     let device: Vec<u64> =
         device.split_whitespace().map(|number| number.parse().expect("a number")).collect();

@@ -13,4 +13,5 @@ mod docker_counts;
 mod docker_ends;
 #[cfg(feature = "docker-tls")]
 mod docker_tls;
+mod docker_woven;
 mod swarm;

@@ -237,7 +237,10 @@ fn apply_workload_flags(
     }
     let mut all: Vec<WorkloadSpec> = study.all_workloads_mut().map(|one| one.clone()).collect();
     for workload in &mut all {
-        workload.duration = arguments.duration.or(workload.duration);
+        if arguments.duration.is_some() {
+            // Woven or not, a trial lasts as long as was asked.
+            (workload.duration, workload.woven_duration) = (arguments.duration, None);
+        }
         workload.warm_up = arguments.warmup.or(workload.warm_up);
     }
     if arguments.metrics.is_empty() {
