@@ -191,9 +191,11 @@ impl StudyMethod {
         let is_timed =
             upper.duration.is_some() || upper.interval.is_some() || upper.warm_up.is_some();
         let below = if is_timed { self.slice.map(|_| SliceLength::Off) } else { self.slice };
-        let is_sized =
-            upper.blocks.is_some() || upper.precision.is_some() || upper.budget.is_some();
-        let woven_below = self.woven.filter(|_| !is_sized);
+        let is_sized = upper.blocks.is_some() || upper.precision.is_some();
+        let woven_below = self
+            .woven
+            .filter(|_| !is_sized)
+            .map(|woven| WovenMethod { budget: upper.budget.unwrap_or(woven.budget), ..woven });
         let mut margins = self.margins;
         margins.extend(upper.margins);
         Self {
@@ -213,5 +215,26 @@ impl StudyMethod {
             margins,
             seed: upper.seed.or(self.seed),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn method(text: &str) -> StudyMethod {
+        toml::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn a_budget_laid_over_is_that_of_woven_networks_too_and_a_number_of_blocks_ends_it() {
+        let below = "[woven]\nblocks = 1000\nbudget = \"56s\"\n";
+        let woven = |upper: &str| method(below).overlaid(method(upper)).woven;
+        let of = |budget: &str| method(&below.replace("56s", budget)).woven;
+        assert_eq!(woven(""), of("56s"));
+        assert_eq!(woven("budget = \"2m\""), of("2m"));
+        assert_eq!(woven("blocks = 5"), None);
+        assert_eq!(woven("blocks = 5\nbudget = \"2m\""), None);
+        assert_eq!(woven("precision = \"1%\""), None);
     }
 }
