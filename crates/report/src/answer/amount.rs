@@ -41,6 +41,13 @@ pub(crate) fn bound(percent: f64) -> String {
     if percent >= 0.95 { format!("{percent:.0}") } else { format!("{percent:.1}") }
 }
 
+/// Formats an upper bound, rounded up: to a tenth below 10, else to a whole number.
+pub(crate) fn upper_bound(amount: f64) -> String {
+    // What is a tenth but for the error of binary fractions stays that tenth.
+    let tenths = (amount * 10.0 - 1e-6).ceil() / 10.0;
+    if tenths < 10.0 { format!("{tenths:.1}") } else { format!("{:.0}", amount.ceil()) }
+}
+
 /// Formats a figure with its half width and its unit. A half width as large as the figure says that the figure is rough.
 pub(crate) fn figure(mean: f64, interval: Option<[f64; 2]>, unit: &str) -> String {
     let half = interval.map_or(0.0, |[low, high]| (high - low) / 2.0);
@@ -74,6 +81,12 @@ mod tests {
         assert_eq!(with_half_width(35.0, 12.3), "35 ± 12");
         assert_eq!(with_half_width(-0.01, 0.2), "0.0 ± 0.2");
         assert_eq!(with_half_width(40.0, 0.0), "40.0");
+    }
+
+    #[test]
+    fn an_upper_bound_is_rounded_up() {
+        let bounds = [0.31, 1.06, 2.0, 9.91, 9.95, 12.2].map(upper_bound);
+        assert_eq!(bounds, ["0.4", "1.1", "2.0", "10", "10", "13"]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Sentence on one network that differs from the baseline: what it costs, how sure that is, and why.
 
-use super::amount::{bound, with_interval};
+use super::amount::{upper_bound, with_interval};
 use super::claim::{Claim, Outcome};
 use super::phrase::{MetricKind, kind};
 use super::sentence::{Sentence, predicate};
@@ -114,7 +114,8 @@ fn clause(claim: &Claim<'_>) -> (Verb, String) {
     let Claim { cell, noun, outcome } = claim;
     let slight = if outcome.is_slight() { "a slight " } else { "" };
     if !outcome.is_difference() {
-        return (Verb::CostsNothing, format!("nothing in {noun} ({})", within(claim)));
+        let bounds = reach(claim).map(|reach| within(reach, claim)).unwrap_or_default();
+        return (Verb::CostsNothing, format!("nothing in {noun} ({bounds})"));
     }
     match (&cell.ratio, &cell.difference) {
         (Some(ratio), _) => {
@@ -179,14 +180,19 @@ fn unit(claim: &Claim<'_>) -> String {
     }
 }
 
-/// Returns the bounds within which a network is like the baseline: the margin, or the interval of a difference.
-pub(crate) fn within(claim: &Claim<'_>) -> String {
-    match (&claim.cell.ratio, &claim.cell.difference) {
-        (Some(ratio), _) => format!("within ± {} %", bound(100.0 * ratio.margin)),
-        (None, Some(Difference { ci95: [low, high], .. })) => {
-            let most = low.abs().max(high.abs()).max(LEAST_BOUND);
-            format!("within ± {}{}", bound(most), unit(claim))
-        }
-        (None, None) => String::new(),
+/// Returns how far the 95 % interval of a network that is like the baseline reaches from it, in per cent or in the
+/// metric's unit. Returns `None` if the network is not compared.
+pub(crate) fn reach(claim: &Claim<'_>) -> Option<f64> {
+    if let Some(ratio) = &claim.cell.ratio {
+        let [low, high] = ratio.ci95;
+        return Some(100.0 * (high - 1.0).max(1.0 - low));
     }
+    let [low, high] = claim.cell.difference.as_ref()?.ci95;
+    Some(low.abs().max(high.abs()).max(LEAST_BOUND))
+}
+
+/// Formats the bounds within which networks are like the baseline, if the widest of their intervals reaches this far.
+pub(crate) fn within(reach: f64, claim: &Claim<'_>) -> String {
+    let unit = if claim.cell.ratio.is_some() { " %" } else { &unit(claim) };
+    format!("within ± {}{unit}", upper_bound(reach))
 }

@@ -3,7 +3,7 @@
 
 use super::amount::bound;
 use super::claim::{Claim, Outcome};
-use super::cost::within;
+use super::cost::{reach, within};
 use super::sentence::{Sentence, predicate};
 
 /// Network with its claims.
@@ -12,33 +12,47 @@ pub(crate) type NetworkClaims<'a> = (&'a str, Vec<Claim<'a>>);
 /// Half width in per cent from which on an interval says hardly anything.
 const WIDE: f64 = 100.0;
 
-/// Returns a sentence for each set of networks that cost nothing in the same metrics, within the same bounds.
+/// Returns a sentence for each set of networks that cost nothing in the same metrics, with the bounds of their widest
+/// intervals.
 pub(crate) fn costing_nothing(networks: &[NetworkClaims<'_>], baseline: &str) -> Vec<Sentence> {
-    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
-    for (label, claims) in networks {
-        let bounds = same_bounds(claims);
-        match groups.iter_mut().find(|(other, _)| *other == bounds) {
-            Some((_, labels)) => labels.push(label),
-            None => groups.push((bounds, vec![label])),
+    let mut groups: Vec<Vec<&NetworkClaims<'_>>> = Vec::new();
+    for network in networks {
+        match groups.iter_mut().find(|group| same_nouns(group[0]) == same_nouns(network)) {
+            Some(group) => group.push(network),
+            None => groups.push(vec![network]),
         }
     }
-    let sentence = |(bounds, labels): &(String, Vec<&str>)| {
+    let sentence = |group: &Vec<&NetworkClaims<'_>>| {
+        let labels: Vec<&str> = group.iter().map(|(label, _)| *label).collect();
         let verb = if labels.len() == 1 { "costs" } else { "cost" };
         Sentence::default()
-            .names(labels)
+            .names(&labels)
             .words(format!(" {verb} nothing against "))
             .name(baseline)
-            .words(format!(" that this run could see ({bounds})."))
+            .words(format!(" that this run could see ({}).", common_bounds(group)))
     };
     groups.iter().map(sentence).collect()
 }
 
-/// Lists the metrics in which a network is like the baseline, with their bounds.
-fn same_bounds(claims: &[Claim<'_>]) -> String {
-    let same = claims.iter().filter(|claim| claim.outcome == Outcome::Same);
-    let bounds: Vec<String> =
-        same.map(|claim| format!("{} {}", claim.noun, within(claim))).collect();
-    bounds.join(", ")
+/// Returns the claims in which a network is like the baseline.
+fn same_claims<'a, 'b>((_, claims): &'b NetworkClaims<'a>) -> impl Iterator<Item = &'b Claim<'a>> {
+    claims.iter().filter(|claim| claim.outcome == Outcome::Same)
+}
+
+fn same_nouns<'b>(network: &'b NetworkClaims<'_>) -> Vec<&'b str> {
+    same_claims(network).map(|claim| claim.noun.as_str()).collect()
+}
+
+/// Lists the metrics in which all networks of a group are like the baseline, with bounds that hold for each of them.
+fn common_bounds(group: &[&NetworkClaims<'_>]) -> String {
+    let bounds = same_claims(group[0]).enumerate().map(|(nth, claim)| {
+        let reaches = group.iter().filter_map(|network| reach(same_claims(network).nth(nth)?));
+        match reaches.reduce(f64::max) {
+            Some(widest) => format!("{} {}", claim.noun, within(widest, claim)),
+            None => claim.noun.to_string(),
+        }
+    });
+    bounds.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the sentence on networks that the run cannot tell from the baseline. Returns `None` if there are none.

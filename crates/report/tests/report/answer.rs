@@ -55,7 +55,7 @@ fn costs_come_first_and_alike_networks_share_a_sentence() {
     `bridge` costs 15.7 ± 0.6 % of throughput and 16 ± 1 % of round trips, and adds 19 ± 4 % to the 99th percentile of round trips against `host`.
     `bridge-plain` costs 13.9 ± 0.6 % of throughput and 14 ± 1 % of round trips, and adds 16 ± 4 % to the 99th percentile of round trips against `host`.
     `veth` costs 8.5 ± 0.6 % of throughput and 8 ± 1 % of round trips against `host`.
-    `native`, `loopback` and `shared` cost nothing against `host` that this run could see (throughput within ± 2 %, round trips within ± 5 %).
+    `native`, `loopback` and `shared` cost nothing against `host` that this run could see (throughput within ± 1.1 %, round trips within ± 1.6 %).
     ");
 }
 
@@ -97,7 +97,7 @@ fn each_verdict_has_its_words() {
     );
     assert_eq!(
         told(rate, 1.0, 0.01),
-        "`veth` costs nothing against `host` that this run could see (round trips within ± 5 %)."
+        "`veth` costs nothing against `host` that this run could see (round trips within ± 1.0 %)."
     );
     assert_eq!(told(rate, 1.0, 0.12), "`veth` could not be told from `host` (round trips ± 12 %).");
     assert_eq!(told(rate, 3.5, 0.2), "`veth` multiplies round trips by 3.5 ± 0.2 against `host`.");
@@ -181,14 +181,14 @@ fn the_tail_and_the_cpu_time_are_told_where_they_differ() {
     assert_eq!(
         sentences(&document(cells.clone())),
         [
-            "`veth` adds 50 ± 5 % to the 99th percentile of round trips and costs nothing in round trips (within ± 5 %) against `host`."
+            "`veth` adds 50 ± 5 % to the 99th percentile of round trips and costs nothing in round trips (within ± 0.1 %) against `host`."
         ]
     );
     cells.retain(|cell| cell.metric != Metric::LatencyP99);
     assert_eq!(
         sentences(&document(cells)),
         [
-            "`veth` needs 50 ± 5 % more CPU time per round trip and costs nothing in round trips (within ± 5 %) against `host`."
+            "`veth` needs 50 ± 5 % more CPU time per round trip and costs nothing in round trips (within ± 0.1 %) against `host`."
         ]
     );
 }
