@@ -336,7 +336,7 @@ fn what_is_looked_at_and_what_that_costs_is_told() {
     }
     assert!(told.page.contains("measurement overhead: "), "it is not on the page");
     let tare = Tare::in_directory(scratch.root());
-    let doctor = tare.run(&["doctor", "--json"]).expect(0).json();
+    let doctor = tare.run(&["doctor", "--json", "--settings"]).expect(0).json();
     let checks = list(&doctor, "checks");
     let check = checks.iter().find(|one| one["name"] == "hardware counters").expect("a check");
     let cycles = told.cells().iter().find(|cell| cell["metric"] == "cycles_per_packet");

@@ -11,6 +11,7 @@ mod ablate;
 mod causes;
 mod compare;
 mod congestion;
+mod doctor;
 mod exports;
 mod fairness;
 mod faults;

@@ -216,7 +216,7 @@ fn an_ordinary_user_is_told_no_reasons_and_misses_no_place() {
     let journal = journal(&tare);
     assert_lost_at(&placed, "server-0", "socket-buffer", dropped_by_sockets(&journal));
     assert!(!journal.contains("\"reasons\""), "{placed}");
-    let doctor = tare.run(&["doctor", "--json"]).expect(0).json();
+    let doctor = tare.run(&["doctor", "--json", "--settings"]).expect(0).json();
     let checks = list(&doctor, "checks");
     let told = checks.iter().find(|check| check["name"] == "drop reasons").expect("a check");
     assert_eq!(told["state"], "ok");

@@ -2,7 +2,7 @@
 //! program's own code.
 
 mod figures;
-mod numbers;
+pub(crate) mod numbers;
 mod warm_up;
 mod woven;
 

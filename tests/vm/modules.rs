@@ -48,7 +48,7 @@ fn nothing_is_loaded_by(user: User, before: &BTreeSet<String>) {
     let modules = tare.run(&["doctor", "--modules"]).expect(0).text();
     let named: BTreeSet<&str> = modules.lines().collect();
     assert!(NEEDED.iter().all(|module| named.contains(module)), "{modules}");
-    tare.run(&["doctor"]);
+    tare.run(&["doctor", "--settings"]);
     tare.run(&["show", "bridge"]).expect(0);
     tare.run(&["up", "veth", "--", "true"]).assert_error(1, &["modprobe", "veth"]);
     let short = ["--blocks", "1", "--duration", "200ms", "--interval", "10ms", "--json"];

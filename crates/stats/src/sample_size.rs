@@ -22,6 +22,14 @@ pub fn blocks_for_half_width(sd_log: f64, half_width: f64) -> u32 {
     fewest_blocks(|n, student| student.half_width(0.95) * sd_log / n.sqrt() <= wanted)
 }
 
+/// Returns how far the 95 % interval of a ratio is expected to reach above it (as a share of 1) after this many blocks,
+/// if the log ratio spreads by `sd_log` over blocks. Returns `None` for fewer than two blocks.
+#[must_use]
+pub fn expected_half_width(sd_log: f64, blocks: u32) -> Option<f64> {
+    let student = StudentT::for_mean(blocks as usize)?;
+    Some((student.half_width(0.95) * sd_log / f64::from(blocks).sqrt()).exp_m1())
+}
+
 /// Returns about how many blocks (at least 2, at most [`MAX_BLOCKS`]) it takes to reach a verdict in 80 % of runs, if
 /// the true ratio is `value` and its logarithm spreads by `sd_log` over blocks: the number after which its 90 %
 /// interval lies wholly within the margin, or wholly beyond it.
@@ -79,6 +87,14 @@ mod tests {
     use crate::noise::Noise;
     use crate::paired_ratio::PairedRatio;
     use proptest::prelude::*;
+
+    #[test]
+    fn the_expected_half_width_is_reached_by_the_blocks_that_it_takes() {
+        let blocks = blocks_for_half_width(0.02, 0.01);
+        assert!(expected_half_width(0.02, blocks).unwrap() <= 0.01);
+        assert!(expected_half_width(0.02, blocks - 1).unwrap() > 0.01);
+        assert_eq!(expected_half_width(0.02, 1), None);
+    }
 
     #[test]
     fn a_half_width_of_half_the_margin() {

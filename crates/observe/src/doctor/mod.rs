@@ -42,7 +42,8 @@ impl HealthCheck {
         Self { name, status: CheckStatus::Ok, detail: detail.into(), remedy: None }
     }
 
-    fn warn(name: &'static str, detail: impl Into<String>, remedy: impl Into<String>) -> Self {
+    /// Creates a check of what makes figures noisier, or keeps some networks from running, with its remedy.
+    pub fn warn(name: &'static str, detail: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { name, status: CheckStatus::Warn, detail: detail.into(), remedy: Some(remedy.into()) }
     }
 

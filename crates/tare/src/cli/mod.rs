@@ -202,6 +202,9 @@ pub(crate) struct DoctorArguments {
     /// Print only kernel modules that networks need and that are available but not loaded, one per line
     #[arg(long, conflicts_with = "json")]
     pub(crate) modules: bool,
+    /// Check the settings alone, without ten seconds of comparing two networks that are alike
+    #[arg(long)]
+    pub(crate) settings: bool,
 }
 
 #[derive(Debug, Args)]

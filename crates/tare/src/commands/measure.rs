@@ -55,7 +55,7 @@ pub(crate) fn measure_plan(plan: Plan, job: &MeasureOptions) -> anyhow::Result<C
         return nothing_runs(plan, job);
     }
     check_workloads(&plan)?;
-    let (lab, limits) = enter_lab(job)?;
+    let (lab, limits) = enter_lab(job.modules)?;
     if !prepare(&plan, job, &stop.flag())? {
         return Ok(CommandExit::Interrupted);
     }
@@ -108,7 +108,7 @@ pub(crate) fn measure_rest(journal: &Journal, job: &MeasureOptions) -> anyhow::R
     let plan = &journal.run.plan;
     let stop = StopRequest::new()?;
     let (presence, _) = check_host(plan, job.care)?;
-    let (lab, limits) = enter_lab(job)?;
+    let (lab, limits) = enter_lab(job.modules)?;
     if !prepare(plan, job, &stop.flag())? {
         return Ok(CommandExit::Interrupted);
     }
@@ -176,7 +176,10 @@ struct RunContext {
 }
 
 /// Checks the machine before any network is set up: other runs, and free resources.
-fn check_host(plan: &Plan, care: LimitPolicy) -> anyhow::Result<(RunPresence, Vec<Finding>)> {
+pub(crate) fn check_host(
+    plan: &Plan,
+    care: LimitPolicy,
+) -> anyhow::Result<(RunPresence, Vec<Finding>)> {
     let (presence, others) = RunPresence::announce();
     headroom::raise_open_files_limit();
     let mut findings = plan.findings.clone();
@@ -217,10 +220,10 @@ pub(crate) fn resource_demand(shapes: &[Shape]) -> ResourceDemand {
 }
 
 /// Enters the lab, with resource limits if they can be set; otherwise `tare doctor` reports the reason.
-fn enter_lab(job: &MeasureOptions) -> anyhow::Result<(Arc<Lab>, Option<RunCgroup>)> {
+pub(crate) fn enter_lab(modules: ModuleLoading) -> anyhow::Result<(Arc<Lab>, Option<RunCgroup>)> {
     let limits = RunCgroup::create().ok();
     let control_group = limits.as_ref().map(|limits| limits.directory().to_owned());
-    let options = EnterOptions { modules: job.modules, control_group };
+    let options = EnterOptions { modules, control_group };
     Ok((Lab::enter(options).map_err(with_remedy)?, limits))
 }
 

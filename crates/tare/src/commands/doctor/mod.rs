@@ -1,8 +1,13 @@
-//! `tare doctor`: reports what impairs measurements on this machine, and how to improve it. Nothing is changed.
+//! `tare doctor`: reports what impairs measurements on this machine, how to improve it, and how small a difference the
+//! machine can tell. Nothing is changed.
+
+mod resolution;
 
 use crate::catalogue::{BuildCatalogue, build_catalogue};
 use crate::cli::DoctorArguments;
 use crate::exit::CommandExit;
+use crate::output;
+use resolution::{MachineResolution, NullComparison};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tare_lab::ModuleLoading;
@@ -16,6 +21,8 @@ pub(crate) struct Diagnosis {
     checks: Vec<CheckResult>,
     /// Kernel modules that networks need, and that can be loaded but are not.
     modules: Vec<String>,
+    /// Resolution of the machine. `None` if it was not measured.
+    resolution: Option<MachineResolution>,
 }
 
 /// Result of one check.
@@ -37,21 +44,32 @@ pub(crate) fn run(arguments: &DoctorArguments) -> anyhow::Result<CommandExit> {
     let modules = everything.loadable_modules();
     if arguments.modules {
         if !modules.is_empty() {
-            crate::output::print(&modules.join("\n"))?;
+            output::print(&modules.join("\n"))?;
         }
         return Ok(CommandExit::Done);
     }
-    let found = doctor::diagnose(check_namespaces(&everything), check_drop_reasons());
-    let failed = found.iter().any(|check| check.status == CheckStatus::Fail);
-    let diagnosis =
-        Diagnosis { checks: found.into_iter().map(CheckResult::from).collect(), modules };
+    let mut checks = doctor::diagnose(check_namespaces(&everything), check_drop_reasons());
+    let failed = checks.iter().any(|check| check.status == CheckStatus::Fail);
+    let comparison = (!failed && !arguments.settings).then(NullComparison::measure);
+    checks.extend(comparison.iter().flat_map(NullComparison::checks));
+    let exit = match &comparison {
+        Some(NullComparison::Interrupted) => CommandExit::Interrupted,
+        _ if failed => CommandExit::Failed,
+        _ => CommandExit::Done,
+    };
+    let resolution = match comparison {
+        Some(NullComparison::Measured(resolution)) => Some(resolution),
+        _ => None,
+    };
+    let checks = checks.into_iter().map(CheckResult::from).collect();
+    let diagnosis = Diagnosis { checks, modules, resolution };
     let text = if arguments.json {
         serde_json::to_string_pretty(&diagnosis)?
     } else {
         diagnosis.to_text()
     };
-    crate::output::print(&text)?;
-    Ok(if failed { CommandExit::Failed } else { CommandExit::Done })
+    output::print(&text)?;
+    Ok(exit)
 }
 
 /// Checks whether this user may create the lab's namespaces, by creating them, as many settings can forbid it.
