@@ -9,7 +9,12 @@ pub(crate) const TICK: Duration = Duration::from_millis(20);
 
 /// Longest sleep of a server whose trial runs in slices: most of the time other networks have theirs, and each time that
 /// it woke would take from them. What ends it is an event: its clients close.
-pub(crate) const SLICED_SERVER_TICK: Duration = Duration::from_millis(500);
+const SLICED_SERVER_TICK: Duration = Duration::from_millis(500);
+
+/// Returns the longest sleep of a server without events.
+pub(crate) fn server_tick(is_sliced: bool) -> Duration {
+    if is_sliced { SLICED_SERVER_TICK } else { TICK }
+}
 
 /// Event that a flow waits for before its next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

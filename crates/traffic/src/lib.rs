@@ -11,6 +11,7 @@
 mod agent;
 mod built_in;
 mod byte_meter;
+mod client_slices;
 mod clock;
 mod cpu;
 mod error;

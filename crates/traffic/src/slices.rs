@@ -3,12 +3,12 @@
 //! The client's slice begins by an order. The server's begins with the first thing that arrives in it, as its clock may
 //! be another; it ends once everything that the client sent has arrived ([`SliceProgress::settle`]).
 
-use crate::workers::WorkerOutput;
-use crate::{Error, TrialTask, clock};
+use crate::{Error, TrialTask};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use tare_record::{Finding, Nanos, SlicePlan};
+use tare_record::SlicePlan;
 
 /// One stretch of traffic: a slice, or a whole trial. Times are by the monotonic clock, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +109,16 @@ impl SliceProgress {
         }
     }
 
+    /// Creates the progress of a task's trial. Returns `None` if it runs in one piece.
+    pub(crate) fn for_task(task: &TrialTask) -> Option<Arc<Self>> {
+        task.slices.map(|plan| Arc::new(Self::new(plan)))
+    }
+
+    /// Returns the slices of the trial.
+    pub(crate) fn plan(&self) -> &SlicePlan {
+        &self.plan
+    }
+
     /// Returns the window of the present slice, for something that arrived at `now`. The first arrival begins it.
     #[inline]
     pub(crate) fn window(&self, now: u64) -> SliceWindow {
@@ -180,56 +190,10 @@ impl SliceProgress {
     }
 }
 
-/// Slices of a client's trial: the next one, and what the worker threads of those before it took and found.
-#[derive(Debug)]
-pub(crate) struct ClientSlices {
-    plan: SlicePlan,
-    next: u32,
-    /// CPU time of the worker threads so far.
-    pub(crate) cpu: Nanos,
-    /// Findings of the worker threads so far, each once.
-    pub(crate) findings: Vec<Finding>,
-}
-
-impl ClientSlices {
-    /// Creates the slices of a task, none of which has run.
-    ///
-    /// # Errors
-    /// Fails if the task runs in one piece.
-    pub(crate) fn for_task(task: &TrialTask) -> Result<Self, Error> {
-        let plan = task.slices.ok_or_else(|| {
-            Error::Job("cannot run a slice: the trial runs in one piece: order `go`".to_owned())
-        })?;
-        Ok(Self { plan, next: 0, cpu: Nanos(0), findings: Vec::new() })
-    }
-
-    /// Begins the next slice now. A slice beyond the last one does not count.
-    pub(crate) fn begin(&mut self) -> SliceWindow {
-        let window = SliceWindow::slice(&self.plan, self.next, clock::now().0);
-        self.next += 1;
-        window
-    }
-
-    /// Adds what the worker threads of a slice took and found. Returns the flow groups.
-    pub(crate) fn add<L>(&mut self, driven: WorkerOutput<L>) -> Vec<L> {
-        self.cpu = self.cpu + driven.cpu;
-        for finding in driven.findings {
-            if !self.findings.contains(&finding) {
-                self.findings.push(finding);
-            }
-        }
-        driven.lanes
-    }
-
-    /// Returns what all slices took and found, with these flow groups.
-    pub(crate) fn into_output<L>(self, lanes: Vec<L>) -> WorkerOutput<L> {
-        WorkerOutput { lanes, cpu: self.cpu, findings: self.findings }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tare_record::Nanos;
 
     const PLAN: SlicePlan =
         SlicePlan { rounds: 3, warm_up: 1, length: Nanos(1_000), skip: Nanos(100) };

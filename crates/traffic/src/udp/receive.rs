@@ -10,8 +10,8 @@ use super::sequence_tracker::{Arrival, Backlog, Jitter, SequenceTracker};
 use crate::TrialTask;
 use crate::clock;
 use crate::cpu::CpuLog;
-use crate::event_loop::{SharedDeadline, TICK};
-use crate::flow_group::SLICED_SERVER_TICK;
+use crate::event_loop::SharedDeadline;
+use crate::flow_group::server_tick;
 use crate::slices::{SlicePlace, SliceProgress};
 use crate::stall::StallTracker;
 use crate::sys::{Ancillary, BatchWait, ReceiveBatch, ReceivedDatagram, socket_drops};
@@ -125,7 +125,7 @@ pub(crate) struct UdpReceiver {
     began: Option<u64>,
     cpu: CpuLog,
     /// Slices of the trial, and their plan. `None` if it runs in one piece.
-    slices: Option<(SlicePlan, Arc<SliceProgress>)>,
+    slices: Option<Arc<SliceProgress>>,
 }
 
 impl UdpReceiver {
@@ -179,7 +179,7 @@ impl UdpReceiver {
             gathered: 1,
             began: None,
             cpu: CpuLog::new(task.duration, task.interval),
-            slices: task.slices.zip(progress.cloned()),
+            slices: progress.cloned(),
         })
     }
 
@@ -294,7 +294,7 @@ impl UdpReceiver {
 
     /// Returns the longest time that the thread sleeps without an event.
     fn tick(&self) -> Duration {
-        if self.slices.is_some() { SLICED_SERVER_TICK } else { TICK }
+        server_tick(self.slices.is_some())
     }
 
     fn moderation(&self) -> io::Result<Moderation> {
@@ -309,7 +309,7 @@ impl UdpReceiver {
     fn receive_batch(&mut self, flow: usize, waiting: BatchWait) -> io::Result<usize> {
         let Self { flows, counts, inbox, slices, .. } = self;
         let flow = &mut flows[flow];
-        let (before, plan) = (flow.received, slices.as_ref().map(|(plan, _)| plan));
+        let (before, plan) = (flow.received, slices.as_deref().map(SliceProgress::plan));
         let came = match inbox.receive(flow.socket.as_fd(), waiting) {
             Ok(came) => came,
             Err(error)
@@ -342,7 +342,7 @@ impl UdpReceiver {
             }
         }
         match slices {
-            Some((_, progress)) => {
+            Some(progress) => {
                 let window = progress.window(now);
                 if let Some(at) = window.slice_time(now) {
                     gaps.note_progress(at);

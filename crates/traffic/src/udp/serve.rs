@@ -7,8 +7,8 @@ use super::handshake::{EstablishedFlows, UdpFlow, UdpListeners};
 use super::interval_counters::IntervalCounters;
 use super::options::Options;
 use super::receive::UdpReceiver;
-use crate::event_loop::{SharedDeadline, TICK};
-use crate::flow_group::SLICED_SERVER_TICK;
+use crate::event_loop::SharedDeadline;
+use crate::flow_group::server_tick;
 use crate::placement::{SideCores, TrafficRole};
 use crate::slices::SliceProgress;
 use crate::stall::StallTracker;
@@ -44,7 +44,7 @@ impl<T: Send + 'static> UdpServer<T> {
         let doors = UdpListeners::open(task)?;
         let cores = SideCores::for_role(&task.cpus, TrafficRole::Server);
         let patience = Arc::new(SharedDeadline::default());
-        let progress = task.slices.map(|plan| Arc::new(SliceProgress::new(plan)));
+        let progress = SliceProgress::for_task(task);
         let thread = thread::spawn({
             let (task, options, slices) = (task.clone(), *options, progress.clone());
             let (cores, patience) = (cores.clone(), Arc::clone(&patience));
@@ -143,7 +143,7 @@ impl UdpServerContext<'_> {
         let PreparedReceivers { lanes, endings } = prepared;
         let (endings, over) = (&endings, &AtomicBool::new(false));
         let driven = thread::scope(|scope| {
-            let tick = if self.slices.is_some() { SLICED_SERVER_TICK } else { TICK };
+            let tick = server_tick(self.slices.is_some());
             scope.spawn(move || await_sent_counts(links, flows, endings, over, tick));
             let work = |lane: &mut UdpReceiver| lane.run(self.patience);
             let driven = workers::run_workers(lanes, self.cores, self.task, self.patience, work);

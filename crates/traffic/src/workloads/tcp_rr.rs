@@ -49,7 +49,7 @@ impl Workload for TcpRr {
     }
 
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
-        let progress = task.slices.map(|plan| Arc::new(SliceProgress::new(plan)));
+        let progress = SliceProgress::for_task(task);
         let slices = progress.clone();
         let serving =
             TcpServerThread::start_with(task, &options(task), task.flows, move |gathered| {

@@ -3,10 +3,10 @@
 use super::requester::Requester;
 use super::requester_log::{RequesterLog, ThreadShare, find_shortfall};
 use super::{MessageSizes, MessageTransport};
+use crate::client_slices::ClientSlices;
 use crate::event_loop::SharedDeadline;
 use crate::latency::set_round_trips;
 use crate::placement::{SideCores, TrafficRole, find_spin_contention};
-use crate::slices::ClientSlices;
 use crate::tcp::GrantedOptions;
 use crate::wait_mode::WaitMode;
 use crate::workers::{self, WorkerOutput};
@@ -84,28 +84,18 @@ impl<W: MessageTransport> Client for RrClient<W> {
     }
 
     fn run_slice(&mut self) -> Result<u64, Error> {
-        let slices = match &mut self.slices {
-            Some(slices) => slices,
-            None => self.slices.insert(ClientSlices::for_task(&self.task)?),
-        };
-        let (window, patience) = (slices.begin(), Arc::new(SharedDeadline::default()));
-        let mut lanes = std::mem::take(&mut self.lanes);
-        lanes.iter_mut().for_each(|lane| lane.begin_slice(window, &patience));
-        let driven = workers::run_flow_groups(lanes, &self.cores, &self.task, &patience)?;
-        self.lanes = slices.add(driven);
+        let slices = ClientSlices::started(&mut self.slices, &self.task)?;
+        slices.run_next(&mut self.lanes, &self.cores, &self.task)?;
         // Every request has been answered: nothing is on its way.
         Ok(0)
     }
 
     fn finish(self: Box<Self>) -> Result<SideReport, Error> {
         let mut client = *self;
-        let mut slices = client.slices.take().ok_or_else(Error::not_in_slices)?;
-        let mut lanes = std::mem::take(&mut client.lanes);
-        lanes.iter_mut().for_each(|lane| lane.end_slices(&client.patience));
-        let driven =
-            workers::run_flow_groups(lanes, &client.cores, &client.task, &client.patience)?;
-        let lanes = slices.add(driven);
-        client.report(slices.into_output(lanes))
+        let slices = client.slices.take().ok_or_else(Error::not_in_slices)?;
+        let lanes = std::mem::take(&mut client.lanes);
+        let driven = slices.finish(lanes, &client.cores, &client.task, &client.patience)?;
+        client.report(driven)
     }
 }
 

@@ -3,6 +3,7 @@
 use super::requester_log::{NextStep, RequesterLog};
 use super::stamp::RequestStamp;
 use super::{MessageSizes, MessageTransport, ReceiveProgress, message_buffer};
+use crate::client_slices::SlicedFlowGroup;
 use crate::clock;
 use crate::event_loop::SharedDeadline;
 use crate::flow_group::{FlowGroup, Interest};
@@ -97,18 +98,6 @@ impl<W: MessageTransport> Requester<W> {
             flow.stage = RequestStage::Resting;
         }
         self.resting = (0..self.flows.len()).collect();
-    }
-
-    /// Prepares the flows for a slice with this window.
-    pub(super) fn begin_slice(&mut self, window: SliceWindow, patience: &Arc<SharedDeadline>) {
-        self.log.begin_slice(window, patience);
-        self.resume();
-    }
-
-    /// Ends the last slice: the flows end.
-    pub(super) fn end_slices(&mut self, patience: &Arc<SharedDeadline>) {
-        self.log.end_slices(patience);
-        self.resume();
     }
 
     /// Takes the next step of a flow that has nothing outstanding.
@@ -225,6 +214,18 @@ impl<W: MessageTransport> Requester<W> {
             one.stage = RequestStage::Over;
         }
         Ok(())
+    }
+}
+
+impl<W: MessageTransport> SlicedFlowGroup for Requester<W> {
+    fn begin_slice(&mut self, window: SliceWindow, patience: &Arc<SharedDeadline>) {
+        self.log.begin_slice(window, patience);
+        self.resume();
+    }
+
+    fn end_slices(&mut self, patience: &Arc<SharedDeadline>) {
+        self.log.end_slices(patience);
+        self.resume();
     }
 }
 

@@ -3,7 +3,7 @@
 use super::stamp::{LENGTH, RequestStamp};
 use super::{MessageSizes, MessageTransport, ReceiveProgress, message_buffer};
 use crate::cpu::CpuLog;
-use crate::flow_group::{FlowGroup, Interest, SLICED_SERVER_TICK, TICK};
+use crate::flow_group::{FlowGroup, Interest, server_tick};
 use crate::latency::LatencyLog;
 use crate::payload::incompressible_payload;
 use crate::slices::{SliceProgress, SliceWindow};
@@ -193,7 +193,7 @@ impl<W: MessageTransport> FlowGroup for Responder<W> {
     }
 
     fn tick(&self) -> Duration {
-        if self.slices.is_some() { SLICED_SERVER_TICK } else { TICK }
+        server_tick(self.slices.is_some())
     }
 
     fn interest(&self, flow: usize) -> Interest {

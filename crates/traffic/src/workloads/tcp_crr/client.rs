@@ -3,9 +3,9 @@
 use super::CrrParameters;
 use super::client_worker::CrrClientWorker;
 use super::netstat::{find_overflow, time_wait_overflows};
+use crate::client_slices::ClientSlices;
 use crate::event_loop::SharedDeadline;
 use crate::placement::{SideCores, TrafficRole};
-use crate::slices::ClientSlices;
 use crate::tcp::{GrantedOptions, TcpOptions, connect, shut_down};
 use crate::workers::{self, WorkerOutput};
 use crate::{Client, Error, SideReport, TrialTask, cpu, merge};
@@ -88,10 +88,7 @@ impl Client for CrrClient {
     }
 
     fn run_slice(&mut self) -> Result<u64, Error> {
-        let slices = match &mut self.slices {
-            Some(slices) => slices,
-            None => self.slices.insert(ClientSlices::for_task(&self.task)?),
-        };
+        let slices = ClientSlices::started(&mut self.slices, &self.task)?;
         let (window, patience) = (slices.begin(), SharedDeadline::default());
         let mut callers = std::mem::take(&mut self.callers);
         callers.iter_mut().for_each(|caller| caller.begin_slice(window));

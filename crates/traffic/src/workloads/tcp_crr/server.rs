@@ -275,7 +275,7 @@ impl CrrServer {
     pub(super) fn start(task: &TrialTask) -> Result<Self, Error> {
         CrrParameters::from_parameters(&task.parameters)?;
         let overflows = time_wait_overflows();
-        let progress = task.slices.map(|plan| Arc::new(SliceProgress::new(plan)));
+        let progress = SliceProgress::for_task(task);
         let slices = progress.clone();
         let options = TcpOptions::from_parameters(&task.parameters);
         let serving = TcpServerThread::start_with(task, &options, BACKLOG, move |gathered| {

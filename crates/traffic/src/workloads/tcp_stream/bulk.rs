@@ -3,9 +3,10 @@
 use super::counters::{ClientCounters, SideEpochs, now};
 use super::sink::PayloadSink;
 use super::source::PayloadSource;
+use crate::client_slices::SlicedFlowGroup;
 use crate::cpu::CpuLog;
 use crate::event_loop::SharedDeadline;
-use crate::flow_group::{FlowGroup, Interest, SLICED_SERVER_TICK, TICK};
+use crate::flow_group::{FlowGroup, Interest, server_tick};
 use crate::placement::{SideCores, TrafficRole};
 use crate::slices::{SliceProgress, SliceWindow};
 use crate::sys::set_pacing_rate;
@@ -151,25 +152,6 @@ impl BulkFlowGroup {
             slices,
             yields_core: task.one_clock && SideCores::are_shared(&task.cpus),
         })
-    }
-
-    /// Prepares the flows that send for a slice with this window.
-    pub(super) fn begin_slice(&mut self, window: SliceWindow, patience: &Arc<SharedDeadline>) {
-        self.slices = GroupSlices::Sender(window);
-        self.patience = Some(Arc::clone(patience));
-        for flow in &mut self.flows {
-            flow.stage = BulkStage::Sending;
-        }
-    }
-
-    /// Ends the flows that send: from now on the group sends nothing, and closes.
-    pub(super) fn end_slices(&mut self, patience: &Arc<SharedDeadline>) {
-        self.slices = GroupSlices::None;
-        self.patience = Some(Arc::clone(patience));
-        self.duration = 0;
-        for flow in &mut self.flows {
-            flow.stage = BulkStage::Sending;
-        }
     }
 
     /// Records the time on the side's clock, and begins it.
@@ -351,6 +333,25 @@ impl BulkFlowGroup {
     }
 }
 
+impl SlicedFlowGroup for BulkFlowGroup {
+    fn begin_slice(&mut self, window: SliceWindow, patience: &Arc<SharedDeadline>) {
+        self.slices = GroupSlices::Sender(window);
+        self.patience = Some(Arc::clone(patience));
+        for flow in &mut self.flows {
+            flow.stage = BulkStage::Sending;
+        }
+    }
+
+    fn end_slices(&mut self, patience: &Arc<SharedDeadline>) {
+        self.slices = GroupSlices::None;
+        self.patience = Some(Arc::clone(patience));
+        self.duration = 0;
+        for flow in &mut self.flows {
+            flow.stage = BulkStage::Sending;
+        }
+    }
+}
+
 impl FlowGroup for BulkFlowGroup {
     fn flow_count(&self) -> usize {
         self.flows.len()
@@ -361,10 +362,7 @@ impl FlowGroup for BulkFlowGroup {
     }
 
     fn tick(&self) -> Duration {
-        match self.slices {
-            GroupSlices::Receiver(_) => SLICED_SERVER_TICK,
-            GroupSlices::None | GroupSlices::Sender(_) => TICK,
-        }
+        server_tick(matches!(self.slices, GroupSlices::Receiver(_)))
     }
 
     fn on_start(&mut self) {

@@ -10,9 +10,10 @@ mod report;
 mod sink;
 mod source;
 
+use crate::client_slices::ClientSlices;
 use crate::event_loop::SharedDeadline;
 use crate::placement::{SideCores, TrafficRole};
-use crate::slices::{ClientSlices, SliceProgress};
+use crate::slices::SliceProgress;
 use crate::tcp::{
     AcceptedFlow, CONGESTION, FlowDirection, GrantedOptions, TcpOptions, TcpServerThread,
     connect_directed,
@@ -159,7 +160,7 @@ impl StreamServer {
         let expected = task.flows.saturating_mul(directions(task).len() as u32);
         let all = TrialTask { flows: expected, ..task.clone() };
         let (shared, own) = (Arc::new(SideEpochs::default()), task.clone());
-        let progress = task.slices.map(|plan| Arc::new(SliceProgress::new(plan)));
+        let progress = SliceProgress::for_task(task);
         let slices = match &progress {
             Some(progress) => GroupSlices::Receiver(Arc::clone(progress)),
             None => GroupSlices::None,
@@ -245,23 +246,15 @@ impl Client for StreamClient {
     }
 
     fn run_slice(&mut self) -> Result<u64, Error> {
-        let slices = match &mut self.slices {
-            Some(slices) => slices,
-            None => self.slices.insert(ClientSlices::for_task(&self.task)?),
-        };
-        let (window, patience) = (slices.begin(), Arc::new(SharedDeadline::default()));
-        let mut lanes = std::mem::take(&mut self.lanes);
-        lanes.iter_mut().for_each(|lane| lane.begin_slice(window, &patience));
-        let driven = workers::run_flow_groups(lanes, &self.cores, &self.task, &patience)?;
-        self.lanes = slices.add(driven);
+        let slices = ClientSlices::started(&mut self.slices, &self.task)?;
+        slices.run_next(&mut self.lanes, &self.cores, &self.task)?;
         Ok(self.lanes.iter().map(|lane| lane.sent).sum())
     }
 
     fn finish(self: Box<Self>) -> Result<SideReport, Error> {
-        let Self { mut lanes, granted, cores, patience, slices, task } = *self;
-        let mut slices = slices.ok_or_else(Error::not_in_slices)?;
-        lanes.iter_mut().for_each(|lane| lane.end_slices(&patience));
-        let lanes = slices.add(workers::run_flow_groups(lanes, &cores, &task, &patience)?);
-        Self::report(slices.into_output(lanes), task, &granted, &cores)
+        let Self { lanes, granted, cores, patience, slices, task } = *self;
+        let slices = slices.ok_or_else(Error::not_in_slices)?;
+        let driven = slices.finish(lanes, &cores, &task, &patience)?;
+        Self::report(driven, task, &granted, &cores)
     }
 }

@@ -65,7 +65,7 @@ impl Workload for UdpRr {
 
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
         let doors = handshake::listen(&task.addresses)?;
-        let progress = task.slices.map(|plan| Arc::new(SliceProgress::new(plan)));
+        let progress = SliceProgress::for_task(task);
         let slices = progress.clone();
         let serving =
             TcpServerThread::start_with(task, &no_delay_options(), task.flows, move |gathered| {
