@@ -24,7 +24,6 @@ type KsoftirqdThread = (u32, u32);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CoreCounterReading {
     cores: Vec<CoreCounts>,
-    switches: u64,
 }
 
 impl CoreCounterReading {
@@ -43,13 +42,11 @@ impl CoreCounterReading {
             let thread = threads.iter().find(|(number, _)| *number == core.core);
             core.ksoftirqd = thread.and_then(|(_, pid)| ksoftirqd_cpu_time(files, *pid));
         }
-        let stat = files.text("proc/stat").unwrap_or_default();
-        let switches = stat.lines().find_map(|line| line.strip_prefix("ctxt ")?.parse().ok());
-        Self { cores, switches: switches.unwrap_or(0) }
+        Self { cores }
     }
 
-    /// Returns the increase since an earlier reading: the counters of each core, and the number of context switches.
-    pub(crate) fn since(&self, before: &Self) -> (Vec<CoreCounts>, u64) {
+    /// Returns the increase of each core's counters since an earlier reading.
+    pub(crate) fn since(&self, before: &Self) -> Vec<CoreCounts> {
         let gained = |now: &CoreCounts| {
             let before = before.cores.iter().find(|one| one.core == now.core)?;
             Some(CoreCounts {
@@ -61,8 +58,7 @@ impl CoreCounterReading {
                 ksoftirqd: now.ksoftirqd.zip(before.ksoftirqd).map(|(now, then)| now - then),
             })
         };
-        let cores = self.cores.iter().filter_map(gained).collect();
-        (cores, self.switches.saturating_sub(before.switches))
+        self.cores.iter().filter_map(gained).collect()
     }
 }
 
@@ -124,7 +120,6 @@ mod tests {
             root.path(),
             &[
                 ("proc/net/softnet_stat", first.as_str()),
-                ("proc/stat", "cpu  1 2 3\nctxt 100\n"),
                 ("proc/20/comm", "ksoftirqd/1\n"),
                 ("proc/20/stat", &ksoftirqd(2)),
                 ("proc/21/comm", "ksoftirqd-like\n"),
@@ -137,14 +132,9 @@ mod tests {
         let ticks = ksoftirqd(2 + ticks_per_second());
         write_test_files(
             root.path(),
-            &[
-                ("proc/net/softnet_stat", second.as_str()),
-                ("proc/stat", "ctxt 142\n"),
-                ("proc/20/stat", &ticks),
-            ],
+            &[("proc/net/softnet_stat", second.as_str()), ("proc/20/stat", &ticks)],
         );
-        let (cores, switches) = CoreCounterReading::read(&files, &threads).since(&before);
-        assert_eq!(switches, 42);
+        let cores = CoreCounterReading::read(&files, &threads).since(&before);
         assert_eq!(cores[0], CoreCounts::default());
         let busy = CoreCounts {
             core: 1,

@@ -56,14 +56,21 @@ impl HostActivityMonitor {
     pub fn finish(self, agents: Nanos, epoch: Option<Nanos>) -> (HostActivity, Vec<Finding>) {
         let MachineSamples { samples, frequency, hardware, cost } = self.sampler.finish(epoch);
         let end = ProcStat::read(&self.files);
-        let counted = self.cores.map(|before| CoreCounterReading::read_machine().since(&before));
-        let (cores, context_switches) = counted.unwrap_or_default();
+        let cores = self.cores.map(|before| CoreCounterReading::read_machine().since(&before));
+        let stat = self.start.zip(end);
+        let switches = stat
+            .as_ref()
+            .map(|(start, end)| end.context_switches.saturating_sub(start.context_switches));
         let meanwhile = HostActivity {
             agents,
             samples,
             frequency,
             hardware,
-            counted: TrialCounters { cores, context_switches, ..TrialCounters::default() },
+            counted: TrialCounters {
+                cores: cores.unwrap_or_default(),
+                context_switches: switches.unwrap_or_default(),
+                ..TrialCounters::default()
+            },
             overhead: MeasurementOverhead {
                 samples: cost.0,
                 sampling: cost.1,
@@ -72,7 +79,7 @@ impl HostActivityMonitor {
             ..HostActivity::default()
         };
         let mut observed = ObservedTime { own: own_time() - self.own, ..ObservedTime::default() };
-        if let Some((start, end)) = self.start.zip(end) {
+        if let Some((start, end)) = stat {
             observed.add(&end.total.since(&start.total, ticks_per_second()), end.core_count());
         }
         self.whole.finish(&self.files, meanwhile, &observed, agents)
@@ -99,7 +106,7 @@ mod tests {
         let watch =
             HostActivityMonitor::with_files(MachineFiles::under(root.path()), Nanos(SECOND), None);
         let ticks = ticks_per_second();
-        let after = stat([ticks, 0, 0, ticks, 0, 0, 0, 0]);
+        let after = stat([ticks, 0, 0, ticks, 0, 0, 0, 0]).replace("ctxt 7\n", "ctxt 49\n");
         write_test_files(
             root.path(),
             &[("proc/stat", &after), ("proc/loadavg", "1.5 0.2 0.3 1/9 7\n")],
@@ -108,6 +115,7 @@ mod tests {
         assert_eq!(meanwhile.cpu.user, Nanos(SECOND));
         assert_eq!(meanwhile.cpu.idle, Nanos(SECOND));
         assert_eq!(meanwhile.agents, Nanos(7));
+        assert_eq!(meanwhile.counted.context_switches, 42);
         assert_eq!(meanwhile.load, 1.5);
         assert_eq!(meanwhile.memory, HostMemory::default(), "no file says anything of memory");
         assert_eq!(findings.len(), 1);

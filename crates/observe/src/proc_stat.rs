@@ -1,4 +1,4 @@
-//! Parser of `/proc/stat` (proc(5)): CPU time by kind since the machine started, in ticks.
+//! Parser of `/proc/stat` (proc(5)): CPU time by kind, in ticks, and context switches since the machine started.
 
 use crate::files::MachineFiles;
 use tare_record::{CpuUse, Nanos};
@@ -21,6 +21,8 @@ pub(crate) struct ProcStat {
     pub(crate) total: CpuTicks,
     /// CPU time of each core.
     pub(crate) cores: Vec<CpuTicks>,
+    /// Number of context switches.
+    pub(crate) context_switches: u64,
 }
 
 impl ProcStat {
@@ -33,7 +35,8 @@ impl ProcStat {
         let whole =
             text.lines().find_map(|line| line.strip_prefix("cpu ")).and_then(CpuTicks::parse)?;
         let cores = text.lines().filter_map(strip_core_name).map_while(CpuTicks::parse).collect();
-        Some(Self { total: whole, cores })
+        let switches = text.lines().find_map(|line| line.strip_prefix("ctxt ")?.parse().ok());
+        Some(Self { total: whole, cores, context_switches: switches.unwrap_or(0) })
     }
 
     /// Returns the number of cores; 1 if the file lists none.
@@ -97,6 +100,13 @@ pub(crate) mod tests {
         let times: Vec<String> = times.iter().map(u64::to_string).collect();
         let times = times.join(" ");
         format!("cpu  {times} 5 0\ncpu0 {times} 0 0\ncpu1 {times} 0 0\nintr 1 2\nctxt 7\n")
+    }
+
+    #[test]
+    fn context_switches_are_counted_where_the_file_has_them() {
+        let switches = |text: &str| ProcStat::parse(text).unwrap().context_switches;
+        assert_eq!(switches("cpu  1 2 3 4 5 6 7 8\nintr 9\nctxt 142\n"), 142);
+        assert_eq!(switches("cpu  1 2 3 4 5 6 7 8\n"), 0);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::frequency::MeanFrequency;
 use crate::perf_counters::PerfCounters;
 use crate::proc_stat::ticks_per_second;
 use crate::sampler::{MachineReading, read};
-use crate::whole_trial::{ObservedTime, WholeTrialObservation, own_time, plus};
+use crate::whole_trial::{ObservedTime, WholeTrialObservation, own_time};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tare_record::{
@@ -137,14 +137,14 @@ impl SliceSums {
         if let Some(counters) = counters {
             self.add_hardware(counters, start, end, length, share);
         }
-        let (cores, switches) = after.cores.since(&before.cores);
-        for core in cores {
+        for core in after.cores.since(&before.cores) {
             self.cores
                 .entry(core.core)
                 .and_modify(|sum| *sum = add_core_counts(sum, &core))
                 .or_insert(core);
         }
-        self.context_switches += switches;
+        self.context_switches +=
+            end.stat.context_switches.saturating_sub(start.stat.context_switches);
     }
 
     /// Adds the CPU time of a counted part to the samples, which begin at 0.
@@ -154,7 +154,7 @@ impl SliceSums {
             self.samples.push(MachineSample { at: Nanos(0), cores });
         }
         if let Some(last) = self.samples.last() {
-            let cores = last.cores.iter().zip(used).map(|(sum, used)| plus(sum, used)).collect();
+            let cores = last.cores.iter().zip(used).map(|(sum, used)| *sum + *used).collect();
             let at = last.at + length;
             self.samples.push(MachineSample { at, cores });
         }

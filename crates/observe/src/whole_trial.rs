@@ -72,31 +72,30 @@ pub(crate) struct ObservedTime {
 impl ObservedTime {
     /// Adds the time of one stretch.
     pub(crate) fn add(&mut self, cpu: &CpuUse, cores: u32) {
-        self.cpu = plus(&self.cpu, cpu);
+        self.cpu = self.cpu + *cpu;
         self.cores = cores;
     }
 }
 
 /// Returns a finding if other programs took more than [`BUSY_SHARE`] of all cores' time.
 pub(crate) fn busy_finding(cpu: &CpuUse, cores: u32, ours: Nanos) -> Option<Finding> {
-    let all = cpu.user + cpu.system + cpu.softirq + cpu.irq + cpu.steal + cpu.idle;
-    if all.as_secs_f64() < MIN_SECONDS * f64::from(cores) || all.0 == 0 {
-        return None;
-    }
     // Steal time has a finding of its own.
     let others = cpu.user + cpu.system + cpu.irq - ours;
-    let share = others.as_secs_f64() / all.as_secs_f64();
+    let share = share_of_all(others, cpu, cores)?;
     (share > BUSY_SHARE).then_some(Finding::BusyMachine { share })
 }
 
 /// Returns a finding if the hypervisor stole more than [`STEAL_SHARE`] of all cores' time.
 pub(crate) fn steal_finding(cpu: &CpuUse, cores: u32) -> Option<Finding> {
-    let all = cpu.user + cpu.system + cpu.softirq + cpu.irq + cpu.steal + cpu.idle;
-    if all.as_secs_f64() < MIN_SECONDS * f64::from(cores) || all.0 == 0 {
-        return None;
-    }
-    let share = cpu.steal.as_secs_f64() / all.as_secs_f64();
+    let share = share_of_all(cpu.steal, cpu, cores)?;
     (share > STEAL_SHARE).then_some(Finding::Stolen { share })
+}
+
+/// Returns a part of the time of all cores as a share of it. Returns `None` if they were observed for too short a time.
+fn share_of_all(part: Nanos, cpu: &CpuUse, cores: u32) -> Option<f64> {
+    let all = cpu.user + cpu.system + cpu.softirq + cpu.irq + cpu.steal + cpu.idle;
+    let is_long = all.as_secs_f64() >= MIN_SECONDS * f64::from(cores) && all.0 > 0;
+    is_long.then(|| part.as_secs_f64() / all.as_secs_f64())
 }
 
 /// Returns the CPU time of this process so far.
@@ -105,18 +104,6 @@ pub(crate) fn own_time() -> Nanos {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     let nanos = u64::try_from(time.tv_nsec).unwrap_or(0);
     Nanos(seconds.saturating_mul(1_000_000_000).saturating_add(nanos))
-}
-
-/// Returns the sum of two times, kind by kind.
-pub(crate) fn plus(one: &CpuUse, other: &CpuUse) -> CpuUse {
-    CpuUse {
-        user: one.user + other.user,
-        system: one.system + other.system,
-        softirq: one.softirq + other.softirq,
-        irq: one.irq + other.irq,
-        steal: one.steal + other.steal,
-        idle: one.idle + other.idle,
-    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,9 @@ use crate::estimate::figures::{MIN_SAMPLES_BEYOND, samples_beyond};
 use crate::estimate::trial_group::{BlockSample, GroupSamples, TrialGroup};
 use crate::select::trial_traffic::TrialTraffic;
 use std::collections::BTreeSet;
-use tare_record::{LatencyHistogram, LatencyKind, LatencyStatistic, Metric, Nanos, Trial};
+use tare_record::{
+    HistogramError, LatencyHistogram, LatencyKind, LatencyStatistic, Metric, Nanos, Trial,
+};
 
 /// Figures of the networks of a comparison, in the order of its groups, and the number of blocks of each figure.
 pub(crate) struct ComparisonSamples {
@@ -49,19 +51,18 @@ fn pool(
         return Ok(None);
     }
     let blocks = common_blocks(together);
-    for size in 2..=blocks.len() / 2 {
-        let pools: Vec<&[u32]> = blocks.chunks_exact(size).collect();
-        let all = together
-            .iter()
-            .map(|group| pooled_samples(group, &pools, kind, share))
-            .collect::<Result<Option<Vec<_>>, Error>>()?;
-        if let Some(all) = all {
-            let sampled = all.into_iter().map(GroupSamples::Figures).collect();
-            let blocks_per_sample = u32::try_from(size).unwrap_or(u32::MAX);
-            return Ok(Some(ComparisonSamples { sampled, blocks_per_sample }));
-        }
-    }
-    Ok(None)
+    let groups = together
+        .iter()
+        .map(|group| block_latencies(group, &blocks, kind))
+        .collect::<Result<Option<Vec<_>>, Error>>()?;
+    let Some(groups) = groups else { return Ok(None) };
+    let Some(size) = smallest_pool(&groups, share) else { return Ok(None) };
+    let sampled = groups
+        .iter()
+        .map(|latencies| pooled_samples(latencies, &blocks, size, share))
+        .collect::<Result<Option<Vec<_>>, Error>>()?;
+    let blocks_per_sample = u32::try_from(size).unwrap_or(u32::MAX);
+    Ok(sampled.map(|sampled| ComparisonSamples { sampled, blocks_per_sample }))
 }
 
 /// Returns the blocks of which every network has a trial, in order.
@@ -77,46 +78,66 @@ fn is_woven(together: &[TrialGroup<'_>]) -> bool {
     together.iter().flat_map(|group| &group.trials).all(|(trial, _)| trial.slices.is_some())
 }
 
-/// Returns a group's figure of every pool. Returns `None` if a pool has too few samples beyond the percentile.
-fn pooled_samples(
-    group: &TrialGroup<'_>,
-    pools: &[&[u32]],
-    kind: LatencyKind,
-    share: f64,
-) -> Result<Option<Vec<BlockSample>>, Error> {
-    let mut samples = Vec::new();
-    for pool in pools {
-        let mut merged: Option<LatencyHistogram> = None;
-        let of_pool = group.trials.iter().filter(|(trial, _)| pool.contains(&trial.block));
-        for (trial, _) in of_pool {
-            add_latencies(&mut merged, trial, kind).map_err(|source| Error::Latencies {
-                label: trial.label.clone(),
-                block: trial.block,
-                source,
-            })?;
-        }
-        let enough = merged.filter(|all| samples_beyond(all.count(), share) >= MIN_SAMPLES_BEYOND);
-        let Some(value) = enough.and_then(|all| all.quantile(share)) else { return Ok(None) };
-        samples.push(BlockSample::whole(pool[0], Nanos(value).as_micros_f64()));
-    }
-    Ok(Some(samples))
+/// Latencies of one network's trial in a block.
+struct BlockLatencies<'a> {
+    trial: &'a Trial,
+    histogram: LatencyHistogram,
 }
 
-/// Adds the latencies of all slices of a trial.
-fn add_latencies(
-    merged: &mut Option<LatencyHistogram>,
-    trial: &Trial,
+/// Returns a group's latencies over all slices of each of these blocks. Returns `None` if a trial has none.
+fn block_latencies<'a>(
+    group: &TrialGroup<'a>,
+    blocks: &[u32],
     kind: LatencyKind,
-) -> Result<(), tare_record::HistogramError> {
-    let traffic = TrialTraffic::from_trial(trial);
-    match (merged.as_mut(), traffic.latencies(0..traffic.len(), kind)?) {
-        (Some(all), Some(more)) => all.merge(&more),
-        (None, Some(more)) => {
-            *merged = Some(more);
-            Ok(())
-        }
-        (_, None) => Ok(()),
+) -> Result<Option<Vec<BlockLatencies<'a>>>, Error> {
+    let of_blocks = group.trials.iter().filter(|(trial, _)| blocks.contains(&trial.block));
+    let latencies = of_blocks.map(|&(trial, _)| {
+        let traffic = TrialTraffic::from_trial(trial);
+        let all = traffic.latencies(0..traffic.len(), kind);
+        let all = all.map_err(|source| unreadable(trial, source))?;
+        Ok(all.map(|histogram| BlockLatencies { trial, histogram }))
+    });
+    latencies.collect()
+}
+
+/// Returns the smallest number of blocks, at most half of all, of which every pool has enough samples beyond the
+/// percentile in every network. Returns `None` if there is none.
+fn smallest_pool(groups: &[Vec<BlockLatencies<'_>>], share: f64) -> Option<usize> {
+    let blocks = groups.iter().map(Vec::len).min()?;
+    let is_enough = |pool: &[BlockLatencies<'_>]| {
+        let count = pool.iter().map(|block| block.histogram.count()).sum();
+        samples_beyond(count, share) >= MIN_SAMPLES_BEYOND
+    };
+    (2..=blocks / 2).find(|&size| groups.iter().all(|all| all.chunks_exact(size).all(is_enough)))
+}
+
+/// Returns a group's figure of every pool, each under the number of its first block. Returns `None` if a pool has none.
+fn pooled_samples(
+    latencies: &[BlockLatencies<'_>],
+    blocks: &[u32],
+    size: usize,
+    share: f64,
+) -> Result<Option<GroupSamples>, Error> {
+    let pools = latencies.chunks_exact(size).zip(blocks.chunks_exact(size));
+    let samples = pools.map(|(pool, blocks)| {
+        let value = merged(pool)?.and_then(|all| all.quantile(share));
+        Ok(value.map(|value| BlockSample::whole(blocks[0], Nanos(value).as_micros_f64())))
+    });
+    let samples = samples.collect::<Result<Option<Vec<_>>, Error>>()?;
+    Ok(samples.map(GroupSamples::Figures))
+}
+
+fn merged(pool: &[BlockLatencies<'_>]) -> Result<Option<LatencyHistogram>, Error> {
+    let Some((first, rest)) = pool.split_first() else { return Ok(None) };
+    let mut all = first.histogram.clone();
+    for BlockLatencies { trial, histogram } in rest {
+        all.merge(histogram).map_err(|source| unreadable(trial, source))?;
     }
+    Ok(Some(all))
+}
+
+fn unreadable(trial: &Trial, source: HistogramError) -> Error {
+    Error::Latencies { label: trial.label.clone(), block: trial.block, source }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::{HardwareCounters, MeasurementOverhead, Nanos, TrialCounters};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::ops::Add;
 
 /// CPU time of one side's threads that carried traffic, in one interval. Softirqs that run in their context are in
 /// `system`.
@@ -40,6 +41,21 @@ pub struct CpuUse {
     pub steal: Nanos,
     /// Idle time, and time waiting for I/O.
     pub idle: Nanos,
+}
+
+impl Add for CpuUse {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            user: self.user + other.user,
+            system: self.system + other.system,
+            softirq: self.softirq + other.softirq,
+            irq: self.irq + other.irq,
+            steal: self.steal + other.steal,
+            idle: self.idle + other.idle,
+        }
+    }
 }
 
 /// CPU time of the machine up to one moment of a trial.
