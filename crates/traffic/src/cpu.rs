@@ -1,7 +1,7 @@
 //! CPU time of one thread by interval, read when the thread first notices that an interval is over.
 
 use crate::clock;
-use crate::slices::SliceWindow;
+use crate::slices::window::SliceWindow;
 use crate::sys::thread_cpu_usage;
 use std::sync::OnceLock;
 use tare_record::{Nanos, ThreadCpu};

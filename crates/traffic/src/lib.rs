@@ -11,7 +11,6 @@
 mod agent;
 mod built_in;
 mod byte_meter;
-mod client_slices;
 mod clock;
 mod cpu;
 mod error;

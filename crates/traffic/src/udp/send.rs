@@ -8,7 +8,7 @@ use super::schedule::{PreciseTimer, SendSchedule};
 use crate::cpu::CpuLog;
 use crate::event_loop::{SharedDeadline, TICK};
 use crate::payload::incompressible_payload;
-use crate::slices::{SlicePlace, SliceWindow};
+use crate::slices::window::{SlicePlace, SliceWindow};
 use crate::sys::SendBatch;
 use crate::{TrialTask, clock};
 use rustix::io::Errno;

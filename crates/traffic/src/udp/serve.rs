@@ -10,7 +10,7 @@ use super::receive::UdpReceiver;
 use crate::event_loop::SharedDeadline;
 use crate::flow_group::server_tick;
 use crate::placement::{SideCores, TrafficRole};
-use crate::slices::SliceProgress;
+use crate::slices::progress::SliceProgress;
 use crate::stall::StallTracker;
 use crate::tcp::DRAIN_TIMEOUT;
 use crate::workers::{self, WorkerOutput};

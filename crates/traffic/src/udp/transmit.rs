@@ -6,7 +6,7 @@ use super::options::Options;
 use super::send::{SendPace, UdpSender};
 use crate::event_loop::SharedDeadline;
 use crate::placement::{SideCores, TrafficRole};
-use crate::slices::SliceWindow;
+use crate::slices::window::SliceWindow;
 use crate::workers::{self, WorkerOutput};
 use crate::{Error, TrialTask};
 use std::sync::{Arc, OnceLock};

@@ -2,7 +2,7 @@
 
 use super::rr::{self, MessageTransport, ReceiveProgress, Responder, RrClient};
 use crate::placement::TrafficRole;
-use crate::slices::SliceProgress;
+use crate::slices::progress::SliceProgress;
 use crate::tcp::{AcceptedFlows, CONGESTION, TcpOptions, TcpServerThread, connect, shut_down};
 use crate::wait_mode::WaitMode;
 use crate::workers;

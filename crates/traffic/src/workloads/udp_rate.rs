@@ -6,8 +6,8 @@
 //! pause of more than a millisecond. CPU time includes pacing: shortly before its next datagram is due, a sender checks
 //! the clock without sleeping.
 
-use crate::client_slices::ClientSlices;
 use crate::placement::{SideCores, TrafficRole};
+use crate::slices::client::ClientSlices;
 use crate::tcp::GrantedOptions;
 use crate::udp::{
     BUFFER, EstablishedFlows, GSO, IntervalCounters, Options, PreparedSenders, RECEIVE, SIZE,

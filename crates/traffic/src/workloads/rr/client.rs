@@ -3,10 +3,10 @@
 use super::requester::Requester;
 use super::requester_log::{RequesterLog, ThreadShare, find_shortfall};
 use super::{MessageSizes, MessageTransport};
-use crate::client_slices::ClientSlices;
 use crate::event_loop::SharedDeadline;
 use crate::latency::set_round_trips;
 use crate::placement::{SideCores, TrafficRole, find_spin_contention};
+use crate::slices::client::ClientSlices;
 use crate::tcp::GrantedOptions;
 use crate::wait_mode::WaitMode;
 use crate::workers::{self, WorkerOutput};

@@ -3,12 +3,12 @@
 use super::requester_log::{NextStep, RequesterLog};
 use super::stamp::RequestStamp;
 use super::{MessageSizes, MessageTransport, ReceiveProgress, message_buffer};
-use crate::client_slices::SlicedFlowGroup;
 use crate::clock;
 use crate::event_loop::SharedDeadline;
 use crate::flow_group::{FlowGroup, Interest};
 use crate::payload::incompressible_payload;
-use crate::slices::SliceWindow;
+use crate::slices::client::SlicedFlowGroup;
+use crate::slices::window::SliceWindow;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::BorrowedFd;

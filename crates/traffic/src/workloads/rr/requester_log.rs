@@ -5,7 +5,7 @@ use crate::clock;
 use crate::cpu::CpuLog;
 use crate::event_loop::SharedDeadline;
 use crate::latency::LatencyLog;
-use crate::slices::SliceWindow;
+use crate::slices::window::SliceWindow;
 use crate::tcp::DRAIN_TIMEOUT;
 use crate::{TrialTask, parameters};
 use std::io;

@@ -3,9 +3,9 @@
 use super::CrrParameters;
 use super::client_worker::CrrClientWorker;
 use super::netstat::{find_overflow, time_wait_overflows};
-use crate::client_slices::ClientSlices;
 use crate::event_loop::SharedDeadline;
 use crate::placement::{SideCores, TrafficRole};
+use crate::slices::client::ClientSlices;
 use crate::tcp::{GrantedOptions, TcpOptions, connect, shut_down};
 use crate::workers::{self, WorkerOutput};
 use crate::{Client, Error, SideReport, TrialTask, cpu, merge};

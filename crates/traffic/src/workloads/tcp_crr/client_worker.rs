@@ -5,7 +5,7 @@ use crate::cpu::CpuLog;
 use crate::event_loop::{SharedDeadline, TICK};
 use crate::latency::{LatencyLog, set_round_trips};
 use crate::payload::incompressible_payload;
-use crate::slices::SliceWindow;
+use crate::slices::window::SliceWindow;
 use crate::tcp::{DRAIN_TIMEOUT, TcpOptions, set_congestion};
 use crate::wait_mode::timespec;
 use crate::workloads::rr::message_buffer;

@@ -6,7 +6,7 @@ use crate::cpu::CpuLog;
 use crate::event_loop::{SharedDeadline, TICK};
 use crate::payload::incompressible_payload;
 use crate::placement::TrafficRole;
-use crate::slices::SliceProgress;
+use crate::slices::progress::SliceProgress;
 use crate::tcp::{AcceptedFlows, TcpOptions, TcpServerThread};
 use crate::wait_mode::timespec;
 use crate::workers::{self, WorkerOutput};

@@ -3,12 +3,13 @@
 use super::counters::{ClientCounters, SideEpochs, now};
 use super::sink::PayloadSink;
 use super::source::PayloadSource;
-use crate::client_slices::SlicedFlowGroup;
 use crate::cpu::CpuLog;
 use crate::event_loop::SharedDeadline;
 use crate::flow_group::{FlowGroup, Interest, server_tick};
 use crate::placement::{SideCores, TrafficRole};
-use crate::slices::{SliceProgress, SliceWindow};
+use crate::slices::client::SlicedFlowGroup;
+use crate::slices::progress::SliceProgress;
+use crate::slices::window::SliceWindow;
 use crate::sys::set_pacing_rate;
 use crate::tcp::{AcceptedFlow, DRAIN_TIMEOUT, FlowDirection, shut_down};
 use crate::{Error, OfferedLoad, TrialTask, parameters};

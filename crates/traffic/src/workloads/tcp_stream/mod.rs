@@ -10,10 +10,10 @@ mod report;
 mod sink;
 mod source;
 
-use crate::client_slices::ClientSlices;
 use crate::event_loop::SharedDeadline;
 use crate::placement::{SideCores, TrafficRole};
-use crate::slices::SliceProgress;
+use crate::slices::client::ClientSlices;
+use crate::slices::progress::SliceProgress;
 use crate::tcp::{
     AcceptedFlow, CONGESTION, FlowDirection, GrantedOptions, TcpOptions, TcpServerThread,
     connect_directed,

@@ -11,7 +11,7 @@ mod transport;
 use super::rr::{self, Responder, RrClient};
 use super::tcp_rr::no_delay_options;
 use crate::placement::TrafficRole;
-use crate::slices::SliceProgress;
+use crate::slices::progress::SliceProgress;
 use crate::tcp::{AcceptedFlows, GrantedOptions, TcpServerThread, connect};
 use crate::wait_mode::WaitMode;
 use crate::workers;

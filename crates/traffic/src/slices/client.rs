@@ -3,7 +3,7 @@
 use crate::event_loop::SharedDeadline;
 use crate::flow_group::FlowGroup;
 use crate::placement::SideCores;
-use crate::slices::SliceWindow;
+use crate::slices::window::SliceWindow;
 use crate::workers::{self, WorkerOutput};
 use crate::{Error, TrialTask, clock};
 use std::sync::Arc;
