@@ -14,7 +14,7 @@ use tare_observe::doctor::HealthCheck;
 use tare_observe::environment;
 use tare_observe::headroom::LimitPolicy;
 use tare_record::journal::{FORMAT, Journal, Record, RunHeader};
-use tare_record::{Document, Finding, Metric, Nanos, Phase, Plan, StoppedBy, Trial};
+use tare_record::{Document, Finding, Metric, Nanos, Plan, StoppedBy, Trial};
 use tare_runner::network_environment::NetworkEnvironment;
 use tare_runner::{SilentProgress, StartPoint, run_plan};
 use tare_stats::sample_size::expected_half_width;
@@ -142,14 +142,14 @@ impl MachineResolution {
         if let Some(failure) = document.failed.first() {
             anyhow::bail!("the null comparison failed: {}", failure.reason);
         }
-        let trials: Vec<&Trial> =
-            journal.trials().into_iter().filter(|trial| trial.phase == Phase::Main).collect();
+        // The number of blocks is fixed: there is no pilot among them.
+        let trials = journal.trials();
         let blocks = document.cells.iter().map(|cell| cell.n).max().unwrap_or_default();
         let in_a_minute = f64::from(blocks) * RUN.as_secs_f64() / took.as_secs_f64().max(1e-3);
         let spreads = tare_analysis::estimate_spreads(&journal.run.plan, &trials)?;
         let metrics = spreads.values().filter_map(|spread| {
             let half_width = expected_half_width(spread.log_ratio, in_a_minute as u32)?;
-            MetricResolution::new(&document, spread.metric, half_width)
+            MetricResolution::new(&document, spread.metric, half_width, spreads.len())
         });
         let mut metrics: Vec<MetricResolution> = metrics.collect();
         metrics.sort_by_key(|one| one.metric);
@@ -199,11 +199,12 @@ impl MachineResolution {
 }
 
 impl MetricResolution {
-    fn new(document: &Document, metric: Metric, half_width: f64) -> Option<Self> {
+    /// Creates the resolution in one of so many metrics.
+    fn new(document: &Document, metric: Metric, half_width: f64, metrics: usize) -> Option<Self> {
         let compared = document.cells.iter().filter(|cell| cell.metric == metric);
         let ratio = compared.filter_map(|cell| cell.ratio.as_ref()).next()?;
         // Bonferroni's correction: each metric is a family of its own in a document.
-        let p = (ratio.p_adjusted * METRICS).min(1.0);
+        let p = (ratio.p_adjusted * metrics as f64).min(1.0);
         Some(Self { metric, half_width, ratio: ratio.value, ci95: ratio.ci95, p })
     }
 
@@ -216,9 +217,6 @@ impl MetricResolution {
         format!("{:.1} % of {subject}", self.half_width * 100.0)
     }
 }
-
-/// Number of metrics of the study.
-const METRICS: f64 = 3.0;
 
 /// Returns the worst of each kind of disturbance.
 fn worst_disturbances(trials: &[&Trial]) -> Vec<Finding> {
