@@ -38,6 +38,8 @@ pub(super) struct MachineResolution {
     seconds: f64,
     /// Expected half width of the ratio's 95 % interval after a minute, by metric.
     metrics: Vec<MetricResolution>,
+    /// Metrics whose resolution is unknown: fewer than two blocks, or a block without a figure.
+    unknown: Vec<Metric>,
     /// Disturbances during the comparison: other work, steal.
     disturbances: Vec<String>,
 }
@@ -144,18 +146,22 @@ impl MachineResolution {
         }
         // The number of blocks is fixed: there is no pilot among them.
         let trials = journal.trials();
+        let plan = &journal.run.plan;
         let blocks = document.cells.iter().map(|cell| cell.n).max().unwrap_or_default();
         let in_a_minute = f64::from(blocks) * RUN.as_secs_f64() / took.as_secs_f64().max(1e-3);
-        let spreads = tare_analysis::estimate_spreads(&journal.run.plan, &trials)?;
+        let spreads = tare_analysis::estimate_spreads(plan, &trials)?;
         let metrics = spreads.values().filter_map(|spread| {
             let half_width = expected_half_width(spread.log_ratio, in_a_minute as u32)?;
             MetricResolution::new(&document, spread.metric, half_width, spreads.len())
         });
         let mut metrics: Vec<MetricResolution> = metrics.collect();
         metrics.sort_by_key(|one| one.metric);
+        let is_unknown = |metric: &Metric| metrics.iter().all(|one| one.metric != *metric);
+        let planned = plan.workloads.iter().flat_map(|workload| workload.metrics.iter().copied());
         Ok(Self {
             blocks,
             seconds: took.as_secs_f64(),
+            unknown: planned.filter(is_unknown).collect(),
             metrics,
             disturbances: worst_disturbances(&trials).iter().map(Finding::to_string).collect(),
         })
@@ -164,13 +170,19 @@ impl MachineResolution {
     fn checks(&self) -> Vec<HealthCheck> {
         let mut checks = Vec::new();
         let told: Vec<String> = self.metrics.iter().map(MetricResolution::to_words).collect();
-        if told.is_empty() {
+        if !self.unknown.is_empty() {
+            let unknown: Vec<&str> = self.unknown.iter().map(|&metric| words_for(metric)).collect();
             checks.push(HealthCheck::warn(
                 RESOLUTION,
-                format!("unknown: {} blocks of a null comparison have no figures", self.blocks),
-                "run it again on a machine that is less busy",
+                format!(
+                    "unknown for {}: a null comparison of {} blocks has too few figures",
+                    unknown.join(", "),
+                    self.blocks
+                ),
+                "run it again when the machine is less busy",
             ));
-        } else {
+        }
+        if !told.is_empty() {
             checks.push(HealthCheck::ok(
                 RESOLUTION,
                 format!(
@@ -209,12 +221,16 @@ impl MetricResolution {
     }
 
     fn to_words(&self) -> String {
-        let subject = match self.metric {
-            Metric::Transactions => "round trips",
-            Metric::LatencyP50 => "the median round trip",
-            _ => "throughput",
-        };
-        format!("{:.1} % of {subject}", self.half_width * 100.0)
+        format!("{:.1} % of {}", self.half_width * 100.0, words_for(self.metric))
+    }
+}
+
+/// Returns the words for one of the metrics of the null comparison.
+fn words_for(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Transactions => "round trips",
+        Metric::LatencyP50 => "the median round trip",
+        _ => "throughput",
     }
 }
 
