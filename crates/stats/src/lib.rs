@@ -6,6 +6,7 @@
 //! - [`kendall`](kendall()): agreement of two lists on an order.
 //! - [`bootstrap`]: confidence intervals of medians.
 //! - [`confidence_sequence`]: confidence intervals of means that may be looked at after every block.
+//! - [`group_sequential`]: levels of a few planned interim analyses.
 //! - [`sample_size`]: number of blocks that a question takes.
 //! - [`warm_up`]: end of the warm-up. [`shift`]: changes after it.
 //! - [`mlrsearch`]: search for the load at which loss begins.
@@ -18,10 +19,12 @@ pub mod bootstrap;
 pub mod confidence_sequence;
 pub mod contrast;
 pub mod describe;
+pub mod group_sequential;
 pub mod holm;
 mod kendall;
 pub mod mlrsearch;
 pub mod paired_ratio;
+mod quadrature;
 pub mod sample_size;
 pub mod shift;
 pub mod student;

@@ -5,6 +5,7 @@
 
 use crate::confidence_sequence;
 use crate::describe::{mean, sd};
+use crate::group_sequential::{Analysis, nominal_level, overall_p};
 use crate::student::StudentT;
 
 /// Log ratios closer to zero than this are rounding of the figures, not a difference.
@@ -45,6 +46,25 @@ impl PairedRatio {
             p: confidence_sequence::p_of_zero(&logs),
             ..fixed
         })
+    }
+
+    /// Computes the ratio at the last of these interim analyses, with intervals and a p-value that hold over all of
+    /// them together ([`group_sequential`](crate::group_sequential)). Returns `None` wherever
+    /// [`PairedRatio::from_pairs`] does.
+    #[must_use]
+    pub fn at_analysis(pairs: &[(f64, f64)], analyses: &[Analysis]) -> Option<Self> {
+        let [.., _] = analyses else { return None };
+        let fixed = Self::from_pairs(pairs)?;
+        let interval = |confidence: f64| {
+            let level = nominal_level(analyses, 1.0 - confidence).max(f64::MIN_POSITIVE);
+            let student = StudentT::for_mean(pairs.len())?;
+            let error = fixed.sd_log / (pairs.len() as f64).sqrt();
+            let half = if error == 0.0 { 0.0 } else { -student.quantile(level / 2.0) * error };
+            let centre = fixed.value.ln();
+            Some([finite_exp(centre - half), finite_exp(centre + half)])
+        };
+        let p = overall_p(analyses, fixed.p);
+        Some(Self { ci90: interval(0.90)?, ci95: interval(0.95)?, p, ..fixed })
     }
 
     /// Computes the ratio from pairs of a network's figure and its baseline's. Returns `None` for fewer than two pairs,
@@ -183,6 +203,36 @@ mod tests {
             assert!((0.943..=0.957).contains(&share(in95)), "{n}: {}", share(in95));
             assert!((0.89..=0.91).contains(&share(in90)), "{n}: {}", share(in90));
             assert_eq!(alarms, runs - in95, "the test and the interval are one");
+        }
+    }
+
+    #[test]
+    fn at_a_single_analysis_the_ratio_is_the_plain_one() {
+        let pairs = pairs(&mut Noise::seeded(3), 8, -0.02, 0.01);
+        let only = [Analysis { values: 8, information: 1.0 }];
+        let (plain, one) = (
+            PairedRatio::from_pairs(&pairs).unwrap(),
+            PairedRatio::at_analysis(&pairs, &only).unwrap(),
+        );
+        assert!((one.ci95[0] / plain.ci95[0] - 1.0).abs() < 1e-9, "{one:?} {plain:?}");
+        assert!((one.p / plain.p - 1.0).abs() < 1e-6, "{one:?} {plain:?}");
+        assert_eq!(PairedRatio::at_analysis(&pairs, &[]), None);
+    }
+
+    #[test]
+    fn the_interval_and_the_test_of_an_interim_analysis_are_one() {
+        let mut noise = Noise::seeded(12);
+        for information in [0.5, 0.8, 1.0] {
+            for _ in 0..60 {
+                let pairs = pairs(&mut noise, 7, 0.03, 0.02);
+                let analyses =
+                    [Analysis { values: 5, information: 0.4 }, Analysis { values: 7, information }];
+                let ratio = PairedRatio::at_analysis(&pairs, &analyses).unwrap();
+                let is_out = ratio.ci95[0] > 1.0 || ratio.ci95[1] < 1.0;
+                assert_eq!(ratio.p < 0.05, is_out, "{ratio:?}");
+                let plain = PairedRatio::from_pairs(&pairs).unwrap();
+                assert!(ratio.p >= plain.p && ratio.ci95[1] >= plain.ci95[1]);
+            }
         }
     }
 
