@@ -1,6 +1,6 @@
 //! Failures of networks, and the part of a plan that remains after them.
 
-use crate::{Parameters, Phase, Plan, Shape, Trial, WorkloadPlan};
+use crate::{InterimAnalysis, Parameters, Phase, Plan, Shape, Trial, WorkloadPlan};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,6 +66,21 @@ impl RemainingPlan {
         });
     }
 
+    /// Removes the networks that an interim analysis decided, and the baseline from every shape in which nothing else is
+    /// left to compare with it.
+    pub fn remove_decided(&mut self, plan: &Plan, analysis: &InterimAnalysis) {
+        self.0.retain(|&(network, shape, _)| {
+            !analysis.decides(&plan.networks[network].label, &plan.shapes[shape])
+        });
+        let compared: BTreeSet<usize> = self
+            .0
+            .iter()
+            .filter(|(network, ..)| plan.networks[*network].label != plan.baseline)
+            .map(|&(_, shape, _)| shape)
+            .collect();
+        self.0.retain(|(_, shape, _)| compared.contains(shape));
+    }
+
     /// Returns true if no combination remains.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -96,9 +111,29 @@ impl RemainingPlan {
         self.0.iter().filter(|place| place.2.is_some()).count()
     }
 
-    /// Returns the blocks of a phase that have a trial of every remaining combination; none if nothing remains.
+    /// Returns the blocks of a phase that have a trial of everything that never failed and was not decided before them.
     #[must_use]
-    pub fn whole_blocks(&self, plan: &Plan, trials: &[&Trial], phase: Phase) -> BTreeSet<u32> {
+    pub fn whole_blocks(
+        plan: &Plan,
+        trials: &[&Trial],
+        phase: Phase,
+        failures: &[&NetworkFailure],
+        analyses: &[InterimAnalysis],
+    ) -> BTreeSet<u32> {
+        let mut standing = Self::after_failures(plan, failures.iter().copied());
+        let (mut whole, mut from) = (BTreeSet::new(), 0);
+        for analysis in analyses {
+            let before = standing.complete_blocks(plan, trials, phase);
+            whole.extend(before.range(from..analysis.blocks.max(from)));
+            standing.remove_decided(plan, analysis);
+            from = analysis.blocks.max(from);
+        }
+        whole.extend(standing.complete_blocks(plan, trials, phase).range(from..));
+        whole
+    }
+
+    /// Returns the blocks of a phase that have a trial of every remaining combination; none if nothing remains.
+    fn complete_blocks(&self, plan: &Plan, trials: &[&Trial], phase: Phase) -> BTreeSet<u32> {
         let mut seen: BTreeMap<u32, BTreeSet<PlanCombination>> = BTreeMap::new();
         for trial in trials.iter().filter(|trial| trial.phase == phase) {
             let place = plan.locate_trial(trial);
@@ -127,7 +162,7 @@ fn plan_combinations(plan: &Plan) -> impl Iterator<Item = PlanCombination> + '_ 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BlockPolicy, EndCounts, HostActivity};
+    use crate::{BlockPolicy, DecidedNetwork, EndCounts, HostActivity};
     use serde_json::json;
 
     fn shape(flows: u32) -> Shape {
@@ -197,6 +232,43 @@ mod tests {
     }
 
     #[test]
+    fn a_decided_network_leaves_its_shape_and_the_baseline_is_the_last() {
+        let plan = plan();
+        let decided = |shapes: &[Shape]| InterimAnalysis {
+            blocks: 1,
+            information: 0.5,
+            decided: shapes
+                .iter()
+                .map(|shape| DecidedNetwork { network: "bridge".into(), shape: shape.clone() })
+                .collect(),
+        };
+        let mut standing = RemainingPlan::after_failures(&plan, &[]);
+        standing.remove_decided(&plan, &decided(&[]));
+        assert_eq!(standing.turn_count(), 4);
+        standing.remove_decided(&plan, &decided(&[shape(16)]));
+        assert_eq!(standing.turn_count(), 2, "nothing is left to compare the baseline with");
+        assert!(standing.has_turn(0, 0) && standing.has_turn(1, 0));
+        standing.remove_decided(&plan, &decided(&[shape(1)]));
+        assert!(standing.is_empty());
+        // The first block has both shapes, the second one what was left.
+        let trials: Vec<Trial> = [(0, 1), (0, 16), (1, 1), (2, 16)]
+            .into_iter()
+            .flat_map(|(block, flows)| {
+                ["veth", "bridge"].into_iter().flat_map(move |label| {
+                    [64, 4096].map(move |size| trial(label, size, flows, block))
+                })
+            })
+            .collect();
+        let all: Vec<&Trial> = trials.iter().collect();
+        let whole = |analyses: &[InterimAnalysis]| {
+            RemainingPlan::whole_blocks(&plan, &all, Phase::Main, &[], analyses)
+        };
+        assert_eq!(whole(&[]), [0].into());
+        assert_eq!(whole(&[decided(&[shape(16)])]), [0, 1].into());
+        assert_eq!(whole(&[decided(&[shape(1), shape(16)])]), [0].into());
+    }
+
+    #[test]
     fn a_block_is_whole_by_what_stands() {
         let plan = plan();
         let standing = RemainingPlan::after_failures(&plan, [&broke(None, None)]);
@@ -208,8 +280,8 @@ mod tests {
         trials.pop();
         trials.push(trial("bridge", 4096, 16, 1));
         let all: Vec<&Trial> = trials.iter().collect();
-        assert_eq!(standing.whole_blocks(&plan, &all, Phase::Main), [0].into());
-        assert!(standing.whole_blocks(&plan, &all, Phase::Pilot).is_empty());
+        assert_eq!(standing.complete_blocks(&plan, &all, Phase::Main), [0].into());
+        assert!(standing.complete_blocks(&plan, &all, Phase::Pilot).is_empty());
         let none = RemainingPlan::after_failures(
             &plan,
             [
@@ -217,6 +289,6 @@ mod tests {
                 &NetworkFailure { network: "veth".to_owned(), ..broke(None, None) },
             ],
         );
-        assert!(none.is_empty() && none.whole_blocks(&plan, &all, Phase::Main).is_empty());
+        assert!(none.is_empty() && none.complete_blocks(&plan, &all, Phase::Main).is_empty());
     }
 }

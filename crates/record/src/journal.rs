@@ -4,7 +4,10 @@
 //! a [`Record::Trial`] follows for each trial, and is synced to disk before the next trial starts. A process that is
 //! killed can leave at most one torn line, the last one: readers skip it, and [`JournalWriter::reopen`] truncates it.
 
-use crate::{Environment, NetworkFailure, NetworkTurn, Phase, Plan, Sizing, StoppedBy, Trial};
+use crate::{
+    Environment, InterimAnalysis, NetworkFailure, NetworkTurn, Phase, Plan, Sizing, StoppedBy,
+    Trial,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
@@ -29,6 +32,8 @@ pub enum Record {
     Trial(Box<Trial>),
     /// End of a network's turn in a block.
     Turn(NetworkTurn),
+    /// Planned analysis before the end of the run.
+    InterimAnalysis(InterimAnalysis),
     /// Failure of a network; it is left out of the rest of the run.
     Failure(NetworkFailure),
     /// Continuation of a run that was cut off. Trials of this phase in this block and later ones that were written
@@ -210,6 +215,18 @@ impl Journal {
             .iter()
             .filter_map(|record| match record {
                 Record::Failure(failure) => Some(failure),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Returns all interim analyses, in order.
+    #[must_use]
+    pub fn interim_analyses(&self) -> Vec<InterimAnalysis> {
+        self.records
+            .iter()
+            .filter_map(|record| match record {
+                Record::InterimAnalysis(analysis) => Some(analysis.clone()),
                 _ => None,
             })
             .collect()

@@ -131,6 +131,34 @@ pub enum BlockPolicy {
         /// Largest number of blocks.
         at_most: u32,
     },
+    /// Number at which a few planned interim analyses find every network decided, and at most the number that the first
+    /// blocks' spread requires for a precision.
+    GroupSequential {
+        /// Half width of a ratio's 95 % confidence interval to reach; `None`: half the metric's margin.
+        precision: Option<f64>,
+        /// Number of blocks whose spread gives the largest number. They are part of the result.
+        pilot: u32,
+        /// Smallest number of blocks, and number of blocks before the first interim analysis.
+        at_least: u32,
+        /// Largest number of blocks, whatever the spread.
+        at_most: u32,
+    },
+}
+
+impl BlockPolicy {
+    /// Returns the largest number of blocks of the result, with the decision on it if that is made.
+    #[must_use]
+    pub fn most_blocks(self, sizing: Option<&Sizing>) -> u32 {
+        match self {
+            Self::Fixed { blocks } => blocks,
+            Self::Sequence { at_most, .. } => at_most,
+            Self::Precision { at_most, .. } => sizing.map_or(at_most, |sizing| sizing.blocks),
+            // Blocks become shorter as networks leave, so that those which fit into a budget are not known.
+            Self::GroupSequential { at_least, at_most, .. } => {
+                sizing.map_or(at_most, |sizing| sizing.needed.clamp(at_least, at_most))
+            }
+        }
+    }
 }
 
 /// Family of ratios over which Holm's correction is computed.

@@ -26,6 +26,7 @@ fn ended(stopped_by: Option<StoppedBy>) -> &'static str {
         Some(StoppedBy::Blocks) => "as requested",
         Some(StoppedBy::Precision) => "requested precision met",
         Some(StoppedBy::Sequence) => "confidence sequences are narrow enough",
+        Some(StoppedBy::Decided) => "every comparison decided",
         Some(StoppedBy::Budget) => "time budget used up",
         Some(StoppedBy::Interrupted) => "interrupted",
         Some(StoppedBy::Failed) => "ended: every network failed",

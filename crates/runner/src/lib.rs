@@ -4,11 +4,13 @@
 //! writes every trial to the journal before the next trial starts. The runner depends on an environment
 //! ([`RunEnvironment`]), not on places: [`network_environment::NetworkEnvironment`] raises networks,
 //! [`probe_environment::ProbeEnvironment`] has a listener as its other end, and the tests have their own. With a pilot,
-//! the number of blocks is decided once, after the pilot; no result is looked at after that.
+//! the number of blocks is decided once, after the pilot; no result is looked at after that, but for the planned
+//! analyses of a group-sequential run, over all of which its intervals hold.
 #![forbid(unsafe_code)]
 
 mod environment;
 mod error;
+mod group_sequential;
 pub mod network_environment;
 mod network_under_test;
 mod port_allocator;

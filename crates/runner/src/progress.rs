@@ -1,7 +1,9 @@
 //! Progress of a run, as it is reported to the user.
 
 use std::time::Duration;
-use tare_record::{NetworkEntry, NetworkFailure, Phase, Plan, Shape, Sizing, Trial, WorkloadPlan};
+use tare_record::{
+    InterimAnalysis, NetworkEntry, NetworkFailure, Phase, Plan, Shape, Sizing, Trial, WorkloadPlan,
+};
 
 /// Event of a run.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +41,8 @@ pub enum RunEvent<'a> {
     Measured(&'a Trial),
     /// A network or workload broke, and is left out from here on.
     Failed(&'a NetworkFailure),
+    /// The run was analysed before its end. The networks that this decided are no longer measured.
+    Analysed(&'a InterimAnalysis),
     /// A block is complete.
     Block {
         /// Phase of the block.

@@ -2,10 +2,11 @@
 
 use crate::environment::{AttemptError, RunningNetwork, TrialMeasurement, TurnSetup};
 use crate::{Error, Progress, RunEvent};
+use tare_analysis::InterimComparison;
 use tare_record::journal::{Record, RecordSink};
 use tare_record::{
-    BlockPolicy, Nanos, NetworkFailure, NetworkTurn, Parameters, Phase, Plan, RemainingPlan, Trial,
-    TrialSlices,
+    BlockPolicy, InterimAnalysis, Nanos, NetworkFailure, NetworkTurn, Parameters, Phase, Plan,
+    RemainingPlan, Trial, TrialSlices,
 };
 use tare_study::block_order::PlannedTurn;
 
@@ -18,8 +19,13 @@ pub(crate) struct RunRecorder<'a> {
     pub(crate) standing: RemainingPlan,
     /// Trials of the pilot, from which the number of blocks is computed.
     pub(crate) pilot: Vec<Trial>,
-    /// Trials of the main phase, kept if the run tests its precision as it goes on.
+    /// Trials of the main phase, kept if the run tests its precision as it goes on, or until they have determined its
+    /// number of blocks.
     pub(crate) main: Vec<Trial>,
+    /// Comparison of the trials of the main phase, if the run has interim analyses.
+    pub(crate) interim: Option<InterimComparison>,
+    /// Interim analyses so far.
+    pub(crate) analyses: Vec<InterimAnalysis>,
 }
 
 /// Block that is under way.
@@ -110,6 +116,18 @@ impl<'a> RunRecorder<'a> {
         Ok(true)
     }
 
+    /// Records an interim analysis, and leaves the decided networks out of the rest of the run.
+    pub(crate) fn record_analysis(&mut self, analysis: InterimAnalysis) -> Result<(), Error> {
+        self.standing.remove_decided(self.plan, &analysis);
+        let record = Record::InterimAnalysis(analysis);
+        self.sink.append(&record)?;
+        if let Record::InterimAnalysis(analysis) = record {
+            self.progress.handle_event(RunEvent::Analysed(&analysis));
+            self.analyses.push(analysis);
+        }
+        Ok(())
+    }
+
     /// Records a trial of a running network.
     pub(crate) fn record_trial(
         &mut self,
@@ -123,9 +141,17 @@ impl<'a> RunRecorder<'a> {
         self.sink.append(&record)?;
         if let Record::Trial(trial) = record {
             self.progress.handle_event(RunEvent::Measured(&trial));
+            if let Some(interim) = &mut self.interim {
+                interim.add(&trial)?;
+            }
             match (trial.phase, self.plan.blocks) {
                 (Phase::Pilot, _) => self.pilot.push(*trial),
                 (Phase::Main, BlockPolicy::Sequence { .. }) => self.main.push(*trial),
+                (Phase::Main, BlockPolicy::GroupSequential { pilot, .. })
+                    if trial.block < pilot =>
+                {
+                    self.main.push(*trial);
+                }
                 (Phase::Main, _) => {}
             }
         }

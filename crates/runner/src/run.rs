@@ -5,8 +5,11 @@ use crate::recorder::{BlockNumber, RunRecorder};
 use crate::turn::{TurnEnd, run_turn};
 use crate::weave::run_woven;
 use crate::{Error, Progress, RunEvent, StartPoint};
+use tare_analysis::InterimComparison;
 use tare_record::journal::{Record, RecordSink, RunEnd};
-use tare_record::{BlockPolicy, Nanos, Phase, Plan, RemainingPlan, Sizing, StoppedBy, Trial};
+use tare_record::{
+    BlockPolicy, InterimAnalysis, Nanos, Phase, Plan, RemainingPlan, Sizing, StoppedBy, Trial,
+};
 use tare_study::block_order::{self, PlannedTurn};
 use tare_study::sizing;
 
@@ -24,9 +27,13 @@ pub fn run_plan(
     progress: &mut dyn Progress,
 ) -> Result<StoppedBy, Error> {
     let StartPoint { pilot: pilot_from, main: main_from, sizing, .. } = start;
-    let StartPoint { failures, pilot_trials: pilot, main_trials: main, .. } = start;
-    let standing = RemainingPlan::after_failures(plan, &failures);
-    let recorder = RunRecorder { plan, sink, progress, standing, pilot, main };
+    let StartPoint { failures, analyses, pilot_trials: pilot, main_trials: main, .. } = start;
+    let mut standing = RemainingPlan::after_failures(plan, &failures);
+    for analysis in &analyses {
+        standing.remove_decided(plan, analysis);
+    }
+    let interim = interim_comparison(plan, &main, &analyses)?;
+    let recorder = RunRecorder { plan, sink, progress, standing, pilot, main, interim, analyses };
     let mut walk = RunSequence { plan, stage, recorder };
     let stopped_by = match walk.run_phases(sizing, pilot_from, main_from)? {
         PhaseEnd::Done(decided_by) => decided_by,
@@ -36,18 +43,44 @@ pub fn run_plan(
     Ok(stopped_by)
 }
 
+/// Returns the comparison of the trials so far, if the plan has interim analyses.
+fn interim_comparison(
+    plan: &Plan,
+    trials: &[Trial],
+    analyses: &[InterimAnalysis],
+) -> Result<Option<InterimComparison>, Error> {
+    if !matches!(plan.blocks, BlockPolicy::GroupSequential { .. }) {
+        return Ok(None);
+    }
+    let mut interim = InterimComparison::new(plan.clone());
+    for trial in trials {
+        interim.add(trial)?;
+    }
+    analyses.iter().for_each(|analysis| interim.add_analysis(analysis.clone()));
+    Ok(Some(interim))
+}
+
 /// End of a phase or of a run.
-enum PhaseEnd {
+pub(crate) enum PhaseEnd {
     /// All blocks are measured; holds the reason for their number.
     Done(StoppedBy),
     /// The run ended before that; holds the reason.
     Early(StoppedBy),
 }
 
-struct RunSequence<'a> {
-    plan: &'a Plan,
-    stage: &'a mut dyn RunEnvironment,
-    recorder: RunRecorder<'a>,
+/// End of a block.
+pub(crate) enum BlockEnd {
+    /// The block is complete; holds its duration.
+    Completed(Nanos),
+    /// The run ended in the block; holds the reason.
+    RunEnded(StoppedBy),
+}
+
+/// Run that is under way.
+pub(crate) struct RunSequence<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) stage: &'a mut dyn RunEnvironment,
+    pub(crate) recorder: RunRecorder<'a>,
 }
 
 impl RunSequence<'_> {
@@ -63,12 +96,16 @@ impl RunSequence<'_> {
             (BlockPolicy::Sequence { at_most, .. }, _) => {
                 return self.run_phase(Phase::Main, main_from, at_most);
             }
+            (BlockPolicy::GroupSequential { pilot, at_least, .. }, decided) => {
+                return self.run_group_sequential(main_from, pilot, at_least, decided);
+            }
             (BlockPolicy::Precision { .. }, Some(sizing)) => (sizing.blocks, sizing.decided_by),
             (BlockPolicy::Precision { pilot, .. }, None) => {
                 if let PhaseEnd::Early(early) = self.run_phase(Phase::Pilot, pilot_from, pilot)? {
                     return Ok(PhaseEnd::Early(early));
                 }
-                let sizing = self.decide_blocks(pilot)?;
+                let trials = std::mem::take(&mut self.recorder.pilot);
+                let sizing = self.decide_blocks(&trials, pilot)?;
                 (sizing.blocks, sizing.decided_by)
             }
         };
@@ -78,9 +115,9 @@ impl RunSequence<'_> {
         }
     }
 
-    /// Fixes the number of blocks. From here on no result is looked at.
-    fn decide_blocks(&mut self, blocks: u32) -> Result<Sizing, Error> {
-        let trials: Vec<&Trial> = self.recorder.pilot.iter().collect();
+    /// Fixes the number of blocks from the trials of the first blocks.
+    pub(crate) fn decide_blocks(&mut self, trials: &[Trial], blocks: u32) -> Result<Sizing, Error> {
+        let trials: Vec<&Trial> = trials.iter().collect();
         let elapsed = self.stage.elapsed();
         let sizing = sizing::decide(
             self.plan,
@@ -96,29 +133,39 @@ impl RunSequence<'_> {
     }
 
     fn run_phase(&mut self, phase: Phase, from: u32, blocks: u32) -> Result<PhaseEnd, Error> {
-        self.recorder.progress.handle_event(RunEvent::Phase {
-            phase,
-            from,
-            blocks,
-            trials: self.trials_per_block(),
-        });
+        self.announce_phase(phase, from, blocks);
         let mut last_block = Nanos(0);
         for number in from..blocks {
             if self.is_over_budget(phase, number, last_block) {
                 return Ok(PhaseEnd::Early(StoppedBy::Budget));
             }
-            let began = self.stage.elapsed();
-            if let Some(early) = self.run_block(phase, number)? {
-                return Ok(PhaseEnd::Early(early));
+            match self.run_timed_block(phase, number)? {
+                BlockEnd::Completed(took) => last_block = took,
+                BlockEnd::RunEnded(early) => return Ok(PhaseEnd::Early(early)),
             }
-            last_block = self.stage.elapsed() - began;
-            self.recorder.progress.handle_event(RunEvent::Block { phase, block: number });
-            self.stage.exclude_pause(self.recorder.progress.wait_while_paused());
             if self.is_narrow_enough(number + 1)? {
                 return Ok(PhaseEnd::Done(StoppedBy::Sequence));
             }
         }
         Ok(PhaseEnd::Done(StoppedBy::Blocks))
+    }
+
+    /// Reports that a phase begins.
+    pub(crate) fn announce_phase(&mut self, phase: Phase, from: u32, blocks: u32) {
+        let trials = self.trials_per_block();
+        self.recorder.progress.handle_event(RunEvent::Phase { phase, from, blocks, trials });
+    }
+
+    /// Runs one block, and waits as long as the user pauses the run after it.
+    pub(crate) fn run_timed_block(&mut self, phase: Phase, number: u32) -> Result<BlockEnd, Error> {
+        let began = self.stage.elapsed();
+        if let Some(early) = self.run_block(phase, number)? {
+            return Ok(BlockEnd::RunEnded(early));
+        }
+        let took = self.stage.elapsed() - began;
+        self.recorder.progress.handle_event(RunEvent::Block { phase, block: number });
+        self.stage.exclude_pause(self.recorder.progress.wait_while_paused());
+        Ok(BlockEnd::Completed(took))
     }
 
     /// Returns whether a run that ends at its precision has reached it after this many blocks. The test may be repeated
@@ -141,7 +188,7 @@ impl RunSequence<'_> {
 
     /// Returns whether the budget of time is used up, or would be before another block like the last one were done. It
     /// is tested between blocks only, and never before two blocks are done.
-    fn is_over_budget(&self, phase: Phase, number: u32, last_block: Nanos) -> bool {
+    pub(crate) fn is_over_budget(&self, phase: Phase, number: u32, last_block: Nanos) -> bool {
         phase == Phase::Main
             && number >= 2
             && self.plan.budget.is_some_and(|budget| self.stage.elapsed() + last_block > budget)

@@ -4,7 +4,9 @@
 //! to back. A [`ResumePoint`] record in the journal says so, and makes the old half void.
 
 use tare_record::journal::{Journal, ResumePoint};
-use tare_record::{BlockPolicy, Nanos, NetworkFailure, Phase, Plan, RemainingPlan, Sizing, Trial};
+use tare_record::{
+    BlockPolicy, InterimAnalysis, Nanos, NetworkFailure, Phase, Plan, RemainingPlan, Sizing, Trial,
+};
 
 /// Point from which a run starts.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +19,8 @@ pub struct StartPoint {
     pub sizing: Option<Sizing>,
     /// Failures of networks and workloads so far.
     pub failures: Vec<NetworkFailure>,
+    /// Interim analyses so far.
+    pub analyses: Vec<InterimAnalysis>,
     /// Trials of the pilot so far.
     pub pilot_trials: Vec<Trial>,
     /// Trials of the main phase so far, if the run tests its precision as it goes on.
@@ -32,13 +36,20 @@ impl StartPoint {
         let trials = journal.trials();
         let failures: Vec<NetworkFailure> = journal.failures().into_iter().cloned().collect();
         let plan = &journal.run.plan;
-        let standing = RemainingPlan::after_failures(plan, &failures);
-        let whole = |phase| count_whole_blocks(&standing, plan, &trials, phase);
+        let analyses = journal.interim_analyses();
+        let whole = |phase| {
+            let failures: Vec<&NetworkFailure> = failures.iter().collect();
+            let whole = RemainingPlan::whole_blocks(plan, &trials, phase, &failures, &analyses);
+            (0..).take_while(|block| whole.contains(block)).count() as u32
+        };
         let pilot = whole(Phase::Pilot);
         let main = whole(Phase::Main);
-        let sequence = matches!(plan.blocks, BlockPolicy::Sequence { .. });
+        let is_tested = matches!(
+            plan.blocks,
+            BlockPolicy::Sequence { .. } | BlockPolicy::GroupSequential { .. }
+        );
         let in_main =
-            |trial: &&&Trial| sequence && trial.phase == Phase::Main && trial.block < main;
+            |trial: &&&Trial| is_tested && trial.phase == Phase::Main && trial.block < main;
         let in_pilot = |trial: &&&Trial| trial.phase == Phase::Pilot && trial.block < pilot;
         Self {
             pilot,
@@ -48,6 +59,7 @@ impl StartPoint {
             pilot_trials: trials.iter().filter(in_pilot).map(|&trial| trial.clone()).collect(),
             elapsed: trials.iter().map(|trial| trial.began + trial.took).max().unwrap_or_default(),
             failures,
+            analyses,
         }
     }
 
@@ -70,15 +82,4 @@ impl StartPoint {
             if in_main { (Phase::Main, self.main) } else { (Phase::Pilot, self.pilot) };
         ResumePoint { phase, block, time }
     }
-}
-
-/// Counts the leading blocks of a phase that have a trial of everything that has not broken.
-fn count_whole_blocks(
-    standing: &RemainingPlan,
-    plan: &Plan,
-    trials: &[&Trial],
-    phase: Phase,
-) -> u32 {
-    let whole = standing.whole_blocks(plan, trials, phase);
-    (0..).take_while(|block| whole.contains(block)).count() as u32
 }

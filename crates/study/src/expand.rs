@@ -45,7 +45,7 @@ impl Study {
             findings.push(Finding::Scaled { changes: self.changes });
         }
         refused.extend(workloads.refused);
-        let woven = self.method.woven;
+        let StudyMethod { woven, stopping, pilot, .. } = self.method;
         let mut plan = Plan {
             study: self.name.unwrap_or_else(|| "unnamed".to_owned()),
             seed: self.method.seed.unwrap_or(seed),
@@ -66,11 +66,27 @@ impl Study {
             findings,
             publication,
         };
-        if weave(&mut plan, catalogue)
-            && let Some(WovenMethod { blocks, budget }) = woven
-        {
+        let is_woven = weave(&mut plan, catalogue);
+        let is_group_sequential = match stopping {
+            // An ablation compares networks with their variants, too, of which an analysis knows nothing.
+            None => is_woven && plan.ablations.is_empty(),
+            Some(rule) => rule == StoppingRule::GroupSequential,
+        };
+        if let Some(WovenMethod { blocks, budget }) = woven.filter(|_| is_woven) {
             plan.blocks = BlockPolicy::Fixed { blocks };
             plan.budget = Some(budget.0);
+            if is_group_sequential {
+                let pilot = pilot.unwrap_or_else(|| pilot_blocks(plan.networks.len()));
+                let at_least = LEAST_BLOCKS.min(blocks);
+                plan.blocks = BlockPolicy::GroupSequential {
+                    precision: None,
+                    pilot,
+                    at_least,
+                    at_most: blocks,
+                };
+            }
+        } else if is_group_sequential {
+            plan.blocks = group_sequential(plan.blocks);
         }
         Ok(plan)
     }
@@ -125,6 +141,19 @@ fn pilot_blocks(networks: usize) -> u32 {
     1 + DEGREES_OF_FREEDOM.div_ceil(compared)
 }
 
+/// Smallest number of blocks, unless the study sets it.
+const LEAST_BLOCKS: u32 = 5;
+
+/// Returns the group-sequential policy in the place of a pilot. A fixed number stays.
+fn group_sequential(policy: BlockPolicy) -> BlockPolicy {
+    match policy {
+        BlockPolicy::Precision { precision, pilot, at_least, at_most } => {
+            BlockPolicy::GroupSequential { precision, pilot, at_least, at_most }
+        }
+        other => other,
+    }
+}
+
 fn block_policy(method: &StudyMethod, networks: usize) -> Result<BlockPolicy, Error> {
     const MOST_BLOCKS: u32 = 100_000;
     let checked = |what: &str, value: u32, least: u32| {
@@ -134,16 +163,16 @@ fn block_policy(method: &StudyMethod, networks: usize) -> Result<BlockPolicy, Er
             Err(Error::range(what, value, &format!("a number from {least} to {MOST_BLOCKS}")))
         }
     };
-    let stopping = method.stopping.unwrap_or_default();
+    let is_sequence = method.stopping == Some(StoppingRule::Sequence);
     match (method.blocks, method.precision) {
         (Some(_), Some(_)) => Err(Error::BlocksAndPrecision),
-        (Some(_), None) if stopping == StoppingRule::Sequence => Err(Error::BlocksAndSequence),
+        (Some(_), None) if is_sequence => Err(Error::BlocksAndSequence),
         (Some(blocks), None) => Ok(BlockPolicy::Fixed { blocks: checked("blocks", blocks, 1)? }),
         (None, precision) => {
-            let at_least = checked("at-least", method.at_least.unwrap_or(5), 2)?;
+            let at_least = checked("at-least", method.at_least.unwrap_or(LEAST_BLOCKS), 2)?;
             let at_most = checked("at-most", method.at_most.unwrap_or(1000), at_least)?;
             let precision = precision.map(|share| share.0);
-            if stopping == StoppingRule::Sequence {
+            if is_sequence {
                 return Ok(BlockPolicy::Sequence { precision, at_least, at_most });
             }
             let pilot =

@@ -1,4 +1,5 @@
-//! Number of blocks, fixed before the main phase, from a pilot that is not part of the result.
+//! Number of blocks, fixed before the main phase, from a pilot that is not part of the result; and the largest number
+//! of a group-sequential run, from its first blocks.
 //!
 //! The pilot's spread gives the number that the requested precision needs; the remaining time gives the number that
 //! fits. Once the number is fixed, no measurement changes it: checking a verdict, a p-value or a width while measuring
@@ -44,7 +45,8 @@ pub fn decide(plan: &Plan, pilot: &PilotResult) -> Sizing {
         BlockPolicy::Fixed { blocks } => sizing(blocks, blocks, StoppedBy::Blocks),
         // A sequence has no pilot, and its number is found during the measurement.
         BlockPolicy::Sequence { at_most, .. } => sizing(at_most, at_most, StoppedBy::Blocks),
-        BlockPolicy::Precision { precision, at_least, at_most, .. } => {
+        BlockPolicy::Precision { precision, at_least, at_most, .. }
+        | BlockPolicy::GroupSequential { precision, at_least, at_most, .. } => {
             let needed = needed_blocks(plan, precision, &pilot.spreads);
             let wanted = needed.clamp(at_least, at_most);
             match affordable_blocks(plan, pilot) {
@@ -77,9 +79,14 @@ fn needed_blocks(
         .unwrap_or(FEWEST)
 }
 
-/// Returns the number of blocks that fit into the rest of the budget, or `None` without a budget.
+/// Returns the number of blocks of the result that fit into the budget, or `None` without a budget.
 fn affordable_blocks(plan: &Plan, pilot: &PilotResult) -> Option<u32> {
-    let left = plan.budget?.saturating_sub(pilot.elapsed);
+    let budget = plan.budget?;
+    let left = match plan.blocks {
+        // The first blocks are part of the result.
+        BlockPolicy::GroupSequential { .. } => budget,
+        _ => budget.saturating_sub(pilot.elapsed),
+    };
     let fit = left.0 / pilot.block_time.0.max(1);
     Some(u32::try_from(fit).unwrap_or(u32::MAX))
 }

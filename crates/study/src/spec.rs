@@ -120,11 +120,13 @@ impl ShapeLists {
 }
 
 /// Stopping rule of the measurement.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StoppingRule {
-    /// The pilot determines the number of blocks for the precision, before the main phase.
-    #[default]
+    /// A few planned analyses decide network by network whether more blocks are needed. The rule of woven networks.
+    GroupSequential,
+    /// The pilot determines the number of blocks for the precision, before the main phase. The rule of trials in one
+    /// piece.
     Pilot,
     /// The measurement ends when confidence sequences are as narrow as the precision; they are checked after every
     /// block.
@@ -150,7 +152,7 @@ pub struct StudyMethod {
     pub blocks: Option<u32>,
     /// Half width of a ratio's 95 % confidence interval to reach; nothing: half the metric's margin.
     pub precision: Option<Percent>,
-    /// Stopping rule if the number of blocks is not fixed.
+    /// Stopping rule if the number of blocks is not fixed; nothing: that of woven networks, or of trials in one piece.
     pub stopping: Option<StoppingRule>,
     /// Longest time that the run may take.
     pub budget: Option<TimeSpan>,

@@ -73,6 +73,11 @@ pub(crate) fn pair_by_block(above: &GroupSamples, below: &GroupSamples) -> Vec<(
         .collect()
 }
 
+/// Returns the blocks that two networks both have, in the order of their pairs; of pools of blocks the first ones.
+pub(crate) fn paired_blocks(above: &GroupSamples, below: &GroupSamples) -> Vec<u32> {
+    paired_samples(above, below).map(|(sample, _)| sample.block).collect()
+}
+
 /// Returns the figures of two networks in the blocks that both have, as the plain means over the blocks' rounds. Returns
 /// `None` if the networks were not woven.
 pub(crate) fn plain_pairs(above: &GroupSamples, below: &GroupSamples) -> Option<Vec<(f64, f64)>> {

@@ -1,8 +1,9 @@
 //! Cells of one comparison (a metric of a workload in a shape), one for each network, before the correction of their
 //! p-values.
 
+use crate::compare::analysis_history::{AnalysisHistory, ComparedPair};
 use crate::compare::best_networks::best_networks;
-use crate::compare::block_pairs::{pair_by_block, plain_pairs};
+use crate::compare::block_pairs::{pair_by_block, paired_blocks, plain_pairs};
 use crate::compare::ratio_family::family_name;
 use crate::compare::verdict::verdict;
 use crate::estimate::trial_group::{GroupSamples, TrialGroup};
@@ -12,6 +13,7 @@ use tare_record::{
 };
 use tare_stats::bootstrap::bca;
 use tare_stats::describe::{mean, mean_interval, median};
+use tare_stats::group_sequential::Analysis;
 use tare_stats::{PairedRatio, sample_size};
 
 /// Cell whose ratio still waits for the correction over its family.
@@ -43,6 +45,8 @@ pub(crate) struct ComparisonContext<'a> {
     pub(crate) family: String,
     /// Label of the baseline of the ratios.
     pub(crate) baseline: &'a str,
+    /// Interim analyses of the run.
+    pub(crate) history: AnalysisHistory<'a>,
 }
 
 impl ComparisonContext<'_> {
@@ -61,12 +65,24 @@ impl ComparisonContext<'_> {
             let mut cell = self.uncompared_cell(entry, &sampled[index]);
             cell.best = best[index];
             let beside = beside.filter(|beside| *beside != index);
-            let pairs = beside.map(|beside| pair_by_block(&sampled[index], &sampled[beside]));
-            let plain = beside.and_then(|beside| plain_pairs(&sampled[index], &sampled[beside]));
+            let Some(beside) = beside else {
+                drafts.push(CellDraft { cell, comparison: None });
+                continue;
+            };
+            let (network, beside) = (&sampled[index], &sampled[beside]);
+            let pairs = pair_by_block(network, beside);
+            let analyses = self.analyses_of(&entry.label, &paired_blocks(network, beside));
+            let plain = plain_pairs(network, beside);
             let plain = plain.and_then(|pairs| Some(PairedRatio::from_pairs(&pairs)?.value));
-            drafts.push(self.compare_with_baseline(cell, &pairs.unwrap_or_default(), plain));
+            drafts.push(self.compare_with_baseline(cell, &pairs, &analyses, plain));
         }
         drafts
+    }
+
+    /// Returns the analyses of a network's pairs with the baseline, of which there is one in each of these blocks.
+    fn analyses_of(&self, network: &str, blocks: &[u32]) -> Vec<Analysis> {
+        let pair = ComparedPair { network, baseline: self.baseline, shape: self.shape };
+        self.history.analyses_of(pair, blocks)
     }
 
     /// Completes a cell with its comparison to the baseline, from pairs of both networks' figures.
@@ -74,6 +90,7 @@ impl ComparisonContext<'_> {
         &self,
         mut cell: Cell,
         pairs: &[(f64, f64)],
+        analyses: &[Analysis],
         plain: Option<f64>,
     ) -> CellDraft {
         let (plan, metric) = (self.plan, self.metric);
@@ -81,7 +98,7 @@ impl ComparisonContext<'_> {
             cell.difference = mean_difference(pairs, self.baseline);
             return CellDraft { cell, comparison: None };
         }
-        let comparison = paired_ratio(plan, pairs).map(|ratio| PendingRatio {
+        let comparison = paired_ratio(plan, pairs, analyses).map(|ratio| PendingRatio {
             family: self.family.clone(),
             ratio,
             plain,
@@ -130,12 +147,13 @@ pub(crate) fn comparison_context<'a>(
     group: &TrialGroup<'_>,
     metric: Metric,
     baseline: &'a str,
+    history: AnalysisHistory<'a>,
 ) -> ComparisonContext<'a> {
     let shape = &plan.shapes[group.shape];
     let variant = WorkloadPlan::distinct_name(&plan.workloads, group.workload);
     let family = family_name(plan, &variant, shape, metric);
     let workload = &plan.workloads[group.workload].name;
-    ComparisonContext { plan, workload, shape, metric, family, baseline }
+    ComparisonContext { plan, workload, shape, metric, family, baseline, history }
 }
 
 /// Returns the equivalence margin of a metric.
@@ -143,10 +161,16 @@ pub(crate) fn margin(plan: &Plan, metric: Metric) -> f64 {
     plan.margins.get(&metric).copied().unwrap_or_else(|| metric.default_margin())
 }
 
-/// Returns the ratio of pairs, with intervals that are valid for the stopping rule of the plan.
-pub(crate) fn paired_ratio(plan: &Plan, pairs: &[(f64, f64)]) -> Option<PairedRatio> {
+/// Returns the ratio of pairs at the last of these analyses, with intervals that are valid for the stopping rule of the
+/// plan.
+pub(crate) fn paired_ratio(
+    plan: &Plan,
+    pairs: &[(f64, f64)],
+    analyses: &[Analysis],
+) -> Option<PairedRatio> {
     match plan.blocks {
         BlockPolicy::Sequence { .. } => PairedRatio::anytime_valid(pairs),
+        BlockPolicy::GroupSequential { .. } => PairedRatio::at_analysis(pairs, analyses),
         BlockPolicy::Fixed { .. } | BlockPolicy::Precision { .. } => PairedRatio::from_pairs(pairs),
     }
 }
@@ -170,7 +194,7 @@ pub(crate) fn uncompared_cell(
     metric: Metric,
     sampled: &GroupSamples,
 ) -> Cell {
-    let compared = comparison_context(plan, group, metric, "");
+    let compared = comparison_context(plan, group, metric, "", AnalysisHistory::at_end(&[]));
     compared.uncompared_cell(&plan.networks[group.network], sampled)
 }
 

@@ -6,7 +6,8 @@
 //! are withheld here, and missing in families that go beyond one metric.
 
 use crate::Error;
-use crate::compare::block_pairs::pair_by_block;
+use crate::compare::analysis_history::{AnalysisHistory, ComparedPair};
+use crate::compare::block_pairs::{pair_by_block, paired_blocks};
 use crate::compare::cell_draft::{margin, mean_difference, paired_ratio};
 use crate::compare::ratio_family::{adjust_by_family, family_name};
 use crate::compare::verdict::verdict;
@@ -14,15 +15,17 @@ use crate::estimate::metric_figure::MetricFigure;
 use crate::estimate::trial_group::{GroupSamples, collect_samples};
 use crate::estimate::{TrialEstimate, estimate};
 use std::collections::{BTreeMap, BTreeSet};
-use tare_record::{ComparedBy, Difference, Metric, Phase, Plan, Trial, Verdict, WorkloadPlan};
+use tare_record::{
+    ComparedBy, Difference, InterimAnalysis, Metric, Phase, Plan, Trial, Verdict, WorkloadPlan,
+};
 use tare_stats::PairedRatio;
 use tare_stats::describe::{mean, mean_interval};
 
 /// Indices of a shape and a workload in the plan, and a metric.
-type Comparison = (usize, usize, Metric);
+pub(super) type Comparison = (usize, usize, Metric);
 
 /// Estimate of one trial, with its block.
-type BlockEstimate = (u32, TrialEstimate);
+pub(super) type BlockEstimate = (u32, TrialEstimate);
 
 /// Comparison of a plan's networks, from the trials so far.
 #[derive(Clone, Debug)]
@@ -30,6 +33,7 @@ pub struct InterimComparison {
     plan: Plan,
     /// Estimates of the trials by phase, shape, workload and network.
     estimates: BTreeMap<(Phase, usize, usize, usize), Vec<BlockEstimate>>,
+    analyses: Vec<InterimAnalysis>,
 }
 
 /// Figures of a network for one metric of one workload in one shape, from the trials so far.
@@ -55,10 +59,10 @@ pub struct InterimRatio {
 }
 
 impl InterimComparison {
-    /// Creates the comparison of a plan without any trial.
+    /// Creates the comparison of a plan, without any trial.
     #[must_use]
     pub fn new(plan: Plan) -> Self {
-        Self { plan, estimates: BTreeMap::new() }
+        Self { plan, estimates: BTreeMap::new(), analyses: Vec::new() }
     }
 
     /// Returns the plan.
@@ -82,20 +86,44 @@ impl InterimComparison {
         Ok(group.last().map(|(_, estimate)| &estimate.figures))
     }
 
+    /// Returns true if an interim analysis decided a network in a shape, each by its index in the plan.
+    #[must_use]
+    pub fn is_decided(&self, network: usize, shape: usize) -> bool {
+        let (label, shape) = (&self.plan.networks[network].label, &self.plan.shapes[shape]);
+        self.analyses.iter().any(|analysis| analysis.decides(label, shape))
+    }
+
+    /// Returns the interim analyses so far.
+    pub(super) fn analyses(&self) -> &[InterimAnalysis] {
+        &self.analyses
+    }
+
+    /// Adds an interim analysis of the run.
+    pub fn add_analysis(&mut self, analysis: InterimAnalysis) {
+        self.analyses.push(analysis);
+    }
+
     /// Returns the cells of one metric of one workload in one shape, one for each network of the plan. Until the main
     /// phase has a trial of the comparison, they are the pilot's, which are no part of the result.
     #[must_use]
     pub fn cells(&self, shape: usize, workload: usize, metric: Metric) -> Vec<InterimCell> {
-        let asked = (shape, workload, metric);
+        self.cells_by((shape, workload, metric), AnalysisHistory::at_end(&self.analyses))
+    }
+
+    /// Returns the cells of a comparison, with verdicts that hold over these analyses.
+    pub(super) fn cells_by(
+        &self,
+        asked: Comparison,
+        history: AnalysisHistory<'_>,
+    ) -> Vec<InterimCell> {
+        let (.., metric) = asked;
         let samples = self.samples(asked);
-        let adjusted = self.adjusted_p_values(asked);
+        let ratios = self.corrected_ratios(asked, history);
         let compared = samples.iter().enumerate().map(|(network, sampled)| {
             let pairs = self.pairs(&samples, network);
-            let decided = adjusted.get(&network).and_then(|&p_adjusted| {
-                let ratio = paired_ratio(&self.plan, &pairs)?;
+            let decided = ratios.get(&network).map(|(ratio, p_adjusted)| {
                 let margin = margin(&self.plan, metric);
-                let verdict = verdict(&ratio, margin, p_adjusted, metric.better());
-                Some((ratio.ci95, verdict))
+                (ratio.ci95, verdict(ratio, margin, *p_adjusted, metric.better()))
             });
             self.cell(metric, sampled, &pairs, decided)
         });
@@ -126,21 +154,25 @@ impl InterimComparison {
         cell
     }
 
-    /// Returns the corrected p-value of each network that has one. Only the ratios of the same family are computed.
-    fn adjusted_p_values(&self, asked: Comparison) -> BTreeMap<usize, f64> {
+    /// Returns the ratio of each network that has one, and its corrected p-value. Only the ratios of the same family are
+    /// computed.
+    fn corrected_ratios(
+        &self,
+        asked: Comparison,
+        history: AnalysisHistory<'_>,
+    ) -> BTreeMap<usize, (PairedRatio, f64)> {
         let family = self.family(asked);
         let mut members = Vec::new();
         for compared in self.comparisons() {
-            if self.family(compared) != family {
-                continue;
-            }
-            for (network, ratio) in self.ratios(compared) {
-                members.push((compared, network, ratio.p));
+            if self.family(compared) == family {
+                let ratios = self.ratios(compared, history);
+                members.extend(ratios.map(|(network, ratio)| (compared, network, ratio)));
             }
         }
-        let adjusted = adjust_by_family(members.iter().map(|(_, _, p)| (family.as_str(), *p)));
+        let p_values = members.iter().map(|(.., ratio)| (family.as_str(), ratio.p));
+        let adjusted = adjust_by_family(p_values);
         let ours = members.iter().zip(adjusted).filter(|((compared, ..), _)| *compared == asked);
-        ours.map(|((_, network, _), p)| (*network, p)).collect()
+        ours.map(|((_, network, ratio), p)| (*network, (*ratio, p))).collect()
     }
 
     /// Returns the comparisons by ratio of all groups that have trials, each once.
@@ -160,19 +192,45 @@ impl InterimComparison {
     }
 
     /// Returns the ratio of each network to the baseline, where there is one.
-    fn ratios(&self, compared: Comparison) -> Vec<(usize, PairedRatio)> {
+    fn ratios<'s>(
+        &'s self,
+        compared: Comparison,
+        history: AnalysisHistory<'s>,
+    ) -> impl Iterator<Item = (usize, PairedRatio)> + 's {
         let samples = self.samples(compared);
-        let networks = 0..samples.len();
-        let ratio =
-            |network| Some((network, paired_ratio(&self.plan, &self.pairs(&samples, network))?));
-        networks.filter_map(ratio).collect()
+        let shape = &self.plan.shapes[compared.0];
+        (0..samples.len()).filter_map(move |network| {
+            let pairs = self.pairs(&samples, network);
+            let beside = &samples[self.baseline()?];
+            let pair = ComparedPair {
+                network: &self.plan.networks[network].label,
+                baseline: &self.plan.baseline,
+                shape,
+            };
+            let analyses = history.analyses_of(pair, &paired_blocks(&samples[network], beside));
+            Some((network, paired_ratio(&self.plan, &pairs, &analyses)?))
+        })
+    }
+
+    /// Returns the estimates of a network's trials in the main phase, in the order in which they were added.
+    pub(super) fn main_estimates(
+        &self,
+        shape: usize,
+        workload: usize,
+        network: usize,
+    ) -> &[BlockEstimate] {
+        let group = self.estimates.get(&(Phase::Main, shape, workload, network));
+        group.map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the index of the baseline.
+    pub(super) fn baseline(&self) -> Option<usize> {
+        self.plan.networks.iter().position(|entry| entry.label == self.plan.baseline)
     }
 
     /// Returns the pairs of a network's figures and the baseline's. The baseline itself has none.
     fn pairs(&self, samples: &[GroupSamples], network: usize) -> Vec<(f64, f64)> {
-        let is_baseline = |entry: &tare_record::NetworkEntry| entry.label == self.plan.baseline;
-        let baseline = self.plan.networks.iter().position(is_baseline);
-        match baseline.filter(|&baseline| baseline != network) {
+        match self.baseline().filter(|&baseline| baseline != network) {
             Some(baseline) => pair_by_block(&samples[network], &samples[baseline]),
             None => Vec::new(),
         }

@@ -1,6 +1,7 @@
 //! Cells of one comparison in all metrics of its workload: the aggregates, with hops and findings, then the clients.
 
 use crate::Error;
+use crate::compare::analysis_history::AnalysisHistory;
 use crate::compare::cell_draft::{CellDraft, comparison_context};
 use crate::document::client_cells;
 use crate::estimate::pooled_blocks::{ComparisonSamples, comparison_samples};
@@ -15,6 +16,7 @@ pub(crate) fn draft_comparison(
     plan: &Plan,
     together: &[TrialGroup<'_>],
     baseline: &str,
+    history: AnalysisHistory<'_>,
 ) -> Result<Vec<CellDraft>, Error> {
     let workload = &plan.workloads[together[0].workload];
     let parameters = parameters_in_force(workload, together);
@@ -30,7 +32,7 @@ pub(crate) fn draft_comparison(
         }
         let drifts = drifts(&sampled);
         let figures = ablation::ComparisonFigures::new(plan, together, &sampled);
-        let mut drafts = comparison_context(plan, &together[0], metric, baseline)
+        let mut drafts = comparison_context(plan, &together[0], metric, baseline, history)
             .draft_cells(&networks, &sampled);
         for (index, group) in together.iter().enumerate() {
             let cell = &mut drafts[index].cell;

@@ -7,6 +7,7 @@ pub(crate) mod distribution;
 pub(crate) mod setup_time;
 
 use crate::Error;
+use crate::compare::analysis_history::AnalysisHistory;
 use crate::compare::block_pairs::{is_same_comparison, main_trials, network_pairs};
 use crate::compare::cell_draft::CellDraft;
 use crate::compare::ratio_family::adjust_by_family;
@@ -30,11 +31,13 @@ pub fn document(journal: &Journal, baseline: Option<&str>) -> Result<Document, E
     let run = &journal.run;
     let baseline = resolve_baseline(&run.plan, baseline)?;
     let trials = main_trials(journal);
+    let analyses = journal.interim_analyses();
+    let history = AnalysisHistory::at_end(&analyses);
     let mut all = Vec::new();
     for together in group_trials(&run.plan, &trials)?.chunk_by(is_same_comparison) {
-        all.extend(draft_comparison(&run.plan, together, baseline)?);
+        all.extend(draft_comparison(&run.plan, together, baseline, history)?);
     }
-    all.extend(setup_drafts(journal, baseline));
+    all.extend(setup_drafts(journal, baseline, history));
     let adjusted = adjust_p_values(&all);
     let failures = journal.failures();
     let cells: Vec<Cell> =
@@ -51,11 +54,12 @@ pub fn document(journal: &Journal, baseline: Option<&str>) -> Result<Document, E
         blocks: if run.plan.workloads.is_empty() {
             count_whole_turn_blocks(&run.plan, &journal.turns(), &failures)
         } else {
-            count_whole_blocks(&run.plan, &trials, &failures)
+            count_whole_blocks(&run.plan, &trials, &failures, &analyses)
         },
         block_time: woven_block_time(&trials),
         failed: failures.into_iter().cloned().collect(),
         findings: [run.findings.clone(), core_order_reversals(journal)?].concat(),
+        interim_analyses: analyses,
         stopped_by: journal.stopped_by(),
     };
     Ok(if run.environment.emulated { remove_verdicts(document) } else { document })

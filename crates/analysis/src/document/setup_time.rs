@@ -3,6 +3,7 @@
 //! Each block has one of each, from the network's turn in it. In their cells [`NETWORK_WORKLOAD`] stands in the place
 //! of a workload.
 
+use crate::compare::analysis_history::AnalysisHistory;
 use crate::compare::cell_draft::{CellDraft, ComparisonContext};
 use crate::compare::ratio_family::family_name;
 use crate::estimate::trial_group::{BlockSample, GroupSamples};
@@ -15,7 +16,11 @@ use tare_record::{Metric, Nanos, NetworkTurn, Phase, Shape};
 const NETWORK_WORKLOAD: &str = "network";
 
 /// Returns the drafts of the plan's metrics of networks. The list is empty if the plan has none.
-pub(crate) fn setup_drafts(journal: &Journal, baseline: &str) -> Vec<CellDraft> {
+pub(crate) fn setup_drafts(
+    journal: &Journal,
+    baseline: &str,
+    history: AnalysisHistory<'_>,
+) -> Vec<CellDraft> {
     let plan = &journal.run.plan;
     if plan.raising.is_empty() {
         return Vec::new();
@@ -33,6 +38,7 @@ pub(crate) fn setup_drafts(journal: &Journal, baseline: &str) -> Vec<CellDraft> 
                 metric,
                 family,
                 baseline,
+                history,
             };
             all.extend(shape_drafts(&compared, &turns));
         }

@@ -8,7 +8,7 @@ use crate::Error;
 use crate::estimate::figures::{MIN_SAMPLES_BEYOND, samples_beyond};
 use crate::estimate::trial_group::{BlockSample, GroupSamples, TrialGroup};
 use crate::select::trial_traffic::TrialTraffic;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use tare_record::{
     HistogramError, LatencyHistogram, LatencyKind, LatencyStatistic, Metric, Nanos, Trial,
 };
@@ -50,13 +50,13 @@ fn pool(
     if !is_withheld || !is_woven(together) {
         return Ok(None);
     }
-    let blocks = common_blocks(together);
+    let blocks = all_blocks(together);
     let groups = together
         .iter()
-        .map(|group| block_latencies(group, &blocks, kind))
+        .map(|group| block_latencies(group, kind))
         .collect::<Result<Option<Vec<_>>, Error>>()?;
     let Some(groups) = groups else { return Ok(None) };
-    let Some(size) = smallest_pool(&groups, share) else { return Ok(None) };
+    let Some(size) = smallest_pool(&groups, &blocks, share) else { return Ok(None) };
     let sampled = groups
         .iter()
         .map(|latencies| pooled_samples(latencies, &blocks, size, share))
@@ -65,13 +65,11 @@ fn pool(
     Ok(sampled.map(|sampled| ComparisonSamples { sampled, blocks_per_sample }))
 }
 
-/// Returns the blocks of which every network has a trial, in order.
-fn common_blocks(together: &[TrialGroup<'_>]) -> Vec<u32> {
-    let blocks_of = |group: &TrialGroup<'_>| -> BTreeSet<u32> {
-        group.trials.iter().map(|(trial, _)| trial.block).collect()
-    };
-    let all = together.iter().map(blocks_of);
-    all.reduce(|one, other| &one & &other).unwrap_or_default().into_iter().collect()
+/// Returns the blocks of which any network has a trial, in order.
+fn all_blocks(together: &[TrialGroup<'_>]) -> Vec<u32> {
+    let trials = together.iter().flat_map(|group| &group.trials);
+    let blocks: BTreeSet<u32> = trials.map(|(trial, _)| trial.block).collect();
+    blocks.into_iter().collect()
 }
 
 fn is_woven(together: &[TrialGroup<'_>]) -> bool {
@@ -84,50 +82,66 @@ struct BlockLatencies<'a> {
     histogram: LatencyHistogram,
 }
 
-/// Returns a group's latencies over all slices of each of these blocks. Returns `None` if a trial has none.
+/// Latencies of one network, by block.
+type NetworkLatencies<'a> = BTreeMap<u32, BlockLatencies<'a>>;
+
+/// Returns a group's latencies over all slices of each of its blocks. Returns `None` if a trial has none.
 fn block_latencies<'a>(
     group: &TrialGroup<'a>,
-    blocks: &[u32],
     kind: LatencyKind,
-) -> Result<Option<Vec<BlockLatencies<'a>>>, Error> {
-    let of_blocks = group.trials.iter().filter(|(trial, _)| blocks.contains(&trial.block));
-    let latencies = of_blocks.map(|&(trial, _)| {
+) -> Result<Option<NetworkLatencies<'a>>, Error> {
+    let latencies = group.trials.iter().map(|&(trial, _)| {
         let traffic = TrialTraffic::from_trial(trial);
         let all = traffic.latencies(0..traffic.len(), kind);
         let all = all.map_err(|source| unreadable(trial, source))?;
-        Ok(all.map(|histogram| BlockLatencies { trial, histogram }))
+        Ok(all.map(|histogram| (trial.block, BlockLatencies { trial, histogram })))
     });
     latencies.collect()
 }
 
-/// Returns the smallest number of blocks, at most half of all, of which every pool has enough samples beyond the
-/// percentile in every network. Returns `None` if there is none.
-fn smallest_pool(groups: &[Vec<BlockLatencies<'_>>], share: f64) -> Option<usize> {
-    let blocks = groups.iter().map(Vec::len).min()?;
-    let is_enough = |pool: &[BlockLatencies<'_>]| {
+/// Returns the pools of so many successive blocks each in which a network has all trials, each with its first block. A
+/// network that failed or was decided has no part in later pools.
+fn complete_pools<'p, 'a>(
+    latencies: &'p NetworkLatencies<'a>,
+    blocks: &'p [u32],
+    size: usize,
+) -> impl Iterator<Item = (u32, Vec<&'p BlockLatencies<'a>>)> + 'p {
+    blocks.chunks_exact(size).filter_map(|pool| {
+        let all: Option<Vec<_>> = pool.iter().map(|block| latencies.get(block)).collect();
+        Some((pool[0], all?))
+    })
+}
+
+/// Returns the smallest number of blocks of which every network has at least two pools, and enough samples beyond the
+/// percentile in each. Returns `None` if there is none.
+fn smallest_pool(groups: &[NetworkLatencies<'_>], blocks: &[u32], share: f64) -> Option<usize> {
+    let is_enough = |pool: &[&BlockLatencies<'_>]| {
         let count = pool.iter().map(|block| block.histogram.count()).sum();
         samples_beyond(count, share) >= MIN_SAMPLES_BEYOND
     };
-    (2..=blocks / 2).find(|&size| groups.iter().all(|all| all.chunks_exact(size).all(is_enough)))
+    let suffices = |size: usize, latencies: &NetworkLatencies<'_>| {
+        let pools: Vec<_> = complete_pools(latencies, blocks, size).collect();
+        pools.len() >= 2 && pools.iter().all(|(_, pool)| is_enough(pool))
+    };
+    (2..=blocks.len() / 2).find(|&size| groups.iter().all(|one| suffices(size, one)))
 }
 
 /// Returns a group's figure of every pool, each under the number of its first block. Returns `None` if a pool has none.
 fn pooled_samples(
-    latencies: &[BlockLatencies<'_>],
+    latencies: &NetworkLatencies<'_>,
     blocks: &[u32],
     size: usize,
     share: f64,
 ) -> Result<Option<GroupSamples>, Error> {
-    let pools = latencies.chunks_exact(size).zip(blocks.chunks_exact(size));
-    let samples = pools.map(|(pool, blocks)| {
-        let value = merged(pool)?.and_then(|all| all.quantile(share));
-        Ok(value.map(|value| BlockSample::whole(blocks[0], Nanos(value).as_micros_f64())))
+    let samples = complete_pools(latencies, blocks, size).map(|(first, pool)| {
+        let value = merged(&pool)?.and_then(|all| all.quantile(share));
+        Ok(value.map(|value| BlockSample::whole(first, Nanos(value).as_micros_f64())))
     });
     let samples = samples.collect::<Result<Option<Vec<_>>, Error>>()?;
     Ok(samples.map(GroupSamples::Figures))
 }
 
-fn merged(pool: &[BlockLatencies<'_>]) -> Result<Option<LatencyHistogram>, Error> {
+fn merged(pool: &[&BlockLatencies<'_>]) -> Result<Option<LatencyHistogram>, Error> {
     let Some((first, rest)) = pool.split_first() else { return Ok(None) };
     let mut all = first.histogram.clone();
     for BlockLatencies { trial, histogram } in rest {
@@ -180,6 +194,22 @@ mod tests {
             assert_eq!(blocks, [0, 3], "the seventh block is no pool of its own");
             assert!((sampled.samples()[0].value - 99.0).abs() < 0.5);
         }
+    }
+
+    #[test]
+    fn a_network_that_left_the_run_has_the_pools_of_its_blocks() {
+        let trials: Vec<Trial> = (0..8)
+            .flat_map(|block| [woven("host", block, 10_000), woven("bridge", block, 5_000)])
+            .filter(|trial| trial.label == "host" || trial.block < 5)
+            .collect();
+        let (sampled, size) = samples(&trials);
+        let first = |sampled: &GroupSamples| -> Vec<u32> {
+            sampled.samples().iter().map(|sample| sample.block).collect()
+        };
+        assert_eq!(
+            (size, first(&sampled[0]), first(&sampled[1])),
+            (2, vec![0, 2, 4, 6], vec![0, 2])
+        );
     }
 
     #[test]

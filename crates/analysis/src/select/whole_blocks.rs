@@ -1,16 +1,19 @@
 //! Number of whole blocks of a run.
 
 use std::collections::BTreeMap;
-use tare_record::{NetworkFailure, NetworkTurn, Phase, Plan, RemainingPlan, Trial};
+use tare_record::{
+    InterimAnalysis, NetworkFailure, NetworkTurn, Phase, Plan, RemainingPlan, Trial,
+};
 
-/// Counts the blocks in which every network and shape that never failed has its trials. Returns 0 if everything failed.
+/// Counts the blocks in which every network and shape that never failed, and was not decided before, has its trials.
+/// Returns 0 if everything failed.
 pub(crate) fn count_whole_blocks(
     plan: &Plan,
     trials: &[&Trial],
     failures: &[&NetworkFailure],
+    analyses: &[InterimAnalysis],
 ) -> u32 {
-    let standing = RemainingPlan::after_failures(plan, failures.iter().copied());
-    let whole = standing.whole_blocks(plan, trials, Phase::Main);
+    let whole = RemainingPlan::whole_blocks(plan, trials, Phase::Main, failures, analyses);
     u32::try_from(whole.len()).unwrap_or(u32::MAX)
 }
 
@@ -50,14 +53,14 @@ mod tests {
             trial("host", 2, &[1]),
         ];
         let trials: Vec<&Trial> = trials.iter().collect();
-        assert_eq!(count_whole_blocks(&plan, &trials, &[]), 1);
+        assert_eq!(count_whole_blocks(&plan, &trials, &[], &[]), 1);
         let broken = |network: &str| NetworkFailure {
             network: network.to_owned(),
             block: Some(1),
             ..NetworkFailure::default()
         };
         let (host, bridge) = (broken("host"), broken("bridge"));
-        assert_eq!(count_whole_blocks(&plan, &trials, &[&bridge]), 3);
-        assert_eq!(count_whole_blocks(&plan, &trials, &[&bridge, &host]), 0);
+        assert_eq!(count_whole_blocks(&plan, &trials, &[&bridge], &[]), 3);
+        assert_eq!(count_whole_blocks(&plan, &trials, &[&bridge, &host], &[]), 0);
     }
 }

@@ -1,7 +1,8 @@
 //! Result document, the single JSON document that `--json` prints.
 
 use crate::{
-    Cell, Environment, Finding, Nanos, NetworkFailure, Replication, SkippedNetwork, StoppedBy,
+    Cell, Environment, Finding, InterimAnalysis, Nanos, NetworkFailure, Replication,
+    SkippedNetwork, StoppedBy,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,9 @@ pub struct Document {
     /// Mean duration of a block, ns, if the networks were woven.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block_time: Option<Nanos>,
+    /// Planned analyses before the end of the run, at which decided networks left it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interim_analyses: Vec<InterimAnalysis>,
     /// Condition that ended the measurement; null while a run is unfinished or if it was killed.
     pub stopped_by: Option<StoppedBy>,
     /// Published figures and conclusions of the study's source, compared with the measured ones.

@@ -15,6 +15,8 @@ pub enum StoppedBy {
     Precision,
     /// The confidence sequences, which may be checked after every block, were as narrow as requested.
     Sequence,
+    /// The last networks were decided at an interim analysis.
+    Decided,
     /// The time budget was used up.
     Budget,
     /// A signal interrupted the run.
@@ -29,6 +31,7 @@ impl fmt::Display for StoppedBy {
             Self::Blocks => "blocks",
             Self::Precision => "precision",
             Self::Sequence => "sequence",
+            Self::Decided => "decided",
             Self::Budget => "budget",
             Self::Interrupted => "interrupted",
             Self::Failed => "failed",

@@ -57,6 +57,9 @@ impl Redaction {
                 self.text(&mut failure.reason);
                 self.text(&mut failure.remedy);
             }
+            Record::InterimAnalysis(analysis) => {
+                analysis.decided.iter_mut().for_each(|decided| self.name(&mut decided.network));
+            }
             Record::Resumed(resumed) => resumed.time = day(&resumed.time),
             Record::Run(_) | Record::Sizing(_) | Record::End(_) => {}
         }

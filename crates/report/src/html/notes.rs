@@ -169,6 +169,13 @@ fn blocks(document: &Document, asked: BlockPolicy) -> String {
         BlockPolicy::Sequence { precision, .. } => {
             format!("until every confidence sequence was as narrow as {}", goal(precision))
         }
+        BlockPolicy::GroupSequential { precision, .. } => {
+            let analyses = document.interim_analyses.len();
+            format!(
+                "until all was decided, for {}, with {analyses} interim analyses",
+                goal(precision)
+            )
+        }
     };
     format!("{} · {how}", document.blocks)
 }

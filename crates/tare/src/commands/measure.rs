@@ -120,7 +120,7 @@ pub(crate) fn measure_rest(journal: &Journal, job: &MeasureOptions) -> anyhow::R
     let emulated = journal.run.environment.emulated;
     let display = DisplayOptions { json: job.json, emulated, stop: stop.clone() };
     let display = ProgressDisplay::start(plan, display);
-    display.add_earlier(&start.trials_before(journal), &start.failures);
+    display.add_earlier(&start.trials_before(journal), &start);
     measure(plan, start, writer, RunContext { lab, stop, presence, display, _limits: limits }, job)
 }
 

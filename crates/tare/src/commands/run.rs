@@ -143,7 +143,10 @@ fn estimate_time(plan: &Plan, networks: usize) -> String {
     const TRIAL: f64 = 0.1;
     let blocks = match plan.blocks {
         BlockPolicy::Fixed { blocks } => blocks,
-        BlockPolicy::Sequence { at_least, .. } => at_least,
+        BlockPolicy::GroupSequential { at_most, .. } if plan.budget.is_some() => at_most,
+        BlockPolicy::Sequence { at_least, .. } | BlockPolicy::GroupSequential { at_least, .. } => {
+            at_least
+        }
         BlockPolicy::Precision { pilot, at_least, .. } => pilot + at_least,
     };
     let known = tare_traffic::built_in_workloads();

@@ -1,15 +1,15 @@
 //! Model of the table that is displayed during a run: a row for each network, a column for the main metric of each
 //! workload, from the trials so far.
 //!
-//! The table decides nothing: the number of blocks is fixed before the main phase, or by a rule that stays valid
-//! however often it is applied.
+//! The table decides nothing: the number of blocks is fixed before the main phase, or by a rule over all of whose
+//! analyses the intervals hold.
 
 use super::sparkline::trial_sparkline;
 use std::collections::BTreeSet;
 use tare_analysis::{InterimCell, InterimComparison, MetricFigure};
 use tare_record::{
-    ComparedBy, Metric, NetworkEntry, NetworkFailure, Plan, RemainingPlan, Shape, Trial, Verdict,
-    WorkloadPlan,
+    ComparedBy, InterimAnalysis, Metric, NetworkEntry, NetworkFailure, Plan, RemainingPlan, Shape,
+    Trial, Verdict, WorkloadPlan,
 };
 
 /// Table of a run so far.
@@ -130,6 +130,17 @@ impl LiveTable {
         let (line, figure) = (trial_sparkline(trial), figure.unwrap_or_default());
         self.last_trial = format!("{} over {} {line} {figure}", trial.workload, trial.label);
         self.columns = None;
+    }
+
+    /// Adds an interim analysis, which may have decided networks.
+    pub(super) fn add_analysis(&mut self, analysis: &InterimAnalysis) {
+        self.comparison.add_analysis(analysis.clone());
+        self.columns = None;
+    }
+
+    /// Returns true if a network is decided in the shape that is being measured, by its index.
+    pub(super) fn is_decided(&self, network: usize) -> bool {
+        self.comparison.is_decided(network, self.shape)
     }
 
     /// Marks what a failure leaves out of the rest of the run.

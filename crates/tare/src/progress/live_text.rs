@@ -20,6 +20,8 @@ pub(super) struct TerminalSize {
 
 /// Mark of the networks and the workload being measured.
 const MARK: &str = "▶ ";
+/// Mark of the networks that are decided, and no longer measured.
+const DECIDED: &str = "✓ ";
 /// Largest width of a network's name, columns.
 const LONGEST_NAME: usize = 24;
 /// Smallest width of a column.
@@ -58,7 +60,12 @@ pub(super) fn live_text(
     for &row in &page.rows {
         let is_measured = table.measured().contains(&row);
         let mut line = StyledLine::default();
-        line.push(Emphasis::Strong, if is_measured { MARK } else { "  " });
+        let mark = match is_measured {
+            true => MARK,
+            false if table.is_decided(row) => DECIDED,
+            false => "  ",
+        };
+        line.push(Emphasis::Strong, mark);
         let emphasis = if is_measured { Emphasis::Strong } else { Emphasis::Plain };
         line.push_field(emphasis, &names[row], name_width);
         for (column, width) in columns[layout.shown.clone()].iter().zip(&layout.widths) {

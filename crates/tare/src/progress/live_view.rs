@@ -7,7 +7,7 @@
 
 use super::live_table::LiveTable;
 use super::live_text::{TerminalSize, live_text};
-use super::messages::{blocks_line, failure_line, sizing_line};
+use super::messages::{analysis_line, blocks_line, failure_line, sizing_line};
 use super::run_clock::{RunClock, block_time};
 use super::screen::Screen;
 use super::terminal;
@@ -15,8 +15,8 @@ use super::terminal_watch::{TerminalEvent, TerminalWatch};
 use crate::signals::StopRequest;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tare_record::{NetworkFailure, Plan, Trial};
-use tare_runner::{Progress, RunEvent};
+use tare_record::{Plan, Trial};
+use tare_runner::{Progress, RunEvent, StartPoint};
 
 /// Smallest time between two drawings.
 const REDRAW: Duration = Duration::from_millis(250);
@@ -85,10 +85,11 @@ impl LiveView {
     }
 
     /// Adds what an earlier part of the run measured.
-    pub(super) fn add_earlier(&self, trials: &[&Trial], failures: &[NetworkFailure]) {
+    pub(super) fn add_earlier(&self, trials: &[&Trial], start: &StartPoint) {
         let mut state = self.shared.lock();
         trials.iter().for_each(|trial| state.table.add_trial(trial));
-        failures.iter().for_each(|failure| state.table.add_failure(failure));
+        start.analyses.iter().for_each(|analysis| state.table.add_analysis(analysis));
+        start.failures.iter().for_each(|failure| state.table.add_failure(failure));
         state.draw();
     }
 }
@@ -110,7 +111,7 @@ impl Progress for LiveView {
         let mut state = self.shared.lock();
         match event {
             RunEvent::Sized { plan, sizing } => {
-                state.clock.expect(sizing.block_time.into());
+                state.clock.apply_sizing(plan, sizing);
                 state.print_line(&sizing_line(plan, sizing));
             }
             RunEvent::Phase { phase, from, blocks, .. } => {
@@ -123,6 +124,12 @@ impl Progress for LiveView {
             }
             // Drawn with the mark of the next trial, or at the end of the block.
             RunEvent::Measured(trial) => state.table.add_trial(trial),
+            RunEvent::Analysed(analysis) => {
+                state.table.add_analysis(analysis);
+                if let Some(line) = analysis_line(analysis) {
+                    state.print_line(&line);
+                }
+            }
             RunEvent::Failed(failure) => {
                 state.table.add_failure(failure);
                 state.print_line(&failure_line(failure));

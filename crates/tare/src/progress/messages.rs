@@ -1,12 +1,17 @@
 //! Lines of a run that stay on the terminal.
 
 use super::run_clock::format_duration;
+use std::collections::BTreeSet;
 use std::time::Duration;
-use tare_record::{BlockPolicy, NetworkFailure, Plan, Sizing, StoppedBy};
+use tare_record::{BlockPolicy, InterimAnalysis, NetworkFailure, Plan, Sizing, StoppedBy};
 
-/// Formats the number of blocks of a plan, if it is fixed, with the expected time or the budget.
+/// Formats the number of blocks of a plan, if it has one before the first, with the expected time or the budget.
 pub(super) fn blocks_line(plan: &Plan, block_time: Duration) -> Option<String> {
-    let BlockPolicy::Fixed { blocks } = plan.blocks else { return None };
+    let blocks = match plan.blocks {
+        BlockPolicy::Fixed { blocks } => blocks,
+        BlockPolicy::GroupSequential { at_most, .. } => at_most,
+        BlockPolicy::Precision { .. } | BlockPolicy::Sequence { .. } => return None,
+    };
     let time = block_time.saturating_mul(blocks);
     let noun = if blocks == 1 { "block" } else { "blocks" };
     let budget = plan.budget.map(Duration::from).filter(|budget| *budget < time);
@@ -23,8 +28,12 @@ pub(super) fn blocks_line(plan: &Plan, block_time: Duration) -> Option<String> {
 pub(super) fn sizing_line(plan: &Plan, sizing: &Sizing) -> String {
     let each: Duration = sizing.block_time.into();
     let time = format_duration(each * sizing.blocks);
+    let is_group_sequential = matches!(plan.blocks, BlockPolicy::GroupSequential { .. });
     let goal = match plan.blocks {
-        BlockPolicy::Precision { precision: Some(share), .. } => format!("± {} %", share * 100.0),
+        BlockPolicy::Precision { precision: Some(share), .. }
+        | BlockPolicy::GroupSequential { precision: Some(share), .. } => {
+            format!("± {} %", share * 100.0)
+        }
         _ => "half of each margin".to_owned(),
     };
     let why = match sizing.decided_by {
@@ -41,7 +50,18 @@ pub(super) fn sizing_line(plan: &Plan, sizing: &Sizing) -> String {
         }
         _ => format!("for a precision of {goal}"),
     };
-    format!("tare: {} blocks, about {time}: {why}", sizing.blocks)
+    let limit = if is_group_sequential { "at most " } else { "" };
+    format!("tare: {limit}{} blocks, about {time}: {why}", sizing.blocks)
+}
+
+/// Formats the networks that an interim analysis decided. Returns `None` if there are none.
+pub(super) fn analysis_line(analysis: &InterimAnalysis) -> Option<String> {
+    let decided: BTreeSet<&str> =
+        analysis.decided.iter().map(|decided| decided.network.as_str()).collect();
+    let names = decided.into_iter().collect::<Vec<_>>().join(", ");
+    (!names.is_empty()).then(|| {
+        format!("tare: decided after {} blocks, and no longer measured: {names}", analysis.blocks)
+    })
 }
 
 /// Formats a failure, and what is not tried again because of it.

@@ -21,8 +21,8 @@ use crate::signals::StopRequest;
 use live_view::LiveView;
 use progress_lines::ProgressLines;
 use std::time::Duration;
-use tare_record::{NetworkFailure, Plan, Trial};
-use tare_runner::{Progress, RunEvent};
+use tare_record::{Plan, Trial};
+use tare_runner::{Progress, RunEvent, StartPoint};
 
 /// Display of the progress of a run. Dropping it removes what does not stay.
 pub(crate) struct ProgressDisplay(DisplayKind);
@@ -56,9 +56,9 @@ impl ProgressDisplay {
     }
 
     /// Adds what an earlier part of the run measured.
-    pub(crate) fn add_earlier(&self, trials: &[&Trial], failures: &[NetworkFailure]) {
+    pub(crate) fn add_earlier(&self, trials: &[&Trial], start: &StartPoint) {
         if let DisplayKind::View(view) = &self.0 {
-            view.add_earlier(trials, failures);
+            view.add_earlier(trials, start);
         }
     }
 

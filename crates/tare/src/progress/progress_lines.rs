@@ -1,6 +1,6 @@
 //! Plain lines of progress, for output that is no terminal.
 
-use super::messages::{blocks_line, failure_line, sizing_line};
+use super::messages::{analysis_line, blocks_line, failure_line, sizing_line};
 use super::run_clock::{RunClock, block_time, format_duration, phase_name};
 use crate::output;
 use std::time::{Duration, Instant};
@@ -48,11 +48,16 @@ impl Progress for ProgressLines {
     fn handle_event(&mut self, event: RunEvent<'_>) {
         match event {
             RunEvent::Sized { plan, sizing } => {
-                self.clock.expect(sizing.block_time.into());
+                self.clock.apply_sizing(plan, sizing);
                 output::print_status(&sizing_line(plan, sizing));
             }
             RunEvent::Phase { phase, from, blocks, .. } => {
                 self.clock.start_phase(phase, from, blocks, Instant::now());
+            }
+            RunEvent::Analysed(analysis) => {
+                if let Some(line) = analysis_line(analysis) {
+                    output::print_status(&line);
+                }
             }
             RunEvent::Failed(failure) => output::print_status(&failure_line(failure)),
             RunEvent::Block { phase, block } => self.finish_block(phase, block),

@@ -1,7 +1,7 @@
 //! Position of a run in its plan, and its expected time.
 
 use std::time::{Duration, Instant};
-use tare_record::{BlockPolicy, Nanos, Phase, Plan};
+use tare_record::{BlockPolicy, Nanos, Phase, Plan, Sizing};
 
 /// Completed blocks of the current phase, and the time that the run has taken and will take. Pauses are left out.
 #[derive(Clone, Debug)]
@@ -9,7 +9,7 @@ pub(super) struct RunClock {
     /// Expected time of a block: from the plan at first, from measured blocks as soon as there are some.
     expected: Duration,
     budget: Option<Duration>,
-    /// True if the run may end before its last block, at its precision.
+    /// True if the run may end before its last block, at its precision or when all is decided.
     may_end_early: bool,
     began: Instant,
     phase: Phase,
@@ -26,7 +26,10 @@ impl RunClock {
         Self {
             expected: block_time(plan),
             budget: plan.budget.map(Duration::from),
-            may_end_early: matches!(plan.blocks, BlockPolicy::Sequence { .. }),
+            may_end_early: matches!(
+                plan.blocks,
+                BlockPolicy::Sequence { .. } | BlockPolicy::GroupSequential { .. }
+            ),
             began: now,
             phase: Phase::Main,
             phase_began: now,
@@ -42,9 +45,10 @@ impl RunClock {
         (self.from, self.done, self.blocks, self.phase_began) = (from, from, blocks, now);
     }
 
-    /// Replaces the expected time of a block.
-    pub(super) fn expect(&mut self, block_time: Duration) {
-        self.expected = block_time;
+    /// Applies the decision on the number of blocks, with the measured time of a block.
+    pub(super) fn apply_sizing(&mut self, plan: &Plan, sizing: &Sizing) {
+        self.expected = sizing.block_time.into();
+        self.blocks = plan.blocks.most_blocks(Some(sizing));
     }
 
     /// Counts a block as done.

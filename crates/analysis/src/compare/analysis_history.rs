@@ -1,0 +1,98 @@
+//! Interim analyses of a run, as they apply to the pairs of one network and the baseline.
+
+use tare_record::{InterimAnalysis, Shape};
+use tare_stats::group_sequential::Analysis;
+
+/// Interim analyses so far, and the present one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AnalysisHistory<'a> {
+    earlier: &'a [InterimAnalysis],
+    /// Share of the planned information that is there at present, 0 to 1.
+    information: f64,
+}
+
+/// Network and baseline, by their labels, in a shape.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ComparedPair<'a> {
+    pub(crate) network: &'a str,
+    pub(crate) baseline: &'a str,
+    pub(crate) shape: &'a Shape,
+}
+
+impl<'a> AnalysisHistory<'a> {
+    /// Returns the history of a run at its end, or as if it ended now.
+    pub(crate) fn at_end(earlier: &'a [InterimAnalysis]) -> Self {
+        Self { earlier, information: 1.0 }
+    }
+
+    /// Returns the history of a run at a planned analysis, when this share of the information is there.
+    pub(crate) fn at_interim(earlier: &'a [InterimAnalysis], information: f64) -> Self {
+        Self { earlier, information }
+    }
+
+    /// Returns the analyses of a network and the baseline, which have a pair of figures in each of these blocks. The
+    /// last one is that at which the network was decided, or the present one.
+    pub(crate) fn analyses_of(&self, pair: ComparedPair<'_>, blocks: &[u32]) -> Vec<Analysis> {
+        let all = u32::try_from(blocks.len()).unwrap_or(u32::MAX);
+        let mut analyses: Vec<Analysis> = Vec::new();
+        for earlier in self.earlier {
+            let decides = |label| earlier.decides(label, pair.shape);
+            if decides(pair.network) || decides(pair.baseline) {
+                analyses.retain(|before| before.values < all);
+                analyses.push(Analysis { values: all, information: earlier.information });
+                return analyses;
+            }
+            let values = blocks.iter().filter(|&&block| block < earlier.blocks).count();
+            let values = u32::try_from(values).unwrap_or(u32::MAX);
+            // One pair has no interval, and what has no new pair is no analysis of its own.
+            let is_new = analyses.last().is_none_or(|last| last.values < values);
+            if (2..all).contains(&values) && is_new {
+                analyses.push(Analysis { values, information: earlier.information });
+            }
+        }
+        analyses.push(Analysis { values: all, information: self.information });
+        analyses
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_record::DecidedNetwork;
+
+    fn analysis(blocks: u32, information: f64, decided: &[&str]) -> InterimAnalysis {
+        let decided = decided
+            .iter()
+            .map(|label| DecidedNetwork { network: (*label).to_owned(), shape: Shape::default() });
+        InterimAnalysis { blocks, information, decided: decided.collect() }
+    }
+
+    fn analyses(history: &AnalysisHistory<'_>, network: &str, blocks: &[u32]) -> Vec<(u32, f64)> {
+        let shape = Shape::default();
+        let pair = ComparedPair { network, baseline: "host", shape: &shape };
+        let found = history.analyses_of(pair, blocks);
+        found.into_iter().map(|one| (one.values, one.information)).collect()
+    }
+
+    #[test]
+    fn a_network_has_the_analyses_until_it_is_decided() {
+        let earlier =
+            [analysis(4, 0.4, &[]), analysis(6, 0.6, &["bridge"]), analysis(8, 0.8, &["veth"])];
+        let end = AnalysisHistory::at_end(&earlier);
+        assert_eq!(analyses(&end, "bridge", &[0, 1, 2, 3, 4, 5]), [(4, 0.4), (6, 0.6)]);
+        let ten: Vec<u32> = (0..10).collect();
+        assert_eq!(analyses(&end, "shared", &ten), [(4, 0.4), (6, 0.6), (8, 0.8), (10, 1.0)]);
+        let interim = AnalysisHistory::at_interim(&earlier[..1], 0.6);
+        assert_eq!(analyses(&interim, "shared", &[0, 1, 2, 3, 4, 5]), [(4, 0.4), (6, 0.6)]);
+    }
+
+    #[test]
+    fn pairs_that_are_missing_make_no_analysis() {
+        let earlier = [analysis(2, 0.4, &[]), analysis(4, 0.6, &[]), analysis(5, 0.8, &[])];
+        let end = AnalysisHistory::at_end(&earlier);
+        // Pools of two blocks: the first analysis had one pair, the last but one no new one.
+        assert_eq!(analyses(&end, "veth", &[0, 2, 4, 6]), [(2, 0.6), (3, 0.8), (4, 1.0)]);
+        assert_eq!(analyses(&end, "veth", &[]), [(0, 1.0)]);
+        assert_eq!(analyses(&end, "veth", &[3, 4]), [(2, 1.0)]);
+    }
+}
