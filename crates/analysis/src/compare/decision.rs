@@ -6,7 +6,7 @@
 
 use crate::compare::analysis_history::AnalysisHistory;
 use crate::compare::cell_draft::margin;
-use crate::compare::interim::{InterimCell, InterimComparison};
+use crate::compare::interim::{InterimCell, InterimComparison, InterimRatio};
 use crate::estimate::figures::MIN_SAMPLES_BEYOND;
 use crate::estimate::metric_figure::MetricFigure;
 use std::collections::BTreeMap;
@@ -77,28 +77,35 @@ impl InterimComparison {
             .filter(|((workload, _), _)| is_measured(*workload))
             .filter_map(|((_, metric), cells)| Some((*metric, cells[network].ratio?)));
         let ratios: Vec<_> = ratios.collect();
-        let are_precise = ratios.iter().all(|&(metric, ratio)| {
-            let Some(([_, high], verdict)) = ratio.decided else { return false };
-            verdict != Verdict::Unclear
-                && high / ratio.value <= self.largest_reach(metric, ratio.value)
-        });
+        let are_decided =
+            ratios.iter().all(|(metric, ratio)| self.is_ratio_decided(*metric, ratio));
         let workloads = 0..self.plan().workloads.len();
         !ratios.is_empty()
-            && are_precise
+            && are_decided
             && workloads
                 .filter(|&workload| is_measured(workload))
                 .all(|workload| self.has_percentiles(shape, workload, network))
     }
 
-    /// Returns how far an interval may reach above its ratio, as a factor, to be precise enough.
-    fn largest_reach(&self, metric: Metric, ratio: f64) -> f64 {
+    /// Returns true if a ratio has a verdict and is precise enough. Without a requested precision, an interval within the
+    /// margin is; one beyond it if it reaches half a margin or a tenth of the difference above the ratio.
+    fn is_ratio_decided(&self, metric: Metric, ratio: &InterimRatio) -> bool {
+        let Some(([_, high], verdict)) = ratio.decided else { return false };
         let plan = self.plan();
         let precision = match plan.blocks {
             BlockPolicy::GroupSequential { precision, .. } => precision,
             _ => None,
         };
-        let precision = precision.unwrap_or(margin(plan, metric) / 2.0);
-        1.0 + precision.max(SHARE_OF_DIFFERENCE * (ratio - 1.0).abs())
+        let of_difference = SHARE_OF_DIFFERENCE * (ratio.value - 1.0).abs();
+        let reach = high / ratio.value - 1.0;
+        match (verdict, precision) {
+            (Verdict::Unclear, _) => false,
+            (_, Some(precision)) => reach <= precision,
+            (Verdict::Faster | Verdict::Slower, None) => {
+                reach <= (margin(plan, metric) / 2.0).max(of_difference)
+            }
+            (Verdict::Same | Verdict::FasterSlightly | Verdict::SlowerSlightly, None) => true,
+        }
     }
 
     /// Returns true if the percentiles of a network and of the baseline, up to the 99th, have enough samples: in each
@@ -126,5 +133,88 @@ impl InterimComparison {
                 estimates.len() as u64 / pool >= at_least
             })
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_data::{plan, transactions, trial, workload};
+    use tare_record::Plan;
+
+    /// Returns a plan of three networks with interim analyses.
+    fn planned(metrics: &[Metric], precision: Option<f64>) -> Plan {
+        let workload = workload("tcp-stream", metrics);
+        let blocks =
+            BlockPolicy::GroupSequential { precision, pilot: 3, at_least: 5, at_most: 100 };
+        Plan { blocks, ..plan(&["host", "veth", "bridge"], vec![workload]) }
+    }
+
+    /// Returns the labels that an analysis of eight blocks at half of the information decides. `veth` is like `host`, and
+    /// its ratios deviate by this much to either side in turn; `bridge` carries three quarters, and deviates by half.
+    fn decided(plan: &Plan, deviation: f64) -> Vec<String> {
+        let mut interim = InterimComparison::new(plan.clone());
+        for block in 0..8 {
+            let off = if block % 2 == 0 { deviation } else { -deviation };
+            let levels = [("host", 1.0), ("veth", 1.0 + off), ("bridge", 0.75 * (1.0 + off / 2.0))];
+            for (label, level) in levels {
+                interim.add(&trial(label, block, &[(level * 1e6) as u64; 10])).unwrap();
+            }
+        }
+        let standing = RemainingPlan::after_failures(plan, &[]);
+        let analysis = interim.analyse(8, 0.5, &standing);
+        assert_eq!((analysis.blocks, analysis.information), (8, 0.5));
+        analysis.decided.into_iter().map(|one| one.network).collect()
+    }
+
+    #[test]
+    fn a_network_is_decided_by_its_verdict_and_precision() {
+        let plan = planned(&[Metric::Throughput], None);
+        assert_eq!(decided(&plan, 0.001), ["veth", "bridge"]);
+        // An interval of ± 2.3 % is wider than the margin of 2 %; one of ± 1.5 % is narrower than a tenth of the
+        // difference, and wider than half a margin.
+        assert_eq!(decided(&plan, 0.018), ["bridge"]);
+        assert!(decided(&plan, 0.1).is_empty());
+        let precise = planned(&[Metric::Throughput], Some(0.005));
+        assert_eq!(decided(&precise, 0.001), ["veth", "bridge"]);
+        assert!(decided(&precise, 0.018).is_empty());
+    }
+
+    #[test]
+    fn what_has_left_is_not_decided_again() {
+        let plan = planned(&[Metric::Throughput], None);
+        let mut interim = InterimComparison::new(plan.clone());
+        for block in 0..8 {
+            for (label, bytes) in [("host", 1_000), ("veth", 1_000), ("bridge", 750)] {
+                interim.add(&trial(label, block, &[bytes; 10])).unwrap();
+            }
+        }
+        let mut standing = RemainingPlan::after_failures(&plan, &[]);
+        let analysis = interim.analyse(8, 0.5, &standing);
+        assert_eq!(analysis.decided.len(), 2);
+        standing.remove_decided(&plan, &analysis);
+        interim.add_analysis(analysis);
+        assert!(interim.is_decided(1, 0) && !interim.is_decided(0, 0));
+        assert!(interim.analyse(9, 0.6, &standing).decided.is_empty());
+    }
+
+    #[test]
+    fn a_percentile_needs_as_many_pools_as_a_run_has_blocks() {
+        let mut plan = planned(&[Metric::LatencyP50, Metric::LatencyP99], None);
+        plan.workloads[0].name = "tcp-rr".to_owned();
+        let standing = RemainingPlan::after_failures(&plan, &[]);
+        let decided = |per_block: usize, blocks: u32| {
+            let mut interim = InterimComparison::new(plan.clone());
+            for block in 0..blocks {
+                for label in ["host", "veth", "bridge"] {
+                    let trial = transactions(label, block, &vec![vec![5_000; per_block / 10]; 10]);
+                    interim.add(&trial).unwrap();
+                }
+            }
+            interim.analyse(blocks, 0.5, &standing).decided.len()
+        };
+        assert_eq!(decided(20_000, 8), 2);
+        assert_eq!(decided(6_000, 8), 0, "four pools of two blocks");
+        assert_eq!(decided(6_000, 10), 2);
     }
 }
