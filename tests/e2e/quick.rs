@@ -30,6 +30,42 @@ fn quick_measures_every_network_and_every_figure_in_five_blocks() {
     assert_random_order(&trials(&scratch.path("out")));
 }
 
+#[test]
+fn interim_analyses_are_made_when_they_are_planned_and_widen_the_intervals() {
+    let scratch = ScratchDirectory::new();
+    // A precision that no machine reaches: ten blocks, with an analysis at 40, 60 and 80 % of them.
+    let study = r#"
+        name = "analysed"
+        networks = ["host", "veth", "bridge"]
+        metrics = ["throughput"]
+        [[workload]]
+        name = "tcp-stream"
+        woven-duration = "60ms"
+        [method]
+        precision = "0.0001%"
+        pilot = 2
+        at-least = 2
+        at-most = 10
+        slice = "20ms"
+    "#;
+    std::fs::write(scratch.path("analysed.toml"), study).expect("the directory is writable");
+    let asked = ["run", "analysed.toml", "--json", "--out", "out"];
+    let document = Tare::in_directory(scratch.root()).run(&asked).expect(0).json();
+    schema::check(&document, "run.json");
+    assert_eq!((&document["blocks"], &document["stopped_by"]), (&10.into(), &"blocks".into()));
+    let analyses: Vec<(u64, f64)> = list(&document, "interim_analyses")
+        .iter()
+        .map(|analysis| {
+            assert_eq!(list(analysis, "decided"), [] as [Value; 0]);
+            let blocks = analysis["blocks"].as_u64().expect("a number");
+            (blocks, analysis["information"].as_f64().expect("a share"))
+        })
+        .collect();
+    assert_eq!(analyses, [(4, 0.4), (6, 0.6), (8, 0.8)]);
+    let journal = std::fs::read_to_string(scratch.path("out/journal.jsonl")).expect("a journal");
+    crate::recompute::check(&journal, &document);
+}
+
 /// Fails unless each network has each figure from five blocks, or p99 from pools of blocks, or too few round trips for
 /// p99, as on a busy machine. (The count of round trips, and the pools, are recomputed from the journal.)
 fn assert_every_figure(document: &Value) {

@@ -3,6 +3,7 @@
 
 mod figures;
 pub(crate) mod numbers;
+mod sequential;
 mod warm_up;
 mod woven;
 
@@ -29,7 +30,7 @@ pub(crate) fn check(journal: &str, document: &Value) {
         check_cell(cell, &samples(&trials, cell));
     }
     for cell in cells {
-        check_ratio(plan, cell, cells, &trials);
+        check_ratio(plan, cell, document, &trials);
     }
 }
 
@@ -198,7 +199,8 @@ fn comparable(one: &Value, other: &Value) -> bool {
     ["workload", "metric", "shape", "parameters"].iter().all(|key| one[*key] == other[*key])
 }
 
-fn check_ratio(plan: &Value, cell: &Value, cells: &[Value], trials: &[&Value]) {
+fn check_ratio(plan: &Value, cell: &Value, document: &Value, trials: &[&Value]) {
+    let cells = list(document, "cells");
     let family: Vec<&Value> = cells.iter().filter(|other| comparable(cell, other)).collect();
     // The baseline itself has no ratio, and neither has a cell whose baseline is missing.
     let baseline = family.iter().find(|other| other["label"] == plan["baseline"]);
@@ -217,23 +219,26 @@ fn check_ratio(plan: &Value, cell: &Value, cells: &[Value], trials: &[&Value]) {
         return;
     }
     let ratio = &cell["ratio"];
+    assert_same(&ratio["value"], mean(&logs).exp(), "the ratio", cell);
+    let analyses = match text(&plan["blocks"], "by") {
+        "group-sequential" => {
+            let below = by_block(baseline.expect("a ratio has a baseline"));
+            let blocks = by_block(cell).into_keys().filter(|block| below.contains_key(block));
+            sequential::analyses(document, cell, &blocks.collect::<Vec<_>>())
+        }
+        _ => vec![(logs.len() as f64, 1.0)],
+    };
+    let interval_of = |alpha: f64| interval(&logs, 1.0 - sequential::level(&analyses, alpha));
+    let ci90 = interval_of(0.10).map(f64::exp);
+    assert_same_interval(&ratio["ci90"], ci90, "the ratio's ci90", cell);
+    assert_same_interval(&ratio["ci95"], interval_of(0.05).map(f64::exp), "its ci95", cell);
+    let p = check_p_value(&analyses, &logs, cell);
     let of_the_family: Vec<f64> = family
         .iter()
-        .map(|other| logs_of(other))
-        .filter(|logs| logs.len() > 1)
-        .map(|logs| p_of_zero(&logs))
+        .filter(|other| logs_of(other).len() > 1)
+        .map(|other| other["ratio"]["p"].as_f64().expect("a p-value"))
         .collect();
-    let ci90 = interval(&logs, 0.90).map(f64::exp);
-    let (p, p_adjusted) = (p_of_zero(&logs), holm(&of_the_family, p_of_zero(&logs)));
-    assert_same(&ratio["value"], mean(&logs).exp(), "the ratio", cell);
-    assert_same_interval(&ratio["ci90"], ci90, "the ratio's ci90", cell);
-    assert_same_interval(
-        &ratio["ci95"],
-        interval(&logs, 0.95).map(f64::exp),
-        "the ratio's ci95",
-        cell,
-    );
-    assert_same(&ratio["p"], p, "p", cell);
+    let p_adjusted = holm(&of_the_family, p);
     assert_same(&ratio["p_adjusted"], p_adjusted, "p_adjusted", cell);
     assert_same(&ratio["detectable"], detectable(&logs), "detectable", cell);
     assert_eq!(ratio["pairs"], logs.len(), "{cell}");
@@ -245,6 +250,23 @@ fn check_ratio(plan: &Value, cell: &Value, cells: &[Value], trials: &[&Value]) {
     for other in family.iter().filter(|other| !other["ratio"].is_null()) {
         assert_eq!(other["ratio"]["family"], ratio["family"], "one family");
     }
+}
+
+/// Checks the p-value of a ratio over all analyses, and returns it: if all together may err with that probability, the
+/// level of the last one is the p-value of its test alone.
+fn check_p_value(analyses: &[sequential::Analysis], logs: &[f64], cell: &Value) -> f64 {
+    let (said, alone) = (&cell["ratio"]["p"], p_of_zero(logs));
+    if analyses.len() == 1 && analyses[0].1 >= 1.0 {
+        assert_same(said, alone, "p", cell);
+    }
+    let p = said.as_f64().unwrap_or_else(|| panic!("p is missing from {cell}"));
+    assert!(p >= alone * (1.0 - TOLERANCE), "p is below {alone} in {cell}");
+    // Smaller ones lie beyond the grid.
+    if analyses.len() > 1 && (1e-9..1.0).contains(&p) {
+        let level = sequential::level(analyses, p);
+        assert!((level / alone - 1.0).abs() < 1e-3, "p: {level} is not {alone}, in {cell}");
+    }
+    p
 }
 
 /// Checks the mean of the blocks' differences.

@@ -95,8 +95,8 @@ pub(crate) struct RunArguments {
     /// Target half width of a ratio's 95 % confidence interval [default: half the metric's margin]
     #[arg(short, long, value_name = "SHARE", help_heading = "Method")]
     pub(crate) precision: Option<Percent>,
-    /// Check the precision after every block and stop when it is reached, instead of measuring a number of blocks that
-    /// a pilot determines. The confidence intervals allow for repeated checks and are wider
+    /// Check the precision after every block and stop when it is reached, instead of at planned analyses or after a
+    /// number of blocks that a pilot determines. The confidence intervals allow for repeated checks and are wider
     #[arg(long, conflicts_with_all = ["blocks", "quick"], help_heading = "Method")]
     pub(crate) sequential: bool,
     /// Maximum duration of the run
@@ -114,8 +114,8 @@ pub(crate) struct RunArguments {
     /// Run a published study with its published durations and repetitions (the default)
     #[arg(long, conflicts_with_all = ["scaled", "quick"], help_heading = "Method")]
     pub(crate) as_published: bool,
-    /// Measure with a lower precision: the tour's core networks in under a minute, or the networks of --network without
-    /// a time limit
+    /// Measure with a lower precision: the tour's core networks in under a minute, or the networks of --network in
+    /// as long as five blocks take, or a minute if they are woven
     #[arg(short, long, help_heading = "Method")]
     pub(crate) quick: bool,
 
