@@ -3,7 +3,7 @@
 //! A short-lived thread makes each namespace: it enters the namespace, sets it up, and opens what must be opened from
 //! inside. The netlink socket stays in its namespace for life, so that the namespace need not be entered again.
 
-use crate::netlink::{DeviceState, DeviceStats, NetlinkRequest, NetlinkSocket, QdiscStats};
+use crate::netlink::{DeviceState, NetlinkRequest, NetlinkSocket};
 use crate::plan::wiring::{DeviceSysctl, Sysctl};
 use crate::sysctl::SysctlWriter;
 use crate::{parallel, sys};
@@ -71,12 +71,6 @@ impl Namespace {
     /// Returns a device in the namespace. Returns `None` if there is no device of this name.
     pub(crate) fn device(&self, name: &str) -> Result<Option<DeviceState>, Error> {
         self.socket.lock().unwrap_or_else(PoisonError::into_inner).device(name)
-    }
-
-    /// Returns the counters of all devices in the namespace, and of their queues.
-    pub(crate) fn read_stats(&self) -> Result<(Vec<DeviceStats>, Vec<QdiscStats>), Error> {
-        let mut socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok((socket.devices()?, socket.queues()?))
     }
 
     /// Makes the kernel update the link state of these devices now.

@@ -1,7 +1,8 @@
 //! Counters that the kernel shows as files of the reader's network namespace.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use tare_record::CounterDeltas;
 
 /// Protocol counters that show trouble, or how much there was to do. Octets are left to the device counters. The names
@@ -96,33 +97,68 @@ const IPV6_COUNTERS: &[&str] = &[
     "Udp6.MemErrors",
 ];
 
-/// Reads a file of the calling thread's namespace. Returns an empty text if there is no such file.
-fn read_file(file: &str) -> String {
-    fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap_or_default()
+/// Files of a network namespace's counters. They stay those of the namespace in which they were opened, whatever thread
+/// reads them, and are read again without being opened again.
+#[derive(Debug)]
+pub struct CounterFiles {
+    snmp: Option<File>,
+    netstat: Option<File>,
+    snmp6: Option<File>,
+    conntrack: Option<File>,
 }
 
-/// Returns the counters of the protocols, by their names in `/proc/net/snmp`, `netstat` and `snmp6`:
-/// `Udp.RcvbufErrors`.
-#[must_use]
-pub fn protocols() -> CounterDeltas {
-    let mut all = parse_tables(&read_file("snmp"));
-    all.append(&mut parse_tables(&read_file("netstat")));
-    all.retain(|name, _| IPV4_COUNTERS.contains(&name.as_str()));
-    all.append(&mut parse_lines(&read_file("snmp6")));
-    all
+impl CounterFiles {
+    /// Opens the files of the calling thread's namespace. Those of protocols that the kernel has not are left out.
+    #[must_use]
+    pub fn open() -> Self {
+        Self {
+            snmp: open_file("snmp"),
+            netstat: open_file("netstat"),
+            snmp6: open_file("snmp6"),
+            conntrack: open_file("stat/nf_conntrack"),
+        }
+    }
+
+    /// Returns the counters of the protocols, by their names in `/proc/net/snmp`, `netstat` and `snmp6`:
+    /// `Udp.RcvbufErrors`.
+    #[must_use]
+    pub fn protocols(&self) -> CounterDeltas {
+        let mut all = parse_tables(&read_again(self.snmp.as_ref()));
+        all.append(&mut parse_tables(&read_again(self.netstat.as_ref())));
+        all.retain(|name, _| IPV4_COUNTERS.contains(&name.as_str()));
+        all.append(&mut parse_lines(&read_again(self.snmp6.as_ref())));
+        all
+    }
+
+    /// Returns the counters of connection tracking, summed over all cores, by their names in
+    /// `/proc/net/stat/nf_conntrack`.
+    #[must_use]
+    pub fn conntrack(&self) -> CounterDeltas {
+        parse_columns(&read_again(self.conntrack.as_ref()))
+    }
 }
 
-/// Returns the counters of connection tracking, summed over all cores, by their names in `/proc/net/stat/nf_conntrack`.
-#[must_use]
-pub fn conntrack() -> CounterDeltas {
-    parse_columns(&read_file("stat/nf_conntrack"))
+/// Opens a file of the calling thread's namespace. Returns `None` if there is no such file.
+fn open_file(file: &str) -> Option<File> {
+    File::open(format!("/proc/thread-self/net/{file}")).ok()
+}
+
+/// Reads a file from its beginning. Returns an empty text if there is none.
+fn read_again(file: Option<&File>) -> String {
+    let Some(file) = file else { return String::new() };
+    let mut text = Vec::new();
+    let mut chunk = [0; 8 * 1024];
+    while let Ok(read @ 1..) = file.read_at(&mut chunk, text.len() as u64) {
+        text.extend_from_slice(&chunk[..read]);
+    }
+    String::from_utf8(text).unwrap_or_default()
 }
 
 /// Returns the counters of all devices, by their names in `struct rtnl_link_stats64`, as far as `/proc/net/dev` tells
 /// them apart: it counts the missed packets of a device among its dropped ones.
 #[must_use]
 pub fn devices() -> BTreeMap<String, CounterDeltas> {
-    parse_devices(&read_file("dev"))
+    parse_devices(&read_again(open_file("dev").as_ref()))
 }
 
 /// Columns of `/proc/net/dev` (net/core/net-procfs.c). Columns without a name here are not used.
@@ -234,7 +270,7 @@ mod tests {
     #[test]
     fn this_machine_counts() {
         assert!(devices().contains_key("lo"));
-        let protocols = protocols();
+        let protocols = CounterFiles::open().protocols();
         assert!(protocols.contains_key("Udp.RcvbufErrors"), "{protocols:?}");
         assert!(protocols.contains_key("TcpExt.TCPTimeouts"), "{protocols:?}");
     }

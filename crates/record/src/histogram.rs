@@ -1,11 +1,12 @@
 //! HDR histograms of latencies, and their encoding in the journal.
 
 mod packed_counts;
+mod v2_codec;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use hdrhistogram::serialization::Deserializer;
 use packed_counts::PackedCounts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -179,26 +180,10 @@ impl LatencyHistogram {
     /// Encodes the histogram as in the journal.
     ///
     /// # Errors
-    /// Fails if the library cannot encode the histogram.
+    /// Fails if a count has more than 63 bits.
     pub fn encode(&self) -> Result<String, HistogramError> {
-        let mut bytes = Vec::new();
-        let mut write = |histogram: &Histogram<u64>| {
-            V2DeflateSerializer::new()
-                .serialize(histogram, &mut bytes)
-                .map_err(|error| HistogramError::Encoding(error.to_string()))
-        };
-        match &self.0 {
-            HistogramStorage::Open(histogram) => write(histogram)?,
-            HistogramStorage::Packed(counts) => {
-                let mut histogram = new_hdr_histogram()?;
-                for (nanos, count) in counts.iter() {
-                    let recorded = histogram.record_n(nanos, count);
-                    recorded.map_err(|error| HistogramError::Encoding(error.to_string()))?;
-                }
-                write(&histogram)?
-            }
-        };
-        Ok(STANDARD.encode(bytes))
+        let too_many = || HistogramError::Encoding("a count is beyond 63 bits".to_owned());
+        Ok(STANDARD.encode(v2_codec::encode(self.iter()).ok_or_else(too_many)?))
     }
 
     /// Decodes a histogram from the journal.
@@ -207,6 +192,9 @@ impl LatencyHistogram {
     /// Fails if the text is not such a histogram.
     pub fn decode(text: &str) -> Result<Self, HistogramError> {
         let bytes = STANDARD.decode(text)?;
+        if let Some(counts) = v2_codec::decode(&bytes) {
+            return Ok(Self(HistogramStorage::Packed(counts.into_iter().collect())));
+        }
         let histogram: Histogram<u64> = Deserializer::new()
             .deserialize(&mut bytes.as_slice())
             .map_err(|error| HistogramError::Encoding(error.to_string()))?;

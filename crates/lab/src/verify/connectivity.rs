@@ -23,15 +23,25 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(12);
 /// request sent before that leaves by the device and is lost, and so are its retransmissions.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_millis(250);
 
+/// Time after which a connection that has not arrived is replaced by another. If a thousand clients connect at once, the
+/// last packet of a handshake may be lost: the client is connected then, and the server knows nothing of it.
+const ACCEPT_TIMEOUT: Duration = Duration::from_secs(3);
+
 /// Connects from a namespace (from that of tare itself if none is given) to an address that leads to this listener.
 pub(crate) fn connect(
     client: Option<&Namespace>,
     address: SocketAddr,
     listener: &TcpListener,
 ) -> Result<(), Error> {
-    let stream = dial(client, address)?;
-    reset(&stream)?;
-    accept_one(listener).map(drop).ok_or_else(|| not_forwarded(client, address))
+    let deadline = Instant::now() + CONNECT_TIMEOUT;
+    while Instant::now() < deadline {
+        let stream = dial(client, address)?;
+        reset(&stream)?;
+        if accept_one(listener, ACCEPT_TIMEOUT).is_some() {
+            return Ok(());
+        }
+    }
+    Err(not_forwarded(client, address))
 }
 
 /// Sends bytes over one connection, and returns when they have arrived.
@@ -45,7 +55,7 @@ pub(crate) fn carry(
     let what = || format!("transfer {} bytes to {address}", bytes.len());
     let error = |error: std::io::Error| Error::new(what(), error);
     stream.write_all(bytes).map_err(error)?;
-    let mut server = accept_one(listener).ok_or_else(|| not_forwarded(client, address))?;
+    let mut server = accept_one(listener, CONNECT_TIMEOUT).ok_or_else(|| not_forwarded(client, address))?;
     server.set_read_timeout(Some(CONNECT_TIMEOUT)).map_err(error)?;
     let mut came = vec![0; bytes.len()];
     server.read_exact(&mut came).map_err(error)?;
@@ -88,8 +98,8 @@ fn dial(client: Option<&Namespace>, address: SocketAddr) -> Result<TcpStream, Er
 
 /// Accepts the connection of a client that has connected, or does so soon. If several connect at the same time, each
 /// call accepts one.
-fn accept_one(listener: &TcpListener) -> Option<TcpStream> {
-    let until = Instant::now() + CONNECT_TIMEOUT;
+fn accept_one(listener: &TcpListener, limit: Duration) -> Option<TcpStream> {
+    let until = Instant::now() + limit;
     while let Some(left) = until.checked_duration_since(Instant::now()) {
         let left = Timespec::try_from(left).ok()?;
         let mut watched = [PollFd::new(listener, PollFlags::IN)];

@@ -126,6 +126,7 @@ pub(crate) fn document(cells: Vec<Cell>) -> Document {
         failed: Vec::new(),
         findings: Vec::new(),
         block_time: None,
+        interim_analyses: Vec::new(),
         blocks: 12,
         stopped_by: Some(StoppedBy::Precision),
         rerun: None,
