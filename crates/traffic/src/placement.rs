@@ -117,9 +117,41 @@ pub(crate) fn pin_thread(core: u32) -> Option<Finding> {
     Some(Finding::NotPinned { reason: format!("cannot pin a thread to core {core}: {error}") })
 }
 
+/// Cores on which the calling thread may run, which it gets back when this is dropped.
+pub(crate) struct AffinityGuard(Option<CpuSet>);
+
+impl AffinityGuard {
+    /// Keeps the cores of the calling thread. It gets none back if they cannot be read.
+    pub(crate) fn keep() -> Self {
+        Self(sched_getaffinity(None).ok())
+    }
+}
+
+impl Drop for AffinityGuard {
+    fn drop(&mut self) {
+        if let Some(set) = &self.0 {
+            // The kernel refuses a set only if all its cores are gone, and then any core will do.
+            let _ = sched_setaffinity(None, set);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_that_was_pinned_gets_its_cores_back() {
+        let cores = || sched_getaffinity(None).unwrap();
+        let before = cores();
+        let first = allowed_cores()[0];
+        {
+            let _kept = AffinityGuard::keep();
+            assert_eq!(pin_thread(first), None);
+            assert_eq!(cores().count(), 1);
+        }
+        assert_eq!(cores(), before);
+    }
 
     #[test]
     fn sides_share_cores_unless_they_are_kept_apart() {

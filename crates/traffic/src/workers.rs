@@ -1,11 +1,12 @@
-//! Worker threads: one thread a core, over which flows are distributed round-robin.
+//! Worker threads: one thread a core, over which flows are distributed round-robin. A single one is the calling thread.
 
 use crate::event_loop::{SharedDeadline, drive};
 use crate::flow_group::FlowGroup;
-use crate::placement::{SideCores, pin_thread};
+use crate::placement::{AffinityGuard, SideCores, pin_thread};
 use crate::wait_mode::WaitMode;
 use crate::{Error, Parameter, ParameterKind, TrialTask, parameters};
 use rustix::time::{ClockId, clock_gettime};
+use std::ffi::CString;
 use std::io;
 use std::thread;
 use std::time::Instant;
@@ -53,7 +54,7 @@ pub(crate) fn distribute<T>(
     hands
 }
 
-/// Runs every flow group on a thread of its own until all have finished or the deadline passes. The task's parameters
+/// Runs every flow group on a thread of its own, a single one on the calling thread, until all have finished or the deadline passes. The task's parameters
 /// choose the wait mode.
 ///
 /// If one group fails, the others are not waited for.
@@ -75,9 +76,63 @@ pub(crate) fn run_workers<L: Send>(
     patience: &SharedDeadline,
     work: impl Fn(&mut L) -> io::Result<()> + Sync,
 ) -> Result<WorkerOutput<L>, Error> {
-    let work = &work;
     let first = task.index as usize * lanes.len();
-    let results = thread::scope(|scope| {
+    let results = match <[L; 1]>::try_from(lanes) {
+        // A thousand clients that begin together would each wait for their thread to start.
+        Ok([only]) => {
+            let _cores = AffinityGuard::keep();
+            let _name = ThreadName::lend(&task.workload);
+            vec![run_worker(only, cores.nth(first), patience, &work)]
+        }
+        Err(lanes) => run_side_by_side(lanes, first, cores, task, patience, &work),
+    };
+    let mut driven = WorkerOutput { lanes: Vec::new(), cpu: Nanos(0), findings: Vec::new() };
+    for result in results {
+        let (lane, cpu, finding) =
+            result.map_err(|error| Error::io("carry traffic on a flow", error))?;
+        driven.lanes.push(lane);
+        driven.cpu = driven.cpu + cpu;
+        driven.findings.extend(finding);
+    }
+    Ok(driven)
+}
+
+/// Name of the calling thread, which it gets back when this is dropped.
+struct ThreadName(Option<CString>);
+
+impl ThreadName {
+    /// Gives the calling thread another name, of which the kernel keeps 15 bytes.
+    fn lend(name: &str) -> Self {
+        let own = rustix::thread::name().ok();
+        if let Ok(name) = CString::new(name) {
+            // A thread without its name carries the same traffic.
+            let _ = rustix::thread::set_name(&name);
+        }
+        Self(own)
+    }
+}
+
+impl Drop for ThreadName {
+    fn drop(&mut self) {
+        if let Some(own) = &self.0 {
+            let _ = rustix::thread::set_name(own);
+        }
+    }
+}
+
+/// Result of a worker: its group, its CPU time, and a finding if it could not be pinned.
+type WorkerResult<L> = io::Result<(L, Nanos, Option<Finding>)>;
+
+/// Runs every group on a thread of its own. `first` is the number of the first thread among those of the side.
+fn run_side_by_side<L: Send>(
+    lanes: Vec<L>,
+    first: usize,
+    cores: &SideCores,
+    task: &TrialTask,
+    patience: &SharedDeadline,
+    work: &(impl Fn(&mut L) -> io::Result<()> + Sync),
+) -> Vec<WorkerResult<L>> {
+    thread::scope(|scope| {
         let threads: Vec<_> = (first..)
             .zip(lanes)
             .map(|(nth, lane)| {
@@ -95,17 +150,8 @@ pub(crate) fn run_workers<L: Send>(
             .map(|spawned| {
                 spawned.and_then(|thread| thread.join().unwrap_or_else(|_| Err(thread_panicked())))
             })
-            .collect::<Vec<_>>()
-    });
-    let mut driven = WorkerOutput { lanes: Vec::new(), cpu: Nanos(0), findings: Vec::new() };
-    for result in results {
-        let (lane, cpu, finding) =
-            result.map_err(|error| Error::io("carry traffic on a flow", error))?;
-        driven.lanes.push(lane);
-        driven.cpu = driven.cpu + cpu;
-        driven.findings.extend(finding);
-    }
-    Ok(driven)
+            .collect()
+    })
 }
 
 /// Runs one group on the calling thread, pinned to `core` if given.
@@ -114,7 +160,7 @@ fn run_worker<L>(
     core: Option<u32>,
     patience: &SharedDeadline,
     work: &(impl Fn(&mut L) -> io::Result<()> + Sync),
-) -> io::Result<(L, Nanos, Option<Finding>)> {
+) -> WorkerResult<L> {
     let finding = core.and_then(pin_thread);
     let before = thread_cpu();
     let result = work(&mut lane);

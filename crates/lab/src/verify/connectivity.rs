@@ -55,7 +55,8 @@ pub(crate) fn carry(
     let what = || format!("transfer {} bytes to {address}", bytes.len());
     let error = |error: std::io::Error| Error::new(what(), error);
     stream.write_all(bytes).map_err(error)?;
-    let mut server = accept_one(listener, CONNECT_TIMEOUT).ok_or_else(|| not_forwarded(client, address))?;
+    let mut server =
+        accept_one(listener, CONNECT_TIMEOUT).ok_or_else(|| not_forwarded(client, address))?;
     server.set_read_timeout(Some(CONNECT_TIMEOUT)).map_err(error)?;
     let mut came = vec![0; bytes.len()];
     server.read_exact(&mut came).map_err(error)?;

@@ -304,11 +304,13 @@ impl BulkFlowGroup {
         self.note_time(now);
         let count = &mut self.counts[self.flows[flow].counters];
         let at = now.saturating_sub(count.clocks.sending.start(now));
+        let is_first = at == 0;
         count.sample_kernel(at, |flow| &self.flows[flow].stream)?;
         let BulkFlow { stream, stage, .. } = &mut self.flows[flow];
         if at < self.duration {
             self.sent += self.source.send(stream)? as u64;
-            if self.yields_core {
+            // A client of a crowd would fill its socket's buffer before others on its core have begun.
+            if self.yields_core || is_first {
                 std::thread::yield_now();
             }
             return Ok(());
