@@ -1,4 +1,4 @@
-//! Comparison of the networks from the trials so far, for display during a run.
+//! Comparison of the networks from the trials so far, for display during a run and for its interim analyses.
 //!
 //! The figures, ratios and verdicts are those that the document of a run would have if it ended now; only the
 //! bootstrap, the clients and the findings are left out, which take long and are not displayed. A trial is estimated

@@ -61,8 +61,8 @@ impl NetlinkSocket {
         Ok(devices)
     }
 
-    /// Returns the counters of all devices by their index: a list of a thousand devices takes a twentieth of the time of
-    /// [`NetlinkSocket::devices`], whose answers describe each device in full.
+    /// Returns the counters of all devices by their index. The answer has a sixth of the bytes of that to
+    /// [`NetlinkSocket::devices`], which describes each device in full, and takes the kernel an eighth of the time.
     pub(crate) fn device_counters(&mut self) -> Result<Vec<(u32, Stats64)>, Error> {
         let failed = |error| Error::new("list the counters of devices", error);
         // Any device (struct if_stats_msg, linux/if_link.h); the filter selects the counters of the link.
