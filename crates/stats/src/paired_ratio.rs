@@ -53,7 +53,9 @@ impl PairedRatio {
     /// [`PairedRatio::from_pairs`] does.
     #[must_use]
     pub fn at_analysis(pairs: &[(f64, f64)], analyses: &[Analysis]) -> Option<Self> {
-        let [.., _] = analyses else { return None };
+        if analyses.is_empty() {
+            return None;
+        }
         let fixed = Self::from_pairs(pairs)?;
         let interval = |confidence: f64| {
             let level = nominal_level(analyses, 1.0 - confidence).max(f64::MIN_POSITIVE);

@@ -59,7 +59,7 @@ pub struct InterimRatio {
 }
 
 impl InterimComparison {
-    /// Creates the comparison of a plan, without any trial.
+    /// Creates the comparison of a plan without any trial.
     #[must_use]
     pub fn new(plan: Plan) -> Self {
         Self { plan, estimates: BTreeMap::new(), analyses: Vec::new() }
@@ -262,7 +262,10 @@ fn geometric_mean(pairs: &[(f64, f64)]) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::test_data::{SeededRandom, journal, plan, trial, workload};
-    use tare_record::{BlockPolicy, CorrectionFamily, Document, Nanos, SlicePlan, TrialSlices};
+    use tare_record::journal::Record;
+    use tare_record::{
+        BlockPolicy, CorrectionFamily, DecidedNetwork, Document, Nanos, SlicePlan, TrialSlices,
+    };
 
     const NETWORKS: [&str; 3] = ["host", "veth", "bridge"];
 
@@ -324,6 +327,45 @@ mod tests {
                 assert_like_document(&interim, &document);
             }
         }
+    }
+
+    #[test]
+    fn cells_are_those_of_the_document_after_interim_analyses() {
+        let policy =
+            BlockPolicy::GroupSequential { precision: None, pilot: 2, at_least: 2, at_most: 20 };
+        let plan = Plan { blocks: policy, ..throughput_plan() };
+        let shape = plan.shapes[0].clone();
+        let analysis = |blocks, information, decided: &[&str]| InterimAnalysis {
+            blocks,
+            information,
+            decided: decided
+                .iter()
+                .map(|label| DecidedNetwork { network: (*label).to_owned(), shape: shape.clone() })
+                .collect(),
+        };
+        let analyses = [analysis(3, 0.4, &[]), analysis(5, 0.6, &["bridge"])];
+        let mut all = trials(8);
+        all.retain(|trial| trial.label != "bridge" || trial.block < 5);
+        let mut interim = comparison(&plan, &all);
+        let mut journal = journal(plan, all);
+        let without = crate::document(&journal, None).unwrap();
+        for analysis in analyses {
+            interim.add_analysis(analysis.clone());
+            journal.records.push(Record::InterimAnalysis(analysis));
+        }
+        let document = crate::document(&journal, None).unwrap();
+        assert_like_document(&interim, &document);
+        assert!(interim.is_decided(2, 0) && !interim.is_decided(1, 0));
+        assert_eq!((document.blocks, document.interim_analyses.len()), (8, 2));
+        // The intervals pay for the analyses: a little at the end, more at the one that decided.
+        let width = |document: &Document, label: &str| {
+            let cell = document.cells.iter().find(|cell| cell.label == label).unwrap();
+            let ratio = cell.ratio.as_ref().unwrap();
+            (ratio.ci95[1] - ratio.ci95[0]) / ratio.value
+        };
+        let wider = |label| width(&document, label) / width(&without, label);
+        assert!((1.0..1.1).contains(&wider("veth")), "{}", wider("veth"));
+        assert!((1.1..3.0).contains(&wider("bridge")), "{}", wider("bridge"));
     }
 
     #[test]

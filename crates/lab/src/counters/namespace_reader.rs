@@ -88,18 +88,27 @@ impl NamespaceReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tare_dev::eventually;
 
     #[test]
     fn counters_alone_are_those_of_the_full_list() {
         let mut reader = NamespaceReader::open(false).unwrap();
-        let first = reader.read().unwrap();
-        assert!(first.devices.iter().any(|device| device.name == "lo"));
-        assert!(first.protocols.contains_key("Tcp.InSegs"), "{:?}", first.protocols);
-        let again = reader.read_known_devices().expect("no device came or went");
+        let reading = reader.read().unwrap();
+        assert!(reading.devices.iter().any(|device| device.name == "lo"));
+        assert!(reading.protocols.contains_key("Tcp.InSegs"), "{:?}", reading.protocols);
+        let names = |all: &[DeviceStats]| -> Vec<(u32, String)> {
+            all.iter().map(|one| (one.index, one.name.clone())).collect()
+        };
+        // Other programs may make devices in this namespace meanwhile.
+        let (before, found, after) = eventually("three lists of the same devices", || {
+            let before = reader.list_devices().unwrap().0;
+            let found = reader.read_known_devices()?;
+            let after = reader.list_devices().unwrap().0;
+            (names(&before) == names(&after)).then_some((before, found, after))
+        });
+        assert_eq!(names(&before), names(&found));
         // Between two lists of the same counters, none falls.
-        let last = reader.list_devices().unwrap().0;
-        for ((before, found), after) in first.devices.iter().zip(&again).zip(&last) {
-            assert_eq!((before.index, &before.name), (found.index, &found.name));
+        for ((before, found), after) in before.iter().zip(&found).zip(&after) {
             let grows = [before, found, after].map(|one| one.stats.rx_bytes);
             assert!(grows.is_sorted(), "{}: {grows:?}", found.name);
         }

@@ -53,7 +53,11 @@ impl RuleReader {
         let mut rules = BTreeMap::new();
         loop {
             self.buffer.clear();
-            self.socket.recv(&mut self.buffer, 0)?;
+            match self.socket.recv(&mut self.buffer, 0) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                // What is left of this list would be taken for the next one.
+                other => drop(other?),
+            }
             if parse_rules(&self.buffer, &mut rules)? {
                 return Ok(rules);
             }
