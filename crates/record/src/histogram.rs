@@ -1,5 +1,6 @@
 //! HDR histograms of latencies, and their encoding in the journal.
 
+mod buckets;
 mod packed_counts;
 mod v2_codec;
 
@@ -100,7 +101,7 @@ impl LatencyHistogram {
                 }
             }
             HistogramStorage::Packed(counts) => {
-                *counts = counts.with([(bucket_bounds(nanos).1, count)]);
+                *counts = counts.with([(buckets::bounds(nanos).1, count)]);
             }
         }
     }
@@ -119,8 +120,8 @@ impl LatencyHistogram {
                 other.iter().for_each(|(nanos, count)| self.record_many(nanos, count));
             }
             HistogramStorage::Packed(counts) => {
-                *counts =
-                    counts.with(other.iter().map(|(nanos, count)| (bucket_bounds(nanos).1, count)));
+                *counts = counts
+                    .with(other.iter().map(|(nanos, count)| (buckets::bounds(nanos).1, count)));
             }
         }
         Ok(())
@@ -172,7 +173,7 @@ impl LatencyHistogram {
     /// count.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
         self.iter().map(|(nanos, count)| {
-            let (least, most) = bucket_bounds(nanos);
+            let (least, most) = buckets::bounds(nanos);
             (least, most, count)
         })
     }
@@ -201,7 +202,7 @@ impl LatencyHistogram {
         let mut counts = BTreeMap::new();
         for one in histogram.iter_recorded() {
             // A histogram of another precision is converted to three digits.
-            *counts.entry(bucket_bounds(one.value_iterated_to()).1).or_default() +=
+            *counts.entry(buckets::bounds(one.value_iterated_to()).1).or_default() +=
                 one.count_at_value();
         }
         Ok(Self(HistogramStorage::Packed(counts.into_iter().collect())))
@@ -211,15 +212,6 @@ impl LatencyHistogram {
 /// Creates an empty histogram of the library that grows.
 fn new_hdr_histogram() -> Result<Histogram<u64>, HistogramError> {
     Histogram::new(DIGITS).map_err(|error| HistogramError::Encoding(error.to_string()))
-}
-
-/// Returns the smallest and the largest latency that the library counts in the same bucket as this one, ns: 2048
-/// buckets of 1 ns, then 1024 of twice the width for every doubling.
-fn bucket_bounds(nanos: u64) -> (u64, u64) {
-    const EXACT_BITS: u32 = 11;
-    let shift = (nanos.max(1).ilog2() + 1).saturating_sub(EXACT_BITS);
-    let least = nanos >> shift << shift;
-    (least, least + ((1 << shift) - 1))
 }
 
 impl Serialize for LatencyHistogram {
@@ -306,7 +298,7 @@ mod tests {
             values.iter().for_each(|value| library.record(*value).unwrap());
             for &value in &values {
                 let expected = (library.lowest_equivalent(value), library.highest_equivalent(value));
-                prop_assert_eq!(bucket_bounds(value), expected);
+                prop_assert_eq!(buckets::bounds(value), expected);
             }
             let ours = LatencyHistogram::from_nanos(values).unwrap();
             prop_assert_eq!(ours.quantile(share), Some(library.value_at_quantile(share)));

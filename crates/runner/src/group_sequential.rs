@@ -31,7 +31,8 @@ impl RunSequence<'_> {
     ) -> Result<PhaseEnd, Error> {
         self.announce_phase(Phase::Main, from, self.plan.blocks.most_blocks(sizing.as_ref()));
         let mut last_block = Nanos(0);
-        for number in from.. {
+        let mut number = from;
+        loop {
             let most = self.plan.blocks.most_blocks(sizing.as_ref());
             if number >= most {
                 return Ok(PhaseEnd::Done(end_reason(most, sizing.as_ref())));
@@ -47,25 +48,24 @@ impl RunSequence<'_> {
                 BlockEnd::Completed(took) => last_block = took,
                 BlockEnd::RunEnded(early) => return Ok(PhaseEnd::Early(early)),
             }
-            if sizing.is_none() && number + 1 >= pilot {
+            number += 1;
+            if sizing.is_none() && number >= pilot {
                 let first_blocks = std::mem::take(&mut self.recorder.main);
-                sizing = Some(self.decide_blocks(&first_blocks, number + 1)?);
+                sizing = Some(self.decide_blocks(&first_blocks, number)?);
             }
         }
-        Ok(PhaseEnd::Early(StoppedBy::Blocks))
     }
 
     /// Analyses the run after this many blocks, of at most so many, if an analysis is due. Returns true if nothing is
     /// left to measure.
     fn analyse(&mut self, blocks: u32, most: u32) -> Result<bool, Error> {
         let information = self.information(blocks, most);
-        let last = self.recorder.analyses.last().map_or(0.0, |last| last.information);
-        let is_due = PLANNED.iter().any(|&planned| last < planned && planned <= information);
-        let Some(interim) = self.recorder.interim.as_mut().filter(|_| is_due) else {
+        let Some(interim) = &self.recorder.interim else { return Ok(false) };
+        let last = interim.analyses().last().map_or(0.0, |last| last.information);
+        if !PLANNED.iter().any(|&planned| last < planned && planned <= information) {
             return Ok(false);
-        };
+        }
         let analysis = interim.analyse(blocks, information, &self.recorder.standing);
-        interim.add_analysis(analysis.clone());
         self.recorder.record_analysis(analysis)?;
         Ok(self.recorder.standing.is_empty())
     }

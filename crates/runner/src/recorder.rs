@@ -22,10 +22,8 @@ pub(crate) struct RunRecorder<'a> {
     /// Trials of the main phase, kept if the run tests its precision as it goes on, or until they have determined its
     /// number of blocks.
     pub(crate) main: Vec<Trial>,
-    /// Comparison of the trials of the main phase, if the run has interim analyses.
+    /// Comparison of the trials of the main phase, with the analyses so far, if the run has interim analyses.
     pub(crate) interim: Option<InterimComparison>,
-    /// Interim analyses so far.
-    pub(crate) analyses: Vec<InterimAnalysis>,
 }
 
 /// Block that is under way.
@@ -119,11 +117,10 @@ impl<'a> RunRecorder<'a> {
     /// Records an interim analysis, and leaves the decided networks out of the rest of the run.
     pub(crate) fn record_analysis(&mut self, analysis: InterimAnalysis) -> Result<(), Error> {
         self.standing.remove_decided(self.plan, &analysis);
-        let record = Record::InterimAnalysis(analysis);
-        self.sink.append(&record)?;
-        if let Record::InterimAnalysis(analysis) = record {
-            self.progress.handle_event(RunEvent::Analysed(&analysis));
-            self.analyses.push(analysis);
+        self.sink.append(&Record::InterimAnalysis(analysis.clone()))?;
+        self.progress.handle_event(RunEvent::Analysed(&analysis));
+        if let Some(interim) = &mut self.interim {
+            interim.add_analysis(analysis);
         }
         Ok(())
     }

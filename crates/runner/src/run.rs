@@ -32,8 +32,8 @@ pub fn run_plan(
     for analysis in &analyses {
         standing.remove_decided(plan, analysis);
     }
-    let interim = interim_comparison(plan, &main, &analyses)?;
-    let recorder = RunRecorder { plan, sink, progress, standing, pilot, main, interim, analyses };
+    let interim = interim_comparison(plan, &main, analyses)?;
+    let recorder = RunRecorder { plan, sink, progress, standing, pilot, main, interim };
     let mut walk = RunSequence { plan, stage, recorder };
     let stopped_by = match walk.run_phases(sizing, pilot_from, main_from)? {
         PhaseEnd::Done(decided_by) => decided_by,
@@ -47,7 +47,7 @@ pub fn run_plan(
 fn interim_comparison(
     plan: &Plan,
     trials: &[Trial],
-    analyses: &[InterimAnalysis],
+    analyses: Vec<InterimAnalysis>,
 ) -> Result<Option<InterimComparison>, Error> {
     if !matches!(plan.blocks, BlockPolicy::GroupSequential { .. }) {
         return Ok(None);
@@ -56,7 +56,7 @@ fn interim_comparison(
     for trial in trials {
         interim.add(trial)?;
     }
-    analyses.iter().for_each(|analysis| interim.add_analysis(analysis.clone()));
+    analyses.into_iter().for_each(|analysis| interim.add_analysis(analysis));
     Ok(Some(interim))
 }
 

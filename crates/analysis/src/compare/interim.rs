@@ -94,7 +94,8 @@ impl InterimComparison {
     }
 
     /// Returns the interim analyses so far.
-    pub(super) fn analyses(&self) -> &[InterimAnalysis] {
+    #[must_use]
+    pub fn analyses(&self) -> &[InterimAnalysis] {
         &self.analyses
     }
 

@@ -52,12 +52,7 @@ impl RuleReader {
         self.socket.send(&request(), 0)?;
         let mut rules = BTreeMap::new();
         loop {
-            self.buffer.clear();
-            match self.socket.recv(&mut self.buffer, 0) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                // What is left of this list would be taken for the next one.
-                other => drop(other?),
-            }
+            raw::receive(&self.socket, &mut self.buffer)?;
             if parse_rules(&self.buffer, &mut rules)? {
                 return Ok(rules);
             }

@@ -1,5 +1,8 @@
 //! Messages and attributes of netlink, for requests and answers that the route library does not know.
 
+use netlink_sys::Socket;
+use std::io;
+
 /// Messages of netlink itself: an error, and the end of a list.
 pub(crate) const ERROR: u16 = 2;
 pub(crate) const DONE: u16 = 3;
@@ -23,6 +26,18 @@ pub(crate) fn dump_request(kind: u16, body: &[u8]) -> Vec<u8> {
         body,
     ]
     .concat()
+}
+
+/// Receives once into a buffer, in place of what it held. A signal does not end the wait: what is left of a list would
+/// be taken for the next one.
+pub(crate) fn receive(socket: &Socket, buffer: &mut Vec<u8>) -> io::Result<()> {
+    buffer.clear();
+    loop {
+        match socket.recv(buffer, 0) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => return other.map(drop),
+        }
+    }
 }
 
 /// Iterates over the messages in a buffer. Yields the kind of each and the bytes after its header.

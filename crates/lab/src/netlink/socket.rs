@@ -1,6 +1,6 @@
 //! Netlink socket: it sends many requests at a time, and reads their acknowledgements.
 
-use super::NetlinkRequest;
+use super::{NetlinkRequest, raw};
 use netlink_packet_core::{ErrorMessage, NLM_F_ACK, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage};
@@ -168,13 +168,8 @@ impl NetlinkSocket {
     /// Receives once.
     pub(super) fn receive_bytes(&self) -> Result<Vec<u8>, Error> {
         let mut bytes = Vec::with_capacity(ANSWER_BYTES);
-        loop {
-            match self.socket.recv(&mut bytes, 0) {
-                Ok(_) => return Ok(bytes),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(Error::new(WHAT, error)),
-            }
-        }
+        raw::receive(&self.socket, &mut bytes).map_err(|error| Error::new(WHAT, error))?;
+        Ok(bytes)
     }
 }
 

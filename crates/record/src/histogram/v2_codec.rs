@@ -7,6 +7,7 @@
 //! Format: github.com/HdrHistogram/HdrHistogram, `V2 encoding`: a header, then counts by place as ZigZag LEB128 of at
 //! most nine bytes, where a negative number is a run of places without any.
 
+use super::{DIGITS, buckets};
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use std::cell::RefCell;
 
@@ -16,19 +17,12 @@ const DEFLATED_COOKIE: u32 = 0x1c84_9314;
 /// Length of the header, and of that before the deflated bytes.
 const HEADER: usize = 40;
 const DEFLATED_HEADER: usize = 8;
-/// Significant decimal digits, smallest value, and factor to floating point.
-const DIGITS: u32 = 3;
+/// Smallest value, and factor to floating point.
 const LOWEST: u64 = 1;
 const FACTOR: f64 = 1.0;
-/// Number of values that have a place each; the values of every doubling above have half as many.
-const EXACT: u64 = 1 << EXACT_BITS;
-const EXACT_BITS: u32 = 11;
-const HALF_BITS: u32 = EXACT_BITS - 1;
-/// Number of places up to the largest value of 64 bits.
-const MOST_PLACES: u64 = EXACT + ((64 - EXACT_BITS as u64) << HALF_BITS);
 /// Most bytes of a number, and of a histogram of three digits.
 const LONGEST_NUMBER: usize = 9;
-const MOST_BYTES: usize = HEADER + LONGEST_NUMBER * MOST_PLACES as usize;
+const MOST_BYTES: usize = HEADER + LONGEST_NUMBER * buckets::COUNT as usize;
 /// Largest value that an empty histogram of the library has a place for, by its header.
 const SMALLEST_RANGE: u64 = 2;
 
@@ -45,26 +39,12 @@ thread_local! {
     });
 }
 
-/// Returns the place of the bucket that holds a value.
-fn place_of(value: u64) -> u64 {
-    let shift = (value.max(1).ilog2() + 1).saturating_sub(EXACT_BITS);
-    (u64::from(shift) << HALF_BITS) + (value >> shift)
-}
-
-/// Returns the largest value of the bucket at a place.
-fn value_at(place: u64) -> u64 {
-    let Some(beyond) = place.checked_sub(EXACT) else { return place };
-    let shift = (beyond >> HALF_BITS) + 1;
-    let within = (beyond & ((1 << HALF_BITS) - 1)) + (1 << HALF_BITS);
-    (within << shift) | ((1 << shift) - 1)
-}
-
 /// Encodes counts of buckets, each by any value in it, smallest first. Returns `None` if they cannot be compressed.
 pub(super) fn encode(counts: impl Iterator<Item = (u64, u64)>) -> Option<Vec<u8>> {
     let mut plain = vec![0; HEADER];
     let (mut next, mut largest) = (0, 0);
     for (value, count) in counts {
-        let place = place_of(value);
+        let place = buckets::place_of(value);
         match place - next {
             0 => {}
             1 => append_number(&mut plain, 0),
@@ -82,7 +62,7 @@ pub(super) fn encode(counts: impl Iterator<Item = (u64, u64)>) -> Option<Vec<u8>
         &COOKIE.to_be_bytes()[..],
         &length.to_be_bytes(),
         &0u32.to_be_bytes(),
-        &DIGITS.to_be_bytes(),
+        &u32::from(DIGITS).to_be_bytes(),
         &LOWEST.to_be_bytes(),
         &range_for(largest).to_be_bytes(),
         &FACTOR.to_be_bytes(),
@@ -94,7 +74,7 @@ pub(super) fn encode(counts: impl Iterator<Item = (u64, u64)>) -> Option<Vec<u8>
 
 /// Returns the largest value for which the library has a place after it counted this one.
 fn range_for(value: u64) -> u64 {
-    if value < EXACT {
+    if value < buckets::EXACT {
         return SMALLEST_RANGE;
     }
     let bits = value.ilog2() + 1;
@@ -140,7 +120,8 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
     }
     let plain = inflate(deflated.get(..length)?)?;
     let (head, counts) = plain.split_at_checked(HEADER)?;
-    let expected = [COOKIE, u32::try_from(counts.len()).ok()?, 0, DIGITS].map(u32::to_be_bytes);
+    let expected =
+        [COOKIE, u32::try_from(counts.len()).ok()?, 0, DIGITS.into()].map(u32::to_be_bytes);
     let is_ours = head[..16] == expected.concat()
         && head[16..24] == LOWEST.to_be_bytes()
         && head[32..] == FACTOR.to_be_bytes();
@@ -154,13 +135,13 @@ fn decode_counts(mut bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
         match u64::try_from(number) {
             Ok(count) => {
                 if count > 0 {
-                    counts.push((value_at(place), count));
+                    counts.push((buckets::value_at(place), count));
                 }
                 place += 1;
             }
             Err(_) => place = place.checked_add(number.unsigned_abs())?,
         }
-        if place > MOST_PLACES {
+        if place > buckets::COUNT {
             return None;
         }
     }
@@ -242,17 +223,9 @@ mod tests {
     fn by_bucket(counts: &BTreeMap<u64, u64>) -> BTreeMap<u64, u64> {
         let mut all = BTreeMap::new();
         for (value, count) in counts {
-            *all.entry(value_at(place_of(*value))).or_default() += count;
+            *all.entry(buckets::value_at(buckets::place_of(*value))).or_default() += count;
         }
         all
-    }
-
-    #[test]
-    fn places_and_values_are_each_others() {
-        for place in (0..MOST_PLACES).step_by(7).chain([EXACT - 1, EXACT, EXACT + 1]) {
-            assert_eq!(place_of(value_at(place)), place);
-        }
-        assert_eq!(value_at(MOST_PLACES - 1), u64::MAX);
     }
 
     #[test]
