@@ -2,12 +2,11 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use std::collections::BTreeMap;
+use tare_dev::{made_up_plan, made_up_workload};
 use tare_record::journal::{FORMAT, Journal, Record, RunHeader};
 use tare_record::{
-    AgentsCpu, BlockPolicy, CorrectionFamily, EndCounts, Environment, HostActivity, Interval,
-    LatencyHistogram, Metric, Nanos, NetworkEntry, Parameters, Phase, Plan, Series, Shape, Trial,
-    WarmUpPolicy, WorkloadPlan,
+    AgentsCpu, EndCounts, Environment, HostActivity, Interval, LatencyHistogram, Metric, Nanos,
+    Parameters, Phase, Plan, Series, Shape, Trial, WorkloadPlan,
 };
 
 /// Length of an interval, ns.
@@ -29,42 +28,12 @@ impl SeededRandom {
 }
 
 pub(crate) fn workload(name: &str, metrics: &[Metric]) -> WorkloadPlan {
-    WorkloadPlan {
-        name: name.to_owned(),
-        parameters: Parameters::new(),
-        duration: Nanos(10 * INTERVAL),
-        interval: Nanos(INTERVAL),
-        warm_up: WarmUpPolicy::Auto,
-        metrics: metrics.to_vec(),
-        slices: None,
-        stands_for: None,
-    }
+    made_up_workload(name, metrics)
 }
 
 /// Returns a plan of these networks, the first of which is the baseline.
 pub(crate) fn plan(networks: &[&str], workloads: Vec<WorkloadPlan>) -> Plan {
-    let entry =
-        |name: &&str| NetworkEntry { label: (*name).to_owned(), network: (*name).to_owned() };
-    Plan {
-        study: "made-up".to_owned(),
-        seed: 1,
-        networks: networks.iter().map(entry).collect(),
-        stands_for: BTreeMap::new(),
-        baseline: networks[0].to_owned(),
-        workloads,
-        raising: Vec::new(),
-        shapes: vec![Shape::default()],
-        margins: BTreeMap::new(),
-        family: CorrectionFamily::Metric,
-        blocks: BlockPolicy::Fixed { blocks: 10 },
-        budget: None,
-        skipped: Vec::new(),
-        refused: Vec::new(),
-        ablations: Vec::new(),
-        parts: Vec::new(),
-        findings: Vec::new(),
-        publication: None,
-    }
+    made_up_plan(networks, workloads)
 }
 
 /// Returns a trial of `tcp-stream` by one client whose intervals carried these bytes.

@@ -13,6 +13,7 @@
 mod agents;
 mod namespaces;
 mod network_configuration;
+mod plan;
 mod scratch;
 mod seed;
 mod wait;
@@ -20,6 +21,7 @@ mod wait;
 pub use agents::{AgentContainer, topology};
 pub use namespaces::{NamespacePair, NamespaceStar, TestNamespace, is_root};
 pub use network_configuration::NetworkConfiguration;
+pub use plan::{made_up_plan, made_up_workload};
 pub use scratch::ScratchDirectory;
 pub use seed::Seed;
 pub use wait::{Condition, eventually, scaled_timeout};

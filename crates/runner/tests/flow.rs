@@ -4,10 +4,11 @@
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
+use tare_dev::{made_up_plan, made_up_workload};
 use tare_record::journal::{FORMAT, Journal, Record, RunHeader};
 use tare_record::{
-    BlockPolicy, CorrectionFamily, Environment, Hop, Metric, Nanos, NetworkEntry, NetworkFailure,
-    Parameters, Phase, Plan, Shape, StoppedBy, Trial, WarmUpPolicy, WorkloadPlan,
+    BlockPolicy, Environment, Hop, Metric, Nanos, NetworkFailure, Phase, Plan, Shape, StoppedBy,
+    Trial,
 };
 use tare_runner::{
     AttemptError, Progress, RunEnvironment, RunEvent, RunningNetwork, SilentProgress, StartPoint,
@@ -95,38 +96,12 @@ impl RunningNetwork for ScriptedNetwork {
 }
 
 fn plan(networks: &[&str], blocks: u32) -> Plan {
-    let workload = |name: &str| WorkloadPlan {
-        name: name.into(),
-        parameters: Parameters::new(),
-        duration: Nanos(1_000_000_000),
-        interval: Nanos(100_000_000),
-        warm_up: WarmUpPolicy::Auto,
-        metrics: vec![Metric::Throughput],
-        slices: None,
-        stands_for: None,
-    };
+    let workload = |name: &str| made_up_workload(name, &[Metric::Throughput]);
     Plan {
         study: "flow".into(),
         seed: 5,
-        networks: networks
-            .iter()
-            .map(|name| NetworkEntry { label: (*name).into(), network: (*name).into() })
-            .collect(),
-        stands_for: Default::default(),
-        baseline: networks[0].into(),
-        workloads: vec![workload("tcp-stream"), workload("tcp-rr")],
-        raising: Vec::new(),
-        shapes: vec![Shape::default()],
-        margins: Default::default(),
-        family: CorrectionFamily::Metric,
         blocks: BlockPolicy::Fixed { blocks },
-        budget: None,
-        skipped: Vec::new(),
-        refused: Vec::new(),
-        ablations: Vec::new(),
-        parts: Vec::new(),
-        findings: Vec::new(),
-        publication: None,
+        ..made_up_plan(networks, vec![workload("tcp-stream"), workload("tcp-rr")])
     }
 }
 

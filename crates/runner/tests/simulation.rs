@@ -9,12 +9,13 @@
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
+use tare_dev::{made_up_plan, made_up_workload};
 use tare_network::Network as _;
 use tare_network::mock::MockNetwork;
 use tare_record::journal::{FORMAT, Journal, Record, RunHeader};
 use tare_record::{
     BlockPolicy, CorrectionFamily, Document, EndCounts, Environment, Hop, Interval, Metric, Nanos,
-    NetworkEntry, Parameters, Plan, Series, Shape, Verdict, WarmUpPolicy, WorkloadPlan,
+    Plan, Series, Verdict, WorkloadPlan,
 };
 use tare_runner::{
     AttemptError, RunEnvironment, RunningNetwork, SilentProgress, StartPoint, TrialMeasurement,
@@ -119,37 +120,19 @@ impl RunningNetwork for SimulatedTurn {
 /// binds.
 fn plan(seed: u64, labels: &[(&str, f64)]) -> Plan {
     let block = INTERVAL.0 * INTERVALS * labels.len() as u64;
+    let networks: Vec<&str> = labels.iter().map(|(label, _)| *label).collect();
+    let workload = WorkloadPlan {
+        duration: Nanos(INTERVALS * INTERVAL.0),
+        interval: INTERVAL,
+        ..made_up_workload("tcp-stream", &[Metric::Throughput])
+    };
     Plan {
-        study: "simulation".into(),
         seed,
-        networks: labels
-            .iter()
-            .map(|(label, _)| NetworkEntry { label: (*label).to_owned(), network: "mock".into() })
-            .collect(),
-        stands_for: Default::default(),
-        baseline: labels[0].0.to_owned(),
-        workloads: vec![WorkloadPlan {
-            name: "tcp-stream".into(),
-            parameters: Parameters::new(),
-            duration: Nanos(INTERVALS * INTERVAL.0),
-            interval: INTERVAL,
-            warm_up: WarmUpPolicy::Auto,
-            metrics: vec![Metric::Throughput],
-            slices: None,
-            stands_for: None,
-        }],
-        raising: Vec::new(),
-        shapes: vec![Shape::default()],
         margins: [(Metric::Throughput, 0.02)].into(),
         family: CorrectionFamily::Study,
         blocks: BlockPolicy::Precision { precision: None, pilot: 3, at_least: 5, at_most: 60 },
         budget: seed.is_multiple_of(2).then_some(Nanos(15 * block)),
-        skipped: Vec::new(),
-        refused: Vec::new(),
-        ablations: Vec::new(),
-        parts: Vec::new(),
-        findings: Vec::new(),
-        publication: None,
+        ..made_up_plan(&networks, vec![workload])
     }
 }
 

@@ -3,10 +3,11 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use tare_dev::{made_up_plan, made_up_workload};
 use tare_record::journal::{FORMAT, Journal, Record, RunHeader};
 use tare_record::{
-    BlockPolicy, CorrectionFamily, Environment, Hop, Metric, Nanos, NetworkEntry, Parameters, Plan,
-    Shape, SlicePlan, StoppedBy, WarmUpPolicy, WorkloadPlan,
+    BlockPolicy, Environment, Hop, Metric, Nanos, Plan, SlicePlan, StoppedBy, WarmUpPolicy,
+    WorkloadPlan,
 };
 use tare_runner::{
     AttemptError, RunEnvironment, RunningNetwork, SilentProgress, StartPoint, TrialMeasurement,
@@ -104,41 +105,22 @@ impl RunningNetwork for ScriptedNetwork {
 /// Returns a plan of these networks: two woven workloads, then one that runs in one piece.
 fn plan(networks: &[&str], blocks: u32) -> Plan {
     let workload = |name: &str, slices: Option<SlicePlan>| WorkloadPlan {
-        name: name.into(),
-        parameters: Parameters::new(),
         duration: SLICES.duration(),
         interval: SLICES.length,
         warm_up: WarmUpPolicy::Fixed(Nanos(0)),
-        metrics: vec![Metric::Throughput],
         slices,
-        stands_for: None,
+        ..made_up_workload(name, &[Metric::Throughput])
     };
+    let workloads = vec![
+        workload("tcp-stream", Some(SLICES)),
+        workload("tcp-rr", Some(SLICES)),
+        workload("mysql", None),
+    ];
     Plan {
         study: "weave".into(),
         seed: 5,
-        networks: networks
-            .iter()
-            .map(|name| NetworkEntry { label: (*name).into(), network: (*name).into() })
-            .collect(),
-        ablations: Vec::new(),
-        stands_for: Default::default(),
-        baseline: networks[0].into(),
-        workloads: vec![
-            workload("tcp-stream", Some(SLICES)),
-            workload("tcp-rr", Some(SLICES)),
-            workload("mysql", None),
-        ],
-        raising: Vec::new(),
-        shapes: vec![Shape::default()],
-        margins: Default::default(),
-        family: CorrectionFamily::Metric,
         blocks: BlockPolicy::Fixed { blocks },
-        budget: None,
-        skipped: Vec::new(),
-        refused: Vec::new(),
-        parts: Vec::new(),
-        findings: Vec::new(),
-        publication: None,
+        ..made_up_plan(networks, workloads)
     }
 }
 

@@ -11,11 +11,11 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use std::cell::RefCell;
 use std::rc::Rc;
+use tare_dev::{made_up_plan, made_up_workload};
 use tare_record::journal::{FORMAT, Journal, Record, RunHeader};
 use tare_record::{
-    BlockPolicy, CorrectionFamily, Document, EndCounts, Environment, Hop, Interval, Metric, Nanos,
-    NetworkEntry, Parameters, Plan, Ratio, Series, Shape, SlicePlan, StoppedBy, Verdict,
-    WarmUpPolicy, WorkloadPlan,
+    BlockPolicy, Document, EndCounts, Environment, Hop, Interval, Metric, Nanos, Plan, Ratio,
+    Series, Shape, SlicePlan, StoppedBy, Verdict, WarmUpPolicy, WorkloadPlan,
 };
 use tare_runner::{
     AttemptError, RunEnvironment, RunningNetwork, SilentProgress, StartPoint, TrialMeasurement,
@@ -175,35 +175,20 @@ impl RunningNetwork for SimulatedNetwork {
 /// Returns a plan of these networks; every other seed has a budget of ten blocks.
 fn plan(seed: u64, truth: &[(&'static str, f64)], precision: Option<f64>) -> Plan {
     let block = SLICES.length.0 * u64::from(SLICES.slice_count()) * truth.len() as u64;
-    let entry = |label: &str| NetworkEntry { label: label.to_owned(), network: "mock".to_owned() };
+    let networks: Vec<&str> = truth.iter().map(|(label, _)| *label).collect();
+    let workload = WorkloadPlan {
+        duration: SLICES.duration(),
+        interval: SLICES.length,
+        warm_up: WarmUpPolicy::Fixed(Nanos(0)),
+        slices: Some(SLICES),
+        ..made_up_workload("tcp-stream", &[Metric::Throughput])
+    };
     Plan {
-        study: "simulation".into(),
         seed,
-        networks: truth.iter().map(|(label, _)| entry(label)).collect(),
-        stands_for: Default::default(),
-        baseline: truth[0].0.to_owned(),
-        workloads: vec![WorkloadPlan {
-            name: "tcp-stream".into(),
-            parameters: Parameters::new(),
-            duration: SLICES.duration(),
-            interval: SLICES.length,
-            warm_up: WarmUpPolicy::Fixed(Nanos(0)),
-            metrics: vec![Metric::Throughput],
-            slices: Some(SLICES),
-            stands_for: None,
-        }],
-        raising: Vec::new(),
-        shapes: vec![Shape::default()],
         margins: [(Metric::Throughput, 0.03)].into(),
-        family: CorrectionFamily::Metric,
         blocks: BlockPolicy::GroupSequential { precision, pilot: 3, at_least: 5, at_most: 60 },
         budget: seed.is_multiple_of(2).then_some(Nanos(10 * block)),
-        skipped: Vec::new(),
-        refused: Vec::new(),
-        ablations: Vec::new(),
-        parts: Vec::new(),
-        findings: Vec::new(),
-        publication: None,
+        ..made_up_plan(&networks, vec![workload])
     }
 }
 

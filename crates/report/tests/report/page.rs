@@ -3,46 +3,28 @@
 use crate::fixture::{NETWORKS, eventful, quick};
 use crate::markup::read;
 use std::collections::BTreeSet;
+use tare_dev::{made_up_plan, made_up_workload};
 use tare_record::journal::{FORMAT, RunHeader};
 use tare_record::{
-    BlockPolicy, CellPattern, ChartData, ConclusionResult, CorrectionFamily, CpuCost, Document,
-    Environment, FigurePair, Hop, HopKind, LatencyDistribution, LatencyHistogram, LatencyKind,
-    Metric, Nanos, NetworkEntry, Parameters, Plan, ProtocolScale, PublishedFigure, Replication,
-    Shape, TestedConclusion, TrialTimeline, WarmUpPolicy, WorkUnit, WorkloadPlan,
+    BlockPolicy, CellPattern, ChartData, ConclusionResult, CpuCost, Document, Environment,
+    FigurePair, Hop, HopKind, LatencyDistribution, LatencyHistogram, LatencyKind, Metric, Nanos,
+    Parameters, Plan, ProtocolScale, PublishedFigure, Replication, Shape, TestedConclusion,
+    TrialTimeline, WorkUnit, WorkloadPlan,
 };
 use tare_report::{Page, bundle, html};
 
 fn plan(document: &Document) -> Plan {
     let workload = |name: &str| WorkloadPlan {
-        name: name.to_owned(),
-        slices: None,
-        stands_for: None,
-        parameters: Parameters::new(),
-        duration: Nanos(1_000_000_000),
         interval: Nanos(10_000_000),
-        warm_up: WarmUpPolicy::Auto,
-        metrics: vec![Metric::Throughput],
+        ..made_up_workload(name, &[Metric::Throughput])
     };
-    let entry = |name: &str| NetworkEntry { label: name.to_owned(), network: name.to_owned() };
+    let networks: Vec<&str> = NETWORKS.iter().map(|(name, _)| *name).collect();
     Plan {
         study: document.study.clone(),
         seed: document.seed,
-        networks: NETWORKS.iter().map(|(name, _)| entry(name)).collect(),
-        stands_for: Default::default(),
         baseline: "host".to_owned(),
-        workloads: vec![workload("tcp-stream"), workload("tcp-rr")],
-        raising: Vec::new(),
-        shapes: vec![Shape::default()],
-        margins: Default::default(),
-        family: CorrectionFamily::Metric,
         blocks: BlockPolicy::Fixed { blocks: 12 },
-        budget: None,
-        skipped: Vec::new(),
-        refused: Vec::new(),
-        ablations: Vec::new(),
-        parts: Vec::new(),
-        findings: Vec::new(),
-        publication: None,
+        ..made_up_plan(&networks, vec![workload("tcp-stream"), workload("tcp-rr")])
     }
 }
 

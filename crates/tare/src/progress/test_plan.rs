@@ -1,47 +1,16 @@
 //! Plan and trials for tests of the display.
 
-use std::collections::BTreeMap;
+use tare_dev::{made_up_plan, made_up_workload};
 use tare_record::{
-    AgentsCpu, BlockPolicy, CorrectionFamily, EndCounts, HostActivity, Interval, Metric, Nanos,
-    NetworkEntry, Parameters, Phase, Plan, Series, Shape, Trial, WarmUpPolicy, WorkloadPlan,
+    AgentsCpu, EndCounts, HostActivity, Interval, Metric, Nanos, Parameters, Phase, Plan, Series,
+    Shape, Trial,
 };
 
 /// Returns a plan of these networks, the first of which is the baseline, in bulk and in round trips.
 pub(super) fn plan(networks: &[&str]) -> Plan {
-    let entry = |name: &&str| NetworkEntry { label: (*name).into(), network: (*name).into() };
-    let workload = |name: &str, metric| WorkloadPlan {
-        name: name.to_owned(),
-        slices: None,
-        stands_for: None,
-        parameters: Parameters::new(),
-        duration: Nanos(1_000_000_000),
-        interval: Nanos(100_000_000),
-        warm_up: WarmUpPolicy::Auto,
-        metrics: vec![metric],
-    };
-    Plan {
-        study: "live".to_owned(),
-        seed: 1,
-        networks: networks.iter().map(entry).collect(),
-        stands_for: BTreeMap::new(),
-        baseline: networks[0].to_owned(),
-        workloads: vec![
-            workload("tcp-stream", Metric::Throughput),
-            workload("tcp-rr", Metric::Transactions),
-        ],
-        raising: Vec::new(),
-        shapes: vec![Shape::default()],
-        margins: BTreeMap::new(),
-        family: CorrectionFamily::Metric,
-        blocks: BlockPolicy::Fixed { blocks: 10 },
-        budget: None,
-        skipped: Vec::new(),
-        refused: Vec::new(),
-        ablations: Vec::new(),
-        parts: Vec::new(),
-        findings: Vec::new(),
-        publication: None,
-    }
+    let bulk = made_up_workload("tcp-stream", &[Metric::Throughput]);
+    let round_trips = made_up_workload("tcp-rr", &[Metric::Transactions]);
+    Plan { study: "live".to_owned(), ..made_up_plan(networks, vec![bulk, round_trips]) }
 }
 
 /// Returns a trial of `tcp-stream` that carried this many megabytes in each tenth of a second.
