@@ -70,8 +70,9 @@ mutants: test-tools build ## deliberate defects, which tests must notice: tests/
 
 coverage: test-tools build ## lines that no unit, property or lab test runs: target/coverage
 	@scripts/components.sh llvm-tools
-	cargo llvm-cov nextest --workspace --locked --cargo-profile fast --no-fail-fast --html --output-dir target/coverage
-	cargo llvm-cov report --summary-only
+	@# Some tests kill processes, which leave profiles that nothing can read: the others are merged.
+	cargo llvm-cov nextest --workspace --locked --cargo-profile fast --no-fail-fast --failure-mode all --html --output-dir target/coverage
+	cargo llvm-cov report --profile fast --failure-mode all --summary-only
 
 fuzz: check-tools ## arbitrary bytes for everything that reads what others say (FUZZ_SECONDS=30 FUZZ_TARGETS='journal ..')
 	@scripts/packages.sh c++:g++

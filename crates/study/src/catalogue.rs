@@ -44,8 +44,8 @@ pub trait Catalogue {
         false
     }
 
-    /// Returns true if a workload with these parameters can run in slices.
-    fn can_run_in_slices(&self, _workload: &str, _parameters: &Parameters) -> bool {
+    /// Returns true if a workload can run in slices.
+    fn can_run_in_slices(&self, _workload: &str) -> bool {
         false
     }
 

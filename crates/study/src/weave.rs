@@ -2,7 +2,7 @@
 
 use crate::{Catalogue, SliceLength};
 use tare_network::NetworkSpec;
-use tare_record::{Nanos, Parameters, Plan, Shape, SlicePlan, WarmUpPolicy};
+use tare_record::{Nanos, Plan, Shape, SlicePlan, WarmUpPolicy};
 
 /// Uncounted beginning of a slice: caches are cold, and a thread's first packets find it asleep.
 const SKIP: Nanos = Nanos(1_000_000);
@@ -19,12 +19,11 @@ pub(crate) fn slices(
     length: Option<SliceLength>,
     together: Nanos,
     workload: &str,
-    parameters: &Parameters,
     catalogue: &dyn Catalogue,
 ) -> Option<SlicePlan> {
     let Some(SliceLength::Span(length)) = length else { return None };
     let rounds = u32::try_from((together.0 / length.0.max(1)).max(1)).unwrap_or(u32::MAX);
-    catalogue.can_run_in_slices(workload, parameters).then_some(SlicePlan {
+    catalogue.can_run_in_slices(workload).then_some(SlicePlan {
         rounds,
         warm_up: WARM_UP,
         length,

@@ -178,7 +178,7 @@ fn expand_workload(
         workload.warm_up.or(method.warm_up).map_or(WarmUpPolicy::Auto, |warm_up| warm_up.0);
     check_times(&name, duration, interval, warm_up)?;
     let together = workload.woven_duration.map_or(duration, |span| span.0);
-    let slices = slices(method.slice, together, &name, &parameters, catalogue);
+    let slices = slices(method.slice, together, &name, catalogue);
     let wanted = |metric: &Metric| metrics.is_none_or(|wanted| wanted.contains(metric));
     Ok(WorkloadPlan {
         metrics: measured.into_iter().filter(wanted).collect(),

@@ -143,8 +143,8 @@ impl Catalogue for BuildCatalogue {
         self.networks.find(network).is_ok_and(|network| network.node_kind() == NodeKind::Namespace)
     }
 
-    fn can_run_in_slices(&self, workload: &str, parameters: &Parameters) -> bool {
-        self.workloads.find(workload).is_ok_and(|workload| workload.can_run_in_slices(parameters))
+    fn can_run_in_slices(&self, workload: &str) -> bool {
+        self.workloads.find(workload).is_ok_and(|workload| workload.can_run_in_slices())
     }
 
     fn workloads(&self) -> Vec<String> {

@@ -5,7 +5,9 @@
 //! namespace and never leaves it, and so do the threads that it starts.
 
 use crate::protocol::{self, AgentMessage, AgentOrder, AgentReply, ControllerMessage};
-use crate::{Client, Error, Server, TrialTask, Workload, WorkloadRegistry, clock, wait_mode};
+use crate::{
+    Client, Error, SentBytes, Server, TrialTask, Workload, WorkloadRegistry, clock, wait_mode,
+};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use serde::de::DeserializeOwned;
 use std::fs::File;
@@ -189,9 +191,14 @@ impl OrderExecutor {
                 Ok(AgentReply::Sliced { sent })
             }
             (AgentOrder::Settle { sent }, PreparedSide::Server(mut server)) => {
-                server.settle(sent)?;
+                let sent = server.settle(sent)?;
                 self.side = PreparedSide::Server(server);
-                Ok(AgentReply::Ready)
+                Ok(AgentReply::Settled { sent })
+            }
+            (AgentOrder::Settle { sent }, PreparedSide::Client(mut client)) => {
+                client.settle(sent)?;
+                self.side = PreparedSide::Client(client);
+                Ok(AgentReply::Settled { sent: SentBytes::new() })
             }
             (AgentOrder::Finish, PreparedSide::Client(client)) => {
                 Ok(AgentReply::Done(Box::new(client.finish()?)))

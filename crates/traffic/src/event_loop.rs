@@ -6,7 +6,7 @@ use crate::clock;
 pub(crate) use crate::flow_group::TICK;
 use crate::flow_group::{FlowGroup, Interest};
 use crate::poller::Poller;
-use crate::wait_mode::{WaitMode, set_precise_timers};
+use crate::wait_mode::{WaitMode, set_precise_timers, sleep_until_readable};
 use std::io;
 use std::net::TcpStream;
 use std::os::fd::BorrowedFd;
@@ -71,6 +71,10 @@ fn drive_single<L: FlowGroup>(
                 wait_until_due(lane, wait);
                 turns = STEPS_PER_TICK;
             }
+            Interest::Read if wait == WaitMode::Spin && lane.awaits_slice() => {
+                sleep_until_readable([lane.socket(0)], lane.tick())?;
+                turns += if step_flow(lane, 0)? { 1 } else { STEPS_PER_TICK };
+            }
             Interest::Read | Interest::Write => turns += if step_flow(lane, 0)? { 1 } else { idle },
         }
         if turns >= STEPS_PER_TICK {
@@ -115,8 +119,9 @@ fn drive_many<L: FlowGroup>(
     let mut moved = 0;
     waiting.update_all(lane)?;
     while waiting.open_flows > 0 && !patience.is_past() {
-        let nanos = clock.sleep_budget(lane.next_due());
-        if wait == WaitMode::Spin && moved * BUSY_FRACTION > waiting.open_flows {
+        let asleep = lane.awaits_slice();
+        let nanos = if asleep { clock.sleep() } else { clock.sleep_budget(lane.next_due()) };
+        if wait == WaitMode::Spin && !asleep && moved * BUSY_FRACTION > waiting.open_flows {
             // Probably as many flows are ready again, so that asking which costs more than trying all.
             waiting.collect_open(&mut ready);
         } else {
@@ -152,6 +157,12 @@ struct TickClock {
 impl TickClock {
     fn new(wait: WaitMode, tick: Duration) -> Self {
         Self { wait, tick: nanos(tick), now: clock::now().0, next: 0, waits: 0 }
+    }
+
+    /// Returns the time that the next wait sleeps in any wait mode, ns. The clock is read after it.
+    fn sleep(&mut self) -> u64 {
+        self.waits = STEPS_PER_TICK - 1;
+        self.tick
     }
 
     /// Returns the time that the next wait may sleep, ns.

@@ -42,6 +42,11 @@ pub(crate) trait FlowGroup: Send {
         TICK
     }
 
+    /// Returns true while the group waits for its trial's next slice: its thread sleeps then, whatever its wait mode.
+    fn awaits_slice(&self) -> bool {
+        false
+    }
+
     /// Prepares the flows. Called once on the group's own thread before the first step.
     fn on_start(&mut self) {}
 

@@ -52,5 +52,5 @@ pub use registry::WorkloadRegistry;
 pub use session::{AgentSession, TrialJob};
 pub use tools::CachedDataset;
 pub use workload::{
-    Client, Server, SideReport, TrialTask, Workload, WorkloadInfo, WorkloadRequest,
+    Client, SentBytes, Server, SideReport, TrialTask, Workload, WorkloadInfo, WorkloadRequest,
 };

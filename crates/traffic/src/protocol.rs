@@ -2,13 +2,16 @@
 //!
 //! | order | to | reply |
 //! |---|---|---|
-//! | (none: the agent has started) | | `{"hello":{"protocol":5,"clock":"…"}}` |
+//! | (none: the agent has started) | | `{"hello":{"protocol":6,"clock":"…"}}` |
 //! | `{"serve":TASK}` | server | `"ready"`: it listens |
 //! | `{"connect":TASK}` | client | `"ready"`: all flows are connected and their server knows them |
 //! | `{"go":{"at":NS}}` | client | after the task's duration `{"done":REPORT}` |
 //! | `{"slice":{"at":NS}}` | client of a trial in slices | after the slice `{"sliced":{"sent":BYTES}}` |
-//! | `{"settle":{"sent":BYTES}}` | server of a trial in slices | once they have arrived `"ready"` |
+//! | `{"settle":{"sent":BYTES}}` | server of a trial in slices | once they have arrived `{"settled":{"sent":{"7":BYTES}}}` |
+//! | `{"settle":{"sent":BYTES}}` | client to which its server has sent | once they have arrived `{"settled":{"sent":{}}}` |
 //! | `"finish"` | server; client of a trial in slices | once everything sent has arrived `{"done":REPORT}` |
+//!
+//! A server of a trial in slices says what it has sent itself, by the index of the client process.
 //!
 //! TASK is [`TrialTask`], REPORT is [`SideReport`]; NS is the time to begin by the agent's monotonic clock, `null` for
 //! at once. Every failure is answered with `{"error":"one line"}`, a line that cannot be read included. Orders are
@@ -19,14 +22,14 @@
 //! separate thread. Every line then names its container, by its place in the list: `{"to":7,"order":ORDER}` and
 //! `{"from":7,"reply":REPLY}`.
 
-use crate::{SideReport, TrialTask};
+use crate::{SentBytes, SideReport, TrialTask};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Write};
 use tare_record::Nanos;
 
 /// Version of the protocol: both ends must have the same.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// Largest order that is read, bytes. Replies carry histograms and have no such limit.
 const LONGEST_ORDER: usize = 1 << 20;
@@ -50,9 +53,9 @@ pub enum AgentOrder {
         /// Time to begin, as for [`AgentOrder::Go`].
         at: Option<Nanos>,
     },
-    /// End a slice at the server, once everything has arrived.
+    /// End a slice, once everything has arrived.
     Settle {
-        /// Payload bytes that the server's clients have sent so far, in all slices.
+        /// Payload bytes that the other side has sent so far, in all slices.
         sent: u64,
     },
     /// Wait for data on the way, then report the counts.
@@ -92,6 +95,11 @@ pub enum AgentReply {
     Sliced {
         /// Payload bytes that the client has sent so far, in all slices.
         sent: u64,
+    },
+    /// A slice is over at this side.
+    Settled {
+        /// Payload that the side has sent.
+        sent: SentBytes,
     },
     /// Report of a finished side.
     Done(Box<SideReport>),
@@ -186,7 +194,7 @@ mod tests {
             .unwrap();
         write_line(&mut line, &AgentReply::Ready).unwrap();
         write_line(&mut line, &AgentReply::Error("no".to_owned())).unwrap();
-        let expected = "{\"go\":{\"at\":null}}\n{\"to\":7,\"order\":\"finish\"}\n{\"hello\":{\"protocol\":5,\"clock\":\"c\"}}\n\"ready\"\n{\"error\":\"no\"}\n";
+        let expected = "{\"go\":{\"at\":null}}\n{\"to\":7,\"order\":\"finish\"}\n{\"hello\":{\"protocol\":6,\"clock\":\"c\"}}\n\"ready\"\n{\"error\":\"no\"}\n";
         assert_eq!(String::from_utf8(line).unwrap(), expected);
     }
 

@@ -2,10 +2,14 @@
 
 use crate::sys::{enable_busy_poll, incoming_napi_id};
 use crate::{Error, Parameter, ParameterKind, clock, parameters};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use rustix::thread::{clock_nanosleep_absolute, set_current_timer_slack};
 use rustix::time::{ClockId, Timespec};
+use std::io;
 use std::num::NonZeroU64;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
 use tare_record::Parameters;
 
 /// Parameter of every workload whose threads can wait in more than one way.
@@ -90,6 +94,20 @@ pub(crate) fn sleep_until(due: u64) {
     while clock::now().0 < due {
         // Woken by a signal, the thread goes back to sleep.
         let _ = clock_nanosleep_absolute(ClockId::Monotonic, &timespec(due));
+    }
+}
+
+/// Sleeps until one of these sockets can be read, at most this long.
+pub(crate) fn sleep_until_readable<'s>(
+    sockets: impl IntoIterator<Item = BorrowedFd<'s>>,
+    most: Duration,
+) -> io::Result<()> {
+    let mut waits: Vec<_> =
+        sockets.into_iter().map(|socket| PollFd::from_borrowed_fd(socket, PollFlags::IN)).collect();
+    let most = timespec(u64::try_from(most.as_nanos()).unwrap_or(u64::MAX));
+    match poll(&mut waits, Some(&most)) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -5,6 +5,7 @@ use crate::tcp::GrantedOptions;
 use crate::{Error, Parameter, parameters};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 use tare_network::UnmetRequirement;
@@ -122,8 +123,8 @@ pub trait Workload: Send + Sync {
         parameters::offered_load(self.parameters(), &task.parameters)
     }
 
-    /// Returns true if trials with these parameters can run in slices, over connections that last from slice to slice.
-    fn can_run_in_slices(&self, _parameters: &Parameters) -> bool {
+    /// Returns true if trials can run in slices, over connections that last from slice to slice.
+    fn can_run_in_slices(&self) -> bool {
         false
     }
 
@@ -140,14 +141,19 @@ pub trait Workload: Send + Sync {
     fn connect(&self, task: &TrialTask) -> Result<Box<dyn Client>, Error>;
 }
 
+/// Payload bytes that a server has sent so far, in all slices of a trial, by the index of the client process that
+/// receives them.
+pub type SentBytes = BTreeMap<u32, u64>;
+
 /// Serving side of one trial. Dropping it ends it.
 pub trait Server: Send {
     /// Ends a slice of a trial in slices: waits until all payload that the clients have sent so far has arrived, this
-    /// many bytes, and awaits the next slice.
+    /// many bytes, and until the server itself sends nothing more in the slice; then awaits the next one. Returns what
+    /// the server has sent and the clients have to receive before that; empty if it sends only answers.
     ///
     /// # Errors
-    /// Returns an error if it does not arrive in time, or if the workload cannot run in slices.
-    fn settle(&mut self, _sent: u64) -> Result<(), Error> {
+    /// Returns an error if that takes too long, or if the workload cannot run in slices.
+    fn settle(&mut self, _sent: u64) -> Result<SentBytes, Error> {
         Err(Error::not_in_slices())
     }
 
@@ -172,6 +178,15 @@ pub trait Client: Send {
     /// # Errors
     /// Returns an error if a flow broke, or if the workload cannot run in slices.
     fn run_slice(&mut self) -> Result<u64, Error> {
+        Err(Error::not_in_slices())
+    }
+
+    /// Ends a slice in which the server sent: waits until all payload that it has sent so far has arrived, this many
+    /// bytes.
+    ///
+    /// # Errors
+    /// Returns an error if it does not arrive in time, or if this workload's servers send only answers.
+    fn settle(&mut self, _sent: u64) -> Result<(), Error> {
         Err(Error::not_in_slices())
     }
 

@@ -3,7 +3,7 @@
 use super::member::MemberId;
 use super::running_agent::{AgentEvent, RunningAgent};
 use crate::protocol::{AgentOrder, AgentReply, VERSION};
-use crate::{Error, SideReport};
+use crate::{Error, SentBytes, SideReport};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -140,6 +140,26 @@ impl AgentPool {
                 _ => Err(self.unexpected_reply(member)),
             })
             .collect()
+    }
+
+    /// Sends orders that end a slice, and waits until it is over. Returns what each server has sent so far, summed up by
+    /// the index of the client process.
+    pub(super) fn settle(
+        &mut self,
+        orders: Vec<(MemberId, AgentOrder)>,
+        limit: Duration,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<SentBytes, Error> {
+        let mut all = SentBytes::new();
+        for (member, reply) in self.send_and_await(orders, limit, cancelled)? {
+            let AgentReply::Settled { sent } = reply else {
+                return Err(self.unexpected_reply(member));
+            };
+            for (process, bytes) in sent {
+                *all.entry(process).or_default() += bytes;
+            }
+        }
+        Ok(all)
     }
 
     /// Sends orders that end in reports, and waits for the reports.

@@ -12,6 +12,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(super) struct SlicedTrial {
     servers: Vec<MemberId>,
+    /// Client processes, by their index.
     clients: Vec<MemberId>,
     /// Server that each client sends to.
     server_of: BTreeMap<MemberId, MemberId>,
@@ -51,7 +52,7 @@ impl SlicedTrial {
         Ok(trial)
     }
 
-    /// Runs one slice: all clients generate together; the slice is over once the servers have everything.
+    /// Runs one slice: all clients generate together; the slice is over once both sides have everything.
     pub(super) fn run_slice(
         &self,
         crew: &mut AgentPool,
@@ -69,8 +70,15 @@ impl SlicedTrial {
                 *all += sent;
             }
         }
-        let settle = |(server, sent)| (server, AgentOrder::Settle { sent });
-        crew.prepare(expected.into_iter().map(settle).collect(), self.set_up, cancelled)
+        let settle = |(member, sent)| (member, AgentOrder::Settle { sent });
+        let servers = expected.into_iter().map(settle).collect();
+        let returned = crew.settle(servers, self.set_up, cancelled)?;
+        let clients: Vec<_> = returned
+            .into_iter()
+            .filter_map(|(process, sent)| Some((*self.clients.get(process as usize)?, sent)))
+            .map(settle)
+            .collect();
+        crew.settle(clients, self.set_up, cancelled).map(drop)
     }
 
     /// Ends the flows, and returns the outcome of all slices.

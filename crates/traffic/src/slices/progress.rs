@@ -1,17 +1,19 @@
-//! Progress of a server through the slices of its trial.
+//! Progress of a side through the slices of its trial, as far as the other side decides it.
 //!
-//! The client's slice begins by an order. The server's begins with the first thing that arrives in it, as its clock may
-//! be another; it ends once everything that the client sent has arrived ([`SliceProgress::settle`]).
+//! A client's slice begins by an order. A server's begins with the first thing that arrives in it, as its clock may be
+//! another; so does that of a client's flows that receive. It ends once everything that the other side sent has arrived,
+//! and all flows on which a server sends are at rest ([`SliceProgress::settle`]).
 
 use crate::slices::window::SliceWindow;
-use crate::{Error, TrialTask};
-use std::sync::Arc;
+use crate::{Error, SentBytes, TrialTask};
+use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use tare_record::SlicePlan;
 
-/// Progress of a server through the slices of its trial, shared by its worker threads and the thread that executes
+/// Progress of a side through the slices of its trial, shared by its worker threads and the thread that executes
 /// orders.
 #[derive(Debug)]
 pub(crate) struct SliceProgress {
@@ -24,6 +26,12 @@ pub(crate) struct SliceProgress {
     received: AtomicU64,
     /// Datagrams of earlier slices that were lost.
     lost: AtomicU64,
+    /// Number of flows on which a server sends.
+    senders: u32,
+    /// Number of these flows that are at rest after they have sent in this slice.
+    resting: AtomicU32,
+    /// Bytes sent on these flows.
+    sent: Mutex<SentBytes>,
 }
 
 impl SliceProgress {
@@ -34,10 +42,14 @@ impl SliceProgress {
     /// Pause between two looks at what has arrived.
     const SETTLE_PAUSE: Duration = Duration::from_micros(30);
 
-    /// Creates the progress of a trial whose first slice is awaited.
-    pub(crate) fn new(plan: SlicePlan) -> Self {
+    /// Creates the progress of a side that sends on this many flows when it is told to. The trial's first slice is
+    /// awaited.
+    pub(crate) fn with_senders(plan: SlicePlan, senders: u32) -> Self {
         Self {
             plan,
+            senders,
+            resting: AtomicU32::new(0),
+            sent: Mutex::default(),
             index: AtomicU32::new(0),
             begins: AtomicU64::new(0),
             received: AtomicU64::new(0),
@@ -47,7 +59,7 @@ impl SliceProgress {
 
     /// Creates the progress of a task's trial. Returns `None` if it runs in one piece.
     pub(crate) fn for_task(task: &TrialTask) -> Option<Arc<Self>> {
-        task.slices.map(|plan| Arc::new(Self::new(plan)))
+        task.slices.map(|plan| Arc::new(Self::with_senders(plan, 0)))
     }
 
     /// Returns the slices of the trial.
@@ -69,6 +81,17 @@ impl SliceProgress {
             Ok(_) => now,
             Err(other) => other,
         }
+    }
+
+    /// Returns true if nothing has arrived in the present slice.
+    pub(crate) fn awaits_slice(&self) -> bool {
+        self.begins.load(Ordering::Acquire) == 0
+    }
+
+    /// Returns true if the present slice has begun and, at `now`, is over.
+    pub(crate) fn is_over(&self, now: u64) -> bool {
+        let begun = self.begins.load(Ordering::Acquire);
+        begun != 0 && now >= begun.saturating_add(self.plan.slice_time().0)
     }
 
     /// Counts payload bytes, or datagrams, that have arrived.
@@ -96,28 +119,60 @@ impl SliceProgress {
         }
     }
 
+    /// Rests a flow that has sent this many bytes to a client process in the present slice.
+    pub(crate) fn rest_sender(&self, process: u32, sent: u64) {
+        let mut all = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        *all.entry(process).or_default() += sent;
+        self.resting.fetch_add(1, Ordering::Release);
+    }
+
+    /// Returns the bytes that this side has sent so far.
+    pub(crate) fn sent(&self) -> SentBytes {
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Awaits the next slice.
     fn await_next(&self) {
+        self.resting.store(0, Ordering::Release);
         self.index.fetch_add(1, Ordering::AcqRel);
         self.begins.store(0, Ordering::Release);
     }
 
-    /// Waits until all bytes that the clients sent so far have arrived, then awaits the next slice.
+    /// Waits until all bytes that the other side sent so far have arrived and all flows on which this side sends are at
+    /// rest, then awaits the next slice. Worker threads receive the bytes.
     ///
     /// # Errors
-    /// Fails if they do not arrive in time.
+    /// Fails if that takes too long.
     pub(crate) fn settle(&self, sent: u64) -> Result<(), Error> {
+        self.settle_receiving(sent, || Ok(()))
+    }
+
+    /// Settles as [`Self::settle`] does; `receive` receives what has arrived.
+    ///
+    /// # Errors
+    /// Fails if that takes too long, or if `receive` fails.
+    pub(crate) fn settle_receiving(
+        &self,
+        sent: u64,
+        mut receive: impl FnMut() -> io::Result<()>,
+    ) -> Result<(), Error> {
         let deadline = Instant::now() + Self::SETTLE_TIMEOUT;
         loop {
+            receive().map_err(|error| Error::io("receive the rest of a slice", error))?;
             let received = self.received.load(Ordering::Acquire);
-            if received >= sent {
+            let resting = self.resting.load(Ordering::Acquire);
+            if received >= sent && resting >= self.senders {
                 self.await_next();
                 return Ok(());
             }
             if Instant::now() >= deadline {
+                let what = if received < sent {
+                    format!("{} of {sent} bytes did not arrive", sent - received)
+                } else {
+                    format!("{} of {} flows did not stop", self.senders - resting, self.senders)
+                };
                 return Err(Error::Job(format!(
-                    "cannot end a slice: {} of {sent} bytes did not arrive within {} s: use --slice off",
-                    sent - received,
+                    "cannot end a slice: {what} within {} s: use --slice off",
                     Self::SETTLE_TIMEOUT.as_secs()
                 )));
             }
@@ -136,7 +191,7 @@ mod tests {
 
     #[test]
     fn datagrams_that_are_lost_are_not_awaited_again() {
-        let progress = SliceProgress::new(PLAN);
+        let progress = SliceProgress::with_senders(PLAN, 0);
         progress.count_received(7);
         progress.settle_datagrams(10);
         progress.count_received(10);
@@ -148,12 +203,25 @@ mod tests {
 
     #[test]
     fn a_server_s_slice_begins_with_the_first_arrival_and_ends_when_all_is_there() {
-        let progress = SliceProgress::new(PLAN);
+        let progress = SliceProgress::with_senders(PLAN, 0);
         assert_eq!(progress.window(7_000).begins, 7_000);
         assert_eq!(progress.window(7_500).begins, 7_000);
         progress.count_received(10);
         progress.settle(10).unwrap();
         let next = progress.window(9_000);
         assert_eq!((next.begins, next.slice_time(9_100)), (9_000, Some(0)));
+    }
+
+    #[test]
+    fn a_slice_is_settled_once_all_senders_are_at_rest() {
+        let progress = Arc::new(SliceProgress::with_senders(PLAN, 2));
+        let sender = Arc::clone(&progress);
+        progress.rest_sender(4, 10);
+        let settling = thread::spawn(move || progress.settle(0).map(|()| progress.sent()));
+        sender.rest_sender(7, 20);
+        assert_eq!(settling.join().unwrap().unwrap(), SentBytes::from([(4, 10), (7, 20)]));
+        assert!(sender.awaits_slice() && !sender.is_over(u64::MAX));
+        assert_eq!(sender.window(500).ends, 1_600);
+        assert!(!sender.is_over(1_599) && sender.is_over(1_600));
     }
 }

@@ -3,13 +3,15 @@
 //! The greeting proves that a flow passes from end to end, also through a proxy that accepts on its own, and keeps
 //! strangers and stragglers of an earlier trial from being mistaken for a flow. It is not payload and is not counted.
 
+use crate::TrialTask;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 
-/// Length of the client's greeting: `tare`, the version, the trial's token, the client's number, the direction.
-const LENGTH: usize = 24;
+/// Length of the client's greeting: `tare`, the version, the trial's token, the client's number, that of its process, the
+/// direction.
+const LENGTH: usize = 28;
 const MAGIC: [u8; 4] = *b"tare";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// Answer of the server: ASCII ACK.
 const ANSWER: [u8; 1] = [6];
 
@@ -28,24 +30,41 @@ impl FlowDirection {
     }
 }
 
+/// Sender of a flow's greeting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FlowOrigin {
+    /// Number of the client; its processes share it.
+    pub(crate) client: u32,
+    /// Index of the process among those of all clients.
+    pub(crate) process: u32,
+}
+
+impl FlowOrigin {
+    /// Returns the origin of the flows that a client opens for its task.
+    pub(crate) fn from_task(task: &TrialTask) -> Self {
+        Self { client: task.client, process: task.index }
+    }
+}
+
 /// Flow that a server has accepted.
 #[derive(Debug)]
 pub(crate) struct AcceptedFlow {
     /// Socket of the flow.
     pub(crate) stream: TcpStream,
-    /// Number of the client that the flow is from.
-    pub(crate) client: u32,
+    /// Client that the flow is from, and its process.
+    pub(crate) origin: FlowOrigin,
     /// Direction of the flow's payload.
     pub(crate) direction: FlowDirection,
 }
 
-fn greeting_bytes(token: u64, client: u32, way: u32) -> [u8; LENGTH] {
+fn greeting_bytes(token: u64, origin: FlowOrigin, way: u32) -> [u8; LENGTH] {
     let mut bytes = [0; LENGTH];
     bytes[..4].copy_from_slice(&MAGIC);
     bytes[4..8].copy_from_slice(&VERSION.to_be_bytes());
     bytes[8..16].copy_from_slice(&token.to_be_bytes());
-    bytes[16..20].copy_from_slice(&client.to_be_bytes());
-    bytes[20..].copy_from_slice(&way.to_be_bytes());
+    bytes[16..20].copy_from_slice(&origin.client.to_be_bytes());
+    bytes[20..24].copy_from_slice(&origin.process.to_be_bytes());
+    bytes[24..].copy_from_slice(&way.to_be_bytes());
     bytes
 }
 
@@ -53,10 +72,10 @@ fn greeting_bytes(token: u64, client: u32, way: u32) -> [u8; LENGTH] {
 pub(crate) fn send_greeting(
     mut stream: &TcpStream,
     token: u64,
-    client: u32,
+    origin: FlowOrigin,
     way: FlowDirection,
 ) -> io::Result<()> {
-    stream.write_all(&greeting_bytes(token, client, way as u32))?;
+    stream.write_all(&greeting_bytes(token, origin, way as u32))?;
     let mut answer = [0; ANSWER.len()];
     stream.read_exact(&mut answer)?;
     if answer == ANSWER {
@@ -71,13 +90,14 @@ pub(crate) fn receive_greeting(stream: TcpStream, token: u64) -> Option<Accepted
     let mut bytes = [0; LENGTH];
     (&stream).read_exact(&mut bytes).ok()?;
     let number = |from: usize| bytes[from..from + 4].try_into().ok().map(u32::from_be_bytes);
-    let (client, way) = (number(16)?, number(20)?);
-    if bytes != greeting_bytes(token, client, way) {
+    let origin = FlowOrigin { client: number(16)?, process: number(20)? };
+    let way = number(24)?;
+    if bytes != greeting_bytes(token, origin, way) {
         return None;
     }
     let way = FlowDirection::from_number(way)?;
     (&stream).write_all(&ANSWER).ok()?;
-    Some(AcceptedFlow { stream, client, direction: way })
+    Some(AcceptedFlow { stream, origin, direction: way })
 }
 
 #[cfg(test)]
@@ -85,6 +105,8 @@ mod tests {
     use super::*;
     use std::net::{Ipv4Addr, TcpListener};
     use std::thread;
+
+    const ORIGIN: FlowOrigin = FlowOrigin { client: 5, process: 11 };
 
     fn pair() -> (TcpStream, TcpStream) {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -96,9 +118,9 @@ mod tests {
     fn a_client_is_known_by_its_number_and_the_way_it_wants() {
         for way in [FlowDirection::Up, FlowDirection::Down] {
             let (client, server) = pair();
-            let greeter = thread::spawn(move || send_greeting(&client, 77, 5, way));
+            let greeter = thread::spawn(move || send_greeting(&client, 77, ORIGIN, way));
             let accepted = receive_greeting(server, 77).unwrap();
-            assert_eq!((accepted.client, accepted.direction), (5, way));
+            assert_eq!((accepted.origin, accepted.direction), (ORIGIN, way));
             greeter.join().unwrap().unwrap();
         }
     }
@@ -106,14 +128,14 @@ mod tests {
     #[test]
     fn a_way_that_there_is_not_is_refused() {
         let (client, server) = pair();
-        (&client).write_all(&greeting_bytes(77, 5, 2)).unwrap();
+        (&client).write_all(&greeting_bytes(77, ORIGIN, 2)).unwrap();
         assert!(receive_greeting(server, 77).is_none());
     }
 
     #[test]
     fn a_straggler_of_another_trial_is_refused() {
         let (client, server) = pair();
-        let greeter = thread::spawn(move || send_greeting(&client, 76, 5, FlowDirection::Up));
+        let greeter = thread::spawn(move || send_greeting(&client, 76, ORIGIN, FlowDirection::Up));
         assert!(receive_greeting(server, 77).is_none());
         assert!(greeter.join().unwrap().is_err());
     }

@@ -9,7 +9,7 @@ mod state_log;
 pub(crate) use granted_options::GrantedOptions;
 #[cfg(test)]
 pub(crate) use greeting::receive_greeting;
-pub(crate) use greeting::{AcceptedFlow, FlowDirection};
+pub(crate) use greeting::{AcceptedFlow, FlowDirection, FlowOrigin};
 pub(crate) use server::{AcceptedFlows, DRAIN_TIMEOUT, TcpServerThread, accept_one as accept};
 pub(crate) use socket::{
     CONGESTION, TcpOptions, connect, connect_directed, listen, set_congestion, shut_down,

@@ -1,7 +1,7 @@
 //! TCP sockets with a workload's options, and the options that the kernel granted.
 
 use super::granted_options::GrantedOptions;
-use super::greeting::{FlowDirection, send_greeting};
+use super::greeting::{FlowDirection, FlowOrigin, send_greeting};
 use crate::{Error, Parameter, ParameterKind, TrialTask, parameters};
 use rustix::net::sockopt;
 use serde_json::json;
@@ -167,7 +167,7 @@ pub(crate) fn connect_directed(
         granted = GrantedOptions::read(&socket, options)?;
         let stream = TcpStream::from(socket);
         stream.set_read_timeout(Some(CONNECT_TIMEOUT)).map_err(refused)?;
-        send_greeting(&stream, task.token, task.client, way).map_err(refused)?;
+        send_greeting(&stream, task.token, FlowOrigin::from_task(task), way).map_err(refused)?;
         streams.push(stream);
     }
     Ok((streams, granted))

@@ -220,8 +220,8 @@ impl FlowRegistry<'_> {
         else {
             return Ok(false);
         };
-        if let Some(tcp::AcceptedFlow { stream, client, .. }) = accepted
-            && let Ok(guest) = self.register_client(stream, client)
+        if let Some(tcp::AcceptedFlow { stream, origin, .. }) = accepted
+            && let Ok(guest) = self.register_client(stream, origin.client)
         {
             self.clients.push(guest);
         }

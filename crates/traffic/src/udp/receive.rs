@@ -16,6 +16,7 @@ use crate::slices::progress::SliceProgress;
 use crate::slices::window::SlicePlace;
 use crate::stall::StallTracker;
 use crate::sys::{Ancillary, BatchWait, ReceiveBatch, ReceivedDatagram, socket_drops};
+use crate::wait_mode::sleep_until_readable;
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
@@ -237,11 +238,15 @@ impl UdpReceiver {
         Ok(())
     }
 
-    /// Receives all flows in turn, without blocking.
+    /// Receives all flows in turn, without blocking but between two slices, which are those of other networks.
     fn run_spinning(&mut self, patience: &SharedDeadline) -> io::Result<()> {
         let mut moderation = self.moderation()?;
         let mut looked = 0;
         while !self.is_over(looked) && !patience.is_past() {
+            if self.awaits_slice(looked) {
+                let sockets = self.flows.iter().map(|flow| flow.socket.as_fd());
+                sleep_until_readable(sockets, self.tick())?;
+            }
             looked = clock::now().0;
             let (mut any, mut is_more) = (false, false);
             for flow in 0..self.flows.len() {
@@ -296,6 +301,11 @@ impl UdpReceiver {
     /// Returns the longest time that the thread sleeps without an event.
     fn tick(&self) -> Duration {
         server_tick(self.slices.is_some())
+    }
+
+    /// Returns true if, at `now`, nothing has arrived in the present slice, or the slice is over.
+    fn awaits_slice(&self, now: u64) -> bool {
+        self.slices.as_ref().is_some_and(|slices| slices.awaits_slice() || slices.is_over(now))
     }
 
     fn moderation(&self) -> io::Result<Moderation> {

@@ -6,13 +6,15 @@ use crate::slices::progress::SliceProgress;
 use crate::tcp::{AcceptedFlows, CONGESTION, TcpOptions, TcpServerThread, connect, shut_down};
 use crate::wait_mode::WaitMode;
 use crate::workers;
-use crate::{Client, Error, Parameter, Server, SideReport, TrialTask, Workload, WorkloadInfo};
+use crate::{
+    Client, Error, Parameter, SentBytes, Server, SideReport, TrialTask, Workload, WorkloadInfo,
+};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::io;
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use tare_record::{Metric, Parameters};
+use tare_record::Metric;
 
 /// Workload `tcp-rr`.
 #[derive(Debug)]
@@ -44,8 +46,8 @@ impl Workload for TcpRr {
         PARAMETERS
     }
 
-    fn can_run_in_slices(&self, parameters: &Parameters) -> bool {
-        rr::can_run_in_slices(parameters)
+    fn can_run_in_slices(&self) -> bool {
+        true
     }
 
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
@@ -60,8 +62,9 @@ impl Workload for TcpRr {
                 for hand in workers::distribute(flows, &cores, &task.parameters) {
                     hand.iter()
                         .try_for_each(|flow| wait.prepare_socket(&flow.stream, &flow.stream))?;
-                    let wires =
-                        hand.into_iter().map(|flow| (TcpTransport::new(flow.stream), flow.client));
+                    let wires = hand
+                        .into_iter()
+                        .map(|flow| (TcpTransport::new(flow.stream), flow.origin.client));
                     lanes.push(Responder::new(wires.collect(), &task, &epoch, slices.as_ref())?);
                 }
                 workers::run_flow_groups(lanes, &cores, &task, &patience)
@@ -97,8 +100,9 @@ struct TcpRrServer {
 }
 
 impl Server for TcpRrServer {
-    fn settle(&mut self, sent: u64) -> Result<(), Error> {
-        self.progress.as_ref().ok_or_else(Error::not_in_slices)?.settle(sent)
+    fn settle(&mut self, sent: u64) -> Result<SentBytes, Error> {
+        self.progress.as_ref().ok_or_else(Error::not_in_slices)?.settle(sent)?;
+        Ok(SentBytes::new())
     }
 
     fn finish(mut self: Box<Self>) -> Result<SideReport, Error> {

@@ -15,11 +15,12 @@ use crate::udp::{
     counts_by_client, granted_to_flows,
 };
 use crate::{
-    Client, Error, Parameter, ParameterKind, Server, SideReport, TrialTask, Workload, WorkloadInfo,
+    Client, Error, Parameter, ParameterKind, SentBytes, Server, SideReport, TrialTask, Workload,
+    WorkloadInfo,
 };
 use crate::{cpu, parameters, workers};
 use std::io;
-use tare_record::{EndCounts, Finding, Metric, Nanos, Parameters, Placement, Series};
+use tare_record::{EndCounts, Finding, Metric, Nanos, Placement, Series};
 
 /// Workload `udp-rate`.
 #[derive(Debug)]
@@ -67,9 +68,8 @@ impl Workload for UdpRate {
         &[RATE, SIZE, GSO, RECEIVE, BUFFER, WAIT, workers::THREADS]
     }
 
-    /// Returns false for receivers that spin: they would spin in others' slices.
-    fn can_run_in_slices(&self, parameters: &Parameters) -> bool {
-        Options::from_parameters(parameters).is_ok_and(|options| options.wait == UdpWaitMode::Block)
+    fn can_run_in_slices(&self) -> bool {
+        true
     }
 
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
@@ -114,10 +114,10 @@ struct RateServer {
 }
 
 impl Server for RateServer {
-    fn settle(&mut self, sent: u64) -> Result<(), Error> {
+    fn settle(&mut self, sent: u64) -> Result<SentBytes, Error> {
         let progress = self.serving.progress.as_ref().ok_or_else(Error::not_in_slices)?;
         progress.settle_datagrams(sent);
-        Ok(())
+        Ok(SentBytes::new())
     }
 
     fn finish(mut self: Box<Self>) -> Result<SideReport, Error> {

@@ -6,6 +6,8 @@ use crate::common::counters::{Frames, counter};
 use crate::common::filter::NftFilter;
 use crate::common::{NEVER, assert_sound, job, open_session, open_session_with, pair_topology};
 use serde_json::json;
+use std::thread;
+use std::time::{Duration, Instant};
 use tare_dev::NamespacePair;
 use tare_network::Topology;
 use tare_record::{Interval, Nanos, SlicePlan};
@@ -49,16 +51,20 @@ fn bulk_in_slices_is_counted_as_the_kernel_counts_it() {
     let account = PairAccounts::open(&pair);
     let topology = pair_topology(&pair);
     let mut session = open_session(&topology).unwrap();
-    for flows in [1, 3] {
+    for (direction, flows) in [("up", 1), ("up", 3), ("down", 1), ("down", 3), ("both", 2)] {
         let mut job = sliced("tcp-stream", &topology);
         job.shape.flows = flows;
+        job.parameters.insert("direction".to_owned(), direction.into());
         let before = account.carried();
         let outcome = run_slices(&mut session, &job);
-        CarriedPayload::assert_agrees(before, account.carried(), &outcome, 0);
+        // A byte of each flow down asks for each slice.
+        let asked = if direction == "up" { 0 } else { flows * PLAN.slice_count() };
+        CarriedPayload::assert_agrees(before, account.carried(), &outcome, asked.into());
         let counted: u64 = rounds(&outcome).iter().map(|interval| interval.bytes).sum();
         // The warm-up, and the beginning and the end of each slice, are in no interval.
-        assert!((1..outcome.ends.received).contains(&counted), "{counted}");
-        assert_eq!(rounds(&outcome)[0].tcp.unwrap().flows, flows);
+        assert!((1..outcome.ends.received).contains(&counted), "{direction} {counted}");
+        let senders = if direction == "both" { 2 * flows } else { flows };
+        assert_eq!(rounds(&outcome)[0].tcp.unwrap().flows, senders, "{direction}");
         assert_sound(&outcome);
         for side in [&outcome.agents.clients, &outcome.agents.servers] {
             assert_eq!(side.len(), PLAN.rounds as usize);
@@ -90,6 +96,38 @@ fn nothing_of_a_network_s_slice_moves_in_another_s() {
         let ends = session.finish_slices(NEVER).unwrap().ends;
         assert_eq!(ends.sent, ends.received);
     }
+}
+
+#[test]
+fn servers_that_spin_sleep_in_others_slices() {
+    let pair = NamespacePair::new();
+    let topology = pair_topology(&pair);
+    for (workload, flows) in [("tcp-rr", 1), ("udp-rr", 3), ("udp-rate", 1), ("udp-rate", 2)] {
+        let mut job = sliced(workload, &topology);
+        job.shape.flows = flows;
+        job.parameters.insert("wait".to_owned(), "spin".into());
+        let mut session = open_session(&topology).unwrap();
+        session.begin_slices(&job, NEVER).unwrap();
+        for _ in 0..PLAN.slice_count() {
+            session.run_slice(NEVER).unwrap();
+            let (before, began) = (cpu_time(&session), Instant::now());
+            thread::sleep(PLAN.length.into());
+            let (spent, elapsed) = (cpu_time(&session) - before, began.elapsed());
+            // A thread that spins has all of this time, or half of it beside others; one that sleeps has none.
+            assert!(spent < elapsed / 10, "{workload}: {spent:?} of {elapsed:?}");
+        }
+        rounds(&session.finish_slices(NEVER).unwrap());
+    }
+}
+
+/// Returns the CPU time of a session's agents, all threads together.
+fn cpu_time(session: &AgentSession) -> Duration {
+    let thread_time = |task: std::fs::DirEntry| {
+        let text = std::fs::read_to_string(task.path().join("schedstat")).unwrap();
+        text.split(' ').next().unwrap().parse().map(Duration::from_nanos).unwrap()
+    };
+    let tasks = |process: u32| std::fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    session.process_ids().into_iter().flat_map(tasks).map(|task| thread_time(task.unwrap())).sum()
 }
 
 #[test]

@@ -18,7 +18,7 @@ pub(super) use client::RrClient;
 pub(super) use responder::{Responder, merge_responders};
 pub(super) use transport::{MessageTransport, ReceiveProgress, message_buffer};
 
-use crate::wait_mode::{WAIT, WaitMode};
+use crate::wait_mode::WAIT;
 use crate::{Error, Parameter, ParameterKind, parameters, workers};
 use tare_record::{Metric, Parameters};
 
@@ -67,11 +67,6 @@ pub(super) const fn parameters(most: u64) -> [Parameter; 5] {
         WAIT,
         workers::THREADS,
     ]
-}
-
-/// Returns true if trials with these parameters can run in slices. A server that spins would spin in others' slices.
-pub(super) fn can_run_in_slices(parameters: &Parameters) -> bool {
-    WaitMode::from_parameters(parameters) == WaitMode::Block
 }
 
 /// Sizes of the two messages, bytes.

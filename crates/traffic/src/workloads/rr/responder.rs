@@ -197,6 +197,10 @@ impl<W: MessageTransport> FlowGroup for Responder<W> {
         server_tick(self.slices.is_some())
     }
 
+    fn awaits_slice(&self) -> bool {
+        self.slices.as_ref().is_some_and(|slices| slices.awaits_slice())
+    }
+
     fn interest(&self, flow: usize) -> Interest {
         match self.flows[flow].stage {
             ResponseStage::Receiving => Interest::Read,

@@ -94,7 +94,7 @@ impl Workload for TcpCrr {
         ]
     }
 
-    fn can_run_in_slices(&self, _parameters: &Parameters) -> bool {
+    fn can_run_in_slices(&self) -> bool {
         true
     }
 

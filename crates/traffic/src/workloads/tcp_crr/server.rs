@@ -11,7 +11,7 @@ use crate::tcp::{AcceptedFlows, TcpOptions, TcpServerThread};
 use crate::wait_mode::timespec;
 use crate::workers::{self, WorkerOutput};
 use crate::workloads::rr::message_buffer;
-use crate::{Error, Server, SideReport, TrialTask, clock, cpu};
+use crate::{Error, SentBytes, Server, SideReport, TrialTask, clock, cpu};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
@@ -297,8 +297,9 @@ impl CrrServer {
 }
 
 impl Server for CrrServer {
-    fn settle(&mut self, sent: u64) -> Result<(), Error> {
-        self.progress.as_ref().ok_or_else(Error::not_in_slices)?.settle(sent)
+    fn settle(&mut self, sent: u64) -> Result<SentBytes, Error> {
+        self.progress.as_ref().ok_or_else(Error::not_in_slices)?.settle(sent)?;
+        Ok(SentBytes::new())
     }
 
     fn finish(mut self: Box<Self>) -> Result<SideReport, Error> {

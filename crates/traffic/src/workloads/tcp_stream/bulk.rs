@@ -1,17 +1,18 @@
 //! Flows of one thread on either side, each of which sends or receives.
 
+mod slices;
+
 use super::counters::{ClientCounters, SideEpochs, now};
 use super::sink::PayloadSink;
 use super::source::PayloadSource;
 use crate::cpu::CpuLog;
 use crate::event_loop::SharedDeadline;
-use crate::flow_group::{FlowGroup, Interest, server_tick};
+use crate::flow_group::{FlowGroup, Interest, TICK, server_tick};
 use crate::placement::{SideCores, TrafficRole};
-use crate::slices::client::SlicedFlowGroup;
 use crate::slices::progress::SliceProgress;
 use crate::slices::window::SliceWindow;
 use crate::sys::set_pacing_rate;
-use crate::tcp::{AcceptedFlow, DRAIN_TIMEOUT, FlowDirection, shut_down};
+use crate::tcp::{AcceptedFlow, DRAIN_TIMEOUT, FlowDirection, FlowOrigin, shut_down};
 use crate::{Error, OfferedLoad, TrialTask, parameters};
 use std::io::{self, Read, Write};
 use std::net::{self, Shutdown};
@@ -43,8 +44,10 @@ enum BulkStage {
     Receiving,
     /// Sender of payload.
     Sending,
-    /// Sender that rests until its next slice.
+    /// Client's flow that rests until its next slice.
     Resting,
+    /// Flow that ends after its last slice: it has yet to say that it sends nothing more.
+    Ending,
     /// Sender that has sent everything and waits for the receiver to close.
     Closing,
     /// Both ends are closed.
@@ -63,22 +66,17 @@ impl BulkStage {
     }
 }
 
-/// Slices of a group's trial.
-#[derive(Clone, Debug)]
-pub(super) enum GroupSlices {
-    /// The trial runs in one piece.
-    None,
-    /// The group sends in slices; the window is that of the present one.
-    Sender(SliceWindow),
-    /// The group receives in slices.
-    Receiver(Arc<SliceProgress>),
-}
-
 #[derive(Debug)]
 struct BulkFlow {
     stream: net::TcpStream,
     /// Index into the group's counters.
     counters: usize,
+    /// Index of the client process that the flow is from.
+    process: u32,
+    /// True if this side sends the payload.
+    sends: bool,
+    /// Bytes sent in the present slice.
+    sent_in_slice: u64,
     stage: BulkStage,
 }
 
@@ -86,6 +84,10 @@ struct BulkFlow {
 #[derive(Debug)]
 pub(super) struct BulkFlowGroup {
     flows: Vec<BulkFlow>,
+    /// True if any of the flows sends.
+    sends: bool,
+    /// True if any of the flows receives.
+    receives: bool,
     pub(super) counts: Vec<ClientCounters>,
     /// Payload bytes passed to the kernel.
     pub(super) sent: u64,
@@ -98,7 +100,10 @@ pub(super) struct BulkFlowGroup {
     /// Beginning of the side. `None` before it.
     began: Option<u64>,
     patience: Option<Arc<SharedDeadline>>,
-    slices: GroupSlices,
+    /// Progress through the slices of the trial. `None` if it runs in one piece, and after a client's last slice.
+    progress: Option<Arc<SliceProgress>>,
+    /// Window in which a client's group sends in the present slice. `None` before the first one, and on a server.
+    window: Option<SliceWindow>,
     /// True if a sender yields the core after every write (sched_yield(2)), because the receiver may wait for the same
     /// core.
     ///
@@ -118,7 +123,7 @@ impl BulkFlowGroup {
         role: TrafficRole,
         shared: &Arc<SideEpochs>,
         patience: Option<&Arc<SharedDeadline>>,
-        slices: GroupSlices,
+        progress: Option<&Arc<SliceProgress>>,
     ) -> Result<Self, Error> {
         let gives =
             if role == TrafficRole::Client { FlowDirection::Up } else { FlowDirection::Down };
@@ -130,15 +135,22 @@ impl BulkFlowGroup {
             }
         }
         let place = |client| counts.binary_search_by_key(&client, |count| count.client);
-        let flows = flows
+        let flows: Vec<BulkFlow> = flows
             .into_iter()
-            .map(|AcceptedFlow { stream, client, direction: way }| BulkFlow {
-                stream,
-                counters: place(client).unwrap_or_default(),
-                stage: BulkStage::first(role, way),
+            .map(|AcceptedFlow { stream, origin: FlowOrigin { client, process }, direction }| {
+                BulkFlow {
+                    stream,
+                    counters: place(client).unwrap_or_default(),
+                    process,
+                    sends: direction == gives,
+                    sent_in_slice: 0,
+                    stage: BulkStage::first(role, direction),
+                }
             })
             .collect();
         Ok(Self {
+            sends: flows.iter().any(|flow| flow.sends),
+            receives: flows.iter().any(|flow| !flow.sends),
             flows,
             counts,
             sent: 0,
@@ -150,7 +162,8 @@ impl BulkFlowGroup {
             shared: Arc::clone(shared),
             began: None,
             patience: patience.map(Arc::clone),
-            slices,
+            progress: progress.map(Arc::clone),
+            window: None,
             yields_core: task.one_clock && SideCores::are_shared(&task.cpus),
         })
     }
@@ -184,6 +197,7 @@ impl BulkFlowGroup {
             BulkStage::AwaitingPayload => self.receive_first(flow),
             BulkStage::Receiving => self.receive_payload(flow),
             BulkStage::Sending => self.send_payload(flow),
+            BulkStage::Ending => self.end_sending(flow),
             BulkStage::Closing => self.close(flow),
             BulkStage::Resting | BulkStage::Over => Ok(()),
         }
@@ -200,21 +214,22 @@ impl BulkFlowGroup {
     /// Waits for the client's [`BEGIN`], or for the end of the stream.
     fn receive_begin(&mut self, flow: usize) -> io::Result<()> {
         let BulkFlow { stream, stage, .. } = &mut self.flows[flow];
-        *stage = match stream.read(&mut [0])? {
-            0 => BulkStage::Over,
-            _ => BulkStage::Sending,
-        };
-        Ok(())
+        if stream.read(&mut [0])? > 0 {
+            *stage = BulkStage::Sending;
+            return self.limit_wait_in_slice(flow);
+        }
+        *stage = BulkStage::Over;
+        shut_down(stream, Shutdown::Both)
     }
 
     /// Waits for the first byte: the clock begins on its arrival, not when a whole buffer has been copied.
     fn receive_first(&mut self, flow: usize) -> io::Result<()> {
-        let BulkFlow { stream, stage, counters: count } = &mut self.flows[flow];
+        let BulkFlow { stream, stage, counters: count, .. } = &mut self.flows[flow];
         stream.peek(&mut [0])?;
         *stage = BulkStage::Receiving;
         let now = now();
         self.counts[*count].clocks.receiving.start(now);
-        if matches!(self.slices, GroupSlices::None) {
+        if self.progress.is_none() {
             self.note_time(now);
         }
         self.receive_payload(flow)
@@ -223,12 +238,12 @@ impl BulkFlowGroup {
     fn receive_payload(&mut self, flow: usize) -> io::Result<()> {
         let bytes = self.sink.receive(&self.flows[flow].stream)?;
         let now = now();
-        if let GroupSlices::Receiver(progress) = &self.slices {
+        if let Some(progress) = &self.progress {
             let progress = Arc::clone(progress);
             return self.count_in_slice(flow, bytes as u64, now, &progress);
         }
         self.note_time(now);
-        let BulkFlow { stream, stage, counters: count } = &mut self.flows[flow];
+        let BulkFlow { stream, stage, counters: count, .. } = &mut self.flows[flow];
         let ClientCounters { clocks, meter, .. } = &mut self.counts[*count];
         let at = now.saturating_sub(clocks.receiving.start(now));
         let Some(meter) = meter else { return Ok(()) };
@@ -241,73 +256,18 @@ impl BulkFlowGroup {
         shut_down(stream, Shutdown::Both)
     }
 
-    /// Counts bytes that a receiver in slices has taken; none at the end of the stream.
-    fn count_in_slice(
-        &mut self,
-        flow: usize,
-        bytes: u64,
-        now: u64,
-        progress: &SliceProgress,
-    ) -> io::Result<()> {
-        let BulkFlow { stream, stage, counters: count } = &mut self.flows[flow];
-        let Some(meter) = &mut self.counts[*count].meter else { return Ok(()) };
-        if bytes == 0 {
-            meter.note_end(self.duration);
-            *stage = BulkStage::Over;
-            self.cpu.end_slice();
-            return shut_down(stream, Shutdown::Both);
-        }
-        let window = progress.window(now);
-        match window.slice_time(now) {
-            Some(at) => meter.add(at, bytes),
-            None => meter.add_outside(bytes),
-        }
-        self.cpu.record_in_slice(&window, now);
-        progress.count_received(bytes);
-        Ok(())
-    }
-
-    /// Sends payload of a slice, or ends it.
-    fn send_in_slice(&mut self, flow: usize, window: SliceWindow) -> io::Result<()> {
-        let now = now();
-        if now >= window.ends {
-            self.end_slice(flow, window)?;
-            self.flows[flow].stage = BulkStage::Resting;
-            return Ok(());
-        }
-        self.counts[self.flows[flow].counters].clocks.sending.start(now);
-        self.cpu.record_in_slice(&window, now);
-        self.sent += self.source.send(&self.flows[flow].stream)? as u64;
-        if self.yields_core {
-            std::thread::yield_now();
-        }
-        Ok(())
-    }
-
-    /// Reads the kernel's statistics, and the CPU time, at the end of a slice.
-    fn end_slice(&mut self, flow: usize, window: SliceWindow) -> io::Result<()> {
-        let count = &mut self.counts[self.flows[flow].counters];
-        match window.slice_time_at_end() {
-            Some(at) => {
-                self.cpu.end_slice();
-                count.sample_kernel(at, |flow| &self.flows[flow].stream)
-            }
-            None => count.forget_retransmits(|flow| &self.flows[flow].stream),
-        }
-    }
-
     fn send_payload(&mut self, flow: usize) -> io::Result<()> {
-        if let GroupSlices::Sender(window) = self.slices {
-            return self.send_in_slice(flow, window);
-        }
         let now = now();
+        if let Some(window) = self.sending_window(now) {
+            return self.send_in_slice(flow, window, now);
+        }
         self.note_time(now);
         let count = &mut self.counts[self.flows[flow].counters];
         let at = now.saturating_sub(count.clocks.sending.start(now));
         let is_first = at == 0;
         count.sample_kernel(at, |flow| &self.flows[flow].stream)?;
-        let BulkFlow { stream, stage, .. } = &mut self.flows[flow];
         if at < self.duration {
+            let stream = &self.flows[flow].stream;
             self.sent += self.source.send(stream)? as u64;
             // A client of a crowd would fill its socket's buffer before others on its core have begun.
             if self.yields_core || is_first {
@@ -315,6 +275,12 @@ impl BulkFlowGroup {
             }
             return Ok(());
         }
+        self.end_sending(flow)
+    }
+
+    /// Says that the flow sends nothing more, and waits for the other end to close.
+    fn end_sending(&mut self, flow: usize) -> io::Result<()> {
+        let BulkFlow { stream, stage, .. } = &mut self.flows[flow];
         *stage = BulkStage::Closing;
         shut_down(stream, Shutdown::Write)?;
         self.limit_drain();
@@ -336,25 +302,6 @@ impl BulkFlowGroup {
     }
 }
 
-impl SlicedFlowGroup for BulkFlowGroup {
-    fn begin_slice(&mut self, window: SliceWindow, patience: &Arc<SharedDeadline>) {
-        self.slices = GroupSlices::Sender(window);
-        self.patience = Some(Arc::clone(patience));
-        for flow in &mut self.flows {
-            flow.stage = BulkStage::Sending;
-        }
-    }
-
-    fn end_slices(&mut self, patience: &Arc<SharedDeadline>) {
-        self.slices = GroupSlices::None;
-        self.patience = Some(Arc::clone(patience));
-        self.duration = 0;
-        for flow in &mut self.flows {
-            flow.stage = BulkStage::Sending;
-        }
-    }
-}
-
 impl FlowGroup for BulkFlowGroup {
     fn flow_count(&self) -> usize {
         self.flows.len()
@@ -365,18 +312,22 @@ impl FlowGroup for BulkFlowGroup {
     }
 
     fn tick(&self) -> Duration {
-        server_tick(matches!(self.slices, GroupSlices::Receiver(_)))
+        match (self.role, &self.progress) {
+            (TrafficRole::Client, Some(_)) if self.receives => slices::SLICE_TICK,
+            (TrafficRole::Client, _) => TICK,
+            (TrafficRole::Server, progress) => server_tick(progress.is_some()),
+        }
     }
 
     fn on_start(&mut self) {
-        if self.role == TrafficRole::Client && matches!(self.slices, GroupSlices::None) {
+        if self.role == TrafficRole::Client && self.progress.is_none() {
             self.note_time(now());
         }
     }
 
     fn interest(&self, flow: usize) -> Interest {
         match self.flows[flow].stage {
-            BulkStage::SendingBegin | BulkStage::Sending => Interest::Write,
+            BulkStage::SendingBegin | BulkStage::Sending | BulkStage::Ending => Interest::Write,
             BulkStage::AwaitingBegin
             | BulkStage::AwaitingPayload
             | BulkStage::Receiving
@@ -389,7 +340,16 @@ impl FlowGroup for BulkFlowGroup {
         let result = self.step(flow);
         if result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
             self.limit_drain();
+            self.rest_after_slice(flow, now());
         }
         result
+    }
+
+    fn next_due(&self) -> Option<u64> {
+        self.sending_deadline()
+    }
+
+    fn on_tick(&mut self, now: u64) -> io::Result<()> {
+        self.rest_senders(now)
     }
 }

@@ -78,7 +78,7 @@ impl ClientCounters {
     ) -> Result<Vec<Self>, Error> {
         let mut of: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for (index, flow) in flows.iter().enumerate() {
-            of.entry(flow.client).or_default().push(index);
+            of.entry(flow.origin.client).or_default().push(index);
         }
         let (duration, interval) = (task.duration, task.interval);
         of.into_iter()

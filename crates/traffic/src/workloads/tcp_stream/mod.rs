@@ -15,20 +15,20 @@ use crate::placement::{SideCores, TrafficRole};
 use crate::slices::client::ClientSlices;
 use crate::slices::progress::SliceProgress;
 use crate::tcp::{
-    AcceptedFlow, CONGESTION, FlowDirection, GrantedOptions, TcpOptions, TcpServerThread,
-    connect_directed,
+    AcceptedFlow, CONGESTION, FlowDirection, FlowOrigin, GrantedOptions, TcpOptions,
+    TcpServerThread, connect_directed,
 };
 use crate::workers::{self, WorkerOutput};
 use crate::{
-    Client, Error, Parameter, ParameterKind, Server, SideReport, TrialTask, Workload, WorkloadInfo,
-    parameters,
+    Client, Error, Parameter, ParameterKind, SentBytes, Server, SideReport, TrialTask, Workload,
+    WorkloadInfo, parameters,
 };
-use bulk::{BulkFlowGroup, GroupSlices};
+use bulk::BulkFlowGroup;
 use counters::SideEpochs;
 use report::build_report;
 use source::PayloadSource;
 use std::sync::Arc;
-use tare_record::{Metric, Parameters};
+use tare_record::Metric;
 
 /// Workload `tcp-stream`.
 #[derive(Debug)]
@@ -121,8 +121,8 @@ impl Workload for TcpStream {
         Some(bulk::pacing_rate(task)? as f64 * f64::from(task.flows))
     }
 
-    fn can_run_in_slices(&self, parameters: &Parameters) -> bool {
-        parameters::word(parameters, "direction").is_none_or(|way| way == "up")
+    fn can_run_in_slices(&self) -> bool {
+        true
     }
 
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
@@ -160,14 +160,12 @@ impl StreamServer {
         let expected = task.flows.saturating_mul(directions(task).len() as u32);
         let all = TrialTask { flows: expected, ..task.clone() };
         let (shared, own) = (Arc::new(SideEpochs::default()), task.clone());
-        let progress = SliceProgress::for_task(task);
-        let slices = match &progress {
-            Some(progress) => GroupSlices::Receiver(Arc::clone(progress)),
-            None => GroupSlices::None,
-        };
+        let sends = directions(task).contains(&FlowDirection::Down);
+        let senders = if sends { task.flows } else { 0 };
+        let progress = task.slices.map(|plan| Arc::new(SliceProgress::with_senders(plan, senders)));
+        let slices = progress.clone();
         let lane = move |flows| {
-            let slices = slices.clone();
-            BulkFlowGroup::new(flows, &own, TrafficRole::Server, &shared, None, slices)
+            BulkFlowGroup::new(flows, &own, TrafficRole::Server, &shared, None, slices.as_ref())
         };
         let serving =
             TcpServerThread::try_start(&all, &TcpOptions::from_parameters(&task.parameters), lane)?;
@@ -176,8 +174,10 @@ impl StreamServer {
 }
 
 impl Server for StreamServer {
-    fn settle(&mut self, sent: u64) -> Result<(), Error> {
-        self.progress.as_ref().ok_or_else(Error::not_in_slices)?.settle(sent)
+    fn settle(&mut self, sent: u64) -> Result<SentBytes, Error> {
+        let progress = self.progress.as_ref().ok_or_else(Error::not_in_slices)?;
+        progress.settle(sent)?;
+        Ok(progress.sent())
     }
 
     fn finish(mut self: Box<Self>) -> Result<SideReport, Error> {
@@ -194,6 +194,8 @@ struct StreamClient {
     patience: Arc<SharedDeadline>,
     /// Slices that have run; `None` before the first one.
     slices: Option<ClientSlices>,
+    /// Progress of the flows that receive. `None` if the trial runs in one piece.
+    progress: Option<Arc<SliceProgress>>,
     task: TrialTask,
 }
 
@@ -204,10 +206,10 @@ impl StreamClient {
         for &way in directions(task) {
             let (streams, got) =
                 connect_directed(task, &TcpOptions::from_parameters(&task.parameters), way)?;
-            let client = task.client;
+            let origin = FlowOrigin::from_task(task);
             flows.extend(streams.into_iter().map(|stream| AcceptedFlow {
                 stream,
-                client,
+                origin,
                 direction: way,
             }));
             granted = got;
@@ -215,14 +217,15 @@ impl StreamClient {
         let cores = SideCores::for_role(&task.cpus, TrafficRole::Client);
         let (shared, patience) =
             (Arc::new(SideEpochs::default()), Arc::new(SharedDeadline::default()));
+        let progress = SliceProgress::for_task(task);
         let lanes = workers::distribute(flows, &cores, &task.parameters)
             .into_iter()
             .map(|flows| {
                 let (role, patience) = (TrafficRole::Client, Some(&patience));
-                BulkFlowGroup::new(flows, task, role, &shared, patience, GroupSlices::None)
+                BulkFlowGroup::new(flows, task, role, &shared, patience, progress.as_ref())
             })
             .collect::<Result<_, _>>()?;
-        Ok(Self { lanes, granted, cores, patience, slices: None, task: task.clone() })
+        Ok(Self { lanes, granted, cores, patience, slices: None, progress, task: task.clone() })
     }
 
     /// Returns the report of flow groups that have finished.
@@ -251,8 +254,15 @@ impl Client for StreamClient {
         Ok(self.lanes.iter().map(|lane| lane.sent).sum())
     }
 
+    fn settle(&mut self, sent: u64) -> Result<(), Error> {
+        let progress = self.progress.as_ref().ok_or_else(Error::not_in_slices)?;
+        let lanes = &mut self.lanes;
+        progress
+            .settle_receiving(sent, || lanes.iter_mut().try_for_each(BulkFlowGroup::receive_rest))
+    }
+
     fn finish(self: Box<Self>) -> Result<SideReport, Error> {
-        let Self { lanes, granted, cores, patience, slices, task } = *self;
+        let Self { lanes, granted, cores, patience, slices, task, .. } = *self;
         let slices = slices.ok_or_else(Error::not_in_slices)?;
         let driven = slices.finish(lanes, &cores, &task, &patience)?;
         Self::report(driven, task, &granted, &cores)

@@ -141,10 +141,14 @@ pub(super) fn admit(
 ) -> Result<Vec<(UdpTransport, u32)>, Error> {
     let wait = WaitMode::from_parameters(&task.parameters);
     let mut pending = Vec::with_capacity(flows.len());
-    for AcceptedFlow { stream, client, .. } in flows {
+    for AcceptedFlow { stream, origin, .. } in flows {
         let mut number = [0; 8];
         (&stream).read_exact(&mut number).map_err(refused)?;
-        pending.push((stream, client, RrHandshake::new(task.token, u64::from_be_bytes(number))));
+        pending.push((
+            stream,
+            origin.client,
+            RrHandshake::new(task.token, u64::from_be_bytes(number)),
+        ));
     }
     let mut admitted = Vec::with_capacity(pending.len());
     let deadline = Instant::now() + HANDSHAKE_TIMEOUT;
@@ -201,7 +205,7 @@ fn connect_to_peer(door: &UdpSocket, peer: SocketAddr) -> io::Result<UdpSocket> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::FlowDirection;
+    use crate::tcp::{FlowDirection, FlowOrigin};
     use std::net::TcpListener;
 
     #[test]
@@ -225,8 +229,10 @@ mod tests {
             announcer.send_to(&RrHandshake::new(task.token, number).0, address).unwrap();
         }
         let patience = SharedDeadline::default();
-        let accepted =
-            |stream, client| AcceptedFlow { stream, client, direction: FlowDirection::Up };
+        let accepted = |stream, client| {
+            let origin = FlowOrigin { client, process: client };
+            AcceptedFlow { stream, origin, direction: FlowDirection::Up }
+        };
         let flows = vec![accepted(forged.1, 1), accepted(own.1, 2)];
         let admitted = thread::scope(|scope| {
             let admitting = scope.spawn(|| admit(&doors, flows, &task, &patience).unwrap());

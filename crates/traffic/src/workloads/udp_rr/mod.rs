@@ -15,9 +15,11 @@ use crate::slices::progress::SliceProgress;
 use crate::tcp::{AcceptedFlows, GrantedOptions, TcpServerThread, connect};
 use crate::wait_mode::WaitMode;
 use crate::workers;
-use crate::{Client, Error, Parameter, Server, SideReport, TrialTask, Workload, WorkloadInfo};
+use crate::{
+    Client, Error, Parameter, SentBytes, Server, SideReport, TrialTask, Workload, WorkloadInfo,
+};
 use std::sync::Arc;
-use tare_record::{Metric, Parameters};
+use tare_record::Metric;
 use transport::UdpTransport;
 
 /// Workload `udp-rr`.
@@ -59,8 +61,8 @@ impl Workload for UdpRr {
         PARAMETERS
     }
 
-    fn can_run_in_slices(&self, parameters: &Parameters) -> bool {
-        rr::can_run_in_slices(parameters)
+    fn can_run_in_slices(&self) -> bool {
+        true
     }
 
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
@@ -98,8 +100,9 @@ struct UdpRrServer {
 }
 
 impl Server for UdpRrServer {
-    fn settle(&mut self, sent: u64) -> Result<(), Error> {
-        self.progress.as_ref().ok_or_else(Error::not_in_slices)?.settle(sent)
+    fn settle(&mut self, sent: u64) -> Result<SentBytes, Error> {
+        self.progress.as_ref().ok_or_else(Error::not_in_slices)?.settle(sent)?;
+        Ok(SentBytes::new())
     }
 
     fn finish(mut self: Box<Self>) -> Result<SideReport, Error> {

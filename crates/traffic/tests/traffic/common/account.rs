@@ -6,7 +6,7 @@ use tare_dev::{NamespacePair, TestNamespace, eventually};
 use tare_traffic::TrialOutcome;
 
 /// TCP payload bytes of each connection that are not a trial's: its greeting and the answer.
-const GREETING: u64 = 24 + 1;
+const GREETING: u64 = 28 + 1;
 
 /// Possible lengths of a TCP header, in words of 4 bytes.
 const HEADERS: std::ops::RangeInclusive<u64> = 5..=15;
