@@ -1,9 +1,13 @@
-//! Docker's networks woven: all are up at once, and measured in slices.
+//! Networks of Docker, of a Swarm and of two engines, woven: all are up at once, and measured in slices.
 
 use super::docker::on_default_bridge;
+use super::swarm::{RuleCounter, VXLAN, contexts};
+use serde_json::Value;
+use std::path::Path;
 use support::engine::Engine;
 use support::journal::trials;
 use support::shared::SharedResource as _;
+use support::swarm::Swarm;
 use support::{list, text};
 
 #[test]
@@ -36,4 +40,58 @@ fn dockers_networks_are_woven_and_each_counts_its_own_bytes() {
         list(&document, "cells").iter().filter(|cell| cell["ratio"]["plain"].is_number());
     assert!(compared.count() >= 3 * 2, "three networks in two workloads have ratios of rounds");
     assert_eq!(engine.inventory(), before);
+}
+
+/// Returns the arguments of a woven run of networks over TCP on two nodes, with slices that are too short for it.
+fn two_nodes<'a>(networks: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let asked = ["run", "--network", networks, "--workload", "tcp-stream", "--blocks", "1"];
+    let sliced = ["--slice", "20ms", "--duration", "500ms", "--nodes", "2", "--json"];
+    [&asked[..], &sliced, more].concat()
+}
+
+/// Returns the trials of a woven run on two nodes by label, all of which sent what was received, in slices that are long
+/// enough.
+#[track_caller]
+fn remote_trials(directory: &Path, labels: &[&str]) -> Vec<Value> {
+    let mut trials = trials(directory);
+    trials.sort_by_key(|trial| labels.iter().position(|label| *label == text(trial, "label")));
+    assert_eq!(trials.iter().map(|trial| text(trial, "label")).collect::<Vec<_>>(), labels);
+    for trial in &trials {
+        let plan = &trial["slices"]["plan"];
+        assert_eq!((&plan["rounds"], &plan["length"]), (&10.into(), &50_000_000.into()));
+        assert_eq!(trial["ends"]["sent"], trial["ends"]["received"], "{}", trial["label"]);
+        assert_ne!(trial["ends"]["received"], 0, "{}", trial["label"]);
+    }
+    trials
+}
+
+#[test]
+fn a_swarms_networks_are_woven_and_each_takes_its_own_path() {
+    let swarm = Swarm::shared();
+    let before = swarm.inventory();
+    let vxlan = RuleCounter::new(swarm.engine(1), VXLAN);
+    swarm.run(&two_nodes("swarm:host,swarm:overlay", &["--out", "woven"])).expect(0);
+    let passed = vxlan.bytes();
+    let directory = swarm.engine(0).scratch().path("woven");
+    let trials = remote_trials(&directory, &["swarm:host", "swarm:overlay"]);
+    let received = |trial: &Value| trial["ends"]["received"].as_u64().unwrap_or(0);
+    let (apart, encapsulated) = (received(&trials[0]), received(&trials[1]));
+    assert!(passed >= encapsulated, "{passed} of {encapsulated} bytes");
+    assert!(passed < encapsulated + apart, "{passed} of {encapsulated} and {apart} bytes");
+    swarm.assert_nothing_left(&before);
+}
+
+#[test]
+fn networks_of_two_engines_are_woven() {
+    let swarm = Swarm::shared();
+    let machines = swarm.machines();
+    let directory = contexts(machines, &["near", "far"]);
+    let before = [0, 1].map(|index| machines.engine(index).inventory());
+    let tare = machines.engine(0).tare();
+    let tare = tare.with_variable("DOCKER_CONFIG", directory.to_str().expect("a plain path"));
+    let contexts = ["--server-context", "far", "--client-context", "near", "--out", "apart"];
+    tare.run(&two_nodes("docker:host,docker:published", &contexts)).expect(0);
+    let directory = machines.engine(0).scratch().path("apart");
+    remote_trials(&directory, &["docker:host", "docker:published"]);
+    assert_eq!([0, 1].map(|index| machines.engine(index).inventory()), before);
 }

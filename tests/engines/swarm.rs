@@ -25,19 +25,19 @@ fn run_once(swarm: &Swarm, networks: &str, more: &[&str]) -> Value {
 }
 
 /// Rule that counts the packets received by a machine. It is removed when dropped.
-struct RuleCounter<'a> {
+pub(super) struct RuleCounter<'a> {
     engine: &'a Engine,
     rule: &'static str,
 }
 
 impl<'a> RuleCounter<'a> {
-    fn new(engine: &'a Engine, rule: &'static str) -> Self {
+    pub(super) fn new(engine: &'a Engine, rule: &'static str) -> Self {
         engine.shell_output(&format!("iptables --table mangle --append INPUT {rule}"));
         Self { engine, rule }
     }
 
     /// Returns the bytes counted so far.
-    fn bytes(&self) -> u64 {
+    pub(super) fn bytes(&self) -> u64 {
         let rules =
             self.engine.shell_output("iptables --table mangle --list-rules INPUT --verbose");
         let line = rules.lines().find(|line| line.contains(self.rule));
@@ -57,7 +57,7 @@ impl Drop for RuleCounter<'_> {
 }
 
 /// VXLAN packets, in the syntax of iptables.
-const VXLAN: &str = "-i eth0 -p udp -m udp --dport 4789";
+pub(super) const VXLAN: &str = "-i eth0 -p udp -m udp --dport 4789";
 
 /// Size of a datagram of `udp-rate`, bytes.
 const DATAGRAM: u64 = 1232;
@@ -316,7 +316,7 @@ fn a_program_runs_in_a_task_on_another_node_with_its_streams_and_its_exit_code()
 }
 
 /// Makes contexts of Docker's client for the first machines, in a directory.
-fn contexts(machines: &EngineMachines, names: &[&str]) -> std::path::PathBuf {
+pub(super) fn contexts(machines: &EngineMachines, names: &[&str]) -> std::path::PathBuf {
     let directory = machines.engine(0).scratch().path("contexts-of-test");
     for (index, name) in names.iter().enumerate() {
         let host = format!("host={}", machines.engine(index).host());

@@ -44,6 +44,11 @@ pub trait Catalogue {
         false
     }
 
+    /// Returns true if a network's agents are on other machines, which orders reach over a control channel.
+    fn is_on_other_machines(&self, _network: &NetworkSpec) -> bool {
+        false
+    }
+
     /// Returns true if a workload can run in slices.
     fn can_run_in_slices(&self, _workload: &str) -> bool {
         false

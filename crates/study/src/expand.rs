@@ -424,7 +424,7 @@ pub(crate) mod tests {
             ("[method]\nblocks = 0", "`0` for blocks"),
             ("[method]\nblocks = 5\nprecision = \"2%\"", "either blocks or precision"),
             ("[method]\nblocks = 5\nstopping = \"sequence\"", "either blocks or stopping"),
-            ("[method]\nduration = \"50ms\"", "`50ms` for the duration of tcp-stream"),
+            ("[method]\nduration = \"5ms\"", "`5ms` for the duration of tcp-stream"),
             ("[method]\ninterval = \"1us\"", "`1µs` for interval"),
             (
                 "[method]\nduration = \"10s\"\nwarm-up = \"6s\"",

@@ -10,6 +10,8 @@ use tare_record::{Finding, Metric, Nanos, WarmUpPolicy, WorkloadPlan};
 const DURATION: Nanos = Nanos(10_000_000_000);
 /// Default length of an interval record.
 const INTERVAL: Nanos = Nanos(100_000_000);
+/// Shortest interval record.
+const SHORTEST_INTERVAL: Nanos = Nanos(1_000_000);
 /// Smallest number of intervals in a trial; a shorter trial has too few to give a result.
 const FEWEST_INTERVALS: u64 = 10;
 
@@ -173,7 +175,7 @@ fn expand_workload(
         .resolve(&name, &workload.parameters)
         .map_err(|reason| Error::Parameter { reason })?;
     let duration = workload.duration.or(method.duration).map_or(DURATION, |span| span.0);
-    let interval = method.interval.map_or(INTERVAL, |span| span.0);
+    let interval = method.interval.map_or_else(|| default_interval(duration), |span| span.0);
     let warm_up =
         workload.warm_up.or(method.warm_up).map_or(WarmUpPolicy::Auto, |warm_up| warm_up.0);
     check_times(&name, duration, interval, warm_up)?;
@@ -192,6 +194,11 @@ fn expand_workload(
     })
 }
 
+/// Returns the length of an interval where none is stated: short enough for a short trial.
+fn default_interval(duration: Nanos) -> Nanos {
+    Nanos((duration.0 / FEWEST_INTERVALS).clamp(SHORTEST_INTERVAL.0, INTERVAL.0))
+}
+
 fn check_times(
     workload: &str,
     duration: Nanos,
@@ -199,7 +206,7 @@ fn check_times(
     warm_up: WarmUpPolicy,
 ) -> Result<(), Error> {
     const DAY: Nanos = Nanos(86_400_000_000_000);
-    if interval < Nanos(1_000_000) {
+    if interval < SHORTEST_INTERVAL {
         return Err(Error::range(
             "interval",
             interval,

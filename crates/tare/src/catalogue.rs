@@ -140,7 +140,11 @@ impl Catalogue for BuildCatalogue {
     }
 
     fn can_be_woven(&self, network: &NetworkSpec) -> bool {
-        self.networks.find(network).is_ok_and(|network| network.node_kind() == NodeKind::Namespace)
+        self.networks.find(network).is_ok()
+    }
+
+    fn is_on_other_machines(&self, network: &NetworkSpec) -> bool {
+        self.networks.find(network).is_ok_and(|network| network.node_kind() == NodeKind::Machine)
     }
 
     fn can_run_in_slices(&self, workload: &str) -> bool {
