@@ -75,6 +75,7 @@ fn a_limited_client_gets_less_and_fairness_says_so() {
         warm_up: WarmUpPolicy::Fixed(Nanos(300_000_000)),
         metrics: vec![Metric::Throughput],
         slices: None,
+        slice_lengths: Vec::new(),
         stands_for: None,
     };
     let found = estimate(&trial(&job, outcome), &plan).unwrap();

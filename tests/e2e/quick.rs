@@ -2,7 +2,7 @@
 //! blocks, one document, and every number recomputed.
 
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use support::journal::trials;
 use support::program::Tare;
 use support::{ScratchDirectory, list, schema, text};
@@ -46,7 +46,7 @@ fn interim_analyses_are_made_when_they_are_planned_and_widen_the_intervals() {
         pilot = 2
         at-least = 2
         at-most = 10
-        slice = "20ms"
+        slice = "auto"
     "#;
     std::fs::write(scratch.path("analysed.toml"), study).expect("the directory is writable");
     let asked = ["run", "analysed.toml", "--json", "--out", "out"];
@@ -64,6 +64,22 @@ fn interim_analyses_are_made_when_they_are_planned_and_widen_the_intervals() {
     assert_eq!(analyses, [(4, 0.4), (6, 0.6), (8, 0.8)]);
     let journal = std::fs::read_to_string(scratch.path("out/journal.jsonl")).expect("a journal");
     crate::recompute::check(&journal, &document);
+    assert_lengths_tried(&trials(&scratch.path("out")));
+}
+
+/// Fails unless the first blocks tried the lengths of a slice, and all others have one of them.
+fn assert_lengths_tried(trials: &[Value]) {
+    let mut plans: BTreeMap<u64, Value> = BTreeMap::new();
+    for trial in trials {
+        let plan = &trial["slices"]["plan"];
+        let block = trial["block"].as_u64().expect("a number");
+        assert_eq!(plans.entry(block).or_insert_with(|| plan.clone()), plan, "block {block}");
+    }
+    let length = |block: u64| plans[&block]["length"].as_u64().expect("ns");
+    let tried = [10_000_000, 20_000_000, 5_000_000];
+    assert_eq!([0, 1, 2].map(length), tried);
+    assert!(tried.contains(&length(3)), "{}", plans[&3]);
+    assert!((4..10).all(|block| plans[&block] == plans[&3]), "{plans:?}");
 }
 
 /// Fails unless each network has each figure from five blocks, or p99 from pools of blocks, or too few round trips for

@@ -21,6 +21,7 @@ mod select;
 mod test_data;
 
 pub use compare::block_pairs::network_pairs;
+pub use compare::block_ratio::BlockRatio;
 pub use compare::interim::{InterimCell, InterimComparison, InterimRatio};
 pub use compare::ratio_spread::{RatioSpread, estimate_spreads, is_narrow_enough};
 pub use compare::verdict::verdict;

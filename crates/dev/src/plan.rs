@@ -17,6 +17,7 @@ pub fn made_up_workload(name: &str, metrics: &[Metric]) -> WorkloadPlan {
         warm_up: WarmUpPolicy::Auto,
         metrics: metrics.to_vec(),
         slices: None,
+        slice_lengths: Vec::new(),
         stands_for: None,
     }
 }

@@ -47,6 +47,10 @@ pub struct WorkloadPlan {
     /// `None`: a trial runs in one piece.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slices: Option<SlicePlan>,
+    /// Lengths of a slice that the first blocks try, one each, ns; the run goes on with the best. Empty: all slices have
+    /// the same length.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slice_lengths: Vec<Nanos>,
     /// Workload of the study that this one replaces, because this build or machine does not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stands_for: Option<String>,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 use tare_record::{
     AgentsCpu, EndCounts, Finding, Hop, HostActivity, Nanos, NetworkEntry, Parameters, RateSearch,
-    Series, Shape, WorkloadPlan,
+    Series, Shape, SlicePlan, WorkloadPlan,
 };
 use tare_traffic::TrialOutcome;
 
@@ -58,11 +58,11 @@ pub trait RunningNetwork {
     /// Fails if the workload breaks, or if the run was interrupted.
     fn run_trial(&mut self, workload: usize) -> Result<TrialMeasurement, AttemptError>;
 
-    /// Connects the flows of a trial in slices of this workload, of which none runs yet.
+    /// Connects the flows of a trial of this workload in these slices, of which none runs yet.
     ///
     /// # Errors
     /// Fails if the workload breaks, if it cannot run in slices here, or if the run was interrupted.
-    fn begin_slices(&mut self, _workload: usize) -> Result<(), AttemptError> {
+    fn begin_slices(&mut self, _workload: usize, _slices: SlicePlan) -> Result<(), AttemptError> {
         Err(AttemptError::Failed {
             reason: "cannot run a trial in slices here".to_owned(),
             remedy: "use --slice off".to_owned(),

@@ -8,6 +8,7 @@
 //! analyses of a group-sequential run, over all of which its intervals hold.
 #![forbid(unsafe_code)]
 
+mod block_slices;
 mod environment;
 mod error;
 mod group_sequential;
@@ -18,6 +19,7 @@ pub mod probe_environment;
 mod progress;
 mod recorder;
 mod run;
+mod slice_pilot;
 mod start_point;
 mod turn;
 mod weave;

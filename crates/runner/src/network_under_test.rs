@@ -12,7 +12,8 @@ use tare_observe::host_activity::HostActivityMonitor;
 use tare_observe::presence::RunPresence;
 use tare_observe::sliced_activity::SlicedActivityMonitor;
 use tare_record::{
-    Finding, Hop, HostActivity, KernelProgramRuns, NamespaceCounts, Nanos, Shape, WorkloadPlan,
+    Finding, Hop, HostActivity, KernelProgramRuns, NamespaceCounts, Nanos, Shape, SlicePlan,
+    WorkloadPlan,
 };
 use tare_traffic::{AgentSession, TrialJob, TrialOutcome};
 
@@ -73,16 +74,15 @@ impl RunningNetwork for NetworkUnderTest {
         Ok(self.measurement(&before, outcome, |ours| watch.finish(ours, epoch)))
     }
 
-    fn begin_slices(&mut self, workload: usize) -> Result<(), AttemptError> {
+    fn begin_slices(&mut self, workload: usize, slices: SlicePlan) -> Result<(), AttemptError> {
         self.sliced = None;
         let before = self.read_before();
-        let job = self.job(workload);
+        let job = self.sliced_job(workload, slices);
         let stop = Arc::clone(&self.stop);
         let connected = self.session.begin_slices(&job, &move || stop.load(Ordering::Relaxed));
         self.check_daemons(connected)?;
-        let length = job.slices.map(|plan| plan.length).unwrap_or_default();
         let watch = SlicedActivityMonitor::start(&self.session.process_ids());
-        self.sliced = Some(SlicedTrial { before, watch, length });
+        self.sliced = Some(SlicedTrial { before, watch, length: slices.length });
         Ok(())
     }
 
@@ -124,7 +124,17 @@ pub(crate) struct SlicedTrial {
 }
 
 impl NetworkUnderTest {
-    /// Returns the job of a workload of the plan.
+    /// Returns the job of a trial of a workload in slices.
+    fn sliced_job(&self, workload: usize, slices: SlicePlan) -> TrialJob {
+        TrialJob {
+            duration: slices.duration(),
+            interval: slices.length,
+            slices: Some(slices),
+            ..self.job(workload)
+        }
+    }
+
+    /// Returns the job of a trial of a workload in one piece.
     fn job(&self, workload: usize) -> TrialJob {
         let plan = &self.workloads[workload];
         TrialJob {
@@ -134,7 +144,7 @@ impl NetworkUnderTest {
             ports: self.ports[workload].clone(),
             duration: plan.duration,
             interval: plan.interval,
-            slices: plan.slices,
+            slices: None,
         }
     }
 

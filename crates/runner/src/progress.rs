@@ -4,6 +4,7 @@ use std::time::Duration;
 use tare_record::{
     InterimAnalysis, NetworkEntry, NetworkFailure, Phase, Plan, Shape, Sizing, Trial, WorkloadPlan,
 };
+use tare_study::slice_choice::SliceChoice;
 
 /// Event of a run.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +15,13 @@ pub enum RunEvent<'a> {
         plan: &'a Plan,
         /// The decided number of blocks, and the reason.
         sizing: &'a Sizing,
+    },
+    /// The slices of a workload are chosen for the rest of the run.
+    SlicesChosen {
+        /// Workload that is woven.
+        workload: &'a WorkloadPlan,
+        /// The slices, and the spreads from which they follow.
+        choice: &'a SliceChoice,
     },
     /// A phase of the run begins.
     Phase {

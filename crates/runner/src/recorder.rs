@@ -1,5 +1,6 @@
 //! Recorder of a run: writes what happened to the journal, reports it as progress, and keeps what later decisions need.
 
+use crate::block_slices::BlockSlices;
 use crate::environment::{AttemptError, RunningNetwork, TrialMeasurement, TurnSetup};
 use crate::{Error, Progress, RunEvent};
 use tare_analysis::InterimComparison;
@@ -22,6 +23,8 @@ pub(crate) struct RunRecorder<'a> {
     /// Trials of the main phase, kept if the run tests its precision as it goes on, or until they have determined its
     /// number of blocks.
     pub(crate) main: Vec<Trial>,
+    /// Slices of the woven workloads in the block that is under way.
+    pub(crate) slices: BlockSlices,
     /// Comparison of the trials of the main phase, with the analyses so far, if the run has interim analyses.
     pub(crate) interim: Option<InterimComparison>,
 }

@@ -1,5 +1,6 @@
 //! Sequence of a run: phases, blocks, turns and trials.
 
+use crate::block_slices::BlockSlices;
 use crate::environment::RunEnvironment;
 use crate::recorder::{BlockNumber, RunRecorder};
 use crate::turn::{TurnEnd, run_turn};
@@ -33,8 +34,9 @@ pub fn run_plan(
         standing.remove_decided(plan, analysis);
     }
     let interim = interim_comparison(plan, &main, analyses)?;
-    let recorder = RunRecorder { plan, sink, progress, standing, pilot, main, interim };
-    let mut walk = RunSequence { plan, stage, recorder };
+    let slices = BlockSlices::new(plan, &main);
+    let recorder = RunRecorder { plan, sink, progress, standing, pilot, main, slices, interim };
+    let mut walk = RunSequence { plan, stage, recorder, block_times: Vec::new() };
     let stopped_by = match walk.run_phases(sizing, pilot_from, main_from)? {
         PhaseEnd::Done(decided_by) => decided_by,
         PhaseEnd::Early(early) => early,
@@ -81,6 +83,8 @@ pub(crate) struct RunSequence<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) stage: &'a mut dyn RunEnvironment,
     pub(crate) recorder: RunRecorder<'a>,
+    /// Durations of the main phase's blocks so far; those before a run was cut off are missing.
+    pub(crate) block_times: Vec<Nanos>,
 }
 
 impl RunSequence<'_> {
@@ -163,6 +167,9 @@ impl RunSequence<'_> {
             return Ok(BlockEnd::RunEnded(early));
         }
         let took = self.stage.elapsed() - began;
+        if phase == Phase::Main {
+            self.block_times.push(took);
+        }
         self.recorder.progress.handle_event(RunEvent::Block { phase, block: number });
         self.stage.exclude_pause(self.recorder.progress.wait_while_paused());
         Ok(BlockEnd::Completed(took))
@@ -197,6 +204,7 @@ impl RunSequence<'_> {
     /// Runs one block. Returns the reason if the run ended in it.
     fn run_block(&mut self, phase: Phase, number: u32) -> Result<Option<StoppedBy>, Error> {
         let block = BlockNumber { phase, number };
+        self.prepare_slices(number);
         let turns = block_order::order_block(self.plan, phase, number);
         for together in turns.chunk_by(|one, next| one.shape == next.shape) {
             if self.run_shape(block, together)? == TurnEnd::Interrupted {

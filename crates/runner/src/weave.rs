@@ -49,7 +49,7 @@ pub(crate) fn run_woven(
         }
     }
     for workload in workloads {
-        let Some(slices) = woven.recorder.plan.workloads[workload].slices else { continue };
+        let Some(slices) = woven.recorder.slices.plan_of(workload) else { continue };
         if woven.run_workload(workload, slices)? == TurnEnd::Interrupted {
             return Ok(TurnEnd::Interrupted);
         }
@@ -62,7 +62,9 @@ impl WovenBlock<'_, '_, '_> {
     /// Runs all rounds of one workload.
     fn run_workload(&mut self, workload: usize, slices: SlicePlan) -> Result<TurnEnd, Error> {
         for at in 0..self.networks.len() {
-            if self.stage.is_interrupted() || self.connect(at, workload)? == TurnEnd::Interrupted {
+            if self.stage.is_interrupted()
+                || self.connect(at, workload, slices)? == TurnEnd::Interrupted
+            {
                 return Ok(TurnEnd::Interrupted);
             }
         }
@@ -94,7 +96,7 @@ impl WovenBlock<'_, '_, '_> {
     }
 
     /// Raises a network that is down, and connects the flows of a workload.
-    fn connect(&mut self, at: usize, workload: usize) -> Result<TurnEnd, Error> {
+    fn connect(&mut self, at: usize, workload: usize, slices: SlicePlan) -> Result<TurnEnd, Error> {
         let one = &mut self.networks[at];
         let turn = one.turn;
         one.trial = None;
@@ -111,7 +113,7 @@ impl WovenBlock<'_, '_, '_> {
         self.recorder.announce(turn, workload, self.block);
         let began = self.stage.elapsed();
         let Some(running) = &mut one.running else { return Ok(TurnEnd::Completed) };
-        match running.begin_slices(workload) {
+        match running.begin_slices(workload, slices) {
             Ok(()) => {
                 one.trial = Some(WovenTrial { began, slices: Vec::new() });
                 Ok(TurnEnd::Completed)

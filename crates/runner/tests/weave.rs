@@ -81,7 +81,7 @@ impl RunningNetwork for ScriptedNetwork {
         Ok(TrialMeasurement::default())
     }
 
-    fn begin_slices(&mut self, workload: usize) -> Result<(), AttemptError> {
+    fn begin_slices(&mut self, workload: usize, _: SlicePlan) -> Result<(), AttemptError> {
         self.slices = 0;
         self.script.note(Event::Connect(self.label.clone(), workload));
         Ok(())

@@ -10,6 +10,7 @@
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use tare_dev::{made_up_plan, made_up_workload};
 use tare_record::journal::{FORMAT, Journal, Record, RunHeader};
@@ -21,6 +22,7 @@ use tare_runner::{
     AttemptError, RunEnvironment, RunningNetwork, SilentProgress, StartPoint, TrialMeasurement,
     TurnSetup,
 };
+use tare_study::slice_choice::LENGTHS;
 
 const SLICES: SlicePlan =
     SlicePlan { rounds: 12, warm_up: 2, length: Nanos(20_000_000), skip: Nanos(1_000_000) };
@@ -63,8 +65,8 @@ impl NoisyMachine {
     }
 
     /// Draws the noise of the next slice, on the logarithmic scale.
-    fn next_slice(&mut self) -> f64 {
-        self.clock = self.clock + SLICES.length;
+    fn next_slice(&mut self, slices: SlicePlan) -> f64 {
+        self.clock = self.clock + slices.length;
         match self.noise {
             Noise::White => 0.08 * self.normal(),
             Noise::Drift => {
@@ -102,6 +104,8 @@ struct Simulation {
 struct SimulatedNetwork {
     machine: Rc<RefCell<NoisyMachine>>,
     level: f64,
+    /// Slices of the trial that is under way.
+    slices: SlicePlan,
     intervals: Vec<Interval>,
 }
 
@@ -123,7 +127,7 @@ impl RunEnvironment for Simulation {
         let truth = self.truth.iter().find(|(label, _)| *label == scene.entry.label).unwrap().1;
         let level = truth * (RAISE * self.machine.borrow_mut().normal()).exp();
         let machine = Rc::clone(&self.machine);
-        Ok(Box::new(SimulatedNetwork { machine, level, intervals: Vec::new() }))
+        Ok(Box::new(SimulatedNetwork { machine, level, slices: SLICES, intervals: Vec::new() }))
     }
 
     fn elapsed(&self) -> Nanos {
@@ -144,17 +148,18 @@ impl RunningNetwork for SimulatedNetwork {
         unreachable!("all workloads are woven")
     }
 
-    fn begin_slices(&mut self, _: usize) -> Result<(), AttemptError> {
+    fn begin_slices(&mut self, _: usize, slices: SlicePlan) -> Result<(), AttemptError> {
+        self.slices = slices;
         self.intervals.clear();
         Ok(())
     }
 
     fn run_slice(&mut self, counted: bool) -> Result<(), AttemptError> {
-        let noise = self.machine.borrow_mut().next_slice();
+        let noise = self.machine.borrow_mut().next_slice(self.slices);
         if counted {
             self.intervals.push(Interval {
-                start: Nanos(self.intervals.len() as u64 * SLICES.length.0),
-                length: SLICES.length,
+                start: Nanos(self.intervals.len() as u64 * self.slices.length.0),
+                length: self.slices.length,
                 bytes: (self.level * noise.exp() * 1e8) as u64,
                 ..Interval::default()
             });
@@ -172,7 +177,7 @@ impl RunningNetwork for SimulatedNetwork {
     }
 }
 
-/// Returns a plan of these networks; every other seed has a budget of ten blocks.
+/// Returns a plan of these networks; every other seed has a budget of ten blocks, every third tries lengths of slices.
 fn plan(seed: u64, truth: &[(&'static str, f64)], precision: Option<f64>) -> Plan {
     let block = SLICES.length.0 * u64::from(SLICES.slice_count()) * truth.len() as u64;
     let networks: Vec<&str> = truth.iter().map(|(label, _)| *label).collect();
@@ -181,6 +186,7 @@ fn plan(seed: u64, truth: &[(&'static str, f64)], precision: Option<f64>) -> Pla
         interval: SLICES.length,
         warm_up: WarmUpPolicy::Fixed(Nanos(0)),
         slices: Some(SLICES),
+        slice_lengths: if seed.is_multiple_of(3) { LENGTHS.to_vec() } else { Vec::new() },
         ..made_up_workload("tcp-stream", &[Metric::Throughput])
     };
     Plan {
@@ -314,10 +320,53 @@ fn assert_leaves_when_decided(journal: &Journal, document: &Document) {
     }
 }
 
+/// Returns the slices of every block of a run.
+fn slices_of_blocks(journal: &Journal) -> Vec<SlicePlan> {
+    let mut all = BTreeMap::new();
+    for trial in journal.trials() {
+        let slices = trial.slices.as_ref().unwrap();
+        assert_eq!(slices.began.len(), slices.plan.rounds as usize);
+        assert_eq!(*all.entry(trial.block).or_insert(slices.plan), slices.plan, "one plan a block");
+    }
+    all.into_values().collect()
+}
+
+#[test]
+fn the_first_blocks_try_lengths_and_the_others_have_one_of_them() {
+    let truth = [("base", 1.0), ("like", 1.0), ("far", 0.7)];
+    let (journal, document) = simulate(plan(3, &truth, Some(1e-6)), &truth, Noise::White);
+    let slices = slices_of_blocks(&journal);
+    let lengths: Vec<Nanos> = slices.iter().map(|one| one.length).collect();
+    assert_eq!(lengths[..3], LENGTHS);
+    assert!(slices.len() > 5 && LENGTHS.contains(&lengths[3]));
+    assert!(slices[3..].iter().all(|one| *one == slices[3]), "{slices:?}");
+    assert_eq!(document.blocks as usize, slices.len());
+    // A run that is cut off after the choice keeps it, whatever the machine is like by then.
+    let of_block = |block| {
+        journal
+            .records
+            .iter()
+            .filter(move |record| matches!(record, Record::Trial(trial) if trial.block < block))
+    };
+    let mut cut = journal.clone();
+    cut.records = of_block(4).cloned().collect();
+    let start = StartPoint::from_journal(&cut);
+    assert_eq!(start.main, 4);
+    let mut machine = Simulation::new(7, &truth, Noise::Bursts);
+    let plan = &cut.run.plan;
+    let mut rest = vec![Record::Resumed(start.resume_record(plan, String::new()))];
+    tare_runner::run_plan(plan, start, &mut machine, &mut rest, &mut SilentProgress).unwrap();
+    cut.records.extend(rest);
+    let resumed = slices_of_blocks(&cut);
+    assert!(resumed.len() > 5 && resumed[3..].iter().all(|one| *one == slices[3]), "{resumed:?}");
+}
+
 #[test]
 fn a_run_that_was_cut_off_goes_on_as_if_it_had_not_been() {
     let truth = [("base", 1.0), ("like", 1.0), ("far", 0.7)];
-    let (journal, document) = simulate(plan(3, &truth, None), &truth, Noise::White);
+    let mut planned = plan(3, &truth, None);
+    planned.workloads[0].slice_lengths.clear();
+    let (journal, document) = simulate(planned, &truth, Noise::White);
     let decides = |record: &Record| matches!(record, Record::InterimAnalysis(analysis) if !analysis.decided.is_empty());
     let at = journal.records.iter().position(decides).unwrap();
     let analyses: Vec<_> =

@@ -27,6 +27,27 @@ pub fn trimmed_mean(values: &[f64], share: f64) -> Option<f64> {
     mean(&sorted[cut..sorted.len() - cut])
 }
 
+/// Returns the standard error of [`trimmed_mean`], from the winsorized sample (Tukey and McLaughlin, *Sankhyā* A 25,
+/// 1963). Returns `None` if fewer than two values are left, for a share outside that range, or a NaN.
+#[must_use]
+pub fn trimmed_mean_error(values: &[f64], share: f64) -> Option<f64> {
+    if !(0.0..0.5).contains(&share) || values.iter().any(|value| value.is_nan()) {
+        return None;
+    }
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let count = sorted.len();
+    let cut = (share * count as f64).floor() as usize;
+    let left = count - 2 * cut;
+    if left < 2 {
+        return None;
+    }
+    let (low, high) = (sorted[cut], sorted[count - 1 - cut]);
+    let winsorized: Vec<f64> = sorted.iter().map(|value| value.clamp(low, high)).collect();
+    let degrees = (count - 1) as f64 / (left * (left - 1)) as f64;
+    Some(sd(&winsorized)? * degrees.sqrt())
+}
+
 /// Returns the sample standard deviation (divisor n − 1). Returns `None` for fewer than two values.
 #[must_use]
 pub fn sd(values: &[f64]) -> Option<f64> {
@@ -99,6 +120,33 @@ mod tests {
         assert_eq!(quantile(&values, 0.25), Some(1.75));
         assert_eq!(quantile(&values, 1.0), Some(4.0));
         assert_eq!(quantile(&values, 1.5), None);
+    }
+
+    /// Reference: `yuen.t.test`'s standard error by hand. The winsorized sample is 2, 2, 3, 4, 4 with variance 1, and three of
+    /// five values are left: √(4 · 1 / (3 · 2)).
+    #[test]
+    fn the_error_of_a_trimmed_mean_is_that_of_the_winsorized_sample() {
+        let values = [1.0, 4.0, 3.0, 2.0, 900.0];
+        assert!((trimmed_mean_error(&values, 0.2).unwrap() - (4.0f64 / 6.0).sqrt()).abs() < 1e-12);
+        let plain = trimmed_mean_error(&values, 0.0).unwrap();
+        assert!((plain - sd(&values).unwrap() / 5f64.sqrt()).abs() < 1e-9);
+        assert_eq!(trimmed_mean_error(&[1.0], 0.2), None);
+        assert_eq!(trimmed_mean_error(&[1.0, f64::NAN, 2.0], 0.2), None);
+    }
+
+    #[test]
+    fn the_error_of_a_trimmed_mean_is_its_spread() {
+        let mut noise = Noise::seeded(63);
+        let samples: Vec<Vec<f64>> = (0..4_000).map(|_| noise.white(15)).collect();
+        let means: Vec<f64> =
+            samples.iter().filter_map(|values| trimmed_mean(values, 0.2)).collect();
+        let squares: Vec<f64> = samples
+            .iter()
+            .filter_map(|values| trimmed_mean_error(values, 0.2))
+            .map(|error| error * error)
+            .collect();
+        let ratio = mean(&squares).unwrap().sqrt() / sd(&means).unwrap();
+        assert!((0.93..1.07).contains(&ratio), "{ratio}");
     }
 
     #[test]

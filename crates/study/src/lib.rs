@@ -24,6 +24,7 @@ mod section_spec;
 mod sections;
 mod shapes;
 pub mod sizing;
+pub mod slice_choice;
 mod spec;
 mod units;
 mod weave;

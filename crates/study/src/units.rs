@@ -71,12 +71,14 @@ impl FromStr for WarmUpSpan {
     }
 }
 
-/// Length of the slices in which networks are woven, written `off` or as a time span.
+/// Length of the slices in which networks are woven, written `auto`, `off` or as a time span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(with = "String")]
 pub enum SliceLength {
     /// Trials run in one piece, one network after another.
     Off,
+    /// The first blocks try several lengths, and the run goes on with the best.
+    Auto,
     /// Slices of this length are counted.
     Span(Nanos),
 }
@@ -87,13 +89,15 @@ impl FromStr for SliceLength {
     fn from_str(text: &str) -> Result<Self, String> {
         const LEAST: Nanos = Nanos(5_000_000);
         const MOST: Nanos = Nanos(10_000_000_000);
-        if text == "off" {
-            return Ok(Self::Off);
+        match text {
+            "off" => return Ok(Self::Off),
+            "auto" => return Ok(Self::Auto),
+            _ => {}
         }
         match text.parse::<TimeSpan>() {
             Ok(TimeSpan(span)) if (LEAST..=MOST).contains(&span) => Ok(Self::Span(span)),
             _ => Err(format!(
-                "invalid slice `{text}`: expected `off`, or a time span from 5ms to 10s: a shorter slice would measure cold caches"
+                "invalid slice `{text}`: expected `auto`, `off`, or a time span from 5ms to 10s: a shorter slice would measure cold caches"
             )),
         }
     }
@@ -149,8 +153,9 @@ mod tests {
     #[test]
     fn a_slice_is_off_or_not_too_short() {
         assert_eq!("off".parse(), Ok(SliceLength::Off));
+        assert_eq!("auto".parse(), Ok(SliceLength::Auto));
         assert_eq!("20ms".parse(), Ok(SliceLength::Span(Nanos(20_000_000))));
-        for refused in ["4ms", "11s", "auto", ""] {
+        for refused in ["4ms", "11s", "Auto", ""] {
             assert!(refused.parse::<SliceLength>().is_err(), "{refused}");
         }
     }

@@ -1,6 +1,6 @@
 //! Weaving: the workloads of a plan that can run in slices are woven, if all networks can be up at once.
 
-use crate::{Catalogue, SliceLength};
+use crate::{Catalogue, SliceLength, slice_choice};
 use tare_network::NetworkSpec;
 use tare_record::{Nanos, Plan, Shape, SlicePlan, WarmUpPolicy};
 
@@ -26,7 +26,11 @@ pub(crate) fn slices(
     workload: &str,
     catalogue: &dyn Catalogue,
 ) -> Option<SlicePlan> {
-    let Some(SliceLength::Span(length)) = length else { return None };
+    let length = match length? {
+        SliceLength::Off => return None,
+        SliceLength::Auto => slice_choice::LENGTHS[0],
+        SliceLength::Span(length) => length,
+    };
     catalogue.can_run_in_slices(workload).then(|| slice_plan(together, length, SKIP))
 }
 
@@ -48,6 +52,9 @@ pub(crate) fn weave(plan: &mut Plan, catalogue: &dyn Catalogue) -> bool {
     let is_remote = is_any_network(plan, |network| catalogue.is_on_other_machines(network));
     for workload in &mut plan.workloads {
         workload.slices = workload.slices.filter(|_| woven);
+        if is_remote || !woven {
+            workload.slice_lengths.clear();
+        }
         if is_remote {
             workload.slices = workload.slices.map(remote_slices);
         }

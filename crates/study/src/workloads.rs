@@ -2,7 +2,7 @@
 
 use crate::spec::WorkloadSpec;
 use crate::weave::slices;
-use crate::{Catalogue, Error, NameOrigin, Study};
+use crate::{Catalogue, Error, NameOrigin, SliceLength, Study, slice_choice};
 use std::collections::BTreeSet;
 use tare_record::{Finding, Metric, Nanos, WarmUpPolicy, WorkloadPlan};
 
@@ -181,6 +181,7 @@ fn expand_workload(
     check_times(&name, duration, interval, warm_up)?;
     let together = workload.woven_duration.map_or(duration, |span| span.0);
     let slices = slices(method.slice, together, &name, catalogue);
+    let is_tried = slices.is_some() && method.slice == Some(SliceLength::Auto);
     let wanted = |metric: &Metric| metrics.is_none_or(|wanted| wanted.contains(metric));
     Ok(WorkloadPlan {
         metrics: measured.into_iter().filter(wanted).collect(),
@@ -190,6 +191,7 @@ fn expand_workload(
         interval,
         warm_up,
         slices,
+        slice_lengths: if is_tried { slice_choice::LENGTHS.to_vec() } else { Vec::new() },
         stands_for,
     })
 }

@@ -93,6 +93,7 @@ mod tests {
                 warm_up: WarmUpPolicy::Auto,
                 metrics: Vec::new(),
                 slices: None,
+                slice_lengths: Vec::new(),
                 stands_for: None,
             })
         };

@@ -60,7 +60,7 @@ pub(crate) fn is_same_comparison(one: &TrialGroup<'_>, other: &TrialGroup<'_>) -
 
 /// Share of a block's rounds that is left out at either end, before the rest is averaged: a round in which the machine
 /// was taken away says nothing about networks.
-const TRIMMED_ROUNDS: f64 = 0.2;
+pub(super) const TRIMMED_ROUNDS: f64 = 0.2;
 
 /// Returns the figures of two networks in the blocks that both have. If the networks were woven, the first figure of a
 /// pair is the second one times the trimmed mean of the rounds' ratios.
@@ -101,12 +101,17 @@ fn paired_samples<'s>(
 /// Returns the ratio of two networks in the rounds of a block: the exponential of the trimmed mean of the log ratios.
 /// Returns `None` if they have no rounds in common, or if in more rounds than are trimmed nothing was counted.
 fn trimmed_ratio(network: &[f64], beside: &[f64]) -> Option<f64> {
+    trimmed_mean(&round_logs(network, beside), TRIMMED_ROUNDS)
+        .filter(|mean| mean.is_finite())
+        .map(f64::exp)
+}
+
+/// Returns the log ratios of two networks in the rounds of a block; none if they have no rounds in common.
+pub(super) fn round_logs(network: &[f64], beside: &[f64]) -> Vec<f64> {
     if network.len() != beside.len() {
-        return None;
+        return Vec::new();
     }
-    let logs: Vec<f64> =
-        network.iter().zip(beside).map(|(one, other)| (one / other).ln()).collect();
-    trimmed_mean(&logs, TRIMMED_ROUNDS).filter(|mean| mean.is_finite()).map(f64::exp)
+    network.iter().zip(beside).map(|(one, other)| (one / other).ln()).collect()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 pub(crate) mod analysis_history;
 pub(crate) mod best_networks;
 pub(crate) mod block_pairs;
+pub(crate) mod block_ratio;
 pub(crate) mod cell_draft;
 pub(crate) mod decision;
 pub(crate) mod interim;

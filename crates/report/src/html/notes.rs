@@ -7,7 +7,7 @@ use crate::notes::{NoteExtent, remarks};
 use crate::number;
 use crate::text::counted;
 use tare_record::journal::RunHeader;
-use tare_record::{BlockPolicy, Document, Environment, Nanos, WarmUpPolicy};
+use tare_record::{BlockPolicy, Document, Environment, Nanos, WarmUpPolicy, WorkloadPlan};
 
 /// Flags for the destination of output, and whether they take a value. `--load-modules` is removed as well.
 const OUTPUT_FLAGS: [(&str, bool); 5] =
@@ -102,6 +102,26 @@ pub(crate) fn machine(environment: &Environment) -> Vec<Element> {
     std::iter::once(first).chain(more.into_iter().flatten()).collect()
 }
 
+/// Describes how long a workload's traffic flows in a trial, and how that is divided.
+fn traffic_time(workload: &WorkloadPlan) -> String {
+    let WorkloadPlan { duration, interval, slice_lengths: lengths, .. } = workload;
+    let warm_up = match workload.warm_up {
+        WarmUpPolicy::Auto => "warm-up detected".to_owned(),
+        WarmUpPolicy::Fixed(span) => format!("warm-up {span}"),
+    };
+    match workload.slices {
+        None => format!("{duration} per trial, intervals of {interval}, {warm_up}"),
+        Some(slices) if lengths.is_empty() => {
+            format!("{duration} per trial, in slices of {}", slices.length)
+        }
+        Some(_) => {
+            let lengths: Vec<String> = lengths.iter().map(Nanos::to_string).collect();
+            let lengths = lengths.join(", ");
+            format!("about {duration} per trial, in slices chosen by the first blocks: {lengths}")
+        }
+    }
+}
+
 /// Renders the command, the plan and the seed for another run of the same measurement.
 pub(crate) fn repetition(document: &Document, run: &RunHeader) -> Vec<Element> {
     let plan = &run.plan;
@@ -119,16 +139,7 @@ pub(crate) fn repetition(document: &Document, run: &RunHeader) -> Vec<Element> {
                 None => format!("{name} {value}"),
             })
             .collect();
-        let warm_up = match workload.warm_up {
-            WarmUpPolicy::Auto => "warm-up detected".to_owned(),
-            WarmUpPolicy::Fixed(span) => format!("warm-up {span}"),
-        };
-        let told = format!(
-            "{} per trial, intervals of {}, {warm_up} · {}",
-            workload.duration,
-            workload.interval,
-            parameters.join(", ")
-        );
+        let told = format!("{} · {}", traffic_time(workload), parameters.join(", "));
         (workload.name.clone(), told.trim_end_matches([' ', '·']).to_owned())
     });
     let workloads: Vec<(String, String)> = workloads.collect();

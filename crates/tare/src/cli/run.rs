@@ -78,9 +78,10 @@ pub(crate) struct RunArguments {
     /// Warm-up to discard from each trial: auto (detected), or a time span
     #[arg(long, value_name = "auto|T", help_heading = "Method")]
     pub(crate) warmup: Option<WarmUpSpan>,
-    /// Length of the slices in which networks that are up at once are measured in turn, 5ms to 10s, or off: one network
-    /// after another, each trial in one piece [default: the study's; off with --duration, --interval or --warmup]
-    #[arg(long, value_name = "off|T", help_heading = "Method")]
+    /// Length of the slices in which networks that are up at once are measured in turn, 5ms to 10s; auto: the first
+    /// blocks choose it; off: one network after another, each trial in one piece [default: the study's; off with
+    /// --duration, --interval or --warmup]
+    #[arg(long, value_name = "auto|off|T", help_heading = "Method")]
     pub(crate) slice: Option<SliceLength>,
     /// Fixed number of blocks, instead of a precision
     #[arg(

@@ -7,7 +7,7 @@
 
 use super::live_table::LiveTable;
 use super::live_text::{TerminalSize, live_text};
-use super::messages::{analysis_line, blocks_line, failure_line, sizing_line};
+use super::messages::{analysis_line, blocks_line, failure_line, sizing_line, slices_line};
 use super::run_clock::{RunClock, block_time};
 use super::screen::Screen;
 use super::terminal;
@@ -113,6 +113,9 @@ impl Progress for LiveView {
             RunEvent::Sized { plan, sizing } => {
                 state.clock.apply_sizing(plan, sizing);
                 state.print_line(&sizing_line(plan, sizing));
+            }
+            RunEvent::SlicesChosen { workload, choice } => {
+                state.print_line(&slices_line(workload, choice));
             }
             RunEvent::Phase { phase, from, blocks, .. } => {
                 state.clock.start_phase(phase, from, blocks, Instant::now());

@@ -3,7 +3,10 @@
 use super::run_clock::format_duration;
 use std::collections::BTreeSet;
 use std::time::Duration;
-use tare_record::{BlockPolicy, InterimAnalysis, NetworkFailure, Plan, Sizing, StoppedBy};
+use tare_record::{
+    BlockPolicy, InterimAnalysis, NetworkFailure, Plan, Sizing, StoppedBy, WorkloadPlan,
+};
+use tare_study::slice_choice::SliceChoice;
 
 /// Formats the number of blocks of a plan, if it has one before the first, with the expected time or the budget.
 pub(super) fn blocks_line(plan: &Plan, block_time: Duration) -> Option<String> {
@@ -52,6 +55,20 @@ pub(super) fn sizing_line(plan: &Plan, sizing: &Sizing) -> String {
     };
     let limit = if is_group_sequential { "at most " } else { "" };
     format!("tare: {limit}{} blocks, about {time}: {why}", sizing.blocks)
+}
+
+/// Formats the slices of a workload for the rest of a run, and the spreads from which they follow.
+pub(super) fn slices_line(workload: &WorkloadPlan, choice: &SliceChoice) -> String {
+    let SliceChoice { slices, round_spread, raise_spread } = choice;
+    let percent = |spread: &f64| spread.exp_m1() * 100.0;
+    format!(
+        "tare: {}: {} slices of {} for each network in a block; ratios differ by {:.1} % from slice to slice, by {:.1} % from raise to raise",
+        workload.name,
+        slices.rounds,
+        slices.length,
+        percent(round_spread),
+        percent(raise_spread)
+    )
 }
 
 /// Formats the networks that an interim analysis decided. Returns `None` if there are none.

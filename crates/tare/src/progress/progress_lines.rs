@@ -1,6 +1,6 @@
 //! Plain lines of progress, for output that is no terminal.
 
-use super::messages::{analysis_line, blocks_line, failure_line, sizing_line};
+use super::messages::{analysis_line, blocks_line, failure_line, sizing_line, slices_line};
 use super::run_clock::{RunClock, block_time, format_duration, phase_name};
 use crate::output;
 use std::time::{Duration, Instant};
@@ -50,6 +50,9 @@ impl Progress for ProgressLines {
             RunEvent::Sized { plan, sizing } => {
                 self.clock.apply_sizing(plan, sizing);
                 output::print_status(&sizing_line(plan, sizing));
+            }
+            RunEvent::SlicesChosen { workload, choice } => {
+                output::print_status(&slices_line(workload, choice));
             }
             RunEvent::Phase { phase, from, blocks, .. } => {
                 self.clock.start_phase(phase, from, blocks, Instant::now());
