@@ -9,7 +9,8 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use support::listener::{
-    PATIENCE, SHORT, TOKEN, TestListener, ask, connected_client, hello, in_scratch, request,
+    PATIENCE, PROTOCOL, SHORT, TOKEN, TestListener, ask, connected_client, hello, in_scratch,
+    request,
 };
 use support::{schema, text};
 
@@ -57,7 +58,7 @@ fn a_listener_that_does_not_know_the_token_is_found_out() {
     let bits = "1".repeat(64);
     let caps = json!({"duration": 1_000_000_000_000u64, "rate": null, "clients": 1, "flows": 9, "memory": 1u64 << 40});
     let answers = [
-        json!({"hello": {"protocol": 1, "tare": "0", "nonce": bits, "token": true}}),
+        json!({"hello": {"protocol": PROTOCOL, "tare": "0", "nonce": bits, "token": true}}),
         json!({"welcome": {"proof": bits, "one_clock": true, "caps": caps}}),
     ];
     let flags = [SHORT, &["--token", TOKEN]].concat();
@@ -217,7 +218,13 @@ enum Attack {
 
 fn messages() -> Vec<String> {
     let proof = json!({"prove": {"proof": null, "clock": ""}}).to_string();
-    vec![hello(1), proof, request(json!({})), request(json!({"flows": 9})), "\"finish\"".to_owned()]
+    vec![
+        hello(PROTOCOL),
+        proof,
+        request(json!({})),
+        request(json!({"flows": 9})),
+        "\"finish\"".to_owned(),
+    ]
 }
 
 fn attack() -> impl Strategy<Value = Attack> {

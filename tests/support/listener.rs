@@ -125,6 +125,9 @@ pub fn ask(stream: &TcpStream, line: &str) -> Option<Value> {
     serde_json::from_str(&answer).ok()
 }
 
+/// Version of the protocol that listener and probe speak.
+pub const PROTOCOL: u32 = 2;
+
 /// Returns the first message of a client with this protocol version.
 pub fn hello(version: u32) -> String {
     let nonce = "0".repeat(64);
@@ -134,7 +137,7 @@ pub fn hello(version: u32) -> String {
 /// Connects a client to a listener without a token, and completes the handshake.
 pub fn connected_client(listening: &TestListener) -> TcpStream {
     let stream = listening.dial();
-    assert!(ask(&stream, &hello(1)).expect("an answer")["hello"].is_object());
+    assert!(ask(&stream, &hello(PROTOCOL)).expect("an answer")["hello"].is_object());
     let proof = json!({"prove": {"proof": null, "clock": ""}}).to_string();
     assert!(ask(&stream, &proof).expect("an answer")["welcome"].is_object());
     stream

@@ -164,7 +164,7 @@ mod tests {
             tare: "0.1.0".to_owned(),
             nonce,
         });
-        let expected = format!(r#"{{"hello":{{"protocol":1,"tare":"0.1.0","nonce":"{hex}"}}}}"#);
+        let expected = format!(r#"{{"hello":{{"protocol":2,"tare":"0.1.0","nonce":"{hex}"}}}}"#);
         assert_eq!(line(&hello), expected);
         assert_eq!(line(&ClientMessage::Finish), r#""finish""#);
         let prove = ClientMessage::Prove(ClientProof { proof: None, clock: String::new() });

@@ -157,12 +157,12 @@ mod tests {
 
     #[test]
     fn a_proof_is_what_the_document_says() {
-        // Computed with Python: hmac.new(b"secret", b"tare: client  " + bytes([0,0,0,1]) + b"\1"*32 + b"\2"*32,
+        // Computed with Python: hmac.new(b"secret", b"tare: client  " + bytes([0,0,0,2]) + b"\1"*32 + b"\2"*32,
         // "sha256")
         let proof = Token::new("secret").unwrap().proof(ProofSide::Client, &nonces(1, 2)).unwrap();
         assert_eq!(
             String::from(proof),
-            "13845a2c54b2bf6f07ba81d31f5240c96fbf08561709e56ccd00fb73792c3484"
+            "61bb1baaca5ac222d09c47aa031eabf05727df7e1db0788d3d29a2a999456c6f"
         );
     }
 
