@@ -18,12 +18,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
 /// rounded down to whole values. Returns `None` for an empty sample, a share outside that range, or a NaN.
 #[must_use]
 pub fn trimmed_mean(values: &[f64], share: f64) -> Option<f64> {
-    if !(0.0..0.5).contains(&share) || values.iter().any(|value| value.is_nan()) {
-        return None;
-    }
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let cut = (share * sorted.len() as f64).floor() as usize;
+    let (sorted, cut) = sort_to_trim(values, share)?;
     mean(&sorted[cut..sorted.len() - cut])
 }
 
@@ -31,13 +26,8 @@ pub fn trimmed_mean(values: &[f64], share: f64) -> Option<f64> {
 /// 1963). Returns `None` if fewer than two values are left, for a share outside that range, or a NaN.
 #[must_use]
 pub fn trimmed_mean_error(values: &[f64], share: f64) -> Option<f64> {
-    if !(0.0..0.5).contains(&share) || values.iter().any(|value| value.is_nan()) {
-        return None;
-    }
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
+    let (sorted, cut) = sort_to_trim(values, share)?;
     let count = sorted.len();
-    let cut = (share * count as f64).floor() as usize;
     let left = count - 2 * cut;
     if left < 2 {
         return None;
@@ -46,6 +36,18 @@ pub fn trimmed_mean_error(values: &[f64], share: f64) -> Option<f64> {
     let winsorized: Vec<f64> = sorted.iter().map(|value| value.clamp(low, high)).collect();
     let degrees = (count - 1) as f64 / (left * (left - 1)) as f64;
     Some(sd(&winsorized)? * degrees.sqrt())
+}
+
+/// Returns the sorted sample, and the number of values that this share (0–0.5, the latter excluded) leaves out at either
+/// end. Returns `None` for a share outside that range, or a NaN.
+fn sort_to_trim(values: &[f64], share: f64) -> Option<(Vec<f64>, usize)> {
+    if !(0.0..0.5).contains(&share) || values.iter().any(|value| value.is_nan()) {
+        return None;
+    }
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let cut = (share * sorted.len() as f64).floor() as usize;
+    Some((sorted, cut))
 }
 
 /// Returns the sample standard deviation (divisor n − 1). Returns `None` for fewer than two values.

@@ -4,10 +4,11 @@ use super::connection;
 use super::handshake_queue;
 use super::listener_state::{ConnectionGuard, ListenerConfig, ListenerState};
 use super::notice::ListenerNotice;
+use crate::wait_mode::sleep_until_readable;
 use crate::{Error, WorkloadRegistry};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -90,11 +91,8 @@ impl Listener {
 
     /// Waits for a connection, at most for one tick.
     fn await_connection(&self) -> Result<(), Error> {
-        let tick = Timespec { tv_sec: 0, tv_nsec: TICK.subsec_nanos().into() };
-        match poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], Some(&tick)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-            Err(error) => Err(Error::io(format!("wait for clients on {}", self.address), error)),
-        }
+        sleep_until_readable([self.socket.as_fd()], TICK)
+            .map_err(|error| Error::io(format!("wait for clients on {}", self.address), error))
     }
 
     /// Starts a thread for a connection. Closes the connection if there are too many, or if no thread can be started.

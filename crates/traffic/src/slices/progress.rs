@@ -44,7 +44,7 @@ impl SliceProgress {
 
     /// Creates the progress of a side that sends on this many flows when it is told to. The trial's first slice is
     /// awaited.
-    pub(crate) fn with_senders(plan: SlicePlan, senders: u32) -> Self {
+    fn with_senders(plan: SlicePlan, senders: u32) -> Self {
         Self {
             plan,
             senders,
@@ -57,9 +57,16 @@ impl SliceProgress {
         }
     }
 
-    /// Creates the progress of a task's trial. Returns `None` if it runs in one piece.
+    /// Creates the progress of a side that sends only when it is asked, or by its own clock. Returns `None` if the
+    /// task's trial runs in one piece.
     pub(crate) fn for_task(task: &TrialTask) -> Option<Arc<Self>> {
-        task.slices.map(|plan| Arc::new(Self::with_senders(plan, 0)))
+        Self::for_sending_task(task, 0)
+    }
+
+    /// Creates the progress of a side that sends on this many flows when it is told to. Returns `None` if the task's
+    /// trial runs in one piece.
+    pub(crate) fn for_sending_task(task: &TrialTask, senders: u32) -> Option<Arc<Self>> {
+        task.slices.map(|plan| Arc::new(Self::with_senders(plan, senders)))
     }
 
     /// Returns the slices of the trial.
@@ -126,11 +133,6 @@ impl SliceProgress {
         self.resting.fetch_add(1, Ordering::Release);
     }
 
-    /// Returns the bytes that this side has sent so far.
-    pub(crate) fn sent(&self) -> SentBytes {
-        self.sent.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
     /// Awaits the next slice.
     fn await_next(&self) {
         self.resting.store(0, Ordering::Release);
@@ -139,12 +141,13 @@ impl SliceProgress {
     }
 
     /// Waits until all bytes that the other side sent so far have arrived and all flows on which this side sends are at
-    /// rest, then awaits the next slice. Worker threads receive the bytes.
+    /// rest, then awaits the next slice. Worker threads receive the bytes. Returns what this side has sent so far.
     ///
     /// # Errors
     /// Fails if that takes too long.
-    pub(crate) fn settle(&self, sent: u64) -> Result<(), Error> {
-        self.settle_receiving(sent, || Ok(()))
+    pub(crate) fn settle(&self, sent: u64) -> Result<SentBytes, Error> {
+        self.settle_receiving(sent, || Ok(()))?;
+        Ok(self.sent.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
     /// Settles as [`Self::settle`] does; `receive` receives what has arrived.
@@ -217,7 +220,7 @@ mod tests {
         let progress = Arc::new(SliceProgress::with_senders(PLAN, 2));
         let sender = Arc::clone(&progress);
         progress.rest_sender(4, 10);
-        let settling = thread::spawn(move || progress.settle(0).map(|()| progress.sent()));
+        let settling = thread::spawn(move || progress.settle(0));
         sender.rest_sender(7, 20);
         assert_eq!(settling.join().unwrap().unwrap(), SentBytes::from([(4, 10), (7, 20)]));
         assert!(sender.awaits_slice() && !sender.is_over(u64::MAX));

@@ -6,12 +6,13 @@ use super::socket::{TcpOptions, listen};
 use crate::event_loop::{SharedDeadline, TICK};
 use crate::flow_group::FlowGroup;
 use crate::placement::{SideCores, TrafficRole};
+use crate::wait_mode::sleep_until_readable;
 use crate::workers::{self, WorkerOutput};
 use crate::{Error, TrialTask};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::BTreeSet;
 use std::io;
 use std::net::TcpListener;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -138,7 +139,7 @@ fn accept_expected(
     let refused = |error| Error::io("accept a flow", error);
     let mut flows = Vec::with_capacity(task.flows as usize);
     while flows.len() < task.flows as usize && !patience.is_past() {
-        wait_for_any(listeners).map_err(refused)?;
+        sleep_until_readable(listeners.iter().map(AsFd::as_fd), TICK).map_err(refused)?;
         for listener in listeners {
             if let Some(Some(flow)) = accept_one(listener, task.token).map_err(refused)? {
                 flow.stream.set_nodelay(no_delay).map_err(refused)?;
@@ -171,15 +172,4 @@ pub(crate) fn accept_one(
 fn is_transient(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
     matches!(error.kind(), WouldBlock | Interrupted | ConnectionAborted)
-}
-
-/// Waits until a listener has a pending connection, or for a tick.
-fn wait_for_any(listeners: &[TcpListener]) -> io::Result<()> {
-    let mut waits: Vec<_> =
-        listeners.iter().map(|listener| PollFd::new(listener, PollFlags::IN)).collect();
-    let tick = Timespec { tv_sec: 0, tv_nsec: TICK.subsec_nanos().into() };
-    match poll(&mut waits, Some(&tick)) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
 }

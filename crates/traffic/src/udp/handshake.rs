@@ -13,11 +13,12 @@ use super::options::{
 use crate::event_loop::{SharedDeadline, TICK};
 use crate::placement::TrafficRole;
 use crate::tcp::{self, GrantedOptions};
+use crate::wait_mode::sleep_until_readable;
 use crate::{Error, TrialTask};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::BTreeSet;
 use std::io;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -178,21 +179,9 @@ impl UdpListeners {
 
     /// Waits for a connection or an announcement, at most for one tick.
     fn await_clients(&self) -> Result<(), Error> {
-        let tick = Timespec { tv_sec: 0, tv_nsec: TICK.subsec_nanos().into() };
-        let mut waits: Vec<_> = self
-            .0
-            .iter()
-            .flat_map(|door| {
-                [
-                    PollFd::new(&door.listener, PollFlags::IN),
-                    PollFd::new(&door.announcements, PollFlags::IN),
-                ]
-            })
-            .collect();
-        match poll(&mut waits, Some(&tick)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-            Err(error) => Err(Error::io("wait for flows", error)),
-        }
+        let sockets =
+            self.0.iter().flat_map(|door| [door.listener.as_fd(), door.announcements.as_fd()]);
+        sleep_until_readable(sockets, TICK).map_err(|error| Error::io("wait for flows", error))
     }
 }
 

@@ -340,7 +340,9 @@ impl FlowGroup for BulkFlowGroup {
         let result = self.step(flow);
         if result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
             self.limit_drain();
-            self.rest_after_slice(flow, now());
+            if self.progress.is_some() {
+                self.rest_after_slice(flow, now());
+            }
         }
         result
     }

@@ -162,7 +162,7 @@ impl StreamServer {
         let (shared, own) = (Arc::new(SideEpochs::default()), task.clone());
         let sends = directions(task).contains(&FlowDirection::Down);
         let senders = if sends { task.flows } else { 0 };
-        let progress = task.slices.map(|plan| Arc::new(SliceProgress::with_senders(plan, senders)));
+        let progress = SliceProgress::for_sending_task(task, senders);
         let slices = progress.clone();
         let lane = move |flows| {
             BulkFlowGroup::new(flows, &own, TrafficRole::Server, &shared, None, slices.as_ref())
@@ -175,9 +175,7 @@ impl StreamServer {
 
 impl Server for StreamServer {
     fn settle(&mut self, sent: u64) -> Result<SentBytes, Error> {
-        let progress = self.progress.as_ref().ok_or_else(Error::not_in_slices)?;
-        progress.settle(sent)?;
-        Ok(progress.sent())
+        self.progress.as_ref().ok_or_else(Error::not_in_slices)?.settle(sent)
     }
 
     fn finish(mut self: Box<Self>) -> Result<SideReport, Error> {
