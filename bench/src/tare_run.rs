@@ -5,8 +5,9 @@ use crate::rows::{ComparisonRow, ParameterValues};
 use crate::traffic::{RowCores, RunResult, ToolReading, TrafficKind};
 use anyhow::Context as _;
 use serde_json::Value;
+use tare_agent::AgentSession;
 use tare_record::{Interval, Nanos, Parameters, Placement, Shape};
-use tare_traffic::{AgentSession, TrialJob, TrialOutcome, built_in_workloads};
+use tare_traffic::{TrialJob, TrialOutcome, WorkloadRegistry};
 
 /// Interval between samples.
 const INTERVAL: Nanos = Nanos(100_000_000);
@@ -19,8 +20,8 @@ pub(crate) fn parameters(
     row: &ComparisonRow,
     values: ParameterValues,
 ) -> anyhow::Result<Parameters> {
-    let workloads = built_in_workloads();
-    let workload = workloads.find(row.workload)?;
+    let registry = registry();
+    let workload = registry.find(row.workload)?;
     let has = |name: &str| workload.parameters().iter().any(|one| one.name == name);
     let size = Value::from(row.traffic.size);
     let sizes = ["size", "request", "response"].into_iter().filter(|name| has(name));
@@ -62,9 +63,14 @@ pub(crate) fn run(
         interval: INTERVAL,
         slices: None,
     };
-    let mut session = AgentSession::open(stage.serving(port), &built_in_workloads())?;
+    let mut session = AgentSession::open(stage.serving(port), &registry())?;
     let outcome = session.run_trial(&job, &|| false)?;
     measured(row.traffic.kind, &outcome).context("tare's own figure")
+}
+
+/// Returns the registry of the workloads that are compared.
+fn registry() -> WorkloadRegistry {
+    tare_traffic::workloads().into_iter().collect()
 }
 
 /// Returns the figure of a whole trial, as the peers measure it.

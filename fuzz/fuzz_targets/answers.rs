@@ -1,4 +1,4 @@
 //! Client of a listener, with arbitrary bytes as the listener's answers.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tare_traffic::fuzzing::answers(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tare_probe::fuzzing::answers(bytes));

@@ -1,4 +1,4 @@
 //! Messages to an agent on its standard input, and its answers.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tare_traffic::fuzzing::orders(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tare_agent::fuzzing::orders(bytes));

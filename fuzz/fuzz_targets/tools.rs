@@ -5,5 +5,5 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let text = String::from_utf8_lossy(bytes);
     let Some((name, said)) = text.split_once('\n') else { return };
     let (output, errors) = said.split_once("\x0c\n").unwrap_or((said, ""));
-    tare_traffic::fuzzing::tool(name, output, errors);
+    tare_tools::fuzzing::tool(name, output, errors);
 });

@@ -2,12 +2,13 @@
 
 use serde_json::Value;
 use support::program::binary;
+use tare_agent::AgentSession;
 use tare_analysis::{MetricFigure, estimate};
 use tare_dev::{NamespaceStar, TestNamespace};
 use tare_record::{
     Metric, Nanos, Parameters, Phase, Placement, Shape, Trial, WarmUpPolicy, WorkloadPlan,
 };
-use tare_traffic::{AgentSession, TrialJob, TrialOutcome, built_in_workloads};
+use tare_traffic::{TrialJob, TrialOutcome, WorkloadRegistry, workloads};
 
 /// Makes a trial of this job, in the format of a journal.
 fn trial(job: &TrialJob, outcome: TrialOutcome) -> Trial {
@@ -45,14 +46,11 @@ fn a_limited_client_gets_less_and_fairness_says_so() {
     let star = NamespaceStar::new(4);
     star.clients[2].run("tc qdisc add dev eth0 root tbf rate 1mbit burst 15000 limit 300000");
     let topology = star.topology(&binary(), 5201);
-    let mut session = AgentSession::open(&topology, &built_in_workloads()).unwrap();
+    let registry: WorkloadRegistry = workloads().into_iter().collect();
+    let mut session = AgentSession::open(&topology, &registry).unwrap();
     let job = TrialJob {
         workload: "tcp-stream".to_owned(),
-        parameters: built_in_workloads()
-            .find("tcp-stream")
-            .unwrap()
-            .resolve(&Parameters::new())
-            .unwrap(),
+        parameters: registry.find("tcp-stream").unwrap().resolve(&Parameters::new()).unwrap(),
         shape: Shape { clients: 4, cpus: Placement::Spread, ..Shape::default() },
         ports: vec![5201],
         duration: Nanos(1_000_000_000),

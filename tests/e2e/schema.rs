@@ -118,7 +118,7 @@ fn a_network_and_a_workload_are_each_a_file_of_their_own() {
         // Several tests of a foreign tool share one file: iperf3-udp is in that of iperf3.
         let tool = |name: &str| {
             let name = name.split('-').next().unwrap_or(name);
-            has_module(&schema::repository().join("crates/traffic/src/tools"), &source(name))
+            has_module(&schema::repository().join("crates/tools/src/adapters"), &source(name))
         };
         for name in names.filter(|name| !docker(name)) {
             let folder = schema::repository().join(directory);

@@ -44,8 +44,7 @@ const TABLE: &[(&str, &[TestPart])] = &[
     ("tests/support/vm_support.rs", VM),
     ("tests/vm/", VM),
     // Foreign tools and databases.
-    ("crates/traffic/fixtures/", TOOLS),
-    ("crates/traffic/src/tools/", TOOLS),
+    ("crates/tools/", TOOLS),
     ("tests/support/listener.rs", TOOLS),
     ("tests/tools/", TOOLS),
     // The page.
@@ -111,7 +110,7 @@ mod tests {
             ("crates/lab/src/networks/ovs/mod.rs", VM),
             ("crates/lab/src/netlink/mod.rs", NONE),
             ("crates/stats/src/lib.rs", NONE),
-            ("crates/traffic/src/tools/wrk.rs", TOOLS),
+            ("crates/tools/src/adapters/wrk.rs", TOOLS),
             ("crates/report/src/html/page.js", PAGE),
             ("tests/support/engine", ENGINES),
             ("tests/support/lib.rs", NONE),

@@ -20,7 +20,7 @@ const SEEDS: [(&str, &str); 6] = [
 ];
 
 /// Real output of foreign tools, from the fixtures of tests.
-const FIXTURES: &str = "crates/traffic/fixtures";
+const FIXTURES: &str = "crates/tools/fixtures";
 
 /// Runs each target for this many seconds.
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<TaskResult> {

@@ -9,11 +9,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use tare_agent::AgentSession;
 use tare_network::{NetworkParameters, NetworkRegistry, NetworkSpec, NodeKind};
 use tare_observe::headroom;
 use tare_observe::presence::RunPresence;
 use tare_record::{Nanos, WorkloadPlan};
-use tare_traffic::AgentSession;
 
 /// Environment that raises networks of the registry and runs their trials with agents.
 pub struct NetworkEnvironment<'a> {

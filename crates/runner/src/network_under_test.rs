@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use tare_agent::AgentSession;
 use tare_network::{NetworkDaemons, Topology};
 use tare_observe::headroom;
 use tare_observe::host_activity::HostActivityMonitor;
@@ -15,7 +16,7 @@ use tare_record::{
     Finding, Hop, HostActivity, KernelProgramRuns, NamespaceCounts, Nanos, Shape, SlicePlan,
     WorkloadPlan,
 };
-use tare_traffic::{AgentSession, TrialJob, TrialOutcome};
+use tare_traffic::{TrialJob, TrialOutcome};
 
 /// State of the machine that all namespaces share, checked after every trial.
 pub(crate) struct MachineWatch {

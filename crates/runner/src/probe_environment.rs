@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tare_observe::host_activity::HostActivityMonitor;
 use tare_observe::presence::RunPresence;
+use tare_probe::{ProbeClient, ProbeOutcome};
 use tare_record::{Finding, Hop, Nanos, Shape, WorkloadPlan};
 use tare_traffic::TrialJob;
-use tare_traffic::probe::{ProbeClient, ProbeOutcome};
 
 /// Environment of a probe. All blocks use its one connection, so that the session at the listener is not given up
 /// between blocks.

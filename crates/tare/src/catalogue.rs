@@ -1,6 +1,7 @@
 //! Catalogue of this build: all registries together, with what can run on this machine.
 
 use crate::docker::DockerSupport;
+use crate::workloads::workload_registry;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use tare_lab::{KernelProbe, Lab, ModuleLoading};
@@ -39,7 +40,7 @@ pub(crate) fn build_catalogue_with(
         networks: NetworkRegistry::new(tare_lab::networks(lab.clone()))
             .with_opt_in(tare_lab::pairs(lab))
             .with_networks(docker.networks()),
-        workloads: tare_traffic::built_in_workloads(),
+        workloads: workload_registry(),
         probe: KernelProbe::new(modules),
         has_image: docker.has_own_image(),
     }

@@ -13,6 +13,7 @@ mod progress;
 mod remote_arguments;
 mod signals;
 mod traffic_flags;
+mod workloads;
 
 use clap::Parser as _;
 use cli::{Cli, Subcommand};

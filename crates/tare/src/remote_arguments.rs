@@ -4,7 +4,7 @@ use crate::exit::usage_error;
 use anyhow::Context as _;
 use clap::Args;
 use std::path::PathBuf;
-use tare_traffic::probe::{PORT, Token};
+use tare_probe::{PORT, Token};
 
 /// Environment variable of the token, which is read if no flag gives one.
 const TOKEN_VARIABLE: &str = "TARE_TOKEN";

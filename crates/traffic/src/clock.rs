@@ -6,7 +6,8 @@ use tare_record::Nanos;
 
 /// Returns the name of this process's monotonic clock: the machine's boot, and the offset of its time namespace
 /// (time_namespaces(7)). Two processes with the same non-empty name read the same clock.
-pub(crate) fn name() -> String {
+#[must_use]
+pub fn name() -> String {
     let read = |path| fs::read_to_string(path).unwrap_or_default();
     let boot = read("/proc/sys/kernel/random/boot_id");
     let offsets = read("/proc/self/timens_offsets");
@@ -16,7 +17,8 @@ pub(crate) fn name() -> String {
 }
 
 /// Returns the current time of the monotonic clock.
-pub(crate) fn now() -> Nanos {
+#[must_use]
+pub fn now() -> Nanos {
     let time = clock_gettime(ClockId::Monotonic);
     Nanos(time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs())
 }

@@ -97,12 +97,12 @@ pub enum Error {
 
 impl Error {
     /// Creates the error of a workload that cannot run in slices.
-    pub(crate) fn not_in_slices() -> Self {
+    pub fn not_in_slices() -> Self {
         Self::Job("cannot run this workload in slices: use --slice off".to_owned())
     }
 
     /// Creates an I/O error of this operation.
-    pub(crate) fn io(what: impl Into<String>, source: impl Into<io::Error>) -> Self {
+    pub fn io(what: impl Into<String>, source: impl Into<io::Error>) -> Self {
         Self::Io { what: what.into(), source: source.into() }
     }
 }

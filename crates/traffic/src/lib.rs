@@ -1,56 +1,53 @@
-//! Traffic generation and reception: workloads, the agent that runs them inside a container, its line protocol, and the
-//! session by which a runner drives agents.
+//! Traffic generation and reception: the workloads.
 //!
-//! A [`Workload`] has two sides, a [`Server`] and a [`Client`], which work in any process. [`run_agent`] is the process
-//! that an [`AgentSession`] starts in every container of a topology and drives by the lines of [`protocol`]; outside
-//! the lab, [`probe`] joins the two sides over a network that tare did not build. All work runs on plain threads: no
-//! asynchronous runtime and no allocation is between a generator and the kernel. Figures are those of the receiver, by
-//! its own monotonic clock; both ends count, and their counts must agree.
+//! A [`Workload`] has two sides, a [`Server`] and a [`Client`], which work in any process: an agent in a container
+//! (`tare-agent`), or a listener and a probe (`tare-probe`). All work runs on plain threads: no asynchronous runtime
+//! and no allocation is between a generator and the kernel. Figures are those of the receiver, by its own monotonic
+//! clock; both ends count, and their counts must agree.
 #![deny(unsafe_code)]
 
-mod agent;
-mod built_in;
 mod byte_meter;
-mod clock;
+pub mod clock;
 mod cpu;
 mod error;
 mod event_loop;
 mod flow_group;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+mod job;
 mod latency;
 mod load;
 mod merge;
 mod outcome;
 mod page_buffer;
-mod parameters;
+pub mod parameters;
 mod payload;
-mod placement;
+pub mod placement;
 mod poller;
-pub mod probe;
-pub mod protocol;
 mod registry;
-mod session;
 mod slices;
 mod stall;
 mod sys;
 mod tcp;
-mod tools;
+#[cfg(test)]
+mod test_data;
 mod udp;
 mod wait_mode;
 mod workers;
 mod workload;
 mod workloads;
 
-pub use agent::run_agent;
-pub use built_in::built_in_workloads;
 pub use error::Error;
+pub use job::TrialJob;
 pub use load::OfferedLoad;
+pub use merge::merge_reports;
 pub use outcome::TrialOutcome;
 pub use parameters::{Parameter, ParameterKind, SYSTEM_CONGESTION};
 pub use registry::WorkloadRegistry;
-pub use session::{AgentSession, TrialJob};
-pub use tools::CachedDataset;
+pub use sys::thread_cpu_usage;
+pub use wait_mode::{sleep_until, sleep_until_readable};
+pub use workers::THREADS;
 pub use workload::{
     Client, SentBytes, Server, SideReport, TrialTask, Workload, WorkloadInfo, WorkloadRequest,
 };
+pub use workloads::workloads;

@@ -26,7 +26,10 @@ pub(crate) fn add_intervals(
 }
 
 /// Builds the outcome of a trial from the reports of both sides.
-pub(crate) fn merge_reports(
+///
+/// # Errors
+/// Returns an error if the sides' latencies cannot be recorded in one histogram.
+pub fn merge_reports(
     servers: Vec<SideReport>,
     clients: Vec<SideReport>,
 ) -> Result<TrialOutcome, HistogramError> {

@@ -188,13 +188,17 @@ pub(crate) fn resolve(
 }
 
 /// Returns a size that has a default, from resolved parameters.
-pub(crate) fn size(parameters: &Parameters, name: &str) -> Result<usize, Error> {
+///
+/// # Errors
+/// [`Error::Job`] if the parameters are not resolved.
+pub fn size(parameters: &Parameters, name: &str) -> Result<usize, Error> {
     optional_size(parameters, name)
         .ok_or_else(|| Error::Job(format!("the task has no parameter `{name}`")))
 }
 
 /// Returns a size from resolved parameters. Returns `None` if the system decides.
-pub(crate) fn optional_size(parameters: &Parameters, name: &str) -> Option<usize> {
+#[must_use]
+pub fn optional_size(parameters: &Parameters, name: &str) -> Option<usize> {
     parameters.get(name).and_then(Value::as_u64).and_then(|size| usize::try_from(size).ok())
 }
 
@@ -218,17 +222,20 @@ pub(crate) fn offered_load(table: &[Parameter], resolved: &Parameters) -> Option
 }
 
 /// Returns an address from resolved parameters. Returns `None` if none was given.
-pub(crate) fn address(parameters: &Parameters, name: &str) -> Option<SocketAddr> {
+#[must_use]
+pub fn address(parameters: &Parameters, name: &str) -> Option<SocketAddr> {
     word(parameters, name)?.parse().ok()
 }
 
 /// Returns a number from resolved parameters. Returns `None` if the system decides.
-pub(crate) fn number(parameters: &Parameters, name: &str) -> Option<f64> {
+#[must_use]
+pub fn number(parameters: &Parameters, name: &str) -> Option<f64> {
     parameters.get(name).and_then(Value::as_f64)
 }
 
 /// Returns the load from resolved parameters. Returns `None` if the system decides.
-pub(crate) fn load(parameters: &Parameters, name: &str) -> Option<OfferedLoad> {
+#[must_use]
+pub fn load(parameters: &Parameters, name: &str) -> Option<OfferedLoad> {
     word(parameters, name)?.parse().ok()
 }
 
@@ -236,17 +243,20 @@ pub(crate) fn load(parameters: &Parameters, name: &str) -> Option<OfferedLoad> {
 pub const SYSTEM_CONGESTION: &str = "system";
 
 /// Returns the congestion control to set, from resolved parameters. Returns `None` if the host's own is used.
-pub(crate) fn congestion(parameters: &Parameters) -> Option<&str> {
+#[must_use]
+pub fn congestion(parameters: &Parameters) -> Option<&str> {
     word(parameters, "congestion").filter(|name| *name != SYSTEM_CONGESTION)
 }
 
 /// Returns a word from resolved parameters. Returns `None` if the system decides.
-pub(crate) fn word<'p>(parameters: &'p Parameters, name: &str) -> Option<&'p str> {
+#[must_use]
+pub fn word<'p>(parameters: &'p Parameters, name: &str) -> Option<&'p str> {
     parameters.get(name).and_then(Value::as_str)
 }
 
 /// Returns true if a boolean of resolved parameters is on.
-pub(crate) fn is_on(parameters: &Parameters, name: &str) -> bool {
+#[must_use]
+pub fn is_on(parameters: &Parameters, name: &str) -> bool {
     parameters.get(name).and_then(Value::as_bool).unwrap_or(false)
 }
 

@@ -6,7 +6,7 @@ use tare_record::{Finding, Placement};
 
 /// Side of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TrafficRole {
+pub enum TrafficRole {
     /// Generating side.
     Client,
     /// Serving side.
@@ -15,7 +15,8 @@ pub(crate) enum TrafficRole {
 
 impl TrafficRole {
     /// Returns the name of the parameter that records the side's cores.
-    pub(crate) fn cores_parameter(self) -> &'static str {
+    #[must_use]
+    pub fn cores_parameter(self) -> &'static str {
         match self {
             Self::Client => "client_cores",
             Self::Server => "server_cores",
@@ -25,7 +26,7 @@ impl TrafficRole {
 
 /// Cores of one process of a side.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum SideCores {
+pub enum SideCores {
     /// Allowed cores, among which the scheduler chooses.
     Free(Vec<u32>),
     /// Cores to which threads are pinned, in turn.
@@ -34,7 +35,8 @@ pub(crate) enum SideCores {
 
 impl SideCores {
     /// Returns the cores of a side, among those that this process may use.
-    pub(crate) fn for_role(placement: &Placement, role: TrafficRole) -> Self {
+    #[must_use]
+    pub fn for_role(placement: &Placement, role: TrafficRole) -> Self {
         Self::select_among(&allowed_cores(), placement, role)
     }
 
@@ -61,7 +63,8 @@ impl SideCores {
     }
 
     /// Returns all cores.
-    pub(crate) fn list(&self) -> &[u32] {
+    #[must_use]
+    pub fn list(&self) -> &[u32] {
         match self {
             Self::Free(cores) | Self::Pinned(cores) => cores,
         }
@@ -81,7 +84,8 @@ impl SideCores {
     }
 
     /// Returns the core of the n-th thread of its side. Returns `None` if the scheduler decides.
-    pub(crate) fn nth(&self, thread: usize) -> Option<u32> {
+    #[must_use]
+    pub fn nth(&self, thread: usize) -> Option<u32> {
         match self {
             Self::Pinned(cores) if !cores.is_empty() => Some(cores[thread % cores.len()]),
             _ => None,
@@ -106,7 +110,8 @@ fn allowed_cores() -> Vec<u32> {
 }
 
 /// Pins the calling thread to a core. Returns a finding if that fails; the thread then stays where it is.
-pub(crate) fn pin_thread(core: u32) -> Option<Finding> {
+#[must_use]
+pub fn pin_thread(core: u32) -> Option<Finding> {
     let index = core as usize;
     if index >= CpuSet::MAX_CPU {
         return Some(Finding::NotPinned { reason: format!("core {core} does not exist") });

@@ -60,12 +60,13 @@ impl WorkloadRegistry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_data::registry;
     use std::collections::BTreeSet;
     use tare_record::{Parameters, WarmUpPolicy};
 
     #[test]
     fn every_workload_is_found_by_its_own_name_and_takes_its_own_defaults() {
-        let registry = crate::built_in_workloads();
+        let registry = registry();
         let names = registry.names();
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "names are unique");
         for name in names {
@@ -81,13 +82,9 @@ mod tests {
     fn a_search_lasts_as_long_as_it_needs_and_traffic_as_long_as_it_is_told() {
         let lasts = |name: &str, milliseconds: u64| {
             let duration = Duration::from_millis(milliseconds);
-            crate::built_in_workloads().duration(&WorkloadPlan {
+            registry().duration(&WorkloadPlan {
                 name: name.to_owned(),
-                parameters: crate::built_in_workloads()
-                    .find(name)
-                    .unwrap()
-                    .resolve(&Parameters::new())
-                    .unwrap(),
+                parameters: registry().find(name).unwrap().resolve(&Parameters::new()).unwrap(),
                 duration: duration.into(),
                 interval: Duration::from_millis(10).into(),
                 warm_up: WarmUpPolicy::Auto,
@@ -104,7 +101,7 @@ mod tests {
 
     #[test]
     fn an_unknown_name_is_answered_with_the_known_ones() {
-        let error = crate::built_in_workloads().find("tcp-strem").err().unwrap().to_string();
+        let error = registry().find("tcp-strem").err().unwrap().to_string();
         assert!(error.contains("tcp-strem") && error.contains("tcp-stream"), "{error}");
     }
 }

@@ -88,7 +88,7 @@ impl WaitMode {
 }
 
 /// Sleeps until a time of the monotonic clock, at most ten seconds; a timer may be late.
-pub(crate) fn sleep_until(due: u64) {
+pub fn sleep_until(due: u64) {
     const MOST: u64 = 10_000_000_000;
     let due = due.min(clock::now().0 + MOST);
     while clock::now().0 < due {
@@ -98,7 +98,7 @@ pub(crate) fn sleep_until(due: u64) {
 }
 
 /// Sleeps until one of these sockets can be read, at most this long.
-pub(crate) fn sleep_until_readable<'s>(
+pub fn sleep_until_readable<'s>(
     sockets: impl IntoIterator<Item = BorrowedFd<'s>>,
     most: Duration,
 ) -> io::Result<()> {

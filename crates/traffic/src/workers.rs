@@ -13,7 +13,7 @@ use std::time::Instant;
 use tare_record::{Finding, Nanos, Parameters};
 
 /// Parameter for the number of threads of a side, for every workload that distributes its flows over worker threads.
-pub(crate) const THREADS: Parameter = Parameter {
+pub const THREADS: Parameter = Parameter {
     name: "threads",
     summary: "threads that carry the flows of each side; as many as the cores of the side unless given",
     kind: ParameterKind::Count { least: 1, most: 1024 },

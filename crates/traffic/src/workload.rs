@@ -263,7 +263,8 @@ pub struct SideReport {
 
 impl SideReport {
     /// Returns the report with these counts.
-    pub(crate) fn with_ends(mut self, ends: EndCounts) -> Self {
+    #[must_use]
+    pub fn with_ends(mut self, ends: EndCounts) -> Self {
         self.ends = ends;
         self
     }
@@ -291,7 +292,8 @@ impl TrialTask {
     }
 
     /// Returns this process's share of a rate that its client is to offer, per second.
-    pub(crate) fn process_share(&self, offered: f64) -> f64 {
+    #[must_use]
+    pub fn process_share(&self, offered: f64) -> f64 {
         offered / f64::from(self.processes.max(1))
     }
 
@@ -311,7 +313,7 @@ impl TrialTask {
     ///
     /// # Errors
     /// [`Error::Job`], with the valid range.
-    pub(crate) fn validate(&self) -> Result<(), Error> {
+    pub fn validate(&self) -> Result<(), Error> {
         if self.addresses.is_empty() {
             return Err(Error::Job(
                 "the task has no address to listen on or to connect to".to_owned(),
@@ -324,7 +326,7 @@ impl TrialTask {
     ///
     /// # Errors
     /// As [`TrialTask::validate`].
-    pub(crate) fn validate_numbers(&self) -> Result<(), Error> {
+    pub fn validate_numbers(&self) -> Result<(), Error> {
         let refused = |why: String| Err(Error::Job(why));
         if !(1..=Self::MAX_FLOWS).contains(&self.flows) {
             return refused(format!(
@@ -358,7 +360,8 @@ fn one() -> u32 {
 impl TrialTask {
     /// Creates a task of one flow of one client, on any cores, with these parameters and times. The addresses are still
     /// empty.
-    pub(crate) fn single_flow(
+    #[must_use]
+    pub fn single_flow(
         workload: &str,
         parameters: Parameters,
         duration: Nanos,

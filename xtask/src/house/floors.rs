@@ -10,6 +10,7 @@ const FLOORS: &[&[&str]] = &[
     &["network"],
     &["analysis", "dev"],
     &["report", "lab", "docker", "traffic", "observe", "study"],
+    &["agent", "probe", "tools"],
     &["runner"],
     &["tare"],
 ];

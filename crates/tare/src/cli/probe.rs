@@ -5,10 +5,10 @@ use crate::traffic_flags::TrafficArguments;
 use clap::Args;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
+use tare_probe::TrialPorts;
 use tare_record::{Family, Metric, Placement};
 use tare_study::{TimeSpan, WarmUpSpan};
 use tare_traffic::OfferedLoad;
-use tare_traffic::probe::TrialPorts;
 
 #[derive(Debug, Args)]
 pub(crate) struct ListenArguments {

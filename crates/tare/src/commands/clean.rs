@@ -6,7 +6,7 @@ use crate::exit::CommandExit;
 use crate::output;
 use std::io::{IsTerminal as _, stdin};
 use tare_docker::{Cleaner, EngineAddress, EngineAddressError, Leftover};
-use tare_traffic::CachedDataset;
+use tare_tools::CachedDataset;
 
 /// Lists leftovers, and removes them if the user agrees.
 pub(crate) fn run(arguments: &CleanArguments) -> anyhow::Result<CommandExit> {

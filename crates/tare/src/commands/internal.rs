@@ -2,6 +2,7 @@
 
 use crate::cli::{AgentArguments, InternalRole};
 use crate::exit::CommandExit;
+use crate::workloads::workload_registry;
 
 /// Number of words before the arguments of a role: `tare internal ROLE`.
 const ROLE_WORDS: usize = 3;
@@ -29,7 +30,7 @@ fn run_agent(arguments: &AgentArguments) -> anyhow::Result<CommandExit> {
     // Started through its file descriptor, the process would be called "exe", but users look for a running tare by its
     // name.
     let _ = rustix::thread::set_name(c"tare");
-    tare_traffic::run_agent(&arguments.namespaces, &tare_traffic::built_in_workloads())?;
+    tare_agent::run_agent(&arguments.namespaces, &workload_registry())?;
     Ok(CommandExit::Done)
 }
 

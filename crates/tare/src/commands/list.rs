@@ -3,6 +3,7 @@
 use crate::catalogue::build_catalogue;
 use crate::cli::{ListArguments, ListSubject};
 use crate::exit::CommandExit;
+use crate::workloads::workload_registry;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tare_lab::ModuleLoading;
@@ -157,7 +158,7 @@ fn networks() -> Vec<ListEntry> {
 }
 
 fn workloads() -> Vec<ListEntry> {
-    tare_traffic::built_in_workloads()
+    workload_registry()
         .iter()
         .map(|workload| {
             let about = workload.info();

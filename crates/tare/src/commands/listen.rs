@@ -2,10 +2,11 @@
 
 use crate::cli::ListenArguments;
 use crate::exit::{CommandExit, usage_error};
+use crate::workloads::workload_registry;
 use crate::{output, signals};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::net::SocketAddr;
-use tare_traffic::probe::{Caps, Listener, ListenerConfig, Token};
+use tare_probe::{Caps, Listener, ListenerConfig, Token};
 use tare_traffic::{Error, OfferedLoad};
 
 /// Serves until SIGINT or SIGTERM.
@@ -20,7 +21,7 @@ pub(crate) fn run(arguments: &ListenArguments) -> anyhow::Result<CommandExit> {
     };
     raise_descriptor_limit();
     let address = SocketAddr::new(arguments.bind, arguments.remote.port);
-    let listener = Listener::bind(address, terms, tare_traffic::built_in_workloads(), |notice| {
+    let listener = Listener::bind(address, terms, workload_registry(), |notice| {
         output::print_status(&format!("tare: {notice}"));
     })
     .map_err(|error| match error {

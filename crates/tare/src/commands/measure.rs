@@ -10,6 +10,7 @@ use crate::signals::StopRequest;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use tare_agent::AgentSession;
 use tare_lab::{EnterOptions, Lab, ModuleLoading};
 use tare_observe::headroom::{LimitPolicy, ResourceDemand};
 use tare_observe::limits::RunCgroup;
@@ -22,7 +23,7 @@ use tare_record::{
 use tare_report::{NoteExtent, Style};
 use tare_runner::network_environment::NetworkEnvironment;
 use tare_runner::{StartPoint, run_plan};
-use tare_traffic::{AgentSession, WorkloadRequest};
+use tare_traffic::{WorkloadRegistry, WorkloadRequest};
 
 /// Options of a measurement other than its plan.
 pub(crate) struct MeasureOptions {
@@ -36,6 +37,8 @@ pub(crate) struct MeasureOptions {
     pub(crate) modules: ModuleLoading,
     /// Docker Engine of the Docker networks.
     pub(crate) docker: DockerSupport,
+    /// Workloads of this build.
+    pub(crate) workloads: WorkloadRegistry,
     /// Limit on the resources that the run may take.
     pub(crate) care: LimitPolicy,
 }
@@ -54,12 +57,12 @@ pub(crate) fn measure_plan(plan: Plan, job: &MeasureOptions) -> anyhow::Result<C
     if plan.networks.is_empty() || asks_nothing {
         return nothing_runs(plan, job);
     }
-    check_workloads(&plan)?;
+    check_workloads(&plan, &job.workloads)?;
     let (lab, limits) = enter_lab(job.modules)?;
     if !prepare(&plan, job, &stop.flag())? {
         return Ok(CommandExit::Interrupted);
     }
-    job.docker.mount_host_tools(&plan);
+    job.docker.mount_host_tools(&plan, &job.workloads);
     // The engine is contacted by a thread of its own, which can start only after the lab is entered.
     let engines = job.docker.engines(&plan);
     let environment = Environment { engines, ..environment::read() };
@@ -112,7 +115,7 @@ pub(crate) fn measure_rest(journal: &Journal, job: &MeasureOptions) -> anyhow::R
     if !prepare(plan, job, &stop.flag())? {
         return Ok(CommandExit::Interrupted);
     }
-    job.docker.mount_host_tools(plan);
+    job.docker.mount_host_tools(plan, &job.workloads);
     let start = StartPoint::from_journal(journal);
     let mut writer = JournalWriter::reopen(&job.directory)?;
     let now = jiff::Timestamp::now().to_string();
@@ -138,10 +141,9 @@ fn workload_requests(plan: &Plan) -> impl Iterator<Item = (&WorkloadPlan, Worklo
 }
 
 /// Rejects requests that a workload cannot serve, before any network is set up.
-fn check_workloads(plan: &Plan) -> anyhow::Result<()> {
-    let registry = tare_traffic::built_in_workloads();
+fn check_workloads(plan: &Plan, workloads: &WorkloadRegistry) -> anyhow::Result<()> {
     workload_requests(plan)
-        .try_for_each(|(workload, asked)| registry.find(&workload.name)?.validate(&asked))
+        .try_for_each(|(workload, asked)| workloads.find(&workload.name)?.validate(&asked))
         .map_err(usage_error)
 }
 
@@ -152,12 +154,11 @@ fn prepare(plan: &Plan, job: &MeasureOptions, stop: &AtomicBool) -> anyhow::Resu
     if job.docker.has_all_networks(plan) {
         return Ok(true);
     }
-    let registry = tare_traffic::built_in_workloads();
     let cancelled = || stop.load(Ordering::Relaxed);
     for (workload, asked) in workload_requests(plan) {
         let say =
             &mut |line: &str| output::print_status(&format!("tare: {}: {line}", workload.name));
-        match registry.find(&workload.name)?.prepare(&asked, say, &cancelled) {
+        match job.workloads.find(&workload.name)?.prepare(&asked, say, &cancelled) {
             Err(tare_traffic::Error::Cancelled) => return Ok(false),
             prepared => prepared?,
         }

@@ -8,11 +8,13 @@ use crate::exit::{CommandExit, usage_error};
 use crate::output;
 use crate::progress::{DisplayOptions, ProgressDisplay};
 use crate::signals::StopRequest;
+use crate::workloads::workload_registry;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 use std::ops::RangeInclusive;
 use tare_network::{AgentNamespaces, FindError, NetworkSpec, UnmetRequirement};
 use tare_observe::environment;
 use tare_observe::presence::RunPresence;
+use tare_probe::{ProbeClient, Token};
 use tare_record::journal::{FORMAT, Journal, Record, RecordSink, RunHeader};
 use tare_record::{
     Document, Family, Finding, Metric, Parameters, Placement, Plan, StoppedBy, WorkloadPlan,
@@ -21,7 +23,6 @@ use tare_report::{NoteExtent, Style};
 use tare_runner::probe_environment::{ProbeEnvironment, probe_job};
 use tare_runner::{StartPoint, run_plan};
 use tare_study::{Catalogue, ShapeLists, Study, StudyMethod, WorkloadSpec};
-use tare_traffic::probe::{ProbeClient, Token};
 
 /// Network name in the plan of a probe.
 const PROBE_NETWORK: &str = "probe";
@@ -197,7 +198,7 @@ fn connect_to_host(
     arguments: &ProbeArguments,
     token: Option<&Token>,
 ) -> anyhow::Result<ProbeClient> {
-    let workloads = tare_traffic::built_in_workloads();
+    let workloads = workload_registry();
     let mut first = None;
     for address in resolve_addresses(arguments)? {
         match ProbeClient::connect(address, token, &workloads) {

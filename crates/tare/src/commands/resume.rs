@@ -20,9 +20,9 @@ pub(crate) fn run(arguments: &ResumeArguments) -> anyhow::Result<CommandExit> {
         )));
     }
     let modules = catalogue::module_policy(arguments.load_modules);
+    let everything = build_catalogue(None, modules);
     if !arguments.allow_exec
-        && let Some(network) =
-            build_catalogue(None, modules).find_executing_network(&journal.run.plan)
+        && let Some(network) = everything.find_executing_network(&journal.run.plan)
     {
         return Err(usage_error(anyhow::anyhow!(
             "cannot resume: the run's network {network} runs programs that the journal names: use --allow-exec if you trust {}",
@@ -37,6 +37,7 @@ pub(crate) fn run(arguments: &ResumeArguments) -> anyhow::Result<CommandExit> {
             html: None,
             modules,
             docker: DockerSupport::from_recorded(&journal.run.environment.engines),
+            workloads: everything.workloads,
             care: measure::limit_policy(arguments.force),
         },
     )

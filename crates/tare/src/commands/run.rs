@@ -52,6 +52,7 @@ pub(crate) fn run(arguments: RunArguments) -> anyhow::Result<CommandExit> {
             html: arguments.html,
             modules,
             docker,
+            workloads: everything.workloads,
             care,
         },
     )
@@ -126,17 +127,20 @@ fn announce_quick(plan: &Plan, core: bool, everything: &BuildCatalogue) {
     let all = everything.listing().iter().filter(|one| one.missing.is_none()).count();
     let networks = plan.networks.len();
     if core && networks < all {
-        let minutes = estimate_time(plan, all);
+        let minutes = estimate_time(plan, all, everything);
         output::print_status(&format!(
             "tare: quick run of {networks} of the {all} networks that run here; use --network all for all of them, about {minutes}"
         ));
     } else if !core && plan.budget.is_none() {
-        output::print_status(&format!("tare: quick run, about {}", estimate_time(plan, networks)));
+        output::print_status(&format!(
+            "tare: quick run, about {}",
+            estimate_time(plan, networks, everything)
+        ));
     }
 }
 
 /// Estimates the time for a number of networks.
-fn estimate_time(plan: &Plan, networks: usize) -> String {
+fn estimate_time(plan: &Plan, networks: usize, everything: &BuildCatalogue) -> String {
     /// Time to set up a network, start its agents and end both, s.
     const TURN: f64 = 0.15;
     /// Time to begin and end a trial, s.
@@ -149,7 +153,7 @@ fn estimate_time(plan: &Plan, networks: usize) -> String {
         }
         BlockPolicy::Precision { pilot, at_least, .. } => pilot + at_least,
     };
-    let known = tare_traffic::built_in_workloads();
+    let known = &everything.workloads;
     let trial = |workload: &WorkloadPlan| known.duration(workload).as_secs_f64() + TRIAL;
     let turn = TURN + plan.workloads.iter().map(trial).sum::<f64>();
     let all = turn * f64::from(blocks) * (networks * plan.shapes.len()) as f64;

@@ -6,7 +6,7 @@ use crate::commands::{doctor, list};
 use crate::exit::CommandExit;
 use anyhow::Context as _;
 use schemars::{Schema, schema_for};
-use tare_traffic::probe::message;
+use tare_probe::message;
 
 /// Returns each schema with its file name.
 fn schemas() -> Vec<(&'static str, Schema)> {

@@ -3,6 +3,7 @@
 use super::DockerArguments;
 use tare_network::{Network, NetworkSpec};
 use tare_record::{EngineDescription, Plan};
+use tare_traffic::WorkloadRegistry;
 
 /// Absent Docker Engine.
 #[derive(Clone, Default)]
@@ -25,7 +26,7 @@ impl DockerSupport {
         Vec::new()
     }
 
-    pub(crate) fn mount_host_tools(&self, _: &Plan) {}
+    pub(crate) fn mount_host_tools(&self, _: &Plan, _: &WorkloadRegistry) {}
 
     pub(crate) fn has_own_image(&self) -> bool {
         false

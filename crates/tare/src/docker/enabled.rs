@@ -7,6 +7,7 @@ use std::time::Duration;
 use tare_docker::{DockerOptions, EnginePlace};
 use tare_network::{Network, NetworkSpec};
 use tare_record::{EngineDescription, Plan};
+use tare_traffic::WorkloadRegistry;
 
 /// Prefixes of the names of Docker networks.
 const PREFIXES: [&str; 2] = ["docker:", "swarm:"];
@@ -70,8 +71,7 @@ impl DockerSupport {
     }
 
     /// Mounts programs of the host that a plan's workloads run into containers, if their image does not have them.
-    pub(crate) fn mount_host_tools(&self, plan: &Plan) {
-        let registry = tare_traffic::built_in_workloads();
+    pub(crate) fn mount_host_tools(&self, plan: &Plan, registry: &WorkloadRegistry) {
         let known = plan.workloads.iter().filter_map(|one| registry.find(&one.name).ok());
         let programs: Vec<&str> = known.flat_map(|workload| workload.programs()).collect();
         self.0.mount_host_tools(&programs);

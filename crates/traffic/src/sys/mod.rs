@@ -4,7 +4,6 @@
 #![allow(unsafe_code)]
 
 mod busy_poll;
-mod child_process;
 mod mmsg;
 mod pacing;
 mod pinned_buffer;
@@ -14,10 +13,9 @@ mod udp_options;
 mod usage;
 
 pub(crate) use busy_poll::{enable_busy_poll, enable_epoll_busy_poll, incoming_napi_id};
-pub(crate) use child_process::{RunAs, child_cpu_time, prepare_before_exec, reap_child};
 pub(crate) use mmsg::{Ancillary, BatchWait, ReceiveBatch, ReceivedDatagram, SendBatch};
 pub(crate) use pacing::set_pacing_rate;
 pub(crate) use splice::PagePipe;
 pub(crate) use tcp_info::{TcpInfo, read_tcp_info};
 pub(crate) use udp_options::{enable_arrival_timestamps, enable_gro, set_gso_size, socket_drops};
-pub(crate) use usage::thread_cpu_usage;
+pub use usage::thread_cpu_usage;

@@ -5,7 +5,8 @@ use tare_record::{Nanos, ThreadCpu};
 
 /// Returns the CPU time of the calling thread so far. The sum is exact; the kernel's division into user and system is
 /// sampled by the tick, unless it accounts for virtual CPU time.
-pub(crate) fn thread_cpu_usage() -> ThreadCpu {
+#[must_use]
+pub fn thread_cpu_usage() -> ThreadCpu {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to memory of the right type and size that lives through the call, which writes nothing
     // else. All zeros are a valid `rusage`, should the call fail (it cannot, with these arguments).

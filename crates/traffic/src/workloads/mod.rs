@@ -9,10 +9,25 @@ mod udp_rate;
 mod udp_rr;
 mod udp_search;
 
-pub(crate) use idle::Idle;
-pub(crate) use tcp_crr::TcpCrr;
-pub(crate) use tcp_rr::TcpRr;
-pub(crate) use tcp_stream::TcpStream;
-pub(crate) use udp_rate::UdpRate;
-pub(crate) use udp_rr::UdpRr;
-pub(crate) use udp_search::UdpSearch;
+use crate::Workload;
+use idle::Idle;
+use tcp_crr::TcpCrr;
+use tcp_rr::TcpRr;
+use tcp_stream::TcpStream;
+use udp_rate::UdpRate;
+use udp_rr::UdpRr;
+use udp_search::UdpSearch;
+
+/// Returns tare's own workloads.
+#[must_use]
+pub fn workloads() -> Vec<Box<dyn Workload>> {
+    vec![
+        Box::new(TcpStream),
+        Box::new(UdpRate),
+        Box::new(UdpSearch),
+        Box::new(TcpRr),
+        Box::new(UdpRr),
+        Box::new(TcpCrr),
+        Box::new(Idle),
+    ]
+}

@@ -1,0 +1,201 @@
+//! Running agent as its session sees it: a process that serves one container or many, receives orders, and whose output
+//! is read by a thread.
+
+use super::member::MemberId;
+use crate::protocol::{self, AgentMessage, AgentOrder, AgentReply, ControllerMessage};
+use std::fmt;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
+use std::sync::mpsc::Sender;
+use std::thread;
+use tare_network::{Command, Container, INTERNAL, Process};
+use tare_traffic::Error;
+
+/// Event of an agent.
+#[derive(Debug)]
+pub(super) enum AgentEvent {
+    /// Reply, or the error of a line that is not a reply.
+    Reply(Result<AgentReply, String>),
+    /// End of its output, which means that the agent has exited.
+    Exited,
+}
+
+/// Members that an agent serves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum ServedMembers {
+    /// The container in which the agent runs, as this member.
+    One(MemberId),
+    /// Many containers, each by its network namespace, as these members.
+    Many(Vec<MemberId>),
+}
+
+impl ServedMembers {
+    /// Parses a reply, and returns it with the member that it is from.
+    fn parse_reply(&self, line: &[u8]) -> (MemberId, Result<AgentReply, String>) {
+        let nonsense = |error: serde_json::Error| error.to_string();
+        match self {
+            Self::One(member) => (*member, serde_json::from_slice(line).map_err(nonsense)),
+            Self::Many(members) => match serde_json::from_slice::<AgentMessage>(line) {
+                Ok(AgentMessage { from, reply }) => match members.get(from) {
+                    Some(member) => (*member, Ok(reply)),
+                    None => (members[0], Err(format!("unknown container {from}"))),
+                },
+                Err(error) => (members[0], Err(nonsense(error))),
+            },
+        }
+    }
+
+    /// Returns the first member, which represents all of them.
+    fn first_member(&self) -> MemberId {
+        match self {
+            Self::One(member) => *member,
+            Self::Many(members) => members[0],
+        }
+    }
+}
+
+/// Running agent. Dropping it ends it.
+pub(super) struct RunningAgent {
+    containers: Vec<String>,
+    members: ServedMembers,
+    process: Box<dyn Process>,
+    orders: Box<dyn Write + Send>,
+}
+
+impl RunningAgent {
+    /// Starts an agent in a container. Its events are sent on with this member.
+    pub(super) fn start(
+        container: &dyn Container,
+        member: MemberId,
+        heard: Sender<(MemberId, AgentEvent)>,
+    ) -> Result<Self, Error> {
+        let name = container.name().to_owned();
+        let process = container.spawn(&Command::tare([INTERNAL, "agent"]))?;
+        Self::attach(process, vec![name], ServedMembers::One(member), heard)
+    }
+
+    /// Starts an agent for many containers, at least one: it runs in the first of them, and serves each by its network
+    /// namespace.
+    pub(super) fn start_shared(
+        members: &[(MemberId, &dyn Container, PathBuf)],
+        heard: Sender<(MemberId, AgentEvent)>,
+    ) -> Result<Self, Error> {
+        let (_, home, _) = members.first().ok_or_else(|| {
+            Error::Job("cannot start a shared agent: no container is given".to_owned())
+        })?;
+        let files: Vec<_> =
+            members.iter().map(|(_, _, file)| file.to_string_lossy().into_owned()).collect();
+        let process =
+            home.spawn(&Command::tare([INTERNAL, "agent", "--namespaces", &files.join(",")]))?;
+        let names = members.iter().map(|(_, container, _)| container.name().to_owned()).collect();
+        let charge = ServedMembers::Many(members.iter().map(|(member, ..)| *member).collect());
+        Self::attach(process, names, charge, heard)
+    }
+
+    fn attach(
+        mut process: Box<dyn Process>,
+        containers: Vec<String>,
+        charge: ServedMembers,
+        heard: Sender<(MemberId, AgentEvent)>,
+    ) -> Result<Self, Error> {
+        let name = containers[0].clone();
+        let unpiped = |what: &str| Error::Agent {
+            container: name.clone(),
+            why: format!("the agent was started without a pipe for its {what}"),
+        };
+        let orders = process.take_input().ok_or_else(|| unpiped("input"))?;
+        let output = process.take_output().ok_or_else(|| unpiped("output"))?;
+        let own = charge.clone();
+        // The thread ends with the agent's output, which ends with the agent; it need not be joined.
+        thread::Builder::new()
+            .name(format!("hear {name}"))
+            .spawn(move || forward_replies(output, &own, &heard))
+            .map_err(|error| Error::io("start a thread", error))?;
+        Ok(Self { containers, members: charge, process, orders })
+    }
+
+    /// Returns the name of the container at this place among those that the agent serves.
+    pub(super) fn container(&self, place: usize) -> &str {
+        &self.containers[place]
+    }
+
+    /// Returns the process ID. Returns `None` if the process does not run on this machine.
+    pub(super) fn process_id(&self) -> Option<u32> {
+        self.process.id()
+    }
+
+    /// Sends an order for the container at this place.
+    pub(super) fn send_order(&mut self, place: usize, order: &AgentOrder) -> Result<(), Error> {
+        let told = match self.members {
+            ServedMembers::One(_) => protocol::write_line(&mut self.orders, order),
+            ServedMembers::Many(_) => {
+                let order = ControllerMessage { to: place, order: order.clone() };
+                protocol::write_line(&mut self.orders, &order)
+            }
+        };
+        told.map_err(|_| self.exit_error())
+    }
+
+    /// Ends the agent, and returns an error with its exit status.
+    pub(super) fn exit_error(&mut self) -> Error {
+        // An exited process is not affected; one that only closed its output would otherwise be waited for in vain.
+        self.process.kill();
+        let how =
+            self.process.wait().map_or_else(|error| error.to_string(), |exit| exit.to_string());
+        let others = match self.containers.len() - 1 {
+            0 => String::new(),
+            others => format!(" (also the agent of {others} other containers)"),
+        };
+        self.container_error(0, format!("the agent{others} ended early ({how})"))
+    }
+
+    /// Creates an error of the container at this place.
+    pub(super) fn container_error(&self, place: usize, why: impl Into<String>) -> Error {
+        Error::Agent { container: self.containers[place].clone(), why: why.into() }
+    }
+}
+
+impl fmt::Debug for RunningAgent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunningAgent").field("containers", &self.containers).finish_non_exhaustive()
+    }
+}
+
+/// Forwards an agent's replies until its output ends or the receiver is gone.
+fn forward_replies(
+    output: impl Read,
+    charge: &ServedMembers,
+    heard: &Sender<(MemberId, AgentEvent)>,
+) {
+    let mut lines = BufReader::new(output);
+    let mut line = Vec::new();
+    while matches!(lines.read_until(b'\n', &mut line), Ok(1..)) {
+        let (member, reply) = charge.parse_reply(&line);
+        if heard.send((member, AgentEvent::Reply(reply))).is_err() {
+            return;
+        }
+        line.clear();
+    }
+    // If the receiver is gone, the event is not needed.
+    let _ = heard.send((charge.first_member(), AgentEvent::Exited));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_agent_of_many_says_is_its_containers() {
+        let many = ServedMembers::Many(vec![MemberId(7), MemberId(9)]);
+        let read = |line: &str| many.parse_reply(line.as_bytes());
+        assert_eq!(read("{\"from\":1,\"reply\":\"ready\"}"), (MemberId(9), Ok(AgentReply::Ready)));
+        for nonsense in ["\"ready\"", "{\"from\":2,\"reply\":\"ready\"}", "\u{1}"] {
+            let (member, reply) = read(nonsense);
+            assert!(member == MemberId(7) && reply.is_err(), "{nonsense}");
+        }
+        assert_eq!(
+            ServedMembers::One(MemberId(3)).parse_reply(b"\"ready\""),
+            (MemberId(3), Ok(AgentReply::Ready))
+        );
+    }
+}
