@@ -63,7 +63,7 @@ impl LatencyHistogram {
         Self(HistogramStorage::Packed(PackedCounts::default()))
     }
 
-    /// Creates a histogram of these latencies.
+    /// Creates a packed histogram of these latencies.
     ///
     /// # Errors
     /// Fails as [`LatencyHistogram::new`] does.
@@ -72,7 +72,7 @@ impl LatencyHistogram {
         for value in nanos {
             histogram.record(value);
         }
-        Ok(histogram)
+        Ok(histogram.drain())
     }
 
     /// Returns the counts so far as a packed histogram, and resets this one. It keeps its memory for further values.

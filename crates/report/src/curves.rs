@@ -3,7 +3,7 @@
 use crate::columns::{NOTHING, name};
 use crate::grid::{CellPiece, Grid, GridColumn};
 use crate::number;
-use crate::shape_facts::{WorkloadVariant, distinguishing_facts, variant};
+use crate::shape_facts::{SharedFacts, WorkloadVariant, variant};
 use crate::style::Tone;
 use crate::text::one_line;
 use tare_record::{Cell, Document, Metric, Shape};
@@ -94,22 +94,22 @@ fn tables_of_parameter(
             None => kinds.push((kind, vec![cell])),
         }
     }
-    let shapes: Vec<Shape> = kinds.iter().map(|(kind, _)| kind.rest.clone()).collect();
+    let shared = SharedFacts::find(kinds.iter().map(|(kind, _)| &kind.rest));
     kinds
         .iter()
         .filter_map(|(kind, cells)| {
             let grid = grid(axis, cells)?;
-            Some(CurveTable { heading: heading(axis, kind, &shapes), grid })
+            Some(CurveTable { heading: heading(axis, kind, &shared), grid })
         })
         .collect()
 }
 
 /// Writes the heading of a table: metric, workload, swept parameter, and the facts that distinguish its shape from the
 /// others.
-fn heading(axis: &SweptParameter, kind: &CurveKey<'_>, shapes: &[Shape]) -> String {
+fn heading(axis: &SweptParameter, kind: &CurveKey<'_>, shared: &SharedFacts) -> String {
     let what = if kind.unit == "index" { "fairness of " } else { "" };
     let mut heading = format!("{} {what}{} by {}", kind.workload, kind.metric, axis.name);
-    for fact in distinguishing_facts(&kind.rest, || shapes.iter()) {
+    for fact in shared.differing(&kind.rest) {
         heading.push_str(&format!(", {fact}"));
     }
     one_line(&heading)

@@ -1,7 +1,7 @@
 //! Comparison of every pair of networks, for `tare report --pairs`.
 
 use crate::grid::{CellPiece, Grid, GridCell, GridColumn};
-use crate::shape_facts::distinguishing_facts;
+use crate::shape_facts::SharedFacts;
 use crate::style::{Style, Tone};
 use crate::text::{one_line, wrap};
 use crate::{columns, number};
@@ -15,9 +15,9 @@ pub fn pairs(pairs: &[NetworkPair], style: &Style) -> String {
         return "No two networks have two or more blocks in common.\n".to_owned();
     }
     let mut out = String::new();
+    let shared = SharedFacts::find(pairs.iter().map(|pair| &pair.shape));
     for shape in distinct(pairs, |pair| &pair.shape) {
-        let heading =
-            distinguishing_facts(shape, || pairs.iter().map(|pair| &pair.shape)).join(", ");
+        let heading = shared.differing(shape).join(", ");
         if !heading.is_empty() {
             let _ = writeln!(out, "{}\n", style.paint(Tone::Strong, &one_line(&heading)));
         }

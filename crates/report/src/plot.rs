@@ -2,7 +2,7 @@
 
 use crate::latency_bins::LatencyBins;
 use crate::scale::{format_tick, log_ticks};
-use crate::shape_facts::distinguishing_facts;
+use crate::shape_facts::SharedFacts;
 use crate::style::{Style, Tone};
 use crate::text::{one_line, width, wrap};
 use std::fmt::Write as _;
@@ -37,9 +37,10 @@ pub fn plot(distributions: &[LatencyDistribution], style: &Style) -> String {
             None => groups.push(vec![one]),
         }
     }
+    let shared = SharedFacts::find(measured.iter().map(|one| &one.shape));
     let mut out = String::new();
     for group in &groups {
-        let heading = heading(group[0], &measured);
+        let heading = heading(group[0], &shared);
         let _ = writeln!(out, "{}\n", style.paint(Tone::Strong, &one_line(&heading)));
         let _ = writeln!(out, "{}", ridges(group, *style));
     }
@@ -49,14 +50,14 @@ pub fn plot(distributions: &[LatencyDistribution], style: &Style) -> String {
     out
 }
 
-fn heading(one: &LatencyDistribution, all: &[&LatencyDistribution]) -> String {
+fn heading(one: &LatencyDistribution, shared: &SharedFacts) -> String {
     let what = match one.which {
         LatencyKind::RoundTrip => "round trips, µs",
         LatencyKind::OneWay => "from client to server, µs",
         LatencyKind::Connect => "connection set-up, µs",
     };
     let mut words = vec![one.workload.replace(',', ", ")];
-    words.extend(distinguishing_facts(&one.shape, || all.iter().map(|other| &other.shape)));
+    words.extend(shared.differing(&one.shape));
     words.push(what.to_owned());
     words.join(" · ")
 }

@@ -4,7 +4,7 @@
 //! A heading names only the differences between the tables. Common facts are in the line above all tables.
 
 use crate::grid::Grid;
-use crate::shape_facts::{WorkloadVariant, differing_parameters, distinguishing_facts, variant};
+use crate::shape_facts::{SharedFacts, WorkloadVariant, differing_parameters, variant};
 use crate::text::counted;
 use crate::{client_shares, curves};
 use tare_record::{Cell, Document, Parameters, Shape};
@@ -74,9 +74,10 @@ fn sections(document: &Document) -> Vec<TableSection<'_>> {
         }
     }
     let keys: Vec<TableKey<'_>> = tables.iter().map(|(key, _)| *key).collect();
+    let shared = SharedFacts::find(keys.iter().map(|key| key.shape));
     tables
         .into_iter()
-        .map(|(key, cells)| TableSection { heading: heading(&key, &keys), cells })
+        .map(|(key, cells)| TableSection { heading: heading(&key, &keys, &shared), cells })
         .collect()
 }
 
@@ -86,8 +87,8 @@ pub(crate) fn aggregates(document: &Document) -> impl Iterator<Item = &Cell> {
 }
 
 /// Writes the heading of a table: the facts, the workload and the parameters that distinguish it from the others.
-fn heading(key: &TableKey<'_>, keys: &[TableKey<'_>]) -> String {
-    let mut words = distinguishing_facts(key.shape, || keys.iter().map(|other| other.shape));
+fn heading(key: &TableKey<'_>, keys: &[TableKey<'_>], shared: &SharedFacts) -> String {
+    let mut words = shared.differing(key.shape);
     if let Some((workload, parameters)) = key.variant {
         words.push(workload.to_owned());
         words.extend(differing(workload, parameters, keys));

@@ -6,40 +6,56 @@ use tare_record::{Cell, Document, Family, MtuSource, Parameters, Shape};
 /// Workload with its parameters.
 pub(crate) type WorkloadVariant<'a> = (&'a str, &'a Parameters);
 
+/// Facts of a shape in words, one text for each part, always in the same order. The placement is the last.
+type ShapeFacts = [String; 11];
+
+/// Facts that all shapes of a set have in common.
+pub(crate) struct SharedFacts {
+    /// Each part's fact, or `None` where shapes differ. `None` as a whole if the set is empty.
+    facts: Option<[Option<String>; 11]>,
+}
+
+impl SharedFacts {
+    /// Finds the facts that these shapes share.
+    pub(crate) fn find<'a>(shapes: impl IntoIterator<Item = &'a Shape>) -> Self {
+        let mut shared: Option<[Option<String>; 11]> = None;
+        let mut last = None;
+        // Cells of one shape follow one another, and words are made once for each.
+        for shape in shapes.into_iter().filter(|shape| last.replace(*shape) != Some(*shape)) {
+            match &mut shared {
+                None => shared = Some(facts(shape).map(Some)),
+                Some(shared) => {
+                    for (shared, fact) in shared.iter_mut().zip(facts(shape)) {
+                        shared.take_if(|shared| *shared != fact);
+                    }
+                }
+            }
+        }
+        Self { facts: shared }
+    }
+
+    /// Returns the facts of a shape that not all shapes of the set have, in words.
+    pub(crate) fn differing(&self, shape: &Shape) -> Vec<String> {
+        let Some(shared) = &self.facts else { return Vec::new() };
+        let both = facts(shape).into_iter().zip(shared);
+        both.filter(|(fact, shared)| shared.as_ref() != Some(fact)).map(|(fact, _)| fact).collect()
+    }
+}
+
 /// Returns the facts that all shapes of the document share, if they are not the default. The placement is always
 /// included.
 pub(crate) fn common_facts(document: &Document) -> Vec<String> {
-    let Some(first) = document.cells.first().map(|cell| &cell.shape) else {
-        return Vec::new();
-    };
+    let shared = SharedFacts::find(document.cells.iter().map(|cell| &cell.shape));
     let usual = facts(&Shape::default());
     let placement = usual.len() - 1;
-    facts(first)
-        .into_iter()
-        .enumerate()
-        .filter(|(at, fact)| {
-            let shared = document.cells.iter().all(|cell| facts(&cell.shape)[*at] == *fact);
-            shared && (*at == placement || usual[*at] != *fact)
-        })
-        .map(|(_, fact)| fact)
+    let stated = shared.facts.into_iter().flatten().zip(usual).enumerate();
+    stated
+        .filter_map(|(at, (fact, usual))| fact.filter(|fact| at == placement || *fact != usual))
         .collect()
 }
 
-/// Returns the facts that distinguish a shape from others, in words.
-pub(crate) fn distinguishing_facts<'a, I>(shape: &Shape, others: impl Fn() -> I) -> Vec<String>
-where
-    I: Iterator<Item = &'a Shape>,
-{
-    facts(shape)
-        .into_iter()
-        .enumerate()
-        .filter(|(at, fact)| others().any(|other| facts(other)[*at] != *fact))
-        .map(|(_, fact)| fact)
-        .collect()
-}
-
-/// Describes a shape in words, one text for each part, always in the same order. The placement is the last.
-fn facts(shape: &Shape) -> [String; 11] {
+/// Describes a shape in words.
+fn facts(shape: &Shape) -> ShapeFacts {
     let family = match shape.family {
         Family::Ipv4 => "IPv4",
         Family::Ipv6 => "IPv6",

@@ -30,11 +30,12 @@ const POINTS: usize = 48;
 /// Distance from zero beyond which a density is zero, in standard deviations.
 const FARTHEST: f64 = 9.0;
 
-/// Most steps of a bisection: an interval of 1 becomes 10⁻¹².
+/// Most steps of a search for a root.
 const STEPS: u32 = 40;
 
-/// Relative precision of a p-value.
+/// Relative precision of a p-value, and of the probability beyond a boundary, on which p-values rest.
 const PRECISION: f64 = 1e-7;
+const BOUNDARY_PRECISION: f64 = 1e-12;
 
 /// p-value below which earlier analyses, which spend far less, are left out.
 const NEGLIGIBLE: f64 = 1e-9;
@@ -80,12 +81,12 @@ pub fn overall_p(analyses: &[Analysis], p: f64) -> f64 {
     let excess = |log_alpha: f64| {
         nominal_level(analyses, log_alpha.exp()).max(f64::MIN_POSITIVE).ln() - goal
     };
-    find_root(excess, goal, 0.0).exp()
+    find_root(excess, [goal, 0.0], PRECISION).exp()
 }
 
-/// Returns the root of a growing function between two ends, by regula falsi with the Illinois rule. Returns the nearer
-/// end if the root lies beyond it.
-fn find_root(function: impl Fn(f64) -> f64, low: f64, high: f64) -> f64 {
+/// Returns the root of a growing function between two ends, at which it is 0 to this precision, by regula falsi with the
+/// Illinois rule. Returns the nearer end if the root lies beyond it.
+fn find_root(function: impl Fn(f64) -> f64, [low, high]: [f64; 2], precision: f64) -> f64 {
     let (mut low, mut below) = (low, function(low));
     let (mut high, mut above) = (high, function(high));
     if below >= 0.0 {
@@ -98,7 +99,7 @@ fn find_root(function: impl Fn(f64) -> f64, low: f64, high: f64) -> f64 {
     for _ in 0..STEPS {
         let at = low + (high - low) * below / (below - above);
         let value = function(at);
-        if value.abs() < PRECISION {
+        if value.abs() < precision {
             return at;
         }
         let moves_low = value < 0.0;
@@ -143,15 +144,10 @@ impl Density {
         if self.points.is_empty() {
             return quantile_above(crossed / 2.0);
         }
-        let (mut low, mut high) = (0.0, FARTHEST);
-        if self.crossing(values, high) >= crossed {
-            return high;
-        }
-        for _ in 0..STEPS {
-            let middle = f64::midpoint(low, high);
-            if self.crossing(values, middle) > crossed { low = middle } else { high = middle }
-        }
-        f64::midpoint(low, high)
+        // Its logarithm falls nearly as a parabola.
+        let goal = crossed.max(f64::MIN_POSITIVE).ln();
+        let missing = |at: f64| goal - self.crossing(values, at).max(f64::MIN_POSITIVE).ln();
+        find_root(missing, [0.0, FARTHEST], BOUNDARY_PRECISION)
     }
 
     /// Returns the probability that the sum of so many values lies beyond a boundary of the standardised sum.

@@ -13,7 +13,7 @@ mod reasons;
 mod sentence;
 mod subject;
 
-use crate::shape_facts::distinguishing_facts;
+use crate::shape_facts::SharedFacts;
 use claim::{Claim, Outcome, claims};
 use groups::{NetworkClaims, Performance};
 use phrase::{MEDIANS, RATES, TAILS};
@@ -34,7 +34,7 @@ pub(crate) struct ShapeAnswer<'a> {
 /// Returns the answer for each shape, in the document's order.
 pub(crate) fn answers(document: &Document) -> Vec<ShapeAnswer<'_>> {
     let all = subjects(document);
-    let shapes: Vec<&Shape> = all.iter().map(|subjects| subjects.shape).collect();
+    let shared = SharedFacts::find(all.iter().map(|subjects| subjects.shape));
     let answer = |subjects: &ShapeSubjects<'_>| {
         let mut sentences = match subjects.baseline {
             Some(baseline) if !subjects.labels.is_empty() => comparisons(subjects, baseline),
@@ -43,11 +43,10 @@ pub(crate) fn answers(document: &Document) -> Vec<ShapeAnswer<'_>> {
         sentences.extend(groups::failed(&failed(document, subjects.shape)));
         sentences
     };
-    let heading = |shape: &Shape| distinguishing_facts(shape, || shapes.iter().copied()).join(", ");
     all.iter()
         .map(|subjects| ShapeAnswer {
             shape: subjects.shape,
-            heading: heading(subjects.shape),
+            heading: shared.differing(subjects.shape).join(", "),
             sentences: answer(subjects),
         })
         .collect()

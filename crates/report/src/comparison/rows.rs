@@ -3,7 +3,7 @@
 use crate::columns::{NOTHING, tone};
 use crate::grid::{CellPiece, Grid, GridColumn};
 use crate::number;
-use crate::shape_facts::distinguishing_facts;
+use crate::shape_facts::SharedFacts;
 use crate::style::Tone;
 use crate::text::one_line;
 use tare_record::{
@@ -24,13 +24,14 @@ pub(super) fn sections(comparison: &Comparison) -> Vec<ComparisonTable> {
             shapes.push(&cell.cell.shape);
         }
     }
+    let shared = SharedFacts::find(shapes.iter().copied());
     shapes
         .iter()
         .map(|shape| {
             let cells: Vec<&ComparedCell> =
                 comparison.cells.iter().filter(|cell| cell.cell.shape == **shape).collect();
             ComparisonTable {
-                heading: distinguishing_facts(shape, || shapes.iter().copied()).join(", "),
+                heading: shared.differing(shape).join(", "),
                 grid: grid(comparison, &cells),
             }
         })

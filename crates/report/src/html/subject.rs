@@ -1,6 +1,6 @@
 //! Subject of a set of figures: one workload in one shape.
 
-use crate::shape_facts::distinguishing_facts;
+use crate::shape_facts::SharedFacts;
 use crate::{columns, number};
 use tare_record::{Cell, Document, Metric, Plan, Shape, Verdict, WorkloadPlan};
 
@@ -19,6 +19,7 @@ pub(crate) struct Subject<'a> {
 
 /// Collects the subjects of a document, in its order.
 pub(crate) fn subjects<'a>(document: &'a Document, plan: &Plan) -> Vec<Subject<'a>> {
+    let shared = SharedFacts::find(document.cells.iter().map(|cell| &cell.shape));
     let mut all: Vec<Subject<'a>> = Vec::new();
     for cell in document.cells.iter().filter(|cell| cell.scope == "aggregate") {
         let workload = WorkloadPlan::find(&plan.workloads, &cell.workload, &cell.parameters)
@@ -31,7 +32,7 @@ pub(crate) fn subjects<'a>(document: &'a Document, plan: &Plan) -> Vec<Subject<'
             Some(subject) => subject.cells.push(cell),
             None => all.push(Subject {
                 id: format!("s{}", all.len() + 1),
-                heading: heading(&workload, &cell.shape, document),
+                heading: heading(&workload, shared.differing(&cell.shape)),
                 workload,
                 shape: &cell.shape,
                 cells: vec![cell],
@@ -41,9 +42,9 @@ pub(crate) fn subjects<'a>(document: &'a Document, plan: &Plan) -> Vec<Subject<'
     all
 }
 
-fn heading(workload: &str, shape: &Shape, document: &Document) -> String {
+fn heading(workload: &str, facts: Vec<String>) -> String {
     let mut words = vec![workload.replace(',', ", ")];
-    words.extend(distinguishing_facts(shape, || document.cells.iter().map(|cell| &cell.shape)));
+    words.extend(facts);
     words.join(" · ")
 }
 

@@ -1,6 +1,6 @@
 //! Failures as lines: one line for all failures of a network with the same reason.
 
-use crate::shape_facts::distinguishing_facts;
+use crate::shape_facts::SharedFacts;
 use crate::text::sentence;
 use tare_record::{Document, NetworkFailure, Shape};
 
@@ -16,16 +16,17 @@ pub(crate) fn lines(document: &Document) -> Vec<String> {
             None => groups.push(vec![failure]),
         }
     }
-    groups.iter().map(|group| line(document, group)).collect()
+    let shared = SharedFacts::find(shapes(document));
+    groups.iter().map(|group| line(&shared, group)).collect()
 }
 
 fn is_same(one: &NetworkFailure, other: &NetworkFailure) -> bool {
     (&one.network, &one.reason, &one.remedy) == (&other.network, &other.reason, &other.remedy)
 }
 
-fn line(document: &Document, group: &[&NetworkFailure]) -> String {
+fn line(shared: &SharedFacts, group: &[&NetworkFailure]) -> String {
     let first = group[0];
-    let mut places: Vec<String> = group.iter().map(|failure| place(document, failure)).collect();
+    let mut places: Vec<String> = group.iter().map(|failure| place(shared, failure)).collect();
     places.dedup();
     places.retain(|place| !place.is_empty());
     let more = places.len().saturating_sub(NAMED);
@@ -44,9 +45,8 @@ fn line(document: &Document, group: &[&NetworkFailure]) -> String {
 }
 
 /// Describes the location of a failure: the workload, and the facts that distinguish the shape from the run's others.
-fn place(document: &Document, failure: &NetworkFailure) -> String {
-    let others = || shapes(document);
-    let shape = failure.shape.as_ref().map(|shape| distinguishing_facts(shape, others).join(", "));
+fn place(shared: &SharedFacts, failure: &NetworkFailure) -> String {
+    let shape = failure.shape.as_ref().map(|shape| shared.differing(shape).join(", "));
     match (&failure.workload, shape.filter(|facts| !facts.is_empty())) {
         (Some(workload), Some(facts)) => format!("{workload} with {facts}"),
         (Some(workload), None) => workload.clone(),
