@@ -1,21 +1,13 @@
-//! Random keys for networks that encrypt, from the kernel's random number generator.
+//! Random keys for networks that encrypt.
 
-use rustix::rand::{GetRandomFlags, getrandom};
 use tare_network::Error;
 
 /// Returns this many random bytes.
 pub(crate) fn random_bytes<const N: usize>() -> Result<[u8; N], Error> {
-    let mut bytes = [0; N];
-    let mut filled = 0;
-    while filled < N {
-        filled += getrandom(&mut bytes[filled..], GetRandomFlags::empty())
-            .map_err(|errno| Error::new("generate a random key", errno))?;
-    }
-    Ok(bytes)
+    tare_secret::random_bytes().map_err(|error| Error::new("generate a random key", error))
 }
 
 /// Returns the bytes in the format of `ip xfrm`.
 pub(crate) fn to_hex(bytes: &[u8]) -> String {
-    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("0x{digits}")
+    format!("0x{}", tare_secret::to_hex(bytes))
 }

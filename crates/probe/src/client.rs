@@ -330,7 +330,7 @@ pub(crate) fn shake_hands(
     }
     let nonces = ProbeNonces { client: nonce, listener: other };
     let proof = match (wanted, token) {
-        (true, Some(token)) => token.proof(ProofSide::Client, &nonces),
+        (true, Some(token)) => Some(token.proof(ProofSide::Client, &nonces)),
         (true, None) => {
             return Err(
                 "the listener requires a token: give the token with --token-file, --token or TARE_TOKEN"

@@ -8,12 +8,13 @@ use crate::message::{
     MAX_CLIENT_LINE, MAX_HANDSHAKE_LINE, TrialReady, TrialRequest,
 };
 use crate::quota::ClientSlot;
-use crate::token::{Bits256, ProbeNonces, ProofSide, random_bytes};
+use crate::token::{Bits256, ProbeNonces, ProofSide};
 use crate::version::VERSION;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use tare_secret::random_bytes;
 use tare_traffic::{Error, Server, clock};
 
 /// Timeout of the whole handshake.
@@ -107,7 +108,7 @@ impl<'h> ClientConnection<'h> {
                         "the client does not know the token: give the listener's token with --token-file, --token or TARE_TOKEN".to_owned(),
                     ));
                 }
-                token.proof(ProofSide::Listener, &nonces)
+                Some(token.proof(ProofSide::Listener, &nonces))
             }
             None => None,
         };
@@ -201,7 +202,9 @@ impl<'h> ClientConnection<'h> {
         admitted: &AdmittedTrial<'_>,
     ) -> Result<(Box<dyn Server>, TrialReady), Error> {
         let at = local_address(self.wire.stream())?;
-        let trial = u64::from_ne_bytes(random_bytes()?);
+        let random = random_bytes()
+            .map_err(|error| Error::io("read random bytes from the kernel", error))?;
+        let trial = u64::from_ne_bytes(random);
         let mut task = admitted.task.clone();
         (task.token, task.one_clock) = (trial, self.one_clock);
         let mut tries = 0;

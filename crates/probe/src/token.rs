@@ -7,17 +7,19 @@
 //! made with the token to an unauthenticated client.
 
 use crate::version::VERSION;
-use hmac::{Hmac, KeyInit as _, Mac as _};
-use rustix::rand::{GetRandomFlags, getrandom};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sha2::Sha256;
 use std::fmt;
+use tare_secret::{SharedSecret, random_bytes, to_hex};
 use tare_traffic::Error;
 
 /// Secret that both sides must know.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Token(Vec<u8>);
+#[derive(Clone)]
+pub struct Token {
+    secret: SharedSecret,
+    /// Length, bytes.
+    length: usize,
+}
 
 impl Token {
     /// Minimum length of a token, characters. A shorter one can be guessed from one recorded proof.
@@ -29,24 +31,24 @@ impl Token {
     /// When the text is empty.
     pub fn new(text: &str) -> Result<Self, Error> {
         let text = text.trim_end_matches(['\n', '\r']);
-        if text.is_empty() {
-            return Err(Error::Job(
+        let secret = SharedSecret::new(text.as_bytes()).ok_or_else(|| {
+            Error::Job(
                 "the token is empty: create a token, for example with `openssl rand -hex 16`"
                     .to_owned(),
-            ));
-        }
-        Ok(Self(text.as_bytes().to_vec()))
+            )
+        })?;
+        Ok(Self { secret, length: text.len() })
     }
 
     /// Returns whether the token is so short that it can be guessed.
     #[must_use]
     pub fn is_short(&self) -> bool {
-        self.0.len() < Self::MIN_SAFE_LENGTH
+        self.length < Self::MIN_SAFE_LENGTH
     }
 
     /// Returns the proof of one side.
-    pub(crate) fn proof(&self, side: ProofSide, nonces: &ProbeNonces) -> Option<Bits256> {
-        self.mac(side, nonces).map(|mac| Bits256(mac.finalize().into_bytes().into()))
+    pub(crate) fn proof(&self, side: ProofSide, nonces: &ProbeNonces) -> Bits256 {
+        Bits256(self.secret.proof(&nonces.message(side)))
     }
 
     /// Returns whether this is the proof of that side. Takes constant time, whichever byte is wrong.
@@ -56,18 +58,7 @@ impl Token {
         side: ProofSide,
         nonces: &ProbeNonces,
     ) -> bool {
-        self.mac(side, nonces).is_some_and(|mac| mac.verify_slice(&proof.0).is_ok())
-    }
-
-    /// Returns the HMAC over the side's label, the version and both nonces. HMAC takes a key of any length, so `None`
-    /// cannot occur, as far as the library keeps that promise.
-    fn mac(&self, side: ProofSide, nonces: &ProbeNonces) -> Option<Hmac<Sha256>> {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).ok()?;
-        mac.update(side.label());
-        mac.update(&VERSION.to_be_bytes());
-        mac.update(&nonces.client.0);
-        mac.update(&nonces.listener.0);
-        Some(mac)
+        self.secret.is_valid_proof(&proof.0, &nonces.message(side))
     }
 }
 
@@ -101,6 +92,16 @@ pub(crate) struct ProbeNonces {
     pub(crate) listener: Bits256,
 }
 
+impl ProbeNonces {
+    /// Returns the message of a side's proof: its label, the version, both nonces.
+    fn message(&self, side: ProofSide) -> [&[u8]; 4] {
+        [side.label(), &VERSION_BYTES, &self.client.0, &self.listener.0]
+    }
+}
+
+/// Version of the protocol, big-endian.
+const VERSION_BYTES: [u8; 4] = VERSION.to_be_bytes();
+
 /// Value of 256 bits, written as 64 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
@@ -109,24 +110,15 @@ pub struct Bits256(#[schemars(skip)] pub(crate) [u8; 32]);
 impl Bits256 {
     /// Returns 256 random bits from the kernel.
     pub(crate) fn random() -> Result<Self, Error> {
-        random_bytes().map(Self)
+        random_bytes()
+            .map(Self)
+            .map_err(|error| Error::io("read random bytes from the kernel", error))
     }
-}
-
-/// Returns random bytes from the kernel (getrandom(2)).
-pub(crate) fn random_bytes<const N: usize>() -> Result<[u8; N], Error> {
-    let mut bytes = [0; N];
-    let mut filled = 0;
-    while filled < N {
-        filled += getrandom(&mut bytes[filled..], GetRandomFlags::empty())
-            .map_err(|error| Error::io("read random bytes from the kernel", error))?;
-    }
-    Ok(bytes)
 }
 
 impl From<Bits256> for String {
     fn from(bits: Bits256) -> Self {
-        bits.0.iter().map(|byte| format!("{byte:02x}")).collect()
+        to_hex(&bits.0)
     }
 }
 
@@ -159,7 +151,7 @@ mod tests {
     fn a_proof_is_what_the_document_says() {
         // Computed with Python: hmac.new(b"secret", b"tare: client  " + bytes([0,0,0,2]) + b"\1"*32 + b"\2"*32,
         // "sha256")
-        let proof = Token::new("secret").unwrap().proof(ProofSide::Client, &nonces(1, 2)).unwrap();
+        let proof = Token::new("secret").unwrap().proof(ProofSide::Client, &nonces(1, 2));
         assert_eq!(
             String::from(proof),
             "61bb1baaca5ac222d09c47aa031eabf05727df7e1db0788d3d29a2a999456c6f"
@@ -169,7 +161,7 @@ mod tests {
     #[test]
     fn a_proof_is_good_for_one_side_of_one_connection_with_one_token() {
         let token = Token::new("secret\n").unwrap();
-        let proof = token.proof(ProofSide::Client, &nonces(1, 2)).unwrap();
+        let proof = token.proof(ProofSide::Client, &nonces(1, 2));
         assert!(token.is_valid_proof(&proof, ProofSide::Client, &nonces(1, 2)));
         assert!(!token.is_valid_proof(&proof, ProofSide::Listener, &nonces(1, 2)));
         assert!(!token.is_valid_proof(&proof, ProofSide::Client, &nonces(1, 3)));

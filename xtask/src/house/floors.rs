@@ -6,7 +6,7 @@ use std::fs;
 
 /// Crates, floor by floor, from the ground up (docs/ARCHITECTURE.md).
 const FLOORS: &[&[&str]] = &[
-    &["stats", "record"],
+    &["stats", "record", "secret"],
     &["network"],
     &["analysis", "dev"],
     &["report", "lab", "docker", "traffic", "observe", "study"],

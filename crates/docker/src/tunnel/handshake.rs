@@ -6,17 +6,11 @@
 //! nothing that is made with the secret, a proof is valid for one connection only, and it cannot be sent back to its
 //! sender.
 
-use hmac::{Hmac, KeyInit as _, Mac as _};
-use rustix::rand::{GetRandomFlags, getrandom};
-use sha2::Sha256;
 use std::io::{self, Read, Write};
 use tare_network::Error;
+use tare_secret::{PROOF_SIZE, SharedSecret, random_bytes, to_hex};
 
 const NONCE_SIZE: usize = 32;
-
-/// Secret that both ends must know.
-#[derive(Clone, PartialEq, Eq)]
-pub(super) struct RunSecret(Vec<u8>);
 
 /// End of the connection that proves itself.
 #[derive(Clone, Copy)]
@@ -42,82 +36,57 @@ struct HandshakeNonces {
     task: [u8; NONCE_SIZE],
 }
 
+impl HandshakeNonces {
+    /// Returns the message of a side's proof: its label and both nonces.
+    fn message(&self, side: HandshakeSide) -> [&[u8]; 3] {
+        [side.label(), &self.server, &self.task]
+    }
+}
+
 /// Makes a fresh random secret, as hexadecimal text.
 pub(crate) fn random_secret() -> Result<String, Error> {
-    let bytes = random_nonce().map_err(|error| Error::new("read random bytes", error))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    let bytes = random_bytes::<32>().map_err(|error| Error::new("read random bytes", error))?;
+    Ok(to_hex(&bytes))
 }
 
-fn random_nonce() -> io::Result<[u8; NONCE_SIZE]> {
-    let mut bytes = [0; NONCE_SIZE];
-    let mut filled = 0;
-    while filled < NONCE_SIZE {
-        filled += getrandom(&mut bytes[filled..], GetRandomFlags::empty())?;
-    }
-    Ok(bytes)
+/// Reads a secret from text, without surrounding white space. Returns `None` if nothing is left.
+pub(super) fn parse_secret(text: &str) -> Option<SharedSecret> {
+    SharedSecret::new(text.trim().as_bytes())
 }
 
-impl RunSecret {
-    /// Reads a secret from text, without surrounding white space. Returns `None` if nothing is left.
-    pub(super) fn from_text(text: &str) -> Option<Self> {
-        let text = text.trim();
-        (!text.is_empty()).then(|| Self(text.as_bytes().to_vec()))
-    }
-
-    /// Computes the MAC of one end. HMAC takes keys of any length, so the error of the library does not occur.
-    fn mac(&self, side: HandshakeSide, nonces: &HandshakeNonces) -> io::Result<Hmac<Sha256>> {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).map_err(io::Error::other)?;
-        mac.update(side.label());
-        mac.update(&nonces.server);
-        mac.update(&nonces.task);
-        Ok(mac)
-    }
-
-    fn send_proof(
-        &self,
-        to: &mut impl Write,
-        side: HandshakeSide,
-        nonces: &HandshakeNonces,
-    ) -> io::Result<()> {
-        to.write_all(&self.mac(side, nonces)?.finalize().into_bytes())
-    }
-
-    fn verify_proof(
-        &self,
-        from: &mut impl Read,
-        side: HandshakeSide,
-        nonces: &HandshakeNonces,
-    ) -> io::Result<()> {
-        let mut proof = [0; 32];
-        from.read_exact(&mut proof)?;
-        let refused =
-            || io::Error::new(io::ErrorKind::PermissionDenied, "the peer has a different secret");
-        self.mac(side, nonces)?.verify_slice(&proof).map_err(|_| refused())
+/// Reads the proof of a side. Fails if it is not that of the secret.
+fn verify_proof(from: &mut impl Read, secret: &SharedSecret, message: &[&[u8]]) -> io::Result<()> {
+    let mut proof = [0; PROOF_SIZE];
+    from.read_exact(&mut proof)?;
+    if secret.is_valid_proof(&proof, message) {
+        Ok(())
+    } else {
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, "the peer has a different secret"))
     }
 }
 
 /// Runs the server's part, on a connection that was just accepted.
 pub(super) fn prove_as_server(
     stream: &mut (impl Read + Write),
-    secret: &RunSecret,
+    secret: &SharedSecret,
 ) -> io::Result<()> {
-    let mut nonces = HandshakeNonces { server: random_nonce()?, task: [0; NONCE_SIZE] };
+    let mut nonces = HandshakeNonces { server: random_bytes()?, task: [0; NONCE_SIZE] };
     stream.write_all(&nonces.server)?;
     stream.read_exact(&mut nonces.task)?;
-    secret.verify_proof(stream, HandshakeSide::Task, &nonces)?;
-    secret.send_proof(stream, HandshakeSide::Server, &nonces)
+    verify_proof(stream, secret, &nonces.message(HandshakeSide::Task))?;
+    stream.write_all(&secret.proof(&nonces.message(HandshakeSide::Server)))
 }
 
 /// Runs the task's part, on a connection that it has just opened.
 pub(super) fn prove_as_task(
     stream: &mut (impl Read + Write),
-    secret: &RunSecret,
+    secret: &SharedSecret,
 ) -> io::Result<()> {
-    let mut nonces = HandshakeNonces { server: [0; NONCE_SIZE], task: random_nonce()? };
+    let mut nonces = HandshakeNonces { server: [0; NONCE_SIZE], task: random_bytes()? };
     stream.read_exact(&mut nonces.server)?;
     stream.write_all(&nonces.task)?;
-    secret.send_proof(stream, HandshakeSide::Task, &nonces)?;
-    secret.verify_proof(stream, HandshakeSide::Server, &nonces)
+    stream.write_all(&secret.proof(&nonces.message(HandshakeSide::Task)))?;
+    verify_proof(stream, secret, &nonces.message(HandshakeSide::Server))
 }
 
 #[cfg(test)]
@@ -127,9 +96,9 @@ mod tests {
 
     fn meet(home: &str, task: &str) -> (io::Result<()>, io::Result<()>) {
         let (mut one, mut other) = UnixStream::pair().unwrap();
-        let secret = RunSecret::from_text(task).unwrap();
+        let secret = parse_secret(task).unwrap();
         let task = std::thread::spawn(move || prove_as_task(&mut other, &secret));
-        let met = prove_as_server(&mut one, &RunSecret::from_text(home).unwrap());
+        let met = prove_as_server(&mut one, &parse_secret(home).unwrap());
         drop(one);
         (met, task.join().unwrap())
     }
@@ -146,22 +115,19 @@ mod tests {
 
     #[test]
     fn a_proof_is_good_for_one_side_of_one_connection() {
-        let secret = RunSecret::from_text("secret").unwrap();
+        let secret = parse_secret("secret").unwrap();
         let nonces = |home| HandshakeNonces { server: [home; NONCE_SIZE], task: [9; NONCE_SIZE] };
-        let mut proof = Vec::new();
-        secret.send_proof(&mut proof, HandshakeSide::Task, &nonces(1)).unwrap();
-        secret.verify_proof(&mut proof.as_slice(), HandshakeSide::Task, &nonces(1)).unwrap();
-        assert!(
-            secret.verify_proof(&mut proof.as_slice(), HandshakeSide::Server, &nonces(1)).is_err()
-        );
-        assert!(
-            secret.verify_proof(&mut proof.as_slice(), HandshakeSide::Task, &nonces(2)).is_err()
-        );
+        let proof = secret.proof(&nonces(1).message(HandshakeSide::Task));
+        let verify =
+            |home, side| verify_proof(&mut proof.as_slice(), &secret, &nonces(home).message(side));
+        verify(1, HandshakeSide::Task).unwrap();
+        assert!(verify(1, HandshakeSide::Server).is_err());
+        assert!(verify(2, HandshakeSide::Task).is_err());
     }
 
     #[test]
     fn secrets_are_fresh_and_never_empty() {
         assert_ne!(random_secret().unwrap(), random_secret().unwrap());
-        assert!(RunSecret::from_text("\n").is_none());
+        assert!(parse_secret("\n").is_none());
     }
 }

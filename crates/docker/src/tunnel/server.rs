@@ -5,7 +5,7 @@
 //! events of tasks on standard output, one line each.
 
 use super::frame::{self, FrameKind};
-use super::handshake::{self, RunSecret};
+use super::handshake;
 use super::messages::{TaskEvent, TaskHello};
 use super::{CALL_SOCKET, TUNNEL_PORT, keepalive};
 use crate::timeout::scaled_timeout;
@@ -19,6 +19,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 use tare_network::Error;
+use tare_secret::SharedSecret;
 
 /// Timeout of the handshake with an unauthenticated peer.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -105,7 +106,7 @@ pub(super) fn serve_tunnel() -> Result<(), Error> {
     let mut line = String::new();
     let read = io::stdin().lock().read_line(&mut line);
     read.map_err(|error| Error::new("read the run's secret", error))?;
-    let secret = RunSecret::from_text(&line)
+    let secret = handshake::parse_secret(&line)
         .ok_or_else(|| Error::new("read the run's secret", "no line was received"))?;
     let pool = Arc::new(TaskConnections::default());
     let tasks = TcpListener::bind((Ipv4Addr::UNSPECIFIED, TUNNEL_PORT))
@@ -145,7 +146,7 @@ fn report_event(told: &TaskEvent) -> io::Result<()> {
 /// Accepts a task, and watches its connection until it is taken or breaks.
 fn accept_task(
     mut stream: TcpStream,
-    secret: &RunSecret,
+    secret: &SharedSecret,
     pool: &TaskConnections,
 ) -> io::Result<()> {
     keepalive::enable_keepalive(&stream)?;

@@ -2,7 +2,7 @@
 //! for a request, starts the requested program, and connects again for the next request. It ends when the server does.
 
 use super::frame::{self, FrameKind};
-use super::handshake::{self, RunSecret};
+use super::handshake;
 use super::keepalive;
 use super::messages::{StartRequest, TaskHello};
 use crate::netns_probe;
@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use tare_network::Error;
+use tare_secret::SharedSecret;
 
 /// Timeout for reaching the server. An overlay network announces a new member to its nodes within seconds.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(90);
@@ -41,7 +42,7 @@ pub fn run_task_agent(arguments: impl IntoIterator<Item = String>) -> Result<(),
     })?;
     let text = std::fs::read_to_string(file)
         .map_err(|error| Error::new(format!("read the run's secret from {file}"), error))?;
-    let secret = RunSecret::from_text(&text).ok_or_else(|| {
+    let secret = handshake::parse_secret(&text).ok_or_else(|| {
         Error::new(format!("read the run's secret from {file}"), "the file is empty")
     })?;
     loop {
@@ -61,7 +62,7 @@ pub fn run_task_agent(arguments: impl IntoIterator<Item = String>) -> Result<(),
 }
 
 /// Opens a connection that waits for a request.
-fn connect_to_server(home: SocketAddr, task: &str, secret: &RunSecret) -> io::Result<TcpStream> {
+fn connect_to_server(home: SocketAddr, task: &str, secret: &SharedSecret) -> io::Result<TcpStream> {
     let deadline = Instant::now() + scaled_timeout(CONNECT_TIMEOUT);
     loop {
         match try_connect(home, task, secret) {
@@ -78,7 +79,7 @@ fn is_transient(error: &io::Error) -> bool {
     error.kind() != io::ErrorKind::PermissionDenied
 }
 
-fn try_connect(home: SocketAddr, task: &str, secret: &RunSecret) -> io::Result<TcpStream> {
+fn try_connect(home: SocketAddr, task: &str, secret: &SharedSecret) -> io::Result<TcpStream> {
     let mut stream = TcpStream::connect_timeout(&home, scaled_timeout(ATTEMPT_TIMEOUT))?;
     keepalive::enable_keepalive(&stream)?;
     stream.set_read_timeout(Some(scaled_timeout(CONNECT_TIMEOUT)))?;

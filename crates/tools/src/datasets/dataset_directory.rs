@@ -11,6 +11,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tare_secret::{random_bytes, to_hex};
 use tare_traffic::Error;
 
 /// Maximum number of copies of one data set.
@@ -106,10 +107,7 @@ impl DatasetDirectory {
         if let Ok(known) = fs::read_to_string(&path) {
             return Ok(known);
         }
-        let mut random = [0; 16];
-        rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
-            .map_err(|errno| refused(errno.into()))?;
-        let text = format!("{:032x}", u128::from_ne_bytes(random));
+        let text = to_hex(&random_bytes::<16>().map_err(refused)?);
         // The file is complete or does not exist: a link is made atomically, and the first process makes it for all.
         let own = self.directory.join(format!("secret-{}", &text[..8]));
         fs::write(&own, &text).map_err(refused)?;
