@@ -61,22 +61,7 @@ impl WorkloadRegistry {
 mod tests {
     use super::*;
     use crate::test_data::registry;
-    use std::collections::BTreeSet;
     use tare_record::{Parameters, WarmUpPolicy};
-
-    #[test]
-    fn every_workload_is_found_by_its_own_name_and_takes_its_own_defaults() {
-        let registry = registry();
-        let names = registry.names();
-        assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "names are unique");
-        for name in names {
-            let workload = registry.find(name).unwrap();
-            assert_eq!(workload.info().name, name);
-            assert!(!workload.metrics().is_empty());
-            let resolved = workload.resolve(&Parameters::new()).unwrap();
-            assert_eq!(workload.resolve(&resolved).unwrap(), resolved, "resolving twice");
-        }
-    }
 
     #[test]
     fn a_search_lasts_as_long_as_it_needs_and_traffic_as_long_as_it_is_told() {
