@@ -8,13 +8,12 @@ use crate::message::{
     MAX_CLIENT_LINE, MAX_HANDSHAKE_LINE, TrialReady, TrialRequest,
 };
 use crate::quota::ClientSlot;
-use crate::token::{Bits256, ProbeNonces, ProofSide};
+use crate::token::{Bits256, ProbeNonces, ProofSide, random_bytes};
 use crate::version::VERSION;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use tare_secret::random_bytes;
 use tare_traffic::{Error, Server, clock};
 
 /// Timeout of the whole handshake.
@@ -202,9 +201,7 @@ impl<'h> ClientConnection<'h> {
         admitted: &AdmittedTrial<'_>,
     ) -> Result<(Box<dyn Server>, TrialReady), Error> {
         let at = local_address(self.wire.stream())?;
-        let random = random_bytes()
-            .map_err(|error| Error::io("read random bytes from the kernel", error))?;
-        let trial = u64::from_ne_bytes(random);
+        let trial = u64::from_ne_bytes(random_bytes()?);
         let mut task = admitted.task.clone();
         (task.token, task.one_clock) = (trial, self.one_clock);
         let mut tries = 0;

@@ -10,7 +10,7 @@ use crate::version::VERSION;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use tare_secret::{SharedSecret, random_bytes, to_hex};
+use tare_secret::{SharedSecret, to_hex};
 use tare_traffic::Error;
 
 /// Secret that both sides must know.
@@ -110,10 +110,14 @@ pub struct Bits256(#[schemars(skip)] pub(crate) [u8; 32]);
 impl Bits256 {
     /// Returns 256 random bits from the kernel.
     pub(crate) fn random() -> Result<Self, Error> {
-        random_bytes()
-            .map(Self)
-            .map_err(|error| Error::io("read random bytes from the kernel", error))
+        random_bytes().map(Self)
     }
+}
+
+/// Returns random bytes from the kernel.
+pub(crate) fn random_bytes<const N: usize>() -> Result<[u8; N], Error> {
+    tare_secret::random_bytes()
+        .map_err(|error| Error::io("read random bytes from the kernel", error))
 }
 
 impl From<Bits256> for String {

@@ -7,18 +7,21 @@ use tare_record::{Cell, Document, Family, MtuSource, Parameters, Shape};
 pub(crate) type WorkloadVariant<'a> = (&'a str, &'a Parameters);
 
 /// Facts of a shape in words, one text for each part, always in the same order. The placement is the last.
-type ShapeFacts = [String; 11];
+type ShapeFacts = [String; PARTS];
+
+/// Number of parts of a shape that have a text.
+const PARTS: usize = 11;
 
 /// Facts that all shapes of a set have in common.
 pub(crate) struct SharedFacts {
     /// Each part's fact, or `None` where shapes differ. `None` as a whole if the set is empty.
-    facts: Option<[Option<String>; 11]>,
+    facts: Option<[Option<String>; PARTS]>,
 }
 
 impl SharedFacts {
     /// Finds the facts that these shapes share.
     pub(crate) fn find<'a>(shapes: impl IntoIterator<Item = &'a Shape>) -> Self {
-        let mut shared: Option<[Option<String>; 11]> = None;
+        let mut shared: Option<[Option<String>; PARTS]> = None;
         let mut last = None;
         // Cells of one shape follow one another, and words are made once for each.
         for shape in shapes.into_iter().filter(|shape| last.replace(*shape) != Some(*shape)) {
