@@ -12,7 +12,7 @@ use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
-use tare_lab::Lab;
+use tare_sandbox::Sandbox;
 
 /// Contender of a row.
 pub(crate) enum Contender {
@@ -70,7 +70,7 @@ pub(crate) struct BenchResults {
 /// Runs all requested rows.
 pub(crate) fn run(
     settings: &BenchSettings,
-    lab: &Arc<Lab>,
+    sandbox: &Arc<Sandbox>,
     there: &[u32],
 ) -> anyhow::Result<BenchResults> {
     let all: Vec<&str> = ROWS.iter().map(|row| row.name).chain([endpoints::NAME]).collect();
@@ -90,7 +90,7 @@ pub(crate) fn run(
                 continue;
             }
             eprintln!("block {} of {}, {network}", block + 1, settings.blocks);
-            let mut stage = BenchNetwork::raise(lab, network, &settings.tare)?;
+            let mut stage = BenchNetwork::raise(sandbox, network, &settings.tare)?;
             playing.shuffle(&mut chance);
             for outcome in playing {
                 run_row(outcome, &mut stage, settings.seconds, there, &mut chance);
@@ -99,7 +99,7 @@ pub(crate) fn run(
     }
     let mut endpoints = None;
     if settings.wants(endpoints::NAME, &all) {
-        match endpoints::run(lab, settings.blocks, &mut chance) {
+        match endpoints::run(sandbox, settings.blocks, &mut chance) {
             Ok(measured) => endpoints = Some(measured),
             // A failure of this row must not discard the results of the others.
             Err(error) => eprintln!("  endpoints: {error:#}"),

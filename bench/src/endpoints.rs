@@ -14,8 +14,8 @@ use std::fs;
 use std::io::Read;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tare_lab::Lab;
 use tare_network::{Command, NetworkParameters, NetworkRegistry, NetworkSpec, ProcessExit, Shape};
+use tare_sandbox::Sandbox;
 use tare_stats::PairedRatio;
 
 /// Name of the row.
@@ -77,7 +77,7 @@ impl EndpointTimes {
 
 /// Runs both in every block, in random order.
 pub(crate) fn run(
-    lab: &Arc<Lab>,
+    sandbox: &Arc<Sandbox>,
     blocks: u32,
     chance: &mut ChaCha8Rng,
 ) -> anyhow::Result<EndpointTimes> {
@@ -89,11 +89,11 @@ pub(crate) fn run(
         let mut times = (0.0, 0.0);
         for ours in order {
             if ours {
-                let (up, down) = by_tare(lab)?;
+                let (up, down) = by_tare(sandbox)?;
                 times.0 = up;
                 removals.push(down);
             } else {
-                times.1 = by_ip(lab)?;
+                times.1 = by_ip(sandbox)?;
             }
             std::thread::sleep(SETTLE);
         }
@@ -130,8 +130,8 @@ fn wait_for(before: u64) -> anyhow::Result<()> {
 }
 
 /// Returns the seconds that the lab takes to make the endpoints, and to remove them.
-fn by_tare(lab: &Arc<Lab>) -> anyhow::Result<(f64, f64)> {
-    let networks = NetworkRegistry::new(tare_lab::networks(Some(Arc::clone(lab))));
+fn by_tare(sandbox: &Arc<Sandbox>) -> anyhow::Result<(f64, f64)> {
+    let networks = NetworkRegistry::new(tare_lab::networks(Some(Arc::clone(sandbox))));
     let spelled: NetworkSpec = NETWORK.parse()?;
     let shape = Shape { clients: ENDPOINTS - 1, ..Shape::default() };
     let before = neighbours()?;
@@ -148,8 +148,8 @@ fn by_tare(lab: &Arc<Lab>) -> anyhow::Result<(f64, f64)> {
 }
 
 /// Returns the seconds that `ip` takes, in its own namespaces that end with it.
-fn by_ip(lab: &Arc<Lab>) -> anyhow::Result<f64> {
-    let networks = NetworkRegistry::new(tare_lab::networks(Some(Arc::clone(lab))));
+fn by_ip(sandbox: &Arc<Sandbox>) -> anyhow::Result<f64> {
+    let networks = NetworkRegistry::new(tare_lab::networks(Some(Arc::clone(sandbox))));
     let spelled: NetworkSpec = "veth".parse()?;
     let site = NetworkParameters::from_spec(&spelled, vec![5_000]);
     let topology =

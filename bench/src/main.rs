@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
     match words.next().as_ref().and_then(|word| word.to_str()) {
         // The only role that the lab starts for networks of the bench.
-        Some(tare_network::INTERNAL) => ExitCode::from(u8::from(tare_lab::run_init() != 0)),
+        Some(tare_network::INTERNAL) => ExitCode::from(u8::from(tare_sandbox::run_init() != 0)),
         None => told(bench()),
         Some(_) => {
             told(Err(anyhow::anyhow!("no arguments: BENCH_ROWS and others in the environment")))
@@ -52,10 +52,10 @@ fn told(result: anyhow::Result<()>) -> ExitCode {
 fn bench() -> anyhow::Result<()> {
     let settings = BenchSettings::from_environment()?;
     // The lab must be entered while this process has only one thread.
-    let lab = tare_lab::Lab::enter(tare_lab::EnterOptions::default())
+    let sandbox = tare_sandbox::Sandbox::enter(tare_sandbox::EnterOptions::default())
         .map_err(|error| anyhow::anyhow!("{error} {}", error.remedy))?;
     let machine = report::MachineFacts::read();
-    let results = blocks::run(&settings, &lab, &machine.cores)?;
+    let results = blocks::run(&settings, &sandbox, &machine.cores)?;
     let text = report::markdown(&settings, &machine, &results);
     print!("{text}");
     if let Some(path) = settings.keep() {

@@ -9,11 +9,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tare_lab::Lab;
 use tare_network::{
     ClientRoute, Command, Container, Error, Network, NetworkParameters, NetworkRegistry,
     NetworkSpec, Process, Shape, Topology,
 };
+use tare_sandbox::Sandbox;
 
 /// First port for servers, below the ports that the kernel gives to clients.
 const FIRST_PORT: u16 = 5_000;
@@ -34,8 +34,12 @@ pub(crate) struct BenchNetwork {
 
 impl BenchNetwork {
     /// Sets up one of the lab's networks. tare in its containers is the binary under test.
-    pub(crate) fn raise(lab: &Arc<Lab>, network: &str, tare: &Path) -> anyhow::Result<Self> {
-        let networks = NetworkRegistry::new(tare_lab::networks(Some(Arc::clone(lab))));
+    pub(crate) fn raise(
+        sandbox: &Arc<Sandbox>,
+        network: &str,
+        tare: &Path,
+    ) -> anyhow::Result<Self> {
+        let networks = NetworkRegistry::new(tare_lab::networks(Some(Arc::clone(sandbox))));
         let spelled: NetworkSpec = network.parse()?;
         let network: &dyn Network = networks.find(&spelled)?;
         let site = NetworkParameters::from_spec(&spelled, vec![FIRST_PORT]);

@@ -1,4 +1,4 @@
 //! Netfilter rules in the kernel's netlink format.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tare_lab::fuzzing::rules(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tare_sandbox::fuzzing::rules(bytes));

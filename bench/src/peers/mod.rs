@@ -92,7 +92,7 @@ pub(crate) const PEERS: &[&dyn PeerTool] = &[
 
 /// Returns the path of a peer's program. Returns `None` if it is not installed.
 pub(crate) fn installed(peer: &dyn PeerTool) -> Option<PathBuf> {
-    tare_lab::program::find(peer.program().0)
+    tare_sandbox::program::find(peer.program().0)
 }
 
 /// Splits a line into words.

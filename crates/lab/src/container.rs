@@ -1,11 +1,6 @@
 //! Containers of the lab: an address, a network namespace, and the programs started in it.
 
-use crate::lab::Lab;
-use crate::namespace::Namespace;
-use crate::process::LabProcess;
-use crate::programs::{MountNamespace, RunningPrograms};
-use crate::spawner::TARE;
-use crate::sys::FilesystemView;
+use crate::programs::RunningPrograms;
 use std::ffi::OsString;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd};
@@ -14,10 +9,16 @@ use std::path::PathBuf;
 use std::process::Stdio as Stream;
 use std::sync::Arc;
 use tare_network::{Command, Container, Error, INTERNAL, NetworkDaemons, Process, Stdio};
+use tare_sandbox::Namespace;
+use tare_sandbox::Sandbox;
+use tare_sandbox::SandboxProcess;
+use tare_sandbox::TARE;
+use tare_sandbox::programs::MountNamespace;
+use tare_sandbox::sys::FilesystemView;
 
 /// Container in the lab.
 pub(crate) struct LabContainer {
-    pub(crate) lab: Arc<Lab>,
+    pub(crate) sandbox: Arc<Sandbox>,
     pub(crate) name: String,
     pub(crate) address: IpAddr,
     /// Network namespace. `None` if the container shares the network namespace of tare itself.
@@ -50,8 +51,8 @@ impl Container for LabContainer {
     fn spawn(&self, command: &Command) -> Result<Box<dyn Process>, Error> {
         let view = self.mounts.clone().map(|mounts| FilesystemView::in_root(mounts));
         let command_line = prepare(&self.with_defaults(command));
-        let child = self.lab.start_with_mounts(command_line, self.namespace.clone(), view)?;
-        Ok(Box::new(LabProcess::new(child, command.stdio)))
+        let child = self.sandbox.start_with_mounts(command_line, self.namespace.clone(), view)?;
+        Ok(Box::new(SandboxProcess::new(child, command.stdio)))
     }
 
     fn daemons(&self) -> Option<&dyn NetworkDaemons> {

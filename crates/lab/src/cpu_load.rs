@@ -1,21 +1,21 @@
 //! CPU load that runs on the nodes beside the traffic: processes that only compute.
 
-use crate::lab::Lab;
-use crate::namespace::Namespace;
-use crate::process::LabProcess;
-use crate::spawner::TARE;
 use std::hint::black_box;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio as Stream};
 use std::sync::Arc;
 use tare_network::{Background, Error, INTERNAL, Shape, Stdio};
+use tare_sandbox::Namespace;
+use tare_sandbox::Sandbox;
+use tare_sandbox::SandboxProcess;
+use tare_sandbox::TARE;
 
 /// Starts the background load of a shape, spread over its nodes. Dropping the processes ends them.
 pub(crate) fn start(
-    lab: &Lab,
+    sandbox: &Sandbox,
     shape: &Shape,
     nodes: &[Arc<Namespace>],
-) -> Result<Vec<LabProcess>, Error> {
+) -> Result<Vec<SandboxProcess>, Error> {
     let Some(text) = &shape.background else { return Ok(Vec::new()) };
     let background: Background =
         text.parse().map_err(|why: String| Error::new("parse the background load", why))?;
@@ -24,7 +24,7 @@ pub(crate) fn start(
         let mut command = Command::new(TARE);
         command.arg0("tare").args([INTERNAL, "cpu-load"]).process_group(0);
         command.stdin(Stream::null()).stdout(Stream::null());
-        Ok(LabProcess::new(lab.start(command, node)?, Stdio::Piped))
+        Ok(SandboxProcess::new(sandbox.start(command, node)?, Stdio::Piped))
     };
     (0..background.cpu).map(start_one).collect()
 }

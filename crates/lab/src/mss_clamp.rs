@@ -4,12 +4,13 @@
 //! On nodes that route, the kernel knows the path MTU. A bridge with a tunnel as its port does not know MTUs: there the
 //! limit is the MTU of the links without the tunnel's headers.
 
-use crate::nft;
 use crate::plan::backbone::Backbone;
 use crate::plan::layout::Layout;
 use crate::plan::underlay::parse_link;
-use crate::plan::wiring::{ChildDeviceKind, NamespaceId, Ruleset};
+use crate::plan::wiring::{ChildDevice, NamespaceId, Ruleset};
 use tare_network::{Error, Family, Requirement, Shape};
+use tare_sandbox::devices::ParentRole;
+use tare_sandbox::nft;
 
 /// Returns the requirements of clamping rules.
 pub(crate) fn requirements() -> Vec<Requirement> {
@@ -44,8 +45,8 @@ fn headers(family: Family) -> u32 {
 
 /// Returns the namespaces in which a tunnel is a port of a bridge.
 fn bridges_with_tunnels(layout: &Layout) -> Vec<NamespaceId> {
-    let is_port = |link: &&crate::plan::wiring::ChildDevice| {
-        matches!(link.kind, ChildDeviceKind::Tunnel { .. }) && link.controller.is_some()
+    let is_port = |link: &&ChildDevice| {
+        link.kind.parent_role() == ParentRole::Underlay && link.controller.is_some()
     };
     layout.wiring.child_devices.iter().filter(is_port).map(|link| link.space).collect()
 }

@@ -1,13 +1,13 @@
 //! Offloads that are switched off, device by device, and the result.
 
-use crate::namespace::Namespace;
 use crate::plan::layout::{Layout, Waypoint};
 use crate::plan::wiring::{NamespaceId, Wiring};
-use crate::sys::ethtool::EthtoolSwitch;
 use std::collections::BTreeSet;
 use std::os::unix::net::UnixDatagram;
 use std::sync::Arc;
 use tare_network::{Error, Finding, Hop, HopKind, Offload, Offloads};
+use tare_sandbox::Namespace;
+use tare_sandbox::sys::ethtool::EthtoolSwitch;
 
 /// Returns the ethtool switches of an offload.
 fn switches(offload: Offload) -> &'static [EthtoolSwitch] {

@@ -4,12 +4,12 @@ use crate::docker::DockerSupport;
 use crate::workloads::workload_registry;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use tare_lab::{KernelProbe, Lab, ModuleLoading};
 use tare_network::{
     AgentNamespaces, FindError, Network, NetworkParameters, NetworkRegistry, NetworkSpec, NodeKind,
     NodeLink, Requirement, RequirementProbe as _, UnmetRequirement,
 };
 use tare_record::{Metric, Parameters, Plan, Shape};
+use tare_sandbox::{KernelProbe, ModuleLoading, Sandbox};
 use tare_study::Catalogue;
 
 /// Networks that `core` stands for: Docker's setup on one host, and networks that show the cost of each of its steps.
@@ -26,19 +26,22 @@ pub(crate) struct BuildCatalogue {
 }
 
 /// Creates the catalogue of this build. Without a lab it serves for listing and planning: no network can be set up.
-pub(crate) fn build_catalogue(lab: Option<Arc<Lab>>, modules: ModuleLoading) -> BuildCatalogue {
-    build_catalogue_with(lab, modules, &DockerSupport::default())
+pub(crate) fn build_catalogue(
+    sandbox: Option<Arc<Sandbox>>,
+    modules: ModuleLoading,
+) -> BuildCatalogue {
+    build_catalogue_with(sandbox, modules, &DockerSupport::default())
 }
 
 /// Creates the catalogue of this build with the given Docker settings.
 pub(crate) fn build_catalogue_with(
-    lab: Option<Arc<Lab>>,
+    sandbox: Option<Arc<Sandbox>>,
     modules: ModuleLoading,
     docker: &DockerSupport,
 ) -> BuildCatalogue {
     BuildCatalogue {
-        networks: NetworkRegistry::new(tare_lab::networks(lab.clone()))
-            .with_opt_in(tare_lab::pairs(lab))
+        networks: NetworkRegistry::new(tare_lab::networks(sandbox.clone()))
+            .with_opt_in(tare_lab::pairs(sandbox))
             .with_networks(docker.networks()),
         workloads: workload_registry(),
         probe: KernelProbe::new(modules),

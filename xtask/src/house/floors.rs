@@ -8,7 +8,7 @@ use std::fs;
 const FLOORS: &[&[&str]] = &[
     &["stats", "record", "secret"],
     &["network"],
-    &["analysis", "dev"],
+    &["analysis", "dev", "sandbox"],
     &["report", "lab", "docker", "traffic", "observe", "study"],
     &["agent", "probe", "tools"],
     &["runner"],

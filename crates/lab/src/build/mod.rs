@@ -1,43 +1,38 @@
 //! Construction of a wiring: namespaces by threads, devices by netlink, settings by files, rules by nft.
 
-mod devices;
+mod requests;
 
-use crate::lab::Lab;
-use crate::namespace::Namespace;
-use crate::netlink::NetlinkRequest;
-use crate::plan::wiring::{
-    DeviceIndices, DevicePairEnd, DeviceSysctl, NamespaceId, Sysctl, Wiring,
-};
-use crate::{nft, offload, parallel};
+use crate::offload;
+use crate::plan::wiring::{DevicePairEnd, DeviceSysctl, KernelObjects, NamespaceId, Wiring};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tare_network::Error;
+use tare_sandbox::netlink::NetlinkRequest;
+use tare_sandbox::{Namespace, Sandbox, Sysctl, nft, parallel};
 
 /// Wiring under construction, which every step reads.
 struct WiringBuilder<'a> {
     wiring: &'a Wiring,
     spaces: &'a [Arc<Namespace>],
-    indices: DeviceIndices,
+    objects: KernelObjects<'a>,
 }
 
 /// Builds a wiring. Returns the namespaces in the wiring's order; everything that was built is removed with the last of
 /// them.
-pub(crate) fn build(lab: &Lab, wiring: &Wiring) -> Result<Vec<Arc<Namespace>>, Error> {
+pub(crate) fn build(sandbox: &Sandbox, wiring: &Wiring) -> Result<Vec<Arc<Namespace>>, Error> {
     let plans: Vec<(&str, &[Sysctl])> =
         wiring.spaces.iter().map(|space| (space.name.as_str(), space.sysctls.as_slice())).collect();
     let spaces: Vec<Arc<Namespace>> =
         Namespace::make_all(&plans)?.into_iter().map(Arc::new).collect();
-    let builder =
-        WiringBuilder { wiring, spaces: &spaces, indices: DeviceIndices::from_wiring(wiring) };
+    let builder = WiringBuilder { wiring, spaces: &spaces, objects: KernelObjects::new(wiring) };
     builder.carry_out(builder.controllers_and_pairs()?)?;
     builder.carry_out(builder.far_ends()?)?;
-    builder.carry_out(builder.restore_bridge_mtus()?)?;
+    builder.carry_out(builder.bridge_mtus()?)?;
     builder.refresh_links()?;
-    builder.carry_out(builder.enable_snooping()?)?;
-    // A link depends on a device made before it, possibly in another namespace.
-    builder.carry_out_in_order(builder.links()?)?;
+    builder.carry_out(builder.snooping()?)?;
+    // A child device depends on a device made before it, possibly in another namespace.
+    builder.carry_out_in_order(builder.child_devices()?)?;
     builder.carry_out(builder.queues()?)?;
-    builder.carry_out(builder.impairments()?)?;
     builder.write_settings(&wiring.settings)?;
     builder.carry_out(builder.addresses()?)?;
     let rules: Vec<_> = wiring
@@ -45,7 +40,7 @@ pub(crate) fn build(lab: &Lab, wiring: &Wiring) -> Result<Vec<Arc<Namespace>>, E
         .iter()
         .map(|rules| (Arc::clone(&spaces[rules.space.0]), rules.text.as_str()))
         .collect();
-    nft::load(lab, &rules)?;
+    nft::load(sandbox, &rules)?;
     offload::disable_tx_offload(wiring, &spaces)?;
     Ok(spaces)
 }
@@ -91,52 +86,9 @@ impl WiringBuilder<'_> {
 
     /// Writes settings in their order.
     fn write_settings(&self, settings: &[DeviceSysctl]) -> Result<(), Error> {
-        settings
-            .chunk_by(|one, next| one.space == next.space)
-            .try_for_each(|stretch| self.spaces[stretch[0].space.0].write_settings(stretch))
-    }
-
-    /// Returns the requests for addresses, routes, neighbours, forwarding entries and the entries of bridges.
-    fn addresses(&self) -> Result<Requests, Error> {
-        let Self { wiring, indices, .. } = self;
-        let mut requests = Vec::new();
-        for one in &wiring.addresses {
-            let index = indices.get(one.space, &one.device)?;
-            let place = wiring.name(one.space);
-            requests.push((
-                one.space,
-                NetlinkRequest::add_address(place, index, one.address, one.prefix),
-            ));
-        }
-        for one in &wiring.routes {
-            let device =
-                one.device.as_ref().map(|name| indices.get(one.space, name)).transpose()?;
-            let place = wiring.name(one.space);
-            requests
-                .push((one.space, NetlinkRequest::add_route(place, one, device, wiring.family)));
-        }
-        for one in &wiring.neighbours {
-            let index = indices.get(one.space, &one.device)?;
-            let place = wiring.name(one.space);
-            requests.push((
-                one.space,
-                NetlinkRequest::add_neighbour(place, index, one.address, one.mac),
-            ));
-        }
-        for one in &wiring.vxlan_fdb_entries {
-            let index = indices.get(one.space, &one.device)?;
-            let place = wiring.name(one.space);
-            requests.push((
-                one.space,
-                NetlinkRequest::add_vxlan_fdb_entry(place, index, one.mac, one.remote),
-            ));
-        }
-        for one in &wiring.fdb_entries {
-            let index = indices.get(one.space, &one.port)?;
-            let place = wiring.name(one.space);
-            requests
-                .push((one.space, NetlinkRequest::add_fdb_entry(place, &one.port, index, one.mac)));
-        }
-        Ok(requests)
+        settings.chunk_by(|one, next| one.space == next.space).try_for_each(|stretch| {
+            let sysctls: Vec<&Sysctl> = stretch.iter().map(|one| &one.sysctl).collect();
+            self.spaces[stretch[0].space.0].write_settings(&sysctls)
+        })
     }
 }

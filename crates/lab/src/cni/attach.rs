@@ -3,12 +3,12 @@
 use super::config::{PluginConfig, find_plugin, plugins_path};
 use super::result::error_message;
 use super::{CniResult, DEVICE, NetworkConfigList};
-use crate::programs::ExecContext;
 use serde_json::{Map, Value, json};
 use std::net::IpAddr;
 use std::process::Command;
 use std::sync::Arc;
 use tare_network::Error;
+use tare_sandbox::programs::ExecContext;
 
 /// Port of the node that is mapped to a container's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,6 @@
 //! Built network, and the containers made of it.
 
 use crate::container::LabContainer;
-use crate::lab::Lab;
-use crate::namespace::Namespace;
 use crate::plan::layout::{Layout, NamespaceEndpoint};
 use crate::plan::wiring::NamespaceId;
 use crate::programs::RunningPrograms;
@@ -10,10 +8,12 @@ use crate::verify::path_proof::namespace;
 use std::net::IpAddr;
 use std::sync::Arc;
 use tare_network::Container;
+use tare_sandbox::Namespace;
+use tare_sandbox::Sandbox;
 
 /// Layout of a network, with its built namespaces and running programs.
 pub(super) struct BuiltNetwork<'a> {
-    pub(super) lab: &'a Arc<Lab>,
+    pub(super) sandbox: &'a Arc<Sandbox>,
     pub(super) layout: &'a Layout,
     pub(super) spaces: &'a [Arc<Namespace>],
     pub(super) programs: &'a Arc<RunningPrograms>,
@@ -57,7 +57,7 @@ impl BuiltNetwork<'_> {
         namespace: Option<Arc<Namespace>>,
     ) -> LabContainer {
         LabContainer {
-            lab: Arc::clone(self.lab),
+            sandbox: Arc::clone(self.sandbox),
             name,
             address,
             namespace,

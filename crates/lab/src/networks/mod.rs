@@ -16,10 +16,6 @@ mod single_host;
 mod weave;
 
 use crate::build::build;
-use crate::kernel::KernelProbe;
-use crate::lab::Lab;
-use crate::namespace::Namespace;
-use crate::netlink::NetlinkSocket;
 use crate::plan::layout::{Layout, Waypoint};
 use crate::plan::network_options;
 use crate::plan::underlay::{link_requirements, parse_link};
@@ -28,7 +24,7 @@ use crate::verify::capture;
 use crate::verify::capture::Confidentiality;
 use crate::verify::counter_watch::NetworkWatcher;
 use crate::verify::path_proof::prove_path;
-use crate::{cpu_affinity, cpu_load, mss_clamp, nft, offload, shell};
+use crate::{cpu_affinity, cpu_load, mss_clamp, offload, shell};
 use built_network::BuiltNetwork;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -36,6 +32,11 @@ use tare_network::{
     AgentNamespaces, Error, Finding, Hop, HopKind, Network, NetworkInfo, NetworkParameters,
     Requirement, Shape, Topology,
 };
+use tare_sandbox::KernelProbe;
+use tare_sandbox::Namespace;
+use tare_sandbox::Sandbox;
+use tare_sandbox::netlink::NetlinkSocket;
+use tare_sandbox::nft;
 
 pub(crate) use single_host::native::PLACE as CALLER;
 
@@ -63,83 +64,86 @@ trait LabNetworkDefinition: Send + Sync + 'static {
 
 /// Returns all networks of the lab. Without a lab they can be listed and shown, but not set up.
 #[must_use]
-pub fn networks(lab: Option<Arc<Lab>>) -> Vec<Box<dyn Network>> {
+pub fn networks(sandbox: Option<Arc<Sandbox>>) -> Vec<Box<dyn Network>> {
     vec![
-        boxed_network(single_host::native::NativeNetwork, &lab),
-        boxed_network(single_host::loopback::LoopbackNetwork, &lab),
-        boxed_network(single_host::host::HostNetwork, &lab),
-        boxed_network(single_host::shared::SharedNamespaceNetwork, &lab),
-        boxed_network(single_host::veth::VethNetwork, &lab),
-        boxed_network(single_host::bridge::DockerBridgeNetwork, &lab),
-        boxed_network(single_host::bridge_plain::PlainBridgeNetwork, &lab),
-        boxed_network(single_host::published::PublishedPortNetwork, &lab),
-        boxed_network(single_host::published_proxy::PublishedProxyNetwork, &lab),
-        boxed_network(historic::link::LegacyLinkNetwork, &lab),
-        boxed_network(historic::pipework::PipeworkNetwork, &lab),
-        boxed_network(historic::pipework_macvlan::PipeworkMacvlanNetwork, &lab),
-        boxed_network(single_host::macvlan::MacvlanNetwork, &lab),
-        boxed_network(historic::macvlan_nat::MacvlanNatNetwork, &lab),
-        boxed_network(single_host::ipvlan_l2::IpvlanL2Network, &lab),
-        boxed_network(single_host::ipvlan_l3::IpvlanL3Network, &lab),
-        boxed_network(single_host::vlan::VlanNetwork, &lab),
-        boxed_network(single_host::vrf::VrfNetwork, &lab),
-        boxed_network(single_host::netkit::NetkitNetwork, &lab),
-        boxed_network(ovs::OvsNetwork, &lab),
-        boxed_network(ovs::ovs_user::UserspaceOvsNetwork, &lab),
-        boxed_network(ovs::ovs_bridge::OvsBridgeNetwork { lab: lab.clone() }, &lab),
-        Box::new(external::cni::cni(&lab)),
-        Box::new(external::cni_published::cni_published(&lab)),
-        Box::new(external::exec::ExecNetwork { lab: lab.clone() }),
-        boxed_network(multi_host::routed::RoutedNetwork, &lab),
-        boxed_network(multi_host::vxlan::VxlanNetwork, &lab),
-        boxed_network(multi_host::vxlan_encrypted::EncryptedVxlanNetwork, &lab),
-        boxed_network(multi_host::geneve::NETWORK, &lab),
-        boxed_network(multi_host::ipip::NETWORK, &lab),
-        boxed_network(multi_host::gre::NETWORK, &lab),
-        boxed_network(multi_host::wireguard::WireguardNetwork, &lab),
-        boxed_network(multi_host::wireguard_user::UserspaceWireguardNetwork, &lab),
-        boxed_network(ipsec::IpsecNetwork, &lab),
-        boxed_network(ipsec::ipsec_user::UserspaceIpsecNetwork, &lab),
-        boxed_network(calico::NETWORK, &lab),
-        boxed_network(calico::calico_vxlan::NETWORK, &lab),
-        boxed_network(calico::calico_ipip::NETWORK, &lab),
-        boxed_network(flannel::flannel_vxlan::NETWORK, &lab),
-        boxed_network(flannel::flannel_udp::NETWORK, &lab),
-        boxed_network(flannel::flannel_host_gw::NETWORK, &lab),
-        boxed_network(flannel::flannel_ipip::NETWORK, &lab),
-        boxed_network(flannel::flannel_wireguard::NETWORK, &lab),
-        boxed_network(weave::weave_sleeve::network(&lab), &lab),
-        boxed_network(weave::weave_sleeve_encrypted::network(&lab), &lab),
-        boxed_network(weave::weave_fastdp::network(&lab), &lab),
-        boxed_network(ovs::ovs_vxlan::network(&lab), &lab),
-        boxed_network(ovs::ovs_user_vxlan::network(&lab), &lab),
-        boxed_network(ovs::ovs_bridge_vxlan::network(&lab), &lab),
+        boxed_network(single_host::native::NativeNetwork, &sandbox),
+        boxed_network(single_host::loopback::LoopbackNetwork, &sandbox),
+        boxed_network(single_host::host::HostNetwork, &sandbox),
+        boxed_network(single_host::shared::SharedNamespaceNetwork, &sandbox),
+        boxed_network(single_host::veth::VethNetwork, &sandbox),
+        boxed_network(single_host::bridge::DockerBridgeNetwork, &sandbox),
+        boxed_network(single_host::bridge_plain::PlainBridgeNetwork, &sandbox),
+        boxed_network(single_host::published::PublishedPortNetwork, &sandbox),
+        boxed_network(single_host::published_proxy::PublishedProxyNetwork, &sandbox),
+        boxed_network(historic::link::LegacyLinkNetwork, &sandbox),
+        boxed_network(historic::pipework::PipeworkNetwork, &sandbox),
+        boxed_network(historic::pipework_macvlan::PipeworkMacvlanNetwork, &sandbox),
+        boxed_network(single_host::macvlan::MacvlanNetwork, &sandbox),
+        boxed_network(historic::macvlan_nat::MacvlanNatNetwork, &sandbox),
+        boxed_network(single_host::ipvlan_l2::IpvlanL2Network, &sandbox),
+        boxed_network(single_host::ipvlan_l3::IpvlanL3Network, &sandbox),
+        boxed_network(single_host::vlan::VlanNetwork, &sandbox),
+        boxed_network(single_host::vrf::VrfNetwork, &sandbox),
+        boxed_network(single_host::netkit::NetkitNetwork, &sandbox),
+        boxed_network(ovs::OvsNetwork, &sandbox),
+        boxed_network(ovs::ovs_user::UserspaceOvsNetwork, &sandbox),
+        boxed_network(ovs::ovs_bridge::OvsBridgeNetwork { sandbox: sandbox.clone() }, &sandbox),
+        Box::new(external::cni::cni(&sandbox)),
+        Box::new(external::cni_published::cni_published(&sandbox)),
+        Box::new(external::exec::ExecNetwork { sandbox: sandbox.clone() }),
+        boxed_network(multi_host::routed::RoutedNetwork, &sandbox),
+        boxed_network(multi_host::vxlan::VxlanNetwork, &sandbox),
+        boxed_network(multi_host::vxlan_encrypted::EncryptedVxlanNetwork, &sandbox),
+        boxed_network(multi_host::geneve::NETWORK, &sandbox),
+        boxed_network(multi_host::ipip::NETWORK, &sandbox),
+        boxed_network(multi_host::gre::NETWORK, &sandbox),
+        boxed_network(multi_host::wireguard::WireguardNetwork, &sandbox),
+        boxed_network(multi_host::wireguard_user::UserspaceWireguardNetwork, &sandbox),
+        boxed_network(ipsec::IpsecNetwork, &sandbox),
+        boxed_network(ipsec::ipsec_user::UserspaceIpsecNetwork, &sandbox),
+        boxed_network(calico::NETWORK, &sandbox),
+        boxed_network(calico::calico_vxlan::NETWORK, &sandbox),
+        boxed_network(calico::calico_ipip::NETWORK, &sandbox),
+        boxed_network(flannel::flannel_vxlan::NETWORK, &sandbox),
+        boxed_network(flannel::flannel_udp::NETWORK, &sandbox),
+        boxed_network(flannel::flannel_host_gw::NETWORK, &sandbox),
+        boxed_network(flannel::flannel_ipip::NETWORK, &sandbox),
+        boxed_network(flannel::flannel_wireguard::NETWORK, &sandbox),
+        boxed_network(weave::weave_sleeve::network(&sandbox), &sandbox),
+        boxed_network(weave::weave_sleeve_encrypted::network(&sandbox), &sandbox),
+        boxed_network(weave::weave_fastdp::network(&sandbox), &sandbox),
+        boxed_network(ovs::ovs_vxlan::network(&sandbox), &sandbox),
+        boxed_network(ovs::ovs_user_vxlan::network(&sandbox), &sandbox),
+        boxed_network(ovs::ovs_bridge_vxlan::network(&sandbox), &sandbox),
     ]
 }
 
 /// Returns the networks `CLIENT/SERVER`, found by their names only: most are much like one of the others.
 #[must_use]
-pub fn pairs(lab: Option<Arc<Lab>>) -> Vec<Box<dyn Network>> {
-    historic::pairs::PAIRS.into_iter().map(|pair| boxed_network(pair, &lab)).collect()
+pub fn pairs(sandbox: Option<Arc<Sandbox>>) -> Vec<Box<dyn Network>> {
+    historic::pairs::PAIRS.into_iter().map(|pair| boxed_network(pair, &sandbox)).collect()
 }
 
 /// Queries the lab's own probe, which checks each feature once and may load modules. Without a lab, queries a new
 /// probe.
-fn query_probe<T>(lab: Option<&Arc<Lab>>, question: impl FnOnce(&KernelProbe) -> T) -> T {
-    match lab {
-        Some(lab) => question(lab.kernel()),
+fn query_probe<T>(sandbox: Option<&Arc<Sandbox>>, question: impl FnOnce(&KernelProbe) -> T) -> T {
+    match sandbox {
+        Some(sandbox) => question(sandbox.kernel()),
         None => question(&KernelProbe::default()),
     }
 }
 
-fn boxed_network(recipe: impl LabNetworkDefinition, lab: &Option<Arc<Lab>>) -> Box<dyn Network> {
-    Box::new(LabNetwork { recipe, lab: lab.clone() })
+fn boxed_network(
+    recipe: impl LabNetworkDefinition,
+    sandbox: &Option<Arc<Sandbox>>,
+) -> Box<dyn Network> {
+    Box::new(LabNetwork { recipe, sandbox: sandbox.clone() })
 }
 
 /// Network of the lab: its definition, and the lab in which to build it.
 struct LabNetwork<R> {
     recipe: R,
-    lab: Option<Arc<Lab>>,
+    sandbox: Option<Arc<Sandbox>>,
 }
 
 impl<R: LabNetworkDefinition> LabNetwork<R> {
@@ -208,28 +212,28 @@ impl<R: LabNetworkDefinition> Network for LabNetwork<R> {
 
     fn set_up(&self, shape: &Shape, site: &NetworkParameters) -> Result<Topology, Error> {
         let name = self.info().name;
-        let lab = self.lab.as_ref().ok_or_else(|| {
+        let sandbox = self.sandbox.as_ref().ok_or_else(|| {
             Error::new(format!("set up {name}"), "this process has not entered a lab")
         })?;
         let layout = self.complete_layout(shape, site)?;
-        lab.kernel().ensure(&self.requirements_beyond_namespaces(site))?;
+        sandbox.kernel().ensure(&self.requirements_beyond_namespaces(site))?;
         if shape.clamp_mss {
-            lab.kernel().ensure(&mss_clamp::requirements())?;
+            sandbox.kernel().ensure(&mss_clamp::requirements())?;
         }
-        lab.kernel().ensure(&link_requirements(&parse_link(shape)?))?;
-        let spaces = build(lab, &layout.wiring)?;
+        sandbox.kernel().ensure(&link_requirements(&parse_link(shape)?))?;
+        let spaces = build(sandbox, &layout.wiring)?;
         let offloads = shape.without.union(site.options.without);
         let switched = offload::switch_off(&layout, &spaces, offloads)?;
         let (cores, logs) = (cpu_affinity::allowed_cpus(&shape.cpus), site.logs.as_deref());
-        let programs = Arc::new(programs::start(lab, &layout.wiring, &spaces, cores, logs)?);
-        prove_path(lab, &layout, &spaces, &programs)?;
+        let programs = Arc::new(programs::start(sandbox, &layout.wiring, &spaces, cores, logs)?);
+        prove_path(sandbox, &layout, &spaces, &programs)?;
         if shape.nodes > 1 {
             capture::check_confidentiality(&layout, &spaces, self.recipe.confidentiality())?;
         }
         let homes: Vec<_> = layout.wiring.nodes().map(|(node, _)| spaces[node.0].clone()).collect();
-        let burners = cpu_load::start(lab, shape, &homes)?;
+        let burners = cpu_load::start(sandbox, shape, &homes)?;
         let hops = hops(&layout, &spaces, &switched)?;
-        let up = BuiltNetwork { lab, layout: &layout, spaces: &spaces, programs: &programs };
+        let up = BuiltNetwork { sandbox, layout: &layout, spaces: &spaces, programs: &programs };
         Ok(Topology {
             servers: up.containers("server", &layout.servers),
             clients: up.containers("client", &layout.clients),
@@ -240,7 +244,7 @@ impl<R: LabNetworkDefinition> Network for LabNetwork<R> {
                 .into_iter()
                 .chain(self.encryption_finding(&layout))
                 .collect(),
-            watch: Some(Box::new(NetworkWatcher::start(lab, &layout, &spaces))),
+            watch: Some(Box::new(NetworkWatcher::start(sandbox, &layout, &spaces))),
             routes: layout.routes,
             // Programs are dropped before the namespaces that they run in.
             guard: Box::new((burners, programs, spaces)),
@@ -250,7 +254,7 @@ impl<R: LabNetworkDefinition> Network for LabNetwork<R> {
     fn commands(&self, shape: &Shape, site: &NetworkParameters) -> Vec<String> {
         match self.complete_layout(shape, site) {
             Ok(layout) => {
-                let mut lines = shell::script(&layout.wiring);
+                let mut lines = shell::script_or_comment(&layout.wiring);
                 let offloads = shape.without.union(site.options.without);
                 lines.extend(shell::offload_commands(&layout, offloads));
                 lines

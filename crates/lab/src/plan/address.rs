@@ -4,30 +4,9 @@
 //! follow from the slot, so that the kernel need not be queried for any of them. Nothing routes out of the lab; the
 //! ranges are private (RFC 1918, RFC 4193), so that a mistake cannot reach other machines.
 
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use tare_network::Family;
-
-/// Link-layer address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct MacAddress([u8; 6]);
-
-impl MacAddress {
-    /// Address of every host-side device of a container on a Calico node.
-    pub(crate) const CALICO: Self = Self([0xee; 6]);
-
-    /// Returns the six bytes of the address.
-    pub(crate) fn bytes(self) -> [u8; 6] {
-        self.0
-    }
-}
-
-impl fmt::Display for MacAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b, c, d, e, g] = self.0;
-        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
-    }
-}
+use tare_sandbox::netlink::MacAddress;
 
 /// Network of the lab: 10.N.0.0/16 and fd00:0:0:N::/64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +84,7 @@ impl InterfaceSlot {
     pub(crate) fn mac(self) -> MacAddress {
         let LabSubnet(net) = self.subnet;
         let [high, low] = self.number.to_be_bytes();
-        MacAddress([0x02, 0x42, 10, net, high, low])
+        MacAddress::new([0x02, 0x42, 10, net, high, low])
     }
 }
 

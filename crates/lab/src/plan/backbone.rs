@@ -5,10 +5,12 @@ use crate::plan::layout::Waypoint;
 use crate::plan::nodes::{LabNode, UPLINK};
 use crate::plan::underlay::Underlay;
 use crate::plan::wiring::{
-    ChildDevice, ChildDeviceKind, Encapsulation, IpRoute, NamespaceId, Neighbour, NeighbourProxy,
-    ParentDevice, RouteDestination, VxlanFdbEntry, Wiring,
+    ChildDevice, IpRoute, NamespaceId, Neighbour, ParentDevice, VxlanFdbEntry, Wiring,
 };
 use tare_network::HopKind;
+use tare_sandbox::addressing::RouteDestination;
+use tare_sandbox::devices::{Geneve, Gre, Ipip, NeighbourProxy, Vxlan};
+use tare_sandbox::netlink::MacAddress;
 
 /// Identifier of every virtual network in the lab. One is enough, because each network has an underlay of its own.
 pub(crate) const NETWORK_ID: u32 = 42;
@@ -85,14 +87,21 @@ impl Backbone {
         }
     }
 
-    /// Returns the encapsulation of a tunnel from one node to the other.
-    fn encapsulation(self, one: LabNode, other: LabNode) -> Option<Encapsulation> {
+    /// Returns the tunnel device of one node for the packets to the other. Returns `None` if no device is for the other
+    /// node alone.
+    fn tunnel(self, one: LabNode, other: LabNode) -> Option<ChildDevice> {
         let (local, remote) = (one.ipv4(), other.ipv4());
+        let (name, parent) = (self.device(other)?, ParentDevice::new(one.space, UPLINK));
+        // A device that carries bare IP packets has no link-layer address.
         match self {
             Self::Routes | Self::Vxlan { .. } => None,
-            Self::Geneve => Some(Encapsulation::Geneve { id: NETWORK_ID, remote }),
-            Self::Ipip => Some(Encapsulation::Ipip { local, remote }),
-            Self::Gre => Some(Encapsulation::Gre { local, remote }),
+            Self::Geneve => {
+                let kind = Geneve { id: NETWORK_ID, remote };
+                let mac = tunnel_slot(one, other).mac();
+                Some(ChildDevice::new(one.space, name, parent, kind).with_mac(mac))
+            }
+            Self::Ipip => Some(ChildDevice::new(one.space, name, parent, Ipip { local, remote })),
+            Self::Gre => Some(ChildDevice::new(one.space, name, parent, Gre { local, remote })),
         }
     }
 
@@ -101,18 +110,9 @@ impl Backbone {
         let subnet = LabSubnet::docker(other.number());
         let prefix = crate::plan::address::prefix_length(wiring.family);
         let to = RouteDestination::Net(subnet.slot(0).address(wiring.family), prefix);
-        if let (Some(wrap), Some(device)) = (self.encapsulation(one, other), self.device(other)) {
-            let kind =
-                ChildDeviceKind::Tunnel { parent: ParentDevice::new(one.space, UPLINK), wrap };
-            let link = ChildDevice::new(one.space, device, kind);
-            let mac = tunnel_slot(one, other).mac();
-            wiring.child_devices.push(ChildDevice {
-                // A device that carries bare IP packets has no link-layer address.
-                mac: matches!(self, Self::Geneve).then_some(mac),
-                mtu: Some(underlay.link.mtu() - self.headers()),
-                ..link
-            });
-        }
+        let mtu = Some(underlay.link.mtu() - self.headers());
+        let tunnel = self.tunnel(one, other).map(|device| ChildDevice { mtu, ..device });
+        wiring.child_devices.extend(tunnel);
         let route = IpRoute::to(one.space, to);
         if matches!(self, Self::Geneve | Self::Vxlan { .. }) {
             self.add_neighbour(wiring, one, other);
@@ -144,17 +144,12 @@ impl Backbone {
 
     /// Adds the VXLAN device of a node. Forwarding entries define which frames it sends to which node.
     fn add_vxlan(self, wiring: &mut Wiring, underlay: &Underlay, node: LabNode, device: &str) {
-        let wrap = Encapsulation::Vxlan {
-            id: NETWORK_ID,
-            local: node.ipv4(),
-            port: VXLAN_PORT,
-            proxy: NeighbourProxy::Silent,
-        };
-        let kind = ChildDeviceKind::Tunnel { parent: ParentDevice::new(node.space, UPLINK), wrap };
+        let parent = ParentDevice::new(node.space, UPLINK);
+        let kind = vxlan(node, NeighbourProxy::Silent);
         wiring.child_devices.push(ChildDevice {
             mac: Some(vtep(node)),
             mtu: Some(underlay.link.mtu() - self.headers()),
-            ..ChildDevice::new(node.space, device, kind)
+            ..ChildDevice::new(node.space, device, parent, kind)
         });
     }
 }
@@ -165,8 +160,13 @@ fn tunnel_slot(on: LabNode, towards: LabNode) -> crate::plan::address::Interface
 }
 
 /// Returns the link-layer address of a node's VXLAN device.
-fn vtep(node: LabNode) -> crate::plan::address::MacAddress {
+fn vtep(node: LabNode) -> MacAddress {
     tunnel_slot(node, node).mac()
+}
+
+/// Returns the kind of a node's VXLAN device.
+fn vxlan(node: LabNode, proxy: NeighbourProxy) -> Vxlan {
+    Vxlan { id: NETWORK_ID, local: node.ipv4(), port: VXLAN_PORT, proxy }
 }
 
 /// Returns a VXLAN device that is a port of a bridge in a namespace of its own. Its underlay is in the node's
@@ -177,12 +177,7 @@ pub(crate) fn vxlan_port(
     name: &str,
     bridge: &str,
 ) -> ChildDevice {
-    let wrap = Encapsulation::Vxlan {
-        id: NETWORK_ID,
-        local: node.ipv4(),
-        port: VXLAN_PORT,
-        proxy: NeighbourProxy::Answers,
-    };
-    let kind = ChildDeviceKind::Tunnel { parent: ParentDevice::new(node.space, UPLINK), wrap };
-    ChildDevice { controller: Some(bridge.to_owned()), ..ChildDevice::new(space, name, kind) }
+    let parent = ParentDevice::new(node.space, UPLINK);
+    let device = ChildDevice::new(space, name, parent, vxlan(node, NeighbourProxy::Answers));
+    ChildDevice { controller: Some(bridge.to_owned()), ..device }
 }

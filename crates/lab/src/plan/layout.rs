@@ -74,7 +74,7 @@ pub(crate) enum PathProof {
 }
 
 /// Layout of a network for a shape and a site.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Layout {
     /// Wiring to build.
     pub(crate) wiring: Wiring,

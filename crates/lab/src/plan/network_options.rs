@@ -2,11 +2,11 @@
 //! cores.
 
 use crate::plan::layout::{Layout, Waypoint};
-use crate::plan::wiring::Sysctl;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
 use tare_network::{Hop, HopKind, MtuSource, NetworkOptions, Requirement, Shape, UnmetRequirement};
+use tare_sandbox::Sysctl;
 
 /// Returns the requirements of the options, without those of the network.
 pub(crate) fn requirements(options: &NetworkOptions) -> Vec<Requirement> {

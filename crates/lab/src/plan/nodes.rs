@@ -3,10 +3,9 @@
 use crate::plan::address::{InterfaceSlot, LabSubnet};
 use crate::plan::docker_rules::BRIDGE;
 use crate::plan::namespace_id::NODE_PREFIX;
-use crate::plan::wiring::{
-    DevicePair, DevicePairEnd, FdbEntry, IpRoute, NamespaceId, Sysctl, Wiring,
-};
+use crate::plan::wiring::{DevicePair, DevicePairEnd, FdbEntry, IpRoute, NamespaceId, Wiring};
 use tare_network::{BitsPerSecond, Error};
+use tare_sandbox::Sysctl;
 
 /// Device that connects a namespace: a node to the underlay, a container to its bridge.
 pub(crate) const UPLINK: &str = "eth0";

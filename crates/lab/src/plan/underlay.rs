@@ -1,13 +1,14 @@
 //! Underlay: nodes joined by a switch, their links, and the MTU that the links leave to networks above them.
 
-use crate::netem::Netem;
 use crate::plan::address::InterfaceSlot;
 use crate::plan::layout::{Waypoint, check_one_node};
 use crate::plan::nodes::{LabNode, UNDERLAY_BRIDGE, UPLINK, add_nodes};
 use crate::plan::placement::NodePlacement;
-use crate::plan::wiring::{Impairment, InterfaceAddress, NamespaceId, Sysctl, Wiring};
+use crate::plan::wiring::{Impairment, InterfaceAddress, NamespaceId, Wiring};
 use std::net::{IpAddr, Ipv4Addr};
 use tare_network::{Error, Family, HopKind, MtuSource, NodeLink, Requirement, Shape};
+use tare_sandbox::Sysctl;
+use tare_sandbox::devices::Netem;
 
 /// Largest number of nodes of a lab.
 pub(crate) const MOST_NODES: u32 = 32;

@@ -5,10 +5,9 @@ use crate::plan::layout::{
     Layout, NamespaceEndpoint, PathProof, Waypoint, check_one_node, client_routes, server_of,
 };
 use crate::plan::nodes::{BRIDGED_PAST_NETFILTER, LabNode, UPLINK, add_nodes};
-use crate::plan::wiring::{
-    ChildDevice, ChildDeviceKind, IpvlanMode, MacvlanMode, NamespaceId, ParentDevice, Wiring,
-};
+use crate::plan::wiring::{ChildDevice, NamespaceId, ParentDevice, Wiring};
 use tare_network::{Error, HopKind, NetworkParameters, Shape};
+use tare_sandbox::devices::{ChildDeviceKind, Ipvlan, IpvlanMode, Macvlan};
 
 /// Largest number of containers on one uplink: half of the underlay's addresses.
 const MOST: u32 = 32_000;
@@ -17,26 +16,27 @@ const MOST: u32 = 32_000;
 #[derive(Clone, Copy)]
 pub(crate) enum UplinkMode {
     /// macvlan device, with a link-layer address of its own.
-    Macvlan(MacvlanMode),
+    Macvlan,
     /// ipvlan device, with the link-layer address of the uplink.
     Ipvlan(IpvlanMode),
 }
 
 impl UplinkMode {
-    fn device_kind(self, parent: ParentDevice) -> ChildDeviceKind {
+    /// Returns a child device of this kind.
+    fn child_device(self, space: NamespaceId, name: &str, parent: ParentDevice) -> ChildDevice {
         match self {
-            Self::Macvlan(mode) => ChildDeviceKind::Macvlan { parent, mode },
-            Self::Ipvlan(mode) => ChildDeviceKind::Ipvlan { parent, mode },
+            Self::Macvlan => ChildDevice::new(space, name, parent, Macvlan),
+            Self::Ipvlan(mode) => ChildDevice::new(space, name, parent, Ipvlan(mode)),
         }
     }
 
     /// Returns the kind and mode, as ip(8) spells them.
     fn detail(self) -> String {
-        match self {
-            Self::Macvlan(MacvlanMode::Bridge) => format!("macvlan mode bridge on {UPLINK}"),
-            Self::Ipvlan(IpvlanMode::L2) => format!("ipvlan mode l2 on {UPLINK}"),
-            Self::Ipvlan(IpvlanMode::L3) => format!("ipvlan mode l3 on {UPLINK}"),
-        }
+        let kind = match self {
+            Self::Macvlan => Macvlan.words(UPLINK),
+            Self::Ipvlan(mode) => Ipvlan(mode).words(UPLINK),
+        };
+        format!("{kind} on {UPLINK}")
     }
 }
 
@@ -75,10 +75,9 @@ pub(crate) fn add_child(
     device: &str,
 ) {
     let UplinkChild { space, slot } = one;
-    let mut link =
-        ChildDevice::new(space, device, by.device_kind(ParentDevice::new(node.space, UPLINK)));
+    let mut link = by.child_device(space, device, ParentDevice::new(node.space, UPLINK));
     // An ipvlan device always has the address of its parent.
-    link.mac = matches!(by, UplinkMode::Macvlan(_)).then(|| slot.mac());
+    link.mac = matches!(by, UplinkMode::Macvlan).then(|| slot.mac());
     wiring.child_devices.push(link);
     wiring.add_address(space, device, slot);
 }
@@ -93,7 +92,7 @@ pub(crate) fn add_neighbours(
 ) {
     for (one, other) in [(pair[0], pair[1]), (pair[1], pair[0])] {
         match by {
-            UplinkMode::Macvlan(_) => wiring.add_neighbour(one.space, device, other.slot),
+            UplinkMode::Macvlan => wiring.add_neighbour(one.space, device, other.slot),
             UplinkMode::Ipvlan(IpvlanMode::L2) => {
                 wiring.add_neighbour_at(one.space, device, other.slot, node.slot(0).mac());
             }

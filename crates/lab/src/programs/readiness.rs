@@ -1,14 +1,13 @@
 //! Wait for a program to become ready: its condition is polled, and so is its exit.
 
-use super::exec_context::{START_TIMEOUT, find_program};
+use super::ReadyCondition;
 use super::halt::HaltFlag;
-use super::process::describe_exit;
-use super::{ExecContext, Log, ReadyCondition};
 use std::fs;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 use tare_network::Error;
+use tare_sandbox::programs::{ExecContext, Log, START_TIMEOUT, describe_exit, find_program};
 
 /// Interval between two polls: daemons are ready within tens of milliseconds.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);

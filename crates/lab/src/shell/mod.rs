@@ -1,47 +1,29 @@
 //! Commands by which a reader can build a wiring: ip(8), sysctl(8), tc(8), bridge(8) and nft(8), in order.
 
-mod devices;
 mod programs;
 #[cfg(test)]
 mod tests;
-mod tunnels;
 
 use crate::offload;
 use crate::plan::layout::Layout;
-use crate::plan::wiring::{
-    DeviceSysctl, IpRoute, PlannedNamespace, RouteDestination, RouteKind, SysctlPresence, Wiring,
-};
-use devices::DeviceCommands;
+use crate::plan::wiring::{KernelObjects, Objects, PlannedNamespace, Wiring};
 pub(crate) use programs::quote;
-use tare_network::{Family, Offload, Offloads};
+use tare_network::{Error, Offload, Offloads};
+use tare_sandbox::NamespaceChange;
 
-/// Returns the lines of a shell script that builds the wiring, with namespaces by name.
-pub(crate) fn script(wiring: &Wiring) -> Vec<String> {
-    let mut lines = Vec::new();
-    lines.extend(wiring.spaces.iter().flat_map(namespace));
-    lines.extend(DeviceCommands::new(wiring).lines());
-    lines.extend(wiring.settings.iter().map(|one| {
-        let DeviceSysctl { space, key, value, presence } = one;
-        setting(wiring.name(*space), key, value, *presence)
-    }));
-    lines.extend(wiring.addresses.iter().map(|one| {
-        let (space, address) = (wiring.name(one.space), one.address);
-        let nodad = if address.is_ipv6() { " nodad" } else { "" };
-        format!("ip -n {space} address add {address}/{} dev {}{nodad}", one.prefix, one.device)
-    }));
-    lines.extend(wiring.routes.iter().map(|one| route(wiring, one)));
-    lines.extend(wiring.neighbours.iter().map(|one| {
-        let space = wiring.name(one.space);
-        format!(
-            "ip -n {space} neighbour replace {} lladdr {} nud permanent dev {}",
-            one.address, one.mac, one.device
-        )
-    }));
-    lines.extend(wiring.vxlan_fdb_entries.iter().map(|one| tunnels::forwarding(wiring, one)));
-    lines.extend(wiring.fdb_entries.iter().map(|one| {
-        let space = wiring.name(one.space);
-        format!("bridge -n {space} fdb replace {} dev {} master static", one.mac, one.port)
-    }));
+/// Returns the lines of a shell script that builds the wiring, with namespaces by name. Fails if the wiring refers to a
+/// device that it does not have.
+pub(crate) fn script(wiring: &Wiring) -> Result<Vec<String>, Error> {
+    let objects = KernelObjects::new(wiring);
+    let mut lines: Vec<String> = wiring.spaces.iter().flat_map(namespace).collect();
+    lines.extend(device_commands(wiring, &objects)?);
+    let settings = wiring.settings.iter();
+    lines.extend(settings.map(|one| one.sysctl.command(wiring.name(one.space))));
+    lines.extend(commands(wiring, objects.addresses())?);
+    lines.extend(commands(wiring, objects.routes())?);
+    lines.extend(commands(wiring, objects.neighbours())?);
+    lines.extend(commands(wiring, objects.vxlan_fdb_entries())?);
+    lines.extend(commands(wiring, objects.fdb_entries())?);
     for rules in &wiring.rules {
         lines.push(format!("ip netns exec {} nft -f - <<'END'", wiring.name(rules.space)));
         lines.extend(rules.text.lines().map(str::to_owned));
@@ -51,7 +33,36 @@ pub(crate) fn script(wiring: &Wiring) -> Vec<String> {
         format!("ip netns exec {} ethtool -K {device} tx off", wiring.name(*space))
     }));
     lines.extend(programs::lines(wiring));
-    lines
+    Ok(lines)
+}
+
+/// Returns the lines of [`script`], or its error as a comment.
+pub(crate) fn script_or_comment(wiring: &Wiring) -> Vec<String> {
+    script(wiring).unwrap_or_else(|error| vec![format!("# {error}")])
+}
+
+/// Returns the commands that create all devices and their queues.
+fn device_commands(wiring: &Wiring, objects: &KernelObjects<'_>) -> Result<Vec<String>, Error> {
+    let mut lines = commands(wiring, objects.bridges())?;
+    lines.extend(commands(wiring, objects.vrfs())?);
+    let pairs = objects.device_pairs()?;
+    let place = |space| wiring.name(space);
+    lines.extend(pairs.iter().map(|one| one.pair.command(place(one.near), place(one.far))));
+    lines.extend(pairs.iter().map(|one| one.pair.far.attachment().command(place(one.far))));
+    lines.extend(commands(wiring, objects.bridge_mtus())?);
+    for one in objects.child_devices()? {
+        lines.extend(one.device.commands(place(one.from), place(one.space)));
+    }
+    lines.extend(commands(wiring, objects.token_buckets())?);
+    lines.extend(commands(wiring, objects.impairments())?);
+    Ok(lines)
+}
+
+fn commands<T: NamespaceChange>(
+    wiring: &Wiring,
+    objects: Objects<T>,
+) -> Result<Vec<String>, Error> {
+    Ok(objects?.into_iter().map(|(space, one)| one.command(wiring.name(space))).collect())
 }
 
 /// Returns the commands that switch offloads off, by ethtool(8).
@@ -75,41 +86,6 @@ pub(crate) fn offload_commands(layout: &Layout, offloads: Offloads) -> Vec<Strin
 fn namespace(space: &PlannedNamespace) -> Vec<String> {
     let name = &space.name;
     let mut lines = vec![format!("ip netns add {name}"), format!("ip -n {name} link set lo up")];
-    let settings = space.sysctls.iter();
-    lines.extend(settings.map(|one| setting(name, one.key, &one.value, one.presence)));
+    lines.extend(space.sysctls.iter().map(|one| one.command(name)));
     lines
-}
-
-fn setting(place: &str, key: &str, value: &str, presence: SysctlPresence) -> String {
-    let set = format!("ip netns exec {place} sysctl -qw {key}={value}");
-    match presence {
-        SysctlPresence::Required => set,
-        SysctlPresence::IfThere => {
-            let file = format!("/proc/sys/{}", key.replace('.', "/"));
-            format!("ip netns exec {place} test ! -e {file} || {set}")
-        }
-    }
-}
-
-fn route(wiring: &Wiring, route: &IpRoute) -> String {
-    let family = match (route.to, route.via) {
-        (RouteDestination::Net(address, _), _) | (RouteDestination::Default, Some(address)) => {
-            if address.is_ipv6() {
-                Family::Ipv6
-            } else {
-                Family::Ipv4
-            }
-        }
-        (RouteDestination::Default, None) => wiring.family,
-    };
-    let mut words = vec!["ip".to_owned()];
-    words.extend((family == Family::Ipv6).then(|| "-6".to_owned()));
-    words.push(format!("-n {} route add", wiring.name(route.space)));
-    words.extend((route.kind == RouteKind::Blackhole).then(|| "blackhole".to_owned()));
-    words.push(route.to.to_string());
-    words.extend(route.via.map(|via| format!("via {via}")));
-    words.extend(route.device.as_ref().map(|device| format!("dev {device}")));
-    words.extend(route.table.map(|table| format!("table {table}")));
-    words.extend(route.onlink.then(|| "onlink".to_owned()));
-    words.join(" ")
 }

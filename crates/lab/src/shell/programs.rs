@@ -1,7 +1,8 @@
 //! Commands that start the programs of a wiring: daemons in the background, with a wait for each.
 
 use crate::plan::wiring::{NamespaceId, Wiring};
-use crate::programs::{Program, ReadyCondition, runtime_directory};
+use crate::programs::{Program, ReadyCondition};
+use tare_sandbox::programs::runtime_directory;
 
 /// Returns the lines that start all programs. The programs of one namespace start one after the other, with a wait for
 /// each. Namespaces do not wait for each other: if there are several, each has a shell of its own, and the script

@@ -3,15 +3,15 @@
 //! A packet socket (packet(7)) in the underlay's namespace copies every frame. A random marker is sent from a client to
 //! its server; then either the captured frames contain it, or they do not.
 
-use crate::namespace::{Namespace, listen_in};
 use crate::plan::layout::Layout;
 use crate::plan::nodes::UNDERLAY;
 use crate::random_key;
-use crate::sys::packet::PacketRing;
 use crate::verify::connectivity::carry;
 use crate::verify::path_proof::namespace;
 use std::sync::Arc;
 use tare_network::Error;
+use tare_sandbox::sys::packet::PacketRing;
+use tare_sandbox::{Namespace, listen_in};
 
 /// Confidentiality of the packets between nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,6 @@
 //! packets came all the way: a proxy accepts a connection before it has reached a server. Then the connection is reset,
 //! so that neither end keeps it.
 
-use crate::namespace::Namespace;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::set_socket_linger;
 use std::io::ErrorKind::TimedOut;
@@ -13,6 +12,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 use tare_network::Error;
+use tare_sandbox::Namespace;
 
 /// Time limit of a connection. It is longer than the first retransmission of a connection request, which takes a second
 /// (RFC 6298, 2.1). The rest is a margin without a source: if many devices come up at once, the kernel reports them in

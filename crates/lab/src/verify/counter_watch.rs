@@ -1,11 +1,11 @@
 //! Watcher of a lab network while trials run over it: it reads the counters of every hop.
 
 use crate::counters::NetworkCounters;
-use crate::lab::Lab;
-use crate::namespace::Namespace;
 use crate::plan::layout::Layout;
 use std::sync::Arc;
 use tare_network::{CounterWatch, KernelProgramRuns, NamespaceCounts};
+use tare_sandbox::Namespace;
+use tare_sandbox::Sandbox;
 
 /// Reader of the counters in the namespaces of one network.
 pub(crate) struct NetworkWatcher {
@@ -14,8 +14,8 @@ pub(crate) struct NetworkWatcher {
 
 impl NetworkWatcher {
     /// Starts to read the counters in the namespaces of a layout that was built.
-    pub(crate) fn start(lab: &Lab, layout: &Layout, spaces: &[Arc<Namespace>]) -> Self {
-        Self { counters: NetworkCounters::start(lab, layout, spaces) }
+    pub(crate) fn start(sandbox: &Sandbox, layout: &Layout, spaces: &[Arc<Namespace>]) -> Self {
+        Self { counters: NetworkCounters::start(sandbox, layout, spaces) }
     }
 }
 

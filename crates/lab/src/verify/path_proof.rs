@@ -1,31 +1,31 @@
 //! Proof that a network carries packets, and that they take the path that the network is named after.
 
-use crate::lab::Lab;
-use crate::namespace::{Namespace, listen_in};
 use crate::plan::layout::{Layout, NamespaceEndpoint, PathProof};
 use crate::programs::{PacketCounter, RunningPrograms};
 use crate::verify::connectivity::connect;
-use crate::{nft, parallel};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use tare_network::{ClientRoute, Error};
+use tare_sandbox::Sandbox;
+use tare_sandbox::{Namespace, listen_in};
+use tare_sandbox::{nft, parallel};
 
 /// Connects every client with its server, and checks that the packets passed the counters of their path. If they did
 /// not, the error includes the reasons of the daemons that carry them.
 pub(crate) fn prove_path(
-    lab: &Lab,
+    sandbox: &Sandbox,
     layout: &Layout,
     spaces: &[Arc<Namespace>],
     programs: &RunningPrograms,
 ) -> Result<(), Error> {
-    send_and_check(lab, layout, spaces, programs).map_err(|error| programs.explain(error))
+    send_and_check(sandbox, layout, spaces, programs).map_err(|error| programs.explain(error))
 }
 
 /// Sends packets, and checks the counters.
 fn send_and_check(
-    lab: &Lab,
+    sandbox: &Sandbox,
     layout: &Layout,
     spaces: &[Arc<Namespace>],
     programs: &RunningPrograms,
@@ -35,7 +35,7 @@ fn send_and_check(
         .map(|counter| Ok((counter, programs.count(counter)?)))
         .collect::<Result<_, Error>>()?;
     let proof = layout.proof.as_ref().filter(|_| !layout.routes.is_empty());
-    let before = proof.map(|proof| packets_passed(lab, proof, spaces)).transpose()?;
+    let before = proof.map(|proof| packets_passed(sandbox, proof, spaces)).transpose()?;
     connect_all(layout, spaces)?;
     for (counter, before) in counters {
         if programs.count(counter)? <= before {
@@ -48,7 +48,7 @@ fn send_and_check(
     let (Some(proof), Some(before)) = (proof, before) else {
         return Ok(());
     };
-    if packets_passed(lab, proof, spaces)? > before {
+    if packets_passed(sandbox, proof, spaces)? > before {
         return Ok(());
     }
     let what = match proof {
@@ -86,9 +86,13 @@ fn connect_all(layout: &Layout, spaces: &[Arc<Namespace>]) -> Result<(), Error> 
 
 /// Returns the number of packets that have passed. Of a device it is the number of received packets: a VRF device
 /// counts no other packets that it forwards.
-fn packets_passed(lab: &Lab, proof: &PathProof, spaces: &[Arc<Namespace>]) -> Result<u64, Error> {
+fn packets_passed(
+    sandbox: &Sandbox,
+    proof: &PathProof,
+    spaces: &[Arc<Namespace>],
+) -> Result<u64, Error> {
     match proof {
-        PathProof::Rule { space, rule } => nft::packets(lab, &spaces[space.0], rule),
+        PathProof::Rule { space, rule } => nft::packets(sandbox, &spaces[space.0], rule),
         PathProof::Device { space, name } => {
             let device = spaces[space.0].device(name)?;
             Ok(device.map_or(0, |device| device.received))

@@ -7,11 +7,12 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
-use tare_lab::{EnterOptions, KernelProbe, Lab, networks};
+use tare_lab::networks;
 use tare_network::{
     Command, Container, Family, HopKind, NetworkParameters, NetworkRegistry, NetworkSpec,
     ProcessExit, Requirement, RequirementProbe, Shape, Topology,
 };
+use tare_sandbox::{EnterOptions, KernelProbe, Sandbox};
 
 /// Networks that every kernel these tests run on supports, as users spell them.
 const COMMON_NETWORKS: [&str; 23] = [
@@ -90,17 +91,17 @@ pub(crate) fn site(spelled: &NetworkSpec) -> NetworkParameters {
     NetworkParameters::from_spec(spelled, vec![free_port(), free_port()])
 }
 
-pub(crate) fn enter() -> Arc<Lab> {
+pub(crate) fn enter() -> Arc<Sandbox> {
     enter_with(EnterOptions::default())
 }
 
-pub(crate) fn enter_with(options: EnterOptions) -> Arc<Lab> {
-    Lab::enter(options).expect("the lab can be entered")
+pub(crate) fn enter_with(options: EnterOptions) -> Arc<Sandbox> {
+    Sandbox::enter(options).expect("the lab can be entered")
 }
 
-pub(crate) fn raise(lab: &Arc<Lab>, name: &str, shape: &Shape) -> Topology {
+pub(crate) fn raise(sandbox: &Arc<Sandbox>, name: &str, shape: &Shape) -> Topology {
     let spelled: NetworkSpec = name.parse().expect("a good name");
-    let registry = NetworkRegistry::new(networks(Some(Arc::clone(lab))));
+    let registry = NetworkRegistry::new(networks(Some(Arc::clone(sandbox))));
     let network = registry.find(&spelled).expect("a known network");
     let raised = network.set_up(shape, &site(&spelled));
     raised.unwrap_or_else(|error| panic!("{name}: {error}"))
@@ -148,7 +149,7 @@ fn published_names_its_hops() {
 }
 
 fn bridge_names_its_hops() {
-    let lab = enter();
+    let sandbox = enter();
     let netfilter = ["node-0:nf_conntrack Conntrack", "node-0:filter/FORWARD Filter"];
     let mut expected = vec![
         "client-0:eth0 Veth",
@@ -157,10 +158,10 @@ fn bridge_names_its_hops() {
         "node-0:veth-s0 Veth",
         "server-0:eth0 Veth",
     ];
-    assert_eq!(path(&raise(&lab, "bridge-plain", &Shape::default())), expected);
-    assert_eq!(path(&raise(&lab, "bridge+plain", &Shape::default())), expected);
+    assert_eq!(path(&raise(&sandbox, "bridge-plain", &Shape::default())), expected);
+    assert_eq!(path(&raise(&sandbox, "bridge+plain", &Shape::default())), expected);
     expected.splice(3..3, netfilter);
-    assert_eq!(path(&raise(&lab, "bridge", &Shape::default())), expected);
+    assert_eq!(path(&raise(&sandbox, "bridge", &Shape::default())), expected);
 }
 
 fn host_passes_the_loopback_device() {
@@ -180,10 +181,10 @@ fn mtu_is_read_back() {
 /// Raising a network returns when every client has connected with its server. A network can be raised again after it is
 /// gone.
 fn ten_containers_answer(name: &str) {
-    let lab = enter();
+    let sandbox = enter();
     let shape = Shape { servers: 5, clients: 5, ..Shape::default() };
     for _ in 0..3 {
-        let topology = raise(&lab, name, &shape);
+        let topology = raise(&sandbox, name, &shape);
         assert_eq!((topology.servers.len(), topology.clients.len()), (5, 5));
         assert_eq!(topology.routes.len(), 5 * 2, "each client goes to one server, on both ports");
     }
@@ -205,10 +206,10 @@ pub(crate) fn output(container: &dyn Container, program: &Path, arguments: &[&st
 }
 
 fn packets_pass_the_published_rule() {
-    let lab = enter();
-    let topology = raise(&lab, "published", &Shape::default());
+    let sandbox = enter();
+    let topology = raise(&sandbox, "published", &Shape::default());
     let route = topology.routes[0];
-    let nft = tare_lab::program::find("nft").expect("nft is installed");
+    let nft = tare_sandbox::program::find("nft").expect("nft is installed");
     // The client is on the node, and lists the node's rules.
     let packets = || -> u64 {
         let rules = output(topology.clients[0].as_ref(), &nft, &["list", "table", "ip", "nat"]);
@@ -227,21 +228,21 @@ fn packets_pass_the_published_rule() {
 fn the_caller_stays_where_it_was() {
     let mine = || fs::metadata("/proc/thread-self/ns/net").expect("it has one").ino();
     let before = mine();
-    let lab = enter();
+    let sandbox = enter();
     let inode = |topology: &Topology| -> u64 {
         let stat = Path::new("/usr/bin/stat");
         let arguments = ["--dereference", "--format=%i", "/proc/self/ns/net"];
         let text = output(topology.servers[0].as_ref(), stat, &arguments);
         text.trim().parse().expect("an inode's number")
     };
-    assert_eq!(inode(&raise(&lab, "native", &Shape::default())), before);
-    assert_ne!(inode(&raise(&lab, "loopback", &Shape::default())), before);
+    assert_eq!(inode(&raise(&sandbox, "native", &Shape::default())), before);
+    assert_ne!(inode(&raise(&sandbox, "loopback", &Shape::default())), before);
     assert_eq!(mine(), before);
 }
 
 fn names_resolve_inside() {
-    let lab = enter();
-    let topology = raise(&lab, "bridge-plain", &Shape::default());
+    let sandbox = enter();
+    let topology = raise(&sandbox, "bridge-plain", &Shape::default());
     let server = topology.servers[0].address();
     let command = Command {
         program: Some("sh".into()),
@@ -267,8 +268,8 @@ fn names_resolve_inside() {
 }
 
 fn programs_end_as_they_should() {
-    let lab = enter();
-    let topology = raise(&lab, "loopback", &Shape::default());
+    let sandbox = enter();
+    let topology = raise(&sandbox, "loopback", &Shape::default());
     let container = topology.clients[0].as_ref();
     let shell = |script: &str| Command {
         program: Some("sh".into()),
@@ -288,8 +289,8 @@ fn programs_end_as_they_should() {
 }
 
 fn dropped_programs_are_gone() {
-    let lab = enter();
-    let topology = raise(&lab, "loopback", &Shape::default());
+    let sandbox = enter();
+    let topology = raise(&sandbox, "loopback", &Shape::default());
     let command = Command {
         program: Some("sh".into()),
         arguments: vec!["-c".to_owned(), "sleep 1000 & echo up; wait".to_owned()],
@@ -307,8 +308,8 @@ fn dropped_programs_are_gone() {
 }
 
 fn bad_shapes_are_refused() {
-    let lab = enter();
-    let registry = NetworkRegistry::new(networks(Some(lab)));
+    let sandbox = enter();
+    let registry = NetworkRegistry::new(networks(Some(sandbox)));
     let cases = [
         ("bridge", Shape { nodes: 2, ..Shape::default() }, "one node"),
         ("veth", Shape { servers: 2, ..Shape::default() }, "no device pair"),
@@ -373,7 +374,7 @@ pub(crate) fn refused() {
     let missing =
         KernelProbe::default().check(&Requirement::Namespaces).expect_err("they are missing");
     println!("{} | {}", missing.reason, missing.remedy);
-    let error = Lab::enter(EnterOptions::default()).err().expect("it is refused");
+    let error = Sandbox::enter(EnterOptions::default()).err().expect("it is refused");
     println!("{} | {}", error.why, error.remedy);
 }
 

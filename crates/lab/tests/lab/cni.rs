@@ -7,8 +7,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tare_dev::ScratchDirectory;
-use tare_lab::{Lab, networks};
+use tare_lab::networks;
 use tare_network::{Error, Family, NetworkRegistry, NetworkSpec, Shape, Topology};
+use tare_sandbox::Sandbox;
 
 /// CNI configuration on disk, which is removed with the value.
 pub(crate) struct CniConfigFile {
@@ -35,13 +36,17 @@ const RANGES: &str = r#"{"type": "host-local",
     "ranges": [[{"subnet": "10.88.0.0/16"}], [{"subnet": "fd00:88::/64"}]],
     "routes": [{"dst": "0.0.0.0/0"}, {"dst": "::/0"}]}"#;
 
-fn try_raise(lab: &Arc<Lab>, spelled: &NetworkSpec, shape: &Shape) -> Result<Topology, Error> {
-    let registry = NetworkRegistry::new(networks(Some(Arc::clone(lab))));
+fn try_raise(
+    sandbox: &Arc<Sandbox>,
+    spelled: &NetworkSpec,
+    shape: &Shape,
+) -> Result<Topology, Error> {
+    let registry = NetworkRegistry::new(networks(Some(Arc::clone(sandbox))));
     registry.find(spelled).expect("a known network").set_up(shape, &site(spelled))
 }
 
-fn raise(lab: &Arc<Lab>, spelled: &NetworkSpec, shape: &Shape) -> Topology {
-    try_raise(lab, spelled, shape).unwrap_or_else(|error| panic!("{spelled}: {error}"))
+fn raise(sandbox: &Arc<Sandbox>, spelled: &NetworkSpec, shape: &Shape) -> Topology {
+    try_raise(sandbox, spelled, shape).unwrap_or_else(|error| panic!("{spelled}: {error}"))
 }
 
 /// Returns the bytes that a device of the node has received.
@@ -70,7 +75,7 @@ pub(crate) fn all() -> Vec<Case> {
 }
 
 fn bridge_in_both_families() {
-    let lab = enter();
+    let sandbox = enter();
     let text = format!(
         r#"{{"cniVersion": "0.4.0", "name": "bridged", "type": "bridge", "bridge": "cni0",
             "isGateway": true, "ipam": {RANGES}}}"#
@@ -78,7 +83,7 @@ fn bridge_in_both_families() {
     let file = CniConfigFile::new("bridge.conf", &text);
     for family in [Family::Ipv4, Family::Ipv6] {
         let shape = Shape { servers: 2, clients: 3, family, ..Shape::default() };
-        let topology = raise(&lab, &file.spelled("cni"), &shape);
+        let topology = raise(&sandbox, &file.spelled("cni"), &shape);
         let hops = path(&topology);
         assert_eq!((hops.len(), hops[2].as_str()), (5, "node-0:cni0 Bridge"), "{hops:?}");
         assert_eq!(hops[0], "client-0:eth0 Veth");
@@ -93,11 +98,11 @@ fn bridge_in_both_families() {
 }
 
 fn ptp_is_routed_and_macvlan_is_not_seen_by_the_node() {
-    let lab = enter();
+    let sandbox = enter();
     let text =
         format!(r#"{{"cniVersion": "1.0.0", "name": "routed", "type": "ptp", "ipam": {RANGES}}}"#);
     let file = CniConfigFile::new("ptp.conf", &text);
-    let topology = raise(&lab, &file.spelled("cni"), &Shape::default());
+    let topology = raise(&sandbox, &file.spelled("cni"), &Shape::default());
     let kinds: Vec<String> =
         path(&topology).iter().filter_map(|hop| hop.split(' ').nth(1)).map(str::to_owned).collect();
     assert_eq!(kinds, ["Veth", "Veth", "Route", "Veth", "Veth"]);
@@ -110,7 +115,7 @@ fn ptp_is_routed_and_macvlan_is_not_seen_by_the_node() {
         r#"{{"cniVersion": "0.3.1", "name": "straight", "type": "macvlan", "master": "eth0", "ipam": {RANGES}}}"#
     );
     let file = CniConfigFile::new("macvlan.conf", &text);
-    let topology = raise(&lab, &file.spelled("cni"), &Shape::default());
+    let topology = raise(&sandbox, &file.spelled("cni"), &Shape::default());
     assert_eq!(path(&topology), ["client-0:eth0 Device", "server-0:eth0 Device"]);
     let before = received_bytes(&topology, "eth0");
     exchange(&topology);
@@ -142,7 +147,7 @@ fn dnat_packets(topology: &Topology, port: u16) -> u64 {
 }
 
 fn portmap_publishes_ports() {
-    let lab = enter();
+    let sandbox = enter();
     let text = format!(
         r#"{{"cniVersion": "1.0.0", "name": "published", "plugins": [
             {{"type": "bridge", "bridge": "cni0", "isGateway": true, "ipMasq": true, "ipam": {RANGES}}},
@@ -150,7 +155,7 @@ fn portmap_publishes_ports() {
     );
     let file = CniConfigFile::new("portmap.conflist", &text);
     let shape = Shape { servers: 2, clients: 2, ..Shape::default() };
-    let topology = raise(&lab, &file.spelled("cni-published"), &shape);
+    let topology = raise(&sandbox, &file.spelled("cni-published"), &shape);
     let hops = path(&topology);
     assert_eq!(&hops[..2], ["node-0:nat/CNI-HOSTPORT-DNAT Nat", "node-0:cni0 Bridge"]);
     assert_eq!(hops.last().map(String::as_str), Some("server-0:eth0 Veth"));
@@ -164,7 +169,7 @@ fn portmap_publishes_ports() {
     assert_eq!(dnat_packets(&topology, port), before + 1, "one connection passes it once");
     drop(topology);
     let shape = Shape { family: Family::Ipv6, ..Shape::default() };
-    let topology = raise(&lab, &file.spelled("cni-published"), &shape);
+    let topology = raise(&sandbox, &file.spelled("cni-published"), &shape);
     assert_eq!(topology.routes[0].dial.ip().to_string(), "fd00:0:0:14::1");
     exchange(&topology);
     // Without the capability, no plugin can publish a port.
@@ -176,33 +181,33 @@ fn portmap_publishes_ports() {
     let spelled = plain.spelled("cni-published");
     let network = registry.find(&spelled).unwrap();
     let missing = registry
-        .unmet_requirement(network, &site(&spelled), &tare_lab::KernelProbe::default())
+        .unmet_requirement(network, &site(&spelled), &tare_sandbox::KernelProbe::default())
         .expect("it cannot publish");
     assert!(missing.reason.contains("capability portMappings"), "{missing:?}");
 }
 
 fn plugins_fail_in_their_own_words() {
-    let lab = enter();
+    let sandbox = enter();
     let text = r#"{"cniVersion": "1.0.0", "name": "small", "type": "bridge", "bridge": "cni0",
         "ipam": {"type": "host-local", "subnet": "10.88.0.0/30"}}"#;
     let file = CniConfigFile::new("small.conf", text);
     let spelled = file.spelled("cni");
     let shape = Shape { clients: 4, ..Shape::default() };
-    let error = try_raise(&lab, &spelled, &shape).unwrap_err();
+    let error = try_raise(&sandbox, &spelled, &shape).unwrap_err();
     assert!(error.what.starts_with("run the CNI plugin bridge (ADD) for client-0"), "{error}");
     assert!(error.why.contains("no IP addresses available"), "{error}");
     let shape = Shape { family: Family::Ipv6, ..Shape::default() };
     let text = text.replace("/30", "/24");
     let file = CniConfigFile::new("one-family.conf", &text);
-    let error = try_raise(&lab, &file.spelled("cni"), &shape).unwrap_err();
+    let error = try_raise(&sandbox, &file.spelled("cni"), &shape).unwrap_err();
     assert!(error.why.contains("no ipv6 address"), "{error}");
     let shape = Shape { mtu: 9000, ..Shape::default() };
-    let topology = raise(&lab, &file.spelled("cni"), &shape);
+    let topology = raise(&sandbox, &file.spelled("cni"), &shape);
     assert!(topology.hops.iter().all(|hop| hop.mtu == Some(9000)), "{:?}", topology.hops);
     drop(topology);
     let text = text.replace("\"bridge\": \"cni0\",", "\"bridge\": \"cni0\", \"mtu\": 1400,");
     let file = CniConfigFile::new("own-mtu.conf", &text);
-    let error = try_raise(&lab, &file.spelled("cni"), &shape).unwrap_err();
+    let error = try_raise(&sandbox, &file.spelled("cni"), &shape).unwrap_err();
     assert!(error.why.contains("an MTU of 1400, not of 9000"), "{error}");
 }
 

@@ -10,8 +10,8 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use tare_dev::eventually;
-use tare_lab::EnterOptions;
 use tare_network::Shape;
+use tare_sandbox::EnterOptions;
 
 pub(crate) fn all() -> Vec<Case> {
     let cases = [
@@ -63,8 +63,8 @@ fn options(directory: &Path) -> EnterOptions {
 
 fn programs_run_in_it() {
     let group = ControlGroup::make("run").expect("this user may make one");
-    let lab = enter_with(options(&group.0));
-    let topology = raise(&lab, "loopback", &Shape::default());
+    let sandbox = enter_with(options(&group.0));
+    let topology = raise(&sandbox, "loopback", &Shape::default());
     let name = group.0.file_name().and_then(|name| name.to_str()).expect("a name");
     let client = topology.clients[0].as_ref();
     let place = output(client, Path::new("/bin/cat"), &["/proc/self/cgroup"]);
@@ -72,14 +72,14 @@ fn programs_run_in_it() {
     let idle = start(client, &["idle"]);
     assert_eq!(group.members(), 1, "the program, and not the keeper");
     drop((idle, topology));
-    drop(lab);
+    drop(sandbox);
     assert!(!group.0.exists(), "the keeper has removed it");
 }
 
 /// Enters a lab with this group, starts programs, prints `up`, and waits to be killed.
 pub(crate) fn hold(directory: &str) -> ExitCode {
-    let lab = enter_with(options(Path::new(directory)));
-    let topology = raise(&lab, "loopback", &Shape::default());
+    let sandbox = enter_with(options(Path::new(directory)));
+    let topology = raise(&sandbox, "loopback", &Shape::default());
     let _programs = [&topology.servers[0], &topology.clients[0]]
         .map(|container| start(container.as_ref(), &["idle"]));
     println!("up");

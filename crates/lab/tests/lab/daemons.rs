@@ -12,11 +12,12 @@ use std::path::PathBuf;
 use std::process::{Command as Program, ExitCode, Stdio};
 use std::sync::Arc;
 use tare_dev::{NetworkConfiguration, ScratchDirectory, eventually};
-use tare_lab::{KernelProbe, Lab, networks};
+use tare_lab::networks;
 use tare_network::{
     Command, Container, Error, Family, NetworkParameters, NetworkRegistry, NetworkSpec,
     ProcessExit, Requirement, RequirementProbe, Shape, Topology,
 };
+use tare_sandbox::{KernelProbe, Sandbox};
 
 pub(crate) fn all() -> Vec<Case> {
     let mut cases = vec![
@@ -61,9 +62,9 @@ pub(crate) fn may_open_tun() -> bool {
 }
 
 /// Returns the error of a network that cannot be raised: this user may lack access to a device file that root has.
-fn refusal(lab: &Arc<Lab>, name: &str) -> Error {
+fn refusal(sandbox: &Arc<Sandbox>, name: &str) -> Error {
     let spelled: NetworkSpec = name.parse().unwrap();
-    let registry = NetworkRegistry::new(networks(Some(Arc::clone(lab))));
+    let registry = NetworkRegistry::new(networks(Some(Arc::clone(sandbox))));
     let network = registry.find(&spelled).unwrap();
     network.set_up(&Shape::default(), &site(&spelled)).expect_err("it may not rise")
 }
@@ -76,7 +77,7 @@ fn without_a_device_file_it_is_said_why() {
 
 /// Runs a program to its end on a node, and returns its output.
 pub(crate) fn program_output(node: &dyn Container, words: &[&str]) -> String {
-    let program = tare_lab::program::find(words[0]).expect("it is installed");
+    let program = tare_sandbox::program::find(words[0]).expect("it is installed");
     let command = Command {
         program: Some(program),
         arguments: words[1..].iter().map(|&word| word.to_owned()).collect(),
@@ -128,10 +129,10 @@ fn carries_the_packets(name: &str, family: Family) {
 }
 
 fn open_vswitch_names_its_hops() {
-    let lab = enter();
+    let sandbox = enter();
     let whole = ["client-0:eth0 Veth", "node-0:veth-c0 Veth", "node-0:ovs0 Forwarder"];
     let rest = ["node-0:veth-s0 Veth", "server-0:eth0 Veth"];
-    assert_eq!(path(&raise(&lab, "ovs-user", &Shape::default())), [&whole[..], &rest].concat());
+    assert_eq!(path(&raise(&sandbox, "ovs-user", &Shape::default())), [&whole[..], &rest].concat());
     let kernel = has_kernel_datapath();
     let expected = [
         "client-0:eth0 Veth",
@@ -146,12 +147,12 @@ fn open_vswitch_names_its_hops() {
         "node-0:veth-s0 Veth",
         "server-0:eth0 Veth",
     ];
-    assert_eq!(path(&raise(&lab, "ovs-bridge", &Shape::default())), expected);
+    assert_eq!(path(&raise(&sandbox, "ovs-bridge", &Shape::default())), expected);
 }
 
 fn a_daemon_that_ends_is_missed() {
-    let lab = enter();
-    let topology = raise(&lab, "ovs-user", &Shape::default());
+    let sandbox = enter();
+    let topology = raise(&sandbox, "ovs-user", &Shape::default());
     let daemons = topology.daemons().expect("it has daemons");
     daemons.check().expect("they run");
     assert!(daemons.last_messages().is_some_and(|words| words.contains("ovs-vswitchd: ")));
@@ -168,10 +169,10 @@ fn a_daemon_that_ends_is_missed() {
 }
 
 fn what_daemons_say_is_kept() {
-    let lab = enter();
+    let sandbox = enter();
     let scratch = ScratchDirectory::new();
     let spelled: NetworkSpec = "ovs-user".parse().unwrap();
-    let registry = NetworkRegistry::new(networks(Some(lab)));
+    let registry = NetworkRegistry::new(networks(Some(sandbox)));
     let network = registry.find(&spelled).unwrap();
     let site = NetworkParameters { logs: Some(scratch.path("logs")), ..site(&spelled) };
     for _ in 0..2 {

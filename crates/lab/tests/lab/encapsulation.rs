@@ -71,7 +71,7 @@ impl<'a> RulePackets<'a> {
             "table inet tare_test {{\nchain input {{\ntype filter hook prerouting priority -400;\n\
              {matching} counter\n}}\n}}"
         );
-        let nft = tare_lab::program::find("nft").expect("nft is installed");
+        let nft = tare_sandbox::program::find("nft").expect("nft is installed");
         output(node, &nft, &[&rules]);
         Self { node }
     }
@@ -86,7 +86,7 @@ impl<'a> RulePackets<'a> {
     }
 
     fn number(&self, before: &str) -> u64 {
-        let nft = tare_lab::program::find("nft").expect("nft is installed");
+        let nft = tare_sandbox::program::find("nft").expect("nft is installed");
         let text = output(self.node, &nft, &["list", "table", "inet", "tare_test"]);
         let rest = text.split(before).nth(1).expect("it counts");
         rest.split_whitespace().next().and_then(|count| count.parse().ok()).expect("a number")

@@ -9,12 +9,13 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use tare_dev::{ScratchDirectory, eventually};
-use tare_lab::{Lab, networks};
+use tare_lab::networks;
 use tare_network::{Error, Family, NetworkRegistry, NetworkSpec, Shape, Topology};
+use tare_sandbox::Sandbox;
 
-fn try_raise(lab: &Arc<Lab>, program: &Path, shape: &Shape) -> Result<Topology, Error> {
+fn try_raise(sandbox: &Arc<Sandbox>, program: &Path, shape: &Shape) -> Result<Topology, Error> {
     let spelled: NetworkSpec = format!("exec:{}", program.display()).parse().expect("a good name");
-    let registry = NetworkRegistry::new(networks(Some(Arc::clone(lab))));
+    let registry = NetworkRegistry::new(networks(Some(Arc::clone(sandbox))));
     registry.find(&spelled).expect("a known network").set_up(shape, &site(&spelled))
 }
 
@@ -27,11 +28,12 @@ pub(crate) fn all() -> Vec<Case> {
 }
 
 fn the_example_raises_a_network() {
-    let lab = enter();
+    let sandbox = enter();
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/exec/bridge.py");
     for family in [Family::Ipv4, Family::Ipv6] {
         let shape = Shape { servers: 2, clients: 3, family, mtu: 9000, ..Shape::default() };
-        let topology = try_raise(&lab, &example, &shape).unwrap_or_else(|error| panic!("{error}"));
+        let topology =
+            try_raise(&sandbox, &example, &shape).unwrap_or_else(|error| panic!("{error}"));
         let expected = [
             "client-0:eth0 Veth",
             "node-0:port3 Veth",
@@ -55,7 +57,7 @@ fn the_example_raises_a_network() {
 }
 
 fn a_program_that_fails_is_quoted() {
-    let lab = enter();
+    let sandbox = enter();
     let scratch = ScratchDirectory::new();
     for (name, text, why) in [
         ("fails", "echo it is cold >&2; exit 4", "the program ended with exit code 4: it is cold"),
@@ -69,13 +71,13 @@ fn a_program_that_fails_is_quoted() {
         ),
     ] {
         let script = scratch.write_program(name, &format!("#!/bin/sh\n{text}\n"));
-        let error = try_raise(&lab, &script, &Shape::default()).unwrap_err();
+        let error = try_raise(&sandbox, &script, &Shape::default()).unwrap_err();
         assert!(error.why.contains(why), "{name}: {error}");
     }
 }
 
 fn a_program_is_asked_to_take_its_network_down() {
-    let lab = enter();
+    let sandbox = enter();
     let scratch = ScratchDirectory::new();
     let heard = scratch.path("heard");
     let text = format!(
@@ -87,7 +89,7 @@ fn a_program_is_asked_to_take_its_network_down() {
     let script = scratch.write_program("telling", &text);
     // Client and server are not connected: the network is removed again at once, with the processes that the program
     // left running.
-    let error = try_raise(&lab, &script, &Shape::default()).unwrap_err();
+    let error = try_raise(&sandbox, &script, &Shape::default()).unwrap_err();
     assert!(error.what.starts_with("reach "), "{error}");
     let lines = fs::read_to_string(&heard).expect("it was run");
     assert_eq!(lines, "up \"state\":null}\ndown \"state\":[7]}\n");

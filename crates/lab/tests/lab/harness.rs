@@ -4,8 +4,9 @@ use libtest_mimic::{Arguments, Conclusion, Failed, Trial};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::process::{Command, ExitCode};
-use tare_lab::{KernelProbe, networks, pairs};
+use tare_lab::{networks, pairs};
 use tare_network::{NetworkRegistry, NetworkSpec, Requirement, RequirementProbe};
+use tare_sandbox::KernelProbe;
 
 /// UID of the ordinary user, for which root runs every case a second time.
 const NOBODY: &str = "65534";
@@ -57,7 +58,7 @@ impl CaseRequirement {
                 (!promised).then(|| unmet.to_string())
             }
             Self::Program(name) => {
-                tare_lab::program::find(name).is_none().then(|| format!("the program {name}"))
+                tare_sandbox::program::find(name).is_none().then(|| format!("the program {name}"))
             }
             Self::Condition(holds, name) => (!holds()).then(|| (*name).to_owned()),
         }

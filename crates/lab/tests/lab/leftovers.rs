@@ -15,8 +15,8 @@ pub(crate) fn all() -> Vec<Case> {
 
 /// Raises networks, starts programs in them, prints `up`, and waits to be killed.
 pub(crate) fn hold() -> ExitCode {
-    let lab = enter();
-    let registry = NetworkRegistry::new(tare_lab::networks(Some(Arc::clone(&lab))));
+    let sandbox = enter();
+    let registry = NetworkRegistry::new(tare_lab::networks(Some(Arc::clone(&sandbox))));
     let mut held = Vec::new();
     for name in ["bridge", "published", "veth"] {
         let spelled: NetworkSpec = name.parse().expect("a good name");

@@ -61,10 +61,10 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["internal", "init"] => ExitCode::from(u8::try_from(tare_lab::run_init()).unwrap_or(1)),
+        ["internal", "init"] => ExitCode::from(u8::try_from(tare_sandbox::run_init()).unwrap_or(1)),
         ["internal", "cpu-load"] => tare_lab::burn_cpu(),
         ["internal", "exec", rest @ ..] => {
-            let refused = tare_lab::exec_with_hosts(rest.iter().map(|&word| word.into()));
+            let refused = tare_sandbox::exec_with_hosts(rest.iter().map(|&word| word.into()));
             eprintln!("{}", refused.unwrap_err());
             ExitCode::FAILURE
         }

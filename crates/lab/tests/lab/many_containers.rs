@@ -55,8 +55,8 @@ pub(crate) fn all() -> Vec<Case> {
 }
 
 fn a_thousand_containers_come_and_go_and_nobody_is_forgotten() {
-    let lab = enter();
-    let others = raise(&lab, "veth", &Shape::default());
+    let sandbox = enter();
+    let others = raise(&sandbox, "veth", &Shape::default());
     let somebody = others.clients[0].as_ref();
     let learn = format!(
         "for i in $(seq {OTHERS}); do ip neigh replace 192.0.2.$i \
@@ -67,7 +67,7 @@ fn a_thousand_containers_come_and_go_and_nobody_is_forgotten() {
 
     // Raising has tried that every client reaches the server.
     let shape = Shape { clients: CONTAINERS - 1, ..Shape::default() };
-    let topology = raise(&lab, "bridge-plain", &shape);
+    let topology = raise(&sandbox, "bridge-plain", &shape);
     assert_eq!((topology.servers.len(), topology.clients.len()), (1, 1_029));
     let node = topology.nodes[0].as_ref();
     let passed = trunk_packets(node);
@@ -86,6 +86,6 @@ fn a_thousand_containers_come_and_go_and_nobody_is_forgotten() {
     assert_eq!(known, OTHERS.to_string(), "what others knew they know still");
     assert_eq!(neighbour_table_pressure(), before, "and nothing had to make room");
     drop(topology);
-    let again = raise(&lab, "bridge-plain", &Shape { clients: 3, ..Shape::default() });
+    let again = raise(&sandbox, "bridge-plain", &Shape { clients: 3, ..Shape::default() });
     assert_eq!(again.clients.len(), 3);
 }

@@ -4,8 +4,8 @@ use crate::cases::{enter, raise};
 use crate::harness::Case;
 use crate::nodes::{exchange_over_routes, two_ipv6_nodes, two_nodes};
 use std::sync::Arc;
-use tare_lab::Lab;
 use tare_network::{Family, MtuSource, Shape, Topology};
+use tare_sandbox::Sandbox;
 
 /// Returns the MTU of the hop with this name.
 fn mtu_at(topology: &Topology, at: &str) -> u32 {
@@ -82,8 +82,8 @@ struct OversizedPackets {
 }
 
 /// Exchanges bytes over a network, and returns the packets that did not fit.
-fn count_oversized(lab: &Arc<Lab>, name: &str, shape: &Shape) -> OversizedPackets {
-    let mut topology = raise(lab, name, shape);
+fn count_oversized(sandbox: &Arc<Sandbox>, name: &str, shape: &Shape) -> OversizedPackets {
+    let mut topology = raise(sandbox, name, shape);
     let mut watch = topology.watch.take().expect("it is watched");
     watch.read_gains();
     exchange_over_routes(name, &topology);
@@ -100,24 +100,24 @@ fn count_oversized(lab: &Arc<Lab>, name: &str, shape: &Shape) -> OversizedPacket
 }
 
 fn a_wrong_mtu_is_noticed() {
-    let lab = enter();
+    let sandbox = enter();
     // A tunnel on a bridge reports a smaller MTU to the container, or fragments packets on kernels before 5.9.
-    let found = count_oversized(&lab, "vxlan", &wrong_mtu());
+    let found = count_oversized(&sandbox, "vxlan", &wrong_mtu());
     assert!(found.fragments + found.refused > 0, "{found:?}");
     // If nodes route, they report the smaller MTU to the senders (RFC 1191).
-    let found = count_oversized(&lab, "calico-vxlan", &wrong_mtu());
+    let found = count_oversized(&sandbox, "calico-vxlan", &wrong_mtu());
     assert!(found.refused > 0, "{found:?}");
 }
 
 fn a_clamped_connection_fits() {
-    let lab = enter();
+    let sandbox = enter();
     for family in [Family::Ipv4, Family::Ipv6] {
         let wrong = Shape { family, ..wrong_mtu() };
         let clamped = Shape { clamp_mss: true, ..wrong.clone() };
         for name in ["vxlan", "calico-vxlan"] {
-            let found = count_oversized(&lab, name, &wrong);
+            let found = count_oversized(&sandbox, name, &wrong);
             assert_ne!(found, OversizedPackets::default(), "{name} {family} does not fit");
-            let found = count_oversized(&lab, name, &clamped);
+            let found = count_oversized(&sandbox, name, &clamped);
             assert_eq!(found, OversizedPackets::default(), "{name} {family} fits");
         }
     }

@@ -6,10 +6,11 @@ use crate::daemons::may_open_tun;
 use crate::harness::Case;
 use crate::{rates, scripts};
 use std::sync::Arc;
-use tare_lab::{KernelProbe, Lab, networks, pairs};
+use tare_lab::{networks, pairs};
 use tare_network::{
     Container, Family, HopKind, NetworkRegistry, NetworkSpec, ProcessExit, Shape, Topology,
 };
+use tare_sandbox::{KernelProbe, Sandbox};
 
 /// Returns the networks that join nodes, as users spell them, without `CLIENT/SERVER`.
 fn multi_node_networks() -> Vec<&'static str> {
@@ -80,10 +81,10 @@ pub(crate) fn two_ipv6_nodes() -> Shape {
 }
 
 /// Raises any network, also `CLIENT/SERVER`.
-pub(crate) fn raise_any(lab: &Arc<Lab>, name: &str, shape: &Shape) -> Topology {
+pub(crate) fn raise_any(sandbox: &Arc<Sandbox>, name: &str, shape: &Shape) -> Topology {
     let spelled: NetworkSpec = name.parse().expect("a good name");
-    let registry = NetworkRegistry::new(networks(Some(Arc::clone(lab))))
-        .with_opt_in(pairs(Some(Arc::clone(lab))));
+    let registry = NetworkRegistry::new(networks(Some(Arc::clone(sandbox))))
+        .with_opt_in(pairs(Some(Arc::clone(sandbox))));
     let raised = registry.find(&spelled).expect("a known network").set_up(shape, &site(&spelled));
     raised.unwrap_or_else(|error| panic!("{name}: {error}"))
 }
@@ -120,7 +121,7 @@ fn there_are_some() {
         assert_eq!(runs(name), may_open_tun(), "{name}");
     }
     // The programs of these networks are built by `make setup`.
-    let has = |name| tare_lab::program::find(name).is_some();
+    let has = |name| tare_sandbox::program::find(name).is_some();
     for (name, expected) in [
         ("flannel-vxlan", has("flanneld")),
         ("flannel-host-gw", has("flanneld")),
@@ -219,19 +220,19 @@ fn child_commands() -> Vec<String> {
 }
 
 fn a_background_load_runs_as_long_as_the_network() {
-    let lab = enter();
+    let sandbox = enter();
     let burning =
         || child_commands().iter().filter(|line| *line == "tare internal cpu-load").count();
     let shape = Shape { background: Some("cpu=3".to_owned()), ..two_nodes() };
-    let topology = raise(&lab, "host", &shape);
+    let topology = raise(&sandbox, "host", &shape);
     assert_eq!(burning(), 3, "{:?}", child_commands());
     drop(topology);
     assert_eq!(burning(), 0, "{:?}", child_commands());
 }
 
 fn shapes_that_nodes_do_not_have_are_refused() {
-    let lab = enter();
-    let registry = NetworkRegistry::new(networks(Some(lab)));
+    let sandbox = enter();
+    let registry = NetworkRegistry::new(networks(Some(sandbox)));
     let cases = [
         ("vxlan", Shape::default(), "connects 2 to 32 nodes"),
         ("host", Shape { nodes: 33, ..Shape::default() }, "connects 1 to 32 nodes"),

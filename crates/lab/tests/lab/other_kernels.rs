@@ -22,9 +22,9 @@ pub(crate) fn all() -> Vec<Case> {
 }
 
 fn carries_by(name: &str, device: &str, kind: &str) {
-    let lab = enter();
+    let sandbox = enter();
     for family in [Family::Ipv4, Family::Ipv6] {
-        let topology = raise(&lab, name, &shape(family));
+        let topology = raise(&sandbox, name, &shape(family));
         let client = topology.clients[0].as_ref();
         assert!(link_details(client, device).contains(kind), "{}", link_details(client, device));
         assert_passes(&topology, client, device);
@@ -33,9 +33,9 @@ fn carries_by(name: &str, device: &str, kind: &str) {
 }
 
 fn vrf_carries(name: &str) {
-    let lab = enter();
+    let sandbox = enter();
     for family in [Family::Ipv4, Family::Ipv6] {
-        let topology = raise(&lab, name, &shape(family));
+        let topology = raise(&sandbox, name, &shape(family));
         let node = topology.nodes[0].as_ref();
         assert!(link_details(node, "veth-c0").contains("vrf_slave table 10"));
         // A VRF device counts the packets that its ports receive.

@@ -73,13 +73,13 @@ fn assert_bypasses(topology: &Topology, container: &dyn Container, device: &str)
 
 /// Returns the details that ip(8) prints of a device.
 pub(crate) fn link_details(container: &dyn Container, device: &str) -> String {
-    let ip = tare_lab::program::find("ip").expect("ip is installed");
+    let ip = tare_sandbox::program::find("ip").expect("ip is installed");
     output(container, &ip, &["-details", "link", "show", device])
 }
 
 /// Returns the packets counted by the node's rules that contain a text.
 fn rule_packets(topology: &Topology, rule: &str) -> u64 {
-    let nft = tare_lab::program::find("nft").expect("nft is installed");
+    let nft = tare_sandbox::program::find("nft").expect("nft is installed");
     let rules = output(topology.nodes[0].as_ref(), &nft, &["list", "ruleset"]);
     let lines = rules.lines().filter(|line| line.contains(rule));
     let counts = lines.filter_map(|line| line.split("counter packets ").nth(1));
@@ -123,10 +123,10 @@ pub(crate) fn all() -> Vec<Case> {
 }
 
 fn bridges_are_what_ip_makes() {
-    let lab = enter();
+    let sandbox = enter();
     for name in ["bridge", "bridge+plain", "pipework"] {
-        let topology = raise(&lab, name, &Shape::default());
-        let ip = tare_lab::program::find("ip").expect("ip is installed");
+        let topology = raise(&sandbox, name, &Shape::default());
+        let ip = tare_sandbox::program::find("ip").expect("ip is installed");
         let node = topology.nodes[0].as_ref();
         let bridges =
             |node| output(node, &ip, &["-details", "-oneline", "link", "show", "type", "bridge"]);
@@ -147,10 +147,10 @@ fn bridges_are_what_ip_makes() {
 }
 
 fn macvlan_devices_hand_packets_to_each_other() {
-    let lab = enter();
+    let sandbox = enter();
     for (name, device) in [("macvlan", "eth0"), ("pipework-macvlan", "eth1")] {
         for family in [Family::Ipv4, Family::Ipv6] {
-            let topology = raise(&lab, name, &shape(family));
+            let topology = raise(&sandbox, name, &shape(family));
             let client = topology.clients[0].as_ref();
             assert!(link_details(client, device).contains("macvlan mode bridge"), "{name}");
             assert_passes(&topology, client, device);
@@ -169,10 +169,10 @@ fn macvlan_devices_hand_packets_to_each_other() {
 }
 
 fn pipework_takes_the_second_bridge() {
-    let lab = enter();
+    let sandbox = enter();
     for name in ["pipework", "pipework+plain"] {
         for family in [Family::Ipv4, Family::Ipv6] {
-            let topology = raise(&lab, name, &shape(family));
+            let topology = raise(&sandbox, name, &shape(family));
             let node = topology.nodes[0].as_ref();
             assert!(link_details(node, "veth1pl0").contains("master br1"), "{name}");
             assert_passes(&topology, node, "veth1pl0");
@@ -180,7 +180,7 @@ fn pipework_takes_the_second_bridge() {
             assert_bypasses(&topology, topology.clients[0].as_ref(), "eth0");
         }
     }
-    let topology = raise(&lab, "pipework", &Shape::default());
+    let topology = raise(&sandbox, "pipework", &Shape::default());
     let rule = "iifname \"br1\" oifname \"br1\"";
     let before = rule_packets(&topology, rule);
     exchange(&topology);
@@ -188,9 +188,9 @@ fn pipework_takes_the_second_bridge() {
 }
 
 fn macvlan_nat_translates_the_external_address() {
-    let lab = enter();
+    let sandbox = enter();
     for family in [Family::Ipv4, Family::Ipv6] {
-        let topology = raise(&lab, "macvlan-nat", &shape(family));
+        let topology = raise(&sandbox, "macvlan-nat", &shape(family));
         let route = topology.routes[0];
         assert_ne!(route.dial.ip(), route.listen.ip(), "the client dials another address");
         let rule = format!("daddr {} counter", route.dial.ip());
@@ -205,12 +205,12 @@ fn macvlan_nat_translates_the_external_address() {
         // The node's device with the address answers for this address only.
         let node = topology.nodes[0].as_ref();
         assert!(link_details(node, "mvpub0").contains("macvlan mode bridge"));
-        let ip = tare_lab::program::find("ip").expect("ip is installed");
+        let ip = tare_sandbox::program::find("ip").expect("ip is installed");
         let addresses = output(node, &ip, &["address", "show", "mvpub0"]);
         let prefix = if family == Family::Ipv4 { 32 } else { 128 };
         assert!(addresses.contains(&format!("{}/{prefix}", route.dial.ip())), "{addresses}");
     }
-    let topology = raise(&lab, "macvlan-nat", &Shape::default());
+    let topology = raise(&sandbox, "macvlan-nat", &Shape::default());
     let settings = [
         "/proc/sys/net/ipv4/conf/mvpub0/arp_ignore",
         "/proc/sys/net/ipv4/conf/mvpub0/arp_announce",
@@ -220,9 +220,9 @@ fn macvlan_nat_translates_the_external_address() {
 }
 
 fn only_linked_containers_talk() {
-    let lab = enter();
+    let sandbox = enter();
     for family in [Family::Ipv4, Family::Ipv6] {
-        let topology = raise(&lab, "link", &Shape { clients: 2, servers: 2, ..shape(family) });
+        let topology = raise(&sandbox, "link", &Shape { clients: 2, servers: 2, ..shape(family) });
         let port = topology.routes[0].listen.port();
         let rule = format!("tcp dport {port} counter");
         let before = rule_packets(&topology, &rule);
@@ -256,9 +256,9 @@ fn a_linked_client_is_told_where_its_server_is() {
 }
 
 fn without_segmentation_every_packet_is_of_the_mtu() {
-    let lab = enter();
+    let sandbox = enter();
     let sent = |name: &str| {
-        let topology = raise(&lab, name, &Shape::default());
+        let topology = raise(&sandbox, name, &Shape::default());
         let seen = traffic_of_exchange(&topology, topology.clients[0].as_ref(), "eth0");
         (seen.packets_sent, topology)
     };
@@ -273,18 +273,18 @@ fn without_segmentation_every_packet_is_of_the_mtu() {
 }
 
 fn what_cannot_be_switched_off_is_said() {
-    let lab = enter();
+    let sandbox = enter();
     let shape = Shape {
         without: [tare_network::Offload::Checksum].into_iter().collect(),
         ..Shape::default()
     };
-    let topology = raise(&lab, "host", &shape);
+    let topology = raise(&sandbox, "host", &shape);
     let found = format!("{}", topology.findings.first().expect("a finding"));
     assert!(found.ends_with("stayed enabled: node-0:lo checksum"), "{found}");
     let detail = topology.hops[0].detail.as_deref();
     assert_eq!(detail, Some("keeping checksum"));
     // GRO of a veth device is off by default.
-    let topology = raise(&lab, "veth+plain+without=gro", &Shape::default());
+    let topology = raise(&sandbox, "veth+plain+without=gro", &Shape::default());
     assert_eq!(topology.hops[0].detail.as_deref(), Some("which never had gro"));
     assert_eq!(topology.findings, []);
 }
@@ -304,12 +304,12 @@ fn connections_of_exchange(topology: &Topology, container: &dyn Container) -> u6
 }
 
 fn without_tracking_rules_are_passed_and_no_connection_is_kept() {
-    let lab = enter();
+    let sandbox = enter();
     for family in [Family::Ipv4, Family::Ipv6] {
         for name in ["bridge", "pipework"] {
-            let topology = raise(&lab, name, &shape(family));
+            let topology = raise(&sandbox, name, &shape(family));
             assert!(connections_of_exchange(&topology, topology.nodes[0].as_ref()) > 0, "{name}");
-            let topology = raise(&lab, &format!("{name}+untracked"), &shape(family));
+            let topology = raise(&sandbox, &format!("{name}+untracked"), &shape(family));
             let before = rule_packets(&topology, "notrack");
             assert_eq!(connections_of_exchange(&topology, topology.nodes[0].as_ref()), 0, "{name}");
             assert!(rule_packets(&topology, "notrack") > before, "{name}: packets pass the rule");
@@ -317,18 +317,18 @@ fn without_tracking_rules_are_passed_and_no_connection_is_kept() {
         }
     }
     // Docker's DNS rules enable connection tracking.
-    let topology = raise(&lab, "veth", &Shape::default());
+    let topology = raise(&sandbox, "veth", &Shape::default());
     assert!(connections_of_exchange(&topology, topology.clients[0].as_ref()) > 0);
-    let topology = raise(&lab, "veth+untracked", &Shape::default());
+    let topology = raise(&sandbox, "veth+untracked", &Shape::default());
     assert_eq!(connections_of_exchange(&topology, topology.clients[0].as_ref()), 0);
 }
 
 fn an_option_sets_the_mtu_of_one_network() {
-    let lab = enter();
+    let sandbox = enter();
     for (name, mtu) in
         [("bridge+mtu=9000", 9000), ("veth+mtu=1400", 1400), ("macvlan+mtu=1300", 1300)]
     {
-        let topology = raise(&lab, name, &Shape::default());
+        let topology = raise(&sandbox, name, &Shape::default());
         let device = topology.hops.iter().find_map(|hop| hop.mtu);
         assert_eq!(device, Some(mtu), "{name}: {:?}", topology.hops);
         exchange(&topology);
@@ -336,12 +336,12 @@ fn an_option_sets_the_mtu_of_one_network() {
 }
 
 fn received_packets_are_spread_over_all_cores() {
-    let lab = enter();
+    let sandbox = enter();
     let steered = |name: &str| {
-        let topology = raise(&lab, name, &Shape::default());
+        let topology = raise(&sandbox, name, &Shape::default());
         // A program of the lab sees the machine's /sys; the one of its own namespace is mounted for this command.
         let look = "mount -t sysfs sysfs /sys && cat /sys/class/net/eth0/queues/rx-0/rps_cpus";
-        let unshare = tare_lab::program::find("unshare").expect("util-linux is installed");
+        let unshare = tare_sandbox::program::find("unshare").expect("util-linux is installed");
         let mask = output(topology.servers[0].as_ref(), &unshare, &["-m", "sh", "-c", look]);
         let digits = mask.trim().replace(',', "");
         u128::from_str_radix(&digits, 16).expect("a set of cores").count_ones()
@@ -356,15 +356,15 @@ fn received_packets_are_spread_over_all_cores() {
 }
 
 fn a_process_serves_the_published_port() {
-    let lab = enter();
+    let sandbox = enter();
     for family in [Family::Ipv4, Family::Ipv6] {
-        let topology = raise(&lab, "published-proxy", &shape(family));
+        let topology = raise(&sandbox, "published-proxy", &shape(family));
         let (node, route) = (topology.nodes[0].as_ref(), topology.routes[0]);
         assert_ne!(route.dial.ip(), route.listen.ip(), "the client dials the node");
         // Bytes pass the loopback device to the process, and then the bridge, in both directions.
         assert_passes(&topology, node, "lo");
         assert_passes(&topology, node, "veth-s0");
-        let nft = tare_lab::program::find("nft").expect("nft is installed");
+        let nft = tare_sandbox::program::find("nft").expect("nft is installed");
         assert_eq!(output(node, &nft, &["list", "ruleset"]), "", "no rule translates anything");
         let forwarder = topology.hops.iter().find(|hop| hop.kind == HopKind::Forwarder);
         assert!(forwarder.is_some_and(|hop| hop.detail.is_some()), "{:?}", topology.hops);

@@ -76,7 +76,7 @@ fn transfer(topology: &Topology, at_server: &str, at_client: &str) -> f64 {
 /// Returns for each queue of the topology the bytes that it has passed, headers included, and how often it held a
 /// packet back.
 fn queue_counts(topology: &Topology) -> Vec<(u64, u64)> {
-    let tc = tare_lab::program::find("tc").expect("iproute2 is installed");
+    let tc = tare_sandbox::program::find("tc").expect("iproute2 is installed");
     let places = [&topology.servers, &topology.clients, &topology.nodes];
     let texts = places
         .into_iter()

@@ -1,32 +1,22 @@
 //! Offloads of a device, by the SIOCETHTOOL ioctl (linux/ethtool.h): no file shows them.
 //!
-//! Only the "get" commands that every user may send are used. Each returns one number; the names are those of `ethtool
-//! -k`.
-#![allow(unsafe_code)]
+//! Only the "get" commands that every user may send are used. The names are those of `ethtool -k`.
 
-use rustix::ioctl::{Opcode, Updater, ioctl};
 use std::collections::BTreeMap;
-use std::mem;
-use std::os::fd::AsFd;
 use std::os::unix::net::UnixDatagram;
+use tare_sandbox::sys::ethtool::{EthtoolSwitch, flags};
 
-/// `SIOCETHTOOL` of linux/sockios.h.
-const SIOCETHTOOL: Opcode = 0x8946;
-
-/// Commands of linux/ethtool.h that report the state of one offload.
-const SWITCHES: &[(&str, u32)] = &[
-    ("rx-checksumming", 0x14),
-    ("tx-checksumming", 0x16),
-    ("scatter-gather", 0x18),
-    ("tcp-segmentation-offload", 0x1e),
-    ("generic-segmentation-offload", 0x23),
-    ("generic-receive-offload", 0x2b),
+/// Switches of a device, each for one offload.
+const SWITCHES: &[(&str, EthtoolSwitch)] = &[
+    ("rx-checksumming", EthtoolSwitch::RX_CHECKSUM),
+    ("tx-checksumming", EthtoolSwitch::TX_CHECKSUM),
+    ("scatter-gather", EthtoolSwitch::SCATTER_GATHER),
+    ("tcp-segmentation-offload", EthtoolSwitch::TSO),
+    ("generic-segmentation-offload", EthtoolSwitch::GSO),
+    ("generic-receive-offload", EthtoolSwitch::GRO),
 ];
 
-/// `ETHTOOL_GFLAGS`, which reports several offloads at once, one bit for each.
-const GET_FLAGS: u32 = 0x25;
-
-/// Bits of the answer to [`GET_FLAGS`].
+/// Offloads that a device reports as bits of its [`flags`].
 const FLAGS: &[(&str, u32)] = &[
     ("tx-vlan-offload", 1 << 7),
     ("rx-vlan-offload", 1 << 8),
@@ -35,13 +25,6 @@ const FLAGS: &[(&str, u32)] = &[
     ("receive-hashing", 1 << 28),
 ];
 
-/// `struct ethtool_value`: a command, and room for its answer.
-#[repr(C)]
-struct EthtoolValue {
-    command: u32,
-    data: u32,
-}
-
 /// Returns the offloads of a device by name, with `true` for those that are on. The map is empty if the device cannot
 /// be queried.
 pub(super) fn offloads(device: &str) -> BTreeMap<String, bool> {
@@ -49,33 +32,13 @@ pub(super) fn offloads(device: &str) -> BTreeMap<String, bool> {
     let Ok(socket) = UnixDatagram::unbound() else {
         return BTreeMap::new();
     };
-    let switches = SWITCHES.iter().filter_map(|&(name, command)| {
-        Some((name.to_owned(), query(&socket, device, command)? != 0))
-    });
-    let flags = query(&socket, device, GET_FLAGS);
-    let flagged = flags.into_iter().flat_map(|answer| {
+    let switches = SWITCHES
+        .iter()
+        .filter_map(|&(name, switch)| Some((name.to_owned(), switch.is_on(&socket, device).ok()?)));
+    let flagged = flags(&socket, device).into_iter().flat_map(|answer| {
         FLAGS.iter().map(move |&(name, bit)| (name.to_owned(), answer & bit != 0))
     });
     switches.chain(flagged).collect()
-}
-
-/// Sends one "get" command. Returns `None` if the name is too long, the device unknown or the command refused.
-fn query(socket: impl AsFd, device: &str, command: u32) -> Option<u32> {
-    // SAFETY: `ifreq` is plain data, for which all zeroes are a valid value.
-    let mut request: libc::ifreq = unsafe { mem::zeroed() };
-    if device.len() >= request.ifr_name.len() {
-        return None;
-    }
-    for (to, from) in request.ifr_name.iter_mut().zip(device.bytes()) {
-        *to = from.cast_signed() as libc::c_char;
-    }
-    let mut value = EthtoolValue { command, data: 0 };
-    request.ifr_ifru.ifru_data = (&raw mut value).cast();
-    // SAFETY: SIOCETHTOOL takes a `struct ifreq` whose name ends in a zero (the name is shorter than its field) and
-    // whose data points to the command's structure, here `struct ethtool_value`, which all commands above use; both
-    // live until the call returns, and nothing else refers to them during the call.
-    unsafe { ioctl(socket, Updater::<SIOCETHTOOL, _>::new(&mut request)) }.ok()?;
-    Some(value.data)
 }
 
 #[cfg(test)]

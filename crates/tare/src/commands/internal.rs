@@ -36,7 +36,7 @@ fn run_agent(arguments: &AgentArguments) -> anyhow::Result<CommandExit> {
 
 /// Runs until the tare that started it ends, and ends the lab's processes with it.
 fn run_init() -> anyhow::Result<CommandExit> {
-    Ok(if tare_lab::run_init() == 0 { CommandExit::Done } else { CommandExit::Failed })
+    Ok(if tare_sandbox::run_init() == 0 { CommandExit::Done } else { CommandExit::Failed })
 }
 
 /// Forwards a port in user space until it is killed.
@@ -85,5 +85,5 @@ fn run_task_agent() -> anyhow::Result<CommandExit> {
 ///
 /// The arguments are written by the lab, `--` included, so they are taken verbatim.
 fn exec_with_hosts() -> anyhow::Result<CommandExit> {
-    match tare_lab::exec_with_hosts(std::env::args_os().skip(ROLE_WORDS))? {}
+    match tare_sandbox::exec_with_hosts(std::env::args_os().skip(ROLE_WORDS))? {}
 }

@@ -6,9 +6,9 @@ use crate::exit::CommandExit;
 use crate::workloads::workload_registry;
 use schemars::JsonSchema;
 use serde::Serialize;
-use tare_lab::ModuleLoading;
 use tare_network::{NetworkOption, Offload};
 use tare_record::{Metric, Parameters};
+use tare_sandbox::ModuleLoading;
 use tare_traffic::{Parameter, Workload};
 
 /// Output of `tare list networks --json`.

@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tare_agent::AgentSession;
-use tare_lab::{EnterOptions, Lab, ModuleLoading};
 use tare_observe::headroom::{LimitPolicy, ResourceDemand};
 use tare_observe::limits::RunCgroup;
 use tare_observe::presence::RunPresence;
@@ -23,6 +22,7 @@ use tare_record::{
 use tare_report::{NoteExtent, Style};
 use tare_runner::network_environment::NetworkEnvironment;
 use tare_runner::{StartPoint, run_plan};
+use tare_sandbox::{EnterOptions, ModuleLoading, Sandbox};
 use tare_traffic::{WorkloadRegistry, WorkloadRequest};
 
 /// Options of a measurement other than its plan.
@@ -58,7 +58,7 @@ pub(crate) fn measure_plan(plan: Plan, job: &MeasureOptions) -> anyhow::Result<C
         return nothing_runs(plan, job);
     }
     check_workloads(&plan, &job.workloads)?;
-    let (lab, limits) = enter_lab(job.modules)?;
+    let (sandbox, limits) = enter_sandbox(job.modules)?;
     if !prepare(&plan, job, &stop.flag())? {
         return Ok(CommandExit::Interrupted);
     }
@@ -71,7 +71,7 @@ pub(crate) fn measure_plan(plan: Plan, job: &MeasureOptions) -> anyhow::Result<C
     let writer = begin_journal(&job.directory, head)?;
     let display = DisplayOptions { json: job.json, emulated, stop: stop.clone() };
     let display = ProgressDisplay::start(&plan, display);
-    let stage = RunContext { lab, stop, presence, display, _limits: limits };
+    let stage = RunContext { sandbox, stop, presence, display, _limits: limits };
     measure(&plan, StartPoint::default(), writer, stage, job)
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn measure_rest(journal: &Journal, job: &MeasureOptions) -> anyhow::R
     let plan = &journal.run.plan;
     let stop = StopRequest::new()?;
     let (presence, _) = check_host(plan, job.care)?;
-    let (lab, limits) = enter_lab(job.modules)?;
+    let (sandbox, limits) = enter_sandbox(job.modules)?;
     if !prepare(plan, job, &stop.flag())? {
         return Ok(CommandExit::Interrupted);
     }
@@ -124,7 +124,13 @@ pub(crate) fn measure_rest(journal: &Journal, job: &MeasureOptions) -> anyhow::R
     let display = DisplayOptions { json: job.json, emulated, stop: stop.clone() };
     let display = ProgressDisplay::start(plan, display);
     display.add_earlier(&start.trials_before(journal), &start);
-    measure(plan, start, writer, RunContext { lab, stop, presence, display, _limits: limits }, job)
+    measure(
+        plan,
+        start,
+        writer,
+        RunContext { sandbox, stop, presence, display, _limits: limits },
+        job,
+    )
 }
 
 /// Returns every workload with each of the shapes in which it is measured.
@@ -168,7 +174,7 @@ fn prepare(plan: &Plan, job: &MeasureOptions, stop: &AtomicBool) -> anyhow::Resu
 
 /// Environment of the runner.
 struct RunContext {
-    lab: Arc<Lab>,
+    sandbox: Arc<Sandbox>,
     stop: StopRequest,
     presence: RunPresence,
     display: ProgressDisplay,
@@ -221,11 +227,13 @@ pub(crate) fn resource_demand(shapes: &[Shape]) -> ResourceDemand {
 }
 
 /// Enters the lab, with resource limits if they can be set; otherwise `tare doctor` reports the reason.
-pub(crate) fn enter_lab(modules: ModuleLoading) -> anyhow::Result<(Arc<Lab>, Option<RunCgroup>)> {
+pub(crate) fn enter_sandbox(
+    modules: ModuleLoading,
+) -> anyhow::Result<(Arc<Sandbox>, Option<RunCgroup>)> {
     let limits = RunCgroup::create().ok();
     let control_group = limits.as_ref().map(|limits| limits.directory().to_owned());
     let options = EnterOptions { modules, control_group };
-    Ok((Lab::enter(options).map_err(with_remedy)?, limits))
+    Ok((Sandbox::enter(options).map_err(with_remedy)?, limits))
 }
 
 /// Appends the remedy of a network's error to its text.
@@ -244,7 +252,7 @@ fn measure(
     mut stage: RunContext,
     job: &MeasureOptions,
 ) -> anyhow::Result<CommandExit> {
-    let everything = build_catalogue_with(Some(stage.lab), job.modules, &job.docker);
+    let everything = build_catalogue_with(Some(stage.sandbox), job.modules, &job.docker);
     let mut live = NetworkEnvironment::new(
         &everything.networks,
         &everything.workloads,

@@ -4,11 +4,11 @@ use crate::catalogue::build_catalogue;
 use crate::cli::{ShapeArguments, ShowArguments};
 use crate::commands::run::check_core_count;
 use crate::exit::{CommandExit, usage_error};
-use tare_lab::ModuleLoading;
 use tare_network::{
     Background, Family, MtuSource, Network, NetworkParameters, NetworkRegistry, NetworkSpec,
     NodeLink, Placement, Shape,
 };
+use tare_sandbox::ModuleLoading;
 
 /// Prints the commands.
 pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<CommandExit> {

@@ -7,11 +7,11 @@ use crate::commands::show;
 use crate::docker::DockerSupport;
 use crate::exit::{CommandExit, usage_error};
 use std::net::IpAddr;
-use tare_lab::{EnterOptions, Lab};
 use tare_network::{
     Command, NetworkParameters, NetworkSpec, Process, ProcessExit as Ended, Shape, Stdio, Topology,
 };
 use tare_observe::headroom;
+use tare_sandbox::{EnterOptions, Sandbox};
 
 /// Sets up the network, runs the program, and removes the network when the program ends.
 pub(crate) fn run(arguments: &UpArguments) -> anyhow::Result<CommandExit> {
@@ -25,9 +25,9 @@ pub(crate) fn run(arguments: &UpArguments) -> anyhow::Result<CommandExit> {
         anyhow::bail!("cannot set up {spelled} here: {}: {}", missing.reason, missing.remedy);
     }
     check_room(&known, &spelled, &shape, arguments)?;
-    let lab =
-        Lab::enter(EnterOptions { modules, ..EnterOptions::default() }).map_err(with_remedy)?;
-    let everything = build_catalogue_with(Some(lab), modules, &docker);
+    let sandbox =
+        Sandbox::enter(EnterOptions { modules, ..EnterOptions::default() }).map_err(with_remedy)?;
+    let everything = build_catalogue_with(Some(sandbox), modules, &docker);
     docker.finish_on_signal(&spelled)?;
     let (spelled, network) = show::find_network(&everything.networks, &arguments.network)?;
     let site = NetworkParameters::from_spec(&spelled, arguments.port.clone());

@@ -8,8 +8,9 @@ use crate::plan::address::LabSubnet;
 use crate::plan::nodes::{LabNode, UPLINK};
 use crate::plan::underlay::Underlay;
 use crate::plan::wiring::Wiring;
-use crate::programs::{Program, ReadyCondition, runtime_directory};
+use crate::programs::{Program, ReadyCondition};
 use tare_network::{Family, Requirement};
+use tare_sandbox::programs::runtime_directory;
 
 /// Autonomous system number that Calico gives a cluster by default.
 const SYSTEM: u32 = 64_512;

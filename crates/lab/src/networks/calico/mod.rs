@@ -12,21 +12,25 @@ pub(crate) mod felix_rules;
 use crate::networks::calico::felix_rules::{FROM_WORKLOADS, PREFIX};
 use crate::networks::multi_host::tunnels::encapsulation_proof;
 use crate::networks::{LabNetworkDefinition, nftables_requirements};
-use crate::plan::address::{LabSubnet, MacAddress, host_prefix, prefix_length};
+use crate::plan::address::{LabSubnet, host_prefix, prefix_length};
 use crate::plan::backbone::Backbone;
 use crate::plan::layout::{Layout, PathProof, Waypoint};
 use crate::plan::node_containers::{NodeContainer, NodeContainers};
 use crate::plan::nodes::{LabNode, UPLINK};
 use crate::plan::underlay::{MOST_NODES, ROUTER, Underlay, check_nodes, inner_mtu, parse_link};
 use crate::plan::wiring::{
-    DevicePair, DevicePairEnd, DeviceSysctl, InterfaceAddress, IpRoute, Neighbour,
-    RouteDestination, RouteKind, Ruleset, Wiring,
+    DevicePair, DevicePairEnd, DeviceSysctl, InterfaceAddress, IpRoute, Neighbour, Ruleset, Wiring,
 };
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::RangeInclusive;
 use tare_network::{
     Error, Family, Hop, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
 };
+use tare_sandbox::addressing::{RouteDestination, RouteKind};
+use tare_sandbox::netlink::MacAddress;
+
+/// Link-layer address of every host-side device of a container.
+const HOST_SIDE: MacAddress = MacAddress::new([0xee; 6]);
 
 /// Calico with one of its backbones between nodes.
 pub(crate) struct CalicoNetwork {
@@ -126,7 +130,7 @@ fn add_containers(
         hung[at] += 1;
         let space = wiring.add_namespace(name, &[]);
         let port = format!("{PREFIX}-{port}");
-        let near = DevicePairEnd::new(node.space, port.as_str()).with_mac(MacAddress::CALICO);
+        let near = DevicePairEnd::new(node.space, port.as_str()).with_mac(HOST_SIDE);
         let far = DevicePairEnd::new(space, UPLINK).with_mac(slot.mac());
         wiring.device_pairs.push(DevicePair::new(near, far).limited_to(site.options.rate));
         let pod = NodeContainer { node: at, space, slot, port };
@@ -159,7 +163,7 @@ fn add_container_side(wiring: &mut Wiring, pod: &NodeContainer) {
     }
     let default = IpRoute::default_via(space, gateway);
     wiring.routes.push(IpRoute { device: Some(device.clone()), ..default });
-    wiring.neighbours.push(Neighbour { space, device, address: gateway, mac: MacAddress::CALICO });
+    wiring.neighbours.push(Neighbour { space, device, address: gateway, mac: HOST_SIDE });
 }
 
 /// Adds the node's side of a container, as the CNI plugin and Felix set it up.
@@ -175,7 +179,7 @@ fn add_node_side(wiring: &mut Wiring, node: LabNode, pod: &NodeContainer) {
             &[("net.ipv6.conf.{}.proxy_ndp", "1"), ("net.ipv6.conf.{}.forwarding", "1")]
         }
     };
-    let set = |&(key, value): &(&str, &str)| {
+    let set = |&(key, value): &(&str, &'static str)| {
         DeviceSysctl::required(node.space, key.replace("{}", port), value)
     };
     wiring.settings.extend(settings.iter().map(set));

@@ -5,8 +5,6 @@ use crate::cni::{
     Attachment, CniResult, DEVICE, NetworkConfigList, PortMapping, RuntimeConfig, STATE_DIRECTORY,
     plugins_path, script,
 };
-use crate::lab::Lab;
-use crate::namespace::Namespace;
 use crate::networks::external::namespaces::{BuiltNamespaces, UnconnectedNamespaces, require_lab};
 use crate::networks::veth_and_bridge_requirements;
 use crate::plan::layout::{Layout, NamespaceEndpoint, Waypoint, client_routes};
@@ -19,6 +17,8 @@ use tare_network::{
     Error, Hop, HopKind, Network, NetworkInfo, NetworkParameters, Requirement, Shape, Topology,
     UnmetRequirement,
 };
+use tare_sandbox::Namespace;
+use tare_sandbox::Sandbox;
 
 pub(crate) const INFO: NetworkInfo = NetworkInfo {
     name: "cni:FILE",
@@ -38,7 +38,7 @@ pub(crate) enum DialTarget {
 }
 
 pub(crate) struct CniNetwork {
-    pub(crate) lab: Option<Arc<Lab>>,
+    pub(crate) sandbox: Option<Arc<Sandbox>>,
     pub(crate) info: NetworkInfo,
     /// Prefix of its name, before the file.
     pub(crate) scheme: &'static str,
@@ -46,9 +46,9 @@ pub(crate) struct CniNetwork {
 }
 
 /// Returns the network of `cni:FILE`.
-pub(crate) fn cni(lab: &Option<Arc<Lab>>) -> CniNetwork {
+pub(crate) fn cni(sandbox: &Option<Arc<Sandbox>>) -> CniNetwork {
     CniNetwork {
-        lab: lab.clone(),
+        sandbox: sandbox.clone(),
         info: INFO,
         scheme: "cni:",
         dial_target: DialTarget::ContainerAddress,
@@ -161,11 +161,11 @@ impl Network for CniNetwork {
     }
 
     fn set_up(&self, shape: &Shape, site: &NetworkParameters) -> Result<Topology, Error> {
-        let lab = require_lab(self.info().name, &self.lab)?;
+        let sandbox = require_lab(self.info().name, &self.sandbox)?;
         let list = Self::read_list(site)?;
         let (ground, outer) = self.namespaces(shape)?;
         let built = BuiltNamespaces::new(
-            lab,
+            sandbox,
             &ground,
             &plugin_requirements(&list),
             &["/run", STATE_DIRECTORY],
@@ -195,7 +195,7 @@ impl Network for CniNetwork {
             let list = Self::read_list(site)?;
             let (ground, outer) = self.namespaces(shape)?;
             let node = ground.wiring.name(ground.node.space);
-            let mut lines = shell::script(&ground.wiring);
+            let mut lines = shell::script_or_comment(&ground.wiring);
             for (&space, &on) in ground.servers.iter().zip(&outer) {
                 let runtime = self.server_runtime(shape, site, on);
                 lines.extend(script(&list, node, ground.wiring.name(space), &runtime));

@@ -1,12 +1,9 @@
 //! `exec:PATH`: a network that a program of the user sets up and removes. The interface is described in docs/EXEC.md.
 
-use crate::lab::Lab;
-use crate::namespace::Namespace;
 use crate::networks::external::namespaces::{BuiltNamespaces, UnconnectedNamespaces, require_lab};
 use crate::plan::layout::{Layout, NamespaceEndpoint, Waypoint, client_routes};
 use crate::plan::nodes::UPLINK;
 use crate::plan::wiring::{NamespaceId, Wiring};
-use crate::programs::{ExecContext, Log, START_TIMEOUT, run_outside_lab};
 use crate::shell;
 use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
@@ -21,9 +18,12 @@ use tare_network::{
     Error, Family, Hop, HopKind, Network, NetworkInfo, NetworkParameters, Requirement, Shape,
     Topology, UnmetRequirement,
 };
+use tare_sandbox::Namespace;
+use tare_sandbox::Sandbox;
+use tare_sandbox::programs::{ExecContext, Log, START_TIMEOUT, run_outside_sandbox};
 
 pub(crate) struct ExecNetwork {
-    pub(crate) lab: Option<Arc<Lab>>,
+    pub(crate) sandbox: Option<Arc<Sandbox>>,
 }
 
 /// Version of the interface.
@@ -230,13 +230,13 @@ impl Network for ExecNetwork {
     }
 
     fn set_up(&self, shape: &Shape, site: &NetworkParameters) -> Result<Topology, Error> {
-        let lab = require_lab("exec:PATH", &self.lab)?;
+        let sandbox = require_lab("exec:PATH", &self.sandbox)?;
         let program = find_program(site).map_err(|missing| {
             Error::new("set up exec:PATH", missing.reason).with_remedy(missing.remedy)
         })?;
         let ground = UnconnectedNamespaces::for_shape("exec:PATH", shape)?;
         let built = BuiltNamespaces::new(
-            lab,
+            sandbox,
             &ground,
             &crate::networks::veth_and_bridge_requirements(),
             &PRIVATE,
@@ -271,8 +271,8 @@ fn program_commands(
     let order = ExecRequest::for_shape(&ground, shape, site).to_json()?;
     let mut command = Command::new(program);
     command.arg("commands");
-    let text = run_outside_lab(command, &order, limit)?.into_stdout(what)?;
-    let mut lines = shell::script(&ground.wiring);
+    let text = run_outside_sandbox(command, &order, limit)?.into_stdout(what)?;
+    let mut lines = shell::script_or_comment(&ground.wiring);
     lines.extend(text.lines().map(str::to_owned));
     Ok(lines)
 }

@@ -5,20 +5,22 @@
 //! is proven, and the hops are read from the kernel.
 
 use crate::build::build;
-use crate::lab::Lab;
-use crate::namespace::Namespace;
 use crate::networks::built_network::BuiltNetwork;
 use crate::networks::hops;
 use crate::offload;
 use crate::plan::layout::{Layout, check_one_node};
 use crate::plan::nodes::{LabNode, add_nodes};
-use crate::plan::wiring::{NamespaceId, Sysctl, Wiring};
-use crate::programs::{ExecContext, MountNamespace, RunningPrograms};
+use crate::plan::wiring::{NamespaceId, Wiring};
+use crate::programs::RunningPrograms;
 use crate::verify::counter_watch::NetworkWatcher;
 use crate::verify::path_proof::prove_path;
 use std::any::Any;
 use std::sync::Arc;
 use tare_network::{Error, Offloads, Requirement, Shape, Topology};
+use tare_sandbox::Namespace;
+use tare_sandbox::Sandbox;
+use tare_sandbox::Sysctl;
+use tare_sandbox::programs::{ExecContext, MountNamespace};
 
 /// Sysctls of a node that forwards for its containers, as Kubernetes requires them.
 const FORWARDING_NODE: [Sysctl; 5] = [
@@ -62,7 +64,7 @@ impl UnconnectedNamespaces {
 
 /// Built namespaces of a node and its containers.
 pub(crate) struct BuiltNamespaces {
-    lab: Arc<Lab>,
+    sandbox: Arc<Sandbox>,
     pub(crate) spaces: Vec<Arc<Namespace>>,
     /// Execution context of programs on the node.
     pub(crate) context: ExecContext,
@@ -73,18 +75,18 @@ impl BuiltNamespaces {
     /// Builds the namespaces. Fails if a requirement is not met. The `private` directories are empty for programs on
     /// the node.
     pub(crate) fn new(
-        lab: &Arc<Lab>,
+        sandbox: &Arc<Sandbox>,
         ground: &UnconnectedNamespaces,
         needs: &[Requirement],
         private: &[&str],
     ) -> Result<Self, Error> {
-        lab.kernel().ensure(needs)?;
-        let spaces = build(lab, &ground.wiring)?;
+        sandbox.kernel().ensure(needs)?;
+        let spaces = build(sandbox, &ground.wiring)?;
         let node = ground.node.space;
         let mounts = MountNamespace::make(&spaces[node.0], &spaces, private)?;
-        let station = ExecContext::new(lab, &spaces[node.0], mounts);
+        let station = ExecContext::new(sandbox, &spaces[node.0], mounts);
         let running = RunningPrograms::with_context(node, station.clone());
-        Ok(Self { lab: Arc::clone(lab), spaces, context: station, programs: running })
+        Ok(Self { sandbox: Arc::clone(sandbox), spaces, context: station, programs: running })
     }
 
     /// Switches the offloads off, proves the path from clients to servers, and returns the topology. Dropping `guard`
@@ -95,21 +97,26 @@ impl BuiltNamespaces {
         offloads: Offloads,
         guard: impl Any + Send,
     ) -> Result<Topology, Error> {
-        let Self { lab, spaces, programs: running, .. } = self;
+        let Self { sandbox, spaces, programs: running, .. } = self;
         let programs = Arc::new(running);
         // On an error, `guard` is dropped before the execution context in which it may run programs again.
         let guard = guard;
         let switched = offload::switch_off(&layout, &spaces, offloads)?;
-        prove_path(&lab, &layout, &spaces, &programs)?;
+        prove_path(&sandbox, &layout, &spaces, &programs)?;
         let hops = hops(&layout, &spaces, &switched)?;
-        let up = BuiltNetwork { lab: &lab, layout: &layout, spaces: &spaces, programs: &programs };
+        let up = BuiltNetwork {
+            sandbox: &sandbox,
+            layout: &layout,
+            spaces: &spaces,
+            programs: &programs,
+        };
         Ok(Topology {
             servers: up.containers("server", &layout.servers),
             clients: up.containers("client", &layout.clients),
             nodes: up.nodes(),
             hops,
             findings: switched.finding(&layout.wiring).into_iter().collect(),
-            watch: Some(Box::new(NetworkWatcher::start(&lab, &layout, &spaces))),
+            watch: Some(Box::new(NetworkWatcher::start(&sandbox, &layout, &spaces))),
             routes: layout.routes,
             guard: Box::new((guard, programs, spaces)),
         })
@@ -119,8 +126,9 @@ impl BuiltNamespaces {
 /// Returns the lab. Fails if the process has entered none.
 pub(crate) fn require_lab<'a>(
     name: &str,
-    lab: &'a Option<Arc<Lab>>,
-) -> Result<&'a Arc<Lab>, Error> {
-    lab.as_ref()
+    sandbox: &'a Option<Arc<Sandbox>>,
+) -> Result<&'a Arc<Sandbox>, Error> {
+    sandbox
+        .as_ref()
         .ok_or_else(|| Error::new(format!("set up {name}"), "this process has not entered a lab"))
 }

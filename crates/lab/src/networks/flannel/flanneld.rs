@@ -9,9 +9,10 @@ use crate::plan::address::{LabSubnet, prefix_length};
 use crate::plan::nodes::{LabNode, UPLINK};
 use crate::plan::underlay::Underlay;
 use crate::plan::wiring::Wiring;
-use crate::program;
-use crate::programs::{Program, ReadyCondition, runtime_directory};
+use crate::programs::{Program, ReadyCondition};
 use tare_network::{Family, Requirement};
+use tare_sandbox::program;
+use tare_sandbox::programs::runtime_directory;
 
 /// Key in etcd under which flanneld looks for its configuration.
 const CONFIGURATION: &str = "/coreos.com/network/config";

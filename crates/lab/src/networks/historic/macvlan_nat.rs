@@ -14,14 +14,14 @@ use crate::plan::layout::{Layout, PathProof, Waypoint, client_routes};
 use crate::plan::nodes::UPLINK;
 use crate::plan::uplink::{check_capacity, slot};
 use crate::plan::wiring::{
-    ChildDevice, ChildDeviceKind, DeviceSysctl, InterfaceAddress, MacvlanMode, NamespaceId,
-    ParentDevice, Ruleset, Wiring,
+    ChildDevice, DeviceSysctl, InterfaceAddress, NamespaceId, ParentDevice, Ruleset, Wiring,
 };
 use std::fmt::Write;
 use std::net::IpAddr;
 use tare_network::{
     Error, Family, Hop, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
 };
+use tare_sandbox::devices::Macvlan;
 
 pub(crate) struct MacvlanNatNetwork;
 
@@ -101,10 +101,8 @@ impl ExternalAddress {
     /// Adds the device, which answers ARP requests for its own address only, and the address with a host prefix.
     fn add(&self, wiring: &mut Wiring, node: NamespaceId) {
         let parent = ParentDevice::new(node, UPLINK);
-        let kind = ChildDeviceKind::Macvlan { parent, mode: MacvlanMode::Bridge };
-        wiring
-            .child_devices
-            .push(ChildDevice::new(node, &self.device, kind).with_mac(self.slot.mac()));
+        let device = ChildDevice::new(node, &self.device, parent, Macvlan);
+        wiring.child_devices.push(device.with_mac(self.slot.mac()));
         let prefix = host_prefix(wiring.family);
         if wiring.family == Family::Ipv4 {
             for (key, value) in [("arp_ignore", "1"), ("arp_announce", "2")] {

@@ -10,7 +10,6 @@ use crate::plan::nodes::BRIDGED_PAST_NETFILTER;
 use crate::plan::uplink::{
     UplinkChild, UplinkMode, add_child, add_neighbours, check_capacity, path, slot,
 };
-use crate::plan::wiring::MacvlanMode;
 use tare_network::{Error, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape};
 
 pub(crate) struct PipeworkMacvlanNetwork;
@@ -31,7 +30,7 @@ impl LabNetworkDefinition for PipeworkMacvlanNetwork {
     }
 
     fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
-        const BY: UplinkMode = UplinkMode::Macvlan(MacvlanMode::Bridge);
+        const BY: UplinkMode = UplinkMode::Macvlan;
         check_capacity("pipework-macvlan", shape)?;
         let BridgeLayout { mut layout, node, servers, clients, .. } =
             layout_on_bridge("pipework-macvlan", shape, site, &BRIDGED_PAST_NETFILTER)?;

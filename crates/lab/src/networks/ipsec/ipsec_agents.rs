@@ -13,10 +13,10 @@ use crate::plan::node_containers;
 use crate::plan::node_containers::{BRIDGE, NodeContainer};
 use crate::plan::nodes::{LabNode, UPLINK};
 use crate::plan::underlay::{ROUTER, Underlay, check_nodes, inner_mtu, parse_link};
-use crate::plan::wiring::{
-    DevicePair, DevicePairEnd as CableEnd, IpRoute, NamespaceId, RouteDestination, Sysctl, Wiring,
-};
+use crate::plan::wiring::{DevicePair, DevicePairEnd as CableEnd, IpRoute, NamespaceId, Wiring};
 use tare_network::{Error, Family, Hop, HopKind, MtuSource, NetworkParameters, Requirement, Shape};
+use tare_sandbox::Sysctl;
+use tare_sandbox::addressing::RouteDestination;
 
 /// Headers on the underlay, bytes: IPv4, UDP, ESP with AES-GCM and its padding, and a margin.
 const HEADERS: u32 = 100;

@@ -6,10 +6,11 @@
 //! are therefore marked, and stay on the main routing table; the kernel exempts the daemon's sockets from its policies.
 
 use crate::plan::wiring::{NamespaceId, Wiring};
-use crate::programs::{PacketCounter, Program, ReadyCondition, runtime_directory};
+use crate::programs::{PacketCounter, Program, ReadyCondition};
 use crate::random_key;
 use std::net::IpAddr;
 use tare_network::{Error, Requirement};
+use tare_sandbox::programs::runtime_directory;
 
 /// TUN device through which the daemon receives and sends packets.
 pub(crate) const DEVICE: &str = "ipsec0";

@@ -9,17 +9,19 @@ use crate::plan::layout::{Layout, PathProof, Waypoint};
 use crate::plan::node_containers;
 use crate::plan::nodes::{LabNode, UPLINK};
 use crate::plan::underlay::{MOST_NODES, ROUTER, Underlay, check_nodes, inner_mtu, parse_link};
-use crate::plan::wiring::{
-    ChildDevice, ChildDeviceKind, Encapsulation, IpRoute, ParentDevice, RouteDestination, Wiring,
-};
-use crate::programs::{Program, ReadyCondition, START_TIMEOUT, run_outside_lab, runtime_directory};
-use crate::{program, random_key};
+use crate::plan::wiring::{ChildDevice, IpRoute, ParentDevice, Wiring};
+use crate::programs::{Program, ReadyCondition};
+use crate::random_key;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::process::Command;
 use tare_network::{
     Error, Family, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
 };
+use tare_sandbox::addressing::RouteDestination;
+use tare_sandbox::devices::Wireguard;
+use tare_sandbox::program;
+use tare_sandbox::programs::{START_TIMEOUT, run_outside_sandbox, runtime_directory};
 
 /// Headers on the underlay, bytes: as wg-quick(8), with room for an outer IPv6 header.
 const HEADERS: u32 = 80;
@@ -150,13 +152,10 @@ fn remote_networks(wiring: &Wiring, underlay: &Underlay, node: LabNode) -> Vec<R
 /// Adds a node's kernel device, and its routes to the other nodes' containers.
 fn add_device(wiring: &mut Wiring, underlay: &Underlay, node: LabNode) {
     let name = device(WireguardBackend::Kernel, node);
-    let kind = ChildDeviceKind::Tunnel {
-        parent: ParentDevice::new(node.space, UPLINK),
-        wrap: Encapsulation::Wireguard,
-    };
+    let parent = ParentDevice::new(node.space, UPLINK);
     wiring.child_devices.push(ChildDevice {
         mtu: Some(underlay.link.mtu() - HEADERS),
-        ..ChildDevice::new(node.space, &name, kind)
+        ..ChildDevice::new(node.space, &name, parent, Wireguard)
     });
     let routes = remote_networks(wiring, underlay, node).into_iter();
     wiring.routes.extend(routes.map(|to| IpRoute::by_device(node.space, to, &name)));
@@ -230,7 +229,7 @@ fn derive_public_key(wg: Option<PathBuf>, private: &str) -> Result<String, Error
     })?;
     let mut command = Command::new(wg);
     command.arg("pubkey");
-    let key = run_outside_lab(command, private, START_TIMEOUT)?.into_stdout(WHAT)?;
+    let key = run_outside_sandbox(command, private, START_TIMEOUT)?.into_stdout(WHAT)?;
     match key.trim() {
         "" => Err(Error::new(WHAT, "wg printed no key")),
         key => Ok(key.to_owned()),

@@ -6,9 +6,9 @@ use crate::networks::multi_host::wireguard::{
 use crate::networks::{Confidentiality, LabNetworkDefinition};
 use crate::plan::layout::Layout;
 use crate::plan::underlay::MOST_NODES;
-use crate::program;
 use std::ops::RangeInclusive;
 use tare_network::{Error, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape};
+use tare_sandbox::program;
 
 pub(crate) struct UserspaceWireguardNetwork;
 

@@ -1,15 +1,16 @@
 //! Open vSwitch on a node: its two daemons, private to the node, and the steps that make its bridges.
 //!
 //! All of its files are below the node's own directory
-//! ([`runtime_directory`](crate::programs::program::runtime_directory)): the database, the sockets, the logs. An Open
+//! ([`runtime_directory`](tare_sandbox::programs::runtime_directory)): the database, the sockets, the logs. An Open
 //! vSwitch of the machine itself is neither queried nor changed. Sources: ovsdb-server(1), ovs-vswitchd(8),
 //! ovs-vsctl(8), ovs-vswitchd.conf.db(5).
 
-use crate::plan::address::MacAddress;
 use crate::plan::layout::Waypoint;
 use crate::plan::wiring::{NamespaceId, Wiring};
-use crate::programs::{PacketCounter, Program, ReadyCondition, runtime_directory};
+use crate::programs::{PacketCounter, Program, ReadyCondition};
 use tare_network::{Hop, HopKind, Requirement};
+use tare_sandbox::netlink::MacAddress;
+use tare_sandbox::programs::runtime_directory;
 
 /// Name of the bridge for the containers.
 pub(crate) const SWITCH: &str = "ovs0";

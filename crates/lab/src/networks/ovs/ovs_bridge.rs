@@ -1,6 +1,5 @@
 //! `ovs-bridge`: containers, each on its own Linux bridge, which is a port of Open vSwitch.
 
-use crate::lab::Lab;
 use crate::networks::ovs::openvswitch::OvsDatapath;
 use crate::networks::ovs::{OvsAttachment, layout, ovs_requirements};
 use crate::networks::{LabNetworkDefinition, query_probe};
@@ -9,15 +8,16 @@ use std::sync::Arc;
 use tare_network::{
     Error, NetworkInfo, NetworkOption, NetworkParameters, Requirement, RequirementProbe, Shape,
 };
+use tare_sandbox::Sandbox;
 
 pub(crate) struct OvsBridgeNetwork {
-    pub(crate) lab: Option<Arc<Lab>>,
+    pub(crate) sandbox: Option<Arc<Sandbox>>,
 }
 
 /// Returns the kernel's datapath if the kernel has it, otherwise the daemon's.
-pub(crate) fn available_datapath(lab: Option<&Arc<Lab>>) -> OvsDatapath {
+pub(crate) fn available_datapath(sandbox: Option<&Arc<Sandbox>>) -> OvsDatapath {
     let module = Requirement::Kernel { module: "openvswitch" };
-    let there = query_probe(lab, |probe| probe.check(&module));
+    let there = query_probe(sandbox, |probe| probe.check(&module));
     if there.is_ok() { OvsDatapath::Kernel } else { OvsDatapath::Userspace }
 }
 
@@ -33,7 +33,7 @@ impl LabNetworkDefinition for OvsBridgeNetwork {
     }
 
     fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
-        ovs_requirements(available_datapath(self.lab.as_ref()))
+        ovs_requirements(available_datapath(self.sandbox.as_ref()))
     }
 
     fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
@@ -41,7 +41,7 @@ impl LabNetworkDefinition for OvsBridgeNetwork {
             "ovs-bridge",
             shape,
             site,
-            available_datapath(self.lab.as_ref()),
+            available_datapath(self.sandbox.as_ref()),
             OvsAttachment::LinuxBridge,
         )
     }

@@ -6,7 +6,6 @@
 //! node's uplink, as any tunnel does. The daemon's datapath sends through a second bridge: the uplink is a port of it,
 //! and it has the node's address.
 
-use crate::lab::Lab;
 use crate::networks::ovs::openvswitch::{OvsBridgeSpec, OvsDatapath, OvsPort, UPLINKS};
 use crate::networks::ovs::{OvsAttachment, OvsContainer, openvswitch, ovs_bridge, plug_in};
 use crate::networks::{LabNetworkDefinition, nftables_requirements, ovs};
@@ -23,6 +22,7 @@ use std::sync::Arc;
 use tare_network::{
     Error, Family, Hop, HopKind, NetworkInfo, NetworkParameters, Requirement, Shape,
 };
+use tare_sandbox::Sandbox;
 
 /// Device with which the kernel's datapath sends and receives the packets of its VXLAN tunnels.
 const KERNEL_TUNNEL: &str = "vxlan_sys_4789";
@@ -44,14 +44,16 @@ pub(crate) struct OvsTunnelNetwork {
     pub(crate) about: NetworkInfo,
     pub(crate) datapath_choice: DatapathChoice,
     pub(crate) attachment: OvsAttachment,
-    pub(crate) lab: Option<Arc<Lab>>,
+    pub(crate) sandbox: Option<Arc<Sandbox>>,
 }
 
 impl OvsTunnelNetwork {
     fn datapath(&self) -> OvsDatapath {
         match self.datapath_choice {
             DatapathChoice::Fixed(datapath) => datapath,
-            DatapathChoice::KernelIfAvailable => ovs_bridge::available_datapath(self.lab.as_ref()),
+            DatapathChoice::KernelIfAvailable => {
+                ovs_bridge::available_datapath(self.sandbox.as_ref())
+            }
         }
     }
 }

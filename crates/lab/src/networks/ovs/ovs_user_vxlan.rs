@@ -1,14 +1,14 @@
 //! `ovs-user-vxlan`: containers on their node's Open vSwitch, and VXLAN tunnels between the nodes, all forwarded by its
 //! daemons.
 
-use crate::lab::Lab;
 use crate::networks::ovs::openvswitch::OvsDatapath;
 use crate::networks::ovs::ovs_tunnels::{DatapathChoice, OvsTunnelNetwork};
 use crate::networks::ovs::{OvsAttachment, SOURCE};
 use std::sync::Arc;
 use tare_network::{NetworkInfo, NetworkOption};
+use tare_sandbox::Sandbox;
 
-pub(crate) fn network(lab: &Option<Arc<Lab>>) -> OvsTunnelNetwork {
+pub(crate) fn network(sandbox: &Option<Arc<Sandbox>>) -> OvsTunnelNetwork {
     let about = NetworkInfo {
         name: "ovs-user-vxlan",
         summary: "one network over all nodes by Open vSwitch's VXLAN tunnels, forwarded by its daemons",
@@ -20,6 +20,6 @@ pub(crate) fn network(lab: &Option<Arc<Lab>>) -> OvsTunnelNetwork {
         about,
         datapath_choice: DatapathChoice::Fixed(OvsDatapath::Userspace),
         attachment: OvsAttachment::Direct,
-        lab: lab.clone(),
+        sandbox: sandbox.clone(),
     }
 }

@@ -4,10 +4,11 @@ use crate::networks::single_host::bridge_plain;
 use crate::networks::{LabNetworkDefinition, nftables_requirements, veth_and_bridge_requirements};
 use crate::plan::docker_rules::{FORWARD, host_rules};
 use crate::plan::layout::{Layout, PathProof, Waypoint};
-use crate::plan::wiring::{Ruleset, Sysctl};
+use crate::plan::wiring::Ruleset;
 use tare_network::{
     Error, Hop, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
 };
+use tare_sandbox::Sysctl;
 
 pub(crate) struct DockerBridgeNetwork;
 

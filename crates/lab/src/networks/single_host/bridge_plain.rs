@@ -9,10 +9,11 @@ use crate::plan::layout::{
 use crate::plan::nodes::{
     BRIDGED_PAST_NETFILTER, BridgedContainer, DockerBridge, LabNode, UPLINK, add_nodes,
 };
-use crate::plan::wiring::{Sysctl, Wiring};
+use crate::plan::wiring::Wiring;
 use tare_network::{
     Error, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
 };
+use tare_sandbox::Sysctl;
 
 pub(crate) struct PlainBridgeNetwork;
 

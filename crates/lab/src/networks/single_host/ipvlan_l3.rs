@@ -4,8 +4,8 @@ use crate::networks::{LabNetworkDefinition, uplink_requirements};
 use crate::plan::layout::Layout;
 use crate::plan::uplink;
 use crate::plan::uplink::UplinkMode;
-use crate::plan::wiring::IpvlanMode;
 use tare_network::{Error, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape};
+use tare_sandbox::devices::IpvlanMode;
 
 pub(crate) struct IpvlanL3Network;
 

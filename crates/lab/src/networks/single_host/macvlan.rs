@@ -4,7 +4,6 @@ use crate::networks::{LabNetworkDefinition, uplink_requirements};
 use crate::plan::layout::Layout;
 use crate::plan::uplink;
 use crate::plan::uplink::UplinkMode;
-use crate::plan::wiring::MacvlanMode;
 use tare_network::{Error, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape};
 
 pub(crate) struct MacvlanNetwork;
@@ -25,6 +24,6 @@ impl LabNetworkDefinition for MacvlanNetwork {
     }
 
     fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
-        uplink::layout("macvlan", UplinkMode::Macvlan(MacvlanMode::Bridge), shape, site)
+        uplink::layout("macvlan", UplinkMode::Macvlan, shape, site)
     }
 }

@@ -3,8 +3,8 @@
 use crate::networks::single_host::veth;
 use crate::networks::{LabNetworkDefinition, nftables_requirements};
 use crate::plan::layout::Layout;
-use crate::plan::wiring::DevicePairKind;
 use tare_network::{Error, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape};
+use tare_sandbox::devices::Netkit;
 
 pub(crate) struct NetkitNetwork;
 
@@ -28,6 +28,6 @@ impl LabNetworkDefinition for NetkitNetwork {
     }
 
     fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
-        veth::layout("netkit", DevicePairKind::Netkit, shape, site)
+        veth::layout("netkit", &Netkit, shape, site)
     }
 }

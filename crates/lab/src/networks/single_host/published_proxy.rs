@@ -13,7 +13,6 @@ use crate::plan::nodes::{
     BRIDGED_PAST_NETFILTER, BridgedContainer, DockerBridge, UPLINK, add_nodes,
 };
 use crate::plan::wiring::{NamespaceId, Wiring};
-use crate::program;
 use crate::programs::{Program, ReadyCondition};
 use crate::shell::quote;
 use crate::stand_ins::userland_proxy;
@@ -23,6 +22,7 @@ use tare_network::{
     Error, Hop, HopKind, INTERNAL, NetworkInfo, NetworkOption, NetworkParameters, Requirement,
     Shape,
 };
+use tare_sandbox::program;
 
 pub(crate) struct PublishedProxyNetwork;
 

@@ -8,12 +8,13 @@ use crate::plan::layout::{
 };
 use crate::plan::nodes::UPLINK;
 use crate::plan::wiring::{
-    DevicePair, DevicePairEnd, DevicePairKind, InterfaceAddress, NamespaceId, Ruleset, Wiring,
+    DevicePair, DevicePairEnd, InterfaceAddress, NamespaceId, Ruleset, Wiring,
 };
 use tare_network::{
     BitsPerSecond, Error, Family, Hop, HopKind, NetworkInfo, NetworkOption, NetworkParameters,
     Requirement, Shape,
 };
+use tare_sandbox::devices::{DevicePairKind, Veth};
 
 pub(crate) struct VethNetwork;
 
@@ -48,7 +49,7 @@ impl LabNetworkDefinition for VethNetwork {
     }
 
     fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
-        layout("veth", DevicePairKind::Veth, shape, site)
+        layout("veth", &Veth, shape, site)
     }
 }
 
@@ -57,7 +58,7 @@ impl LabNetworkDefinition for VethNetwork {
 /// Fails if a server has no client, or if there are too many clients.
 pub(crate) fn layout(
     name: &str,
-    kind: DevicePairKind,
+    kind: &'static dyn DevicePairKind,
     shape: &Shape,
     site: &NetworkParameters,
 ) -> Result<Layout, Error> {
@@ -120,7 +121,7 @@ fn add_device_pair(
     wiring: &mut Wiring,
     [client, server]: [NamespaceId; 2],
     joint: &ClientDevicePair,
-    kind: DevicePairKind,
+    kind: &'static dyn DevicePairKind,
     rate: Option<BitsPerSecond>,
 ) {
     let near = DevicePairEnd::new(client, UPLINK).with_mac(joint.client.mac());
@@ -149,13 +150,11 @@ fn path(
     client: NamespaceId,
     server: NamespaceId,
     joint: &ClientDevicePair,
-    kind: DevicePairKind,
+    kind: &'static dyn DevicePairKind,
 ) -> Vec<Waypoint> {
-    let end = |space, device: &str| match kind {
-        DevicePairKind::Veth => Waypoint::device(HopKind::Veth, space, device),
-        DevicePairKind::Netkit => {
-            Waypoint::device_with_detail(HopKind::Device, space, device, "netkit, L2")
-        }
+    let end = |space, device: &str| match kind.detail() {
+        None => Waypoint::device(kind.hop_kind(), space, device),
+        Some(detail) => Waypoint::device_with_detail(kind.hop_kind(), space, device, detail),
     };
     let mut path = vec![end(client, UPLINK), end(server, &joint.device)];
     // Docker's DNS rules are for IPv4 only, and so is the connection tracking that they enable.

@@ -4,10 +4,11 @@ use crate::networks::single_host::bridge_plain::{BridgeLayout, layout_on_bridge}
 use crate::networks::{LabNetworkDefinition, uplink_requirements};
 use crate::plan::layout::{Layout, PathProof, Waypoint};
 use crate::plan::nodes::{BRIDGED_PAST_NETFILTER, UPLINK};
-use crate::plan::wiring::{ChildDevice, ChildDeviceKind, ParentDevice};
+use crate::plan::wiring::{ChildDevice, ParentDevice};
 use tare_network::{
     Error, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
 };
+use tare_sandbox::devices::Vlan;
 
 pub(crate) struct VlanNetwork;
 
@@ -35,11 +36,9 @@ impl LabNetworkDefinition for VlanNetwork {
             layout_on_bridge("vlan", shape, site, &BRIDGED_PAST_NETFILTER)?;
         let wiring = &mut layout.wiring;
         for one in servers.iter().chain(&clients) {
-            let kind =
-                ChildDeviceKind::Vlan { parent: ParentDevice::new(one.space, UPLINK), id: ID };
-            wiring
-                .child_devices
-                .push(ChildDevice::new(one.space, DEVICE, kind).with_mac(one.slot.mac()));
+            let parent = ParentDevice::new(one.space, UPLINK);
+            let device = ChildDevice::new(one.space, DEVICE, parent, Vlan { id: ID });
+            wiring.child_devices.push(device.with_mac(one.slot.mac()));
         }
         // Addresses, routes and neighbour entries of the containers move to the VLAN. The bridge's own address is not
         // reachable in it.

@@ -7,12 +7,13 @@ use crate::plan::layout::{
 };
 use crate::plan::nodes::{LabNode, UPLINK, add_nodes};
 use crate::plan::wiring::{
-    DevicePair, DevicePairEnd, InterfaceAddress, IpRoute, NamespaceId, RouteDestination, Sysctl,
-    VrfDevice as Device, Wiring,
+    DevicePair, DevicePairEnd, InterfaceAddress, IpRoute, NamespaceId, VrfDevice as Device, Wiring,
 };
 use tare_network::{
     Error, Hop, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
 };
+use tare_sandbox::Sysctl;
+use tare_sandbox::addressing::RouteDestination;
 
 pub(crate) struct VrfNetwork;
 

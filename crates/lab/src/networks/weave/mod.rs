@@ -6,7 +6,6 @@ pub(crate) mod weave_sleeve;
 pub(crate) mod weave_sleeve_encrypted;
 pub(crate) mod weaver;
 
-use crate::lab::Lab;
 use crate::networks::weave::weaver::{
     BRIDGE, CABLE, DATAPATH, FAST_CABLE, TUNNEL, WeaveMode, WeaveRouter,
 };
@@ -25,6 +24,7 @@ use std::sync::Arc;
 use tare_network::{
     Error, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
 };
+use tare_sandbox::Sandbox;
 
 /// Room that Weave leaves in a link's MTU, bytes: in all modes its containers have 1376 of 1500 (`docs/mtu.md`).
 const HEADERS: u32 = 124;
@@ -35,7 +35,7 @@ pub(crate) struct WeaveNetwork {
     pub(crate) summary: &'static str,
     pub(crate) stands_for: &'static str,
     pub(crate) mode: WeaveMode,
-    pub(crate) lab: Option<Arc<Lab>>,
+    pub(crate) sandbox: Option<Arc<Sandbox>>,
 }
 
 /// Text of `stands_for` for both forms of sleeve mode.
@@ -59,7 +59,7 @@ impl LabNetworkDefinition for WeaveNetwork {
     fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
         let mut needs = veth_and_bridge_requirements();
         needs.push(Requirement::Nodes(2));
-        needs.extend(query_probe(self.lab.as_ref(), |probe| self.mode.requirements(probe)));
+        needs.extend(query_probe(self.sandbox.as_ref(), |probe| self.mode.requirements(probe)));
         needs
     }
 
@@ -76,7 +76,7 @@ impl LabNetworkDefinition for WeaveNetwork {
         let mut wiring = Wiring::new(shape.family, inner_mtu(shape, &parse_link(shape)?, HEADERS));
         let underlay = Underlay::add(&mut wiring, shape, &BRIDGED_PAST_NETFILTER)?;
         underlay.add_ipv4(&mut wiring);
-        let router = query_probe(self.lab.as_ref(), |probe| mode.router(probe));
+        let router = query_probe(self.sandbox.as_ref(), |probe| mode.router(probe));
         let pods = add_containers(&mut wiring, &underlay, (router, mode), shape, site);
         let key = match mode {
             WeaveMode::SleeveEncrypted => {

@@ -6,12 +6,13 @@
 use crate::plan::nodes::LabNode;
 use crate::plan::underlay::Underlay;
 use crate::plan::wiring::{DevicePair, DevicePairEnd, Wiring};
-use crate::program;
-use crate::programs::{Program, ReadyCondition, runtime_directory};
+use crate::programs::{Program, ReadyCondition};
 use crate::stand_ins::weave_sleeve;
 use crate::stand_ins::weave_sleeve::PORT;
 use std::net::SocketAddrV4;
 use tare_network::{Requirement, RequirementProbe};
+use tare_sandbox::program;
+use tare_sandbox::programs::runtime_directory;
 
 /// Bridge of a node, named as in Weave.
 pub(crate) const BRIDGE: &str = "weave";

@@ -1,9 +1,9 @@
 //! Devices that join others: bridges, VRFs and device pairs.
 
 use super::{NamespaceId, Wiring};
-use crate::plan::address::MacAddress;
-use crate::tbf::TokenBucket;
 use tare_network::BitsPerSecond;
+use tare_sandbox::devices::{DevicePairKind, TokenBucket, Veth};
+use tare_sandbox::netlink::MacAddress;
 
 /// A Linux bridge.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,31 +59,11 @@ impl DevicePairEnd {
     }
 }
 
-/// Kind of a device pair.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum DevicePairKind {
-    /// A veth pair.
-    #[default]
-    Veth,
-    /// A netkit pair. Its near end is the primary one.
-    Netkit,
-}
-
-impl DevicePairKind {
-    /// Returns the kind, as ip(8) spells it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Veth => "veth",
-            Self::Netkit => "netkit",
-        }
-    }
-}
-
 /// Two devices, each of which receives the packets that the other sends.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct DevicePair {
     /// Kind of the pair.
-    pub(crate) kind: DevicePairKind,
+    pub(crate) kind: &'static dyn DevicePairKind,
     /// End in whose namespace the pair is made.
     pub(crate) near: DevicePairEnd,
     /// The other end.
@@ -97,7 +77,7 @@ pub(crate) struct DevicePair {
 impl DevicePair {
     /// Returns a veth pair without a rate limit.
     pub(crate) fn new(near: DevicePairEnd, far: DevicePairEnd) -> Self {
-        Self { kind: DevicePairKind::Veth, near, far, rate: None, mtu: None }
+        Self { kind: &Veth, near, far, rate: None, mtu: None }
     }
 
     /// Returns the same pair, limited to the rate in each direction if there is one.

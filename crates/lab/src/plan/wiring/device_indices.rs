@@ -6,29 +6,28 @@
 use super::{NamespaceId, Wiring};
 use std::collections::HashMap;
 use tare_network::Error;
+use tare_sandbox::netlink::DeviceRef;
 
 /// First index of the lab's own devices. If tunnel drivers are loaded, the kernel adds their devices to new namespaces
 /// (`tunl0`, `sit0` …), numbered from 2.
 const FIRST: u32 = 100;
 
-/// Index of the loopback device, the first device of every network namespace.
-const LOOPBACK: u32 = 1;
-
 /// Index of every device of a wiring, by namespace and name.
-pub(crate) struct DeviceIndices(HashMap<(NamespaceId, String), u32>);
+pub(super) struct DeviceIndices(HashMap<(NamespaceId, String), u32>);
 
 impl DeviceIndices {
     /// Numbers the devices in the order in which they are made.
-    pub(crate) fn from_wiring(wiring: &Wiring) -> Self {
+    pub(super) fn from_wiring(wiring: &Wiring) -> Self {
         let devices = wiring.devices().map(|(space, name)| (space, name.to_owned()));
         let mut indices: HashMap<_, _> = devices.zip(FIRST..).collect();
         let spaces = (0..wiring.spaces.len()).map(NamespaceId);
-        indices.extend(spaces.map(|space| ((space, "lo".to_owned()), LOOPBACK)));
+        let DeviceRef { name, index } = DeviceRef::LOOPBACK;
+        indices.extend(spaces.map(|space| ((space, name.to_owned()), index)));
         Self(indices)
     }
 
     /// Returns the index of a device.
-    pub(crate) fn get(&self, space: NamespaceId, name: &str) -> Result<u32, Error> {
+    pub(super) fn get(&self, space: NamespaceId, name: &str) -> Result<u32, Error> {
         self.0.get(&(space, name.to_owned())).copied().ok_or_else(|| {
             Error::new(format!("find the device {name}"), "the wiring has no device of this name")
         })

@@ -1,7 +1,8 @@
-//! Static entries in the forwarding database of a bridge.
+//! Forwarding entries of bridges and of VXLAN devices.
 
 use super::NamespaceId;
-use crate::plan::address::MacAddress;
+use std::net::Ipv4Addr;
+use tare_sandbox::netlink::MacAddress;
 
 /// Static entry: a link-layer address behind a port of a bridge.
 ///
@@ -16,4 +17,17 @@ pub(crate) struct FdbEntry {
     pub(crate) port: String,
     /// Link-layer address.
     pub(crate) mac: MacAddress,
+}
+
+/// Permanent forwarding entry of a VXLAN device: the node behind which an address is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct VxlanFdbEntry {
+    /// Namespace of the device.
+    pub(crate) space: NamespaceId,
+    /// Name of the VXLAN device.
+    pub(crate) device: String,
+    /// Link-layer address.
+    pub(crate) mac: MacAddress,
+    /// Address of the node.
+    pub(crate) remote: Ipv4Addr,
 }

@@ -2,34 +2,36 @@
 //! programs.
 //!
 //! A network describes itself once, as a [`Wiring`]. From this one description the lab builds the network
-//! ([`crate::build`]) and prints the commands by which a reader can build it ([`crate::shell`]), so that the two cannot
-//! drift apart. Both process it in the order of its fields.
+//! ([`crate::build`]) and prints the commands by which a reader can build it ([`crate::shell`]). Both go through its
+//! [`KernelObjects`] in one order, and each object knows its own request and command, so that the two cannot drift
+//! apart.
 
 mod child_device;
 mod device;
 mod device_indices;
 mod fdb_entry;
+mod impairment;
+mod kernel_objects;
 mod route;
 mod setting;
-mod tunnel;
 
 pub(crate) use crate::plan::namespace_id::NamespaceId;
-pub(crate) use child_device::{
-    ChildDevice, ChildDeviceKind, IpvlanMode, MacvlanMode, ParentDevice,
-};
-pub(crate) use device::{DevicePair, DevicePairEnd, DevicePairKind, LinuxBridge, VrfDevice};
-pub(crate) use device_indices::DeviceIndices;
-pub(crate) use fdb_entry::FdbEntry;
-pub(crate) use route::{IpRoute, RouteDestination, RouteKind};
-pub(crate) use setting::{DeviceSysctl, Sysctl, SysctlPresence};
-pub(crate) use tunnel::{Encapsulation, Impairment, NeighbourProxy, VxlanFdbEntry};
+pub(crate) use child_device::{ChildDevice, ParentDevice};
+pub(crate) use device::{DevicePair, DevicePairEnd, LinuxBridge, VrfDevice};
+pub(crate) use fdb_entry::{FdbEntry, VxlanFdbEntry};
+pub(crate) use impairment::Impairment;
+pub(crate) use kernel_objects::{KernelObjects, Objects};
+pub(crate) use route::IpRoute;
+pub(crate) use setting::DeviceSysctl;
 
-use crate::plan::address::{InterfaceSlot, MacAddress, prefix_length};
+use crate::plan::address::{InterfaceSlot, prefix_length};
 use crate::plan::namespace_id::NODE_PREFIX;
 use crate::programs::{PacketCounter, Program};
 use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use tare_network::Family;
+use tare_sandbox::Sysctl;
+use tare_sandbox::netlink::MacAddress;
 
 /// Network namespace of a wiring.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +82,7 @@ pub(crate) struct Ruleset {
 }
 
 /// Wiring of a network.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Wiring {
     /// IP family of every address.
     pub(crate) family: Family,

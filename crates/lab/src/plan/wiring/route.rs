@@ -1,36 +1,8 @@
 //! IP routes.
 
 use super::NamespaceId;
-use std::fmt;
 use std::net::IpAddr;
-
-/// Destination of a route.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RouteDestination {
-    /// All packets without a more specific route.
-    Default,
-    /// A network: its address, and the length of its prefix, bits.
-    Net(IpAddr, u8),
-}
-
-impl fmt::Display for RouteDestination {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Default => f.write_str("default"),
-            Self::Net(address, prefix) => write!(f, "{address}/{prefix}"),
-        }
-    }
-}
-
-/// Type of a route.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum RouteKind {
-    /// Packets are forwarded.
-    #[default]
-    Unicast,
-    /// Packets are dropped silently.
-    Blackhole,
-}
+use tare_sandbox::addressing::{RouteDestination, RouteKind};
 
 /// IP route of a namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,6 @@
 use super::arguments::{Arguments, peer_name};
 use super::frames::{EthernetAddress, FrameBatch, PeerName, addresses, frames, is_multicast};
 use super::seal::{PacketSealer, read_key};
-use crate::sys::packet;
 use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_recv_buffer_size;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
@@ -15,6 +14,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, PoisonError, RwLock};
+use tare_sandbox::sys::packet;
 
 /// Longest frame, bytes: no device has a larger MTU.
 const MAX_FRAME: usize = 65_536 + 14;

@@ -10,9 +10,9 @@ use crate::output;
 use resolution::{MachineResolution, NullComparison};
 use schemars::JsonSchema;
 use serde::Serialize;
-use tare_lab::ModuleLoading;
 use tare_network::UnmetRequirement;
 use tare_observe::doctor::{self, CheckStatus};
+use tare_sandbox::ModuleLoading;
 
 /// Output of `tare doctor --json`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -87,7 +87,7 @@ fn check_namespaces(everything: &BuildCatalogue) -> doctor::HealthCheck {
 /// are lost.
 fn check_drop_reasons() -> doctor::HealthCheck {
     const NAME: &str = "drop reasons";
-    match tare_lab::drop_reasons() {
+    match tare_sandbox::drop_reasons() {
         Ok(()) => doctor::HealthCheck::ok(NAME, "the kernel reports why it drops packets"),
         Err(error) => {
             let remedy = Some(error.remedy).filter(|remedy| !remedy.is_empty());

@@ -9,7 +9,6 @@ use crate::signals::StopRequest;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::{Duration, Instant};
-use tare_lab::ModuleLoading;
 use tare_observe::doctor::HealthCheck;
 use tare_observe::environment;
 use tare_observe::headroom::LimitPolicy;
@@ -17,6 +16,7 @@ use tare_record::journal::{FORMAT, Journal, Record, RunHeader};
 use tare_record::{Document, Finding, Metric, Nanos, Plan, StoppedBy, Trial};
 use tare_runner::network_environment::NetworkEnvironment;
 use tare_runner::{SilentProgress, StartPoint, run_plan};
+use tare_sandbox::ModuleLoading;
 use tare_stats::sample_size::expected_half_width;
 use tare_study::Study;
 
@@ -108,14 +108,14 @@ fn compare() -> anyhow::Result<NullComparison> {
     let stop = StopRequest::new()?;
     let plan = plan()?;
     let (presence, _) = measure::check_host(&plan, LimitPolicy::Enforced)?;
-    let (lab, _limits) = measure::enter_lab(ModuleLoading::Never)?;
+    let (sandbox, _limits) = measure::enter_sandbox(ModuleLoading::Never)?;
     let run = RunHeader {
         format: FORMAT,
         plan: plan.clone(),
         environment: environment::read(),
         findings: Vec::new(),
     };
-    let everything = build_catalogue(Some(lab), ModuleLoading::Never);
+    let everything = build_catalogue(Some(sandbox), ModuleLoading::Never);
     let (networks, workloads) = (&everything.networks, &everything.workloads);
     let mut live = NetworkEnvironment::new(networks, workloads, stop.flag(), presence, Nanos(0));
     let mut records: Vec<Record> = Vec::new();

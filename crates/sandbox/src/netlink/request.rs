@@ -1,0 +1,59 @@
+//! Requests to the kernel, each with its purpose.
+
+use super::link::{DeviceRef, set_link_up};
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
+use netlink_packet_route::link::{LinkAttribute, LinkMessage};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use std::net::IpAddr;
+
+/// Message to the kernel.
+#[derive(Clone, Debug)]
+pub struct NetlinkRequest {
+    /// Purpose of the request, for the error if it fails.
+    pub(crate) what: String,
+    /// `NLM_F_*` flags in addition to those of every request.
+    pub(crate) flags: u16,
+    /// Message body.
+    pub(crate) message: RouteNetlinkMessage,
+}
+
+/// Flags of a message that creates an object which must not exist yet.
+pub(crate) const CREATE: u16 = NLM_F_CREATE | NLM_F_EXCL;
+
+impl NetlinkRequest {
+    /// Returns a request about a device, which is created if the flags say so.
+    pub(crate) fn new_link(what: String, flags: u16, link: LinkMessage) -> Self {
+        Self { what, flags, message: RouteNetlinkMessage::NewLink(link) }
+    }
+
+    /// Returns a request that changes a device.
+    pub(crate) fn set_link(what: String, link: LinkMessage) -> Self {
+        Self { what, flags: 0, message: RouteNetlinkMessage::SetLink(link) }
+    }
+
+    /// Returns the request that sets a device up.
+    pub(crate) fn bring_up(place: &str, device: DeviceRef<'_>) -> Self {
+        Self::attach_and_bring_up(place, device, None)
+    }
+
+    /// Returns the request that attaches a device to a bridge or VRF, if one is given, and sets it up.
+    pub(crate) fn attach_and_bring_up(
+        place: &str,
+        device: DeviceRef<'_>,
+        controller: Option<DeviceRef<'_>>,
+    ) -> Self {
+        let mut link = LinkMessage::default();
+        link.header.index = device.index;
+        link.attributes.extend(controller.map(|one| LinkAttribute::Controller(one.index)));
+        set_link_up(&mut link);
+        Self::set_link(format!("set {place}:{} up", device.name), link)
+    }
+}
+
+/// Returns the family of an address.
+pub(crate) fn family(address: IpAddr) -> AddressFamily {
+    match address {
+        IpAddr::V4(_) => AddressFamily::Inet,
+        IpAddr::V6(_) => AddressFamily::Inet6,
+    }
+}
