@@ -1,6 +1,6 @@
 //! Interval records: counts of a short part of a trial, from the side that counts.
 
-use crate::{HistogramError, LatencyHistogram, Metric, Nanos};
+use crate::{HistogramError, LatencyHistogram, Metric, Nanos, TrafficCount};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -36,6 +36,22 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// Returns a count of the interval.
+    #[must_use]
+    pub fn count(&self, count: TrafficCount) -> u64 {
+        let datagrams = self.datagrams.unwrap_or_default();
+        match count {
+            TrafficCount::Bytes => self.bytes,
+            TrafficCount::Operations => self.operations,
+            TrafficCount::Offered => datagrams.sent_bytes,
+            TrafficCount::Sent => datagrams.sent,
+            TrafficCount::Received => datagrams.received,
+            TrafficCount::Duplicates => datagrams.duplicates,
+            TrafficCount::Reordered => datagrams.reordered,
+            TrafficCount::Retransmits => self.tcp.unwrap_or_default().retransmits,
+        }
+    }
+
     /// Adds the counts of another thread, process or side for the same interval.
     ///
     /// # Errors

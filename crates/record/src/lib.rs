@@ -45,7 +45,10 @@ pub use host::hardware::{CounterScope, HardwareCounters, HardwareEventCounts, Ha
 pub use host::overhead::{KernelProgramRuns, MeasurementOverhead};
 pub use interim_analysis::{DecidedNetwork, InterimAnalysis};
 pub use interval::{DatagramCounts, Interval, Series, TcpInfoTotals};
-pub use metric::{Better, ComparedBy, LatencyKind, LatencyStatistic, Metric, UnknownMetric};
+pub use metric::{
+    Better, ComparedBy, HardwareEvent, LatencyKind, LatencyStatistic, Metric, MetricFormula,
+    NetworkPhase, SearchGoal, SearchUnit, TrafficCount, UnknownMetric,
+};
 pub use mtu_fit::MtuFit;
 pub use network_pair::NetworkPair;
 pub use network_turn::NetworkTurn;

@@ -248,6 +248,9 @@ impl KernelProbe {
     /// Checks that these requirements are met, and loads modules if that is allowed.
     ///
     /// An ordinary user cannot load a module by name. The kernel then loads it on demand, with one exception.
+    ///
+    /// # Errors
+    /// The first requirement that is not met, with its remedy, or the module that modprobe(8) could not load.
     pub fn ensure(&self, needs: &[Requirement]) -> Result<(), Error> {
         for need in needs {
             let refused = |missing: UnmetRequirement| {

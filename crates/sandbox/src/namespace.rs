@@ -29,6 +29,9 @@ impl AsFd for Namespace {
 
 impl Namespace {
     /// Makes one namespace for each name, with its settings. Returns them in order.
+    ///
+    /// # Errors
+    /// The kernel refuses a namespace, or a setting is missing or not writable.
     pub fn make_all(plans: &[(&str, &[Sysctl])]) -> Result<Vec<Self>, Error> {
         if plans.len() <= FEW {
             let settings = SysctlWriter::with_shared_procfs();
@@ -63,16 +66,25 @@ impl Namespace {
     }
 
     /// Carries out requests in the namespace.
+    ///
+    /// # Errors
+    /// The purpose of the first request that the kernel refused, with its reason.
     pub fn execute(&self, requests: &[NetlinkRequest]) -> Result<(), Error> {
         self.socket.lock().unwrap_or_else(PoisonError::into_inner).execute(requests)
     }
 
     /// Returns a device in the namespace. Returns `None` if there is no device of this name.
+    ///
+    /// # Errors
+    /// The kernel does not answer, or not as rtnetlink(7) says.
     pub fn device(&self, name: &str) -> Result<Option<DeviceState>, Error> {
         self.socket.lock().unwrap_or_else(PoisonError::into_inner).device(name)
     }
 
     /// Makes the kernel update the link state of these devices now.
+    ///
+    /// # Errors
+    /// The namespace cannot be entered.
     pub fn refresh_links(&self, devices: &[&str]) -> Result<(), Error> {
         self.run_inside(|| {
             let socket = UnixDatagram::unbound()
@@ -86,6 +98,9 @@ impl Namespace {
     }
 
     /// Writes settings of devices that exist in the namespace by now.
+    ///
+    /// # Errors
+    /// A setting is missing or not writable, or the namespace cannot be entered.
     pub fn write_settings(&self, settings: &[&Sysctl]) -> Result<(), Error> {
         self.run_inside(|| {
             let writer = SysctlWriter::with_shared_procfs();
@@ -94,6 +109,9 @@ impl Namespace {
     }
 
     /// Runs a function in the namespace, on a thread that enters it and ends.
+    ///
+    /// # Errors
+    /// The error of the function, or the namespace cannot be entered.
     pub fn run_inside<T: Send>(
         &self,
         work: impl FnOnce() -> Result<T, Error> + Send,
@@ -111,6 +129,9 @@ impl Namespace {
     }
 
     /// Moves the calling thread into the namespace, for the rest of the thread's life.
+    ///
+    /// # Errors
+    /// The kernel refuses (setns(2)).
     pub fn enter(&self) -> Result<(), Error> {
         move_into_link_name_space(self.as_fd(), Some(LinkNameSpaceType::Network)).map_err(|errno| {
             Error::new(format!("enter the network namespace {}", self.name), errno)
@@ -126,6 +147,9 @@ const PANICKED: &str = "the thread panicked";
 
 /// Opens a non-blocking listener in a namespace (in that of tare itself if none is given), on a thread that enters it
 /// and ends.
+///
+/// # Errors
+/// The namespace cannot be entered, or the address not be bound.
 pub fn listen_in(namespace: Option<&Namespace>, address: SocketAddr) -> Result<TcpListener, Error> {
     let listen = || {
         namespace.map_or(Ok(()), Namespace::enter)?;

@@ -12,6 +12,9 @@ use tare_network::Error;
 pub const NFT: (&str, &str) = ("nft", "nftables");
 
 /// Loads rules, each text into its namespace, all at the same time.
+///
+/// # Errors
+/// nft(8) is not installed, or refuses a text; then with the first line of its error output.
 pub fn load(sandbox: &Sandbox, rules: &[(Arc<Namespace>, &str)]) -> Result<(), Error> {
     let mut running = Vec::with_capacity(rules.len());
     for (namespace, text) in rules {
@@ -29,6 +32,9 @@ pub fn load(sandbox: &Sandbox, rules: &[(Arc<Namespace>, &str)]) -> Result<(), E
 }
 
 /// Returns the number of packets that passed the rules of a namespace whose text contains `rule`, by their counters.
+///
+/// # Errors
+/// nft(8) is not installed or fails.
 pub fn packets(sandbox: &Sandbox, namespace: &Arc<Namespace>, rule: &str) -> Result<u64, Error> {
     let child = start(sandbox, namespace, &["list", "ruleset"])?;
     let what = format!("list the netfilter rules of {}", namespace.name());

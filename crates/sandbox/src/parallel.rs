@@ -11,6 +11,9 @@ const THREADS_PER_CORE: usize = 2;
 /// Calls `work` for every item, some items at a time, on threads that end with this call. A thread's changes to itself
 /// affect only the items that it takes next. Returns the results in the order of the items. After an error no further
 /// item is started, and the first error is returned.
+///
+/// # Errors
+/// The first error of `work`.
 pub fn try_map<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> Result<R, Error> + Sync,

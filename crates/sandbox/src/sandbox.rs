@@ -75,6 +75,9 @@ impl Sandbox {
     }
 
     /// Starts a program in the sandbox's PID namespace and in a network namespace: that of this process if none is given.
+    ///
+    /// # Errors
+    /// The program does not exist or cannot be executed, or its namespaces cannot be entered.
     pub fn start(
         &self,
         command: Command,
@@ -84,6 +87,9 @@ impl Sandbox {
     }
 
     /// Starts a program as `start` does, but in the given view of the file system.
+    ///
+    /// # Errors
+    /// As for [`Sandbox::start`].
     pub fn start_with_mounts(
         &self,
         mut command: Command,

@@ -6,11 +6,11 @@ use crate::document::distribution;
 use crate::estimate::TrialEstimate;
 use crate::estimate::machine_usage::{CpuTimeByKind, cpu_time_within};
 use crate::estimate::trial_group::{TrialGroup, group_trials};
-use crate::select::trial_traffic::{TrafficQuantity, TrialTraffic};
+use crate::select::trial_traffic::TrialTraffic;
 use tare_record::journal::Journal;
 use tare_record::{
-    ChartData, CpuCost, Metric, Nanos, Plan, ThreadCpu, Trial, TrialTimeline, WorkUnit,
-    WorkloadPlan,
+    ChartData, CpuCost, Metric, Nanos, Plan, ThreadCpu, TrafficCount, Trial, TrialTimeline,
+    WorkUnit, WorkloadPlan,
 };
 use tare_stats::describe::mean;
 
@@ -56,15 +56,13 @@ fn trial_timelines(plan: &Plan, group: &TrialGroup<'_>) -> Vec<TrialTimeline> {
 }
 
 /// Returns the primary metric of a trial, and the factor from its count per second to the metric's unit.
-fn primary_metric(workload: &WorkloadPlan, primary: TrafficQuantity) -> (Metric, f64) {
+fn primary_metric(workload: &WorkloadPlan, primary: TrafficCount) -> (Metric, f64) {
     match primary {
-        TrafficQuantity::Operations if workload.metrics.contains(&Metric::Connections) => {
+        TrafficCount::Operations if workload.metrics.contains(&Metric::Connections) => {
             (Metric::Connections, 1.0)
         }
-        TrafficQuantity::Operations if workload.metrics.contains(&Metric::Tps) => {
-            (Metric::Tps, 1.0)
-        }
-        TrafficQuantity::Operations => (Metric::Transactions, 1.0),
+        TrafficCount::Operations if workload.metrics.contains(&Metric::Tps) => (Metric::Tps, 1.0),
+        TrafficCount::Operations => (Metric::Transactions, 1.0),
         _ => (Metric::Throughput, GIGABITS),
     }
 }
@@ -84,8 +82,8 @@ fn cpu_cost(plan: &Plan, group: &TrialGroup<'_>) -> Option<CpuCost> {
         .map(|(trial, _)| TrialTraffic::from_trial(trial))
         .find(|one| one.len() > 0)?;
     let (count, work, unit) = match first.primary() {
-        TrafficQuantity::Operations => (TrafficQuantity::Operations, WorkUnit::Operation, 1.0),
-        _ => (TrafficQuantity::Bytes, WorkUnit::Gigabyte, 1e9),
+        TrafficCount::Operations => (TrafficCount::Operations, WorkUnit::Operation, 1.0),
+        _ => (TrafficCount::Bytes, WorkUnit::Gigabyte, 1e9),
     };
     let spent: Vec<CpuTimePerWork> = group
         .trials
@@ -116,7 +114,7 @@ fn cpu_cost(plan: &Plan, group: &TrialGroup<'_>) -> Option<CpuCost> {
 fn cpu_time_per_work(
     trial: &Trial,
     cut: usize,
-    count: TrafficQuantity,
+    count: TrafficCount,
     unit: f64,
 ) -> Option<CpuTimePerWork> {
     let traffic = TrialTraffic::from_trial(trial);

@@ -10,7 +10,7 @@ use crate::estimate::trial_group::{BlockSample, GroupSamples};
 use crate::explain::cell_findings;
 use crate::explain::drift::drifts;
 use tare_record::journal::Journal;
-use tare_record::{Metric, Nanos, NetworkTurn, Phase, Shape};
+use tare_record::{Metric, MetricFormula, Nanos, NetworkPhase, NetworkTurn, Phase, Shape};
 
 /// Name in the place of a workload.
 const NETWORK_WORKLOAD: &str = "network";
@@ -84,9 +84,9 @@ fn turn_samples(
 
 /// Returns the duration of a turn by this metric. Returns `None` for a metric that is not of turns.
 fn turn_duration(turn: &NetworkTurn, metric: Metric) -> Option<Nanos> {
-    match metric {
-        Metric::RaiseMs => Some(turn.raised),
-        Metric::RemoveMs => Some(turn.removed),
+    match metric.formula() {
+        MetricFormula::Network(NetworkPhase::SetUp) => Some(turn.raised),
+        MetricFormula::Network(NetworkPhase::TearDown) => Some(turn.removed),
         _ => None,
     }
 }

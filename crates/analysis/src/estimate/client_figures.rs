@@ -4,7 +4,7 @@ use crate::estimate::figures::figures;
 use crate::estimate::metric_figure::MetricFigure;
 use crate::select::trial_traffic::TrialTraffic;
 use std::collections::BTreeMap;
-use tare_record::{HistogramError, Metric, Trial, WorkloadPlan};
+use tare_record::{HistogramError, Metric, MetricFormula, Trial, WorkloadPlan};
 use tare_stats::describe;
 
 /// Figures of each client of a trial.
@@ -39,9 +39,8 @@ pub(crate) fn client_figures(
 /// Returns `true` if one of several clients can have a figure of this metric: the machine's CPU time belongs to no
 /// client, and a search has one result.
 fn is_client_metric(metric: &Metric) -> bool {
-    use Metric::{CpuBusy, CpuPerGb, CpuPerOp, Ndr, NdrPackets, Pdr, PdrPackets};
-    !matches!(metric, CpuBusy | CpuPerGb | CpuPerOp | Ndr | NdrPackets | Pdr | PdrPackets)
-        && !metric.is_hardware_based()
+    use MetricFormula::{CpuBusy, CpuPer, EventsPer, Search};
+    !matches!(metric.formula(), CpuBusy | CpuPer { .. } | EventsPer(..) | Search(..))
 }
 
 /// Returns the rate that clients share: the primary rate of the workload.

@@ -2,12 +2,12 @@
 
 use crate::estimate::machine_usage::{busy_and_total_within, hardware_count_within};
 use crate::estimate::metric_figure::MetricFigure;
-use crate::select::trial_traffic::{TrafficQuantity, TrialTraffic};
+use crate::select::trial_traffic::TrialTraffic;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use tare_record::{
-    GoalResult, HardwareEventCounts, HistogramError, LatencyHistogram, LatencyKind,
-    LatencyStatistic, Metric, Nanos, Trial,
+    GoalResult, HardwareEvent, HardwareEventCounts, HistogramError, LatencyHistogram, LatencyKind,
+    LatencyStatistic, Metric, MetricFormula, Nanos, SearchGoal, SearchUnit, TrafficCount, Trial,
 };
 
 /// Fewest samples beyond a percentile for which the percentile is reported.
@@ -51,53 +51,32 @@ impl FigureCalculator<'_> {
         if let Some(value) = self.traffic.stated(metric) {
             return Ok(MetricFigure::Value { value, uncut: value });
         }
-        if let Some((which, point)) = metric.latency() {
-            return self.latency(which, point);
-        }
-        Ok(match metric {
-            Metric::Throughput => self.rate(TrafficQuantity::Bytes, GIGABITS),
-            Metric::Offered => self.rate(TrafficQuantity::Offered, GIGABITS),
-            Metric::Packets => self.rate(TrafficQuantity::Received, 1.0),
-            Metric::Transactions | Metric::Tps | Metric::Connections => {
-                self.rate(TrafficQuantity::Operations, 1.0)
+        Ok(match metric.formula() {
+            MetricFormula::Rate { of, scale } => {
+                self.over_kept_and_whole(|over| Some(self.traffic.rate(over, of) * scale))
             }
-            Metric::Retransmits => self.rate(TrafficQuantity::Retransmits, 1.0),
-            Metric::Loss => self.over_kept_and_whole(|over| {
-                let sent = self.traffic.sum(over.clone(), TrafficQuantity::Sent);
-                let received = self.traffic.sum(over, TrafficQuantity::Received);
+            MetricFormula::ShareOfReceived(of) => self.over_kept_and_whole(|over| {
+                let received = self.traffic.sum(over.clone(), TrafficCount::Received);
+                percent(self.traffic.sum(over, of), received)
+            }),
+            MetricFormula::LossRatio => self.over_kept_and_whole(|over| {
+                let sent = self.traffic.sum(over.clone(), TrafficCount::Sent);
+                let received = self.traffic.sum(over, TrafficCount::Received);
                 percent(sent.saturating_sub(received), sent)
             }),
-            Metric::Reordered => self.share_of_received(TrafficQuantity::Reordered),
-            Metric::Duplicates => self.share_of_received(TrafficQuantity::Duplicates),
-            Metric::Jitter => self.over_kept_and_whole(|over| self.traffic.jitter(over)),
-            Metric::Ndr | Metric::NdrPackets | Metric::Pdr | Metric::PdrPackets => {
-                self.search_result(metric)
-            }
-            Metric::CpuPerGb => self.cpu_per(TrafficQuantity::Bytes, 1e9),
-            Metric::CpuPerOp => self.cpu_per(TrafficQuantity::Operations, 1e6),
-            Metric::CyclesPerPacket => {
-                self.executed_per(TrafficQuantity::Received, |work| work.cycles)
-            }
-            Metric::CyclesPerByte => self.executed_per(TrafficQuantity::Bytes, |work| work.cycles),
-            Metric::CyclesPerOp => {
-                self.executed_per(TrafficQuantity::Operations, |work| work.cycles)
-            }
-            Metric::InstructionsPerPacket => {
-                self.executed_per(TrafficQuantity::Received, |work| work.instructions)
-            }
-            Metric::InstructionsPerByte => {
-                self.executed_per(TrafficQuantity::Bytes, |work| work.instructions)
-            }
-            Metric::InstructionsPerOp => {
-                self.executed_per(TrafficQuantity::Operations, |work| work.instructions)
-            }
-            Metric::CpuBusy => self.over_kept_and_whole(|over| {
+            MetricFormula::Jitter => self.over_kept_and_whole(|over| self.traffic.jitter(over)),
+            MetricFormula::Search(goal, unit) => self.search_result(goal, unit),
+            MetricFormula::Latency(which, point) => return self.latency(which, point),
+            MetricFormula::CpuPer { of, each } => self.cpu_per(of, each),
+            MetricFormula::EventsPer(event, of) => self.events_per(event, of),
+            MetricFormula::CpuBusy => self.over_kept_and_whole(|over| {
                 let (busy, all) =
                     busy_and_total_within(&self.trial.meanwhile.samples, self.traffic.span(over)?)?;
                 (all > 0.0).then(|| 100.0 * busy / all)
             }),
-            // Every other metric is a latency, or is stated by a tool.
-            _ => MetricFigure::Absent,
+            MetricFormula::StatedRate | MetricFormula::StatedMean | MetricFormula::Network(_) => {
+                MetricFigure::Absent
+            }
         })
     }
 
@@ -112,20 +91,8 @@ impl FigureCalculator<'_> {
         }
     }
 
-    /// Returns a rate, in a unit of which `unit` are one count per second.
-    fn rate(&self, count: TrafficQuantity, unit: f64) -> MetricFigure {
-        self.over_kept_and_whole(|over| Some(self.traffic.rate(over, count) * unit))
-    }
-
-    fn share_of_received(&self, count: TrafficQuantity) -> MetricFigure {
-        self.over_kept_and_whole(|over| {
-            let received = self.traffic.sum(over.clone(), TrafficQuantity::Received);
-            percent(self.traffic.sum(over, count), received)
-        })
-    }
-
     /// Returns the CPU seconds of the whole machine for every `each` counts.
-    fn cpu_per(&self, count: TrafficQuantity, each: f64) -> MetricFigure {
+    fn cpu_per(&self, count: TrafficCount, each: f64) -> MetricFigure {
         self.over_kept_and_whole(|over| {
             let (busy, _) = busy_and_total_within(
                 &self.trial.meanwhile.samples,
@@ -138,11 +105,11 @@ impl FigureCalculator<'_> {
 
     /// Returns the counts of hardware counters for each count of traffic. The figure is absent if there are no hardware
     /// counters.
-    fn executed_per(
-        &self,
-        count: TrafficQuantity,
-        kind: fn(&HardwareEventCounts) -> u64,
-    ) -> MetricFigure {
+    fn events_per(&self, event: HardwareEvent, count: TrafficCount) -> MetricFigure {
+        let kind: fn(&HardwareEventCounts) -> u64 = match event {
+            HardwareEvent::Cycles => |work| work.cycles,
+            HardwareEvent::Instructions => |work| work.instructions,
+        };
         let Some(hardware) = &self.trial.meanwhile.hardware else {
             return MetricFigure::Absent;
         };
@@ -204,22 +171,22 @@ impl FigureCalculator<'_> {
     }
 
     /// Returns the result of a search: the highest rate that kept the loss ratio.
-    fn search_result(&self, metric: Metric) -> MetricFigure {
+    fn search_result(&self, goal: SearchGoal, unit: SearchUnit) -> MetricFigure {
         let Some(search) = &self.trial.search else {
             return MetricFigure::Absent;
         };
-        let wanted = |bounds: &&GoalResult| match metric {
-            Metric::Ndr | Metric::NdrPackets => bounds.loss == 0.0,
-            _ => bounds.loss > 0.0,
+        let wanted = |bounds: &&GoalResult| match goal {
+            SearchGoal::NoLoss => bounds.loss == 0.0,
+            SearchGoal::PartialLoss => bounds.loss > 0.0,
         };
         // If the time was over before any rate kept the loss ratio, the result is unknown.
         let known = |bounds: &&GoalResult| bounds.lower > 0.0 || bounds.converged;
         let Some(bounds) = search.found.iter().find(wanted).filter(known) else {
             return MetricFigure::Absent;
         };
-        let value = match metric {
-            Metric::Ndr | Metric::Pdr => bounds.conditional * search.size as f64 * GIGABITS,
-            _ => bounds.conditional,
+        let value = match unit {
+            SearchUnit::Payload => bounds.conditional * search.size as f64 * GIGABITS,
+            SearchUnit::Datagrams => bounds.conditional,
         };
         MetricFigure::Value { value, uncut: value }
     }

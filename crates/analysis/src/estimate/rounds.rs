@@ -3,9 +3,9 @@
 //! Ratios of woven networks are made within rounds, which lie milliseconds apart, and then averaged over a block. Only
 //! metrics that a slice is long enough for have figures of rounds: rates, and the median of round trips.
 
-use crate::select::trial_traffic::{TrafficQuantity, TrialTraffic};
+use crate::select::trial_traffic::TrialTraffic;
 use std::collections::BTreeMap;
-use tare_record::{HistogramError, LatencyKind, Metric, Nanos, Trial};
+use tare_record::{HistogramError, LatencyKind, Metric, Nanos, TrafficCount, Trial};
 
 /// Fewest round trips of a slice whose median is taken.
 const FEWEST_ROUND_TRIPS: u64 = 200;
@@ -23,9 +23,9 @@ pub(crate) fn round_figures(
     }
     for &metric in metrics {
         let figures = match metric {
-            Metric::Throughput => Some(traffic.rates(TrafficQuantity::Bytes)),
+            Metric::Throughput => Some(traffic.rates(TrafficCount::Bytes)),
             Metric::Transactions | Metric::Connections => {
-                Some(traffic.rates(TrafficQuantity::Operations))
+                Some(traffic.rates(TrafficCount::Operations))
             }
             Metric::LatencyP50 => medians(traffic)?,
             _ => None,

@@ -2,44 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use tare_record::{HistogramError, Interval, LatencyHistogram, LatencyKind, Metric, Nanos, Trial};
-
-/// Quantity that is counted in an interval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TrafficQuantity {
-    /// Payload bytes received.
-    Bytes,
-    /// Transactions completed.
-    Operations,
-    /// Payload bytes of datagrams sent.
-    Offered,
-    /// Datagrams sent.
-    Sent,
-    /// Datagrams received, each once.
-    Received,
-    /// Datagrams received again.
-    Duplicates,
-    /// Datagrams received out of order.
-    Reordered,
-    /// TCP segments retransmitted.
-    Retransmits,
-}
-
-impl TrafficQuantity {
-    fn count_in(self, interval: &Interval) -> u64 {
-        let datagrams = interval.datagrams.unwrap_or_default();
-        match self {
-            Self::Bytes => interval.bytes,
-            Self::Operations => interval.operations,
-            Self::Offered => datagrams.sent_bytes,
-            Self::Sent => datagrams.sent,
-            Self::Received => datagrams.received,
-            Self::Duplicates => datagrams.duplicates,
-            Self::Reordered => datagrams.reordered,
-            Self::Retransmits => interval.tcp.unwrap_or_default().retransmits,
-        }
-    }
-}
+use tare_record::{
+    HistogramError, Interval, LatencyHistogram, LatencyKind, Metric, Nanos, TrafficCount, Trial,
+};
 
 /// Intervals of all clients, over the stretch in which every client runs: from the begin of the last client to the end
 /// of the first one that ends. Clients that do not begin together are aligned to the nearest interval.
@@ -87,26 +52,26 @@ impl<'a> TrialTraffic<'a> {
     }
 
     /// Returns the primary quantity of the trial: transactions if any were completed, otherwise bytes.
-    pub(crate) fn primary(&self) -> TrafficQuantity {
+    pub(crate) fn primary(&self) -> TrafficCount {
         let transactions =
             self.clients.iter().any(|client| client.iter().any(|interval| interval.operations > 0));
-        if transactions { TrafficQuantity::Operations } else { TrafficQuantity::Bytes }
+        if transactions { TrafficCount::Operations } else { TrafficCount::Bytes }
     }
 
     /// Returns the rate of each interval, per second: the clients' rates added up, each over its interval's real
     /// length.
-    pub(crate) fn rates(&self, count: TrafficQuantity) -> Vec<f64> {
+    pub(crate) fn rates(&self, count: TrafficCount) -> Vec<f64> {
         (0..self.len).map(|at| self.rate(at..at + 1, count)).collect()
     }
 
     /// Returns the rate over these intervals, per second: each client's total count over its total time, added up over
     /// clients.
-    pub(crate) fn rate(&self, over: Range<usize>, count: TrafficQuantity) -> f64 {
+    pub(crate) fn rate(&self, over: Range<usize>, count: TrafficCount) -> f64 {
         self.clients
             .iter()
             .map(|client| {
                 let kept = &client[over.clone()];
-                let counted: u64 = kept.iter().map(|interval| count.count_in(interval)).sum();
+                let counted: u64 = kept.iter().map(|interval| interval.count(count)).sum();
                 let time = Nanos(kept.iter().map(|interval| interval.length.0).sum());
                 if time.0 == 0 { 0.0 } else { counted as f64 / time.as_secs_f64() }
             })
@@ -114,9 +79,9 @@ impl<'a> TrialTraffic<'a> {
     }
 
     /// Returns the total count in these intervals.
-    pub(crate) fn sum(&self, over: Range<usize>, count: TrafficQuantity) -> u64 {
+    pub(crate) fn sum(&self, over: Range<usize>, count: TrafficCount) -> u64 {
         let kept = self.clients.iter().flat_map(|client| &client[over.clone()]);
-        kept.map(|interval| count.count_in(interval)).sum()
+        kept.map(|interval| interval.count(count)).sum()
     }
 
     /// Returns the interarrival jitter in these intervals, µs, as the mean over the received datagrams. Returns `None`
@@ -215,9 +180,9 @@ mod tests {
         ];
         let traffic = TrialTraffic::from_trial(&trial);
         assert_eq!(traffic.len(), 2);
-        assert_eq!(traffic.primary(), TrafficQuantity::Bytes);
-        assert_eq!(traffic.rates(TrafficQuantity::Bytes), [300.0, 650.0]);
-        assert!((traffic.rate(0..2, TrafficQuantity::Bytes) - (200.0 / 3.0 + 400.0)).abs() < 1e-9);
+        assert_eq!(traffic.primary(), TrafficCount::Bytes);
+        assert_eq!(traffic.rates(TrafficCount::Bytes), [300.0, 650.0]);
+        assert!((traffic.rate(0..2, TrafficCount::Bytes) - (200.0 / 3.0 + 400.0)).abs() < 1e-9);
         assert_eq!(traffic.intervals_within(Nanos(1)), 1);
         assert_eq!(traffic.intervals_within(Nanos(0)), 0);
     }
@@ -240,9 +205,9 @@ mod tests {
         ];
         let traffic = TrialTraffic::from_trial(&trial);
         assert_eq!(traffic.len(), 2);
-        assert_eq!(traffic.sum(0..2, TrafficQuantity::Bytes), 1 + 2 + 10 + 20 + 100 + 200);
+        assert_eq!(traffic.sum(0..2, TrafficCount::Bytes), 1 + 2 + 10 + 20 + 100 + 200);
         let alone: Vec<u64> =
-            traffic.per_client().map(|one| one.sum(0..2, TrafficQuantity::Bytes)).collect();
+            traffic.per_client().map(|one| one.sum(0..2, TrafficCount::Bytes)).collect();
         assert_eq!(alone, [3, 30, 300]);
     }
 
@@ -266,9 +231,6 @@ mod tests {
     #[test]
     fn a_trial_without_clients_carries_nothing() {
         let trial = trial("bridge", 0, &[]);
-        assert_eq!(
-            TrialTraffic::from_trial(&trial).rates(TrafficQuantity::Bytes),
-            Vec::<f64>::new()
-        );
+        assert_eq!(TrialTraffic::from_trial(&trial).rates(TrafficCount::Bytes), Vec::<f64>::new());
     }
 }

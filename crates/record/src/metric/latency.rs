@@ -1,6 +1,4 @@
-//! Metrics that are statistics of a latency distribution.
-
-use super::Metric;
+//! Statistics of latency distributions.
 
 /// Latency whose distribution a metric describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,41 +33,4 @@ pub enum LatencyStatistic {
     Quantile(f64),
     /// Largest sample.
     Max,
-}
-
-impl Metric {
-    /// Returns the latency and the statistic of a latency metric: 0.99 of the round trips for `latency_p99`. Returns
-    /// `None` for other metrics.
-    #[must_use]
-    pub fn latency(self) -> Option<(LatencyKind, LatencyStatistic)> {
-        use LatencyKind::{Connect, OneWay, RoundTrip};
-        use LatencyStatistic::{Max, Quantile};
-        Some(match self {
-            Self::LatencyP50 => (RoundTrip, Quantile(0.50)),
-            Self::LatencyP90 => (RoundTrip, Quantile(0.90)),
-            Self::LatencyP95 => (RoundTrip, Quantile(0.95)),
-            Self::LatencyP99 => (RoundTrip, Quantile(0.99)),
-            Self::LatencyP999 => (RoundTrip, Quantile(0.999)),
-            Self::LatencyP9999 => (RoundTrip, Quantile(0.9999)),
-            Self::LatencyMax => (RoundTrip, Max),
-            Self::OneWayP50 => (OneWay, Quantile(0.50)),
-            Self::OneWayP99 => (OneWay, Quantile(0.99)),
-            Self::OneWayP999 => (OneWay, Quantile(0.999)),
-            Self::OneWayMax => (OneWay, Max),
-            Self::ConnectP50 => (Connect, Quantile(0.50)),
-            Self::ConnectP99 => (Connect, Quantile(0.99)),
-            Self::ConnectP999 => (Connect, Quantile(0.999)),
-            Self::ConnectMax => (Connect, Max),
-            _ => return None,
-        })
-    }
-
-    /// Returns the quantile of a latency percentile: 0.99 for `latency_p99`. Returns `None` for other metrics.
-    #[must_use]
-    pub fn quantile(self) -> Option<f64> {
-        match self.latency() {
-            Some((_, LatencyStatistic::Quantile(share))) => Some(share),
-            _ => None,
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! Words for metrics: nouns of what a network costs, and verbs of what it carries.
 
-use tare_record::Metric;
+use tare_record::{ComparedBy, Metric, MetricFormula};
 
 /// Group of metrics that sentences speak of in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,23 +41,12 @@ pub(crate) const EFFORTS: [Metric; 2] = [Metric::CpuPerGb, Metric::CpuPerOp];
 
 /// Returns the group of a metric.
 pub(crate) fn kind(metric: Metric) -> MetricKind {
-    match metric {
-        Metric::Loss
-        | Metric::Reordered
-        | Metric::Duplicates
-        | Metric::Retransmits
-        | Metric::Errors
-        | Metric::CpuBusy => MetricKind::Share,
-        Metric::CpuPerGb
-        | Metric::CpuPerOp
-        | Metric::CyclesPerPacket
-        | Metric::InstructionsPerPacket
-        | Metric::CyclesPerByte
-        | Metric::InstructionsPerByte
-        | Metric::CyclesPerOp
-        | Metric::InstructionsPerOp => MetricKind::Effort,
-        other if RATES.contains(&other) || other == Metric::Offered => MetricKind::Rate,
-        _ => MetricKind::Time,
+    use MetricFormula::{CpuPer, EventsPer, Rate, Search, StatedRate};
+    match (metric.compared_by(), metric.formula()) {
+        (ComparedBy::Difference, _) => MetricKind::Share,
+        (ComparedBy::Ratio, CpuPer { .. } | EventsPer(..)) => MetricKind::Effort,
+        (ComparedBy::Ratio, Rate { .. } | Search(..) | StatedRate) => MetricKind::Rate,
+        (ComparedBy::Ratio, _) => MetricKind::Time,
     }
 }
 
@@ -145,10 +134,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compared_by_difference_is_told_in_points() {
-        for metric in Metric::ALL {
-            let by_difference = metric.compared_by() == tare_record::ComparedBy::Difference;
-            assert_eq!(kind(metric) == MetricKind::Share, by_difference, "{metric}");
-        }
+    fn a_metric_is_spoken_of_by_its_formula() {
+        assert!(RATES.into_iter().all(|metric| kind(metric) == MetricKind::Rate));
+        assert!(MEDIANS.into_iter().chain(TAILS).all(|metric| kind(metric) == MetricKind::Time));
+        assert!(EFFORTS.into_iter().all(|metric| kind(metric) == MetricKind::Effort));
+        assert_eq!(kind(Metric::Jitter), MetricKind::Time);
+        assert_eq!(kind(Metric::Retransmits), MetricKind::Share);
     }
 }

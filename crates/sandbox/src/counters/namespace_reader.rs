@@ -39,6 +39,9 @@ pub struct NamespaceReading {
 
 impl NamespaceReader {
     /// Opens a reader in the calling thread's namespace. `filters` is true if it may have netfilter rules.
+    ///
+    /// # Errors
+    /// The kernel has no socket left.
     pub fn open(filters: bool) -> Result<Self, Error> {
         Ok(Self {
             socket: NetlinkSocket::open()?,
@@ -51,6 +54,9 @@ impl NamespaceReader {
     }
 
     /// Reads the current values of all counters.
+    ///
+    /// # Errors
+    /// The kernel does not answer, or not as rtnetlink(7) says.
     pub fn read(&mut self) -> Result<NamespaceReading, Error> {
         let (devices, queues) = match self.read_known_devices() {
             Some(devices) if self.has_queues => (devices, self.socket.queues()?),

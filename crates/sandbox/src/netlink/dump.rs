@@ -52,7 +52,7 @@ pub struct QdiscStats {
 
 impl NetlinkSocket {
     /// Returns the counters of all devices.
-    pub fn devices(&mut self) -> Result<Vec<DeviceStats>, Error> {
+    pub(crate) fn devices(&mut self) -> Result<Vec<DeviceStats>, Error> {
         let mut devices = Vec::new();
         self.dump(RouteNetlinkMessage::GetLink(LinkMessage::default()), |message| {
             if let RouteNetlinkMessage::NewLink(link) = message {
@@ -64,7 +64,7 @@ impl NetlinkSocket {
 
     /// Returns the counters of all devices by their index. The answer has a sixth of the bytes of that to
     /// [`NetlinkSocket::devices`], which describes each device in full, and takes the kernel an eighth of the time.
-    pub fn device_counters(&mut self) -> Result<Vec<(u32, Stats64)>, Error> {
+    pub(crate) fn device_counters(&mut self) -> Result<Vec<(u32, Stats64)>, Error> {
         let failed = |error| Error::new("list the counters of devices", error);
         // Any device (struct if_stats_msg, linux/if_link.h); the filter selects the counters of the link.
         let body = [0, 0, LINK_FILTER].map(u32::to_ne_bytes).concat();
@@ -78,7 +78,7 @@ impl NetlinkSocket {
     }
 
     /// Returns the counters of the outermost queue of every device. They include those of the queues inside it.
-    pub fn queues(&mut self) -> Result<Vec<QdiscStats>, Error> {
+    pub(crate) fn queues(&mut self) -> Result<Vec<QdiscStats>, Error> {
         let mut queues = Vec::new();
         self.dump(RouteNetlinkMessage::GetQueueDiscipline(TcMessage::default()), |message| {
             if let RouteNetlinkMessage::NewQueueDiscipline(queue) = message

@@ -44,6 +44,9 @@ pub struct NetlinkSocket {
 
 impl NetlinkSocket {
     /// Opens a socket in the calling thread's network namespace.
+    ///
+    /// # Errors
+    /// The kernel has no socket left.
     pub fn open() -> Result<Self, Error> {
         let open = || -> io::Result<netlink_sys::Socket> {
             let mut socket = netlink_sys::Socket::new(NETLINK_ROUTE)?;
@@ -59,7 +62,10 @@ impl NetlinkSocket {
 
     /// Carries out requests in order.
     ///
-    /// The kernel carries out later requests even if an earlier one failed. The error is that of the first failure.
+    /// The kernel carries out later requests even if an earlier one failed.
+    ///
+    /// # Errors
+    /// The purpose of the first request that the kernel refused, with its reason.
     pub fn execute(&mut self, requests: &[NetlinkRequest]) -> Result<(), Error> {
         requests.chunks(MOST_AT_ONCE).try_for_each(|some| self.execute_some(some))
     }
@@ -99,6 +105,9 @@ impl NetlinkSocket {
     }
 
     /// Returns the device of this name. Returns `None` if there is none.
+    ///
+    /// # Errors
+    /// The kernel does not answer, or not as rtnetlink(7) says.
     pub fn device(&mut self, name: &str) -> Result<Option<DeviceState>, Error> {
         let mut link = LinkMessage::default();
         link.attributes = vec![LinkAttribute::IfName(name.to_owned())];

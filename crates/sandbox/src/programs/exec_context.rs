@@ -39,8 +39,10 @@ pub struct CommandOutput {
 }
 
 impl CommandOutput {
-    /// Returns the standard output. Fails with the exit status and the line of standard error if the program did not
-    /// exit with success.
+    /// Returns the standard output.
+    ///
+    /// # Errors
+    /// The program did not exit with success: its exit status and the line of its standard error.
     pub fn into_stdout(self, what: &str) -> Result<String, Error> {
         if self.status.success() {
             return Ok(self.stdout);
@@ -80,12 +82,18 @@ impl ExecContext {
     }
 
     /// Starts a program as the leader of a new process group.
+    ///
+    /// # Errors
+    /// The program does not exist or cannot be executed, or its namespaces cannot be entered.
     pub fn start(&self, command: Command) -> Result<Child, Error> {
         self.start_in(command, None)
     }
 
     /// Starts a program as the leader of a new process group, in the private directory of its namespace
     /// ([`runtime_directory`](super::runtime_directory)).
+    ///
+    /// # Errors
+    /// As for [`ExecContext::start`].
     pub fn start_in_runtime_directory(&self, command: Command) -> Result<Child, Error> {
         let home = CString::new(runtime_directory(self.name()));
         self.start_in(
@@ -106,11 +114,17 @@ impl ExecContext {
     /// Runs a program to its end with this text as its standard input. Kills it and fails if it takes too long.
     ///
     /// Its streams are files in memory, not pipes: processes that it leaves in the background do not block the wait.
+    ///
+    /// # Errors
+    /// The program cannot be started, or does not end within [`START_TIMEOUT`]; then it is killed.
     pub fn run(&self, command: Command, input: &str) -> Result<CommandOutput, Error> {
         self.run_logged(command, input, &Log::in_memory()?)
     }
 
     /// Runs a program as [`Self::run`] does, with its standard error in a log.
+    ///
+    /// # Errors
+    /// As for [`ExecContext::run`].
     pub fn run_logged(
         &self,
         mut command: Command,
@@ -132,6 +146,9 @@ impl ExecContext {
 
 /// Runs a program outside of the sandbox, otherwise as [`ExecContext::run`] does. Kills it and fails if it takes longer
 /// than `limit`.
+///
+/// # Errors
+/// The program cannot be started, or does not end in time; then it is killed.
 pub fn run_outside_sandbox(
     mut command: Command,
     input: &str,
@@ -159,8 +176,10 @@ fn wait_or_kill(mut child: Child, limit: Duration, complaints: &Log) -> Result<E
     Err(format!("the program did not end within {} s{words}", limit.as_secs_f64()))
 }
 
-/// Returns the path of a program: the name itself if it is absolute, otherwise its file on the PATH. Fails if it is not
-/// installed.
+/// Returns the path of a program: the name itself if it is absolute, otherwise its file on the PATH.
+///
+/// # Errors
+/// The program is not installed.
 pub fn find_program(name: &str) -> Result<PathBuf, Error> {
     if name.starts_with('/') {
         return Ok(name.into());

@@ -25,7 +25,8 @@ impl Log {
     /// Opens the log `NAME.log` in a directory, which is created if it is missing. Without a directory, opens a log in
     /// memory.
     ///
-    /// Fails if the directory or the file cannot be created or opened.
+    /// # Errors
+    /// The directory or the file cannot be created or opened.
     pub fn open(directory: Option<&Path>, name: &str) -> Result<Self, Error> {
         let Some(directory) = directory else {
             return Self::in_memory();
@@ -45,6 +46,9 @@ impl Log {
     }
 
     /// Opens a log in memory, which is freed with its last descriptor.
+    ///
+    /// # Errors
+    /// The kernel has no memory for a file (memfd_create(2)).
     pub fn in_memory() -> Result<Self, Error> {
         let file = memfd_create("tare-log", MemfdFlags::CLOEXEC)
             .map_err(|errno| Error::new("create a log in memory", errno))?;
@@ -52,6 +56,9 @@ impl Log {
     }
 
     /// Opens a log in memory with this text, to be read from its beginning.
+    ///
+    /// # Errors
+    /// The kernel has no memory for a file of this size.
     pub fn with_text(text: &str) -> Result<Self, Error> {
         let log = Self::in_memory()?;
         let written = log.file.write_all_at(text.as_bytes(), 0);
@@ -60,6 +67,9 @@ impl Log {
     }
 
     /// Returns the log as a standard stream, for a program to write to or to read from.
+    ///
+    /// # Errors
+    /// The process has no descriptor left.
     pub fn stdio(&self) -> Result<Stdio, Error> {
         let copy = self.file.try_clone();
         Ok(copy.map_err(|error| Error::new("pass a log to a program", error))?.into())

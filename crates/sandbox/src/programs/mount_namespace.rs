@@ -41,7 +41,8 @@ impl MountNamespace {
     /// Creates a mount namespace for programs in a network namespace. The `private` directories are empty in it, and
     /// `/run/netns` names all of `spaces`.
     ///
-    /// Fails if the kernel refuses the namespace or one of its mounts.
+    /// # Errors
+    /// The kernel refuses the namespace or one of its mounts.
     pub fn make(
         place: &Namespace,
         spaces: &[Arc<Namespace>],
@@ -70,6 +71,9 @@ impl MountNamespace {
     }
 
     /// Moves the calling thread into the mount namespace, for the rest of that thread's life.
+    ///
+    /// # Errors
+    /// The kernel refuses (setns(2)).
     pub fn enter(&self) -> Result<(), Error> {
         sys::unshare_working_directory()
             .and_then(|()| move_into_link_name_space(self.as_fd(), Some(LinkNameSpaceType::Mount)))

@@ -32,17 +32,26 @@ impl EthtoolSwitch {
     pub const GRO: Self = Self { get: 0x2b, set: 0x2c };
 
     /// Returns `true` if the switch is on.
+    ///
+    /// # Errors
+    /// ENODEV if the namespace has no device of this name, EOPNOTSUPP if the device does not have the switch.
     pub fn is_on(self, socket: impl AsFd, device: &str) -> io::Result<bool> {
         command(socket, device, self.get, 0).map(|answer| answer != 0)
     }
 
-    /// Turns the switch off. Returns an error (EOPNOTSUPP) if the device does not allow that.
+    /// Turns the switch off.
+    ///
+    /// # Errors
+    /// ENODEV if the namespace has no device of this name, EOPNOTSUPP if the device does not allow that.
     pub fn switch_off(self, socket: impl AsFd, device: &str) -> io::Result<()> {
         command(socket, device, self.set, 0).map(|_| ())
     }
 }
 
 /// Returns the flags of a device (`ETHTOOL_GFLAGS`): several offloads, one bit for each.
+///
+/// # Errors
+/// ENODEV if the namespace has no device of this name, EOPNOTSUPP if the device has no flags.
 pub fn flags(socket: impl AsFd, device: &str) -> io::Result<u32> {
     const ETHTOOL_GFLAGS: u32 = 0x25;
     command(socket, device, ETHTOOL_GFLAGS, 0)
@@ -50,6 +59,9 @@ pub fn flags(socket: impl AsFd, device: &str) -> io::Result<u32> {
 
 /// Makes the kernel update the link state of a device. By itself the kernel does so later, and for at most a hundred
 /// devices per second if many come up at once; until then they carry no packets (net/core/link_watch.c).
+///
+/// # Errors
+/// ENODEV if the namespace has no device of this name, EOPNOTSUPP if the device does not report its link.
 pub fn refresh_link(socket: impl AsFd, device: &str) -> io::Result<()> {
     const ETHTOOL_GLINK: u32 = 0x0a;
     command(socket, device, ETHTOOL_GLINK, 0).map(|_| ())

@@ -9,6 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Opens a socket that receives all frames that arrive by a device of the calling thread's namespace, whatever their
 /// destination, and that sends frames by the device. It does not receive the frames that it sends.
+///
+/// # Errors
+/// EPERM without CAP_NET_RAW; ENODEV if the namespace has no device of this name.
 pub fn open(device: &str) -> io::Result<OwnedFd> {
     // Without a protocol the socket receives nothing before it is bound.
     let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
@@ -55,6 +58,9 @@ impl PacketRing {
     const BYTES: usize = Self::FRAME * Self::FRAMES;
 
     /// Opens a ring in the calling thread's namespace.
+    ///
+    /// # Errors
+    /// EPERM without CAP_NET_RAW; ENOMEM without memory for the ring.
     pub fn open() -> io::Result<Self> {
         let flags = SocketFlags::CLOEXEC;
         let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, Some(eth::ALL))?;
