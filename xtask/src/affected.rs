@@ -27,6 +27,7 @@ const TABLE: &[(&str, &[TestPart])] = &[
     ("tests/Cargo.toml", ALL),
     // Engines and Swarms.
     ("crates/docker/", ENGINES),
+    ("crates/swarm/", ENGINES),
     ("tests/engines/", ENGINES),
     ("tests/support/engine", ENGINES),
     ("tests/support/swarm.rs", ENGINES),

@@ -6,7 +6,6 @@ use crate::exec::{self, ExecCommand};
 use crate::image::PROGRAM;
 use crate::netns_probe;
 use crate::process::{DockerProcess, TerminalInput};
-use crate::swarm::{TaskMonitor, TaskProcess};
 use crate::terminal;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -21,14 +20,20 @@ pub(crate) enum ContainerRole {
     Client,
 }
 
-/// Running container, on an engine or as a task of a Swarm.
+/// Supervisor of the programs in a network's containers, if these can be lost while they run.
+pub trait ProgramSupervisor: NetworkDaemons + Send + Sync {
+    /// Supervises a program that was just started.
+    fn supervise(self: Arc<Self>, process: DockerProcess) -> Box<dyn Process>;
+}
+
+/// Running container, on an engine or reached by a relay.
 pub(crate) struct DockerContainer {
-    pub(crate) engine: Arc<Engine>,
-    pub(crate) container: ContainerHandle,
+    pub engine: Arc<Engine>,
+    pub container: ContainerHandle,
     pub(crate) role: ContainerRole,
-    pub(crate) address: IpAddr,
-    /// Monitor of the Swarm's tasks, if the container is one of them.
-    pub(crate) tasks: Option<Arc<TaskMonitor>>,
+    pub address: IpAddr,
+    /// Supervisor of its programs. `None` if the container ends only with the network.
+    pub(crate) supervisor: Option<Arc<dyn ProgramSupervisor>>,
 }
 
 impl DockerContainer {
@@ -81,9 +86,9 @@ impl Container for DockerContainer {
         match (command.stdio, self.role) {
             (Stdio::Piped, _) => {
                 let process = DockerProcess::piped(&self.engine, what, self.start(words)?);
-                Ok(match &self.tasks {
+                Ok(match &self.supervisor {
                     None => Box::new(process),
-                    Some(tasks) => Box::new(TaskProcess::new(process, tasks)),
+                    Some(supervisor) => Arc::clone(supervisor).supervise(process),
                 })
             }
             (Stdio::Inherit, ContainerRole::Server) => {
@@ -97,8 +102,8 @@ impl Container for DockerContainer {
                 )))
             }
             (Stdio::Inherit, ContainerRole::Client) => {
-                // A task has no terminal: the connection to another node's task does not carry one.
-                words.terminal = self.tasks.is_none() && terminal::is_interactive();
+                // A relay does not carry a terminal.
+                words.terminal = !self.container.is_relayed() && terminal::is_interactive();
                 let raw = if words.terminal { terminal::RawTerminal::enable() } else { None };
                 let exec = self.start(words)?;
                 Ok(Box::new(DockerProcess::inherited(
@@ -113,6 +118,6 @@ impl Container for DockerContainer {
     }
 
     fn daemons(&self) -> Option<&dyn NetworkDaemons> {
-        self.tasks.as_deref().map(|tasks| tasks as &dyn NetworkDaemons)
+        self.supervisor.as_deref().map(|supervisor| supervisor as &dyn NetworkDaemons)
     }
 }

@@ -1,26 +1,31 @@
 //! Handle of a running container.
 
 use crate::exec::ExecCommand;
-use crate::image::PROGRAM;
-use crate::tunnel::StartRequest;
 use bollard::models::{ContainerInspectResponse, EndpointSettings};
 use std::collections::HashMap;
+use std::fmt;
 use std::net::IpAddr;
-use tare_network::INTERNAL;
+use std::sync::Arc;
+
+/// Way to a container on another node than the engine that runs the commands.
+pub trait ExecRelay: fmt::Debug + Send + Sync {
+    /// Returns the command to run in a container on the engine, so that `words` start in the other.
+    fn relay(&self, words: ExecCommand) -> ExecCommand;
+}
 
 /// Handle of a running container.
 #[derive(Clone, Debug)]
-pub(crate) struct ContainerHandle {
+pub struct ContainerHandle {
     /// Name within the network.
-    pub(crate) name: String,
+    pub name: String,
     /// The engine's id of the container.
-    pub(crate) id: String,
+    pub id: String,
     /// Process id of its first process on the engine's machine.
-    pub(crate) pid: Option<u32>,
+    pub pid: Option<u32>,
     /// Endpoints of the container, by network.
     endpoints: HashMap<String, EndpointSettings>,
-    /// The task of a Swarm that it stands for. `id` is then the container through which the task is reached.
-    task: Option<String>,
+    /// Relay to the container, if it is not on the engine. `id` is then the container in which the relay runs.
+    relay: Option<Arc<dyn ExecRelay>>,
 }
 
 impl ContainerHandle {
@@ -37,15 +42,15 @@ impl ContainerHandle {
             id,
             pid: pid.and_then(|pid| u32::try_from(pid).ok()).filter(|&pid| pid > 0),
             endpoints: endpoints.unwrap_or_default(),
-            task: None,
+            relay: None,
         }
     }
 
-    /// Describes a task of a Swarm with these addresses on a network; it is reached through a container.
-    pub(crate) fn for_task(
+    /// Describes a container with these addresses on a network; it is reached by a relay in another container.
+    pub fn through_relay(
         name: &str,
-        through: &str,
-        task: &str,
+        through: &Self,
+        relay: Arc<dyn ExecRelay>,
         on: &str,
         has: &[IpAddr],
     ) -> Self {
@@ -57,25 +62,28 @@ impl ContainerHandle {
         };
         Self {
             name: name.to_owned(),
-            id: through.to_owned(),
+            id: through.id.clone(),
             pid: None,
             endpoints: HashMap::from([(on.to_owned(), endpoint)]),
-            task: Some(task.to_owned()),
+            relay: Some(relay),
         }
     }
 
     /// Returns the program to run in the container `id` so that `words` start in this container.
-    pub(crate) fn exec_command(&self, words: ExecCommand) -> ExecCommand {
-        let Some(task) = &self.task else { return words };
-        let order = StartRequest { command: words.command, environment: words.environment };
-        let command = [PROGRAM, INTERNAL, "tunnel", "call", task, &order.to_argument()]
-            .map(str::to_owned)
-            .to_vec();
-        ExecCommand { command, ..ExecCommand::default() }
+    pub fn exec_command(&self, words: ExecCommand) -> ExecCommand {
+        match &self.relay {
+            Some(relay) => relay.relay(words),
+            None => words,
+        }
+    }
+
+    /// Returns true if the container is reached by a relay.
+    pub(crate) fn is_relayed(&self) -> bool {
+        self.relay.is_some()
     }
 
     /// Returns its addresses on a network: IPv4 first.
-    pub(crate) fn addresses(&self, network: &str) -> Vec<IpAddr> {
+    pub fn addresses(&self, network: &str) -> Vec<IpAddr> {
         let Some(endpoint) = self.endpoints.get(network) else { return Vec::new() };
         [&endpoint.ip_address, &endpoint.global_ipv6_address]
             .into_iter()

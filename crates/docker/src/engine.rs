@@ -31,7 +31,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const SSH_CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Connection to an engine, in the version of the API that both support.
-pub(crate) struct Engine {
+pub struct Engine {
     docker: Docker,
     /// The ssh tunnel to the engine, if it is reached by ssh.
     _tunnel: Option<SshTunnel>,
@@ -43,21 +43,26 @@ pub(crate) struct Engine {
 
 /// The engines of servers and clients; often the same engine.
 #[derive(Clone)]
-pub(crate) struct EnginePair {
-    pub(crate) servers: Arc<Engine>,
-    pub(crate) clients: Arc<Engine>,
+pub struct EnginePair {
+    /// Engine of the servers.
+    pub servers: Arc<Engine>,
+    /// Engine of the clients.
+    pub clients: Arc<Engine>,
 }
 
 impl EnginePair {
     /// Uses one engine for both.
-    pub(crate) fn single(engine: &Arc<Engine>) -> Self {
+    pub fn single(engine: &Arc<Engine>) -> Self {
         Self { servers: Arc::clone(engine), clients: Arc::clone(engine) }
     }
 }
 
 impl Engine {
     /// Connects to an engine, and agrees with it on a version of the API.
-    pub(crate) fn connect(address: &EngineAddress) -> Result<Self, Error> {
+    ///
+    /// # Errors
+    /// The engine does not answer, or speaks no version of the API that tare knows.
+    pub fn connect(address: &EngineAddress) -> Result<Self, Error> {
         const WHAT: &str = "reach the Docker Engine";
         let runtime = runtime().map_err(|error| Error::new(WHAT, error))?;
         let (docker, tunnel) = runtime
@@ -83,22 +88,25 @@ impl Engine {
     }
 
     /// Returns the library's own handle.
-    pub(crate) fn docker(&self) -> &Docker {
+    pub fn docker(&self) -> &Docker {
         &self.docker
     }
 
     /// Returns the event loop, for work that continues while no thread waits for it.
-    pub(crate) fn handle(&self) -> &Handle {
+    pub fn handle(&self) -> &Handle {
         &self.handle
     }
 
     /// Waits for the answer to a request.
-    pub(crate) fn wait<F: Future>(&self, asked: F) -> F::Output {
+    pub fn wait<F: Future>(&self, asked: F) -> F::Output {
         self.handle.block_on(asked)
     }
 
     /// Waits for the answer to a request, and converts a refusal to an error of tare's.
-    pub(crate) fn request<T>(
+    ///
+    /// # Errors
+    /// The engine's refusal, with its remedy if it is known.
+    pub fn request<T>(
         &self,
         what: impl Into<String>,
         asked: impl Future<Output = Result<T, Refusal>>,

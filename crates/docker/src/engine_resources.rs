@@ -25,7 +25,7 @@ use tare_network::{Error, INTERNAL, NetworkOptions};
 
 /// Network namespace or network that a container is attached to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum AttachTo {
+pub enum AttachTo {
     /// A network of the engine, by its name.
     Network(String),
     /// The engine's own network namespace.
@@ -49,26 +49,31 @@ impl AttachTo {
 
 /// Port of a container that is published on the engine's machine, for TCP and UDP.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PublishedContainerPort {
-    pub(crate) port: u16,
-    pub(crate) host_address: IpAddr,
-    pub(crate) host_port: u16,
+pub struct PublishedContainerPort {
+    /// Port in the container.
+    pub port: u16,
+    /// Address of the engine's machine.
+    pub host_address: IpAddr,
+    /// Port on that address. 0 leaves the choice to Docker.
+    pub host_port: u16,
 }
 
 /// Description of a container to make.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ContainerSpec {
+pub struct ContainerSpec {
     /// Name within the network: `client-0`.
-    pub(crate) name: String,
-    pub(crate) attach_to: AttachTo,
+    pub name: String,
+    /// Network to attach it to.
+    pub attach_to: AttachTo,
     /// Containers that it is linked to (`--link`), with the names by which it knows them.
-    pub(crate) links: Vec<(String, String)>,
-    pub(crate) published: Vec<PublishedContainerPort>,
+    pub links: Vec<(String, String)>,
+    /// Ports that are published.
+    pub published: Vec<PublishedContainerPort>,
 }
 
 impl ContainerSpec {
     /// Describes a container that is attached somewhere, without links and published ports.
-    pub(crate) fn new(name: impl Into<String>, on: AttachTo) -> Self {
+    pub fn new(name: impl Into<String>, on: AttachTo) -> Self {
         Self { name: name.into(), attach_to: on, links: Vec::new(), published: Vec::new() }
     }
 }
@@ -77,7 +82,7 @@ impl ContainerSpec {
 type UndoAction = Box<dyn FnOnce() + Send>;
 
 /// Everything that one raised network has made on its engine. Dropping it removes all of it.
-pub(crate) struct EngineResources {
+pub struct EngineResources {
     session: Arc<EngineSession>,
     run: RunId,
     docker_options: DockerOptions,
@@ -101,7 +106,8 @@ const ATTACH_TIMEOUT: Duration = Duration::from_secs(60);
 static NEXT_NUMBER: AtomicU32 = AtomicU32::new(0);
 
 impl EngineResources {
-    pub(crate) fn new(
+    /// Creates the empty set of resources of a network.
+    pub fn new(
         live: Arc<EngineSession>,
         run: &RunId,
         settings: &DockerOptions,
@@ -111,11 +117,13 @@ impl EngineResources {
         Self { session: live, run, docker_options: settings, options, made: Mutex::default() }
     }
 
-    pub(crate) fn engine(&self) -> &Arc<Engine> {
+    /// Returns the engine on which the resources are.
+    pub fn engine(&self) -> &Arc<Engine> {
         &self.session.engine
     }
 
-    pub(crate) fn docker_options(&self) -> &DockerOptions {
+    /// Returns the options of the user.
+    pub fn docker_options(&self) -> &DockerOptions {
         &self.docker_options
     }
 
@@ -123,12 +131,13 @@ impl EngineResources {
         act(&mut self.made.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(crate) fn labels(&self) -> HashMap<String, String> {
+    /// Returns the labels of everything that is made, by which it is found and removed.
+    pub fn labels(&self) -> HashMap<String, String> {
         HashMap::from([(RUN_LABEL.to_owned(), self.run.to_string())])
     }
 
     /// Returns a name that no other object has.
-    pub(crate) fn unique_name(&self, name: &str) -> String {
+    pub fn unique_name(&self, name: &str) -> String {
         format!("tare-{}-{}-{name}", self.run, NEXT_NUMBER.fetch_add(1, Ordering::Relaxed))
     }
 
@@ -138,7 +147,10 @@ impl EngineResources {
     }
 
     /// Makes a network, and returns its name. The request is completed by a name and the label.
-    pub(crate) fn create_network(&self, request: NetworkCreateRequest) -> Result<String, Error> {
+    ///
+    /// # Errors
+    /// The engine refuses the network.
+    pub fn create_network(&self, request: NetworkCreateRequest) -> Result<String, Error> {
         let name = self.unique_name("net");
         let driver = request.driver.clone().unwrap_or_default();
         let request =
@@ -157,10 +169,10 @@ impl EngineResources {
     }
 
     /// Makes and starts containers, several at once. Returns them in the order of the specs.
-    pub(crate) fn start_containers(
-        &self,
-        specs: &[ContainerSpec],
-    ) -> Result<Vec<ContainerHandle>, Error> {
+    ///
+    /// # Errors
+    /// The engine refuses a container, or one ends at once.
+    pub fn start_containers(&self, specs: &[ContainerSpec]) -> Result<Vec<ContainerHandle>, Error> {
         let starting = stream::iter(specs)
             .map(|spec| async move {
                 self.start_container(spec).await.map_err(|refusal| {

@@ -7,12 +7,13 @@ use crate::host_tool_mounts::HostToolMounts;
 use std::sync::{Arc, Mutex};
 
 /// Connection to an engine on which the image is loaded, for the length of a run.
-pub(crate) struct EngineSession {
-    pub(crate) engine: Arc<Engine>,
+pub struct EngineSession {
+    /// Connection to the engine.
+    pub engine: Arc<Engine>,
     /// Image of the containers.
-    pub(crate) image: String,
+    pub image: String,
     /// tare's binary, if the image lacks it.
-    pub(crate) program: Option<Vec<u8>>,
+    pub program: Option<Vec<u8>>,
     /// Mounts of the host's programs in containers.
     pub(crate) host_tools: Option<HostToolMounts>,
     /// A container on the engine's own network that runs as long as the run does, and so shows that the run goes on.
@@ -21,6 +22,6 @@ pub(crate) struct EngineSession {
 
 /// A container that is kept, and the connection by which it notices that this process has ended.
 pub(crate) struct RunContainer {
-    pub(crate) container: ContainerHandle,
+    pub container: ContainerHandle,
     pub(crate) _inputs: Vec<ExecInput>,
 }

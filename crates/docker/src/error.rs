@@ -148,7 +148,7 @@ pub(crate) fn error_message(refusal: &Refusal) -> String {
 }
 
 /// Returns the remedy for an error message of the engine; an empty string if none is known.
-pub(crate) fn known_remedy(why: &str) -> String {
+pub fn known_remedy(why: &str) -> String {
     const KNOWN: [(&str, &str); 8] = [
         (
             "no space left on device",

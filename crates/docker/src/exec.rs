@@ -12,39 +12,42 @@ use std::time::Duration;
 use tokio::io::AsyncWrite;
 
 /// Standard input of a program.
-pub(crate) type ExecInput = Pin<Box<dyn AsyncWrite + Send>>;
+pub type ExecInput = Pin<Box<dyn AsyncWrite + Send>>;
 
 /// Standard output and error of a program, in chunks.
-pub(crate) type ExecOutput = BoxStream<'static, Result<LogOutput, Refusal>>;
+pub type ExecOutput = BoxStream<'static, Result<LogOutput, Refusal>>;
 
 /// Bytes of a program's output that are read at once; a report with its histograms is far longer than a line.
 const CHUNK_SIZE: usize = 64 << 10;
 
 /// Program to start in a container.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ExecCommand {
+pub struct ExecCommand {
     /// The program and its arguments.
-    pub(crate) command: Vec<String>,
+    pub command: Vec<String>,
     /// Variables added to its environment, as `NAME=value`.
-    pub(crate) environment: Vec<String>,
+    pub environment: Vec<String>,
     /// True if the program gets a terminal.
-    pub(crate) terminal: bool,
+    pub terminal: bool,
     /// User that runs the program; `None` for the image's own user.
-    pub(crate) user: Option<&'static str>,
+    pub user: Option<&'static str>,
 }
 
 /// Program that was started in a container, with its streams.
-pub(crate) struct ExecSession {
+pub struct ExecSession {
     /// The engine's id of the exec instance.
-    pub(crate) id: String,
+    pub id: String,
     /// Standard input of the program.
-    pub(crate) input: ExecInput,
+    pub input: ExecInput,
     /// Standard output and error of the program.
-    pub(crate) output: ExecOutput,
+    pub output: ExecOutput,
 }
 
 /// Starts a program in a container.
-pub(crate) async fn start(
+///
+/// # Errors
+/// The container does not run, or has no such program.
+pub async fn start(
     docker: &Docker,
     container: &str,
     words: ExecCommand,
@@ -73,7 +76,7 @@ pub(crate) async fn start(
 }
 
 /// Lines of a program's standard output. Its standard error is kept, to explain a failure.
-pub(crate) struct OutputLines {
+pub struct OutputLines {
     output: ExecOutput,
     read: Vec<u8>,
     error_output: Vec<u8>,
@@ -81,12 +84,15 @@ pub(crate) struct OutputLines {
 
 impl OutputLines {
     /// Splits an output into lines.
-    pub(crate) fn new(output: ExecOutput) -> Self {
+    pub fn new(output: ExecOutput) -> Self {
         Self { output, read: Vec::new(), error_output: Vec::new() }
     }
 
-    /// Reads the next line within this time. The error says in words why there is none.
-    pub(crate) async fn next(&mut self, limit: Duration) -> Result<String, String> {
+    /// Reads the next line within this time.
+    ///
+    /// # Errors
+    /// The reason, in words, for which there is none.
+    pub async fn next(&mut self, limit: Duration) -> Result<String, String> {
         let line = tokio::time::timeout(limit, self.read_line()).await;
         line.unwrap_or_else(|_| {
             Err(format!("the program wrote no line within {} s", limit.as_secs()))

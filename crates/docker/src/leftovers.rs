@@ -72,8 +72,20 @@ pub(crate) fn find_removable(engine: &Engine) -> Result<Vec<Leftover>, Error> {
 }
 
 /// Finds everything of one run that this engine can remove.
-pub(crate) fn find_by_run(engine: &Engine, run: &RunId) -> Result<Vec<Leftover>, Error> {
+fn find_by_run(engine: &Engine, run: &RunId) -> Result<Vec<Leftover>, Error> {
     find(engine, format!("{RUN_LABEL}={run}"))
+}
+
+/// Removes everything of one run that this engine can remove.
+///
+/// # Errors
+/// Something remains; the remedy says how to remove it later.
+pub fn remove_run(engine: &Engine, run: &RunId) -> Result<(), Error> {
+    let removed = find_by_run(engine, run).and_then(|left| remove(engine, &left));
+    removed.map_err(|error| {
+        Error::new("remove the run's objects in Docker", error.to_string())
+            .with_remedy("run `tare clean` when the engine works again")
+    })
 }
 
 fn find(engine: &Engine, label: String) -> Result<Vec<Leftover>, Error> {
@@ -232,7 +244,10 @@ async fn remove_container(docker: &Docker, id: &str) -> Result<(), Refusal> {
 }
 
 /// Removes a network. The engine may need a moment to notice that its last container is gone.
-pub(crate) async fn remove_network(docker: &Docker, id: &str) -> Result<(), Refusal> {
+///
+/// # Errors
+/// The engine's refusal, unless the network is gone already.
+pub async fn remove_network(docker: &Docker, id: &str) -> Result<(), Refusal> {
     let mut refused = None;
     for _ in 0..POLL_COUNT {
         match docker.remove_network(id).await {
@@ -252,7 +267,10 @@ fn is_in_use(refusal: &Refusal) -> bool {
 }
 
 /// Removes a service; its tasks end a moment later.
-pub(crate) async fn remove_service(docker: &Docker, id: &str) -> Result<(), Refusal> {
+///
+/// # Errors
+/// The engine's refusal, unless the service is gone already.
+pub async fn remove_service(docker: &Docker, id: &str) -> Result<(), Refusal> {
     ignore_not_found(docker.delete_service(id).await)
 }
 

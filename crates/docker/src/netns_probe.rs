@@ -14,9 +14,10 @@ mod subcommand;
 
 #[cfg(test)]
 pub(crate) use snapshot::DeviceSnapshot;
-pub(crate) use snapshot::{NetnsCounters, NetnsSnapshot, UnderlayCounts};
+pub(crate) use snapshot::NetnsCounters;
+pub use snapshot::{NetnsSnapshot, UnderlayCounts};
 pub use subcommand::run_netns_probe;
-pub(crate) use subcommand::take_snapshot as here;
+pub use subcommand::take_snapshot as here;
 
 use crate::exec::{ExecSession, OutputLines};
 use crate::timeout::scaled_timeout;
@@ -27,7 +28,7 @@ use std::time::Duration;
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Returns the timeout of a report on this machine.
-pub(crate) fn snapshot_timeout() -> Duration {
+pub fn snapshot_timeout() -> Duration {
     scaled_timeout(SNAPSHOT_TIMEOUT)
 }
 
@@ -41,8 +42,11 @@ pub(crate) async fn read_snapshot(exec: ExecSession) -> Result<NetnsSnapshot, St
     parse_snapshot(&line)
 }
 
-/// Parses one line of a report. Fails if the line is not valid, or if the program reports an error.
-pub(crate) fn parse_snapshot(line: &str) -> Result<NetnsSnapshot, String> {
+/// Parses one line of a report.
+///
+/// # Errors
+/// The line is not valid, or the program reports an error.
+pub fn parse_snapshot(line: &str) -> Result<NetnsSnapshot, String> {
     let seen: NetnsSnapshot = serde_json::from_str(line)
         .map_err(|error| format!("invalid snapshot `{line}`: {error}"))?;
     match seen.error {

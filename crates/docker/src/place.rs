@@ -9,7 +9,6 @@ use crate::label::RunId;
 use crate::leftovers;
 use crate::options::DockerOptions;
 use crate::requirement::EngineRequirement;
-use crate::swarm::SwarmSession;
 use bollard::models::{LocalNodeState, SystemInfo, SystemVersion};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tare_network::{Error, Requirement, UnmetRequirement};
@@ -21,7 +20,6 @@ pub struct EnginePlace {
     run_id: RunId,
     info: OnceLock<Result<EngineInfo, UnmetRequirement>>,
     session: Mutex<Option<Arc<EngineSession>>>,
-    swarm: Mutex<Option<Arc<SwarmSession>>>,
     /// The clients' engine, if it is another.
     clients_engine: Option<Box<Self>>,
     /// The host's programs that are mounted into containers, if a workload needs them.
@@ -31,10 +29,10 @@ pub struct EnginePlace {
 /// Description that an engine gives of itself.
 #[derive(Clone, Debug)]
 pub(crate) struct EngineInfo {
-    pub(crate) info: SystemInfo,
+    pub info: SystemInfo,
     pub(crate) version: SystemVersion,
     /// Names of its networks.
-    pub(crate) networks: Vec<String>,
+    pub networks: Vec<String>,
 }
 
 impl EnginePlace {
@@ -63,16 +61,14 @@ impl EnginePlace {
         address: Result<EngineAddress, EngineAddressError>,
         settings: DockerOptions,
     ) -> Self {
-        let (known, live, swarm) = (OnceLock::new(), Mutex::default(), Mutex::default());
-        let (far, lent) = (None, OnceLock::new());
+        let (known, live, lent) = (OnceLock::new(), Mutex::default(), OnceLock::new());
         Self {
             address,
             options: settings,
             run_id: RunId::fresh(),
             info: known,
             session: live,
-            swarm,
-            clients_engine: far,
+            clients_engine: None,
             host_tools: lent,
         }
     }
@@ -84,7 +80,7 @@ impl EnginePlace {
     }
 
     /// Returns the options of the user.
-    pub(crate) fn options(&self) -> &DockerOptions {
+    pub fn options(&self) -> &DockerOptions {
         &self.options
     }
 
@@ -146,12 +142,15 @@ impl EnginePlace {
     }
 
     /// Checks that there is an engine that can run tare's containers.
-    pub(crate) fn check_available(&self) -> Result<(), UnmetRequirement> {
+    ///
+    /// # Errors
+    /// What is missing, and its remedy.
+    pub fn check_available(&self) -> Result<(), UnmetRequirement> {
         self.check_can_run(self.info()?)
     }
 
     /// Returns the requirement that this network still has. Returns `None` if it is met already.
-    pub(crate) fn requirement(&self, want: EngineRequirement) -> Option<Requirement> {
+    pub fn requirement(&self, want: EngineRequirement) -> Option<Requirement> {
         let met = match (want, self.info()) {
             (_, Err(missing)) => Err(missing),
             // The kernel of another machine cannot be inspected from here.
@@ -211,7 +210,10 @@ impl EnginePlace {
     }
 
     /// Returns the connection with its loaded image, which is made at first use.
-    pub(crate) fn session(&self) -> Result<Arc<EngineSession>, Error> {
+    ///
+    /// # Errors
+    /// The engine does not answer, or refuses the image.
+    pub fn session(&self) -> Result<Arc<EngineSession>, Error> {
         let mut live = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(live) = live.as_ref() {
             return Ok(Arc::clone(live));
@@ -243,21 +245,6 @@ impl EnginePlace {
         Ok(made)
     }
 
-    /// Returns the Swarm that the engine manages, with the tunnel server of this run's tasks, which is made at first
-    /// use.
-    pub(crate) fn swarm(&self) -> Result<Arc<SwarmSession>, Error> {
-        let live = self.session()?;
-        let mut swarm = self.swarm.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(swarm) = swarm.as_ref() {
-            return Ok(Arc::clone(swarm));
-        }
-        Ok(Arc::clone(swarm.insert(Arc::new(SwarmSession::start(
-            &self.options,
-            &self.run_id,
-            live,
-        )?))))
-    }
-
     /// Removes everything of this run that still exists: its image, and leftovers of a network that broke.
     ///
     /// # Errors
@@ -268,16 +255,9 @@ impl EnginePlace {
     }
 
     fn finish_here(&self) -> Result<(), Error> {
-        let swarm = self.swarm.lock().unwrap_or_else(PoisonError::into_inner).take();
         let live = self.session.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(live) = live else { return Ok(()) };
-        leftovers::find_by_run(&live.engine, &self.run_id)
-            .and_then(|left| leftovers::remove(&live.engine, &left))
-            .and_then(|()| swarm.map_or(Ok(()), |swarm| swarm.finish()))
-            .map_err(|error| {
-                Error::new("remove the run's objects in Docker", error.to_string())
-                    .with_remedy("run `tare clean` when the engine works again")
-            })
+        leftovers::remove_run(&live.engine, &self.run_id)
     }
 }
 

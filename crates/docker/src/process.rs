@@ -26,7 +26,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 type SharedInput = Arc<Mutex<Option<ExecInput>>>;
 
 /// Program in a container. Dropping it ends the program's input, and by that the program, if it reads its input.
-pub(crate) struct DockerProcess {
+pub struct DockerProcess {
     engine: Arc<Engine>,
     id: String,
     what: String,
@@ -41,7 +41,7 @@ pub(crate) struct DockerProcess {
 
 impl DockerProcess {
     /// Wraps a program whose input and output are pipes to this process. Its standard error goes to this process's own.
-    pub(crate) fn piped(engine: &Arc<Engine>, what: String, exec: ExecSession) -> Self {
+    pub fn piped(engine: &Arc<Engine>, what: String, exec: ExecSession) -> Self {
         let (sender, output) = channel(BUFFERED_CHUNKS);
         let pump = engine.handle().spawn(copy_output(exec.output, Some(sender)));
         let input = Arc::new(Mutex::new(Some(exec.input)));

@@ -2,7 +2,7 @@
 
 /// Requirement of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum EngineRequirement {
+pub enum EngineRequirement {
     /// A network driver of the engine.
     Driver(&'static str),
     /// A network that exists already.
@@ -16,5 +16,10 @@ pub(crate) enum EngineRequirement {
     /// A feature of the engine's kernel, by its module.
     Kernel(&'static str),
     /// A program on this machine, and the Debian package that has it.
-    Program { name: &'static str, package: &'static str },
+    Program {
+        /// Name of the program.
+        name: &'static str,
+        /// Name of the package.
+        package: &'static str,
+    },
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 const EMULATION_FACTOR: u32 = 6;
 
 /// Returns the timeout on this machine for an operation that may take `native` on a real processor.
-pub(crate) fn scaled_timeout(native: Duration) -> Duration {
+pub fn scaled_timeout(native: Duration) -> Duration {
     static EMULATION: OnceLock<bool> = OnceLock::new();
     let emulation = EMULATION.get_or_init(|| {
         // A machine whose kernel does not say is treated as real.

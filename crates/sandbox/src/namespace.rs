@@ -54,7 +54,7 @@ impl Namespace {
             .into();
         let mut socket = NetlinkSocket::open()?;
         socket.execute(&[NetlinkRequest::bring_up(name, DeviceRef::LOOPBACK)])?;
-        for sysctl in sysctls.iter() {
+        for sysctl in sysctls {
             settings.write(name, sysctl)?;
         }
         Ok(Self { name: name.to_owned(), descriptor, socket: Mutex::new(socket) })

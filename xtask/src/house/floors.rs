@@ -10,7 +10,7 @@ const FLOORS: &[&[&str]] = &[
     &["network"],
     &["analysis", "dev", "sandbox"],
     &["report", "lab", "docker", "traffic", "observe", "study"],
-    &["agent", "probe", "tools"],
+    &["agent", "probe", "swarm", "tools"],
     &["runner"],
     &["tare"],
 ];

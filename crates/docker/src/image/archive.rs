@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
 /// Path of the program in the image.
-pub(crate) const PROGRAM: &str = "/tare";
+pub const PROGRAM: &str = "/tare";
 
 /// Contents of an image.
 #[derive(Clone, Debug)]

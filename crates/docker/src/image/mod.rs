@@ -4,7 +4,8 @@ mod archive;
 mod elf;
 mod tar;
 
-pub(crate) use archive::{PROGRAM, architecture};
+pub use archive::PROGRAM;
+pub(crate) use archive::architecture;
 
 use crate::address::EngineAddress;
 use crate::engine::Engine;
@@ -52,7 +53,10 @@ pub(crate) fn run_image_tag(run: &RunId) -> String {
 }
 
 /// Loads a run's own image into an engine.
-pub(crate) fn load_run_image(engine: &Engine, run: &RunId) -> Result<(), Error> {
+///
+/// # Errors
+/// The engine refuses the image.
+pub fn load_run_image(engine: &Engine, run: &RunId) -> Result<(), Error> {
     let labels = BTreeMap::from([(RUN_LABEL.to_owned(), run.to_string())]);
     load_archive(engine, image_archive(&own_program()?, &run_image_tag(run), &labels))
 }

@@ -7,22 +7,22 @@ use tare_network::{Error, NamespaceCounts};
 
 /// Snapshot of a container's network.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct NetnsSnapshot {
+pub struct NetnsSnapshot {
     /// Reason why the request failed, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) error: Option<String>,
+    pub error: Option<String>,
     /// Network devices of the namespace, by name.
     #[serde(default)]
     pub(crate) devices: Vec<DeviceSnapshot>,
     /// Addresses of this network namespace, without loopback and link-local ones.
     #[serde(default)]
-    pub(crate) addresses: Vec<IpAddr>,
+    pub addresses: Vec<IpAddr>,
     /// Device of the default route.
     #[serde(default)]
     pub(crate) uplink: Option<String>,
     /// TCP ports on which a program listens.
     #[serde(default)]
-    pub(crate) listening: Vec<u16>,
+    pub listening: Vec<u16>,
     /// True if bridged packets pass netfilter.
     #[serde(default)]
     pub(crate) bridged_past_netfilter: bool,
@@ -34,49 +34,49 @@ pub(crate) struct NetnsSnapshot {
     pub(crate) hosts: Vec<String>,
     /// Packets that passed the devices, in answer to `--wire`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) wire: Option<UnderlayCounts>,
+    pub wire: Option<UnderlayCounts>,
     /// Counters so far, in answer to `--count`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) counted: Option<NetnsCounters>,
     /// Address of the client, in a line about a connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) peer: Option<SocketAddr>,
+    pub peer: Option<SocketAddr>,
 }
 
 /// Counters of a network namespace so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NetnsCounters {
     /// Id of the namespace, unique across machines.
-    pub(crate) namespace: String,
+    pub namespace: String,
     /// Counters of the namespace.
     pub(crate) counts: NamespaceCounts,
 }
 
 /// Counts of packets that passed a node's devices while two containers communicated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct UnderlayCounts {
+pub struct UnderlayCounts {
     /// Encrypted packets (ESP, RFC 4303).
-    pub(crate) esp: u64,
+    pub esp: u64,
     /// VXLAN packets that are not encrypted.
-    pub(crate) vxlan: u64,
+    pub vxlan: u64,
     /// VXLAN packets in which the addresses of both containers can be read.
-    pub(crate) readable: u64,
+    pub readable: u64,
 }
 
 /// Network device of a namespace, in a snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct DeviceSnapshot {
     /// Name of the device.
-    pub(crate) name: String,
+    pub name: String,
     /// MTU, bytes.
-    pub(crate) mtu: u32,
+    pub mtu: u32,
     /// Packets that left by it: while the program connected, for `--dial`; else since it was made.
     pub(crate) sent: u64,
     /// True if the device is a bridge.
-    pub(crate) bridge: bool,
+    pub bridge: bool,
     /// Addresses of the device, without loopback and link-local ones.
     #[serde(default)]
-    pub(crate) addresses: Vec<IpAddr>,
+    pub addresses: Vec<IpAddr>,
 }
 
 impl NetnsSnapshot {
@@ -88,7 +88,7 @@ impl NetnsSnapshot {
 
     /// Returns the addresses of the device of the default route.
     #[must_use]
-    pub(crate) fn uplink_addresses(&self) -> Vec<IpAddr> {
+    pub fn uplink_addresses(&self) -> Vec<IpAddr> {
         let device = self.uplink.as_deref().and_then(|name| self.device(name));
         device.map(|device| device.addresses.clone()).unwrap_or_default()
     }

@@ -160,7 +160,7 @@ fn retry<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
 }
 
 /// Takes a snapshot of this network namespace.
-pub(crate) fn take_snapshot() -> NetnsSnapshot {
+pub fn take_snapshot() -> NetnsSnapshot {
     let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let routes = text("/proc/net/route");
     let ipv4 = addresses_ipv4(&text("/proc/net/fib_trie"));

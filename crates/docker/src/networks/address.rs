@@ -15,14 +15,14 @@ pub(crate) fn random_ipv6_prefix() -> String {
 
 /// Subnet, as Docker writes it: `172.17.0.0/16`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct DockerSubnet {
+pub struct DockerSubnet {
     address: IpAddr,
     prefix_length: u32,
 }
 
 impl DockerSubnet {
     /// Parses a subnet. Returns `None` if the text is none.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let (address, bits) = text.split_once('/')?;
         let (address, bits) = (address.parse().ok()?, bits.parse().ok()?);
         let most = if matches!(address, IpAddr::V4(_)) { 32 } else { 128 };
@@ -30,7 +30,7 @@ impl DockerSubnet {
     }
 
     /// Returns whether an address is in the subnet.
-    pub(crate) fn contains(self, address: IpAddr) -> bool {
+    pub fn contains(self, address: IpAddr) -> bool {
         // Both addresses are extended at the end to 128 bits, so that leading bits of either family compare alike.
         let (left, right) = match (self.address, address) {
             (IpAddr::V4(left), IpAddr::V4(right)) => {

@@ -7,15 +7,16 @@ use tare_network::{ClientRoute, Error, Family, Hop, HopKind, NetworkParameters, 
 
 /// Server or client of a network.
 #[derive(Clone, Debug)]
-pub(crate) struct NetworkEndpoint {
-    pub(crate) container: ContainerHandle,
+pub struct NetworkEndpoint {
+    /// Container of the server or client.
+    pub container: ContainerHandle,
     /// Address of the container itself.
-    pub(crate) address: IpAddr,
+    pub address: IpAddr,
 }
 
 /// Step on the path of a packet.
 #[derive(Clone, Debug)]
-pub(crate) enum PathStep {
+pub enum PathStep {
     /// A device in the network namespace of client 0.
     ClientDevice(HopKind, &'static str),
     /// A device in the network namespace of server 0.
@@ -32,18 +33,22 @@ pub(crate) enum PathStep {
 
 /// Layout of a network.
 #[derive(Clone, Debug)]
-pub(crate) struct NetworkLayout {
-    pub(crate) servers: Vec<NetworkEndpoint>,
-    pub(crate) clients: Vec<NetworkEndpoint>,
-    pub(crate) routes: Vec<ClientRoute>,
-    pub(crate) path: Vec<PathStep>,
+pub struct NetworkLayout {
+    /// Servers, by number.
+    pub servers: Vec<NetworkEndpoint>,
+    /// Clients, by number.
+    pub clients: Vec<NetworkEndpoint>,
+    /// Route of each client to its server.
+    pub routes: Vec<ClientRoute>,
+    /// Path of a packet from client 0 to server 0.
+    pub path: Vec<PathStep>,
 }
 
 /// Name of the engine's machine in hops.
-pub(crate) const NODE: &str = "node-0";
+pub const NODE: &str = "node-0";
 
 /// MTU of nearly every device, and of a shape for which the user requests no other, bytes.
-pub(crate) const DEFAULT_MTU: u32 = 1500;
+pub const DEFAULT_MTU: u32 = 1500;
 
 /// Refuses shapes that no network on one engine supports.
 pub(crate) fn check_shape(name: &str, shape: &Shape) -> Result<(), Error> {
@@ -65,7 +70,7 @@ pub(crate) fn server_of(client: usize, shape: &Shape) -> usize {
 }
 
 /// Returns routes on which each client connects to its server's own address.
-pub(crate) fn direct_routes(
+pub fn direct_routes(
     shape: &Shape,
     site: &NetworkParameters,
     servers: &[NetworkEndpoint],
@@ -78,7 +83,7 @@ pub(crate) fn direct_routes(
 
 /// Returns routes from two addresses of a server and port: the address on which the server listens, and the address to
 /// which clients connect.
-pub(crate) fn build_routes(
+pub fn build_routes(
     shape: &Shape,
     site: &NetworkParameters,
     addresses: impl Fn(usize, u16) -> (SocketAddr, SocketAddr),
@@ -94,7 +99,7 @@ pub(crate) fn build_routes(
 }
 
 /// Returns the names of all servers or all clients.
-pub(crate) fn container_names(role: &'static str, count: u32) -> impl Iterator<Item = String> {
+pub fn container_names(role: &'static str, count: u32) -> impl Iterator<Item = String> {
     (0..count).map(move |index| format!("{role}-{index}"))
 }
 
@@ -109,7 +114,10 @@ pub(crate) fn is_in_family(address: &IpAddr, family: Family) -> bool {
 }
 
 /// Finds the container's address on a network, in the shape's address family.
-pub(crate) fn endpoint_on_network(
+///
+/// # Errors
+/// The container has no address of the family on the network.
+pub fn endpoint_on_network(
     container: ContainerHandle,
     network: &str,
     shape: &Shape,

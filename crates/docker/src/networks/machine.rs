@@ -12,7 +12,7 @@ use tare_network::{Error, Family, Hop, HopKind, INTERNAL};
 
 /// Snapshot of the machine's network, and the container that took it.
 pub(crate) struct MachineSnapshot {
-    pub(crate) container: ContainerHandle,
+    pub container: ContainerHandle,
     pub(crate) snapshot: NetnsSnapshot,
 }
 
@@ -54,7 +54,10 @@ pub(crate) fn address_for_clients(
 }
 
 /// Returns the parent device for a network of containers: the uplink, or else the only device that is suitable.
-pub(crate) fn uplink_device(seen: &NetnsSnapshot) -> Result<String, Error> {
+///
+/// # Errors
+/// No device is suitable, or several are.
+pub fn uplink_device(seen: &NetnsSnapshot) -> Result<String, Error> {
     if let Some(uplink) = &seen.uplink {
         return Ok(uplink.clone());
     }

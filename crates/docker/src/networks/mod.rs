@@ -4,34 +4,34 @@
 //! engine. [`DockerNetwork`] makes a [`Network`] of it: it makes the requested objects, verifies that packets pass and
 //! by which path, and returns containers.
 
-pub(crate) mod address;
+pub mod address;
 mod bridge;
 mod container;
 mod existing;
 mod host;
-pub(crate) mod layout;
+pub mod layout;
 mod link;
-pub(crate) mod machine;
+pub mod machine;
 mod macvlan;
 mod macvlan_nat;
 mod manual_wiring;
+pub mod overlay;
 mod overlay_kv;
-pub(crate) mod published;
-pub(crate) mod ranges;
-pub(crate) mod script;
+pub mod published;
+pub mod ranges;
+pub mod script;
 mod shell_wiring;
 mod two_engines;
 pub(crate) mod user_bridge;
-pub(crate) mod verify;
+pub mod verify;
 
-use crate::container::{ContainerRole, DockerContainer};
+use crate::container::{ContainerRole, DockerContainer, ProgramSupervisor};
 use crate::container_handle::ContainerHandle;
 use crate::container_watch::{ContainerWatch, WatchTarget};
 use crate::engine::{Engine, EnginePair};
 use crate::engine_resources::EngineResources;
 use crate::place::EnginePlace;
 use crate::requirement::EngineRequirement;
-use crate::swarm::TaskMonitor;
 use layout::{NetworkEndpoint, NetworkLayout};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -107,7 +107,7 @@ pub fn docker_networks(place: &Arc<EnginePlace>) -> Vec<Box<dyn Network>> {
 }
 
 /// Machine of an engine, reached by a container in its own network namespace.
-pub(crate) struct EngineMachine {
+pub struct EngineMachine {
     place: &'static str,
     engine: Arc<Engine>,
     container: ContainerHandle,
@@ -146,12 +146,12 @@ fn start_watch(
 }
 
 /// Builds the topology of a network that was laid out and verified.
-pub(crate) fn build_topology(
+pub fn build_topology(
     sides: &EnginePair,
     laid: NetworkLayout,
     hops: Vec<Hop>,
     machines: &[EngineMachine],
-    tasks: Option<&Arc<TaskMonitor>>,
+    supervisor: Option<Arc<dyn ProgramSupervisor>>,
     guard: Guard,
 ) -> Topology {
     let watch = start_watch(sides, &laid, &hops, machines);
@@ -164,7 +164,7 @@ pub(crate) fn build_topology(
             container,
             role,
             address,
-            tasks: tasks.cloned(),
+            supervisor: supervisor.clone(),
         };
         endpoints.into_iter().map(|one| Box::new(container(one)) as Box<dyn Container>).collect()
     };

@@ -6,12 +6,12 @@
 use super::layout::{
     NetworkEndpoint, NetworkLayout, PathStep, container_specs, direct_routes, endpoint_on_network,
 };
+use super::overlay::{VXLAN_OVERHEAD, overlay_command, overlay_request};
 use super::two_engines::{CLIENTS_NODE, SERVERS_NODE};
 use super::{DockerNetworkDefinition, OPTIONS, script};
 use crate::engine_resources::{AttachTo, EngineResources};
 use crate::error::is_not_found;
 use crate::requirement::EngineRequirement;
-use crate::swarm::overlay::{VXLAN_OVERHEAD, overlay_command, overlay_request};
 use std::time::{Duration, Instant};
 use tare_network::{Error, Hop, HopKind, NetworkInfo, NetworkParameters, Shape};
 

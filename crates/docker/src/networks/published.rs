@@ -110,7 +110,7 @@ impl DockerNetworkDefinition for DockerPublishedNetwork {
 
 /// Returns the published port of a server's port. The first server's ports keep their numbers; those of other servers
 /// follow after the largest port, one block of ports for each server.
-pub(crate) fn published_port(server: usize, port: u16, ports: &[u16]) -> u16 {
+pub fn published_port(server: usize, port: u16, ports: &[u16]) -> u16 {
     let Some(row) = server.checked_sub(1) else { return port };
     let largest = ports.iter().copied().max().unwrap_or_default();
     let place = ports.iter().position(|&one| one == port).unwrap_or_default();

@@ -14,11 +14,11 @@ const RANGE_PREFIX: u32 = 27;
 
 /// Subnet of a network, with its ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct EngineRanges(Ipv4Addr);
+pub struct EngineRanges(Ipv4Addr);
 
 impl EngineRanges {
     /// Chooses a random subnet, which other networks are unlikely to use.
-    pub(crate) fn random() -> Self {
+    pub fn random() -> Self {
         let random = RandomState::new().hash_one(std::process::id());
         let which =
             u32::try_from(random % (1 << (SUBNET_PREFIX - BENCHMARK_PREFIX))).unwrap_or_default();
@@ -26,7 +26,7 @@ impl EngineRanges {
     }
 
     /// Returns the address configuration of an engine. The first range is left unused, because the gateway is in it.
-    pub(crate) fn ipam_for_engine(self, engine: u32) -> Ipam {
+    pub fn ipam_for_engine(self, engine: u32) -> Ipam {
         let first = u32::from(self.0) + ((engine + 1) << (32 - RANGE_PREFIX));
         let config = IpamConfig {
             subnet: Some(format!("{}/{SUBNET_PREFIX}", self.0)),

@@ -16,7 +16,10 @@ use std::sync::Arc;
 use tare_network::{ClientRoute, Error, Hop, HopKind, INTERNAL, Shape};
 
 /// Connects every client to its server, and returns the hops of a packet from client 0.
-pub(crate) fn verify_paths(
+///
+/// # Errors
+/// A client does not reach its server, or a hop that the layout promises is missing.
+pub fn verify_paths(
     sides: &EnginePair,
     laid: &NetworkLayout,
     shape: &Shape,

@@ -16,8 +16,8 @@ pub struct Gre {
 impl ChildDeviceKind for Gre {
     fn link_info(&self, parent: u32) -> (InfoKind, InfoData) {
         let data = vec![
-            InfoGre::Local(self.local.into()),
-            InfoGre::Remote(self.remote.into()),
+            InfoGre::Local(self.local),
+            InfoGre::Remote(self.remote),
             InfoGre::PathMTUDiscovery(true),
             InfoGre::Link(parent),
         ];

@@ -70,14 +70,14 @@ fn run_netns_probe() -> anyhow::Result<CommandExit> {
 #[cfg(feature = "docker")]
 fn run_tunnel_server() -> anyhow::Result<CommandExit> {
     let _ = rustix::thread::set_name(c"tare");
-    Ok(CommandExit::ProgramCode(tare_docker::run_tunnel(std::env::args().skip(ROLE_WORDS))?))
+    Ok(CommandExit::ProgramCode(tare_swarm::run_tunnel(std::env::args().skip(ROLE_WORDS))?))
 }
 
 /// Connects a Swarm's task to the reverse tunnel, and starts programs in it as commanded.
 #[cfg(feature = "docker")]
 fn run_task_agent() -> anyhow::Result<CommandExit> {
     let _ = rustix::thread::set_name(c"tare");
-    tare_docker::run_task_agent(std::env::args().skip(ROLE_WORDS))?;
+    tare_swarm::run_task_agent(std::env::args().skip(ROLE_WORDS))?;
     Ok(CommandExit::Done)
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tare_docker::{DockerOptions, EnginePlace};
 use tare_network::{Network, NetworkSpec};
 use tare_record::{EngineDescription, Plan};
+use tare_swarm::SwarmPlace;
 use tare_traffic::WorkloadRegistry;
 
 /// Prefixes of the names of Docker networks.
@@ -15,9 +16,12 @@ const PREFIXES: [&str; 2] = ["docker:", "swarm:"];
 /// Interval at which the signal flag is checked.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Docker Engine of this process, which is contacted only when it is needed.
+/// Docker Engine of this process and its Swarm, which are contacted only when they are needed.
 #[derive(Clone)]
-pub(crate) struct DockerSupport(Arc<EnginePlace>);
+pub(crate) struct DockerSupport {
+    engine: Arc<EnginePlace>,
+    swarm: Arc<SwarmPlace>,
+}
 
 impl Default for DockerSupport {
     fn default() -> Self {
@@ -54,33 +58,34 @@ impl DockerSupport {
     }
 
     fn from_settings(settings: DockerOptions) -> Self {
-        Self(Arc::new(EnginePlace::from_options(settings)))
+        let engine = Arc::new(EnginePlace::from_options(settings));
+        Self { swarm: Arc::new(SwarmPlace::new(Arc::clone(&engine))), engine }
     }
 
     /// Returns the networks of Docker and of Swarm.
     pub(crate) fn networks(&self) -> Vec<Box<dyn Network>> {
-        let mut networks = tare_docker::docker_networks(&self.0);
-        networks.extend(tare_docker::swarm_networks(&self.0));
+        let mut networks = tare_docker::docker_networks(&self.engine);
+        networks.extend(tare_swarm::swarm_networks(&self.swarm));
         networks
     }
 
     /// Returns the engines that a plan's networks use, with the image of their containers, which is loaded for this.
     pub(crate) fn engines(&self, plan: &Plan) -> Vec<EngineDescription> {
         let wanted = plan.networks.iter().any(|entry| is_docker_network(&entry.network));
-        if wanted { self.0.describe() } else { Vec::new() }
+        if wanted { self.engine.describe() } else { Vec::new() }
     }
 
     /// Mounts programs of the host that a plan's workloads run into containers, if their image does not have them.
     pub(crate) fn mount_host_tools(&self, plan: &Plan, registry: &WorkloadRegistry) {
         let known = plan.workloads.iter().filter_map(|one| registry.find(&one.name).ok());
         let programs: Vec<&str> = known.flat_map(|workload| workload.programs()).collect();
-        self.0.mount_host_tools(&programs);
+        self.engine.mount_host_tools(&programs);
     }
 
     /// Returns true if the user chose the image of the containers, which may have programs that this machine does not
     /// have.
     pub(crate) fn has_own_image(&self) -> bool {
-        self.0.has_user_image()
+        self.engine.has_user_image()
     }
 
     /// Returns true if all networks of a plan are Docker networks.
@@ -98,7 +103,7 @@ impl DockerSupport {
             return Ok(());
         }
         let stop = crate::signals::stop_flag()?;
-        let place = Arc::clone(&self.0);
+        let place = Arc::clone(&self.swarm);
         let wait = move || {
             while !stop.load(Ordering::Relaxed) {
                 std::thread::sleep(TICK);
@@ -110,9 +115,9 @@ impl DockerSupport {
         Ok(())
     }
 
-    /// Removes what this process has created on the engine and not yet removed.
+    /// Removes what this process has created on engines and not yet removed.
     pub(crate) fn finish(&self) -> Result<(), tare_network::Error> {
-        self.0.finish()
+        self.swarm.finish()
     }
 }
 

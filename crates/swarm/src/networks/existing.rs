@@ -1,10 +1,10 @@
 //! Network `swarm:NETWORK=name`: tasks of services on an existing network of the Swarm, made by any driver or plugin.
 
-use super::deployment::SwarmDeployment;
 use super::overlay::{overlay_path, start_both};
 use super::{OPTIONS, SwarmNetworkDefinition, TaskPlacement, node_name, script};
-use crate::networks::layout::{NetworkLayout, PathStep, direct_routes};
-use crate::requirement::EngineRequirement;
+use crate::deployment::SwarmDeployment;
+use tare_docker::networks::layout::{NetworkLayout, PathStep, direct_routes};
+use tare_docker::requirement::EngineRequirement;
 use tare_network::{Error, Hop, HopKind, NetworkInfo, NetworkParameters, Shape};
 
 /// Prefix of the network's name.

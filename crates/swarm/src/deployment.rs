@@ -1,32 +1,33 @@
 //! Objects that one network makes in a Swarm when it is raised, and removes when it is dropped: networks, and services
 //! of one task each, placed on a node by a constraint.
 
-use super::nodes::SwarmNode;
-use super::session::SwarmSession;
-use super::task_monitor::{self, TaskMonitor};
-use super::task_request::{TaskAttachment, TaskRequest, service_spec};
-use super::task_status;
-use crate::container_handle::ContainerHandle;
-use crate::engine::Engine;
-use crate::leftovers::{remove_network, remove_service};
-use crate::netns_probe::NetnsSnapshot;
-use crate::networks::address::DockerSubnet;
-use crate::timeout::scaled_timeout;
+use crate::nodes::SwarmNode;
+use crate::session::SwarmSession;
+use crate::task_monitor::{self, TaskMonitor};
+use crate::task_request::{TaskAttachment, TaskRequest, service_spec};
+use crate::task_status;
+use crate::tunnel::TaskRelay;
 use bollard::models::{ConfigReference, NetworkCreateRequest};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use tare_docker::container_handle::ContainerHandle;
+use tare_docker::engine::Engine;
+use tare_docker::leftovers::{remove_network, remove_service};
+use tare_docker::netns_probe::NetnsSnapshot;
+use tare_docker::networks::address::DockerSubnet;
+use tare_docker::timeout::scaled_timeout;
 use tare_network::Error;
 
 /// Interval of polling for tasks that connect or end.
-pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(100);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Timeout for the tasks of a service to end after its removal.
 const REMOVAL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Everything that one raised network has made in the Swarm. Dropping it removes all of it.
-pub(super) struct SwarmDeployment {
-    pub(super) swarm: Arc<SwarmSession>,
+pub(crate) struct SwarmDeployment {
+    pub(crate) swarm: Arc<SwarmSession>,
     made: Mutex<DeployedObjects>,
 }
 
@@ -38,7 +39,7 @@ struct DeployedObjects {
 }
 
 impl SwarmDeployment {
-    pub(super) fn new(swarm: Arc<SwarmSession>) -> Self {
+    pub(crate) fn new(swarm: Arc<SwarmSession>) -> Self {
         Self { swarm, made: Mutex::default() }
     }
 
@@ -47,7 +48,7 @@ impl SwarmDeployment {
     }
 
     /// Makes a network of the Swarm, and returns its name.
-    pub(super) fn create_network(&self, request: NetworkCreateRequest) -> Result<String, Error> {
+    pub(crate) fn create_network(&self, request: NetworkCreateRequest) -> Result<String, Error> {
         let name = self.swarm.resources.unique_name("net");
         self.create_network_on(&Arc::clone(&self.swarm.engine), &name, request)?;
         Ok(name)
@@ -55,7 +56,7 @@ impl SwarmDeployment {
 
     /// Makes a network of the Swarm from a configuration that every node has under one name, and returns the network's
     /// name. Docker refuses labels on such a network; it is found by the label of its configuration.
-    pub(super) fn network_from_configuration(
+    pub(crate) fn network_from_configuration(
         &self,
         configuration: &str,
         driver: &str,
@@ -76,7 +77,7 @@ impl SwarmDeployment {
     }
 
     /// Makes a network of this name on an engine.
-    pub(super) fn create_network_on(
+    pub(crate) fn create_network_on(
         &self,
         engine: &Arc<Engine>,
         name: &str,
@@ -93,7 +94,7 @@ impl SwarmDeployment {
     }
 
     /// Returns the engine of a node. Fails if the user did not name it.
-    pub(super) fn engine_of_node(&self, node: &SwarmNode) -> Result<Arc<Engine>, Error> {
+    pub(crate) fn engine_of_node(&self, node: &SwarmNode) -> Result<Arc<Engine>, Error> {
         self.swarm.nodes.engines.get(&node.id).cloned().ok_or_else(|| {
             let what = format!("configure a network on the node {}", node.name);
             let why = "only the node's own engine can do that, but no --engine names this engine";
@@ -103,7 +104,7 @@ impl SwarmDeployment {
     }
 
     /// Takes snapshots of networks by tasks that exist only for that.
-    pub(super) fn take_snapshots(
+    pub(crate) fn take_snapshots(
         &self,
         wanted: &[TaskRequest],
     ) -> Result<Vec<NetnsSnapshot>, Error> {
@@ -114,7 +115,7 @@ impl SwarmDeployment {
 
     /// Makes services of one task each, and returns their containers, in the order requested, when all tasks have
     /// connected.
-    pub(super) fn start_tasks(
+    pub(crate) fn start_tasks(
         &self,
         wanted: &[TaskRequest],
     ) -> Result<Vec<ContainerHandle>, Error> {
@@ -154,7 +155,7 @@ impl SwarmDeployment {
     }
 
     /// Returns the virtual address of a server's service on a network.
-    pub(super) fn virtual_address(&self, server: usize, network: &str) -> Result<IpAddr, Error> {
+    pub(crate) fn virtual_address(&self, server: usize, network: &str) -> Result<IpAddr, Error> {
         let name = format!("server-{server}");
         let what = format!("find the virtual address of {name}");
         let service = self.with_deployed(|all| {
@@ -174,7 +175,7 @@ impl SwarmDeployment {
     }
 
     /// Returns all tasks, for the monitor of the network.
-    pub(super) fn task_monitor(&self) -> Arc<TaskMonitor> {
+    pub(crate) fn task_monitor(&self) -> Arc<TaskMonitor> {
         let all = self.with_deployed(|made| made.tasks.clone());
         Arc::new(TaskMonitor { swarm: Arc::clone(&self.swarm), all })
     }
@@ -193,13 +194,9 @@ impl SwarmDeployment {
             }
             TaskAttachment::TunnelOnly => (GWBRIDGE, seen.uplink_addresses()),
         };
-        Ok(ContainerHandle::for_task(
-            &one.name,
-            &self.swarm.container.id,
-            &made.task,
-            on,
-            &addresses,
-        ))
+        let relay = Arc::new(TaskRelay { task: made.task.clone() });
+        let through = &self.swarm.container;
+        Ok(ContainerHandle::through_relay(&one.name, through, relay, on, &addresses))
     }
 
     /// Returns those addresses of a task that a network gave it.
@@ -223,7 +220,7 @@ impl SwarmDeployment {
     }
 
     /// Returns the subnets of a network that its manager reports; an empty list if it reports none.
-    pub(super) fn subnets(&self, network: &str) -> Result<Vec<DockerSubnet>, Error> {
+    pub(crate) fn subnets(&self, network: &str) -> Result<Vec<DockerSubnet>, Error> {
         let engine = &self.swarm.engine;
         let inspecting = engine.docker().inspect_network(network, None);
         let inspected = engine.request(format!("inspect the network {network}"), inspecting)?;
@@ -233,7 +230,7 @@ impl SwarmDeployment {
 }
 
 /// Docker's name of the bridge by which tasks reach destinations outside their overlays.
-pub(super) const GWBRIDGE: &str = "docker_gwbridge";
+pub(crate) const GWBRIDGE: &str = "docker_gwbridge";
 
 fn filter_addresses(addresses: &[IpAddr], are: impl Fn(IpAddr) -> bool) -> Vec<IpAddr> {
     addresses.iter().copied().filter(|one| are(*one)).collect()

@@ -1,16 +1,16 @@
 //! Networks `swarm:published-host` and `swarm:published`: clients on their nodes' own networks, servers behind ports
 //! that are published on the server's own node, or on every node by the routing mesh.
 
-use super::deployment::SwarmDeployment;
-use super::overlay::{VXLAN_OVERHEAD, overlay_command, overlay_request};
-use super::task_request::{EndpointMode as By, PublishMode, TaskAttachment, TaskPort, TaskRequest};
 use super::{OPTIONS, SwarmNetworkDefinition, TaskPlacement, node_name};
-use crate::networks::layout::{
+use crate::deployment::SwarmDeployment;
+use crate::task_request::{EndpointMode as By, PublishMode, TaskAttachment, TaskPort, TaskRequest};
+use std::net::SocketAddr;
+use tare_docker::networks::layout::{
     NetworkEndpoint, NetworkLayout, PathStep, build_routes, container_names, endpoint_on_network,
 };
-use crate::networks::published::published_port;
-use crate::requirement::EngineRequirement;
-use std::net::SocketAddr;
+use tare_docker::networks::overlay::{VXLAN_OVERHEAD, overlay_command, overlay_request};
+use tare_docker::networks::published::published_port;
+use tare_docker::requirement::EngineRequirement;
 use tare_network::{Error, Hop, HopKind, NetworkInfo, NetworkParameters, Shape};
 
 /// Nodes on which ports are published.
@@ -151,7 +151,7 @@ impl SwarmPublishedNetwork {
         };
         let bridge = |node| {
             PathStep::Node(
-                Hop::new(HopKind::Bridge, super::deployment::GWBRIDGE, node_name(node))
+                Hop::new(HopKind::Bridge, crate::deployment::GWBRIDGE, node_name(node))
                     .with_detail("driver bridge"),
             )
         };

@@ -1,11 +1,11 @@
 //! Wait until the tasks of a network have connected, and the error if a task does not.
 
-use super::deployment::{POLL_INTERVAL, SwarmDeployment};
-use super::task_monitor;
-use super::task_status::{self, TaskStatus};
-use crate::netns_probe::NetnsSnapshot;
-use crate::timeout::scaled_timeout;
+use crate::deployment::{POLL_INTERVAL, SwarmDeployment};
+use crate::task_monitor;
+use crate::task_status::{self, TaskStatus};
 use std::time::{Duration, Instant};
+use tare_docker::netns_probe::NetnsSnapshot;
+use tare_docker::timeout::scaled_timeout;
 use tare_network::Error;
 
 /// Timeout for tasks to connect. Docker starts them one after another, and the network must reach their nodes.
@@ -16,7 +16,7 @@ const POLLS_PER_CHECK: u32 = 5;
 
 impl SwarmDeployment {
     /// Waits until all of these tasks have connected. Returns their snapshots, in the same order.
-    pub(super) fn await_tasks(
+    pub(crate) fn await_tasks(
         &self,
         wanted: &[task_monitor::NetworkTask],
     ) -> Result<Vec<NetnsSnapshot>, Error> {

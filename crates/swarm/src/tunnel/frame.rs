@@ -10,7 +10,7 @@ const MAX_CONTENT: usize = 1 << 20;
 pub(super) enum FrameKind {
     /// The name of a task, or a [`TaskHello`](super::messages::TaskHello) as JSON.
     Hello = 1,
-    /// An [`StartRequest`](super::StartRequest), as JSON.
+    /// An [`StartRequest`](super::messages::StartRequest), as JSON.
     Start,
     /// Bytes for the program's input.
     Input,

@@ -1,14 +1,12 @@
 //! Network `swarm:overlay`: tasks of services on an overlay network, reached by their own addresses.
 
-use super::deployment::SwarmDeployment;
-use super::task_request::{TaskAttachment, TaskRequest};
 use super::{OPTIONS, SwarmNetworkDefinition, TaskPlacement, node_name};
-use crate::networks::layout::{
-    DEFAULT_MTU, NetworkEndpoint, NetworkLayout, PathStep, container_names, direct_routes,
-    endpoint_on_network,
+use crate::deployment::SwarmDeployment;
+use crate::task_request::{TaskAttachment, TaskRequest};
+use tare_docker::networks::layout::{
+    NetworkEndpoint, NetworkLayout, PathStep, container_names, direct_routes, endpoint_on_network,
 };
-use crate::networks::user_bridge;
-use bollard::models::NetworkCreateRequest;
+use tare_docker::networks::overlay::{VXLAN_OVERHEAD, overlay_command, overlay_request};
 use tare_network::{Error, Hop, HopKind, NetworkInfo, NetworkParameters, Shape};
 
 pub(super) struct SwarmOverlayNetwork;
@@ -47,26 +45,6 @@ impl SwarmNetworkDefinition for SwarmOverlayNetwork {
         lines.extend(super::script::uniform_lines(shape, "--network tare --endpoint-mode dnsrr"));
         lines
     }
-}
-
-/// Bytes by which Docker reduces the MTU of an overlay: for VXLAN's headers, and for ESP's.
-pub(crate) const VXLAN_OVERHEAD: u32 = 50;
-pub(super) const ESP_OVERHEAD: u32 = 26;
-
-/// Builds the request for an overlay in the shape's family, whose containers get the requested MTU.
-pub(crate) fn overlay_request(shape: &Shape, headers: u32) -> NetworkCreateRequest {
-    user_bridge::network_request("overlay", &with_header_room(shape, headers))
-}
-
-/// Returns the command that creates the same overlay.
-pub(crate) fn overlay_command(shape: &Shape, headers: u32, more: &str) -> String {
-    user_bridge::create_command("overlay", &with_header_room(shape, headers), more)
-}
-
-/// Returns the shape with room for headers in its MTU, if the user requested an MTU.
-fn with_header_room(shape: &Shape, headers: u32) -> Shape {
-    let asked = shape.mtu != DEFAULT_MTU;
-    Shape { mtu: if asked { shape.mtu + headers } else { shape.mtu }, ..shape.clone() }
 }
 
 /// Starts servers and clients on one network.
@@ -111,16 +89,4 @@ pub(super) fn overlay_path(
     }
     path.push(PathStep::ServerAddressDevice(HopKind::Veth));
     path
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_mtu_that_was_asked_for_has_room_for_vxlan() {
-        let line = |mtu| overlay_command(&Shape { mtu, ..Shape::default() }, VXLAN_OVERHEAD, "");
-        assert!(line(1400).contains("driver.mtu=1450"), "{}", line(1400));
-        assert!(!line(DEFAULT_MTU).contains("mtu"), "{}", line(DEFAULT_MTU));
-    }
 }

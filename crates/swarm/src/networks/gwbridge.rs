@@ -1,12 +1,12 @@
 //! Network `swarm:gwbridge`: the path out of an overlay (north–south) by the bridge docker_gwbridge and masquerading.
 
-use super::deployment::{GWBRIDGE, SwarmDeployment};
-use super::overlay::{VXLAN_OVERHEAD, overlay_command};
-use super::task_request::{TaskAttachment, TaskRequest};
 use super::{OPTIONS, SwarmNetworkDefinition, TaskPlacement, node_name};
-use crate::networks::layout::{
+use crate::deployment::{GWBRIDGE, SwarmDeployment};
+use crate::task_request::{TaskAttachment, TaskRequest};
+use tare_docker::networks::layout::{
     NetworkEndpoint, NetworkLayout, PathStep, container_names, direct_routes,
 };
+use tare_docker::networks::overlay::{VXLAN_OVERHEAD, overlay_command};
 use tare_network::{Error, Family, Hop, HopKind, NetworkInfo, NetworkParameters, Shape};
 
 pub(super) struct GwbridgeNetwork;
@@ -87,7 +87,7 @@ impl SwarmNetworkDefinition for GwbridgeNetwork {
 
 /// Builds the endpoint of a client, with the address that docker_gwbridge gave it.
 fn gwbridge_endpoint(
-    container: crate::container_handle::ContainerHandle,
+    container: tare_docker::container_handle::ContainerHandle,
 ) -> Result<NetworkEndpoint, Error> {
     let address = container.addresses(GWBRIDGE).first().copied();
     let address = address.ok_or_else(|| {

@@ -1,27 +1,27 @@
 //! Status of tasks as the manager reports it: the state of each, its node, and the reason.
 
-use crate::engine::Engine;
-use crate::label::{RUN_LABEL, RunId};
 use bollard::models::{NodeState, Task, TaskState};
 use bollard::query_parameters::ListTasksOptionsBuilder;
 use std::collections::HashMap;
+use tare_docker::engine::Engine;
+use tare_docker::{RUN_LABEL, RunId};
 use tare_network::Error;
 
 /// Status of a task, as reported by its manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct TaskStatus {
+pub(crate) struct TaskStatus {
     /// Service of the task.
-    pub(super) service: String,
+    pub(crate) service: String,
     /// Node to which the task is assigned.
-    pub(super) node: Option<String>,
+    pub(crate) node: Option<String>,
     /// State of the task.
-    pub(super) state: TaskState,
+    pub(crate) state: TaskState,
     /// Reason for the state, in Docker's words.
-    pub(super) why: String,
+    pub(crate) why: String,
 }
 
 /// Lists the tasks of a run.
-pub(super) fn list_tasks(engine: &Engine, run: &RunId) -> Result<Vec<TaskStatus>, Error> {
+pub(crate) fn list_tasks(engine: &Engine, run: &RunId) -> Result<Vec<TaskStatus>, Error> {
     let filters = HashMap::from([("label".to_owned(), vec![format!("{RUN_LABEL}={run}")])]);
     let options = ListTasksOptionsBuilder::default().filters(&filters).build();
     let tasks = engine.docker().list_tasks(Some(options));
@@ -33,7 +33,7 @@ pub(super) fn list_tasks(engine: &Engine, run: &RunId) -> Result<Vec<TaskStatus>
 }
 
 /// Returns the states of all nodes, by their ids in the Swarm.
-pub(super) fn node_states(engine: &Engine) -> Result<HashMap<String, NodeState>, Error> {
+pub(crate) fn node_states(engine: &Engine) -> Result<HashMap<String, NodeState>, Error> {
     let nodes = engine.request("list the nodes of the Swarm", engine.docker().list_nodes(None))?;
     Ok(nodes.into_iter().filter_map(|node| Some((node.id?, node.status?.state?))).collect())
 }
@@ -51,7 +51,7 @@ fn task_status(task: Task) -> Option<TaskStatus> {
 
 impl TaskStatus {
     /// Returns whether the task has ended for good.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         matches!(
             self.state,
             TaskState::COMPLETE
@@ -64,7 +64,7 @@ impl TaskStatus {
     }
 
     /// Describes the status in words, with the node's hostname.
-    pub(super) fn describe(&self, name: impl Fn(&str) -> String) -> String {
+    pub(crate) fn describe(&self, name: impl Fn(&str) -> String) -> String {
         let on = self
             .node
             .as_deref()
@@ -74,7 +74,7 @@ impl TaskStatus {
     }
 
     /// Returns the remedy; without a known one, the advice to read dockerd's log.
-    pub(super) fn remedy(&self, image: &str) -> String {
+    pub(crate) fn remedy(&self, image: &str) -> String {
         if self.why.contains("No such image") || self.why.contains("pull access denied") {
             return format!(
                 "load {image} on that node, for example by `tare image --tag {image} | ssh NODE docker load`, name \
@@ -87,7 +87,7 @@ impl TaskStatus {
         if self.why.contains("invalid cluster node") {
             return "the node has not joined completely: run `docker swarm leave --force` there, and join again".to_owned();
         }
-        let known = crate::error::known_remedy(&self.why);
+        let known = tare_docker::error::known_remedy(&self.why);
         if known.is_empty() { "see the log of dockerd on that node".to_owned() } else { known }
     }
 }

@@ -1,9 +1,9 @@
 //! Network `swarm:host`: tasks of services on their nodes' own networks.
 
-use super::deployment::SwarmDeployment;
-use super::task_request::{TaskAttachment, TaskRequest};
 use super::{OPTIONS, SwarmNetworkDefinition, TaskPlacement};
-use crate::networks::layout::{
+use crate::deployment::SwarmDeployment;
+use crate::task_request::{TaskAttachment, TaskRequest};
+use tare_docker::networks::layout::{
     NetworkEndpoint, NetworkLayout, PathStep, container_names, direct_routes,
 };
 use tare_network::{Error, HopKind, NetworkInfo, NetworkParameters, Shape};

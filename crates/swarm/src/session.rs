@@ -1,17 +1,8 @@
 //! Tunnel server of a run in a Swarm: an attachable overlay network, a secret, and a container on the manager's engine
 //! in which the server listens. It is made once, for all networks of a run.
 
-use super::nodes::{SwarmNode, SwarmNodes, node_id};
-use super::task_registry::TaskRegistry;
-use crate::container_handle::ContainerHandle;
-use crate::engine::Engine;
-use crate::engine_resources::{AttachTo, ContainerSpec, EngineResources, PublishedContainerPort};
-use crate::engine_session::EngineSession;
-use crate::exec::{self, ExecCommand, ExecInput, ExecSession};
-use crate::image::PROGRAM;
-use crate::label::RunId;
-use crate::options::DockerOptions;
-use crate::timeout::scaled_timeout;
+use crate::nodes::{SwarmNode, SwarmNodes, node_id};
+use crate::task_registry::TaskRegistry;
 use crate::tunnel::{TUNNEL_PORT, random_secret};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -19,6 +10,18 @@ use bollard::models::{NetworkCreateRequest, SecretSpec};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use tare_docker::DockerOptions;
+use tare_docker::RunId;
+use tare_docker::container_handle::ContainerHandle;
+use tare_docker::engine::Engine;
+use tare_docker::engine_resources::{
+    AttachTo, ContainerSpec, EngineResources, PublishedContainerPort,
+};
+use tare_docker::engine_session::EngineSession;
+use tare_docker::exec::{self, ExecCommand, ExecInput, ExecSession};
+use tare_docker::image::PROGRAM;
+use tare_docker::leftovers;
+use tare_docker::timeout::scaled_timeout;
 use tare_network::{Error, INTERNAL, NetworkOptions};
 use tokio::io::AsyncWriteExt as _;
 
@@ -30,24 +33,24 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The Swarm of a run, with its nodes and its tunnel server.
 pub(crate) struct SwarmSession {
-    pub(super) engine: Arc<Engine>,
-    pub(super) run: RunId,
-    pub(super) nodes: SwarmNodes,
-    pub(super) registry: Arc<TaskRegistry>,
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) run: RunId,
+    pub(crate) nodes: SwarmNodes,
+    pub(crate) registry: Arc<TaskRegistry>,
     /// Container through which tasks are reached.
-    pub(super) container: ContainerHandle,
+    pub(crate) container: ContainerHandle,
     /// Overlay network by which tasks connect to the server, and the server's address on it.
-    pub(super) network: String,
-    pub(super) address: SocketAddr,
+    pub(crate) network: String,
+    pub(crate) address: SocketAddr,
     /// Published address of the server, for tasks on their node's own network.
-    pub(super) published_address: SocketAddr,
+    pub(crate) published_address: SocketAddr,
     /// Name of the secret, and its id in the Swarm.
-    pub(super) secret: (String, String),
+    pub(crate) secret: (String, String),
     /// The server's input, with which it ends. Nothing is written to it again; the lock makes it shareable between
     /// threads.
     _input: Mutex<ExecInput>,
     /// Objects on the manager's engine; removed last.
-    pub(super) resources: EngineResources,
+    pub(crate) resources: EngineResources,
 }
 
 impl SwarmSession {
@@ -112,6 +115,19 @@ impl Drop for SwarmSession {
     fn drop(&mut self) {
         // A secret that cannot be removed now is tried once more at the end of the run, which then reports a failure.
         let _ = self.engine.wait(self.engine.docker().delete_secret(&self.secret.1));
+    }
+}
+
+impl SwarmSession {
+    /// Removes everything of this run from the named engines, except the manager's.
+    pub(crate) fn finish(&self) -> Result<(), Error> {
+        for engine in self.nodes.engines.values() {
+            if Arc::ptr_eq(engine, &self.engine) {
+                continue;
+            }
+            leftovers::remove_run(engine, &self.run)?;
+        }
+        Ok(())
     }
 }
 

@@ -15,10 +15,12 @@ mod messages;
 mod server;
 mod task_agent;
 mod task_call;
+mod task_relay;
 
 pub(crate) use handshake::random_secret;
-pub(crate) use messages::{StartRequest, TaskEvent};
+pub(crate) use messages::TaskEvent;
 pub use task_agent::run_task_agent;
+pub(crate) use task_relay::TaskRelay;
 
 use tare_network::Error;
 

@@ -1,19 +1,19 @@
 //! Registry of a run's tasks: which have connected, and which are lost, by the events that the tunnel server reports.
 
-use crate::exec::{ExecOutput, OutputLines};
-use crate::netns_probe::NetnsSnapshot;
 use crate::tunnel::TaskEvent;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tare_docker::exec::{ExecOutput, OutputLines};
+use tare_docker::netns_probe::NetnsSnapshot;
 
 /// Timeout longer than any run: the server reports only events.
 const NO_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Registry of a run's tasks.
 #[derive(Default)]
-pub(super) struct TaskRegistry {
+pub(crate) struct TaskRegistry {
     state: Mutex<RegistryState>,
     /// True if a program in a task ended without a request to end.
     sudden_end: AtomicBool,
@@ -33,7 +33,7 @@ impl TaskRegistry {
     }
 
     /// Reads the server's events until it ends.
-    pub(super) async fn read_events(&self, output: ExecOutput) {
+    pub(crate) async fn read_events(&self, output: ExecOutput) {
         let mut lines = OutputLines::new(output);
         loop {
             match lines.next(NO_TIMEOUT).await {
@@ -57,14 +57,14 @@ impl TaskRegistry {
     }
 
     /// Returns whether the server listens. If it has ended, the error says why.
-    pub(super) fn is_listening(&self) -> Result<bool, String> {
+    pub(crate) fn is_listening(&self) -> Result<bool, String> {
         let state = self.lock();
         state.ended.clone().map_or(Ok(state.listening), Err)
     }
 
     /// Returns the snapshot that a task sent when it connected, or the reason why it is lost. Returns `None` if it has
     /// not connected.
-    pub(super) fn snapshot_of(&self, task: &str) -> Option<Result<NetnsSnapshot, String>> {
+    pub(crate) fn snapshot_of(&self, task: &str) -> Option<Result<NetnsSnapshot, String>> {
         let state = self.lock();
         let over = || state.ended.clone().map(Err);
         match state.tasks.get(task) {
@@ -74,17 +74,17 @@ impl TaskRegistry {
     }
 
     /// Removes a task that is taken down.
-    pub(super) fn forget(&self, task: &str) {
+    pub(crate) fn forget(&self, task: &str) {
         self.lock().tasks.remove(task);
     }
 
     /// Records that a program ended without a request to end.
-    pub(super) fn record_sudden_end(&self) {
+    pub(crate) fn record_sudden_end(&self) {
         self.sudden_end.store(true, Ordering::Relaxed);
     }
 
     /// Returns whether a program has done so since the last call.
-    pub(super) fn take_sudden_end(&self) -> bool {
+    pub(crate) fn take_sudden_end(&self) -> bool {
         self.sudden_end.swap(false, Ordering::Relaxed)
     }
 }

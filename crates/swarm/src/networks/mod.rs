@@ -1,41 +1,28 @@
-//! Docker Swarm as a place: servers and clients are tasks of services, on nodes of a Swarm, on networks that it makes.
+//! Networks of a Docker Swarm, one file each.
 //!
-//! tare talks to a manager. A network of a Swarm is a [`SwarmNetworkDefinition`], and [`SwarmNetwork`] makes a
-//! [`Network`] of it: it makes the requested objects, waits until all tasks have connected (see [`crate::tunnel`]),
-//! verifies that packets pass, and returns containers. A [`SwarmSession`] holds what all networks of a run share (the
-//! tunnel server, the image on named engines), and is made once.
+//! A network of a Swarm is a [`SwarmNetworkDefinition`], and [`SwarmNetwork`] makes a [`Network`] of it: it makes the
+//! requested objects, waits until all tasks have connected (see [`crate::tunnel`]), verifies that packets pass, and
+//! returns containers.
 
-mod await_tasks;
-mod deployment;
 mod encrypted;
 mod existing;
 mod gwbridge;
 mod host;
 mod macvlan;
-mod nodes;
-pub(crate) mod overlay;
+mod overlay;
 mod published;
 mod script;
-mod session;
-mod task_monitor;
-mod task_registry;
-mod task_request;
-mod task_status;
 mod vip;
 
-pub(crate) use session::SwarmSession;
-pub(crate) use task_monitor::{TaskMonitor, TaskProcess};
-
-use crate::engine::EnginePair;
-use crate::leftovers;
-use crate::networks::layout::NetworkLayout;
-use crate::networks::{build_topology, verify};
-use crate::place::EnginePlace;
-use crate::requirement::EngineRequirement;
-use deployment::SwarmDeployment;
-use nodes::SwarmNode;
+use crate::deployment::SwarmDeployment;
+use crate::nodes::SwarmNode;
+use crate::place::SwarmPlace;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+use tare_docker::engine::EnginePair;
+use tare_docker::networks::layout::NetworkLayout;
+use tare_docker::networks::{build_topology, verify};
+use tare_docker::requirement::EngineRequirement;
 use tare_network::{
     AgentNamespaces, Error, Hop, Network, NetworkInfo, NetworkOption, NetworkParameters, NodeKind,
     Requirement, Shape, Topology,
@@ -87,7 +74,7 @@ trait SwarmNetworkDefinition: Send + Sync + 'static {
 
 /// Returns all networks of a Swarm.
 #[must_use]
-pub fn swarm_networks(place: &Arc<EnginePlace>) -> Vec<Box<dyn Network>> {
+pub fn swarm_networks(place: &Arc<SwarmPlace>) -> Vec<Box<dyn Network>> {
     let recipes: Vec<Box<dyn SwarmNetworkDefinition>> = vec![
         Box::new(host::SwarmHostNetwork),
         Box::new(macvlan::SwarmMacvlanNetwork),
@@ -150,7 +137,7 @@ fn node_name(node: usize) -> String {
 /// Definition of a network, and the place in which it is raised.
 struct SwarmNetwork {
     definition: Box<dyn SwarmNetworkDefinition>,
-    place: Arc<EnginePlace>,
+    place: Arc<SwarmPlace>,
 }
 
 impl Network for SwarmNetwork {
@@ -163,19 +150,19 @@ impl Network for SwarmNetwork {
     }
 
     fn requirements(&self, site: &NetworkParameters) -> Vec<Requirement> {
-        match self.place.check_available() {
+        match self.place.manager().check_available() {
             Err(missing) => vec![Requirement::Unmet(missing)],
             Ok(()) => {
                 let wants = [EngineRequirement::SwarmManager]
                     .into_iter()
                     .chain(self.definition.requirements(site));
-                wants.filter_map(|want| self.place.requirement(want)).collect()
+                wants.filter_map(|want| self.place.manager().requirement(want)).collect()
             }
         }
     }
 
     fn nodes(&self) -> RangeInclusive<u32> {
-        if self.place.options().same_node { 1..=1 } else { 2..=MAX_NODES }
+        if self.place.manager().options().same_node { 1..=1 } else { 2..=MAX_NODES }
     }
 
     fn node_kind(&self) -> NodeKind {
@@ -197,7 +184,7 @@ impl Network for SwarmNetwork {
                 .with_remedy("use --servers 1 --clients 1, or more"));
         }
         self.definition.check_capacity(shape)?;
-        let swarm = self.place.swarm()?;
+        let swarm = self.place.session()?;
         let nodes = swarm.nodes.for_shape(shape)?.to_vec();
         let engine = Arc::clone(&swarm.engine);
         let crew = SwarmDeployment::new(swarm);
@@ -210,27 +197,13 @@ impl Network for SwarmNetwork {
             laid,
             hops,
             &[],
-            Some(&tasks),
+            Some(tasks),
             Box::new(crew),
         ))
     }
 
     fn commands(&self, shape: &Shape, site: &NetworkParameters) -> Vec<String> {
         self.definition.commands(shape, site)
-    }
-}
-
-impl SwarmSession {
-    /// Removes everything of this run from the named engines, except the manager's.
-    pub(crate) fn finish(&self) -> Result<(), Error> {
-        for engine in self.nodes.engines.values() {
-            if Arc::ptr_eq(engine, &self.engine) {
-                continue;
-            }
-            let left = leftovers::find_by_run(engine, &self.run)?;
-            leftovers::remove(engine, &left)?;
-        }
-        Ok(())
     }
 }
 

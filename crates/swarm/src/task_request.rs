@@ -1,8 +1,7 @@
 //! Tasks that a network requests, and the Docker service that is made for each.
 
-use super::nodes::SwarmNode;
-use super::session::SwarmSession;
-use crate::image::PROGRAM;
+use crate::nodes::SwarmNode;
+use crate::session::SwarmSession;
 use bollard::models::{
     EndpointPortConfig, EndpointPortConfigProtocolEnum, EndpointPortConfigPublishModeEnum,
     EndpointSpec, EndpointSpecModeEnum, NetworkAttachmentConfig, ServiceSpec, ServiceSpecMode,
@@ -10,11 +9,12 @@ use bollard::models::{
     TaskSpecContainerSpecSecrets, TaskSpecLogDriver, TaskSpecPlacement, TaskSpecRestartPolicy,
     TaskSpecRestartPolicyConditionEnum,
 };
+use tare_docker::image::PROGRAM;
 use tare_network::INTERNAL;
 
 /// Network of a task, in addition to the one by which it connects to the tunnel server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum TaskAttachment {
+pub(crate) enum TaskAttachment {
     /// Its node's own network. The task then connects by the manager's published port.
     Host,
     /// A network, by its name.
@@ -25,7 +25,7 @@ pub(super) enum TaskAttachment {
 
 /// Mode in which a service is reached by its name and its ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum EndpointMode {
+pub(crate) enum EndpointMode {
     /// By the addresses of its tasks.
     #[default]
     Dnsrr,
@@ -35,7 +35,7 @@ pub(super) enum EndpointMode {
 
 /// Nodes on which a port is published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PublishMode {
+pub(crate) enum PublishMode {
     /// The task's own node.
     Host,
     /// Every node, by the routing mesh.
@@ -44,33 +44,33 @@ pub(super) enum PublishMode {
 
 /// Published port of a task, for TCP and UDP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TaskPort {
-    pub(super) port: u16,
-    pub(super) published: u16,
-    pub(super) mode: PublishMode,
+pub(crate) struct TaskPort {
+    pub(crate) port: u16,
+    pub(crate) published: u16,
+    pub(crate) mode: PublishMode,
 }
 
 /// Description of a task to make.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct TaskRequest {
+pub(crate) struct TaskRequest {
     /// Name within the network: `client-0`.
-    pub(super) name: String,
-    pub(super) node: SwarmNode,
-    pub(super) attachment: TaskAttachment,
-    pub(super) endpoint: EndpointMode,
-    pub(super) ports: Vec<TaskPort>,
+    pub(crate) name: String,
+    pub(crate) node: SwarmNode,
+    pub(crate) attachment: TaskAttachment,
+    pub(crate) endpoint: EndpointMode,
+    pub(crate) ports: Vec<TaskPort>,
 }
 
 impl TaskRequest {
     /// Describes a task that is attached somewhere on a node, without published ports.
-    pub(super) fn new(name: impl Into<String>, node: &SwarmNode, on: TaskAttachment) -> Self {
+    pub(crate) fn new(name: impl Into<String>, node: &SwarmNode, on: TaskAttachment) -> Self {
         let (endpoint, ports) = (EndpointMode::default(), Vec::new());
         Self { name: name.into(), node: node.clone(), attachment: on, endpoint, ports }
     }
 }
 
 /// Builds the service of one task; `task` is the task's name at the tunnel server.
-pub(super) fn service_spec(swarm: &SwarmSession, one: &TaskRequest, task: &str) -> ServiceSpec {
+pub(crate) fn service_spec(swarm: &SwarmSession, one: &TaskRequest, task: &str) -> ServiceSpec {
     let SwarmSession { resources: work, nodes: members, secret, .. } = swarm;
     let home = if one.attachment == TaskAttachment::Host {
         swarm.published_address

@@ -1,6 +1,6 @@
 //! Commands that are shown to a reader.
 
-use crate::networks::layout::container_names;
+use tare_docker::networks::layout::container_names;
 use tare_network::Shape;
 
 /// Image in these commands.

@@ -1,15 +1,16 @@
 //! Network `swarm:vip`: tasks of services on an overlay network, reached by the virtual address of the server's
 //! service.
 
-use super::deployment::SwarmDeployment;
-use super::overlay::{VXLAN_OVERHEAD, overlay_command, overlay_path, overlay_request};
-use super::task_request::{EndpointMode as By, TaskAttachment, TaskRequest};
+use super::overlay::overlay_path;
 use super::{OPTIONS, SwarmNetworkDefinition, TaskPlacement, node_name, script};
-use crate::networks::layout::{
+use crate::deployment::SwarmDeployment;
+use crate::task_request::{EndpointMode as By, TaskAttachment, TaskRequest};
+use std::net::{IpAddr, SocketAddr};
+use tare_docker::networks::layout::{
     NetworkEndpoint, NetworkLayout, PathStep, build_routes, container_names, endpoint_on_network,
 };
-use crate::requirement::EngineRequirement;
-use std::net::{IpAddr, SocketAddr};
+use tare_docker::networks::overlay::{VXLAN_OVERHEAD, overlay_command, overlay_request};
+use tare_docker::requirement::EngineRequirement;
 use tare_network::{Error, Hop, HopKind, NetworkInfo, NetworkParameters, Shape};
 
 pub(super) struct SwarmVipNetwork;

@@ -8,7 +8,6 @@ use super::frame::{self, FrameKind};
 use super::handshake;
 use super::messages::{TaskEvent, TaskHello};
 use super::{CALL_SOCKET, TUNNEL_PORT, keepalive};
-use crate::timeout::scaled_timeout;
 use std::collections::HashMap;
 use std::io::{self, BufRead as _, Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -18,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
+use tare_docker::timeout::scaled_timeout;
 use tare_network::Error;
 use tare_secret::SharedSecret;
 

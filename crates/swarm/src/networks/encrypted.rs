@@ -4,21 +4,22 @@
 //! Nor does its API report whether packets are encrypted. So a task on the client's node captures the packets on its
 //! devices while both ends communicate. The network is measured only if they were encrypted.
 
-use super::deployment::SwarmDeployment;
-use super::overlay::{
-    ESP_OVERHEAD, VXLAN_OVERHEAD, overlay_command, overlay_path, overlay_request, start_both,
-};
-use super::task_request::{TaskAttachment, TaskRequest};
+use super::overlay::{overlay_path, start_both};
 use super::{OPTIONS, SwarmNetworkDefinition, TaskPlacement, script};
-use crate::container_handle::ContainerHandle;
-use crate::engine::{Engine, EnginePair};
-use crate::exec::{self, ExecCommand, ExecSession, OutputLines};
-use crate::image::PROGRAM;
-use crate::netns_probe::{self, UnderlayCounts};
-use crate::networks::layout::{NetworkLayout, PathStep, direct_routes};
-use crate::networks::verify;
+use crate::deployment::SwarmDeployment;
+use crate::task_request::{TaskAttachment, TaskRequest};
 use std::collections::HashMap;
 use std::sync::Arc;
+use tare_docker::container_handle::ContainerHandle;
+use tare_docker::engine::{Engine, EnginePair};
+use tare_docker::exec::{self, ExecCommand, ExecSession, OutputLines};
+use tare_docker::image::PROGRAM;
+use tare_docker::netns_probe::{self, UnderlayCounts};
+use tare_docker::networks::layout::{NetworkLayout, PathStep, direct_routes};
+use tare_docker::networks::overlay::{
+    ESP_OVERHEAD, VXLAN_OVERHEAD, overlay_command, overlay_request,
+};
+use tare_docker::networks::verify;
 use tare_network::{Error, Hop, HopKind, INTERNAL, NetworkInfo, NetworkParameters, Shape};
 
 pub(super) struct EncryptedOverlayNetwork;

@@ -1,42 +1,42 @@
 //! Nodes of a Swarm that can run tasks: those that are ready, and have the image.
 
-use crate::address::EngineAddress;
-use crate::engine::Engine;
-use crate::engine_session::EngineSession;
-use crate::image;
-use crate::label::RunId;
-use crate::options::DockerOptions;
 use bollard::models::{Node, NodeSpecAvailabilityEnum, NodeState};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
+use tare_docker::DockerOptions;
+use tare_docker::EngineAddress;
+use tare_docker::RunId;
+use tare_docker::engine::Engine;
+use tare_docker::engine_session::EngineSession;
+use tare_docker::image;
 use tare_network::{Error, Shape};
 
 /// Node of a Swarm.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SwarmNode {
+pub(crate) struct SwarmNode {
     /// Id of the node in the Swarm.
-    pub(super) id: String,
+    pub(crate) id: String,
     /// Hostname of the node.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Address at which other nodes reach it.
-    pub(super) address: IpAddr,
+    pub(crate) address: IpAddr,
 }
 
 /// All nodes that could run tasks, and the engines that the user named.
-pub(super) struct SwarmNodes {
+pub(crate) struct SwarmNodes {
     /// Nodes that have the image, by name.
-    pub(super) ready: Vec<SwarmNode>,
+    pub(crate) ready: Vec<SwarmNode>,
     /// Nodes that lack the image.
     without_image: Vec<SwarmNode>,
     /// Connected engines, by the id of their node.
-    pub(super) engines: HashMap<String, Arc<Engine>>,
+    pub(crate) engines: HashMap<String, Arc<Engine>>,
     image: String,
 }
 
 impl SwarmNodes {
     /// Lists the nodes, and loads the image on every engine that the user named.
-    pub(super) fn gather(
+    pub(crate) fn gather(
         options: &DockerOptions,
         run_id: &RunId,
         live: &EngineSession,
@@ -68,7 +68,7 @@ impl SwarmNodes {
     }
 
     /// Returns the nodes on which a shape is laid out. Fails if there are too few.
-    pub(super) fn for_shape(&self, shape: &Shape) -> Result<&[SwarmNode], Error> {
+    pub(crate) fn for_shape(&self, shape: &Shape) -> Result<&[SwarmNode], Error> {
         let wanted = shape.nodes.max(1) as usize;
         self.ready.get(..wanted).ok_or_else(|| self.too_few(wanted))
     }
@@ -93,13 +93,13 @@ impl SwarmNodes {
     }
 
     /// Returns the hostname of a node, by its id in the Swarm; the id itself if the node is unknown.
-    pub(super) fn hostname<'a>(&'a self, id: &'a str) -> &'a str {
+    pub(crate) fn hostname<'a>(&'a self, id: &'a str) -> &'a str {
         let all = self.ready.iter().chain(&self.without_image);
         all.clone().find(|one| one.id == id).map_or(id, |one| one.name.as_str())
     }
 
     /// Returns the image of the tasks.
-    pub(super) fn image(&self) -> &str {
+    pub(crate) fn image(&self) -> &str {
         &self.image
     }
 }
@@ -128,7 +128,7 @@ fn ready_node(node: &Node) -> Option<SwarmNode> {
 }
 
 /// Returns the id of an engine's node in the Swarm.
-pub(super) fn node_id(engine: &Engine) -> Result<String, Error> {
+pub(crate) fn node_id(engine: &Engine) -> Result<String, Error> {
     const WHAT: &str = "find the Swarm node of an engine";
     let info = engine.request(WHAT, engine.docker().info())?;
     let node = info.swarm.and_then(|swarm| swarm.node_id).filter(|node| !node.is_empty());
@@ -141,9 +141,10 @@ pub(super) fn node_id(engine: &Engine) -> Result<String, Error> {
 
 /// Connects to an engine that the user named, and loads the run's image unless the user chose one.
 fn connect_and_load(text: &str, has_image: bool, run: &RunId) -> Result<(String, Engine), Error> {
-    let address: EngineAddress = text.parse().map_err(|error: crate::EngineAddressError| {
-        Error::new(format!("use the engine {text}"), error.reason).with_remedy(error.remedy)
-    })?;
+    let address: EngineAddress =
+        text.parse().map_err(|error: tare_docker::EngineAddressError| {
+            Error::new(format!("use the engine {text}"), error.reason).with_remedy(error.remedy)
+        })?;
     let engine = Engine::connect(&address)?;
     let node = node_id(&engine)?;
     if !has_image {

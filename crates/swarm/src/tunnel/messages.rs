@@ -1,8 +1,8 @@
 //! Messages between the tunnel server, the tasks and the run.
 
-use crate::netns_probe::NetnsSnapshot;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tare_docker::netns_probe::NetnsSnapshot;
 
 /// First message of a task on a new connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

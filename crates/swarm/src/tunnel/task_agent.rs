@@ -5,8 +5,6 @@ use super::frame::{self, FrameKind};
 use super::handshake;
 use super::keepalive;
 use super::messages::{StartRequest, TaskHello};
-use crate::netns_probe;
-use crate::timeout::scaled_timeout;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::io::{self, Read, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -15,6 +13,8 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+use tare_docker::netns_probe;
+use tare_docker::timeout::scaled_timeout;
 use tare_network::Error;
 use tare_secret::SharedSecret;
 

@@ -1,14 +1,15 @@
 //! Monitor of a network's tasks during trials: it detects lost tasks, and finds out what happened to them.
 
-use super::session::SwarmSession;
-use super::task_status::{self, TaskStatus};
-use crate::process::DockerProcess;
-use crate::timeout::scaled_timeout;
+use crate::session::SwarmSession;
+use crate::task_status::{self, TaskStatus};
 use bollard::models::NodeState;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use tare_docker::container::ProgramSupervisor;
+use tare_docker::process::DockerProcess;
+use tare_docker::timeout::scaled_timeout;
 use tare_network::{Error, NetworkDaemons, Process, ProcessExit};
 
 /// Timeout for a manager to notice that a node is gone. It expects a heartbeat of each node every 5 s, and waits for
@@ -23,21 +24,21 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Task of a network.
 #[derive(Clone, Debug)]
-pub(super) struct NetworkTask {
+pub(crate) struct NetworkTask {
     /// Name within the network: `client-0`.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Name at the tunnel server.
-    pub(super) task: String,
+    pub(crate) task: String,
     /// Id of the task's service.
-    pub(super) service: String,
+    pub(crate) service: String,
     /// Id of the node that the task was placed on.
-    pub(super) node: String,
+    pub(crate) node: String,
 }
 
 /// Tasks of one raised network.
 pub(crate) struct TaskMonitor {
-    pub(super) swarm: Arc<SwarmSession>,
-    pub(super) all: Vec<NetworkTask>,
+    pub(crate) swarm: Arc<SwarmSession>,
+    pub(crate) all: Vec<NetworkTask>,
 }
 
 impl TaskMonitor {
@@ -103,6 +104,12 @@ impl TaskMonitor {
     }
 }
 
+impl ProgramSupervisor for TaskMonitor {
+    fn supervise(self: Arc<Self>, process: DockerProcess) -> Box<dyn Process> {
+        Box::new(TaskProcess { process, tasks: self, end_requested: Arc::default() })
+    }
+}
+
 impl NetworkDaemons for TaskMonitor {
     fn check(&self) -> Result<(), Error> {
         let suspect = self.swarm.registry.take_sudden_end();
@@ -120,16 +127,10 @@ impl NetworkDaemons for TaskMonitor {
 }
 
 /// Program in a task. If it ends without a request to end, that is recorded.
-pub(crate) struct TaskProcess {
+struct TaskProcess {
     process: DockerProcess,
     tasks: Arc<TaskMonitor>,
     end_requested: Arc<AtomicBool>,
-}
-
-impl TaskProcess {
-    pub(crate) fn new(process: DockerProcess, tasks: &Arc<TaskMonitor>) -> Self {
-        Self { process, tasks: Arc::clone(tasks), end_requested: Arc::default() }
-    }
 }
 
 impl Process for TaskProcess {

@@ -5,17 +5,17 @@
 //! own device and its part of the subnet; and one network of the whole Swarm that is made from these. A
 //! configuration-only network can be made only through its own engine, so all engines have to be named.
 
-use super::deployment::SwarmDeployment;
-use super::nodes::SwarmNode;
 use super::overlay::start_both;
-use super::task_request::{TaskAttachment, TaskRequest};
 use super::{OPTIONS, SwarmNetworkDefinition, TaskPlacement, node_name, script};
-use crate::networks::layout::{NetworkLayout, PathStep, direct_routes};
-use crate::networks::machine;
-use crate::networks::ranges::EngineRanges;
-use crate::requirement::EngineRequirement;
+use crate::deployment::SwarmDeployment;
+use crate::nodes::SwarmNode;
+use crate::task_request::{TaskAttachment, TaskRequest};
 use bollard::models::NetworkCreateRequest;
 use std::collections::HashMap;
+use tare_docker::networks::layout::{NetworkLayout, PathStep, direct_routes};
+use tare_docker::networks::machine;
+use tare_docker::networks::ranges::EngineRanges;
+use tare_docker::requirement::EngineRequirement;
 use tare_network::{Error, Family, Hop, HopKind, NetworkInfo, NetworkParameters, Shape};
 
 pub(super) struct SwarmMacvlanNetwork;
@@ -111,7 +111,7 @@ fn node_configuration(
     shape: &Shape,
 ) -> NetworkCreateRequest {
     let mut options = HashMap::from([("parent".to_owned(), parent.to_owned())]);
-    if shape.mtu != crate::networks::layout::DEFAULT_MTU {
+    if shape.mtu != tare_docker::networks::layout::DEFAULT_MTU {
         options.insert("com.docker.network.driver.mtu".to_owned(), shape.mtu.to_string());
     }
     NetworkCreateRequest {
