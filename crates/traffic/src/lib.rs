@@ -24,6 +24,7 @@ pub mod parameters;
 mod payload;
 pub mod placement;
 mod poller;
+mod ready_queue;
 mod registry;
 mod slices;
 mod stall;

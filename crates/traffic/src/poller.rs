@@ -1,18 +1,15 @@
-//! Poller of the flows of one thread: an epoll instance, with the event that each flow waits for.
+//! Poller of the flows of one thread: a queue, with the event that each flow waits for.
 
 use crate::flow_group::{FlowGroup, Interest};
-use crate::sys::enable_epoll_busy_poll;
-use crate::wait_mode::{WaitMode, timespec};
-use rustix::buffer::spare_capacity;
-use rustix::event::epoll;
-use rustix::io::Errno;
+use crate::ready_queue::{ReadyQueue, ReadySockets};
+use crate::wait_mode::WaitMode;
+use rustix::event::epoll::EventFlags;
 use std::io;
-use std::os::fd::OwnedFd;
 
-/// Epoll instance with the flows of one thread.
+/// Queue with the flows of one thread.
 pub(crate) struct Poller {
-    epoll: OwnedFd,
-    events: Vec<epoll::Event>,
+    queue: ReadyQueue,
+    ready: ReadySockets,
     interests: Vec<Interest>,
     /// Number of flows that have not finished.
     pub(crate) open_flows: usize,
@@ -24,18 +21,18 @@ impl Poller {
 
     /// Creates a poller for all flows of a group, waiting to read.
     pub(crate) fn new<L: FlowGroup>(lane: &L, wait: WaitMode) -> io::Result<Self> {
-        let queue = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let queue = ReadyQueue::new()?;
         if wait == WaitMode::BusyPoll {
-            enable_epoll_busy_poll(&queue)?;
+            queue.enable_busy_poll()?;
         }
         for flow in 0..lane.flow_count() {
             let socket = lane.socket(flow);
             rustix::io::ioctl_fionbio(socket, true)?;
-            epoll::add(&queue, socket, event_data(flow), epoll::EventFlags::IN)?;
+            queue.add(socket, flow, EventFlags::IN)?;
         }
         Ok(Self {
-            epoll: queue,
-            events: Vec::with_capacity(Self::BATCH),
+            queue,
+            ready: ReadySockets::with_room_for(Self::BATCH),
             interests: vec![Interest::Read; lane.flow_count()],
             open_flows: lane.flow_count(),
         })
@@ -57,14 +54,14 @@ impl Poller {
         }
         self.interests[flow] = wish;
         let flags = match wish {
-            Interest::Read | Interest::UntilDue => epoll::EventFlags::IN,
-            Interest::Write => epoll::EventFlags::OUT,
+            Interest::Read | Interest::UntilDue => EventFlags::IN,
+            Interest::Write => EventFlags::OUT,
             Interest::Finished => {
                 self.open_flows -= 1;
-                return Ok(epoll::delete(&self.epoll, lane.socket(flow))?);
+                return self.queue.remove(lane.socket(flow));
             }
         };
-        Ok(epoll::modify(&self.epoll, lane.socket(flow), event_data(flow), flags)?)
+        self.queue.modify(lane.socket(flow), flow, flags)
     }
 
     /// Updates the event that every flow waits for.
@@ -74,13 +71,9 @@ impl Poller {
 
     /// Waits at most this long, ns. Afterwards `ready` holds the flows whose event has occurred.
     pub(crate) fn wait(&mut self, nanos: u64, ready: &mut Vec<usize>) -> io::Result<()> {
-        self.events.clear();
+        self.queue.wait(nanos, &mut self.ready)?;
         ready.clear();
-        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&timespec(nanos))) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-        ready.extend(self.events.iter().map(|event| event.data.u64() as usize));
+        ready.extend(self.ready.keys());
         Ok(())
     }
 
@@ -91,8 +84,4 @@ impl Poller {
             (0..self.interests.len()).filter(|&flow| self.interests[flow] != Interest::Finished),
         );
     }
-}
-
-fn event_data(flow: usize) -> epoll::EventData {
-    epoll::EventData::new_u64(flow as u64)
 }

@@ -17,7 +17,7 @@ mod transmit;
 pub(crate) use control::{UdpControlLink, UdpControlMessage, unexpected_message};
 pub(crate) use handshake::{EstablishedFlows, granted_to_flows};
 pub(crate) use interval_counters::IntervalCounters;
-pub(crate) use options::{BUFFER, GSO, Options, RECEIVE, SIZE, UdpWaitMode, WAIT};
+pub(crate) use options::{BUFFER, GSO, Options, RECEIVE, SIZE, WAIT};
 pub(crate) use receive::UdpReceiver;
 pub(crate) use serve::{UdpReceiveResult, UdpServer, UdpServerContext, counts_by_client};
 pub(crate) use transmit::{PreparedSenders, UdpSendResult, UdpTransmitter};

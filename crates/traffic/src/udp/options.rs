@@ -3,6 +3,7 @@
 use super::header;
 use crate::placement::TrafficRole;
 use crate::tcp::GrantedOptions;
+use crate::wait_mode::WaitMode;
 use crate::{Error, OfferedLoad, Parameter, ParameterKind, parameters};
 use rustix::net::sockopt;
 use serde_json::json;
@@ -55,15 +56,6 @@ pub(crate) const WAIT: Parameter = Parameter {
     default: Some("block"),
 };
 
-/// Way in which a UDP receiver waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum UdpWaitMode {
-    /// Blocked in the kernel, until a datagram arrives.
-    Block,
-    /// Spinning: calls that return at once, again and again.
-    Spin,
-}
-
 /// Grouping of datagrams in the calls that send and receive them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DatagramGrouping {
@@ -103,7 +95,7 @@ pub(crate) struct Options {
     /// Part of a datagram that the receiver copies.
     pub(crate) copy: PayloadCopy,
     /// Way in which the receiver waits.
-    pub(crate) wait: UdpWaitMode,
+    pub(crate) wait: WaitMode,
     /// Source of arrival times.
     pub(crate) arrival_clock: ArrivalClock,
     /// Silence after the sender's end after which the missing datagrams count as lost.
@@ -135,11 +127,7 @@ impl Options {
             } else {
                 PayloadCopy::Whole
             },
-            wait: if word(WAIT.name) == Some("spin") {
-                UdpWaitMode::Spin
-            } else {
-                UdpWaitMode::Block
-            },
+            wait: WaitMode::from_parameters(parameters),
             arrival_clock: if slow && !grouped {
                 ArrivalClock::Kernel
             } else {
@@ -250,7 +238,7 @@ impl Options {
             buffer: 1 << 16,
             grouping: DatagramGrouping::Single,
             copy: PayloadCopy::Whole,
-            wait: UdpWaitMode::Block,
+            wait: WaitMode::Block,
             arrival_clock: ArrivalClock::Receiver,
             settle: Duration::ZERO,
         }

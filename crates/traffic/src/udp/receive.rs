@@ -5,21 +5,20 @@ use super::handshake::UdpFlow;
 use super::header::{DatagramHeader, FlowTag, LENGTH};
 use super::interval_counters::IntervalCounters;
 use super::moderation::Moderation;
-use super::options::{ArrivalClock, DatagramGrouping, Options, PayloadCopy, UdpWaitMode};
+use super::options::{ArrivalClock, DatagramGrouping, Options, PayloadCopy};
 use super::sequence_tracker::{Arrival, Backlog, Jitter, SequenceTracker};
 use crate::TrialTask;
 use crate::clock;
 use crate::cpu::CpuLog;
 use crate::event_loop::SharedDeadline;
 use crate::flow_group::server_tick;
+use crate::ready_queue::{ReadyQueue, ReadySockets};
 use crate::slices::progress::SliceProgress;
 use crate::slices::window::SlicePlace;
 use crate::stall::StallTracker;
 use crate::sys::{Ancillary, BatchWait, ReceiveBatch, ReceivedDatagram, socket_drops};
-use crate::wait_mode::sleep_until_readable;
-use rustix::buffer::spare_capacity;
-use rustix::event::{Timespec, epoll};
-use rustix::io::Errno;
+use crate::wait_mode::{WaitMode, sleep_until_readable};
+use rustix::event::epoll::EventFlags;
 use std::io;
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
@@ -115,7 +114,7 @@ pub(crate) struct UdpReceiver {
     flows: Vec<ReceivingFlow>,
     counts: Vec<ClientReceiveCounts>,
     inbox: ReceiveBatch,
-    wait: UdpWaitMode,
+    wait: WaitMode,
     keep: PayloadCopy,
     /// Time to wait for the last datagrams, ns.
     settle: u64,
@@ -215,9 +214,9 @@ impl UdpReceiver {
             self.cpu.begin(0);
         }
         match (self.wait, self.flows.len()) {
-            (UdpWaitMode::Block, 1) => self.run_blocking(patience),
-            (UdpWaitMode::Block, _) => self.run_polling(patience),
-            (UdpWaitMode::Spin, _) => self.run_spinning(patience),
+            (WaitMode::Spin, _) => self.run_spinning(patience),
+            (WaitMode::Block | WaitMode::BusyPoll, 1) => self.run_blocking(patience),
+            (WaitMode::Block | WaitMode::BusyPoll, _) => self.run_polling(patience),
         }
     }
 
@@ -265,29 +264,24 @@ impl UdpReceiver {
     /// Receives many flows, and waits for any of them by epoll.
     fn run_polling(&mut self, patience: &SharedDeadline) -> io::Result<()> {
         const BATCH: usize = 64;
-        let queue = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let queue = ReadyQueue::new()?;
         for (index, flow) in self.flows.iter().enumerate() {
-            let data = epoll::EventData::new_u64(index as u64);
-            epoll::add(&queue, flow.socket.as_fd(), data, epoll::EventFlags::IN)?;
+            queue.add(&flow.socket, index, EventFlags::IN)?;
         }
-        let tick = Timespec { tv_sec: 0, tv_nsec: self.tick().subsec_nanos().into() };
-        let mut events = Vec::with_capacity(BATCH);
+        let tick = self.tick().as_nanos() as u64;
+        let mut ready = ReadySockets::with_room_for(BATCH);
         let mut moderation = self.moderation()?;
         let mut looked = 0;
         while !self.is_over(looked) && !patience.is_past() {
-            events.clear();
             let now = clock::now().0;
-            match epoll::wait(&queue, spare_capacity(&mut events), Some(&tick)) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-            // Flows that had no room among the events have not been read.
-            if events.len() < BATCH {
+            queue.wait(tick, &mut ready)?;
+            // Flows that had no room among those ready have not been read.
+            if ready.len() < BATCH {
                 looked = now;
             }
             let mut is_more = false;
-            for event in &events {
-                let came = self.receive_batch(event.data.u64() as usize, BatchWait::Never)?;
+            for flow in ready.keys() {
+                let came = self.receive_batch(flow, BatchWait::Never)?;
                 moderation.add_messages(came);
                 is_more |= came == self.inbox.messages();
             }

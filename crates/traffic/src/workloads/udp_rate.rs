@@ -11,9 +11,10 @@ use crate::slices::client::ClientSlices;
 use crate::tcp::GrantedOptions;
 use crate::udp::{
     BUFFER, EstablishedFlows, GSO, IntervalCounters, Options, PreparedSenders, RECEIVE, SIZE,
-    UdpReceiveResult, UdpReceiver, UdpSendResult, UdpServer, UdpTransmitter, UdpWaitMode, WAIT,
+    UdpReceiveResult, UdpReceiver, UdpSendResult, UdpServer, UdpTransmitter, WAIT,
     counts_by_client, granted_to_flows,
 };
+use crate::wait_mode::WaitMode;
 use crate::{
     Client, Error, Parameter, ParameterKind, SentBytes, Server, SideReport, TrialTask, Workload,
     WorkloadInfo,
@@ -175,7 +176,7 @@ fn find_spinning(
     let threads = lanes * task.peers.max(1) as usize;
     let cores = cores.list().len();
     let shared = threads > cores || task.cpus == Placement::Same;
-    (options.wait == UdpWaitMode::Spin && shared)
+    (options.wait == WaitMode::Spin && shared)
         .then_some(Finding::SpinsOnSharedCore { threads: threads as u32, cores: cores as u32 })
 }
 

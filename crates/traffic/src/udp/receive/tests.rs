@@ -28,8 +28,7 @@ fn queued(number: u32, token: u64) -> (UdpFlow, Arc<FlowEnd>) {
 #[test]
 fn what_lies_in_a_buffer_is_taken_though_the_time_to_wait_for_it_is_over() {
     let task = TrialTask::for_test("udp-rate", vec![([127, 0, 0, 1], 7).into()]);
-    for (wait, flows) in [(UdpWaitMode::Block, 1), (UdpWaitMode::Block, 3), (UdpWaitMode::Spin, 3)]
-    {
+    for (wait, flows) in [(WaitMode::Block, 1), (WaitMode::Block, 3), (WaitMode::Spin, 3)] {
         let flows = (0..flows).map(|number| queued(number, task.token)).collect::<Vec<_>>();
         let all = flows.len() as u64 * QUEUED;
         let options = Options { wait, ..OPTIONS };

@@ -5,13 +5,12 @@ use crate::cpu::CpuLog;
 use crate::event_loop::{SharedDeadline, TICK};
 use crate::latency::{LatencyLog, set_round_trips};
 use crate::payload::incompressible_payload;
+use crate::ready_queue::{ReadyQueue, ReadySockets};
 use crate::slices::window::SliceWindow;
 use crate::tcp::{DRAIN_TIMEOUT, TcpOptions, set_congestion};
-use crate::wait_mode::timespec;
 use crate::workloads::rr::message_buffer;
 use crate::{Error, TrialTask, clock};
-use rustix::buffer::spare_capacity;
-use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with, sockopt,
@@ -61,7 +60,7 @@ pub(super) struct CrrClientWorker {
     slots: Vec<ConnectionSlot>,
     /// Number of free slots.
     free: usize,
-    queue: OwnedFd,
+    queue: ReadyQueue,
     request: Box<[u8]>,
     buffer: Box<[u8]>,
     pub(super) exchanges: LatencyLog,
@@ -87,8 +86,8 @@ impl CrrClientWorker {
         sharing: u64,
         epoch: &Arc<OnceLock<u64>>,
     ) -> Result<Self, Error> {
-        let queue = epoll::create(epoll::CreateFlags::CLOEXEC)
-            .map_err(|error| Error::io("create an epoll instance", error))?;
+        let queue =
+            ReadyQueue::new().map_err(|error| Error::io("create an epoll instance", error))?;
         let log = || LatencyLog::new(task.duration, task.interval, sharing);
         Ok(Self {
             address,
@@ -113,7 +112,7 @@ impl CrrClientWorker {
 
     /// Keeps all slots busy for the trial's duration, then lets them finish.
     pub(super) fn run(&mut self, patience: &SharedDeadline) -> io::Result<()> {
-        let mut events = Vec::with_capacity(self.slots.len());
+        let mut ready = ReadySockets::with_room_for(self.slots.len());
         self.begin();
         loop {
             let now = clock::now().0;
@@ -127,9 +126,9 @@ impl CrrClientWorker {
                     return Ok(());
                 }
             }
-            self.wait(&mut events, now)?;
-            for event in &events {
-                self.advance_slot(event.data.u64() as usize)?;
+            self.wait(&mut ready, now)?;
+            for slot in ready.keys() {
+                self.advance_slot(slot)?;
             }
         }
     }
@@ -169,14 +168,11 @@ impl CrrClientWorker {
         Ok(())
     }
 
-    fn wait(&self, events: &mut Vec<epoll::Event>, now: u64) -> io::Result<()> {
+    /// Waits for connections. Afterwards `ready` holds the slots of those that can advance.
+    fn wait(&self, ready: &mut ReadySockets, now: u64) -> io::Result<()> {
         let tick = TICK.as_nanos() as u64;
         let nanos = if self.free > 0 && now < self.window.ends { NO_PORT_PAUSE } else { tick };
-        events.clear();
-        match epoll::wait(&self.queue, spare_capacity(events), Some(&timespec(nanos))) {
-            Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        self.queue.wait(nanos, ready)
     }
 
     /// Begins a connection in a free slot.
@@ -239,7 +235,7 @@ impl CrrClientWorker {
         let given = match send(&call.socket, &self.request, SendFlags::NOSIGNAL) {
             Ok(given) => given,
             Err(error) if is_blocked(error) => {
-                self.update_epoll(at, &mut call, EventFlags::OUT)?;
+                self.watch_call(at, &mut call, EventFlags::OUT)?;
                 return Ok(ConnectionSlot::Connecting(call));
             }
             Err(error) => return Err(error.into()),
@@ -270,10 +266,10 @@ impl CrrClientWorker {
         given: usize,
     ) -> io::Result<ConnectionSlot> {
         if given < self.request.len() {
-            self.update_epoll(at, &mut call, EventFlags::OUT)?;
+            self.watch_call(at, &mut call, EventFlags::OUT)?;
             return Ok(ConnectionSlot::Sending(call, given));
         }
-        self.update_epoll(at, &mut call, EventFlags::IN)?;
+        self.watch_call(at, &mut call, EventFlags::IN)?;
         Ok(ConnectionSlot::Receiving(call, 0))
     }
 
@@ -305,20 +301,13 @@ impl CrrClientWorker {
     }
 
     /// Updates the events for which epoll watches a connection.
-    fn update_epoll(
+    fn watch_call(
         &self,
         at: usize,
         call: &mut PendingConnection,
         flags: EventFlags,
     ) -> io::Result<()> {
-        let data = EventData::new_u64(at as u64);
-        if call.watched.is_empty() {
-            epoll::add(&self.queue, &call.socket, data, flags)?;
-        } else if call.watched != flags {
-            epoll::modify(&self.queue, &call.socket, data, flags)?;
-        }
-        call.watched = flags;
-        Ok(())
+        self.queue.watch(&call.socket, at, &mut call.watched, flags)
     }
 
     /// Returns everything that the thread logged, by interval.

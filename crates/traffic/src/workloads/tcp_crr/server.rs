@@ -6,19 +6,18 @@ use crate::cpu::CpuLog;
 use crate::event_loop::{SharedDeadline, TICK};
 use crate::payload::incompressible_payload;
 use crate::placement::TrafficRole;
+use crate::ready_queue::{ReadyQueue, ReadySockets};
 use crate::slices::progress::SliceProgress;
 use crate::tcp::{AcceptedFlows, TcpOptions, TcpServerThread};
-use crate::wait_mode::timespec;
 use crate::workers::{self, WorkerOutput};
 use crate::workloads::rr::message_buffer;
 use crate::{Error, SentBytes, Server, SideReport, TrialTask, clock, cpu};
-use rustix::buffer::spare_capacity;
-use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, SocketFlags, accept_with, recv, send};
 use std::io;
 use std::net::{TcpListener, TcpStream};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -32,6 +31,9 @@ const BACKLOG: u32 = 4096;
 
 /// Most connections in progress in one thread: further ones are closed at once.
 const MOST: usize = 8192;
+
+/// Most events handled between two looks at the clock.
+const EVENTS: usize = 256;
 
 /// Most connections accepted in one go before other events are handled.
 const BATCH: usize = 64;
@@ -66,7 +68,7 @@ struct CrrServerWorker {
     alive: Arc<AtomicUsize>,
     connections: Vec<Option<ServedConnection>>,
     free: Vec<usize>,
-    queue: OwnedFd,
+    queue: ReadyQueue,
     request: usize,
     response: Box<[u8]>,
     buffer: Box<[u8]>,
@@ -96,7 +98,7 @@ impl CrrServerWorker {
             alive: Arc::clone(alive),
             connections: (0..MOST).map(|_| None).collect(),
             free: (0..MOST).rev().collect(),
-            queue: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            queue: ReadyQueue::new()?,
             request: plan.request,
             response: incompressible_payload(plan.response),
             buffer: message_buffer(plan.request),
@@ -110,28 +112,23 @@ impl CrrServerWorker {
         for (at, listener) in this.listeners.iter().enumerate() {
             // One of the threads that wait for the listener is enough.
             let flags = EventFlags::IN | EventFlags::EXCLUSIVE;
-            epoll::add(&this.queue, listener, EventData::new_u64(at as u64), flags)?;
+            this.queue.add(listener, at, flags)?;
         }
-        for (at, control) in (this.listeners.len() as u64..).zip(this.controls.iter().flatten()) {
+        for (at, control) in (this.listeners.len()..).zip(this.controls.iter().flatten()) {
             control.set_nonblocking(true)?;
-            epoll::add(&this.queue, control, EventData::new_u64(at), EventFlags::IN)?;
+            this.queue.add(control, at, EventFlags::IN)?;
         }
         Ok(this)
     }
 
     /// Serves until the control connections of all threads have ended.
     fn run(&mut self, patience: &SharedDeadline) -> io::Result<()> {
-        let mut events = Vec::with_capacity(256);
+        let mut ready = ReadySockets::with_room_for(EVENTS);
         let tick = if self.slices.is_some() { SLICED_TICK } else { TICK };
-        let tick = timespec(tick.as_nanos() as u64);
         while self.alive.load(Ordering::Acquire) > 0 && !patience.is_past() {
-            events.clear();
-            match epoll::wait(&self.queue, spare_capacity(&mut events), Some(&tick)) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-            for event in &events {
-                self.dispatch(event.data.u64() as usize)?;
+            self.queue.wait(tick.as_nanos() as u64, &mut ready)?;
+            for number in ready.keys() {
+                self.dispatch(number)?;
             }
             if let Some(epoch) = self.epoch {
                 self.cpu.record(clock::now().0.saturating_sub(epoch));
@@ -211,7 +208,7 @@ impl CrrServerWorker {
         };
         match self.exchange(&mut one) {
             ConnectionStep::Wait(flags) => {
-                self.update_epoll(at, &mut one, flags)?;
+                self.watch_connection(at, &mut one, flags)?;
                 self.connections[at] = Some(one);
                 return Ok(());
             }
@@ -244,21 +241,14 @@ impl CrrServerWorker {
     }
 
     /// Updates the events for which epoll watches a connection.
-    fn update_epoll(
+    fn watch_connection(
         &self,
         at: usize,
         one: &mut ServedConnection,
         flags: EventFlags,
     ) -> io::Result<()> {
         let number = self.listeners.len() + self.controls.len() + at;
-        let data = EventData::new_u64(number as u64);
-        if one.watched.is_empty() {
-            epoll::add(&self.queue, one.socket.as_fd(), data, flags)?;
-        } else if one.watched != flags {
-            epoll::modify(&self.queue, one.socket.as_fd(), data, flags)?;
-        }
-        one.watched = flags;
-        Ok(())
+        self.queue.watch(&one.socket, number, &mut one.watched, flags)
     }
 }
 
