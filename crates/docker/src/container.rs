@@ -28,10 +28,10 @@ pub trait ProgramSupervisor: NetworkDaemons + Send + Sync {
 
 /// Running container, on an engine or reached by a relay.
 pub(crate) struct DockerContainer {
-    pub engine: Arc<Engine>,
-    pub container: ContainerHandle,
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) container: ContainerHandle,
     pub(crate) role: ContainerRole,
-    pub address: IpAddr,
+    pub(crate) address: IpAddr,
     /// Supervisor of its programs. `None` if the container ends only with the network.
     pub(crate) supervisor: Option<Arc<dyn ProgramSupervisor>>,
 }

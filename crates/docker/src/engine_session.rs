@@ -22,6 +22,6 @@ pub struct EngineSession {
 
 /// A container that is kept, and the connection by which it notices that this process has ended.
 pub(crate) struct RunContainer {
-    pub container: ContainerHandle,
+    pub(crate) container: ContainerHandle,
     pub(crate) _inputs: Vec<ExecInput>,
 }

@@ -29,10 +29,10 @@ pub struct EnginePlace {
 /// Description that an engine gives of itself.
 #[derive(Clone, Debug)]
 pub(crate) struct EngineInfo {
-    pub info: SystemInfo,
+    pub(crate) info: SystemInfo,
     pub(crate) version: SystemVersion,
     /// Names of its networks.
-    pub networks: Vec<String>,
+    pub(crate) networks: Vec<String>,
 }
 
 impl EnginePlace {

@@ -9,12 +9,9 @@ use std::path::PathBuf;
 use std::process::Stdio as Stream;
 use std::sync::Arc;
 use tare_network::{Command, Container, Error, INTERNAL, NetworkDaemons, Process, Stdio};
-use tare_sandbox::Namespace;
-use tare_sandbox::Sandbox;
-use tare_sandbox::SandboxProcess;
-use tare_sandbox::TARE;
 use tare_sandbox::programs::MountNamespace;
 use tare_sandbox::sys::FilesystemView;
+use tare_sandbox::{Namespace, Sandbox, SandboxProcess, TARE};
 
 /// Container in the lab.
 pub(crate) struct LabContainer {

@@ -5,10 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio as Stream};
 use std::sync::Arc;
 use tare_network::{Background, Error, INTERNAL, Shape, Stdio};
-use tare_sandbox::Namespace;
-use tare_sandbox::Sandbox;
-use tare_sandbox::SandboxProcess;
-use tare_sandbox::TARE;
+use tare_sandbox::{Namespace, Sandbox, SandboxProcess, TARE};
 
 /// Starts the background load of a shape, spread over its nodes. Dropping the processes ends them.
 pub(crate) fn start(

@@ -2,9 +2,9 @@
 //!
 //! When the init process of a PID namespace ends, the kernel kills all others in it. So this process does little but
 //! read a pipe whose only write end belongs to tare: however tare ends, SIGKILL included, the pipe closes, this process
-//! ends, and with it every program in the sandbox. The sandbox's network namespaces are held only by descriptors of tare and by
-//! those programs, and end with them. If the programs run in a control group, tare sends its directory through the
-//! pipe: this process, which is not in the group, waits for the last program and removes the group.
+//! ends, and with it every program in the sandbox. The sandbox's network namespaces are held only by descriptors of
+//! tare and by those programs, and end with them. If the programs run in a control group, tare sends its directory
+//! through the pipe: this process, which is not in the group, waits for the last program and removes the group.
 
 use crate::{cgroup, sys};
 use rustix::process::{Pid, getpid};

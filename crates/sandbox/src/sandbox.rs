@@ -19,8 +19,8 @@ use tare_network::{Error, INTERNAL};
 pub struct EnterOptions {
     /// Permission to load kernel modules.
     pub modules: ModuleLoading,
-    /// Directory of a control group (version 2) that every program of the sandbox joins, if the kernel allows it. When the
-    /// sandbox ends, however it ends, the group is removed.
+    /// Directory of a control group (version 2) that every program of the sandbox joins, if the kernel allows it. When
+    /// the sandbox ends, however it ends, the group is removed.
     pub control_group: Option<PathBuf>,
 }
 
@@ -74,7 +74,8 @@ impl Sandbox {
         self.drops.as_ref()
     }
 
-    /// Starts a program in the sandbox's PID namespace and in a network namespace: that of this process if none is given.
+    /// Starts a program in the sandbox's PID namespace and in a network namespace: that of this process if none is
+    /// given.
     ///
     /// # Errors
     /// The program does not exist or cannot be executed, or its namespaces cannot be entered.
@@ -101,8 +102,8 @@ impl Sandbox {
         self.spawner.spawn(command)
     }
 
-    /// Mounts the /proc of the sandbox's PID namespace in a mount namespace, because programs look themselves up by their
-    /// own process id.
+    /// Mounts the /proc of the sandbox's PID namespace in a mount namespace, because programs look themselves up by
+    /// their own process id.
     ///
     /// Only a process of that PID namespace can do this. The process started here runs the role `init` and ends
     /// at once, because it is not PID 1. If the mount is refused (as it can be in nested containers), the outer /proc

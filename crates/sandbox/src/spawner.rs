@@ -1,8 +1,8 @@
 //! Spawner: one thread whose children are born in the sandbox's PID namespace.
 //!
 //! A thread whose children are in another PID namespace cannot start threads any more, and a child that is killed with
-//! its parent is killed when *the thread* that started it ends. For both reasons one thread lives as long as the sandbox,
-//! and does nothing else. Its first child is the init process.
+//! its parent is killed when *the thread* that started it ends. For both reasons one thread lives as long as the
+//! sandbox, and does nothing else. Its first child is the init process.
 
 use crate::cgroup::SandboxCgroup;
 use crate::init::READY;

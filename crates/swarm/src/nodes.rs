@@ -4,12 +4,9 @@ use bollard::models::{Node, NodeSpecAvailabilityEnum, NodeState};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
-use tare_docker::DockerOptions;
-use tare_docker::EngineAddress;
-use tare_docker::RunId;
 use tare_docker::engine::Engine;
 use tare_docker::engine_session::EngineSession;
-use tare_docker::image;
+use tare_docker::{DockerOptions, EngineAddress, RunId, image};
 use tare_network::{Error, Shape};
 
 /// Node of a Swarm.

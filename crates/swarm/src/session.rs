@@ -10,8 +10,6 @@ use bollard::models::{NetworkCreateRequest, SecretSpec};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use tare_docker::DockerOptions;
-use tare_docker::RunId;
 use tare_docker::container_handle::ContainerHandle;
 use tare_docker::engine::Engine;
 use tare_docker::engine_resources::{
@@ -20,8 +18,8 @@ use tare_docker::engine_resources::{
 use tare_docker::engine_session::EngineSession;
 use tare_docker::exec::{self, ExecCommand, ExecInput, ExecSession};
 use tare_docker::image::PROGRAM;
-use tare_docker::leftovers;
 use tare_docker::timeout::scaled_timeout;
+use tare_docker::{DockerOptions, RunId, leftovers};
 use tare_network::{Error, INTERNAL, NetworkOptions};
 use tokio::io::AsyncWriteExt as _;
 

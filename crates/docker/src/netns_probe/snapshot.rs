@@ -47,7 +47,7 @@ pub struct NetnsSnapshot {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NetnsCounters {
     /// Id of the namespace, unique across machines.
-    pub namespace: String,
+    pub(crate) namespace: String,
     /// Counters of the namespace.
     pub(crate) counts: NamespaceCounts,
 }
@@ -67,16 +67,16 @@ pub struct UnderlayCounts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct DeviceSnapshot {
     /// Name of the device.
-    pub name: String,
+    pub(crate) name: String,
     /// MTU, bytes.
-    pub mtu: u32,
+    pub(crate) mtu: u32,
     /// Packets that left by it: while the program connected, for `--dial`; else since it was made.
     pub(crate) sent: u64,
     /// True if the device is a bridge.
-    pub bridge: bool,
+    pub(crate) bridge: bool,
     /// Addresses of the device, without loopback and link-local ones.
     #[serde(default)]
-    pub addresses: Vec<IpAddr>,
+    pub(crate) addresses: Vec<IpAddr>,
 }
 
 impl NetnsSnapshot {

@@ -12,7 +12,7 @@ use tare_network::{Error, Family, Hop, HopKind, INTERNAL};
 
 /// Snapshot of the machine's network, and the container that took it.
 pub(crate) struct MachineSnapshot {
-    pub container: ContainerHandle,
+    pub(crate) container: ContainerHandle,
     pub(crate) snapshot: NetnsSnapshot,
 }
 

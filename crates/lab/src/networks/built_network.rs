@@ -8,8 +8,7 @@ use crate::verify::path_proof::namespace;
 use std::net::IpAddr;
 use std::sync::Arc;
 use tare_network::Container;
-use tare_sandbox::Namespace;
-use tare_sandbox::Sandbox;
+use tare_sandbox::{Namespace, Sandbox};
 
 /// Layout of a network, with its built namespaces and running programs.
 pub(super) struct BuiltNetwork<'a> {

@@ -32,11 +32,8 @@ use tare_network::{
     AgentNamespaces, Error, Finding, Hop, HopKind, Network, NetworkInfo, NetworkParameters,
     Requirement, Shape, Topology,
 };
-use tare_sandbox::KernelProbe;
-use tare_sandbox::Namespace;
-use tare_sandbox::Sandbox;
 use tare_sandbox::netlink::NetlinkSocket;
-use tare_sandbox::nft;
+use tare_sandbox::{KernelProbe, Namespace, Sandbox, nft};
 
 pub(crate) use single_host::native::PLACE as CALLER;
 

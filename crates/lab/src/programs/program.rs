@@ -31,12 +31,13 @@ pub(crate) struct Program {
     pub(crate) arguments: Vec<String>,
     /// Variables that are added to its environment.
     pub(crate) environment: Vec<(String, String)>,
-    /// Files that it reads: path, below [`runtime_directory`](tare_sandbox::programs::runtime_directory), and text. They are written before it starts.
+    /// Files that it reads: path, below [`runtime_directory`](tare_sandbox::programs::runtime_directory), and text.
+    /// They are written before it starts.
     pub(crate) files: Vec<(String, String)>,
     /// Condition on which the next program may start.
     pub(crate) ready: ReadyCondition,
-    /// True if it starts in [`runtime_directory`](tare_sandbox::programs::runtime_directory), because it writes to its working directory; otherwise it starts in
-    /// the root.
+    /// True if it starts in [`runtime_directory`](tare_sandbox::programs::runtime_directory), because it writes to its
+    /// working directory; otherwise it starts in the root.
     pub(crate) in_runtime_directory: bool,
 }
 

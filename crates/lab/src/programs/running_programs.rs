@@ -11,12 +11,11 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tare_network::{Error, NetworkDaemons};
-use tare_sandbox::Namespace;
-use tare_sandbox::Sandbox;
 use tare_sandbox::programs::{
     CommandOutput, ExecContext, Log, MountNamespace, PRIVATE_DIRECTORIES, START_TIMEOUT,
     describe_exit, find_program, kill_group, process_cpu_time, wait_timeout,
 };
+use tare_sandbox::{Namespace, Sandbox};
 
 /// Daemon that has become ready.
 struct Daemon {

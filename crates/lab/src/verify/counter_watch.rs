@@ -4,8 +4,7 @@ use crate::counters::NetworkCounters;
 use crate::plan::layout::Layout;
 use std::sync::Arc;
 use tare_network::{CounterWatch, KernelProgramRuns, NamespaceCounts};
-use tare_sandbox::Namespace;
-use tare_sandbox::Sandbox;
+use tare_sandbox::{Namespace, Sandbox};
 
 /// Reader of the counters in the namespaces of one network.
 pub(crate) struct NetworkWatcher {

@@ -8,9 +8,7 @@ use std::collections::btree_map::Entry;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use tare_network::{ClientRoute, Error};
-use tare_sandbox::Sandbox;
-use tare_sandbox::{Namespace, listen_in};
-use tare_sandbox::{nft, parallel};
+use tare_sandbox::{Namespace, Sandbox, listen_in, nft, parallel};
 
 /// Connects every client with its server, and checks that the packets passed the counters of their path. If they did
 /// not, the error includes the reasons of the daemons that carry them.

@@ -73,8 +73,8 @@ impl NamespaceReader {
         })
     }
 
-    /// Reads the counters of the devices of the last full list. Returns `None` if there are others now, or if the kernel
-    /// does not give counters alone (before Linux 4.7).
+    /// Reads the counters of the devices of the last full list. Returns `None` if there are others now, or if the
+    /// kernel does not give counters alone (before Linux 4.7).
     fn read_known_devices(&mut self) -> Option<Vec<DeviceStats>> {
         if self.names.is_empty() {
             return None;

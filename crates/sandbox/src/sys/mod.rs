@@ -125,8 +125,8 @@ pub(crate) fn mount_proc_before_exec(command: &mut Command) {
     unsafe { command.pre_exec(attempt) };
 }
 
-/// Makes the child, before exec, try the namespaces that the sandbox needs: a user namespace, then a mount and a network
-/// namespace that it owns. A refusal is the error of [`Command::spawn`].
+/// Makes the child, before exec, try the namespaces that the sandbox needs: a user namespace, then a mount and a
+/// network namespace that it owns. A refusal is the error of [`Command::spawn`].
 pub(crate) fn try_namespaces_before_exec(command: &mut Command) {
     let attempt = || {
         unshare(UnshareFlags::NEWUSER)?;

@@ -17,8 +17,7 @@ use tare_network::{
     Error, Hop, HopKind, Network, NetworkInfo, NetworkParameters, Requirement, Shape, Topology,
     UnmetRequirement,
 };
-use tare_sandbox::Namespace;
-use tare_sandbox::Sandbox;
+use tare_sandbox::{Namespace, Sandbox};
 
 pub(crate) const INFO: NetworkInfo = NetworkInfo {
     name: "cni:FILE",

@@ -18,9 +18,8 @@ use tare_network::{
     Error, Family, Hop, HopKind, Network, NetworkInfo, NetworkParameters, Requirement, Shape,
     Topology, UnmetRequirement,
 };
-use tare_sandbox::Namespace;
-use tare_sandbox::Sandbox;
 use tare_sandbox::programs::{ExecContext, Log, START_TIMEOUT, run_outside_sandbox};
+use tare_sandbox::{Namespace, Sandbox};
 
 pub(crate) struct ExecNetwork {
     pub(crate) sandbox: Option<Arc<Sandbox>>,

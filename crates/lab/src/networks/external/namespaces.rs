@@ -17,10 +17,8 @@ use crate::verify::path_proof::prove_path;
 use std::any::Any;
 use std::sync::Arc;
 use tare_network::{Error, Offloads, Requirement, Shape, Topology};
-use tare_sandbox::Namespace;
-use tare_sandbox::Sandbox;
-use tare_sandbox::Sysctl;
 use tare_sandbox::programs::{ExecContext, MountNamespace};
+use tare_sandbox::{Namespace, Sandbox, Sysctl};
 
 /// Sysctls of a node that forwards for its containers, as Kubernetes requires them.
 const FORWARDING_NODE: [Sysctl; 5] = [
