@@ -5,7 +5,9 @@ use crate::cni::{
     Attachment, CniResult, DEVICE, NetworkConfigList, PortMapping, RuntimeConfig, STATE_DIRECTORY,
     plugins_path, script,
 };
-use crate::networks::external::namespaces::{BuiltNamespaces, UnconnectedNamespaces, require_lab};
+use crate::networks::external::namespaces::{
+    BuiltNamespaces, UnconnectedNamespaces, require_sandbox,
+};
 use crate::networks::veth_and_bridge_requirements;
 use crate::plan::layout::{Layout, NamespaceEndpoint, Waypoint, client_routes};
 use crate::plan::wiring::NamespaceId;
@@ -160,7 +162,7 @@ impl Network for CniNetwork {
     }
 
     fn set_up(&self, shape: &Shape, site: &NetworkParameters) -> Result<Topology, Error> {
-        let sandbox = require_lab(self.info().name, &self.sandbox)?;
+        let sandbox = require_sandbox(self.info().name, &self.sandbox)?;
         let list = Self::read_list(site)?;
         let (ground, outer) = self.namespaces(shape)?;
         let built = BuiltNamespaces::new(

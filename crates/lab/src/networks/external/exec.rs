@@ -1,6 +1,8 @@
 //! `exec:PATH`: a network that a program of the user sets up and removes. The interface is described in docs/EXEC.md.
 
-use crate::networks::external::namespaces::{BuiltNamespaces, UnconnectedNamespaces, require_lab};
+use crate::networks::external::namespaces::{
+    BuiltNamespaces, UnconnectedNamespaces, require_sandbox,
+};
 use crate::plan::layout::{Layout, NamespaceEndpoint, Waypoint, client_routes};
 use crate::plan::nodes::UPLINK;
 use crate::plan::wiring::{NamespaceId, Wiring};
@@ -229,7 +231,7 @@ impl Network for ExecNetwork {
     }
 
     fn set_up(&self, shape: &Shape, site: &NetworkParameters) -> Result<Topology, Error> {
-        let sandbox = require_lab("exec:PATH", &self.sandbox)?;
+        let sandbox = require_sandbox("exec:PATH", &self.sandbox)?;
         let program = find_program(site).map_err(|missing| {
             Error::new("set up exec:PATH", missing.reason).with_remedy(missing.remedy)
         })?;

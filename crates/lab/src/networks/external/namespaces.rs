@@ -122,7 +122,7 @@ impl BuiltNamespaces {
 }
 
 /// Returns the lab. Fails if the process has entered none.
-pub(crate) fn require_lab<'a>(
+pub(crate) fn require_sandbox<'a>(
     name: &str,
     sandbox: &'a Option<Arc<Sandbox>>,
 ) -> Result<&'a Arc<Sandbox>, Error> {
