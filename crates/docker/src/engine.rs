@@ -2,7 +2,7 @@
 //!
 //! The library that speaks Docker's API is asynchronous; nothing else in this crate is. One thread runs its event loop;
 //! every other thread waits for the answer to its request. A thread of its own may start only after the lab has been
-//! entered, because entering needs a process with a single thread. Before that, [`ask_once`] asks in the calling
+//! entered, because entering needs a process with a single thread. Before that, `ask_once` asks in the calling
 //! thread.
 
 use crate::address::EngineAddress;

@@ -1,7 +1,7 @@
 //! Networks of a Docker Engine, one file each.
 //!
-//! A network of Docker is a [`DockerNetworkDefinition`]: its description, its requirements, and its layout on an
-//! engine. [`DockerNetwork`] makes a [`Network`] of it: it makes the requested objects, verifies that packets pass and
+//! A network of Docker is a `DockerNetworkDefinition`: its description, its requirements, and its layout on an
+//! engine. `DockerNetwork` makes a [`Network`] of it: it makes the requested objects, verifies that packets pass and
 //! by which path, and returns containers.
 
 pub mod address;
