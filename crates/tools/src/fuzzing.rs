@@ -33,7 +33,7 @@ pub fn tool(name: &str, output: &str, errors: &str) {
 
 /// Parses output and asserts that every figure is finite and not negative.
 fn read(tool: &impl Tool, said: &ProgramOutput) {
-    let task = task_of(tool.info().name, vec![([127, 0, 0, 1], 7).into()]);
+    let task = task_of(tool.description().info.name, vec![([127, 0, 0, 1], 7).into()]);
     let Ok(report) = tool.parse_output(&task, said) else { return };
     for (metric, figure) in report.stated {
         assert!(figure.is_finite() && figure >= 0.0, "{metric}: {figure}");

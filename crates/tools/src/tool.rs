@@ -12,27 +12,26 @@ use tare_traffic::{
     Client, Error, Parameter, Server, TrialTask, Workload, WorkloadInfo, WorkloadRequest,
 };
 
+/// Row of a tool: all that does not depend on a trial.
+pub(crate) struct ToolDescription {
+    /// Name and description.
+    pub(crate) info: WorkloadInfo,
+    /// Metrics that the tool states, and those that tare adds.
+    pub(crate) metrics: &'static [Metric],
+    /// Options of the tool that users can choose.
+    pub(crate) parameters: &'static [Parameter],
+    /// Number of ports on which its server listens.
+    pub(crate) port_count: usize,
+    /// Program that runs in the client.
+    pub(crate) client: &'static ExternalProgram,
+    /// Programs that run in the server. Empty if tare itself serves the tool.
+    pub(crate) servers: &'static [&'static ExternalProgram],
+}
+
 /// External tool. To add one takes a file in `adapters/` and a line in [`crate::workloads`].
 pub(crate) trait Tool: Clone + Send + Sync + 'static {
-    /// Returns the tool's name and description.
-    fn info(&self) -> WorkloadInfo;
-
-    /// Returns the metrics that the tool states.
-    fn metrics(&self) -> &'static [Metric];
-
-    /// Returns the tool's options that users can choose.
-    fn parameters(&self) -> &'static [Parameter];
-
-    /// Returns the number of ports on which its server listens.
-    fn port_count(&self) -> usize {
-        1
-    }
-
-    /// Returns the program that runs in the client.
-    fn client(&self) -> &'static ExternalProgram;
-
-    /// Returns the programs that run in the server. Empty if tare itself serves the tool.
-    fn servers(&self) -> &'static [&'static ExternalProgram];
+    /// Returns the row of the tool.
+    fn description(&self) -> &'static ToolDescription;
 
     /// Returns the time for which the tool generates traffic. Most tools accept whole seconds only.
     fn duration(&self, task: &TrialTask) -> Duration {
@@ -88,34 +87,35 @@ pub(crate) struct ToolWorkload<T>(pub(crate) T);
 
 impl<T: Tool> Workload for ToolWorkload<T> {
     fn info(&self) -> WorkloadInfo {
-        self.0.info()
+        self.0.description().info.clone()
     }
 
     fn metrics(&self) -> &'static [Metric] {
-        self.0.metrics()
+        self.0.description().metrics
     }
 
     fn port_count(&self) -> usize {
-        self.0.port_count()
+        self.0.description().port_count
     }
 
     fn parameters(&self) -> &'static [Parameter] {
-        self.0.parameters()
+        self.0.description().parameters
     }
 
     fn programs(&self) -> Vec<&'static str> {
-        let mut names: Vec<_> = self.0.servers().iter().map(|program| program.name).collect();
-        if !names.contains(&self.0.client().name) {
-            names.push(self.0.client().name);
+        let ToolDescription { client, servers, .. } = self.0.description();
+        let mut names: Vec<_> = servers.iter().map(|program| program.name).collect();
+        if !names.contains(&client.name) {
+            names.push(client.name);
         }
         names
     }
 
     fn missing(&self, asked: &Parameters) -> Option<UnmetRequirement> {
         // A client of an existing server needs no server program.
-        let own = if asked.contains_key(EXISTING_SERVER) { &[][..] } else { self.0.servers() };
-        let servers = own.iter().copied();
-        servers.chain([self.0.client()]).find_map(ExternalProgram::missing)
+        let ToolDescription { client, servers, .. } = self.0.description();
+        let own = if asked.contains_key(EXISTING_SERVER) { &[][..] } else { servers };
+        own.iter().copied().chain([*client]).find_map(ExternalProgram::missing)
     }
 
     fn validate(&self, asked: &WorkloadRequest<'_>) -> Result<(), Error> {
@@ -144,7 +144,7 @@ impl<T: Tool> Workload for ToolWorkload<T> {
     }
 
     fn connect(&self, task: &TrialTask) -> Result<Box<dyn Client>, Error> {
-        let program = self.0.client();
+        let program = self.0.description().client;
         let call = self.0.client_command(task, ToolCommand::new(program.require()?, [""; 0]))?;
         let (tool, of) = (self.0.clone(), task.clone());
         let read = Box::new(move |said: &ProgramOutput| tool.parse_output(&of, said));

@@ -7,7 +7,7 @@ use crate::client::ToolReport;
 use crate::command::ToolCommand;
 use crate::program::ExternalProgram;
 use crate::request::{dialled_address, whole_seconds};
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolDescription};
 use serde_json::Value;
 use tare_record::Metric;
 use tare_traffic::WorkloadRequest;
@@ -39,43 +39,36 @@ const PARAMETERS: &[Parameter] = &[
     SIZE,
 ];
 
+const DESCRIPTION: ToolDescription = ToolDescription {
+    info: WorkloadInfo {
+        name: "fortio",
+        summary: "HTTP requests by fortio, to tare's own small server",
+        stands_for: "fortio load: its own program is run",
+        source: "https://fortio.org/",
+    },
+    metrics: &[
+        Metric::Transactions,
+        Metric::Errors,
+        Metric::LatencyMean,
+        Metric::LatencyP50,
+        Metric::LatencyP90,
+        Metric::LatencyP95,
+        Metric::LatencyP99,
+        Metric::LatencyP999,
+        Metric::LatencyMax,
+        Metric::CpuPerOp,
+        Metric::CyclesPerOp,
+        Metric::InstructionsPerOp,
+    ],
+    parameters: PARAMETERS,
+    port_count: 1,
+    client: &PROGRAM,
+    servers: &[],
+};
+
 impl Tool for Fortio {
-    fn info(&self) -> WorkloadInfo {
-        WorkloadInfo {
-            name: "fortio",
-            summary: "HTTP requests by fortio, to tare's own small server",
-            stands_for: "fortio load: its own program is run",
-            source: "https://fortio.org/",
-        }
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        &[
-            Metric::Transactions,
-            Metric::Errors,
-            Metric::LatencyMean,
-            Metric::LatencyP50,
-            Metric::LatencyP90,
-            Metric::LatencyP95,
-            Metric::LatencyP99,
-            Metric::LatencyP999,
-            Metric::LatencyMax,
-            Metric::CpuPerOp,
-            Metric::CyclesPerOp,
-            Metric::InstructionsPerOp,
-        ]
-    }
-
-    fn parameters(&self) -> &'static [Parameter] {
-        PARAMETERS
-    }
-
-    fn client(&self) -> &'static ExternalProgram {
-        &PROGRAM
-    }
-
-    fn servers(&self) -> &'static [&'static ExternalProgram] {
-        &[]
+    fn description(&self) -> &'static ToolDescription {
+        &DESCRIPTION
     }
 
     fn validate(&self, _: &WorkloadRequest<'_>) -> Result<(), Error> {

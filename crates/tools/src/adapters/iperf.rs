@@ -6,7 +6,7 @@ use crate::command::ToolCommand;
 use crate::program::ExternalProgram;
 use crate::request::{dialled_address, unsupported, whole_seconds};
 use crate::server::ToolServerSpec;
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolDescription};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use tare_record::{Interval, Metric, Nanos};
@@ -51,30 +51,28 @@ const PARAMETERS: &[Parameter] = &[
     },
 ];
 
+const DESCRIPTION: ToolDescription = ToolDescription {
+    info: WorkloadInfo {
+        name: "iperf",
+        summary: "bulk over TCP, as iperf 2 measures it: by the sender's count",
+        stands_for: "iperf 2: its own program is run",
+        source: "https://iperf2.sourceforge.io/iperf-manpage.html",
+    },
+    metrics: &[
+        Metric::Throughput,
+        Metric::CpuPerGb,
+        Metric::CyclesPerByte,
+        Metric::InstructionsPerByte,
+    ],
+    parameters: PARAMETERS,
+    port_count: 1,
+    client: &PROGRAM,
+    servers: &[&PROGRAM],
+};
+
 impl Tool for Iperf {
-    fn info(&self) -> WorkloadInfo {
-        WorkloadInfo {
-            name: "iperf",
-            summary: "bulk over TCP, as iperf 2 measures it: by the sender's count",
-            stands_for: "iperf 2: its own program is run",
-            source: "https://iperf2.sourceforge.io/iperf-manpage.html",
-        }
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        &[Metric::Throughput, Metric::CpuPerGb, Metric::CyclesPerByte, Metric::InstructionsPerByte]
-    }
-
-    fn parameters(&self) -> &'static [Parameter] {
-        PARAMETERS
-    }
-
-    fn client(&self) -> &'static ExternalProgram {
-        &PROGRAM
-    }
-
-    fn servers(&self) -> &'static [&'static ExternalProgram] {
-        &[&PROGRAM]
+    fn description(&self) -> &'static ToolDescription {
+        &DESCRIPTION
     }
 
     fn validate(&self, asked: &WorkloadRequest<'_>) -> Result<(), Error> {

@@ -7,7 +7,7 @@ use crate::command::ToolCommand;
 use crate::program::ExternalProgram;
 use crate::request::{dialled_address, require_server_per_client, unsupported, whole_seconds};
 use crate::server::ToolServerSpec;
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolDescription};
 use serde_json::Value;
 use tare_record::{DatagramCounts, Interval, Metric, Nanos, TcpInfoTotals};
 use tare_traffic::WorkloadRequest;
@@ -79,53 +79,55 @@ const UDP: &[Parameter] = &[
     BUFFER,
 ];
 
+const TCP_DESCRIPTION: ToolDescription = ToolDescription {
+    info: WorkloadInfo {
+        name: "iperf3",
+        summary: "bulk over TCP, as iperf3 measures it",
+        stands_for: "iperf3 itself: its own program is run",
+        source: "https://software.es.net/iperf/invoking.html",
+    },
+    metrics: &[
+        Metric::Throughput,
+        Metric::Retransmits,
+        Metric::CpuPerGb,
+        Metric::CyclesPerByte,
+        Metric::InstructionsPerByte,
+    ],
+    parameters: TCP,
+    port_count: 1,
+    client: &PROGRAM,
+    servers: &[&PROGRAM],
+};
+
+const UDP_DESCRIPTION: ToolDescription = ToolDescription {
+    info: WorkloadInfo {
+        name: "iperf3-udp",
+        summary: "datagrams at a rate, as iperf3 -u measures them",
+        stands_for: "iperf3 itself: its own program is run",
+        source: "https://software.es.net/iperf/invoking.html",
+    },
+    metrics: &[
+        Metric::Throughput,
+        Metric::Packets,
+        Metric::Loss,
+        Metric::Jitter,
+        Metric::CpuPerGb,
+        Metric::CyclesPerByte,
+        Metric::InstructionsPerByte,
+    ],
+    parameters: UDP,
+    port_count: 1,
+    client: &PROGRAM,
+    servers: &[&PROGRAM],
+};
+
 impl Tool for Iperf3 {
-    fn info(&self) -> WorkloadInfo {
-        let (name, summary) = if self.udp {
-            ("iperf3-udp", "datagrams at a rate, as iperf3 -u measures them")
-        } else {
-            ("iperf3", "bulk over TCP, as iperf3 measures it")
-        };
-        let source = "https://software.es.net/iperf/invoking.html";
-        WorkloadInfo { name, summary, stands_for: "iperf3 itself: its own program is run", source }
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        if self.udp {
-            &[
-                Metric::Throughput,
-                Metric::Packets,
-                Metric::Loss,
-                Metric::Jitter,
-                Metric::CpuPerGb,
-                Metric::CyclesPerByte,
-                Metric::InstructionsPerByte,
-            ]
-        } else {
-            &[
-                Metric::Throughput,
-                Metric::Retransmits,
-                Metric::CpuPerGb,
-                Metric::CyclesPerByte,
-                Metric::InstructionsPerByte,
-            ]
-        }
-    }
-
-    fn parameters(&self) -> &'static [Parameter] {
-        if self.udp { UDP } else { TCP }
-    }
-
-    fn client(&self) -> &'static ExternalProgram {
-        &PROGRAM
-    }
-
-    fn servers(&self) -> &'static [&'static ExternalProgram] {
-        &[&PROGRAM]
+    fn description(&self) -> &'static ToolDescription {
+        if self.udp { &UDP_DESCRIPTION } else { &TCP_DESCRIPTION }
     }
 
     fn validate(&self, asked: &WorkloadRequest<'_>) -> Result<(), Error> {
-        let name = self.info().name;
+        let name = self.description().info.name;
         require_server_per_client(
             name,
             "the server takes one client at a time (iperf and tcp-stream take more)",

@@ -13,7 +13,7 @@ use crate::datasets::dataset::{Dataset as _, STEP_TIMEOUT};
 use crate::program::ExternalProgram;
 use crate::request::{EXISTING_SERVER, dialled_address, unsupported, whole_seconds};
 use crate::server::{ExistingServer, ToolServerSpec};
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolDescription};
 use rustix::process::Signal;
 use std::time::Duration;
 use tables::MysqlTables;
@@ -72,39 +72,32 @@ const PARAMETERS: &[Parameter] = &[
     },
 ];
 
+const DESCRIPTION: ToolDescription = ToolDescription {
+    info: WorkloadInfo {
+        name: "mysql",
+        summary: "point selects of sysbench from a real MariaDB server",
+        stands_for: "sysbench oltp_point_select (select.lua of sysbench 0.5): its own programs are run",
+        source: "https://github.com/akopytov/sysbench",
+    },
+    metrics: &[
+        Metric::Tps,
+        Metric::Errors,
+        Metric::LatencyMean,
+        Metric::LatencyP95,
+        Metric::LatencyMax,
+        Metric::CpuPerOp,
+        Metric::CyclesPerOp,
+        Metric::InstructionsPerOp,
+    ],
+    parameters: PARAMETERS,
+    port_count: 1,
+    client: &CLIENT,
+    servers: &[&SERVER, &INSTALL],
+};
+
 impl Tool for Mysql {
-    fn info(&self) -> WorkloadInfo {
-        WorkloadInfo {
-            name: "mysql",
-            summary: "point selects of sysbench from a real MariaDB server",
-            stands_for: "sysbench oltp_point_select (select.lua of sysbench 0.5): its own programs are run",
-            source: "https://github.com/akopytov/sysbench",
-        }
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        &[
-            Metric::Tps,
-            Metric::Errors,
-            Metric::LatencyMean,
-            Metric::LatencyP95,
-            Metric::LatencyMax,
-            Metric::CpuPerOp,
-            Metric::CyclesPerOp,
-            Metric::InstructionsPerOp,
-        ]
-    }
-
-    fn parameters(&self) -> &'static [Parameter] {
-        PARAMETERS
-    }
-
-    fn client(&self) -> &'static ExternalProgram {
-        &CLIENT
-    }
-
-    fn servers(&self) -> &'static [&'static ExternalProgram] {
-        &[&SERVER, &INSTALL]
+    fn description(&self) -> &'static ToolDescription {
+        &DESCRIPTION
     }
 
     fn validate(&self, asked: &WorkloadRequest<'_>) -> Result<(), Error> {

@@ -6,7 +6,7 @@ use crate::command::ToolCommand;
 use crate::program::ExternalProgram;
 use crate::request::{dialled_address, require_one_flow, whole_seconds};
 use crate::server::ToolServerSpec;
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolDescription};
 use tare_record::Metric;
 use tare_traffic::WorkloadRequest;
 use tare_traffic::parameters::optional_size;
@@ -32,14 +32,14 @@ pub(crate) enum NetperfTest {
 #[derive(Clone, Debug)]
 pub(crate) struct Netperf(pub(crate) NetperfTest);
 
-const STREAM: &[Parameter] = &[Parameter {
+const STREAM_PARAMETERS: &[Parameter] = &[Parameter {
     name: "size",
     summary: "bytes of a write (-m) [netperf's default: the socket's buffer]",
     kind: ParameterKind::Bytes { least: 1, most: 16 << 20 },
     default: None,
 }];
 
-const PAIRS: &[Parameter] = &[
+const PAIR_PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "request",
         summary: "bytes of a request (-r)",
@@ -54,82 +54,92 @@ const PAIRS: &[Parameter] = &[
     },
 ];
 
-impl Tool for Netperf {
-    fn info(&self) -> WorkloadInfo {
-        let (name, summary, stands_for) = match self.0 {
-            NetperfTest::Stream => (
-                "netperf",
-                "bulk over TCP, as netperf measures it",
-                "netperf TCP_STREAM: its own programs are run",
-            ),
-            NetperfTest::Rr => (
-                "netperf-rr",
-                "requests and responses over TCP, as netperf measures them",
-                "netperf TCP_RR: its own programs are run",
-            ),
-            NetperfTest::Crr => (
-                "netperf-crr",
-                "a connection for every request over TCP, as netperf measures it",
-                "netperf TCP_CRR: its own programs are run",
-            ),
-        };
-        let source = "https://hewlettpackard.github.io/netperf/doc/netperf.html";
-        WorkloadInfo { name, summary, stands_for, source }
-    }
+/// Ports of the server: one for control, one for traffic.
+const PORTS: usize = 2;
 
-    fn metrics(&self) -> &'static [Metric] {
+const STREAM: ToolDescription = ToolDescription {
+    info: WorkloadInfo {
+        name: "netperf",
+        summary: "bulk over TCP, as netperf measures it",
+        stands_for: "netperf TCP_STREAM: its own programs are run",
+        source: "https://hewlettpackard.github.io/netperf/doc/netperf.html",
+    },
+    metrics: &[
+        Metric::Throughput,
+        Metric::CpuPerGb,
+        Metric::CyclesPerByte,
+        Metric::InstructionsPerByte,
+    ],
+    parameters: STREAM_PARAMETERS,
+    port_count: PORTS,
+    client: &CLIENT,
+    servers: &[&SERVER],
+};
+
+const RR: ToolDescription = ToolDescription {
+    info: WorkloadInfo {
+        name: "netperf-rr",
+        summary: "requests and responses over TCP, as netperf measures them",
+        stands_for: "netperf TCP_RR: its own programs are run",
+        source: "https://hewlettpackard.github.io/netperf/doc/netperf.html",
+    },
+    metrics: &[
+        Metric::Transactions,
+        Metric::LatencyMean,
+        Metric::LatencyP50,
+        Metric::LatencyP90,
+        Metric::LatencyP99,
+        Metric::LatencyMax,
+        Metric::CpuPerOp,
+        Metric::CyclesPerOp,
+        Metric::InstructionsPerOp,
+    ],
+    parameters: PAIR_PARAMETERS,
+    port_count: PORTS,
+    client: &CLIENT,
+    servers: &[&SERVER],
+};
+
+const CRR: ToolDescription = ToolDescription {
+    info: WorkloadInfo {
+        name: "netperf-crr",
+        summary: "a connection for every request over TCP, as netperf measures it",
+        stands_for: "netperf TCP_CRR: its own programs are run",
+        source: "https://hewlettpackard.github.io/netperf/doc/netperf.html",
+    },
+    // Latencies are of the whole exchange, from connecting to the response.
+    metrics: &[
+        Metric::Connections,
+        Metric::LatencyMean,
+        Metric::LatencyP50,
+        Metric::LatencyP90,
+        Metric::LatencyP99,
+        Metric::LatencyMax,
+        Metric::CpuPerOp,
+        Metric::CyclesPerOp,
+        Metric::InstructionsPerOp,
+    ],
+    parameters: PAIR_PARAMETERS,
+    port_count: PORTS,
+    client: &CLIENT,
+    servers: &[&SERVER],
+};
+
+impl Tool for Netperf {
+    fn description(&self) -> &'static ToolDescription {
         match self.0 {
-            NetperfTest::Stream => &[
-                Metric::Throughput,
-                Metric::CpuPerGb,
-                Metric::CyclesPerByte,
-                Metric::InstructionsPerByte,
-            ],
-            NetperfTest::Rr => &[
-                Metric::Transactions,
-                Metric::LatencyMean,
-                Metric::LatencyP50,
-                Metric::LatencyP90,
-                Metric::LatencyP99,
-                Metric::LatencyMax,
-                Metric::CpuPerOp,
-                Metric::CyclesPerOp,
-                Metric::InstructionsPerOp,
-            ],
-            // Latencies are of the whole exchange, from connecting to the response.
-            NetperfTest::Crr => &[
-                Metric::Connections,
-                Metric::LatencyMean,
-                Metric::LatencyP50,
-                Metric::LatencyP90,
-                Metric::LatencyP99,
-                Metric::LatencyMax,
-                Metric::CpuPerOp,
-                Metric::CyclesPerOp,
-                Metric::InstructionsPerOp,
-            ],
+            NetperfTest::Stream => &STREAM,
+            NetperfTest::Rr => &RR,
+            NetperfTest::Crr => &CRR,
         }
     }
 
-    fn parameters(&self) -> &'static [Parameter] {
-        if self.0 == NetperfTest::Stream { STREAM } else { PAIRS }
-    }
-
-    /// Returns 2: a port for control, and a port for traffic.
-    fn port_count(&self) -> usize {
-        2
-    }
-
-    fn client(&self) -> &'static ExternalProgram {
-        &CLIENT
-    }
-
-    fn servers(&self) -> &'static [&'static ExternalProgram] {
-        &[&SERVER]
-    }
-
     fn validate(&self, asked: &WorkloadRequest<'_>) -> Result<(), Error> {
-        require_one_flow(self.info().name, "clients cannot share a port for traffic", asked)
+        require_one_flow(
+            self.description().info.name,
+            "clients cannot share a port for traffic",
+            asked,
+        )
     }
 
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {

@@ -14,7 +14,7 @@ use crate::program::ExternalProgram;
 use crate::request::{EXISTING_SERVER, dialled_address, whole_seconds};
 use crate::server::{ExistingServer, ToolServerSpec};
 use crate::sys::RunAs;
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolDescription};
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -70,37 +70,30 @@ const PARAMETERS: &[Parameter] = &[
     },
 ];
 
+const DESCRIPTION: ToolDescription = ToolDescription {
+    info: WorkloadInfo {
+        name: "postgres",
+        summary: "selects of pgbench from a real PostgreSQL server",
+        stands_for: "pgbench -S: its own programs are run",
+        source: "https://www.postgresql.org/docs/current/pgbench.html",
+    },
+    metrics: &[
+        Metric::Tps,
+        Metric::Errors,
+        Metric::LatencyMean,
+        Metric::CpuPerOp,
+        Metric::CyclesPerOp,
+        Metric::InstructionsPerOp,
+    ],
+    parameters: PARAMETERS,
+    port_count: 1,
+    client: &CLIENT,
+    servers: &[&SERVER, &INSTALL],
+};
+
 impl Tool for Postgres {
-    fn info(&self) -> WorkloadInfo {
-        WorkloadInfo {
-            name: "postgres",
-            summary: "selects of pgbench from a real PostgreSQL server",
-            stands_for: "pgbench -S: its own programs are run",
-            source: "https://www.postgresql.org/docs/current/pgbench.html",
-        }
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        &[
-            Metric::Tps,
-            Metric::Errors,
-            Metric::LatencyMean,
-            Metric::CpuPerOp,
-            Metric::CyclesPerOp,
-            Metric::InstructionsPerOp,
-        ]
-    }
-
-    fn parameters(&self) -> &'static [Parameter] {
-        PARAMETERS
-    }
-
-    fn client(&self) -> &'static ExternalProgram {
-        &CLIENT
-    }
-
-    fn servers(&self) -> &'static [&'static ExternalProgram] {
-        &[&SERVER, &INSTALL]
+    fn description(&self) -> &'static ToolDescription {
+        &DESCRIPTION
     }
 
     fn validate(&self, _: &WorkloadRequest<'_>) -> Result<(), Error> {

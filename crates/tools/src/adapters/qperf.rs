@@ -7,7 +7,7 @@ use crate::command::ToolCommand;
 use crate::program::ExternalProgram;
 use crate::request::{dialled_address, require_one_flow, whole_seconds};
 use crate::server::ToolServerSpec;
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolDescription};
 use tare_record::Metric;
 use tare_traffic::WorkloadRequest;
 use tare_traffic::parameters::optional_size;
@@ -29,58 +29,59 @@ const PARAMETERS: &[Parameter] = &[Parameter {
     default: None,
 }];
 
+/// Ports of the server: one for control, one for traffic.
+const PORTS: usize = 2;
+
+const BANDWIDTH: ToolDescription = ToolDescription {
+    info: WorkloadInfo {
+        name: "qperf",
+        summary: "bulk over TCP, as qperf measures it",
+        stands_for: "qperf tcp_bw: its own program is run",
+        source: "https://github.com/linux-rdma/qperf",
+    },
+    metrics: &[
+        Metric::Throughput,
+        Metric::CpuPerGb,
+        Metric::CyclesPerByte,
+        Metric::InstructionsPerByte,
+    ],
+    parameters: PARAMETERS,
+    port_count: PORTS,
+    client: &PROGRAM,
+    servers: &[&PROGRAM],
+};
+
+const LATENCY: ToolDescription = ToolDescription {
+    info: WorkloadInfo {
+        name: "qperf-lat",
+        summary: "round trips over TCP, as qperf measures them",
+        stands_for: "qperf tcp_lat, doubled, because qperf states one way: its own program is run",
+        source: "https://github.com/linux-rdma/qperf",
+    },
+    metrics: &[
+        Metric::LatencyMean,
+        Metric::Transactions,
+        Metric::CpuPerOp,
+        Metric::CyclesPerOp,
+        Metric::InstructionsPerOp,
+    ],
+    parameters: PARAMETERS,
+    port_count: PORTS,
+    client: &PROGRAM,
+    servers: &[&PROGRAM],
+};
+
 impl Tool for Qperf {
-    fn info(&self) -> WorkloadInfo {
-        let (name, summary, stands_for) = if self.latency {
-            (
-                "qperf-lat",
-                "round trips over TCP, as qperf measures them",
-                "qperf tcp_lat, doubled, because qperf states one way: its own program is run",
-            )
-        } else {
-            ("qperf", "bulk over TCP, as qperf measures it", "qperf tcp_bw: its own program is run")
-        };
-        WorkloadInfo { name, summary, stands_for, source: "https://github.com/linux-rdma/qperf" }
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        if self.latency {
-            &[
-                Metric::LatencyMean,
-                Metric::Transactions,
-                Metric::CpuPerOp,
-                Metric::CyclesPerOp,
-                Metric::InstructionsPerOp,
-            ]
-        } else {
-            &[
-                Metric::Throughput,
-                Metric::CpuPerGb,
-                Metric::CyclesPerByte,
-                Metric::InstructionsPerByte,
-            ]
-        }
-    }
-
-    fn parameters(&self) -> &'static [Parameter] {
-        PARAMETERS
-    }
-
-    /// Returns 2: a port for control, and a port for traffic.
-    fn port_count(&self) -> usize {
-        2
-    }
-
-    fn client(&self) -> &'static ExternalProgram {
-        &PROGRAM
-    }
-
-    fn servers(&self) -> &'static [&'static ExternalProgram] {
-        &[&PROGRAM]
+    fn description(&self) -> &'static ToolDescription {
+        if self.latency { &LATENCY } else { &BANDWIDTH }
     }
 
     fn validate(&self, asked: &WorkloadRequest<'_>) -> Result<(), Error> {
-        require_one_flow(self.info().name, "the server takes one client at a time", asked)
+        require_one_flow(
+            self.description().info.name,
+            "the server takes one client at a time",
+            asked,
+        )
     }
 
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {

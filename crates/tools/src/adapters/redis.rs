@@ -7,7 +7,7 @@ use crate::command::ToolCommand;
 use crate::program::ExternalProgram;
 use crate::request::{EXISTING_SERVER, dialled_address, whole_seconds};
 use crate::server::{ExistingServer, ToolServerSpec};
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolDescription};
 use std::time::{Duration, Instant};
 use tare_record::{Interval, Metric, Nanos};
 use tare_traffic::WorkloadRequest;
@@ -61,40 +61,33 @@ const PARAMETERS: &[Parameter] = &[
     },
 ];
 
+const DESCRIPTION: ToolDescription = ToolDescription {
+    info: WorkloadInfo {
+        name: "redis",
+        summary: "requests to a real Redis server, by its own benchmark",
+        stands_for: "redis-benchmark: its own programs are run",
+        source: "https://redis.io/docs/latest/operate/oss_and_stack/management/optimization/benchmarks/",
+    },
+    metrics: &[
+        Metric::Transactions,
+        Metric::LatencyMean,
+        Metric::LatencyP50,
+        Metric::LatencyP95,
+        Metric::LatencyP99,
+        Metric::LatencyMax,
+        Metric::CpuPerOp,
+        Metric::CyclesPerOp,
+        Metric::InstructionsPerOp,
+    ],
+    parameters: PARAMETERS,
+    port_count: 1,
+    client: &CLIENT,
+    servers: &[&SERVER],
+};
+
 impl Tool for Redis {
-    fn info(&self) -> WorkloadInfo {
-        WorkloadInfo {
-            name: "redis",
-            summary: "requests to a real Redis server, by its own benchmark",
-            stands_for: "redis-benchmark: its own programs are run",
-            source: "https://redis.io/docs/latest/operate/oss_and_stack/management/optimization/benchmarks/",
-        }
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        &[
-            Metric::Transactions,
-            Metric::LatencyMean,
-            Metric::LatencyP50,
-            Metric::LatencyP95,
-            Metric::LatencyP99,
-            Metric::LatencyMax,
-            Metric::CpuPerOp,
-            Metric::CyclesPerOp,
-            Metric::InstructionsPerOp,
-        ]
-    }
-
-    fn parameters(&self) -> &'static [Parameter] {
-        PARAMETERS
-    }
-
-    fn client(&self) -> &'static ExternalProgram {
-        &CLIENT
-    }
-
-    fn servers(&self) -> &'static [&'static ExternalProgram] {
-        &[&SERVER]
+    fn description(&self) -> &'static ToolDescription {
+        &DESCRIPTION
     }
 
     fn validate(&self, _: &WorkloadRequest<'_>) -> Result<(), Error> {

@@ -8,7 +8,7 @@ use crate::program::ExternalProgram;
 use crate::request::{dialled_address, unsupported, whole_seconds};
 use crate::server::ToolServerSpec;
 use crate::socket_table::TransportProtocol;
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolDescription};
 use tare_record::{Family, Metric};
 use tare_traffic::WorkloadRequest;
 use tare_traffic::parameters::{size, word};
@@ -39,43 +39,36 @@ const PARAMETERS: &[Parameter] = &[
     },
 ];
 
+const DESCRIPTION: ToolDescription = ToolDescription {
+    info: WorkloadInfo {
+        name: "sockperf",
+        summary: "round trips one after another, as sockperf measures them",
+        stands_for: "sockperf ping-pong --full-rtt: its own program is run",
+        source: "https://github.com/Mellanox/sockperf",
+    },
+    metrics: &[
+        Metric::Transactions,
+        Metric::Loss,
+        Metric::LatencyMean,
+        Metric::LatencyP50,
+        Metric::LatencyP90,
+        Metric::LatencyP99,
+        Metric::LatencyP999,
+        Metric::LatencyP9999,
+        Metric::LatencyMax,
+        Metric::CpuPerOp,
+        Metric::CyclesPerOp,
+        Metric::InstructionsPerOp,
+    ],
+    parameters: PARAMETERS,
+    port_count: 1,
+    client: &PROGRAM,
+    servers: &[&PROGRAM],
+};
+
 impl Tool for Sockperf {
-    fn info(&self) -> WorkloadInfo {
-        WorkloadInfo {
-            name: "sockperf",
-            summary: "round trips one after another, as sockperf measures them",
-            stands_for: "sockperf ping-pong --full-rtt: its own program is run",
-            source: "https://github.com/Mellanox/sockperf",
-        }
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        &[
-            Metric::Transactions,
-            Metric::Loss,
-            Metric::LatencyMean,
-            Metric::LatencyP50,
-            Metric::LatencyP90,
-            Metric::LatencyP99,
-            Metric::LatencyP999,
-            Metric::LatencyP9999,
-            Metric::LatencyMax,
-            Metric::CpuPerOp,
-            Metric::CyclesPerOp,
-            Metric::InstructionsPerOp,
-        ]
-    }
-
-    fn parameters(&self) -> &'static [Parameter] {
-        PARAMETERS
-    }
-
-    fn client(&self) -> &'static ExternalProgram {
-        &PROGRAM
-    }
-
-    fn servers(&self) -> &'static [&'static ExternalProgram] {
-        &[&PROGRAM]
+    fn description(&self) -> &'static ToolDescription {
+        &DESCRIPTION
     }
 
     fn validate(&self, asked: &WorkloadRequest<'_>) -> Result<(), Error> {

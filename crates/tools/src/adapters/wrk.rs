@@ -7,7 +7,7 @@ use crate::client::ToolReport;
 use crate::command::ToolCommand;
 use crate::program::ExternalProgram;
 use crate::request::{dialled_address, unsupported, whole_seconds};
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolDescription};
 use tare_record::Metric;
 use tare_traffic::WorkloadRequest;
 use tare_traffic::parameters::optional_size;
@@ -30,41 +30,34 @@ const PARAMETERS: &[Parameter] = &[
     SIZE,
 ];
 
+const DESCRIPTION: ToolDescription = ToolDescription {
+    info: WorkloadInfo {
+        name: "wrk",
+        summary: "HTTP requests by wrk, to tare's own small server",
+        stands_for: "wrk: its own program is run",
+        source: "https://github.com/wg/wrk",
+    },
+    metrics: &[
+        Metric::Transactions,
+        Metric::Errors,
+        Metric::LatencyMean,
+        Metric::LatencyP50,
+        Metric::LatencyP90,
+        Metric::LatencyP99,
+        Metric::LatencyMax,
+        Metric::CpuPerOp,
+        Metric::CyclesPerOp,
+        Metric::InstructionsPerOp,
+    ],
+    parameters: PARAMETERS,
+    port_count: 1,
+    client: &PROGRAM,
+    servers: &[],
+};
+
 impl Tool for Wrk {
-    fn info(&self) -> WorkloadInfo {
-        WorkloadInfo {
-            name: "wrk",
-            summary: "HTTP requests by wrk, to tare's own small server",
-            stands_for: "wrk: its own program is run",
-            source: "https://github.com/wg/wrk",
-        }
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        &[
-            Metric::Transactions,
-            Metric::Errors,
-            Metric::LatencyMean,
-            Metric::LatencyP50,
-            Metric::LatencyP90,
-            Metric::LatencyP99,
-            Metric::LatencyMax,
-            Metric::CpuPerOp,
-            Metric::CyclesPerOp,
-            Metric::InstructionsPerOp,
-        ]
-    }
-
-    fn parameters(&self) -> &'static [Parameter] {
-        PARAMETERS
-    }
-
-    fn client(&self) -> &'static ExternalProgram {
-        &PROGRAM
-    }
-
-    fn servers(&self) -> &'static [&'static ExternalProgram] {
-        &[]
+    fn description(&self) -> &'static ToolDescription {
+        &DESCRIPTION
     }
 
     fn validate(&self, asked: &WorkloadRequest<'_>) -> Result<(), Error> {
