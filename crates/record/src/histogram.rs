@@ -140,13 +140,27 @@ impl LatencyHistogram {
     /// histogram is empty.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Option<u64> {
-        let wanted = ((self.count() as f64 * share.min(1.0)).ceil() as u64).max(1);
-        let mut below = 0;
-        let reached = |(_, count): &(u64, u64)| {
+        self.quantiles(&[share]).first().copied()
+    }
+
+    /// Returns the quantiles of these shares (0–1), which ascend, ns, in one pass over the counts. Returns none if the
+    /// histogram is empty.
+    #[must_use]
+    pub fn quantiles(&self, shares: &[f64]) -> Vec<u64> {
+        let all = self.count() as f64;
+        let wanted = |share: &f64| ((all * share.min(1.0)).ceil() as u64).max(1);
+        let mut wanted = shares.iter().map(wanted).peekable();
+        let (mut found, mut below) = (Vec::with_capacity(shares.len()), 0);
+        for (nanos, count) in self.iter() {
             below += count;
-            below >= wanted
-        };
-        self.iter().find(reached).map(|(nanos, _)| nanos)
+            while wanted.next_if(|&wanted| below >= wanted).is_some() {
+                found.push(nanos);
+            }
+            if wanted.peek().is_none() {
+                break;
+            }
+        }
+        found
     }
 
     /// Returns the largest latency, ns, to three digits. Returns `None` if the histogram is empty.
@@ -277,6 +291,9 @@ mod tests {
             prop_assert_eq!(&packed, &open);
             prop_assert_eq!((packed.count(), packed.max()), (open.count(), open.max()));
             prop_assert_eq!(packed.quantile(share), open.quantile(share));
+            let shares = [share / 2.0, share, share, 1.0];
+            let alone: Vec<u64> = shares.iter().filter_map(|&one| open.quantile(one)).collect();
+            prop_assert_eq!(packed.quantiles(&shares), alone);
             prop_assert_eq!(packed.buckets().collect::<Vec<_>>(), open.buckets().collect::<Vec<_>>());
             prop_assert_eq!(packed.encode().unwrap(), open.encode().unwrap());
             let more = LatencyHistogram::from_nanos(more).unwrap();

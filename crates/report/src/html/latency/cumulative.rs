@@ -32,13 +32,30 @@ pub(super) fn figure(of: &SubjectLatencies<'_>, networks: &PageNetworks<'_>) -> 
         ))
     });
     let described: Vec<String> = described.collect();
+    let curves: Vec<Curve<'_>> = of.each.iter().map(|&one| Curve::new(one)).collect();
     Figure::new(
         format!("cdf-{}", of.id),
         format!("{}: tail of {}s", of.heading, of.what),
         table(of),
     )
     .with_text(caption, described.join(" "))
-    .with_both_scales(ScaleKind::Log, |width, spread| draw(of, networks, width, spread))
+    .with_both_scales(ScaleKind::Log, |width, spread| draw(&curves, networks, width, spread))
+}
+
+/// Curve of one network.
+struct Curve<'a> {
+    of: &'a LatencyDistribution,
+    /// Points: the nines of a share, and the latency, µs.
+    points: Vec<(f64, f64)>,
+}
+
+impl<'a> Curve<'a> {
+    fn new(of: &'a LatencyDistribution) -> Self {
+        let shares = shares(of);
+        let nanos = of.latencies.quantiles(&shares).into_iter();
+        let micros = nanos.map(|nanos| Nanos(nanos).as_micros_f64());
+        Self { of, points: shares.into_iter().map(nines).zip(micros).collect() }
+    }
 }
 
 fn table(of: &SubjectLatencies<'_>) -> DataTable {
@@ -88,38 +105,27 @@ fn shares(one: &LatencyDistribution) -> Vec<f64> {
 }
 
 fn draw(
-    of: &SubjectLatencies<'_>,
+    curves: &[Curve<'_>],
     networks: &PageNetworks<'_>,
     width: f64,
     spread: ScaleKind,
 ) -> Drawing {
     let height = if width > 600.0 { 380.0 } else { 320.0 };
-    let room = room_for_names(of.each.iter().map(|one| one.label.as_str()), width);
+    let room = room_for_names(curves.iter().map(|one| one.of.label.as_str()), width);
     let area = PlotArea { left: 46.0, top: 26.0, right: width - room, bottom: height - 40.0 };
-    let curves: Vec<(&LatencyDistribution, Vec<(f64, f64)>)> = of
-        .each
-        .iter()
-        .map(|one| {
-            let points = shares(one).into_iter().filter_map(|share| {
-                let nanos = one.latencies.quantile(share)?;
-                Some((nines(share), Nanos(nanos).as_micros_f64()))
-            });
-            (*one, points.collect())
-        })
-        .collect();
-    let all = || curves.iter().flat_map(|(_, points)| points.iter());
+    let all = || curves.iter().flat_map(|one| one.points.iter());
     let most = extremes(all().map(|point| point.0)).map_or(1.0, |(_, most)| most.max(1.0));
     let x = AxisScale::linear([0.0, most], area.x_range());
     let y = AxisScale::new(spread, all().map(|point| point.1), area.y_range());
     let ticks: Vec<_> = y.ticks(6).into_iter().map(|value| (value, format_tick(value))).collect();
     let drawn: Vec<ChartLine<'_>> = curves
         .iter()
-        .map(|(one, points)| ChartLine {
-            label: &one.label,
+        .map(|Curve { of, points }| ChartLine {
+            label: &of.label,
             points: points
                 .iter()
                 .enumerate()
-                .map(|(at, point)| point_at(one, at, *point, &x, &y))
+                .map(|(at, point)| point_at(of, at, *point, &x, &y))
                 .collect(),
             marked: false,
         })
