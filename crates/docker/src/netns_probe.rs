@@ -16,8 +16,7 @@ mod subcommand;
 pub(crate) use snapshot::DeviceSnapshot;
 pub(crate) use snapshot::NetnsCounters;
 pub use snapshot::{NetnsSnapshot, UnderlayCounts};
-pub use subcommand::run_netns_probe;
-pub use subcommand::take_snapshot as here;
+pub use subcommand::{run_netns_probe, take_snapshot};
 
 use crate::exec::{ExecSession, OutputLines};
 use crate::timeout::scaled_timeout;

@@ -85,7 +85,7 @@ fn try_connect(home: SocketAddr, task: &str, secret: &SharedSecret) -> io::Resul
     stream.set_read_timeout(Some(scaled_timeout(CONNECT_TIMEOUT)))?;
     handshake::prove_as_task(&mut stream, secret)?;
     stream.set_read_timeout(None)?;
-    let hello = TaskHello { task: task.to_owned(), seen: netns_probe::here() };
+    let hello = TaskHello { task: task.to_owned(), seen: netns_probe::take_snapshot() };
     frame::write_frame(&mut stream, FrameKind::Hello, &serde_json::to_vec(&hello)?)?;
     Ok(stream)
 }
