@@ -46,8 +46,8 @@ pub use host::overhead::{KernelProgramRuns, MeasurementOverhead};
 pub use interim_analysis::{DecidedNetwork, InterimAnalysis};
 pub use interval::{DatagramCounts, Interval, Series, TcpInfoTotals};
 pub use metric::{
-    Better, ComparedBy, HardwareEvent, LatencyKind, LatencyStatistic, Metric, MetricFormula,
-    NetworkPhase, SearchGoal, SearchUnit, TrafficCount, UnknownMetric,
+    Better, ComparedBy, GIGABITS, HardwareEvent, LatencyKind, LatencyStatistic, Metric,
+    MetricFormula, NetworkPhase, SearchGoal, SearchUnit, TrafficCount, UnknownMetric,
 };
 pub use mtu_fit::MtuFit;
 pub use network_pair::NetworkPair;

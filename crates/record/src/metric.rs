@@ -6,7 +6,7 @@ mod latency;
 mod table;
 
 pub use formula::{
-    HardwareEvent, MetricFormula, NetworkPhase, SearchGoal, SearchUnit, TrafficCount,
+    GIGABITS, HardwareEvent, MetricFormula, NetworkPhase, SearchGoal, SearchUnit, TrafficCount,
 };
 pub use latency::{LatencyKind, LatencyStatistic};
 pub use table::{Better, ComparedBy, Metric};

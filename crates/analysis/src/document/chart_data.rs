@@ -9,13 +9,10 @@ use crate::estimate::trial_group::{TrialGroup, group_trials};
 use crate::select::trial_traffic::TrialTraffic;
 use tare_record::journal::Journal;
 use tare_record::{
-    ChartData, CpuCost, Metric, Nanos, Plan, ThreadCpu, TrafficCount, Trial, TrialTimeline,
-    WorkUnit, WorkloadPlan,
+    ChartData, CpuCost, GIGABITS, Metric, Nanos, Plan, ThreadCpu, TrafficCount, Trial,
+    TrialTimeline, WorkUnit, WorkloadPlan,
 };
 use tare_stats::describe::mean;
-
-/// Bits of a byte in units of 10⁹.
-const GIGABITS: f64 = 8.0 / 1e9;
 
 /// Returns the chart data of a run's main phase, in the order shapes × workloads × networks.
 ///

@@ -6,15 +6,13 @@ use crate::select::trial_traffic::TrialTraffic;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use tare_record::{
-    GoalResult, HardwareEvent, HardwareEventCounts, HistogramError, LatencyHistogram, LatencyKind,
-    LatencyStatistic, Metric, MetricFormula, Nanos, SearchGoal, SearchUnit, TrafficCount, Trial,
+    GIGABITS, GoalResult, HardwareEvent, HardwareEventCounts, HistogramError, LatencyHistogram,
+    LatencyKind, LatencyStatistic, Metric, MetricFormula, Nanos, SearchGoal, SearchUnit,
+    TrafficCount, Trial,
 };
 
 /// Fewest samples beyond a percentile for which the percentile is reported.
 pub(crate) const MIN_SAMPLES_BEYOND: u64 = 100;
-
-/// Bits of a byte in units of 10⁹.
-const GIGABITS: f64 = 8.0 / 1e9;
 
 /// Computes the figures of one trial, or of a part of its traffic. The first `cut` intervals are its warm-up.
 pub(crate) fn figures(

@@ -2,6 +2,9 @@
 
 use super::latency::{LatencyKind, LatencyStatistic};
 
+/// Bits of a byte in units of 10⁹: the factor from bytes per second to Gbit/s.
+pub const GIGABITS: f64 = 8.0 / 1e9;
+
 /// Quantity of traffic that is counted in an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrafficCount {

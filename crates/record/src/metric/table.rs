@@ -7,7 +7,7 @@ use super::formula::MetricFormula::{
     self, CpuBusy, CpuPer, EventsPer, Jitter, Latency, LossRatio, Network, Rate, Search,
     ShareOfReceived, StatedMean, StatedRate,
 };
-use super::formula::{HardwareEvent, NetworkPhase, SearchGoal, SearchUnit, TrafficCount};
+use super::formula::{GIGABITS, HardwareEvent, NetworkPhase, SearchGoal, SearchUnit, TrafficCount};
 use super::latency::{LatencyKind, LatencyStatistic};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -68,9 +68,6 @@ const fn rate(of: TrafficCount, scale: f64) -> MetricFormula {
 const fn cpu_per(of: TrafficCount, each: f64) -> MetricFormula {
     CpuPer { of, each }
 }
-
-/// Bits of a byte in units of 10⁹.
-const GIGABITS: f64 = 8.0 / 1e9;
 
 /// Declares the metrics, each from its documentation, its name in code, its name for users and its row.
 macro_rules! metrics {

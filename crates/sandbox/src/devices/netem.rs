@@ -1,10 +1,9 @@
 //! Network emulator (tc-netem(8)): a queue that delays or loses packets, as a long or a bad link does.
 
 use crate::NamespaceChange;
-use crate::netlink::{CREATE, DeviceRef, NetlinkRequest};
+use crate::netlink::{DeviceRef, NetlinkRequest};
 use netlink_packet_core::DefaultNla;
-use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
+use netlink_packet_route::tc::TcAttribute;
 use std::fmt;
 use tare_network::{BitsPerSecond, NodeLink};
 
@@ -99,18 +98,12 @@ pub struct NewNetem<'a> {
 impl NamespaceChange for NewNetem<'_> {
     fn request(&self, place: &str) -> NetlinkRequest {
         let Self { device, netem } = self;
-        let mut message = TcMessage::default();
-        message.header.index = device.index.cast_signed();
-        message.header.parent = TcHandle::ROOT;
-        message.attributes = vec![
+        let attributes = vec![
             TcAttribute::Kind("netem".to_owned()),
             TcAttribute::Other(DefaultNla::new(TCA_OPTIONS, netem.options())),
         ];
-        NetlinkRequest {
-            what: format!("add the queue netem {netem} to {place}:{}", device.name),
-            flags: CREATE,
-            message: RouteNetlinkMessage::NewQueueDiscipline(message),
-        }
+        let what = format!("add the queue netem {netem} to {place}:{}", device.name);
+        NetlinkRequest::add_queue(what, *device, attributes)
     }
 
     fn command(&self, place: &str) -> String {

@@ -5,10 +5,9 @@
 //! nor gap. So TCP gets the share of a rate that it gets of a frame: 1448 of 1514 bytes if the MTU is 1500.
 
 use crate::NamespaceChange;
-use crate::netlink::{CREATE, DeviceRef, NetlinkRequest};
+use crate::netlink::{DeviceRef, NetlinkRequest};
 use netlink_packet_core::DefaultNla;
-use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
+use netlink_packet_route::tc::{TcAttribute, TcOption};
 use std::fmt;
 use tare_network::BitsPerSecond;
 
@@ -102,19 +101,13 @@ pub struct NewTokenBucket<'a> {
 impl NamespaceChange for NewTokenBucket<'_> {
     fn request(&self, place: &str) -> NetlinkRequest {
         let Self { device, bucket } = self;
-        let mut message = TcMessage::default();
-        message.header.index = device.index.cast_signed();
-        message.header.parent = TcHandle::ROOT;
         let option = |(kind, value)| TcOption::Other(DefaultNla::new(kind, value));
-        message.attributes = vec![
+        let attributes = vec![
             TcAttribute::Kind("tbf".to_owned()),
             TcAttribute::Options(bucket.attributes().into_iter().map(option).collect()),
         ];
-        NetlinkRequest {
-            what: format!("limit the rate of {place}:{} to {}", device.name, bucket.rate),
-            flags: CREATE,
-            message: RouteNetlinkMessage::NewQueueDiscipline(message),
-        }
+        let what = format!("limit the rate of {place}:{} to {}", device.name, bucket.rate);
+        NetlinkRequest::add_queue(what, *device, attributes)
     }
 
     fn command(&self, place: &str) -> String {

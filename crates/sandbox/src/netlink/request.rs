@@ -3,6 +3,7 @@
 use super::link::{DeviceRef, set_link_up};
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
+use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use std::net::IpAddr;
 
@@ -29,6 +30,19 @@ impl NetlinkRequest {
     /// Returns a request that changes a device.
     pub(crate) fn set_link(what: String, link: LinkMessage) -> Self {
         Self { what, flags: 0, message: RouteNetlinkMessage::SetLink(link) }
+    }
+
+    /// Returns a request that adds a queue in front of a device. The attributes are its kind and the kind's options.
+    pub(crate) fn add_queue(
+        what: String,
+        device: DeviceRef<'_>,
+        attributes: Vec<TcAttribute>,
+    ) -> Self {
+        let mut message = TcMessage::default();
+        message.header.index = device.index.cast_signed();
+        message.header.parent = TcHandle::ROOT;
+        message.attributes = attributes;
+        Self { what, flags: CREATE, message: RouteNetlinkMessage::NewQueueDiscipline(message) }
     }
 
     /// Returns the request that sets a device up.

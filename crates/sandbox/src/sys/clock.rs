@@ -18,7 +18,7 @@ pub fn cpu_time(process: i32) -> Option<Duration> {
 /// Returns user and system time by getrusage(2), which counts whole microseconds of each: of this process
 /// (`RUSAGE_SELF`), or of its children that it has waited for (`RUSAGE_CHILDREN`).
 #[cfg(test)]
-pub fn usage(of: libc::c_int) -> Duration {
+pub(crate) fn usage(of: libc::c_int) -> Duration {
     // SAFETY: a struct of numbers, for which zeros are a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the pointer is to a value that lives through the call, which only writes to it.
