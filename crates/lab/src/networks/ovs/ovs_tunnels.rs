@@ -174,6 +174,7 @@ fn add_switch<'a>(
             openvswitch::add(wiring, node.space, datapath, &[uplinks, containers]);
             move_uplink_address(wiring, node);
             others().for_each(|other| add_tunnel_neighbour(wiring, node, other));
+            forget_learned_addresses(wiring, node);
         }
     }
 }
@@ -221,6 +222,20 @@ fn add_tunnel_neighbour(wiring: &mut Wiring, node: LabNode, other: LabNode) {
     wiring.programs.push(step.with_name(format!("ovs-appctl-neigh-{}", other.number())));
 }
 
+/// Removes the addresses that the uplink's bridge has learned.
+///
+/// Until the node's address is on the bridge, the daemon takes the uplink for the device with that address. If a
+/// container sends a frame then (its kernel joins multicast groups at any time), the daemon asks for the other node's
+/// link-layer address as if the question had come in by the uplink, and the bridge learns the node's own address there.
+/// From then on it drops what the other nodes send: a bridge never forwards a frame to the port that it came from. The
+/// daemon has read the new routes when this step runs: it reads them after each command, and the commands that set
+/// neighbours come before.
+fn forget_learned_addresses(wiring: &mut Wiring, node: LabNode) {
+    let control = openvswitch::control_socket(wiring, node.space);
+    let step = Program::step(node.space, "ovs-appctl", ["-t", &control, "fdb/flush", UPLINKS]);
+    wiring.programs.push(step.with_name("ovs-appctl-flush"));
+}
+
 /// Returns the path from Open vSwitch of a node to its uplink, towards another node.
 fn from_switch(
     wiring: &Wiring,
@@ -243,4 +258,25 @@ fn from_switch(
         }
     }
     path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::networks::ovs::ovs_user_vxlan;
+
+    #[test]
+    fn learned_addresses_are_forgotten_once_the_daemon_knows_its_routes() {
+        let shape = Shape { nodes: 2, ..Shape::default() };
+        let site = NetworkParameters { ports: vec![7001], ..NetworkParameters::default() };
+        let wiring = ovs_user_vxlan::network(&None).layout(&shape, &site).unwrap().wiring;
+        for node in ["node-0", "node-1"] {
+            let programs = wiring.programs.iter().filter(|one| wiring.name(one.space) == node);
+            let names: Vec<&str> = programs.map(|one| one.name.as_str()).collect();
+            let other = if node == "node-0" { 1 } else { 0 };
+            let neighbour = format!("ovs-appctl-neigh-{other}");
+            let last = ["ip-del-ipv4", "ip-add-ipv4", &neighbour, "ovs-appctl-flush"];
+            assert!(names.ends_with(&last), "{node}: {names:?}");
+        }
+    }
 }
