@@ -2,7 +2,8 @@
 //!
 //! The library encodes its own histogram, which has a place for every value up to the largest: hundreds of kilobytes for
 //! latencies of some hundred milliseconds, allocated and cleared for each of the ten thousands of histograms of a
-//! thousand clients. The bytes here are the same; what the library wrote with another precision is left to it.
+//! thousand clients; and reading, it allocates what a header asks for. The bytes here are the same, of three digits
+//! only, and a header allocates nothing.
 //!
 //! Format: github.com/HdrHistogram/HdrHistogram, `V2 encoding`: a header, then counts by place as ZigZag LEB128 of at
 //! most nine bytes, where a negative number is a run of places without any.
@@ -23,6 +24,8 @@ const FACTOR: f64 = 1.0;
 /// Most bytes of a number, and of a histogram of three digits.
 const LONGEST_NUMBER: usize = 9;
 const MOST_BYTES: usize = HEADER + LONGEST_NUMBER * buckets::COUNT as usize;
+/// Most counts of a histogram: a day of ten million a second. The sum of those of a run is far from the end of its type.
+const MOST_COUNTS: u64 = 1 << 40;
 /// Largest value that an empty histogram of the library has a place for, by its header.
 const SMALLEST_RANGE: u64 = 2;
 
@@ -111,7 +114,7 @@ fn take_number(bytes: &mut &[u8]) -> Option<i64> {
 }
 
 /// Decodes the counts of all buckets that have any, each by its largest value, smallest first. Returns `None` if the
-/// bytes are not of three digits as [`encode`] writes them.
+/// bytes are not of three digits as [`encode`] writes them, or hold more counts than a run can make.
 pub(super) fn decode(bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
     let (head, deflated) = bytes.split_at_checked(DEFLATED_HEADER)?;
     let length = u32::from_be_bytes(head[4..].try_into().ok()?) as usize;
@@ -129,11 +132,12 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
 }
 
 fn decode_counts(mut bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
-    let (mut counts, mut place) = (Vec::new(), 0u64);
+    let (mut counts, mut place, mut all) = (Vec::new(), 0u64, 0u64);
     while !bytes.is_empty() {
         let number = take_number(&mut bytes)?;
         match u64::try_from(number) {
             Ok(count) => {
+                all = all.checked_add(count).filter(|&all| all <= MOST_COUNTS)?;
                 if count > 0 {
                     counts.push((buckets::value_at(place), count));
                 }
@@ -236,6 +240,35 @@ mod tests {
         assert_eq!(decode(&theirs), Some(Vec::new()));
     }
 
+    /// Returns a header of the inner encoding.
+    fn header(length: u32, digits: u32) -> Vec<u8> {
+        let words = [COOKIE, length, 0, digits].map(u32::to_be_bytes).concat();
+        let range = [LOWEST, u64::MAX, FACTOR.to_bits()].map(u64::to_be_bytes).concat();
+        [words, range].concat()
+    }
+
+    #[test]
+    fn a_length_that_is_not_there_and_a_bomb_are_refused() {
+        for digits in [DIGITS.into(), 5] {
+            let promised = deflate(&header(u32::MAX, digits)).unwrap();
+            assert!(promised.len() < 56, "{} bytes", promised.len());
+            assert_eq!(decode(&promised), None);
+        }
+        let zeros = 64 * 1024 * 1024;
+        let bomb = deflate(&[header(zeros, DIGITS.into()), vec![0; zeros as usize]].concat());
+        assert_eq!(decode(&bomb.unwrap()), None);
+    }
+
+    #[test]
+    fn more_counts_than_a_run_makes_are_refused() {
+        let of = |counts: &[u64]| {
+            encode((1u64..).zip(counts).map(|(value, &count)| (value, count))).unwrap()
+        };
+        assert!(decode(&of(&[MOST_COUNTS])).is_some());
+        assert_eq!(decode(&of(&[MOST_COUNTS, 1])), None);
+        assert_eq!(decode(&of(&[1 << 62, 1 << 62, 1 << 62, 1 << 62])), None);
+    }
+
     proptest! {
         #[test]
         fn both_encodings_are_the_same_bytes_and_say_the_same(
@@ -250,7 +283,7 @@ mod tests {
         }
 
         #[test]
-        fn another_precision_is_left_to_the_library(values in prop::collection::vec(1u64..1_000_000, 1..30)) {
+        fn another_precision_is_refused(values in prop::collection::vec(1u64..1_000_000, 1..30)) {
             let mut other: Histogram<u64> = Histogram::new(2).unwrap();
             values.iter().for_each(|&value| other.record(value).unwrap());
             let mut bytes = Vec::new();
