@@ -157,6 +157,27 @@ fn check_resumed(tare: &Tare, name: &str) {
 }
 
 #[test]
+fn a_run_that_is_under_way_is_not_gone_on_with() {
+    let scratch = ScratchDirectory::new();
+    let tare = Tare::copied(&scratch, User::Caller);
+    let asked = ["--network", "host,bridge", "--blocks", ENDLESS, "--out", "out"];
+    let mut running = tare.start(&short_run(&asked));
+    running.wait_for("block 1 ");
+    for _ in 0..2 {
+        tare.run(&["resume", "out"])
+            .assert_error(2, &["another tare measures this run", "stop it"]);
+    }
+    tare.run(&["report", "out", "--json"]).expect(0);
+    running.wait_for("block 3 ");
+    running.signal(Signal::INT);
+    let outcome = running.wait().expect(130);
+    check_interrupted(&tare, &outcome);
+    let resumed = |record: &Value| record["record"] == "resumed";
+    assert!(!records(&tare.directory().join("out")).iter().any(resumed), "nobody else wrote");
+    machine::wait_for_the_end_of(tare.program());
+}
+
+#[test]
 fn two_runs_at_once_warn_and_do_not_touch_each_other() {
     let scratch = ScratchDirectory::new();
     let tare = Tare::copied(&scratch, User::Caller);

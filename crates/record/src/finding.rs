@@ -312,6 +312,13 @@ pub enum Finding {
         /// Two-sided p-value of no trend, corrected for the number of networks.
         p: f64,
     },
+    /// Lines of the journal cannot be read, and are left out.
+    UnreadLines {
+        /// Numbers of the lines, from 1.
+        lines: Vec<u64>,
+        /// Error of the parser at the first of them.
+        reason: String,
+    },
     /// The nodes are namespaces of one machine.
     OneMachine {
         /// Number of cores that all nodes share.

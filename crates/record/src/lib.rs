@@ -22,6 +22,7 @@ mod network_turn;
 mod offload;
 mod packet_drops;
 mod plan;
+mod plan_limits;
 mod publication;
 mod rate_search;
 mod results;
@@ -58,6 +59,7 @@ pub use plan::{
     BlockPolicy, CorrectionFamily, NetworkEntry, Plan, PlanSection, Sizing, WarmUpPolicy,
     WorkloadPlan,
 };
+pub use plan_limits::{InvalidPlan, LONGEST_TRIAL, MOST_BLOCKS, MOST_IN_SHAPE};
 pub use publication::{
     AveragingUnit, CellPattern, CellRelation, Conclusion, ConclusionResult, ConclusionTest,
     FigurePair, MeasuredFigure, ProtocolBasis, ProtocolField, ProtocolScale, Publication,

@@ -1,4 +1,4 @@
-//! Point from which a run starts: a fresh run at its beginning, a run that was cut off at its first incomplete block.
+//! Point from which a run starts: a fresh run at its beginning, a run that was cut off after its last whole block.
 //!
 //! A block that was cut in two is run again as a whole, because its ratios are valid only if its trials were run back
 //! to back. A [`ResumePoint`] record in the journal says so, and makes the old half void.
@@ -40,7 +40,8 @@ impl StartPoint {
         let whole = |phase| {
             let failures: Vec<&NetworkFailure> = failures.iter().collect();
             let whole = RemainingPlan::whole_blocks(plan, &trials, phase, &failures, &analyses);
-            (0..).take_while(|block| whole.contains(block)).count() as u32
+            // A block before the last whole one can lack a trial whose line in the journal is damaged. It stays.
+            whole.last().map_or(0, |last| last.saturating_add(1))
         };
         let pilot = whole(Phase::Pilot);
         let main = whole(Phase::Main);

@@ -225,6 +225,25 @@ fn a_workload_that_breaks_is_left_out_of_its_shape_alone() {
 }
 
 #[test]
+fn a_trial_whose_line_is_lost_costs_no_other() {
+    let plan = plan_of_two_shapes(&["a", "b"]);
+    let mut records = Vec::new();
+    let mut stage =
+        ScriptedEnvironment { interrupt_after: Some(20), ..ScriptedEnvironment::default() };
+    run_plan(&plan, StartPoint::default(), &mut stage, &mut records, &mut SilentProgress).unwrap();
+    let main =
+        |records: &[Record]| StartPoint::from_journal(&journal(&plan, records.to_vec())).main;
+    assert_eq!(main(&records), 2, "of three blocks, of eight trials each");
+    let is_trial = |record: &Record| matches!(record, Record::Trial(_));
+    records.remove(records.iter().position(is_trial).unwrap());
+    assert_eq!(main(&records), 2, "the second block is whole and stays");
+    for _ in 0..5 {
+        records.remove(records.iter().rposition(is_trial).unwrap());
+    }
+    assert_eq!(main(&records), 0, "no block is whole");
+}
+
+#[test]
 fn a_run_that_goes_on_knows_what_broke() {
     let plan = plan_of_two_shapes(&["a", "b"]);
     let mut records = Vec::new();

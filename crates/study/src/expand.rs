@@ -9,7 +9,7 @@ use crate::spec::{StudyMethod, WovenMethod};
 use crate::weave::weave;
 use crate::{Catalogue, Error, StoppingRule, Study};
 use std::collections::BTreeMap;
-use tare_record::{BlockPolicy, Finding, Metric, NetworkEntry, Plan, ProtocolScale};
+use tare_record::{BlockPolicy, Finding, MOST_BLOCKS, Metric, NetworkEntry, Plan, ProtocolScale};
 
 impl Study {
     /// Validates and expands the study. `seed` is used if the study has no seed.
@@ -155,7 +155,6 @@ fn group_sequential(policy: BlockPolicy) -> BlockPolicy {
 }
 
 fn block_policy(method: &StudyMethod, networks: usize) -> Result<BlockPolicy, Error> {
-    const MOST_BLOCKS: u32 = 100_000;
     let checked = |what: &str, value: u32, least: u32| {
         if (least..=MOST_BLOCKS).contains(&value) {
             Ok(value)

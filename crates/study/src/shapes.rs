@@ -3,10 +3,8 @@
 use crate::Error;
 use crate::nodes::expand_nodes;
 use crate::spec::ShapeLists;
-use tare_record::{Family, Offloads, Placement, Shape};
+use tare_record::{Family, MOST_IN_SHAPE, Offloads, Placement, Shape};
 
-/// Largest number of containers, processes or flows; a larger number is treated as a typing error.
-const MOST: u32 = 10_000;
 /// Smallest MTU of IPv6 links (RFC 8200, section 5).
 const LEAST_MTU_IPV6: u32 = 1280;
 /// Smallest MTU for IPv4 (RFC 791).
@@ -19,8 +17,10 @@ pub(crate) fn expand_shapes(lists: &ShapeLists) -> Result<Vec<Shape>, Error> {
     check_not_empty("cpus", lists.cpus.as_deref())?;
     let counts = |what: &str, list: &Option<Vec<u32>>| -> Result<Vec<u32>, Error> {
         let list = list.clone().unwrap_or_else(|| vec![1]);
-        match list.iter().find(|&&count| count == 0 || count > MOST) {
-            Some(&count) => Err(Error::range(what, count, &format!("a number from 1 to {MOST}"))),
+        match list.iter().find(|&&count| count == 0 || count > MOST_IN_SHAPE) {
+            Some(&count) => {
+                Err(Error::range(what, count, &format!("a number from 1 to {MOST_IN_SHAPE}")))
+            }
             None if list.is_empty() => Err(Error::EmptyList { what: what.to_owned() }),
             None => Ok(list),
         }
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_list_without_a_number_or_with_an_absurd_one_is_refused() {
-        for list in [vec![], vec![0], vec![1, MOST + 1]] {
+        for list in [vec![], vec![0], vec![1, MOST_IN_SHAPE + 1]] {
             let lists = ShapeLists { processes: Some(list), ..ShapeLists::default() };
             let error = expand_shapes(&lists).unwrap_err().to_string();
             assert!(error.contains("processes"), "{error}");

@@ -4,7 +4,7 @@ use crate::spec::WorkloadSpec;
 use crate::weave::slices;
 use crate::{Catalogue, Error, NameOrigin, SliceLength, Study, slice_choice};
 use std::collections::BTreeSet;
-use tare_record::{Finding, Metric, Nanos, WarmUpPolicy, WorkloadPlan};
+use tare_record::{Finding, LONGEST_TRIAL, Metric, Nanos, WarmUpPolicy, WorkloadPlan};
 
 /// Default duration of a trial.
 const DURATION: Nanos = Nanos(10_000_000_000);
@@ -207,7 +207,6 @@ fn check_times(
     interval: Nanos,
     warm_up: WarmUpPolicy,
 ) -> Result<(), Error> {
-    const DAY: Nanos = Nanos(86_400_000_000_000);
     if interval < SHORTEST_INTERVAL {
         return Err(Error::range(
             "interval",
@@ -215,7 +214,7 @@ fn check_times(
             "at least 1ms; a shorter interval would measure the clock",
         ));
     }
-    if duration > DAY || duration.0 / interval.0 < FEWEST_INTERVALS {
+    if duration > LONGEST_TRIAL || duration.0 / interval.0 < FEWEST_INTERVALS {
         let allowed =
             format!("a time from {FEWEST_INTERVALS} intervals ({interval} each) to a day");
         return Err(Error::range(&format!("the duration of {workload}"), duration, &allowed));

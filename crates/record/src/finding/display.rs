@@ -213,6 +213,13 @@ impl fmt::Display for Finding {
                 "the level drifted by {:+.1} % from the first block to the last: means are affected, ratios within blocks are not",
                 change * 100.0
             ),
+            Self::UnreadLines { lines, reason } => {
+                let (first, count) = (lines.first().unwrap_or(&0), lines.len());
+                write!(
+                    f,
+                    "{count} line(s) of the journal cannot be read, and what they held is missing from the figures: line {first}: {reason}"
+                )
+            }
             Self::OneMachine { cores } => {
                 write!(
                     f,

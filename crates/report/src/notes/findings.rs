@@ -197,6 +197,7 @@ fn severity(finding: &Finding) -> f64 {
         Finding::SearchAtSendersLimit { rate } => -rate,
         Finding::SearchUnfinished { width } => *width,
         Finding::FewSamples { beyond, .. } => -(*beyond as f64),
+        Finding::UnreadLines { lines, .. } => lines.len() as f64,
         Finding::PooledBlocks { blocks } => f64::from(*blocks),
         Finding::HardwareCounted { running, .. } => 1.0 - running,
         Finding::Emulated

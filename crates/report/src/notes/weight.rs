@@ -47,6 +47,7 @@ impl Weight {
             | Finding::PortsExhausted { .. }
             | Finding::TimeWaitOverflow { .. }
             | Finding::Drift { .. }
+            | Finding::UnreadLines { .. }
             | Finding::OneMachine { .. } => Self::Reading,
             Finding::Retransmitted { segments, of, .. }
                 if (*segments as f64) < LEAST_RETRANSMITTED * *of as f64 =>
@@ -89,6 +90,7 @@ pub(crate) fn is_about_machine(finding: &Finding) -> bool {
             | Finding::FrequencyChanged { .. }
             | Finding::OtherRun { .. }
             | Finding::LowHeadroom { .. }
+            | Finding::UnreadLines { .. }
             | Finding::OneMachine { .. }
     )
 }

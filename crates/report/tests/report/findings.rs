@@ -53,6 +53,7 @@ fn all_findings() -> Vec<Finding> {
         {"kind": "stand-in", "workload": "tool", "used": "tcp-rr", "reason": "no tool"},
         {"kind": "scaled", "changes": ["3 blocks instead of 30"]},
         {"kind": "drift", "change": 0.1, "p": 0.01},
+        {"kind": "unread-lines", "lines": [7], "reason": "invalid JSON, column 3"},
         {"kind": "one-machine", "cores": 2},
         {"kind": "fragmented", "packets": 7, "fragments": 14, "refused": 1, "place": "node-0",
          "mtu": {"inside": 1500, "available": 1450}},

@@ -15,7 +15,9 @@ use tare_observe::headroom::{LimitPolicy, ResourceDemand};
 use tare_observe::limits::RunCgroup;
 use tare_observe::presence::RunPresence;
 use tare_observe::{environment, headroom};
-use tare_record::journal::{FORMAT, Journal, JournalWriter, Record, RecordSink as _, RunHeader};
+use tare_record::journal::{
+    FORMAT, Journal, JournalWriter, LockedJournal, Record, RecordSink as _, RunHeader,
+};
 use tare_record::{
     Document, Environment, Family, Finding, Plan, Shape, SkippedNetwork, StoppedBy, WorkloadPlan,
 };
@@ -106,8 +108,12 @@ fn nothing_runs(plan: Plan, job: &MeasureOptions) -> anyhow::Result<CommandExit>
     Ok(CommandExit::Failed)
 }
 
-/// Measures the rest of a run that was cut off.
-pub(crate) fn measure_rest(journal: &Journal, job: &MeasureOptions) -> anyhow::Result<CommandExit> {
+/// Measures the rest of a run that was cut off, whose journal was read from the locked file.
+pub(crate) fn measure_rest(
+    journal: &Journal,
+    locked: LockedJournal,
+    job: &MeasureOptions,
+) -> anyhow::Result<CommandExit> {
     let plan = &journal.run.plan;
     let stop = StopRequest::new()?;
     let (presence, _) = check_host(plan, job.care)?;
@@ -117,7 +123,7 @@ pub(crate) fn measure_rest(journal: &Journal, job: &MeasureOptions) -> anyhow::R
     }
     job.docker.mount_host_tools(plan, &job.workloads);
     let start = StartPoint::from_journal(journal);
-    let mut writer = JournalWriter::reopen(&job.directory)?;
+    let mut writer = locked.into_writer()?;
     let now = jiff::Timestamp::now().to_string();
     writer.append(&Record::Resumed(start.resume_record(plan, now)))?;
     let emulated = journal.run.environment.emulated;

@@ -6,11 +6,13 @@ use crate::commands::measure::{self, MeasureOptions};
 use crate::docker::DockerSupport;
 use crate::exit::{CommandExit, usage_error};
 use tare_record::StoppedBy;
-use tare_record::journal::Journal;
+use tare_record::journal::LockedJournal;
 
 /// Measures the rest of the run, and reports the whole run.
 pub(crate) fn run(arguments: &ResumeArguments) -> anyhow::Result<CommandExit> {
-    let journal = Journal::read(&arguments.directory).map_err(usage_error)?;
+    // It is locked before it is read: what is gone on with is what no other process goes on with.
+    let locked = LockedJournal::open(&arguments.directory).map_err(usage_error)?;
+    let journal = locked.read().map_err(usage_error)?;
     if let Some(stopped_by) = journal.stopped_by()
         && stopped_by != StoppedBy::Interrupted
     {
@@ -31,6 +33,7 @@ pub(crate) fn run(arguments: &ResumeArguments) -> anyhow::Result<CommandExit> {
     }
     measure::measure_rest(
         &journal,
+        locked,
         &MeasureOptions {
             directory: arguments.directory.clone(),
             json: arguments.json,

@@ -1,0 +1,143 @@
+//! File of a journal, which one process at a time writes.
+
+use super::error::Error;
+use super::parsed_journal::Journal;
+use super::record::{FILE, Record};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, BufReader, Seek, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Destination of the records of a run.
+pub trait RecordSink {
+    /// Stores one record durably before it returns.
+    ///
+    /// # Errors
+    /// Fails if the record cannot be stored.
+    fn append(&mut self, record: &Record) -> Result<(), Error>;
+}
+
+/// In-memory destination for tests and simulations.
+impl RecordSink for Vec<Record> {
+    fn append(&mut self, record: &Record) -> Result<(), Error> {
+        self.push(record.clone());
+        Ok(())
+    }
+}
+
+/// Journal that this process alone may write. Others may read it. The lock ends with the process, however it ends.
+#[derive(Debug)]
+pub struct LockedJournal {
+    file: File,
+    path: PathBuf,
+}
+
+impl LockedJournal {
+    /// Opens the journal in a run's directory and locks it.
+    ///
+    /// # Errors
+    /// Fails if there is no journal, if it cannot be written, or if another process has it.
+    pub fn open(directory: &Path) -> Result<Self, Error> {
+        let path = directory.join(FILE);
+        // Without this, a missing journal would be one that cannot be written.
+        File::open(&path).map_err(Error::read(&path))?;
+        let file =
+            OpenOptions::new().read(true).append(true).open(&path).map_err(Error::write(&path))?;
+        Self::lock(file, path)
+    }
+
+    fn lock(file: File, path: PathBuf) -> Result<Self, Error> {
+        match file.try_lock() {
+            Ok(()) => Ok(Self { file, path }),
+            Err(TryLockError::WouldBlock) => Err(Error::InUse { path }),
+            Err(TryLockError::Error(error)) => Err(Error::write(&path)(error)),
+        }
+    }
+
+    /// Reads the journal, as [`Journal::read`] does.
+    ///
+    /// # Errors
+    /// Fails as [`Journal::read`] does.
+    pub fn read(&self) -> Result<Journal, Error> {
+        (&self.file).rewind().map_err(Error::read(&self.path))?;
+        Journal::parse(BufReader::new(&self.file), &self.path)
+    }
+
+    /// Returns the writer of further records, and truncates a torn last line.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be written.
+    pub fn into_writer(self) -> Result<JournalWriter, Error> {
+        let Self { file, path } = self;
+        let truncated = whole_lines(&file).and_then(|length| file.set_len(length));
+        truncated.map_err(Error::write(&path))?;
+        Ok(JournalWriter { file, path })
+    }
+}
+
+/// Returns the length of a file up to its last newline, bytes.
+fn whole_lines(file: &File) -> io::Result<u64> {
+    const CHUNK: u64 = 64 * 1024;
+    let mut end = file.metadata()?.len();
+    while end > 0 {
+        let start = end.saturating_sub(CHUNK);
+        let mut bytes = vec![0; usize::try_from(end - start).map_err(io::Error::other)?];
+        file.read_exact_at(&mut bytes, start)?;
+        if let Some(at) = bytes.iter().rposition(|&byte| byte == b'\n') {
+            return Ok(start + at as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
+}
+
+/// Writer of a journal file, which is locked for as long as it lives.
+#[derive(Debug)]
+pub struct JournalWriter {
+    file: File,
+    path: PathBuf,
+}
+
+impl JournalWriter {
+    /// Creates a new journal in a directory, and the directory if it is missing.
+    ///
+    /// # Errors
+    /// Fails if the directory already holds a journal, or if the journal cannot be created.
+    pub fn create(directory: &Path) -> Result<Self, Error> {
+        std::fs::create_dir_all(directory).map_err(Error::write(directory))?;
+        let path = directory.join(FILE);
+        let file = match OpenOptions::new().append(true).create_new(true).open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(Error::Exists { path: directory.to_owned() });
+            }
+            Err(error) => return Err(Error::write(&path)(error)),
+        };
+        let LockedJournal { file, path } = LockedJournal::lock(file, path)?;
+        // A file that is synced can still be lost with its name.
+        sync_directory(directory).map_err(Error::write(directory))?;
+        Ok(Self { file, path })
+    }
+
+    /// Returns the path of the journal file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}
+
+impl RecordSink for JournalWriter {
+    fn append(&mut self, record: &Record) -> Result<(), Error> {
+        let write = |file: &mut File| -> io::Result<()> {
+            let mut line = serde_json::to_vec(record)?;
+            line.push(b'\n');
+            file.write_all(&line)?;
+            file.sync_data()
+        };
+        write(&mut self.file).map_err(Error::write(&self.path))
+    }
+}
