@@ -29,5 +29,5 @@ mod schema;
 mod shapes;
 mod signals;
 mod studies;
-mod untrusted_clients;
+mod untrusted;
 mod up;

@@ -48,31 +48,6 @@ fn programs_of_the_users_are_measured_like_any_network() {
 }
 
 #[test]
-fn what_a_study_names_runs_only_with_leave() {
-    let scratch = ScratchDirectory::new();
-    let tare = Tare::in_directory(scratch.root());
-    let study = format!(
-        "networks = [\"loopback\", {EXAMPLE:?}]\n[[workload]]\nname = \"tcp-rr\"\n[method]\nblocks = 1\n"
-    );
-    let file = scratch.write_file("study.toml", &study);
-    let file = file.to_str().expect("a path in ASCII");
-    let run = |more: &[&str]| tare.run(&short_run(&[&[file, "--json"], more].concat()));
-    run(&[]).assert_error(2, &["the study's network exec:", "--allow-exec", "--network"]);
-    // Planning runs no programs, and programs named on the command line are allowed by the user.
-    run(&["--dry-run"]).expect(0);
-    run(&["--network", &format!("loopback,{EXAMPLE}"), "--out", "named"]).expect(0);
-    let document = run(&["--allow-exec", "--out", "allowed"]).expect(0).json();
-    assert!(list(&document, "cells").iter().any(|cell| cell["network"] == EXAMPLE));
-    // The journal of a run may be from an untrusted source.
-    let journal = scratch.path("allowed/journal.jsonl");
-    let lines = std::fs::read_to_string(&journal).expect("it was kept");
-    let first: String = lines.lines().take(1).map(|line| format!("{line}\n")).collect();
-    std::fs::write(&journal, first).expect("it is ours");
-    tare.run(&["resume", "allowed"]).assert_error(2, &["the run's network exec:", "--allow-exec"]);
-    tare.run(&["resume", "allowed", "--allow-exec"]).expect(0);
-}
-
-#[test]
 fn what_is_not_there_is_skipped_with_its_remedy() {
     let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());

@@ -75,10 +75,11 @@ pub trait Network: Send + Sync {
         None
     }
 
-    /// Returns `true` if the argument in the name says what to run. A study file with such a network runs only if the
-    /// command line allows it.
-    fn runs_its_argument(&self) -> bool {
-        false
+    /// Returns the programs that run on this machine because the argument in the name says so, each as a path or in
+    /// words. A study file with such a network runs only if the command line allows it. Empty if the argument is no
+    /// program.
+    fn programs_of_argument(&self, _argument: &str) -> Vec<String> {
+        Vec::new()
     }
 
     /// Returns the requirements of the network on the machine.

@@ -20,9 +20,9 @@ impl fmt::Display for ListenerNotice {
     }
 }
 
-/// Replaces the control characters of a text from another machine, which a terminal would obey, with spaces.
+/// Makes visible what a terminal obeys in a text from another machine, and keeps the text on one line.
 pub(crate) fn to_printable(text: &str) -> String {
-    text.chars().map(|one| if one.is_control() { ' ' } else { one }).collect()
+    tare_record::visible_text(text).replace(['\n', '\t'], " ")
 }
 
 /// Passes notices on. Those about connections that are not clients are limited to one per second, so that they cannot
@@ -69,7 +69,7 @@ mod tests {
     fn a_terminal_obeys_nothing_that_a_stranger_says() {
         let notice =
             ListenerNotice { peer: ([1, 2, 3, 4], 5).into(), what: "a\u{1b}[2J\nb".to_owned() };
-        assert_eq!(notice.to_string(), "1.2.3.4:5: a [2J b");
+        assert_eq!(notice.to_string(), "1.2.3.4:5: a\\u001b[2J b");
     }
 
     #[test]

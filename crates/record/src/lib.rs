@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod ablation;
+mod directory;
 mod failure;
 mod finding;
 mod histogram;
@@ -30,10 +31,12 @@ mod shape;
 mod slices;
 mod trial;
 mod units;
+mod visible_text;
 
 pub use ablation::{
     Ablation, AblationEffect, AblationFactor, AblationVariant, UnaccountedGap, UnknownFactor,
 };
+pub use directory::{DirectoryError, make_own_directory, open_own_directory};
 pub use failure::{NetworkFailure, RemainingPlan};
 pub use finding::Finding;
 pub use histogram::{HistogramError, LatencyHistogram};
@@ -59,7 +62,9 @@ pub use plan::{
     BlockPolicy, CorrectionFamily, NetworkEntry, Plan, PlanSection, Sizing, WarmUpPolicy,
     WorkloadPlan,
 };
-pub use plan_limits::{InvalidPlan, LONGEST_TRIAL, MOST_BLOCKS, MOST_IN_SHAPE};
+pub use plan_limits::{
+    InvalidPlan, LONGEST_TRIAL, MOST_BLOCKS, MOST_IN_SHAPE, check_label, check_study_name,
+};
 pub use publication::{
     AveragingUnit, CellPattern, CellRelation, Conclusion, ConclusionResult, ConclusionTest,
     FigurePair, MeasuredFigure, ProtocolBasis, ProtocolField, ProtocolScale, Publication,
@@ -81,3 +86,4 @@ pub use shape::{Family, MtuSource, Placement, PlacementError, Shape};
 pub use slices::{SlicePlan, TrialSlices};
 pub use trial::{EndCounts, Parameters, Phase, Trial, unquoted_value};
 pub use units::Nanos;
+pub use visible_text::{is_terminal_control, visible_text};

@@ -1,6 +1,9 @@
 //! Limits of a plan, which hold for every study and for every plan that a journal holds.
 
-use crate::{BlockPolicy, Nanos, Plan, Shape, WarmUpPolicy, WorkloadPlan};
+use crate::{
+    BlockPolicy, Nanos, Plan, PlanSection, Shape, WarmUpPolicy, WorkloadPlan, is_terminal_control,
+    visible_text,
+};
 use std::ops::RangeInclusive;
 
 /// Largest number of blocks.
@@ -11,6 +14,9 @@ pub const MOST_IN_SHAPE: u32 = 10_000;
 
 /// Longest trial.
 pub const LONGEST_TRIAL: Nanos = Nanos(86_400_000_000_000);
+
+/// Longest name of a study, bytes: with a time it is the name of a directory.
+const LONGEST_NAME: usize = 80;
 
 /// Bytes of an IP packet (RFC 791); the smallest MTU is that of IPv4.
 const MTUS: RangeInclusive<u32> = 68..=65_535;
@@ -33,15 +39,59 @@ impl Plan {
     /// # Errors
     /// Returns the first value that no study gives.
     pub fn validate(&self) -> Result<(), InvalidPlan> {
+        check_study_name(&self.study)?;
+        self.networks.iter().try_for_each(|network| check_label(&network.label))?;
         check_blocks(self.blocks)?;
         self.workloads.iter().try_for_each(check_workload)?;
         self.shapes.iter().try_for_each(check_shape)?;
+        self.parts.iter().try_for_each(|section| self.check_section(section))?;
         for (metric, &margin) in &self.margins {
             check(margin.is_finite() && margin > 0.0, "margin", margin, "a number above 0")
                 .map_err(|error| InvalidPlan { what: format!("margin of {metric}"), ..error })?;
         }
         Ok(())
     }
+
+    fn check_section(&self, section: &PlanSection) -> Result<(), InvalidPlan> {
+        let lists = [
+            ("network of a section", &section.networks, self.networks.len()),
+            ("workload of a section", &section.workloads, self.workloads.len()),
+            ("shape of a section", &section.shapes, self.shapes.len()),
+        ];
+        for (what, indices, count) in lists {
+            for &index in indices {
+                check(index < count, what, index, format!("a number below {count}"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Checks the name of a study, which becomes part of a file's name.
+///
+/// # Errors
+/// Fails if the name is empty or long, leads to another directory, hides the file, looks like a flag, or has characters
+/// that a terminal obeys.
+pub fn check_study_name(name: &str) -> Result<(), InvalidPlan> {
+    let is_allowed = (1..=LONGEST_NAME).contains(&name.len())
+        && !name.starts_with(['.', '-'])
+        && name.trim() == name
+        && !name.contains(|c| c == '/' || is_unprintable(c));
+    let allowed = format!("at most {LONGEST_NAME} bytes without `/`, first a letter or a digit");
+    check(is_allowed, "name", visible_text(name), allowed)
+}
+
+/// Checks the label of a network, which is printed as it is.
+///
+/// # Errors
+/// Fails if the label is empty or has characters that a terminal obeys.
+pub fn check_label(label: &str) -> Result<(), InvalidPlan> {
+    let is_allowed = !label.is_empty() && !label.contains(is_unprintable);
+    check(is_allowed, "label", visible_text(label), "printable characters")
+}
+
+fn is_unprintable(c: char) -> bool {
+    is_terminal_control(c) || matches!(c, '\n' | '\t')
 }
 
 fn check(
@@ -142,6 +192,7 @@ mod tests {
             "shapes": [Shape::default()], "margins": { "throughput": 0.05 },
             "blocks": { "by": "precision", "precision": 0.01, "pilot": 3, "at_least": 5, "at_most": 9 },
             "budget": null, "skipped": [],
+            "parts": [{ "networks": [0], "workloads": [0], "shapes": [0] }],
         })
     }
 
@@ -152,6 +203,15 @@ mod tests {
         assert_eq!(validate(&plan()), Ok(()));
         let most = u64::MAX;
         let cases = [
+            ("/study", json!("x/../../y"), "name"),
+            ("/study", json!(""), "name"),
+            ("/study", json!(".."), "name"),
+            ("/study", json!("-rf"), "name"),
+            ("/study", json!("a\u{1b}b"), "name"),
+            ("/study", json!("a\nb"), "name"),
+            ("/study", json!("n".repeat(81)), "name"),
+            ("/networks/0/label", json!("a\u{202e}b"), "label"),
+            ("/networks/0/label", json!(""), "label"),
             ("/blocks/at_least", json!(0), "smallest number of blocks"),
             ("/blocks/at_most", json!(4), "largest number of blocks"),
             ("/blocks/at_most", json!(u32::MAX), "largest number of blocks"),
@@ -169,6 +229,9 @@ mod tests {
             ("/shapes/0/clients", json!(u32::MAX), "number of clients"),
             ("/shapes/0/servers", json!(0), "number of servers"),
             ("/shapes/0/mtu", json!(1), "MTU"),
+            ("/parts/0/networks/0", json!(1), "network of a section"),
+            ("/parts/0/workloads/0", json!(1), "workload of a section"),
+            ("/parts/0/shapes/0", json!(1), "shape of a section"),
             ("/margins/throughput", json!(0.0), "margin of throughput"),
         ];
         for (place, value, what) in cases {

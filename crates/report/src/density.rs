@@ -1,6 +1,7 @@
 //! CSV of latency distributions, from which any program can draw a density or a cumulative curve.
 
 use crate::Error;
+use crate::csv_table::CsvTable;
 use tare_record::{LatencyDistribution, Nanos};
 
 const COLUMNS: [&str; 10] = [
@@ -22,8 +23,7 @@ const COLUMNS: [&str; 10] = [
 /// # Errors
 /// Fails if a shape cannot be written as JSON.
 pub fn density(distributions: &[LatencyDistribution]) -> Result<String, Error> {
-    let mut writer = ::csv::Writer::from_writer(Vec::new());
-    writer.write_record(COLUMNS)?;
+    let mut table = CsvTable::with_heads(COLUMNS)?;
     for distribution in distributions {
         let shape = serde_json::to_string(&distribution.shape)?;
         let all = distribution.latencies.count() as f64;
@@ -33,7 +33,7 @@ pub fn density(distributions: &[LatencyDistribution]) -> Result<String, Error> {
             let share = count as f64 / all;
             // A bucket holds whole nanoseconds, its first and its last included.
             let width = Nanos(high + 1 - low).as_micros_f64();
-            writer.write_record([
+            table.push([
                 distribution.label.as_str(),
                 distribution.workload.as_str(),
                 &shape,
@@ -47,8 +47,7 @@ pub fn density(distributions: &[LatencyDistribution]) -> Result<String, Error> {
             ])?;
         }
     }
-    let bytes = writer.into_inner().map_err(|error| ::csv::Error::from(error.into_error()))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    table.into_text()
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod bundle;
 mod client_shares;
 mod columns;
 mod comparison;
+mod csv_table;
 mod curves;
 mod density;
 mod export;

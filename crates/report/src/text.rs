@@ -1,5 +1,6 @@
-//! Text for terminals: width in columns, line breaks, and removal of control characters.
+//! Text for terminals: width in columns, line breaks, and characters that a terminal obeys.
 
+use tare_record::visible_text;
 use unicode_width::UnicodeWidthStr as _;
 
 /// Returns the width of a text, columns.
@@ -7,10 +8,10 @@ pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// Joins the text into one line and removes control characters. Reasons come from programs and kernels.
+/// Joins the text into one line and makes visible what a terminal obeys. Reasons come from programs and kernels.
 pub(crate) fn one_line(text: &str) -> String {
-    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    clean.split_whitespace().collect::<Vec<_>>().join(" ")
+    let words: Vec<&str> = text.split_whitespace().collect();
+    visible_text(&words.join(" ")).into_owned()
 }
 
 /// Joins a subject, the reason and, if known, the remedy.
@@ -82,8 +83,8 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_a_terminal_would_obey_is_taken_out() {
-        assert_eq!(one_line("bad\u{1b}[31m\nnews\t here "), "bad [31m news here");
+    fn what_a_terminal_would_obey_is_shown() {
+        assert_eq!(one_line("bad\u{1b}[31m\nnews\t here "), "bad\\u001b[31m news here");
     }
 
     #[test]

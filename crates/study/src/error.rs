@@ -1,6 +1,7 @@
 //! Errors of studies: one line each, with what is wrong, why and what to do.
 
 use std::path::PathBuf;
+use tare_record::InvalidPlan;
 
 /// Error of planning a study. All of these are usage errors: exit code 2.
 #[derive(Debug, thiserror::Error)]
@@ -143,6 +144,12 @@ pub enum Error {
         "a study has either blocks or precision, not both: `blocks` fixes the number of blocks, `precision` determines it: remove one of the two"
     )]
     BlocksAndPrecision,
+}
+
+impl From<InvalidPlan> for Error {
+    fn from(InvalidPlan { what, given, allowed }: InvalidPlan) -> Self {
+        Self::Range { what, given, allowed }
+    }
 }
 
 impl Error {

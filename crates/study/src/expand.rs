@@ -9,7 +9,9 @@ use crate::spec::{StudyMethod, WovenMethod};
 use crate::weave::weave;
 use crate::{Catalogue, Error, StoppingRule, Study};
 use std::collections::BTreeMap;
-use tare_record::{BlockPolicy, Finding, MOST_BLOCKS, Metric, NetworkEntry, Plan, ProtocolScale};
+use tare_record::{
+    BlockPolicy, Finding, MOST_BLOCKS, Metric, NetworkEntry, Plan, ProtocolScale, check_study_name,
+};
 
 impl Study {
     /// Validates and expands the study. `seed` is used if the study has no seed.
@@ -17,6 +19,8 @@ impl Study {
     /// # Errors
     /// Returns the first error of the study, in one line.
     pub fn plan(mut self, catalogue: &dyn Catalogue, seed: u64) -> Result<Plan, Error> {
+        let name = self.name.take().unwrap_or_else(|| "unnamed".to_owned());
+        check_study_name(&name)?;
         check_not_empty("metrics", self.metrics.as_deref())?;
         let RequestedMetrics { raising, of_traffic } = split_metrics(self.metrics.take());
         self.metrics = of_traffic;
@@ -47,7 +51,7 @@ impl Study {
         refused.extend(workloads.refused);
         let StudyMethod { woven, stopping, pilot, .. } = self.method;
         let mut plan = Plan {
-            study: self.name.unwrap_or_else(|| "unnamed".to_owned()),
+            study: name,
             seed: self.method.seed.unwrap_or(seed),
             stands_for: stands_for(&entries, catalogue),
             networks: entries,
@@ -402,6 +406,8 @@ pub(crate) mod tests {
             ),
             ("networks = [\"bridge+fast\"]", "unknown option `+fast`"),
             ("networks = [\"bridge\", \"bridge\"]", "two networks have the label `bridge`"),
+            ("name = \"x/../../y\"", "`x/../../y` for name: expected at most 80 bytes"),
+            ("networks = [\"a\\u001b=bridge\"]", "`a\\u001b` for label: expected printable"),
             ("networks = []", "no network to measure"),
             ("networks = [\"=bridge\"]", "`=bridge` has no label"),
             (

@@ -20,3 +20,9 @@ fn is_address(text: &str) -> bool {
 pub(crate) fn label_of(text: &str) -> &str {
     split_label(text).0
 }
+
+/// Returns the name of a network as it is written in a study or on the command line, without its label.
+#[must_use]
+pub fn network_name(text: &str) -> &str {
+    split_label(text).1
+}

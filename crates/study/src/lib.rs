@@ -33,6 +33,7 @@ mod workloads;
 pub use builtin::{BUILTIN, BuiltinStudy, builtin_study, quick};
 pub use catalogue::Catalogue;
 pub use error::Error;
+pub use label::network_name;
 pub use layer::Study;
 pub use published_table::{FigureSpec, PublishedTable};
 pub use scaled::scaled;

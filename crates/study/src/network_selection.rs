@@ -6,7 +6,7 @@ use crate::{Catalogue, Error};
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use tare_network::{FindError, NetworkSpec, Offloads, UnmetRequirement};
-use tare_record::{NetworkEntry, Shape, SkippedNetwork};
+use tare_record::{NetworkEntry, Shape, SkippedNetwork, check_label};
 
 /// Networks of a study, sorted into those that run here and those that do not.
 #[derive(Default)]
@@ -42,6 +42,9 @@ pub(crate) fn select_networks(
             let (label, name) = split_label(text);
             if label.is_empty() && !name.is_empty() {
                 return Err(Error::NoLabel { given: text.clone() });
+            }
+            if !text.is_empty() {
+                check_label(label)?;
             }
             match (named_by, chosen.add(label, name, shapes, catalogue)) {
                 (NameOrigin::User, Ok(Some(missing))) => chosen.refused.push(missing),

@@ -8,7 +8,7 @@ use tare_network::{
     AgentNamespaces, FindError, Network, NetworkParameters, NetworkRegistry, NetworkSpec, NodeKind,
     NodeLink, Requirement, RequirementProbe as _, UnmetRequirement,
 };
-use tare_record::{Metric, Parameters, Plan, Shape};
+use tare_record::{Metric, Parameters, Shape};
 use tare_sandbox::{KernelProbe, ModuleLoading, Sandbox};
 use tare_study::Catalogue;
 
@@ -70,14 +70,12 @@ impl BuildCatalogue {
         Ok(self.networks.unmet_requirement(network, &site, &self.probe))
     }
 
-    /// Returns the first network of a plan whose name contains a program to run.
-    pub(crate) fn find_executing_network<'a>(&self, plan: &'a Plan) -> Option<&'a str> {
-        let runs = |name: &str| {
-            let spelled: Option<NetworkSpec> = name.parse().ok();
-            let found = spelled.as_ref().map(|spelled| self.networks.find(spelled));
-            matches!(found, Some(Ok(network)) if network.runs_its_argument())
-        };
-        plan.networks.iter().map(|entry| entry.network.as_str()).find(|name| runs(name))
+    /// Returns the programs that a network runs because its name says so. An unknown network runs none.
+    pub(crate) fn programs_of_argument(&self, network: &NetworkSpec) -> Vec<String> {
+        let found = self.networks.find(network).ok();
+        found
+            .zip(network.argument())
+            .map_or(Vec::new(), |(found, argument)| found.programs_of_argument(argument))
     }
 
     /// Returns the missing requirement of the lab for such links between its nodes, or `None`.

@@ -142,7 +142,7 @@ pub(crate) fn plugins_path() -> String {
 }
 
 /// Returns the path of a plugin's program. Returns `None` if it is in no directory of the search path.
-pub(super) fn find_plugin(name: &str) -> Option<PathBuf> {
+pub(crate) fn find_plugin(name: &str) -> Option<PathBuf> {
     let path = plugins_path();
     env::split_paths(&path).map(|directory| directory.join(name)).find(|file| file.is_file())
 }

@@ -11,7 +11,7 @@ mod result;
 mod script;
 
 pub(crate) use attach::{Attachment, PortMapping, RuntimeConfig};
-pub(crate) use config::{NetworkConfigList, plugins_path};
+pub(crate) use config::{NetworkConfigList, find_plugin, plugins_path};
 pub(crate) use result::CniResult;
 pub(crate) use script::script;
 

@@ -1,7 +1,7 @@
 //! Errors of reading and writing a journal.
 
 use super::record::FORMAT;
-use crate::InvalidPlan;
+use crate::{DirectoryError, InvalidPlan};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -29,6 +29,14 @@ pub enum Error {
     Exists {
         /// Directory of the run.
         path: PathBuf,
+    },
+    /// The directory is not one to write a run to.
+    #[error("cannot write to {path}: {source}: name a new or empty directory by --out, by a path without links", path = path.display())]
+    Directory {
+        /// Directory of the run.
+        path: PathBuf,
+        /// Reason.
+        source: DirectoryError,
     },
     /// Another process writes the journal.
     #[error("cannot write {path}: another tare measures this run: wait until it has ended, or stop it", path = path.display())]

@@ -3,8 +3,12 @@
 use super::error::Error;
 use super::parsed_journal::Journal;
 use super::record::{FILE, Record};
-use std::fs::{File, OpenOptions, TryLockError};
+use crate::DirectoryError;
+use crate::directory::{make_private_directory, open_own_directory};
+use rustix::fs::{Mode, OFlags, openat};
+use std::fs::{File, TryLockError};
 use std::io::{self, BufReader, Seek, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -36,13 +40,14 @@ impl LockedJournal {
     /// Opens the journal in a run's directory and locks it.
     ///
     /// # Errors
-    /// Fails if there is no journal, if it cannot be written, or if another process has it.
+    /// Fails if there is no journal, if it cannot be written, if another process has it, or if the directory is another
+    /// user's or is named through a symbolic link.
     pub fn open(directory: &Path) -> Result<Self, Error> {
         let path = directory.join(FILE);
         // Without this, a missing journal would be one that cannot be written.
         File::open(&path).map_err(Error::read(&path))?;
-        let file =
-            OpenOptions::new().read(true).append(true).open(&path).map_err(Error::write(&path))?;
+        let entered = open_own_directory(directory).map_err(not_ours(directory))?;
+        let file = open_at(&entered, OFlags::empty()).map_err(Error::write(&path))?;
         Self::lock(file, path)
     }
 
@@ -99,23 +104,22 @@ pub struct JournalWriter {
 }
 
 impl JournalWriter {
-    /// Creates a new journal in a directory, and the directory if it is missing.
+    /// Creates a new journal in an empty directory of this user alone, and the directory if it is missing.
     ///
     /// # Errors
-    /// Fails if the directory already holds a journal, or if the journal cannot be created.
+    /// Fails if the directory already holds a journal or other files, if it is another user's or is named through a
+    /// symbolic link, or if the journal cannot be created.
     pub fn create(directory: &Path) -> Result<Self, Error> {
-        std::fs::create_dir_all(directory).map_err(Error::write(directory))?;
         let path = directory.join(FILE);
-        let file = match OpenOptions::new().append(true).create_new(true).open(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                return Err(Error::Exists { path: directory.to_owned() });
-            }
-            Err(error) => return Err(Error::write(&path)(error)),
-        };
+        if path.symlink_metadata().is_ok() {
+            return Err(Error::Exists { path: directory.to_owned() });
+        }
+        let entered = make_private_directory(directory).map_err(not_ours(directory))?;
+        let create = OFlags::CREATE | OFlags::EXCL;
+        let file = open_at(&entered, create).map_err(Error::write(&path))?;
         let LockedJournal { file, path } = LockedJournal::lock(file, path)?;
         // A file that is synced can still be lost with its name.
-        sync_directory(directory).map_err(Error::write(directory))?;
+        File::from(entered).sync_all().map_err(Error::write(directory))?;
         Ok(Self { file, path })
     }
 
@@ -126,8 +130,14 @@ impl JournalWriter {
     }
 }
 
-fn sync_directory(directory: &Path) -> io::Result<()> {
-    File::open(directory)?.sync_all()
+/// Opens the journal of a directory for reading and appending.
+fn open_at(directory: &OwnedFd, more: OFlags) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(openat(directory, FILE, flags | more, Mode::RUSR | Mode::WUSR)?.into())
+}
+
+fn not_ours(directory: &Path) -> impl FnOnce(DirectoryError) -> Error + '_ {
+    |source| Error::Directory { path: directory.to_owned(), source }
 }
 
 impl RecordSink for JournalWriter {

@@ -3,6 +3,10 @@
 /// Size of a block, bytes.
 const BLOCK: usize = 512;
 
+/// Lengths of the fields for a file's name, bytes.
+const NAME: usize = 100;
+const PREFIX: usize = 155;
+
 /// Builds a reproducible tar archive: mode 0644, uid and gid 0, mtime 0.
 pub(super) fn build_archive<'a>(files: impl Iterator<Item = (String, &'a [u8])>) -> Vec<u8> {
     let mut out = Vec::new();
@@ -16,13 +20,24 @@ pub(super) fn build_archive<'a>(files: impl Iterator<Item = (String, &'a [u8])>)
     out
 }
 
+/// Splits a name into a prefix and a name for the header's two fields, at a slash, which is in neither.
+fn split_name(name: &str) -> (&str, &str) {
+    if name.len() <= NAME {
+        return ("", name);
+    }
+    let slash = name.match_indices('/').map(|(at, _)| at).find(|at| name.len() - at - 1 <= NAME);
+    slash.filter(|&at| at <= PREFIX).map_or(("", name), |at| (&name[..at], &name[at + 1..]))
+}
+
 fn header(name: &str, size: usize) -> [u8; BLOCK] {
     let mut header = [0; BLOCK];
     let mut put = |at: usize, length: usize, text: &str| {
         let length = length.min(text.len());
         header[at..at + length].copy_from_slice(&text.as_bytes()[..length]);
     };
-    put(0, 100, name);
+    let (prefix, name) = split_name(name);
+    put(0, NAME, name);
+    put(345, PREFIX, prefix);
     put(100, 8, "0000644");
     put(108, 8, "0000000");
     put(116, 8, "0000000");
@@ -46,7 +61,13 @@ mod tests {
     #[test]
     fn tar_reads_what_is_written() {
         let long = vec![b'x'; 1025];
-        let files = [("run/a.txt", &b"hello\n"[..]), ("run/b", &long), ("run/empty", &[])];
+        let deep = format!("{}/{}", "d".repeat(99), "f".repeat(90));
+        let files = [
+            ("run/a.txt", &b"hello\n"[..]),
+            ("run/b", &long),
+            ("run/empty", &[]),
+            (&deep, b"deep"),
+        ];
         let bytes = build_archive(files.iter().map(|(name, bytes)| ((*name).to_owned(), *bytes)));
         assert_eq!(bytes.len() % BLOCK, 0);
         let tar = |arguments: &[&str]| {
@@ -61,7 +82,9 @@ mod tests {
             assert!(output.status.success());
             output.stdout
         };
-        assert_eq!(tar(&["-tf", "-"]), b"run/a.txt\nrun/b\nrun/empty\n");
+        let names = format!("run/a.txt\nrun/b\nrun/empty\n{deep}\n");
+        assert_eq!(tar(&["-tf", "-"]), names.as_bytes());
+        assert_eq!(tar(&["-xOf", "-", &deep]), b"deep");
         assert_eq!(tar(&["-xOf", "-", "run/a.txt"]), b"hello\n");
         assert_eq!(tar(&["-xOf", "-", "run/b"]), long);
     }

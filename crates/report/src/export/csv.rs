@@ -1,6 +1,7 @@
 //! CSV of cells for spreadsheets and statistics programs: one row for each cell, in full precision.
 
 use crate::Error;
+use crate::csv_table::CsvTable;
 use tare_record::{Cell, Document};
 
 /// Columns, in order. `ratio` and all columns that begin with it are empty for the baseline, `difference` nearly
@@ -60,14 +61,12 @@ const COLUMNS: [&str; 46] = [
 /// # Errors
 /// Fails if a cell's parameters cannot be written as JSON.
 pub fn csv(document: &Document) -> Result<String, Error> {
-    let mut writer = ::csv::Writer::from_writer(Vec::new());
-    writer.write_record(COLUMNS)?;
+    let mut table = CsvTable::with_heads(COLUMNS)?;
     for cell in &document.cells {
         let stands_for = document.stands_for.get(&cell.network).map(String::as_str);
-        writer.write_record(row(cell, stands_for.unwrap_or_default())?)?;
+        table.push(row(cell, stands_for.unwrap_or_default())?)?;
     }
-    let bytes = writer.into_inner().map_err(|error| ::csv::Error::from(error.into_error()))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    table.into_text()
 }
 
 fn row(cell: &Cell, stands_for: &str) -> Result<Vec<String>, Error> {

@@ -5,7 +5,7 @@
 //! <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
 
 use std::fmt::Write as _;
-use tare_record::{Cell, Document, Metric, Verdict};
+use tare_record::{Cell, Document, Metric, Verdict, visible_text};
 
 /// Returns the base unit of a metric, as part of its name, and the factor from the document's unit.
 fn base_unit(metric: Metric) -> (&'static str, f64) {
@@ -157,6 +157,8 @@ fn of_cell(cell: &Cell, more: &[(&str, &str)]) -> String {
 /// Formats labels, with escaped values.
 fn labels(all: &[(&str, &str)]) -> String {
     let one = |(name, value): &(&str, &str)| {
+        // The format has no escape for control characters.
+        let value = visible_text(value);
         let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
         format!("{name}=\"{value}\"")
     };
@@ -170,6 +172,7 @@ mod tests {
     #[test]
     fn labels_are_escaped() {
         assert_eq!(labels(&[("a", "x\"y\\z\n")]), r#"{a="x\"y\\z\n"}"#);
+        assert_eq!(labels(&[("a", "\u{1b}[2J")]), r#"{a="\\u001b[2J"}"#);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! CSV of samples for statistics programs, one row for each sample: tidy data in the terms of R and Python.
 
 use crate::Error;
+use crate::csv_table::CsvTable;
 use tare_record::{Cell, Document};
 
 /// Columns after those that identify a cell.
@@ -12,17 +13,15 @@ const SAMPLE_COLUMNS: [&str; 5] = ["metric", "unit", "better", "block", "value"]
 /// # Errors
 /// Fails if a cell's parameters cannot be written as JSON.
 pub fn samples(document: &Document) -> Result<String, Error> {
-    let mut writer = ::csv::Writer::from_writer(Vec::new());
-    writer.write_record(columns())?;
+    let mut table = CsvTable::with_heads(columns())?;
     for cell in &document.cells {
         let what = key_fields(cell)?;
         for (block, value) in cell.blocks.iter().zip(&cell.samples) {
             let sample = [block.to_string(), value.to_string()];
-            writer.write_record(what.iter().chain(&sample))?;
+            table.push(what.iter().chain(&sample))?;
         }
     }
-    let bytes = writer.into_inner().map_err(|error| ::csv::Error::from(error.into_error()))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    table.into_text()
 }
 
 /// Returns the names of the columns, in order.

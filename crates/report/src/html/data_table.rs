@@ -2,6 +2,7 @@
 
 use super::element::Element;
 use crate::Error;
+use crate::csv_table::CsvTable;
 
 /// Value in a table: rounded text for readers, exact text for programs.
 #[derive(Clone, Debug)]
@@ -71,13 +72,11 @@ impl DataTable {
 
     /// Writes the table as CSV in full precision (RFC 4180).
     pub(crate) fn csv(&self) -> Result<String, Error> {
-        let mut writer = ::csv::Writer::from_writer(Vec::new());
-        writer.write_record(&self.heads)?;
+        let mut table = CsvTable::with_heads(&self.heads)?;
         for row in &self.rows {
-            writer.write_record(row.iter().map(|datum| &datum.exact))?;
+            table.push(row.iter().map(|datum| &datum.exact))?;
         }
-        let bytes = writer.into_inner().map_err(|error| ::csv::Error::from(error.into_error()))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        table.into_text()
     }
 }
 

@@ -1,11 +1,12 @@
 //! Logs of programs, kept in the result directory or in memory, and quoted in errors.
 
-use rustix::fs::{MemfdFlags, memfd_create};
-use std::fs::{self, File};
+use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create, openat};
+use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use tare_network::Error;
+use tare_record::{DirectoryError, make_own_directory};
 
 /// Length of the end of a log that is read, bytes.
 const TAIL: u64 = 64 * 1024;
@@ -21,6 +22,17 @@ pub struct Log {
     path: Option<PathBuf>,
 }
 
+/// Opens the file of a log below a run's directory, which may be resumed from an archive of others: no link in it is
+/// followed. Returns the file with its length, bytes.
+fn open_file(directory: &Path, path: &Path) -> Result<(File, u64), DirectoryError> {
+    let entered = make_own_directory(directory)?;
+    let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let name = path.file_name().unwrap_or_default();
+    let file: File = openat(&entered, name, flags, Mode::RUSR | Mode::WUSR)?.into();
+    let length = file.metadata()?.len();
+    Ok((file, length))
+}
+
 impl Log {
     /// Opens the log `NAME.log` in a directory, which is created if it is missing. Without a directory, opens a log in
     /// memory.
@@ -32,17 +44,11 @@ impl Log {
             return Self::in_memory();
         };
         let path = directory.join(format!("{name}.log"));
-        let open = || {
-            fs::create_dir_all(directory)?;
-            let file = File::options().create(true).append(true).read(true).open(&path)?;
-            let begin = file.metadata()?.len();
-            Ok((file, begin))
-        };
-        let (file, begin) = open().map_err(|error: std::io::Error| {
+        let (file, start) = open_file(directory, &path).map_err(|error| {
             Error::new(format!("open the log {}", path.display()), error)
                 .with_remedy("use --out with a writable directory that has free space")
         })?;
-        Ok(Self { file, start: begin, path: Some(path) })
+        Ok(Self { file, start, path: Some(path) })
     }
 
     /// Opens a log in memory, which is freed with its last descriptor.

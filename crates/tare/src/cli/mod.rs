@@ -108,7 +108,7 @@ pub(crate) struct ResumeArguments {
     /// Allow the kernel to load modules that networks need
     #[arg(long)]
     pub(crate) load_modules: bool,
-    /// Allow networks that run programs named in the journal (exec:PATH, cni:FILE)
+    /// Allow what the journal asks for: programs (exec:PATH, cni:FILE), images, engines, security options
     #[arg(long)]
     pub(crate) allow_exec: bool,
     /// Run even if it takes more than half of the host's free resources

@@ -136,7 +136,7 @@ pub(crate) struct RunArguments {
     /// Allow the kernel to load modules that networks need
     #[arg(long, help_heading = "Permissions")]
     pub(crate) load_modules: bool,
-    /// Allow networks that run programs named in a study file (exec:PATH, cni:FILE)
+    /// Allow what a study file asks for: programs (exec:PATH, cni:FILE), weaker confinement (+unconfined)
     #[arg(long, help_heading = "Permissions")]
     pub(crate) allow_exec: bool,
     /// Run even if it takes more than half of the host's free resources: neighbours, tracked connections, process IDs

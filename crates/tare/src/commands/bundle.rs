@@ -2,8 +2,9 @@
 
 use crate::cli::BundleArguments;
 use crate::exit::{CommandExit, usage_error};
+use crate::output_file::write_whole;
 use anyhow::Context as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use tare_record::journal::{Journal, Record};
 use tare_report::Page;
 
@@ -15,7 +16,7 @@ pub(crate) fn run(arguments: &BundleArguments) -> anyhow::Result<CommandExit> {
     }
     let name = archive_name(&journal);
     let path = arguments.out.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.tar.gz")));
-    if path.exists() {
+    if path.symlink_metadata().is_ok() {
         return Err(usage_error(anyhow::anyhow!(
             "cannot write {}: the path already exists: choose another with --out",
             path.display()
@@ -25,7 +26,7 @@ pub(crate) fn run(arguments: &BundleArguments) -> anyhow::Result<CommandExit> {
     let picture = tare_analysis::chart_data(&journal)?;
     let page = Page { document: &document, run: &journal.run, picture: &picture };
     let bytes = tare_report::bundle(&page, &journal_text(&journal)?, &name)?;
-    write_whole(&path, &bytes)?;
+    write_whole(&path, &bytes).with_context(|| format!("cannot write {}", path.display()))?;
     crate::output::print(&path.display().to_string())?;
     Ok(CommandExit::Done)
 }
@@ -46,11 +47,4 @@ fn journal_text(journal: &Journal) -> anyhow::Result<String> {
         text.push('\n');
     }
     Ok(text)
-}
-
-/// Writes a whole file, or leaves none if that fails.
-fn write_whole(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    std::fs::write(path, bytes)
-        .inspect_err(|_| drop(std::fs::remove_file(path)))
-        .with_context(|| format!("cannot write {}", path.display()))
 }

@@ -2,6 +2,7 @@
 
 use crate::cli::CompareArguments;
 use crate::exit::{CommandExit, usage_error};
+use crate::output_file::write_whole;
 use anyhow::Context as _;
 use std::path::{Path, PathBuf};
 use tare_analysis::{CompareOptions, NamedJournal};
@@ -19,7 +20,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<CommandExit> {
         if on_stdout {
             crate::output::print(&text)?;
         } else {
-            std::fs::write(path, text)
+            write_whole(path, text.as_bytes())
                 .with_context(|| format!("cannot write {}", path.display()))?;
         }
     }

@@ -4,6 +4,7 @@ use crate::cli::ImageArguments;
 use crate::commands::measure::with_remedy;
 use crate::exit::{CommandExit, usage_error};
 use crate::output;
+use crate::output_file::write_whole;
 use anyhow::Context as _;
 use std::io::{IsTerminal as _, Write as _, stdout};
 use std::path::Path;
@@ -26,9 +27,7 @@ pub(crate) fn run(arguments: &ImageArguments) -> anyhow::Result<CommandExit> {
         stdout().write_all(&archive).context("cannot write the image to standard output")?;
     } else {
         let path = &arguments.output;
-        std::fs::write(path, &archive)
-            .inspect_err(|_| drop(std::fs::remove_file(path)))
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        write_whole(path, &archive).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(CommandExit::Done)
 }

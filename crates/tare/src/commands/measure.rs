@@ -5,6 +5,7 @@ use crate::commands::page;
 use crate::docker::DockerSupport;
 use crate::exit::{CommandExit, usage_error};
 use crate::output;
+use crate::output_file::write_whole;
 use crate::progress::{DisplayOptions, ProgressDisplay};
 use crate::signals::StopRequest;
 use std::path::{Path, PathBuf};
@@ -311,8 +312,8 @@ pub(crate) fn report_results(directory: &Path, json: bool) -> anyhow::Result<Doc
     let document = tare_analysis::document(&journal, None)?;
     let kept_json = tare_report::json(&document)?;
     // If the disk is full, the results are still printed; if standard output is closed, they are still stored.
-    let kept = write_whole(&directory.join("result.json"), &kept_json)
-        .and_then(|()| write_whole(&directory.join("result.csv"), &tare_report::csv(&document)?));
+    let kept = keep(&directory.join("result.json"), &kept_json)
+        .and_then(|()| keep(&directory.join("result.csv"), &tare_report::csv(&document)?));
     let text = if json {
         kept_json
     } else {
@@ -325,10 +326,9 @@ pub(crate) fn report_results(directory: &Path, json: bool) -> anyhow::Result<Doc
     Ok(document)
 }
 
-/// Writes a whole file, or leaves none if that fails.
-fn write_whole(path: &Path, text: &str) -> anyhow::Result<()> {
-    std::fs::write(path, text).map_err(|error| {
-        let _ = std::fs::remove_file(path);
+/// Writes a file of results. If that fails, the one before it stays.
+fn keep(path: &Path, text: &str) -> anyhow::Result<()> {
+    write_whole(path, text.as_bytes()).map_err(|error| {
         let line = format!(
             "cannot write {}: {error}: the journal is kept: see the results with `tare report`",
             path.display()

@@ -1,5 +1,6 @@
 //! HTML page of a run, from its journal alone.
 
+use crate::output_file::write_whole;
 use anyhow::Context as _;
 use std::path::Path;
 use tare_record::Document;
@@ -26,7 +27,8 @@ pub(crate) fn write_run_page(
     path: &Path,
 ) -> anyhow::Result<()> {
     let text = render_page(&Journal::read(directory)?, document)?;
-    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    write_whole(path, text.as_bytes())
+        .with_context(|| format!("cannot write {}", path.display()))?;
     crate::output::print_status(&format!("tare: the HTML page is {}", path.display()));
     Ok(())
 }
@@ -39,5 +41,5 @@ pub(crate) fn write_output(path: &Path, text: &str) -> anyhow::Result<()> {
     if path == Path::new("-") {
         return crate::output::print(text);
     }
-    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    write_whole(path, text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
 }

@@ -1,12 +1,17 @@
 //! `tare resume`: continues a run that was cut off, with its own plan and seed.
 
-use crate::catalogue::{self, build_catalogue};
+use crate::catalogue::{self, BuildCatalogue, build_catalogue};
 use crate::cli::ResumeArguments;
 use crate::commands::measure::{self, MeasureOptions};
+use crate::commands::run::check_links;
 use crate::docker::DockerSupport;
 use crate::exit::{CommandExit, usage_error};
-use tare_record::StoppedBy;
+use crate::foreign_request::{announce_granted, join_requests};
+use crate::own_networks::{OwnNetworks, network_requests};
+use tare_network::NetworkSpec;
 use tare_record::journal::LockedJournal;
+use tare_record::{Plan, StoppedBy};
+use tare_study::Catalogue as _;
 
 /// Measures the rest of the run, and reports the whole run.
 pub(crate) fn run(arguments: &ResumeArguments) -> anyhow::Result<CommandExit> {
@@ -23,14 +28,18 @@ pub(crate) fn run(arguments: &ResumeArguments) -> anyhow::Result<CommandExit> {
     }
     let modules = catalogue::module_policy(arguments.load_modules);
     let everything = build_catalogue(None, modules);
-    if !arguments.allow_exec
-        && let Some(network) = everything.find_executing_network(&journal.run.plan)
-    {
+    let engines = &journal.run.environment.engines;
+    let mut asked = network_requests(&journal.run.plan, &OwnNetworks::default(), &everything);
+    asked.extend(DockerSupport::recorded_requests(engines));
+    if !arguments.allow_exec && !asked.is_empty() {
         return Err(usage_error(anyhow::anyhow!(
-            "cannot resume: the run's network {network} runs programs that the journal names: use --allow-exec if you trust {}",
+            "cannot resume: the run's {}: use --allow-exec if you trust {}",
+            join_requests(&asked),
             arguments.directory.display()
         )));
     }
+    announce_granted(&asked);
+    check_plan(&journal.run.plan, &everything)?;
     measure::measure_rest(
         &journal,
         locked,
@@ -39,9 +48,26 @@ pub(crate) fn run(arguments: &ResumeArguments) -> anyhow::Result<CommandExit> {
             json: arguments.json,
             html: None,
             modules,
-            docker: DockerSupport::from_recorded(&journal.run.environment.engines),
+            docker: DockerSupport::from_recorded(engines),
             workloads: everything.workloads,
             care: measure::limit_policy(arguments.force),
         },
     )
+}
+
+/// Checks that this build knows the networks, workloads and links of a plan, with their options and parameters: the
+/// journal may be another build's, or anybody's.
+fn check_plan(plan: &Plan, everything: &BuildCatalogue) -> anyhow::Result<()> {
+    let cannot = |reason: String| usage_error(anyhow::anyhow!("cannot resume: {reason}"));
+    for entry in &plan.networks {
+        let network: NetworkSpec = entry
+            .network
+            .parse()
+            .map_err(|error: tare_network::NetworkSpecError| cannot(error.to_string()))?;
+        everything.missing(&network).map_err(|error| cannot(error.to_string()))?;
+    }
+    for workload in &plan.workloads {
+        everything.resolve(&workload.name, &workload.parameters).map_err(cannot)?;
+    }
+    check_links(plan, everything)
 }

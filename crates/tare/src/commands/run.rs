@@ -6,14 +6,17 @@ use crate::commands::measure::{self, MeasureOptions};
 use crate::congestion;
 use crate::docker::DockerSupport;
 use crate::exit::{CommandExit, usage_error};
+use crate::foreign_request::{ForeignRequest, announce_granted, join_requests};
 use crate::output;
+use crate::own_networks::{OwnNetworks, network_requests};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tare_network::{NodeLink, NodeLinkError, UnmetRequirement};
 use tare_observe::perf_counters::{self, CountersUnavailable};
 use tare_record::{BlockPolicy, Metric, Placement, Plan, SkippedNetwork, WorkloadPlan};
 use tare_study::{
-    Catalogue as _, ShapeLists, SliceLength, StoppingRule, Study, StudyMethod, WorkloadSpec,
+    Catalogue as _, NameOrigin, ShapeLists, SliceLength, StoppingRule, Study, StudyMethod,
+    WorkloadSpec,
 };
 
 /// Study that is run if none is named.
@@ -24,20 +27,23 @@ pub(crate) fn run(arguments: RunArguments) -> anyhow::Result<CommandExit> {
     let modules = catalogue::module_policy(arguments.load_modules);
     let docker = DockerSupport::from_arguments(&arguments.docker);
     let everything = build_catalogue_with(None, modules, &docker);
-    let plan = plan(&arguments, &everything)?;
+    let study = load_study(arguments.study.as_deref().unwrap_or(DEFAULT_STUDY))?;
+    // The networks of a study that is built in are as trusted as tare is.
+    let is_foreign = study.named_by == NameOrigin::User;
+    let plan = plan(study, &arguments, &everything)?;
+    let own = OwnNetworks::from_arguments(&arguments.networks);
+    let asked = if is_foreign { network_requests(&plan, &own, &everything) } else { Vec::new() };
     if arguments.dry_run {
-        output::print(&dry_run(&plan, arguments.json)?)?;
+        output::print(&dry_run(&plan, &asked, arguments.json)?)?;
         return Ok(if plan.refused.is_empty() { CommandExit::Done } else { CommandExit::Failed });
     }
-    // A network named on the command line itself needs no permission.
-    if !arguments.allow_exec
-        && arguments.networks.is_empty()
-        && let Some(network) = everything.find_executing_network(&plan)
-    {
+    if !arguments.allow_exec && !asked.is_empty() {
         return Err(usage_error(anyhow::anyhow!(
-            "cannot run: the study's network {network} runs programs that the study names: use --allow-exec if you trust the study, or name the network with --network"
+            "cannot run: the study's {}: use --allow-exec if you trust the study, or spell the network with --network",
+            join_requests(&asked)
         )));
     }
+    announce_granted(&asked);
     check_counters(&arguments.metrics)?;
     if arguments.quick {
         announce_quick(&plan, arguments.networks.is_empty(), &everything);
@@ -59,8 +65,11 @@ pub(crate) fn run(arguments: RunArguments) -> anyhow::Result<CommandExit> {
 }
 
 /// Builds the plan from the study, `--quick` over it, and the flags over both.
-fn plan(arguments: &RunArguments, everything: &BuildCatalogue) -> anyhow::Result<Plan> {
-    let mut study = load_study(arguments.study.as_deref().unwrap_or(DEFAULT_STUDY))?;
+fn plan(
+    mut study: Study,
+    arguments: &RunArguments,
+    everything: &BuildCatalogue,
+) -> anyhow::Result<Plan> {
     if arguments.quick {
         study = tare_study::quick(study).map_err(usage_error)?;
     }
@@ -112,7 +121,7 @@ fn check_counters(metrics: &[Metric]) -> anyhow::Result<()> {
 }
 
 /// Rejects links that this kernel cannot create, before any network is set up.
-fn check_links(plan: &Plan, everything: &BuildCatalogue) -> anyhow::Result<()> {
+pub(crate) fn check_links(plan: &Plan, everything: &BuildCatalogue) -> anyhow::Result<()> {
     for link in plan.shapes.iter().filter_map(|shape| shape.link.as_deref()) {
         let parsed: NodeLink = link.parse().map_err(|error: NodeLinkError| usage_error(error))?;
         if let Some(UnmetRequirement { reason, remedy }) = everything.missing_for_link(&parsed) {
@@ -303,8 +312,8 @@ fn named(name: &str, studied: &[WorkloadSpec]) -> Vec<WorkloadSpec> {
     }
 }
 
-/// Formats the plan for display or as JSON, with the order of the first blocks.
-fn dry_run(plan: &Plan, json: bool) -> anyhow::Result<String> {
+/// Formats the plan for display or as JSON, with the order of the first blocks and what it needs permission for.
+fn dry_run(plan: &Plan, asked: &[ForeignRequest], json: bool) -> anyhow::Result<String> {
     if json {
         return Ok(serde_json::to_string_pretty(plan)?);
     }
@@ -324,6 +333,9 @@ fn dry_run(plan: &Plan, json: bool) -> anyhow::Result<String> {
         let order: Vec<_> =
             turns.iter().map(|turn| plan.networks[turn.network].label.as_str()).collect();
         text.push_str(&format!("block {number}: {}\n", order.join(" ")));
+    }
+    for request in asked {
+        text.push_str(&format!("needs --allow-exec: {request}\n"));
     }
     for finding in &plan.findings {
         text.push_str(&format!("note: {finding}\n"));

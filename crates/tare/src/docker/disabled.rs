@@ -1,6 +1,7 @@
 //! Docker support in a build without Docker: there are no engines.
 
 use super::DockerArguments;
+use crate::foreign_request::ForeignRequest;
 use tare_network::{Network, NetworkSpec};
 use tare_record::{EngineDescription, Plan};
 use tare_traffic::WorkloadRegistry;
@@ -16,6 +17,10 @@ impl DockerSupport {
 
     pub(crate) fn from_recorded(_: &[EngineDescription]) -> Self {
         Self
+    }
+
+    pub(crate) fn recorded_requests(_: &[EngineDescription]) -> Vec<ForeignRequest> {
+        Vec::new()
     }
 
     pub(crate) fn networks(&self) -> Vec<Box<dyn Network>> {

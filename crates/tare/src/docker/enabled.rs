@@ -1,6 +1,7 @@
 //! Docker support in a build with Docker.
 
 use super::DockerArguments;
+use crate::foreign_request::ForeignRequest;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -55,6 +56,26 @@ impl DockerSupport {
             same_node: engine.same_node_asked,
             contexts,
         })
+    }
+
+    /// Returns what the recorded settings of a run ask for, which its journal may have from anybody.
+    pub(crate) fn recorded_requests(engines: &[EngineDescription]) -> Vec<ForeignRequest> {
+        let request = |action: String| {
+            let subject = "networks of Docker".to_owned();
+            ForeignRequest { subject, action }
+        };
+        let of_engine = |engine: &EngineDescription| {
+            let image = engine.image_asked.iter().map(|image| format!("run the image {image}"));
+            let context =
+                engine.context_asked.iter().map(|context| format!("use the context {context}"));
+            let parent =
+                engine.parent_asked.iter().map(|device| format!("use the host's device {device}"));
+            let security = engine.security_asked.iter();
+            let security = security.map(|option| format!("have the security option {option}"));
+            let others = engine.engines_asked.iter().map(|url| format!("use the engine {url}"));
+            image.chain(context).chain(parent).chain(security).chain(others).collect::<Vec<_>>()
+        };
+        engines.iter().flat_map(of_engine).map(request).collect()
     }
 
     fn from_settings(settings: DockerOptions) -> Self {

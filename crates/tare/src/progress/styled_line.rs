@@ -49,7 +49,7 @@ impl StyledLine {
         line
     }
 
-    /// Appends a piece. Control characters become blanks: labels come from files, and reasons from programs.
+    /// Appends a piece. What a terminal obeys is shown: labels come from files, and reasons from programs.
     pub(super) fn push(&mut self, emphasis: Emphasis, text: &str) {
         self.0.push((emphasis, printable(text)));
     }
@@ -110,9 +110,9 @@ impl StyledLine {
     }
 }
 
-/// Replaces control characters by blanks.
+/// Makes visible what a terminal obeys, and keeps the text on its line.
 fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    tare_record::visible_text(text).replace(['\n', '\t'], " ")
 }
 
 /// Cuts a text to this many columns.
@@ -144,8 +144,8 @@ mod tests {
     fn styles_end_where_they_begin_and_vanish_without_colours() {
         let mut line = StyledLine::new(Emphasis::Bad, "slower");
         line.push_field(Emphasis::Plain, " than\u{1b}[2J", 20);
-        assert_eq!(line.paint(true), "\u{1b}[31mslower\u{1b}[0m than [2J");
-        assert_eq!(line.paint(false), "slower than [2J");
+        assert_eq!(line.paint(true), "\u{1b}[31mslower\u{1b}[0m than\\u001b[2J");
+        assert_eq!(line.paint(false), "slower than\\u001b[2J");
         assert_eq!(line.width(), 26);
         line.cut_to(8);
         assert_eq!(line.text(), "slower …");

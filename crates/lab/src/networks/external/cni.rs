@@ -3,7 +3,7 @@
 
 use crate::cni::{
     Attachment, CniResult, DEVICE, NetworkConfigList, PortMapping, RuntimeConfig, STATE_DIRECTORY,
-    plugins_path, script,
+    find_plugin, plugins_path, script,
 };
 use crate::networks::external::namespaces::{
     BuiltNamespaces, UnconnectedNamespaces, require_sandbox,
@@ -138,8 +138,12 @@ impl Network for CniNetwork {
         Some(self.scheme)
     }
 
-    fn runs_its_argument(&self) -> bool {
-        true
+    fn programs_of_argument(&self, argument: &str) -> Vec<String> {
+        let Ok(list) = NetworkConfigList::read(Path::new(argument)) else {
+            return vec![format!("the plugins of {argument}")];
+        };
+        let path = |name: &&str| find_plugin(name).map(|path| path.display().to_string());
+        list.programs().iter().map(|name| path(name).unwrap_or((*name).to_owned())).collect()
     }
 
     fn requirements(&self, site: &NetworkParameters) -> Vec<Requirement> {

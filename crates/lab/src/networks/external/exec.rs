@@ -217,8 +217,11 @@ impl Network for ExecNetwork {
         Some("exec:")
     }
 
-    fn runs_its_argument(&self) -> bool {
-        true
+    fn programs_of_argument(&self, argument: &str) -> Vec<String> {
+        // A file that is missing now may be there when it is run.
+        let path = std::path::absolute(argument).unwrap_or_else(|_| argument.into());
+        let path = fs::canonicalize(&path).unwrap_or(path);
+        vec![path.display().to_string()]
     }
 
     fn requirements(&self, site: &NetworkParameters) -> Vec<Requirement> {
