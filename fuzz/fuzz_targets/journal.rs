@@ -3,7 +3,8 @@
 
 use std::path::Path;
 use tare_record::journal::{Journal, Record};
-use tare_report::Style;
+use tare_record::is_terminal_control;
+use tare_report::{NoteExtent, Style};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     for line in bytes.split(|&byte| byte == b'\n') {
@@ -15,6 +16,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Ok(journal) = Journal::parse(bytes, Path::new("journal.jsonl")) else { return };
     let Ok(document) = tare_analysis::document(&journal, None) else { return };
     let _ = tare_report::json(&document);
-    let _ = tare_report::table(&document, &Style::PLAIN);
+    let table = tare_report::table(&document, &Style::PLAIN, NoteExtent::All);
+    assert!(!table.contains(is_terminal_control), "{table:?}");
     let _ = tare_report::csv(&document);
 });

@@ -4,6 +4,7 @@ mod buckets;
 mod packed_counts;
 mod v2_codec;
 
+use crate::SaturatingSum as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
@@ -130,7 +131,9 @@ impl LatencyHistogram {
     pub fn count(&self) -> u64 {
         match &self.0 {
             HistogramStorage::Open(histogram) => histogram.len(),
-            HistogramStorage::Packed(counts) => counts.iter().map(|(_, count)| count).sum(),
+            HistogramStorage::Packed(counts) => {
+                counts.iter().map(|(_, count)| count).saturating_sum()
+            }
         }
     }
 

@@ -57,8 +57,8 @@ impl Interval {
     /// # Errors
     /// Fails as [`LatencyHistogram::merge`] does.
     pub fn merge(&mut self, other: Self) -> Result<(), HistogramError> {
-        self.bytes += other.bytes;
-        self.operations += other.operations;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.operations = self.operations.saturating_add(other.operations);
         add_latencies(&mut self.latency, other.latency)?;
         add_latencies(&mut self.one_way, other.one_way)?;
         add_latencies(&mut self.connect, other.connect)?;

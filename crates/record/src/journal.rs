@@ -7,6 +7,7 @@
 
 mod error;
 mod journal_file;
+mod line;
 mod parsed_journal;
 mod record;
 

@@ -78,9 +78,10 @@ impl PacketDrops {
 
     /// Adds the packets of another record with the same place and cause.
     pub fn merge(&mut self, other: Self) {
-        self.packets += other.packets;
+        self.packets = self.packets.saturating_add(other.packets);
         for (reason, packets) in other.reasons {
-            *self.reasons.entry(reason).or_default() += packets;
+            let known = self.reasons.entry(reason).or_default();
+            *known = known.saturating_add(packets);
         }
     }
 

@@ -9,8 +9,8 @@ use crate::estimate::trial_group::{TrialGroup, group_trials};
 use crate::select::trial_traffic::TrialTraffic;
 use tare_record::journal::Journal;
 use tare_record::{
-    ChartData, CpuCost, GIGABITS, Metric, Nanos, Plan, ThreadCpu, TrafficCount, Trial,
-    TrialTimeline, WorkUnit, WorkloadPlan,
+    ChartData, CpuCost, GIGABITS, Metric, Nanos, Plan, SaturatingSum as _, ThreadCpu, TrafficCount,
+    Trial, TrialTimeline, WorkUnit, WorkloadPlan,
 };
 use tare_stats::describe::mean;
 
@@ -123,7 +123,7 @@ fn cpu_time_per_work(
     let all = cpu_time_within(&trial.meanwhile.samples, traffic.span(kept.clone())?)?;
     let side = |threads: &[ThreadCpu]| {
         let kept = threads.get(kept.clone())?;
-        let busy: u64 = kept.iter().map(|one| one.user.0 + one.system.0).sum();
+        let busy: u64 = kept.iter().map(|one| one.user.0 + one.system.0).saturating_sum();
         Some(Nanos(busy).as_secs_f64() / work)
     };
     Some(CpuTimePerWork {

@@ -10,7 +10,8 @@ use crate::estimate::trial_group::{BlockSample, GroupSamples, TrialGroup};
 use crate::select::trial_traffic::TrialTraffic;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_record::{
-    HistogramError, LatencyHistogram, LatencyKind, LatencyStatistic, Metric, Nanos, Trial,
+    HistogramError, LatencyHistogram, LatencyKind, LatencyStatistic, Metric, Nanos,
+    SaturatingSum as _, Trial,
 };
 
 /// Figures of the networks of a comparison, in the order of its groups, and the number of blocks of each figure.
@@ -116,7 +117,7 @@ fn complete_pools<'p, 'a>(
 /// percentile in each. Returns `None` if there is none.
 fn smallest_pool(groups: &[NetworkLatencies<'_>], blocks: &[u32], share: f64) -> Option<usize> {
     let is_enough = |pool: &[&BlockLatencies<'_>]| {
-        let count = pool.iter().map(|block| block.histogram.count()).sum();
+        let count = pool.iter().map(|block| block.histogram.count()).saturating_sum();
         samples_beyond(count, share) >= MIN_SAMPLES_BEYOND
     };
     let suffices = |size: usize, latencies: &NetworkLatencies<'_>| {

@@ -4,7 +4,9 @@ use crate::estimate::TrialEstimate;
 use crate::estimate::machine_usage::{cpu_time_within, softirq_by_core};
 use crate::select::trial_traffic::TrialTraffic;
 use std::collections::BTreeMap;
-use tare_record::{Finding, Hop, HopKind, Nanos, ThreadCpu, Trial, TrialCounters};
+use tare_record::{
+    Finding, Hop, HopKind, Nanos, SaturatingSum as _, ThreadCpu, Trial, TrialCounters,
+};
 use tare_stats::describe::mean;
 
 /// Share of a core's time in softirq above which the core does hardly anything else, and largest mean share of the
@@ -115,7 +117,7 @@ fn measurement_overhead<'a>(trials: impl Iterator<Item = &'a Trial>) -> Option<F
         sampling: cores(&|trial| trial.meanwhile.overhead.sampling)?,
         tcp_info: cores(&tcp_info_time)?,
         drops: cores(&|trial| ran(trial).time)?,
-        runs: known.iter().map(|trial| ran(trial).runs).sum(),
+        runs: known.iter().map(|trial| ran(trial).runs).saturating_sum(),
     })
 }
 

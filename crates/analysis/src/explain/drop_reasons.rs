@@ -4,7 +4,7 @@
 //! that they explain. The remaining reasons become parts of their own, but never more packets than are still unplaced:
 //! the kernel also frees packets that are not missing.
 
-use tare_record::{DropCause, PacketDrops, TrialCounters};
+use tare_record::{DropCause, PacketDrops, SaturatingSum as _, TrialCounters};
 
 /// Prefix of the reasons for which TCP freed packets that had arrived.
 const TCP_PREFIX: &str = "TCP_";
@@ -91,7 +91,8 @@ pub(crate) fn assign_reasons(
             let room = part.packets - explained_packets(part);
             let packets = if one.explains(part) { one.packets.min(room) } else { 0 };
             if packets > 0 {
-                *part.reasons.entry(one.reason.clone()).or_default() += packets;
+                let known = part.reasons.entry(one.reason.clone()).or_default();
+                *known = known.saturating_add(packets);
                 one.packets -= packets;
             }
         }
@@ -117,7 +118,7 @@ fn kernel_drops(counted: &TrialCounters) -> Vec<KernelDrops> {
 
 /// Returns the number of a part's packets that have a reason.
 fn explained_packets(part: &PacketDrops) -> u64 {
-    part.reasons.values().sum()
+    part.reasons.values().saturating_sum()
 }
 
 /// Adds up the remaining reasons of several trials, most packets first.
@@ -125,7 +126,7 @@ pub(crate) fn sum_by_reason(all: Vec<KernelDrops>) -> Vec<KernelDrops> {
     let mut sums: Vec<KernelDrops> = Vec::new();
     for one in all {
         match sums.iter_mut().find(|known| known.has_same_reason(&one)) {
-            Some(known) => known.packets += one.packets,
+            Some(known) => known.packets = known.packets.saturating_add(one.packets),
             None => sums.push(one),
         }
     }
@@ -143,8 +144,11 @@ pub(crate) fn unplaced_parts(
     most: u64,
     least: f64,
 ) -> Vec<PacketDrops> {
-    let vague: u64 = parts.iter().map(|part| part.packets - explained_packets(part)).sum();
-    let all: u64 = left.iter().map(|one| one.packets).sum();
+    let vague: u64 = parts
+        .iter()
+        .map(|part| part.packets.saturating_sub(explained_packets(part)))
+        .saturating_sum();
+    let all: u64 = left.iter().map(|one| one.packets).saturating_sum();
     let mut room = all.saturating_sub(vague).min(most);
     let mut own: Vec<PacketDrops> = Vec::new();
     for one in left {

@@ -5,7 +5,7 @@
 //! 8201). A tunnel on a bridge reports to a sender by a message that it builds itself, which the kernel counts at its
 //! receiver and not at its sender (net/ipv4/ip_tunnel_core.c, `iptunnel_pmtud_build_icmp`).
 
-use tare_record::{Finding, MtuFit, NamespaceCounts, Trial};
+use tare_record::{Finding, MtuFit, NamespaceCounts, SaturatingSum as _, Trial};
 
 /// Returns the finding of a trial. Returns `None` if no packet was fragmented or refused.
 pub(crate) fn fragmentation_finding(trial: &Trial) -> Option<Finding> {
@@ -14,7 +14,7 @@ pub(crate) fn fragmentation_finding(trial: &Trial) -> Option<Finding> {
     // If everything fits there is no such message, but others of its kind.
     let by_tunnels =
         if fit.is_some_and(MtuFit::is_too_small) { tunnel_messages(places) } else { 0 };
-    let refused = places.iter().map(refused_packets).sum::<u64>() + by_tunnels;
+    let refused = places.iter().map(refused_packets).chain([by_tunnels]).saturating_sum();
     let most =
         places.iter().max_by_key(|place| created_fragments(place) + refused_or_reported(place))?;
     let (packets, fragments) = (fragmented_packets(most), created_fragments(most));
@@ -52,12 +52,12 @@ fn refused_or_reported(place: &NamespaceCounts) -> u64 {
 
 /// Returns the number of messages that were received and that no namespace sent: tunnels built them.
 fn tunnel_messages(places: &[NamespaceCounts]) -> u64 {
-    let all = |name| places.iter().map(|place| sum(place, &[name])).sum::<u64>();
+    let all = |name| places.iter().map(|place| sum(place, &[name])).saturating_sum();
     all("Icmp.InDestUnreachs").saturating_sub(all("Icmp.OutDestUnreachs"))
 }
 
 fn sum(place: &NamespaceCounts, names: &[&str]) -> u64 {
-    names.iter().filter_map(|name| place.protocols.get(*name)).sum()
+    names.iter().filter_map(|name| place.protocols.get(*name)).saturating_sum()
 }
 
 #[cfg(test)]

@@ -8,7 +8,8 @@
 use crate::explain::drop_reasons;
 use crate::explain::drop_reasons::KernelDrops;
 use tare_record::{
-    CounterDeltas, DropCause, Finding, NamespaceCounts, PacketDrops, Trial, TrialCounters,
+    CounterDeltas, DropCause, Finding, NamespaceCounts, PacketDrops, SaturatingSum as _, Trial,
+    TrialCounters,
 };
 
 /// Smallest reported share of retransmitted segments, and their smallest number: messages between agents beside the
@@ -44,7 +45,7 @@ const PROTOCOL_DROP_COUNTERS: [(&str, DropCause); 19] = [
 /// Returns the places at which the datagrams of these trials were lost. Returns `None` if none were lost.
 pub(crate) fn attribute_loss(trials: &[&Trial]) -> Option<Finding> {
     let ends = || trials.iter().map(|trial| &trial.ends);
-    let of: u64 = ends().map(|ends| ends.datagrams_sent).sum();
+    let of: u64 = ends().map(|ends| ends.datagrams_sent).saturating_sum();
     let lost = of.saturating_sub(ends().map(|ends| ends.datagrams_received).sum());
     if lost == 0 {
         return None;
@@ -63,7 +64,7 @@ pub(crate) fn attribute_loss(trials: &[&Trial]) -> Option<Finding> {
 pub(crate) fn attribute_retransmits(trials: &[&Trial]) -> Option<Finding> {
     let sum = |name| {
         let places = trials.iter().flat_map(|trial| &trial.meanwhile.counted.places);
-        places.map(|place| get(&place.protocols, name)).sum::<u64>()
+        places.map(|place| get(&place.protocols, name)).saturating_sum()
     };
     let (segments, of) = (sum("Tcp.RetransSegs"), sum("Tcp.OutSegs"));
     if segments < MIN_RETRANSMITS || segments as f64 <= MIN_RETRANSMIT_SHARE * of as f64 {
@@ -108,7 +109,7 @@ fn sort_most_first(parts: &mut [PacketDrops]) {
 }
 
 fn total_packets(parts: &[PacketDrops]) -> u64 {
-    parts.iter().map(|part| part.packets).sum()
+    parts.iter().map(|part| part.packets).saturating_sum()
 }
 
 /// Returns the drops of one trial. If no namespace could be read, the drops at the receiver's socket are still known.
@@ -127,12 +128,12 @@ fn trial_drops(trial: &Trial) -> Vec<PacketDrops> {
 }
 
 fn counted_drops(counted: &TrialCounters) -> Vec<PacketDrops> {
-    let backlog: u64 = counted.cores.iter().map(|core| core.dropped).sum();
+    let backlog: u64 = counted.cores.iter().map(|core| core.dropped).saturating_sum();
     let mut all: Vec<PacketDrops> = counted.places.iter().flat_map(stack_drops).collect();
     let mut below: u64 = 0;
     for place in &counted.places {
         for one in queue_drops(place).chain(device_drops(place, backlog)) {
-            below += one.packets;
+            below = below.saturating_add(one.packets);
             all.push(one);
         }
     }
@@ -154,7 +155,7 @@ fn stack_drops(place: &NamespaceCounts) -> Vec<PacketDrops> {
     for (name, cause) in PROTOCOL_DROP_COUNTERS {
         let one = PacketDrops::new(&place.place, "", cause, get(&place.protocols, name));
         match all.iter_mut().find(|known| known.has_same_origin(&one)) {
-            Some(known) => known.packets += one.packets,
+            Some(known) => known.packets = known.packets.saturating_add(one.packets),
             None => all.push(one),
         }
     }
@@ -179,7 +180,7 @@ fn queue_drops(place: &NamespaceCounts) -> impl Iterator<Item = PacketDrops> + '
 fn device_drops(place: &NamespaceCounts, backlog: u64) -> impl Iterator<Item = PacketDrops> + '_ {
     place.devices.iter().map(move |(device, gains)| {
         let names = ["rx_dropped", "rx_errors", "rx_missed_errors"];
-        let packets = names.into_iter().map(|name| get(gains, name)).sum();
+        let packets = names.into_iter().map(|name| get(gains, name)).saturating_sum();
         let cause =
             if packets > 0 && packets <= backlog { DropCause::Backlog } else { DropCause::Device };
         PacketDrops::new(&place.place, device, cause, packets)

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use tare_record::{
-    HistogramError, Interval, LatencyHistogram, LatencyKind, Metric, Nanos, TrafficCount, Trial,
+    HistogramError, Interval, LatencyHistogram, LatencyKind, Metric, Nanos, SaturatingSum as _,
+    TrafficCount, Trial,
 };
 
 /// Intervals of all clients, over the stretch in which every client runs: from the begin of the last client to the end
@@ -71,8 +72,9 @@ impl<'a> TrialTraffic<'a> {
             .iter()
             .map(|client| {
                 let kept = &client[over.clone()];
-                let counted: u64 = kept.iter().map(|interval| interval.count(count)).sum();
-                let time = Nanos(kept.iter().map(|interval| interval.length.0).sum());
+                let counted: u64 =
+                    kept.iter().map(|interval| interval.count(count)).saturating_sum();
+                let time = Nanos(kept.iter().map(|interval| interval.length.0).saturating_sum());
                 if time.0 == 0 { 0.0 } else { counted as f64 / time.as_secs_f64() }
             })
             .sum()
@@ -81,7 +83,7 @@ impl<'a> TrialTraffic<'a> {
     /// Returns the total count in these intervals.
     pub(crate) fn sum(&self, over: Range<usize>, count: TrafficCount) -> u64 {
         let kept = self.clients.iter().flat_map(|client| &client[over.clone()]);
-        kept.map(|interval| interval.count(count)).sum()
+        kept.map(|interval| interval.count(count)).saturating_sum()
     }
 
     /// Returns the interarrival jitter in these intervals, µs, as the mean over the received datagrams. Returns `None`
@@ -91,7 +93,7 @@ impl<'a> TrialTraffic<'a> {
         let (mut sum, mut received) = (0.0, 0u64);
         for datagrams in kept.filter_map(|interval| interval.datagrams) {
             sum += datagrams.jitter.as_micros_f64() * datagrams.received as f64;
-            received += datagrams.received;
+            received = received.saturating_add(datagrams.received);
         }
         (received > 0).then(|| sum / received as f64)
     }

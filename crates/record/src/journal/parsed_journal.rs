@@ -1,8 +1,8 @@
 //! Journal in memory, read from a file that may be damaged.
 
 use super::error::Error;
+use super::line::{parse_header_record, parse_record};
 use super::record::{FILE, FORMAT, Record, RunHeader};
-use crate::visible_text::{may_control_terminal, visible_value};
 use crate::{
     Finding, InterimAnalysis, NetworkFailure, NetworkTurn, Phase, Sizing, StoppedBy, Trial,
 };
@@ -70,7 +70,7 @@ impl Journal {
                 run = Some(parse_header(text, path)?);
                 continue;
             }
-            match parse_line(without_nul(text)) {
+            match parse_record(without_nul(text)) {
                 Ok(record) => records.push(record),
                 Err(error) => {
                     unread.push(number);
@@ -190,7 +190,7 @@ fn parse_header(text: &[u8], path: &Path) -> Result<RunHeader, Error> {
     {
         return Err(Error::Format { path: path.to_owned(), format, version: environment.tare });
     }
-    match parse_line(text) {
+    match parse_header_record(text) {
         Ok(Record::Run(run)) => {
             let plan = run.plan.validate();
             plan.map_err(|source| Error::Plan { path: path.to_owned(), source })?;
@@ -199,14 +199,6 @@ fn parse_header(text: &[u8], path: &Path) -> Result<RunHeader, Error> {
         Ok(_) => Err(not_a_journal(path, "it is a record of another kind")),
         Err(error) => Err(not_a_journal(path, &describe_error(&error))),
     }
-}
-
-/// Parses a line. Its texts may be a stranger's: nothing in them is obeyed by a terminal afterwards.
-fn parse_line(text: &[u8]) -> Result<Record, serde_json::Error> {
-    if may_control_terminal(text) {
-        return serde_json::from_value(visible_value(serde_json::from_slice(text)?));
-    }
-    serde_json::from_slice(text)
 }
 
 fn not_a_journal(path: &Path, reason: &str) -> Error {

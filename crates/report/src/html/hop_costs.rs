@@ -1,6 +1,6 @@
 //! Costs of each hop: datagrams that were lost there, and CPU time of programs that forward them.
 
-use tare_record::{Cell, DropCause, Finding, Hop, HopKind, PacketDrops};
+use tare_record::{Cell, DropCause, Finding, Hop, HopKind, PacketDrops, SaturatingSum as _};
 
 /// Findings about the hops of one network, over all workloads.
 pub(crate) struct HopCosts<'a> {
@@ -60,7 +60,8 @@ impl<'a> HopCosts<'a> {
     fn largest(&self, here: impl Fn(&PacketDrops) -> bool) -> Option<f64> {
         let shares = self.findings.iter().filter_map(|finding| match finding {
             Finding::LossPlaced { of, parts, .. } if *of > 0 => {
-                let lost: u64 = parts.iter().filter(|one| here(one)).map(|one| one.packets).sum();
+                let lost: u64 =
+                    parts.iter().filter(|one| here(one)).map(|one| one.packets).saturating_sum();
                 (lost > 0).then(|| lost as f64 / *of as f64)
             }
             _ => None,

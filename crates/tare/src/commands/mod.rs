@@ -19,5 +19,7 @@ pub(crate) mod schema;
 pub(crate) mod show;
 pub(crate) mod up;
 
+#[cfg(test)]
+mod altered_journals;
 mod measure;
 mod page;
