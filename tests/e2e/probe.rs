@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use support::NamespacePair;
 use support::journal::{sum, trials};
 use support::listener::{
-    ENDLESS, SHORT, TOKEN, TestListener, ask, connected_client, in_scratch, request,
+    ENDLESS, SHORT, TestListener, ask, connected_client, in_scratch, request, write_token,
 };
 use support::program::RunningProgram;
 use support::{list, schema, text};
@@ -102,7 +102,7 @@ fn the_loopback_of_ipv6_is_this_machine_too() {
 #[test]
 fn two_machines_measure_the_way_between_them() {
     let (scratch, tare) = in_scratch();
-    scratch.write_file("token", &format!("{TOKEN}\n"));
+    write_token(&scratch, 0o600);
     let pair = NamespacePair::new();
     let received = || -> u64 {
         let shown = pair.server.output("ip -s -j link show dev eth0");

@@ -2,8 +2,10 @@
 
 use super::program::{ProgramOutcome, RunningProgram, Tare, User, tied_command};
 use serde_json::{Value, json};
+use std::fs::{self, Permissions};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 use tare_dev::{ScratchDirectory, eventually};
 
@@ -132,6 +134,12 @@ pub const PROTOCOL: u32 = 2;
 pub fn hello(version: u32) -> String {
     let nonce = "0".repeat(64);
     json!({"hello": {"protocol": version, "tare": "0", "nonce": nonce}}).to_string()
+}
+
+/// Writes the token to the file `token` of this mode.
+pub fn write_token(scratch: &ScratchDirectory, mode: u32) {
+    let file = scratch.write_file("token", &format!("{TOKEN}\n"));
+    fs::set_permissions(file, Permissions::from_mode(mode)).expect("it is ours");
 }
 
 /// Connects a client to a listener without a token, and completes the handshake.

@@ -74,6 +74,7 @@ impl ProbeClient {
         token: Option<&Token>,
         workloads: &WorkloadRegistry,
     ) -> Result<Self, Error> {
+        token.map_or(Ok(()), |token| token.check_length(listener))?;
         let said = |why: String| Error::Listener { listener, why };
         let stream = TcpStream::connect_timeout(&listener, CONNECT_TIMEOUT).map_err(|error| {
             said(format!(

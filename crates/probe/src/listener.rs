@@ -4,6 +4,7 @@ use crate::connection;
 use crate::handshake_queue;
 use crate::listener_state::{ConnectionGuard, ListenerConfig, ListenerState};
 use crate::notice::ListenerNotice;
+use crate::token::is_beyond_loopback;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
@@ -35,15 +36,18 @@ impl Listener {
     /// Binds to an address. Port 0 lets the kernel choose one. `tell` receives the notices, for a log.
     ///
     /// # Errors
-    /// [`Error::NoToken`] when other machines could reach the address and no token is set, else the kernel's error.
+    /// [`Error::NoToken`] and [`Error::ShortToken`] when other machines could reach the address and no safe token is set,
+    /// else the kernel's error.
     pub fn bind(
         address: SocketAddr,
         terms: ListenerConfig,
         workloads: WorkloadRegistry,
         tell: impl Fn(&ListenerNotice) + Send + Sync + 'static,
     ) -> Result<Self, Error> {
-        if terms.token.is_none() && !address.ip().to_canonical().is_loopback() {
-            return Err(Error::NoToken { address });
+        match &terms.token {
+            Some(token) => token.check_length(address)?,
+            None if is_beyond_loopback(address) => return Err(Error::NoToken { address }),
+            None => {}
         }
         let refused = |error| Error::io(format!("listen on {address}"), error);
         let socket = TcpListener::bind(address).map_err(refused)?;

@@ -10,6 +10,7 @@ use crate::version::VERSION;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::net::SocketAddr;
 use tare_secret::{SharedSecret, to_hex};
 use tare_traffic::Error;
 
@@ -46,6 +47,17 @@ impl Token {
         self.length < Self::MIN_SAFE_LENGTH
     }
 
+    /// Checks that the token can be used with this address: a short one only on this machine.
+    ///
+    /// # Errors
+    /// [`Error::ShortToken`].
+    pub(crate) fn check_length(&self, address: SocketAddr) -> Result<(), Error> {
+        if self.is_short() && is_beyond_loopback(address) {
+            return Err(Error::ShortToken { address });
+        }
+        Ok(())
+    }
+
     /// Returns the proof of one side.
     pub(crate) fn proof(&self, side: ProofSide, nonces: &ProbeNonces) -> Bits256 {
         Bits256(self.secret.proof(&nonces.message(side)))
@@ -60,6 +72,11 @@ impl Token {
     ) -> bool {
         self.secret.is_valid_proof(&proof.0, &nonces.message(side))
     }
+}
+
+/// Returns true if other machines may be at the address, or reach it.
+pub(crate) fn is_beyond_loopback(address: SocketAddr) -> bool {
+    !address.ip().to_canonical().is_loopback()
 }
 
 impl fmt::Debug for Token {

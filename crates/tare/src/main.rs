@@ -14,6 +14,7 @@ mod output_file;
 mod own_networks;
 mod progress;
 mod remote_arguments;
+mod secret_argument;
 mod signals;
 mod traffic_flags;
 mod workloads;

@@ -74,6 +74,14 @@ pub enum Error {
         /// Address on which it was to listen.
         address: SocketAddr,
     },
+    /// Address beyond loopback that is to be used with a token which can be guessed.
+    #[error(
+        "cannot use a token of fewer than 16 characters with {address}: who records one connection can guess it: create one with `openssl rand -hex 16`"
+    )]
+    ShortToken {
+        /// Address of the listener.
+        address: SocketAddr,
+    },
     /// Listener that refused a request, or could not be reached.
     #[error("listener {listener}: {why}")]
     Listener {

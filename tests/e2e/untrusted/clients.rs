@@ -10,7 +10,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use support::listener::{
     PATIENCE, PROTOCOL, SHORT, TOKEN, TestListener, ask, connected_client, hello, in_scratch,
-    request,
+    request, write_token,
 };
 use support::{schema, text};
 
@@ -26,7 +26,7 @@ fn without_a_token_nobody_else_may_reach_a_listener() {
     tare.run(&["listen", "--token", ""]).assert_error(2, &["token is empty"]);
     tare.run(&["listen", "--token-file", "nosuch"]).assert_error(2, &["nosuch", "No such file"]);
     tare.run(&["listen", "--max-rate", "5kpps"]).assert_error(2, &["--max-rate", "bits"]);
-    scratch.write_file("token", TOKEN);
+    write_token(&scratch, 0o600);
     let listening = TestListener::start(&tare, &["--bind", "0.0.0.0", "--token-file", "token"]);
     let port = listening.port();
     let flags = [SHORT, &["--token", TOKEN]].concat();

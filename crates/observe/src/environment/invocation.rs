@@ -5,9 +5,29 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io;
 
-/// Returns the command line, without the program.
+/// Flags whose values are secrets.
+const SECRET_FLAGS: [&str; 1] = ["--token"];
+
+/// Word in the place of a secret.
+const HIDDEN: &str = "HIDDEN";
+
+/// Returns the command line, without the program and without secrets.
 pub(super) fn command_line() -> Vec<String> {
-    std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect()
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    without_secrets(words.collect())
+}
+
+fn without_secrets(mut words: Vec<String>) -> Vec<String> {
+    for at in 0..words.len() {
+        if at > 0 && SECRET_FLAGS.contains(&words[at - 1].as_str()) {
+            words[at] = HIDDEN.to_owned();
+        } else if let Some((flag, _)) = words[at].split_once('=')
+            && SECRET_FLAGS.contains(&flag)
+        {
+            words[at] = format!("{flag}={HIDDEN}");
+        }
+    }
+    words
 }
 
 /// Returns the SHA-256 of this program's file, in hexadecimal. Returns `None` if the file can no longer be read.
@@ -39,6 +59,14 @@ impl io::Write for HashWriter<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn secrets_are_not_recorded() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let told =
+            without_secrets(words("probe db1 --token abc --token-file f --token=abc --json"));
+        assert_eq!(told, words("probe db1 --token HIDDEN --token-file f --token=HIDDEN --json"));
+    }
 
     #[test]
     fn the_hash_is_that_of_the_file() {

@@ -247,7 +247,7 @@ pub(crate) struct UpArguments {
 const LISTEN_EXAMPLES: &str = "\
 Examples:
   tare listen                                     for probes from this machine only
-  openssl rand -hex 16 >token                     generates a token; copy it to the other machine
+  (umask 077; openssl rand -hex 16 >token)        generates a token; copy it to the other machine
   tare listen --bind 0.0.0.0 --token-file token   for all machines that have the token
   tare listen --bind :: --token-file token --ports 5300-5399 --max-duration 1m
                                                   through a firewall that allows 8273 and 5300-5399";

@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: &ListenArguments) -> anyhow::Result<CommandExit> {
         output::print_status(&format!("tare: {notice}"));
     })
     .map_err(|error| match error {
-        Error::NoToken { .. } => usage_error(error),
+        Error::NoToken { .. } | Error::ShortToken { .. } => usage_error(error),
         other => other.into(),
     })?;
     output::print_status(&format!("tare: listening on {}, {how}", listener.address()));
