@@ -77,7 +77,8 @@ pub fn check_study_name(name: &str) -> Result<(), InvalidPlan> {
         && !name.starts_with(['.', '-'])
         && name.trim() == name
         && !name.contains(|c| c == '/' || is_unprintable(c));
-    let allowed = format!("at most {LONGEST_NAME} bytes without `/`, first a letter or a digit");
+    let allowed =
+        format!("at most {LONGEST_NAME} bytes without `/`, not beginning with `.` or `-`");
     check(is_allowed, "name", visible_text(name), allowed)
 }
 

@@ -31,7 +31,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// The directory is not one to write a run to.
-    #[error("cannot write to {path}: {source}: name a new or empty directory by --out, by a path without links", path = path.display())]
+    #[error("cannot write to {path}: {source}: use a directory of your own, named without links; --out needs a new or empty one", path = path.display())]
     Directory {
         /// Directory of the run.
         path: PathBuf,
