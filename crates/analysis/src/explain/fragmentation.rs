@@ -15,12 +15,11 @@ pub(crate) fn fragmentation_finding(trial: &Trial) -> Option<Finding> {
     let by_tunnels =
         if fit.is_some_and(MtuFit::is_too_small) { tunnel_messages(places) } else { 0 };
     let refused = places.iter().map(refused_packets).chain([by_tunnels]).saturating_sum();
-    let most =
-        places.iter().max_by_key(|place| created_fragments(place) + refused_or_reported(place))?;
+    let most = places.iter().max_by_key(|place| oversized_packets(place))?;
     let (packets, fragments) = (fragmented_packets(most), created_fragments(most));
     let place = most.place.clone();
     let found = Finding::Fragmented { packets, fragments, refused, place, mtu: fit };
-    (fragments + refused > 0).then_some(found)
+    (fragments > 0 || refused > 0).then_some(found)
 }
 
 /// Returns the MTU of the sender's device, and the smallest MTU on the path.
@@ -45,9 +44,12 @@ fn refused_packets(place: &NamespaceCounts) -> u64 {
     sum(place, &["Ip.FragFails", "Icmp6.InPktTooBigs"])
 }
 
-fn refused_or_reported(place: &NamespaceCounts) -> u64 {
+/// Returns the number of fragments, of refused packets and of reports of tunnels: a measure by which namespaces are
+/// ordered.
+fn oversized_packets(place: &NamespaceCounts) -> u64 {
     let told = sum(place, &["Icmp.InDestUnreachs"]);
-    refused_packets(place) + told.saturating_sub(sum(place, &["Icmp.OutDestUnreachs"]))
+    let by_tunnels = told.saturating_sub(sum(place, &["Icmp.OutDestUnreachs"]));
+    [created_fragments(place), refused_packets(place), by_tunnels].into_iter().saturating_sum()
 }
 
 /// Returns the number of messages that were received and that no namespace sent: tunnels built them.

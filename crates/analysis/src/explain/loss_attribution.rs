@@ -46,7 +46,7 @@ const PROTOCOL_DROP_COUNTERS: [(&str, DropCause); 19] = [
 pub(crate) fn attribute_loss(trials: &[&Trial]) -> Option<Finding> {
     let ends = || trials.iter().map(|trial| &trial.ends);
     let of: u64 = ends().map(|ends| ends.datagrams_sent).saturating_sum();
-    let lost = of.saturating_sub(ends().map(|ends| ends.datagrams_received).sum());
+    let lost = of.saturating_sub(ends().map(|ends| ends.datagrams_received).saturating_sum());
     if lost == 0 {
         return None;
     }
