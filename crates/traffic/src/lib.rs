@@ -6,6 +6,7 @@
 //! clock; both ends count, and their counts must agree.
 #![deny(unsafe_code)]
 
+mod answer_budget;
 mod byte_meter;
 pub mod clock;
 mod cpu;
@@ -26,6 +27,7 @@ pub mod placement;
 mod poller;
 mod ready_queue;
 mod registry;
+mod server_resources;
 mod slices;
 mod stall;
 mod sys;
@@ -45,6 +47,7 @@ pub use merge::merge_reports;
 pub use outcome::TrialOutcome;
 pub use parameters::{Parameter, ParameterKind, SYSTEM_CONGESTION};
 pub use registry::WorkloadRegistry;
+pub use server_resources::ServerResources;
 pub use sys::thread_cpu_usage;
 pub use wait_mode::{sleep_until, sleep_until_readable};
 pub use workers::THREADS;

@@ -123,6 +123,12 @@ pub trait Workload: Send + Sync {
         parameters::offered_load(self.parameters(), &task.parameters)
     }
 
+    /// Returns the number of sockets that a server has open for each flow of its task, at most: by default the flow's,
+    /// and a control connection or a flow in the other direction.
+    fn sockets_per_flow(&self, _parameters: &Parameters) -> u64 {
+        2
+    }
+
     /// Returns true if trials can run in slices, over connections that last from slice to slice.
     fn can_run_in_slices(&self) -> bool {
         false
@@ -217,6 +223,8 @@ pub struct TrialTask {
     pub index: u32,
     /// Number of processes of this side.
     pub peers: u32,
+    /// Number of processes of all clients. A server refuses flows that claim a higher number.
+    pub client_processes: u32,
     /// Number of processes of each client, which together offer the client's load.
     #[serde(default = "one")]
     pub processes: u32,
@@ -231,6 +239,9 @@ pub struct TrialTask {
     pub slices: Option<SlicePlan>,
     /// Token of the trial, by which a server refuses strangers and stragglers.
     pub token: u64,
+    /// Highest rate at which a server may send answers, bits/s of payload. `None`: unlimited.
+    #[serde(default)]
+    pub answer_rate: Option<u64>,
     /// True if both sides read the same monotonic clock, so that the one-way time between them can be measured.
     pub one_clock: bool,
 }
@@ -375,12 +386,14 @@ impl TrialTask {
             client: 0,
             index: 0,
             peers: 1,
+            client_processes: 1,
             processes: 1,
             cpus: Placement::Free,
             duration,
             interval,
             slices: None,
             token: 0,
+            answer_rate: None,
             one_clock: false,
         }
     }

@@ -227,12 +227,14 @@ impl AgentSession {
             client: 0,
             index: 0,
             peers: 0,
+            client_processes: (self.clients * self.processes) as u32,
             processes: self.processes as u32,
             cpus: job.shape.cpus.clone(),
             duration: job.duration + self.begin_allowance(job)?,
             interval: job.interval,
             slices: job.slices,
             token: RandomState::new().hash_one(std::process::id()),
+            answer_rate: None,
             one_clock: self.clock != AgentClocks::Different,
         };
         let tasks = SideTasks {

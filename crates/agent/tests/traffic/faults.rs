@@ -191,10 +191,10 @@ fn a_strangers_connection_disturbs_nobody() {
     let outcome = session.run_trial(&job, &act_once(flows, come)).unwrap();
     assert!(stranger.take().is_some());
     assert_eq!(outcome.ends.completed, outcome.ends.answered);
-    assert_eq!(outcome.ends.connected + 1, outcome.ends.accepted);
+    assert_eq!(outcome.ends.connected, outcome.ends.accepted);
     let differ =
         |one: &tare_record::Finding| matches!(one, tare_record::Finding::EndsDisagree { .. });
-    assert!(outcome.findings.iter().any(differ), "{:?}", outcome.findings);
+    assert!(!outcome.findings.iter().any(differ), "{:?}", outcome.findings);
 }
 
 #[test]

@@ -6,10 +6,14 @@
 use crate::TrialTask;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
+use std::time::Duration;
 
-/// Length of the client's greeting: `tare`, the version, the trial's token, the client's number, that of its process, the
-/// direction.
-const LENGTH: usize = 28;
+/// Length of the client's greeting, bytes: `tare`, the version, the trial's token, the client's number, that of its
+/// process, the direction.
+pub(crate) const GREETING_LENGTH: usize = 28;
+/// Time within which a connection must greet, and within which a flow that has greeted must say what its workload asks
+/// for next.
+pub(crate) const GREETING_TIMEOUT: Duration = Duration::from_secs(1);
 const MAGIC: [u8; 4] = *b"tare";
 const VERSION: u32 = 3;
 /// Answer of the server: ASCII ACK.
@@ -57,15 +61,60 @@ pub(crate) struct AcceptedFlow {
     pub(crate) direction: FlowDirection,
 }
 
-fn greeting_bytes(token: u64, origin: FlowOrigin, way: u32) -> [u8; LENGTH] {
-    let mut bytes = [0; LENGTH];
-    bytes[..4].copy_from_slice(&MAGIC);
-    bytes[4..8].copy_from_slice(&VERSION.to_be_bytes());
-    bytes[8..16].copy_from_slice(&token.to_be_bytes());
-    bytes[16..20].copy_from_slice(&origin.client.to_be_bytes());
-    bytes[20..24].copy_from_slice(&origin.process.to_be_bytes());
-    bytes[24..].copy_from_slice(&way.to_be_bytes());
-    bytes
+/// Greeting of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Greeting {
+    token: u64,
+    origin: FlowOrigin,
+    direction: FlowDirection,
+}
+
+impl Greeting {
+    /// Creates the greeting of the flows that a client opens for its task, up.
+    pub(crate) fn from_task(task: &TrialTask) -> Self {
+        let origin = FlowOrigin::from_task(task);
+        Self { token: task.token, origin, direction: FlowDirection::Up }
+    }
+
+    /// Returns the greeting as it is sent.
+    pub(crate) fn to_bytes(self) -> [u8; GREETING_LENGTH] {
+        let mut bytes = [0; GREETING_LENGTH];
+        bytes[..4].copy_from_slice(&MAGIC);
+        bytes[4..8].copy_from_slice(&VERSION.to_be_bytes());
+        bytes[8..16].copy_from_slice(&self.token.to_be_bytes());
+        bytes[16..20].copy_from_slice(&self.origin.client.to_be_bytes());
+        bytes[20..24].copy_from_slice(&self.origin.process.to_be_bytes());
+        bytes[24..].copy_from_slice(&(self.direction as u32).to_be_bytes());
+        bytes
+    }
+
+    /// Reads a greeting. Returns `None` if the bytes are not one of this version.
+    pub(crate) fn parse(bytes: &[u8; GREETING_LENGTH]) -> Option<Self> {
+        let number = |from: usize| bytes[from..from + 4].try_into().ok().map(u32::from_be_bytes);
+        let greeting = Self {
+            token: bytes[8..16].try_into().ok().map(u64::from_be_bytes)?,
+            origin: FlowOrigin { client: number(16)?, process: number(20)? },
+            direction: FlowDirection::from_number(number(24)?)?,
+        };
+        (greeting.to_bytes() == *bytes).then_some(greeting)
+    }
+
+    /// Returns true if a flow with this greeting belongs to the trial of a server's task.
+    ///
+    /// A server keeps records by client: numbers beyond those of the trial would let a client make it keep more.
+    pub(crate) fn is_of_trial(&self, task: &TrialTask) -> bool {
+        self.token == task.token
+            && self.origin.client < task.client_processes
+            && self.origin.process < task.client_processes
+    }
+
+    /// Answers the greeting that a connection began with.
+    pub(crate) fn acknowledge(self, stream: TcpStream) -> io::Result<AcceptedFlow> {
+        (&stream).write_all(&ANSWER)?;
+        stream.set_nonblocking(false)?;
+        stream.set_read_timeout(Some(GREETING_TIMEOUT))?;
+        Ok(AcceptedFlow { stream, origin: self.origin, direction: self.direction })
+    }
 }
 
 /// Sends the client's greeting and waits for the answer, up to the socket's timeouts.
@@ -75,7 +124,7 @@ pub(crate) fn send_greeting(
     origin: FlowOrigin,
     way: FlowDirection,
 ) -> io::Result<()> {
-    stream.write_all(&greeting_bytes(token, origin, way as u32))?;
+    stream.write_all(&Greeting { token, origin, direction: way }.to_bytes())?;
     let mut answer = [0; ANSWER.len()];
     stream.read_exact(&mut answer)?;
     if answer == ANSWER {
@@ -86,18 +135,12 @@ pub(crate) fn send_greeting(
 }
 
 /// Reads the client's greeting and answers it. Returns `None` if the connection does not greet with this trial's token.
+#[cfg(test)]
 pub(crate) fn receive_greeting(stream: TcpStream, token: u64) -> Option<AcceptedFlow> {
-    let mut bytes = [0; LENGTH];
+    let mut bytes = [0; GREETING_LENGTH];
     (&stream).read_exact(&mut bytes).ok()?;
-    let number = |from: usize| bytes[from..from + 4].try_into().ok().map(u32::from_be_bytes);
-    let origin = FlowOrigin { client: number(16)?, process: number(20)? };
-    let way = number(24)?;
-    if bytes != greeting_bytes(token, origin, way) {
-        return None;
-    }
-    let way = FlowDirection::from_number(way)?;
-    (&stream).write_all(&ANSWER).ok()?;
-    Some(AcceptedFlow { stream, origin, direction: way })
+    let greeting = Greeting::parse(&bytes).filter(|greeting| greeting.token == token)?;
+    greeting.acknowledge(stream).ok()
 }
 
 #[cfg(test)]
@@ -128,7 +171,10 @@ mod tests {
     #[test]
     fn a_way_that_there_is_not_is_refused() {
         let (client, server) = pair();
-        (&client).write_all(&greeting_bytes(77, ORIGIN, 2)).unwrap();
+        let greeting = Greeting { token: 77, origin: ORIGIN, direction: FlowDirection::Up };
+        let mut bytes = greeting.to_bytes();
+        bytes[GREETING_LENGTH - 1] = 2;
+        (&client).write_all(&bytes).unwrap();
         assert!(receive_greeting(server, 77).is_none());
     }
 
@@ -145,5 +191,29 @@ mod tests {
         let (client, server) = pair();
         (&client).write_all(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n").unwrap();
         assert!(receive_greeting(server, 77).is_none());
+    }
+
+    #[test]
+    fn a_flow_of_a_client_that_the_trial_does_not_have_is_none_of_its() {
+        let task = TrialTask::for_test("tcp-rr", vec![([127, 0, 0, 1], 7).into()]);
+        let own = Greeting::from_task(&task);
+        assert!(own.is_of_trial(&task));
+        for origin in [FlowOrigin { client: 1, process: 0 }, FlowOrigin { client: 0, process: 1 }] {
+            assert!(!Greeting { origin, ..own }.is_of_trial(&task));
+            assert!(
+                Greeting { origin, ..own }
+                    .is_of_trial(&TrialTask { client_processes: 2, ..task.clone() })
+            );
+        }
+        assert!(!Greeting { token: task.token + 1, ..own }.is_of_trial(&task));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_bytes_break_the_reader(bytes: [u8; GREETING_LENGTH]) {
+            if let Some(greeting) = Greeting::parse(&bytes) {
+                proptest::prop_assert_eq!(greeting.to_bytes(), bytes);
+            }
+        }
     }
 }

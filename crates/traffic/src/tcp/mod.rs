@@ -2,6 +2,7 @@
 
 mod granted_options;
 mod greeting;
+mod greeting_queue;
 mod server;
 mod socket;
 mod state_log;
@@ -9,8 +10,11 @@ mod state_log;
 pub(crate) use granted_options::GrantedOptions;
 #[cfg(test)]
 pub(crate) use greeting::receive_greeting;
-pub(crate) use greeting::{AcceptedFlow, FlowDirection, FlowOrigin};
-pub(crate) use server::{AcceptedFlows, DRAIN_TIMEOUT, TcpServerThread, accept_one as accept};
+pub(crate) use greeting::{
+    AcceptedFlow, FlowDirection, FlowOrigin, GREETING_LENGTH, GREETING_TIMEOUT, Greeting,
+};
+pub(crate) use greeting_queue::GreetingQueue;
+pub(crate) use server::{AcceptedFlows, DRAIN_TIMEOUT, TcpServerThread};
 pub(crate) use socket::{
     CONGESTION, TcpOptions, connect, connect_directed, listen, set_congestion, shut_down,
 };

@@ -1,7 +1,8 @@
 //! TCP server of a trial: listens, accepts the expected flows, and drives them on worker threads.
 
 use super::granted_options::GrantedOptions;
-use super::greeting::{AcceptedFlow, receive_greeting};
+use super::greeting::AcceptedFlow;
+use super::greeting_queue::GreetingQueue;
 use super::socket::{TcpOptions, listen};
 use crate::event_loop::{SharedDeadline, TICK};
 use crate::flow_group::FlowGroup;
@@ -16,9 +17,6 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-
-/// Time within which a connection must greet: a silent stranger delays the others by this much.
-const GREETING_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Time that the server waits, after the clients have finished, for data on the way.
 pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -137,39 +135,20 @@ fn accept_expected(
     patience: &SharedDeadline,
 ) -> Result<Vec<AcceptedFlow>, Error> {
     let refused = |error| Error::io("accept a flow", error);
-    let mut flows = Vec::with_capacity(task.flows as usize);
-    while flows.len() < task.flows as usize && !patience.is_past() {
-        sleep_until_readable(listeners.iter().map(AsFd::as_fd), TICK).map_err(refused)?;
+    let expected = task.flows as usize;
+    let mut flows = Vec::with_capacity(expected);
+    let mut queue = GreetingQueue::new(task);
+    while flows.len() < expected && !patience.is_past() {
+        let sockets = listeners.iter().map(AsFd::as_fd).chain(queue.sockets());
+        sleep_until_readable(sockets, TICK).map_err(refused)?;
         for listener in listeners {
-            if let Some(Some(flow)) = accept_one(listener, task.token).map_err(refused)? {
-                flow.stream.set_nodelay(no_delay).map_err(refused)?;
-                flows.push(flow);
-            }
+            queue.accept_pending(listener).map_err(refused)?;
+        }
+        for flow in queue.take_greeted() {
+            flow.stream.set_nodelay(no_delay).map_err(refused)?;
+            flows.push(flow);
         }
     }
+    flows.truncate(expected);
     Ok(flows)
-}
-
-/// Accepts one connection. Returns `None` if no connection is pending, and an inner `None` if it does not greet with
-/// this token.
-pub(crate) fn accept_one(
-    listener: &TcpListener,
-    token: u64,
-) -> io::Result<Option<Option<AcceptedFlow>>> {
-    match listener.accept() {
-        Ok((stream, _)) => {
-            stream.set_nonblocking(false)?;
-            stream.set_read_timeout(Some(GREETING_TIMEOUT))?;
-            Ok(Some(receive_greeting(stream, token)))
-        }
-        Err(error) if is_transient(&error) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// Returns true for an error after which the next call may succeed: nothing pending, a signal, or a connection aborted
-/// by its client (accept(2)).
-fn is_transient(error: &io::Error) -> bool {
-    use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
-    matches!(error.kind(), WouldBlock | Interrupted | ConnectionAborted)
 }

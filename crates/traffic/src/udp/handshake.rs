@@ -12,12 +12,12 @@ use super::options::{
 };
 use crate::event_loop::{SharedDeadline, TICK};
 use crate::placement::TrafficRole;
-use crate::tcp::{self, GrantedOptions};
+use crate::tcp::{self, GrantedOptions, GreetingQueue};
 use crate::wait_mode::sleep_until_readable;
 use crate::{Error, TrialTask};
 use std::collections::BTreeSet;
 use std::io;
-use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -162,10 +162,14 @@ impl UdpListeners {
         patience: &SharedDeadline,
     ) -> Result<EstablishedFlows, Error> {
         let mut register = FlowRegistry { task, options, clients: Vec::new(), flows: Vec::new() };
+        let mut queue = GreetingQueue::new(task);
         while register.flows.len() < task.flows as usize && !patience.is_past() {
-            self.await_clients()?;
+            self.await_clients(&queue)?;
             for door in &self.0 {
-                while register.accept_client(&door.listener)? {}
+                queue
+                    .accept_pending(&door.listener)
+                    .map_err(|error| Error::io("accept a client", error))?;
+                queue.take_greeted().into_iter().for_each(|client| register.add_client(client));
                 while register.read_announcement(&door.announcements)? {}
             }
         }
@@ -177,11 +181,12 @@ impl UdpListeners {
         })
     }
 
-    /// Waits for a connection or an announcement, at most for one tick.
-    fn await_clients(&self) -> Result<(), Error> {
+    /// Waits for a connection, a greeting or an announcement, at most for one tick.
+    fn await_clients(&self, queue: &GreetingQueue<'_>) -> Result<(), Error> {
         let sockets =
             self.0.iter().flat_map(|door| [door.listener.as_fd(), door.announcements.as_fd()]);
-        sleep_until_readable(sockets, TICK).map_err(|error| Error::io("wait for flows", error))
+        sleep_until_readable(sockets.chain(queue.sockets()), TICK)
+            .map_err(|error| Error::io("wait for flows", error))
     }
 }
 
@@ -202,27 +207,15 @@ struct FlowRegistry<'t> {
 }
 
 impl FlowRegistry<'_> {
-    /// Accepts a waiting client. Drops it if it sends nothing valid. Returns false if none waits.
-    fn accept_client(&mut self, listener: &TcpListener) -> Result<bool, Error> {
-        let Some(accepted) = tcp::accept(listener, self.task.token)
-            .map_err(|error| Error::io("accept a client", error))?
-        else {
-            return Ok(false);
-        };
-        if let Some(tcp::AcceptedFlow { stream, origin, .. }) = accepted
-            && let Ok(guest) = self.register_client(stream, origin.client)
-        {
+    /// Adds a client that has greeted. Drops it if it then sends nothing valid.
+    fn add_client(&mut self, client: tcp::AcceptedFlow) {
+        if let Ok(guest) = self.register_client(client.stream, client.origin.client) {
             self.clients.push(guest);
         }
-        Ok(true)
     }
 
     /// Receives a client's number of flows, and answers with the number of the first.
-    fn register_client(
-        &self,
-        stream: std::net::TcpStream,
-        client: u32,
-    ) -> io::Result<GreetedClient> {
+    fn register_client(&self, stream: TcpStream, client: u32) -> io::Result<GreetedClient> {
         let mut link = UdpControlLink::new(stream)?;
         let Some(UdpControlMessage::Flows(count)) = link.receive(FLOW_COUNT_TIMEOUT)? else {
             return Err(unexpected_message());

@@ -2,6 +2,7 @@
 
 mod idle;
 mod rr;
+mod serving_state;
 mod tcp_crr;
 mod tcp_rr;
 mod tcp_stream;

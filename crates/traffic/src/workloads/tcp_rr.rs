@@ -1,6 +1,7 @@
 //! `tcp-rr`: request and response over TCP.
 
 use super::rr::{self, MessageTransport, ReceiveProgress, Responder, RrClient};
+use super::serving_state::ServingState;
 use crate::placement::TrafficRole;
 use crate::slices::progress::SliceProgress;
 use crate::tcp::{AcceptedFlows, CONGESTION, TcpOptions, TcpServerThread, connect, shut_down};
@@ -52,12 +53,11 @@ impl Workload for TcpRr {
 
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
         let progress = SliceProgress::for_task(task);
-        let slices = progress.clone();
+        let shared = ServingState::new(task, progress.clone());
         let serving =
             TcpServerThread::start_with(task, &options(task), task.flows, move |gathered| {
                 let AcceptedFlows { flows, task, cores, patience, .. } = gathered;
                 let wait = WaitMode::from_parameters(&task.parameters);
-                let epoch = Arc::default();
                 let mut lanes = Vec::new();
                 for hand in workers::distribute(flows, &cores, &task.parameters) {
                     hand.iter()
@@ -65,7 +65,7 @@ impl Workload for TcpRr {
                     let wires = hand
                         .into_iter()
                         .map(|flow| (TcpTransport::new(flow.stream), flow.origin.client));
-                    lanes.push(Responder::new(wires.collect(), &task, &epoch, slices.as_ref())?);
+                    lanes.push(Responder::new(wires.collect(), &task, &shared)?);
                 }
                 workers::run_flow_groups(lanes, &cores, &task, &patience)
             })?;

@@ -6,14 +6,13 @@ use crate::cpu::CpuLog;
 use crate::flow_group::{FlowGroup, Interest, server_tick};
 use crate::latency::LatencyLog;
 use crate::payload::incompressible_payload;
-use crate::slices::progress::SliceProgress;
 use crate::slices::window::SliceWindow;
 use crate::workers::WorkerOutput;
+use crate::workloads::serving_state::ServingState;
 use crate::{Error, SideReport, TrialTask, clock, cpu, merge};
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tare_record::{EndCounts, Interval, Series};
 
@@ -56,11 +55,8 @@ pub(in crate::workloads) struct Responder<W> {
     buffer: Box<[u8]>,
     answered: u64,
     cpu: CpuLog,
-    /// Time at which the first request came to this side.
-    shared_epoch: Arc<OnceLock<u64>>,
     epoch: Option<u64>,
-    /// Slices of the trial. `None` if it runs in one piece.
-    slices: Option<Arc<SliceProgress>>,
+    shared: ServingState,
 }
 
 impl<W: MessageTransport> Responder<W> {
@@ -68,8 +64,7 @@ impl<W: MessageTransport> Responder<W> {
     pub(in crate::workloads) fn new(
         flows: Vec<(W, u32)>,
         task: &TrialTask,
-        epoch: &Arc<OnceLock<u64>>,
-        slices: Option<&Arc<SliceProgress>>,
+        shared: &ServingState,
     ) -> Result<Self, Error> {
         let sizes = MessageSizes::from_parameters(&task.parameters)?;
         let mut clients: Vec<u32> = flows.iter().map(|&(_, client)| client).collect();
@@ -103,9 +98,8 @@ impl<W: MessageTransport> Responder<W> {
             buffer: message_buffer(sizes.request),
             answered: 0,
             cpu: CpuLog::new(task.duration, task.interval),
-            shared_epoch: Arc::clone(epoch),
             epoch: None,
-            slices: slices.map(Arc::clone),
+            shared: shared.clone(),
         })
     }
 
@@ -149,12 +143,13 @@ impl<W: MessageTransport> Responder<W> {
                 return one.wire.close_sending();
             }
         }
+        self.shared.spend(self.response.len())?;
         one.stage = ResponseStage::Sending;
         let stamp = RequestStamp::read(one.wire.head());
-        let needs_time = !self.one_way.is_empty() || self.slices.is_some();
+        let needs_time = !self.one_way.is_empty() || self.shared.slices.is_some();
         let came = needs_time.then(|| clock::now().0);
         // The slice is over for the client as soon as it has the response.
-        let window = came.zip(self.slices.as_ref()).map(|(now, slices)| slices.window(now));
+        let window = came.zip(self.shared.slices.as_ref()).map(|(now, slices)| slices.window(now));
         match (window, came) {
             (Some(window), Some(now)) => self.cpu.record_in_slice(&window, now),
             _ if self.epoch.is_none() => self.begin_cpu_log(),
@@ -180,7 +175,7 @@ impl<W: MessageTransport> Responder<W> {
 
     /// Handles the first request of this thread: CPU time counts from now.
     fn begin_cpu_log(&mut self) {
-        self.epoch = Some(self.cpu.begin_at_shared_epoch(&self.shared_epoch));
+        self.epoch = Some(self.cpu.begin_at_shared_epoch(&self.shared.epoch));
     }
 }
 
@@ -194,11 +189,11 @@ impl<W: MessageTransport> FlowGroup for Responder<W> {
     }
 
     fn tick(&self) -> Duration {
-        server_tick(self.slices.is_some())
+        server_tick(self.shared.slices.is_some())
     }
 
     fn awaits_slice(&self) -> bool {
-        self.slices.as_ref().is_some_and(|slices| slices.awaits_slice())
+        self.shared.slices.as_ref().is_some_and(|slices| slices.awaits_slice())
     }
 
     fn interest(&self, flow: usize) -> Interest {

@@ -7,7 +7,7 @@ use crate::latency::{LatencyLog, set_round_trips};
 use crate::payload::incompressible_payload;
 use crate::ready_queue::{ReadyQueue, ReadySockets};
 use crate::slices::window::SliceWindow;
-use crate::tcp::{DRAIN_TIMEOUT, TcpOptions, set_congestion};
+use crate::tcp::{DRAIN_TIMEOUT, Greeting, TcpOptions, set_congestion};
 use crate::workloads::rr::message_buffer;
 use crate::{Error, TrialTask, clock};
 use rustix::event::epoll::EventFlags;
@@ -61,6 +61,7 @@ pub(super) struct CrrClientWorker {
     /// Number of free slots.
     free: usize,
     queue: ReadyQueue,
+    /// Greeting and request.
     request: Box<[u8]>,
     buffer: Box<[u8]>,
     pub(super) exchanges: LatencyLog,
@@ -96,7 +97,7 @@ impl CrrClientWorker {
             slots: (0..plan.slots).map(|_| ConnectionSlot::Free).collect(),
             free: plan.slots,
             queue,
-            request: incompressible_payload(plan.request),
+            request: greeted_request(task, plan.request),
             buffer: message_buffer(plan.response),
             exchanges: log(),
             connects: log(),
@@ -206,7 +207,7 @@ impl CrrClientWorker {
         if self.plan.close == CloseMode::Rst {
             sockopt::set_socket_linger(&socket, Some(Duration::ZERO))?;
         }
-        if self.plan.request > SEGMENT {
+        if self.request.len() > SEGMENT {
             sockopt::set_tcp_nodelay(&socket, true)?;
         }
         if let Some(name) = &self.congestion {
@@ -318,6 +319,12 @@ impl CrrClientWorker {
         }
         Ok(intervals)
     }
+}
+
+/// Returns what every connection sends: the greeting of the trial, and a request of this many bytes.
+fn greeted_request(task: &TrialTask, size: usize) -> Box<[u8]> {
+    let greeting = Greeting::from_task(task).to_bytes();
+    [&greeting[..], &incompressible_payload(size)].concat().into_boxed_slice()
 }
 
 /// Logs the time from a moment to now, if now counts.

@@ -5,8 +5,8 @@
 //! `rst` the client answers with a reset, and no connection stays in TIME_WAIT.
 //!
 //! Every flow is a control connection, which greets; it announces a trial, and its end ends the trial. The measured
-//! connections carry only requests and responses: a stranger's connection during the trial is served as they are, and
-//! shows as a disagreement of the two ends.
+//! connections begin with the same greeting, 28 bytes in one segment with the request, so that a stranger's connection
+//! during the trial is not served. It is not acknowledged, which would take another round trip.
 
 mod client;
 mod client_worker;
@@ -92,6 +92,11 @@ impl Workload for TcpCrr {
             CONGESTION,
             workers::THREADS,
         ]
+    }
+
+    /// Returns the number of connections in progress of a client's thread, and its control connection.
+    fn sockets_per_flow(&self, parameters: &Parameters) -> u64 {
+        parameters::optional_size(parameters, "slots").unwrap_or_default() as u64 + 1
     }
 
     fn can_run_in_slices(&self) -> bool {

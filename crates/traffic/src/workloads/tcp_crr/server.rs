@@ -8,9 +8,12 @@ use crate::payload::incompressible_payload;
 use crate::placement::TrafficRole;
 use crate::ready_queue::{ReadyQueue, ReadySockets};
 use crate::slices::progress::SliceProgress;
-use crate::tcp::{AcceptedFlows, TcpOptions, TcpServerThread};
+use crate::tcp::{
+    AcceptedFlows, GREETING_LENGTH, GREETING_TIMEOUT, Greeting, TcpOptions, TcpServerThread,
+};
 use crate::workers::{self, WorkerOutput};
 use crate::workloads::rr::message_buffer;
+use crate::workloads::serving_state::ServingState;
 use crate::{Error, SentBytes, Server, SideReport, TrialTask, clock, cpu};
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
@@ -18,8 +21,8 @@ use rustix::net::{RecvFlags, SendFlags, SocketFlags, accept_with, recv, send};
 use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Longest sleep of a thread whose trial runs in slices: it wakes seldom in others' slices, and notices soon that the
@@ -29,8 +32,14 @@ const SLICED_TICK: Duration = Duration::from_millis(100);
 /// Backlog of connections not yet accepted: as many as the kernel allows (net.core.somaxconn).
 const BACKLOG: u32 = 4096;
 
-/// Most connections in progress in one thread: further ones are closed at once.
+/// Most connections in progress in one thread that belong to the trial.
 const MOST: usize = 8192;
+
+/// Most connections in one thread that have not greeted, and may be a stranger's. Further ones are closed at once.
+const MOST_UNGREETED: usize = 256;
+
+/// Time between two searches for connections that have not greeted in time, ns.
+const SWEEP_PERIOD: u64 = 250_000_000;
 
 /// Most events handled between two looks at the clock.
 const EVENTS: usize = 256;
@@ -42,6 +51,11 @@ const BATCH: usize = 64;
 #[derive(Debug)]
 struct ServedConnection {
     socket: OwnedFd,
+    /// Time at which it was accepted, by the monotonic clock, ns.
+    accepted: u64,
+    /// Beginning of what it sends, as far as it has arrived.
+    greeting: [u8; GREETING_LENGTH],
+    /// Bytes of the greeting and the request that have arrived.
     taken: usize,
     given: usize,
     /// Events for which epoll watches it.
@@ -56,6 +70,29 @@ enum ConnectionStep {
     Answered,
     /// The connection is closed without an answer.
     Broken,
+    /// The connection does not belong to the trial, and is closed.
+    Stranger,
+}
+
+impl ServedConnection {
+    fn new(socket: OwnedFd, accepted: u64) -> Self {
+        let (greeting, watched) = ([0; GREETING_LENGTH], EventFlags::empty());
+        Self { socket, accepted, greeting, taken: 0, given: 0, watched }
+    }
+
+    /// Adds bytes that have arrived. Returns the greeting if they complete it, `Some(None)` if it is invalid.
+    fn add(&mut self, bytes: &[u8]) -> Option<Option<Greeting>> {
+        let missing = self.greeting.get_mut(self.taken..).unwrap_or_default();
+        let is_incomplete = !missing.is_empty();
+        let fitting = missing.len().min(bytes.len());
+        missing[..fitting].copy_from_slice(&bytes[..fitting]);
+        self.taken += bytes.len();
+        (is_incomplete && self.has_greeted()).then(|| Greeting::parse(&self.greeting))
+    }
+
+    fn has_greeted(&self) -> bool {
+        self.taken >= GREETING_LENGTH
+    }
 }
 
 /// Connections of one thread. Epoll's numbers stand for the listeners, then the control connections, then the measured
@@ -69,17 +106,20 @@ struct CrrServerWorker {
     connections: Vec<Option<ServedConnection>>,
     free: Vec<usize>,
     queue: ReadyQueue,
-    request: usize,
+    /// Bytes of the greeting and the request of a connection.
+    incoming: usize,
     response: Box<[u8]>,
     buffer: Box<[u8]>,
     accepted: u64,
     answered: u64,
     cpu: CpuLog,
-    /// Time at which the first connection came to this side.
-    shared_epoch: Arc<OnceLock<u64>>,
     epoch: Option<u64>,
-    /// Slices of the trial. `None` if it runs in one piece.
-    slices: Option<Arc<SliceProgress>>,
+    shared: ServingState,
+    task: TrialTask,
+    /// Time by the monotonic clock when the thread last woke, ns.
+    now: u64,
+    /// Time of the next search for connections that have not greeted in time.
+    next_sweep: u64,
 }
 
 impl CrrServerWorker {
@@ -88,26 +128,29 @@ impl CrrServerWorker {
         controls: Vec<TcpStream>,
         alive: &Arc<AtomicUsize>,
         task: &TrialTask,
-        epoch: &Arc<OnceLock<u64>>,
-        slices: Option<Arc<SliceProgress>>,
+        shared: &ServingState,
     ) -> io::Result<Self> {
         let plan = CrrParameters::from_parameters(&task.parameters).map_err(io::Error::other)?;
+        let incoming = GREETING_LENGTH + plan.request;
+        let capacity = (plan.slots * task.flows as usize).min(MOST) + MOST_UNGREETED;
         let this = Self {
             listeners: listeners.iter().map(TcpListener::try_clone).collect::<Result<_, _>>()?,
             controls: controls.into_iter().map(Some).collect(),
             alive: Arc::clone(alive),
-            connections: (0..MOST).map(|_| None).collect(),
-            free: (0..MOST).rev().collect(),
+            connections: (0..capacity).map(|_| None).collect(),
+            free: (0..capacity).rev().collect(),
             queue: ReadyQueue::new()?,
-            request: plan.request,
+            incoming,
             response: incompressible_payload(plan.response),
-            buffer: message_buffer(plan.request),
+            buffer: message_buffer(incoming),
             accepted: 0,
             answered: 0,
             cpu: CpuLog::new(task.duration, task.interval),
-            shared_epoch: Arc::clone(epoch),
             epoch: None,
-            slices,
+            shared: shared.clone(),
+            task: task.clone(),
+            now: 0,
+            next_sweep: 0,
         };
         for (at, listener) in this.listeners.iter().enumerate() {
             // One of the threads that wait for the listener is enough.
@@ -124,20 +167,28 @@ impl CrrServerWorker {
     /// Serves until the control connections of all threads have ended.
     fn run(&mut self, patience: &SharedDeadline) -> io::Result<()> {
         let mut ready = ReadySockets::with_room_for(EVENTS);
-        let tick = if self.slices.is_some() { SLICED_TICK } else { TICK };
+        let tick = if self.shared.slices.is_some() { SLICED_TICK } else { TICK };
         while self.alive.load(Ordering::Acquire) > 0 && !patience.is_past() {
             self.queue.wait(tick.as_nanos() as u64, &mut ready)?;
+            self.now = clock::now().0;
             for number in ready.keys() {
                 self.dispatch(number)?;
             }
             if let Some(epoch) = self.epoch {
-                self.cpu.record(clock::now().0.saturating_sub(epoch));
+                self.cpu.record(self.now.saturating_sub(epoch));
+            }
+            if self.now >= self.next_sweep {
+                self.next_sweep = self.now + SWEEP_PERIOD;
+                let timeout = GREETING_TIMEOUT.as_nanos() as u64;
+                self.close_ungreeted(|one, now| one.accepted + timeout < now);
             }
         }
         self.cpu.end_slice();
         // A client closes its control connections after all others: connections still pending here were established
-        // too.
-        (0..self.listeners.len()).try_for_each(|at| self.accept(at, usize::MAX))
+        // too, and have greeted.
+        (0..self.listeners.len()).try_for_each(|at| self.accept(at, usize::MAX))?;
+        self.close_ungreeted(|_, _| true);
+        Ok(())
     }
 
     fn dispatch(&mut self, number: usize) -> io::Result<()> {
@@ -165,24 +216,21 @@ impl CrrServerWorker {
                 Err(error) => return Err(error.into()),
             };
             self.accepted += 1;
-            self.note_arrival();
             if let Some(at) = self.free.pop() {
-                let watched = EventFlags::empty();
-                self.connections[at] =
-                    Some(ServedConnection { socket, taken: 0, given: 0, watched });
+                self.connections[at] = Some(ServedConnection::new(socket, self.now));
                 self.advance_connection(at)?;
             }
         }
         Ok(())
     }
 
-    /// Handles the arrival of a connection: CPU time counts from the first one of this thread, or of the slice.
+    /// Handles the greeting of a connection: CPU time counts from the first one of this thread, or of the slice.
     fn note_arrival(&mut self) {
-        if let Some(slices) = &self.slices {
+        if let Some(slices) = &self.shared.slices {
             let now = clock::now().0;
             self.cpu.record_in_slice(&slices.window(now), now);
         } else if self.epoch.is_none() {
-            self.epoch = Some(self.cpu.begin_at_shared_epoch(&self.shared_epoch));
+            self.epoch = Some(self.cpu.begin_at_shared_epoch(&self.shared.epoch));
         }
     }
 
@@ -214,18 +262,39 @@ impl CrrServerWorker {
             }
             ConnectionStep::Answered => self.answered += 1,
             ConnectionStep::Broken => {}
+            ConnectionStep::Stranger => self.accepted -= 1,
         }
         self.free.push(at);
         Ok(())
     }
 
+    /// Closes connections that have not greeted and for which a condition holds at this time.
+    fn close_ungreeted(&mut self, is_late: impl Fn(&ServedConnection, u64) -> bool) {
+        let now = self.now;
+        let is_late = |one: &mut ServedConnection| !one.has_greeted() && is_late(one, now);
+        for (at, place) in self.connections.iter_mut().enumerate() {
+            if place.take_if(is_late).is_some() {
+                self.accepted -= 1;
+                self.free.push(at);
+            }
+        }
+    }
+
     fn exchange(&mut self, one: &mut ServedConnection) -> ConnectionStep {
-        while one.taken < self.request {
-            let most = self.buffer.len().min(self.request - one.taken);
+        while one.taken < self.incoming {
+            let most = self.buffer.len().min(self.incoming - one.taken);
             match recv(&one.socket, &mut self.buffer[..most], RecvFlags::empty()) {
-                Ok((_, bytes)) if bytes > 0 => one.taken += bytes,
+                Ok((_, bytes)) if bytes > 0 => {
+                    if let Some(greeting) = one.add(&self.buffer[..bytes]) {
+                        if !greeting.is_some_and(|greeting| greeting.is_of_trial(&self.task)) {
+                            return ConnectionStep::Stranger;
+                        }
+                        self.note_arrival();
+                    }
+                }
                 Err(error) if is_blocked(error) => return ConnectionStep::Wait(EventFlags::IN),
-                Ok(_) | Err(_) => return ConnectionStep::Broken,
+                Ok(_) | Err(_) if one.has_greeted() => return ConnectionStep::Broken,
+                Ok(_) | Err(_) => return ConnectionStep::Stranger,
             }
         }
         // The FIN follows: with this flag it goes out in one segment with the last of the response.
@@ -266,18 +335,15 @@ impl CrrServer {
         CrrParameters::from_parameters(&task.parameters)?;
         let overflows = time_wait_overflows();
         let progress = SliceProgress::for_task(task);
-        let slices = progress.clone();
+        let shared = ServingState::new(task, progress.clone());
         let options = TcpOptions::from_parameters(&task.parameters);
         let serving = TcpServerThread::start_with(task, &options, BACKLOG, move |gathered| {
             let AcceptedFlows { flows, listeners, task, cores, patience } = gathered;
-            let (epoch, alive) = (Arc::default(), Arc::new(AtomicUsize::new(flows.len())));
+            let alive = Arc::new(AtomicUsize::new(flows.len()));
             let controls = flows.into_iter().map(|flow| flow.stream).collect();
             let lanes = workers::distribute(controls, &cores, &task.parameters)
                 .into_iter()
-                .map(|controls| {
-                    let slices = slices.clone();
-                    CrrServerWorker::new(&listeners, controls, &alive, &task, &epoch, slices)
-                })
+                .map(|controls| CrrServerWorker::new(&listeners, controls, &alive, &task, &shared))
                 .collect::<Result<_, _>>()
                 .map_err(|error| Error::io("prepare to accept connections", error))?;
             workers::run_workers(lanes, &cores, &task, &patience, |lane| lane.run(&patience))

@@ -9,6 +9,7 @@ mod handshake_datagram;
 mod transport;
 
 use super::rr::{self, Responder, RrClient};
+use super::serving_state::ServingState;
 use super::tcp_rr::no_delay_options;
 use crate::placement::TrafficRole;
 use crate::slices::progress::SliceProgress;
@@ -68,16 +69,15 @@ impl Workload for UdpRr {
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
         let doors = handshake::listen(&task.addresses)?;
         let progress = SliceProgress::for_task(task);
-        let slices = progress.clone();
+        let shared = ServingState::new(task, progress.clone());
         let serving =
             TcpServerThread::start_with(task, &no_delay_options(), task.flows, move |gathered| {
                 let AcceptedFlows { flows, task, cores, patience, .. } = gathered;
                 let flows = handshake::admit(&doors, flows, &task, &patience)?;
                 drop(doors);
-                let epoch = Arc::default();
                 let mut lanes = Vec::new();
                 for hand in workers::distribute(flows, &cores, &task.parameters) {
-                    lanes.push(Responder::new(hand, &task, &epoch, slices.as_ref())?);
+                    lanes.push(Responder::new(hand, &task, &shared)?);
                 }
                 workers::run_flow_groups(lanes, &cores, &task, &patience)
             })?;
