@@ -128,7 +128,7 @@ pub fn ask(stream: &TcpStream, line: &str) -> Option<Value> {
 }
 
 /// Version of the protocol that listener and probe speak.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// Returns the first message of a client with this protocol version.
 pub fn hello(version: u32) -> String {

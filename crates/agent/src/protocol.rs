@@ -2,7 +2,7 @@
 //!
 //! | order | to | reply |
 //! |---|---|---|
-//! | (none: the agent has started) | | `{"hello":{"protocol":6,"clock":"…"}}` |
+//! | (none: the agent has started) | | `{"hello":{"protocol":7,"clock":"…"}}` |
 //! | `{"serve":TASK}` | server | `"ready"`: it listens |
 //! | `{"connect":TASK}` | client | `"ready"`: all flows are connected and their server knows them |
 //! | `{"go":{"at":NS}}` | client | after the task's duration `{"done":REPORT}` |
@@ -29,7 +29,7 @@ use tare_record::Nanos;
 use tare_traffic::{SentBytes, SideReport, TrialTask};
 
 /// Version of the protocol: both ends must have the same.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// Largest order that is read, bytes. Replies carry histograms and have no such limit.
 const LONGEST_ORDER: usize = 1 << 20;

@@ -8,9 +8,7 @@
 use crate::caps::Caps;
 use crate::message::TrialRequest;
 use std::time::Duration;
-use tare_traffic::THREADS;
-use tare_traffic::placement::{SideCores, TrafficRole};
-use tare_traffic::{Error, ParameterKind, TrialTask, Workload, WorkloadRegistry, parameters};
+use tare_traffic::{Error, ServerResources, TrialTask, Workload, WorkloadRegistry};
 
 /// Resources that a trial takes from those that all clients share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,6 +17,10 @@ pub(crate) struct TrialResources {
     pub(crate) memory: u64,
     /// Offered rate, bits/s. 0 where rates are not capped.
     pub(crate) rate: u64,
+    /// Threads, those of them that never sleep, and sockets.
+    pub(crate) threads: u64,
+    pub(crate) spinning: u64,
+    pub(crate) sockets: u64,
 }
 
 /// Request that is within the limits. It can be served if the resources are free.
@@ -31,18 +33,13 @@ pub(crate) struct AdmittedTrial<'r> {
     pub(crate) demand: TrialResources,
 }
 
-/// Memory of a flow in addition to its messages and socket buffers, bytes.
-const FLOW_OVERHEAD: u64 = 64 << 10;
-
-/// Memory of an interval record on each thread, bytes.
-const INTERVAL_RECORD_SIZE: u64 = 1 << 10;
-
 impl Caps {
-    /// Returns the task of a request. Fails if the request exceeds a limit or needs an external program.
+    /// Returns the task of a request, of a client that reads the same clock or another one. Fails if the request exceeds a limit or needs an external program.
     pub(crate) fn admit<'r>(
         &self,
         request: &TrialRequest,
         registry: &'r WorkloadRegistry,
+        one_clock: bool,
     ) -> Result<AdmittedTrial<'r>, Error> {
         let workload = registry.find(&request.workload)?;
         if !workload.programs().is_empty() {
@@ -51,7 +48,7 @@ impl Caps {
                 request.workload
             ));
         }
-        let task = task_from_request(request, workload)?;
+        let mut task = TrialTask { one_clock, ..task_from_request(request, workload)? };
         let lasts = workload.duration(&task);
         if lasts > Duration::from(self.duration) {
             return refuse(format!(
@@ -59,10 +56,15 @@ impl Caps {
                 request.workload, self.duration
             ));
         }
+        task.answer_rate = self.rate.map(|most| offered_rate(workload, &task, most)).transpose()?;
+        let server = ServerResources::for_task(workload, &task);
         let demand = TrialResources {
             flows: task.flows,
-            memory: required_memory(workload, &task),
-            rate: self.rate.map_or(Ok(0), |most| offered_rate(workload, &task, most))?,
+            memory: server.memory,
+            rate: task.answer_rate.unwrap_or_default(),
+            threads: server.threads,
+            spinning: if server.spins { server.threads } else { 0 },
+            sockets: server.sockets,
         };
         self.check(demand)?;
         Ok(AdmittedTrial { workload, task, duration: lasts, demand })
@@ -128,24 +130,6 @@ fn offered_rate(workload: &dyn Workload, task: &TrialTask, most: u64) -> Result<
     }
 }
 
-/// Returns the memory that a trial may take in this process and its sockets, bytes. It is an upper bound, as far as the
-/// parameters tell.
-fn required_memory(workload: &dyn Workload, task: &TrialTask) -> u64 {
-    let sizes: u64 = workload
-        .parameters()
-        .iter()
-        .filter(|parameter| matches!(parameter.kind, ParameterKind::Bytes { .. }))
-        .filter_map(|parameter| parameters::optional_size(&task.parameters, parameter.name))
-        .map(|size| size as u64)
-        .fold(0, u64::saturating_add);
-    let threads = parameters::optional_size(&task.parameters, THREADS.name)
-        .unwrap_or_else(|| SideCores::for_role(&task.cpus, TrafficRole::Server).list().len())
-        .clamp(1, task.flows.max(1) as usize) as u64;
-    let flows = u64::from(task.flows).saturating_mul(sizes.saturating_add(FLOW_OVERHEAD));
-    let intervals = task.duration.0 / task.interval.0.max(1);
-    flows.saturating_add(intervals.saturating_mul(threads).saturating_mul(INTERVAL_RECORD_SIZE))
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -171,18 +155,22 @@ pub(crate) mod tests {
     }
 
     fn refusal(caps: &Caps, request: &TrialRequest) -> String {
-        caps.admit(request, &registry()).err().map(|error| error.to_string()).unwrap_or_default()
+        caps.admit(request, &registry(), false)
+            .err()
+            .map(|error| error.to_string())
+            .unwrap_or_default()
     }
 
     #[test]
     fn what_is_within_the_caps_is_admitted_with_what_it_takes() {
         let registry = registry();
         let request = TrialRequest { flows: 3, ..request("tcp-rr") };
-        let admitted = Caps::default().admit(&request, &registry).unwrap();
+        let admitted = Caps::default().admit(&request, &registry, false).unwrap();
         assert_eq!(admitted.workload.info().name, "tcp-rr");
         assert_eq!((admitted.task.flows, admitted.demand.flows), (3, 3));
         assert_eq!(admitted.duration, Duration::from_millis(100));
-        assert!(admitted.demand.memory >= 3 * FLOW_OVERHEAD);
+        assert!(admitted.demand.memory > 0);
+        assert_eq!(admitted.demand.sockets, 6);
     }
 
     #[test]
@@ -255,7 +243,7 @@ pub(crate) mod tests {
                 ..request("tcp-rr")
             };
             let caps = Caps::default();
-            if let Ok(admitted) = caps.admit(&request, &registry()) {
+            if let Ok(admitted) = caps.admit(&request, &registry(), false) {
                 prop_assert!(admitted.demand.memory <= caps.memory && admitted.demand.flows <= caps.flows);
             }
         }

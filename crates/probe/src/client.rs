@@ -6,14 +6,15 @@
 
 use crate::admission;
 use crate::caps::Caps;
+use crate::client_handshake::{SETUP_TIMEOUT, shake_hands};
 use crate::control_connection::{ControlConnection, ControlError, WaitLimit};
+use crate::line_limit::LineLimit;
 use crate::message::{
-    ClientHello, ClientMessage, ClientProof, ListenerHello, ListenerMessage, ListenerWelcome,
-    MAX_LISTENER_LINE, TrialReady, TrialRequest,
+    ClientMessage, ListenerMessage, ListenerWelcome, MAX_LISTENER_LINE, TrialReady, TrialRequest,
 };
 use crate::notice::to_printable;
-use crate::token::{Bits256, ProbeNonces, ProofSide, Token};
-use crate::version::VERSION;
+use crate::report_check::check_report;
+use crate::token::Token;
 use rustix::net::sockopt;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -21,14 +22,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tare_record::Nanos;
 use tare_traffic::{
-    Error, SideReport, TrialJob, TrialOutcome, TrialTask, WorkloadRegistry, clock, merge_reports,
+    Error, SideReport, TrialJob, TrialOutcome, TrialTask, WorkloadRegistry, merge_reports,
 };
 
 /// Timeout of one attempt to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Timeout of the handshake, and of the preparation of a trial.
-const SETUP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Timeout of either side's report after the end of the trial.
 const REPORT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -113,7 +111,7 @@ impl ProbeClient {
     /// With the listener's limit that the job exceeds, or with the value of the job that is invalid.
     pub fn check(&self, job: &TrialJob) -> Result<(), Error> {
         self.caps
-            .admit(&request_from_job(job), &self.workloads)
+            .admit(&request_from_job(job), &self.workloads, self.one_clock)
             .map(drop)
             .map_err(|error| self.listener_error(&error.to_string()))
     }
@@ -150,10 +148,13 @@ impl ProbeClient {
         let TrialReady { ports, trial } = self.prepare(wire, request, &set_up)?;
         task.addresses = ports.into_iter().map(|port| with_port(self.listener, port)).collect();
         (task.token, task.one_clock) = (trial, self.one_clock);
+        if task.addresses.len() != workload.port_count() {
+            return Err(self.listener_error("the answer has another number of ports than the workload: use the same tare on both machines"));
+        }
         task.validate()?;
         let lasts = workload.duration(&task);
-        let sent = self.generate(wire, task, lasts, cancelled)?;
-        let received = self.finish(wire, cancelled)?;
+        let sent = self.generate(wire, task.clone(), lasts, cancelled)?;
+        let received = self.finish(wire, &task, cancelled)?;
         let (client_cpu, listener_cpu) = (sent.cpu, self.one_clock.then_some(received.cpu));
         let outcome = merge_reports(vec![received], vec![sent])?;
         Ok(ProbeOutcome { outcome, client_cpu, listener_cpu })
@@ -166,7 +167,12 @@ impl ProbeClient {
         request: TrialRequest,
         limit: &WaitLimit<'_>,
     ) -> Result<TrialReady, Error> {
-        match self.exchange(wire, &ClientMessage::Serve(request), limit)? {
+        match self.exchange(
+            wire,
+            &ClientMessage::Serve(request),
+            MAX_LISTENER_LINE.into(),
+            limit,
+        )? {
             ListenerMessage::Ready(ready) => Ok(ready),
             other => Err(self.unexpected_answer(&other)),
         }
@@ -253,27 +259,30 @@ impl ProbeClient {
     fn finish(
         &self,
         wire: &mut ControlConnection,
+        task: &TrialTask,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<SideReport, Error> {
         let limit = WaitLimit::new(REPORT_TIMEOUT, cancelled);
-        match self.exchange(wire, &ClientMessage::Finish, &limit)? {
-            // The monotonic clock of another machine has no meaning here.
-            ListenerMessage::Done(report) if !self.one_clock => {
-                Ok(SideReport { epoch: None, ..*report })
-            }
-            ListenerMessage::Done(report) => Ok(*report),
-            other => Err(self.unexpected_answer(&other)),
-        }
+        let most = LineLimit::for_report(task);
+        let mut report = match self.exchange(wire, &ClientMessage::Finish, most, &limit)? {
+            ListenerMessage::Done(report) => *report,
+            other => return Err(self.unexpected_answer(&other)),
+        };
+        check_report(&report, task).map_err(|problem| self.listener_error(&problem))?;
+        // The monotonic clock of another machine has no meaning here.
+        report.epoch = report.epoch.filter(|_| self.one_clock);
+        Ok(report)
     }
 
     fn exchange(
         &self,
         wire: &mut ControlConnection,
         ask: &ClientMessage,
+        most: LineLimit,
         limit: &WaitLimit<'_>,
     ) -> Result<ListenerMessage, Error> {
         wire.write(ask, limit)
-            .and_then(|()| wire.read(MAX_LISTENER_LINE, limit))
+            .and_then(|()| wire.read(most, limit))
             .map_err(|trouble| self.connection_error(&trouble))
     }
 
@@ -305,84 +314,6 @@ impl ProbeClient {
     fn listener_error(&self, why: &str) -> Error {
         Error::Listener { listener: self.listener, why: to_printable(why) }
     }
-}
-
-/// Exchanges versions, nonces and proofs of the token with the listener. Fails with a message for people.
-pub(crate) fn shake_hands(
-    wire: &mut ControlConnection,
-    token: Option<&Token>,
-) -> Result<ListenerWelcome, String> {
-    let limit = WaitLimit::new(SETUP_TIMEOUT, &|| false);
-    let nonce = Bits256::random().map_err(|error| error.to_string())?;
-    let tare = env!("CARGO_PKG_VERSION").to_owned();
-    let greeting = match exchange_line(
-        wire,
-        &ClientMessage::Hello(ClientHello { protocol: VERSION, tare, nonce }),
-        &limit,
-    )? {
-        ListenerMessage::Hello(greeting) => greeting,
-        other => return Err(other.failure_reason().to_owned()),
-    };
-    let ListenerHello { protocol, nonce: other, token: wanted, .. } = greeting;
-    if protocol != VERSION {
-        return Err(format!(
-            "the listener speaks version {protocol} of the protocol, not {VERSION}: use the same tare on both machines"
-        ));
-    }
-    let nonces = ProbeNonces { client: nonce, listener: other };
-    let proof = match (wanted, token) {
-        (true, Some(token)) => Some(token.proof(ProofSide::Client, &nonces)),
-        (true, None) => {
-            return Err(
-                "the listener requires a token: give the token with --token-file, --token or TARE_TOKEN"
-                    .to_owned(),
-            );
-        }
-        (false, Some(_)) => {
-            return Err("the listener requires no token, and may belong to another user: start your listener with the token, or omit the token here".to_owned());
-        }
-        (false, None) => None,
-    };
-    match exchange_line(
-        wire,
-        &ClientMessage::Prove(ClientProof { proof, clock: clock::name() }),
-        &limit,
-    )? {
-        ListenerMessage::Welcome(welcome) => {
-            let proved = |token: &Token| {
-                welcome
-                    .proof
-                    .is_some_and(|proof| token.is_valid_proof(&proof, ProofSide::Listener, &nonces))
-            };
-            match token.is_none_or(proved) {
-                true => Ok(welcome),
-                false => {
-                    Err("the listener did not prove that it knows the token, and may belong to another user: check the address and --port"
-                        .to_owned())
-                }
-            }
-        }
-        other => Err(other.failure_reason().to_owned()),
-    }
-}
-
-/// Sends one line of the handshake and reads the answer.
-fn exchange_line(
-    wire: &mut ControlConnection,
-    ask: &ClientMessage,
-    limit: &WaitLimit<'_>,
-) -> Result<ListenerMessage, String> {
-    let answer = wire.write(ask, limit).and_then(|()| wire.read(1 << 16, limit));
-    answer.map_err(|trouble| match trouble {
-        ControlError::Malformed(_) | ControlError::TooLong(_) => {
-            "the program at this address is not a tare listener: check the address and --port"
-                .to_owned()
-        }
-        ControlError::TimedOut => {
-            "no answer in time: the program at this address is not a tare listener, or the machine is overloaded: check the address and --port".to_owned()
-        }
-        other => other.to_string(),
-    })
 }
 
 /// Returns the request to the listener for this job.

@@ -2,18 +2,21 @@
 
 use crate::admission::AdmittedTrial;
 use crate::control_connection::{ControlConnection, ControlError, WaitLimit};
+use crate::failed_proofs::FailureCount;
+use crate::handshake_queue::QueueSlot;
 use crate::listener_state::ListenerState;
 use crate::message::{
     ClientHello, ClientMessage, ClientProof, ListenerHello, ListenerMessage, ListenerWelcome,
     MAX_CLIENT_LINE, MAX_HANDSHAKE_LINE, TrialReady, TrialRequest,
 };
 use crate::quota::ClientSlot;
-use crate::token::{Bits256, ProbeNonces, ProofSide, random_bytes};
+use crate::token::{Bits256, ProbeNonces, ProofSide, Token, random_bytes};
 use crate::version::VERSION;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 use tare_traffic::{Error, Server, clock};
 
 /// Timeout of the whole handshake.
@@ -41,8 +44,8 @@ pub(crate) fn serve_connection(stream: TcpStream, peer: SocketAddr, house: &List
     let Ok(wire) = ControlConnection::new(stream) else { return };
     let mut guest = ClientConnection { wire, peer, listener: house, one_clock: false, stop: &stop };
     // A client that fails the handshake keeps its slot while it is told why, and can lose it to others.
-    let Ok(place) = house.handshakes.push(guest.wire.stream()) else { return };
-    match guest.shake_hands() {
+    let Ok(place) = house.handshakes.push(guest.wire.stream(), peer.ip()) else { return };
+    match guest.shake_hands(&place) {
         Ok(_seat) => {
             drop(place);
             let left = guest.serve_trials();
@@ -68,6 +71,8 @@ enum HandshakeError {
     Connection(ControlError),
     /// Refusal of the client's message, with the reason that the answer carries.
     Refused(String),
+    /// The client does not know the token. The operator has been told.
+    WrongToken,
 }
 
 impl From<ControlError> for HandshakeError {
@@ -88,9 +93,9 @@ impl<'h> ClientConnection<'h> {
     }
 
     /// Runs the handshake: versions, nonces and proofs. Reserves a slot for the client.
-    fn shake_hands(&mut self) -> Result<ClientSlot, HandshakeError> {
+    fn shake_hands(&mut self, place: &QueueSlot) -> Result<ClientSlot, HandshakeError> {
         let limit = self.limit(HANDSHAKE_TIMEOUT);
-        let nonces = self.exchange_nonces(&limit)?;
+        let nonces = self.exchange_nonces(place, &limit)?;
         let ClientMessage::Prove(ClientProof { proof, clock }) =
             self.wire.read(MAX_HANDSHAKE_LINE, &limit)?
         else {
@@ -100,13 +105,8 @@ impl<'h> ClientConnection<'h> {
         };
         let answer = match &self.listener.token {
             Some(token) => {
-                if !proof
-                    .is_some_and(|proof| token.is_valid_proof(&proof, ProofSide::Client, &nonces))
-                {
-                    return Err(HandshakeError::Refused(
-                        "the client does not know the token: give the listener's token with --token-file, --token or TARE_TOKEN".to_owned(),
-                    ));
-                }
+                self.await_proof_turn(place)?;
+                self.check_proof(token, proof.as_ref(), &nonces)?;
                 Some(token.proof(ProofSide::Listener, &nonces))
             }
             None => None,
@@ -115,11 +115,49 @@ impl<'h> ClientConnection<'h> {
         self.one_clock = !clock.is_empty() && clock == clock::name();
         let caps = self.listener.quota.caps().clone();
         let welcome = ListenerWelcome { proof: answer, one_clock: self.one_clock, caps };
-        self.wire.write(&ListenerMessage::Welcome(welcome), &limit)?;
+        // Failed proofs of the address may have taken more time than the handshake's limit leaves.
+        self.send(&ListenerMessage::Welcome(welcome))?;
         Ok(seat)
     }
 
-    fn exchange_nonces(&mut self, limit: &WaitLimit<'_>) -> Result<ProbeNonces, HandshakeError> {
+    /// Waits as long as earlier failed proofs of the client's address cost, or until another connection takes the slot.
+    fn await_proof_turn(&self, place: &QueueSlot) -> Result<(), ControlError> {
+        let limit = self.limit(self.listener.failed_proofs.delay(self.peer.ip(), Instant::now()));
+        loop {
+            match limit.next_wait() {
+                Ok(_) if place.is_evicted() => return Err(ControlError::Closed),
+                Ok(tick) => thread::sleep(tick),
+                Err(ControlError::TimedOut) => return Ok(()),
+                Err(other) => return Err(other),
+            }
+        }
+    }
+
+    /// Checks the client's proof. Counts a wrong one.
+    fn check_proof(
+        &self,
+        token: &Token,
+        proof: Option<&Bits256>,
+        nonces: &ProbeNonces,
+    ) -> Result<(), HandshakeError> {
+        let (failed, peer) = (&self.listener.failed_proofs, self.peer.ip());
+        if proof.is_some_and(|proof| token.is_valid_proof(proof, ProofSide::Client, nonces)) {
+            failed.forget(peer);
+            return Ok(());
+        }
+        let FailureCount { of_address, total } = failed.record(peer, Instant::now());
+        self.listener.notices.report_rejected(
+            self.peer,
+            format!("client refused: it does not know the token: failed proof {of_address} of its address, {total} in all"),
+        );
+        Err(HandshakeError::WrongToken)
+    }
+
+    fn exchange_nonces(
+        &mut self,
+        place: &QueueSlot,
+        limit: &WaitLimit<'_>,
+    ) -> Result<ProbeNonces, HandshakeError> {
         let ClientMessage::Hello(ClientHello { protocol, nonce, .. }) =
             self.wire.read(MAX_HANDSHAKE_LINE, limit)?
         else {
@@ -132,6 +170,7 @@ impl<'h> ClientConnection<'h> {
                 "the client speaks version {protocol} of the protocol, the listener version {VERSION}: use the same tare on both machines"
             )));
         }
+        place.note_greeting();
         let nonces = ProbeNonces { client: nonce, listener: Bits256::random()? };
         let greeting = ListenerHello {
             protocol: VERSION,
@@ -149,9 +188,7 @@ impl<'h> ClientConnection<'h> {
             let asked = self.wire.read(MAX_CLIENT_LINE, &self.limit(IDLE_TIMEOUT));
             let done = match asked {
                 Ok(ClientMessage::Serve(request)) => self.serve_trial(&request),
-                Ok(_) => self.send(&ListenerMessage::Failed(
-                    "message out of turn: expected `serve`".to_owned(),
-                )),
+                Ok(_) => Err(ControlError::OutOfTurn("serve")),
                 Err(trouble) => Err(trouble),
             };
             if let Err(trouble) = done {
@@ -163,10 +200,11 @@ impl<'h> ClientConnection<'h> {
     /// Serves one trial. The server always ends with this call, whatever ends the trial.
     fn serve_trial(&mut self, request: &TrialRequest) -> Result<(), ControlError> {
         let caps = self.listener.quota.caps();
-        let admitted = caps.admit(request, &self.listener.registry).and_then(|admitted| {
-            let share = self.listener.quota.reserve_trial(admitted.demand)?;
-            Ok((admitted, share))
-        });
+        let admitted =
+            caps.admit(request, &self.listener.registry, self.one_clock).and_then(|admitted| {
+                let share = self.listener.quota.reserve_trial(admitted.demand)?;
+                Ok((admitted, share))
+            });
         let (admitted, _share) = match admitted {
             Ok(admitted) => admitted,
             Err(error) => {
@@ -184,15 +222,14 @@ impl<'h> ClientConnection<'h> {
             format!("{}, {flows} flow(s), {:?}", admitted.task.workload, admitted.duration),
         );
         self.send(&ListenerMessage::Ready(ready))?;
-        let answer =
-            match self.wire.read(MAX_CLIENT_LINE, &self.limit(admitted.duration + TRIAL_GRACE))? {
-                ClientMessage::Finish => match server.finish() {
-                    Ok(report) => ListenerMessage::Done(Box::new(report)),
-                    Err(error) => ListenerMessage::Failed(error.to_string()),
-                },
-                _ => ListenerMessage::Failed("message out of turn: expected `finish`".to_owned()),
-            };
-        self.send(&answer)
+        let limit = self.limit(admitted.duration + TRIAL_GRACE);
+        let ClientMessage::Finish = self.wire.read(MAX_CLIENT_LINE, &limit)? else {
+            return Err(ControlError::OutOfTurn("finish"));
+        };
+        self.send(&match server.finish() {
+            Ok(report) => ListenerMessage::Done(Box::new(report)),
+            Err(error) => ListenerMessage::Failed(error.to_string()),
+        })
     }
 
     /// Starts the serving side of the workload on the address that the client dialled.
@@ -203,7 +240,7 @@ impl<'h> ClientConnection<'h> {
         let at = local_address(self.wire.stream())?;
         let trial = u64::from_ne_bytes(random_bytes()?);
         let mut task = admitted.task.clone();
-        (task.token, task.one_clock) = (trial, self.one_clock);
+        task.token = trial;
         let mut tries = 0;
         loop {
             task.addresses = self.listener.ports.choose(at, admitted.workload.port_count())?;
@@ -230,6 +267,11 @@ impl<'h> ClientConnection<'h> {
             HandshakeError::Connection(ControlError::Closed) => return,
             HandshakeError::Connection(trouble) => ListenerMessage::Failed(describe(&trouble)),
             HandshakeError::Refused(why) => ListenerMessage::Refused(why),
+            HandshakeError::WrongToken => {
+                return self.close_with(&ListenerMessage::Refused(
+                    "the client does not know the token: give the listener's token with --token-file, --token or TARE_TOKEN".to_owned(),
+                ));
+            }
         };
         self.listener
             .notices

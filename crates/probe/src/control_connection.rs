@@ -1,5 +1,6 @@
 //! Control connection: JSON lines over TCP, each with a maximum length and a deadline, whatever the other end does.
 
+use crate::line_limit::LineLimit;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt;
@@ -24,8 +25,12 @@ pub(crate) enum ControlError {
     Stopped,
     /// The line is longer than this, bytes.
     TooLong(usize),
-    /// The line is not a valid message here.
+    /// The line has more JSON values than this.
+    TooManyValues(usize),
+    /// The line is not a valid message.
     Malformed(String),
+    /// The message does not come at its turn. This one would.
+    OutOfTurn(&'static str),
 }
 
 impl fmt::Display for ControlError {
@@ -35,7 +40,11 @@ impl fmt::Display for ControlError {
             Self::TimedOut => f.write_str("the peer was too slow to send or take a message"),
             Self::Stopped => f.write_str("interrupted"),
             Self::TooLong(most) => write!(f, "the line is longer than {most} bytes"),
+            Self::TooManyValues(most) => write!(f, "the line has more than {most} values"),
             Self::Malformed(why) => write!(f, "the line is not a valid message: {why}"),
+            Self::OutOfTurn(expected) => {
+                write!(f, "message out of turn: expected `{expected}`")
+            }
         }
     }
 }
@@ -53,8 +62,8 @@ impl<'a> WaitLimit<'a> {
         Self { until: Instant::now() + time, stop }
     }
 
-    /// Returns the timeout of the next system call. Fails if the deadline has passed or the caller asked to stop.
-    fn next_wait(&self) -> Result<Duration, ControlError> {
+    /// Returns the timeout of the next call that waits. Fails if the deadline has passed or the caller asked to stop.
+    pub(crate) fn next_wait(&self) -> Result<Duration, ControlError> {
         if (self.stop)() {
             return Err(ControlError::Stopped);
         }
@@ -84,12 +93,13 @@ impl ControlConnection {
         &self.stream
     }
 
-    /// Reads one message of at most `most` bytes.
+    /// Reads one message within these limits of its line.
     pub(crate) fn read<T: DeserializeOwned>(
         &mut self,
-        most: usize,
+        most: impl Into<LineLimit>,
         limit: &WaitLimit<'_>,
     ) -> Result<T, ControlError> {
+        let most = most.into();
         let mut searched = 0;
         loop {
             let new = &self.buffer[searched..];
@@ -97,8 +107,8 @@ impl ControlConnection {
                 return self.take_message(searched + at, most);
             }
             searched = self.buffer.len();
-            if searched > most {
-                return Err(ControlError::TooLong(most));
+            if searched > most.bytes {
+                return Err(ControlError::TooLong(most.bytes));
             }
             self.fill_buffer(limit)?;
         }
@@ -108,10 +118,13 @@ impl ControlConnection {
     fn take_message<T: DeserializeOwned>(
         &mut self,
         end: usize,
-        most: usize,
+        most: LineLimit,
     ) -> Result<T, ControlError> {
-        if end > most {
-            return Err(ControlError::TooLong(most));
+        if end > most.bytes {
+            return Err(ControlError::TooLong(most.bytes));
+        }
+        if most.has_too_many_values(&self.buffer[..end]) {
+            return Err(ControlError::TooManyValues(most.values));
         }
         let message = serde_json::from_slice(&self.buffer[..end])
             .map_err(|error| ControlError::Malformed(error.to_string()));

@@ -1,7 +1,7 @@
 //! Fuzz targets of both ends of a control connection, each against arbitrary input.
 
 use crate::caps::Caps;
-use crate::client::shake_hands;
+use crate::client_handshake::shake_hands;
 use crate::connection::serve_connection;
 use crate::control_connection::{ControlConnection, WaitLimit};
 use crate::listener_state::{ListenerConfig, ListenerState};
@@ -23,7 +23,7 @@ pub fn messages(bytes: &[u8]) {
         read_as_written::<ListenerMessage>(line);
         let Some(ClientMessage::Serve(request)) = read_as_written(line) else { continue };
         for caps in [Caps::default(), narrow.clone()] {
-            if let Ok(admitted) = caps.admit(&request, &registry) {
+            if let Ok(admitted) = caps.admit(&request, &registry, true) {
                 assert!(
                     admitted.duration <= Duration::from(caps.duration),
                     "{:?}",

@@ -7,24 +7,31 @@
 //! connection ends, for whatever reason, the serving side ends too. `docs/PROTOCOL.md` describes the protocol in full.
 //!
 //! A client that has not proved the token is in a bounded queue: its lines are short, one deadline covers the whole
-//! handshake, and when the queue is full the oldest connection is closed. A client that has proved the token is held to
-//! the [`Caps`], and to what other clients leave of them.
+//! handshake, and when the queue is full a connection of the address range that holds the most is closed. Every failed
+//! proof delays the next one of its address. A client that has proved the token is held to the [`Caps`], and to what
+//! other clients leave of them.
 #![forbid(unsafe_code)]
 
+mod address_range;
 mod admission;
 mod caps;
 mod client;
+mod client_handshake;
 mod connection;
 mod control_connection;
+mod failed_proofs;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod handshake_queue;
+mod line_limit;
 mod listener;
 mod listener_state;
+mod machine_limits;
 pub mod message;
 mod notice;
 mod ports;
 mod quota;
+mod report_check;
 mod token;
 mod version;
 

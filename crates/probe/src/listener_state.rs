@@ -1,7 +1,9 @@
 //! Configuration of a listener, and the state that all of its connections share.
 
 use crate::caps::Caps;
+use crate::failed_proofs::FailedProofs;
 use crate::handshake_queue::HandshakeQueue;
+use crate::machine_limits::MachineLimits;
 use crate::notice::{ListenerNotice, NoticeLog};
 use crate::ports::TrialPorts;
 use crate::quota::ResourceQuota;
@@ -29,6 +31,7 @@ pub(crate) struct ListenerState {
     pub(crate) ports: TrialPorts,
     pub(crate) quota: Arc<ResourceQuota>,
     pub(crate) handshakes: Arc<HandshakeQueue>,
+    pub(crate) failed_proofs: FailedProofs,
     pub(crate) notices: NoticeLog,
     pub(crate) stop: AtomicBool,
     /// Number of connections that have a thread.
@@ -41,12 +44,15 @@ impl ListenerState {
         registry: WorkloadRegistry,
         tell: impl Fn(&ListenerNotice) + Send + Sync + 'static,
     ) -> Self {
+        let machine = MachineLimits::detect(&terms.caps);
+        let quota = ResourceQuota::new(terms.caps, machine);
         Self {
             registry,
             token: terms.token,
             ports: terms.ports,
-            quota: ResourceQuota::new(terms.caps),
+            quota,
             handshakes: Arc::default(),
+            failed_proofs: FailedProofs::default(),
             notices: NoticeLog::new(tell),
             stop: AtomicBool::new(false),
             connections: AtomicUsize::new(0),

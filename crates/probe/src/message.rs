@@ -23,8 +23,8 @@ pub const MAX_HANDSHAKE_LINE: usize = 1 << 10;
 /// Longest line that a listener reads from a client that has proved the token, bytes.
 pub const MAX_CLIENT_LINE: usize = 16 << 10;
 
-/// Longest line that a client reads, bytes. The report of a long trial with its histograms has several megabytes.
-pub const MAX_LISTENER_LINE: usize = 256 << 20;
+/// Longest line that a client reads, bytes, but for a report, whose limit is that of its trial.
+pub const MAX_LISTENER_LINE: usize = 64 << 10;
 
 /// Message of a client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -164,7 +164,7 @@ mod tests {
             tare: "0.1.0".to_owned(),
             nonce,
         });
-        let expected = format!(r#"{{"hello":{{"protocol":2,"tare":"0.1.0","nonce":"{hex}"}}}}"#);
+        let expected = format!(r#"{{"hello":{{"protocol":3,"tare":"0.1.0","nonce":"{hex}"}}}}"#);
         assert_eq!(line(&hello), expected);
         assert_eq!(line(&ClientMessage::Finish), r#""finish""#);
         let prove = ClientMessage::Prove(ClientProof { proof: None, clock: String::new() });

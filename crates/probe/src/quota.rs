@@ -2,6 +2,7 @@
 
 use crate::admission::{TrialResources, format_mebibytes, refuse};
 use crate::caps::Caps;
+use crate::machine_limits::MachineLimits;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tare_traffic::Error;
 
@@ -12,18 +13,22 @@ struct ResourceUsage {
     flows: u32,
     memory: u64,
     rate: u64,
+    threads: u64,
+    spinning: u64,
+    sockets: u64,
 }
 
 /// Limits of a listener, with the resources that are in use.
 #[derive(Debug)]
 pub(crate) struct ResourceQuota {
     caps: Caps,
+    machine: MachineLimits,
     used: Mutex<ResourceUsage>,
 }
 
 impl ResourceQuota {
-    pub(crate) fn new(caps: Caps) -> Arc<Self> {
-        Arc::new(Self { caps, used: Mutex::default() })
+    pub(crate) fn new(caps: Caps, machine: MachineLimits) -> Arc<Self> {
+        Arc::new(Self { caps, machine, used: Mutex::default() })
     }
 
     /// Returns the limits.
@@ -53,6 +58,7 @@ impl ResourceQuota {
         self: &Arc<Self>,
         demand: TrialResources,
     ) -> Result<TrialReservation, Error> {
+        self.machine.check(demand)?;
         let mut used = self.lock();
         let busy = |what: String| {
             refuse(format!(
@@ -63,6 +69,11 @@ impl ResourceQuota {
             used.flows.saturating_add(demand.flows),
             used.memory.saturating_add(demand.memory),
             used.rate.saturating_add(demand.rate),
+        );
+        let (threads, spinning, sockets) = (
+            used.threads.saturating_add(demand.threads),
+            used.spinning.saturating_add(demand.spinning),
+            used.sockets.saturating_add(demand.sockets),
         );
         if flows > self.caps.flows {
             return busy(format!("{} flows (--max-flows)", self.caps.flows));
@@ -76,7 +87,18 @@ impl ResourceQuota {
         if let Some(most) = self.caps.rate.filter(|most| rate > *most) {
             return busy(format!("{most} bit/s (--max-rate)"));
         }
+        let machine = &self.machine;
+        if threads > machine.threads || spinning > machine.spinning {
+            return busy(format!(
+                "{} threads, {} of them spinning",
+                machine.threads, machine.spinning
+            ));
+        }
+        if sockets > machine.sockets {
+            return busy(format!("{} sockets", machine.sockets));
+        }
         (used.flows, used.memory, used.rate) = (flows, memory, rate);
+        (used.threads, used.spinning, used.sockets) = (threads, spinning, sockets);
         Ok(TrialReservation { quota: Arc::clone(self), demand })
     }
 }
@@ -104,6 +126,9 @@ impl Drop for TrialReservation {
         used.flows -= self.demand.flows;
         used.memory -= self.demand.memory;
         used.rate -= self.demand.rate;
+        used.threads -= self.demand.threads;
+        used.spinning -= self.demand.spinning;
+        used.sockets -= self.demand.sockets;
     }
 }
 
@@ -113,29 +138,45 @@ mod tests {
 
     #[test]
     fn what_is_taken_is_missing_until_it_is_given_back() {
-        let ledger = ResourceQuota::new(Caps {
-            clients: 2,
-            flows: 10,
-            memory: 100,
-            rate: Some(50),
-            ..Caps::default()
-        });
+        let caps = Caps { clients: 2, flows: 10, memory: 100, rate: Some(50), ..Caps::default() };
+        let machine = MachineLimits { threads: 4, spinning: 1, sockets: 40 };
+        let ledger = ResourceQuota::new(caps, machine);
         let (one, _two) = (ledger.reserve_client().unwrap(), ledger.reserve_client().unwrap());
         assert!(ledger.reserve_client().unwrap_err().to_string().contains("--max-clients"));
         drop(one);
         ledger.reserve_client().unwrap();
 
-        let share =
-            ledger.reserve_trial(TrialResources { flows: 6, memory: 60, rate: 30 }).unwrap();
+        let share = ledger
+            .reserve_trial(TrialResources {
+                flows: 6,
+                memory: 60,
+                rate: 30,
+                threads: 3,
+                spinning: 1,
+                sockets: 30,
+            })
+            .unwrap();
         for (demand, flag) in [
             (TrialResources { flows: 5, ..TrialResources::default() }, "--max-flows"),
             (TrialResources { memory: 41, ..TrialResources::default() }, "--max-memory"),
             (TrialResources { rate: u64::MAX, ..TrialResources::default() }, "--max-rate"),
+            (TrialResources { threads: 2, ..TrialResources::default() }, "4 threads"),
+            (TrialResources { spinning: 1, ..TrialResources::default() }, "1 of them spinning"),
+            (TrialResources { sockets: 11, ..TrialResources::default() }, "40 sockets"),
         ] {
             let why = ledger.reserve_trial(demand).unwrap_err().to_string();
             assert!(why.contains(flag), "{why}");
         }
         drop(share);
-        ledger.reserve_trial(TrialResources { flows: 10, memory: 100, rate: 50 }).unwrap();
+        ledger
+            .reserve_trial(TrialResources {
+                flows: 10,
+                memory: 100,
+                rate: 50,
+                threads: 4,
+                spinning: 1,
+                sockets: 40,
+            })
+            .unwrap();
     }
 }

@@ -170,12 +170,12 @@ mod tests {
 
     #[test]
     fn a_proof_is_what_the_document_says() {
-        // Computed with Python: hmac.new(b"secret", b"tare: client  " + bytes([0,0,0,2]) + b"\1"*32 + b"\2"*32,
+        // Computed with Python: hmac.new(b"secret", b"tare: client  " + bytes([0,0,0,3]) + b"\1"*32 + b"\2"*32,
         // "sha256")
         let proof = Token::new("secret").unwrap().proof(ProofSide::Client, &nonces(1, 2));
         assert_eq!(
             String::from(proof),
-            "61bb1baaca5ac222d09c47aa031eabf05727df7e1db0788d3d29a2a999456c6f"
+            "274c910e102b0d5bc77054ee5fb269d8fa6fb2c9eca87cb444a92aae8298d143"
         );
     }
 

@@ -39,7 +39,9 @@ impl ServerResources {
     #[must_use]
     pub fn for_task(workload: &dyn Workload, task: &TrialTask) -> Self {
         let flows = u64::from(task.flows);
-        let sockets = flows.saturating_mul(workload.sockets_per_flow(&task.parameters));
+        let carriers = flows.saturating_mul(workload.carriers_per_flow(&task.parameters));
+        // A flow may have a control connection too.
+        let sockets = flows.saturating_add(carriers);
         let cores = SideCores::for_role(&task.cpus, TrafficRole::Server);
         let threads = workers::thread_count(task.flows as usize, &cores, &task.parameters) as u64;
         let spins = WaitMode::from_parameters(&task.parameters) == WaitMode::Spin;
@@ -49,7 +51,9 @@ impl ServerResources {
             false => (0, 0),
         };
         let intervals = task.duration.0 / task.interval.0.max(1);
-        let by_socket = sockets.saturating_mul(messages.saturating_add(SOCKET_OVERHEAD));
+        let by_socket = sockets
+            .saturating_mul(SOCKET_OVERHEAD)
+            .saturating_add(carriers.saturating_mul(messages));
         let records = intervals.saturating_mul(INTERVAL_RECORD + histogram);
         let by_thread = messages
             .saturating_add(THREAD_OVERHEAD + log)
@@ -96,7 +100,7 @@ mod tests {
             task.parameters.insert("response".to_owned(), (1 << 20).into());
         });
         assert_eq!(many.sockets, 3 * 101);
-        assert!(many.memory >= 303 << 20);
+        assert!(many.memory >= 300 << 20);
         let threads = resources("tcp-rr", |task| {
             task.flows = 300;
             task.parameters.insert("threads".to_owned(), 200.into());

@@ -123,10 +123,9 @@ pub trait Workload: Send + Sync {
         parameters::offered_load(self.parameters(), &task.parameters)
     }
 
-    /// Returns the number of sockets that a server has open for each flow of its task, at most: by default the flow's,
-    /// and a control connection or a flow in the other direction.
-    fn sockets_per_flow(&self, _parameters: &Parameters) -> u64 {
-        2
+    /// Returns the number of sockets that carry payload at the same time for each flow of a task, at most.
+    fn carriers_per_flow(&self, _parameters: &Parameters) -> u64 {
+        1
     }
 
     /// Returns true if trials can run in slices, over connections that last from slice to slice.

@@ -4,3 +4,4 @@ mod clients;
 mod files;
 mod programs;
 mod secrets;
+mod strangers;

@@ -204,7 +204,7 @@ fn garbage_is_answered_and_the_end_of_input_ends_an_agent_in_the_middle_of_thing
     let mut input = agent.stdin.take().unwrap();
     let mut lines = BufReader::new(agent.stdout.take().unwrap()).lines().map(Result::unwrap);
     let hello = lines.next().unwrap();
-    assert!(hello.starts_with("{\"hello\":{\"protocol\":6,"), "{hello}");
+    assert!(hello.starts_with("{\"hello\":{\"protocol\":7,"), "{hello}");
     input.write_all(b"\xff\xfe{]\n\"go\"\n\n").unwrap();
     for _ in 0..3 {
         let line = lines.next().unwrap();

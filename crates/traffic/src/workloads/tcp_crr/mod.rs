@@ -94,9 +94,9 @@ impl Workload for TcpCrr {
         ]
     }
 
-    /// Returns the number of connections in progress of a client's thread, and its control connection.
-    fn sockets_per_flow(&self, parameters: &Parameters) -> u64 {
-        parameters::optional_size(parameters, "slots").unwrap_or_default() as u64 + 1
+    /// Returns the number of connections in progress of a client's thread.
+    fn carriers_per_flow(&self, parameters: &Parameters) -> u64 {
+        parameters::optional_size(parameters, "slots").unwrap_or_default() as u64
     }
 
     fn can_run_in_slices(&self) -> bool {

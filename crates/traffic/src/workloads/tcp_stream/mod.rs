@@ -28,7 +28,7 @@ use counters::SideEpochs;
 use report::build_report;
 use source::PayloadSource;
 use std::sync::Arc;
-use tare_record::Metric;
+use tare_record::{Metric, Parameters};
 
 /// Workload `tcp-stream`.
 #[derive(Debug)]
@@ -121,6 +121,11 @@ impl Workload for TcpStream {
         Some(bulk::pacing_rate(task)? as f64 * f64::from(task.flows))
     }
 
+    /// Returns the number of directions, each of which has flows of its own.
+    fn carriers_per_flow(&self, parameters: &Parameters) -> u64 {
+        directions(parameters).len() as u64
+    }
+
     fn can_run_in_slices(&self) -> bool {
         true
     }
@@ -135,8 +140,8 @@ impl Workload for TcpStream {
 }
 
 /// Returns the directions of the payload, each with as many flows as requested.
-fn directions(task: &TrialTask) -> &'static [FlowDirection] {
-    match parameters::word(&task.parameters, "direction") {
+fn directions(parameters: &Parameters) -> &'static [FlowDirection] {
+    match parameters::word(parameters, "direction") {
         Some("down") => &[FlowDirection::Down],
         Some("both") => &[FlowDirection::Up, FlowDirection::Down],
         _ => &[FlowDirection::Up],
@@ -154,13 +159,13 @@ struct StreamServer {
 impl StreamServer {
     /// Listens. An impossible way of sending is refused here, before any client connects.
     fn start(task: &TrialTask) -> Result<Self, Error> {
-        if directions(task).contains(&FlowDirection::Down) {
+        if directions(&task.parameters).contains(&FlowDirection::Down) {
             PayloadSource::from_parameters(&task.parameters)?;
         }
-        let expected = task.flows.saturating_mul(directions(task).len() as u32);
+        let expected = task.flows.saturating_mul(directions(&task.parameters).len() as u32);
         let all = TrialTask { flows: expected, ..task.clone() };
         let (shared, own) = (Arc::new(SideEpochs::default()), task.clone());
-        let sends = directions(task).contains(&FlowDirection::Down);
+        let sends = directions(&task.parameters).contains(&FlowDirection::Down);
         let senders = if sends { task.flows } else { 0 };
         let progress = SliceProgress::for_sending_task(task, senders);
         let slices = progress.clone();
@@ -201,7 +206,7 @@ impl StreamClient {
     /// Connects all flows, and prepares everything that the event loop will use.
     fn start(task: &TrialTask) -> Result<Self, Error> {
         let (mut flows, mut granted) = (Vec::new(), GrantedOptions::default());
-        for &way in directions(task) {
+        for &way in directions(&task.parameters) {
             let (streams, got) =
                 connect_directed(task, &TcpOptions::from_parameters(&task.parameters), way)?;
             let origin = FlowOrigin::from_task(task);
