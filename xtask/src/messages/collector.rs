@@ -12,9 +12,10 @@ use syn::{
 const MACROS: [&str; 3] = ["anyhow", "bail", "ensure"];
 
 /// Methods whose arguments become a part of an error.
-const METHODS: [&str; 8] = [
+const METHODS: [&str; 9] = [
     "context",
     "inspect_err",
+    "listener_error",
     "map_err",
     "ok_or",
     "ok_or_else",
@@ -23,8 +24,11 @@ const METHODS: [&str; 8] = [
     "with_remedy",
 ];
 
+/// Functions and variants, beside errors, whose arguments become a message.
+const FUNCTIONS: [&str; 7] = ["Failed", "Refused", "busy", "refuse", "refused", "said", "usage"];
+
 /// Names of constants, variables and fields that hold a part of an error.
-const PARTS: [&str; 6] = ["what", "why", "reason", "remedy", "allowed", "warning"];
+const PARTS: [&str; 7] = ["what", "why", "reason", "remedy", "allowed", "warning", "problem"];
 
 /// Messages of a source file, in their order: texts of errors and remedies, and all that is written by `Display`. Tests
 /// are left out.
@@ -120,7 +124,8 @@ impl<'ast> Visit<'ast> for Collector {
 
     fn visit_expr_call(&mut self, call: &'ast ExprCall) {
         let makes_error = matches!(&*call.func, Expr::Path(function) if function.path.segments.iter().any(|segment| {
-            segment.ident.to_string().ends_with("Error") || segment.ident == "usage"
+            let name = segment.ident.to_string();
+            name.ends_with("Error") || FUNCTIONS.contains(&name.as_str())
         }));
         self.inside_if(makes_error, |this| visit::visit_expr_call(this, call));
     }
