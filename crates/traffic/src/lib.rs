@@ -6,7 +6,6 @@
 //! clock; both ends count, and their counts must agree.
 #![deny(unsafe_code)]
 
-mod answer_budget;
 mod byte_meter;
 pub mod clock;
 mod cpu;

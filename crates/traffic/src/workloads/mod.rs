@@ -1,5 +1,6 @@
 //! Workloads of tare itself, one file or folder each.
 
+mod answer_budget;
 mod idle;
 mod rr;
 mod serving_state;

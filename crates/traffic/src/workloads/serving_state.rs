@@ -1,7 +1,7 @@
 //! State that all threads of a server that answers requests share.
 
+use super::answer_budget::AnswerBudget;
 use crate::TrialTask;
-use crate::answer_budget::AnswerBudget;
 use crate::slices::progress::SliceProgress;
 use std::io;
 use std::sync::{Arc, OnceLock};
