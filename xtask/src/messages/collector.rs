@@ -157,7 +157,7 @@ impl<'ast> Visit<'ast> for Collector {
 }
 
 /// Tells if an attribute leaves its item out of the program: `#[cfg(test)]`.
-fn is_for_tests(attribute: &Attribute) -> bool {
+pub(super) fn is_for_tests(attribute: &Attribute) -> bool {
     attribute.path().is_ident("cfg")
         && matches!(&attribute.meta, Meta::List(list) if list.tokens.to_string() == "test")
 }

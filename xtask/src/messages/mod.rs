@@ -1,15 +1,17 @@
 //! `cargo xtask messages`: every sentence that the program may say to a user, from the sources into
-//! `tests/messages.txt`.
+//! `tests/messages.txt`, and every word into the vocabulary of redacted archives.
 //!
 //! Errors, remedies and findings are written where they arise. The file puts them together, so that they can be read as
-//! one text, and so that a change of one is seen in a review. A unit test compares it with the sources.
+//! one text, and so that a change of one is seen in a review. A unit test compares both with the sources.
 
 mod collector;
+mod vocabulary;
 
 use crate::TaskResult;
 use crate::repository::Repository;
 use crate::sources;
 use anyhow::{Context, Result};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -23,12 +25,40 @@ const HEAD: &str = "\
 # Made by `cargo xtask messages`. A message says what failed, why, and what to do.
 ";
 
-/// Writes the file.
+/// File of all words.
+const VOCABULARY: &str = "crates/report/src/bundle/redact/vocabulary.txt";
+
+/// Packages and files of which nothing is in the program.
+const OF_TESTS: [&str; 3] = ["dev", "tests.rs", "test_data.rs"];
+
+/// Writes the files.
 pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
-    let text = text(repository)?;
-    fs::write(repository.path(FILE), &text).with_context(|| format!("cannot write {FILE}"))?;
-    println!("{FILE}: {} lines", text.lines().count());
+    for (file, text) in [(FILE, text(repository)?), (VOCABULARY, vocabulary(repository)?)] {
+        fs::write(repository.path(file), &text).with_context(|| format!("cannot write {file}"))?;
+        println!("{file}: {} lines", text.lines().count());
+    }
     Ok(TaskResult::Passed)
+}
+
+/// Content of the vocabulary: the words of all sources, built-in studies and schemas, one a line, in order.
+fn vocabulary(repository: &Repository) -> Result<String> {
+    let mut words = BTreeSet::new();
+    for package in sources::crates(repository)? {
+        for path in sources::rust_files(&package.join("src"))? {
+            if OF_TESTS.iter().any(|name| package.ends_with(name) || path.ends_with(name)) {
+                continue;
+            }
+            vocabulary::add_source(&mut words, &sources::read(&path)?)
+                .with_context(|| format!("cannot parse {}", path.display()))?;
+        }
+    }
+    for directory in ["studies", "docs/schema"] {
+        let entries = fs::read_dir(repository.path(directory));
+        for entry in entries.with_context(|| format!("cannot read {directory}"))? {
+            vocabulary::add_text(&mut words, &sources::read(&entry?.path())?);
+        }
+    }
+    Ok(words.into_iter().map(|word| word + "\n").collect())
 }
 
 /// Content of the file, from the sources: each file with its messages, in their order.
@@ -62,13 +92,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_is_as_the_sources_are() {
+    fn the_files_are_as_the_sources_are() {
         let repository = Repository::find().unwrap();
-        let kept = fs::read_to_string(repository.path(FILE)).unwrap();
-        let now = text(&repository).unwrap();
-        for (kept, now) in kept.lines().zip(now.lines()) {
-            assert_eq!(kept, now, "{FILE} is not as the sources are: run `cargo xtask messages`");
+        for (file, now) in
+            [(FILE, text(&repository).unwrap()), (VOCABULARY, vocabulary(&repository).unwrap())]
+        {
+            let kept = fs::read_to_string(repository.path(file)).unwrap();
+            for (kept, now) in kept.lines().zip(now.lines()) {
+                assert_eq!(
+                    kept, now,
+                    "{file} is not as the sources are: run `cargo xtask messages`"
+                );
+            }
+            assert_eq!(kept.lines().count(), now.lines().count(), "{file}");
         }
-        assert_eq!(kept.lines().count(), now.lines().count());
     }
 }

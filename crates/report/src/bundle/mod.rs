@@ -1,9 +1,7 @@
 //! Archive of a run: all files needed to check, cite and show it again.
 
-mod placeholders;
 mod redact;
 mod tar;
-mod words;
 
 use crate::html::{Page, html};
 use crate::{Error, csv, json, samples};

@@ -159,7 +159,7 @@ pub(crate) struct BundleArguments {
     /// Archive to write [default: tare-STUDY-SEED.tar.gz]
     #[arg(short, long, value_name = "F")]
     pub(crate) out: Option<PathBuf>,
-    /// Remove data that identify this machine: device names, paths, times of day
+    /// Keep only what is known to be public: no name of a device, host or user, no address, path, registry or time of day
     #[arg(long)]
     pub(crate) redact: bool,
 }

@@ -12,7 +12,7 @@ use tare_report::Page;
 pub(crate) fn run(arguments: &BundleArguments) -> anyhow::Result<CommandExit> {
     let mut journal = Journal::read(&arguments.directory).map_err(usage_error)?;
     if arguments.redact {
-        journal = tare_report::redact(journal);
+        journal = tare_report::redact(journal)?;
     }
     let name = archive_name(&journal);
     let path = arguments.out.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.tar.gz")));
