@@ -70,8 +70,15 @@ fn ssh_arguments(host: &str) -> Vec<String> {
         Some((name, port)) if port.parse::<u16>().is_ok() => (name, Some(port)),
         _ => (host, None),
     };
-    let mut words =
-        ["-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"].map(str::to_owned).to_vec();
+    let options = [
+        "BatchMode=yes",
+        "ConnectTimeout=10",
+        // A machine that no longer answers ends the connection within a quarter of a minute.
+        "ServerAliveInterval=5",
+        "ServerAliveCountMax=3",
+    ];
+    let mut words = vec!["-T".to_owned()];
+    words.extend(options.iter().flat_map(|option| ["-o".to_owned(), (*option).to_owned()]));
     words.extend(port.into_iter().flat_map(|port| ["-p".to_owned(), port.to_owned()]));
     words.extend(["--", name, "docker", "system", "dial-stdio"].map(str::to_owned));
     words
@@ -108,10 +115,10 @@ mod tests {
     #[test]
     fn ssh_is_told_where_and_never_asks() {
         assert_eq!(
-            ssh_arguments("me@db1")[5..],
+            ssh_arguments("me@db1")[9..],
             ["--", "me@db1", "docker", "system", "dial-stdio"]
         );
-        assert_eq!(ssh_arguments("db1:2222")[5..8], ["-p", "2222", "--"]);
-        assert!(ssh_arguments("-oProxyCommand=x")[5..7] == ["--", "-oProxyCommand=x"]);
+        assert_eq!(ssh_arguments("db1:2222")[9..12], ["-p", "2222", "--"]);
+        assert!(ssh_arguments("-oProxyCommand=x")[9..11] == ["--", "-oProxyCommand=x"]);
     }
 }

@@ -38,13 +38,18 @@ impl FrameKind {
 
 /// Writes a frame, and flushes it.
 pub(super) fn write_frame(to: &mut impl Write, kind: FrameKind, bytes: &[u8]) -> io::Result<()> {
+    to.write_all(&to_bytes(kind, bytes)?)?;
+    to.flush()
+}
+
+/// Returns a frame as it is written.
+pub(super) fn to_bytes(kind: FrameKind, bytes: &[u8]) -> io::Result<Vec<u8>> {
     let length = u32::try_from(bytes.len()).map_err(|_| too_long())?;
     let mut frame = Vec::with_capacity(5 + bytes.len());
     frame.push(kind as u8);
     frame.extend(length.to_be_bytes());
     frame.extend(bytes);
-    to.write_all(&frame)?;
-    to.flush()
+    Ok(frame)
 }
 
 /// Reads a frame. Returns `None` if the connection has ended before it.
@@ -70,7 +75,15 @@ pub(super) fn read_frame(from: &mut impl Read) -> io::Result<Option<(FrameKind, 
 
 /// Reads a frame. Fails if there is none, or if it is of another kind.
 pub(super) fn expect_frame(from: &mut impl Read, wanted: FrameKind) -> io::Result<Vec<u8>> {
-    match read_frame(from)? {
+    of_kind(read_frame(from)?, wanted)
+}
+
+/// Returns the content of a frame. Fails if there is none, or if it is of another kind.
+pub(super) fn of_kind(
+    frame: Option<(FrameKind, Vec<u8>)>,
+    wanted: FrameKind,
+) -> io::Result<Vec<u8>> {
+    match frame {
         Some((kind, bytes)) if kind == wanted => Ok(bytes),
         Some((kind, _)) => {
             let why = format!("expected a frame of kind {wanted:?}, received {kind:?}");

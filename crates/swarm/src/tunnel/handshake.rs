@@ -43,6 +43,35 @@ impl HandshakeNonces {
     }
 }
 
+/// Keys of the frames of one connection, one for each direction.
+#[derive(Debug)]
+pub(super) struct SessionKeys {
+    /// Key of the frames that this end writes.
+    pub(super) own: SharedSecret,
+    /// Key of the frames that the other end writes.
+    pub(super) peer: SharedSecret,
+}
+
+/// Label of the keys, followed by that of the side that writes.
+const KEY_LABEL: &[u8] = b"tare: key of ";
+
+impl SessionKeys {
+    /// Derives the keys of a connection from the secret and both nonces.
+    fn derive(
+        secret: &SharedSecret,
+        nonces: &HandshakeNonces,
+        own: HandshakeSide,
+        peer: HandshakeSide,
+    ) -> io::Result<Self> {
+        let key = |side| {
+            let [label, server, task] = nonces.message(side);
+            SharedSecret::new(&secret.proof(&[KEY_LABEL, label, server, task]))
+                .ok_or_else(|| io::Error::other("a key is empty"))
+        };
+        Ok(Self { own: key(own)?, peer: key(peer)? })
+    }
+}
+
 /// Makes a fresh random secret, as hexadecimal text.
 pub(crate) fn random_secret() -> Result<String, Error> {
     let bytes = random_bytes::<32>().map_err(|error| Error::new("read random bytes", error))?;
@@ -65,28 +94,30 @@ fn verify_proof(from: &mut impl Read, secret: &SharedSecret, message: &[&[u8]]) 
     }
 }
 
-/// Runs the server's part, on a connection that was just accepted.
+/// Runs the server's part, on a connection that was just accepted. Returns the keys of its frames.
 pub(super) fn prove_as_server(
     stream: &mut (impl Read + Write),
     secret: &SharedSecret,
-) -> io::Result<()> {
+) -> io::Result<SessionKeys> {
     let mut nonces = HandshakeNonces { server: random_bytes()?, task: [0; NONCE_SIZE] };
     stream.write_all(&nonces.server)?;
     stream.read_exact(&mut nonces.task)?;
     verify_proof(stream, secret, &nonces.message(HandshakeSide::Task))?;
-    stream.write_all(&secret.proof(&nonces.message(HandshakeSide::Server)))
+    stream.write_all(&secret.proof(&nonces.message(HandshakeSide::Server)))?;
+    SessionKeys::derive(secret, &nonces, HandshakeSide::Server, HandshakeSide::Task)
 }
 
-/// Runs the task's part, on a connection that it has just opened.
+/// Runs the task's part, on a connection that it has just opened. Returns the keys of its frames.
 pub(super) fn prove_as_task(
     stream: &mut (impl Read + Write),
     secret: &SharedSecret,
-) -> io::Result<()> {
+) -> io::Result<SessionKeys> {
     let mut nonces = HandshakeNonces { server: [0; NONCE_SIZE], task: random_bytes()? };
     stream.read_exact(&mut nonces.server)?;
     stream.write_all(&nonces.task)?;
     stream.write_all(&secret.proof(&nonces.message(HandshakeSide::Task)))?;
-    verify_proof(stream, secret, &nonces.message(HandshakeSide::Server))
+    verify_proof(stream, secret, &nonces.message(HandshakeSide::Server))?;
+    SessionKeys::derive(secret, &nonces, HandshakeSide::Task, HandshakeSide::Server)
 }
 
 #[cfg(test)]
@@ -94,7 +125,7 @@ mod tests {
     use super::*;
     use std::os::unix::net::UnixStream;
 
-    fn meet(home: &str, task: &str) -> (io::Result<()>, io::Result<()>) {
+    fn meet(home: &str, task: &str) -> (io::Result<SessionKeys>, io::Result<SessionKeys>) {
         let (mut one, mut other) = UnixStream::pair().unwrap();
         let secret = parse_secret(task).unwrap();
         let task = std::thread::spawn(move || prove_as_task(&mut other, &secret));
@@ -106,8 +137,10 @@ mod tests {
     #[test]
     fn one_secret_opens_and_another_does_not() {
         let (home, task) = meet("secret\n", "secret");
-        home.unwrap();
-        task.unwrap();
+        let (home, task) = (home.unwrap(), task.unwrap());
+        let proof = home.own.proof(&[b"x"]);
+        assert!(task.peer.is_valid_proof(&proof, &[b"x"]));
+        assert!(!task.own.is_valid_proof(&proof, &[b"x"]), "each direction has a key of its own");
         let (home, task) = meet("secret", "Secret");
         assert_eq!(home.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
         assert!(task.is_err());

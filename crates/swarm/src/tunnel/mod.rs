@@ -4,18 +4,20 @@
 //! the run has one container on its own engine, the *home*, in which `tare internal tunnel serve` listens: the tunnel
 //! server. Every task runs `tare internal task-agent`, which connects to it over an attachable overlay network. Both
 //! prove that they know the run's secret, which Docker gives to the tasks ([`handshake`]). Each connection then waits
-//! for one request to start a program. The program's streams use that connection ([`frame`]), while the task connects
-//! again for the next request. A request is made by running `tare internal tunnel call` in the home container with
+//! for one request to start a program. The program's streams use that connection, in frames ([`frame`]) that prove their
+//! sender ([`sealed`]), while the task connects again for the next request. A request is made by running `tare internal tunnel call` in the home container with
 //! `docker exec`. So a program in a task is, for the rest of tare, a program in a container.
 
 mod frame;
 mod handshake;
 mod keepalive;
 mod messages;
+mod sealed;
 mod server;
 mod task_agent;
 mod task_call;
 mod task_relay;
+mod unproven;
 
 pub(crate) use handshake::random_secret;
 pub(crate) use messages::TaskEvent;

@@ -7,6 +7,8 @@
 use super::frame::{self, FrameKind};
 use super::handshake;
 use super::messages::{TaskEvent, TaskHello};
+use super::sealed::{SealedReader, SealedWriter};
+use super::unproven::{TimedStream, UnprovenConnections};
 use super::{CALL_SOCKET, TUNNEL_PORT, keepalive};
 use std::collections::HashMap;
 use std::io::{self, BufRead as _, Read as _, Write as _};
@@ -21,11 +23,21 @@ use tare_docker::timeout::scaled_timeout;
 use tare_network::Error;
 use tare_secret::SharedSecret;
 
-/// Timeout of the handshake with an unauthenticated peer.
+/// Timeout of the whole handshake with an unauthenticated peer.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Timeout for a task's next connection, which it opens right after the last one was taken.
 const NEXT_CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Pause after a connection could not be accepted: no descriptor is left, until others end.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Connection to a task that has proved the secret.
+#[derive(Debug)]
+struct TaskConnection {
+    from_task: SealedReader<TcpStream>,
+    to_task: SealedWriter<TcpStream>,
+}
 
 /// Connections of tasks that wait for a request.
 #[derive(Default)]
@@ -43,16 +55,16 @@ struct WaitingConnections {
 
 #[derive(Default)]
 struct ConnectedTask {
-    waiting: Vec<(u64, TcpStream)>,
+    waiting: Vec<(u64, TaskConnection)>,
     /// Number of the connection that was taken last.
     last_taken: Option<u64>,
 }
 
 impl ConnectedTask {
-    fn take(&mut self) -> Option<TcpStream> {
-        let (number, stream) = self.waiting.pop()?;
+    fn take(&mut self) -> Option<TaskConnection> {
+        let (number, connection) = self.waiting.pop()?;
         self.last_taken = self.last_taken.max(Some(number));
-        Some(stream)
+        Some(connection)
     }
 }
 
@@ -62,17 +74,17 @@ impl TaskConnections {
     }
 
     /// Keeps a connection. Returns its number, and whether the task was unknown before.
-    fn put(&self, task: &str, stream: TcpStream) -> (u64, bool) {
+    fn put(&self, task: &str, connection: TaskConnection) -> (u64, bool) {
         let number = self.number.fetch_add(1, Ordering::Relaxed);
         let mut waiting = self.lock();
         let new = !waiting.by_task.contains_key(task);
-        waiting.by_task.entry(task.to_owned()).or_default().waiting.push((number, stream));
+        waiting.by_task.entry(task.to_owned()).or_default().waiting.push((number, connection));
         self.changed.notify_all();
         (number, new)
     }
 
     /// Takes a connection to a task, and waits for one if necessary. Returns `None` if none comes in time.
-    fn take(&self, task: &str) -> Option<TcpStream> {
+    fn take(&self, task: &str) -> Option<TaskConnection> {
         let is_none = |all: &mut WaitingConnections| {
             all.by_task.get(task).is_none_or(|task| task.waiting.is_empty())
         };
@@ -117,13 +129,7 @@ pub(super) fn serve_tunnel() -> Result<(), Error> {
     report_event(&TaskEvent::Open)
         .map_err(|error| Error::new("report that the tunnel server listens", error))?;
     let shared = Arc::clone(&pool);
-    thread::spawn(move || {
-        for stream in tasks.incoming().flatten() {
-            let (pool, secret) = (Arc::clone(&shared), secret.clone());
-            // A peer that fails does not concern the run.
-            thread::spawn(move || accept_task(stream, &secret, &pool));
-        }
-    });
+    thread::spawn(move || accept_tasks(&tasks, &secret, &shared));
     thread::spawn(move || {
         for call in calls.incoming().flatten() {
             let pool = Arc::clone(&pool);
@@ -133,6 +139,20 @@ pub(super) fn serve_tunnel() -> Result<(), Error> {
     });
     let _ = io::stdin().read_to_end(&mut Vec::new());
     Ok(())
+}
+
+/// Accepts connections, each on a thread of its own while it proves the secret and waits for a request.
+fn accept_tasks(listener: &TcpListener, secret: &SharedSecret, pool: &Arc<TaskConnections>) {
+    let unproven = Arc::new(UnprovenConnections::default());
+    for stream in listener.incoming() {
+        let Ok(stream) = stream else {
+            thread::sleep(ACCEPT_PAUSE);
+            continue;
+        };
+        let (pool, secret, unproven) = (Arc::clone(pool), secret.clone(), Arc::clone(&unproven));
+        // A peer that fails does not concern the run.
+        thread::spawn(move || accept_task(stream, &secret, &pool, &unproven));
+    }
 }
 
 /// Reports an event to the run, on one line.
@@ -145,17 +165,21 @@ fn report_event(told: &TaskEvent) -> io::Result<()> {
 
 /// Accepts a task, and watches its connection until it is taken or breaks.
 fn accept_task(
-    mut stream: TcpStream,
+    stream: TcpStream,
     secret: &SharedSecret,
     pool: &TaskConnections,
+    unproven: &Arc<UnprovenConnections>,
 ) -> io::Result<()> {
     keepalive::enable_keepalive(&stream)?;
-    stream.set_read_timeout(Some(scaled_timeout(HANDSHAKE_TIMEOUT)))?;
-    handshake::prove_as_server(&mut stream, secret)?;
-    let hello: TaskHello =
-        serde_json::from_slice(&frame::expect_frame(&mut stream, FrameKind::Hello)?)?;
+    let place = unproven.push(&stream)?;
+    let time = scaled_timeout(HANDSHAKE_TIMEOUT);
+    let keys = handshake::prove_as_server(&mut TimedStream::new(&stream, time), secret)?;
+    drop(place);
+    let mut from_task = SealedReader::new(stream.try_clone()?, keys.peer);
+    let hello: TaskHello = serde_json::from_slice(&from_task.expect(FrameKind::Hello)?)?;
     stream.set_read_timeout(None)?;
-    let (number, new) = pool.put(&hello.task, stream.try_clone()?);
+    let to_task = SealedWriter::new(stream.try_clone()?, keys.own);
+    let (number, new) = pool.put(&hello.task, TaskConnection { from_task, to_task });
     let task = hello.task.clone();
     if new {
         report_event(&TaskEvent::Came(Box::new(hello)))?;
@@ -173,7 +197,7 @@ fn accept_task(
     Ok(())
 }
 
-/// Connects a caller with the task that it names, and copies data in both directions.
+/// Connects a caller with the task that it names, and passes frames in both directions.
 fn forward_call(mut call: UnixStream, pool: &TaskConnections) -> io::Result<()> {
     let name = frame::expect_frame(&mut call, FrameKind::Hello)?;
     let name = String::from_utf8_lossy(&name);
@@ -182,16 +206,25 @@ fn forward_call(mut call: UnixStream, pool: &TaskConnections) -> io::Result<()> 
         frame::write_frame(&mut call, FrameKind::ErrorOutput, why.as_bytes())?;
         return frame::write_frame(&mut call, FrameKind::Exit, &1_i32.to_be_bytes());
     };
-    let (mut from_call, mut to_task) = (call.try_clone()?, task.try_clone()?);
+    let TaskConnection { mut from_task, mut to_task } = task;
+    let connection = to_task.inner().try_clone()?;
+    let mut from_call = call.try_clone()?;
     thread::spawn(move || {
-        let _ = io::copy(&mut from_call, &mut to_task);
+        while let Ok(Some((kind, bytes))) = frame::read_frame(&mut from_call) {
+            if to_task.write(kind, &bytes).is_err() {
+                break;
+            }
+        }
         // The other direction stays open: a program may write after its input has ended.
-        let _ = to_task.shutdown(Shutdown::Write);
+        let _ = to_task.inner().shutdown(Shutdown::Write);
     });
-    let mut from_task = task;
-    let _ = io::copy(&mut from_task, &mut call);
+    while let Ok(Some((kind, bytes))) = from_task.read() {
+        if frame::write_frame(&mut call, kind, &bytes).is_err() {
+            break;
+        }
+    }
     let _ = call.shutdown(Shutdown::Both);
-    let _ = from_task.shutdown(Shutdown::Both);
+    let _ = connection.shutdown(Shutdown::Both);
     Ok(())
 }
 
@@ -199,9 +232,14 @@ fn forward_call(mut call: UnixStream, pool: &TaskConnections) -> io::Result<()> 
 mod tests {
     use super::*;
 
-    fn connection() -> TcpStream {
+    fn connection() -> TaskConnection {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        TcpStream::connect(listener.local_addr().unwrap()).unwrap()
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let key = SharedSecret::new(b"k").unwrap();
+        TaskConnection {
+            from_task: SealedReader::new(stream.try_clone().unwrap(), key.clone()),
+            to_task: SealedWriter::new(stream, key),
+        }
     }
 
     #[test]

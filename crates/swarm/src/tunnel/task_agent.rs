@@ -1,10 +1,11 @@
 //! Agent of a task, `tare internal task-agent`: the first process of a task. It connects to the tunnel server, waits
 //! for a request, starts the requested program, and connects again for the next request. It ends when the server does.
 
-use super::frame::{self, FrameKind};
+use super::frame::FrameKind;
 use super::handshake;
 use super::keepalive;
 use super::messages::{StartRequest, TaskHello};
+use super::sealed::{SealedReader, SealedWriter};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::io::{self, Read, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -46,12 +47,12 @@ pub fn run_task_agent(arguments: impl IntoIterator<Item = String>) -> Result<(),
         Error::new(format!("read the run's secret from {file}"), "the file is empty")
     })?;
     loop {
-        let mut stream = connect_to_server(home, task, &secret).map_err(|error| {
+        let mut server = connect_to_server(home, task, &secret).map_err(|error| {
             Error::new(format!("connect to the tunnel server at {home}"), error)
         })?;
-        match frame::read_frame(&mut stream) {
+        match server.from_server.read() {
             Ok(Some((FrameKind::Start, order))) => {
-                thread::spawn(move || handle_request(stream, &order));
+                thread::spawn(move || handle_request(server, &order));
             }
             // The server has ended, and so has the run.
             Ok(_) => return Ok(()),
@@ -61,8 +62,19 @@ pub fn run_task_agent(arguments: impl IntoIterator<Item = String>) -> Result<(),
     }
 }
 
+/// Connection to the server after the handshake.
+#[derive(Debug)]
+struct ServerConnection {
+    from_server: SealedReader<TcpStream>,
+    to_server: SealedWriter<TcpStream>,
+}
+
 /// Opens a connection that waits for a request.
-fn connect_to_server(home: SocketAddr, task: &str, secret: &SharedSecret) -> io::Result<TcpStream> {
+fn connect_to_server(
+    home: SocketAddr,
+    task: &str,
+    secret: &SharedSecret,
+) -> io::Result<ServerConnection> {
     let deadline = Instant::now() + scaled_timeout(CONNECT_TIMEOUT);
     loop {
         match try_connect(home, task, secret) {
@@ -79,25 +91,32 @@ fn is_transient(error: &io::Error) -> bool {
     error.kind() != io::ErrorKind::PermissionDenied
 }
 
-fn try_connect(home: SocketAddr, task: &str, secret: &SharedSecret) -> io::Result<TcpStream> {
+fn try_connect(
+    home: SocketAddr,
+    task: &str,
+    secret: &SharedSecret,
+) -> io::Result<ServerConnection> {
     let mut stream = TcpStream::connect_timeout(&home, scaled_timeout(ATTEMPT_TIMEOUT))?;
     keepalive::enable_keepalive(&stream)?;
     stream.set_read_timeout(Some(scaled_timeout(CONNECT_TIMEOUT)))?;
-    handshake::prove_as_task(&mut stream, secret)?;
+    let keys = handshake::prove_as_task(&mut stream, secret)?;
     stream.set_read_timeout(None)?;
+    let from_server = SealedReader::new(stream.try_clone()?, keys.peer);
+    let mut to_server = SealedWriter::new(stream, keys.own);
     let hello = TaskHello { task: task.to_owned(), seen: netns_probe::take_snapshot() };
-    frame::write_frame(&mut stream, FrameKind::Hello, &serde_json::to_vec(&hello)?)?;
-    Ok(stream)
+    to_server.write(FrameKind::Hello, &serde_json::to_vec(&hello)?)?;
+    Ok(ServerConnection { from_server, to_server })
 }
 
 /// Starts a program, and forwards its streams until it ends.
-fn handle_request(stream: TcpStream, order: &[u8]) {
-    let told = Arc::new(Mutex::new(stream));
+fn handle_request(server: ServerConnection, order: &[u8]) {
+    let ServerConnection { from_server, to_server } = server;
+    let told = Arc::new(Mutex::new(to_server));
     let code = match serde_json::from_slice::<StartRequest>(order)
         .map_err(io::Error::from)
         .and_then(|order| start_program(&order))
     {
-        Ok(child) => forward_streams(child, &told),
+        Ok(child) => forward_streams(child, from_server, &told),
         Err(error) => {
             send_frame(&told, FrameKind::ErrorOutput, format!("tare: {error}\n").as_bytes());
             CANNOT_START
@@ -105,7 +124,8 @@ fn handle_request(stream: TcpStream, order: &[u8]) {
     };
     send_frame(&told, FrameKind::Exit, &code.to_be_bytes());
     // The thread that reads the input sees the end.
-    let _ = told.lock().unwrap_or_else(PoisonError::into_inner).shutdown(Shutdown::Both);
+    let told = told.lock().unwrap_or_else(PoisonError::into_inner);
+    let _ = told.inner().shutdown(Shutdown::Both);
 }
 
 /// Exit code of a program that cannot be started, as Docker gives it.
@@ -127,18 +147,16 @@ fn start_program(order: &StartRequest) -> io::Result<Child> {
 }
 
 /// Connection that several threads write to.
-type SharedStream = Arc<Mutex<TcpStream>>;
+type SharedStream = Arc<Mutex<SealedWriter<TcpStream>>>;
 
 /// Sends a frame. A failure is ignored: the connection is then broken, and the program is ended as well.
 fn send_frame(told: &SharedStream, kind: FrameKind, bytes: &[u8]) {
-    let mut stream = told.lock().unwrap_or_else(PoisonError::into_inner);
-    let _ = frame::write_frame(&mut *stream, kind, bytes);
+    let _ = told.lock().unwrap_or_else(PoisonError::into_inner).write(kind, bytes);
 }
 
 /// Forwards a program's streams until it has ended, and returns its exit code as a shell gives it.
-fn forward_streams(mut child: Child, told: &SharedStream) -> i32 {
-    let input = told.lock().unwrap_or_else(PoisonError::into_inner).try_clone();
-    if let (Ok(input), Some(stdin)) = (input, child.stdin.take()) {
+fn forward_streams(mut child: Child, input: SealedReader<TcpStream>, told: &SharedStream) -> i32 {
+    if let Some(stdin) = child.stdin.take() {
         let pid = Pid::from_child(&child);
         thread::spawn(move || forward_input(input, stdin, pid));
     }
@@ -171,11 +189,11 @@ fn forward_output(
 }
 
 /// Forwards input to a program, and kills the program when the connection ends.
-fn forward_input(mut from: TcpStream, stdin: ChildStdin, pid: Pid) {
+fn forward_input(mut from: SealedReader<TcpStream>, stdin: ChildStdin, pid: Pid) {
     // A pidfd, because the pid may belong to another process by the time of the signal.
     let process = pidfd_open(pid, PidfdFlags::empty());
     let mut stdin = Some(stdin);
-    while let Ok(Some((kind, bytes))) = frame::read_frame(&mut from) {
+    while let Ok(Some((kind, bytes))) = from.read() {
         match (kind, &mut stdin) {
             // A program that reads no more may still write.
             (FrameKind::Input, Some(input)) => drop(input.write_all(&bytes)),
