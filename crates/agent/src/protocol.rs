@@ -194,7 +194,7 @@ mod tests {
             .unwrap();
         write_line(&mut line, &AgentReply::Ready).unwrap();
         write_line(&mut line, &AgentReply::Error("no".to_owned())).unwrap();
-        let expected = "{\"go\":{\"at\":null}}\n{\"to\":7,\"order\":\"finish\"}\n{\"hello\":{\"protocol\":6,\"clock\":\"c\"}}\n\"ready\"\n{\"error\":\"no\"}\n";
+        let expected = "{\"go\":{\"at\":null}}\n{\"to\":7,\"order\":\"finish\"}\n{\"hello\":{\"protocol\":7,\"clock\":\"c\"}}\n\"ready\"\n{\"error\":\"no\"}\n";
         assert_eq!(String::from_utf8(line).unwrap(), expected);
     }
 

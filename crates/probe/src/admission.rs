@@ -34,7 +34,8 @@ pub(crate) struct AdmittedTrial<'r> {
 }
 
 impl Caps {
-    /// Returns the task of a request, of a client that reads the same clock or another one. Fails if the request exceeds a limit or needs an external program.
+    /// Returns the task of a request, of a client that reads the same clock or another one. Fails if the request exceeds
+    /// a limit or needs an external program.
     pub(crate) fn admit<'r>(
         &self,
         request: &TrialRequest,

@@ -108,7 +108,9 @@ fn strangers_who_drip_do_not_stop_a_trial() {
 fn a_connection_without_the_trials_greeting_is_not_served() {
     let (_scratch, tare) = in_scratch();
     let listening = TestListener::start(&tare, &[]);
-    let trial = RawTrial::start(&listening, json!({"workload": "tcp-crr"}));
+    // The trial does not end before the connections that say nothing.
+    let members = json!({"workload": "tcp-crr", "duration": 600_000_000_000u64});
+    let trial = RawTrial::start(&listening, members);
     let other_client = trial.dial();
     (&other_client).write_all(&trial.greeting(1, 0)).unwrap();
     assert_eq!(read_to_end(&other_client), b"", "the trial has one client");
@@ -128,12 +130,16 @@ fn a_connection_without_the_trials_greeting_is_not_served() {
         (&connection).write_all(&sent).unwrap();
         assert_eq!(read_to_end(&connection).len(), answer);
     }
-    // One that says nothing is closed while the trial runs.
-    assert_eq!(read_to_end(&trial.dial()), b"");
+    // Those that say nothing are closed while the trial runs, some to make room for others.
+    let silent: Vec<TcpStream> = (0..600).map(|_| trial.dial()).collect();
+    let connection = trial.dial();
+    (&connection).write_all(&[trial.greeting(0, 0), vec![1]].concat()).unwrap();
+    assert_eq!(read_to_end(&connection).len(), 1);
+    silent.iter().for_each(|silent| assert_eq!(read_to_end(silent), b""));
     drop(flow);
     let report = ask(&trial.control, "\"finish\"").expect("an answer");
     let ends = &report["done"]["ends"];
-    assert_eq!((&ends["accepted"], &ends["answered"]), (&json!(1), &json!(1)), "{report}");
+    assert_eq!((&ends["accepted"], &ends["answered"]), (&json!(2), &json!(2)), "{report}");
 }
 
 #[test]

@@ -35,7 +35,8 @@ const BACKLOG: u32 = 4096;
 /// Most connections in progress in one thread that belong to the trial.
 const MOST: usize = 8192;
 
-/// Most connections in one thread that have not greeted, and may be a stranger's. Further ones are closed at once.
+/// Room in one thread for connections that have not greeted, and may be strangers'. Where it is used up, the oldest of
+/// them is closed for a new one.
 const MOST_UNGREETED: usize = 256;
 
 /// Time between two searches for connections that have not greeted in time, ns.
@@ -216,6 +217,9 @@ impl CrrServerWorker {
                 Err(error) => return Err(error.into()),
             };
             self.accepted += 1;
+            if self.free.is_empty() {
+                self.close_oldest_ungreeted();
+            }
             if let Some(at) = self.free.pop() {
                 self.connections[at] = Some(ServedConnection::new(socket, self.now));
                 self.advance_connection(at)?;
@@ -277,6 +281,14 @@ impl CrrServerWorker {
                 self.accepted -= 1;
                 self.free.push(at);
             }
+        }
+    }
+
+    /// Closes the connection that has not greeted for the longest time.
+    fn close_oldest_ungreeted(&mut self) {
+        let ungreeted = self.connections.iter().flatten().filter(|one| !one.has_greeted());
+        if let Some(oldest) = ungreeted.map(|one| one.accepted).min() {
+            self.close_ungreeted(|one, _| one.accepted == oldest);
         }
     }
 
