@@ -1,11 +1,12 @@
 //! Tests of the structure of the crates: no circle between the files of a crate, no import of a crate from a floor
-//! above, and no folder of more than 25 files.
+//! above, and no folder of more than 25 files; and that the tests that docs/TRUST.md names exist.
 
 #![cfg(test)]
 
 mod floors;
 mod graph;
 mod imports;
+mod promises;
 
 use crate::repository::Repository;
 use crate::sources;
