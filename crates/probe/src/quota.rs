@@ -10,12 +10,33 @@ use tare_traffic::Error;
 #[derive(Debug, Default)]
 struct ResourceUsage {
     clients: u32,
-    flows: u32,
-    memory: u64,
-    rate: u64,
-    threads: u64,
-    spinning: u64,
-    sockets: u64,
+    trials: TrialResources,
+}
+
+impl TrialResources {
+    /// Returns these resources and those of another trial together.
+    fn with(self, other: Self) -> Self {
+        Self {
+            flows: self.flows.saturating_add(other.flows),
+            memory: self.memory.saturating_add(other.memory),
+            rate: self.rate.saturating_add(other.rate),
+            threads: self.threads.saturating_add(other.threads),
+            spinning: self.spinning.saturating_add(other.spinning),
+            sockets: self.sockets.saturating_add(other.sockets),
+        }
+    }
+
+    /// Returns these resources without those of a trial that is among them.
+    fn without(self, other: Self) -> Self {
+        Self {
+            flows: self.flows - other.flows,
+            memory: self.memory - other.memory,
+            rate: self.rate - other.rate,
+            threads: self.threads - other.threads,
+            spinning: self.spinning - other.spinning,
+            sockets: self.sockets - other.sockets,
+        }
+    }
 }
 
 /// Limits of a listener, with the resources that are in use.
@@ -65,40 +86,30 @@ impl ResourceQuota {
                 "the trials of other clients leave too little of the listener's {what}: try again later, or use a smaller trial"
             ))
         };
-        let (flows, memory, rate) = (
-            used.flows.saturating_add(demand.flows),
-            used.memory.saturating_add(demand.memory),
-            used.rate.saturating_add(demand.rate),
-        );
-        let (threads, spinning, sockets) = (
-            used.threads.saturating_add(demand.threads),
-            used.spinning.saturating_add(demand.spinning),
-            used.sockets.saturating_add(demand.sockets),
-        );
-        if flows > self.caps.flows {
+        let all = used.trials.with(demand);
+        if all.flows > self.caps.flows {
             return busy(format!("{} flows (--max-flows)", self.caps.flows));
         }
-        if memory > self.caps.memory {
+        if all.memory > self.caps.memory {
             return busy(format!(
                 "{} of memory (--max-memory)",
                 format_mebibytes(self.caps.memory)
             ));
         }
-        if let Some(most) = self.caps.rate.filter(|most| rate > *most) {
+        if let Some(most) = self.caps.rate.filter(|most| all.rate > *most) {
             return busy(format!("{most} bit/s (--max-rate)"));
         }
         let machine = &self.machine;
-        if threads > machine.threads || spinning > machine.spinning {
+        if all.threads > machine.threads || all.spinning > machine.spinning {
             return busy(format!(
                 "{} threads, {} of them spinning",
                 machine.threads, machine.spinning
             ));
         }
-        if sockets > machine.sockets {
+        if all.sockets > machine.sockets {
             return busy(format!("{} sockets", machine.sockets));
         }
-        (used.flows, used.memory, used.rate) = (flows, memory, rate);
-        (used.threads, used.spinning, used.sockets) = (threads, spinning, sockets);
+        used.trials = all;
         Ok(TrialReservation { quota: Arc::clone(self), demand })
     }
 }
@@ -123,12 +134,7 @@ pub(crate) struct TrialReservation {
 impl Drop for TrialReservation {
     fn drop(&mut self) {
         let mut used = self.quota.lock();
-        used.flows -= self.demand.flows;
-        used.memory -= self.demand.memory;
-        used.rate -= self.demand.rate;
-        used.threads -= self.demand.threads;
-        used.spinning -= self.demand.spinning;
-        used.sockets -= self.demand.sockets;
+        used.trials = used.trials.without(self.demand);
     }
 }
 
