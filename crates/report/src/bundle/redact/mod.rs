@@ -125,8 +125,7 @@ impl Redaction {
         let mut redacted = String::new();
         for part in name.split_inclusive(SEPARATORS) {
             let own = part.trim_end_matches(SEPARATORS);
-            let is_known = own.is_empty() || is_public(own) || is_numbered(own, &PLACEHOLDERS);
-            redacted += &if is_known { own.to_owned() } else { self.placeholder("name", own) };
+            redacted += &if is_known(own) { own.to_owned() } else { self.placeholder("name", own) };
             redacted += &part[own.len()..];
         }
         redacted
@@ -165,15 +164,15 @@ impl Redaction {
         if let Some(device) = self.devices.get(word).filter(|_| !is_public(word)) {
             return device.clone();
         }
-        let is_known = |part: &str| {
-            part.is_empty()
-                || is_public(part)
-                || is_numbered(part, &PLACEHOLDERS)
-                || self.controls.contains(part)
-        };
-        let is_public = is_known(word) || word.split(SEPARATORS).all(is_known);
+        let is_kept = |part: &str| is_known(part) || self.controls.contains(part);
+        let is_public = is_kept(word) || word.split(SEPARATORS).all(is_kept);
         if is_public { word.to_owned() } else { REDACTED.to_owned() }
     }
+}
+
+/// Returns true for a part of a name or text that is public, or a placeholder already.
+fn is_known(part: &str) -> bool {
+    part.is_empty() || is_public(part) || is_numbered(part, &PLACEHOLDERS)
 }
 
 /// Adds a member. A name that is taken already gets a number.

@@ -181,14 +181,14 @@ impl CrrServerWorker {
             if self.now >= self.next_sweep {
                 self.next_sweep = self.now + SWEEP_PERIOD;
                 let timeout = GREETING_TIMEOUT.as_nanos() as u64;
-                self.close_ungreeted(|one, now| one.accepted + timeout < now);
+                self.close_ungreeted(self.now.saturating_sub(timeout));
             }
         }
         self.cpu.end_slice();
         // A client closes its control connections after all others: connections still pending here were established
         // too, and have greeted.
         (0..self.listeners.len()).try_for_each(|at| self.accept(at, usize::MAX))?;
-        self.close_ungreeted(|_, _| true);
+        self.close_ungreeted(u64::MAX);
         Ok(())
     }
 
@@ -272,10 +272,9 @@ impl CrrServerWorker {
         Ok(())
     }
 
-    /// Closes connections that have not greeted and for which a condition holds at this time.
-    fn close_ungreeted(&mut self, is_late: impl Fn(&ServedConnection, u64) -> bool) {
-        let now = self.now;
-        let is_late = |one: &mut ServedConnection| !one.has_greeted() && is_late(one, now);
+    /// Closes connections that have not greeted and were accepted at this time or before.
+    fn close_ungreeted(&mut self, latest: u64) {
+        let is_late = |one: &mut ServedConnection| !one.has_greeted() && one.accepted <= latest;
         for (at, place) in self.connections.iter_mut().enumerate() {
             if place.take_if(is_late).is_some() {
                 self.accepted -= 1;
@@ -288,7 +287,7 @@ impl CrrServerWorker {
     fn close_oldest_ungreeted(&mut self) {
         let ungreeted = self.connections.iter().flatten().filter(|one| !one.has_greeted());
         if let Some(oldest) = ungreeted.map(|one| one.accepted).min() {
-            self.close_ungreeted(|one, _| one.accepted == oldest);
+            self.close_ungreeted(oldest);
         }
     }
 
