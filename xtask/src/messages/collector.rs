@@ -67,18 +67,21 @@ impl Collector {
 
     /// Takes all texts of a macro's arguments.
     fn take(&mut self, tokens: TokenStream) {
-        for token in tokens {
-            match token {
-                TokenTree::Group(group) => self.take(group.stream()),
-                TokenTree::Literal(literal) => {
-                    if let Ok(text) = syn::parse_str::<LitStr>(&literal.to_string()) {
-                        self.push(text.value());
-                    }
-                }
-                TokenTree::Ident(_) | TokenTree::Punct(_) => {}
-            }
-        }
+        texts(tokens).into_iter().for_each(|text| self.push(text));
     }
+}
+
+/// Returns all texts among tokens, in their order.
+pub(super) fn texts(tokens: TokenStream) -> Vec<String> {
+    let texts_of = |token| match token {
+        TokenTree::Group(group) => texts(group.stream()),
+        TokenTree::Literal(literal) => {
+            let text = syn::parse_str::<LitStr>(&literal.to_string());
+            text.iter().map(LitStr::value).collect()
+        }
+        TokenTree::Ident(_) | TokenTree::Punct(_) => Vec::new(),
+    };
+    tokens.into_iter().flat_map(texts_of).collect()
 }
 
 impl<'ast> Visit<'ast> for Collector {

@@ -1,7 +1,8 @@
 //! Words that the program itself says: `crates/report/src/bundle/redact/vocabulary.txt`, which a redacted archive may keep.
 
+use super::collector::{is_for_tests, texts};
 use anyhow::Result;
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::TokenStream;
 use std::collections::BTreeSet;
 use syn::visit::{self, Visit};
 use syn::{Attribute, ItemMod, LitStr, Macro};
@@ -43,23 +44,13 @@ struct Collector<'w>(&'w mut BTreeSet<String>);
 
 impl Collector<'_> {
     fn take(&mut self, tokens: TokenStream) {
-        for token in tokens {
-            match token {
-                TokenTree::Group(group) => self.take(group.stream()),
-                TokenTree::Literal(literal) => {
-                    if let Ok(text) = syn::parse_str::<LitStr>(&literal.to_string()) {
-                        add_text(self.0, &text.value());
-                    }
-                }
-                TokenTree::Ident(_) | TokenTree::Punct(_) => {}
-            }
-        }
+        texts(tokens).iter().for_each(|text| add_text(self.0, text));
     }
 }
 
 impl<'ast> Visit<'ast> for Collector<'_> {
     fn visit_item_mod(&mut self, module: &'ast ItemMod) {
-        if !module.attrs.iter().any(super::collector::is_for_tests) {
+        if !module.attrs.iter().any(is_for_tests) {
             visit::visit_item_mod(self, module);
         }
     }
