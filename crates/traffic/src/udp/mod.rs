@@ -1,5 +1,6 @@
 //! Common parts of the workloads over UDP: control connection, header, pacing and interval counters.
 
+mod arrival_times;
 mod control;
 mod flow_end;
 mod handshake;

@@ -1,5 +1,6 @@
 //! Receiving loop of one thread: takes datagrams in batches and counts each by its header.
 
+use super::arrival_times::ArrivalTimes;
 use super::flow_end::FlowEnd;
 use super::handshake::UdpFlow;
 use super::header::{DatagramHeader, FlowTag, LENGTH};
@@ -60,8 +61,7 @@ impl ReceivingFlow {
         })
     }
 
-    /// Counts one datagram. Ignores it if it is not of this flow. `came` is the arrival time by the clock that stamps
-    /// arrivals.
+    /// Counts one datagram. Ignores it if it is not of this flow. `came` is the arrival time by the monotonic clock, ns.
     #[inline]
     fn count_datagram(
         &mut self,
@@ -116,6 +116,8 @@ pub(crate) struct UdpReceiver {
     inbox: ReceiveBatch,
     wait: WaitMode,
     keep: PayloadCopy,
+    /// Clocks of the stamps. `None` if the kernel stamps no datagram.
+    stamps: Option<ArrivalTimes>,
     /// Time to wait for the last datagrams, ns.
     settle: u64,
     /// Maximum size of a message, bytes.
@@ -176,6 +178,7 @@ impl UdpReceiver {
             },
             wait: options.wait,
             keep: options.copy,
+            stamps: (options.arrival_clock == ArrivalClock::Kernel).then(ArrivalTimes::default),
             settle: options.settle.as_nanos() as u64,
             gathered: 1,
             began: None,
@@ -312,7 +315,7 @@ impl UdpReceiver {
 
     /// Takes one batch of waiting messages of a flow, and returns their number. No waiting message is no error.
     fn receive_batch(&mut self, flow: usize, waiting: BatchWait) -> io::Result<usize> {
-        let Self { flows, counts, inbox, slices, .. } = self;
+        let Self { flows, counts, inbox, slices, stamps, .. } = self;
         let flow = &mut flows[flow];
         let (before, plan) = (flow.received, slices.as_deref().map(SliceProgress::plan));
         let came = match inbox.receive(flow.socket.as_fd(), waiting) {
@@ -329,10 +332,13 @@ impl UdpReceiver {
         };
         let now = clock::now().0;
         flow.last = now;
+        if let Some(stamps) = stamps {
+            stamps.begin_batch();
+        }
         let ClientReceiveCounts { tally, gaps, .. } = &mut counts[flow.count];
         for message in 0..came {
             let message = inbox.message(message);
-            let stamp = message.at.unwrap_or(now);
+            let stamp = stamps.as_ref().map_or(now, |stamps| stamps.arrival(message.at));
             match message.segment {
                 Some(segment) if segment < message.length => {
                     self.gathered = self.gathered.max(message.length.div_ceil(segment) as u64);
