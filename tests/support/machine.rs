@@ -70,7 +70,7 @@ pub fn available_memory() -> u64 {
 
 /// Returns the existing control groups made by the run with this process number.
 pub fn cgroups_of(run: u32) -> Vec<PathBuf> {
-    let name = format!("tare-{run}");
+    let prefix = format!("tare-{run}-");
     let mut left = vec![PathBuf::from("/sys/fs/cgroup")];
     let mut found = Vec::new();
     while let Some(directory) = left.pop() {
@@ -78,7 +78,8 @@ pub fn cgroups_of(run: u32) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(&directory).into_iter().flatten().flatten();
         let below = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
         for group in below.map(|entry| entry.path()) {
-            if group.ends_with(&name) {
+            let name = group.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if name.starts_with(&prefix) {
                 found.push(group);
             } else {
                 left.push(group);

@@ -1,7 +1,7 @@
 //! Limits of a run: a control group of its own, so that a run that goes wrong does not take the machine with it.
 //!
 //! With control groups version 2 (cgroups(7)) a process may be bounded without root if systemd or another manager has
-//! delegated a part of the hierarchy to its user. [`RunCgroup::create`] creates a group `tare-PID` in the nearest group
+//! delegated a part of the hierarchy to its user. [`RunCgroup::create`] creates a group `tare-PID-NAMESPACE` in the nearest group
 //! above this process that is writable and delegates the `pids` and `memory` controllers: it is above the new group and
 //! above the process's own, so the kernel lets an ordinary user move processes between them. If there is no such group,
 //! a run proceeds without limits, and [`LimitsUnavailable`] gives the reason.
@@ -100,7 +100,7 @@ impl RunCgroup {
             .map(|parent| files.path(parent))
             .find_map(|parent| {
                 remove_stale_groups(files, &parent);
-                let directory = parent.join(format!("{PREFIX}{pid}"));
+                let directory = parent.join(group_name(files, pid));
                 cgroup::create(&directory).ok().map(|()| directory)
             })
             .ok_or(LimitsUnavailable::NotDelegated)?;
@@ -153,13 +153,29 @@ fn delegates_controllers(files: &MachineFiles, group: &str) -> bool {
         .all(|wanted| passed.split_whitespace().any(|controller| controller == *wanted))
 }
 
-/// Removes the groups of runs that ended without doing so. The kernel keeps a group that has a process.
+/// Returns the name of a run's group: its process id, and the PID namespace in which it has that id. In two containers of
+/// one machine two runs can have the same id.
+fn group_name(files: &MachineFiles, pid: u32) -> String {
+    format!("{PREFIX}{pid}-{}", pid_namespace(files))
+}
+
+/// Returns the inode number of this process's PID namespace (pid_namespaces(7)); 0 if it is not known.
+fn pid_namespace(files: &MachineFiles) -> u64 {
+    let name = files.link_name("proc/self/ns/pid").unwrap_or_default();
+    let inode = name.strip_prefix("pid:[").and_then(|rest| rest.strip_suffix(']'));
+    inode.and_then(|inode| inode.parse().ok()).unwrap_or_default()
+}
+
+/// Removes the groups of runs of this PID namespace that ended without doing so. The kernel keeps a group that has a
+/// process.
 fn remove_stale_groups(files: &MachineFiles, parent: &Path) {
     let Ok(entries) = std::fs::read_dir(parent) else {
         return;
     };
+    let ending = format!("-{}", pid_namespace(files));
     for name in entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()) {
-        let pid = name.strip_prefix(PREFIX).and_then(|pid| pid.parse::<u32>().ok());
+        let pid = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(&ending));
+        let pid = pid.and_then(|pid| pid.parse::<u32>().ok());
         if pid.is_some_and(|pid| !files.exists(format!("proc/{pid}"))) {
             let _ = std::fs::remove_dir(parent.join(name));
         }

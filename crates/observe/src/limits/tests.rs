@@ -7,6 +7,8 @@ use std::process::{Command, Stdio};
 
 /// Lays out a process far below two groups that delegate the controllers.
 fn machine(root: &Path) -> MachineFiles {
+    std::fs::create_dir_all(root.join("proc/self/ns")).unwrap();
+    std::os::unix::fs::symlink("pid:[4026531836]", root.join("proc/self/ns/pid")).unwrap();
     write_test_files(
         root,
         &[
@@ -31,7 +33,7 @@ fn text(path: &Path, file: &str) -> String {
 fn the_nearest_group_that_passes_both_controllers_on() {
     let root = tempfile::tempdir().unwrap();
     let limits = RunCgroup::create_for(&machine(root.path()), 7).unwrap();
-    assert_eq!(limits.directory(), root.path().join("cg/user/tare-7"));
+    assert_eq!(limits.directory(), root.path().join("cg/user/tare-7-4026531836"));
     assert_eq!(limits.bounds(), LimitValues { pids: 900, memory: 921_600 });
     assert_eq!(text(limits.directory(), "pids.max"), "900");
     assert_eq!(text(limits.directory(), "memory.max"), limits.bounds().memory.to_string());
@@ -43,15 +45,17 @@ fn the_nearest_group_that_passes_both_controllers_on() {
 fn groups_of_dead_runs_are_swept_and_no_others() {
     let root = tempfile::tempdir().unwrap();
     let files = machine(root.path());
-    for directory in
-        ["cg/user/tare-5", "cg/user/tare-6", "cg/user/tare-six", "cg/user/other-5", "proc/6"]
-    {
-        std::fs::create_dir_all(root.path().join(directory)).unwrap();
+    // The third and the fourth are of other PID namespaces, in which those processes may run.
+    let kept =
+        ["tare-6-4026531836", "tare-six", "tare-5-4026532177", "tare-5", "other-5-4026531836"];
+    for name in kept.iter().chain(&["tare-5-4026531836"]) {
+        std::fs::create_dir_all(root.path().join("cg/user").join(name)).unwrap();
     }
+    std::fs::create_dir_all(root.path().join("proc/6")).unwrap();
     let _limits = RunCgroup::create_for(&files, 7).unwrap();
     let there = |name: &str| root.path().join("cg/user").join(name).exists();
-    assert!(!there("tare-5"));
-    assert!(there("tare-6") && there("tare-six") && there("other-5"));
+    assert!(!there("tare-5-4026531836") && there("tare-7-4026531836"));
+    assert!(kept.into_iter().all(there));
 }
 
 #[test]
@@ -73,9 +77,9 @@ fn a_group_that_cannot_be_written_gives_way_to_one_above() {
     let root = tempfile::tempdir().unwrap();
     let files = machine(root.path());
     // A file of the group's name stands in the way, which stops root as well as any other user.
-    write_test_files(root.path(), &[("cg/user/tare-7", "")]);
+    write_test_files(root.path(), &[("cg/user/tare-7-4026531836", "")]);
     let limits = RunCgroup::create_for(&files, 7).unwrap();
-    assert_eq!(limits.directory(), root.path().join("cg/tare-7"));
+    assert_eq!(limits.directory(), root.path().join("cg/tare-7-4026531836"));
 }
 
 #[test]
