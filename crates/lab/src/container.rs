@@ -11,7 +11,7 @@ use std::sync::Arc;
 use tare_network::{Command, Container, Error, INTERNAL, NetworkDaemons, Process, Stdio};
 use tare_sandbox::programs::MountNamespace;
 use tare_sandbox::sys::FilesystemView;
-use tare_sandbox::{Namespace, Sandbox, SandboxProcess, TARE};
+use tare_sandbox::{Namespace, Sandbox, TARE};
 
 /// Container in the lab.
 pub(crate) struct LabContainer {
@@ -48,8 +48,8 @@ impl Container for LabContainer {
     fn spawn(&self, command: &Command) -> Result<Box<dyn Process>, Error> {
         let view = self.mounts.clone().map(|mounts| FilesystemView::in_root(mounts));
         let command_line = prepare(&self.with_defaults(command));
-        let child = self.sandbox.start_with_mounts(command_line, self.namespace.clone(), view)?;
-        Ok(Box::new(SandboxProcess::new(child, command.stdio)))
+        let namespace = self.namespace.clone();
+        Ok(Box::new(self.sandbox.start_process(command_line, namespace, view, command.stdio)?))
     }
 
     fn daemons(&self) -> Option<&dyn NetworkDaemons> {

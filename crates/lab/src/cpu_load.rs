@@ -21,7 +21,7 @@ pub(crate) fn start(
         let mut command = Command::new(TARE);
         command.arg0("tare").args([INTERNAL, "cpu-load"]).process_group(0);
         command.stdin(Stream::null()).stdout(Stream::null());
-        Ok(SandboxProcess::new(sandbox.start(command, node)?, Stdio::Piped))
+        sandbox.start_process(command, node, None, Stdio::Piped)
     };
     (0..background.cpu).map(start_one).collect()
 }

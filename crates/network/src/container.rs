@@ -50,6 +50,8 @@ pub enum ProcessExit {
     Code(i32),
     /// This signal ended the program.
     Signal(i32),
+    /// The program was killed with the init process of its sandbox, which something else had killed.
+    WithSandbox,
 }
 
 impl fmt::Display for ProcessExit {
@@ -57,6 +59,7 @@ impl fmt::Display for ProcessExit {
         match self {
             Self::Code(code) => write!(f, "exit code {code}"),
             Self::Signal(signal) => write!(f, "signal {signal}"),
+            Self::WithSandbox => write!(f, "with the lab's init process, which was killed"),
         }
     }
 }

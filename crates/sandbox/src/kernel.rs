@@ -6,7 +6,7 @@
 //! has allowed tare to load it.
 
 use crate::private_namespaces::{UserNamespaceSettings, refusal};
-use crate::{program, spawner, sys};
+use crate::{program, sys};
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
 use rustix::thread::CapabilitySet;
@@ -309,7 +309,7 @@ fn check_namespaces() -> Result<(), UnmetRequirement> {
     if mine.is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN)) {
         return Ok(());
     }
-    let mut command = Command::new(spawner::TARE);
+    let mut command = Command::new(program::TARE);
     command
         .args([INTERNAL, "init"])
         .stdin(Stdio::null())

@@ -17,6 +17,7 @@ mod exec_with_hosts;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod init;
+mod init_process;
 mod kernel;
 mod namespace;
 mod namespace_change;
@@ -40,6 +41,6 @@ pub use namespace::{Namespace, listen_in};
 pub use namespace_change::NamespaceChange;
 pub use private_namespaces::SandboxPrivilege;
 pub use process::SandboxProcess;
+pub use program::TARE;
 pub use sandbox::{EnterOptions, Sandbox};
-pub use spawner::TARE;
 pub use sysctl::{Sysctl, SysctlPresence};

@@ -1,22 +1,25 @@
 //! Program that runs in the sandbox.
 
+use crate::init_process::InitWatch;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
+use std::sync::Arc;
 use tare_network::{Error, Process, ProcessExit, Stdio};
 
 /// Child of the sandbox's spawner. Dropping it ends the child, and its process group if it has one of its own.
 pub struct SandboxProcess {
     child: Child,
+    init: Arc<InitWatch>,
     stdio: Stdio,
     ended: Option<ProcessExit>,
 }
 
 impl SandboxProcess {
     /// Returns the handle of a child that was just started.
-    pub fn new(child: Child, stdio: Stdio) -> Self {
-        Self { child, stdio, ended: None }
+    pub(crate) fn new((child, init): (Child, Arc<InitWatch>), stdio: Stdio) -> Self {
+        Self { child, init, stdio, ended: None }
     }
 
     /// Kills the child without reaping it: until it is reaped, no other process can have its id.
@@ -56,7 +59,7 @@ impl Process for SandboxProcess {
             .child
             .wait()
             .map_err(|error| Error::new(format!("wait for process {}", self.child.id()), error))?;
-        Ok(*self.ended.insert(exit_of(status)))
+        Ok(*self.ended.insert(exit_of(status, &self.init)))
     }
 
     fn kill(&mut self) {
@@ -74,8 +77,12 @@ impl Drop for SandboxProcess {
     }
 }
 
-fn exit_of(status: ExitStatus) -> ProcessExit {
+/// Returns how a process ended. If the init process ends, the kernel ends all others by SIGKILL.
+fn exit_of(status: ExitStatus, init: &InitWatch) -> ProcessExit {
     match status.signal() {
+        Some(signal) if signal == Signal::KILL.as_raw() && init.has_ended() => {
+            ProcessExit::WithSandbox
+        }
         Some(signal) => ProcessExit::Signal(signal),
         None => ProcessExit::Code(status.code().unwrap_or_default()),
     }

@@ -4,6 +4,9 @@ use std::env;
 use std::path::{Path, PathBuf};
 use tare_network::UnmetRequirement;
 
+/// Program of tare itself, also if its file was replaced or removed after the start.
+pub const TARE: &str = "/proc/self/exe";
+
 /// Directories of administrators' programs, which an ordinary user's PATH lacks.
 const SYSTEM: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 

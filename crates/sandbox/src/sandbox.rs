@@ -2,17 +2,20 @@
 
 use crate::cgroup::SandboxCgroup;
 use crate::drops::DropCounter;
+use crate::init_process::InitWatch;
 use crate::kernel::{KernelProbe, ModuleLoading};
 use crate::namespace::Namespace;
 use crate::private_namespaces::{self, SandboxPrivilege};
+use crate::process::SandboxProcess;
+use crate::program::TARE;
 use crate::programs::MountNamespace;
-use crate::spawner::{Spawner, TARE};
+use crate::spawner::Spawner;
 use crate::sys;
 use crate::sys::{FilesystemView, NamespaceHandle};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use tare_network::{Error, INTERNAL};
+use tare_network::{Error, INTERNAL, Stdio as ProcessStdio};
 
 /// Options for entering the sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -93,10 +96,33 @@ impl Sandbox {
     /// As for [`Sandbox::start`].
     pub fn start_with_mounts(
         &self,
-        mut command: Command,
+        command: Command,
         namespace: Option<Arc<Namespace>>,
         view: Option<FilesystemView>,
     ) -> Result<Child, Error> {
+        self.spawn(command, namespace, view).map(|(child, _)| child)
+    }
+
+    /// Starts a program as [`Sandbox::start_with_mounts`] does, with the given streams, to be ended with its handle.
+    ///
+    /// # Errors
+    /// As for [`Sandbox::start`].
+    pub fn start_process(
+        &self,
+        command: Command,
+        namespace: Option<Arc<Namespace>>,
+        view: Option<FilesystemView>,
+        stdio: ProcessStdio,
+    ) -> Result<SandboxProcess, Error> {
+        Ok(SandboxProcess::new(self.spawn(command, namespace, view)?, stdio))
+    }
+
+    fn spawn(
+        &self,
+        mut command: Command,
+        namespace: Option<Arc<Namespace>>,
+        view: Option<FilesystemView>,
+    ) -> Result<(Child, Arc<InitWatch>), Error> {
         let namespace = namespace.map(|namespace| namespace as NamespaceHandle);
         sys::enter_before_exec(&mut command, self.group.clone(), namespace, view);
         self.spawner.spawn(command)
@@ -118,7 +144,7 @@ impl Sandbox {
         let view = FilesystemView::in_root(mounts.clone());
         sys::enter_before_exec(&mut command, None, None, Some(view));
         sys::mount_proc_before_exec(&mut command);
-        if let Ok(mut child) = self.spawner.spawn(command) {
+        if let Ok((mut child, _)) = self.spawner.spawn(command) {
             let _ = child.wait();
         }
     }

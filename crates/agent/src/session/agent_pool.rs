@@ -1,6 +1,7 @@
 //! Pool of all agents of a session: orders go out together, and every reply is awaited, with a deadline.
 
 use super::member::MemberId;
+use super::reply_deadline::ReplyDeadline;
 use super::running_agent::{AgentEvent, RunningAgent};
 use crate::protocol::{AgentOrder, AgentReply, VERSION};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,6 +13,9 @@ use tare_traffic::{Error, SentBytes, SideReport};
 
 /// Interval at which the caller's cancellation is checked.
 const TICK: Duration = Duration::from_millis(20);
+
+/// Interval at which agents that do not reply are looked at: they may be stopped by a signal.
+const SUSPENSION_CHECK: Duration = Duration::from_secs(1);
 
 /// Time to wait, after a flow broke, for the event that an agent exited: it explains the failure better, and on a busy
 /// machine it arrives later than the report of the flow.
@@ -203,7 +207,8 @@ impl AgentPool {
         limit: Duration,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<BTreeMap<MemberId, AgentReply>, Error> {
-        let deadline = Instant::now() + limit;
+        let mut deadline = ReplyDeadline::after(Instant::now(), limit);
+        let mut next_check = Instant::now() + SUSPENSION_CHECK;
         let mut replies = BTreeMap::new();
         while let Some(first) = awaited.first().copied() {
             if cancelled() {
@@ -228,15 +233,33 @@ impl AgentPool {
                 Ok((member, AgentEvent::Exited)) => {
                     return Err(self.agent_of(member).0.exit_error());
                 }
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
-            }
-            if Instant::now() >= deadline {
-                let (remote, place) = self.agent_of(first);
-                let container = remote.container(place).to_owned();
-                return Err(Error::Deadline { container, order, waited: limit });
+                // Only then: replies that are there are read first, even if this process was suspended meanwhile.
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                    let now = Instant::now();
+                    if now >= next_check {
+                        self.check_suspensions()?;
+                        next_check = now + SUSPENSION_CHECK;
+                    }
+                    if deadline.is_over(now) {
+                        let (remote, place) = self.agent_of(first);
+                        let container = remote.container(place).to_owned();
+                        return Err(Error::Deadline { container, order, waited: limit });
+                    }
+                }
             }
         }
         Ok(replies)
+    }
+
+    /// Returns an error if an agent is stopped by a signal: it would not reply until it is continued.
+    fn check_suspensions(&self) -> Result<(), Error> {
+        match self.agents.iter().find(|agent| agent.is_suspended()) {
+            Some(agent) => Err(agent.container_error(
+                0,
+                "a signal (SIGSTOP, SIGTSTP) stopped the agent, and it cannot go on",
+            )),
+            None => Ok(()),
+        }
     }
 
     /// Returns the error of a member that failed. If another agent exits shortly after, its exit is the cause and is

@@ -6,6 +6,7 @@
 mod agent_pool;
 mod assignment;
 mod member;
+mod reply_deadline;
 mod running_agent;
 mod sliced_trial;
 

@@ -124,6 +124,13 @@ impl RunningAgent {
         self.process.id()
     }
 
+    /// Returns true if a signal stopped the process. Returns false if it does not run on this machine.
+    pub(super) fn is_suspended(&self) -> bool {
+        let status =
+            self.process_id().map(|id| std::fs::read_to_string(format!("/proc/{id}/stat")));
+        status.is_some_and(|status| status.is_ok_and(|status| is_stopped_state(&status)))
+    }
+
     /// Sends an order for the container at this place.
     pub(super) fn send_order(&mut self, place: usize, order: &AgentOrder) -> Result<(), Error> {
         let told = match self.members {
@@ -161,6 +168,11 @@ impl fmt::Debug for RunningAgent {
     }
 }
 
+/// Returns true if a process is stopped by a signal, by its line of /proc/PID/stat. A debugger's stop is none.
+fn is_stopped_state(status: &str) -> bool {
+    status.rsplit_once(") ").is_some_and(|(_, fields)| fields.starts_with("T "))
+}
+
 /// Forwards an agent's replies until its output ends or the receiver is gone.
 fn forward_replies(
     output: impl Read,
@@ -183,6 +195,14 @@ fn forward_replies(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stopped_process_is_told_by_its_state() {
+        assert!(is_stopped_state("17 (tare) T 1 17 17 0 -1"));
+        for other in ["17 (tare) S 1 17", "17 (tare) t 1 17", "17 (a) T 1) R 1 17", ""] {
+            assert!(!is_stopped_state(other), "{other}");
+        }
+    }
 
     #[test]
     fn what_an_agent_of_many_says_is_its_containers() {

@@ -46,6 +46,7 @@ pub(crate) fn run(arguments: &UpArguments) -> anyhow::Result<CommandExit> {
         Ended::Code(code) => CommandExit::ProgramCode(u8::try_from(code).unwrap_or(1)),
         // A signal gives 128 plus its number, as in a shell.
         Ended::Signal(signal) => CommandExit::ProgramCode(u8::try_from(128 + signal).unwrap_or(1)),
+        Ended::WithSandbox => CommandExit::ProgramCode(128 + 9),
     })
 }
 
