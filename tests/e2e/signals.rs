@@ -13,7 +13,13 @@ const ENDLESS: &str = "1000";
 
 #[test]
 fn an_interrupted_run_keeps_and_prints_what_it_has() {
-    for (signal, to_all) in [(Signal::INT, false), (Signal::TERM, false), (Signal::INT, true)] {
+    for (signal, to_all) in [
+        (Signal::INT, false),
+        (Signal::TERM, false),
+        (Signal::HUP, false),
+        (Signal::INT, true),
+        (Signal::HUP, true),
+    ] {
         let scratch = ScratchDirectory::new();
         let tare = Tare::copied(&scratch, User::Caller);
         let asked = ["--network", "host,bridge", "--blocks", ENDLESS, "--out", "out"];

@@ -1,15 +1,27 @@
-//! SIGINT and SIGTERM handling: the first signal stops the run, which reports its results so far; a second one ends it
-//! at once.
+//! Handling of SIGINT, SIGTERM and SIGHUP: the first signal stops the run, which reports its results so far; a second one
+//! ends it at once.
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{SigId, flag, low_level};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Signals that stop a run.
-pub(crate) const STOP_SIGNALS: [i32; 2] = [SIGINT, SIGTERM];
+/// Returns the signals that stop a run. SIGHUP is one, unless the process was started with SIGHUP ignored, as nohup(1)
+/// does.
+pub(crate) fn stop_signals() -> impl Iterator<Item = i32> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let hangup = (!is_ignored(SIGHUP, &status)).then_some(SIGHUP);
+    [SIGINT, SIGTERM].into_iter().chain(hangup)
+}
 
-/// Returns a flag that the first SIGINT or SIGTERM sets.
+/// Returns true if a process ignores a signal, by its status in /proc.
+fn is_ignored(signal: i32, status: &str) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
+/// Returns a flag that the first of these signals sets.
 ///
 /// # Errors
 /// Fails if the kernel rejects the handlers.
@@ -36,7 +48,7 @@ impl StopRequest {
     pub(crate) fn new() -> anyhow::Result<Self> {
         let (requested, ends_at_once) = (Arc::default(), Arc::default());
         let mut request = Self { requested, ends_at_once, arming: Vec::new() };
-        for signal in STOP_SIGNALS {
+        for signal in stop_signals() {
             // In this order: the second signal finds the flag set and ends the process; the kernel then removes the lab.
             flag::register_conditional_shutdown(signal, 130, Arc::clone(&request.ends_at_once))?;
             flag::register(signal, Arc::clone(&request.requested))?;
@@ -78,12 +90,25 @@ impl StopRequest {
     /// # Errors
     /// Fails if the kernel rejects the handlers.
     pub(crate) fn arm(&mut self) -> std::io::Result<()> {
-        for signal in STOP_SIGNALS {
+        for signal in stop_signals() {
             self.arming.push(flag::register(signal, Arc::clone(&self.ends_at_once))?);
         }
         if self.is_requested() {
             self.allow_end();
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_under_nohup_is_not_stopped_by_a_hangup() {
+        let of = |mask: &str| is_ignored(SIGHUP, &format!("Name:\tx\nSigIgn:\t{mask}\n"));
+        assert!(of("0000000000000001") && of("0000000000001005"));
+        assert!(!of("0000000000001004") && !is_ignored(SIGHUP, ""));
+        assert!(is_ignored(SIGTERM, "SigIgn: 4000"));
     }
 }

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use tare_probe::{Caps, Listener, ListenerConfig, Token};
 use tare_traffic::{Error, OfferedLoad};
 
-/// Serves until SIGINT or SIGTERM.
+/// Serves until SIGINT, SIGTERM or SIGHUP.
 pub(crate) fn run(arguments: &ListenArguments) -> anyhow::Result<CommandExit> {
     let stop = signals::stop_flag()?;
     let token = arguments.remote.token()?;

@@ -5,7 +5,7 @@
 //! threads that measure.
 
 use super::terminal::{self, KeyMode};
-use crate::signals::{STOP_SIGNALS, StopRequest};
+use crate::signals::{StopRequest, stop_signals};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::{SIGQUIT, SIGTSTP};
 use signal_hook::{SigId, flag, low_level};
@@ -81,7 +81,7 @@ fn register(
         flag::register_conditional_default(signal, Arc::clone(has_ended))?;
         handlers.push(flag::register(signal, Arc::clone(flag))?);
     }
-    for signal in STOP_SIGNALS.into_iter().chain([SIGTSTP, SIGQUIT]) {
+    for signal in stop_signals().chain([SIGTSTP, SIGQUIT]) {
         handlers.push(low_level::pipe::register(signal, signalled.try_clone()?)?);
     }
     Ok(handlers)
