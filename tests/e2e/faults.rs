@@ -212,6 +212,30 @@ fn on_a_small_disk(tare: &Tare, size: &str, blocks: &str) -> ProgramOutcome {
 }
 
 #[test]
+fn a_run_that_is_resumed_on_a_full_disk_keeps_what_it_has() {
+    let scratch = ScratchDirectory::new();
+    let tare = Tare::in_directory(scratch.root());
+    // Of three blocks the last one is cut off, and a trial of it.
+    tare.in_private_mounts(
+        "mkdir small; mount -t tmpfs -o size=2m none small; \
+         \"$tare\" run --network host,veth --workload tcp-stream --duration 100ms --interval 10ms \
+            --blocks 3 --out small/out; \
+         grep -v '\"record\":\"end\"' small/out/journal.jsonl | head -n -2 >cut; \
+         cat cut >small/out/journal.jsonl; cp small/out/result.json before.json; \
+         dd if=/dev/zero of=small/filler bs=4k 2>/dev/null || true; \
+         code=0; \"$tare\" resume small/out 2>full || code=$?; test $code = 1; \
+         cmp cut small/out/journal.jsonl; cmp before.json small/out/result.json; \
+         rm small/filler; \"$tare\" resume small/out --json >after.json",
+    )
+    .expect(0);
+    let read = |name: &str| std::fs::read_to_string(scratch.path(name)).expect("it was made");
+    let said = read("full");
+    assert!(said.contains("journal.jsonl") && said.contains("No space left on device"), "{said}");
+    let after: Value = serde_json::from_str(&read("after.json")).expect("JSON");
+    assert_eq!((&after["blocks"], &after["stopped_by"]), (&3.into(), &"blocks".into()));
+}
+
+#[test]
 fn a_disk_that_is_full_at_once_has_no_half_made_run() {
     let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());

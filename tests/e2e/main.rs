@@ -21,6 +21,7 @@ mod measures;
 mod ordinary_user;
 mod packet_loss;
 mod probe;
+mod process_faults;
 mod programs;
 mod quick;
 mod recompute;

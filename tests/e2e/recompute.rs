@@ -41,7 +41,9 @@ fn counting_trials(lines: &[Value]) -> Vec<&Value> {
         match text(line, "record") {
             "trial" => trials.push(line),
             "resumed" => trials.retain(|trial| {
-                trial["phase"] != line["phase"] || trial["block"].as_u64() < line["block"].as_u64()
+                let is_later = trial["phase"] == "main" && line["phase"] == "pilot";
+                let is_same = trial["phase"] == line["phase"];
+                !is_later && (!is_same || trial["block"].as_u64() < line["block"].as_u64())
             }),
             _ => {}
         }

@@ -20,6 +20,9 @@ pub struct NetworkFailure {
     /// Parameters of that workload in the plan, which distinguish workloads of the same name.
     #[serde(default, skip_serializing_if = "Parameters::is_empty")]
     pub parameters: Parameters,
+    /// Phase in which the network failed. Without a phase: the main phase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<Phase>,
     /// Block in which the network failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<u32>,
@@ -27,6 +30,20 @@ pub struct NetworkFailure {
     pub reason: String,
     /// Action to try.
     pub remedy: String,
+}
+
+impl NetworkFailure {
+    /// Returns the phase in which the network failed.
+    #[must_use]
+    pub fn phase(&self) -> Phase {
+        self.phase.unwrap_or(Phase::Main)
+    }
+
+    /// Returns the number of the first block that the failure concerns: 0 if it has no block.
+    #[must_use]
+    pub fn first_block(&self) -> u32 {
+        self.block.unwrap_or_default()
+    }
 }
 
 /// Combination of network, shape and workload, each by its index in the plan; the workload is `None` if the plan has

@@ -85,6 +85,11 @@ pub enum Finding {
     },
     /// The processor was emulated by software, so that there are no verdicts.
     Emulated,
+    /// The first attempt of the trial failed, and the trial was run again over its network raised anew.
+    SecondAttempt {
+        /// Reason of the failure.
+        reason: String,
+    },
     /// Another run of tare was active.
     OtherRun {
         /// Number of other runs.

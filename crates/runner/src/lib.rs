@@ -11,6 +11,7 @@
 mod block_slices;
 mod environment;
 mod error;
+mod first_failures;
 mod group_sequential;
 pub mod network_environment;
 mod network_under_test;

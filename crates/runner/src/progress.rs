@@ -47,7 +47,9 @@ pub enum RunEvent<'a> {
     },
     /// A trial is in the journal.
     Measured(&'a Trial),
-    /// A network or workload broke, and is left out from here on.
+    /// A network or workload broke, and is tried once again.
+    FailedOnce(&'a NetworkFailure),
+    /// A network or workload broke twice in a row, and is left out from here on.
     Failed(&'a NetworkFailure),
     /// The run was analysed before its end. The networks that this decided are no longer measured.
     Analysed(&'a InterimAnalysis),

@@ -2,12 +2,13 @@
 
 use crate::block_slices::BlockSlices;
 use crate::environment::{AttemptError, RunningNetwork, TrialMeasurement, TurnSetup};
+use crate::first_failures::FirstFailures;
 use crate::{Error, Progress, RunEvent};
 use tare_analysis::InterimComparison;
 use tare_record::journal::{Record, RecordSink};
 use tare_record::{
-    BlockPolicy, InterimAnalysis, Nanos, NetworkFailure, NetworkTurn, Parameters, Phase, Plan,
-    RemainingPlan, Trial, TrialSlices,
+    BlockPolicy, Finding, InterimAnalysis, Nanos, NetworkFailure, NetworkTurn, Parameters, Phase,
+    Plan, RemainingPlan, Trial, TrialSlices,
 };
 use tare_study::block_order::PlannedTurn;
 
@@ -16,8 +17,10 @@ pub(crate) struct RunRecorder<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) sink: &'a mut dyn RecordSink,
     pub(crate) progress: &'a mut dyn Progress,
-    /// The part of the plan that has not broken.
+    /// The part of the plan that has not been given up.
     pub(crate) standing: RemainingPlan,
+    /// Attempts that have failed once.
+    pub(crate) first_failures: FirstFailures,
     /// Trials of the pilot, from which the number of blocks is computed.
     pub(crate) pilot: Vec<Trial>,
     /// Trials of the main phase, kept if the run tests its precision as it goes on, or until they have determined its
@@ -47,6 +50,17 @@ pub(crate) struct TrialPosition<'a> {
     pub(crate) slices: Option<TrialSlices>,
 }
 
+/// Consequence of a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FailureOutcome {
+    /// It was the first in a row: the same is tried once again, over the network raised anew.
+    TryAgain,
+    /// It was the second in a row, and is recorded: what failed is left out of the rest of the run.
+    GivenUp,
+    /// The user asked the run to stop.
+    Interrupted,
+}
+
 /// Failure of a turn, and the plan's workload in which it occurred; `None` if the network could not be raised.
 pub(crate) struct TurnFailure {
     pub(crate) workload: Option<usize>,
@@ -59,7 +73,7 @@ impl TurnFailure {
         self,
         plan: &Plan,
         turn: &PlannedTurn,
-        block: u32,
+        block: BlockNumber,
     ) -> Option<NetworkFailure> {
         let AttemptError::Failed { reason, remedy } = self.broken else { return None };
         let workload = self.workload.map(|workload| &plan.workloads[workload]);
@@ -68,7 +82,8 @@ impl TurnFailure {
             shape: Some(plan.shapes[turn.shape].clone()),
             workload: workload.map(|workload| workload.name.clone()),
             parameters: workload.map_or_else(Parameters::new, |one| one.parameters.clone()),
-            block: Some(block),
+            phase: Some(block.phase),
+            block: Some(block.number),
             reason,
             remedy,
         })
@@ -100,21 +115,26 @@ impl<'a> RunRecorder<'a> {
         });
     }
 
-    /// Records the failure of a turn, and leaves the broken part out of the rest of the run. Returns false if the run
-    /// was interrupted instead.
-    pub(crate) fn record_failure(
+    /// Handles the failure of a turn. The second in a row is recorded, and what failed is left out of the rest of the
+    /// run.
+    pub(crate) fn handle_failure(
         &mut self,
         trouble: TurnFailure,
         turn: &PlannedTurn,
         block: BlockNumber,
-    ) -> Result<bool, Error> {
-        let Some(failure) = trouble.into_failure(self.plan, turn, block.number) else {
-            return Ok(false);
+    ) -> Result<FailureOutcome, Error> {
+        let workload = trouble.workload;
+        let Some(failure) = trouble.into_failure(self.plan, turn, block) else {
+            return Ok(FailureOutcome::Interrupted);
         };
+        if self.first_failures.note(turn, workload, &failure.reason) {
+            self.progress.handle_event(RunEvent::FailedOnce(&failure));
+            return Ok(FailureOutcome::TryAgain);
+        }
         self.sink.append(&Record::Failure(failure.clone()))?;
         self.progress.handle_event(RunEvent::Failed(&failure));
         self.standing.remove_failed(self.plan, &failure);
-        Ok(true)
+        Ok(FailureOutcome::GivenUp)
     }
 
     /// Records an interim analysis, and leaves the decided networks out of the rest of the run.
@@ -134,8 +154,10 @@ impl<'a> RunRecorder<'a> {
         at: TrialPosition<'_>,
         workload: usize,
         running: &dyn RunningNetwork,
-        measured: TrialMeasurement,
+        mut measured: TrialMeasurement,
     ) -> Result<(), Error> {
+        let first_failure = self.first_failures.take(at.turn, workload);
+        measured.findings.extend(first_failure.map(|reason| Finding::SecondAttempt { reason }));
         let setup = self.setup_of(at.turn);
         let record = Record::Trial(Box::new(build_trial(at, &setup, workload, running, measured)));
         self.sink.append(&record)?;

@@ -2,6 +2,7 @@
 
 use crate::block_slices::BlockSlices;
 use crate::environment::RunEnvironment;
+use crate::first_failures::FirstFailures;
 use crate::recorder::{BlockNumber, RunRecorder};
 use crate::turn::{TurnEnd, run_turn};
 use crate::weave::run_woven;
@@ -17,9 +18,10 @@ use tare_study::sizing;
 /// Runs the rest of a plan, and returns the reason why the run ended.
 ///
 /// # Errors
-/// Fails if the journal cannot be written, or if trials cannot be estimated from. A workload or network that breaks is
-/// recorded as a failure, and the run goes on without it: without that workload over that network in that shape, or
-/// without that network in that shape if it could not be raised.
+/// Fails if the journal cannot be written, or if trials cannot be estimated from. A trial that breaks is tried once
+/// again, over its network raised anew. What breaks twice in a row is recorded as a failure, and the run goes on without
+/// it: without that workload over that network in that shape, or without that network in that shape if it could not be
+/// raised.
 pub fn run_plan(
     plan: &Plan,
     start: StartPoint,
@@ -35,7 +37,18 @@ pub fn run_plan(
     }
     let interim = interim_comparison(plan, &main, analyses)?;
     let slices = BlockSlices::new(plan, &main);
-    let recorder = RunRecorder { plan, sink, progress, standing, pilot, main, slices, interim };
+    let first_failures = FirstFailures::default();
+    let recorder = RunRecorder {
+        plan,
+        sink,
+        progress,
+        standing,
+        first_failures,
+        pilot,
+        main,
+        slices,
+        interim,
+    };
     let mut walk = RunSequence { plan, stage, recorder, block_times: Vec::new() };
     let stopped_by = match walk.run_phases(sizing, pilot_from, main_from)? {
         PhaseEnd::Done(decided_by) => decided_by,

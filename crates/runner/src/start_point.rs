@@ -1,11 +1,14 @@
 //! Point from which a run starts: a fresh run at its beginning, a run that was cut off after its last whole block.
 //!
 //! A block that was cut in two is run again as a whole, because its ratios are valid only if its trials were run back
-//! to back. A [`ResumePoint`] record in the journal says so, and makes the old half void.
+//! to back. A [`ResumePoint`] record in the journal says so, and makes the old half void: a network that failed in it is
+//! tried again. A run that is finished, and in which networks failed, is completed in the same way, from the block of the
+//! first failure on.
 
-use tare_record::journal::{Journal, ResumePoint};
+use tare_record::journal::{Journal, Record, ResumePoint};
 use tare_record::{
-    BlockPolicy, InterimAnalysis, Nanos, NetworkFailure, Phase, Plan, RemainingPlan, Sizing, Trial,
+    BlockPolicy, InterimAnalysis, Nanos, NetworkFailure, Phase, RemainingPlan, Sizing, StoppedBy,
+    Trial,
 };
 
 /// Point from which a run starts.
@@ -25,62 +28,59 @@ pub struct StartPoint {
     pub pilot_trials: Vec<Trial>,
     /// Trials of the main phase so far, if the run tests its precision as it goes on.
     pub main_trials: Vec<Trial>,
-    /// The run's clock at the moment when it was cut off.
+    /// The run's clock at the end of the last trial that is kept.
     pub elapsed: Nanos,
 }
 
 impl StartPoint {
-    /// Finds the point at which the run of this journal was cut off.
+    /// Resumes the run of a journal. Appends the record to it that says from which block the run goes on, and makes void
+    /// what is there of that block and of later ones. Returns what the record holds as well.
     #[must_use]
-    pub fn from_journal(journal: &Journal) -> Self {
+    pub fn resume(journal: &mut Journal, time: String) -> (Self, ResumePoint) {
+        let (phase, block) = restart_block(journal);
+        let from = ResumePoint { phase, block, time };
+        journal.records.push(Record::Resumed(from.clone()));
         let trials = journal.trials();
-        let failures: Vec<NetworkFailure> = journal.failures().into_iter().cloned().collect();
-        let plan = &journal.run.plan;
-        let analyses = journal.interim_analyses();
-        let whole = |phase| {
-            let failures: Vec<&NetworkFailure> = failures.iter().collect();
-            let whole = RemainingPlan::whole_blocks(plan, &trials, phase, &failures, &analyses);
-            // A block before the last whole one can lack a trial whose line in the journal is damaged. It stays.
-            whole.last().map_or(0, |last| last.saturating_add(1))
+        let of_phase = |phase: Phase| trials.iter().filter(move |trial| trial.phase == phase);
+        let pilot_blocks = of_phase(Phase::Pilot).map(|trial| trial.block.saturating_add(1)).max();
+        let (pilot, main) = match phase {
+            Phase::Pilot => (block, 0),
+            Phase::Main => (pilot_blocks.unwrap_or_default(), block),
         };
-        let pilot = whole(Phase::Pilot);
-        let main = whole(Phase::Main);
         let is_tested = matches!(
-            plan.blocks,
+            journal.run.plan.blocks,
             BlockPolicy::Sequence { .. } | BlockPolicy::GroupSequential { .. }
         );
-        let in_main =
-            |trial: &&&Trial| is_tested && trial.phase == Phase::Main && trial.block < main;
-        let in_pilot = |trial: &&&Trial| trial.phase == Phase::Pilot && trial.block < pilot;
-        Self {
+        let in_main = of_phase(Phase::Main).filter(|_| is_tested);
+        let start = Self {
             pilot,
             main,
-            main_trials: trials.iter().filter(in_main).map(|&trial| trial.clone()).collect(),
-            sizing: journal.sizing().cloned(),
-            pilot_trials: trials.iter().filter(in_pilot).map(|&trial| trial.clone()).collect(),
+            main_trials: in_main.map(|&trial| trial.clone()).collect(),
+            pilot_trials: of_phase(Phase::Pilot).map(|&trial| trial.clone()).collect(),
             elapsed: trials.iter().map(|trial| trial.began + trial.took).max().unwrap_or_default(),
-            failures,
-            analyses,
-        }
-    }
-
-    /// Returns the trials of the blocks before this point, which stay part of the run.
-    #[must_use]
-    pub fn trials_before<'a>(&self, journal: &'a Journal) -> Vec<&'a Trial> {
-        let is_kept = |trial: &&Trial| match trial.phase {
-            Phase::Pilot => trial.block < self.pilot,
-            Phase::Main => trial.block < self.main,
+            sizing: journal.sizing().cloned(),
+            failures: journal.failures().into_iter().cloned().collect(),
+            analyses: journal.interim_analyses(),
         };
-        journal.trials().into_iter().filter(is_kept).collect()
+        (start, from)
     }
+}
 
-    /// Builds the record that says from which block the run goes on.
-    #[must_use]
-    pub fn resume_record(&self, plan: &Plan, time: String) -> ResumePoint {
-        let in_main =
-            self.sizing.is_some() || !matches!(plan.blocks, BlockPolicy::Precision { .. });
-        let (phase, block) =
-            if in_main { (Phase::Main, self.main) } else { (Phase::Pilot, self.pilot) };
-        ResumePoint { phase, block, time }
+/// Returns the block from which a run goes on: the one in which it was cut off. A finished run goes on from the block of
+/// its first failure.
+fn restart_block(journal: &Journal) -> (Phase, u32) {
+    let failures = journal.failures();
+    let is_finished = journal.stopped_by().is_some_and(|by| by != StoppedBy::Interrupted);
+    let first_failure = failures.iter().map(|one| (one.phase(), one.first_block())).min();
+    if let Some(first) = first_failure.filter(|_| is_finished) {
+        return first;
     }
+    let plan = &journal.run.plan;
+    let is_in_pilot =
+        journal.sizing().is_none() && matches!(plan.blocks, BlockPolicy::Precision { .. });
+    let phase = if is_in_pilot { Phase::Pilot } else { Phase::Main };
+    let analyses = journal.interim_analyses();
+    let whole = RemainingPlan::whole_blocks(plan, &journal.trials(), phase, &failures, &analyses);
+    // A block before the last whole one can lack a trial whose line in the journal is damaged. It stays.
+    (phase, whole.last().map_or(0, |last| last.saturating_add(1)))
 }

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::environment::RunEnvironment;
-use crate::recorder::{BlockNumber, RunRecorder, TrialPosition, TurnFailure};
+use crate::recorder::{BlockNumber, FailureOutcome, RunRecorder, TrialPosition, TurnFailure};
 use std::collections::VecDeque;
 use tare_study::block_order::PlannedTurn;
 
@@ -15,8 +15,8 @@ pub(crate) enum TurnEnd {
     Interrupted,
 }
 
-/// Runs one network's turn. A workload that breaks in it is left out from here on; the network is raised anew for the
-/// remaining workloads.
+/// Runs one network's turn. When a workload breaks in it, the network is raised anew, and the workload is tried once
+/// again; if it breaks again it is left out from here on.
 pub(crate) fn run_turn(
     stage: &mut dyn RunEnvironment,
     recorder: &mut RunRecorder<'_>,
@@ -27,11 +27,12 @@ pub(crate) fn run_turn(
         turn.workloads.iter().copied().filter(|one| recorder.stands(turn, *one)).collect();
     while recorder.standing.has_turn(turn.network, turn.shape) {
         let Err(trouble) = run_workloads(stage, recorder, block, turn, &mut left)? else { break };
-        if !recorder.record_failure(trouble, turn, block)? {
-            return Ok(TurnEnd::Interrupted);
-        }
-        if left.is_empty() {
-            break;
+        let workload = trouble.workload;
+        match recorder.handle_failure(trouble, turn, block)? {
+            FailureOutcome::Interrupted => return Ok(TurnEnd::Interrupted),
+            FailureOutcome::TryAgain => workload.into_iter().for_each(|one| left.push_front(one)),
+            FailureOutcome::GivenUp if left.is_empty() => break,
+            FailureOutcome::GivenUp => {}
         }
     }
     Ok(TurnEnd::Completed)
@@ -50,6 +51,7 @@ fn run_workloads(
         Ok(raised) => raised,
         Err(broken) => return Ok(Err(TurnFailure { workload: None, broken })),
     };
+    recorder.first_failures.note_raised(turn);
     while let Some(workload) = left.pop_front() {
         recorder.announce(turn, workload, block);
         let began = stage.elapsed();

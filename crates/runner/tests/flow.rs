@@ -7,8 +7,8 @@ use std::time::Duration;
 use tare_dev::{made_up_plan, made_up_workload};
 use tare_record::journal::{FORMAT, Journal, Record, RunHeader};
 use tare_record::{
-    BlockPolicy, Environment, Hop, Metric, Nanos, NetworkFailure, Phase, Plan, Shape, StoppedBy,
-    Trial,
+    BlockPolicy, Environment, Finding, Hop, Metric, Nanos, NetworkFailure, Phase, Plan, Shape,
+    StoppedBy, Trial,
 };
 use tare_runner::{
     AttemptError, Progress, RunEnvironment, RunEvent, RunningNetwork, SilentProgress, StartPoint,
@@ -25,6 +25,9 @@ struct ScriptedEnvironment {
     broken_network: Option<&'static str>,
     /// The first workload breaks over networks of two clients.
     first_workload_breaks: bool,
+    /// Numbers of attempts to raise a network, and of trials, that fail once, from 0.
+    fails_once: Vec<Attempt>,
+    attempts: Rc<Cell<(u32, u32)>>,
     /// Number of trials after which the run is interrupted.
     interrupt_after: Option<u32>,
     clock: u64,
@@ -32,11 +35,20 @@ struct ScriptedEnvironment {
     excluded: Duration,
 }
 
+/// Attempt that fails, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Attempt {
+    Raise(u32),
+    Trial(u32),
+}
+
 struct ScriptedNetwork {
     trials: Rc<Cell<u32>>,
     standing: Rc<Cell<u32>>,
     first_workload_breaks: bool,
     interrupt_after: Option<u32>,
+    fails_once: Vec<Attempt>,
+    attempts: Rc<Cell<(u32, u32)>>,
 }
 
 impl Drop for ScriptedNetwork {
@@ -49,6 +61,11 @@ impl RunEnvironment for ScriptedEnvironment {
     fn set_up(&mut self, scene: &TurnSetup<'_>) -> Result<Box<dyn RunningNetwork>, AttemptError> {
         self.clock += 1_000_000_000;
         assert_eq!(self.standing.get(), 0, "the network before this one was not taken down");
+        let (raised, trials) = self.attempts.get();
+        self.attempts.set((raised + 1, trials));
+        if self.fails_once.contains(&Attempt::Raise(raised)) {
+            return Err(failed("not raised"));
+        }
         if self.broken_network == Some(scene.entry.label.as_str()) {
             return Err(AttemptError::Failed {
                 reason: "it broke".into(),
@@ -61,6 +78,8 @@ impl RunEnvironment for ScriptedEnvironment {
             standing: Rc::clone(&self.standing),
             first_workload_breaks: self.first_workload_breaks && scene.shape.clients == 2,
             interrupt_after: self.interrupt_after,
+            fails_once: self.fails_once.clone(),
+            attempts: Rc::clone(&self.attempts),
         }))
     }
 
@@ -87,12 +106,25 @@ impl RunningNetwork for ScriptedNetwork {
         if self.interrupt_after == Some(self.trials.get()) {
             return Err(AttemptError::Interrupted);
         }
+        let (raised, trials) = self.attempts.get();
+        self.attempts.set((raised, trials + 1));
+        if self.fails_once.contains(&Attempt::Trial(trials)) {
+            return Err(failed("broken once"));
+        }
         if self.first_workload_breaks && workload == 0 {
             return Err(AttemptError::Failed { reason: "too many".into(), remedy: String::new() });
         }
         self.trials.set(self.trials.get() + 1);
         Ok(TrialMeasurement::default())
     }
+}
+
+fn failed(reason: &str) -> AttemptError {
+    AttemptError::Failed { reason: reason.into(), remedy: String::new() }
+}
+
+fn resume(journal: &mut Journal) -> StartPoint {
+    StartPoint::resume(journal, "now".into()).0
 }
 
 fn plan(networks: &[&str], blocks: u32) -> Plan {
@@ -179,6 +211,38 @@ fn a_network_that_breaks_is_left_out_and_the_others_go_on() {
     assert!(journal.trials().iter().all(|trial| trial.label != "b"));
 }
 
+#[test]
+fn what_fails_once_is_tried_again_and_nothing_is_lost() {
+    let plan = plan(&["a", "b", "c"], 3);
+    for (fails_once, reason) in [
+        (vec![Attempt::Trial(4)], "broken once"),
+        (vec![Attempt::Raise(2)], "not raised"),
+        // Neither is the second in a row.
+        (vec![Attempt::Raise(2), Attempt::Trial(4)], "broken once"),
+    ] {
+        let mut records = Vec::new();
+        let mut stage = ScriptedEnvironment {
+            fails_once: fails_once.clone(),
+            ..ScriptedEnvironment::default()
+        };
+        let ended =
+            run_plan(&plan, StartPoint::default(), &mut stage, &mut records, &mut SilentProgress)
+                .unwrap();
+        assert_eq!(ended, StoppedBy::Blocks);
+        let journal = journal(&plan, records);
+        assert_eq!((journal.failures().len(), journal.trials().len()), (0, 3 * 3 * 2));
+        let trials = journal.trials();
+        let told = trials.iter().flat_map(|trial| &trial.findings);
+        let told: Vec<&str> = told
+            .filter_map(|finding| match finding {
+                Finding::SecondAttempt { reason } => Some(reason.as_str()),
+                _ => None,
+            })
+            .collect();
+        assert!(told.contains(&reason) && told.len() <= fails_once.len(), "{told:?}");
+    }
+}
+
 /// Builds a plan with one and two clients.
 fn plan_of_two_shapes(networks: &[&str]) -> Plan {
     let shapes = [1, 2].map(|clients| Shape { clients, ..Shape::default() });
@@ -217,11 +281,9 @@ fn a_workload_that_breaks_is_left_out_of_its_shape_alone() {
             assert_eq!(measured, [(1, "tcp-rr"), (1, "tcp-stream"), (2, "tcp-rr")]);
         }
     }
-    assert_eq!(
-        StartPoint::from_journal(&journal).main,
-        3,
-        "its blocks are whole without what broke"
-    );
+    let mut cut = journal;
+    cut.records.pop();
+    assert_eq!(resume(&mut cut).main, 3, "its blocks are whole without what broke");
 }
 
 #[test]
@@ -231,8 +293,7 @@ fn a_trial_whose_line_is_lost_costs_no_other() {
     let mut stage =
         ScriptedEnvironment { interrupt_after: Some(20), ..ScriptedEnvironment::default() };
     run_plan(&plan, StartPoint::default(), &mut stage, &mut records, &mut SilentProgress).unwrap();
-    let main =
-        |records: &[Record]| StartPoint::from_journal(&journal(&plan, records.to_vec())).main;
+    let main = |records: &[Record]| resume(&mut journal(&plan, records.to_vec())).main;
     assert_eq!(main(&records), 2, "of three blocks, of eight trials each");
     let is_trial = |record: &Record| matches!(record, Record::Trial(_));
     records.remove(records.iter().position(is_trial).unwrap());
@@ -253,14 +314,67 @@ fn a_run_that_goes_on_knows_what_broke() {
         ..ScriptedEnvironment::default()
     };
     run_plan(&plan, StartPoint::default(), &mut stage, &mut records, &mut SilentProgress).unwrap();
-    let start = StartPoint::from_journal(&journal(&plan, records.clone()));
+    let mut journal = journal(&plan, records);
+    let start = resume(&mut journal);
     assert_eq!((start.main, start.failures.len()), (1, 2));
-    records.push(Record::Resumed(start.resume_record(&plan, "now".into())));
     let mut stage =
         ScriptedEnvironment { first_workload_breaks: true, ..ScriptedEnvironment::default() };
-    run_plan(&plan, start, &mut stage, &mut records, &mut SilentProgress).unwrap();
-    let journal = journal(&plan, records);
+    run_plan(&plan, start, &mut stage, &mut journal.records, &mut SilentProgress).unwrap();
     assert_eq!((journal.trials().len(), journal.failures().len()), (3 * 2 * 3, 2));
+}
+
+#[test]
+fn a_finished_run_in_which_a_network_was_given_up_is_completed() {
+    let mut plan = plan(&["a", "b", "c"], 3);
+    let run = |plan: &Plan, stage: &mut ScriptedEnvironment| {
+        let mut records = Vec::new();
+        run_plan(plan, StartPoint::default(), stage, &mut records, &mut SilentProgress).unwrap();
+        journal(plan, records)
+    };
+    for blocks in [
+        BlockPolicy::Fixed { blocks: 3 },
+        BlockPolicy::Precision { precision: None, pilot: 2, at_least: 3, at_most: 3 },
+    ] {
+        plan.blocks = blocks;
+        let whole = run(&plan, &mut ScriptedEnvironment::default());
+        let attempts_of_block = 3 * 2;
+        for block in 0..whole.trials().len() as u32 / attempts_of_block {
+            // The first trial of the block, and its repetition.
+            let first = block * attempts_of_block;
+            let fails_once = vec![Attempt::Trial(first), Attempt::Trial(first + 1)];
+            let mut stage = ScriptedEnvironment { fails_once, ..ScriptedEnvironment::default() };
+            let mut journal = run(&plan, &mut stage);
+            assert_eq!(journal.failures().len(), 1, "{blocks:?} {block}");
+            let lost = (whole.trials().len() - journal.trials().len()) as u32;
+            assert!(lost > 0);
+            let start = resume(&mut journal);
+            assert!(start.failures.is_empty());
+            let clock = start.elapsed.0;
+            let mut stage = ScriptedEnvironment { clock, ..ScriptedEnvironment::default() };
+            run_plan(&plan, start, &mut stage, &mut journal.records, &mut SilentProgress).unwrap();
+            assert_eq!(order(&journal.trials()), order(&whole.trials()), "{blocks:?} {block}");
+            assert!(journal.failures().is_empty() && journal.sizing() == whole.sizing());
+            let began: Vec<Nanos> = journal.trials().iter().map(|trial| trial.began).collect();
+            assert!(began.is_sorted(), "the clock goes on from the trials that are kept");
+        }
+    }
+}
+
+#[test]
+fn what_failed_in_the_block_that_was_cut_off_is_tried_again() {
+    let plan = plan(&["a", "b", "c"], 2);
+    let mut records = Vec::new();
+    let fails_once = vec![Attempt::Trial(7), Attempt::Trial(8)];
+    let mut stage = ScriptedEnvironment {
+        fails_once,
+        interrupt_after: Some(8),
+        ..ScriptedEnvironment::default()
+    };
+    run_plan(&plan, StartPoint::default(), &mut stage, &mut records, &mut SilentProgress).unwrap();
+    let mut journal = journal(&plan, records);
+    assert_eq!((journal.failures().len(), journal.trials().len()), (1, 8));
+    let start = resume(&mut journal);
+    assert_eq!((start.main, start.failures.len()), (1, 0));
 }
 
 #[test]
@@ -317,20 +431,12 @@ fn a_run_that_was_interrupted_anywhere_and_goes_on_gives_the_same_blocks_as_one_
                 .unwrap();
         assert_eq!(ended, StoppedBy::Interrupted, "after {cut} trials");
 
-        let first = journal(&plan, records.clone());
-        let start = StartPoint::from_journal(&first);
-        records.push(Record::Resumed(start.resume_record(&plan, "now".into())));
-        run_plan(
-            &plan,
-            start,
-            &mut ScriptedEnvironment::default(),
-            &mut records,
-            &mut SilentProgress,
-        )
-        .unwrap();
-        let second = journal(&plan, records);
-        assert_eq!(order(&second.trials()), whole, "cut after {cut} trials");
-        assert_eq!(second.stopped_by(), Some(StoppedBy::Blocks));
+        let mut journal = journal(&plan, records);
+        let start = resume(&mut journal);
+        let mut stage = ScriptedEnvironment::default();
+        run_plan(&plan, start, &mut stage, &mut journal.records, &mut SilentProgress).unwrap();
+        assert_eq!(order(&journal.trials()), whole, "cut after {cut} trials");
+        assert_eq!(journal.stopped_by(), Some(StoppedBy::Blocks));
     }
 }
 

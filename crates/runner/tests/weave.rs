@@ -1,13 +1,13 @@
 //! Tests of a woven block: all networks are up at once, every round has a slice of each, and what breaks is left out.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use tare_dev::{made_up_plan, made_up_workload};
 use tare_record::journal::{FORMAT, Journal, Record, RunHeader};
 use tare_record::{
-    BlockPolicy, Environment, Hop, Metric, Nanos, Plan, SlicePlan, StoppedBy, WarmUpPolicy,
-    WorkloadPlan,
+    BlockPolicy, Environment, Finding, Hop, Metric, Nanos, Plan, SlicePlan, StoppedBy,
+    WarmUpPolicy, WorkloadPlan,
 };
 use tare_runner::{
     AttemptError, RunEnvironment, RunningNetwork, SilentProgress, StartPoint, TrialMeasurement,
@@ -33,6 +33,8 @@ struct Script {
     events: Rc<RefCell<Vec<Event>>>,
     /// Label of a network whose second slice breaks.
     breaks: Option<&'static str>,
+    /// Number of times that it breaks. `None`: always.
+    times: Option<Rc<Cell<u32>>>,
     /// Number of events after which the run is interrupted.
     interrupt_after: Option<usize>,
 }
@@ -44,6 +46,13 @@ struct ScriptedNetwork {
 }
 
 impl Script {
+    fn breaks_again(&self) -> bool {
+        let Some(times) = &self.times else { return true };
+        let left = times.get();
+        times.set(left.saturating_sub(1));
+        left > 0
+    }
+
     fn note(&self, event: Event) {
         self.events.borrow_mut().push(event);
     }
@@ -90,7 +99,10 @@ impl RunningNetwork for ScriptedNetwork {
     fn run_slice(&mut self, counted: bool) -> Result<(), AttemptError> {
         self.slices += 1;
         self.script.note(Event::Slice(self.label.clone(), counted));
-        if self.slices == 2 && self.script.breaks == Some(self.label.as_str()) {
+        if self.slices == 2
+            && self.script.breaks == Some(self.label.as_str())
+            && self.script.breaks_again()
+        {
             return Err(AttemptError::Failed { reason: "it broke".into(), remedy: String::new() });
         }
         Ok(())
@@ -202,7 +214,31 @@ fn a_network_that_breaks_in_a_slice_loses_this_workload_alone_and_the_others_go_
     assert_eq!(broken, [one("tcp-rr"), one("tcp-stream")]);
     let of = |label: &str| journal.trials().iter().filter(|trial| trial.label == label).count();
     assert_eq!((of("a"), of("b")), (2 * 3, 2));
-    assert_eq!(StartPoint::from_journal(&journal).main, 2);
+    let mut cut = journal;
+    cut.records.pop();
+    assert_eq!(StartPoint::resume(&mut cut, String::new()).0.main, 2);
+}
+
+#[test]
+fn when_a_network_breaks_once_the_rounds_begin_again_for_all() {
+    let times = Some(Rc::new(Cell::new(1)));
+    let script = Script { breaks: Some("b"), times, ..Script::default() };
+    let (journal, ended) = run(&plan(&["a", "b", "c"], 1), script.clone());
+    assert_eq!((ended, journal.failures().len()), (Some(StoppedBy::Blocks), 0));
+    let trials = journal.trials();
+    assert_eq!(trials.len(), 9, "six woven, three in one piece");
+    for trial in trials.iter().filter(|trial| trial.workload != "mysql") {
+        let began = trial.slices.as_ref().map(|slices| slices.began.len());
+        assert_eq!(began, Some(SLICES.rounds as usize), "every trial has all of its slices");
+    }
+    let told = trials.iter().filter(|trial| {
+        trial.findings.iter().any(|finding| matches!(finding, Finding::SecondAttempt { .. }))
+    });
+    assert_eq!(told.map(|trial| trial.label.as_str()).collect::<Vec<_>>(), ["b"]);
+    let events = script.events.borrow();
+    let up = |label: &str| events.iter().filter(|event| **event == Event::Up(label.into())).count();
+    // Once for the woven workloads, once for the trial in one piece.
+    assert_eq!((up("a"), up("b"), up("c")), (2, 3, 2), "the others stay up");
 }
 
 #[test]

@@ -350,13 +350,11 @@ fn the_first_blocks_try_lengths_and_the_others_have_one_of_them() {
     };
     let mut cut = journal.clone();
     cut.records = of_block(4).cloned().collect();
-    let start = StartPoint::from_journal(&cut);
+    let start = StartPoint::resume(&mut cut, String::new()).0;
     assert_eq!(start.main, 4);
     let mut machine = Simulation::new(7, &truth, Noise::Bursts);
-    let plan = &cut.run.plan;
-    let mut rest = vec![Record::Resumed(start.resume_record(plan, String::new()))];
-    tare_runner::run_plan(plan, start, &mut machine, &mut rest, &mut SilentProgress).unwrap();
-    cut.records.extend(rest);
+    let (plan, rest) = (&cut.run.plan, &mut cut.records);
+    tare_runner::run_plan(plan, start, &mut machine, rest, &mut SilentProgress).unwrap();
     let resumed = slices_of_blocks(&cut);
     assert!(resumed.len() > 5 && resumed[3..].iter().all(|one| *one == slices[3]), "{resumed:?}");
 }
@@ -376,16 +374,13 @@ fn a_run_that_was_cut_off_goes_on_as_if_it_had_not_been() {
     // The analysis is the last line, or the block after it has one trial.
     for records in [at + 1, at + 2] {
         cut.records = journal.records[..records].to_vec();
-        let start = StartPoint::from_journal(&cut);
+        let start = StartPoint::resume(&mut cut, String::new()).0;
         assert_eq!((start.main, start.analyses.last()), (deciding.blocks, Some(deciding)));
         assert_eq!(start.main_trials.len(), truth.len() * deciding.blocks as usize);
         assert!(start.sizing.is_some());
-        let again = start.resume_record(&cut.run.plan, String::new());
-        let mut rest = vec![Record::Resumed(again)];
         let mut machine = Simulation::new(4, &truth, Noise::White);
-        let plan = &cut.run.plan;
-        tare_runner::run_plan(plan, start, &mut machine, &mut rest, &mut SilentProgress).unwrap();
-        cut.records.extend(rest);
+        let (plan, rest) = (&cut.run.plan, &mut cut.records);
+        tare_runner::run_plan(plan, start, &mut machine, rest, &mut SilentProgress).unwrap();
         let resumed = tare_analysis::document(&cut, None).unwrap();
         assert_leaves_when_decided(&cut, &resumed);
         assert_eq!(&resumed.interim_analyses[analyses.len()], deciding);

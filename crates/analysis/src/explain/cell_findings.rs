@@ -152,8 +152,8 @@ pub(crate) fn keep_worst<'a>(findings: impl IntoIterator<Item = &'a Finding>) ->
 fn is_same_kind(one: &Finding, other: &Finding) -> bool {
     use Finding::{
         BusyMachine, DroppedAtSocket, EndsDisagree, Fragmented, LowHeadroom, OtherRun, OverQuota,
-        PortsExhausted, SearchAtSendersLimit, SearchUnfinished, SenderTooSlow, SmallBuffer, Stall,
-        Stolen, Throttled, TimeWaitOverflow,
+        PortsExhausted, SearchAtSendersLimit, SearchUnfinished, SecondAttempt, SenderTooSlow,
+        SmallBuffer, Stall, Stolen, Throttled, TimeWaitOverflow,
     };
     match (one, other) {
         (EndsDisagree { .. }, EndsDisagree { .. })
@@ -163,6 +163,7 @@ fn is_same_kind(one: &Finding, other: &Finding) -> bool {
         | (OverQuota { .. }, OverQuota { .. })
         | (Fragmented { .. }, Fragmented { .. })
         | (OtherRun { .. }, OtherRun { .. })
+        | (SecondAttempt { .. }, SecondAttempt { .. })
         | (Stall { .. }, Stall { .. })
         | (DroppedAtSocket { .. }, DroppedAtSocket { .. })
         | (PortsExhausted { .. }, PortsExhausted { .. })

@@ -78,6 +78,12 @@ impl fmt::Display for Finding {
                 }
                 Ok(())
             }
+            Self::SecondAttempt { reason } => {
+                write!(
+                    f,
+                    "a trial was run again over its network raised anew, because its first attempt failed: {reason}"
+                )
+            }
             Self::OtherRun { others } => {
                 write!(
                     f,

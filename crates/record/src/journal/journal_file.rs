@@ -2,7 +2,7 @@
 
 use super::error::Error;
 use super::parsed_journal::Journal;
-use super::record::{FILE, Record};
+use super::record::{FILE, Record, ResumePoint};
 use crate::DirectoryError;
 use crate::directory::{make_private_directory, open_own_directory};
 use rustix::fs::{Mode, OFlags, openat};
@@ -76,7 +76,7 @@ impl LockedJournal {
         let Self { file, path } = self;
         let truncated = whole_lines(&file).and_then(|length| file.set_len(length));
         truncated.map_err(Error::write(&path))?;
-        Ok(JournalWriter { file, path })
+        Ok(JournalWriter { file, path, resumed: Vec::new() })
     }
 }
 
@@ -101,6 +101,8 @@ fn whole_lines(file: &File) -> io::Result<u64> {
 pub struct JournalWriter {
     file: File,
     path: PathBuf,
+    /// Line that resumes the run, to be written with the first record that is measured after it.
+    resumed: Vec<u8>,
 }
 
 impl JournalWriter {
@@ -120,7 +122,18 @@ impl JournalWriter {
         let LockedJournal { file, path } = LockedJournal::lock(file, path)?;
         // A file that is synced can still be lost with its name.
         File::from(entered).sync_all().map_err(Error::write(directory))?;
-        Ok(Self { file, path })
+        Ok(Self { file, path, resumed: Vec::new() })
+    }
+
+    /// Resumes the run from a block on. What is there of it becomes void with the first record that is measured anew, and
+    /// not before: a run that is resumed and measures nothing keeps its journal.
+    ///
+    /// # Errors
+    /// Fails if the record cannot be serialized.
+    pub fn resume(&mut self, from: &ResumePoint) -> Result<(), Error> {
+        let line = serialize(&Record::Resumed(from.clone()));
+        self.resumed = line.map_err(Error::write(&self.path))?;
+        Ok(())
     }
 
     /// Returns the path of the journal file.
@@ -142,12 +155,30 @@ fn not_ours(directory: &Path) -> impl FnOnce(DirectoryError) -> Error + '_ {
 
 impl RecordSink for JournalWriter {
     fn append(&mut self, record: &Record) -> Result<(), Error> {
-        let write = |file: &mut File| -> io::Result<()> {
-            let mut line = serde_json::to_vec(record)?;
-            line.push(b'\n');
-            file.write_all(&line)?;
-            file.sync_data()
-        };
-        write(&mut self.file).map_err(Error::write(&self.path))
+        if !self.resumed.is_empty() && matches!(record, Record::End(_)) {
+            return Ok(());
+        }
+        let stored = serialize(record).and_then(|line| {
+            let lines = [self.resumed.as_slice(), &line].concat();
+            append_whole(&mut self.file, &lines)
+        });
+        stored.map_err(Error::write(&self.path))?;
+        self.resumed.clear();
+        Ok(())
     }
+}
+
+fn serialize(record: &Record) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(record)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+/// Appends lines durably. If they have no room on the disk, none of them stays.
+fn append_whole(file: &mut File, lines: &[u8]) -> io::Result<()> {
+    let before = file.metadata()?.len();
+    file.write_all(lines).and_then(|()| file.sync_data()).inspect_err(|_| {
+        // A reader takes a torn last line for none.
+        let _ = file.set_len(before);
+    })
 }

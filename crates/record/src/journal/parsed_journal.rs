@@ -4,7 +4,8 @@ use super::error::Error;
 use super::line::{parse_header_record, parse_record};
 use super::record::{FILE, FORMAT, Record, RunHeader};
 use crate::{
-    Finding, InterimAnalysis, NetworkFailure, NetworkTurn, Phase, Sizing, StoppedBy, Trial,
+    BlockPolicy, Finding, InterimAnalysis, NetworkFailure, NetworkTurn, Phase, Sizing, StoppedBy,
+    Trial,
 };
 use serde::Deserialize;
 use std::fs::File;
@@ -135,37 +136,49 @@ impl Journal {
         all.into_iter().map(|(_, _, one)| one).collect()
     }
 
-    /// Returns all failures, in order.
+    /// Returns the failures in blocks that were not started again, in order.
     #[must_use]
     pub fn failures(&self) -> Vec<&NetworkFailure> {
-        self.records
-            .iter()
-            .filter_map(|record| match record {
-                Record::Failure(failure) => Some(failure),
+        self.valid_records(
+            |_, _| false,
+            |record| match record {
+                Record::Failure(failure) => Some((failure.phase(), failure.first_block(), failure)),
                 _ => None,
-            })
-            .collect()
+            },
+        )
     }
 
-    /// Returns all interim analyses, in order.
+    /// Returns the interim analyses of blocks that were not started again, in order.
     #[must_use]
     pub fn interim_analyses(&self) -> Vec<InterimAnalysis> {
-        self.records
-            .iter()
-            .filter_map(|record| match record {
-                Record::InterimAnalysis(analysis) => Some(analysis.clone()),
+        let analyses = self.valid_records(
+            |_, _| false,
+            |record| match record {
+                Record::InterimAnalysis(one) => {
+                    Some((Phase::Main, one.blocks.saturating_sub(1), one))
+                }
                 _ => None,
-            })
-            .collect()
+            },
+        );
+        analyses.into_iter().cloned().collect()
     }
 
-    /// Returns the latest decision on the number of blocks, or `None` if there is none yet.
+    /// Returns the latest decision on the number of blocks. Returns `None` if there is none yet, or if the blocks that
+    /// determined it were started again.
     #[must_use]
     pub fn sizing(&self) -> Option<&Sizing> {
-        self.records.iter().rev().find_map(|record| match record {
-            Record::Sizing(sizing) => Some(sizing),
-            _ => None,
-        })
+        let (phase, last_block) = match self.run.plan.blocks {
+            BlockPolicy::GroupSequential { pilot, .. } => (Phase::Main, pilot.saturating_sub(1)),
+            _ => (Phase::Pilot, u32::MAX),
+        };
+        let decisions = self.valid_records(
+            |_, _| false,
+            |record| match record {
+                Record::Sizing(sizing) => Some((phase, last_block, sizing)),
+                _ => None,
+            },
+        );
+        decisions.last().copied()
     }
 
     /// Returns the condition that ended the measurement, or `None` if the run was cut off or is still running.
@@ -178,9 +191,9 @@ impl Journal {
     }
 }
 
-/// Removes the records of a phase from a block on.
+/// Removes the records from a block of a phase on, those of later phases among them.
 fn remove_from<T>(all: &mut Vec<(Phase, u32, T)>, phase: Phase, block: u32) {
-    all.retain(|(of_phase, of_block, _)| *of_phase != phase || *of_block < block);
+    all.retain(|(of_phase, of_block, _)| (*of_phase, *of_block) < (phase, block));
 }
 
 /// Parses the first line: the plan, which no study gives unless [`Plan::validate`](crate::Plan::validate) says so.

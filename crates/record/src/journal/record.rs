@@ -29,8 +29,8 @@ pub enum Record {
     InterimAnalysis(InterimAnalysis),
     /// Failure of a network; it is left out of the rest of the run.
     Failure(NetworkFailure),
-    /// Continuation of a run that was cut off. Trials of this phase in this block and later ones that were written
-    /// before this line are void.
+    /// Continuation of a run. What was written before this line of this block and later ones, and of later phases, is
+    /// void: trials, turns, failures, and what was decided from them.
     Resumed(ResumePoint),
     /// End of the measurement.
     End(RunEnd),
@@ -49,7 +49,7 @@ pub struct RunHeader {
     pub findings: Vec<Finding>,
 }
 
-/// Point at which a run that was cut off continues.
+/// Point at which a run continues that was cut off, or in which a network failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ResumePoint {
     /// Phase of the first block that is run again.

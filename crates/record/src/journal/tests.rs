@@ -1,7 +1,13 @@
 //! Tests of journals: as they are written, damaged, foreign, and read by several processes.
 
-use super::{Error, FILE, FORMAT, Journal, JournalWriter, LockedJournal, Record, RecordSink as _};
-use crate::{EndCounts, Finding, HostActivity, Phase, Shape, Trial};
+use super::{
+    Error, FILE, FORMAT, Journal, JournalWriter, LockedJournal, Record, RecordSink as _,
+    ResumePoint, RunEnd,
+};
+use crate::{
+    EndCounts, Finding, HostActivity, InterimAnalysis, NetworkFailure, Phase, Shape, StoppedBy,
+    Trial,
+};
 use proptest::prelude::*;
 use serde_json::json;
 use std::fs::{File, OpenOptions};
@@ -170,6 +176,70 @@ fn where_the_line_of_a_cut_off_is_lost_the_block_counts_once() {
     let damaged = journal(b"#\n".to_vec());
     assert_eq!(places(&damaged), [("a", 0, 1), ("b", 0, 2), ("a", 1, 6)]);
     assert_eq!(unread(&damaged), [5]);
+}
+
+#[test]
+fn a_run_that_is_resumed_and_measures_nothing_keeps_its_journal() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut writer = JournalWriter::create(directory.path()).unwrap();
+    let end = Record::End(RunEnd { stopped_by: StoppedBy::Blocks });
+    let before = [run(), trial("a", 0, 1), trial("a", 1, 2), end.clone()];
+    before.iter().for_each(|record| writer.append(record).unwrap());
+    drop(writer);
+    let resume = || {
+        let mut writer = LockedJournal::open(directory.path()).unwrap().into_writer().unwrap();
+        let from = ResumePoint { phase: Phase::Main, block: 1, time: "now".to_owned() };
+        writer.resume(&from).unwrap();
+        writer
+    };
+    let written = || std::fs::read(directory.path().join(FILE)).unwrap();
+    let lines = |records: &[Record]| records.iter().flat_map(line).collect::<Vec<_>>();
+    resume().append(&Record::End(RunEnd { stopped_by: StoppedBy::Interrupted })).unwrap();
+    assert_eq!(written(), lines(&before));
+    let mut writer = resume();
+    writer.append(&trial("a", 1, 3)).unwrap();
+    writer.append(&end).unwrap();
+    assert_eq!(written(), [lines(&before), lines(&[resumed(1), trial("a", 1, 3), end])].concat());
+}
+
+#[test]
+fn what_a_resumed_block_had_is_void_and_so_is_what_came_of_it() {
+    let failure = |phase: Phase, block: u32| -> Record {
+        let failure = NetworkFailure { block: Some(block), ..NetworkFailure::default() };
+        Record::Failure(NetworkFailure { phase: Some(phase), ..failure })
+    };
+    let analysis = |blocks: u32| {
+        Record::InterimAnalysis(InterimAnalysis { blocks, information: 0.5, decided: Vec::new() })
+    };
+    let sizing: Record = serde_json::from_value(json!({
+        "record": "sizing", "blocks": 4, "needed": 4, "block_time": 1, "decided_by": "precision",
+        "spreads": {},
+    }))
+    .unwrap();
+    let begun = [
+        run(),
+        failure(Phase::Pilot, 1),
+        sizing,
+        trial("a", 0, 1),
+        failure(Phase::Main, 1),
+        analysis(1),
+        analysis(2),
+    ];
+    let kept = |from: Option<Record>| {
+        let lines: Vec<_> = begun.iter().chain(&from).map(line).collect();
+        let journal = parse(&lines).unwrap();
+        let (failures, analyses) = (journal.failures().len(), journal.interim_analyses().len());
+        (journal.trials().len(), failures, analyses, journal.sizing().is_some())
+    };
+    let pilot = |block: u32| {
+        Record::Resumed(ResumePoint { phase: Phase::Pilot, block, time: "now".to_owned() })
+    };
+    assert_eq!(kept(None), (1, 2, 2, true));
+    assert_eq!(kept(Some(resumed(2))), (1, 2, 2, true));
+    assert_eq!(kept(Some(resumed(1))), (1, 1, 1, true));
+    assert_eq!(kept(Some(resumed(0))), (0, 1, 0, true));
+    assert_eq!(kept(Some(pilot(2))), (0, 1, 0, false));
+    assert_eq!(kept(Some(pilot(1))), (0, 0, 0, false));
 }
 
 #[test]

@@ -206,6 +206,7 @@ fn severity(finding: &Finding) -> f64 {
         | Finding::CpuPlaced { .. }
         | Finding::EncryptedInSoftware { .. }
         | Finding::OtherCongestionControl { .. }
+        | Finding::SecondAttempt { .. }
         | Finding::HostCongestion { .. }
         | Finding::NotPinned { .. }
         | Finding::WorkloadSkipped { .. }

@@ -32,6 +32,7 @@ impl Weight {
             | Finding::OverQuota { .. }
             | Finding::FrequencyChanged { .. }
             | Finding::OtherRun { .. }
+            | Finding::SecondAttempt { .. }
             | Finding::LowHeadroom { .. }
             | Finding::OtherCongestionControl { .. }
             | Finding::NotPinned { .. }

@@ -29,7 +29,7 @@ pub(crate) struct Cli {
 pub(crate) enum Subcommand {
     /// Measure networks, compare them and print the cost of each
     Run(Box<RunArguments>),
-    /// Finish an interrupted run, with the same plan and seed
+    /// Finish an interrupted run, or complete one in which networks failed, with the same plan and seed
     Resume(ResumeArguments),
     /// Show the results of a run again, from its journal, with all notes
     Report(ReportArguments),

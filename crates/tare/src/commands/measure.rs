@@ -109,28 +109,28 @@ fn nothing_runs(plan: Plan, job: &MeasureOptions) -> anyhow::Result<CommandExit>
     Ok(CommandExit::Failed)
 }
 
-/// Measures the rest of a run that was cut off, whose journal was read from the locked file.
+/// Measures the rest of a run, whose journal was read from the locked file.
 pub(crate) fn measure_rest(
-    journal: &Journal,
+    mut journal: Journal,
     locked: LockedJournal,
     job: &MeasureOptions,
 ) -> anyhow::Result<CommandExit> {
-    let plan = &journal.run.plan;
     let stop = StopRequest::new()?;
+    let plan = &journal.run.plan;
     let (presence, _) = check_host(plan, job.care)?;
     let (sandbox, limits) = enter_sandbox(job.modules)?;
     if !prepare(plan, job, &stop.flag())? {
         return Ok(CommandExit::Interrupted);
     }
     job.docker.mount_host_tools(plan, &job.workloads);
-    let start = StartPoint::from_journal(journal);
     let mut writer = locked.into_writer()?;
-    let now = jiff::Timestamp::now().to_string();
-    writer.append(&Record::Resumed(start.resume_record(plan, now)))?;
+    let (start, from) = StartPoint::resume(&mut journal, jiff::Timestamp::now().to_string());
+    writer.resume(&from)?;
+    let plan = &journal.run.plan;
     let emulated = journal.run.environment.emulated;
     let display = DisplayOptions { json: job.json, emulated, stop: stop.clone() };
     let display = ProgressDisplay::start(plan, display);
-    display.add_earlier(&start.trials_before(journal), &start);
+    display.add_earlier(&journal.trials(), &start);
     measure(
         plan,
         start,
@@ -292,14 +292,17 @@ fn measure(
 /// failure, and so does a run without any figure.
 fn exit(plan: &Plan, document: &Document, stopped_by: StoppedBy) -> CommandExit {
     let has_figure = document.cells.iter().any(|cell| cell.n > 0);
+    let has_failed = !document.failed.is_empty();
+    // The failures were said.
+    let only_failed = has_failed && document.cells.is_empty();
     if stopped_by == StoppedBy::Interrupted {
         CommandExit::Interrupted
-    } else if !has_figure {
+    } else if !has_figure && !only_failed {
         output::print_status(
             "tare: no figure could be made: the trials have too few samples, or no complete interval: use a longer --duration",
         );
         CommandExit::Failed
-    } else if document.failed.is_empty() && plan.refused.is_empty() {
+    } else if !has_failed && plan.refused.is_empty() {
         CommandExit::Done
     } else {
         CommandExit::Failed

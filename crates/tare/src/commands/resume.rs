@@ -1,4 +1,5 @@
-//! `tare resume`: continues a run that was cut off, with its own plan and seed.
+//! `tare resume`: continues a run that was cut off, or completes one in which networks failed, with its own plan and
+//! seed.
 
 use crate::catalogue::{self, BuildCatalogue, build_catalogue};
 use crate::cli::ResumeArguments;
@@ -7,9 +8,11 @@ use crate::commands::run::check_links;
 use crate::docker::DockerSupport;
 use crate::exit::{CommandExit, usage_error};
 use crate::foreign_request::{announce_granted, join_requests};
+use crate::output;
 use crate::own_networks::{OwnNetworks, network_requests};
+use std::collections::BTreeSet;
 use tare_network::NetworkSpec;
-use tare_record::journal::LockedJournal;
+use tare_record::journal::{Journal, LockedJournal};
 use tare_record::{Plan, StoppedBy};
 use tare_study::Catalogue as _;
 
@@ -20,6 +23,7 @@ pub(crate) fn run(arguments: &ResumeArguments) -> anyhow::Result<CommandExit> {
     let journal = locked.read().map_err(usage_error)?;
     if let Some(stopped_by) = journal.stopped_by()
         && stopped_by != StoppedBy::Interrupted
+        && journal.failures().is_empty()
     {
         return Err(usage_error(anyhow::anyhow!(
             "cannot resume {}: the run is finished (stopped by: {stopped_by}): show it with `tare report`",
@@ -40,19 +44,31 @@ pub(crate) fn run(arguments: &ResumeArguments) -> anyhow::Result<CommandExit> {
     }
     announce_granted(&asked);
     check_plan(&journal.run.plan, &everything)?;
-    measure::measure_rest(
-        &journal,
-        locked,
-        &MeasureOptions {
-            directory: arguments.directory.clone(),
-            json: arguments.json,
-            html: None,
-            modules,
-            docker: DockerSupport::from_recorded(engines),
-            workloads: everything.workloads,
-            care: measure::limit_policy(arguments.force),
-        },
-    )
+    announce_retried(&journal);
+    let options = MeasureOptions {
+        directory: arguments.directory.clone(),
+        json: arguments.json,
+        html: None,
+        modules,
+        docker: DockerSupport::from_recorded(engines),
+        workloads: everything.workloads,
+        care: measure::limit_policy(arguments.force),
+    };
+    measure::measure_rest(journal, locked, &options)
+}
+
+/// Prints which networks of a finished run are tried again.
+fn announce_retried(journal: &Journal) {
+    if journal.stopped_by().is_none_or(|by| by == StoppedBy::Interrupted) {
+        return;
+    }
+    let failures = journal.failures();
+    let networks: BTreeSet<&str> = failures.iter().map(|one| one.network.as_str()).collect();
+    let Some(block) = failures.iter().map(|one| one.first_block()).min() else { return };
+    output::print_status(&format!(
+        "tare: {} failed: the blocks from block {block} on are measured again",
+        networks.into_iter().collect::<Vec<_>>().join(", ")
+    ));
 }
 
 /// Checks that this build knows the networks, workloads and links of a plan, with their options and parameters: the

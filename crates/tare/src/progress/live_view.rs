@@ -7,7 +7,9 @@
 
 use super::live_table::LiveTable;
 use super::live_text::{TerminalSize, live_text};
-use super::messages::{analysis_line, blocks_line, failure_line, sizing_line, slices_line};
+use super::messages::{
+    analysis_line, blocks_line, failure_line, first_failure_line, sizing_line, slices_line,
+};
 use super::run_clock::{RunClock, block_time};
 use super::screen::Screen;
 use super::terminal;
@@ -133,6 +135,7 @@ impl Progress for LiveView {
                     state.print_line(&line);
                 }
             }
+            RunEvent::FailedOnce(failure) => state.print_line(&first_failure_line(failure)),
             RunEvent::Failed(failure) => {
                 state.table.add_failure(failure);
                 state.print_line(&failure_line(failure));

@@ -81,6 +81,14 @@ pub(super) fn analysis_line(analysis: &InterimAnalysis) -> Option<String> {
     })
 }
 
+/// Formats a failure after which the same is tried once again.
+pub(super) fn first_failure_line(failure: &NetworkFailure) -> String {
+    let NetworkFailure { network, workload, reason, .. } = failure;
+    let with =
+        workload.as_ref().map_or_else(String::new, |name| format!(" with the workload {name}"));
+    format!("tare: {network} failed{with}, and is tried once again, raised anew: {reason}")
+}
+
 /// Formats a failure, and what is not tried again because of it.
 pub(super) fn failure_line(failure: &NetworkFailure) -> String {
     let NetworkFailure { network, workload, reason, .. } = failure;

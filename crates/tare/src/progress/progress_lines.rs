@@ -1,6 +1,8 @@
 //! Plain lines of progress, for output that is no terminal.
 
-use super::messages::{analysis_line, blocks_line, failure_line, sizing_line, slices_line};
+use super::messages::{
+    analysis_line, blocks_line, failure_line, first_failure_line, sizing_line, slices_line,
+};
 use super::run_clock::{RunClock, block_time, format_duration, phase_name};
 use crate::output;
 use std::time::{Duration, Instant};
@@ -62,6 +64,7 @@ impl Progress for ProgressLines {
                     output::print_status(&line);
                 }
             }
+            RunEvent::FailedOnce(failure) => output::print_status(&first_failure_line(failure)),
             RunEvent::Failed(failure) => output::print_status(&failure_line(failure)),
             RunEvent::Block { phase, block } => self.finish_block(phase, block),
             RunEvent::Trial { .. } | RunEvent::Measured(_) => {}
