@@ -6,7 +6,7 @@ use crate::engine_session::{EngineSession, RunContainer};
 use crate::error::is_attach_timeout;
 use crate::host_tool_mounts::HostToolMounts;
 use crate::image::{self, PROGRAM};
-use crate::label::{RUN_LABEL, RunId};
+use crate::label::RunId;
 use crate::leftovers::{PARALLEL_REQUESTS, remove_containers, remove_network};
 use crate::options::DockerOptions;
 use crate::timeout::scaled_timeout;
@@ -133,17 +133,18 @@ impl EngineResources {
 
     /// Returns the labels of everything that is made, by which it is found and removed.
     pub fn labels(&self) -> HashMap<String, String> {
-        HashMap::from([(RUN_LABEL.to_owned(), self.run.to_string())])
+        self.run.labels()
     }
 
     /// Returns a name that no other object has.
     pub fn unique_name(&self, name: &str) -> String {
-        format!("tare-{}-{}-{name}", self.run, NEXT_NUMBER.fetch_add(1, Ordering::Relaxed))
+        let prefix = RunId::name_prefix(&self.run.to_string());
+        format!("{prefix}{}-{name}", NEXT_NUMBER.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Returns the label's text, for objects that are marked in another way than by Docker's labels.
-    pub(crate) fn label_text(&self) -> String {
-        format!("{RUN_LABEL}={}", self.run)
+    /// Returns the text that marks objects which have no Docker labels.
+    pub(crate) fn mark(&self) -> String {
+        self.run.mark()
     }
 
     /// Makes a network, and returns its name. The request is completed by a name and the label.

@@ -1,8 +1,10 @@
-//! Objects that runs made on an engine: they are found by the label alone, and removed.
+//! Objects that runs made on an engine: they are found by their labels and names, and removed.
 
 use crate::engine::Engine;
 use crate::error::{is_conflict, is_not_found, is_not_manager};
+use crate::image::run_image_tag;
 use crate::label::{RUN_LABEL, RunId};
+use crate::run_owner::{OWNER_LABEL, RunOwner};
 use bollard::Docker;
 use bollard::errors::Error as Refusal;
 use bollard::models::Network;
@@ -37,6 +39,12 @@ pub enum LeftoverKind {
     Secret,
     /// An image, as a run loads it for its containers.
     Image,
+    /// A rule of iptables on the engine's machine.
+    Rule,
+    /// A bridge of Open vSwitch on the engine's machine.
+    OvsBridge,
+    /// A device on the engine's machine.
+    Device,
 }
 
 impl fmt::Display for LeftoverKind {
@@ -47,23 +55,46 @@ impl fmt::Display for LeftoverKind {
             Self::Network => "network",
             Self::Secret => "secret",
             Self::Image => "image",
+            Self::Rule => "rule",
+            Self::OvsBridge => "ovs",
+            Self::Device => "device",
         })
     }
 }
 
-/// Object that carries the label.
+/// Object that a run made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftover {
     /// Kind of the object.
     pub kind: LeftoverKind,
-    /// The engine's id of the object.
+    /// The engine's id of the object, or the machine's.
     pub id: String,
     /// The name that people know.
     pub name: String,
     /// The run that made it.
     pub run: String,
-    /// True for a running container. The run that made it then most likely runs too.
+    /// True for a running container.
     pub running: bool,
+    /// Process of the run. `None` if the object does not say.
+    pub(crate) owner: Option<RunOwner>,
+}
+
+impl Leftover {
+    /// Creates a leftover from an object's labels. Returns `None` if no run made it: what was made from a run's image has
+    /// inherited its labels, and a name that no run gives.
+    fn from_labels(
+        kind: LeftoverKind,
+        (id, name): (String, String),
+        labels: Option<&HashMap<String, String>>,
+    ) -> Option<Self> {
+        let run = labels?.get(RUN_LABEL)?.clone();
+        let is_own = match kind {
+            LeftoverKind::Image => name == run_image_tag(&run),
+            _ => name.starts_with(&RunId::name_prefix(&run)),
+        };
+        let owner = labels?.get(OWNER_LABEL).and_then(|owner| owner.parse().ok());
+        is_own.then_some(Self { kind, id, name, run, running: false, owner })
+    }
 }
 
 /// Finds everything that carries the label and that this engine can remove.
@@ -94,20 +125,13 @@ fn find(engine: &Engine, label: String) -> Result<Vec<Leftover>, Error> {
 
 async fn list(docker: &Docker, label: String) -> Result<Vec<Leftover>, Refusal> {
     let filters = HashMap::from([("label".to_owned(), vec![label])]);
-    let run = |labels: Option<&HashMap<String, String>>| {
-        labels.and_then(|labels| labels.get(RUN_LABEL)).cloned().unwrap_or_default()
-    };
     let mut found = Vec::new();
     let options = ListContainersOptionsBuilder::default().all(true).filters(&filters).build();
     for one in docker.list_containers(Some(options)).await? {
-        let state = one.state.map(|state| state.to_string());
-        found.push(Leftover {
-            kind: LeftoverKind::Container,
-            run: run(one.labels.as_ref()),
-            id: one.id.unwrap_or_default(),
-            name: first_name(one.names.as_deref()),
-            running: state.as_deref() == Some("running"),
-        });
+        let running = one.state.is_some_and(|state| state.to_string() == "running");
+        let place = (one.id.unwrap_or_default(), first_name(one.names.as_deref()));
+        let made = Leftover::from_labels(LeftoverKind::Container, place, one.labels.as_ref());
+        found.extend(made.map(|made| Leftover { running, ..made }));
     }
     let swarm = list_swarm(docker, &filters).await?;
     for one in list_networks(docker, &filters).await? {
@@ -115,15 +139,15 @@ async fn list(docker: &Docker, label: String) -> Result<Vec<Leftover>, Refusal> 
         if swarm.is_none() && one.scope.as_deref() == Some("swarm") {
             continue;
         }
-        let run = run(one.labels.as_ref());
-        let (id, name) = (one.id.unwrap_or_default(), one.name.unwrap_or_default());
-        found.push(Leftover { kind: LeftoverKind::Network, run, id, name, running: false });
+        let place = (one.id.unwrap_or_default(), one.name.unwrap_or_default());
+        found.extend(Leftover::from_labels(LeftoverKind::Network, place, one.labels.as_ref()));
     }
     let options = ListImagesOptionsBuilder::default().all(true).filters(&filters).build();
     for one in docker.list_images(Some(options)).await? {
-        let (id, name) = (one.id, one.repo_tags.first().cloned().unwrap_or_default());
-        let run = run(Some(&one.labels));
-        found.push(Leftover { kind: LeftoverKind::Image, run, id, name, running: false });
+        // Removed by its tag: with its id, the tags that others gave it would go, too.
+        let tags = one.repo_tags.into_iter().map(|tag| (tag.clone(), tag));
+        let own = |place| Leftover::from_labels(LeftoverKind::Image, place, Some(&one.labels));
+        found.extend(tags.filter_map(own));
     }
     found.extend(swarm.into_iter().flatten());
     found.sort_by_key(|one| one.kind);
@@ -136,9 +160,8 @@ async fn list_swarm(
     filters: &HashMap<String, Vec<String>>,
 ) -> Result<Option<Vec<Leftover>>, Refusal> {
     let of = |kind, id: Option<String>, name: Option<String>, labels: Option<HashMap<_, _>>| {
-        let run = labels.and_then(|mut labels| labels.remove(RUN_LABEL)).unwrap_or_default();
-        let (id, name) = (id.unwrap_or_default(), name.unwrap_or_default());
-        Leftover { kind, run, id, name, running: false }
+        let place = (id.unwrap_or_default(), name.unwrap_or_default());
+        Leftover::from_labels(kind, place, labels.as_ref())
     };
     let options = ListServicesOptionsBuilder::default().filters(filters).build();
     let services = match docker.list_services(Some(options)).await {
@@ -147,11 +170,11 @@ async fn list_swarm(
     };
     let options = ListSecretsOptionsBuilder::default().filters(filters).build();
     let secrets = docker.list_secrets(Some(options)).await?;
-    let services = services.into_iter().map(|one| {
+    let services = services.into_iter().filter_map(|one| {
         let spec = one.spec.unwrap_or_default();
         of(LeftoverKind::Service, one.id, spec.name, spec.labels)
     });
-    let secrets = secrets.into_iter().map(|one| {
+    let secrets = secrets.into_iter().filter_map(|one| {
         let spec = one.spec.unwrap_or_default();
         of(LeftoverKind::Secret, one.id, spec.name, spec.labels)
     });

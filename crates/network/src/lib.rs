@@ -17,6 +17,7 @@ pub mod procfs_counters;
 mod rate;
 mod registry;
 mod requirement;
+mod shell;
 mod spec;
 mod topology;
 
@@ -29,6 +30,7 @@ pub use options::{NetworkOption, NetworkOptions};
 pub use rate::{BitsPerSecond, RateError};
 pub use registry::{FindError, NetworkAvailability, NetworkRegistry};
 pub use requirement::{PermissiveProbe, Requirement, RequirementProbe, UnmetRequirement};
+pub use shell::quote;
 pub use spec::{NetworkSpec, NetworkSpecError};
 pub use tare_record::{
     CounterDeltas, Family, Finding, Hop, HopKind, KernelProgramRuns, MtuSource, NamespaceCounts,

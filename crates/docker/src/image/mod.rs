@@ -9,13 +9,14 @@ pub(crate) use archive::architecture;
 
 use crate::address::EngineAddress;
 use crate::engine::Engine;
-use crate::label::{RUN_LABEL, RunId};
+use crate::label::RunId;
 use archive::ImageContents;
 use bollard::body_full;
 use bollard::query_parameters::{ImportImageOptionsBuilder, UploadToContainerOptionsBuilder};
 use elf::ElfLinkage;
 use futures_util::TryStreamExt as _;
 use std::collections::BTreeMap;
+use std::fmt;
 use tare_network::Error;
 
 /// The file from which this process was started, even if it has been replaced since.
@@ -48,7 +49,7 @@ fn image_archive(program: &[u8], tag: &str, labels: &BTreeMap<String, String>) -
 }
 
 /// Returns the tag of a run's own image.
-pub(crate) fn run_image_tag(run: &RunId) -> String {
+pub(crate) fn run_image_tag(run: impl fmt::Display) -> String {
     format!("tare:run-{run}")
 }
 
@@ -57,7 +58,7 @@ pub(crate) fn run_image_tag(run: &RunId) -> String {
 /// # Errors
 /// The engine refuses the image.
 pub fn load_run_image(engine: &Engine, run: &RunId) -> Result<(), Error> {
-    let labels = BTreeMap::from([(RUN_LABEL.to_owned(), run.to_string())]);
+    let labels = run.labels().into_iter().collect();
     load_archive(engine, image_archive(&own_program()?, &run_image_tag(run), &labels))
 }
 

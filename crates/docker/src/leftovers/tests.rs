@@ -5,6 +5,7 @@ use super::*;
 use crate::address::EngineAddress;
 use crate::cleaner::Cleaner;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Mutex};
@@ -16,12 +17,9 @@ struct FakeEngine {
 }
 
 impl FakeEngine {
-    /// Starts an engine with these containers: name, the run that made it, state.
-    fn with(containers: &[(&str, Option<&str>, &str)]) -> Self {
-        let container = |&(name, run, state): &(&str, Option<&str>, &str)| {
-            let labels = run.map_or_else(|| json!({}), |run| json!({ "tare.run": run }));
-            json!({"Id": name, "Names": [format!("/{name}")], "Labels": labels, "State": state})
-        };
+    /// Starts an engine with these containers: name, labels, state.
+    fn with(containers: &[(&str, Value, &str)]) -> Self {
+        let container = |(name, labels, state): &(&str, Value, &str)| json!({"Id": name, "Names": [format!("/{name}")], "Labels": labels, "State": state});
         let containers: Vec<Value> = containers.iter().map(container).collect();
         let containers = Arc::new(Mutex::new(containers));
         let directory = tempfile::tempdir().unwrap();
@@ -110,39 +108,67 @@ fn has_label(container: &Value, wanted: &str) -> bool {
     label.is_some_and(|label| value.is_none_or(|value| value == label))
 }
 
+/// Returns the labels of a run, and of its process if it is known.
+fn labels(run: &str, owner: Option<&RunOwner>) -> Value {
+    match owner {
+        Some(owner) => json!({ "tare.run": run, "tare.owner": owner.to_string() }),
+        None => json!({ "tare.run": run }),
+    }
+}
+
 #[test]
 fn a_run_removes_what_it_made_and_nothing_else() {
     let run = RunId::fresh();
-    let own = run.to_string();
+    let own = || json!(run.labels());
+    let names = [format!("tare-{run}-0-client"), format!("tare-{run}-1-server")];
     let fake = FakeEngine::with(&[
-        ("own-0", Some(&own), "running"),
-        ("other", Some("another run"), "running"),
-        ("own-1", Some(&own), "exited"),
-        ("database", None, "running"),
+        (&names[0], own(), "running"),
+        ("tare-other-0-client", labels("other", None), "running"),
+        (&names[1], own(), "exited"),
+        ("made-from-the-image-of-the-run", own(), "running"),
+        ("database", json!({}), "running"),
     ]);
     let engine = Engine::connect(&fake.address()).unwrap();
     let found = find_by_run(&engine, &run).unwrap();
-    let names: Vec<(&str, bool)> =
+    let found_names: Vec<(&str, bool)> =
         found.iter().map(|one| (one.name.as_str(), one.running)).collect();
-    assert_eq!(names, [("own-0", true), ("own-1", false)]);
+    assert_eq!(found_names, [(names[0].as_str(), true), (&names[1], false)]);
     remove(&engine, &found).unwrap();
-    assert_eq!(fake.names(), ["other", "database"]);
+    let kept = ["tare-other-0-client", "made-from-the-image-of-the-run", "database"];
+    assert_eq!(fake.names(), kept);
     // Removing objects that are gone already is no error.
     remove(&engine, &found).unwrap();
 }
 
 #[test]
-fn of_runs_that_go_on_nothing_is_cleaned() {
+fn only_what_a_run_that_is_known_to_have_ended_made_is_cleaned() {
+    let current = RunOwner::current();
+    let text = current.to_string();
+    let ended: RunOwner = format!("{text}1").parse().unwrap();
+    let mut parts: Vec<&str> = text.split('.').collect();
+    (parts[0], parts[1]) = ("elsewhere", "another");
+    let elsewhere: RunOwner = parts.join(".").parse().unwrap();
     let fake = FakeEngine::with(&[
-        ("ended-0", Some("ended"), "exited"),
-        ("live-0", Some("live"), "running"),
-        ("live-1", Some("live"), "exited"),
-        ("database", None, "exited"),
+        ("tare-ended-0", labels("ended", Some(&ended)), "exited"),
+        ("tare-ended-1", labels("ended", Some(&ended)), "running"),
+        ("inherits-0", labels("ended", Some(&ended)), "running"),
+        ("tare-live-0", labels("live", Some(&current)), "exited"),
+        ("tare-far-0", labels("far", Some(&elsewhere)), "exited"),
+        ("tare-old-0", labels("old", None), "exited"),
+        ("tare-busy-0", labels("busy", None), "running"),
+        ("database", json!({}), "exited"),
     ]);
-    let cleaner = Cleaner::scan(&[fake.address()]).unwrap();
-    assert_eq!(cleaner.running_runs().into_iter().collect::<Vec<_>>(), ["live"]);
-    let abandoned: Vec<&str> = cleaner.abandoned().iter().map(|one| one.id.as_str()).collect();
-    assert_eq!(abandoned, ["ended-0"]);
+    let scan = |ended: &[String]| Cleaner::scan(&[fake.address()], ended).unwrap();
+    let ids = |cleaner: &Cleaner| -> Vec<String> {
+        cleaner.abandoned().iter().map(|one| one.id.clone()).collect()
+    };
+    let cleaner = scan(&[]);
+    assert_eq!(cleaner.running_runs(), BTreeSet::from(["busy", "live"]));
+    assert_eq!(cleaner.unknown_runs(), BTreeSet::from(["far", "old"]));
+    assert_eq!(ids(&cleaner), ["tare-ended-0", "tare-ended-1"]);
     cleaner.remove().unwrap();
-    assert_eq!(fake.names(), ["live-0", "live-1", "database"]);
+    let left = ["inherits-0", "tare-live-0", "tare-far-0", "tare-old-0", "tare-busy-0", "database"];
+    assert_eq!(fake.names(), left);
+    let told = scan(&["far", "live", "busy", "nosuch"].map(str::to_owned));
+    assert_eq!(ids(&told), ["tare-far-0"], "what is known to run is kept, whatever is said");
 }

@@ -14,7 +14,7 @@ use super::{DockerNetworkDefinition, OPTIONS, script};
 use crate::engine_resources::{AttachTo, EngineResources};
 use crate::requirement::EngineRequirement;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use tare_network::{Error, Family, Hop, HopKind, NetworkInfo, NetworkParameters, Shape};
+use tare_network::{Error, Family, Hop, HopKind, NetworkInfo, NetworkParameters, Shape, quote};
 
 pub(super) struct DockerMacvlanNat;
 
@@ -142,13 +142,15 @@ impl DockerNetworkDefinition for DockerMacvlanNat {
             .map(|(n, one)| (Ipv4Addr::from(highest - n), one.address))
             .collect();
         let (device, bridge) = (device_name(work), bridge_device(work, DEFAULT_NETWORK)?);
+        // The user and the engine name them, and a shell reads them.
+        let [parent, bridge, subnet] = [&parent, &bridge, &subnet].map(|word| quote(word));
         let outside = ExternalAddresses {
             device: &device,
             parent: &parent,
             bridge: &bridge,
             subnet: &subnet,
             addresses: &addresses,
-            mark: &work.label_text(),
+            mark: &work.mark(),
             mtu: shape.mtu,
         };
         let variables: Vec<String> = pid_assignments([&node.container])?

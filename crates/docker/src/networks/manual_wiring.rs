@@ -151,13 +151,12 @@ impl DockerNetworkDefinition for ManualWiring {
             servers.iter().chain(&clients).chain([&node.container]).collect();
         let variables = pid_assignments(all.iter().copied())?;
         let bridge = device_name(work);
-        let undoing =
-            [variables.clone(), self.undo_lines(shape, &bridge, &work.label_text())].concat();
+        let undoing = [variables.clone(), self.undo_lines(shape, &bridge, &work.mark())].concat();
         work.on_removal(move || {
             // A step that was never carried out cannot be undone, and its failure does not matter.
             let _ = script::run_lines("remove the wiring of the network", &undoing);
         });
-        let lines = [variables, self.lines(shape, &bridge, &work.label_text())].concat();
+        let lines = [variables, self.lines(shape, &bridge, &work.mark())].concat();
         script::run_lines(&format!("wire {}", self.name()), &lines)?;
         let mut addressed = container_addresses(shape).map(|(_, address)| address);
         let mut endpoints = |side: Vec<ContainerHandle>| -> Vec<NetworkEndpoint> {

@@ -3,8 +3,8 @@
 use super::attach::{plugin_environment, plugin_input};
 use super::config::find_plugin;
 use super::{NetworkConfigList, RuntimeConfig};
-use crate::shell::quote;
 use serde_json::Value;
+use tare_network::quote;
 
 /// Placeholder of the previous plugin's result, replaced by `$answer` in the script.
 const PREVIOUS: &str = "\u{1}";

@@ -7,7 +7,6 @@ mod tests;
 use crate::offload;
 use crate::plan::layout::Layout;
 use crate::plan::wiring::{KernelObjects, Objects, PlannedNamespace, Wiring};
-pub(crate) use programs::quote;
 use tare_network::{Error, Offload, Offloads};
 use tare_sandbox::NamespaceChange;
 

@@ -2,6 +2,7 @@
 
 use crate::plan::wiring::{NamespaceId, Wiring};
 use crate::programs::{Program, ReadyCondition};
+use tare_network::quote;
 use tare_sandbox::programs::runtime_directory;
 
 /// Returns the lines that start all programs. The programs of one namespace start one after the other, with a wait for
@@ -85,20 +86,9 @@ fn wait_command(place: &str, ready: &ReadyCondition, log: &str) -> Option<String
     Some(format!("until {test}; do sleep 0.1; done"))
 }
 
-/// Quotes a word for a shell if needed.
-pub(crate) fn quote(word: &str) -> String {
-    let plain = |one: char| one.is_ascii_alphanumeric() || "_-./:=,@%+".contains(one);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
     use tare_network::Family;
 
     #[test]
@@ -148,14 +138,5 @@ mod tests {
         let begin = "shells=".to_owned();
         let end = "for shell in $shells; do wait $shell; done".to_owned();
         assert_eq!(lines(&wiring), [vec![begin], own("node-0"), own("node-1"), vec![end]].concat());
-    }
-
-    proptest! {
-        #[test]
-        fn a_quoted_word_is_one_word(word in "[ -~]{0,20}") {
-            let script = format!("printf %s {}", quote(&word));
-            let said = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
-            prop_assert_eq!(String::from_utf8(said.stdout).unwrap(), word);
-        }
     }
 }

@@ -27,8 +27,11 @@ pub(crate) struct CleanArguments {
     /// Another engine to search: unix:///PATH or tcp://HOST:PORT; may be repeated
     #[arg(long = "engine", value_name = "URL")]
     pub(crate) engines: Vec<String>,
+    /// Run of another machine or container that has ended: remove what it left, too; may be repeated
+    #[arg(long = "run", value_name = "ID")]
+    pub(crate) runs: Vec<String>,
     /// Remove cached database files, which tare keeps for the next run, instead of Docker objects
-    #[arg(long, conflicts_with = "engines")]
+    #[arg(long, conflicts_with_all = ["engines", "runs"])]
     pub(crate) data: bool,
     /// Remove without asking
     #[arg(short, long)]

@@ -1,4 +1,4 @@
-//! `tare clean`: lists and removes what killed runs left in Docker, by tare's label alone, or cached database files.
+//! `tare clean`: lists and removes what killed runs left in Docker, or cached database files.
 
 use crate::cli::CleanArguments;
 use crate::commands::measure::with_remedy;
@@ -19,9 +19,14 @@ fn clean_docker(arguments: &CleanArguments) -> anyhow::Result<CommandExit> {
     for engine in &arguments.engines {
         addresses.push(engine.parse().map_err(wrong)?);
     }
-    let cleaner = Cleaner::scan(&addresses).map_err(with_remedy)?;
+    let cleaner = Cleaner::scan(&addresses, &arguments.runs).map_err(with_remedy)?;
     for run in cleaner.running_runs() {
         output::print_status(&format!("tare: run {run} is still running: its objects are kept"));
+    }
+    for run in cleaner.unknown_runs() {
+        output::print_status(&format!(
+            "tare: run {run} is another machine's, container's or version's, and may still be running: its objects are kept: use --run {run} once it has ended"
+        ));
     }
     let abandoned = cleaner.abandoned();
     if abandoned.is_empty() {

@@ -14,13 +14,12 @@ use crate::plan::nodes::{
 };
 use crate::plan::wiring::{NamespaceId, Wiring};
 use crate::programs::{Program, ReadyCondition};
-use crate::shell::quote;
 use crate::stand_ins::userland_proxy;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use tare_network::{
     Error, Hop, HopKind, INTERNAL, NetworkInfo, NetworkOption, NetworkParameters, Requirement,
-    Shape,
+    Shape, quote,
 };
 use tare_sandbox::program;
 
