@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup run build release install check test test-system test-tls ci audit soak fuzz mutants coverage bench fidelity book \
+.PHONY: help setup run build release reproducible install check test test-system test-tls ci audit soak fuzz mutants coverage bench fidelity book \
 	generated tools check-tools run-tools network-tools test-tools system-tools bench-tools
 
 # Arguments of tare in `make run`.
@@ -31,19 +31,25 @@ run: run-tools build ## install what is missing (asking first), build, weigh thi
 build: tools ## the static binary, quick to compile, in target/bin/tare
 	@scripts/build.sh fast
 
-release: tools ## the same with all optimisations, which takes minutes
+release: tools ## the same with all optimisations, which takes minutes, and what it is made of (CycloneDX)
 	@scripts/build.sh release
+	@cargo xtask bill-of-materials target/bin/tare.cdx.json
+
+reproducible: tools ## two builds of this commit in two directories: the same bytes
+	@scripts/reproducible.sh
 
 install: release ## the binary, manual pages and completions, below PREFIX
 	@cargo xtask install "$(DESTDIR)$(PREFIX)"
 
-check: check-tools ## format, lints, documentation with its links, dependencies' licences and sources
+check: check-tools ## format, lints, documentation with its links, dependencies' licences, sources and known vulnerabilities
 	@scripts/components.sh
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --profile fast --locked -- -D warnings
 	RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps --profile fast --locked
 	cargo xtask links
 	cargo deny --locked check bans licenses sources
+	cargo deny --locked --manifest-path fuzz/Cargo.toml check bans licenses sources
+	cargo xtask advisories
 
 test: test-tools build ## unit, property, simulation, lab and end-to-end tests: for root or an ordinary user
 	cargo xtask test
@@ -83,6 +89,7 @@ bench: bench-tools release ## tare beside its peers: ratios with intervals, to b
 
 audit: check-tools ## known vulnerabilities of dependencies
 	cargo deny --locked check advisories
+	cargo deny --locked --manifest-path fuzz/Cargo.toml check advisories
 
 book: tools ## the user's guide as a book, in target/book
 	@scripts/book.sh

@@ -18,6 +18,12 @@ if ! has_musl && command -v rustup >/dev/null 2>&1; then
     rustup target add "$musl" || say "rustup cannot get $musl"
 fi
 
+# What is shipped does not tell, and does not depend on, the directory in which it was built.
+if [ "$profile" = release ]; then
+    RUSTFLAGS="${RUSTFLAGS:-} --remap-path-prefix=$PWD=/tare --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"
+    export RUSTFLAGS
+fi
+
 # All packages are selected, so that their dependencies have the features with which tests are built, and are compiled once.
 directory=${CARGO_TARGET_DIR:-target}
 if has_musl; then

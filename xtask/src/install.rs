@@ -17,6 +17,9 @@ const COMPLETIONS: [(&str, &str); 3] = [
     ("fish", "share/fish/vendor_completions.d/tare.fish"),
 ];
 
+/// What `make release` says that the binary is made of.
+const BILL: &str = "target/bin/tare.cdx.json";
+
 /// Directory of the manual pages below the prefix.
 const MANUAL: &str = "share/man/man1";
 
@@ -56,6 +59,12 @@ fn stage(repository: &Repository) -> Result<PathBuf> {
     fs::copy(&tare, stage.join("bin/tare"))
         .with_context(|| format!("cannot copy {}: run `make build` first", tare.display()))?;
     process::output(repository.command(&tare).arg("manual").arg(&manual))?;
+    let bill = repository.path(BILL);
+    if bill.exists() {
+        let copy = stage.join("share/doc/tare/tare.cdx.json");
+        fs::create_dir_all(copy.parent().unwrap_or(&stage))?;
+        fs::copy(&bill, &copy).with_context(|| format!("cannot copy {}", bill.display()))?;
+    }
     for (shell, file) in COMPLETIONS {
         let text = process::output(repository.command(&tare).args(["completions", shell]))?;
         let file = stage.join(file);

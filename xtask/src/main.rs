@@ -9,7 +9,9 @@
     reason = "a program for developers, whose output is its result"
 )]
 
+mod advisories;
 mod affected;
+mod bill_of_materials;
 mod change;
 mod ci;
 mod expected_skips;
@@ -71,6 +73,8 @@ const USAGE: &str = "usage: cargo xtask TASK
   generated                           schemas, and the tables of the guide
   messages                            tests/messages.txt: errors, remedies and findings of all sources
   install PREFIX                      the binary, manual pages and completions
+  advisories                          known vulnerabilities of dependencies, where their database can be reached
+  bill-of-materials FILE              what the binary is made of (CycloneDX)
   fuzz SECONDS [TARGET..]             arbitrary bytes for every reader
   programs                            Go programs, into target/tools/bin
   mutants [FILTER]                    faults of tests/MUTANTS.md, which tests must notice";
@@ -102,6 +106,8 @@ fn run(arguments: &[String]) -> Result<TaskResult> {
         "generated" => generated::run(&repository),
         "messages" => messages::run(&repository),
         "install" => install::run(&repository, rest),
+        "advisories" => advisories::run(&repository),
+        "bill-of-materials" => bill_of_materials::run(&repository, rest),
         "fuzz" => fuzz::run(&repository, rest),
         "programs" => go_programs::run(&repository),
         "mutants" => mutants::run(&repository, rest),

@@ -18,7 +18,7 @@ pub(crate) use run::{RunArguments, ShapeArguments};
 
 /// Measures the cost of container networks, with confidence intervals.
 #[derive(Debug, Parser)]
-#[command(name = "tare", version, max_term_width = 100, propagate_version = true)]
+#[command(name = "tare", version = env!("TARE_VERSION"), max_term_width = 100, propagate_version = true)]
 pub(crate) struct Cli {
     /// Subcommand to run.
     #[command(subcommand)]
