@@ -26,6 +26,7 @@ mod programs;
 mod quick;
 mod recompute;
 mod report;
+mod rights;
 mod schema;
 mod shapes;
 mod signals;

@@ -86,6 +86,23 @@ impl TestListener {
         });
     }
 
+    /// Waits until the listener has taken all connections that are there. A client is connected before that, and a
+    /// connection for which the queue had no room comes again later.
+    pub fn wait_until_all_are_accepted(&self) {
+        let port = format!(":{:04X}", self.port().parse::<u16>().expect("a port"));
+        eventually("all connections are accepted", || {
+            let sockets = std::fs::read_to_string("/proc/net/tcp").expect("/proc is there");
+            let at_port = sockets.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+            at_port.filter(|fields| fields.get(1).is_some_and(|own| own.ends_with(&port))).all(
+                // Of the listening socket (0A), the second queue holds those that wait; 03: not yet there.
+                |fields| match fields[3] {
+                    "0A" => fields[4].ends_with(":00000000"),
+                    state => state != "03",
+                },
+            )
+        });
+    }
+
     /// Connects to the listener, with time-outs that end a failing test.
     pub fn dial(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).expect("it listens");

@@ -4,6 +4,7 @@
 //! An agent that serves many containers has one executing thread for each: the thread enters the container's network
 //! namespace and never leaves it, and so do the threads that it starts.
 
+use crate::confinement::{confine_process, confine_process_that_enters, confine_thread};
 use crate::protocol::{self, AgentMessage, AgentOrder, AgentReply, ControllerMessage};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use serde::de::DeserializeOwned;
@@ -29,9 +30,12 @@ pub fn run_agent(namespaces: &[PathBuf], workloads: &WorkloadRegistry) -> Result
     // Leaves the terminal's foreground group: a keyboard interrupt is for the process that gives the orders, which ends
     // this process by ending its input. The kernel refuses this for a group leader, for which it would change nothing.
     let _ = rustix::process::setsid();
+    let refused = |error| Error::io("give up the rights that an agent does not need", error);
     if namespaces.is_empty() {
+        confine_process().map_err(refused)?;
         serve_own_container(workloads.clone())
     } else {
+        confine_process_that_enters().map_err(refused)?;
         serve_containers(namespaces, workloads)
     }
 }
@@ -93,14 +97,15 @@ fn spawn_container_thread(
     Ok(orders)
 }
 
-/// Moves the calling thread into a network namespace, for the rest of its life.
+/// Moves the calling thread into a network namespace, for the rest of its life, and gives up the right to do so.
 fn enter_namespace(namespace: &Path) -> Result<(), Error> {
     let refused = |error: io::Error| {
         Error::io(format!("enter the network namespace {}", namespace.display()), error)
     };
     let file = File::open(namespace).map_err(refused)?;
     move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))
-        .map_err(|errno| refused(errno.into()))
+        .map_err(|errno| refused(errno.into()))?;
+    confine_thread().map_err(refused)
 }
 
 /// Writes the reply of one of many containers.

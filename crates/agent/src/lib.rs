@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod confinement;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 pub mod protocol;

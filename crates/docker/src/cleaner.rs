@@ -2,7 +2,7 @@
 
 use crate::address::EngineAddress;
 use crate::engine::Engine;
-use crate::host_leftovers::EngineHost;
+use crate::leftovers::host::EngineHost;
 use crate::leftovers::{self, Leftover};
 use crate::run_owner::{OwnerState, RunOwner};
 use std::collections::{BTreeMap, BTreeSet};

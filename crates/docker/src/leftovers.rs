@@ -1,5 +1,7 @@
 //! Objects that runs made on an engine: they are found by their labels and names, and removed.
 
+pub(crate) mod host;
+
 use crate::engine::Engine;
 use crate::error::{is_conflict, is_not_found, is_not_manager};
 use crate::image::run_image_tag;

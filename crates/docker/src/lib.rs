@@ -21,7 +21,6 @@ pub mod engine_resources;
 pub mod engine_session;
 pub mod error;
 pub mod exec;
-mod host_leftovers;
 mod host_tool_mounts;
 pub mod image;
 mod label;

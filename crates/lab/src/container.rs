@@ -78,6 +78,9 @@ fn prepare(command: &Command) -> std::process::Command {
         prepared.arg0("tare");
     }
     prepared.args(arguments);
+    for name in &command.withheld {
+        prepared.env_remove(name);
+    }
     prepared.envs(command.environment.iter().map(|(name, value)| (name, value)));
     match command.stdio {
         // A terminal's Ctrl-C reaches its foreground process group. Agents have their own, so that tare ends them in

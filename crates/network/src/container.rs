@@ -27,6 +27,8 @@ pub struct Command {
     pub arguments: Vec<String>,
     /// Variables added to the program's environment.
     pub environment: Vec<(String, String)>,
+    /// Variables of tare's own environment that the program does not get.
+    pub withheld: Vec<String>,
     /// Names that resolve inside, through a private hosts file. If empty, the program has no private hosts file.
     pub hosts: Vec<(String, IpAddr)>,
     /// Connection of the standard streams.

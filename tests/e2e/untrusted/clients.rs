@@ -324,6 +324,7 @@ fn a_crowd_that_says_nothing_keeps_nobody_out() {
             stream
         })
         .collect();
+    listening.wait_until_all_are_accepted();
     served();
     assert!(listening.status("Threads:") <= 1 + 2 * 64 + 16, "{}", listening.status("Threads:"));
     let grown = listening.status("VmRSS:").saturating_sub(before);

@@ -70,7 +70,7 @@ impl RunningAgent {
         heard: Sender<(MemberId, AgentEvent)>,
     ) -> Result<Self, Error> {
         let name = container.name().to_owned();
-        let process = container.spawn(&Command::tare([INTERNAL, "agent"]))?;
+        let process = container.spawn(&agent_command(&[]))?;
         Self::attach(process, vec![name], ServedMembers::One(member), heard)
     }
 
@@ -85,8 +85,7 @@ impl RunningAgent {
         })?;
         let files: Vec<_> =
             members.iter().map(|(_, _, file)| file.to_string_lossy().into_owned()).collect();
-        let process =
-            home.spawn(&Command::tare([INTERNAL, "agent", "--namespaces", &files.join(",")]))?;
+        let process = home.spawn(&agent_command(&["--namespaces", &files.join(",")]))?;
         let names = members.iter().map(|(_, container, _)| container.name().to_owned()).collect();
         let charge = ServedMembers::Many(members.iter().map(|(member, ..)| *member).collect());
         Self::attach(process, names, charge, heard)
@@ -168,6 +167,28 @@ impl fmt::Debug for RunningAgent {
     }
 }
 
+/// Returns the command of an agent. It and its tools do not get the user's secrets.
+fn agent_command(more: &[&str]) -> Command {
+    let own = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let withheld = own.filter(|name| is_secret(name)).collect();
+    let words = [INTERNAL, "agent"].iter().chain(more).copied();
+    Command { withheld, ..Command::tare(words) }
+}
+
+/// Parts of the names of variables that hold secrets.
+const SECRETS: [&str; 8] =
+    ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "APIKEY", "API_KEY", "ACCESS_KEY"];
+
+/// Variables by which users give the clients of databases their passwords.
+const FOR_TOOLS: [&str; 2] = ["PGPASSWORD", "MYSQL_PWD"];
+
+/// Returns true if a variable holds a secret that is not meant for a workload's tool, by its name.
+fn is_secret(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    let is_named_so = upper.ends_with("_KEY") || SECRETS.iter().any(|part| upper.contains(part));
+    is_named_so && !FOR_TOOLS.contains(&name)
+}
+
 /// Returns true if a process is stopped by a signal, by its line of /proc/PID/stat. A debugger's stop is none.
 fn is_stopped_state(status: &str) -> bool {
     status.rsplit_once(") ").is_some_and(|(_, fields)| fields.starts_with("T "))
@@ -195,6 +216,18 @@ fn forward_replies(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn variables_with_secrets_are_told_by_their_names() {
+        for name in
+            ["TARE_TOKEN", "AWS_SECRET_ACCESS_KEY", "github_token", "DB_PASSWORD", "SSH_KEY"]
+        {
+            assert!(is_secret(name), "{name}");
+        }
+        for name in ["PATH", "HOME", "LANG", "KEYBOARD", "TARE_CACHE", "PGPASSWORD"] {
+            assert!(!is_secret(name), "{name}");
+        }
+    }
 
     #[test]
     fn a_stopped_process_is_told_by_its_state() {

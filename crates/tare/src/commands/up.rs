@@ -101,6 +101,7 @@ fn serve(topology: &Topology, line: &str, server: IpAddr) -> anyhow::Result<Box<
         program: Some("/bin/sh".into()),
         arguments: vec!["-c".to_owned(), line.to_owned()],
         environment: environment(server),
+        withheld: Vec::new(),
         hosts: hosts(server),
         stdio: Stdio::Inherit,
     };
@@ -118,6 +119,7 @@ fn run_in_client(topology: &Topology, program: &[String], server: IpAddr) -> any
         program: Some(words.next().unwrap_or_else(shell).into()),
         arguments: words.collect(),
         environment: environment(server),
+        withheld: Vec::new(),
         hosts: hosts(server),
         stdio: Stdio::Inherit,
     };

@@ -1,0 +1,55 @@
+//! Tests of what agents may do: less than the user who started the run.
+
+use rustix::process::{Pid, Signal};
+use support::program::{Tare, User};
+use support::{ScratchDirectory, eventually, machine};
+
+/// Number of the capability to load kernel modules, and of those to trace and to administer (capability.h).
+const GIVEN_UP: [u32; 3] = [16, 19, 21];
+
+/// Returns a field of a process's status.
+fn status(pid: Pid, field: &str) -> String {
+    let path = format!("/proc/{}/status", pid.as_raw_nonzero());
+    let text = std::fs::read_to_string(path).expect("it runs");
+    let line = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+    line.expect("the kernel says it").trim().to_owned()
+}
+
+#[test]
+fn agents_have_no_rights_that_workloads_do_not_need_and_no_secrets() {
+    // An agent of its own for each container, and one for many.
+    for (user, clients, agents) in
+        [(User::Caller, "1", 2), (User::Ordinary, "1", 2), (User::Caller, "40", 4)]
+    {
+        if !User::all().contains(&user) {
+            continue;
+        }
+        let scratch = ScratchDirectory::new();
+        let tare = Tare::copied(&scratch, user)
+            .with_variable("TARE_TOKEN", "0123456789abcdef-secret")
+            .with_variable("AWS_SECRET_ACCESS_KEY", "hidden-0123456789");
+        let network = ["run", "--network", "bridge", "--clients", clients, "--slice", "off"];
+        let method = ["--workload", "tcp-stream", "--duration", "1h", "--blocks", "1"];
+        let running = tare.start(&[&network[..], &method, &["--out", "out"]].concat());
+        let found = || machine::descendants(running.pid(), "internal agent");
+        eventually("the agents run", || found().len() >= 2 && found().len() <= agents);
+        eventually("the agents have given up their rights", || {
+            found().into_iter().all(|agent| {
+                let bounding = u64::from_str_radix(&status(agent, "CapBnd"), 16).expect("a mask");
+                let has_given_up = GIVEN_UP.iter().all(|right| bounding >> right & 1 == 0);
+                has_given_up && status(agent, "NoNewPrivs") == "1"
+            })
+        });
+        for agent in found() {
+            let path = format!("/proc/{}/environ", agent.as_raw_nonzero());
+            let environment =
+                String::from_utf8_lossy(&std::fs::read(path).expect("it runs")).into_owned();
+            assert!(environment.contains("PATH="), "{environment}");
+            for secret in ["0123456789abcdef-secret", "hidden-0123456789"] {
+                assert!(!environment.contains(secret), "{environment}");
+            }
+        }
+        running.signal(Signal::INT);
+        running.wait().expect(130);
+    }
+}
