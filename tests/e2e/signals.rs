@@ -163,6 +163,21 @@ fn check_resumed(tare: &Tare, name: &str) {
 }
 
 #[test]
+fn a_run_that_was_killed_between_its_last_trial_and_its_end_is_finished() {
+    let scratch = ScratchDirectory::new();
+    let tare = Tare::copied(&scratch, User::Caller);
+    tare.run(&short_run(&["--network", "host", "--blocks", "1", "--out", "out"])).expect(0);
+    let journal = tare.directory().join("out/journal.jsonl");
+    let whole = std::fs::read_to_string(&journal).expect("a journal");
+    let (cut, end) = whole.trim_end().rsplit_once('\n').expect("several lines");
+    assert!(end.contains("\"record\":\"end\""), "{end}");
+    std::fs::write(&journal, format!("{cut}\n")).expect("it is ours");
+    let document = tare.run(&["resume", "out", "--json"]).expect(0).json();
+    assert_eq!((&document["stopped_by"], &document["blocks"]), (&"blocks".into(), &1.into()));
+    tare.run(&["resume", "out"]).assert_error(2, &["finished", "tare report"]);
+}
+
+#[test]
 fn a_run_that_is_under_way_is_not_gone_on_with() {
     let scratch = ScratchDirectory::new();
     let tare = Tare::copied(&scratch, User::Caller);

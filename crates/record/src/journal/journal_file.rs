@@ -2,9 +2,9 @@
 
 use super::error::Error;
 use super::parsed_journal::Journal;
-use super::record::{FILE, Record, ResumePoint};
-use crate::DirectoryError;
+use super::record::{FILE, Record, ResumePoint, RunEnd};
 use crate::directory::{make_private_directory, open_own_directory};
+use crate::{DirectoryError, StoppedBy};
 use rustix::fs::{Mode, OFlags, openat};
 use std::fs::{File, TryLockError};
 use std::io::{self, BufReader, Seek, Write};
@@ -76,7 +76,7 @@ impl LockedJournal {
         let Self { file, path } = self;
         let truncated = whole_lines(&file).and_then(|length| file.set_len(length));
         truncated.map_err(Error::write(&path))?;
-        Ok(JournalWriter { file, path, resumed: Vec::new() })
+        Ok(JournalWriter { file, path, resumed: None })
     }
 }
 
@@ -101,8 +101,25 @@ fn whole_lines(file: &File) -> io::Result<u64> {
 pub struct JournalWriter {
     file: File,
     path: PathBuf,
-    /// Line that resumes the run, to be written with the first record that is measured after it.
-    resumed: Vec<u8>,
+    /// Continuation of the run, of which nothing is written yet.
+    resumed: Option<PendingResume>,
+}
+
+/// Continuation that is written with the first record after it.
+#[derive(Debug)]
+struct PendingResume {
+    line: Vec<u8>,
+    /// Condition that ended the run before, if it had ended.
+    ended_by: Option<StoppedBy>,
+}
+
+impl PendingResume {
+    /// Returns true if a run that has measured nothing since leaves its journal as it was: it goes on being interrupted,
+    /// or finished.
+    fn changes_nothing(&self, end: &RunEnd) -> bool {
+        let was_finished = self.ended_by.is_some_and(|by| by != StoppedBy::Interrupted);
+        was_finished || end.stopped_by == StoppedBy::Interrupted
+    }
 }
 
 impl JournalWriter {
@@ -122,17 +139,18 @@ impl JournalWriter {
         let LockedJournal { file, path } = LockedJournal::lock(file, path)?;
         // A file that is synced can still be lost with its name.
         File::from(entered).sync_all().map_err(Error::write(directory))?;
-        Ok(Self { file, path, resumed: Vec::new() })
+        Ok(Self { file, path, resumed: None })
     }
 
-    /// Resumes the run from a block on. What is there of it becomes void with the first record that is measured anew, and
-    /// not before: a run that is resumed and measures nothing keeps its journal.
+    /// Resumes the run from a block on, which had ended by this condition if it had. What is there of it becomes void with
+    /// the first record that is measured anew, and not before: a run that is resumed and measures nothing keeps its
+    /// journal.
     ///
     /// # Errors
     /// Fails if the record cannot be serialized.
-    pub fn resume(&mut self, from: &ResumePoint) -> Result<(), Error> {
-        let line = serialize(&Record::Resumed(from.clone()));
-        self.resumed = line.map_err(Error::write(&self.path))?;
+    pub fn resume(&mut self, from: &ResumePoint, ended_by: Option<StoppedBy>) -> Result<(), Error> {
+        let line = serialize(&Record::Resumed(from.clone())).map_err(Error::write(&self.path))?;
+        self.resumed = Some(PendingResume { line, ended_by });
         Ok(())
     }
 
@@ -155,15 +173,16 @@ fn not_ours(directory: &Path) -> impl FnOnce(DirectoryError) -> Error + '_ {
 
 impl RecordSink for JournalWriter {
     fn append(&mut self, record: &Record) -> Result<(), Error> {
-        if !self.resumed.is_empty() && matches!(record, Record::End(_)) {
+        if let (Some(resumed), Record::End(end)) = (&self.resumed, record)
+            && resumed.changes_nothing(end)
+        {
             return Ok(());
         }
-        let stored = serialize(record).and_then(|line| {
-            let lines = [self.resumed.as_slice(), &line].concat();
-            append_whole(&mut self.file, &lines)
-        });
+        let resumed = self.resumed.as_ref().map_or(&[][..], |resumed| &resumed.line);
+        let stored = serialize(record)
+            .and_then(|line| append_whole(&mut self.file, &[resumed, &line].concat()));
         stored.map_err(Error::write(&self.path))?;
-        self.resumed.clear();
+        self.resumed = None;
         Ok(())
     }
 }

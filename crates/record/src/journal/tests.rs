@@ -180,26 +180,37 @@ fn where_the_line_of_a_cut_off_is_lost_the_block_counts_once() {
 
 #[test]
 fn a_run_that_is_resumed_and_measures_nothing_keeps_its_journal() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut writer = JournalWriter::create(directory.path()).unwrap();
-    let end = Record::End(RunEnd { stopped_by: StoppedBy::Blocks });
-    let before = [run(), trial("a", 0, 1), trial("a", 1, 2), end.clone()];
-    before.iter().for_each(|record| writer.append(record).unwrap());
-    drop(writer);
-    let resume = || {
-        let mut writer = LockedJournal::open(directory.path()).unwrap().into_writer().unwrap();
+    let end = |stopped_by| Record::End(RunEnd { stopped_by });
+    let (done, interrupted) = (end(StoppedBy::Blocks), end(StoppedBy::Interrupted));
+    let trials = [run(), trial("a", 0, 1), trial("a", 1, 2)];
+    let again = [resumed(1), trial("a", 1, 3), done.clone()];
+    let killed_at_its_end = [resumed(1), done.clone()];
+    for (before, records, expected) in [
+        // The run was finished, interrupted or killed, and is interrupted again.
+        (Some(&done), &[&interrupted][..], &[][..]),
+        (Some(&interrupted), &[&interrupted], &[]),
+        (None, &[&interrupted], &[]),
+        // There was nothing left to measure: what killed it came between the last trial and the end.
+        (None, &[&done], &killed_at_its_end),
+        (Some(&interrupted), &[&done], &killed_at_its_end),
+        (Some(&done), &[&again[1], &done], &again),
+        (None, &[&again[1], &done], &again),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut writer = JournalWriter::create(directory.path()).unwrap();
+        let before: Vec<Record> = trials.iter().chain(before).cloned().collect();
+        before.iter().for_each(|record| writer.append(record).unwrap());
+        drop(writer);
+        let locked = LockedJournal::open(directory.path()).unwrap();
+        let ended_by = locked.read().unwrap().stopped_by();
+        let mut writer = locked.into_writer().unwrap();
         let from = ResumePoint { phase: Phase::Main, block: 1, time: "now".to_owned() };
-        writer.resume(&from).unwrap();
-        writer
-    };
-    let written = || std::fs::read(directory.path().join(FILE)).unwrap();
-    let lines = |records: &[Record]| records.iter().flat_map(line).collect::<Vec<_>>();
-    resume().append(&Record::End(RunEnd { stopped_by: StoppedBy::Interrupted })).unwrap();
-    assert_eq!(written(), lines(&before));
-    let mut writer = resume();
-    writer.append(&trial("a", 1, 3)).unwrap();
-    writer.append(&end).unwrap();
-    assert_eq!(written(), [lines(&before), lines(&[resumed(1), trial("a", 1, 3), end])].concat());
+        writer.resume(&from, ended_by).unwrap();
+        records.iter().for_each(|record| writer.append(record).unwrap());
+        let written = std::fs::read(directory.path().join(FILE)).unwrap();
+        let lines: Vec<u8> = before.iter().chain(expected).flat_map(line).collect();
+        assert_eq!(written, lines, "{ended_by:?} {records:?}");
+    }
 }
 
 #[test]

@@ -124,8 +124,9 @@ pub(crate) fn measure_rest(
     }
     job.docker.mount_host_tools(plan, &job.workloads);
     let mut writer = locked.into_writer()?;
+    let ended_by = journal.stopped_by();
     let (start, from) = StartPoint::resume(&mut journal, jiff::Timestamp::now().to_string());
-    writer.resume(&from)?;
+    writer.resume(&from, ended_by)?;
     let plan = &journal.run.plan;
     let emulated = journal.run.environment.emulated;
     let display = DisplayOptions { json: job.json, emulated, stop: stop.clone() };
