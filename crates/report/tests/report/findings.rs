@@ -25,6 +25,7 @@ fn all_findings() -> Vec<Finding> {
         {"kind": "frequency-changed", "lowest": 2_000.0, "highest": 3_000.0},
         {"kind": "emulated"},
         {"kind": "other-run", "others": 1},
+        {"kind": "second-attempt", "reason": "the agent ended early (signal 9)"},
         {"kind": "low-headroom", "resource": "neighbours", "used": 9, "limit": 10},
         {"kind": "small-buffer", "asked": 9, "granted": 8},
         {"kind": "other-congestion-control", "asked": "reno", "used": "cubic"},
