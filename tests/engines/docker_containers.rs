@@ -2,7 +2,7 @@
 //! under Docker's own profile.
 
 use rustix::process::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::engine::Engine;
 use support::program::ProgramOutcome;
 use support::shared::SharedResource as _;
@@ -128,6 +128,33 @@ fn the_written_image_is_loaded_by_docker_itself() {
     let other = engine.docker(&["image", "inspect", "--format", "{{.Id}}", "tare:written"]);
     assert_eq!(one, other, "the same program is the same image");
     engine.docker(&["image", "rm", "tare:written", "tare:loaded"]);
+}
+
+#[test]
+fn containers_have_no_rights_that_agents_do_not_need() {
+    let engine = Engine::shared();
+    let asked = ["--network", "docker:bridge", "--slice", "off", "--workload", "tcp-stream"];
+    let method = ["--duration", "1h", "--blocks", "1", "--out", "confined"];
+    let running = engine.tare().start(&[&["run"], &asked[..], &method].concat());
+    let client = || engine.docker(&["ps", "--quiet", "--filter", "name=-client-0"]);
+    eventually("the client runs", || !client().is_empty());
+    let inspect = |what: &str| engine.docker(&["inspect", "--format", what, &client()]);
+    let config: Value = serde_json::from_str(&inspect("{{json .HostConfig}}")).expect("JSON");
+    assert_eq!(
+        (&config["CapDrop"], &config["CapAdd"]),
+        (&json!(["ALL"]), &Value::Null),
+        "{config}"
+    );
+    assert_eq!(config["SecurityOpt"], json!(["no-new-privileges"]));
+    assert!(
+        config["PidsLimit"].as_u64() > Some(0) && config["Memory"].as_u64() > Some(0),
+        "{config}"
+    );
+    let process = inspect("{{.State.Pid}}");
+    let rights = format!("grep -E 'CapBnd|NoNewPrivs' /proc/{process}/status | tr -d '[:space:]'");
+    assert_eq!(engine.shell_output(&rights), "CapBnd:0000000000000000NoNewPrivs:1");
+    running.signal(Signal::INT);
+    running.wait().expect(130);
 }
 
 #[test]

@@ -38,8 +38,8 @@ impl SearchedEngine {
 }
 
 impl Cleaner {
-    /// Looks for everything that runs made, on the engines at these addresses, and by hand on this machine. Objects of a whole Swarm are listed only on
-    /// engines that are managers. `ended` names runs that the user knows to have ended.
+    /// Looks for everything that runs made, on the engines at these addresses, and by hand on this machine. Objects of a
+    /// whole Swarm are listed only on engines that are managers. `ended` names runs that the user knows to have ended.
     ///
     /// # Errors
     /// Fails if an engine cannot be reached.

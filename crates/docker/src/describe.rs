@@ -37,7 +37,8 @@ impl EnginePlace {
     fn image_digest(&self) -> Option<String> {
         let live = self.session().ok()?;
         let inspected = live.engine.wait(live.engine.docker().inspect_image(&live.image)).ok()?;
-        Some(format!("{} {}", live.image, inspected.id?))
+        let name = self.options().image.as_ref().unwrap_or(&live.image);
+        Some(format!("{name} {}", inspected.id?))
     }
 }
 

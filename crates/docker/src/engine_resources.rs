@@ -1,5 +1,7 @@
 //! Resources that a network makes on an engine when it is raised, and removes when it is dropped.
 
+pub(crate) mod confinement;
+
 use crate::container_handle::ContainerHandle;
 use crate::engine::Engine;
 use crate::engine_session::{EngineSession, RunContainer};
@@ -235,7 +237,7 @@ impl EngineResources {
             stdin_once: Some(true),
             labels: Some(self.labels()),
             exposed_ports: Some(ports().map(|(port, _)| port).collect()),
-            host_config: Some(HostConfig {
+            host_config: Some(self.session.confine(HostConfig {
                 auto_remove: Some(true),
                 network_mode: Some(spec.attach_to.network_mode()),
                 links: Some(
@@ -251,7 +253,7 @@ impl EngineResources {
                     config: None,
                 }),
                 ..HostConfig::default()
-            }),
+            })),
             ..ContainerCreateBody::default()
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::address::{EngineAddress, EngineAddressError};
 use crate::engine::{Engine, ask_once};
+use crate::engine_resources::confinement::ContainerLimits;
 use crate::engine_session::EngineSession;
 use crate::host_tool_mounts::HostToolMounts;
 use crate::image;
@@ -228,17 +229,20 @@ impl EnginePlace {
                 (image::run_image_tag(&self.run_id), None)
             }
             Some(image) => {
-                let inspected = engine.docker().inspect_image(image);
-                engine.request(format!("use the image {image}"), inspected)?;
-                (image.clone(), Some(image::own_program()?))
+                let inspecting = engine.docker().inspect_image(image);
+                let inspected = engine.request(format!("use the image {image}"), inspecting)?;
+                let id = inspected.id.unwrap_or_else(|| image.clone());
+                (id, Some(image::own_program()?))
             }
         };
+        let limits = self.info().map(|known| ContainerLimits::from(&known.info));
         let (node, lent) = (Mutex::default(), self.host_tools.get().cloned());
         let made = Arc::new(EngineSession {
             engine: Arc::new(engine),
             image,
             program,
             host_tools: lent,
+            limits: limits.unwrap_or_default(),
             run_container: node,
         });
         *live = Some(Arc::clone(&made));

@@ -1,10 +1,10 @@
 //! Limits of a run: a control group of its own, so that a run that goes wrong does not take the machine with it.
 //!
 //! With control groups version 2 (cgroups(7)) a process may be bounded without root if systemd or another manager has
-//! delegated a part of the hierarchy to its user. [`RunCgroup::create`] creates a group `tare-PID-NAMESPACE` in the nearest group
-//! above this process that is writable and delegates the `pids` and `memory` controllers: it is above the new group and
-//! above the process's own, so the kernel lets an ordinary user move processes between them. If there is no such group,
-//! a run proceeds without limits, and [`LimitsUnavailable`] gives the reason.
+//! delegated a part of the hierarchy to its user. [`RunCgroup::create`] creates a group `tare-PID-NAMESPACE` in the nearest
+//! group above this process that is writable and delegates the `pids` and `memory` controllers: it is above the new group
+//! and above the process's own, so the kernel lets an ordinary user move processes between them. If there is no such
+//! group, a run proceeds without limits, and [`LimitsUnavailable`] gives the reason.
 //!
 //! Dropping [`RunCgroup`] ends the remaining processes of the group and removes it. After a SIGKILL an empty directory
 //! would stay: a process that survives tare (the lab's first process) is to call [`remove`] with
