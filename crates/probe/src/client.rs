@@ -1,8 +1,8 @@
 //! Client of `tare listen`: the generating side of trials whose serving side is a listener.
 //!
 //! The probe runs in this process, and the same code as in an agent makes its figures. Anything that goes wrong in a
-//! trial can leave the connection in the middle of a message: the probe then closes the connection and can do nothing
-//! more.
+//! trial can leave the connection in the middle of a message: the probe then closes the connection, and connects again
+//! before it can do more.
 
 use crate::admission;
 use crate::caps::Caps;
@@ -45,6 +45,7 @@ pub struct ProbeClient {
     wire: Option<ControlConnection>,
     workloads: WorkloadRegistry,
     listener: SocketAddr,
+    token: Option<Token>,
     one_clock: bool,
     caps: Caps,
     mtu: Option<u32>,
@@ -83,8 +84,19 @@ impl ProbeClient {
         let mut wire = ControlConnection::new(stream).map_err(|error| said(error.to_string()))?;
         let welcome = shake_hands(&mut wire, token).map_err(|why| said(to_printable(&why)))?;
         let ListenerWelcome { one_clock, caps, .. } = welcome;
-        let workloads = workloads.clone();
-        Ok(Self { wire: Some(wire), workloads, listener, one_clock, caps, mtu })
+        let (workloads, token) = (workloads.clone(), token.cloned());
+        Ok(Self { wire: Some(wire), workloads, listener, token, one_clock, caps, mtu })
+    }
+
+    /// Connects again if a trial failed, which ends the connection.
+    ///
+    /// # Errors
+    /// As [`ProbeClient::connect`].
+    pub fn reconnect(&mut self) -> Result<(), Error> {
+        if self.wire.is_none() {
+            *self = Self::connect(self.listener, self.token.as_ref(), &self.workloads)?;
+        }
+        Ok(())
     }
 
     /// Returns the address of the listener.
@@ -119,7 +131,8 @@ impl ProbeClient {
     /// Runs one trial. The shape's containers and the job's ports are ignored.
     ///
     /// # Errors
-    /// [`Error::Cancelled`] when the caller cancelled, else the first failure. The probe cannot be used after an error.
+    /// [`Error::Cancelled`] when the caller cancelled, else the first failure. After an error the probe must be
+    /// [reconnected](ProbeClient::reconnect).
     pub fn run_trial(
         &mut self,
         job: &TrialJob,

@@ -15,8 +15,8 @@ use tare_probe::{ProbeClient, ProbeOutcome};
 use tare_record::{Finding, Hop, Nanos, Shape, WorkloadPlan};
 use tare_traffic::TrialJob;
 
-/// Environment of a probe. All blocks use its one connection, so that the session at the listener is not given up
-/// between blocks.
+/// Environment of a probe. All blocks use one connection, so that the session at the listener is not given up between
+/// blocks; after a failure it is another one.
 pub struct ProbeEnvironment {
     probe: Rc<RefCell<ProbeClient>>,
     presence: Rc<RunPresence>,
@@ -40,6 +40,7 @@ impl ProbeEnvironment {
 
 impl RunEnvironment for ProbeEnvironment {
     fn set_up(&mut self, scene: &TurnSetup<'_>) -> Result<Box<dyn RunningNetwork>, AttemptError> {
+        self.probe.borrow_mut().reconnect().map_err(probe_failure)?;
         Ok(Box::new(ProbeTurn {
             probe: Rc::clone(&self.probe),
             presence: Rc::clone(&self.presence),

@@ -298,7 +298,9 @@ fn a_probe_believes_no_report_that_it_did_not_ask_for() {
     for (edit, words) in edits {
         let arguments = [SHORT, &["--blocks", "1"]].concat();
         let probe = tare.start(&TestListener::probe_arguments(&port, "127.0.0.1", &arguments));
-        edit_report(&proxy, &listening, edit);
+        // What is not believed is asked for once again.
+        let attempts = if words.is_empty() { 1 } else { 2 };
+        (0..attempts).for_each(|_| edit_report(&proxy, &listening, edit));
         let said = probe.wait();
         if words.is_empty() {
             said.expect(0);
@@ -306,5 +308,21 @@ fn a_probe_believes_no_report_that_it_did_not_ask_for() {
             said.assert_last_line(&[words, "same tare"]);
         }
     }
+    listening.wait_until_alone();
+}
+
+#[test]
+fn a_probe_tries_a_trial_once_again_over_another_connection() {
+    let (_scratch, tare) = in_scratch();
+    let listening = TestListener::start(&tare, &[]);
+    let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = proxy.local_addr().unwrap().port().to_string();
+    let arguments = [SHORT, &["--blocks", "1"]].concat();
+    let probe = tare.start(&TestListener::probe_arguments(&port, "127.0.0.1", &arguments));
+    edit_report(&proxy, &listening, |report| report["nosuch"] = json!(1));
+    edit_report(&proxy, &listening, |_| ());
+    let said = probe.wait().expect(0);
+    assert!(said.stderr.contains("is tried once again"), "{}", said.stderr);
+    assert!(said.stderr.contains("unknown field"), "the reason is said: {}", said.stderr);
     listening.wait_until_alone();
 }
