@@ -179,8 +179,8 @@ fn agent_command(more: &[&str]) -> Command {
 const SECRETS: [&str; 8] =
     ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "APIKEY", "API_KEY", "ACCESS_KEY"];
 
-/// Variables by which users give the clients of databases their passwords.
-const FOR_TOOLS: [&str; 2] = ["PGPASSWORD", "MYSQL_PWD"];
+/// Variables by which users give the workloads of databases the passwords of existing servers.
+const FOR_TOOLS: [&str; 2] = ["PGPASSWORD", "TARE_MYSQL_PASSWORD"];
 
 /// Returns true if a variable holds a secret that is not meant for a workload's tool, by its name.
 fn is_secret(name: &str) -> bool {
@@ -224,7 +224,9 @@ mod tests {
         {
             assert!(is_secret(name), "{name}");
         }
-        for name in ["PATH", "HOME", "LANG", "KEYBOARD", "TARE_CACHE", "PGPASSWORD"] {
+        for name in
+            ["PATH", "HOME", "LANG", "KEYBOARD", "TARE_CACHE", "PGPASSWORD", "TARE_MYSQL_PASSWORD"]
+        {
             assert!(!is_secret(name), "{name}");
         }
     }
