@@ -1,13 +1,13 @@
 //! Ends of runs on a Docker Engine: normal, by signals, by an engine that dies or has no space. Nothing of a run
 //! remains.
 
-use rustix::process::{Signal, kill_process};
+use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::time::UNIX_EPOCH;
 use support::engine::Engine;
-use support::program::{RunningProgram, Tare, User, binary};
+use support::program::{RunningProgram, Tare, User};
 use support::shared::SharedResource as _;
-use support::{ScratchDirectory, eventually, journal, list, machine, short_run, text};
+use support::{ScratchDirectory, eventually, journal, list, short_run, text};
 
 /// Starts a run that does not end by itself, and waits until it has measured a block.
 fn endless(tare: &Tare, networks: &str) -> RunningProgram {
@@ -62,46 +62,6 @@ fn a_killed_run_leaves_no_container_and_clean_removes_the_rest() {
     let nothing = engine.tare().run(&["clean", "--yes"]).expect(0);
     assert!(nothing.stderr.contains("no objects of ended runs are left"), "{}", nothing.stderr);
     engine.docker(&["network", "rm", "of-mine"]);
-}
-
-#[test]
-fn what_a_killed_run_made_by_hand_on_the_machine_is_cleaned() {
-    let engine = Engine::shared();
-    let made = || {
-        let rules = engine.shell_output("iptables-save | grep -o 'tare.run=[0-9a-f]*' || :");
-        let devices =
-            engine.shell_output("ip -oneline link show | grep -o 'alias tare.run=.*' || :");
-        (rules, devices)
-    };
-    let nothing = (String::new(), String::new());
-    assert_eq!(made(), nothing);
-    for (number, network) in
-        ["docker:none+pipework", "docker:bridge+macvlan-nat"].iter().enumerate()
-    {
-        let out = format!("killed-{number}");
-        let asked = ["run", "--network", network, "--workload", "tcp-stream", "--slice", "off"];
-        let method = ["--duration", "1h", "--blocks", "1", "--out", &out];
-        let mut command = engine.command_beside(&binary());
-        command.args(asked).args(method).env("DOCKER_HOST", engine.host());
-        let running = RunningProgram::spawn(command.current_dir(engine.scratch().root()));
-        eventually("the network is wired", || {
-            let (rules, devices) = made();
-            !rules.is_empty() && !devices.is_empty()
-        });
-        let cleaned = engine.tare_beside(&["clean", "--yes"]).expect(0);
-        assert!(cleaned.stderr.contains("is still running"), "{}", cleaned.stderr);
-        assert!(!made().0.is_empty() && !made().1.is_empty(), "a live run keeps all");
-        for process in machine::descendants(running.pid(), "run --network") {
-            // Those that ended with another one are no error.
-            let _ = kill_process(process, Signal::KILL);
-        }
-        running.wait();
-        let cleaned = engine.tare_beside(&["clean", "--yes"]).expect(0);
-        for kind in ["rule ", "device "] {
-            assert!(cleaned.text().contains(kind), "{}", cleaned.text());
-        }
-        assert_eq!(made(), nothing);
-    }
 }
 
 #[test]

@@ -15,6 +15,12 @@ pub(crate) struct FirstFailures {
     raised_anew: BTreeMap<(usize, usize), String>,
 }
 
+/// Returns true if what failed on this network is tried once again. A Swarm that has lost a node places its tasks nowhere
+/// else, and waits for minutes.
+pub(crate) fn is_tried_again(network: &str) -> bool {
+    !network.starts_with("swarm:")
+}
+
 impl FirstFailures {
     /// Notes that a workload of a turn failed, or that its network could not be raised. Returns true if that was the
     /// first failure in a row.
@@ -53,6 +59,12 @@ mod tests {
 
     fn turn(network: usize) -> PlannedTurn {
         PlannedTurn { network, shape: 0, position: 0, workloads: vec![0, 1] }
+    }
+
+    #[test]
+    fn networks_of_a_swarm_are_not_tried_again() {
+        assert!(is_tried_again("bridge") && is_tried_again("docker:bridge"));
+        assert!(!is_tried_again("swarm:overlay"));
     }
 
     #[test]
