@@ -35,10 +35,8 @@ const ENTERS: CapabilitySet = CapabilitySet::SYS_ADMIN.union(CapabilitySet::SYS_
 /// # Errors
 /// Fails if the kernel refuses.
 pub(crate) fn confine_process() -> io::Result<()> {
-    set_no_new_privs(true)?;
-    clear_ambient()?;
-    reduce_bounding_set(KEPT)?;
-    reduce_capabilities(KEPT)
+    confine_process_that_enters()?;
+    confine_thread()
 }
 
 /// Gives up rights as [`confine_process`], but for that of entering network namespaces, which programs do not get.
@@ -48,7 +46,7 @@ pub(crate) fn confine_process() -> io::Result<()> {
 pub(crate) fn confine_process_that_enters() -> io::Result<()> {
     set_no_new_privs(true)?;
     clear_ambient()?;
-    reduce_bounding_set(KEPT)?;
+    reduce_bounding_set()?;
     reduce_capabilities(KEPT.union(ENTERS))
 }
 
@@ -69,9 +67,9 @@ fn clear_ambient() -> io::Result<()> {
 }
 
 /// Removes what is not kept from the capabilities that a program can have after exec.
-fn reduce_bounding_set(kept: CapabilitySet) -> io::Result<()> {
+fn reduce_bounding_set() -> io::Result<()> {
     for bit in (0..u64::BITS).map(|bit| CapabilitySet::from_bits_retain(1 << bit)) {
-        if kept.contains(bit) {
+        if KEPT.contains(bit) {
             continue;
         }
         match remove_capability_from_bounding_set(bit) {

@@ -106,7 +106,7 @@ fn run_states<'a>(found: impl Iterator<Item = &'a Leftover>) -> BTreeMap<String,
     let observer = RunOwner::current();
     let mut states = BTreeMap::new();
     for one in found {
-        let by_process = one.owner.as_ref().map(|owner| owner.state(&observer));
+        let by_process = one.owner.as_ref().map(|owner| owner.state(observer));
         let state = match by_process.unwrap_or(OwnerState::Unknown) {
             OwnerState::Unknown if one.running => OwnerState::Running,
             state => state,

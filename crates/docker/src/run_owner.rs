@@ -4,6 +4,7 @@ use sha2::{Digest as _, Sha256};
 use std::fmt;
 use std::fs;
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 /// Name of the label.
 pub(crate) const OWNER_LABEL: &str = "tare.owner";
@@ -33,14 +34,19 @@ pub(crate) enum OwnerState {
 }
 
 impl RunOwner {
-    /// Returns this process.
-    pub(crate) fn current() -> Self {
+    /// Returns this process. It is read once: a run labels everything that it makes.
+    pub(crate) fn current() -> &'static Self {
+        static CURRENT: LazyLock<RunOwner> = LazyLock::new(RunOwner::read);
+        &CURRENT
+    }
+
+    fn read() -> Self {
         let pid = std::process::id();
         let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
         let namespace = namespace.to_string_lossy();
         Self {
-            machine: short_hash(&read("/etc/machine-id")),
-            boot: short_hash(&read("/proc/sys/kernel/random/boot_id")),
+            machine: short_hash(&read_text("/etc/machine-id")),
+            boot: short_hash(&read_text("/proc/sys/kernel/random/boot_id")),
             namespace: namespace.chars().filter(char::is_ascii_digit).collect(),
             pid,
             start: start_time(pid).unwrap_or_default(),
@@ -91,7 +97,7 @@ impl FromStr for RunOwner {
     }
 }
 
-fn read(path: &str) -> String {
+fn read_text(path: &str) -> String {
     fs::read_to_string(path).unwrap_or_default().trim().to_owned()
 }
 
@@ -119,7 +125,7 @@ mod tests {
     fn a_run_is_known_to_have_ended_or_is_not_known() {
         let current = RunOwner::current();
         assert_eq!(current.to_string().parse(), Ok(current.clone()));
-        assert_eq!(current.state(&current), OwnerState::Running);
+        assert_eq!(current.state(current), OwnerState::Running);
         let other = |change: fn(&mut RunOwner)| {
             let mut other = current.clone();
             change(&mut other);

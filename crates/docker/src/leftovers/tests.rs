@@ -152,7 +152,7 @@ fn only_what_a_run_that_is_known_to_have_ended_made_is_cleaned() {
         ("tare-ended-0", labels("ended", Some(&ended)), "exited"),
         ("tare-ended-1", labels("ended", Some(&ended)), "running"),
         ("inherits-0", labels("ended", Some(&ended)), "running"),
-        ("tare-live-0", labels("live", Some(&current)), "exited"),
+        ("tare-live-0", labels("live", Some(current)), "exited"),
         ("tare-far-0", labels("far", Some(&elsewhere)), "exited"),
         ("tare-old-0", labels("old", None), "exited"),
         ("tare-busy-0", labels("busy", None), "running"),
