@@ -45,7 +45,7 @@ pub(crate) struct ReceivingFlow {
     received: u64,
     /// Arrival of the last datagram, by the monotonic clock, ns.
     last: u64,
-    /// Messages that had found the socket's buffer full before the trial.
+    /// Messages that had found the socket's buffer full before the trial, since the socket was opened.
     full_before: u32,
     /// Index of the slice of the last datagram, in a trial in slices.
     slice: u64,
@@ -162,7 +162,7 @@ impl UdpReceiver {
                 count: place(flow.client),
                 received: 0,
                 last: 0,
-                full_before: socket_drops(flow.socket.as_fd())?,
+                full_before: 0,
                 slice: 0,
                 socket: flow.socket,
             })
@@ -204,6 +204,15 @@ impl UdpReceiver {
             let full = socket_drops(flow.socket.as_fd())?.wrapping_sub(flow.full_before);
             Ok(sum + u64::from(full) * self.gathered)
         })
+    }
+
+    /// Leaves out of [`Self::buffer_drops`] what has found a buffer full until now. To be called before the clients
+    /// are told to send: what they send from then on counts.
+    pub(crate) fn forget_buffer_drops(&mut self) -> io::Result<()> {
+        for flow in &mut self.flows {
+            flow.full_before = socket_drops(flow.socket.as_fd())?;
+        }
+        Ok(())
     }
 
     /// Returns the number of received datagrams that were still queued on the path when their sender ended.

@@ -116,6 +116,17 @@ pub(crate) struct UdpReceiveResult {
     pub(crate) sent: Option<u64>,
 }
 
+impl PreparedReceivers {
+    /// Leaves out what the flows' buffers have dropped in earlier trials. To be called before the clients are told to
+    /// send.
+    pub(crate) fn forget_earlier_drops(&mut self) -> Result<(), Error> {
+        self.lanes
+            .iter_mut()
+            .try_for_each(UdpReceiver::forget_buffer_drops)
+            .map_err(|error| Error::io("prepare to receive", error))
+    }
+}
+
 impl UdpServerContext<'_> {
     /// Prepares the receivers of a trial of this number over these flows.
     pub(crate) fn prepare(

@@ -38,3 +38,22 @@ fn what_lies_in_a_buffer_is_taken_though_the_time_to_wait_for_it_is_over() {
         assert_eq!(received, all, "{wait:?}");
     }
 }
+
+#[test]
+fn what_was_dropped_before_the_receiver_was_ready_counts_until_it_is_forgotten() {
+    let task = TrialTask::for_test("udp-rate", vec![([127, 0, 0, 1], 7).into()]);
+    let (flow, ending) = queued(0, task.token);
+    let socket = Arc::clone(&flow.socket);
+    rustix::net::sockopt::set_socket_recv_buffer_size(&socket, 2048).unwrap();
+    let sender = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    for _ in 0..QUEUED {
+        sender.send_to(&[0; OPTIONS.size], socket.local_addr().unwrap()).unwrap();
+    }
+    tare_dev::eventually("the full buffer has dropped all", || {
+        u64::from(socket_drops(socket.as_fd()).unwrap()) == QUEUED
+    });
+    let mut receiver = UdpReceiver::new(vec![(flow, ending)], &task, &OPTIONS, 0, None).unwrap();
+    assert_eq!(receiver.buffer_drops().unwrap(), QUEUED);
+    receiver.forget_buffer_drops().unwrap();
+    assert_eq!(receiver.buffer_drops().unwrap(), 0);
+}

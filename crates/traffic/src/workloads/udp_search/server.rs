@@ -80,7 +80,8 @@ impl SearchTotals {
     ) -> Result<(), Error> {
         let EstablishedFlows { links, flows } = introduced;
         let refused = |error| Error::io("answer the client", error);
-        let prepared = station.prepare(flows, trial)?;
+        let mut prepared = station.prepare(flows, trial)?;
+        prepared.forget_earlier_drops()?;
         send_to_all(links, UdpControlMessage::Ready(trial)).map_err(refused)?;
         let UdpReceiveResult { output: driven, sent } = station.receive(prepared, links, flows)?;
         let totals = counts_by_client(&driven.lanes).into_values().map(|(tally, _)| tally.total());
