@@ -22,6 +22,9 @@ const TICK: Duration = Duration::from_millis(50);
 /// theirs.
 const RESOURCE_BACKOFF: Duration = Duration::from_millis(100);
 
+/// Longest wait for threads to end whose connections have made room for others.
+const ROOM_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// Time that clients' threads may take to end after the listener stops. A server waits that long for its flows.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(6);
 
@@ -99,14 +102,28 @@ impl Listener {
             .map_err(|error| Error::io(format!("wait for clients on {}", self.address), error))
     }
 
-    /// Starts a thread for a connection. Closes the connection if there are too many, or if no thread can be started.
-    fn spawn_connection(&self, stream: TcpStream, peer: SocketAddr) {
+    /// Waits until there are fewer connections than the most. Threads whose connection made room for another one may not
+    /// have noticed it yet: a newcomer, of whom nothing is known, does not pay for that. Returns false if they do not
+    /// end.
+    fn await_room(&self) -> bool {
         // Connections in the handshake, connections that are being refused, and clients.
         let most = 2 * handshake_queue::CAPACITY + self.state.quota.caps().clients as usize;
-        let alive = ConnectionGuard::new(&self.state);
-        if self.state.connections.load(Ordering::Relaxed) > most {
+        let until = Instant::now() + ROOM_TIMEOUT;
+        while self.state.connections.load(Ordering::Relaxed) >= most {
+            if Instant::now() >= until {
+                return false;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        true
+    }
+
+    /// Starts a thread for a connection. Closes the connection if there are too many, or if no thread can be started.
+    fn spawn_connection(&self, stream: TcpStream, peer: SocketAddr) {
+        if !self.await_room() {
             return;
         }
+        let alive = ConnectionGuard::new(&self.state);
         let spawned = thread::Builder::new().name("client".to_owned()).spawn(move || {
             connection::serve_connection(stream, peer, &alive.0);
         });
