@@ -4,7 +4,6 @@
 //! An agent that serves many containers has one executing thread for each: the thread enters the container's network
 //! namespace and never leaves it, and so do the threads that it starts.
 
-use crate::confinement::{confine_process, confine_process_that_enters, confine_thread};
 use crate::protocol::{self, AgentMessage, AgentOrder, AgentReply, ControllerMessage};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use serde::de::DeserializeOwned;
@@ -15,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use tare_confinement::{confine_agent, confine_agent_of_many, confine_thread_of_many};
 use tare_traffic::{
     Client, Error, SentBytes, Server, TrialTask, Workload, WorkloadRegistry, clock, sleep_until,
 };
@@ -32,10 +32,10 @@ pub fn run_agent(namespaces: &[PathBuf], workloads: &WorkloadRegistry) -> Result
     let _ = rustix::process::setsid();
     let refused = |error| Error::io("give up the rights that an agent does not need", error);
     if namespaces.is_empty() {
-        confine_process().map_err(refused)?;
+        confine_agent().map_err(refused)?;
         serve_own_container(workloads.clone())
     } else {
-        confine_process_that_enters().map_err(refused)?;
+        confine_agent_of_many().map_err(refused)?;
         serve_containers(namespaces, workloads)
     }
 }
@@ -105,7 +105,7 @@ fn enter_namespace(namespace: &Path) -> Result<(), Error> {
     let file = File::open(namespace).map_err(refused)?;
     move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))
         .map_err(|errno| refused(errno.into()))?;
-    confine_thread().map_err(refused)
+    confine_thread_of_many().map_err(refused)
 }
 
 /// Writes the reply of one of many containers.

@@ -6,7 +6,6 @@
 #![forbid(unsafe_code)]
 
 mod agent;
-mod confinement;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 pub mod protocol;

@@ -6,7 +6,7 @@ use std::fs;
 
 /// Crates, floor by floor, from the ground up (docs/ARCHITECTURE.md).
 const FLOORS: &[&[&str]] = &[
-    &["stats", "record", "secret"],
+    &["stats", "record", "secret", "confinement"],
     &["network"],
     &["analysis", "dev", "sandbox"],
     &["report", "lab", "docker", "traffic", "observe", "study"],

@@ -4,8 +4,10 @@ use crate::cli::ListenArguments;
 use crate::exit::{CommandExit, usage_error};
 use crate::workloads::workload_registry;
 use crate::{output, signals};
+use anyhow::Context;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::net::SocketAddr;
+use tare_confinement::confine_listener;
 use tare_probe::{Caps, Listener, ListenerConfig, Token};
 use tare_traffic::{Error, OfferedLoad};
 
@@ -20,6 +22,7 @@ pub(crate) fn run(arguments: &ListenArguments) -> anyhow::Result<CommandExit> {
         ports: arguments.ports.unwrap_or_default(),
     };
     raise_descriptor_limit();
+    confine_listener().context("give up the rights that a listener does not need")?;
     let address = SocketAddr::new(arguments.bind, arguments.remote.port);
     let listener = Listener::bind(address, terms, workload_registry(), |notice| {
         output::print_status(&format!("tare: {notice}"));

@@ -10,6 +10,7 @@ use crate::output;
 use resolution::{MachineResolution, NullComparison};
 use schemars::JsonSchema;
 use serde::Serialize;
+use tare_confinement::Mechanism;
 use tare_network::UnmetRequirement;
 use tare_observe::doctor::{self, CheckStatus};
 use tare_sandbox::ModuleLoading;
@@ -49,6 +50,7 @@ pub(crate) fn run(arguments: &DoctorArguments) -> anyhow::Result<CommandExit> {
         return Ok(CommandExit::Done);
     }
     let mut checks = doctor::diagnose(check_namespaces(&everything), check_drop_reasons());
+    checks.push(check_confinement());
     let failed = checks.iter().any(|check| check.status == CheckStatus::Fail);
     let comparison = (!failed && !arguments.settings).then(NullComparison::measure);
     checks.extend(comparison.iter().flat_map(NullComparison::checks));
@@ -96,6 +98,22 @@ fn check_drop_reasons() -> doctor::HealthCheck {
             doctor::HealthCheck::ok(NAME, format!("not available: {}{remedy}", error.why))
         }
     }
+}
+
+/// Checks which rights agents and listeners can give up. Nothing is measured worse where they keep some.
+fn check_confinement() -> doctor::HealthCheck {
+    let rights = [
+        (Mechanism::SystemCalls, "system calls (no seccomp, or Linux before 5.11)"),
+        (Mechanism::Files, "files (no Landlock)"),
+    ];
+    let kept = rights.iter().filter(|(mechanism, _)| !mechanism.is_available());
+    let kept: Vec<_> = kept.map(|(_, right)| *right).collect();
+    let detail = if kept.is_empty() {
+        "agents and listeners give up capabilities, system calls and files".to_owned()
+    } else {
+        format!("agents and listeners give up capabilities, but not {}", kept.join(" and "))
+    };
+    doctor::HealthCheck::ok("confinement", detail)
 }
 
 impl From<doctor::HealthCheck> for CheckResult {
