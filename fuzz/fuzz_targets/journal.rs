@@ -2,8 +2,8 @@
 #![no_main]
 
 use std::path::Path;
-use tare_record::journal::{Journal, Record};
 use tare_record::is_terminal_control;
+use tare_record::journal::{Journal, Record};
 use tare_report::{NoteExtent, Style};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

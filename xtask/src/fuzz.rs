@@ -9,14 +9,16 @@ use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Targets that start with the seeds of another directory: real messages.
-const SEEDS: [(&str, &str); 6] = [
-    ("answers", "control"),
-    ("conversation", "control"),
-    ("messages", "control"),
-    ("netlink", "netlink"),
-    ("orders", "agent"),
-    ("rules", "netlink"),
+/// Directories of seeds, where they are not named after their target: real messages, and the project's own studies.
+const SEEDS: [(&str, &str); 8] = [
+    ("answers", "fuzz/seeds/control"),
+    ("conversation", "fuzz/seeds/control"),
+    ("messages", "fuzz/seeds/control"),
+    ("netlink", "fuzz/seeds/netlink"),
+    ("orders", "fuzz/seeds/agent"),
+    ("reports", "fuzz/seeds/journal"),
+    ("rules", "fuzz/seeds/netlink"),
+    ("studies", "studies"),
 ];
 
 /// Real output of foreign tools, from the fixtures of tests.
@@ -86,7 +88,7 @@ fn targets_of(manifest: &str) -> Vec<String> {
 
 fn seeds(target: &str) -> PathBuf {
     let other = SEEDS.iter().find(|(name, _)| *name == target);
-    Path::new("fuzz/seeds").join(other.map_or(target, |(_, seeds)| seeds))
+    other.map_or_else(|| Path::new("fuzz/seeds").join(target), |(_, seeds)| PathBuf::from(seeds))
 }
 
 /// Writes each fixture to the corpus of the target `tools`, with the tool's name on its first line.

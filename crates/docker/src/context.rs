@@ -3,8 +3,10 @@
 //! Source: docker/cli, cli/context/store: `contexts/meta/SHA256(NAME)/meta.json` below the client's directory, and the
 //! certificates in `contexts/tls/SHA256(NAME)/docker`.
 
+pub(crate) mod client_environment;
+
 use crate::address::{EngineAddress, EngineAddressError};
-use crate::client_environment::{ClientEnvironment, is_default_context};
+use client_environment::{ClientEnvironment, is_default_context};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
@@ -78,23 +80,28 @@ fn read_context(directory: &Path, name: &str) -> Result<EngineAddress, EngineAdd
             "see `docker context ls`, or make the context with `docker context create`",
         )
     })?;
-    let meta: ContextMetadata = serde_json::from_str(&text).map_err(|error| {
+    let address = address_of_context(&text).map_err(|error| {
         wrong(
             format!("cannot parse {}: {error}", file.display()),
             "see `docker context inspect`, or make the context again",
         )
-    })?;
-    let host = meta.endpoints.get("docker").map(|one| one.host.as_str()).unwrap_or_default();
-    if host.is_empty() {
-        return Ok(EngineAddress::default());
-    }
+    })??;
     let certificates = directory.join("contexts/tls").join(&digest).join("docker");
-    Ok(match host.parse()? {
+    Ok(match address {
         EngineAddress::Tcp(host) if certificates.is_dir() => {
             EngineAddress::Tls(host, Some(certificates))
         }
         other => other,
     })
+}
+
+/// Returns the engine's address from the metadata of a context. The inner error is of an address that is invalid.
+pub(crate) fn address_of_context(
+    metadata: &str,
+) -> serde_json::Result<Result<EngineAddress, EngineAddressError>> {
+    let metadata: ContextMetadata = serde_json::from_str(metadata)?;
+    let host = metadata.endpoints.get("docker").map(|one| one.host.as_str()).unwrap_or_default();
+    Ok(if host.is_empty() { Ok(EngineAddress::default()) } else { host.parse() })
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 
 use crate::address::EngineAddress;
 #[cfg(feature = "tls")]
-use crate::client_environment::ClientEnvironment;
+use crate::context::client_environment::ClientEnvironment;
 use crate::error::{engine_error, engine_missing};
 use crate::ssh_tunnel::SshTunnel;
 use crate::timeout::scaled_timeout;

@@ -10,7 +10,6 @@
 
 mod address;
 mod cleaner;
-mod client_environment;
 pub mod container;
 pub mod container_handle;
 mod container_watch;
@@ -21,6 +20,8 @@ pub mod engine_resources;
 pub mod engine_session;
 pub mod error;
 pub mod exec;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod host_tool_mounts;
 pub mod image;
 mod label;

@@ -9,6 +9,8 @@
 mod background;
 mod container;
 mod error;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 pub mod mock;
 mod network;
 mod node_link;

@@ -237,6 +237,17 @@ fn parse_columns(text: &str) -> CounterDeltas {
     all
 }
 
+/// Fuzz target of the kernel's tables.
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing {
+    use super::{parse_columns, parse_devices, parse_lines, parse_tables};
+
+    /// Reads a text as each of the kernel's tables of counters.
+    pub fn counters(text: &str) {
+        let _ = (parse_tables(text), parse_lines(text), parse_columns(text), parse_devices(text));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -63,7 +63,7 @@ impl CoreCounterReading {
 }
 
 /// Parses one line. If the core's number is not in it, the line's number is used.
-fn parse_softnet_line((line, at): (&str, u32)) -> Option<CoreCounts> {
+pub(crate) fn parse_softnet_line((line, at): (&str, u32)) -> Option<CoreCounts> {
     let columns: Option<Vec<u64>> =
         line.split_whitespace().map(|column| u64::from_str_radix(column, 16).ok()).collect();
     let columns = columns?;

@@ -15,6 +15,8 @@ pub mod doctor;
 pub mod environment;
 mod files;
 mod frequency;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 pub mod headroom;
 pub mod host_activity;
 pub mod limits;

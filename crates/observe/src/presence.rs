@@ -60,7 +60,7 @@ fn count_run_sockets(files: &MachineFiles, own: Option<&str>) -> u32 {
 }
 
 /// Returns the names of runs in `/proc/net/unix`, where an abstract name stands last in its line, after an `@`.
-fn run_socket_names(sockets: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn run_socket_names(sockets: &str) -> impl Iterator<Item = &str> {
     sockets.lines().filter_map(|line| {
         let name = line.split_whitespace().nth(7)?.strip_prefix('@')?;
         let pid = name.strip_prefix(PREFIX)?;

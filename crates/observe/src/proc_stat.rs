@@ -31,7 +31,7 @@ impl ProcStat {
         Self::parse(&files.text("proc/stat")?)
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let whole =
             text.lines().find_map(|line| line.strip_prefix("cpu ")).and_then(CpuTicks::parse)?;
         let cores = text.lines().filter_map(strip_core_name).map_while(CpuTicks::parse).collect();

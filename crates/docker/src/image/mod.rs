@@ -1,7 +1,7 @@
 //! Image of the containers: tare's own static binary and nothing else, built on the spot.
 
 mod archive;
-mod elf;
+pub(crate) mod elf;
 mod tar;
 
 pub use archive::PROGRAM;

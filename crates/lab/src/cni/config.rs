@@ -46,7 +46,7 @@ impl NetworkConfigList {
         Self::parse(&text).map_err(|why| Error::new(what(), why))
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
         let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let Value::Object(whole) = value else {
             return Err("the configuration is not a JSON object".to_owned());

@@ -7,6 +7,8 @@
 
 mod attach;
 mod config;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod result;
 mod script;
 

@@ -6,7 +6,7 @@
 
 mod built_network;
 mod calico;
-mod external;
+pub(crate) mod external;
 mod flannel;
 mod historic;
 mod ipsec;

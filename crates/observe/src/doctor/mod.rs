@@ -5,7 +5,7 @@
 //! the command's task.
 
 mod noise;
-mod system;
+pub(crate) mod system;
 
 use crate::environment;
 use crate::files::MachineFiles;

@@ -25,7 +25,7 @@ pub(super) fn kernel(release: &str) -> HealthCheck {
 }
 
 /// Parses the major and minor number of a release such as `6.18.44-generic`.
-fn kernel_version(release: &str) -> Option<(u32, u32)> {
+pub(crate) fn kernel_version(release: &str) -> Option<(u32, u32)> {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }

@@ -86,7 +86,7 @@ pub(crate) fn sibling_threads(files: &MachineFiles, cores: &[u32]) -> bool {
 }
 
 /// Returns the value of the first `name : value` line.
-fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+pub(crate) fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;
         let value = value.trim();
@@ -95,7 +95,7 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// Parses a list of cores in the kernel's format: `0-3,8,10-11`.
-fn core_list(text: &str) -> Option<Vec<u32>> {
+pub(crate) fn core_list(text: &str) -> Option<Vec<u32>> {
     let mut cores = Vec::new();
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

@@ -3,12 +3,12 @@
 //! It is read before the lab is entered, as the calling user, in the caller's own network namespace: the devices are
 //! the host's. Nothing is changed, and devices are only queried for what they report to every user.
 
-mod cpu;
+pub(crate) mod cpu;
 mod devices;
 mod ethtool;
 mod invocation;
 mod programs;
-mod system;
+pub(crate) mod system;
 
 pub(crate) use cpu::sibling_threads;
 pub(crate) use programs::find_program;

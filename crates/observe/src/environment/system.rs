@@ -7,7 +7,7 @@ pub(super) fn distribution(files: &MachineFiles) -> Option<String> {
     ["etc/os-release", "usr/lib/os-release"].iter().find_map(|path| pretty_name(&files.text(path)?))
 }
 
-fn pretty_name(text: &str) -> Option<String> {
+pub(crate) fn pretty_name(text: &str) -> Option<String> {
     ["PRETTY_NAME", "NAME"].iter().find_map(|wanted| {
         text.lines().find_map(|line| {
             let (key, value) = line.split_once('=')?;
@@ -18,7 +18,7 @@ fn pretty_name(text: &str) -> Option<String> {
 }
 
 /// Parses the load averages of `/proc/loadavg`.
-pub(super) fn load(text: &str) -> Option<[f64; 3]> {
+pub(crate) fn load(text: &str) -> Option<[f64; 3]> {
     let mut words = text.split_whitespace().map(|word| word.parse::<f64>().ok());
     Some([words.next()??, words.next()??, words.next()??])
 }

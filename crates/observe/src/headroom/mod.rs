@@ -4,7 +4,7 @@
 //! numbers, memory. When they run full, packets vanish without an error and the host suffers too. They are therefore
 //! checked before a network is set up and watched while it exists.
 
-mod neighbour_tables;
+pub(crate) mod neighbour_tables;
 mod process_resources;
 
 pub use process_resources::raise_open_files_limit;

@@ -60,7 +60,7 @@ impl NeighbourOverflows {
 }
 
 /// Returns the values of a column, one for each core.
-fn column<'a>(text: &'a str, name: &str) -> Option<impl Iterator<Item = u64> + 'a> {
+pub(crate) fn column<'a>(text: &'a str, name: &str) -> Option<impl Iterator<Item = u64> + 'a> {
     let mut lines = text.lines();
     let place = lines.next()?.split_whitespace().position(|word| word == name)?;
     Some(lines.filter_map(move |line| {

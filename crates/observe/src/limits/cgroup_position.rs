@@ -33,7 +33,7 @@ impl CgroupPosition {
 }
 
 /// Returns the mount point of the first cgroup2 file system in `/proc/self/mounts` (fstab(5)).
-fn mount_point(mounts: &str) -> Option<String> {
+pub(crate) fn mount_point(mounts: &str) -> Option<String> {
     mounts.lines().find_map(|line| {
         let mut fields = line.split_whitespace();
         let (_, point, kind) = (fields.next()?, fields.next()?, fields.next()?);
@@ -42,7 +42,7 @@ fn mount_point(mounts: &str) -> Option<String> {
 }
 
 /// Returns the group of the line `0::/…`. A path with `..` leads out of the part that this process can see.
-fn own_group(text: &str) -> Option<String> {
+pub(crate) fn own_group(text: &str) -> Option<String> {
     let path = text.lines().find_map(|line| line.strip_prefix("0::/"))?;
     let path = path.trim_matches('/');
     (!path.split('/').any(|part| part == "..")).then(|| path.to_owned())

@@ -1,7 +1,7 @@
 //! Common parts of the workloads over TCP: sockets and their options, the greeting, and the server's accept loop.
 
 mod granted_options;
-mod greeting;
+pub(crate) mod greeting;
 mod greeting_queue;
 mod server;
 mod socket;

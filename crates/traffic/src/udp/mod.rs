@@ -4,7 +4,7 @@ mod arrival_times;
 mod control;
 mod flow_end;
 mod handshake;
-mod header;
+pub(crate) mod header;
 mod interval_counters;
 mod moderation;
 mod options;

@@ -65,7 +65,7 @@ struct ContainerNamespace {
 /// Response of the program to `up`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ExecResponse {
+pub(super) struct ExecResponse {
     servers: Vec<ServerAddress>,
     clients: Vec<ClientAddress>,
     #[serde(default)]

@@ -3,4 +3,6 @@
 pub(crate) mod cni;
 pub(crate) mod cni_published;
 pub(crate) mod exec;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 pub(crate) mod namespaces;
