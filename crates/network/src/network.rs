@@ -102,6 +102,11 @@ pub trait Network: Send + Sync {
     /// A step failed. The error says which, why, and what to do.
     fn set_up(&self, shape: &Shape, site: &NetworkParameters) -> Result<Topology, Error>;
 
+    /// Returns true if the network may work when it is raised anew after it broke.
+    fn can_be_raised_anew(&self) -> bool {
+        true
+    }
+
     /// Returns the range of the number of nodes that the network can join.
     fn nodes(&self) -> RangeInclusive<u32> {
         1..=1

@@ -15,6 +15,11 @@ pub trait RunEnvironment {
     /// Fails if the network cannot be raised, or if the run was interrupted.
     fn set_up(&mut self, scene: &TurnSetup<'_>) -> Result<Box<dyn RunningNetwork>, AttemptError>;
 
+    /// Returns true if a network that broke may work when it is raised anew: it is then tried once again.
+    fn can_raise_anew(&self, _network: &NetworkEntry) -> bool {
+        true
+    }
+
     /// Returns the time since the run began. A resumed run continues the clock from where it was cut off.
     fn elapsed(&self) -> Nanos;
 

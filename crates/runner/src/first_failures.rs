@@ -1,7 +1,7 @@
 //! First failures: a trial that breaks is tried once again, over its network raised anew. A network is given up after
 //! two failures in a row.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tare_study::block_order::PlannedTurn;
 
 /// Network, shape and workload, each by its index in the plan. Without a workload the network itself was to be raised.
@@ -13,17 +13,18 @@ pub(crate) struct FirstFailures {
     reasons: BTreeMap<Attempt, String>,
     /// Reasons of networks that were raised in the second attempt, by network and shape, until a trial tells of it.
     raised_anew: BTreeMap<(usize, usize), String>,
-}
-
-/// Returns true if what failed on this network is tried once again. A Swarm that has lost a node places its tasks nowhere
-/// else, and waits for minutes.
-pub(crate) fn is_tried_again(network: &str) -> bool {
-    !network.starts_with("swarm:")
+    /// Networks that are given up after their first failure.
+    tried_once: BTreeSet<usize>,
 }
 
 impl FirstFailures {
-    /// Notes that a workload of a turn failed, or that its network could not be raised. Returns true if that was the
-    /// first failure in a row.
+    /// Returns no failures, of a run that gives up these networks, by their index in the plan, after their first.
+    pub(crate) fn new(tried_once: BTreeSet<usize>) -> Self {
+        Self { tried_once, ..Self::default() }
+    }
+
+    /// Notes that a workload of a turn failed, or that its network could not be raised. Returns true if the same is to
+    /// be tried once again: if that was the first failure in a row of a network that can be raised anew.
     pub(crate) fn note(
         &mut self,
         turn: &PlannedTurn,
@@ -31,7 +32,7 @@ impl FirstFailures {
         reason: &str,
     ) -> bool {
         let attempt = (turn.network, turn.shape, workload);
-        if self.reasons.remove(&attempt).is_some() {
+        if self.tried_once.contains(&turn.network) || self.reasons.remove(&attempt).is_some() {
             return false;
         }
         self.reasons.insert(attempt, reason.to_owned());
@@ -62,9 +63,10 @@ mod tests {
     }
 
     #[test]
-    fn networks_of_a_swarm_are_not_tried_again() {
-        assert!(is_tried_again("bridge") && is_tried_again("docker:bridge"));
-        assert!(!is_tried_again("swarm:overlay"));
+    fn a_network_that_cannot_be_raised_anew_is_tried_once() {
+        let mut failures = FirstFailures::new(BTreeSet::from([1]));
+        assert!(failures.note(&turn(0), None, "one"));
+        assert!(!failures.note(&turn(1), None, "one"));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use tare_agent::AgentSession;
 use tare_network::{NetworkParameters, NetworkRegistry, NetworkSpec, NodeKind};
 use tare_observe::headroom;
 use tare_observe::presence::RunPresence;
-use tare_record::{Nanos, WorkloadPlan};
+use tare_record::{Nanos, NetworkEntry, WorkloadPlan};
 
 /// Environment that raises networks of the registry and runs their trials with agents.
 pub struct NetworkEnvironment<'a> {
@@ -131,6 +131,11 @@ impl RunEnvironment for NetworkEnvironment<'_> {
             machine: Arc::clone(&self.machine),
             sliced: None,
         }))
+    }
+
+    fn can_raise_anew(&self, network: &NetworkEntry) -> bool {
+        let found = network.network.parse().ok().and_then(|one| self.networks.find(&one).ok());
+        found.is_none_or(|network| network.can_be_raised_anew())
     }
 
     fn elapsed(&self) -> Nanos {

@@ -2,7 +2,7 @@
 
 use crate::block_slices::BlockSlices;
 use crate::environment::{AttemptError, RunningNetwork, TrialMeasurement, TurnSetup};
-use crate::first_failures::{FirstFailures, is_tried_again};
+use crate::first_failures::FirstFailures;
 use crate::{Error, Progress, RunEvent};
 use tare_analysis::InterimComparison;
 use tare_record::journal::{Record, RecordSink};
@@ -127,8 +127,7 @@ impl<'a> RunRecorder<'a> {
         let Some(failure) = trouble.into_failure(self.plan, turn, block) else {
             return Ok(FailureOutcome::Interrupted);
         };
-        let network = &self.plan.networks[turn.network].network;
-        if is_tried_again(network) && self.first_failures.note(turn, workload, &failure.reason) {
+        if self.first_failures.note(turn, workload, &failure.reason) {
             self.progress.handle_event(RunEvent::FailedOnce(&failure));
             return Ok(FailureOutcome::TryAgain);
         }

@@ -37,7 +37,9 @@ pub fn run_plan(
     }
     let interim = interim_comparison(plan, &main, analyses)?;
     let slices = BlockSlices::new(plan, &main);
-    let first_failures = FirstFailures::default();
+    let tried_once =
+        (0..plan.networks.len()).filter(|&network| !stage.can_raise_anew(&plan.networks[network]));
+    let first_failures = FirstFailures::new(tried_once.collect());
     let recorder = RunRecorder {
         plan,
         sink,

@@ -165,6 +165,11 @@ impl Network for SwarmNetwork {
         if self.place.manager().options().same_node { 1..=1 } else { 2..=MAX_NODES }
     }
 
+    /// A Swarm that has lost a node places its tasks nowhere else, and waits for minutes.
+    fn can_be_raised_anew(&self) -> bool {
+        false
+    }
+
     fn node_kind(&self) -> NodeKind {
         NodeKind::Machine
     }
