@@ -8,6 +8,7 @@
 )]
 
 mod controls;
+mod faults;
 mod fidelity;
 mod long;
 
