@@ -2,8 +2,10 @@
 
 use super::record::Record;
 use crate::visible_text::{may_control_terminal, visible_value};
+use serde::Deserialize;
 use serde::de::Error as _;
 use serde_json::{Error, Value};
+use std::borrow::Cow;
 
 /// Largest integer of a record, the largest that all readers of JSON know exactly (RFC 7493, section 2.2). In
 /// nanoseconds it is a hundred days. Two or three such numbers add up within 64 bits.
@@ -20,7 +22,22 @@ pub(super) fn parse_header_record(text: &[u8]) -> Result<Record, Error> {
     if may_control_terminal(text) {
         return serde_json::from_value(visible_value(serde_json::from_slice(text)?));
     }
-    serde_json::from_slice(text)
+    parse_plain_record(text)
+}
+
+/// Parses a record as serde does, but for a trial: its kind is read first, and then the trial without an intermediate
+/// tree of all its values, which would take most of the time and memory of reading a journal.
+fn parse_plain_record(text: &[u8]) -> Result<Record, Error> {
+    #[derive(Deserialize)]
+    struct Kind<'t> {
+        #[serde(borrow)]
+        record: Cow<'t, str>,
+    }
+    let kind: Kind<'_> = serde_json::from_slice(text)?;
+    match kind.record.as_ref() {
+        "trial" => serde_json::from_slice(text).map(Record::Trial),
+        _ => serde_json::from_slice(text),
+    }
 }
 
 /// Parses any other line, as [`parse_header_record`] does.

@@ -81,6 +81,17 @@ fn append_bytes(directory: &Path, bytes: &[u8]) {
 }
 
 #[test]
+fn every_kind_of_record_is_read_as_serde_reads_it() {
+    let mut records = vec![resumed(1), trial("a", 0, 1)];
+    records.push(Record::End(RunEnd { stopped_by: StoppedBy::Blocks }));
+    let lines: Vec<_> = records.iter().map(line).collect();
+    let journal = parse(&[vec![line(&run())], lines.clone()].concat()).unwrap();
+    assert_eq!(journal.records, records);
+    let read = |line: &Vec<u8>| serde_json::from_slice::<Record>(line).unwrap();
+    assert_eq!(lines.iter().map(read).collect::<Vec<_>>(), records);
+}
+
+#[test]
 fn what_is_written_is_read_and_a_second_run_does_not_overwrite_it() {
     let directory = tempfile::tempdir().unwrap();
     let mut writer = JournalWriter::create(directory.path()).unwrap();
