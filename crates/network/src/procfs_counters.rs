@@ -231,7 +231,8 @@ fn parse_columns(text: &str) -> CounterDeltas {
     for line in lines {
         for (name, value) in names.iter().zip(line.split_whitespace()).skip(2) {
             let value = u64::from_str_radix(value, 16).unwrap_or(0);
-            *all.entry((*name).to_owned()).or_default() += value;
+            let sum = all.entry((*name).to_owned()).or_default();
+            *sum = sum.saturating_add(value);
         }
     }
     all
@@ -276,6 +277,12 @@ mod tests {
         assert_eq!((lo["rx_packets"], lo["rx_dropped"], lo["tx_bytes"]), (2, 4, 9));
         assert_eq!((lo["tx_dropped"], lo["tx_carrier_errors"], lo.len()), (12, 15, 9));
         assert_eq!(devices["eth0:1"]["rx_bytes"], 7);
+    }
+
+    #[test]
+    fn columns_add_up_to_the_largest_number_at_most() {
+        let counts = parse_columns("a b found\n0 0 1\n0 0 ffffffffffffffff\n");
+        assert_eq!(counts, CounterDeltas::from([("found".to_owned(), u64::MAX)]));
     }
 
     #[test]
