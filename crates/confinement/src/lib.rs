@@ -2,7 +2,7 @@
 //!
 //! Three mechanisms of the kernel, each of which holds for the calling thread and for what it starts later: capabilities
 //! (capabilities(7)), filters of system calls (seccomp(2)) and rules on files (landlock(7)). What a kernel does not have
-//! is left out; [`Mechanism::available`] says what it has.
+//! is left out; [`Mechanism::is_available`] says what it has.
 
 mod agents;
 mod capabilities;

@@ -138,7 +138,7 @@ const fn when(number: CallNumber, conditions: &'static [ArgumentCondition]) -> D
 }
 
 /// Denies these system calls to this thread, and to the threads and programs that it starts. Does nothing where filters
-/// are not [available](Mechanism::SystemCalls).
+/// are not available ([`Mechanism::SystemCalls`]).
 pub(crate) fn deny_system_calls(lists: &[&[DeniedCall]]) -> io::Result<()> {
     if !Mechanism::SystemCalls.is_available() {
         return Ok(());
