@@ -17,6 +17,19 @@ fn endless(tare: &Tare, networks: &str) -> RunningProgram {
     running
 }
 
+/// Waits until no container runs, and none that has ended is there. One that was created when the run was killed, and
+/// never started, has nothing that could end: it stays until it is cleaned.
+fn wait_until_nothing_runs(engine: &Engine) {
+    let states = ["running", "paused", "restarting", "removing", "exited", "dead"];
+    let filters = states.map(|state| format!("--filter=status={state}"));
+    let mut listing = vec!["ps", "--format", "{{.Names}} {{.Status}}"];
+    listing.extend(filters.iter().map(String::as_str));
+    eventually("no container runs", || {
+        let left = engine.docker(&listing);
+        if left.is_empty() { Ok(()) } else { Err(left) }
+    });
+}
+
 #[test]
 fn an_interrupt_leaves_nothing_on_the_engine() {
     let engine = Engine::shared();
@@ -44,10 +57,7 @@ fn a_killed_run_leaves_no_container_and_clean_removes_the_rest() {
     assert!(cleaned.stderr.contains("no objects of ended runs are left"), "{}", cleaned.stderr);
     running.signal(Signal::KILL);
     running.wait();
-    eventually("no container is left", || {
-        let left = engine.docker(&["ps", "--all"]);
-        if left.lines().count() == 1 { Ok(()) } else { Err(left) }
-    });
+    wait_until_nothing_runs(&engine);
     let left = engine.inventory();
     assert_ne!(left, before, "a network and an image are left");
     let listed = engine.tare().run(&["clean"]).expect(0);
@@ -75,10 +85,7 @@ fn what_others_made_of_a_runs_image_is_kept() {
     engine.docker(&create);
     running.signal(Signal::KILL);
     running.wait();
-    eventually("the run's containers are gone", || {
-        let left = engine.docker(&["ps", "--all", "--format", "{{.Names}}"]);
-        if left == "of-mine" { Ok(()) } else { Err(left) }
-    });
+    wait_until_nothing_runs(&engine);
     let cleaned = engine.tare().run(&["clean", "--yes"]).expect(0);
     assert!(cleaned.text().contains(image), "{}", cleaned.text());
     assert_eq!(engine.docker(&["ps", "--all", "--format", "{{.Names}}"]), "of-mine");
