@@ -128,7 +128,12 @@ impl FigureCalculator<'_> {
             Some(at) => at,
             None => {
                 let kept = self.traffic.latencies(self.kept.clone(), which)?;
-                let whole = self.traffic.latencies(self.whole.clone(), which)?;
+                let mut whole = self.traffic.latencies(0..self.kept.start, which)?;
+                match (&mut whole, &kept) {
+                    (Some(cut), Some(kept)) => cut.merge(kept)?,
+                    (None, kept) => whole.clone_from(kept),
+                    (Some(_), None) => {}
+                }
                 self.latencies.push((which, kept.zip(whole)));
                 self.latencies.len() - 1
             }
