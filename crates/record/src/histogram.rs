@@ -126,6 +126,14 @@ impl LatencyHistogram {
         Ok(())
     }
 
+    /// Returns the counts of all these histograms together, as a packed histogram.
+    #[must_use]
+    pub fn merged<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
+        let counts = all.into_iter().flat_map(Self::iter);
+        let counts = counts.map(|(nanos, count)| (buckets::bounds(nanos).1, count));
+        Self(HistogramStorage::Packed(PackedCounts::from_unsorted(counts.collect())))
+    }
+
     /// Returns the number of latencies.
     #[must_use]
     pub fn count(&self) -> u64 {

@@ -49,7 +49,7 @@ fn merge_latencies(
         let broken =
             |source| Error::Latencies { label: trial.label.clone(), block: trial.block, source };
         let traffic = TrialTraffic::from_trial(trial);
-        let kept = traffic.latencies(estimate.cut..traffic.len(), which).map_err(broken)?;
+        let kept = traffic.latencies(estimate.cut..traffic.len(), which);
         match (&mut all, kept) {
             (Some(all), Some(kept)) => all.merge(&kept).map_err(broken)?,
             (nothing @ None, kept) => *nothing = kept,

@@ -127,8 +127,8 @@ impl FigureCalculator<'_> {
         let at = match known {
             Some(at) => at,
             None => {
-                let kept = self.traffic.latencies(self.kept.clone(), which)?;
-                let mut whole = self.traffic.latencies(0..self.kept.start, which)?;
+                let kept = self.traffic.latencies(self.kept.clone(), which);
+                let mut whole = self.traffic.latencies(0..self.kept.start, which);
                 match (&mut whole, &kept) {
                     (Some(cut), Some(kept)) => cut.merge(kept)?,
                     (None, kept) => whole.clone_from(kept),

@@ -56,7 +56,7 @@ pub fn estimate(trial: &Trial, plan: &WorkloadPlan) -> Result<TrialEstimate, Err
         |source| Error::Latencies { label: trial.label.clone(), block: trial.block, source };
     Ok(TrialEstimate {
         figures: figures(trial, &traffic, &plan.metrics, beginning.cut).map_err(unreadable)?,
-        rounds: round_figures(trial, &traffic, &plan.metrics).map_err(unreadable)?,
+        rounds: round_figures(trial, &traffic, &plan.metrics),
         clients: client_figures(trial, &traffic, plan, beginning.cut).map_err(unreadable)?,
         cut: beginning.cut,
         settled: beginning.settled,

@@ -52,10 +52,8 @@ fn pool(
         return Ok(None);
     }
     let blocks = all_blocks(together);
-    let groups = together
-        .iter()
-        .map(|group| block_latencies(group, kind))
-        .collect::<Result<Option<Vec<_>>, Error>>()?;
+    let groups =
+        together.iter().map(|group| block_latencies(group, kind)).collect::<Option<Vec<_>>>();
     let Some(groups) = groups else { return Ok(None) };
     let Some(size) = smallest_pool(&groups, &blocks, share) else { return Ok(None) };
     let sampled = groups
@@ -87,15 +85,11 @@ struct BlockLatencies<'a> {
 type NetworkLatencies<'a> = BTreeMap<u32, BlockLatencies<'a>>;
 
 /// Returns a group's latencies over all slices of each of its blocks. Returns `None` if a trial has none.
-fn block_latencies<'a>(
-    group: &TrialGroup<'a>,
-    kind: LatencyKind,
-) -> Result<Option<NetworkLatencies<'a>>, Error> {
+fn block_latencies<'a>(group: &TrialGroup<'a>, kind: LatencyKind) -> Option<NetworkLatencies<'a>> {
     let latencies = group.trials.iter().map(|&(trial, _)| {
         let traffic = TrialTraffic::from_trial(trial);
-        let all = traffic.latencies(0..traffic.len(), kind);
-        let all = all.map_err(|source| unreadable(trial, source))?;
-        Ok(all.map(|histogram| (trial.block, BlockLatencies { trial, histogram })))
+        let histogram = traffic.latencies(0..traffic.len(), kind)?;
+        Some((trial.block, BlockLatencies { trial, histogram }))
     });
     latencies.collect()
 }

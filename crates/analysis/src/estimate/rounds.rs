@@ -5,7 +5,7 @@
 
 use crate::select::trial_traffic::TrialTraffic;
 use std::collections::BTreeMap;
-use tare_record::{HistogramError, LatencyKind, Metric, Nanos, TrafficCount, Trial};
+use tare_record::{LatencyKind, Metric, Nanos, TrafficCount, Trial};
 
 /// Fewest round trips of a slice whose median is taken.
 const FEWEST_ROUND_TRIPS: u64 = 200;
@@ -16,10 +16,10 @@ pub(crate) fn round_figures(
     trial: &Trial,
     traffic: &TrialTraffic<'_>,
     metrics: &[Metric],
-) -> Result<BTreeMap<Metric, Vec<f64>>, HistogramError> {
+) -> BTreeMap<Metric, Vec<f64>> {
     let mut all = BTreeMap::new();
     if trial.slices.is_none() {
-        return Ok(all);
+        return all;
     }
     for &metric in metrics {
         let figures = match metric {
@@ -27,24 +27,23 @@ pub(crate) fn round_figures(
             Metric::Transactions | Metric::Connections => {
                 Some(traffic.rates(TrafficCount::Operations))
             }
-            Metric::LatencyP50 => medians(traffic)?,
+            Metric::LatencyP50 => medians(traffic),
             _ => None,
         };
         all.extend(figures.map(|figures| (metric, figures)));
     }
-    Ok(all)
+    all
 }
 
 /// Returns the median round trip of every round, µs. Returns `None` if a round has too few.
-fn medians(traffic: &TrialTraffic<'_>) -> Result<Option<Vec<f64>>, HistogramError> {
+fn medians(traffic: &TrialTraffic<'_>) -> Option<Vec<f64>> {
     let mut medians = Vec::new();
     for round in 0..traffic.len() {
-        let latencies = traffic.latencies(round..round + 1, LatencyKind::RoundTrip)?;
+        let latencies = traffic.latencies(round..round + 1, LatencyKind::RoundTrip);
         let median = latencies
             .filter(|histogram| histogram.count() >= FEWEST_ROUND_TRIPS)
             .and_then(|histogram| histogram.quantile(0.5));
-        let Some(median) = median else { return Ok(None) };
-        medians.push(Nanos(median).as_micros_f64());
+        medians.push(Nanos(median?).as_micros_f64());
     }
-    Ok(Some(medians))
+    Some(medians)
 }

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use tare_record::{
-    HistogramError, Interval, LatencyHistogram, LatencyKind, Metric, Nanos, SaturatingSum as _,
-    TrafficCount, Trial,
+    Interval, LatencyHistogram, LatencyKind, Metric, Nanos, SaturatingSum as _, TrafficCount, Trial,
 };
 
 /// Intervals of all clients, over the stretch in which every client runs: from the begin of the last client to the end
@@ -110,25 +109,16 @@ impl<'a> TrialTraffic<'a> {
         &self,
         over: Range<usize>,
         which: LatencyKind,
-    ) -> Result<Option<LatencyHistogram>, HistogramError> {
-        let mut all: Option<LatencyHistogram> = None;
+    ) -> Option<LatencyHistogram> {
         let kept = self.clients.iter().flat_map(|client| &client[over.clone()]);
-        for latency in kept.filter_map(|interval| match which {
+        let recorded = kept.filter_map(|interval| match which {
             LatencyKind::RoundTrip => interval.latency.as_ref(),
             LatencyKind::OneWay => interval.one_way.as_ref(),
             LatencyKind::Connect => interval.connect.as_ref(),
-        }) {
-            match &mut all {
-                Some(all) => all.merge(latency)?,
-                None => {
-                    let mut open = LatencyHistogram::new()?;
-                    open.merge(latency)?;
-                    all = Some(open);
-                }
-            }
-        }
-        // Packed: quantiles are read off what was counted, not off every possible value.
-        Ok(all.map(|mut all| all.drain()))
+        });
+        let mut recorded = recorded.peekable();
+        recorded.peek()?;
+        Some(LatencyHistogram::merged(recorded))
     }
 
     /// Returns the number of intervals that begin within this time after the first payload.

@@ -1,7 +1,5 @@
 //! Compact in-memory storage of histogram counts.
 
-use std::collections::BTreeMap;
-
 /// Payload bits of a byte; the highest bit is set if more bytes follow (LEB128).
 const BITS: u32 = 7;
 const MORE: u8 = 1 << BITS;
@@ -23,8 +21,20 @@ impl PackedCounts {
 
     /// Returns these counts with others added, in any order.
     pub(super) fn with(&self, more: impl IntoIterator<Item = (u64, u64)>) -> Self {
-        let mut all: BTreeMap<u64, u64> = self.iter().collect();
-        more.into_iter().for_each(|(step, count)| *all.entry(step).or_default() += count);
+        Self::from_unsorted(self.iter().chain(more).collect())
+    }
+
+    /// Packs buckets in any order, of which the same may be there many times. What stands in order already, as the counts
+    /// of each of many histograms do, is sorted by merging it.
+    pub(super) fn from_unsorted(mut all: Vec<(u64, u64)>) -> Self {
+        all.sort_by_key(|&(step, _)| step);
+        all.dedup_by(|(step, count), (kept, sum)| {
+            let is_same = step == kept;
+            if is_same {
+                *sum = sum.saturating_add(*count);
+            }
+            is_same
+        });
         all.into_iter().collect()
     }
 }
@@ -63,6 +73,7 @@ fn take_varint(rest: &mut &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::collections::BTreeMap;
 
     proptest! {
         #[test]
@@ -75,7 +86,9 @@ mod tests {
             let mut sums = BTreeMap::new();
             more.iter().for_each(|&(step, count)| *sums.entry(step).or_insert(0) += count);
             let one_by_one = more.iter().fold(PackedCounts::default(), |all, &one| all.with([one]));
-            prop_assert_eq!(one_by_one.iter().collect::<BTreeMap<_, _>>(), sums);
+            prop_assert_eq!(&one_by_one.iter().collect::<BTreeMap<_, _>>(), &sums);
+            let at_once = PackedCounts::from_unsorted(more);
+            prop_assert_eq!(at_once.iter().collect::<BTreeMap<_, _>>(), sums);
         }
     }
 
