@@ -19,7 +19,7 @@ fn threads(pid: Pid) -> Vec<Pid> {
     tasks.filter_map(|task| number(task.file_name())).collect()
 }
 
-/// Checks whether a thread's system calls are filtered: where a run in a container already is, by tare itself, too.
+/// Checks whether a thread has more filters of system calls than this test, which has some in a container.
 fn has_filters(thread: Pid) -> bool {
     let own = rustix::process::getpid();
     let filters = |thread| status(thread, "Seccomp_filters").parse::<u32>().expect("a number");

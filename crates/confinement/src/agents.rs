@@ -1,7 +1,7 @@
 //! Agents: they read what peers send and run foreign tools. What an agent gives up, its tools do not have either.
 
 use crate::capabilities::{give_up_capabilities, reduce_capabilities};
-use crate::system_calls::{ADMINISTRATION, NAMESPACES, deny_system_calls};
+use crate::system_calls::{ADMINISTRATION, ENTERING, NAMESPACES, deny_system_calls, hide_clone3};
 use rustix::thread::CapabilitySet;
 use std::io;
 
@@ -33,7 +33,8 @@ const ENTERS: CapabilitySet = CapabilitySet::SYS_ADMIN.union(CapabilitySet::SYS_
 /// Fails if the kernel refuses.
 pub fn confine_agent() -> io::Result<()> {
     give_up_capabilities(KEPT, KEPT)?;
-    deny_system_calls(&[ADMINISTRATION, NAMESPACES])
+    deny_system_calls(&[ADMINISTRATION, NAMESPACES, ENTERING])?;
+    hide_clone3()
 }
 
 /// Gives up rights as [`confine_agent`], but for that of entering network namespaces, which programs do not get.
@@ -41,7 +42,10 @@ pub fn confine_agent() -> io::Result<()> {
 /// # Errors
 /// Fails if the kernel refuses.
 pub fn confine_agent_of_many() -> io::Result<()> {
-    give_up_capabilities(KEPT.union(ENTERS), KEPT)
+    give_up_capabilities(KEPT.union(ENTERS), KEPT)?;
+    // One filter for all threads: thousands of containers have thousands.
+    deny_system_calls(&[ADMINISTRATION, NAMESPACES])?;
+    hide_clone3()
 }
 
 /// Gives up the right of entering network namespaces, for this thread of an agent of many containers.
@@ -50,5 +54,5 @@ pub fn confine_agent_of_many() -> io::Result<()> {
 /// Fails if the kernel refuses.
 pub fn confine_thread_of_many() -> io::Result<()> {
     reduce_capabilities(KEPT)?;
-    deny_system_calls(&[ADMINISTRATION, NAMESPACES])
+    deny_system_calls(&[ENTERING])
 }

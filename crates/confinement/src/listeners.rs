@@ -3,7 +3,7 @@
 use crate::capabilities::give_up_capabilities;
 use crate::files::restrict_files;
 use crate::system_calls::{
-    ADMINISTRATION, NAMESPACES, OTHER_SOCKETS, PROCESSES, deny_system_calls,
+    ADMINISTRATION, ENTERING, NAMESPACES, OTHER_SOCKETS, PROCESSES, deny_system_calls, hide_clone3,
 };
 use rustix::thread::CapabilitySet;
 use std::io;
@@ -26,5 +26,6 @@ const READ: [&str; 2] = ["/proc", "/sys"];
 pub fn confine_listener() -> io::Result<()> {
     give_up_capabilities(KEPT, CapabilitySet::empty())?;
     restrict_files(&READ)?;
-    deny_system_calls(&[ADMINISTRATION, NAMESPACES, PROCESSES, OTHER_SOCKETS])
+    deny_system_calls(&[ADMINISTRATION, NAMESPACES, ENTERING, PROCESSES, OTHER_SOCKETS])?;
+    hide_clone3()
 }

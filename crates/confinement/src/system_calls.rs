@@ -87,10 +87,12 @@ pub(crate) const ADMINISTRATION: &[DeniedCall] = &[
     always(libc::SYS_modify_ldt),
 ];
 
-/// Namespaces: entering one, and making one of any kind but that of users, in which a database server becomes another
-/// user.
+/// Entering a namespace that is there.
+pub(crate) const ENTERING: &[DeniedCall] = &[always(libc::SYS_setns)];
+
+/// Making a namespace of any kind but that of users, in which a database server becomes another user. clone(2) makes none
+/// of time.
 pub(crate) const NAMESPACES: &[DeniedCall] = &[
-    always(libc::SYS_setns),
     when(libc::SYS_unshare, &[Has(libc::CLONE_NEWCGROUP)]),
     when(libc::SYS_unshare, &[Has(libc::CLONE_NEWIPC)]),
     when(libc::SYS_unshare, &[Has(libc::CLONE_NEWNET)]),
@@ -140,14 +142,20 @@ const fn when(number: CallNumber, conditions: &'static [ArgumentCondition]) -> D
 /// Denies these system calls to this thread, and to the threads and programs that it starts. Does nothing where filters
 /// are not available ([`Mechanism::SystemCalls`]).
 pub(crate) fn deny_system_calls(lists: &[&[DeniedCall]]) -> io::Result<()> {
+    install(rules(lists)?, libc::EPERM)
+}
+
+/// Hides `clone3`, by which a process could make what it may not make by `clone`.
+pub(crate) fn hide_clone3() -> io::Result<()> {
+    install(BTreeMap::from([(libc::SYS_clone3, Vec::new())]), libc::ENOSYS)
+}
+
+/// Installs a filter that answers calls within the rules with an error, where filters are available.
+fn install(rules: BTreeMap<CallNumber, Vec<SeccompRule>>, errno: libc::c_int) -> io::Result<()> {
     if !Mechanism::SystemCalls.is_available() {
         return Ok(());
     }
-    let clone3 = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
-    for (rules, errno) in [(rules(lists)?, libc::EPERM), (clone3, libc::ENOSYS)] {
-        add_filter(&compile(rules, errno).map_err(io::Error::other)?)?;
-    }
-    Ok(())
+    add_filter(&compile(rules, errno).map_err(io::Error::other)?)
 }
 
 /// Returns the rules by system call. An empty vector denies always, which takes precedence.
@@ -205,6 +213,7 @@ mod tests {
         let confined = std::thread::spawn(move || {
             rustix::thread::set_no_new_privs(true).unwrap();
             deny_system_calls(lists).unwrap();
+            hide_clone3().unwrap();
             test();
         });
         confined.join().unwrap();
@@ -218,7 +227,7 @@ mod tests {
     #[test]
     fn a_process_without_namespaces_runs_programs_and_makes_user_namespaces_alone() {
         assert!(Mechanism::SystemCalls.is_available());
-        without(&[ADMINISTRATION, NAMESPACES], || {
+        without(&[ADMINISTRATION, NAMESPACES, ENTERING], || {
             assert!(Command::new("/bin/true").status().unwrap().success());
             for flags in [UnshareFlags::NEWNET, UnshareFlags::NEWUSER | UnshareFlags::NEWNS] {
                 #[allow(unsafe_code)]
