@@ -1,5 +1,5 @@
 //! Links that join nodes to the switch between them, as users spell them:
-//! `rate=10gbit,delay=100us,loss=0.01%,mtu=1500`.
+//! `rate=10gbit,queue=10ms,delay=100us,loss=0.01%,mtu=1500`.
 
 use crate::BitsPerSecond;
 use std::fmt;
@@ -10,6 +10,8 @@ use std::str::FromStr;
 pub struct NodeLink {
     /// Limit of each node's link, in each direction.
     pub rate: Option<BitsPerSecond>,
+    /// Longest time that a packet waits for the rate before it is dropped, ns. It has a meaning only with a rate.
+    pub queue: Option<u64>,
     /// Delay of a packet from one node to another, in addition to the delay of the machine itself, ns.
     pub delay: Option<u64>,
     /// Share of packets that are lost between two nodes, 0–1. Each packet is lost independently.
@@ -28,7 +30,7 @@ pub struct NodeLinkError {
 
 /// Units of a delay, each with its nanoseconds.
 const UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
-/// Longest delay, ns: no link on earth has ten seconds.
+/// Longest delay and longest queue, ns: no link on earth has ten seconds.
 const MAX_DELAY_NANOS: f64 = 1e10;
 /// MTUs that both IP families can use and that a veth device can have, bytes.
 const MTUS: std::ops::RangeInclusive<u32> = 1280..=65_535;
@@ -36,11 +38,20 @@ const MTUS: std::ops::RangeInclusive<u32> = 1280..=65_535;
 impl NodeLink {
     /// MTU of a link without an explicit one, bytes: that of Ethernet.
     pub const MTU: u32 = 1500;
+    /// Longest wait for the rate of a link without an explicit queue, ns: ports of switches hold a few milliseconds of
+    /// their rate.
+    pub const QUEUE: u64 = 10_000_000;
 
     /// Returns the MTU of the links, bytes.
     #[must_use]
     pub fn mtu(&self) -> u32 {
         self.mtu.unwrap_or(Self::MTU)
+    }
+
+    /// Returns the longest time that a packet waits for the rate of the links, ns.
+    #[must_use]
+    pub fn queue(&self) -> u64 {
+        self.queue.unwrap_or(Self::QUEUE)
     }
 
     /// Returns `true` if packets are delayed or lost on purpose.
@@ -64,11 +75,12 @@ impl FromStr for NodeLink {
                         value.parse().map_err(|bad: crate::RateError| error(bad.to_string()))?;
                     link.rate.replace(rate).is_some()
                 }
-                "delay" => link.delay.replace(parse_delay(value).map_err(error)?).is_some(),
+                "queue" => link.queue.replace(parse_time("queue", value).map_err(error)?).is_some(),
+                "delay" => link.delay.replace(parse_time("delay", value).map_err(error)?).is_some(),
                 "loss" => link.loss.replace(parse_loss(value).map_err(error)?).is_some(),
                 "mtu" => link.mtu.replace(parse_mtu(value).map_err(error)?).is_some(),
                 _ => {
-                    let known = "rate=10gbit, delay=100us, loss=0.01% and mtu=1500";
+                    let known = "rate=10gbit, queue=10ms, delay=100us, loss=0.01% and mtu=1500";
                     return Err(error(format!("write some of {known}, separated by commas")));
                 }
             };
@@ -76,13 +88,16 @@ impl FromStr for NodeLink {
                 return Err(error(format!("{key} is given twice: use it once")));
             }
         }
+        if link.queue.is_some() && link.rate.is_none() {
+            return Err(error("a queue fills only before a rate: add rate=".to_owned()));
+        }
         Ok(link)
     }
 }
 
 /// Parses a time above zero. Returns nanoseconds.
-fn parse_delay(text: &str) -> Result<u64, String> {
-    let bad = || format!("invalid delay `{text}`: expected at most 10s, for example 100us or 2ms");
+fn parse_time(key: &str, text: &str) -> Result<u64, String> {
+    let bad = || format!("invalid {key} `{text}`: expected at most 10s, for example 100us or 2ms");
     let (number, unit) = UNITS
         .iter()
         .find_map(|&(unit, nanos)| Some((text.strip_suffix(unit)?, nanos)))
@@ -116,10 +131,11 @@ fn parse_decimal(text: &str) -> Option<f64> {
 impl fmt::Display for NodeLink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rate = self.rate.map(|rate| format!("rate={rate}"));
+        let queue = self.queue.map(|nanos| format!("queue={nanos}ns"));
         let delay = self.delay.map(|nanos| format!("delay={nanos}ns"));
         let loss = self.loss.map(|share| format!("loss={}%", share * 100.0));
         let mtu = self.mtu.map(|mtu| format!("mtu={mtu}"));
-        let parts: Vec<String> = [rate, delay, loss, mtu].into_iter().flatten().collect();
+        let parts: Vec<String> = [rate, queue, delay, loss, mtu].into_iter().flatten().collect();
         f.write_str(&parts.join(","))
     }
 }
@@ -136,7 +152,9 @@ mod tests {
         assert_eq!((link.delay, link.mtu()), (Some(100_000), 9000));
         assert!((link.loss.unwrap() - 0.0001).abs() < 1e-12);
         let plain: NodeLink = "rate=1gbit".parse().unwrap();
-        assert_eq!((plain.mtu(), plain.is_impaired()), (1500, false));
+        assert_eq!((plain.mtu(), plain.is_impaired(), plain.queue()), (1500, false, 10_000_000));
+        let deep: NodeLink = "rate=1gbit,queue=50ms".parse().unwrap();
+        assert_eq!(deep.queue(), 50_000_000);
     }
 
     #[test]
@@ -146,6 +164,8 @@ mod tests {
             ("speed=1gbit", "write some of"),
             ("rate=fast", "invalid rate `fast`"),
             ("rate=1gbit,rate=2gbit", "rate is given twice"),
+            ("queue=5ms", "a queue fills only before a rate: add rate="),
+            ("rate=1gbit,queue=5", "invalid queue `5`"),
             ("delay=5", "invalid delay `5`"),
             ("delay=0ms", "invalid delay `0ms`"),
             ("delay=11s", "invalid delay `11s`"),
@@ -165,17 +185,19 @@ mod tests {
         #[test]
         fn a_link_reads_as_it_is_written(
             rate in proptest::option::of(8_u64..1_000_000),
+            queue in proptest::option::of(1_u64..1_000_000_000),
             delay in proptest::option::of(1_u64..1_000_000_000),
             mtu in proptest::option::of(1280_u32..=65_535),
         ) {
             prop_assume!(rate.is_some() || delay.is_some() || mtu.is_some());
             let rate = rate.map(|kilobits| format!("{kilobits}kbit").parse().unwrap());
-            let link = NodeLink { rate, delay, loss: None, mtu };
+            let queue = rate.and(queue);
+            let link = NodeLink { rate, queue, delay, loss: None, mtu };
             prop_assert_eq!(link.to_string().parse(), Ok(link));
         }
 
         #[test]
-        fn no_text_breaks_the_reader(text in "((rate|delay|loss|mtu)=[0-9.a-z%]{0,6},?){0,4}") {
+        fn no_text_breaks_the_reader(text in "((rate|queue|delay|loss|mtu)=[0-9.a-z%]{0,6},?){0,4}") {
             let _ = text.parse::<NodeLink>();
         }
     }

@@ -45,10 +45,13 @@ impl WiringBuilder<'_> {
         Ok(devices.collect())
     }
 
-    /// Returns the requests for token buckets and network emulators.
+    /// Returns the requests for token buckets, network emulators and redirections.
     pub(super) fn queues(&self) -> Result<Requests, Error> {
-        let mut requests = self.requests(self.objects.token_buckets())?;
-        requests.extend(self.requests(self.objects.impairments())?);
+        let objects = &self.objects;
+        let mut requests = self.requests(objects.token_buckets())?;
+        requests.extend(self.requests(objects.impairments())?);
+        requests.extend(self.requests(objects.ingress_hooks())?);
+        requests.extend(self.requests(objects.redirections())?);
         Ok(requests)
     }
 

@@ -1,6 +1,6 @@
 //! Layout of a network: its wiring, its servers and clients, and the path of a packet.
 
-use crate::plan::wiring::{DevicePair, DevicePairEnd, Impairment, NamespaceId, Wiring};
+use crate::plan::wiring::{DevicePair, DevicePairEnd, Impairment, NamespaceId, RateLimit, Wiring};
 use std::net::{IpAddr, SocketAddr};
 use tare_network::{ClientRoute, Error, Family, Hop, HopKind, NetworkParameters, Shape};
 
@@ -110,7 +110,9 @@ impl Layout {
         };
         let is_here = |one: &&Impairment| one.space == *space && one.device == *name;
         let impaired = self.wiring.impairments.iter().find(is_here);
-        let (queue, detail) = match (impaired, cable.bucket(&self.wiring)) {
+        let is_limited = |one: &&RateLimit| one.space == *space && one.device == name;
+        let own = self.wiring.rate_limits.iter().find(is_limited).map(|one| one.bucket);
+        let (queue, detail) = match (impaired, own.or_else(|| cable.bucket(&self.wiring))) {
             (Some(impaired), _) => ("netem", impaired.netem.to_string()),
             (None, Some(bucket)) => ("tbf", bucket.to_string()),
             (None, None) => return None,

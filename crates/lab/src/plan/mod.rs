@@ -4,6 +4,7 @@ pub(crate) mod address;
 pub(crate) mod backbone;
 pub(crate) mod docker_rules;
 pub(crate) mod layout;
+pub(crate) mod limited_link;
 pub(crate) mod namespace_id;
 pub(crate) mod network_options;
 pub(crate) mod node_containers;

@@ -2,9 +2,10 @@
 
 use crate::plan::address::InterfaceSlot;
 use crate::plan::layout::{Waypoint, check_one_node};
+use crate::plan::limited_link::LimitedLink;
 use crate::plan::nodes::{LabNode, UNDERLAY_BRIDGE, UPLINK, add_nodes};
 use crate::plan::placement::NodePlacement;
-use crate::plan::wiring::{Impairment, InterfaceAddress, NamespaceId, Wiring};
+use crate::plan::wiring::{DevicePairEnd, Impairment, InterfaceAddress, NamespaceId, Wiring};
 use std::net::{IpAddr, Ipv4Addr};
 use tare_network::{Error, Family, HopKind, MtuSource, NodeLink, Requirement, Shape};
 use tare_sandbox::Sysctl;
@@ -24,10 +25,10 @@ pub(crate) const ROUTER: [Sysctl; 5] = [
 
 /// Returns the requirements of these links on the kernel.
 pub fn link_requirements(link: &NodeLink) -> Vec<Requirement> {
-    let netem = link.is_impaired().then_some(Requirement::Kernel { module: "sch_netem" });
-    let tbf = (link.rate.is_some() && !link.is_impaired())
-        .then_some(Requirement::Kernel { module: "sch_tbf" });
-    netem.into_iter().chain(tbf).collect()
+    const RATE: [&str; 4] = ["sch_tbf", "sch_ingress", "cls_u32", "act_mirred"];
+    let impaired: &[&str] = if link.is_impaired() { &["sch_netem"] } else { &[] };
+    let limited: &[&str] = if link.rate.is_some() { &RATE } else { &[] };
+    [impaired, limited].concat().into_iter().map(|module| Requirement::Kernel { module }).collect()
 }
 
 /// Returns the links of a shape.
@@ -65,6 +66,8 @@ pub(crate) struct Underlay {
     /// Links between the nodes and the switch.
     pub(crate) link: NodeLink,
     switch: NamespaceId,
+    /// Links of the nodes in order, if the links have a rate and join nodes.
+    limited: Vec<LimitedLink>,
 }
 
 impl Underlay {
@@ -86,8 +89,11 @@ impl Underlay {
                 cable.mtu = Some(link.mtu());
             }
         }
-        let underlay = Self { nodes, link, switch };
-        underlay.apply_link(wiring, cables);
+        let mut underlay = Self { nodes, link, switch, limited: Vec::new() };
+        if count > 1 {
+            underlay.impair(wiring, cables);
+            underlay.limit(wiring, cables);
+        }
         for (one, other) in underlay.pairs() {
             wiring.add_neighbour(one.space, UPLINK, other.slot(0));
         }
@@ -102,25 +108,25 @@ impl Underlay {
         self.nodes.iter().flat_map(of).collect()
     }
 
-    /// Applies the limits and impairments of the links to the veth pairs from the given index on.
-    ///
-    /// Packets are delayed or lost once on their way, at the switch: a delay is that from node to node.
-    fn apply_link(&self, wiring: &mut Wiring, cables: usize) {
-        if !self.link.is_impaired() {
-            for cable in &mut wiring.device_pairs[cables..] {
-                cable.rate = self.link.rate;
-            }
-            return;
-        }
-        for cable in &wiring.device_pairs[cables..] {
-            let impair =
-                |space, device: &str, netem| Impairment { space, device: device.to_owned(), netem };
-            let near = Netem::for_link(&self.link);
-            wiring.impairments.push(impair(cable.near.space, &cable.near.device, near));
-            let far = self.link.rate.map(Netem::for_rate);
-            let far = far.map(|netem| impair(cable.far.space, &cable.far.device, netem));
-            wiring.impairments.extend(far);
-        }
+    /// Applies the impairments of the links to the veth pairs from the given index on, at the switch: packets are
+    /// delayed or lost once on their way, and a delay is that from node to node.
+    fn impair(&self, wiring: &mut Wiring, cables: usize) {
+        let Some(netem) = Netem::for_link(&self.link) else { return };
+        let ports = wiring.device_pairs[cables..].iter().map(|cable| &cable.near);
+        let impaired = |port: &DevicePairEnd| Impairment {
+            space: port.space,
+            device: port.device.clone(),
+            netem,
+        };
+        wiring.impairments.extend(ports.map(impaired));
+    }
+
+    /// Puts the links with their rate, if they have one, into the veth pairs from the given index on.
+    fn limit(&mut self, wiring: &mut Wiring, cables: usize) {
+        let Some(rate) = self.link.rate else { return };
+        let insert =
+            |number: usize| LimitedLink::insert(wiring, number, cables + number, &self.link, rate);
+        self.limited = (0..self.nodes.len()).map(insert).collect();
     }
 
     /// Returns an address of its node for each server, because servers on one node listen on the same ports.
@@ -174,14 +180,18 @@ impl Underlay {
 
     /// Returns the path of a packet from one node to another, their uplinks included.
     pub(crate) fn path(&self, from: usize, to: usize) -> Vec<Waypoint> {
-        let [from, to] = [self.nodes[from], self.nodes[to]];
-        vec![
-            Waypoint::device(HopKind::Veth, from.space, UPLINK),
-            Waypoint::device(HopKind::Veth, self.switch, from.port()),
+        let [sender, receiver] = [self.nodes[from], self.nodes[to]];
+        let limited = |node: usize| self.limited.get(node).copied();
+        let mut path = vec![Waypoint::device(HopKind::Veth, sender.space, UPLINK)];
+        path.extend(limited(from).map_or_else(Vec::new, LimitedLink::path_to_switch));
+        path.extend([
+            Waypoint::device(HopKind::Veth, self.switch, sender.port()),
             Waypoint::device(HopKind::Bridge, self.switch, UNDERLAY_BRIDGE),
-            Waypoint::device(HopKind::Veth, self.switch, to.port()),
-            Waypoint::device(HopKind::Veth, to.space, UPLINK),
-        ]
+            Waypoint::device(HopKind::Veth, self.switch, receiver.port()),
+        ]);
+        path.extend(limited(to).map_or_else(Vec::new, LimitedLink::path_to_node));
+        path.push(Waypoint::device(HopKind::Veth, receiver.space, UPLINK));
+        path
     }
 }
 
@@ -212,17 +222,22 @@ mod tests {
     }
 
     #[test]
-    fn links_are_limited_or_impaired_never_both() {
-        for (link, limited, impaired) in
-            [("rate=1gbit", 2, 0), ("delay=1ms", 0, 2), ("rate=1gbit,loss=1%", 0, 4)]
-        {
-            let link = Some(link.to_owned());
-            let shape = Shape { nodes: 2, link, ..Shape::default() };
+    fn links_are_limited_in_both_directions_and_impaired_in_the_switch() {
+        let wired = |nodes: u32, link: &str| {
+            let shape = Shape { nodes, link: Some(link.to_owned()), ..Shape::default() };
             let mut wiring = Wiring::new(Family::Ipv4, 1500);
-            Underlay::add(&mut wiring, &shape, &[]).unwrap();
-            let rates = wiring.device_pairs.iter().filter(|cable| cable.rate.is_some()).count();
-            assert_eq!((rates, wiring.impairments.len()), (limited, impaired));
+            let underlay = Underlay::add(&mut wiring, &shape, &[]).unwrap();
+            (wiring.rate_limits.len(), wiring.impairments.len(), underlay)
+        };
+        for (link, limited, impaired, hops) in
+            [("rate=1gbit", 4, 0, 10), ("delay=1ms", 0, 2, 5), ("rate=1gbit,loss=1%", 4, 2, 10)]
+        {
+            let (limits, impairments, underlay) = wired(2, link);
+            assert_eq!((limits, impairments), (limited, impaired), "{link}");
+            assert_eq!(underlay.path(0, 1).len(), hops, "{link}");
         }
+        let (limits, impairments, _) = wired(1, "rate=1gbit,loss=1%");
+        assert_eq!((limits, impairments), (0, 0), "one node has no packets between nodes");
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub(crate) fn script_or_comment(wiring: &Wiring) -> Vec<String> {
     script(wiring).unwrap_or_else(|error| vec![format!("# {error}")])
 }
 
-/// Returns the commands that create all devices and their queues.
+/// Returns the commands that create all devices, their queues and redirections.
 fn device_commands(wiring: &Wiring, objects: &KernelObjects<'_>) -> Result<Vec<String>, Error> {
     let mut lines = commands(wiring, objects.bridges())?;
     lines.extend(commands(wiring, objects.vrfs())?);
@@ -54,6 +54,8 @@ fn device_commands(wiring: &Wiring, objects: &KernelObjects<'_>) -> Result<Vec<S
     }
     lines.extend(commands(wiring, objects.token_buckets())?);
     lines.extend(commands(wiring, objects.impairments())?);
+    lines.extend(commands(wiring, objects.ingress_hooks())?);
+    lines.extend(commands(wiring, objects.redirections())?);
     Ok(lines)
 }
 

@@ -5,7 +5,7 @@ use crate::netlink::{DeviceRef, NetlinkRequest};
 use netlink_packet_core::DefaultNla;
 use netlink_packet_route::tc::TcAttribute;
 use std::fmt;
-use tare_network::{BitsPerSecond, NodeLink};
+use tare_network::NodeLink;
 
 /// Largest number of packets that wait. It holds the packets of a fast link in ten milliseconds. A full queue would
 /// lose packets that the link would not.
@@ -15,15 +15,11 @@ const LIMIT: u32 = 100_000;
 const TCA_OPTIONS: u16 = 2;
 
 /// Attributes after `struct tc_netem_qopt` in TCA_OPTIONS (linux/pkt_sched.h).
-const TCA_NETEM_RATE: u16 = 6;
-const TCA_NETEM_RATE64: u16 = 8;
 const TCA_NETEM_LATENCY64: u16 = 10;
 
 /// Impairment of the packets that leave by a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Netem {
-    /// Rate limit.
-    rate: Option<BitsPerSecond>,
     /// Delay of each packet, ns.
     delay: Option<u64>,
     /// Share of packets that are lost, 0–1.
@@ -31,16 +27,11 @@ pub struct Netem {
 }
 
 impl Netem {
-    /// Returns the impairment at the switch, on packets to a node: all properties of the link.
+    /// Returns the impairment of a link. Returns `None` if the link has none. A rate is no impairment: packets that
+    /// exceed it wait in a queue of bytes, and this one counts packets.
     #[must_use]
-    pub fn for_link(link: &NodeLink) -> Self {
-        Self { rate: link.rate, delay: link.delay, loss: link.loss }
-    }
-
-    /// Returns the impairment at a node, on packets that it sends: only the rate. The switch does the rest.
-    #[must_use]
-    pub fn for_rate(rate: BitsPerSecond) -> Self {
-        Self { rate: Some(rate), delay: None, loss: None }
+    pub fn for_link(link: &NodeLink) -> Option<Self> {
+        link.is_impaired().then_some(Self { delay: link.delay, loss: link.loss })
     }
 
     /// Returns the netlink options of the emulator.
@@ -52,12 +43,6 @@ impl Netem {
         let mut bytes = [none, LIMIT.to_ne_bytes(), loss.to_ne_bytes(), none, none, none].concat();
         if let Some(delay) = self.delay {
             append(&mut bytes, TCA_NETEM_LATENCY64, &delay.to_ne_bytes());
-        }
-        if let Some(rate) = self.rate {
-            // struct tc_netem_rate: rate, and three sizes of packets and cells that stay unchanged.
-            let low = u32::try_from(rate.bytes()).unwrap_or(u32::MAX);
-            append(&mut bytes, TCA_NETEM_RATE64, &rate.bytes().to_ne_bytes());
-            append(&mut bytes, TCA_NETEM_RATE, &[low.to_ne_bytes(), none, none, none].concat());
         }
         bytes
     }
@@ -82,7 +67,7 @@ impl fmt::Display for Netem {
         if let Some(loss) = self.loss {
             write!(f, " loss {}%", loss * 100.0)?;
         }
-        self.rate.map_or(Ok(()), |rate| write!(f, " rate {rate}"))
+        Ok(())
     }
 }
 
@@ -118,19 +103,20 @@ mod tests {
     #[test]
     fn the_kernel_is_told_in_its_own_layout() {
         let link: NodeLink = "rate=1gbit,delay=100us,loss=50%".parse().unwrap();
-        let netem = Netem::for_link(&link);
+        let netem = Netem::for_link(&link).unwrap();
         let options = netem.options();
         assert_eq!(options[4..8], 100_000_u32.to_ne_bytes());
         assert_eq!(options[8..12], 2_147_483_648_u32.to_ne_bytes());
         assert_eq!(options[24..28], [12_u16.to_ne_bytes(), 10_u16.to_ne_bytes()].concat()[..]);
         assert_eq!(options[28..36], 100_000_u64.to_ne_bytes());
-        assert_eq!(options.len(), 24 + 12 + 12 + 20);
-        assert_eq!(netem.to_string(), "limit 100000 delay 100000ns loss 50% rate 1gbit");
+        assert_eq!(options.len(), 24 + 12);
+        assert_eq!(netem.to_string(), "limit 100000 delay 100000ns loss 50%");
     }
 
     #[test]
     fn what_is_not_asked_for_is_not_done() {
-        let netem = Netem::for_link(&"delay=5ms".parse().unwrap());
+        assert_eq!(Netem::for_link(&"rate=1gbit".parse().unwrap()), None);
+        let netem = Netem::for_link(&"delay=5ms".parse().unwrap()).unwrap();
         assert_eq!(netem.options().len(), 24 + 12);
         assert_eq!(netem.to_string(), "limit 100000 delay 5000000ns");
     }

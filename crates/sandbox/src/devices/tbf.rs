@@ -14,8 +14,8 @@ use tare_network::BitsPerSecond;
 /// Longest time for which the queue can be kept from sending without losing any of its rate, milliseconds. A kernel
 /// timer wakes it, and on a busy machine that timer is late.
 const BURST_MILLIS: u64 = 4;
-/// Longest time that a byte can wait before others are dropped, milliseconds.
-const QUEUE_MILLIS: u64 = 50;
+/// Longest time that a byte can wait before others are dropped, ns, unless another one is chosen.
+const QUEUE_NANOS: u64 = 50_000_000;
 /// Smallest burst, frames: even a slow link carries whole frames.
 const LEAST_BURST: u64 = 2;
 /// Smallest queue in addition to the burst, bytes. TCP hands a device up to two segments of 64 KiB at once, however
@@ -47,13 +47,17 @@ impl TokenBucket {
     /// Returns a bucket for a rate, and frames with this MTU.
     #[must_use]
     pub fn new(rate: BitsPerSecond, mtu: u32) -> Self {
-        let in_millis = |millis: u64| rate.bytes() * millis / 1_000;
         let frame = u64::from(mtu) + HEADER;
-        let burst = in_millis(BURST_MILLIS).max(LEAST_BURST * frame);
-        let limit = burst + in_millis(QUEUE_MILLIS).max(LEAST_QUEUE);
-        // The kernel stores both in 32 bits. A queue of four gigabytes is as good as a longer one.
-        let bytes = |size: u64| u32::try_from(size).unwrap_or(u32::MAX);
-        Self { rate, burst: bytes(burst), limit: bytes(limit) }
+        let burst = (rate.bytes() * BURST_MILLIS / 1_000).max(LEAST_BURST * frame);
+        Self { rate, burst: saturate(burst), limit: 0 }.with_queue(QUEUE_NANOS)
+    }
+
+    /// Returns the same bucket with another longest wait for tokens, ns.
+    #[must_use]
+    pub fn with_queue(self, nanos: u64) -> Self {
+        let bytes = u128::from(self.rate.bytes()) * u128::from(nanos) / 1_000_000_000;
+        let queue = u64::try_from(bytes).unwrap_or(u64::MAX).max(LEAST_QUEUE);
+        Self { limit: saturate(queue.saturating_add(self.burst.into())), ..self }
     }
 
     /// Returns the netlink attributes of the bucket, each a kind and a value.
@@ -115,6 +119,11 @@ impl NamespaceChange for NewTokenBucket<'_> {
     }
 }
 
+/// Returns a size in the 32 bits in which the kernel stores it. A queue of four gigabytes is as good as a longer one.
+fn saturate(size: u64) -> u32 {
+    u32::try_from(size).unwrap_or(u32::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,6 +139,9 @@ mod tests {
         assert_eq!(bucket("1gbit", 1500).to_string(), words);
         assert_eq!(bucket("8kbit", 1500).to_string(), "rate 8kbit burst 3028 limit 265172");
         assert_eq!(bucket("1000gbit", 1500).limit, u32::MAX);
+        let short = bucket("1gbit", 1500).with_queue(10_000_000);
+        assert_eq!(short.to_string(), "rate 1gbit burst 500000 limit 1750000");
+        assert_eq!(bucket("1gbit", 1500).with_queue(u64::MAX).limit, u32::MAX);
     }
 
     #[test]

@@ -21,6 +21,12 @@ pub struct NetlinkRequest {
 /// Flags of a message that creates an object which must not exist yet.
 pub(crate) const CREATE: u16 = NLM_F_CREATE | NLM_F_EXCL;
 
+/// Handle of the hook for received packets (linux/pkt_sched.h, `TC_H_INGRESS`).
+const INGRESS_HOOK: TcHandle = TcHandle { major: 0xffff, minor: 0 };
+
+/// All protocols (linux/if_ether.h).
+const ETH_P_ALL: u16 = 3;
+
 impl NetlinkRequest {
     /// Returns a request about a device, which is created if the flags say so.
     pub(crate) fn new_link(what: String, flags: u16, link: LinkMessage) -> Self {
@@ -43,6 +49,31 @@ impl NetlinkRequest {
         message.header.parent = TcHandle::ROOT;
         message.attributes = attributes;
         Self { what, flags: CREATE, message: RouteNetlinkMessage::NewQueueDiscipline(message) }
+    }
+
+    /// Returns a request that gives a device a hook for filters of the packets that it receives.
+    pub(crate) fn add_ingress_hook(what: String, device: DeviceRef<'_>) -> Self {
+        let mut message = TcMessage::default();
+        message.header.index = device.index.cast_signed();
+        message.header.parent = TcHandle::INGRESS;
+        message.header.handle = INGRESS_HOOK;
+        message.attributes = vec![TcAttribute::Kind("ingress".to_owned())];
+        Self { what, flags: CREATE, message: RouteNetlinkMessage::NewQueueDiscipline(message) }
+    }
+
+    /// Returns a request that adds a filter to the packets of all protocols that a device receives. The attributes are
+    /// its kind and the kind's options; the kernel chooses its priority.
+    pub(crate) fn add_ingress_filter(
+        what: String,
+        device: DeviceRef<'_>,
+        attributes: Vec<TcAttribute>,
+    ) -> Self {
+        let mut message = TcMessage::default();
+        message.header.index = device.index.cast_signed();
+        message.header.parent = INGRESS_HOOK;
+        message.header.info = u32::from(ETH_P_ALL.to_be());
+        message.attributes = attributes;
+        Self { what, flags: CREATE, message: RouteNetlinkMessage::NewTrafficFilter(message) }
     }
 
     /// Returns the request that sets a device up.

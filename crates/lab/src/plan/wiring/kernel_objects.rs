@@ -5,8 +5,8 @@ use super::{DevicePair, DevicePairEnd, LinuxBridge, NamespaceId, Wiring};
 use tare_network::Error;
 use tare_sandbox::addressing::{NewAddress, NewFdbEntry, NewNeighbour, NewRoute, NewVxlanFdbEntry};
 use tare_sandbox::devices::{
-    BridgeMtu, NewBridge, NewChildDevice, NewDevicePair, NewNetem, NewPairEnd, NewTokenBucket,
-    NewVrf,
+    BridgeMtu, NewBridge, NewChildDevice, NewDevicePair, NewIngressHook, NewNetem, NewPairEnd,
+    NewRedirection, NewTokenBucket, NewVrf,
 };
 use tare_sandbox::netlink::DeviceRef;
 
@@ -95,17 +95,36 @@ impl<'a> KernelObjects<'a> {
         devices.collect()
     }
 
-    /// Returns the token buckets, one at each end of every rate-limited device pair.
+    /// Returns the token buckets: one at each end of every rate-limited device pair, then those of single devices.
     pub(crate) fn token_buckets(&self) -> Objects<NewTokenBucket<'a>> {
         let limited = |one: &'a DevicePair| Some((one, one.bucket(self.wiring)?));
         let pairs = self.wiring.device_pairs.iter().filter_map(limited);
-        pairs
-            .flat_map(|(one, bucket)| one.ends().map(|end| (end, bucket)))
-            .map(|(end, bucket)| {
-                let device = self.device(end.space, &end.device)?;
-                Ok((end.space, NewTokenBucket { device, bucket }))
+        let ends = pairs.flat_map(|(one, bucket)| {
+            one.ends().map(|end| (end.space, end.device.as_str(), bucket))
+        });
+        let limits = self.wiring.rate_limits.iter();
+        ends.chain(limits.map(|one| (one.space, one.device, one.bucket)))
+            .map(|(space, name, bucket)| {
+                Ok((space, NewTokenBucket { device: self.device(space, name)?, bucket }))
             })
             .collect()
+    }
+
+    /// Returns the hooks of the devices whose packets are redirected.
+    pub(crate) fn ingress_hooks(&self) -> Objects<NewIngressHook<'a>> {
+        let hooks = self.wiring.redirections.iter().map(|one| {
+            Ok((one.space, NewIngressHook { device: self.device(one.space, one.from)? }))
+        });
+        hooks.collect()
+    }
+
+    /// Returns the redirections.
+    pub(crate) fn redirections(&self) -> Objects<NewRedirection<'a>> {
+        let redirections = self.wiring.redirections.iter().map(|one| {
+            let [from, to] = [self.device(one.space, one.from)?, self.device(one.space, one.to)?];
+            Ok((one.space, NewRedirection { from, to }))
+        });
+        redirections.collect()
     }
 
     /// Returns the network emulators, one for each impaired device.

@@ -12,6 +12,7 @@ mod device_indices;
 mod fdb_entry;
 mod impairment;
 mod kernel_objects;
+mod redirection;
 mod route;
 mod setting;
 
@@ -21,6 +22,7 @@ pub(crate) use device::{DevicePair, DevicePairEnd, LinuxBridge, VrfDevice};
 pub(crate) use fdb_entry::{FdbEntry, VxlanFdbEntry};
 pub(crate) use impairment::Impairment;
 pub(crate) use kernel_objects::{KernelObjects, Objects};
+pub(crate) use redirection::{RateLimit, Redirection};
 pub(crate) use route::IpRoute;
 pub(crate) use setting::DeviceSysctl;
 
@@ -100,6 +102,10 @@ pub(crate) struct Wiring {
     pub(crate) child_devices: Vec<ChildDevice>,
     /// Devices with an impairment.
     pub(crate) impairments: Vec<Impairment>,
+    /// Devices with a rate limit of their own.
+    pub(crate) rate_limits: Vec<RateLimit>,
+    /// Devices whose received packets leave by another device.
+    pub(crate) redirections: Vec<Redirection>,
     /// Settings that are written when the devices exist.
     pub(crate) settings: Vec<DeviceSysctl>,
     /// Addresses of devices.
@@ -158,6 +164,8 @@ impl Wiring {
             device_pairs: Vec::new(),
             child_devices: Vec::new(),
             impairments: Vec::new(),
+            rate_limits: Vec::new(),
+            redirections: Vec::new(),
             settings: Vec::new(),
             addresses: Vec::new(),
             routes: Vec::new(),
