@@ -20,6 +20,10 @@ pub struct SearchTrial {
     /// Datagrams of these that arrived in time, each counted once, without those still queued on their way when the
     /// sender ended.
     pub received: u64,
+    /// Datagrams of those received that were still queued on their way when the sender ended, in a queue that grew too
+    /// slowly to tell it from a pause of a scheduler.
+    #[serde(default)]
+    pub late: u64,
 }
 
 /// Result of a search for one loss ratio (RFC 9971: a goal).

@@ -22,6 +22,7 @@ mod encapsulation;
 mod exec;
 mod harness;
 mod leftovers;
+mod links;
 mod many_containers;
 mod mtu;
 mod nodes;
@@ -45,6 +46,7 @@ fn all() -> Vec<Case> {
         exec::all(),
         control_groups::all(),
         leftovers::all(),
+        links::all(),
         mtu::all(),
         nodes::all(),
         other_kernels::all(),
@@ -91,6 +93,7 @@ fn main() -> ExitCode {
         ["hold-in", group] => control_groups::hold(group),
         ["swallow", end, address] => rates::swallow(end, address),
         ["pour", end, address] => rates::pour(end, address),
+        ["flood", address] => rates::flood(address),
         ["refused"] => {
             cases::refused();
             ExitCode::SUCCESS

@@ -51,12 +51,6 @@ pub(crate) fn all() -> Vec<Case> {
             cases.push(of("the_shown_commands_join_two_nodes", the_shown_commands_build_it));
         }
     }
-    for name in ["host", "vxlan"] {
-        let of = |case: &str, body: fn(&str)| Case::of_network(case, name, body);
-        cases.push(of("a_link_lets_no_more_through_than_it_is_told", a_link_limits));
-        cases
-            .push(of("measures::a_link_is_as_fast_as_it_is_told", a_link_is_as_fast_as_it_is_told));
-    }
     let apart = placement_pairs().into_iter().flat_map(|name| [(name, 1), (name, 2)]);
     // A published port is on the node's own address: with one node, there is no client outside of it.
     let apart = apart.filter(|place| *place != ("bridge/published", 1));
@@ -183,24 +177,6 @@ fn vxlan_names_its_hops() {
         "server-0:eth0 Veth",
     ];
     assert_eq!(path(&topology), expected);
-}
-
-/// Raises a network over a link of 100 Mbit/s, whose queues are at the node and at the switch's port.
-fn over_a_link(name: &str) -> Topology {
-    let shape = Shape { link: Some("rate=100mbit".to_owned()), ..two_nodes() };
-    let topology = raise(&enter(), name, &shape);
-    let queues = topology.hops.iter().filter(|hop| hop.kind == HopKind::Queue).count();
-    assert_eq!(queues, 2, "at the node, and at the switch's port");
-    topology
-}
-
-fn a_link_limits(name: &str) {
-    rates::assert_limited(&over_a_link(name), ["swallow", "pour"]);
-}
-
-fn a_link_is_as_fast_as_it_is_told(name: &str) {
-    // VXLAN's headers use a part of the link.
-    rates::assert_used(&over_a_link(name), ["swallow", "pour"], 85.0);
 }
 
 /// Returns the command lines of this process's children.

@@ -1,9 +1,10 @@
 //! Tests of `+rate=`: the rate of a limited network in each direction, and the places of its queues.
 
-use crate::cases::{enter, output, path, raise};
+use crate::cases::{enter, path, raise};
 use crate::harness::Case;
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::process::ExitCode;
 use std::time::Instant;
 use tare_dev::eventually;
@@ -46,12 +47,33 @@ pub(crate) fn swallow(end: &str, address: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// Number of datagrams of a flood, and the size of each, bytes: as many fragments as fit into the largest.
+pub(crate) const FLOOD: (usize, usize) = (200, 60_000);
+
+/// Sends a flood of datagrams, one after the other, to an address that nothing need listen on.
+pub(crate) fn flood(address: &str) -> ExitCode {
+    let (count, size) = FLOOD;
+    let socket = UdpSocket::bind("0.0.0.0:0").expect("there is a free port");
+    for _ in 0..count {
+        socket.send_to(&vec![0; size], address).expect("the device takes it");
+    }
+    println!("sent");
+    ExitCode::SUCCESS
+}
+
+/// Has the first client flood its server.
+pub(crate) fn send_flood(topology: &Topology) {
+    let (client, route) = (topology.clients[0].as_ref(), topology.routes[0]);
+    let (_flooding, mut said) = start(client, &["flood", &route.dial.to_string()]);
+    assert_eq!(said(), "sent");
+}
+
 /// Starts a program of this file in a container, and returns it with a reader of its output, line by line.
 fn start(
     container: &dyn Container,
-    words: [&str; 3],
+    words: &[&str],
 ) -> (Box<dyn Process>, impl FnMut() -> String + use<>) {
-    let mut process = container.spawn(&Command::tare(words)).expect("it starts");
+    let mut process = container.spawn(&Command::tare(words.iter().copied())).expect("it starts");
     let mut output = BufReader::new(process.take_output().expect("its output is piped"));
     let line = move || {
         let mut line = String::new();
@@ -66,55 +88,65 @@ fn transfer(topology: &Topology, at_server: &str, at_client: &str) -> f64 {
     let (server, client) = (topology.servers[0].as_ref(), topology.clients[0].as_ref());
     let route = topology.routes[0];
     let (listen, dial) = (route.listen.to_string(), route.dial.to_string());
-    let (_serving, mut served) = start(server, [at_server, "listen", &listen]);
+    let (_serving, mut served) = start(server, &[at_server, "listen", &listen]);
     assert_eq!(served(), "listening");
-    let (_dialling, mut dialled) = start(client, [at_client, "dial", &dial]);
+    let (_dialling, mut dialled) = start(client, &[at_client, "dial", &dial]);
     let said = if at_client == "swallow" { dialled() } else { served() };
     said.parse().expect("a number")
 }
 
-/// Returns for each queue of the topology the bytes that it has passed, headers included, and how often it held a
-/// packet back.
-fn queue_counts(topology: &Topology) -> Vec<(u64, u64)> {
-    let tc = tare_sandbox::program::find("tc").expect("iproute2 is installed");
-    let places = [&topology.servers, &topology.clients, &topology.nodes];
-    let texts = places
-        .into_iter()
-        .flatten()
-        .map(|place| output(place.as_ref(), &tc, &["-s", "qdisc", "show"]));
-    let of = |queue: &str| {
-        let number = |before: &str| {
-            let rest = queue.split(before).nth(1).expect("tc shows it");
-            rest.split(|end: char| !end.is_ascii_digit()).next().and_then(|word| word.parse().ok())
-        };
-        (number("Sent ").expect("a number"), number("overlimits ").expect("a number"))
-    };
-    texts
-        .flat_map(|text| {
-            text.split("qdisc ").filter(|one| one.starts_with("tbf")).map(of).collect::<Vec<_>>()
-        })
-        .collect()
+/// Increase of the counters of a queue with a rate.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct QueueGains {
+    /// Packets that it has passed.
+    pub(crate) packets: u64,
+    /// Bytes that it has passed, headers included.
+    pub(crate) bytes: u64,
+    /// Packets that it has dropped.
+    pub(crate) drops: u64,
+    /// Times that it held a packet back.
+    held_back: u64,
+}
+
+/// Returns the increase of the counters of each queue with a rate since the last call, by its place and name. A queue
+/// without an increase may be missing.
+pub(crate) fn queue_gains(topology: &mut Topology) -> BTreeMap<String, QueueGains> {
+    let watch = topology.watch.as_mut().expect("the lab counts");
+    let mut queues = BTreeMap::new();
+    for counts in watch.read_gains() {
+        for (name, gains) in counts.queues.iter().filter(|(name, _)| name.ends_with("/tbf")) {
+            let gain = |counter: &str| gains.get(counter).copied().unwrap_or_default();
+            let all = QueueGains {
+                packets: gain("packets"),
+                bytes: gain("bytes"),
+                drops: gain("drops"),
+                held_back: gain("overlimits"),
+            };
+            queues.insert(format!("{}:{name}", counts.place), all);
+        }
+    }
+    queues
 }
 
 /// Checks that a path of 100 Mbit/s passes no more than a token bucket of that rate does, and holds back what exceeds
 /// it. A sender that paces itself (BBR), or that other work slows down, may not exceed it in a single transfer.
-pub(crate) fn assert_limited(topology: &Topology, parts: [&str; 2]) {
+pub(crate) fn assert_limited(topology: &mut Topology, parts: [&str; 2]) {
     eventually("a queue holds something back", || held_back(topology, parts) > 0);
 }
 
 /// Runs a transfer, checks that it stays within the bucket's bound, and returns how often a queue held a packet back.
 /// The time is measured around the transfer, so that other work on the machine can only make it longer.
-fn held_back(topology: &Topology, [at_server, at_client]: [&str; 2]) -> u64 {
+fn held_back(topology: &mut Topology, [at_server, at_client]: [&str; 2]) -> u64 {
     // Burst of all limited networks here, bytes: 100 Mbit/s for 4 ms, and a packet of the largest size that offloads
     // make.
     const BURST: f64 = 50_000.0 + 65_536.0;
     const BYTES_PER_SECOND: f64 = 100e6 / 8.0;
-    let (before, begin) = (queue_counts(topology), Instant::now());
+    queue_gains(topology);
+    let begin = Instant::now();
     transfer(topology, at_server, at_client);
-    let (after, took) = (queue_counts(topology), begin.elapsed().as_secs_f64());
-    let gains =
-        before.iter().zip(&after).map(|(before, after)| (after.0 - before.0, after.1 - before.1));
-    let (bytes, held_back) = gains.max().expect("there are queues");
+    let took = begin.elapsed().as_secs_f64();
+    let gains = queue_gains(topology).into_values().max_by_key(|gains| gains.bytes);
+    let QueueGains { bytes, held_back, .. } = gains.expect("there are queues");
     assert!(bytes >= AMOUNT as u64, "all of it passed one of the queues: {bytes} bytes");
     let most = BYTES_PER_SECOND * took + BURST;
     assert!(bytes as f64 <= most, "{bytes} bytes in {took} s, and no more than {most} may pass");
@@ -146,8 +178,8 @@ pub(crate) fn all() -> Vec<Case> {
 }
 
 fn limits_both(name: &str) {
-    let topology = raise(&enter(), name, &Shape::default());
-    DIRECTIONS.into_iter().for_each(|parts| assert_limited(&topology, parts));
+    let mut topology = raise(&enter(), name, &Shape::default());
+    DIRECTIONS.into_iter().for_each(|parts| assert_limited(&mut topology, parts));
 }
 
 fn is_reached_in_both(name: &str) {

@@ -40,8 +40,8 @@ pub(crate) enum UdpControlMessage {
     },
     /// Number of datagrams received, over all flows.
     Received {
-        /// Datagrams that found the socket's buffer full.
-        dropped: u32,
+        /// Datagrams received that were still queued on the path when their sender ended.
+        late: u32,
         /// Datagrams received, each once.
         datagrams: u64,
     },
@@ -58,7 +58,7 @@ impl UdpControlMessage {
             Self::Begin(trial) => (4, trial, 0),
             Self::Ready(trial) => (5, trial, 0),
             Self::Sent { flow, datagrams } => (6, flow, datagrams),
-            Self::Received { dropped, datagrams } => (7, dropped, datagrams),
+            Self::Received { late, datagrams } => (7, late, datagrams),
         };
         let mut bytes = [0; LENGTH];
         bytes[..4].copy_from_slice(&kind.to_be_bytes());
@@ -79,7 +79,7 @@ impl UdpControlMessage {
             4 => Self::Begin(small),
             5 => Self::Ready(small),
             6 => Self::Sent { flow: small, datagrams: large },
-            7 => Self::Received { dropped: small, datagrams: large },
+            7 => Self::Received { late: small, datagrams: large },
             _ => return None,
         })
     }

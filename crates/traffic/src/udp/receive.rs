@@ -220,6 +220,11 @@ impl UdpReceiver {
         self.flows.iter().map(|flow| flow.backlog.late_datagrams(flow.received)).sum()
     }
 
+    /// Returns the number of them on flows whose queue has grown by more than a search tolerates.
+    pub(crate) fn excess_datagrams(&self) -> u64 {
+        self.flows.iter().map(|flow| flow.backlog.excess_datagrams(flow.received)).sum()
+    }
+
     /// Receives until all flows have ended, or patience is over.
     pub(crate) fn run(&mut self, patience: &SharedDeadline) -> io::Result<()> {
         if self.slices.is_none() {

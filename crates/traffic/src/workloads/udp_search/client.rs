@@ -136,7 +136,7 @@ impl SearchClient {
         let began = Nanos::from(self.began.elapsed());
         let UdpSendResult { output: driven, .. } = self.transmitter.send(loaded, &task)?;
         let sent = driven.lanes.iter().map(|lane| lane.tally().total().sent).sum();
-        let received = self.await_received().map_err(refused)?;
+        let (received, late) = self.await_received().map_err(refused)?;
         self.datagrams_sent += sent;
         self.cpu = self.cpu + driven.cpu;
         for finding in driven.findings {
@@ -147,7 +147,7 @@ impl SearchClient {
         let offered = sent as f64 / duration.as_secs_f64();
         // The rate of the first trial is known only after it.
         let asked = if load == UNLIMITED { offered } else { load };
-        let probe = SearchTrial { began, length, asked, offered, sent, received };
+        let probe = SearchTrial { began, length, asked, offered, sent, received, late };
         self.record.probes.push(probe);
         Ok(probe)
     }
@@ -163,16 +163,19 @@ impl SearchClient {
         Ok(())
     }
 
-    fn await_received(&mut self) -> io::Result<u64> {
-        let mut received = 0;
+    /// Returns the number of datagrams that the servers have received, and how many of them came late.
+    fn await_received(&mut self) -> io::Result<(u64, u64)> {
+        let (mut received, mut came_late) = (0, 0);
         for link in &mut self.transmitter.links {
             match link.receive(SETTLE + ANSWER)? {
-                Some(UdpControlMessage::Received { datagrams, .. }) => received += datagrams,
+                Some(UdpControlMessage::Received { late, datagrams }) => {
+                    (received, came_late) = (received + datagrams, came_late + u64::from(late));
+                }
                 Some(_) => return Err(unexpected_message()),
                 None => return Err(io::ErrorKind::TimedOut.into()),
             }
         }
-        Ok(received)
+        Ok((received, came_late))
     }
 }
 
@@ -234,6 +237,7 @@ mod tests {
             offered: sent as f64,
             sent,
             received,
+            late: 0,
         };
         let second = Duration::from_secs(1);
         let close = to_trial(1000.0, second, &probe(980, 980));

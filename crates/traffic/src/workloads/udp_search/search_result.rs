@@ -3,14 +3,14 @@
 use tare_record::{Finding, GoalResult, SearchTrial};
 use tare_stats::mlrsearch::{SearchEnding, SearchGoalResult};
 
-/// Returns the recorded bounds of one goal. The rate never exceeds the rate received in the trials at the lower bound,
-/// in which the sender may have been a little behind.
+/// Returns the recorded bounds of one goal. The rate never exceeds the rate that the path carried in the trials at the
+/// lower bound: the sender may have been a little behind, and a queue may have been filling.
 pub(super) fn recorded_bounds(found: &SearchGoalResult, probes: &[SearchTrial]) -> GoalResult {
     let lower = found.bounds.lower.unwrap_or(0.0);
     let mut carried: Vec<f64> = probes
         .iter()
         .filter(|probe| probe.asked == lower)
-        .map(|probe| probe.received as f64 / probe.length.as_secs_f64())
+        .map(|probe| probe.received.saturating_sub(probe.late) as f64 / probe.length.as_secs_f64())
         .collect();
     carried.sort_by(f64::total_cmp);
     let median = carried.get(carried.len() / 2).copied().unwrap_or(0.0);
@@ -68,9 +68,12 @@ mod tests {
             offered: 99.0,
             sent: 99,
             received,
+            late: 0,
         };
         let recorded = recorded_bounds(&regular, &[probe(99), probe(90), probe(95)]);
         assert!(recorded.converged && recorded.lower == 99.0 && recorded.conditional == 95.0);
+        let filling = SearchTrial { late: 2, ..probe(99) };
+        assert_eq!(recorded_bounds(&regular, &[filling; 3]).conditional, 97.0);
         let limited = found(Some(500.0), None, SearchEnding::NoUpper);
         assert_eq!(
             ending_finding(&limited, 500.0),

@@ -103,12 +103,13 @@ impl SearchTotals {
                 self.findings.push(finding);
             }
         }
-        let dropped = u32::try_from(dropped).unwrap_or(u32::MAX);
         // Datagrams that a queue accepted but could not have sustained do not count as received.
-        let late = driven.lanes.iter().map(UdpReceiver::late_datagrams).sum();
-        let received = received.saturating_sub(late);
+        let excess: u64 = driven.lanes.iter().map(UdpReceiver::excess_datagrams).sum();
+        let late: u64 = driven.lanes.iter().map(UdpReceiver::late_datagrams).sum();
+        let received = received.saturating_sub(excess);
+        let late = u32::try_from(late.saturating_sub(excess).min(received)).unwrap_or(u32::MAX);
         // A client that has gone does not need the result.
-        let _ = send_to_all(links, UdpControlMessage::Received { dropped, datagrams: received });
+        let _ = send_to_all(links, UdpControlMessage::Received { late, datagrams: received });
         Ok(())
     }
 }
