@@ -1,15 +1,19 @@
-//! Counters of every hop: devices, queues, rules, connection tracking and protocols, for each namespace.
+//! Counters of every hop: devices, queues, rules, connection tracking, protocols and the daemons' sockets, for each
+//! namespace.
 //!
 //! Nothing here makes the kernel load a module, and nothing here runs while a trial is measured.
 
 use crate::networks::CALLER;
 use crate::plan::layout::Layout;
+use crate::programs::RunningPrograms;
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use tare_network::{CounterDeltas, KernelProgramRuns, NamespaceCounts};
 use tare_sandbox::counters::{NamespaceReader, NamespaceReading};
 use tare_sandbox::netlink::{DeviceStats, QdiscStats};
+use tare_sandbox::programs::{ProcessSocket, SocketEnd};
 use tare_sandbox::{DropCounter, DropReasons, DropWatch, Namespace, Sandbox};
 
 /// Largest number of namespaces whose counters are read. Nodes come first, then servers, then clients.
@@ -18,6 +22,8 @@ const MOST: usize = 64;
 /// Namespace, with the counters of the previous read.
 struct WatchedNamespace {
     name: String,
+    /// Inode number of the namespace. `None` if it is not known.
+    inode: Option<u64>,
     reader: NamespaceReader,
     /// Watch on the kernel's drop reasons in the namespace. `None` if they are not read there.
     watched: Option<DropWatch>,
@@ -28,11 +34,21 @@ struct WatchedNamespace {
 pub(crate) struct NetworkCounters {
     places: Vec<WatchedNamespace>,
     drops: Option<Arc<DropCounter>>,
+    programs: Arc<RunningPrograms>,
 }
+
+/// Sockets of daemons with the names of their programs, by the inode number of their network namespace.
+type DaemonSockets = BTreeMap<u64, Vec<(String, ProcessSocket)>>;
 
 impl NetworkCounters {
     /// Starts to count in all namespaces of a layout that was built.
-    pub(crate) fn start(sandbox: &Sandbox, layout: &Layout, spaces: &[Arc<Namespace>]) -> Self {
+    pub(crate) fn start(
+        sandbox: &Sandbox,
+        layout: &Layout,
+        spaces: &[Arc<Namespace>],
+        programs: &Arc<RunningPrograms>,
+    ) -> Self {
+        let sockets = daemon_sockets(programs);
         let filters = !layout.wiring.rules.is_empty() || sandbox.kernel().is_present("nf_tables");
         let mut ends = layout.servers.iter().chain(&layout.clients);
         let uses_caller = ends.any(|end| end.space.is_none());
@@ -41,26 +57,28 @@ impl NetworkCounters {
         let inside = spaces.iter().take(MOST).filter_map(|space| {
             let reader = space.run_inside(|| NamespaceReader::open(filters)).ok()?;
             let inode = rustix::fs::fstat(space).ok().map(|stat| stat.st_ino);
-            WatchedNamespace::start(space.name(), reader, watch(inode))
+            WatchedNamespace::start(space.name(), (reader, inode), watch(inode), &sockets)
         });
         let mut places: Vec<WatchedNamespace> = inside.collect();
         if uses_caller {
             // The rules of the machine itself are not tare's, and only root may list them.
             let inode = fs::metadata("/proc/thread-self/ns/net").ok().map(|file| file.ino());
             let reader = NamespaceReader::open(false).ok();
-            places.extend(
-                reader.and_then(|reader| WatchedNamespace::start(CALLER, reader, watch(inode))),
-            );
+            places.extend(reader.and_then(|reader| {
+                WatchedNamespace::start(CALLER, (reader, inode), watch(inode), &sockets)
+            }));
         }
-        Self { places, drops }
+        Self { places, drops, programs: Arc::clone(programs) }
     }
 
     /// Returns the increase since the previous read. A namespace that cannot be read any more has no increase.
     pub(crate) fn read_gains(&mut self) -> Vec<NamespaceCounts> {
         let dropped = self.drops.as_ref().map(|drops| drops.read()).unwrap_or_default();
+        let sockets = daemon_sockets(&self.programs);
         let gained = |place: &mut WatchedNamespace| {
             let reasons = place.watched.as_ref().and_then(|watched| watched.select(&dropped));
-            let now = to_place_counts(&place.name, place.reader.read().ok()?, reasons);
+            let reading = place.reader.read().ok()?;
+            let now = to_place_counts(&place.name, reading, reasons, place.select(&sockets));
             let gained = now.since(&place.before);
             place.before = now;
             (!gained.is_empty()).then_some(gained)
@@ -76,17 +94,40 @@ impl NetworkCounters {
 
 impl WatchedNamespace {
     /// Starts to count in a namespace. Returns `None` if it cannot be read.
-    fn start(name: &str, mut reader: NamespaceReader, watched: Option<DropWatch>) -> Option<Self> {
+    fn start(
+        name: &str,
+        (reader, inode): (NamespaceReader, Option<u64>),
+        watched: Option<DropWatch>,
+        sockets: &DaemonSockets,
+    ) -> Option<Self> {
+        let (name, before) = (name.to_owned(), NamespaceCounts::default());
+        let mut place = Self { name, inode, reader, watched, before };
         // No drops were counted before the watch started.
-        let before = to_place_counts(name, reader.read().ok()?, None);
-        Some(Self { name: name.to_owned(), reader, watched, before })
+        let reading = place.reader.read().ok()?;
+        place.before = to_place_counts(&place.name, reading, None, place.select(sockets));
+        Some(place)
     }
+
+    /// Returns the daemons' sockets in this namespace.
+    fn select<'a>(&self, sockets: &'a DaemonSockets) -> &'a [(String, ProcessSocket)] {
+        self.inode.and_then(|inode| sockets.get(&inode)).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Reads the daemons' sockets.
+fn daemon_sockets(programs: &RunningPrograms) -> DaemonSockets {
+    let mut sockets = DaemonSockets::new();
+    for (program, socket) in programs.sockets() {
+        sockets.entry(socket.namespace).or_default().push((program, socket));
+    }
+    sockets
 }
 
 fn to_place_counts(
     place: &str,
     reading: NamespaceReading,
     reasons: Option<&DropReasons>,
+    sockets: &[(String, ProcessSocket)],
 ) -> NamespaceCounts {
     let NamespaceReading { devices, queues, rules, conntrack, protocols } = reading;
     let name = |index: u32| devices.iter().find(|one| one.index == index).map(|one| &one.name);
@@ -101,8 +142,10 @@ fn to_place_counts(
         };
         (device, gains.clone())
     };
+    let device_name = |index: u32| name(index).cloned().unwrap_or_default();
     NamespaceCounts {
         place: place.to_owned(),
+        sockets: socket_counts(sockets, device_name),
         devices: devices.iter().map(|one| (one.name.clone(), device_gains(one))).collect(),
         queues: queues.iter().filter_map(queue).collect(),
         rules,
@@ -128,6 +171,26 @@ fn device_gains(DeviceStats { stats, .. }: &DeviceStats) -> CounterDeltas {
     ])
 }
 
+/// Returns the counts of sockets. Sockets of one program with the same end are one.
+fn socket_counts(
+    sockets: &[(String, ProcessSocket)],
+    device_name: impl Fn(u32) -> String,
+) -> BTreeMap<String, CounterDeltas> {
+    let mut all: BTreeMap<String, CounterDeltas> = BTreeMap::new();
+    for (program, ProcessSocket { end, memory, .. }) in sockets {
+        // A space separates the program from the rest.
+        let program = program.replace(' ', "_");
+        let name = match end {
+            SocketEnd::Udp(address) => format!("{program} udp {address}"),
+            SocketEnd::Packet(index) => format!("{program} packet {}", device_name(*index)),
+        };
+        let counts = all.entry(name).or_default();
+        *counts.entry("drops".to_owned()).or_default() += u64::from(memory.drops);
+        counts.insert("receive_buffer".to_owned(), memory.receive_buffer.into());
+    }
+    all
+}
+
 fn queue_gains(queue: &QdiscStats) -> CounterDeltas {
     to_gains([
         ("packets", u64::from(queue.packets)),
@@ -147,7 +210,7 @@ fn to_gains<const N: usize>(all: [(&str, u64); N]) -> CounterDeltas {
 mod tests {
     use super::*;
     use netlink_packet_route::link::Stats64;
-    use std::collections::BTreeMap;
+    use tare_sandbox::sys::socket::SocketMemory;
 
     #[test]
     fn a_queue_is_named_after_its_device() {
@@ -169,7 +232,22 @@ mod tests {
         let full = CounterDeltas::from([("QDISC_DROP".to_owned(), 3)]);
         let reasons =
             DropReasons::from([(0, CounterDeltas::new()), (7, full), (9, CounterDeltas::new())]);
-        let counts = to_place_counts("node-0", reading, Some(&reasons));
+        let socket = |end| ProcessSocket {
+            inode: 1,
+            namespace: 2,
+            end,
+            memory: SocketMemory { receive_buffer: 4096, drops: 5 },
+        };
+        let named = |program: &str, end| (program.to_owned(), socket(end));
+        let sockets = [
+            named("flanneld", SocketEnd::Udp("10.20.0.2:8285".to_owned())),
+            named("a b", SocketEnd::Packet(7)),
+            named("a b", SocketEnd::Packet(7)),
+        ];
+        let counts = to_place_counts("node-0", reading, Some(&reasons), &sockets);
+        let drops = |name: &str| counts.sockets[name]["drops"];
+        assert_eq!((drops("flanneld udp 10.20.0.2:8285"), drops("a_b packet eth0")), (5, 10));
+        assert_eq!(counts.sockets["a_b packet eth0"]["receive_buffer"], 4096);
         assert_eq!(counts.reasons.keys().collect::<Vec<_>>(), ["", "device 9", "eth0"]);
         assert_eq!(counts.reasons["eth0"]["QDISC_DROP"], 3);
         assert_eq!(counts.queues.keys().collect::<Vec<_>>(), ["eth0/tbf"]);

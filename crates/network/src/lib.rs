@@ -35,7 +35,7 @@ pub use requirement::{PermissiveProbe, Requirement, RequirementProbe, UnmetRequi
 pub use shell::quote;
 pub use spec::{NetworkSpec, NetworkSpecError};
 pub use tare_record::{
-    CounterDeltas, Family, Finding, Hop, HopKind, KernelProgramRuns, MtuSource, NamespaceCounts,
-    Nanos, Offload, Offloads, Placement, Shape, UnknownOffload,
+    COPIES_CHAIN, CounterDeltas, Family, Finding, Hop, HopKind, KernelProgramRuns, MtuSource,
+    NamespaceCounts, Nanos, Offload, Offloads, Placement, Shape, UnknownOffload,
 };
 pub use topology::{ClientRoute, CounterWatch, Guard, Topology};

@@ -25,6 +25,7 @@ mod memory;
 pub mod perf_counters;
 pub mod presence;
 mod proc_stat;
+mod process_times;
 mod sampler;
 pub mod sliced_activity;
 mod sys;

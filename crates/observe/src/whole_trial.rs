@@ -4,6 +4,8 @@ use crate::cpu_quota::QuotaThrottling;
 use crate::environment;
 use crate::files::MachineFiles;
 use crate::memory::MemoryPressure;
+use crate::proc_stat::{ProcStat, ticks_per_second};
+use crate::process_times::ProcessTimes;
 use crate::thermal_throttling::ThermalThrottling;
 use rustix::time::{ClockId, clock_gettime};
 use tare_record::{CpuUse, Finding, HostActivity, Nanos};
@@ -23,6 +25,8 @@ pub(crate) struct WholeTrialObservation {
     memory: MemoryPressure,
     throttled: ThermalThrottling,
     quota: QuotaThrottling,
+    stat: Option<ProcStat>,
+    processes: ProcessTimes,
 }
 
 impl WholeTrialObservation {
@@ -32,6 +36,8 @@ impl WholeTrialObservation {
             memory: MemoryPressure::read(files),
             throttled: ThermalThrottling::read(files),
             quota: QuotaThrottling::read(files),
+            stat: ProcStat::read(files),
+            processes: ProcessTimes::read(files),
         }
     }
 
@@ -44,9 +50,8 @@ impl WholeTrialObservation {
         observed: &ObservedTime,
         agents: Nanos,
     ) -> (HostActivity, Vec<Finding>) {
-        let ours = agents + observed.own;
         let findings = [
-            busy_finding(&observed.cpu, observed.cores, ours),
+            self.others_finding(files, observed, agents),
             steal_finding(&observed.cpu, observed.cores),
             self.throttled.finding_since(files),
             self.quota.finding_since(files),
@@ -55,6 +60,25 @@ impl WholeTrialObservation {
         let memory = self.memory.memory_since(files);
         let meanwhile = HostActivity { cpu: observed.cpu, load, memory, ..meanwhile };
         (meanwhile, findings.into_iter().flatten().collect())
+    }
+}
+
+impl WholeTrialObservation {
+    /// Returns a finding if others were busy by both accounts: that of the observed time, from which `agents` and this
+    /// process are subtracted, and that of the whole trial, from which all of tare's processes and the kernel's threads
+    /// are. The first may contain daemons of other networks that are up, the second agents that another program started.
+    fn others_finding(
+        &self,
+        files: &MachineFiles,
+        observed: &ObservedTime,
+        agents: Nanos,
+    ) -> Option<Finding> {
+        let of_observed = busy_share(&observed.cpu, observed.cores, agents + observed.own)?;
+        let (before, now) = (self.stat.as_ref()?, ProcStat::read(files)?);
+        let ours = ProcessTimes::read(files).since(&self.processes);
+        let whole = now.total.since(&before.total, ticks_per_second());
+        let of_whole = busy_share(&whole, now.core_count(), ours)?;
+        Some(Finding::BusyMachine { share: of_observed.min(of_whole) })
     }
 }
 
@@ -77,12 +101,12 @@ impl ObservedTime {
     }
 }
 
-/// Returns a finding if other programs took more than [`BUSY_SHARE`] of all cores' time.
-pub(crate) fn busy_finding(cpu: &CpuUse, cores: u32, ours: Nanos) -> Option<Finding> {
+/// Returns the share of all cores' time that other programs took, if it is more than [`BUSY_SHARE`].
+fn busy_share(cpu: &CpuUse, cores: u32, ours: Nanos) -> Option<f64> {
     // Steal time has a finding of its own.
     let others = cpu.user + cpu.system + cpu.irq - ours;
     let share = share_of_all(others, cpu, cores)?;
-    (share > BUSY_SHARE).then_some(Finding::BusyMachine { share })
+    (share > BUSY_SHARE).then_some(share)
 }
 
 /// Returns a finding if the hypervisor stole more than [`STEAL_SHARE`] of all cores' time.
@@ -109,6 +133,9 @@ pub(crate) fn own_time() -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::write_test_files;
+    use crate::proc_stat::tests::stat as proc_stat;
+    use crate::process_times::tests::stat;
     use proptest::prelude::*;
 
     const SECOND: u64 = 1_000_000_000;
@@ -128,18 +155,53 @@ mod tests {
     #[test]
     fn others_work_is_found_and_ours_is_not() {
         let agents = Nanos(SECOND);
-        assert_eq!(busy_finding(&one_second_of(2, 8, 4, 0), 2, agents), None);
-        let found = busy_finding(&one_second_of(8, 8, 2, 0), 2, agents);
-        assert!(
-            matches!(found, Some(Finding::BusyMachine { share }) if (share - 0.3).abs() < 1e-9),
-            "{found:?}"
-        );
+        assert_eq!(busy_share(&one_second_of(2, 8, 4, 0), 2, agents), None);
+        let found = busy_share(&one_second_of(8, 8, 2, 0), 2, agents);
+        assert!(found.is_some_and(|share| (share - 0.3).abs() < 1e-9), "{found:?}");
+    }
+
+    /// In a second on two cores other programs take half a core, daemons of tare's that no agent knows of another half,
+    /// and a work queue of the kernel's a quarter.
+    #[test]
+    fn processes_of_tares_own_and_threads_of_the_kernel_are_no_other_work() {
+        let root = tempfile::tempdir().unwrap();
+        let own = std::process::id();
+        let lay = |ticks: u64| {
+            let busy = ticks * 5 / 4;
+            let cpu = proc_stat([busy, 0, 0, ticks * 2 - busy, 0, 0, 0, 0]);
+            let daemon = stat(own + 1, "weaver", own, [ticks / 2, 0, 0, 0]);
+            let queue = stat(3, "kworker/0:1", 2, [0, ticks / 4, 0, 0]);
+            let files = [
+                ("proc/stat".to_owned(), cpu),
+                (format!("proc/{own}/stat"), stat(own, "tare", 1, [0; 4])),
+                (format!("proc/{}/stat", own + 1), daemon),
+                ("proc/3/stat".to_owned(), queue),
+            ];
+            let files: Vec<(&str, &str)> =
+                files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+            write_test_files(root.path(), &files)
+        };
+        let whole = WholeTrialObservation::start(&lay(0));
+        let files = lay(ticks_per_second());
+        let found = |agents: Nanos| {
+            let cpu = CpuUse { idle: Nanos(3 * SECOND / 4), ..one_second_of(12, 0, 0, 0) };
+            let cpu = CpuUse { user: Nanos(SECOND * 5 / 4), ..cpu };
+            whole.others_finding(&files, &ObservedTime { cpu, cores: 2, own: Nanos(0) }, agents)
+        };
+        let share = |finding: Option<Finding>| match finding {
+            Some(Finding::BusyMachine { share }) => share,
+            other => panic!("{other:?}"),
+        };
+        assert!((share(found(Nanos(0))) - 0.25).abs() < 0.02, "{:?}", found(Nanos(0)));
+        // Agents that another program started are known only to the first account.
+        assert!((share(found(Nanos(SECOND))) - 0.125).abs() < 0.02);
+        assert_eq!(found(Nanos(SECOND * 5 / 4)), None);
     }
 
     #[test]
     fn softirq_and_stolen_time_are_nobodys() {
-        assert_eq!(busy_finding(&one_second_of(0, 0, 20, 0), 2, Nanos(0)), None);
-        assert_eq!(busy_finding(&one_second_of(0, 0, 0, 5), 2, Nanos(0)), None);
+        assert_eq!(busy_share(&one_second_of(0, 0, 20, 0), 2, Nanos(0)), None);
+        assert_eq!(busy_share(&one_second_of(0, 0, 0, 5), 2, Nanos(0)), None);
     }
 
     #[test]
@@ -155,9 +217,9 @@ mod tests {
     #[test]
     fn too_short_to_tell() {
         let busy_for = |ms: u64| CpuUse { user: Nanos(ms * 1_000_000), ..CpuUse::default() };
-        assert_eq!(busy_finding(&busy_for(390), 2, Nanos(0)), None);
-        assert!(busy_finding(&busy_for(400), 2, Nanos(0)).is_some());
-        assert_eq!(busy_finding(&CpuUse::default(), 0, Nanos(0)), None);
+        assert_eq!(busy_share(&busy_for(390), 2, Nanos(0)), None);
+        assert!(busy_share(&busy_for(400), 2, Nanos(0)).is_some());
+        assert_eq!(busy_share(&CpuUse::default(), 0, Nanos(0)), None);
     }
 
     proptest! {
@@ -165,7 +227,7 @@ mod tests {
         fn a_share_is_a_share(kinds in prop::array::uniform6(0..100 * SECOND), ours in 0..200 * SECOND) {
             let [user, system, softirq, irq, steal, idle] = kinds.map(Nanos);
             let cpu = CpuUse { user, system, softirq, irq, steal, idle };
-            if let Some(Finding::BusyMachine { share }) = busy_finding(&cpu, 2, Nanos(ours)) {
+            if let Some(share) = busy_share(&cpu, 2, Nanos(ours)) {
                 prop_assert!(share > BUSY_SHARE && share <= 1.0);
             }
         }

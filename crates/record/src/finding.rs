@@ -305,6 +305,15 @@ pub enum Finding {
         /// Reason for the replacement.
         reason: String,
     },
+    /// A program of tare's own carried the packets in the place of the network's own program.
+    ProgramStandIn {
+        /// Name of the program that ran.
+        used: String,
+        /// Name of the program that it stands for.
+        original: String,
+        /// Reason why that program did not run.
+        reason: String,
+    },
     /// The run is shorter than the study that it follows.
     Scaled {
         /// Changes to the study, in words.

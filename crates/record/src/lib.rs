@@ -58,7 +58,7 @@ pub use mtu_fit::MtuFit;
 pub use network_pair::NetworkPair;
 pub use network_turn::NetworkTurn;
 pub use offload::{Offload, Offloads, UnknownOffload};
-pub use packet_drops::{DropCause, PacketDrops};
+pub use packet_drops::{COPIES_CHAIN, DropCause, PacketDrops};
 pub use plan::{
     BlockPolicy, CorrectionFamily, NetworkEntry, Plan, PlanSection, Sizing, WarmUpPolicy,
     WorkloadPlan,

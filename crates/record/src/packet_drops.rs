@@ -6,13 +6,17 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
+/// Name of a netfilter chain whose rules drop copies of packets. The packets themselves were delivered to a daemon, so
+/// that nothing is lost there.
+pub const COPIES_CHAIN: &str = "kernel-copies";
+
 /// Cause of packet drops.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum DropCause {
-    /// The socket buffer of the receiver was full.
+    /// The socket buffer of the receiver was full, or that of a daemon on the path.
     SocketBuffer,
     /// No socket listened on the port.
     NoSocket,
@@ -44,8 +48,9 @@ pub enum DropCause {
 pub struct PacketDrops {
     /// Namespace: `server-0`, `node-0`.
     pub place: String,
-    /// Device, qdisc or rule that dropped the packets: a device, `eth0/tbf`, `filter/FORWARD#7 drop`; empty if it was
-    /// the namespace's own stack.
+    /// Device, qdisc, rule or daemon that dropped the packets: a device, `eth0/tbf`, `filter/FORWARD#7 drop`, `flanneld`
+    /// (its socket), `ovs-vswitchd/veth-c0` (its packet socket on that device); empty if it was the namespace's own
+    /// stack.
     pub at: String,
     /// Cause of the drops.
     pub cause: DropCause,
@@ -101,7 +106,13 @@ impl fmt::Display for PacketDrops {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { place, at, .. } = self;
         match self.cause {
-            DropCause::SocketBuffer => write!(f, "in {place}'s socket buffer"),
+            DropCause::SocketBuffer if at.is_empty() => write!(f, "in {place}'s socket buffer"),
+            DropCause::SocketBuffer => match at.split_once('/') {
+                Some((daemon, device)) => {
+                    write!(f, "in {daemon}'s socket buffer in {place}, on {device}")
+                }
+                None => write!(f, "in {at}'s socket buffer in {place}"),
+            },
             DropCause::NoSocket => write!(f, "in {place}, at a port without a listener"),
             DropCause::Checksum => write!(f, "in {place}, because of a wrong checksum"),
             DropCause::Queue => write!(f, "at the queue {place}:{at}"),
@@ -178,5 +189,15 @@ mod tests {
             "in server-0's socket buffer (too small: 4 KiB; SOCKET_RCVBUFF)"
         );
         assert_eq!(told(DropCause::Kernel, &[("NOMEM", 300)]).to_string(), "in server-0 (NOMEM)");
+    }
+
+    #[test]
+    fn a_daemons_buffer_is_named_after_the_daemon() {
+        let told = |at| PacketDrops::new("node-1", at, DropCause::SocketBuffer, 3).to_string();
+        assert_eq!(told("flanneld"), "in flanneld's socket buffer in node-1");
+        assert_eq!(
+            told("ovs-vswitchd/veth-c0"),
+            "in ovs-vswitchd's socket buffer in node-1, on veth-c0"
+        );
     }
 }

@@ -5,7 +5,7 @@ use crate::number;
 use crate::style::Tone;
 use crate::text::one_line;
 use std::cmp::Ordering;
-use tare_record::{Better, Cell, Metric, Verdict};
+use tare_record::{Better, Cell, Finding, Metric, Verdict};
 
 /// Text for a missing figure.
 pub(crate) const NOTHING: &str = "–";
@@ -104,13 +104,24 @@ fn by_figure(a: Option<f64>, b: Option<f64>, better: Better) -> Ordering {
     }
 }
 
-/// Returns the label, followed by the network's name if that differs.
+/// Returns the label, followed by the network's name if that differs, and by the stand-in that carried its packets.
 pub(crate) fn name(cell: &Cell) -> String {
-    if cell.label == cell.network {
-        one_line(&cell.label)
-    } else {
-        one_line(&format!("{} ({})", cell.label, cell.network))
-    }
+    let network = (cell.label != cell.network).then_some(cell.network.as_str());
+    let about = match (network, stand_in(cell)) {
+        (None, None) => return one_line(&cell.label),
+        (Some(network), None) => network.to_owned(),
+        (None, Some(program)) => format!("by {program}"),
+        (Some(network), Some(program)) => format!("{network} by {program}"),
+    };
+    one_line(&format!("{} ({about})", cell.label))
+}
+
+/// Returns the stand-in that carried the packets in the place of the network's own program.
+fn stand_in(cell: &Cell) -> Option<&str> {
+    cell.findings.iter().find_map(|finding| match finding {
+        Finding::ProgramStandIn { used, .. } => Some(used.as_str()),
+        _ => None,
+    })
 }
 
 fn find<'a>(cells: &[&'a Cell], wanted: WorkloadMetric<'_>, label: &str) -> Option<&'a Cell> {

@@ -12,6 +12,13 @@ type ShapeFacts = [String; PARTS];
 /// Number of parts of a shape that have a text.
 const PARTS: usize = 11;
 
+/// Places of the parts that matter wherever packets are lost: the family and the MTU.
+const FAMILY: usize = 0;
+const MTU: usize = 6;
+
+/// Parameters that are the offered load of a workload, each with its unit.
+const OFFERED_LOADS: [(&str, &str); 2] = [("rate", ""), ("open_loop", "/s")];
+
 /// Facts that all shapes of a set have in common.
 pub(crate) struct SharedFacts {
     /// Each part's fact, or `None` where shapes differ. `None` as a whole if the set is empty.
@@ -114,6 +121,34 @@ pub(crate) fn differing_parameters(parameters: &Parameters, others: &[&Parameter
         .filter(|(name, value)| others.iter().any(|other| other.get(*name) != Some(*value)))
         .map(|(name, value)| format!("{name} {}", bare(value)))
         .collect()
+}
+
+/// Returns the conditions of a cell in which packets were lost: its offered load, its family and its MTU; and what else
+/// tells it from other cells of the same network and workload.
+pub(crate) fn loss_conditions(document: &Document, cell: &Cell) -> Vec<String> {
+    let is_alike = |other: &&Cell| other.workload == cell.workload && other.label == cell.label;
+    let alike: Vec<&Cell> = document.cells.iter().filter(is_alike).collect();
+    let load = |(name, unit): &(&str, &str)| {
+        cell.parameters.get(*name).map(|value| format!("{}{unit}", bare(value)))
+    };
+    let mut conditions: Vec<String> = OFFERED_LOADS.iter().filter_map(load).collect();
+    let own = facts(&cell.shape);
+    conditions.extend([FAMILY, MTU].map(|part| own[part].clone()));
+    let differing =
+        SharedFacts::find(alike.iter().map(|other| &other.shape)).differing(&cell.shape);
+    let others: Vec<&Parameters> = alike
+        .iter()
+        .filter(|other| other.shape == cell.shape)
+        .map(|other| &other.parameters)
+        .collect();
+    let mut parameters = cell.parameters.clone();
+    parameters.retain(|name, _| OFFERED_LOADS.iter().all(|(load, _)| name != load));
+    for fact in differing.into_iter().chain(differing_parameters(&parameters, &others)) {
+        if !conditions.contains(&fact) {
+            conditions.push(fact);
+        }
+    }
+    conditions
 }
 
 /// Formats a value without the quotes of JSON strings.

@@ -14,6 +14,9 @@ const LARGEST_RATIO: f64 = 1000.0;
 /// Share of the time above which a counter counts as one that was always scheduled.
 const FULL_COUNTER_SHARE: f64 = 0.999;
 
+/// Smallest change of a share by the warm-up that matters, points of per cent. A margin of a small share says nothing.
+const LEAST_POINTS: f64 = 0.1;
+
 /// Returns the findings of one cell.
 pub(crate) fn cell_findings(
     trials: &[(&Trial, TrialEstimate)],
@@ -23,7 +26,7 @@ pub(crate) fn cell_findings(
     let mut findings: Vec<Finding> = [
         few_samples(metric, sampled),
         silent_trials(metric, sampled.samples()),
-        warm_up_matters(sampled.samples()),
+        warm_up_matters(metric, sampled.samples()),
     ]
     .into_iter()
     .flatten()
@@ -84,13 +87,17 @@ fn silent_trials(metric: Metric, samples: &[BlockSample]) -> Option<Finding> {
     (trials > 0).then(|| Finding::Silent { trials: count(trials), of })
 }
 
-/// Returns a finding if the cut moves the mean by more than the half width of its 95 % interval.
-fn warm_up_matters(samples: &[BlockSample]) -> Option<Finding> {
+/// Returns a finding if the cut moves the mean by more than the half width of its 95 % interval, and by more than the
+/// margin within which the metric's differences do not matter: an interval may be narrower than that.
+fn warm_up_matters(metric: Metric, samples: &[BlockSample]) -> Option<Finding> {
     let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
     let whole: Vec<f64> = samples.iter().map(|sample| sample.uncut).collect();
     let (cut, uncut) = (mean(&values)?, mean(&whole)?);
     let [low, high] = mean_interval(&values, 0.95)?;
-    ((uncut - cut).abs() > (high - low) / 2.0).then_some(Finding::WarmUpMatters { uncut, cut })
+    let points = if metric.unit() == "%" { LEAST_POINTS } else { 0.0 };
+    let least = points.max(metric.default_margin() * cut.abs());
+    ((uncut - cut).abs() > least.max((high - low) / 2.0))
+        .then_some(Finding::WarmUpMatters { uncut, cut })
 }
 
 /// Returns the numbers of trials that never settled, switched or drifted, and the sizes of the changes.
@@ -278,6 +285,28 @@ mod tests {
     }
 
     #[test]
+    fn a_warm_up_within_the_margin_does_not_matter() {
+        let samples = |uncut: f64| {
+            [100.0, 100.001].map(|value| BlockSample {
+                block: 0,
+                value,
+                uncut: value * uncut,
+                rounds: Vec::new(),
+            })
+        };
+        for (metric, margin) in [(Metric::Throughput, 0.02), (Metric::LatencyP99, 0.10)] {
+            assert_eq!(metric.default_margin(), margin);
+            assert_eq!(warm_up_matters(metric, &samples(1.0 - 0.9 * margin)), None, "{metric}");
+            assert!(warm_up_matters(metric, &samples(1.0 - 1.1 * margin)).is_some(), "{metric}");
+        }
+        let loss = |uncut| {
+            [0.0, 0.0].map(|value| BlockSample { block: 0, value, uncut, rounds: Vec::new() })
+        };
+        assert_eq!(warm_up_matters(Metric::Loss, &loss(0.09)), None);
+        assert!(warm_up_matters(Metric::Loss, &loss(0.11)).is_some());
+    }
+
+    #[test]
     fn the_warm_up_matters_when_it_moves_the_mean_out_of_its_interval() {
         let samples = |uncut: f64| {
             [99.0, 100.0, 101.0, 100.0].map(|value| BlockSample {
@@ -287,8 +316,9 @@ mod tests {
                 rounds: Vec::new(),
             })
         };
-        assert_eq!(warm_up_matters(&samples(0.999)), None);
-        let found = warm_up_matters(&samples(0.9)).unwrap();
+        let metric = Metric::Throughput;
+        assert_eq!(warm_up_matters(metric, &samples(0.999)), None);
+        let found = warm_up_matters(metric, &samples(0.9)).unwrap();
         assert!(matches!(found, Finding::WarmUpMatters { cut, .. } if cut == 100.0));
     }
 }

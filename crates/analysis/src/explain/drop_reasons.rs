@@ -2,8 +2,10 @@
 //!
 //! A drop is counted by its hop and reported by the kernel, and is one drop: reasons are first matched with the part
 //! that they explain. The remaining reasons become parts of their own, but never more packets than are still unplaced:
-//! the kernel also frees packets that are not missing.
+//! the kernel also frees packets that are not missing. Copies of packets that reached a daemon are no drops at all.
 
+use crate::explain::counted_drops::dropped_copies;
+use crate::explain::packet_path::PacketPath;
 use tare_record::{DropCause, PacketDrops, SaturatingSum as _, TrialCounters};
 
 /// Prefix of the reasons for which TCP freed packets that had arrived.
@@ -11,6 +13,12 @@ const TCP_PREFIX: &str = "TCP_";
 
 /// Reason that specifies nothing; queues gave it before Linux 5.18.
 const UNSPECIFIED: &str = "NOT_SPECIFIED";
+
+/// Reason of a packet that is not for this host: the kernel's own copy of a packet that a packet socket received.
+const OTHER_HOST: &str = "OTHERHOST";
+
+/// Reason of a packet that a netfilter rule dropped.
+const BY_RULE: &str = "NETFILTER_DROP";
 
 /// Packets that the kernel dropped for one reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +34,11 @@ impl KernelDrops {
         (&self.place, &self.device, &self.reason) == (&other.place, &other.device, &other.reason)
     }
 
+    /// Returns `true` if the packets were dropped on this path.
+    pub(crate) fn is_on(&self, path: PacketPath<'_>) -> bool {
+        path.passes_device(&self.place, &self.device)
+    }
+
     /// Returns `true` if this part counts such packets.
     fn explains(&self, part: &PacketDrops) -> bool {
         let reason = self.reason.as_str();
@@ -33,11 +46,14 @@ impl KernelDrops {
         self.place == part.place
             && match part.cause {
                 DropCause::SocketBuffer => {
-                    matches!(reason, "SOCKET_RCVBUFF" | "SOCKET_BACKLOG" | "PROTO_MEM")
+                    matches!(
+                        reason,
+                        "SOCKET_RCVBUFF" | "SOCKET_BACKLOG" | "PROTO_MEM" | "PACKET_SOCK_ERROR"
+                    )
                 }
                 DropCause::NoSocket => reason == "NO_SOCKET",
                 DropCause::Checksum => reason.ends_with("_CSUM"),
-                DropCause::Rule | DropCause::Conntrack => reason == "NETFILTER_DROP",
+                DropCause::Rule | DropCause::Conntrack => reason == BY_RULE,
                 DropCause::Route => is_routing_reason(reason),
                 DropCause::TooLarge => reason == "PKT_TOO_BIG",
                 DropCause::Reassembly => reason == "DUP_FRAG" || reason.starts_with("FRAG_"),
@@ -74,7 +90,7 @@ fn is_routing_reason(reason: &str) -> bool {
 fn is_stack_reason(reason: &str) -> bool {
     let above = ["SOCKET_", "IP_", "IPV6", "FRAG_", TCP_PREFIX, "NEIGH_"];
     above.iter().any(|begin| reason.starts_with(begin))
-        || matches!(reason, "NETFILTER_DROP" | "NO_SOCKET" | "PROTO_MEM" | "UDP_CSUM" | "DUP_FRAG")
+        || matches!(reason, BY_RULE | "NO_SOCKET" | "PROTO_MEM" | "UDP_CSUM" | "DUP_FRAG")
 }
 
 /// Adds the kernel's reasons to the parts of a trial. Returns the reasons that no part counts.
@@ -101,16 +117,22 @@ pub(crate) fn assign_reasons(
     all
 }
 
+/// Returns the reasons of all packets that were dropped, without those of copies.
 fn kernel_drops(counted: &TrialCounters) -> Vec<KernelDrops> {
     let mut all = Vec::new();
     for place in &counted.places {
+        let mut copies = dropped_copies(place);
         for (device, reasons) in &place.reasons {
-            all.extend(reasons.iter().map(|(reason, &packets)| KernelDrops {
-                place: place.place.clone(),
-                device: device.clone(),
-                reason: reason.clone(),
-                packets,
-            }));
+            for (reason, &packets) in reasons.iter().filter(|(reason, _)| *reason != OTHER_HOST) {
+                let copied = if reason == BY_RULE { packets.min(copies) } else { 0 };
+                copies -= copied;
+                all.push(KernelDrops {
+                    place: place.place.clone(),
+                    device: device.clone(),
+                    reason: reason.clone(),
+                    packets: packets - copied,
+                });
+            }
         }
     }
     all
@@ -215,17 +237,31 @@ mod tests {
 
     #[test]
     fn what_no_counter_tells_of_is_a_part_of_its_own() {
-        let told = counted("node-0", &[("eth0", "NETFILTER_DROP", 30), ("eth0", "OTHERHOST", 1)]);
+        let told = counted("node-0", &[("eth0", "NETFILTER_DROP", 30), ("eth0", "NOMEM", 1)]);
         let left = || sum_by_reason(assign_reasons(&mut [], &told));
         let own = unplaced_parts(left(), &[], 40, 1.0);
         assert_eq!(own.len(), 1);
-        assert_eq!(own[0].reasons, reasons(&[("NETFILTER_DROP", 30), ("OTHERHOST", 1)]));
-        assert_eq!(own[0].to_string(), "at node-0:eth0 (NETFILTER_DROP, OTHERHOST)");
+        assert_eq!(own[0].reasons, reasons(&[("NETFILTER_DROP", 30), ("NOMEM", 1)]));
+        assert_eq!(own[0].to_string(), "at node-0:eth0 (NETFILTER_DROP, NOMEM)");
         assert_eq!(unplaced_parts(left(), &[], 40, 2.0)[0].packets, 30);
         assert_eq!(unplaced_parts(left(), &[], 12, 2.0)[0].packets, 12);
         // The veth pair's other end counts them without a reason.
         let near = PacketDrops::new("client-0", "eth0", DropCause::Device, 31);
         assert_eq!(unplaced_parts(left(), &[near], 40, 1.0), []);
+    }
+
+    #[test]
+    fn copies_are_no_drops() {
+        let mut told = counted(
+            "node-0",
+            &[("eth0", "NETFILTER_DROP", 30), ("eth0", "OTHERHOST", 1805), ("eth1", "NOMEM", 2)],
+        );
+        let rules = &mut told.places[0].rules;
+        rules.insert("inet/kernel-copies#3 drop".to_owned(), reasons(&[("packets", 28)]));
+        rules.insert("inet/kernel-copies#4 accept".to_owned(), reasons(&[("packets", 900)]));
+        let left = sum_by_reason(assign_reasons(&mut [], &told));
+        let left: Vec<_> = left.iter().map(|one| (one.reason.as_str(), one.packets)).collect();
+        assert_eq!(left, [("NETFILTER_DROP", 2), ("NOMEM", 2)]);
     }
 
     proptest! {

@@ -1,16 +1,10 @@
 //! Attribution of lost packets to places, by the counters of every hop.
-//!
-//! A drop is often counted more than once on its way up: a macvlan device or a tunnel counts a drop of the queue below
-//! it as not sent (net/core/dev.c, `net_xmit_eval`), and the near end of a veth pair counts what its far end does not
-//! receive (drivers/net/veth.c, `veth_xmit`). So packets that devices could not send count only beyond the drops below
-//! them.
 
+use crate::explain::counted_drops::CountedDrops;
 use crate::explain::drop_reasons;
 use crate::explain::drop_reasons::KernelDrops;
-use tare_record::{
-    CounterDeltas, DropCause, Finding, NamespaceCounts, PacketDrops, SaturatingSum as _, Trial,
-    TrialCounters,
-};
+use crate::explain::packet_path::{PacketKind, PacketPath};
+use tare_record::{CounterDeltas, Finding, PacketDrops, SaturatingSum as _, Trial};
 
 /// Smallest reported share of retransmitted segments, and their smallest number: messages between agents beside the
 /// traffic are retransmitted, too.
@@ -18,29 +12,6 @@ const MIN_RETRANSMIT_SHARE: f64 = 1e-4;
 const MIN_RETRANSMITS: u64 = 20;
 /// Share of the lost or retransmitted packets below which drops do not explain them.
 const MIN_EXPLAINED_SHARE: f64 = 0.01;
-
-/// Protocol counters of drops, and their causes.
-const PROTOCOL_DROP_COUNTERS: [(&str, DropCause); 19] = [
-    ("Udp.RcvbufErrors", DropCause::SocketBuffer),
-    ("Udp6.RcvbufErrors", DropCause::SocketBuffer),
-    ("Udp.MemErrors", DropCause::SocketBuffer),
-    ("Udp6.MemErrors", DropCause::SocketBuffer),
-    ("TcpExt.TCPBacklogDrop", DropCause::SocketBuffer),
-    ("TcpExt.TCPRcvQDrop", DropCause::SocketBuffer),
-    ("Udp.NoPorts", DropCause::NoSocket),
-    ("Udp6.NoPorts", DropCause::NoSocket),
-    ("Udp.InCsumErrors", DropCause::Checksum),
-    ("Udp6.InCsumErrors", DropCause::Checksum),
-    ("Tcp.InCsumErrors", DropCause::Checksum),
-    ("Ip.InAddrErrors", DropCause::Route),
-    ("Ip6.InAddrErrors", DropCause::Route),
-    ("IpExt.InNoRoutes", DropCause::Route),
-    ("Ip6.InNoRoutes", DropCause::Route),
-    ("Ip.FragFails", DropCause::TooLarge),
-    ("Ip6.FragFails", DropCause::TooLarge),
-    ("Ip.ReasmFails", DropCause::Reassembly),
-    ("Ip6.ReasmFails", DropCause::Reassembly),
-];
 
 /// Returns the places at which the datagrams of these trials were lost. Returns `None` if none were lost.
 pub(crate) fn attribute_loss(trials: &[&Trial]) -> Option<Finding> {
@@ -50,12 +21,8 @@ pub(crate) fn attribute_loss(trials: &[&Trial]) -> Option<Finding> {
     if lost == 0 {
         return None;
     }
-    let mut parts = explained_drops(trials, lost);
+    let mut parts = explained_drops(trials, PacketKind::Datagrams, lost);
     sort_most_first(&mut parts);
-    let buffer = trials.iter().find_map(|trial| trial.parameters.get("receive_buffer")?.as_u64());
-    for part in parts.iter_mut().filter(|part| part.cause == DropCause::SocketBuffer) {
-        part.detail = buffer.map(|bytes| format!("too small: {} KiB", bytes / 1024));
-    }
     let unplaced = to_i64(lost) - to_i64(total_packets(&parts));
     Some(Finding::LossPlaced { lost, of, parts, unplaced })
 }
@@ -70,7 +37,7 @@ pub(crate) fn attribute_retransmits(trials: &[&Trial]) -> Option<Finding> {
     if segments < MIN_RETRANSMITS || segments as f64 <= MIN_RETRANSMIT_SHARE * of as f64 {
         return None;
     }
-    let mut drops = explained_drops(trials, segments);
+    let mut drops = explained_drops(trials, PacketKind::Segments, segments);
     drops.retain(|one| one.packets as f64 >= MIN_EXPLAINED_SHARE * segments as f64);
     sort_most_first(&mut drops);
     Some(Finding::Retransmitted { segments, of, drops })
@@ -78,21 +45,27 @@ pub(crate) fn attribute_retransmits(trials: &[&Trial]) -> Option<Finding> {
 
 /// Returns the drops of these trials by place, and the kernel's reasons for what the places do not explain of `missing`
 /// packets.
-fn explained_drops(trials: &[&Trial], missing: u64) -> Vec<PacketDrops> {
-    let (mut drops, left) = all_drops(trials);
+fn explained_drops(trials: &[&Trial], kind: PacketKind, missing: u64) -> Vec<PacketDrops> {
+    let (mut drops, left) = all_drops(trials, kind);
     let unexplained = missing.saturating_sub(total_packets(&drops));
     let least = MIN_EXPLAINED_SHARE * missing as f64;
     drops.extend(drop_reasons::unplaced_parts(left, &drops, unexplained, least));
     drops
 }
 
-/// Returns all drops of these trials that hops counted, most first, and the kernel's reasons beyond those.
-fn all_drops(trials: &[&Trial]) -> (Vec<PacketDrops>, Vec<KernelDrops>) {
+/// Returns all drops of these trials that hops on the path counted, most first, and the kernel's reasons beyond those.
+fn all_drops(trials: &[&Trial], kind: PacketKind) -> (Vec<PacketDrops>, Vec<KernelDrops>) {
     let mut all: Vec<PacketDrops> = Vec::new();
     let mut left: Vec<KernelDrops> = Vec::new();
     for trial in trials {
-        let mut parts = trial_drops(trial);
-        left.extend(drop_reasons::assign_reasons(&mut parts, &trial.meanwhile.counted));
+        let CountedDrops { on_path: mut parts, beside } = CountedDrops::from_trial(trial, kind);
+        // Drops beside the path have the kernel's reasons, too, which then explain nothing else.
+        let count = parts.len();
+        parts.extend(beside);
+        let reasons = drop_reasons::assign_reasons(&mut parts, &trial.meanwhile.counted);
+        parts.truncate(count);
+        let path = PacketPath::new(trial);
+        left.extend(reasons.into_iter().filter(|one| one.is_on(path)));
         for one in parts {
             match all.iter_mut().find(|known| known.has_same_origin(&one)) {
                 Some(known) => known.merge(one),
@@ -112,81 +85,6 @@ fn total_packets(parts: &[PacketDrops]) -> u64 {
     parts.iter().map(|part| part.packets).saturating_sum()
 }
 
-/// Returns the drops of one trial. If no namespace could be read, the drops at the receiver's socket are still known.
-fn trial_drops(trial: &Trial) -> Vec<PacketDrops> {
-    let counted = &trial.meanwhile.counted;
-    if !counted.places.is_empty() {
-        return counted_drops(counted);
-    }
-    let told = trial.findings.iter().find_map(|finding| match finding {
-        Finding::DroppedAtSocket { dropped, .. } => Some(*dropped),
-        _ => None,
-    });
-    told.map(|packets| PacketDrops::new("server", "", DropCause::SocketBuffer, packets))
-        .into_iter()
-        .collect()
-}
-
-fn counted_drops(counted: &TrialCounters) -> Vec<PacketDrops> {
-    let backlog: u64 = counted.cores.iter().map(|core| core.dropped).saturating_sum();
-    let mut all: Vec<PacketDrops> = counted.places.iter().flat_map(stack_drops).collect();
-    let mut below: u64 = 0;
-    for place in &counted.places {
-        for one in queue_drops(place).chain(device_drops(place, backlog)) {
-            below = below.saturating_add(one.packets);
-            all.push(one);
-        }
-    }
-    for place in &counted.places {
-        for (device, gains) in &place.devices {
-            let unsent = get(gains, "tx_dropped") + get(gains, "tx_errors");
-            let known = unsent.min(below);
-            below -= known;
-            all.push(PacketDrops::new(&place.place, device, DropCause::Device, unsent - known));
-        }
-    }
-    all.retain(|one| one.packets > 0);
-    all
-}
-
-/// Returns the drops of a namespace's own stack, its rules and its connection tracking.
-fn stack_drops(place: &NamespaceCounts) -> Vec<PacketDrops> {
-    let mut all: Vec<PacketDrops> = Vec::new();
-    for (name, cause) in PROTOCOL_DROP_COUNTERS {
-        let one = PacketDrops::new(&place.place, "", cause, get(&place.protocols, name));
-        match all.iter_mut().find(|known| known.has_same_origin(&one)) {
-            Some(known) => known.packets = known.packets.saturating_add(one.packets),
-            None => all.push(one),
-        }
-    }
-    let tracking = get(&place.conntrack, "drop");
-    all.push(PacketDrops::new(&place.place, "", DropCause::Conntrack, tracking));
-    let drops =
-        place.rules.iter().filter(|(rule, _)| rule.ends_with(" drop") || rule.ends_with(" reject"));
-    all.extend(drops.map(|(rule, gains)| {
-        PacketDrops::new(&place.place, rule, DropCause::Rule, get(gains, "packets"))
-    }));
-    all
-}
-
-fn queue_drops(place: &NamespaceCounts) -> impl Iterator<Item = PacketDrops> + '_ {
-    place.queues.iter().map(|(queue, gains)| {
-        PacketDrops::new(&place.place, queue, DropCause::Queue, get(gains, "drops"))
-    })
-}
-
-/// Returns the packets that devices did not receive. If a core's backlog had at least as many drops, the backlog is the
-/// cause.
-fn device_drops(place: &NamespaceCounts, backlog: u64) -> impl Iterator<Item = PacketDrops> + '_ {
-    place.devices.iter().map(move |(device, gains)| {
-        let names = ["rx_dropped", "rx_errors", "rx_missed_errors"];
-        let packets = names.into_iter().map(|name| get(gains, name)).saturating_sum();
-        let cause =
-            if packets > 0 && packets <= backlog { DropCause::Backlog } else { DropCause::Device };
-        PacketDrops::new(&place.place, device, cause, packets)
-    })
-}
-
 fn get(gains: &CounterDeltas, name: &str) -> u64 {
     gains.get(name).copied().unwrap_or(0)
 }
@@ -200,7 +98,7 @@ mod tests {
     use super::*;
     use crate::test_data::trial;
     use proptest::prelude::*;
-    use tare_record::{CoreCounts, EndCounts};
+    use tare_record::{CoreCounts, DropCause, EndCounts, NamespaceCounts};
 
     fn gains(pairs: &[(&str, u64)]) -> CounterDeltas {
         pairs.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()

@@ -19,7 +19,7 @@ use crate::build::build;
 use crate::plan::layout::{Layout, Waypoint};
 use crate::plan::network_options;
 use crate::plan::underlay::{link_requirements, parse_link};
-use crate::programs::{self, ReadyCondition};
+use crate::programs::{self, Program, ReadyCondition, StandIn};
 use crate::verify::capture;
 use crate::verify::capture::Confidentiality;
 use crate::verify::counter_watch::NetworkWatcher;
@@ -84,7 +84,8 @@ pub fn networks(sandbox: Option<Arc<Sandbox>>) -> Vec<Box<dyn Network>> {
         boxed_network(single_host::netkit::NetkitNetwork, &sandbox),
         boxed_network(ovs::OvsNetwork, &sandbox),
         boxed_network(ovs::ovs_user::UserspaceOvsNetwork, &sandbox),
-        boxed_network(ovs::ovs_bridge::OvsBridgeNetwork { sandbox: sandbox.clone() }, &sandbox),
+        boxed_network(ovs::ovs_bridge::KERNEL, &sandbox),
+        boxed_network(ovs::ovs_bridge::USERSPACE, &sandbox),
         Box::new(external::cni::cni(&sandbox)),
         Box::new(external::cni_published::cni_published(&sandbox)),
         Box::new(external::exec::ExecNetwork { sandbox: sandbox.clone() }),
@@ -109,9 +110,10 @@ pub fn networks(sandbox: Option<Arc<Sandbox>>) -> Vec<Box<dyn Network>> {
         boxed_network(weave::weave_sleeve::network(&sandbox), &sandbox),
         boxed_network(weave::weave_sleeve_encrypted::network(&sandbox), &sandbox),
         boxed_network(weave::weave_fastdp::network(&sandbox), &sandbox),
-        boxed_network(ovs::ovs_vxlan::network(&sandbox), &sandbox),
-        boxed_network(ovs::ovs_user_vxlan::network(&sandbox), &sandbox),
-        boxed_network(ovs::ovs_bridge_vxlan::network(&sandbox), &sandbox),
+        boxed_network(ovs::ovs_vxlan::NETWORK, &sandbox),
+        boxed_network(ovs::ovs_user_vxlan::NETWORK, &sandbox),
+        boxed_network(ovs::ovs_bridge_vxlan::KERNEL, &sandbox),
+        boxed_network(ovs::ovs_bridge_vxlan::USERSPACE, &sandbox),
     ]
 }
 
@@ -163,7 +165,11 @@ impl<R: LabNetworkDefinition> LabNetwork<R> {
         };
         let daemons =
             layout.wiring.programs.iter().filter(|one| one.ready != ReadyCondition::Exited);
-        let mut programs: Vec<&str> = daemons.map(|program| program.name.as_str()).collect();
+        let name = |program: &'_ Program| match &program.stands_in {
+            Some(stand_in) => stand_in.used.clone(),
+            None => program.name.clone(),
+        };
+        let mut programs: Vec<String> = daemons.map(name).collect();
         programs.sort_unstable();
         programs.dedup();
         let by = if layout.path.iter().any(forwards) {
@@ -240,8 +246,9 @@ impl<R: LabNetworkDefinition> Network for LabNetwork<R> {
                 .finding(&layout.wiring)
                 .into_iter()
                 .chain(self.encryption_finding(&layout))
+                .chain(stand_in_finding(&layout))
                 .collect(),
-            watch: Some(Box::new(NetworkWatcher::start(sandbox, &layout, &spaces))),
+            watch: Some(Box::new(NetworkWatcher::start(sandbox, &layout, &spaces, &programs))),
             routes: layout.routes,
             // Programs are dropped before the namespaces that they run in.
             guard: Box::new((burners, programs, spaces)),
@@ -259,6 +266,13 @@ impl<R: LabNetworkDefinition> Network for LabNetwork<R> {
             Err(error) => vec![format!("# {error}")],
         }
     }
+}
+
+/// Returns the finding that a program of tare's own runs in the place of the network's program.
+fn stand_in_finding(layout: &Layout) -> Option<Finding> {
+    let StandIn { used, original, reason } =
+        layout.wiring.programs.iter().find_map(|program| program.stands_in.clone())?;
+    Some(Finding::ProgramStandIn { used, original, reason })
 }
 
 /// Returns the path with each device's MTU as the kernel reports it. Fails if a device is missing or not running.

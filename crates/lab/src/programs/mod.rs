@@ -17,5 +17,5 @@ mod program;
 mod readiness;
 mod running_programs;
 
-pub(crate) use program::{PacketCounter, Program, ReadyCondition};
+pub(crate) use program::{PacketCounter, Program, ReadyCondition, StandIn};
 pub(crate) use running_programs::{RunningPrograms, start};

@@ -18,6 +18,17 @@ pub(crate) enum ReadyCondition {
     CommandSucceeds(Vec<String>),
 }
 
+/// Program of tare's own that runs in the place of another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StandIn {
+    /// Name by which users know the process.
+    pub(crate) used: String,
+    /// Program that it stands for.
+    pub(crate) original: String,
+    /// Reason why that program does not run here.
+    pub(crate) reason: String,
+}
+
 /// Program of a network, with all that is needed to start it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Program {
@@ -39,6 +50,8 @@ pub(crate) struct Program {
     /// True if it starts in [`runtime_directory`](tare_sandbox::programs::runtime_directory), because it writes to its
     /// working directory; otherwise it starts in the root.
     pub(crate) in_runtime_directory: bool,
+    /// Program for which it stands, if it is a stand-in of tare's.
+    pub(crate) stands_in: Option<StandIn>,
 }
 
 impl Program {
@@ -67,12 +80,18 @@ impl Program {
             files: Vec::new(),
             ready,
             in_runtime_directory: false,
+            stands_in: None,
         }
     }
 
     /// Sets the name of the program.
     pub(crate) fn with_name(self, name: impl Into<String>) -> Self {
         Self { name: name.into(), ..self }
+    }
+
+    /// Declares the program a stand-in.
+    pub(crate) fn standing_in(self, stand_in: StandIn) -> Self {
+        Self { stands_in: Some(stand_in), ..self }
     }
 
     /// Has the program start in the private directory of its namespace.

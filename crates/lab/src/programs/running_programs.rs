@@ -3,6 +3,7 @@
 use super::halt::HaltFlag;
 use super::{PacketCounter, Program, ReadyCondition, readiness};
 use crate::plan::wiring::{NamespaceId, Wiring};
+use rustix::process::Pid;
 use rustix::thread::CpuSet;
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,8 +13,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tare_network::{Error, NetworkDaemons};
 use tare_sandbox::programs::{
-    CommandOutput, ExecContext, Log, MountNamespace, PRIVATE_DIRECTORIES, START_TIMEOUT,
-    describe_exit, find_program, kill_group, process_cpu_time, wait_timeout,
+    CommandOutput, ExecContext, Log, MountNamespace, PRIVATE_DIRECTORIES, ProcessSocket,
+    START_TIMEOUT, describe_exit, find_program, kill_group, process_cpu_time, process_sockets,
+    wait_timeout,
 };
 use tare_sandbox::{Namespace, Sandbox};
 
@@ -254,6 +256,21 @@ impl RunningPrograms {
         Error { why, ..error }
     }
 
+    /// Returns the sockets of all programs that drop packets when they are full, each with the name of its program.
+    pub(crate) fn sockets(&self) -> Vec<(String, ProcessSocket)> {
+        let mut all: BTreeMap<u64, (String, ProcessSocket)> = BTreeMap::new();
+        for pid in self.processes() {
+            let Some((name, _)) = process_cpu_time(pid.as_raw_nonzero().get()) else { continue };
+            let sockets = process_sockets(pid).into_iter();
+            all.extend(sockets.map(|socket| (socket.inode, (name.clone(), socket))));
+        }
+        all.into_values().collect()
+    }
+
+    fn processes(&self) -> impl Iterator<Item = Pid> + '_ {
+        self.contexts.values().flat_map(|station| station.mounts().processes())
+    }
+
     /// Runs a counter and returns its number of packets. Fails if its namespace has no programs, or if the counter
     /// fails.
     pub(crate) fn count(&self, counter: &PacketCounter) -> Result<u64, Error> {
@@ -302,10 +319,9 @@ impl NetworkDaemons for RunningPrograms {
     }
 
     fn cpu_times(&self) -> BTreeMap<String, Duration> {
-        let processes = self.contexts.values().flat_map(|station| station.mounts().processes());
         let mut times: BTreeMap<String, Duration> = BTreeMap::new();
-        for (name, time) in processes.filter_map(|pid| process_cpu_time(pid.as_raw_nonzero().get()))
-        {
+        let times_of = |pid: Pid| process_cpu_time(pid.as_raw_nonzero().get());
+        for (name, time) in self.processes().filter_map(times_of) {
             *times.entry(name).or_default() += time;
         }
         times

@@ -2,6 +2,7 @@
 
 use crate::counters::NetworkCounters;
 use crate::plan::layout::Layout;
+use crate::programs::RunningPrograms;
 use std::sync::Arc;
 use tare_network::{CounterWatch, KernelProgramRuns, NamespaceCounts};
 use tare_sandbox::{Namespace, Sandbox};
@@ -13,8 +14,13 @@ pub(crate) struct NetworkWatcher {
 
 impl NetworkWatcher {
     /// Starts to read the counters in the namespaces of a layout that was built.
-    pub(crate) fn start(sandbox: &Sandbox, layout: &Layout, spaces: &[Arc<Namespace>]) -> Self {
-        Self { counters: NetworkCounters::start(sandbox, layout, spaces) }
+    pub(crate) fn start(
+        sandbox: &Sandbox,
+        layout: &Layout,
+        spaces: &[Arc<Namespace>],
+        programs: &Arc<RunningPrograms>,
+    ) -> Self {
+        Self { counters: NetworkCounters::start(sandbox, layout, spaces, programs) }
     }
 }
 

@@ -211,6 +211,9 @@ impl fmt::Display for Finding {
             Self::StandIn { workload, used, reason } => {
                 write!(f, "{used} was measured instead of {workload}: {reason}")
             }
+            Self::ProgramStandIn { used, original, reason } => {
+                write!(f, "{used}, a stand-in of tare's, carried the packets instead of {original}: {reason}")
+            }
             Self::Scaled { changes } => {
                 write!(f, "the run is shorter than the study: {}", changes.join("; "))
             }

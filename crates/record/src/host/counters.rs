@@ -11,8 +11,9 @@ use std::collections::BTreeMap;
 /// Increases of counters, by counter name.
 pub type CounterDeltas = BTreeMap<String, u64>;
 
-/// Name of the only entry that is a level and not a counter: bytes waiting in a queue.
+/// Names of the entries that are levels and not counters: bytes waiting in a queue, and the size of a socket's buffer.
 const BACKLOG: &str = "backlog";
+const RECEIVE_BUFFER: &str = "receive_buffer";
 
 /// Increases of all counters during one trial.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -52,6 +53,10 @@ pub struct NamespaceCounts {
     /// Protocol counters, as in `/proc/net/snmp`, `netstat` and `snmp6`: `Udp.RcvbufErrors`, `Ip6.FragFails`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub protocols: CounterDeltas,
+    /// Sockets of the network's daemons that dropped packets, as `flanneld udp 10.20.0.2:8285` and `ovs-vswitchd packet
+    /// veth-c0` (program, protocol, own address or device): `drops`; and `receive_buffer`, the size of the buffer, bytes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sockets: BTreeMap<String, CounterDeltas>,
     /// Packets dropped by the kernel, by device (empty for a packet that no longer had one) and by the kernel's drop
     /// reason (`enum skb_drop_reason`): `QDISC_DROP`. Available to root only.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -88,6 +93,7 @@ impl NamespaceCounts {
             rules: group_deltas(&self.rules, &before.rules),
             conntrack: counter_deltas(&self.conntrack, &before.conntrack),
             protocols: counter_deltas(&self.protocols, &before.protocols),
+            sockets: socket_deltas(&self.sockets, &before.sockets),
             reasons: group_deltas(&self.reasons, &before.reasons),
         }
     }
@@ -100,6 +106,7 @@ impl NamespaceCounts {
             && self.rules.is_empty()
             && self.conntrack.is_empty()
             && self.protocols.is_empty()
+            && self.sockets.is_empty()
             && self.reasons.is_empty()
     }
 }
@@ -116,9 +123,20 @@ fn group_deltas(
     now.iter().filter_map(gained).collect()
 }
 
+/// Returns the sockets that dropped packets since the earlier reading.
+fn socket_deltas(
+    now: &BTreeMap<String, CounterDeltas>,
+    before: &BTreeMap<String, CounterDeltas>,
+) -> BTreeMap<String, CounterDeltas> {
+    let mut gained = group_deltas(now, before);
+    gained.retain(|_, gains| gains.contains_key("drops"));
+    gained
+}
+
 fn counter_deltas(now: &CounterDeltas, before: &CounterDeltas) -> CounterDeltas {
     let gained = |(name, &now): (&String, &u64)| {
-        let before = if name == BACKLOG { 0 } else { before.get(name).copied().unwrap_or(0) };
+        let is_level = name == BACKLOG || name == RECEIVE_BUFFER;
+        let before = if is_level { 0 } else { before.get(name).copied().unwrap_or(0) };
         (now > before).then(|| (name.clone(), now - before))
     };
     now.iter().filter_map(gained).collect()
@@ -150,6 +168,19 @@ mod tests {
         assert_eq!(since.protocols, counter_map(&[("Udp.RcvbufErrors", 2)]));
         assert!(!since.is_empty() && before.since(&now).protocols.is_empty());
         assert!(NamespaceCounts::default().is_empty());
+    }
+
+    #[test]
+    fn a_socket_that_dropped_nothing_is_left_out() {
+        let socket = |drops| {
+            BTreeMap::from([(
+                "flanneld udp 10.20.0.2:8285".to_owned(),
+                counter_map(&[("drops", drops), (RECEIVE_BUFFER, 4096)]),
+            )])
+        };
+        let reading = |drops| NamespaceCounts { sockets: socket(drops), ..Default::default() };
+        assert!(reading(7).since(&reading(7)).is_empty());
+        assert_eq!(reading(9).since(&reading(7)).sockets, socket(2));
     }
 
     proptest! {

@@ -74,6 +74,7 @@ impl<'a> HopCosts<'a> {
 fn was_dropped_at(dropped: &PacketDrops, hop: &Hop) -> bool {
     dropped.place == hop.place
         && match dropped.cause {
+            DropCause::SocketBuffer => is_daemons_socket(&dropped.at, hop),
             DropCause::Queue | DropCause::Device | DropCause::Backlog | DropCause::Kernel => {
                 dropped.at == hop.name
             }
@@ -83,6 +84,15 @@ fn was_dropped_at(dropped: &PacketDrops, hop: &Hop) -> bool {
             DropCause::Route | DropCause::TooLarge => hop.kind == HopKind::Route,
             _ => false,
         }
+}
+
+/// Returns true if a daemon receives by this hop with its socket: by the device of a packet socket, as in
+/// `ovs-vswitchd/veth-c0`, or as the forwarder itself.
+fn is_daemons_socket(at: &str, hop: &Hop) -> bool {
+    match at.split_once('/') {
+        Some((_, device)) => hop.name == device,
+        None => !at.is_empty() && hop.kind == HopKind::Forwarder,
+    }
 }
 
 /// Returns true if the hop is a forwarder run by this program.
@@ -101,8 +111,10 @@ mod tests {
             PacketDrops::new("server-0", "", DropCause::SocketBuffer, 39),
             PacketDrops::new("node-0", "eth0/tbf", DropCause::Queue, 2),
             PacketDrops::new("node-0", "filter/FORWARD#7 drop", DropCause::Rule, 5),
+            PacketDrops::new("node-0", "ovs-vswitchd/veth-c0", DropCause::SocketBuffer, 20),
+            PacketDrops::new("node-1", "flanneld", DropCause::SocketBuffer, 10),
         ];
-        let lost = Finding::LossPlaced { lost: 46, of: 1000, parts, unplaced: 0 };
+        let lost = Finding::LossPlaced { lost: 76, of: 1000, parts, unplaced: 0 };
         let program = Finding::Userspace { program: "ovs-vswitchd".to_owned(), cores: 0.8 };
         let toll = HopCosts { findings: vec![&lost, &program] };
         let at = |kind, name: &str, place: &str| {
@@ -113,6 +125,9 @@ mod tests {
         assert_eq!(at(HopKind::Queue, "eth0/tbf", "node-1"), None);
         assert_eq!(at(HopKind::Veth, "eth0", "server-0"), None);
         assert_eq!(at(HopKind::Forwarder, "br0", "node-0").unwrap(), "0.80 cores in user space");
+        assert_eq!(at(HopKind::Veth, "veth-c0", "node-0").unwrap(), "loses 2.0 %");
+        let tunnel = toll.describe(&Hop::new(HopKind::Forwarder, "flannel0", "node-1"));
+        assert_eq!(tunnel.unwrap(), "loses 1.0 %");
         let last = Hop::new(HopKind::Veth, "eth0", "server-0");
         assert_eq!(toll.describe_end(&last).unwrap(), "loses 3.9 %");
     }

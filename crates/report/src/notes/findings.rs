@@ -3,10 +3,11 @@
 
 use super::Note;
 use super::weight::{Weight, is_about_machine};
+use crate::shape_facts::loss_conditions;
 use crate::variants::variant_labels;
 use std::collections::BTreeSet;
 use std::mem::{Discriminant, discriminant};
-use tare_record::{Document, Finding, Metric};
+use tare_record::{Cell, Document, Finding, Metric};
 
 /// Findings of one kind in one workload.
 struct FindingGroup<'a> {
@@ -24,6 +25,8 @@ struct FindingKey<'a> {
     kind: Discriminant<Finding>,
     /// Subject of the finding beyond its kind, from [`about`].
     about: String,
+    /// Conditions of the cell, in words, if packets were lost; otherwise empty.
+    conditions: String,
 }
 
 /// Returns a note for each kind: first the findings of the whole run, then those of its cells.
@@ -61,7 +64,8 @@ fn groups(document: &Document) -> Vec<FindingGroup<'_>> {
         for finding in cell.findings.iter().filter(|finding| has_line(document, finding)) {
             let about = about(finding, cell.metric);
             let workload = (!is_about_machine(finding)).then_some(cell.workload.as_str());
-            let key = FindingKey { workload, kind: discriminant(finding), about };
+            let conditions = conditions(document, cell, finding);
+            let key = FindingKey { workload, kind: discriminant(finding), about, conditions };
             let known = groups.iter().position(|group| group.key == key);
             let at = known.unwrap_or_else(|| {
                 let (workloads, labels) = (Vec::new(), Vec::new());
@@ -131,7 +135,20 @@ impl<'a> FindingGroup<'a> {
             all if all > 1 && all == networks => "all networks".to_owned(),
             _ => self.labels.join(", "),
         };
-        format!("{}{metric} over {labels}: {at_worst}{}", self.workloads.join(", "), self.worst)
+        let workloads = format!("{}{}", self.workloads.join(", "), self.key.conditions);
+        format!("{workloads}{metric} over {labels}: {at_worst}{}", self.worst)
+    }
+}
+
+/// Returns the conditions of a cell in brackets, if the finding is about lost packets: what is lost depends on them.
+fn conditions(document: &Document, cell: &Cell, finding: &Finding) -> String {
+    match finding {
+        Finding::LossPlaced { .. }
+        | Finding::Retransmitted { .. }
+        | Finding::DroppedAtSocket { .. } => {
+            format!(" ({})", loss_conditions(document, cell).join(", "))
+        }
+        _ => String::new(),
     }
 }
 
@@ -156,6 +173,7 @@ fn about(finding: &Finding, metric: Metric) -> String {
         Finding::Userspace { program, .. } => program.clone(),
         Finding::OffloadLost { place, device, .. } => format!("{place}:{device}"),
         Finding::EncryptedInSoftware { by } => by.clone(),
+        Finding::ProgramStandIn { used, .. } => used.clone(),
         _ => String::new(),
     }
 }
@@ -211,6 +229,7 @@ fn severity(finding: &Finding) -> f64 {
         | Finding::NotPinned { .. }
         | Finding::WorkloadSkipped { .. }
         | Finding::StandIn { .. }
+        | Finding::ProgramStandIn { .. }
         | Finding::Scaled { .. }
         | Finding::OffloadsKept { .. }
         | Finding::OneMachine { .. } => 0.0,

@@ -41,6 +41,7 @@ impl Weight {
             | Finding::OffloadsKept { .. }
             | Finding::WorkloadSkipped { .. }
             | Finding::StandIn { .. }
+            | Finding::ProgramStandIn { .. }
             | Finding::Scaled { .. }
             | Finding::Silent { .. }
             | Finding::SpinsOnSharedCore { .. }

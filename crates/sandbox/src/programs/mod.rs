@@ -10,6 +10,7 @@ mod cpu_time;
 mod exec_context;
 mod log;
 mod mount_namespace;
+mod process_sockets;
 
 pub use child_process::{describe_exit, kill_group, wait_timeout};
 pub use cpu_time::process_cpu_time;
@@ -18,3 +19,4 @@ pub use exec_context::{
 };
 pub use log::Log;
 pub use mount_namespace::{MountNamespace, PRIVATE_DIRECTORIES, runtime_directory};
+pub use process_sockets::{ProcessSocket, SocketEnd, process_sockets};

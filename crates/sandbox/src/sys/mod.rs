@@ -7,6 +7,7 @@ pub(crate) mod bpf;
 pub mod clock;
 pub mod ethtool;
 pub mod packet;
+pub mod socket;
 
 use crate::cgroup::SandboxCgroup;
 use rustix::io;

@@ -29,7 +29,7 @@ pub fn open(device: &str) -> io::Result<OwnedFd> {
 }
 
 /// Returns the error of the last libc call.
-fn last_error() -> io::Errno {
+pub(super) fn last_error() -> io::Errno {
     let error = std::io::Error::last_os_error();
     io::Errno::from_io_error(&error).unwrap_or(io::Errno::IO)
 }

@@ -41,14 +41,12 @@ fn run_init() -> anyhow::Result<CommandExit> {
 
 /// Forwards a port in user space until it is killed.
 fn run_proxy() -> anyhow::Result<CommandExit> {
-    let _ = rustix::thread::set_name(c"tare");
     tare_lab::run_proxy(std::env::args_os().skip(ROLE_WORDS))?;
     Ok(CommandExit::Done)
 }
 
 /// Carries a device's frames in UDP until it is killed.
 fn run_weave_sleeve() -> anyhow::Result<CommandExit> {
-    let _ = rustix::thread::set_name(c"tare");
     tare_lab::sleeve(std::env::args_os().skip(ROLE_WORDS))?;
     Ok(CommandExit::Done)
 }

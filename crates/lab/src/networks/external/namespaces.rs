@@ -114,7 +114,7 @@ impl BuiltNamespaces {
             nodes: up.nodes(),
             hops,
             findings: switched.finding(&layout.wiring).into_iter().collect(),
-            watch: Some(Box::new(NetworkWatcher::start(&sandbox, &layout, &spaces))),
+            watch: Some(Box::new(NetworkWatcher::start(&sandbox, &layout, &spaces, &programs))),
             routes: layout.routes,
             guard: Box::new((guard, programs, spaces)),
         })

@@ -1,5 +1,5 @@
 //! `ovs`: containers on an Open vSwitch bridge, one port each, forwarded by the kernel; and the layout that it shares
-//! with `ovs-user` and `ovs-bridge`.
+//! with `ovs-user`, `ovs-bridge` and `ovs-user-bridge`.
 
 pub(crate) mod openvswitch;
 pub(crate) mod ovs_bridge;

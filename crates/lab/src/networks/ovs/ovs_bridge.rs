@@ -1,48 +1,52 @@
-//! `ovs-bridge`: containers, each on its own Linux bridge, which is a port of Open vSwitch.
+//! `ovs-bridge` and `ovs-user-bridge`: containers, each on its own Linux bridge, which is a port of Open vSwitch. The kernel
+//! or the daemon forwards.
 
+use crate::networks::LabNetworkDefinition;
 use crate::networks::ovs::openvswitch::OvsDatapath;
 use crate::networks::ovs::{OvsAttachment, layout, ovs_requirements};
-use crate::networks::{LabNetworkDefinition, query_probe};
 use crate::plan::layout::Layout;
-use std::sync::Arc;
-use tare_network::{
-    Error, NetworkInfo, NetworkOption, NetworkParameters, Requirement, RequirementProbe, Shape,
-};
-use tare_sandbox::Sandbox;
+use tare_network::{Error, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape};
 
+/// Open vSwitch as OpenStack Neutron plugs it, with one of its datapaths.
 pub(crate) struct OvsBridgeNetwork {
-    pub(crate) sandbox: Option<Arc<Sandbox>>,
+    name: &'static str,
+    summary: &'static str,
+    stands_for: &'static str,
+    datapath: OvsDatapath,
 }
 
-/// Returns the kernel's datapath if the kernel has it, otherwise the daemon's.
-pub(crate) fn available_datapath(sandbox: Option<&Arc<Sandbox>>) -> OvsDatapath {
-    let module = Requirement::Kernel { module: "openvswitch" };
-    let there = query_probe(sandbox, |probe| probe.check(&module));
-    if there.is_ok() { OvsDatapath::Kernel } else { OvsDatapath::Userspace }
-}
+/// Network whose packets the kernel forwards.
+pub(crate) const KERNEL: OvsBridgeNetwork = OvsBridgeNetwork {
+    name: "ovs-bridge",
+    summary: "two containers, each on a Linux bridge that is a port of Open vSwitch, forwarded by the kernel",
+    stands_for: "OpenStack Neutron's hybrid plug: Open vSwitch itself, private to the lab",
+    datapath: OvsDatapath::Kernel,
+};
+
+/// Network whose packets the daemon forwards.
+pub(crate) const USERSPACE: OvsBridgeNetwork = OvsBridgeNetwork {
+    name: "ovs-user-bridge",
+    summary: "two containers, each on a Linux bridge that is a port of Open vSwitch, forwarded by its daemon",
+    stands_for: "OpenStack Neutron's hybrid plug: Open vSwitch itself, private to the lab, its datapath in userspace",
+    datapath: OvsDatapath::Userspace,
+};
 
 impl LabNetworkDefinition for OvsBridgeNetwork {
     fn info(&self) -> NetworkInfo {
         NetworkInfo {
-            name: "ovs-bridge",
-            summary: "two containers, each on a Linux bridge that is a port of Open vSwitch",
-            stands_for: "OpenStack Neutron's hybrid plug: Open vSwitch itself, private to the lab",
+            name: self.name,
+            summary: self.summary,
+            stands_for: self.stands_for,
             source: "https://docs.openstack.org/neutron/latest/contributor/internals/openvswitch_firewall.html",
             options: &[NetworkOption::Rate],
         }
     }
 
     fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
-        ovs_requirements(available_datapath(self.sandbox.as_ref()))
+        ovs_requirements(self.datapath)
     }
 
     fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
-        layout(
-            "ovs-bridge",
-            shape,
-            site,
-            available_datapath(self.sandbox.as_ref()),
-            OvsAttachment::LinuxBridge,
-        )
+        layout(self.name, shape, site, self.datapath, OvsAttachment::LinuxBridge)
     }
 }

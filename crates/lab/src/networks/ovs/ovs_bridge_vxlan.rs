@@ -1,24 +1,33 @@
-//! `ovs-bridge-vxlan`: containers, each on its own Linux bridge behind Open vSwitch, and VXLAN tunnels between the
-//! nodes.
+//! `ovs-bridge-vxlan` and `ovs-user-bridge-vxlan`: containers, each on its own Linux bridge behind Open vSwitch, and VXLAN
+//! tunnels between the nodes. The kernel or the daemon forwards.
 
-use crate::networks::ovs::ovs_tunnels::{DatapathChoice, OvsTunnelNetwork};
+use crate::networks::ovs::openvswitch::OvsDatapath;
+use crate::networks::ovs::ovs_tunnels::OvsTunnelNetwork;
 use crate::networks::ovs::{OvsAttachment, SOURCE};
-use std::sync::Arc;
 use tare_network::{NetworkInfo, NetworkOption};
-use tare_sandbox::Sandbox;
 
-pub(crate) fn network(sandbox: &Option<Arc<Sandbox>>) -> OvsTunnelNetwork {
-    let about = NetworkInfo {
+/// Network whose packets the kernel forwards.
+pub(crate) const KERNEL: OvsTunnelNetwork = OvsTunnelNetwork {
+    about: NetworkInfo {
         name: "ovs-bridge-vxlan",
-        summary: "one network over all nodes by Open vSwitch's VXLAN tunnels, each container on a Linux bridge of its own",
+        summary: "one network over all nodes by Open vSwitch's VXLAN tunnels, forwarded by the kernel, each container on a Linux bridge of its own",
         stands_for: "OpenStack Neutron's hybrid plug between hosts: Open vSwitch itself on every node, private to the lab",
         source: SOURCE,
         options: &[NetworkOption::Rate],
-    };
-    OvsTunnelNetwork {
-        about,
-        datapath_choice: DatapathChoice::KernelIfAvailable,
-        attachment: OvsAttachment::LinuxBridge,
-        sandbox: sandbox.clone(),
-    }
-}
+    },
+    datapath: OvsDatapath::Kernel,
+    attachment: OvsAttachment::LinuxBridge,
+};
+
+/// Network whose packets the daemons forward.
+pub(crate) const USERSPACE: OvsTunnelNetwork = OvsTunnelNetwork {
+    about: NetworkInfo {
+        name: "ovs-user-bridge-vxlan",
+        summary: "one network over all nodes by Open vSwitch's VXLAN tunnels, forwarded by its daemons, each container on a Linux bridge of its own",
+        stands_for: "OpenStack Neutron's hybrid plug between hosts: Open vSwitch itself on every node, private to the lab, its datapath in userspace",
+        source: SOURCE,
+        options: &[NetworkOption::Rate],
+    },
+    datapath: OvsDatapath::Userspace,
+    attachment: OvsAttachment::LinuxBridge,
+};

@@ -1,5 +1,5 @@
-//! Layout shared by `ovs-vxlan`, `ovs-user-vxlan` and `ovs-bridge-vxlan`: Open vSwitch on every node, its bridges
-//! joined by VXLAN tunnels.
+//! Layout shared by `ovs-vxlan`, `ovs-bridge-vxlan` and their variants by the daemon: Open vSwitch on every node, its
+//! bridges joined by VXLAN tunnels.
 //!
 //! The containers of all nodes are on one network. Each node has a tunnel to each other node. Frames from a tunnel are
 //! not forwarded to another tunnel, because the full mesh would be a loop. The kernel's datapath sends through the
@@ -7,7 +7,7 @@
 //! and it has the node's address.
 
 use crate::networks::ovs::openvswitch::{OvsBridgeSpec, OvsDatapath, OvsPort, UPLINKS};
-use crate::networks::ovs::{OvsAttachment, OvsContainer, openvswitch, ovs_bridge, plug_in};
+use crate::networks::ovs::{OvsAttachment, OvsContainer, openvswitch, plug_in};
 use crate::networks::{LabNetworkDefinition, nftables_requirements, ovs};
 use crate::plan::address::{LabSubnet, prefix_length};
 use crate::plan::backbone::{Backbone, NETWORK_ID};
@@ -18,11 +18,9 @@ use crate::plan::underlay::{MOST_NODES, Underlay, check_nodes, inner_mtu, parse_
 use crate::plan::wiring::{Ruleset, Wiring};
 use crate::programs::Program;
 use std::ops::RangeInclusive;
-use std::sync::Arc;
 use tare_network::{
-    Error, Family, Hop, HopKind, NetworkInfo, NetworkParameters, Requirement, Shape,
+    COPIES_CHAIN, Error, Family, Hop, HopKind, NetworkInfo, NetworkParameters, Requirement, Shape,
 };
-use tare_sandbox::Sandbox;
 
 /// Device with which the kernel's datapath sends and receives the packets of its VXLAN tunnels.
 const KERNEL_TUNNEL: &str = "vxlan_sys_4789";
@@ -30,32 +28,11 @@ const KERNEL_TUNNEL: &str = "vxlan_sys_4789";
 /// Headers of VXLAN on the underlay, bytes.
 const HEADERS: u32 = Backbone::Vxlan { device: KERNEL_TUNNEL }.headers();
 
-/// Choice of the datapath that forwards.
-#[derive(Clone, Copy)]
-pub(crate) enum DatapathChoice {
-    /// This datapath.
-    Fixed(OvsDatapath),
-    /// The kernel's datapath if the kernel has it, otherwise the daemon's.
-    KernelIfAvailable,
-}
-
 /// Network of Open vSwitch bridges, joined by VXLAN tunnels.
 pub(crate) struct OvsTunnelNetwork {
     pub(crate) about: NetworkInfo,
-    pub(crate) datapath_choice: DatapathChoice,
+    pub(crate) datapath: OvsDatapath,
     pub(crate) attachment: OvsAttachment,
-    pub(crate) sandbox: Option<Arc<Sandbox>>,
-}
-
-impl OvsTunnelNetwork {
-    fn datapath(&self) -> OvsDatapath {
-        match self.datapath_choice {
-            DatapathChoice::Fixed(datapath) => datapath,
-            DatapathChoice::KernelIfAvailable => {
-                ovs_bridge::available_datapath(self.sandbox.as_ref())
-            }
-        }
-    }
 }
 
 impl LabNetworkDefinition for OvsTunnelNetwork {
@@ -68,9 +45,9 @@ impl LabNetworkDefinition for OvsTunnelNetwork {
     }
 
     fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
-        let mut needs = ovs::ovs_requirements(self.datapath());
+        let mut needs = ovs::ovs_requirements(self.datapath);
         needs.push(Requirement::Nodes(2));
-        match self.datapath() {
+        match self.datapath {
             OvsDatapath::Kernel => needs.push(Requirement::Kernel { module: "vxlan" }),
             OvsDatapath::Userspace => {
                 needs.push(Requirement::Program { name: "ip", package: "iproute2" });
@@ -85,7 +62,7 @@ impl LabNetworkDefinition for OvsTunnelNetwork {
     }
 
     fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
-        let (name, datapath) = (self.about.name, self.datapath());
+        let (name, datapath) = (self.about.name, self.datapath);
         check_nodes(name, 2, shape)?;
         let mut wiring = Wiring::new(shape.family, inner_mtu(shape, &parse_link(shape)?, HEADERS));
         let underlay = Underlay::add(&mut wiring, shape, &BRIDGED_PAST_NETFILTER)?;
@@ -182,13 +159,13 @@ fn add_switch<'a>(
 /// Moves a node's addresses from its uplink to the bridge of which the uplink is a port.
 ///
 /// The kernel receives the uplink's packets as well as the daemon, and must not answer them (Open vSwitch's
-/// documentation, "Open vSwitch without Kernel Support"). The rule that drops them has no counter: nothing is lost.
+/// documentation, "Open vSwitch without Kernel Support"). The rule drops copies: nothing is lost.
 fn move_uplink_address(wiring: &mut Wiring, node: LabNode) {
     let text = format!(
         "table inet openvswitch {{
-  chain prerouting {{
+  chain {COPIES_CHAIN} {{
     type filter hook prerouting priority raw;
-    iifname \"{UPLINK}\" drop
+    iifname \"{UPLINK}\" counter drop
   }}
 }}
 "
@@ -269,7 +246,7 @@ mod tests {
     fn learned_addresses_are_forgotten_once_the_daemon_knows_its_routes() {
         let shape = Shape { nodes: 2, ..Shape::default() };
         let site = NetworkParameters { ports: vec![7001], ..NetworkParameters::default() };
-        let wiring = ovs_user_vxlan::network(&None).layout(&shape, &site).unwrap().wiring;
+        let wiring = ovs_user_vxlan::NETWORK.layout(&shape, &site).unwrap().wiring;
         for node in ["node-0", "node-1"] {
             let programs = wiring.programs.iter().filter(|one| wiring.name(one.space) == node);
             let names: Vec<&str> = programs.map(|one| one.name.as_str()).collect();

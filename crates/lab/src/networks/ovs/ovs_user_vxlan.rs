@@ -2,24 +2,18 @@
 //! daemons.
 
 use crate::networks::ovs::openvswitch::OvsDatapath;
-use crate::networks::ovs::ovs_tunnels::{DatapathChoice, OvsTunnelNetwork};
+use crate::networks::ovs::ovs_tunnels::OvsTunnelNetwork;
 use crate::networks::ovs::{OvsAttachment, SOURCE};
-use std::sync::Arc;
 use tare_network::{NetworkInfo, NetworkOption};
-use tare_sandbox::Sandbox;
 
-pub(crate) fn network(sandbox: &Option<Arc<Sandbox>>) -> OvsTunnelNetwork {
-    let about = NetworkInfo {
+pub(crate) const NETWORK: OvsTunnelNetwork = OvsTunnelNetwork {
+    about: NetworkInfo {
         name: "ovs-user-vxlan",
         summary: "one network over all nodes by Open vSwitch's VXLAN tunnels, forwarded by its daemons",
         stands_for: "Open vSwitch itself on every node, private to the lab, its datapath in userspace",
         source: SOURCE,
         options: &[NetworkOption::Rate],
-    };
-    OvsTunnelNetwork {
-        about,
-        datapath_choice: DatapathChoice::Fixed(OvsDatapath::Userspace),
-        attachment: OvsAttachment::Direct,
-        sandbox: sandbox.clone(),
-    }
-}
+    },
+    datapath: OvsDatapath::Userspace,
+    attachment: OvsAttachment::Direct,
+};

@@ -13,7 +13,7 @@ use crate::plan::nodes::{
     BRIDGED_PAST_NETFILTER, BridgedContainer, DockerBridge, UPLINK, add_nodes,
 };
 use crate::plan::wiring::{NamespaceId, Wiring};
-use crate::programs::{Program, ReadyCondition};
+use crate::programs::{Program, ReadyCondition, StandIn};
 use crate::stand_ins::userland_proxy;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -128,7 +128,11 @@ impl ProxyProgram {
                 let own = std::env::current_exe().unwrap_or_else(|_| "tare".into());
                 let words = [INTERNAL, "proxy"].map(str::to_owned).into_iter().chain(arguments);
                 let ready = ReadyCondition::OutputContains(vec![userland_proxy::READY.to_owned()]);
-                Program::daemon(node, &own.to_string_lossy(), words, ready)
+                Program::daemon(node, &own.to_string_lossy(), words, ready).standing_in(StandIn {
+                    used: userland_proxy::PROCESS_NAME.to_owned(),
+                    original: DOCKER_PROXY.to_owned(),
+                    reason: format!("{DOCKER_PROXY} is not on the PATH"),
+                })
             }
         };
         program.with_name(format!("{DOCKER_PROXY}-{protocol}-{}-{}", host.ip(), host.port()))
@@ -137,7 +141,9 @@ impl ProxyProgram {
     fn detail(&self) -> String {
         let which = match self {
             Self::DockerProxy(path) => path.display().to_string(),
-            Self::TareProxy => format!("tare proxy, which stands for {DOCKER_PROXY}"),
+            Self::TareProxy => {
+                format!("{}, tare's stand-in for {DOCKER_PROXY}", userland_proxy::PROCESS_NAME)
+            }
         };
         format!("{which}: a process for each port and protocol")
     }

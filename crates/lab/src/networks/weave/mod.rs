@@ -19,6 +19,7 @@ use crate::plan::nodes::{BRIDGED_PAST_NETFILTER, UPLINK};
 use crate::plan::underlay::{MOST_NODES, Underlay, check_nodes, inner_mtu, parse_link};
 use crate::plan::wiring::{DevicePair, DevicePairEnd, Wiring};
 use crate::random_key;
+use crate::stand_ins::weave_sleeve::PROCESS_NAME;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use tare_network::{
@@ -78,6 +79,8 @@ impl LabNetworkDefinition for WeaveNetwork {
         underlay.add_ipv4(&mut wiring);
         let router = query_probe(self.sandbox.as_ref(), |probe| mode.router(probe));
         let pods = add_containers(&mut wiring, &underlay, (router, mode), shape, site);
+        let reason = query_probe(self.sandbox.as_ref(), |probe| weaver::missing_weaver(probe))
+            .unwrap_or_default();
         let key = match mode {
             WeaveMode::SleeveEncrypted => {
                 Some(random_key::to_hex(&random_key::random_bytes::<32>()?))
@@ -90,7 +93,9 @@ impl LabNetworkDefinition for WeaveNetwork {
             let mine = pods.all().filter(|pod| pod.node == at);
             let ports: Vec<&str> = mine.map(|pod| pod.port.as_str()).collect();
             match router {
-                WeaveRouter::StandIn => weaver::add_stand_in(&mut wiring, &underlay, node, key),
+                WeaveRouter::StandIn => {
+                    weaver::add_stand_in(&mut wiring, &underlay, node, key, &reason);
+                }
                 WeaveRouter::Weaver => {
                     weaver::add_weaver(&mut wiring, &underlay, node, mode, key, &ports);
                 }
@@ -166,9 +171,10 @@ fn to_router(
     let [near, far] = CABLE;
     match by {
         (WeaveRouter::StandIn, _) => {
-            let detail = "a stand-in of tare for weaver: frames in UDP, by a process";
+            let detail =
+                format!("{PROCESS_NAME}, tare's stand-in for weaver: frames in UDP, by a process");
             path.push(Waypoint::device(HopKind::Veth, node, near));
-            path.push(Waypoint::device_with_detail(HopKind::Forwarder, node, far, detail));
+            path.push(Waypoint::device_with_detail(HopKind::Forwarder, node, far, &detail));
         }
         (WeaveRouter::Weaver, WeaveMode::Sleeve | WeaveMode::SleeveEncrypted) => {
             let detail = "weaver: frames in UDP, by a process";

@@ -6,7 +6,7 @@
 use crate::plan::nodes::LabNode;
 use crate::plan::underlay::Underlay;
 use crate::plan::wiring::{DevicePair, DevicePairEnd, Wiring};
-use crate::programs::{Program, ReadyCondition};
+use crate::programs::{Program, ReadyCondition, StandIn};
 use crate::stand_ins::weave_sleeve;
 use crate::stand_ins::weave_sleeve::PORT;
 use std::net::SocketAddrV4;
@@ -75,7 +75,7 @@ pub(crate) enum WeaveRouter {
 impl WeaveMode {
     /// Returns the implementation that runs on this machine.
     pub(crate) fn router(self, probe: &dyn RequirementProbe) -> WeaveRouter {
-        let runs = || weaver_requirements().iter().all(|need| probe.check(need).is_ok());
+        let runs = || missing_weaver(probe).is_none();
         if self == Self::Fastdp || runs() { WeaveRouter::Weaver } else { WeaveRouter::StandIn }
     }
 
@@ -98,6 +98,12 @@ impl WeaveMode {
     }
 }
 
+/// Returns the reason why no real router runs on this machine. Returns `None` if one does.
+pub(crate) fn missing_weaver(probe: &dyn RequirementProbe) -> Option<String> {
+    let needs = weaver_requirements();
+    needs.iter().find_map(|need| probe.check(need).err()).map(|missing| missing.reason)
+}
+
 /// Returns the requirements of a real router in any mode. Those that are cheap to check are first.
 fn weaver_requirements() -> Vec<Requirement> {
     let mut needs: Vec<Requirement> =
@@ -115,12 +121,14 @@ fn others(underlay: &Underlay, node: LabNode) -> impl Iterator<Item = LabNode> +
     underlay.nodes.iter().copied().filter(move |other| *other != node)
 }
 
-/// Adds tare's own forwarder to a node, at one end of a veth pair whose other end is attached to the bridge.
+/// Adds tare's own forwarder to a node, at one end of a veth pair whose other end is attached to the bridge. `reason` says
+/// why there is no real router.
 pub(crate) fn add_stand_in(
     wiring: &mut Wiring,
     underlay: &Underlay,
     node: LabNode,
     key: WeaveKey<'_>,
+    reason: &str,
 ) {
     let [near, far] = CABLE;
     wiring.add_bridge(node.space, BRIDGE, None);
@@ -144,7 +152,11 @@ pub(crate) fn add_stand_in(
         weave_sleeve::command_line(&told),
         ready,
     );
-    let program = program.with_name("sleeve");
+    let program = program.with_name("sleeve").standing_in(StandIn {
+        used: weave_sleeve::PROCESS_NAME.to_owned(),
+        original: WEAVER.to_owned(),
+        reason: reason.to_owned(),
+    });
     wiring.programs.push(match key {
         Some(key) => program.with_file(file, format!("{key}\n")),
         None => program,

@@ -7,6 +7,7 @@
 mod tcp;
 mod udp;
 
+use crate::stand_ins::process_name::set_process_name;
 use std::ffi::OsString;
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
@@ -29,6 +30,9 @@ enum ProxyProtocol {
     Udp,
 }
 
+/// Name of the process, by which its CPU time and its sockets are reported.
+pub(crate) const PROCESS_NAME: &str = "tare-proxy";
+
 /// Line that the proxy prints when it listens.
 pub(crate) const READY: &str = "ready";
 
@@ -37,6 +41,7 @@ pub(crate) const READY: &str = "ready";
 /// # Errors
 /// The arguments are wrong, or the proxy cannot listen on the address.
 pub fn run_proxy(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Error> {
+    set_process_name(PROCESS_NAME);
     let words: Vec<OsString> = arguments.into_iter().collect();
     let words: Option<Vec<&str>> = words.iter().map(|word| word.to_str()).collect();
     let arguments = words.and_then(|words| parse_arguments(&words)).ok_or_else(usage)?;

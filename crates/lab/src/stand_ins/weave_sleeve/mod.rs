@@ -17,11 +17,15 @@ mod frames;
 pub(crate) mod fuzzing;
 mod seal;
 
+use crate::stand_ins::process_name::set_process_name;
 use arguments::Arguments;
 pub(crate) use arguments::{SleeveArguments, command_line};
 use std::ffi::OsString;
 use std::io::Write;
 use tare_network::Error;
+
+/// Name of the process, by which its CPU time and its sockets are reported.
+pub(crate) const PROCESS_NAME: &str = "tare-sleeve";
 
 /// Line that it prints when it receives.
 pub(crate) const READY: &str = "ready";
@@ -35,6 +39,7 @@ pub(crate) const PORT: u16 = 6783;
 /// Fails if an argument is missing or invalid, if the address cannot be bound, or if the device does not exist or
 /// disappears.
 pub fn sleeve(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Error> {
+    set_process_name(PROCESS_NAME);
     let words: Vec<OsString> = arguments.into_iter().collect();
     let words: Option<Vec<&str>> = words.iter().map(|word| word.to_str()).collect();
     let arguments = words.and_then(|words| Arguments::parse(&words)).ok_or_else(usage)?;
