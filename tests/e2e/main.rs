@@ -17,6 +17,7 @@ mod fairness;
 mod faults;
 mod golden;
 mod live_table;
+mod lossy_places;
 mod measures;
 mod ordinary_user;
 mod packet_loss;

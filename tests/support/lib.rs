@@ -20,6 +20,7 @@ pub mod listener;
 pub mod machine;
 pub mod program;
 pub mod pseudo_terminal;
+pub mod relayed_network;
 pub mod schema;
 pub mod shared;
 pub mod swarm;

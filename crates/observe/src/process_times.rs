@@ -61,8 +61,8 @@ impl ProcessTimes {
         times
     }
 
-    /// Returns the CPU time since an earlier reading. A process that has ended since then, and that no other waited for,
-    /// is missing from it.
+    /// Returns the CPU time since an earlier reading, without that of a process that has ended since then and that no
+    /// other waited for.
     pub(crate) fn since(&self, before: &Self) -> Nanos {
         let own = self.own.saturating_sub(before.own);
         let kernel = self.kernel.saturating_sub(before.kernel);
@@ -155,7 +155,7 @@ pub(crate) mod tests {
 
     proptest! {
         #[test]
-        fn no_text_breaks_the_reader(text in "([0-9]{1,3} |\\(|\\) |-|[a-z])".prop_map(|part: String| part.repeat(20))) {
+        fn no_text_breaks_the_reader(text in "([0-9]{1,3} |\\(|\\) |-|[a-z]){0,40}") {
             let _ = parse_stat(&text);
         }
 

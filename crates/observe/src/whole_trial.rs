@@ -64,9 +64,9 @@ impl WholeTrialObservation {
 }
 
 impl WholeTrialObservation {
-    /// Returns a finding if others were busy by both accounts: that of the observed time, from which `agents` and this
-    /// process are subtracted, and that of the whole trial, from which all of tare's processes and the kernel's threads
-    /// are. The first may contain daemons of other networks that are up, the second agents that another program started.
+    /// Returns a finding if others were busy by both accounts: that of the observed time, less `agents` and this process,
+    /// and that of the whole trial, less all of tare's processes and the kernel's threads. The first may contain daemons
+    /// of other networks that are up, the second agents that another program started.
     fn others_finding(
         &self,
         files: &MachineFiles,

@@ -44,8 +44,8 @@ pub(crate) struct CountedDrops {
 }
 
 impl CountedDrops {
-    /// Reads the drops from the counters of a trial. If no namespace could be read, the drops at the receiver's socket are
-    /// still known.
+    /// Reads the drops from the counters of a trial. If no namespace could be read, the drops at the receiver's socket
+    /// are still known.
     pub(crate) fn from_trial(trial: &Trial, kind: PacketKind) -> Self {
         let mut drops = Self::default();
         if trial.meanwhile.counted.places.is_empty() {
@@ -303,8 +303,8 @@ mod tests {
         assert_eq!(
             words(&drops.on_path),
             [
-                "5 in sniffer's socket buffer in node-1, on flannel0 (too small: 8 KiB)",
                 "42 in flanneld's socket buffer in node-1 (too small: 416 KiB)",
+                "5 in sniffer's socket buffer in node-1, on flannel0 (too small: 8 KiB)",
                 // No daemon of tare has this socket, and it is not the workload's.
                 "3 in node-1's socket buffer",
                 "7 in server-0's socket buffer (too small: 208 KiB)",

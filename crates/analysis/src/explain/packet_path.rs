@@ -46,8 +46,8 @@ impl<'a> PacketPath<'a> {
             && (device.is_empty() || !self.is_known_in(place) || self.names(place, device))
     }
 
-    /// Returns true if packets of the workload travel inside other packets here, or a program reads and sends them: then
-    /// protocols other than the workload's carry them.
+    /// Returns true if packets of the workload travel inside other packets here, or a program reads and sends them.
+    /// Then protocols other than the workload's carry them.
     pub(crate) fn is_carried_in(self, place: &str) -> bool {
         let carries = |hop: &Hop| matches!(hop.kind, HopKind::Forwarder | HopKind::Encapsulation);
         self.trial.hops.is_empty() || self.hops_in(place).any(carries)

@@ -84,8 +84,8 @@ pub fn networks(sandbox: Option<Arc<Sandbox>>) -> Vec<Box<dyn Network>> {
         boxed_network(single_host::netkit::NetkitNetwork, &sandbox),
         boxed_network(ovs::OvsNetwork, &sandbox),
         boxed_network(ovs::ovs_user::UserspaceOvsNetwork, &sandbox),
-        boxed_network(ovs::ovs_bridge::KERNEL, &sandbox),
-        boxed_network(ovs::ovs_bridge::USERSPACE, &sandbox),
+        boxed_network(ovs::ovs_bridge::NETWORK, &sandbox),
+        boxed_network(ovs::ovs_user_bridge::NETWORK, &sandbox),
         Box::new(external::cni::cni(&sandbox)),
         Box::new(external::cni_published::cni_published(&sandbox)),
         Box::new(external::exec::ExecNetwork { sandbox: sandbox.clone() }),
@@ -112,8 +112,8 @@ pub fn networks(sandbox: Option<Arc<Sandbox>>) -> Vec<Box<dyn Network>> {
         boxed_network(weave::weave_fastdp::network(&sandbox), &sandbox),
         boxed_network(ovs::ovs_vxlan::NETWORK, &sandbox),
         boxed_network(ovs::ovs_user_vxlan::NETWORK, &sandbox),
-        boxed_network(ovs::ovs_bridge_vxlan::KERNEL, &sandbox),
-        boxed_network(ovs::ovs_bridge_vxlan::USERSPACE, &sandbox),
+        boxed_network(ovs::ovs_bridge_vxlan::NETWORK, &sandbox),
+        boxed_network(ovs::ovs_user_bridge_vxlan::NETWORK, &sandbox),
     ]
 }
 

@@ -15,13 +15,17 @@ use tare_dev::{NetworkConfiguration, ScratchDirectory, eventually};
 use tare_lab::networks;
 use tare_network::{
     Command, Container, Error, Family, NetworkParameters, NetworkRegistry, NetworkSpec,
-    ProcessExit, Requirement, RequirementProbe, Shape, Topology,
+    ProcessExit, Shape, Topology,
 };
-use tare_sandbox::{KernelProbe, Sandbox};
+use tare_sandbox::Sandbox;
 
 pub(crate) fn all() -> Vec<Case> {
     let mut cases = vec![
         Case::new("open_vswitch_names_its_hops", open_vswitch_names_its_hops).on("ovs-user"),
+        Case::new("the_kernels_datapath_has_a_name_of_its_own", || {
+            assert_eq!(path(&raise(&enter(), "ovs-bridge", &Shape::default())), bridged("Bridge"));
+        })
+        .on("ovs-bridge"),
         Case::new("a_daemon_that_ends_is_missed", a_daemon_that_ends_is_missed).on("ovs-user"),
         Case::new("a_daemon_that_fails_is_quoted", a_daemon_that_fails_is_quoted).on("ovs-user"),
         Case::new(
@@ -42,7 +46,7 @@ pub(crate) fn all() -> Vec<Case> {
                 "a user who may not open /dev/net/tun",
             )),
     ];
-    for name in ["ovs-user", "ovs-bridge", "ovs"] {
+    for name in ["ovs-user", "ovs-user-bridge", "ovs-bridge", "ovs"] {
         for family in [Family::Ipv4, Family::Ipv6] {
             let case = format!("open_vswitch_carries_the_packets_over_{family}");
             cases
@@ -50,10 +54,6 @@ pub(crate) fn all() -> Vec<Case> {
         }
     }
     cases
-}
-
-fn has_kernel_datapath() -> bool {
-    KernelProbe::default().check(&Requirement::Kernel { module: "openvswitch" }).is_ok()
 }
 
 /// Returns true if this user may open /dev/net/tun, by which the daemon's bridges are created.
@@ -133,21 +133,26 @@ fn open_vswitch_names_its_hops() {
     let whole = ["client-0:eth0 Veth", "node-0:veth-c0 Veth", "node-0:ovs0 Forwarder"];
     let rest = ["node-0:veth-s0 Veth", "server-0:eth0 Veth"];
     assert_eq!(path(&raise(&sandbox, "ovs-user", &Shape::default())), [&whole[..], &rest].concat());
-    let kernel = has_kernel_datapath();
-    let expected = [
+    assert_eq!(path(&raise(&sandbox, "ovs-user-bridge", &Shape::default())), bridged("Forwarder"));
+}
+
+/// Returns the path over Linux bridges and Open vSwitch, which is a hop of this kind.
+fn bridged(kind: &str) -> Vec<String> {
+    let switch = format!("node-0:ovs0 {kind}");
+    let path = [
         "client-0:eth0 Veth",
         "node-0:veth-c0 Veth",
         "node-0:qbr-c0 Bridge",
         "node-0:qvb-c0 Veth",
         "node-0:qvo-c0 Veth",
-        if kernel { "node-0:ovs0 Bridge" } else { "node-0:ovs0 Forwarder" },
+        &switch,
         "node-0:qvo-s0 Veth",
         "node-0:qvb-s0 Veth",
         "node-0:qbr-s0 Bridge",
         "node-0:veth-s0 Veth",
         "server-0:eth0 Veth",
     ];
-    assert_eq!(path(&raise(&sandbox, "ovs-bridge", &Shape::default())), expected);
+    path.map(str::to_owned).to_vec()
 }
 
 fn a_daemon_that_ends_is_missed() {

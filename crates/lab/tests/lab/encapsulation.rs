@@ -9,7 +9,7 @@ use tare_network::{Container, Family, Shape};
 type EncapsulationCase = (&'static str, &'static str, bool);
 
 /// Cases over IPv4.
-const OVER_IPV4: [EncapsulationCase; 24] = [
+const OVER_IPV4: [EncapsulationCase; 25] = [
     ("vxlan", "udp dport 4789", true),
     ("calico-vxlan", "udp dport 4789", true),
     ("routed", "udp dport 4789", false),
@@ -32,6 +32,7 @@ const OVER_IPV4: [EncapsulationCase; 24] = [
     ("ovs-user-vxlan", "iifname eth0 udp dport 4789", true),
     ("ovs-user-vxlan", "iifname eth0 ip saddr 10.60.0.2", false),
     ("ovs-bridge-vxlan", "iifname eth0 udp dport 4789", true),
+    ("ovs-user-bridge-vxlan", "iifname eth0 udp dport 4789", true),
     ("bridge/host", "iifname eth0 ip saddr 10.20.0.1", true),
     ("bridge/host", "iifname eth0 ip saddr 10.100.0.0/16", false),
 ];

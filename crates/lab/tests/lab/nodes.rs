@@ -233,6 +233,7 @@ pub(crate) fn client_and_server(name: &str, family: Family) -> (&'static str, &'
         | "ovs-vxlan"
         | "ovs-user-vxlan"
         | "ovs-bridge-vxlan"
+        | "ovs-user-bridge-vxlan"
         | "weave-sleeve"
         | "weave-sleeve-encrypted"
         | "weave-fastdp" => ("client-0", either("10.60.0.2", "fd00:0:0:3c::2")),

@@ -54,7 +54,7 @@ pub struct NamespaceCounts {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub protocols: CounterDeltas,
     /// Sockets of the network's daemons that dropped packets, as `flanneld udp 10.20.0.2:8285` and `ovs-vswitchd packet
-    /// veth-c0` (program, protocol, own address or device): `drops`; and `receive_buffer`, the size of the buffer, bytes.
+    /// veth-c0` (program, protocol, own address or device): `drops`; and `receive_buffer`, the buffer's size, bytes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sockets: BTreeMap<String, CounterDeltas>,
     /// Packets dropped by the kernel, by device (empty for a packet that no longer had one) and by the kernel's drop

@@ -11,7 +11,7 @@ use tare_report::{NoteExtent, Style, markdown, table};
 fn all_findings() -> Vec<Finding> {
     let dropped = json!([{"place": "node-0", "at": "eth0/tbf", "cause": "queue", "packets": 7}]);
     let effect = json!({"factor": "netfilter", "ratio": 1.2, "ci95": [1.1, 1.3], "n": 5});
-    let all = json!([
+    let of_trials = json!([
         {"kind": "never-settled", "trials": 1, "of": 12},
         {"kind": "mode-switch", "trials": 1, "of": 12, "ratio": 1.5},
         {"kind": "trend", "trials": 1, "of": 12, "change": 0.1},
@@ -38,6 +38,8 @@ fn all_findings() -> Vec<Finding> {
         {"kind": "cpu-placed", "agents_user": 0.1, "agents_system": 0.7, "softirq": 0.4, "daemons": 0.2, "busy": 1.4},
         {"kind": "watched", "sampling": 0.0004, "tcp_info": 0.00002, "drops": 0.001, "runs": 900},
         {"kind": "hardware-counted", "counted": "agents", "running": 0.5},
+    ]);
+    let of_networks_and_runs = json!([
         {"kind": "softirq-on-one-core", "core": 1, "share": 0.95, "others": 0.02},
         {"kind": "userspace", "program": "ovs-vswitchd", "cores": 0.9},
         {"kind": "offload-lost", "place": "node-0", "device": "port1", "before": 40000.0, "after": 1500.0},
@@ -52,6 +54,7 @@ fn all_findings() -> Vec<Finding> {
         {"kind": "offloads-kept", "devices": ["node-0:lo checksum"]},
         {"kind": "workload-skipped", "workload": "tool", "reason": "no tool", "remedy": "get it"},
         {"kind": "stand-in", "workload": "tool", "used": "tcp-rr", "reason": "no tool"},
+        {"kind": "program-stand-in", "used": "tare-sleeve", "original": "weaver", "reason": "no weaver"},
         {"kind": "scaled", "changes": ["3 blocks instead of 30"]},
         {"kind": "drift", "change": 0.1, "p": 0.01},
         {"kind": "unread-lines", "lines": [7], "reason": "invalid JSON, column 3"},
@@ -62,7 +65,8 @@ fn all_findings() -> Vec<Finding> {
         {"kind": "pooled-blocks", "blocks": 2},
         {"kind": "few-samples", "metric": "latency_p99", "beyond": 3},
     ]);
-    serde_json::from_value(all).expect("findings")
+    let parse = |all| serde_json::from_value::<Vec<Finding>>(all).expect("findings");
+    [parse(of_trials), parse(of_networks_and_runs)].concat()
 }
 
 fn kind(finding: &Finding) -> String {

@@ -3,7 +3,7 @@
 use crate::fixture::{eventful, quick};
 use proptest::prelude::*;
 use std::path::Path;
-use tare_record::{Document, Finding, Metric, NetworkFailure, SkippedNetwork};
+use tare_record::{Document, Family, Finding, Metric, NetworkFailure, SkippedNetwork};
 use tare_report::{NoteExtent, Style, table};
 
 /// Returns the lines of notes below the tables.
@@ -99,6 +99,82 @@ fn many_networks_without_figures_are_named_in_one_line() {
         ]
     );
     assert!(notes(&document, NoteExtent::All)[0].starts_with("failed ovs-2: ovs"));
+}
+
+/// Returns the finding that this many of a hundred datagrams were lost.
+fn lost(lost: u64) -> Finding {
+    Finding::LossPlaced { lost, of: 100, parts: Vec::new(), unplaced: lost.cast_signed() }
+}
+
+#[test]
+fn a_line_about_loss_names_the_conditions_of_its_cell() {
+    let mut document = quick();
+    let mut cell = document.cells[0].clone();
+    cell.workload = "udp-rate".to_owned();
+    let mut add = |rate: &str, family, mtu, finding| {
+        let mut cell = cell.clone();
+        cell.parameters.insert("rate".to_owned(), rate.into());
+        cell.parameters.insert("buffer".to_owned(), 4096.into());
+        (cell.shape.family, cell.shape.mtu) = (family, mtu);
+        cell.findings = vec![finding];
+        document.cells.push(cell);
+    };
+    add("200mbit", Family::Ipv4, 1500, lost(3));
+    add("768mbit", Family::Ipv4, 1500, lost(5));
+    add("768mbit", Family::Ipv6, 9000, lost(5));
+    add("768mbit", Family::Ipv6, 9000, Finding::Userspace { program: "x".into(), cores: 0.5 });
+    let label = cell.label.as_str();
+    let told = notes(&document, NoteExtent::All);
+    for line in [
+        format!("note: udp-rate (200mbit, IPv4, MTU 1500) over {label}: 3.0 % lost: "),
+        format!("note: udp-rate (768mbit, IPv4, MTU 1500) over {label}: 5.0 % lost: "),
+        format!("note: udp-rate (768mbit, IPv6, MTU 9000) over {label}: 5.0 % lost: "),
+        format!("note: udp-rate over {label}: packets pass through user space: "),
+    ] {
+        assert!(told.iter().any(|note| note.starts_with(&line)), "{line}: {told:#?}");
+    }
+}
+
+#[test]
+fn a_line_about_loss_names_what_else_tells_its_cell_from_others() {
+    let mut document = quick();
+    let mut cell = document.cells[0].clone();
+    cell.workload = "udp-rate".to_owned();
+    for (clients, size) in [(1, 64), (2, 64), (2, 1232)] {
+        let mut cell = cell.clone();
+        cell.shape.clients = clients;
+        cell.parameters.insert("size".to_owned(), size.into());
+        cell.findings = vec![lost(7)];
+        document.cells.push(cell);
+    }
+    let told = notes(&document, NoteExtent::All);
+    for words in ["1 client)", "2 clients, size 64)", "2 clients, size 1232)"] {
+        let line = format!("udp-rate (IPv4, MTU 1500, {words} over ");
+        assert!(told.iter().any(|note| note.contains(&line)), "{line}: {told:#?}");
+    }
+}
+
+#[test]
+fn a_stand_ins_row_carries_its_name() {
+    let mut document = quick();
+    let network = document.cells[0].network.clone();
+    let label = document.cells[0].label.clone();
+    let stand_in = Finding::ProgramStandIn {
+        used: "tare-sleeve".to_owned(),
+        original: "weaver".to_owned(),
+        reason: "no weaver".to_owned(),
+    };
+    add(&mut document, &label, &stand_in);
+    let shown = |document: &Document| {
+        let style = Style { width: 400, colour: false };
+        table(document, &style, NoteExtent::All)
+    };
+    assert!(shown(&document).contains(&format!("\n{label} (by tare-sleeve) ")));
+    for cell in document.cells.iter_mut().filter(|cell| cell.label == label) {
+        cell.label = "fallback".to_owned();
+    }
+    let row = format!("\nfallback ({network} by tare-sleeve) ");
+    assert!(shown(&document).contains(&row), "{}", shown(&document));
 }
 
 proptest! {

@@ -1,7 +1,7 @@
 //! Sockets of a process that drop packets when their buffer is full: those of UDP, and packet sockets.
 //!
-//! A packet socket has no counter in its namespace, and none of the kernel's drop reasons: the kernel drops a copy. So the
-//! sockets themselves are asked, by copies of their descriptors. That loads no module, as sock_diag(7) might.
+//! A packet socket has no counter in its namespace, and none of the kernel's drop reasons: the kernel drops a copy. So
+//! the sockets themselves are asked, by copies of their descriptors. That loads no module, as sock_diag(7) might.
 
 use crate::sys::socket::{ForeignSocket, SocketMemory};
 use rustix::net::{AddressFamily, SocketType};

@@ -1,5 +1,5 @@
-//! `ovs-bridge` and `ovs-user-bridge`: containers, each on its own Linux bridge, which is a port of Open vSwitch. The kernel
-//! or the daemon forwards.
+//! `ovs-bridge`: containers, each on its own Linux bridge, which is a port of Open vSwitch, forwarded by the kernel; and the
+//! definition that it shares with `ovs-user-bridge`.
 
 use crate::networks::LabNetworkDefinition;
 use crate::networks::ovs::openvswitch::OvsDatapath;
@@ -9,26 +9,17 @@ use tare_network::{Error, NetworkInfo, NetworkOption, NetworkParameters, Require
 
 /// Open vSwitch as OpenStack Neutron plugs it, with one of its datapaths.
 pub(crate) struct OvsBridgeNetwork {
-    name: &'static str,
-    summary: &'static str,
-    stands_for: &'static str,
-    datapath: OvsDatapath,
+    pub(crate) name: &'static str,
+    pub(crate) summary: &'static str,
+    pub(crate) stands_for: &'static str,
+    pub(crate) datapath: OvsDatapath,
 }
 
-/// Network whose packets the kernel forwards.
-pub(crate) const KERNEL: OvsBridgeNetwork = OvsBridgeNetwork {
+pub(crate) const NETWORK: OvsBridgeNetwork = OvsBridgeNetwork {
     name: "ovs-bridge",
     summary: "two containers, each on a Linux bridge that is a port of Open vSwitch, forwarded by the kernel",
     stands_for: "OpenStack Neutron's hybrid plug: Open vSwitch itself, private to the lab",
     datapath: OvsDatapath::Kernel,
-};
-
-/// Network whose packets the daemon forwards.
-pub(crate) const USERSPACE: OvsBridgeNetwork = OvsBridgeNetwork {
-    name: "ovs-user-bridge",
-    summary: "two containers, each on a Linux bridge that is a port of Open vSwitch, forwarded by its daemon",
-    stands_for: "OpenStack Neutron's hybrid plug: Open vSwitch itself, private to the lab, its datapath in userspace",
-    datapath: OvsDatapath::Userspace,
 };
 
 impl LabNetworkDefinition for OvsBridgeNetwork {

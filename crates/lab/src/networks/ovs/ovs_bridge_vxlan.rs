@@ -1,13 +1,12 @@
-//! `ovs-bridge-vxlan` and `ovs-user-bridge-vxlan`: containers, each on its own Linux bridge behind Open vSwitch, and VXLAN
-//! tunnels between the nodes. The kernel or the daemon forwards.
+//! `ovs-bridge-vxlan`: containers, each on its own Linux bridge behind Open vSwitch, and VXLAN tunnels between the nodes, all
+//! forwarded by the kernel.
 
 use crate::networks::ovs::openvswitch::OvsDatapath;
 use crate::networks::ovs::ovs_tunnels::OvsTunnelNetwork;
 use crate::networks::ovs::{OvsAttachment, SOURCE};
 use tare_network::{NetworkInfo, NetworkOption};
 
-/// Network whose packets the kernel forwards.
-pub(crate) const KERNEL: OvsTunnelNetwork = OvsTunnelNetwork {
+pub(crate) const NETWORK: OvsTunnelNetwork = OvsTunnelNetwork {
     about: NetworkInfo {
         name: "ovs-bridge-vxlan",
         summary: "one network over all nodes by Open vSwitch's VXLAN tunnels, forwarded by the kernel, each container on a Linux bridge of its own",
@@ -16,18 +15,5 @@ pub(crate) const KERNEL: OvsTunnelNetwork = OvsTunnelNetwork {
         options: &[NetworkOption::Rate],
     },
     datapath: OvsDatapath::Kernel,
-    attachment: OvsAttachment::LinuxBridge,
-};
-
-/// Network whose packets the daemons forward.
-pub(crate) const USERSPACE: OvsTunnelNetwork = OvsTunnelNetwork {
-    about: NetworkInfo {
-        name: "ovs-user-bridge-vxlan",
-        summary: "one network over all nodes by Open vSwitch's VXLAN tunnels, forwarded by its daemons, each container on a Linux bridge of its own",
-        stands_for: "OpenStack Neutron's hybrid plug between hosts: Open vSwitch itself on every node, private to the lab, its datapath in userspace",
-        source: SOURCE,
-        options: &[NetworkOption::Rate],
-    },
-    datapath: OvsDatapath::Userspace,
     attachment: OvsAttachment::LinuxBridge,
 };
