@@ -15,7 +15,7 @@ use tare_network::{
 use tare_sandbox::{EnterOptions, KernelProbe, Sandbox};
 
 /// Networks that every kernel these tests run on supports, as users spell them.
-const COMMON_NETWORKS: [&str; 23] = [
+const COMMON_NETWORKS: [&str; 24] = [
     "native",
     "loopback",
     "host",
@@ -31,6 +31,7 @@ const COMMON_NETWORKS: [&str; 23] = [
     "published+rate=40gbit",
     "published-proxy",
     "link",
+    "link-icc",
     "pipework",
     "pipework+plain",
     "pipework-macvlan",

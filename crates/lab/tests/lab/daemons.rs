@@ -46,7 +46,9 @@ pub(crate) fn all() -> Vec<Case> {
                 "a user who may not open /dev/net/tun",
             )),
     ];
-    for name in ["ovs-user", "ovs-user-bridge", "ovs-bridge", "ovs"] {
+    let all =
+        ["ovs-user", "ovs-user-bridge", "ovs-bridge", "ovs", "ovs-internal", "ovs-user-internal"];
+    for name in all {
         for family in [Family::Ipv4, Family::Ipv6] {
             let case = format!("open_vswitch_carries_the_packets_over_{family}");
             cases
@@ -133,6 +135,8 @@ fn open_vswitch_names_its_hops() {
     let whole = ["client-0:eth0 Veth", "node-0:veth-c0 Veth", "node-0:ovs0 Forwarder"];
     let rest = ["node-0:veth-s0 Veth", "server-0:eth0 Veth"];
     assert_eq!(path(&raise(&sandbox, "ovs-user", &Shape::default())), [&whole[..], &rest].concat());
+    let internal = ["client-0:int-c0 Device", "node-0:ovs0 Forwarder", "server-0:int-s0 Device"];
+    assert_eq!(path(&raise(&sandbox, "ovs-user-internal", &Shape::default())), internal);
     assert_eq!(path(&raise(&sandbox, "ovs-user-bridge", &Shape::default())), bridged("Forwarder"));
 }
 

@@ -248,11 +248,14 @@ fn only_linked_containers_talk() {
 }
 
 fn a_linked_client_is_told_where_its_server_is() {
-    let topology = raise(&enter(), "link", &Shape::default());
-    let server = topology.routes[0].dial;
-    let ask = format!("echo $SERVER_PORT_{}_TCP_ADDR $SERVER_PORT", server.port());
-    let said = output(topology.clients[0].as_ref(), Path::new("/bin/sh"), &["-c", &ask]);
-    assert_eq!(said.trim(), format!("{} tcp://{server}", server.ip()));
+    let sandbox = enter();
+    for name in ["link", "link-icc"] {
+        let topology = raise(&sandbox, name, &Shape::default());
+        let server = topology.routes[0].dial;
+        let ask = format!("echo $SERVER_PORT_{}_TCP_ADDR $SERVER_PORT", server.port());
+        let said = output(topology.clients[0].as_ref(), Path::new("/bin/sh"), &["-c", &ask]);
+        assert_eq!(said.trim(), format!("{} tcp://{server}", server.ip()));
+    }
 }
 
 fn without_segmentation_every_packet_is_of_the_mtu() {

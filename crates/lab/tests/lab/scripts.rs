@@ -16,7 +16,8 @@ pub(crate) fn all() -> Vec<Case> {
     };
     let mut cases = vec![Case::new("the_shown_commands_start_programs", with_programs)];
     for family in [Family::Ipv4, Family::Ipv6] {
-        cases.extend(names().chain(["ovs-user", "ovs-user-bridge"]).map(of(family)));
+        let daemons = ["ovs-user", "ovs-user-bridge", "ovs-user-internal"];
+        cases.extend(names().chain(daemons).map(of(family)));
     }
     cases
 }

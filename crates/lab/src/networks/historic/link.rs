@@ -33,8 +33,9 @@ impl LabNetworkDefinition for LegacyLinkNetwork {
     }
 
     fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
-        let BridgeLayout { mut layout, node, subnet, servers, clients, .. } =
-            layout_on_bridge("link", shape, site, &DOCKER_HOST)?;
+        let mut bridge = layout_on_bridge("link", shape, site, &DOCKER_HOST)?;
+        announce_servers(&mut bridge, shape, site);
+        let BridgeLayout { mut layout, node, subnet, servers, clients, .. } = bridge;
         let mut linked = Vec::new();
         for (index, client) in clients.iter().enumerate() {
             let server = servers[server_of(index, shape)];
@@ -43,9 +44,6 @@ impl LabNetworkDefinition for LegacyLinkNetwork {
                 server: server.slot,
                 port,
             }));
-            let address = server.slot.address(shape.family);
-            let ports = site.ports.iter().map(|&port| SocketAddr::new(address, port));
-            announce_server(&mut layout.wiring, client.space, index, &ports.collect::<Vec<_>>());
         }
         let text = linked_rules(shape.family, subnet, &linked);
         layout.wiring.rules.push(Ruleset { space: node.space, text });
@@ -54,6 +52,16 @@ impl LabNetworkDefinition for LegacyLinkNetwork {
         layout.path.splice(AFTER_THE_BRIDGE..AFTER_THE_BRIDGE, rules.map(Waypoint::Other));
         layout.proof = Some(PathProof::Rule { space: node.space, rule: "dport" });
         Ok(layout)
+    }
+}
+
+/// Adds every server's address and ports to the hosts files and environments of its clients.
+pub(crate) fn announce_servers(bridge: &mut BridgeLayout, shape: &Shape, site: &NetworkParameters) {
+    for (index, client) in bridge.clients.iter().enumerate() {
+        let address = bridge.servers[server_of(index, shape)].slot.address(shape.family);
+        let ports = site.ports.iter().map(|&port| SocketAddr::new(address, port));
+        let ports: Vec<SocketAddr> = ports.collect();
+        announce_server(&mut bridge.layout.wiring, client.space, index, &ports);
     }
 }
 

@@ -4,6 +4,7 @@
 pub(crate) mod openvswitch;
 pub(crate) mod ovs_bridge;
 pub(crate) mod ovs_bridge_vxlan;
+pub(crate) mod ovs_internal;
 pub(crate) mod ovs_tunnels;
 pub(crate) mod ovs_user;
 pub(crate) mod ovs_user_bridge;

@@ -79,6 +79,12 @@ impl OvsPort {
         Self { name: name.into(), columns: Vec::new(), protection: PortProtection::Unprotected }
     }
 
+    /// Returns a port whose device the daemon makes, with this MTU.
+    pub(crate) fn internal(name: impl Into<String>, mtu: u32) -> Self {
+        let columns = vec!["type=internal".to_owned(), format!("mtu_request={mtu}")];
+        Self { columns, ..Self::device(name) }
+    }
+
     /// Returns a port for a tunnel. The columns define its kind and its remote address.
     pub(crate) fn tunnel(name: impl Into<String>, columns: Vec<String>) -> Self {
         Self { name: name.into(), columns, protection: PortProtection::Protected }

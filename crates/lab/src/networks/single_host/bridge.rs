@@ -48,16 +48,21 @@ impl LabNetworkDefinition for DockerBridgeNetwork {
         if site.options.plain {
             return bridge_plain::layout("bridge", shape, site);
         }
-        let bridge_plain::BridgeLayout { mut layout, node, subnet, .. } =
-            bridge_plain::layout_on_bridge("bridge", shape, site, &DOCKER_HOST)?;
-        let text = host_rules(shape.family, subnet, &[]);
-        layout.wiring.rules.push(Ruleset { space: node.space, text });
-        let place = layout.wiring.name(node.space);
-        let rules = [conntrack_hop(place), forward_filter_hop(place)];
-        layout.path.splice(AFTER_THE_BRIDGE..AFTER_THE_BRIDGE, rules.map(Waypoint::Other));
-        layout.proof = Some(PathProof::Rule { space: node.space, rule: FORWARD });
-        Ok(layout)
+        let bridge = bridge_plain::layout_on_bridge("bridge", shape, site, &DOCKER_HOST)?;
+        Ok(add_docker_rules(bridge, shape))
     }
+}
+
+/// Adds Docker's rules to the node of a bridge on which all containers reach each other.
+pub(crate) fn add_docker_rules(bridge: bridge_plain::BridgeLayout, shape: &Shape) -> Layout {
+    let bridge_plain::BridgeLayout { mut layout, node, subnet, .. } = bridge;
+    let text = host_rules(shape.family, subnet, &[]);
+    layout.wiring.rules.push(Ruleset { space: node.space, text });
+    let place = layout.wiring.name(node.space);
+    let rules = [conntrack_hop(place), forward_filter_hop(place)];
+    layout.path.splice(AFTER_THE_BRIDGE..AFTER_THE_BRIDGE, rules.map(Waypoint::Other));
+    layout.proof = Some(PathProof::Rule { space: node.space, rule: FORWARD });
+    layout
 }
 
 /// Index in the path through a bridge at which its rules apply: at the bridge, after the ingress port. br_netfilter
