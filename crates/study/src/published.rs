@@ -135,7 +135,7 @@ mod tests {
             let one = &plan.workloads[workload];
             let asked =
                 cell.parameters.iter().all(|(name, value)| one.parameters.get(name) == Some(value));
-            one.name == cell.workload
+            (one.name == cell.workload || one.stands_for.as_ref() == Some(&cell.workload))
                 && asked
                 && one.metrics.contains(&cell.metric)
                 && cell.shape.matches(&plan.shapes[shape])

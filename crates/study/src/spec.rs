@@ -39,6 +39,8 @@ pub struct WorkloadSpec {
     pub parameters: Parameters,
     /// Workload that is measured instead if this build or machine does not have this one.
     pub stand_in: Option<StandIn>,
+    /// Workload of the source that this one replaces wherever the study is run.
+    pub stands_for: Option<ReplacedWorkload>,
     /// Changes under `--scaled`.
     pub scaled: Option<ScaledWorkload>,
     /// Origin of the name.
@@ -55,6 +57,16 @@ pub struct StandIn {
     /// Parameters of the workload.
     #[serde(default)]
     pub parameters: Parameters,
+}
+
+/// Workload of a study's source that cannot be measured as the source did, and the reason.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ReplacedWorkload {
+    /// Name of the workload, with which the published figures and the conclusions are given.
+    pub name: String,
+    /// Reason, and the shapes that it concerns: it completes `USED was measured instead of NAME: …`.
+    pub reason: String,
 }
 
 /// Changes to a workload under `--scaled`.

@@ -87,23 +87,28 @@ fn decide_workload(
     catalogue: &dyn Catalogue,
 ) -> Result<WorkloadDecision, Error> {
     let known = catalogue.metrics(&workload.name).is_some();
-    let (reason, remedy) = match catalogue
-        .missing_for_workload(&workload.name, &workload.parameters)
-    {
-        None if known => {
-            let workload = Box::new(workload);
-            return Ok(WorkloadDecision::Measured { workload, stands_for: None, finding: None });
-        }
-        Some(missing) => (missing.reason, missing.remedy),
-        None if workload.named_by == NameOrigin::BuiltIn || workload.stand_in.is_some() => {
-            let remedy = "choose a workload from `tare list workloads`".to_owned();
-            ("not in this build".to_owned(), remedy)
-        }
-        None => {
-            let known = catalogue.workloads().join(", ");
-            return Err(Error::Workload { name: workload.name, known });
-        }
-    };
+    let (reason, remedy) =
+        match catalogue.missing_for_workload(&workload.name, &workload.parameters) {
+            None if known => {
+                let replaced = workload.stands_for.clone();
+                let finding = replaced.as_ref().map(|of| Finding::StandIn {
+                    workload: of.name.clone(),
+                    used: workload.name.clone(),
+                    reason: of.reason.clone(),
+                });
+                let (workload, stands_for) = (Box::new(workload), replaced.map(|of| of.name));
+                return Ok(WorkloadDecision::Measured { workload, stands_for, finding });
+            }
+            Some(missing) => (missing.reason, missing.remedy),
+            None if workload.named_by == NameOrigin::BuiltIn || workload.stand_in.is_some() => {
+                let remedy = "choose a workload from `tare list workloads`".to_owned();
+                ("not in this build".to_owned(), remedy)
+            }
+            None => {
+                let known = catalogue.workloads().join(", ");
+                return Err(Error::Workload { name: workload.name, known });
+            }
+        };
     let Some(stand_in) = workload.stand_in.clone() else {
         let refused = (workload.named_by == NameOrigin::User).then(|| workload.name.clone());
         let finding = Finding::WorkloadSkipped { workload: workload.name, reason, remedy };
@@ -329,5 +334,15 @@ mod tests {
         let said: Vec<String> = stood_in.findings.iter().map(Finding::to_string).collect();
         assert_eq!(said, ["tcp-stream was measured instead of tool: no tool; get it"]);
         assert_eq!((stood_in.workloads.len(), stood_in.refused.len()), (2, 0));
+    }
+
+    #[test]
+    fn a_workload_replaces_that_of_the_source_by_name_and_with_the_reason() {
+        let text =
+            "[[workload]]\nname = 'tcp-stream'\nstands-for = { name = 'tool', reason = 'it dies' }";
+        let plan = Study::parse(text, "test").and_then(|study| study.plan(&NoTool, 7)).unwrap();
+        assert_eq!(plan.workloads[0].stands_for.as_deref(), Some("tool"));
+        let said: Vec<String> = plan.findings.iter().map(Finding::to_string).collect();
+        assert_eq!(said, ["tcp-stream was measured instead of tool: it dies"]);
     }
 }
