@@ -161,6 +161,9 @@ pub struct PublishedFigure {
     /// Value of the figure; `None` if only a ratio was published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
+    /// Row of the table, if several networks are compared with the same row: an order has it once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row: Option<String>,
     /// Unit, as printed.
     pub unit: String,
     /// Ratio to the source's baseline, if one was printed.

@@ -44,6 +44,7 @@ fn expand_figures(table: &PublishedTable) -> impl Iterator<Item = PublishedFigur
                 per: table.per,
             },
             value: figure.value,
+            row: figure.row.clone(),
             unit: figure.unit.clone().unwrap_or_else(|| table.unit.clone()),
             ratio: figure.ratio,
             text: figure.text.clone(),

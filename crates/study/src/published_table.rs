@@ -37,6 +37,8 @@ pub struct PublishedTable {
 pub struct FigureSpec {
     /// Label of the network.
     pub network: String,
+    /// Row of the table, if several networks are compared with the same row: an order has it once.
+    pub row: Option<String>,
     /// Value of the figure; `None` if only a ratio was published.
     pub value: Option<f64>,
     /// Ratio to the source's baseline, if one was printed.

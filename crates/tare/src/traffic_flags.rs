@@ -62,6 +62,9 @@ pub(crate) struct TrafficArguments {
     /// transaction was due
     #[arg(long, value_name = "RATE", value_delimiter = ',')]
     open_loop: Vec<String>,
+    /// Number of transactions after which a trial in one piece ends, if its duration is not over before
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    count: Vec<String>,
     /// Number of concurrent connections in each flow's thread
     #[arg(long, value_name = "N", value_delimiter = ',')]
     slots: Vec<String>,
@@ -98,7 +101,7 @@ struct TrafficFlag {
 impl TrafficArguments {
     /// Returns the flags that are set.
     fn given_flags(&self) -> Vec<TrafficFlag> {
-        let lists: [(&'static str, ParameterNames, &[String]); 22] = [
+        let lists: [(&'static str, ParameterNames, &[String]); 23] = [
             ("threads", &[&["threads"]], &self.threads),
             ("size", &[&["size"], &["request", "response"]], &self.size),
             ("read", &[&["read"]], &self.read),
@@ -114,6 +117,7 @@ impl TrafficArguments {
             ("pdr", &[&["pdr"]], &self.pdr),
             ("wait", &[&["wait"]], &self.wait),
             ("open-loop", &[&["open_loop"]], &self.open_loop),
+            ("count", &[&["count"]], &self.count),
             ("slots", &[&["slots"]], &self.slots),
             ("close", &[&["close"]], &self.close),
             ("tables", &[&["tables"]], &self.tables),

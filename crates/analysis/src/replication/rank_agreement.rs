@@ -1,6 +1,7 @@
 //! Agreement of the order of networks here with the order in the published table.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use tare_record::{Better, CellPattern, FigurePair, RankAgreement, unquoted_value};
 use tare_stats::kendall;
 
@@ -27,8 +28,12 @@ fn is_same_column(one: &FigurePair, other: &FigurePair) -> bool {
 }
 
 fn column_agreement(column: &[&FigurePair]) -> Option<RankAgreement> {
+    let mut rows: BTreeSet<&str> = BTreeSet::new();
     let mut both: Vec<(f64, f64, &str)> = column
         .iter()
+        .filter(|figure| figure.measured.is_some())
+        // Of the networks that share a row, the first that was measured stands for it.
+        .filter(|figure| figure.published.row.as_deref().is_none_or(|row| rows.insert(row)))
         .filter_map(|figure| {
             let published = figure.published.value.or(figure.published.ratio)?;
             Some((published, figure.measured?.value, figure.published.cell.network.as_str()))

@@ -24,6 +24,7 @@ fn figure(network: &str, value: f64) -> PublishedFigure {
         table: "then".to_owned(),
         cell: part(network),
         value: Some(value),
+        row: None,
         unit: "Gbits/s".to_owned(),
         ratio: None,
         text: value.to_string(),
@@ -84,6 +85,17 @@ fn orders_agree_or_do_not() {
     );
     assert!((same.chance - 1.0 / 6.0).abs() < 1e-12);
     assert_eq!(tau(vec![figure("link", 1.0), figure("bridge", 2.0), figure("ovs", 3.0)]).tau, -1.0);
+}
+
+#[test]
+fn a_row_that_two_networks_share_is_in_an_order_once() {
+    let mut figures = vec![figure("link", 3.0), figure("bridge", 2.0), figure("ovs", 2.0)];
+    for shared in &mut figures[1..] {
+        shared.row = Some("Docker bridge".to_owned());
+    }
+    let rerun = run_document(Publication { figures, ..Publication::default() }).rerun.unwrap();
+    assert!(rerun.ranks.is_empty(), "two rows have no order: {:?}", rerun.ranks);
+    assert!(rerun.figures.iter().all(|figure| figure.measured.is_some()), "each has its figure");
 }
 
 #[test]

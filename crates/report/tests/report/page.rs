@@ -115,6 +115,7 @@ fn rerun() -> Replication {
                     per: Default::default(),
                 },
                 value: Some(2.23),
+                row: None,
                 unit: "GB/sec".to_owned(),
                 ratio: None,
                 text: "2.23 GB/sec".to_owned(),

@@ -9,6 +9,7 @@ use crate::wait_mode::WaitMode;
 use crate::workers;
 use crate::{
     Client, Error, Parameter, SentBytes, Server, SideReport, TrialTask, Workload, WorkloadInfo,
+    WorkloadRequest,
 };
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::io;
@@ -41,10 +42,14 @@ impl Workload for TcpRr {
 
     fn parameters(&self) -> &'static [Parameter] {
         const PARAMETERS: &[Parameter] = &{
-            let [request, response, open_loop, wait, threads] = rr::parameters(16 << 20);
-            [request, response, open_loop, CONGESTION, wait, threads]
+            let [request, response, open_loop, count, wait, threads] = rr::parameters(16 << 20);
+            [request, response, open_loop, count, CONGESTION, wait, threads]
         };
         PARAMETERS
+    }
+
+    fn validate(&self, asked: &WorkloadRequest<'_>) -> Result<(), Error> {
+        rr::validate(asked)
     }
 
     fn can_run_in_slices(&self) -> bool {
@@ -272,6 +277,16 @@ mod tests {
             let few = (requests < 8).then_some(requests as f64 / 0.05);
             assert_eq!(offered(&report), few, "{wait}: {requests}");
         }
+    }
+
+    #[test]
+    fn a_number_of_transactions_ends_the_trial_and_each_of_them_counts() {
+        let (report, requests) = against(Duration::from_millis(1), &[("count", 7.into())]);
+        assert_eq!((report.ends.completed, requests), (7, 7));
+        let intervals = &report.series[0].intervals;
+        assert_eq!(intervals.iter().map(|one| one.operations).sum::<u64>(), 7);
+        // What comes after the last transaction is no part of the trial.
+        assert!(intervals.last().is_some_and(|last| last.operations > 0), "{intervals:?}");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::wait_mode::WaitMode;
 use crate::workers::{self, WorkerOutput};
 use crate::{Client, Error, SideReport, TrialTask, cpu, merge};
 use std::sync::{Arc, OnceLock};
-use tare_record::{EndCounts, Finding, Nanos, Series};
+use tare_record::{EndCounts, Finding, Interval, Nanos, Series};
 
 /// Client of the request/response workloads.
 pub(in crate::workloads) struct RrClient<W> {
@@ -54,7 +54,10 @@ impl<W: MessageTransport> RrClient<W> {
         let Self { granted, cores, epoch, task, .. } = self;
         let WorkerOutput { lanes, cpu, mut findings } = driven;
         findings.extend(find_contention(lanes.len(), &cores, &task));
-        findings.extend(find_shortfall(&task, lanes.iter().map(|lane| lane.log.begun()).sum()));
+        let counted_end = lanes.iter().filter_map(|lane| lane.log.counted_end()).max();
+        if counted_end.is_none() {
+            findings.extend(find_shortfall(&task, lanes.iter().map(|lane| lane.log.begun()).sum()));
+        }
         let mut report = SideReport { findings, cpu, ..SideReport::default() };
         report.epoch = epoch.get().copied().map(Nanos);
         let mut intervals = Vec::new();
@@ -67,6 +70,9 @@ impl<W: MessageTransport> RrClient<W> {
                 ledger.counts.add_to(&mut more, sizes.request);
             }
             merge::add_intervals(&mut intervals, more)?;
+        }
+        if let Some(end) = counted_end {
+            end_intervals(&mut intervals, Nanos(end));
         }
         report.series = vec![Series::new(task.client, intervals)];
         report.parameters = task.parameters;
@@ -96,6 +102,15 @@ impl<W: MessageTransport> Client for RrClient<W> {
         let lanes = std::mem::take(&mut client.lanes);
         let driven = slices.finish(lanes, &client.cores, &client.task, &client.patience)?;
         client.report(driven)
+    }
+}
+
+/// Ends the intervals with the last transaction of a trial that a number of transactions ended: the last interval is
+/// shorter than the others.
+fn end_intervals(intervals: &mut Vec<Interval>, end: Nanos) {
+    intervals.retain(|one| one.start <= end);
+    if let Some(last) = intervals.last_mut() {
+        last.length = last.length.min(Nanos((end - last.start).0.max(1)));
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) use responder::{Responder, merge_responders};
 pub(super) use transport::{MessageTransport, ReceiveProgress, message_buffer};
 
 use crate::wait_mode::WAIT;
-use crate::{Error, Parameter, ParameterKind, parameters, workers};
+use crate::{Error, Parameter, ParameterKind, WorkloadRequest, parameters, workers};
 use tare_record::{Metric, Parameters};
 
 /// Metrics of round trips over any transport.
@@ -42,8 +42,23 @@ pub(super) const METRICS: [Metric; 16] = [
     Metric::CpuBusy,
 ];
 
+/// Parameter for the number of transactions of a trial.
+pub(super) const COUNT: &str = "count";
+
+/// Refuses a number of transactions that several flows or processes would have to share: each counts its own.
+pub(super) fn validate(asked: &WorkloadRequest<'_>) -> Result<(), Error> {
+    let counted = asked.parameters.contains_key(COUNT);
+    if counted && (asked.shape.flows > 1 || asked.shape.processes > 1) {
+        return Err(Error::Job(
+            "a number of transactions ends a trial of one flow in one process only: use --flows 1 --processes 1, or no --count"
+                .to_owned(),
+        ));
+    }
+    Ok(())
+}
+
 /// Returns the parameters, for messages of up to `most` bytes.
-pub(super) const fn parameters(most: u64) -> [Parameter; 5] {
+pub(super) const fn parameters(most: u64) -> [Parameter; 6] {
     let sizes = ParameterKind::Bytes { least: 1, most };
     [
         Parameter {
@@ -62,6 +77,12 @@ pub(super) const fn parameters(most: u64) -> [Parameter; 5] {
             name: "open_loop",
             summary: "transactions per second of each client, all its processes and flows together, due by a schedule; as many as possible unless given",
             kind: ParameterKind::PerSecond,
+            default: None,
+        },
+        Parameter {
+            name: COUNT,
+            summary: "transactions after which a trial in one piece ends; its duration is then the longest time",
+            kind: ParameterKind::Count { least: 1, most: 1_000_000_000_000 },
             default: None,
         },
         WAIT,

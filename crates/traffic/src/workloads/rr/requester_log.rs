@@ -1,5 +1,6 @@
 //! Log and schedule of a requesting thread: when the next request is due, and the results of all requests.
 
+use super::COUNT;
 use super::counts::RequestCounts;
 use crate::clock;
 use crate::cpu::CpuLog;
@@ -70,6 +71,10 @@ pub(super) struct RequesterLog {
     /// True in a trial in slices.
     in_slices: bool,
     schedule: Option<OpenLoopSchedule>,
+    /// Transactions that may still begin; `None` if time alone ends the trial.
+    remaining: Option<u64>,
+    /// Time of the last completion, ns after the beginning.
+    last_completion: u64,
     patience: Arc<SharedDeadline>,
 }
 
@@ -100,8 +105,16 @@ impl RequesterLog {
             scheduled: 0,
             in_slices: false,
             schedule,
+            remaining: requested_count(task),
+            last_completion: 0,
             patience: Arc::clone(patience),
         }
+    }
+
+    /// Returns the time at which the traffic ended by its number of transactions, ns after the beginning. Returns `None`
+    /// if time alone ended it.
+    pub(super) fn counted_end(&self) -> Option<u64> {
+        (self.remaining == Some(0)).then_some(self.last_completion)
     }
 
     /// Begins the trial; the first thread to call this sets the time for all. In slices the window has been set.
@@ -142,10 +155,11 @@ impl RequesterLog {
     /// Returns the next step of a flow with nothing outstanding.
     #[inline]
     pub(super) fn next(&mut self, now: u64) -> NextStep {
-        if now >= self.end() {
+        if now >= self.end() || self.remaining == Some(0) {
             return self.end_traffic();
         }
         let Some(schedule) = self.schedule else {
+            self.count_begun();
             return NextStep::Begin(now);
         };
         let due = self.due(&schedule);
@@ -153,7 +167,16 @@ impl RequesterLog {
             return NextStep::WaitUntilDue;
         }
         self.schedule = Some(OpenLoopSchedule { begun: schedule.begun + 1, ..schedule });
+        self.count_begun();
         NextStep::Begin(due)
+    }
+
+    /// Counts a transaction that begins.
+    #[inline]
+    fn count_begun(&mut self) {
+        if let Some(remaining) = &mut self.remaining {
+            *remaining = remaining.saturating_sub(1);
+        }
     }
 
     /// Returns the next step of a flow whose slice, or trial, is over.
@@ -194,6 +217,7 @@ impl RequesterLog {
             return Ok(());
         };
         self.record_cpu(now, at);
+        self.last_completion = at;
         self.log.add(at, now.saturating_sub(asked)).map_err(io::Error::other)
     }
 
@@ -222,6 +246,13 @@ impl RequesterLog {
 /// closed loop.
 fn requested_rate(task: &TrialTask) -> Option<f64> {
     parameters::number(&task.parameters, "open_loop").map(|rate| task.process_share(rate))
+}
+
+/// Returns the number of transactions after which the trial ends. Slices end by their time. Returns `None` if time alone
+/// ends the trial.
+fn requested_count(task: &TrialTask) -> Option<u64> {
+    let count = parameters::optional_size(&task.parameters, COUNT).map(|count| count as u64);
+    count.filter(|_| task.slices.is_none())
 }
 
 /// Returns a finding if fewer than 99 % of the requested transactions were begun.

@@ -18,6 +18,7 @@ use crate::wait_mode::WaitMode;
 use crate::workers;
 use crate::{
     Client, Error, Parameter, SentBytes, Server, SideReport, TrialTask, Workload, WorkloadInfo,
+    WorkloadRequest,
 };
 use std::sync::Arc;
 use tare_record::Metric;
@@ -60,6 +61,10 @@ impl Workload for UdpRr {
         // Largest payload of one IPv4 packet (RFC 768, RFC 791).
         const PARAMETERS: &[Parameter] = &rr::parameters(65_507);
         PARAMETERS
+    }
+
+    fn validate(&self, asked: &WorkloadRequest<'_>) -> Result<(), Error> {
+        rr::validate(asked)
     }
 
     fn can_run_in_slices(&self) -> bool {
