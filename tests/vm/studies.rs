@@ -44,7 +44,10 @@ fn labels(document: &Value) -> Vec<&str> {
 #[ignore = "needs a kernel with all modules: make test-system"]
 fn containers_of_one_machine_which_the_machine_cannot_carry() {
     let document = whole("icc-2014");
-    assert_eq!(labels(&document), ["iptables", "link", "ovs", "pipework", "published"]);
+    assert_eq!(
+        labels(&document),
+        ["iptables", "link", "ovs", "ovs-userspace", "pipework", "published"]
+    );
     // The server of iperf 2.1.8 does not always survive many clients, which may cost only a row.
     for failed in list(&document, "failed") {
         let is_its_own = text(failed, "reason").contains("iperf ended with signal");
