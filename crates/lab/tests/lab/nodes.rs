@@ -4,12 +4,10 @@ use crate::cases::{enter, path, raise, site};
 use crate::container_programs::start;
 use crate::daemons::may_open_tun;
 use crate::harness::Case;
-use crate::{rates, scripts};
+use crate::scripts;
 use std::sync::Arc;
 use tare_lab::{networks, pairs};
-use tare_network::{
-    Container, Family, HopKind, NetworkRegistry, NetworkSpec, ProcessExit, Shape, Topology,
-};
+use tare_network::{Container, Family, NetworkRegistry, NetworkSpec, ProcessExit, Shape, Topology};
 use tare_sandbox::{KernelProbe, Sandbox};
 
 /// Returns the networks that join nodes, as users spell them, without `CLIENT/SERVER`.

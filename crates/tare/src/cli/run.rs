@@ -150,7 +150,7 @@ pub(crate) struct ShapeArguments {
     /// Number of nodes, connected by a switch: clients on the first half, servers on the second half
     #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "Shape")]
     pub(crate) nodes: Vec<u32>,
-    /// Properties of the links between nodes: some of rate=10gbit,delay=100us,loss=0.01%,mtu=1500; may be
+    /// Properties of the links between nodes: some of rate=10gbit,queue=10ms,delay=100us,loss=0.01%,mtu=1500; may be
     /// repeated, and each is measured
     #[arg(long, value_name = "LINK", help_heading = "Shape")]
     pub(crate) link: Vec<String>,
