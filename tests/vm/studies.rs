@@ -65,7 +65,7 @@ fn overlays_between_two_machines_which_the_machine_cannot_carry() {
     for failed in list(&document, "failed") {
         assert!(text(failed, "reason").contains("took longer than"), "{failed}");
     }
-    assert_eq!(labels(&document), ["docker", "host", "rancher", "rancher-kernel", "swarm"]);
+    assert_eq!(labels(&document), ["docker", "host", "rancher", "rancher-userspace", "swarm"]);
 }
 
 #[test]

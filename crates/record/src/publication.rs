@@ -67,7 +67,7 @@ impl AveragingUnit {
     }
 }
 
-/// Pattern of shapes: a part that is not given matches any value.
+/// Pattern of shapes: a part that is not given matches any value, but for the background load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ShapePattern {
@@ -92,6 +92,9 @@ pub struct ShapePattern {
     /// MTU, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mtu: Option<u32>,
+    /// Background load: `cpu=2`. If it is not given, the shape has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub background: Option<String>,
 }
 
 impl ShapePattern {
@@ -108,6 +111,7 @@ impl ShapePattern {
             && same(&self.flows, &shape.flows)
             && same(&self.family, &shape.family)
             && same(&self.mtu, &shape.mtu)
+            && self.background == shape.background
     }
 }
 
@@ -121,6 +125,7 @@ impl fmt::Display for ShapePattern {
             ("flows", self.flows.map(|n| n.to_string())),
             ("family", self.family.map(|family| family.to_string())),
             ("mtu", self.mtu.map(|n| n.to_string())),
+            ("background", self.background.clone()),
         ];
         let named = parts.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
         for (at, (name, value)) in named.enumerate() {
@@ -361,4 +366,19 @@ pub struct Replication {
     pub ranks: Vec<RankAgreement>,
     /// Published conclusions, each with its result.
     pub conclusions: Vec<TestedConclusion>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_background_load_is_matched_only_by_name() {
+        let loaded = Shape { background: Some("cpu=2".to_owned()), ..Shape::default() };
+        let named = ShapePattern { background: loaded.background.clone(), ..ShapePattern::default() };
+        let any = ShapePattern::default();
+        assert!(named.matches(&loaded) && !named.matches(&Shape::default()));
+        assert!(any.matches(&Shape::default()) && !any.matches(&loaded));
+        assert_eq!(named.to_string(), "background=cpu=2");
+    }
 }

@@ -63,6 +63,7 @@ fn overlay_shape(all: &ShapePattern, one: &ShapePattern) -> ShapePattern {
         flows: one.flows.or(all.flows),
         family: one.family.or(all.family),
         mtu: one.mtu.or(all.mtu),
+        background: one.background.clone().or_else(|| all.background.clone()),
     }
 }
 

@@ -1,7 +1,8 @@
 //! Test of a published conclusion against the measured cells.
 //!
 //! A test is read off the 90 % interval, paired within blocks if two cells are compared: it holds if the interval lies
-//! wholly on the claimed side, fails if it lies wholly elsewhere, and is undecidable otherwise. There is no correction
+//! wholly on the claimed side, fails if it lies wholly elsewhere, and is undecidable otherwise. On the border itself lies
+//! nothing that a claim of more or of less could mean: where both lose nothing, neither loses more. There is no correction
 //! for the number of conclusions.
 
 use super::MeasuredRun;
@@ -107,8 +108,8 @@ impl TestInterval {
     fn holding(&self, relation: CellRelation) -> ConclusionResult {
         let ([low, high], [least, border, most]) = (self.ends, self.border);
         let (holds, fails) = match relation {
-            CellRelation::Above => (low > border, high < border),
-            CellRelation::Below => (high < border, low > border),
+            CellRelation::Above => (low > border, high <= border),
+            CellRelation::Below => (high < border, low >= border),
             CellRelation::Within => (least <= low && high <= most, high < least || low > most),
         };
         match (holds, fails) {

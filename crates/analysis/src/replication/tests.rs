@@ -130,6 +130,8 @@ fn conclusions_hold_fail_or_cannot_be_decided() {
         holds(vec![test("bridge", Above, None, None, Some(8.0))]),
         ConclusionResult::Undecidable
     );
+    // But what is the same in every block is not above: two networks that lose nothing lose alike.
+    assert_eq!(holds(vec![test("link", Above, Some("link"), None, None)]), ConclusionResult::Fails);
     let missing = result(vec![
         test("link", Above, Some("ovs"), None, None),
         test("weave", Below, Some("ovs"), None, None),

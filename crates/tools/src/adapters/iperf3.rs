@@ -90,6 +90,7 @@ const TCP_DESCRIPTION: ToolDescription = ToolDescription {
         Metric::Throughput,
         Metric::Retransmits,
         Metric::CpuPerGb,
+        Metric::CpuBusy,
         Metric::CyclesPerByte,
         Metric::InstructionsPerByte,
     ],

@@ -175,7 +175,7 @@ fn to_underlay(
         EspMode::Userspace => Waypoint::device(HopKind::Forwarder, agent, DEVICE),
         EspMode::Kernel => {
             let hop = Hop::new(HopKind::Encapsulation, "xfrm", wiring.name(agent));
-            Waypoint::Other(hop.with_detail("ESP in tunnel mode, AES-GCM, by the kernel"))
+            Waypoint::Other(hop.with_detail("ESP in UDP, in tunnel mode, AES-GCM, by the kernel"))
         }
     };
     let mut path = node_containers::path_to_bridge(underlay, pod);

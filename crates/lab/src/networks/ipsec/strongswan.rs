@@ -162,7 +162,8 @@ swanctl {{
     )
 }
 
-/// Returns a connection to each other endpoint, with one tunnel for the networks behind the two.
+/// Returns a connection to each other endpoint, with one tunnel for the networks behind the two. ESP is always in UDP, as
+/// between Rancher's agents, which were behind Docker's address translation (RFC 3948).
 fn connections(end: &TunnelEnd, ends: &[TunnelEnd], key: &str) -> String {
     let mut text = "connections {\n".to_owned();
     for other in ends.iter().filter(|other| *other != end) {
@@ -173,6 +174,7 @@ fn connections(end: &TunnelEnd, ends: &[TunnelEnd], key: &str) -> String {
     unique = replace
     local_addrs = {}
     remote_addrs = {address}
+    encap = yes
     proposals = aes128gcm16-prfsha256-ecp256
     local {{
       auth = psk
