@@ -142,3 +142,18 @@ fn the_tables_of_the_guide_are_those_of_this_program() {
         assert!(kept == Some(&made), "the guide's {listed} are not this program's: {REMEDY}");
     }
 }
+
+#[test]
+fn the_pages_of_studies_are_those_of_this_program() {
+    let scratch = ScratchDirectory::new();
+    let tare = Tare::in_directory(scratch.root());
+    for (name, kept) in files(&schema::repository().join("docs/studies")) {
+        let Some(study) = name.strip_suffix(".json") else { continue };
+        schema::check(&serde_json::from_str(&kept).expect("JSON"), "run.json");
+        let directory = schema::repository().join("docs/studies");
+        let result = directory.join(&name).display().to_string();
+        let made = tare.run(&["study-page", &result]).expect(0).text();
+        let page = std::fs::read_to_string(directory.join(format!("{study}.md"))).expect("a page");
+        assert!(page == made, "the page of {study} is not this program's: {REMEDY}");
+    }
+}

@@ -45,11 +45,15 @@ fn the_one_node_study_stands_beside_what_was_published() {
     assert!(results.iter().all(|one| ["holds", "fails", "undecidable"].contains(one)));
     assert_eq!(results[1], "undecidable", "no figure decides how far a bridge scales");
     let told = tare.run(&["report", "out"]).expect(0).text();
-    for words in ["not a reproduction", "22.45 GB/sec", "tau", "assumed"] {
+    for words in ["reproduction", "22.45", "GB/sec", "tau", "assumed", "2 blocks: no interval"] {
         assert!(told.contains(words), "{words}: {told}");
     }
     let markdown = tare.run(&["report", "out", "--markdown"]).expect(0).text();
-    assert!(markdown.contains("| repetitions | 10 blocks | stated |"), "{markdown}");
+    assert!(markdown.contains("| repetitions | 10 blocks |  | 2 blocks |"), "{markdown}");
+    let protocol = list(&document["rerun"], "protocol");
+    let duration = protocol.iter().find(|one| one["field"] == "duration").expect("a duration");
+    assert_eq!(duration["differs"], true, "{duration}");
+    assert!(text(duration, "here").starts_with("100ms"), "what was run: {duration}");
 }
 
 #[test]

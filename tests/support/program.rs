@@ -331,7 +331,7 @@ impl ProgramOutcome {
         let said = &self.stderr;
         assert_eq!(self.code, Some(code), "{said}");
         assert!(self.stdout.is_empty(), "{}", self.text());
-        let is_of_others = |line: &&str| line.contains("other tare run(s) on this machine");
+        let is_of_others = |line: &&str| line.contains("other tare run");
         assert_eq!(said.lines().filter(|line| !is_of_others(line)).count(), 1, "one line: {said}");
         self.assert_last_line(words);
     }

@@ -70,7 +70,8 @@ const USAGE: &str = "usage: cargo xtask TASK
   vm COMMAND [ARGUMENT..]             a command in the virtual machine
   preflight [--system]                what this machine lacks for these lanes
   links                               links of the Markdown files
-  generated                           schemas, and the tables of the guide
+  generated                           schemas, the tables of the guide, and the pages of studies
+  study-result DIR                    the result of a run of a study, for its page in docs/studies
   messages                            tests/messages.txt: errors, remedies and findings of all sources
   install PREFIX                      the binary, manual pages and completions
   advisories                          known vulnerabilities of dependencies, where their database can be reached
@@ -104,6 +105,7 @@ fn run(arguments: &[String]) -> Result<TaskResult> {
         "preflight" => Ok(preflight::run(&repository, preflight::TestLane::parse(rest)?)),
         "vm" => vm::run_command(&repository, rest),
         "generated" => generated::run(&repository),
+        "study-result" => generated::store_result(&repository, rest),
         "messages" => messages::run(&repository),
         "install" => install::run(&repository, rest),
         "advisories" => advisories::run(&repository),

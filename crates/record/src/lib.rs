@@ -67,9 +67,8 @@ pub use plan_limits::{
     InvalidPlan, LONGEST_TRIAL, MOST_BLOCKS, MOST_IN_SHAPE, check_label, check_study_name,
 };
 pub use publication::{
-    AveragingUnit, CellPattern, CellRelation, Conclusion, ConclusionResult, ConclusionTest,
-    FigurePair, MeasuredFigure, ProtocolBasis, ProtocolField, ProtocolScale, Publication,
-    PublishedFigure, RankAgreement, Replication, ShapePattern, TestedConclusion,
+    AveragingUnit, CellPattern, CellRelation, Conclusion, ConclusionTest, ProtocolBasis,
+    ProtocolField, ProtocolScale, Publication, PublishedFigure, ShapePattern,
 };
 pub use rate_search::{GoalResult, RateSearch, SearchTrial};
 pub use results::cell::{Cell, Difference, Ratio, Verdict, WithheldReason};
@@ -81,6 +80,10 @@ pub use results::comparison::{
 };
 pub use results::distribution::LatencyDistribution;
 pub use results::document::Document;
+pub use results::replication::{
+    ConclusionResult, FigurePair, FigureProvenance, MeasuredFigure, ProtocolEntry, RankAgreement,
+    Replication, TestedConclusion,
+};
 pub use results::skipped_network::SkippedNetwork;
 pub use results::stopped_by::StoppedBy;
 pub use saturating_sum::SaturatingSum;

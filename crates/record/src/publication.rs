@@ -1,4 +1,4 @@
-//! Published protocol, figures and conclusions of a study's source, and their comparison with a run.
+//! Published protocol, figures and conclusions of a study's source.
 
 use crate::{Family, Metric, Parameters, Shape};
 use schemars::JsonSchema;
@@ -40,6 +40,10 @@ pub struct ProtocolField {
     /// Reason for the assumption, or difference from the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Part of the plan that the field describes, as `WORKLOAD.PART`, so that a run can state its own value. The part is
+    /// `tool`, `duration`, `warm-up`, `blocks`, a number of the shape such as `flows`, or a parameter of the workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
 }
 
 /// Unit over which a published figure was averaged.
@@ -176,6 +180,9 @@ pub struct PublishedFigure {
     pub ratio: Option<f64>,
     /// Text of the source, verbatim.
     pub text: String,
+    /// Figure as printed in that text: `~400`, `10.0`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub printed: Option<String>,
     /// Contradicting statement of the source on the same figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conflict: Option<String>,
@@ -270,104 +277,6 @@ pub struct Publication {
     pub conclusions: Vec<Conclusion>,
 }
 
-/// Measured figure, converted so that it is comparable with a published one.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct MeasuredFigure {
-    /// Mean, over the unit of the published figure, in the metric's unit.
-    pub value: f64,
-    /// 95 % confidence interval of the mean.
-    pub ci95: Option<[f64; 2]>,
-    /// Number of blocks.
-    pub n: u32,
-    /// Ratio to the baseline of this run; 1 for the baseline itself.
-    pub ratio: Option<f64>,
-    /// 95 % confidence interval of the ratio.
-    pub ratio_ci95: Option<[f64; 2]>,
-}
-
-/// Published figure with the measured one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FigurePair {
-    /// Published figure.
-    pub published: PublishedFigure,
-    /// Published ratio to the published baseline, as printed or computed from the two figures.
-    pub published_ratio: Option<f64>,
-    /// Measured figure; `None` if nothing was measured.
-    pub measured: Option<MeasuredFigure>,
-    /// Unit of the metric.
-    pub unit: String,
-    /// Reason why nothing was measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub absent: Option<String>,
-}
-
-/// Agreement of the published and the measured ranking of networks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RankAgreement {
-    /// Heading of the published table.
-    pub table: String,
-    /// Column of the table.
-    pub column: String,
-    /// Labels of the networks, best first as published.
-    pub networks: Vec<String>,
-    /// Kendall's tau-b: 1 for the same order, −1 for the reverse.
-    pub tau: f64,
-    /// Share of all orders of as many networks that agree at least as well.
-    pub chance: f64,
-}
-
-/// Result of testing a conclusion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ConclusionResult {
-    /// All tests hold beyond doubt.
-    Holds,
-    /// At least one test fails beyond doubt.
-    Fails,
-    /// Neither: not measured, or not precisely enough.
-    Undecidable,
-}
-
-impl fmt::Display for ConclusionResult {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Holds => "holds",
-            Self::Fails => "fails",
-            Self::Undecidable => "undecidable",
-        })
-    }
-}
-
-/// Conclusion with the result of its tests.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TestedConclusion {
-    /// Words of the source, verbatim.
-    pub claim: String,
-    /// Author of the conclusion: the source's author, unless it is `reader`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
-    /// Result of the tests.
-    pub result: ConclusionResult,
-    /// Observation for each test, in words.
-    pub evidence: Vec<String>,
-}
-
-/// Published study whose protocol was run again, with the published figures and the measured ones. It is not a
-/// reproduction: the kernels, engines and machines of the original are gone.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Replication {
-    /// Scale of this run relative to the published protocol.
-    pub scale: ProtocolScale,
-    /// Fields of the protocol.
-    pub protocol: Vec<ProtocolField>,
-    /// Published figures, each with the measured one.
-    pub figures: Vec<FigurePair>,
-    /// Rank agreement for each column of at least three networks.
-    pub ranks: Vec<RankAgreement>,
-    /// Published conclusions, each with its result.
-    pub conclusions: Vec<TestedConclusion>,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -375,7 +284,8 @@ mod tests {
     #[test]
     fn a_background_load_is_matched_only_by_name() {
         let loaded = Shape { background: Some("cpu=2".to_owned()), ..Shape::default() };
-        let named = ShapePattern { background: loaded.background.clone(), ..ShapePattern::default() };
+        let named =
+            ShapePattern { background: loaded.background.clone(), ..ShapePattern::default() };
         let any = ShapePattern::default();
         assert!(named.matches(&loaded) && !named.matches(&Shape::default()));
         assert!(any.matches(&Shape::default()) && !any.matches(&loaded));

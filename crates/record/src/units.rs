@@ -42,6 +42,14 @@ impl Nanos {
     pub fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
+
+    /// Returns the span with three significant digits, for people: `107ms` instead of `106.903102ms`.
+    #[must_use]
+    pub fn rounded(self) -> Self {
+        let digits = self.0.checked_ilog10().unwrap_or(0) + 1;
+        let step = 10u64.pow(digits.saturating_sub(3));
+        Self((self.0.saturating_add(step / 2) / step).saturating_mul(step))
+    }
 }
 
 impl From<Duration> for Nanos {
@@ -73,5 +81,18 @@ impl Sub for Nanos {
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", Duration::from(*self))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_are_enough_for_people() {
+        let words = |nanos| Nanos(nanos).rounded().to_string();
+        assert_eq!([106_903_102, 2_000_000_000, 1_996_000_001].map(words), ["107ms", "2s", "2s"]);
+        assert_eq!([0, 7, 999].map(words), ["0ns", "7ns", "999ns"]);
+        assert_eq!(Nanos(u64::MAX).rounded(), Nanos(18_400_000_000_000_000_000));
     }
 }

@@ -163,8 +163,8 @@ fn values(column: &[Option<&Cell>]) -> Vec<String> {
 }
 
 fn figure(cell: Option<&Cell>) -> (String, Option<String>) {
-    match cell.and_then(|cell| cell.mean.map(|mean| (mean, cell.ci95))) {
-        Some((mean, interval)) => number::round_with_interval(mean, interval),
+    match cell.and_then(|cell| cell.mean.map(|mean| (mean, cell))) {
+        Some((mean, cell)) => number::figure(mean, cell.ci95, cell.n),
         None => (NOTHING.to_owned(), None),
     }
 }

@@ -131,8 +131,7 @@ fn grid(axis: &SweptParameter, cells: &[&Cell]) -> Option<Grid> {
             let found = cells
                 .iter()
                 .find(|cell| cell.label == row.label && (axis.value)(&cell.shape) == *value);
-            found
-                .and_then(|cell| cell.mean.map(|mean| number::round_with_interval(mean, cell.ci95)))
+            found.and_then(|cell| cell.mean.map(|mean| number::figure(mean, cell.ci95, cell.n)))
         };
         let figures: Vec<_> = rows.iter().map(at).collect();
         let means = figures.iter().map(|figure| {

@@ -5,7 +5,7 @@
 //! [`csv()`] for a spreadsheet, [`samples()`] and [`density()`] for statistics programs, [`json()`] and
 //! [`openmetrics()`] for programs, [`html()`] for browsers. [`plot()`] draws latencies in the terminal, [`pairs()`]
 //! compares every network with every other. [`comparison_table()`], [`comparison_markdown()`] and [`junit()`] report a
-//! comparison of two sets of runs. [`bundle()`] packs a run for publication, after [`redact()`] if desired.
+//! comparison of two sets of runs. [`study_page()`] is a study's page of the documentation. [`bundle()`] packs a run for publication, after [`redact()`] if desired.
 #![forbid(unsafe_code)]
 
 mod answer;
@@ -50,6 +50,7 @@ pub use markdown::markdown;
 pub use notes::NoteExtent;
 pub use pairs::pairs;
 pub use plot::plot;
+pub use replication::study_page;
 pub use style::Style;
 pub use table::table;
 

@@ -23,6 +23,54 @@ pub(crate) fn round_with_interval(
     }
 }
 
+/// Largest number of blocks whose interval is always too wide to say anything: Student's t with one degree of freedom.
+const TOO_FEW_BLOCKS: u32 = 2;
+
+/// Number of blocks from which an interval is shown however wide it is.
+const ENOUGH_BLOCKS: u32 = 6;
+
+/// Number of significant digits of a value whose interval is not shown.
+const DIGITS_WITHOUT_INTERVAL: i32 = 3;
+
+/// Returns the interval of a mean if it says anything: of more than two blocks, and, unless there are many blocks,
+/// narrower than the value itself.
+pub(crate) fn telling_interval(
+    value: f64,
+    interval: Option<[f64; 2]>,
+    blocks: u32,
+) -> Option<[f64; 2]> {
+    interval.filter(|ends| {
+        let half = half_width(*ends);
+        half == 0.0 || blocks > TOO_FEW_BLOCKS && (blocks >= ENOUGH_BLOCKS || half < value.abs())
+    })
+}
+
+/// Rounds the value and half width of a figure of so many blocks. The half width is `None` if the interval says nothing.
+pub(crate) fn figure(
+    value: f64,
+    interval: Option<[f64; 2]>,
+    blocks: u32,
+) -> (String, Option<String>) {
+    match telling_interval(value, interval, blocks) {
+        None if interval.is_some() => (three_digits(value), None),
+        telling => round_with_interval(value, telling),
+    }
+}
+
+/// Formats a number with three significant digits.
+pub(crate) fn three_digits(value: f64) -> String {
+    fixed(value, significant(value, DIGITS_WITHOUT_INTERVAL))
+}
+
+/// Formats a ratio like [`ratio`], with at most three significant digits.
+pub(crate) fn short_ratio(value: f64, interval: [f64; 2]) -> String {
+    let half = half_width(interval);
+    let least = significant(value, 2);
+    let most = significant(value, DIGITS_WITHOUT_INTERVAL);
+    let places = if half.is_finite() { places(value, half).clamp(least, most) } else { least };
+    fixed(value, places)
+}
+
 /// Formats a ratio, rounded as its interval supports, but to at least two significant digits: `0×` would be wrong.
 pub(crate) fn ratio(value: f64, interval: [f64; 2]) -> String {
     let half = half_width(interval);
@@ -141,6 +189,20 @@ mod tests {
         assert_eq!(round_with_interval(34.213_1, None), ("34.21".to_owned(), None));
         assert_eq!(round_with_interval(57_412.4, None), ("57412".to_owned(), None));
         assert_eq!(around(34.213_1, 0.0), "34.21 ± 0.00");
+    }
+
+    #[test]
+    fn an_interval_that_says_nothing_is_not_shown() {
+        let shown = |value, half, blocks| figure(value, Some([value - half, value + half]), blocks);
+        assert_eq!(shown(22.512, 90.0, 2), ("22.5".to_owned(), None));
+        assert_eq!(shown(29.13, 11.0, 2), ("29.1".to_owned(), None));
+        assert_eq!(shown(20.0, 50.0, 5), ("20.0".to_owned(), None));
+        assert_eq!(shown(29.13, 1.1, 3), ("29.1".to_owned(), Some("1.1".to_owned())));
+        assert_eq!(shown(0.1, 0.3, 12), ("0.10".to_owned(), Some("0.30".to_owned())));
+        assert_eq!(shown(5.0, 0.0, 2).1.as_deref(), Some("0.000"));
+        assert_eq!(figure(34.213_1, None, 1), ("34.21".to_owned(), None));
+        assert_eq!(short_ratio(0.991_234, [0.991_2, 0.991_3]), "0.991");
+        assert_eq!(short_ratio(0.042_1, [0.02, 0.08]), "0.042");
     }
 
     #[test]

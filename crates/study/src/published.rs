@@ -48,10 +48,21 @@ fn expand_figures(table: &PublishedTable) -> impl Iterator<Item = PublishedFigur
             unit: figure.unit.clone().unwrap_or_else(|| table.unit.clone()),
             ratio: figure.ratio,
             text: figure.text.clone(),
+            printed: figure.value.and_then(|value| printed_figure(&figure.text, value)),
             conflict: figure.conflict.clone(),
             ambiguous: figure.ambiguous.clone().or_else(|| table.ambiguous.clone()),
         }
     })
+}
+
+/// Finds a figure in the text that prints it, with the sign of an approximation: `~400` in `~400 Mb/s`. Returns `None`
+/// if the text says the figure in words.
+fn printed_figure(text: &str, value: f64) -> Option<String> {
+    let is_part = |c: char| c.is_ascii_digit() || ".,~".contains(c);
+    text.split(|c| !is_part(c))
+        .map(|token| token.trim_end_matches(['.', ',']))
+        .find(|token| token.replace(['~', ','], "").parse() == Ok(value))
+        .map(str::to_owned)
 }
 
 fn overlay_shape(all: &ShapePattern, one: &ShapePattern) -> ShapePattern {
@@ -150,6 +161,29 @@ mod tests {
                 (0..plan.shapes.len()).filter(|&shape| is(network, workload, shape)).count()
             })
             .sum()
+    }
+
+    #[test]
+    fn figures_are_found_in_the_text_that_prints_them() {
+        let printed = |text, value| printed_figure(text, value);
+        assert_eq!(printed("~400 Mb/s", 400.0).as_deref(), Some("~400"));
+        assert_eq!(printed("~20% at 896 Mb/s", 20.0).as_deref(), Some("~20"));
+        assert_eq!(printed("10.0", 10.0).as_deref(), Some("10.0"));
+        assert_eq!(printed("sustained 12Mb/s, or so.", 12.0).as_deref(), Some("12"));
+        assert_eq!(printed("we had 1,024.", 1024.0).as_deref(), Some("1,024"));
+        assert_eq!(printed("without any loss at 700 Mb/s", 0.0), None);
+    }
+
+    #[test]
+    fn every_part_that_a_protocol_names_is_one_of_a_workload_of_its_study() {
+        for study in BUILTIN {
+            let plan = builtin_study(study.name).unwrap().unwrap().plan(&FullCatalogue, 1).unwrap();
+            for field in plan.publication.iter().flat_map(|one| &one.protocol) {
+                let Some(run) = &field.run else { continue };
+                let workload = run.split_once('.').unwrap().0;
+                assert!(plan.workloads.iter().any(|one| one.name == workload), "{run}");
+            }
+        }
     }
 
     #[test]

@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         Subcommand::Completions(arguments) => commands::manual::completions(&arguments),
         Subcommand::Manual(arguments) => commands::manual::pages(&arguments),
         Subcommand::Schema(arguments) => commands::schema::run(&arguments),
+        Subcommand::StudyPage(arguments) => commands::study_page::run(&arguments),
         Subcommand::Internal(role) => commands::internal::run(&role),
     };
     exit::to_exit_code(result)

@@ -202,7 +202,8 @@ pub(crate) fn uncompared_cell(
 fn withheld_reason(metric: Metric, sampled: &GroupSamples) -> Option<WithheldReason> {
     let reason = match sampled {
         GroupSamples::Withheld { beyond } => format!(
-            "a trial has only {beyond} samples beyond {metric}, and {} are needed; use a longer --duration",
+            "a trial has only {beyond} {} beyond {metric}, and {} are needed; use a longer --duration",
+            if *beyond == 1 { "sample" } else { "samples" },
             crate::estimate::figures::MIN_SAMPLES_BEYOND
         ),
         GroupSamples::NoInterval => {

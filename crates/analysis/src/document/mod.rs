@@ -42,8 +42,13 @@ pub fn document(journal: &Journal, baseline: Option<&str>) -> Result<Document, E
     let failures = journal.failures();
     let cells: Vec<Cell> =
         all.into_iter().zip(adjusted).map(|(draft, p)| draft.finish(p)).collect();
+    let blocks = if run.plan.workloads.is_empty() {
+        count_whole_turn_blocks(&run.plan, &journal.turns(), &failures)
+    } else {
+        count_whole_blocks(&run.plan, &trials, &failures, &analyses)
+    };
     let document = Document {
-        rerun: compare_with_publication(&run.plan, &cells),
+        rerun: compare_with_publication(&run.plan, &cells, blocks),
         tare: run.environment.tare.clone(),
         study: run.plan.study.clone(),
         seed: run.plan.seed,
@@ -51,11 +56,7 @@ pub fn document(journal: &Journal, baseline: Option<&str>) -> Result<Document, E
         cells,
         stands_for: run.plan.stands_for.clone(),
         skipped: run.plan.skipped.clone(),
-        blocks: if run.plan.workloads.is_empty() {
-            count_whole_turn_blocks(&run.plan, &journal.turns(), &failures)
-        } else {
-            count_whole_blocks(&run.plan, &trials, &failures, &analyses)
-        },
+        blocks,
         block_time: woven_block_time(&trials),
         failed: failures.into_iter().cloned().collect(),
         findings: [run.findings.clone(), core_order_reversals(journal)?].concat(),
@@ -100,11 +101,12 @@ fn remove_verdicts(mut document: Document) -> Document {
 fn remove_conclusions(rerun: &mut Replication) {
     rerun.ranks.clear();
     for measured in rerun.figures.iter_mut().filter_map(|figure| figure.measured.as_mut()) {
-        (measured.ratio, measured.ratio_ci95) = (None, None);
+        (measured.ratio, measured.ratio_ci95, measured.verdict) = (None, None, None);
     }
     for conclusion in &mut rerun.conclusions {
         conclusion.result = ConclusionResult::Undecidable;
-        conclusion.evidence = vec![Finding::Emulated.to_string()];
+        conclusion.reason = Some(Finding::Emulated.to_string());
+        conclusion.evidence = conclusion.reason.iter().cloned().collect();
     }
 }
 

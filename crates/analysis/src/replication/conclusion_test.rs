@@ -6,9 +6,10 @@
 //! for the number of conclusions.
 
 use super::MeasuredRun;
+use super::evidence::{self, Observation, describe_cell};
 use tare_record::{
     Cell, CellPattern, CellRelation, ComparedBy, Conclusion, ConclusionResult, ConclusionTest,
-    Metric, TestedConclusion, unquoted_value,
+    Metric, TestedConclusion,
 };
 use tare_stats::PairedRatio;
 use tare_stats::describe::{mean, mean_interval};
@@ -20,22 +21,33 @@ const CONFIDENCE: f64 = 0.90;
 pub(super) fn conclude(here: &MeasuredRun<'_>, conclusion: &Conclusion) -> TestedConclusion {
     let seen: Vec<(ConclusionResult, String)> =
         conclusion.tests.iter().map(|test| evaluate_test(here, test)).collect();
-    let any = |wanted| seen.iter().any(|(holding, _)| *holding == wanted);
-    let result = if any(ConclusionResult::Fails) {
+    let first = |wanted| seen.iter().find(|(result, _)| *result == wanted);
+    let result = if first(ConclusionResult::Fails).is_some() {
         ConclusionResult::Fails
-    } else if seen.is_empty() || any(ConclusionResult::Undecidable) {
+    } else if seen.is_empty() || first(ConclusionResult::Undecidable).is_some() {
         ConclusionResult::Undecidable
     } else {
         ConclusionResult::Holds
     };
+    let reason = match (first(result), seen.len()) {
+        (Some((_, words)), 2..) if result == ConclusionResult::Holds => {
+            Some(format!("{words}; the other tests hold, too ({} in all)", seen.len()))
+        }
+        (decisive, _) => {
+            decisive.map(|(_, words)| words.clone()).or_else(|| conclusion.note.clone())
+        }
+    };
+    let is_tested = !seen.is_empty();
     let evidence = match conclusion.note.clone() {
-        Some(note) if seen.is_empty() => vec![note],
-        _ => seen.into_iter().map(|(_, words)| words).collect(),
+        Some(note) if !is_tested => vec![note],
+        _ => seen.into_iter().map(|(result, words)| format!("{words}: {result}")).collect(),
     };
     TestedConclusion {
         claim: conclusion.claim.clone(),
         by: conclusion.by.clone(),
         result,
+        reason,
+        note: conclusion.note.clone().filter(|_| is_tested),
         evidence,
     }
 }
@@ -71,11 +83,10 @@ fn evaluate_test(here: &MeasuredRun<'_>, test: &ConclusionTest) -> (ConclusionRe
     let Some(measured) = beside.interval(left, &test.left, margin) else {
         return (ConclusionResult::Undecidable, format!("{name}: too few blocks for an interval"));
     };
-    let holding = measured.holding(test.is);
-    (
-        holding,
-        format!("{name} is {}: {} {}: {holding}", measured.words, test.is, beside.description()),
-    )
+    let result = measured.result(test.is);
+    let observed = evidence::observation(&measured.observed, result);
+    let claimed = evidence::claim(test, margin, left.metric);
+    (result, format!("{name} is {observed}; claimed: {claimed}"))
 }
 
 impl MeasuredRun<'_> {
@@ -101,11 +112,11 @@ enum TestReference<'a> {
 struct TestInterval {
     ends: [f64; 2],
     border: [f64; 3],
-    words: String,
+    observed: Observation,
 }
 
 impl TestInterval {
-    fn holding(&self, relation: CellRelation) -> ConclusionResult {
+    fn result(&self, relation: CellRelation) -> ConclusionResult {
         let ([low, high], [least, border, most]) = (self.ends, self.border);
         let (holds, fails) = match relation {
             CellRelation::Above => (low > border, high <= border),
@@ -127,19 +138,23 @@ impl TestReference<'_> {
         match self {
             Self::Cell { cell, part, times } => {
                 let pairs = paired_figures(left, cell, scale, part.per.divisor(&cell.shape));
+                let n = pairs.len();
+                let reference = Some(evidence::describe_difference(part, of));
                 if by_ratio {
                     let ratio = PairedRatio::from_pairs(&pairs)?;
                     let border = [times / (1.0 + margin), *times, times * (1.0 + margin)];
-                    let words = format!(
-                        "{:.3} times (90 % interval {})",
-                        ratio.value,
-                        format_range(ratio.ci90)
-                    );
-                    Some(TestInterval { ends: ratio.ci90, border, words })
+                    let observed = Observation {
+                        value: ratio.value,
+                        unit: "×".to_owned(),
+                        ends: ratio.ci90,
+                        n,
+                        reference,
+                    };
+                    Some(TestInterval { ends: ratio.ci90, border, observed })
                 } else {
                     let apart: Vec<f64> =
                         pairs.iter().map(|(left, right)| left - times * right).collect();
-                    interval_in_points(&apart, 0.0, margin)
+                    interval_in_points(&apart, 0.0, margin, "points", reference)
                 }
             }
             Self::Value(value) => {
@@ -147,34 +162,39 @@ impl TestReference<'_> {
                 if by_ratio {
                     let ends = mean_interval(&samples, CONFIDENCE)?;
                     let border = [value / (1.0 + margin), *value, value * (1.0 + margin)];
-                    let words =
-                        format!("{:.4} {} ({})", mean(&samples)?, left.unit, format_range(ends));
-                    Some(TestInterval { ends, border, words })
+                    let observed = Observation {
+                        value: mean(&samples)?,
+                        unit: left.unit.clone(),
+                        ends,
+                        n: samples.len(),
+                        reference: None,
+                    };
+                    Some(TestInterval { ends, border, observed })
                 } else {
-                    interval_in_points(&samples, *value, margin)
+                    interval_in_points(&samples, *value, margin, &left.unit, None)
                 }
             }
-        }
-    }
-
-    fn description(&self) -> String {
-        match self {
-            Self::Cell { part, times, .. } if *times == 1.0 => describe_cell(part),
-            Self::Cell { part, times, .. } => format!("{times} times {}", describe_cell(part)),
-            Self::Value(value) => format!("{value}"),
         }
     }
 }
 
 /// Returns the interval of a mean and a border, both in points.
-fn interval_in_points(values: &[f64], border: f64, margin: f64) -> Option<TestInterval> {
+fn interval_in_points(
+    values: &[f64],
+    border: f64,
+    margin: f64,
+    unit: &str,
+    reference: Option<String>,
+) -> Option<TestInterval> {
     let ends = mean_interval(values, CONFIDENCE)?;
-    let words = format!("{:+.3} points ({})", mean(values)?, format_range(ends));
-    Some(TestInterval { ends, border: [border - margin, border, border + margin], words })
-}
-
-fn format_range([low, high]: [f64; 2]) -> String {
-    format!("{low:.3} to {high:.3}")
+    let observed = Observation {
+        value: mean(values)?,
+        unit: unit.to_owned(),
+        ends,
+        n: values.len(),
+        reference,
+    };
+    Some(TestInterval { ends, border: [border - margin, border, border + margin], observed })
 }
 
 /// Returns the figures of two cells in the same blocks, each divided by its number of parts.
@@ -187,18 +207,4 @@ fn paired_figures(left: &Cell, right: &Cell, of_left: f64, of_right: f64) -> Vec
             Some((figure / of_left, right.samples.get(at)? / of_right))
         })
         .collect()
-}
-
-/// Returns a short description of a cell.
-fn describe_cell(part: &CellPattern) -> String {
-    let mut words = format!("{} {} {}", part.network, part.workload, part.metric);
-    let shape = part.shape.to_string();
-    let parameters =
-        part.parameters.iter().map(|(name, value)| format!("{name}={}", unquoted_value(value)));
-    let telling: Vec<String> =
-        std::iter::once(shape).chain(parameters).filter(|text| !text.is_empty()).collect();
-    if !telling.is_empty() {
-        words.push_str(&format!(" ({})", telling.join(",")));
-    }
-    words
 }

@@ -1,6 +1,8 @@
 //! Replication of a study's source: published figures, orders and conclusions beside the measured ones.
 
 mod conclusion_test;
+mod evidence;
+mod protocol;
 mod rank_agreement;
 
 #[cfg(test)]
@@ -8,12 +10,16 @@ mod tests;
 
 use crate::select::plan_lookup::find_workload_plan;
 use tare_record::{
-    Cell, CellPattern, FigurePair, MeasuredFigure, Plan, Publication, PublishedFigure, Replication,
-    ShapePattern,
+    Cell, CellPattern, FigurePair, FigureProvenance, MeasuredFigure, Plan, Publication,
+    PublishedFigure, Replication, ShapePattern,
 };
 
-/// Compares the published with the measured. Returns `None` if the study has no publication.
-pub(crate) fn compare_with_publication(plan: &Plan, cells: &[Cell]) -> Option<Replication> {
+/// Compares the published with what was measured in so many blocks. Returns `None` if the study has no publication.
+pub(crate) fn compare_with_publication(
+    plan: &Plan,
+    cells: &[Cell],
+    blocks: u32,
+) -> Option<Replication> {
     let publication = plan.publication.as_ref()?;
     let here = MeasuredRun { plan, cells };
     let figures: Vec<FigurePair> =
@@ -21,7 +27,7 @@ pub(crate) fn compare_with_publication(plan: &Plan, cells: &[Cell]) -> Option<Re
     let conclusions = &publication.conclusions;
     Some(Replication {
         scale: publication.scale,
-        protocol: publication.protocol.clone(),
+        protocol: protocol::protocol_of_run(plan, &publication.protocol, blocks),
         ranks: rank_agreement::rank_agreements(&figures),
         figures,
         conclusions: conclusions.iter().map(|one| conclusion_test::conclude(&here, one)).collect(),
@@ -57,16 +63,30 @@ impl MeasuredRun<'_> {
     }
 
     fn pair_figure(&self, figure: &PublishedFigure, publication: &Publication) -> FigurePair {
-        let measured = self.find(&figure.cell).and_then(|cell| {
-            measured_figure(cell, figure.cell.per.divisor(&cell.shape), self.plan)
+        let found = self.find(&figure.cell).and_then(|cell| {
+            let parts = figure.cell.per.divisor(&cell.shape);
+            Some((cell, measured_figure(cell, parts, self.plan)?))
         });
+        let provenance = found.and_then(|(cell, _)| self.provenance(cell));
+        let measured = found.map(|(_, figure)| figure);
         FigurePair {
             published: figure.clone(),
             published_ratio: figure.ratio.or_else(|| self.published_ratio(figure, publication)),
+            provenance,
             unit: figure.cell.metric.unit().to_owned(),
             absent: measured.is_none().then(|| self.absence_reason(&figure.cell)),
             measured,
         }
+    }
+
+    /// Returns what was run for a cell.
+    fn provenance(&self, cell: &Cell) -> Option<FigureProvenance> {
+        let workload = find_workload_plan(cell, self.plan)?;
+        Some(FigureProvenance {
+            workload: workload.name.clone(),
+            duration: workload.duration,
+            slice: workload.slices.as_ref().map(|slices| slices.length),
+        })
     }
 
     /// Returns the ratio to the published figure of the baseline in the same column of the same table.
@@ -112,5 +132,6 @@ fn measured_figure(cell: &Cell, parts: f64, plan: &Plan) -> Option<MeasuredFigur
         n: cell.n,
         ratio: if is_baseline { Some(1.0) } else { ratio.map(|ratio| ratio.value) },
         ratio_ci95: ratio.map(|ratio| ratio.ci95),
+        verdict: ratio.map(|ratio| ratio.verdict),
     })
 }

@@ -28,6 +28,7 @@ fn figure(network: &str, value: f64) -> PublishedFigure {
         unit: "Gbits/s".to_owned(),
         ratio: None,
         text: value.to_string(),
+        printed: None,
         conflict: None,
         ambiguous: None,
     }

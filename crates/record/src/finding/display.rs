@@ -45,7 +45,8 @@ impl fmt::Display for Finding {
             ),
             Self::Throttled { times } => write!(
                 f,
-                "the processor was throttled {times} time(s) because it was too hot: improve its cooling, or pause between runs"
+                "the processor was throttled {} because it was too hot: improve its cooling, or pause between runs",
+                counted(*times, "time", "times")
             ),
             Self::OverQuota { waited } => write!(
                 f,
@@ -87,7 +88,8 @@ impl fmt::Display for Finding {
             Self::OtherRun { others } => {
                 write!(
                     f,
-                    "{others} other tare run(s) on this machine: the runs disturb one another; measure again without them"
+                    "{} on this machine: the runs disturb one another; measure again without them",
+                    counted(*others, "other tare run", "other tare runs")
                 )
             }
             Self::LowHeadroom { resource, used, limit } => {
@@ -111,7 +113,7 @@ impl fmt::Display for Finding {
             Self::NotPinned { reason } => {
                 write!(f, "the threads are not pinned to the requested cores: {reason}")
             }
-            Self::Stall { longest } => write!(f, "a client made no progress for {longest}"),
+            Self::Stall { longest } => write!(f, "a client made no progress for {}", longest.rounded()),
             Self::SenderTooSlow { asked, offered } => write!(
                 f,
                 "the sender could not keep up with the requested rate: {offered:.0}/s offered of {asked:.0}/s requested"
@@ -183,7 +185,8 @@ impl fmt::Display for Finding {
             ),
             Self::PortsExhausted { times } => write!(
                 f,
-                "no local port was free for {times} connection(s): widen the sysctl net.ipv4.ip_local_port_range, or use --close rst"
+                "no local port was free for {}: widen the sysctl net.ipv4.ip_local_port_range, or use --close rst",
+                counted(*times, "connection", "connections")
             ),
             Self::TimeWaitOverflow { overflowed } => write!(
                 f,
@@ -223,10 +226,11 @@ impl fmt::Display for Finding {
                 change * 100.0
             ),
             Self::UnreadLines { lines, reason } => {
-                let (first, count) = (lines.first().unwrap_or(&0), lines.len());
+                let first = lines.first().unwrap_or(&0);
                 write!(
                     f,
-                    "{count} line(s) of the journal cannot be read, and what they held is missing from the figures: line {first}: {reason}"
+                    "{} of the journal cannot be read, with what was in it, so that figures lack it: line {first}: {reason}",
+                    counted(lines.len() as u64, "line", "lines")
                 )
             }
             Self::OneMachine { cores } => {
@@ -257,8 +261,15 @@ impl fmt::Display for Finding {
             ),
             Self::FewSamples { metric, beyond } => write!(
                 f,
-                "{metric} is withheld: a trial has only {beyond} samples beyond it, and 100 are needed; use more blocks or a longer --duration"
+                "{metric} is withheld: a trial has only {} beyond it, and 100 are needed; use more blocks or a longer --duration",
+                counted(*beyond, "sample", "samples")
             ),
         }
     }
+}
+
+/// Formats a count with its noun: `1 sample`, `2 samples`.
+fn counted(count: impl Into<u64>, one: &str, many: &str) -> String {
+    let count = count.into();
+    format!("{count} {}", if count == 1 { one } else { many })
 }

@@ -1,29 +1,38 @@
-//! Published figures of a study's source next to the figures measured here.
+//! Published figures, conclusions and protocol of a study's source, with those of this run.
 
 use super::data_table::{DataTable, TableValue};
 use super::element::Element;
 use crate::grid::{Grid, GridCell, GridColumn};
-use crate::replication::{ShownFigures, conclusion, grids, headline, rank};
+use crate::replication::{comparisons, conclusion_grid, headline, protocol_grid};
 use tare_record::Replication;
 
-/// Renders a table for each published table, then rank agreements and conclusions.
+/// Renders a table for each published table, with its remarks; then the conclusions and the protocol.
 pub(crate) fn published(rerun: &Replication) -> Vec<Element> {
     let mut parts = vec![Element::new("p").push(headline(rerun))];
-    parts.extend(grids(rerun, ShownFigures::All).iter().map(|(heading, grid)| {
-        Element::new("div")
-            .class("scroll")
-            .with("tabindex", 0)
-            .with("role", "region")
-            .with("aria-label", heading)
-            .push(table(grid).render(heading))
-    }));
-    let lines: Vec<String> =
-        rerun.ranks.iter().map(rank).chain(rerun.conclusions.iter().flat_map(conclusion)).collect();
-    if !lines.is_empty() {
-        let items = lines.iter().map(|line| Element::new("li").push(line.trim()));
-        parts.push(Element::new("ul").class("notes").extend(items));
+    for table in comparisons(rerun) {
+        let caption = format!("{}: {}", table.heading, table.caption);
+        parts.push(scrolled(&table.grid, &caption, "scroll"));
+        let lines: Vec<&String> = table.footnotes.iter().chain(&table.order).collect();
+        if !lines.is_empty() {
+            let items = lines.into_iter().map(|line| Element::new("li").push(line.as_str()));
+            parts.push(Element::new("ul").class("notes").extend(items));
+        }
+    }
+    let texts = [(conclusion_grid(rerun), "Conclusions"), (protocol_grid(rerun), "Protocol")];
+    for (grid, caption) in texts {
+        parts.extend(grid.map(|grid| scrolled(&grid, caption, "scroll words")));
     }
     parts
+}
+
+/// Renders a table that scrolls where it does not fit.
+fn scrolled(grid: &Grid, caption: &str, classes: &str) -> Element {
+    Element::new("div")
+        .class(classes)
+        .with("tabindex", 0)
+        .with("role", "region")
+        .with("aria-label", caption)
+        .push(table(grid).render(caption))
 }
 
 /// Converts a grid of the terminal to an HTML table.

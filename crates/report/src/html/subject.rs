@@ -76,7 +76,7 @@ pub(crate) fn figure(cell: &Cell) -> String {
     let Some(mean) = cell.mean else {
         return columns::NOTHING.to_owned();
     };
-    match number::round_with_interval(mean, cell.ci95) {
+    match number::figure(mean, cell.ci95, cell.n) {
         (mean, Some(half)) => format!("{} ± {}", group_thousands(&mean), group_thousands(&half)),
         (mean, None) => group_thousands(&mean),
     }
@@ -84,8 +84,7 @@ pub(crate) fn figure(cell: &Cell) -> String {
 
 /// Formats a figure without its interval, but rounded by it: `26`. A missing figure is a dash.
 pub(crate) fn mean(cell: &Cell) -> String {
-    let mean =
-        cell.mean.map(|mean| group_thousands(&number::round_with_interval(mean, cell.ci95).0));
+    let mean = cell.mean.map(|mean| group_thousands(&number::figure(mean, cell.ci95, cell.n).0));
     mean.unwrap_or_else(|| columns::NOTHING.to_owned())
 }
 

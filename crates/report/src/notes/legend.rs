@@ -3,7 +3,7 @@
 use super::NoteExtent;
 use super::pooled::blocks_per_sample;
 use crate::columns::{BEST, NOTHING, baseline};
-use crate::number::percent;
+use crate::number::{percent, telling_interval};
 use crate::sections::aggregates;
 use tare_record::{Cell, Document, Verdict};
 
@@ -24,8 +24,17 @@ pub(crate) fn legend(document: &Document, extent: NoteExtent<'_>) -> Vec<String>
 fn signs(document: &Document) -> String {
     let cells = || aggregates(document);
     let mut parts = Vec::new();
-    if cells().any(|cell| cell.ci95.is_some()) {
+    let has_interval = |cell: &Cell| {
+        cell.mean.is_some_and(|mean| telling_interval(mean, cell.ci95, cell.n).is_some())
+    };
+    if cells().any(has_interval) {
         parts.push("± half the 95 % interval of the mean".to_owned());
+    }
+    let hidden = |cell: &&Cell| cell.ci95.is_some() && !has_interval(cell);
+    if let Some(most) = cells().filter(hidden).map(|cell| cell.n).max() {
+        parts.push(format!("{most} blocks: no interval, where none is shown"));
+    } else if cells().any(|cell| cell.ci95.is_some()) {
+        // The sign is explained.
     } else if cells().any(|cell| cell.mean.is_some()) {
         parts.push("one block gives no interval and no ratio: use two or more --blocks".to_owned());
     }

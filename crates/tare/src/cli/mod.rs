@@ -67,6 +67,9 @@ pub(crate) enum Subcommand {
     /// Write the JSON schemas of the output of `--json`
     #[command(hide = true)]
     Schema(SchemaArguments),
+    /// Print the documentation page of a study, from the document of a run of it
+    #[command(hide = true)]
+    StudyPage(StudyPageArguments),
     /// Run a role that tare starts itself
     #[command(hide = true, subcommand)]
     Internal(InternalRole),
@@ -274,6 +277,12 @@ pub(crate) struct ManualArguments {
 pub(crate) struct SchemaArguments {
     /// Output directory
     pub(crate) directory: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StudyPageArguments {
+    /// JSON document of a run of a built-in study
+    pub(crate) result: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -224,6 +224,7 @@ fn plain(rows: &[ListEntry]) -> String {
     let width = rows.iter().map(|row| row.name.len()).max().unwrap_or_default();
     let mut text = String::new();
     let mut shared: Vec<&OptionEntry> = Vec::new();
+    let mut reasons: Vec<(String, &str)> = Vec::new();
     for row in rows {
         let mark = if row.available { "yes" } else { "no " };
         let nodes = row.nodes.map(format_nodes).unwrap_or_default();
@@ -233,7 +234,15 @@ fn plain(rows: &[ListEntry]) -> String {
             below(&format!("stands for {stands_for}"));
         }
         if let (Some(reason), Some(remedy)) = (&row.reason, &row.remedy) {
-            below(&format!("{reason}: {remedy}"));
+            // A reason of several entries stands in full with the first of them.
+            let words = format!("{reason}: {remedy}");
+            match reasons.iter().find(|(known, _)| *known == words) {
+                Some((_, first)) => below(&format!("{reason}, like {first}")),
+                None => {
+                    below(&words);
+                    reasons.push((words, &row.name));
+                }
+            }
         }
         // An option with a `+` has the same meaning for every network: it is explained once, below.
         let (suffixes, own): (Vec<&OptionEntry>, Vec<&OptionEntry>) =

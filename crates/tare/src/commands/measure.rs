@@ -306,7 +306,26 @@ fn exit(plan: &Plan, document: &Document, stopped_by: StoppedBy) -> CommandExit 
     } else if !has_failed && plan.refused.is_empty() {
         CommandExit::Done
     } else {
+        print_failure(plan, document);
         CommandExit::Failed
+    }
+}
+
+/// Says why a run with figures ends with a failure.
+fn print_failure(plan: &Plan, document: &Document) {
+    if !plan.refused.is_empty() {
+        output::print_status(&format!(
+            "tare: not everything that was named was run: {}: the exit code is 1",
+            plan.refused.join(", ")
+        ));
+    }
+    let mut failed: Vec<&str> = document.failed.iter().map(|one| one.network.as_str()).collect();
+    failed.dedup();
+    if !failed.is_empty() {
+        output::print_status(&format!(
+            "tare: not everything worked: {}: the exit code is 1",
+            failed.join(", ")
+        ));
     }
 }
 

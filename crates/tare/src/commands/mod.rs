@@ -17,6 +17,7 @@ pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod show;
+pub(crate) mod study_page;
 pub(crate) mod up;
 
 #[cfg(test)]

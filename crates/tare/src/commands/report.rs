@@ -1,4 +1,5 @@
-//! `tare report`: shows a run again, bit for bit, from its journal, with all its notes.
+//! `tare report`: shows a run again, bit for bit, from its journal, with all its notes; or writes files of it, and then
+//! shows nothing that was not asked for.
 
 use crate::cli::{PlotSubject, ReportArguments};
 use crate::commands::page::{self, write_output};
@@ -18,19 +19,16 @@ pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<CommandExit> {
         ))?;
         return Ok(CommandExit::Done);
     }
-    if let Some(path) = &arguments.density {
-        write_output(path, &tare_report::density(&tare_analysis::distributions(&journal)?)?)?;
-        if path == Path::new("-") {
-            return Ok(CommandExit::Done);
-        }
-    }
     let document =
         tare_analysis::document(&journal, arguments.baseline.as_deref()).map_err(usage_error)?;
-    for (path, text) in file_outputs(arguments, &journal, &document)? {
-        write_output(path, &text)?;
-        if path == Path::new("-") {
-            return Ok(CommandExit::Done);
-        }
+    let files = file_outputs(arguments, &journal, &document)?;
+    for (path, text) in &files {
+        write_output(path, text)?;
+    }
+    let is_asked = arguments.json || arguments.markdown || arguments.plot.is_some();
+    let has_standard_output = files.iter().any(|(path, _)| *path == Path::new("-"));
+    if has_standard_output || !files.is_empty() && !is_asked {
+        return Ok(CommandExit::Done);
     }
     let text = match arguments.plot {
         Some(PlotSubject::Latency) => {
@@ -49,6 +47,9 @@ fn file_outputs<'a>(
     document: &Document,
 ) -> anyhow::Result<Vec<(&'a Path, String)>> {
     let mut files: Vec<(&Path, String)> = Vec::new();
+    if let Some(path) = &arguments.density {
+        files.push((path, tare_report::density(&tare_analysis::distributions(journal)?)?));
+    }
     if let Some(path) = &arguments.csv {
         files.push((path, tare_report::csv(document)?));
     }

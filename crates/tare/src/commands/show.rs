@@ -15,7 +15,11 @@ pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<CommandExit> {
     let everything = build_catalogue(None, ModuleLoading::Never);
     let (spelled, network) = find_network(&everything.networks, &arguments.network)?;
     refuse_load_flags(&arguments.shape)?;
-    let shape = one_shape(&arguments.shape)?;
+    let mut shape = one_shape(&arguments.shape)?;
+    if arguments.shape.nodes.is_empty() {
+        // A network between nodes has at least two.
+        shape.nodes = *network.nodes().start();
+    }
     let site = NetworkParameters::from_spec(&spelled, arguments.port.clone());
     let about = network.info();
     let mut text = format!("# {spelled}: {}\n# stands for {}\n", about.summary, about.stands_for);
