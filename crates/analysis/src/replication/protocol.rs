@@ -48,7 +48,7 @@ fn changed_value(plan: &Plan, field: &ProtocolField, blocks: u32) -> Option<Stri
         }),
         part => {
             let here = values(plan, workload, part)?;
-            unless(here == asked || here == first_word(asked), || here.clone())
+            unless(here == asked || here == ungrouped(first_word(asked)), || here.clone())
         }
     }
 }
@@ -113,6 +113,11 @@ fn first_word(text: &str) -> &str {
     text.split_whitespace().next().unwrap_or_default()
 }
 
+/// Returns a number without the commas that group its digits: `1,000`. A comma at the end belongs to a list.
+fn ungrouped(word: &str) -> String {
+    if word.ends_with(',') { word.to_owned() } else { word.replace(',', "") }
+}
+
 /// Returns true if a text begins with a time span of this length: `5m`, `60s discarded`.
 fn is_span(text: &str, span: Nanos) -> bool {
     let word = first_word(text);
@@ -154,6 +159,7 @@ mod tests {
         stream.duration = Nanos(2_000_000_000);
         stream.warm_up = WarmUpPolicy::Auto;
         stream.parameters.insert("size".to_owned(), 64.into());
+        stream.parameters.insert("count".to_owned(), 1_000_000.into());
         let mut plan = plan(&["host"], vec![stream]);
         plan.shapes = vec![Shape { clients: 2, ..Shape::default() }];
         for (run, value, expected) in [
@@ -167,6 +173,8 @@ mod tests {
             ("iperf.clients", "1, 2, 4", ("2", true)),
             ("iperf.size", "64 bytes", ("64 bytes", false)),
             ("iperf.size", "128 bytes", ("64", true)),
+            ("iperf.clients", "2, 4", ("2", true)),
+            ("iperf.count", "1,000,000 a trial", ("1,000,000 a trial", false)),
             ("sockperf.duration", "5s", ("sockperf was not run", true)),
         ] {
             assert_eq!(
