@@ -9,6 +9,7 @@ pub(crate) mod ovs_tunnels;
 pub(crate) mod ovs_user;
 pub(crate) mod ovs_user_bridge;
 pub(crate) mod ovs_user_bridge_vxlan;
+pub(crate) mod ovs_user_internal;
 pub(crate) mod ovs_user_vxlan;
 pub(crate) mod ovs_vxlan;
 

@@ -1,5 +1,5 @@
-//! `ovs-internal` and `ovs-user-internal`: containers whose device is an internal port of an Open vSwitch bridge, moved
-//! into the container. No veth pair is on the path.
+//! `ovs-internal`: containers whose device is an internal port of an Open vSwitch bridge, moved into the container. No
+//! veth pair is on the path.
 
 use crate::networks::LabNetworkDefinition;
 use crate::networks::ovs::openvswitch::{OvsBridgeSpec, OvsDatapath, OvsPort};
@@ -17,25 +17,17 @@ use tare_sandbox::programs::runtime_directory;
 
 const SOURCE: &str = "https://docs.openvswitch.org/en/latest/ref/ovs-vswitchd.conf.db.5/";
 
-/// `ovs-internal`: the kernel forwards.
-pub(crate) const KERNEL: InternalPortNetwork = InternalPortNetwork {
+pub(crate) const NETWORK: InternalPortNetwork = InternalPortNetwork {
     name: "ovs-internal",
     summary: "two containers, each with an internal port of an Open vSwitch bridge, forwarded by the kernel",
     datapath: OvsDatapath::Kernel,
 };
 
-/// `ovs-user-internal`: the daemon forwards.
-pub(crate) const USERSPACE: InternalPortNetwork = InternalPortNetwork {
-    name: "ovs-user-internal",
-    summary: "two containers, each with an internal port of an Open vSwitch bridge, forwarded by its daemon",
-    datapath: OvsDatapath::Userspace,
-};
-
-/// Network of containers on internal ports.
+/// Network of containers on internal ports, by one of Open vSwitch's datapaths.
 pub(crate) struct InternalPortNetwork {
-    name: &'static str,
-    summary: &'static str,
-    datapath: OvsDatapath,
+    pub(crate) name: &'static str,
+    pub(crate) summary: &'static str,
+    pub(crate) datapath: OvsDatapath,
 }
 
 impl LabNetworkDefinition for InternalPortNetwork {
