@@ -27,6 +27,15 @@ const INGRESS_HOOK: TcHandle = TcHandle { major: 0xffff, minor: 0 };
 /// All protocols (linux/if_ether.h).
 const ETH_P_ALL: u16 = 3;
 
+/// Returns a message of traffic control about a queue or a filter of a device, below this parent.
+fn tc_message(device: DeviceRef<'_>, parent: TcHandle, attributes: Vec<TcAttribute>) -> TcMessage {
+    let mut message = TcMessage::default();
+    message.header.index = device.index.cast_signed();
+    message.header.parent = parent;
+    message.attributes = attributes;
+    message
+}
+
 impl NetlinkRequest {
     /// Returns a request about a device, which is created if the flags say so.
     pub(crate) fn new_link(what: String, flags: u16, link: LinkMessage) -> Self {
@@ -44,20 +53,15 @@ impl NetlinkRequest {
         device: DeviceRef<'_>,
         attributes: Vec<TcAttribute>,
     ) -> Self {
-        let mut message = TcMessage::default();
-        message.header.index = device.index.cast_signed();
-        message.header.parent = TcHandle::ROOT;
-        message.attributes = attributes;
+        let message = tc_message(device, TcHandle::ROOT, attributes);
         Self { what, flags: CREATE, message: RouteNetlinkMessage::NewQueueDiscipline(message) }
     }
 
     /// Returns a request that gives a device a hook for filters of the packets that it receives.
     pub(crate) fn add_ingress_hook(what: String, device: DeviceRef<'_>) -> Self {
-        let mut message = TcMessage::default();
-        message.header.index = device.index.cast_signed();
-        message.header.parent = TcHandle::INGRESS;
+        let attributes = vec![TcAttribute::Kind("ingress".to_owned())];
+        let mut message = tc_message(device, TcHandle::INGRESS, attributes);
         message.header.handle = INGRESS_HOOK;
-        message.attributes = vec![TcAttribute::Kind("ingress".to_owned())];
         Self { what, flags: CREATE, message: RouteNetlinkMessage::NewQueueDiscipline(message) }
     }
 
@@ -68,11 +72,8 @@ impl NetlinkRequest {
         device: DeviceRef<'_>,
         attributes: Vec<TcAttribute>,
     ) -> Self {
-        let mut message = TcMessage::default();
-        message.header.index = device.index.cast_signed();
-        message.header.parent = INGRESS_HOOK;
+        let mut message = tc_message(device, INGRESS_HOOK, attributes);
         message.header.info = u32::from(ETH_P_ALL.to_be());
-        message.attributes = attributes;
         Self { what, flags: CREATE, message: RouteNetlinkMessage::NewTrafficFilter(message) }
     }
 
