@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
-use tare_network::{CounterDeltas, KernelProgramRuns, NamespaceCounts};
+use tare_network::{CounterDeltas, CounterWatch, KernelProgramRuns, NamespaceCounts};
 use tare_sandbox::counters::{NamespaceReader, NamespaceReading};
 use tare_sandbox::netlink::{DeviceStats, QdiscStats};
 use tare_sandbox::programs::{ProcessSocket, SocketEnd};
@@ -30,7 +30,7 @@ struct WatchedNamespace {
     before: NamespaceCounts,
 }
 
-/// Counters of a network, with their values at the previous read.
+/// Counters of a network in the namespaces of its layout, with their values at the previous read.
 pub(crate) struct NetworkCounters {
     places: Vec<WatchedNamespace>,
     drops: Option<Arc<DropCounter>>,
@@ -70,9 +70,11 @@ impl NetworkCounters {
         }
         Self { places, drops, programs: Arc::clone(programs) }
     }
+}
 
+impl CounterWatch for NetworkCounters {
     /// Returns the increase since the previous read. A namespace that cannot be read any more has no increase.
-    pub(crate) fn read_gains(&mut self) -> Vec<NamespaceCounts> {
+    fn read_gains(&mut self) -> Vec<NamespaceCounts> {
         let dropped = self.drops.as_ref().map(|drops| drops.read()).unwrap_or_default();
         let sockets = daemon_sockets(&self.programs);
         let gained = |place: &mut WatchedNamespace| {
@@ -86,8 +88,7 @@ impl NetworkCounters {
         self.places.iter_mut().filter_map(gained).collect()
     }
 
-    /// Returns the cost so far of the program that counts the kernel's drop reasons.
-    pub(crate) fn drop_program_cost(&self) -> Option<KernelProgramRuns> {
+    fn drop_program_cost(&self) -> Option<KernelProgramRuns> {
         self.drops.as_ref()?.run_cost()
     }
 }

@@ -16,13 +16,13 @@ mod single_host;
 mod weave;
 
 use crate::build::build;
+use crate::counters::NetworkCounters;
 use crate::plan::layout::{Layout, Waypoint};
 use crate::plan::network_options;
 use crate::plan::underlay::{link_requirements, parse_link};
 use crate::programs::{self, Program, ReadyCondition, StandIn};
 use crate::verify::capture;
 use crate::verify::capture::Confidentiality;
-use crate::verify::counter_watch::NetworkWatcher;
 use crate::verify::path_proof::prove_path;
 use crate::{cpu_affinity, cpu_load, mss_clamp, offload, shell};
 use built_network::BuiltNetwork;
@@ -251,7 +251,7 @@ impl<R: LabNetworkDefinition> Network for LabNetwork<R> {
                 .chain(self.encryption_finding(&layout))
                 .chain(stand_in_finding(&layout))
                 .collect(),
-            watch: Some(Box::new(NetworkWatcher::start(sandbox, &layout, &spaces, &programs))),
+            watch: Some(Box::new(NetworkCounters::start(sandbox, &layout, &spaces, &programs))),
             routes: layout.routes,
             // Programs are dropped before the namespaces that they run in.
             guard: Box::new((burners, programs, spaces)),

@@ -1,5 +1,6 @@
 //! Layout of a network: its wiring, its servers and clients, and the path of a packet.
 
+use crate::plan::address::InterfaceSlot;
 use crate::plan::wiring::{DevicePair, DevicePairEnd, Impairment, NamespaceId, RateLimit, Wiring};
 use std::net::{IpAddr, SocketAddr};
 use tare_network::{ClientRoute, Error, Family, Hop, HopKind, NetworkParameters, Shape};
@@ -11,6 +12,13 @@ pub(crate) struct NamespaceEndpoint {
     pub(crate) space: Option<NamespaceId>,
     /// Address of the endpoint.
     pub(crate) address: IpAddr,
+}
+
+impl NamespaceEndpoint {
+    /// Returns the endpoint of a container with this slot.
+    pub(crate) fn at_slot(space: NamespaceId, slot: InterfaceSlot, family: Family) -> Self {
+        Self { space: Some(space), address: slot.address(family) }
+    }
 }
 
 /// Element of the path of a packet.
@@ -134,6 +142,15 @@ fn joins_pair(cable: &DevicePair, from: &Waypoint, to: &Waypoint) -> bool {
 /// Returns the server of a client: client i uses server i mod n.
 pub(crate) fn server_of(client: usize, shape: &Shape) -> usize {
     client % (shape.servers.max(1) as usize)
+}
+
+/// Returns the routes of clients that dial the address on which their server listens.
+pub(crate) fn direct_routes(
+    shape: &Shape,
+    site: &NetworkParameters,
+    servers: &[NamespaceEndpoint],
+) -> Vec<ClientRoute> {
+    client_routes(shape, site, |_, server| (servers[server].address, servers[server].address))
 }
 
 /// Returns the routes of all clients. `addresses` gives, for a client and its server, the address that the server

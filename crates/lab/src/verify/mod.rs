@@ -2,5 +2,4 @@
 
 pub(crate) mod capture;
 pub(crate) mod connectivity;
-pub(crate) mod counter_watch;
 pub(crate) mod path_proof;

@@ -5,6 +5,7 @@
 //! is proven, and the hops are read from the kernel.
 
 use crate::build::build;
+use crate::counters::NetworkCounters;
 use crate::networks::built_network::BuiltNetwork;
 use crate::networks::hops;
 use crate::offload;
@@ -12,7 +13,6 @@ use crate::plan::layout::{Layout, check_one_node};
 use crate::plan::nodes::{LabNode, add_nodes};
 use crate::plan::wiring::{NamespaceId, Wiring};
 use crate::programs::RunningPrograms;
-use crate::verify::counter_watch::NetworkWatcher;
 use crate::verify::path_proof::prove_path;
 use std::any::Any;
 use std::sync::Arc;
@@ -114,7 +114,7 @@ impl BuiltNamespaces {
             nodes: up.nodes(),
             hops,
             findings: switched.finding(&layout.wiring).into_iter().collect(),
-            watch: Some(Box::new(NetworkWatcher::start(&sandbox, &layout, &spaces, &programs))),
+            watch: Some(Box::new(NetworkCounters::start(&sandbox, &layout, &spaces, &programs))),
             routes: layout.routes,
             guard: Box::new((guard, programs, spaces)),
         })

@@ -17,7 +17,7 @@ use crate::networks::ovs::openvswitch::{OvsBridgeSpec, OvsDatapath, OvsPort};
 use crate::networks::{LabNetworkDefinition, veth_and_bridge_requirements};
 use crate::plan::address::{InterfaceSlot, LabSubnet};
 use crate::plan::layout::{
-    Layout, NamespaceEndpoint, Waypoint, check_one_node, client_routes, server_of,
+    Layout, NamespaceEndpoint, Waypoint, check_one_node, direct_routes, server_of,
 };
 use crate::plan::nodes::{BRIDGED_PAST_NETFILTER, UPLINK, add_nodes};
 use crate::plan::wiring::{DevicePair, DevicePairEnd, NamespaceId, Wiring};
@@ -108,17 +108,13 @@ pub(crate) fn layout(
     let ports: Vec<OvsPort> = ports.map(|(_, name)| OvsPort::device(name)).collect();
     openvswitch::add(&mut wiring, node, datapath, &[OvsBridgeSpec::for_containers(ports)]);
     openvswitch::add_bridge_counter(&mut wiring, node);
-    let endpoint = |one: &OvsContainer| NamespaceEndpoint {
-        space: Some(one.space),
-        address: one.slot.address(shape.family),
-    };
+    let endpoint =
+        |one: &OvsContainer| NamespaceEndpoint::at_slot(one.space, one.slot, shape.family);
+    let ends: Vec<NamespaceEndpoint> = servers.iter().map(endpoint).collect();
     Ok(Layout {
-        servers: servers.iter().map(endpoint).collect(),
         clients: clients.iter().map(endpoint).collect(),
-        routes: client_routes(shape, site, |_, server| {
-            let address = servers[server].slot.address(shape.family);
-            (address, address)
-        }),
+        routes: direct_routes(shape, site, &ends),
+        servers: ends,
         path: path(&wiring, node, &clients[0], &servers[0], datapath),
         proof: None,
         wiring,

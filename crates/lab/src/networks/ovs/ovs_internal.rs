@@ -6,7 +6,7 @@ use crate::networks::ovs::openvswitch::{OvsBridgeSpec, OvsDatapath, OvsPort};
 use crate::networks::ovs::{openvswitch, ovs_requirements};
 use crate::plan::address::{InterfaceSlot, LabSubnet, prefix_length};
 use crate::plan::layout::{
-    Layout, NamespaceEndpoint, Waypoint, check_one_node, client_routes, server_of,
+    Layout, NamespaceEndpoint, Waypoint, check_one_node, direct_routes, server_of,
 };
 use crate::plan::nodes::{BRIDGED_PAST_NETFILTER, add_nodes};
 use crate::plan::wiring::{NamespaceId, Wiring};
@@ -73,17 +73,13 @@ impl LabNetworkDefinition for InternalPortNetwork {
             one.move_port(&mut wiring, node);
         }
         openvswitch::add_bridge_counter(&mut wiring, node);
-        let endpoint = |one: &PortContainer| NamespaceEndpoint {
-            space: Some(one.space),
-            address: one.slot.address(shape.family),
-        };
+        let endpoint =
+            |one: &PortContainer| NamespaceEndpoint::at_slot(one.space, one.slot, shape.family);
+        let ends: Vec<NamespaceEndpoint> = servers.iter().map(endpoint).collect();
         Ok(Layout {
-            servers: servers.iter().map(endpoint).collect(),
             clients: clients.iter().map(endpoint).collect(),
-            routes: client_routes(shape, site, |_, server| {
-                let address = servers[server].slot.address(shape.family);
-                (address, address)
-            }),
+            routes: direct_routes(shape, site, &ends),
+            servers: ends,
             path: vec![
                 clients[0].waypoint(),
                 openvswitch::waypoint(wiring.name(node), self.datapath),

@@ -4,7 +4,7 @@ use crate::networks::{LabNetworkDefinition, veth_and_bridge_requirements};
 use crate::plan::address::{InterfaceSlot, LabSubnet};
 use crate::plan::docker_rules::BRIDGE;
 use crate::plan::layout::{
-    Layout, NamespaceEndpoint, Waypoint, check_one_node, client_routes, server_of,
+    Layout, NamespaceEndpoint, Waypoint, check_one_node, direct_routes, server_of,
 };
 use crate::plan::nodes::{
     BRIDGED_PAST_NETFILTER, BridgedContainer, DockerBridge, LabNode, UPLINK, add_nodes,
@@ -101,17 +101,13 @@ fn layout_on_bridges(
         wiring.add_neighbour(client.space, UPLINK, server.slot);
         wiring.add_neighbour(server.space, UPLINK, client.slot);
     }
-    let endpoint = |one: &BridgedContainer| NamespaceEndpoint {
-        space: Some(one.space),
-        address: one.slot.address(shape.family),
-    };
+    let endpoint =
+        |one: &BridgedContainer| NamespaceEndpoint::at_slot(one.space, one.slot, shape.family);
+    let ends: Vec<NamespaceEndpoint> = servers.iter().map(endpoint).collect();
     let layout = Layout {
-        servers: servers.iter().map(endpoint).collect(),
         clients: clients.iter().map(endpoint).collect(),
-        routes: client_routes(shape, site, |_, server| {
-            let address = servers[server].slot.address(shape.family);
-            (address, address)
-        }),
+        routes: direct_routes(shape, site, &ends),
+        servers: ends,
         path: vec![
             Waypoint::device(HopKind::Veth, clients[0].space, UPLINK),
             Waypoint::device(HopKind::Veth, node.space, "veth-c0"),

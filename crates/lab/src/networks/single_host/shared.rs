@@ -2,7 +2,7 @@
 
 use crate::networks::{LabNetworkDefinition, veth_and_bridge_requirements};
 use crate::plan::layout::{
-    Layout, NamespaceEndpoint, Waypoint, check_one_node, client_routes, server_of,
+    Layout, NamespaceEndpoint, Waypoint, check_one_node, direct_routes, server_of,
 };
 use crate::plan::nodes::{BRIDGED_PAST_NETFILTER, DockerBridge, add_nodes};
 use crate::plan::wiring::Wiring;
@@ -35,16 +35,13 @@ impl LabNetworkDefinition for SharedNamespaceNetwork {
             .map(|index| {
                 let (name, port) = (format!("server-{index}"), format!("veth-s{index}"));
                 let plugged = bridge.add_container(&mut wiring, &name, &port);
-                let address = plugged.slot.address(shape.family);
-                NamespaceEndpoint { space: Some(plugged.space), address }
+                NamespaceEndpoint::at_slot(plugged.space, plugged.slot, shape.family)
             })
             .collect();
         let clients = 0..shape.clients as usize;
         Ok(Layout {
             clients: clients.map(|client| servers[server_of(client, shape)].clone()).collect(),
-            routes: client_routes(shape, site, |_, server| {
-                (servers[server].address, servers[server].address)
-            }),
+            routes: direct_routes(shape, site, &servers),
             path: vec![Waypoint::loopback(servers[0].space)],
             servers,
             proof: None,
