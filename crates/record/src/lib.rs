@@ -90,5 +90,5 @@ pub use saturating_sum::SaturatingSum;
 pub use shape::{Family, MtuSource, Placement, PlacementError, Shape};
 pub use slices::{SlicePlan, TrialSlices};
 pub use trial::{EndCounts, Parameters, Phase, Trial, unquoted_value};
-pub use units::Nanos;
+pub use units::{Nanos, counted};
 pub use visible_text::{is_terminal_control, visible_text};

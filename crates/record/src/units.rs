@@ -84,6 +84,13 @@ impl fmt::Display for Nanos {
     }
 }
 
+/// Formats a count with its noun: `1 sample`, `2 samples`.
+#[must_use]
+pub fn counted(count: impl Into<u64>, one: &str, many: &str) -> String {
+    let count = count.into();
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

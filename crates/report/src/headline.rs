@@ -1,8 +1,8 @@
 //! Line above the tables: study, duration of the run, machine.
 
 use crate::shape_facts::common_facts;
-use crate::text::{counted, one_line};
-use tare_record::{Document, StoppedBy};
+use crate::text::one_line;
+use tare_record::{Document, StoppedBy, counted};
 
 /// Formats study, blocks, reason of the end, seed, kernel, cores, and the facts that all shapes share.
 pub(crate) fn headline(document: &Document) -> String {

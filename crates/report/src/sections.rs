@@ -5,9 +5,8 @@
 
 use crate::grid::Grid;
 use crate::shape_facts::{SharedFacts, WorkloadVariant, differing_parameters, variant};
-use crate::text::counted;
 use crate::{client_shares, curves};
-use tare_record::{Cell, Document, Parameters, Shape};
+use tare_record::{Cell, Document, Parameters, Shape, counted};
 
 /// Cells of one table, in the document's order.
 struct TableSection<'a> {

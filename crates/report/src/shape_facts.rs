@@ -1,7 +1,6 @@
 //! Facts of shapes and workloads in words, and those by which tables differ.
 
-use crate::text::counted;
-use tare_record::{Cell, Document, Family, MtuSource, Parameters, Shape};
+use tare_record::{Cell, Document, Family, MtuSource, Parameters, Shape, counted};
 
 /// Workload with its parameters.
 pub(crate) type WorkloadVariant<'a> = (&'a str, &'a Parameters);

@@ -72,11 +72,6 @@ fn is_held(before: &str, word: &str) -> bool {
     }
 }
 
-/// Formats a count with its noun: `1 block`, `2 blocks`.
-pub(crate) fn counted(count: u32, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

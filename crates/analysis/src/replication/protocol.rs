@@ -1,7 +1,8 @@
 //! Published protocol with the values of this run, read from its plan after all overrides.
 
 use tare_record::{
-    Nanos, Plan, ProtocolEntry, ProtocolField, Shape, WarmUpPolicy, WorkloadPlan, unquoted_value,
+    Nanos, Plan, ProtocolEntry, ProtocolField, Shape, WarmUpPolicy, WorkloadPlan, counted,
+    unquoted_value,
 };
 
 /// Returns the fields of a protocol with the values of a run of so many blocks.
@@ -43,9 +44,9 @@ fn changed_value(plan: &Plan, field: &ProtocolField, blocks: u32) -> Option<Stri
             .map(|tool| format!("{}, in the place of {tool}", workload.name)),
         "duration" => unless(is_span(asked, workload.duration), || duration(workload)),
         "warm-up" => changed_warm_up(asked, workload.warm_up),
-        "blocks" => unless(first_word(asked).parse() == Ok(blocks), || {
-            format!("{blocks} {}", if blocks == 1 { "block" } else { "blocks" })
-        }),
+        "blocks" => {
+            unless(first_word(asked).parse() == Ok(blocks), || counted(blocks, "block", "blocks"))
+        }
         part => {
             let here = values(plan, workload, part)?;
             unless(here == asked || here == ungrouped(first_word(asked)), || here.clone())
@@ -120,17 +121,8 @@ fn ungrouped(word: &str) -> String {
 
 /// Returns true if a text begins with a time span of this length: `5m`, `60s discarded`.
 fn is_span(text: &str, span: Nanos) -> bool {
-    let word = first_word(text);
-    let end = word.find(|c: char| !c.is_ascii_digit()).unwrap_or(word.len());
-    let (number, unit) = word.split_at(end);
-    let nanos = match unit {
-        "ms" => 1_000_000,
-        "s" => 1_000_000_000,
-        "m" => 60_000_000_000,
-        "h" => 3_600_000_000_000,
-        _ => return false,
-    };
-    number.parse::<u64>().ok().and_then(|number| number.checked_mul(nanos)) == Some(span.0)
+    let asked = first_word(text).parse::<jiff::SignedDuration>();
+    asked.is_ok_and(|asked| u64::try_from(asked.as_nanos()) == Ok(span.0))
 }
 
 #[cfg(test)]

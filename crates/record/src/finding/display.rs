@@ -3,7 +3,7 @@
 use super::Finding;
 use crate::mtu_fit::FragmentCount;
 use crate::packet_drops::{PercentShare, write_drops};
-use crate::{CounterScope, ablation};
+use crate::{CounterScope, ablation, counted};
 use std::fmt;
 
 impl fmt::Display for Finding {
@@ -266,10 +266,4 @@ impl fmt::Display for Finding {
             ),
         }
     }
-}
-
-/// Formats a count with its noun: `1 sample`, `2 samples`.
-fn counted(count: impl Into<u64>, one: &str, many: &str) -> String {
-    let count = count.into();
-    format!("{count} {}", if count == 1 { one } else { many })
 }

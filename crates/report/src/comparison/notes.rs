@@ -2,9 +2,10 @@
 
 use super::rows::name;
 use crate::number::percent;
-use crate::text::{counted, one_line};
+use crate::text::one_line;
 use tare_record::{
     CellKey, ComparedCell, ComparedRun, Comparison, EnvironmentDifference, GateOutcome, SampleUnit,
+    counted,
 };
 
 /// Describes the two sides in one line.

@@ -153,8 +153,8 @@ fn masthead(document: &Document, title: &str) -> Element {
     let cores = u32::try_from(environment.cores.len()).unwrap_or(u32::MAX);
     let mut facts = vec![
         format!("Linux {}", environment.kernel),
-        crate::text::counted(cores, "core", "cores"),
-        crate::text::counted(document.blocks, "block", "blocks"),
+        tare_record::counted(cores, "core", "cores"),
+        tare_record::counted(document.blocks, "block", "blocks"),
         day,
     ];
     facts.splice(0..0, environment.cpu.clone());

@@ -5,9 +5,8 @@ use super::element::{Element, MarkupNode};
 use super::subject::group_thousands;
 use crate::notes::{NoteExtent, remarks};
 use crate::number;
-use crate::text::counted;
 use tare_record::journal::RunHeader;
-use tare_record::{BlockPolicy, Document, Environment, Nanos, WarmUpPolicy, WorkloadPlan};
+use tare_record::{BlockPolicy, Document, Environment, Nanos, WarmUpPolicy, WorkloadPlan, counted};
 
 /// Flags for the destination of output, and whether they take a value. `--load-modules` is removed as well.
 const OUTPUT_FLAGS: [(&str, bool); 5] =

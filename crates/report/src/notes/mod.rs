@@ -7,11 +7,11 @@ mod pooled;
 mod weight;
 
 use crate::sections::aggregates;
-use crate::text::{counted, one_line, sentence};
+use crate::text::{one_line, sentence};
 pub(crate) use legend::legend;
 use pooled::blocks_per_sample;
 use std::path::Path;
-use tare_record::{Document, SkippedNetwork};
+use tare_record::{Document, SkippedNetwork, counted};
 pub(crate) use weight::Weight;
 
 /// Largest number of lines of notes on a terminal.

@@ -7,9 +7,9 @@ use crate::columns::{self, NOTHING};
 use crate::grid::{CellPiece, Grid, GridColumn};
 use crate::number;
 use crate::style::Tone;
-use crate::text::{counted, one_line};
+use crate::text::one_line;
 use tare_record::{
-    AveragingUnit, FigurePair, MeasuredFigure, RankAgreement, Replication, unquoted_value,
+    AveragingUnit, FigurePair, MeasuredFigure, RankAgreement, Replication, counted, unquoted_value,
 };
 
 /// Published table with the figures of this run.

@@ -5,11 +5,10 @@ use super::conclusions::{conclusion_grid, reason};
 use super::protocol::here;
 use super::{headline, markdown_figures};
 use crate::pipe_table::{escape, pipes};
-use crate::text::counted;
 use std::fmt::Write as _;
 use tare_record::{
     ConclusionResult, Document, ProtocolBasis, ProtocolEntry, Replication, TestedConclusion,
-    Verdict,
+    Verdict, counted,
 };
 
 /// Formats the page of a study from the document of a run of it. Returns `None` if the study has no published source.
