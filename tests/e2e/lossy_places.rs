@@ -139,6 +139,10 @@ fn copies_for_a_packet_socket_are_no_loss() {
     assert_eq!(text(part, "at"), device, "{placed}");
     let socket = &run.counted("node-0")["sockets"]["tare-sleeve packet vethwe-pcap"];
     assert_eq!(socket["drops"], part["packets"], "{socket}");
-    // Every datagram is placed: a packet socket's drops have no other counter, and no reason.
-    assert_eq!(placed["unplaced"], 0, "{placed}");
+    // Every datagram is placed: a packet socket's drops have no other counter, and no reason. It also drops frames that
+    // are no datagrams, such as segments of the agents' connection: at most those that the device received besides.
+    let received = run.counted("node-0")["devices"]["vethwe-pcap"]["rx_packets"].as_i64();
+    let others = received.zip(placed["of"].as_i64()).map(|(frames, datagrams)| frames - datagrams);
+    let more = placed["unplaced"].as_i64().map(|unplaced| -unplaced);
+    assert!(more >= Some(0) && more <= others, "{others:?} other frames: {placed}");
 }

@@ -1,7 +1,9 @@
 //! Measurements that need an otherwise idle machine, because no counter can prove them.
 
+use serde_json::Value;
 use support::ScratchDirectory;
 use support::defective_network::defective_network;
+use support::journal::trials;
 use support::program::{Tare, is_root};
 use support::{list, schema, text};
 
@@ -123,4 +125,40 @@ fn a_sequence_ends_with_its_precision() {
         [&ratio["ci95"][0], &ratio["ci95"][1]].map(|end| end.as_f64().expect("an end"));
     assert!((high / low).ln() / 2.0 <= 1.3f64.ln() + 1e-9, "{ratio}");
     assert!(document["blocks"].as_u64() >= Some(5));
+}
+
+/// Bytes of a datagram's frame beyond its payload, as a queue counts them: Ethernet, IPv4 and UDP.
+const FRAME_HEADERS: f64 = 14.0 + 20.0 + 8.0;
+
+/// Sends 19 % more than a link carries, and compares the loss with what exceeds the rate, once the queue is full. Large
+/// datagrams reach the rate on any machine.
+fn assert_loses_what_exceeds(rate: f64, mtu: u32, size: f64) {
+    let scratch = ScratchDirectory::new();
+    let tare = Tare::in_directory(scratch.root());
+    let link = format!("rate={rate}mbit,queue=5ms,mtu={mtu}");
+    let (offered, size_flag) = (format!("{}kbit", (rate * 1194.67).round()), size.to_string());
+    let what = ["run", "-n", "host", "--nodes", "2", "--link", &link, "--workload", "udp-rate"];
+    let how = ["--rate", &offered, "--size", &size_flag, "--duration", "2s", "--interval", "100ms"];
+    tare.run(&[&what[..], &how, &["--blocks", "1", "--out", "out"]].concat()).expect(0);
+    let trials = trials(&tare.directory().join("out"));
+    let [trial] = &trials[..] else { panic!("one trial: {trials:?}") };
+    let intervals = list(&trial["series"][0], "intervals");
+    // Four times the queue's 5 ms, or what 256 KiB last, fit into the first half of the trial.
+    let full = &intervals[intervals.len() / 2..];
+    let total = |pick: &dyn Fn(&Value) -> Option<f64>| -> f64 { full.iter().filter_map(pick).sum() };
+    let sent = total(&|one| one["datagrams"]["sent"].as_f64());
+    let received = total(&|one| one["datagrams"]["received"].as_f64());
+    let seconds = total(&|one| one["length"].as_f64()) / 1e9;
+    let carried = rate * 1e6 * seconds / 8.0 / (size + FRAME_HEADERS);
+    let (lost, expected) = (1.0 - received / sent, 1.0 - carried / sent);
+    assert!(expected > 0.05, "the sender is too slow: {sent} datagrams in {seconds} s, {link}");
+    assert!((lost / expected - 1.0).abs() < 0.1, "{lost} of {expected} lost at {rate} Mbit/s");
+}
+
+#[test]
+fn a_link_loses_as_much_as_exceeds_its_rate() {
+    for rate in [100.0, 300.0, 750.0] {
+        assert_loses_what_exceeds(rate, 9000, 8000.0);
+    }
+    assert_loses_what_exceeds(5000.0, 65_535, 60_000.0);
 }
