@@ -145,7 +145,8 @@ fn assert_loses_what_exceeds(rate: f64, mtu: u32, size: f64) {
     let intervals = list(&trial["series"][0], "intervals");
     // Four times the queue's 5 ms, or what 256 KiB last, fit into the first half of the trial.
     let full = &intervals[intervals.len() / 2..];
-    let total = |pick: &dyn Fn(&Value) -> Option<f64>| -> f64 { full.iter().filter_map(pick).sum() };
+    let total =
+        |pick: &dyn Fn(&Value) -> Option<f64>| -> f64 { full.iter().filter_map(pick).sum() };
     let sent = total(&|one| one["datagrams"]["sent"].as_f64());
     let received = total(&|one| one["datagrams"]["received"].as_f64());
     let seconds = total(&|one| one["length"].as_f64()) / 1e9;

@@ -45,7 +45,8 @@ impl Study {
         skipped.extend(misfits);
         let blocks = block_policy(&self.method, entries.len())?;
         let mut findings = workloads.findings;
-        if self.scale == ProtocolScale::Scaled {
+        let is_scaled = self.scale == ProtocolScale::Scaled;
+        if is_scaled {
             findings.push(Finding::Scaled { changes: self.changes });
         }
         refused.extend(workloads.refused);
@@ -72,8 +73,9 @@ impl Study {
         };
         let is_woven = weave(&mut plan, catalogue);
         let is_group_sequential = match stopping {
-            // An ablation compares networks with their variants, too, of which an analysis knows nothing.
-            None => is_woven && plan.ablations.is_empty(),
+            // In the short time of a scaled study, blocks of a pilot must count. An ablation compares networks with
+            // their variants, too, of which an analysis knows nothing.
+            None => (is_woven || is_scaled) && plan.ablations.is_empty(),
             Some(rule) => rule == StoppingRule::GroupSequential,
         };
         if let Some(WovenMethod { blocks, budget }) = woven.filter(|_| is_woven) {
@@ -377,6 +379,18 @@ pub(crate) mod tests {
     fn the_pilot_is_as_long_as_its_spread_needs() {
         let blocks = [1, 2, 3, 4, 7, 8, 30].map(pilot_blocks);
         assert_eq!(blocks, [7, 7, 4, 3, 2, 2, 2]);
+    }
+
+    #[test]
+    fn a_scaled_study_has_no_pilot_but_with_ablations() {
+        let scaled = |text: &str| {
+            let study = Study::parse(text, "test").and_then(crate::scaled).unwrap();
+            study.plan(&FewNetworks, 7).unwrap().blocks
+        };
+        let blocks = scaled("[method]\nblocks = 10\n");
+        assert!(matches!(blocks, BlockPolicy::GroupSequential { at_least: 5, .. }), "{blocks:?}");
+        let blocks = scaled("ablate = [\"gro\"]\n[method]\nblocks = 10\n");
+        assert!(matches!(blocks, BlockPolicy::Precision { .. }), "{blocks:?}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod conclusion_test;
 mod evidence;
+mod offered_load;
 mod protocol;
 mod rank_agreement;
 

@@ -5,7 +5,7 @@ use crate::document;
 use crate::test_data::{journal, plan, trial, workload};
 use tare_record::{
     AveragingUnit, CellRelation, Conclusion, ConclusionResult, ConclusionTest, DatagramCounts,
-    Document, Metric, Shape, ShapePattern, Trial,
+    Document, Finding, Metric, Shape, ShapePattern, Trial,
 };
 
 fn part(network: &str) -> CellPattern {
@@ -143,8 +143,8 @@ fn conclusions_hold_fail_or_cannot_be_decided() {
 }
 
 /// Returns the results of these tests on a run in which the network `link` loses 1 % of its datagrams and `ovs` 4 %,
-/// within a tenth of a point.
-fn loss_results(tests: Vec<ConclusionTest>) -> Vec<ConclusionResult> {
+/// within a tenth of a point. The senders offer this share of the rate.
+fn loss_results(offered: f64, tests: Vec<ConclusionTest>) -> Vec<ConclusionResult> {
     let conclusion = |test| Conclusion {
         claim: "as they said".to_owned(),
         by: None,
@@ -159,6 +159,9 @@ fn loss_results(tests: Vec<ConclusionTest>) -> Vec<ConclusionResult> {
         for (block, wobble) in (0..).zip([0, 1, 0, 1]) {
             let mut one = trial(label, block, &[125_000; 10]);
             one.workload = "udp-rate".to_owned();
+            if offered < 1.0 {
+                one.findings.push(Finding::SenderTooSlow { asked: 1e4, offered: offered * 1e4 });
+            }
             for interval in &mut one.series[0].intervals {
                 interval.datagrams = Some(DatagramCounts {
                     sent: 1000,
@@ -189,14 +192,53 @@ fn default_margin_of_a_share_in_percent_is_in_points() {
         value,
         margin,
     };
-    let results = loss_results(vec![
-        test(Some("link"), None, None),
-        test(None, Some(1.0), None),
-        // A margin of the conclusion itself is in points already.
-        test(Some("link"), None, Some(2.0)),
-        test(Some("link"), None, Some(5.0)),
-        test(None, Some(12.0), None),
-    ]);
+    let results = loss_results(
+        1.0,
+        vec![
+            test(Some("link"), None, None),
+            test(None, Some(1.0), None),
+            // A margin of the conclusion itself is in points already.
+            test(Some("link"), None, Some(2.0)),
+            test(Some("link"), None, Some(5.0)),
+            test(None, Some(12.0), None),
+        ],
+    );
     use ConclusionResult::{Fails, Holds};
     assert_eq!(results, [Holds, Holds, Fails, Holds, Fails]);
+}
+
+#[test]
+fn a_loss_at_less_than_the_rate_is_at_most_the_loss_at_the_rate() {
+    let test = |network, is, right: Option<&str>, value| ConclusionTest {
+        left: CellPattern {
+            workload: "udp-rate".to_owned(),
+            metric: Metric::Loss,
+            ..part(network)
+        },
+        is,
+        right: right.map(|network| CellPattern {
+            workload: "udp-rate".to_owned(),
+            metric: Metric::Loss,
+            ..part(network)
+        }),
+        times: None,
+        value,
+        margin: None,
+    };
+    use CellRelation::{Above, Below};
+    use ConclusionResult::{Fails, Holds, Undecidable};
+    let tests = || {
+        vec![
+            test("ovs", Above, None, Some(2.0)),
+            test("ovs", Above, None, Some(9.0)),
+            test("ovs", Below, None, Some(9.0)),
+            test("ovs", Below, None, Some(2.0)),
+            test("ovs", Above, Some("link"), None),
+            test("link", Above, Some("ovs"), None),
+        ]
+    };
+    assert_eq!(loss_results(1.0, tests()), [Holds, Fails, Holds, Fails, Holds, Fails]);
+    let [slightly, far] = [0.97, 0.6].map(|offered| loss_results(offered, tests()));
+    assert_eq!(slightly, [Holds, Undecidable, Holds, Fails, Holds, Undecidable]);
+    assert_eq!(far, [Holds, Undecidable, Undecidable, Fails, Undecidable, Undecidable]);
 }
