@@ -7,7 +7,6 @@
 
 use super::MeasuredRun;
 use super::evidence::{self, Observation, describe_cell};
-use super::offered_load;
 use tare_record::{
     Cell, CellPattern, CellRelation, ComparedBy, Conclusion, ConclusionResult, ConclusionTest,
     Metric, TestedConclusion,
@@ -85,14 +84,10 @@ fn evaluate_test(here: &MeasuredRun<'_>, test: &ConclusionTest) -> (ConclusionRe
         return (ConclusionResult::Undecidable, format!("{name}: too few blocks for an interval"));
     };
     let result = measured.result(test.is);
-    let beside_cell = match &beside {
-        TestReference::Cell { cell, .. } => Some(*cell),
-        TestReference::Value(_) => None,
-    };
     let observed = evidence::observation(&measured.observed, result);
     let claimed = evidence::claim(test, margin, left.metric);
     let words = format!("{name} is {observed}; claimed: {claimed}");
-    match offered_load::find_shortage(test.is, result, left, beside_cell) {
+    match here.find_shortage(test, result) {
         Some(shortage) => (ConclusionResult::Undecidable, format!("{words}; but {shortage}")),
         None => (result, words),
     }
