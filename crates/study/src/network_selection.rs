@@ -79,6 +79,11 @@ fn expand_group(text: &str, catalogue: &dyn Catalogue) -> Option<Vec<String>> {
     }
 }
 
+/// Returns the label of a network that is not its name.
+fn own_label(label: &str, name: &str) -> Option<String> {
+    (label != name).then(|| label.to_owned())
+}
+
 /// Returns the place of a network, which precedes the colon; it is empty for the lab.
 fn place_of(name: &str) -> &str {
     name.split_once(':').map_or("", |(place, _)| place)
@@ -94,6 +99,7 @@ impl NetworkSelection {
         self.absent.push(label.to_owned());
         self.skipped.push(SkippedNetwork {
             network: name.to_owned(),
+            label: own_label(label, name),
             reason,
             remedy: "choose a network from `tare list networks` with --network LABEL=NAME"
                 .to_owned(),
@@ -124,6 +130,7 @@ impl NetworkSelection {
                 self.absent.push(label.to_owned());
                 self.skipped.push(SkippedNetwork {
                     network: spelled.to_string(),
+                    label: own_label(label, name),
                     reason: missing.reason,
                     remedy: missing.remedy,
                 });

@@ -82,14 +82,16 @@ impl ExpandedStudy {
         catalogue: &dyn Catalogue,
     ) -> Result<(), Error> {
         for place in std::mem::take(networks) {
-            let spelled: NetworkSpec = chosen.entries[place].network.parse()?;
+            let entry = &chosen.entries[place];
+            let spelled: NetworkSpec = entry.network.parse()?;
             let Some(UnmetRequirement { reason, remedy }) =
                 unsupported_node_count(&catalogue.nodes(&spelled)?, shapes)
             else {
                 networks.push(place);
                 continue;
             };
-            let skipped = SkippedNetwork { network: spelled.to_string(), reason, remedy };
+            let label = (entry.label != entry.network).then(|| entry.label.clone());
+            let skipped = SkippedNetwork { network: spelled.to_string(), label, reason, remedy };
             if !self.misfits.contains(&skipped) {
                 self.misfits.push(skipped);
             }

@@ -216,6 +216,7 @@ mod tests {
         journal.run.plan.baseline = "ovs".to_owned();
         journal.run.plan.skipped.push(SkippedNetwork {
             network: "ovs".to_owned(),
+            label: None,
             reason: "no such device".to_owned(),
             remedy: "modprobe openvswitch".to_owned(),
         });

@@ -12,7 +12,7 @@ mod tests;
 use crate::select::plan_lookup::find_workload_plan;
 use tare_record::{
     Cell, CellPattern, FigurePair, FigureProvenance, MeasuredFigure, Plan, Publication,
-    PublishedFigure, Replication, ShapePattern,
+    PublishedFigure, Replication, ShapePattern, SkippedNetwork,
 };
 
 /// Compares the published with what was measured in so many blocks. Returns `None` if the study has no publication.
@@ -110,7 +110,12 @@ impl MeasuredRun<'_> {
     fn absence_reason(&self, part: &CellPattern) -> String {
         let network = &part.network;
         if !self.plan.networks.iter().any(|entry| entry.label == *network) {
-            return format!("{network} was not measured: see the skipped and the failed networks");
+            return match self.plan.skipped.iter().find(|skipped| skipped.label() == network) {
+                Some(SkippedNetwork { reason, remedy, .. }) => {
+                    format!("{network} was not measured: {reason}: {remedy}")
+                }
+                None => format!("{network} was not measured"),
+            };
         }
         let measured = |name: &str| {
             let mut workloads = self.plan.workloads.iter();

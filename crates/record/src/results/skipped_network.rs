@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 pub struct SkippedNetwork {
     /// Network's name with its options; several names separated by commas after grouping.
     pub network: String,
+    /// Network's name in the run, if it has one of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     /// Reason why it cannot run.
     pub reason: String,
     /// Action that would make it run.
@@ -15,6 +18,12 @@ pub struct SkippedNetwork {
 }
 
 impl SkippedNetwork {
+    /// Returns the name under which the network was to run.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        self.label.as_deref().unwrap_or(&self.network)
+    }
+
     /// Merges networks with the same reason and remedy into one entry for display. The entry stands where the first of
     /// them stood; its `network` lists their names, separated by commas.
     #[must_use]

@@ -146,6 +146,7 @@ pub(crate) fn eventful() -> Document {
     document.findings.push(Finding::BusyMachine { share: 0.12 });
     document.skipped.push(SkippedNetwork {
         network: "ovs".to_owned(),
+        label: None,
         reason: "this kernel has no openvswitch".to_owned(),
         remedy: "sudo modprobe openvswitch".to_owned(),
     });

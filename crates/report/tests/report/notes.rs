@@ -79,6 +79,7 @@ fn many_networks_without_figures_are_named_in_one_line() {
     for network in ["ovs", "macvlan", "ipvlan", "vxlan"] {
         document.skipped.push(SkippedNetwork {
             network: network.to_owned(),
+            label: None,
             reason: format!("this kernel has no {network}"),
             remedy: String::new(),
         });
@@ -195,7 +196,7 @@ proptest! {
         }
         for at in 0..skipped {
             let (network, reason) = (format!("skipped-{at}"), at.to_string());
-            document.skipped.push(SkippedNetwork { network, reason, remedy: String::new() });
+            document.skipped.push(SkippedNetwork { network, label: None, reason, remedy: String::new() });
         }
         let (told, all) = (heaviest(&document), notes(&document, NoteExtent::All));
         prop_assert!(told.len() <= 10 && !told.is_empty());

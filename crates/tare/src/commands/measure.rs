@@ -100,7 +100,7 @@ fn nothing_runs(plan: Plan, job: &MeasureOptions) -> anyhow::Result<CommandExit>
         let journal = Journal { run, records: Vec::new() };
         output::print(&tare_report::json(&tare_analysis::document(&journal, None)?)?)?;
     } else {
-        for SkippedNetwork { network, reason, remedy } in
+        for SkippedNetwork { network, reason, remedy, .. } in
             SkippedNetwork::group_by_reason(&plan.skipped)
         {
             output::print_status(&format!("tare: {network} cannot run: {reason}: {remedy}"));
