@@ -177,6 +177,83 @@ fn databases_run_over_real_networks_for_everybody_and_their_data_are_made_once()
 }
 
 #[test]
+fn a_database_is_woven_with_a_server_in_every_network() {
+    const SECOND: u64 = 1_000_000_000;
+    let scratch = ScratchDirectory::new();
+    let tare = in_scratch(&scratch, User::Caller);
+    let asked = ["run", "study.toml", "--network", "bridge,bridge-plain", "--workload", "mysql"];
+    let small = ["--clients", "2", "--tables", "1", "--rows", "1000"];
+    let woven = ["--slice", "1s", "--duration", "2s", "--json", "--out", "woven"];
+    let document = tare.run(&[&asked[..], &small, &woven].concat()).expect(0).json();
+    schema::check(&document, "run.json");
+    for network in ["bridge", "bridge-plain"] {
+        for metric in ["tps", "latency_mean", "latency_p95", "latency_max"] {
+            assert!(mean(&document, network, "mysql", metric) > 0.0, "{metric} of {network}");
+        }
+        assert_eq!(mean(&document, network, "mysql", "errors"), 0.0);
+    }
+    let trials = trials(&tare.directory().join("woven"));
+    let began: Vec<Vec<u64>> = trials.iter().map(slices_began).collect();
+    assert!(began.len() == 2 && began.iter().all(|one| one.len() == 2), "{began:?}");
+    // Both networks are up at once: each has its slice of the first round before any of the second.
+    assert!(began.iter().all(|one| one[0] < began[0][1].min(began[1][1])), "{began:?}");
+    for trial in &trials {
+        let plan = serde_json::json!({ "rounds": 2, "warm_up": 1, "length": SECOND, "skip": 0 });
+        assert_eq!(trial["slices"]["plan"], plan);
+        for series in list(trial, "series") {
+            let intervals = list(series, "intervals");
+            let starts: Vec<&Value> = intervals.iter().map(|interval| &interval["start"]).collect();
+            assert_eq!(starts, [&Value::from(0), &Value::from(SECOND)]);
+            assert!(intervals.iter().all(|interval| interval["latency"].is_string()), "{series}");
+            let counted = intervals.iter().filter_map(|interval| interval["operations"].as_f64());
+            let tps = series["stated"]["tps"].as_f64().expect("a rate");
+            assert!((counted.sum::<f64>() / 2.0 - tps).abs() <= 1.0, "{series}");
+            assert!(series["stated"]["latency_p95"].is_null(), "it is that of both slices");
+        }
+    }
+    assert_eq!(processes_in(&tare.directory().join("cache")), 0, "servers have ended");
+}
+
+#[test]
+fn a_server_that_ends_between_slices_is_named_and_not_the_client_that_missed_it() {
+    // A client's first program runs. Its second one ends the server, and fails once that has ended.
+    const SERVER: &str = "#!/bin/sh\n\
+        PATH=${PATH#*:}:/usr/sbin\n\
+        for word; do case $word in --port=*) port=${word#*=} ;; esac; done\n\
+        [ \"$port\" ] || exec mariadbd \"$@\"\n\
+        echo $$ >\"$0.$port\"\n\
+        mariadbd \"$@\" & trap 'kill $!; exit 0' TERM\n\
+        until [ -e \"$0.$port.falls\" ]; do kill -0 $! || exit 1; done\n\
+        kill $!; exit 3\n";
+    const CLIENT: &str = "#!/bin/sh\n\
+        PATH=${PATH#*:}\n\
+        for word; do case $word in --mysql-port=*) port=${word#*=} ;; esac; done\n\
+        server=${0%/*}/mariadbd.$port\n\
+        [ -e \"$server\" ] || exec sysbench \"$@\"\n\
+        [ -e \"$0.$port\" ] || { echo >\"$0.$port\"; exec sysbench \"$@\"; }\n\
+        echo >\"$server.falls\"\n\
+        while grep -q '^State:.[^Z]' \"/proc/$(cat \"$server\")/status\"; do :; done\n\
+        exit 1\n";
+    let scratch = ScratchDirectory::new();
+    let tare = in_scratch(&scratch, User::Caller);
+    let programs = scratch.create_directory("programs", None);
+    scratch.write_program("programs/mariadbd", SERVER);
+    scratch.write_program("programs/sysbench", CLIENT);
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").expect("a PATH"));
+    let asked = ["run", "study.toml", "--network", "veth,bridge", "--workload", "mysql"];
+    let woven = ["--tables", "1", "--rows", "10", "--slice", "1s", "--duration", "1s", "--json"];
+    let run = tare.with_variable("PATH", &path).run(&[&asked[..], &woven].concat());
+    let document = run.expect(1).json();
+    let reason = text(&list(&document, "failed")[0], "reason");
+    assert!(reason.contains("server-0: mariadbd ended with exit code 3"), "{reason}");
+}
+
+/// Returns when the counted slices of a trial began, ns.
+fn slices_began(trial: &Value) -> Vec<u64> {
+    list(&trial["slices"], "began").iter().filter_map(Value::as_u64).collect()
+}
+
+#[test]
 fn every_client_has_its_own_figures_where_a_server_takes_several() {
     let scratch = ScratchDirectory::new();
     let tare = in_scratch(&scratch, User::Caller);

@@ -67,9 +67,19 @@ impl LatencyHistogram {
     /// # Errors
     /// Fails as [`LatencyHistogram::new`] does.
     pub fn from_nanos(nanos: impl IntoIterator<Item = u64>) -> Result<Self, HistogramError> {
+        Self::from_counts(nanos.into_iter().map(|value| (value, 1)))
+    }
+
+    /// Creates a packed histogram of these latencies, ns, each with its count.
+    ///
+    /// # Errors
+    /// Fails as [`LatencyHistogram::new`] does.
+    pub fn from_counts(
+        counts: impl IntoIterator<Item = (u64, u64)>,
+    ) -> Result<Self, HistogramError> {
         let mut histogram = Self::new()?;
-        for value in nanos {
-            histogram.record(value);
+        for (nanos, count) in counts {
+            histogram.record_many(nanos, count);
         }
         Ok(histogram.drain())
     }

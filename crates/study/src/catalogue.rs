@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 use tare_network::{FindError, NetworkSpec, UnmetRequirement};
-use tare_record::{Metric, Parameters, Shape};
+use tare_record::{Metric, Nanos, Parameters, Shape};
 
 /// Catalogue of networks and workloads. The command implements it with the registries; tests implement their own.
 pub trait Catalogue {
@@ -52,6 +52,12 @@ pub trait Catalogue {
     /// Returns true if a workload can run in slices.
     fn can_run_in_slices(&self, _workload: &str) -> bool {
         false
+    }
+
+    /// Returns the time of which a workload's slices are a multiple, as it runs a program anew in each. Returns `None` if
+    /// its slices may have any length.
+    fn slice_unit(&self, _workload: &str) -> Option<Nanos> {
+        None
     }
 
     /// Returns the names of all workloads.

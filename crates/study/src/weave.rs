@@ -15,6 +15,9 @@ const REMOTE_SKIP: Nanos = Nanos(5_000_000);
 /// Slices that warm the connections of a trial up: windows open, and the kernel's tuning of buffers settles.
 const WARM_UP: u32 = 2;
 
+/// Slices that warm up the server of a program that is run anew in each of them.
+const PROGRAM_WARM_UP: u32 = 1;
+
 /// Most containers of all networks together that are up at once.
 const MOST_CONTAINERS: u64 = 512;
 
@@ -28,16 +31,32 @@ pub(crate) fn slices(
 ) -> Option<SlicePlan> {
     let length = match length? {
         SliceLength::Off => return None,
-        SliceLength::Auto => slice_choice::LENGTHS[0],
-        SliceLength::Span(length) => length,
+        SliceLength::Auto => None,
+        SliceLength::Span(length) => Some(length),
     };
-    catalogue.can_run_in_slices(workload).then(|| slice_plan(together, length, SKIP))
+    if !catalogue.can_run_in_slices(workload) {
+        return None;
+    }
+    match catalogue.slice_unit(workload) {
+        // What is chosen for connections that last is too short to run a program in.
+        Some(unit) => {
+            Some(program_slices(together, length.filter(|length| *length >= unit)?, unit))
+        }
+        None => Some(slice_plan(together, length.unwrap_or(slice_choice::LENGTHS[0]), SKIP)),
+    }
 }
 
 /// Returns slices of this length that together last as long as `together`, or a single one.
 fn slice_plan(together: Nanos, length: Nanos, skip: Nanos) -> SlicePlan {
     let rounds = u32::try_from((together.0 / length.0.max(1)).max(1)).unwrap_or(u32::MAX);
     SlicePlan { rounds, warm_up: WARM_UP, length, skip }
+}
+
+/// Returns slices in each of which a program is run anew, for a multiple of this unit. The program counts from the moment
+/// at which it is connected, so nothing is left out at its beginning.
+fn program_slices(together: Nanos, length: Nanos, unit: Nanos) -> SlicePlan {
+    let length = Nanos(length.0.div_ceil(unit.0.max(1)).saturating_mul(unit.0));
+    SlicePlan { warm_up: PROGRAM_WARM_UP, ..slice_plan(together, length, Nanos(0)) }
 }
 
 /// Returns slices that are long enough for agents on other machines.
@@ -48,14 +67,19 @@ fn remote_slices(slices: SlicePlan) -> SlicePlan {
 /// Weaves the workloads of a plan that have slices, and takes the slices away if the networks cannot be woven. Returns
 /// true if all workloads are woven.
 pub(crate) fn weave(plan: &mut Plan, catalogue: &dyn Catalogue) -> bool {
-    let woven = can_be_woven(plan, catalogue);
+    let can_be_woven = can_be_woven(plan, catalogue);
+    let has_link = plan.shapes.iter().any(|shape| shape.link.is_some());
     let is_remote = is_any_network(plan, |network| catalogue.is_on_other_machines(network));
     for workload in &mut plan.workloads {
+        let runs_program = catalogue.slice_unit(&workload.name).is_some();
+        // A window that opens anew after a pause takes many round trips of a link with a delay. A program's connections
+        // are new in any case, and it runs for seconds.
+        let woven = can_be_woven && (runs_program || !has_link);
         workload.slices = workload.slices.filter(|_| woven);
         if is_remote || !woven {
             workload.slice_lengths.clear();
         }
-        if is_remote {
+        if is_remote && !runs_program {
             workload.slices = workload.slices.map(remote_slices);
         }
         if let Some(slices) = &workload.slices {
@@ -75,8 +99,6 @@ fn can_be_woven(plan: &Plan, catalogue: &dyn Catalogue) -> bool {
     let most = plan.shapes.iter().map(containers).max().unwrap_or(0);
     plan.networks.len() > 1
         && most * plan.networks.len() as u64 <= MOST_CONTAINERS
-        // A window that opens anew after a pause takes many round trips of a link with a delay.
-        && plan.shapes.iter().all(|shape| shape.link.is_none())
         && !is_any_network(plan, |network| !catalogue.can_be_woven(network))
 }
 
@@ -90,6 +112,96 @@ fn is_any_network(plan: &Plan, condition: impl Fn(&NetworkSpec) -> bool) -> bool
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Study;
+    use std::ops::RangeInclusive;
+    use tare_network::{FindError, UnmetRequirement};
+    use tare_record::{Metric, Parameters};
+
+    const SECOND: Nanos = Nanos(1_000_000_000);
+
+    /// Networks that can be woven, a workload of connections that last, and one that runs a program for whole seconds.
+    struct Programs;
+
+    impl Catalogue for Programs {
+        fn networks(&self) -> Vec<String> {
+            ["host", "bridge"].map(str::to_owned).to_vec()
+        }
+
+        fn missing_for_network(
+            &self,
+            _: &NetworkSpec,
+        ) -> Result<Option<UnmetRequirement>, FindError> {
+            Ok(None)
+        }
+
+        fn nodes(&self, _: &NetworkSpec) -> Result<RangeInclusive<u32>, FindError> {
+            Ok(1..=2)
+        }
+
+        fn can_be_woven(&self, _: &NetworkSpec) -> bool {
+            true
+        }
+
+        fn can_run_in_slices(&self, workload: &str) -> bool {
+            workload != "whole"
+        }
+
+        fn slice_unit(&self, workload: &str) -> Option<Nanos> {
+            (workload == "program").then_some(SECOND)
+        }
+
+        fn workloads(&self) -> Vec<String> {
+            ["lasting", "program", "whole"].map(str::to_owned).to_vec()
+        }
+
+        fn metrics(&self, _: &str) -> Option<Vec<Metric>> {
+            Some(vec![Metric::Tps])
+        }
+
+        fn resolve(&self, _: &str, asked: &Parameters) -> Result<Parameters, String> {
+            Ok(asked.clone())
+        }
+    }
+
+    /// Returns the slices of `lasting`, `program` and `whole`, and the numbers of lengths that are tried.
+    fn planned(slice: &str, more: &str) -> Vec<(Option<SlicePlan>, usize)> {
+        let text = format!("[method]\nduration = '5s'\nslice = '{slice}'\n{more}");
+        let plan = Study::parse(&text, "test").and_then(|study| study.plan(&Programs, 7)).unwrap();
+        plan.validate().unwrap();
+        let slices = |one: &tare_record::WorkloadPlan| (one.slices, one.slice_lengths.len());
+        plan.workloads.iter().map(slices).collect()
+    }
+
+    #[test]
+    fn a_program_runs_for_whole_seconds_and_in_no_shorter_slices() {
+        let program = |rounds, seconds| SlicePlan {
+            rounds,
+            warm_up: PROGRAM_WARM_UP,
+            length: Nanos(seconds * SECOND.0),
+            skip: Nanos(0),
+        };
+        for (slice, expected) in [
+            ("auto", None),
+            ("999ms", None),
+            ("1s", Some(program(5, 1))),
+            ("1500ms", Some(program(2, 2))),
+            ("10s", Some(program(1, 10))),
+        ] {
+            let planned = planned(slice, "");
+            assert_eq!(planned[1], (expected, 0), "{slice}");
+            let tried = if slice == "auto" { slice_choice::LENGTHS.len() } else { 0 };
+            assert_eq!((planned[0].0.is_some(), planned[0].1), (true, tried), "{slice}");
+            assert_eq!(planned[2], (None, 0));
+        }
+        assert_eq!(planned("off", ""), [(None, 0); 3]);
+    }
+
+    #[test]
+    fn a_link_leaves_the_slices_of_programs() {
+        let planned = planned("1s", "[shape]\nnodes = [2]\nlink = ['rate=10gbit']");
+        let woven: Vec<bool> = planned.iter().map(|(slices, _)| slices.is_some()).collect();
+        assert_eq!(woven, [false, true, false]);
+    }
 
     #[test]
     fn slices_of_agents_on_other_machines_are_longer_and_together_last_as_long() {

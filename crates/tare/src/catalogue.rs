@@ -8,7 +8,7 @@ use tare_network::{
     AgentNamespaces, FindError, Network, NetworkParameters, NetworkRegistry, NetworkSpec, NodeKind,
     NodeLink, Requirement, RequirementProbe as _, UnmetRequirement,
 };
-use tare_record::{Metric, Parameters, Shape};
+use tare_record::{Metric, Nanos, Parameters, Shape};
 use tare_sandbox::{KernelProbe, ModuleLoading, Sandbox};
 use tare_study::Catalogue;
 
@@ -151,6 +151,10 @@ impl Catalogue for BuildCatalogue {
 
     fn can_run_in_slices(&self, workload: &str) -> bool {
         self.workloads.find(workload).is_ok_and(|workload| workload.can_run_in_slices())
+    }
+
+    fn slice_unit(&self, workload: &str) -> Option<Nanos> {
+        self.workloads.find(workload).ok()?.slice_unit()
     }
 
     fn workloads(&self) -> Vec<String> {

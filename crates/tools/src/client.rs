@@ -1,59 +1,46 @@
-//! Client side of a tool: its client program, run once, and the parsing of its output.
+//! Client side of a tool: its client program, run once in a trial or once in every slice of it.
 
 use crate::child_process::{ChildProcess, ProgramOutput};
 use crate::command::ToolCommand;
 use crate::program::ExternalProgram;
-use std::collections::BTreeMap;
+use crate::report::ToolReport;
+use crate::slice_reports::SliceReports;
 use std::time::Duration;
-use tare_record::{EndCounts, Finding, Interval, Metric, Nanos, Parameters, Series};
+use tare_record::{EndCounts, Interval, Nanos, Parameters, Series};
 use tare_traffic::placement::{SideCores, TrafficRole};
 use tare_traffic::{Client, Error, SideReport, TrialTask, clock};
 
 /// Time that a client program may take in addition to its duration: to connect, to start threads, to print its result.
 const CLIENT_GRACE: Duration = Duration::from_secs(8);
 
-/// Result that was parsed from a tool's output.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct ToolReport {
-    /// Figures of the tool, each in its metric's unit.
-    pub(crate) stated: BTreeMap<Metric, f64>,
-    /// Interval records. Empty if the tool states only totals.
-    pub(crate) intervals: Vec<Interval>,
-    /// Total payload bytes. 0 if the tool does not count them.
-    pub(crate) bytes: u64,
-    /// Total transactions. 0 if the tool does not count them.
-    pub(crate) operations: u64,
-    /// Further parameters that the tool reports as in force.
-    pub(crate) parameters: Parameters,
-    /// Findings about the trial.
-    pub(crate) findings: Vec<Finding>,
-}
-
-impl ToolReport {
-    /// Adds a figure, if there is one and it is finite.
-    pub(crate) fn add_figure(&mut self, metric: Metric, figure: Option<f64>) {
-        if let Some(figure) = figure.filter(|figure| figure.is_finite()) {
-            self.stated.insert(metric, figure);
-        }
-    }
-}
-
 /// Parser of a client program's output.
-pub(crate) type OutputParser = Box<dyn FnOnce(&ProgramOutput) -> Result<ToolReport, String> + Send>;
+pub(crate) type OutputParser = Box<dyn Fn(&ProgramOutput) -> Result<ToolReport, String> + Send>;
 
 /// Client program, ready to start.
 pub(crate) struct ToolClient {
     command: ToolCommand,
     parse: OutputParser,
-    /// Time for which the program generates traffic.
+    /// Time for which one run of the program generates traffic.
     duration: Duration,
     task: TrialTask,
     parameters: Parameters,
     cores: SideCores,
+    /// Slices so far. `None` if the trial runs in one piece.
+    slices: Option<ClientSlices>,
+}
+
+/// Slices of a client program so far.
+struct ClientSlices {
+    reports: SliceReports,
+    /// CPU time of those that count.
+    cpu: Duration,
+    /// Beginning of the first one that counts, by this side's clock.
+    epoch: Option<Nanos>,
 }
 
 impl ToolClient {
-    /// Creates a client from a program, its command, the parser of its output, and the task with its duration.
+    /// Creates a client from a program, the command of one run, the parser of its output, and the task with the duration
+    /// of one run.
     pub(crate) fn new(
         program: &'static ExternalProgram,
         call: ToolCommand,
@@ -66,37 +53,81 @@ impl ToolClient {
             parameters.insert("client_version".to_owned(), version.into());
         }
         let call = call.on_cores(cores.list().to_vec());
-        Self { command: call, parse: read, duration: lasts, task: task.clone(), parameters, cores }
+        let slices = task.slices.map(|plan| ClientSlices {
+            reports: SliceReports::new(plan),
+            cpu: Duration::ZERO,
+            epoch: None,
+        });
+        let (command, parse, task) = (call, read, task.clone());
+        Self { command, parse, duration: lasts, task, parameters, cores, slices }
+    }
+
+    /// Runs the program once. Returns its result and its CPU time.
+    fn run_program(&self) -> Result<(ToolReport, Duration), Error> {
+        let said =
+            ChildProcess::start(&self.command)?.finish(self.duration + CLIENT_GRACE, &|| false)?;
+        let report = (self.parse)(&said).map_err(|why| {
+            Error::Job(format!("{}: {why}{}", self.command.name(), said.error_summary()))
+        })?;
+        Ok((report, said.cpu))
+    }
+
+    /// Returns the report of this side, from the result of the trial.
+    fn into_side_report(
+        self,
+        report: ToolReport,
+        cpu: Duration,
+        epoch: Option<Nanos>,
+    ) -> SideReport {
+        let Self { task, mut parameters, cores, .. } = self;
+        parameters.extend(report.parameters);
+        parameters.insert(TrafficRole::Client.cores_parameter().to_owned(), cores.list().into());
+        SideReport {
+            series: vec![Series {
+                client: task.client,
+                intervals: report.intervals,
+                stated: report.stated,
+            }],
+            ends: EndCounts::default(),
+            parameters,
+            findings: report.findings,
+            cpu: Nanos::from(cpu),
+            epoch,
+            ..SideReport::default()
+        }
     }
 }
 
 impl Client for ToolClient {
     fn run(self: Box<Self>) -> Result<SideReport, Error> {
-        let Self { command: call, parse: read, duration: lasts, task, mut parameters, cores } =
-            *self;
         let epoch = clock::now();
-        let said = ChildProcess::start(&call)?.finish(lasts + CLIENT_GRACE, &|| false)?;
-        let reading = read(&said)
-            .map_err(|why| Error::Job(format!("{}: {why}{}", call.name(), said.error_summary())))?;
-        let intervals = match reading.intervals {
-            none if none.is_empty() => vec![Interval {
-                length: Nanos::from(lasts),
-                bytes: reading.bytes,
-                operations: reading.operations,
+        let (mut report, cpu) = self.run_program()?;
+        if report.intervals.is_empty() {
+            report.intervals.push(Interval {
+                length: Nanos::from(self.duration),
+                bytes: report.bytes,
+                operations: report.operations,
                 ..Interval::default()
-            }],
-            intervals => intervals,
-        };
-        parameters.extend(reading.parameters);
-        parameters.insert(TrafficRole::Client.cores_parameter().to_owned(), cores.list().into());
-        Ok(SideReport {
-            series: vec![Series { client: task.client, intervals, stated: reading.stated }],
-            ends: EndCounts::default(),
-            parameters,
-            findings: reading.findings,
-            cpu: Nanos::from(said.cpu),
-            epoch: Some(epoch),
-            ..SideReport::default()
-        })
+            });
+        }
+        Ok(self.into_side_report(report, cpu, Some(epoch)))
+    }
+
+    fn run_slice(&mut self) -> Result<u64, Error> {
+        let epoch = clock::now();
+        let (report, cpu) = self.run_program()?;
+        let slices = self.slices.as_mut().ok_or_else(Error::not_in_slices)?;
+        if slices.reports.add(report) {
+            slices.cpu += cpu;
+            slices.epoch.get_or_insert(epoch);
+        }
+        // The program ends once it has all answers: nothing is on its way to the server.
+        Ok(0)
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<SideReport, Error> {
+        let ClientSlices { reports, cpu, epoch } =
+            self.slices.take().ok_or_else(Error::not_in_slices)?;
+        Ok(self.into_side_report(reports.into_report(), cpu, epoch))
     }
 }

@@ -14,8 +14,10 @@ mod datasets;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod program;
+mod report;
 mod request;
 mod server;
+mod slice_reports;
 mod socket_table;
 mod sys;
 #[cfg(any(test, fuzzing))]

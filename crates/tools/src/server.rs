@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use tare_record::{Nanos, Parameters};
 use tare_traffic::placement::{SideCores, TrafficRole};
-use tare_traffic::{Error, Server, SideReport, TrialTask};
+use tare_traffic::{Error, SentBytes, Server, SideReport, TrialTask};
 
 /// Period at which a starting server is checked for listening.
 const TICK: Duration = Duration::from_millis(5);
@@ -99,6 +99,7 @@ impl<'t> ToolServerSpec<'t> {
         parameters.insert(TrafficRole::Server.cores_parameter().to_owned(), cores.list().into());
         Ok(ToolServer {
             startup_cpu: server.cpu(),
+            warm_up: self.task.slices.map_or(0, |plan| plan.warm_up),
             server,
             stop: self.stop,
             forks: self.forks,
@@ -111,8 +112,10 @@ impl<'t> ToolServerSpec<'t> {
 /// Running server. Dropping it ends the server.
 pub(crate) struct ToolServer {
     server: ChildProcess,
-    /// CPU time of the start.
+    /// CPU time of the start, and of the slices that do not count.
     startup_cpu: Duration,
+    /// Number of slices to come that do not count.
+    warm_up: u32,
     stop: (Signal, Duration),
     forks: bool,
     parameters: Parameters,
@@ -121,6 +124,15 @@ pub(crate) struct ToolServer {
 }
 
 impl Server for ToolServer {
+    fn settle(&mut self, _sent: u64) -> Result<SentBytes, Error> {
+        // Nothing is on its way: the client program has all answers when it ends.
+        if self.warm_up > 0 {
+            self.warm_up -= 1;
+            self.startup_cpu = self.server.cpu();
+        }
+        Ok(SentBytes::new())
+    }
+
     fn finish(self: Box<Self>) -> Result<SideReport, Error> {
         if self.server.ended_within(Duration::ZERO) {
             return Err(self.server.into_early_end());
@@ -144,6 +156,10 @@ impl Server for ToolServer {
 pub(crate) struct ExistingServer;
 
 impl Server for ExistingServer {
+    fn settle(&mut self, _sent: u64) -> Result<SentBytes, Error> {
+        Ok(SentBytes::new())
+    }
+
     fn finish(self: Box<Self>) -> Result<SideReport, Error> {
         Ok(SideReport::default())
     }

@@ -1,16 +1,20 @@
 //! Trait of an external tool, and the adapter that makes it a workload.
 
 use crate::child_process::ProgramOutput;
-use crate::client::{ToolClient, ToolReport};
+use crate::client::ToolClient;
 use crate::command::ToolCommand;
 use crate::program::ExternalProgram;
+use crate::report::ToolReport;
 use crate::request::{EXISTING_SERVER, whole_seconds};
 use std::time::Duration;
 use tare_network::UnmetRequirement;
-use tare_record::{Metric, Parameters};
+use tare_record::{Metric, Nanos, Parameters};
 use tare_traffic::{
     Client, Error, Parameter, Server, TrialTask, Workload, WorkloadInfo, WorkloadRequest,
 };
+
+/// Shortest slice of a client program, of which longer ones are multiples: most programs accept whole seconds only.
+const SLICE_UNIT: Nanos = Nanos(1_000_000_000);
 
 /// Row of a tool: all that does not depend on a trial.
 pub(crate) struct ToolDescription {
@@ -60,6 +64,13 @@ pub(crate) trait Tool: Clone + Send + Sync + 'static {
     /// Returns the time that its server may take to start, in addition to that of a workload of tare.
     fn startup_allowance(&self, _parameters: &Parameters) -> Duration {
         Duration::ZERO
+    }
+
+    /// Returns true if trials can run in slices: the server lasts from slice to slice, the client program can be run
+    /// for a second again and again, and the reports of its runs can be put together, which takes a histogram for
+    /// percentiles. The task of a client has the duration of one slice then.
+    fn can_run_in_slices(&self) -> bool {
+        false
     }
 
     /// Starts the server and waits until it listens.
@@ -139,15 +150,123 @@ impl<T: Tool> Workload for ToolWorkload<T> {
         self.0.duration(task)
     }
 
+    fn can_run_in_slices(&self) -> bool {
+        self.0.can_run_in_slices()
+    }
+
+    fn slice_unit(&self) -> Option<Nanos> {
+        self.0.can_run_in_slices().then_some(SLICE_UNIT)
+    }
+
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
         self.0.serve(task)
     }
 
     fn connect(&self, task: &TrialTask) -> Result<Box<dyn Client>, Error> {
+        if task.slices.is_some() && !self.0.can_run_in_slices() {
+            return Err(Error::not_in_slices());
+        }
         let program = self.0.description().client;
+        let task = &task_of_one_run(task);
         let call = self.0.client_command(task, ToolCommand::new(program.require()?, [""; 0]))?;
         let (tool, of) = (self.0.clone(), task.clone());
         let read = Box::new(move |said: &ProgramOutput| tool.parse_output(&of, said));
         Ok(Box::new(ToolClient::new(program, call, read, (task, self.0.duration(task)))))
+    }
+}
+
+/// Returns the task of one run of the client program, which in a trial in slices is one slice.
+fn task_of_one_run(task: &TrialTask) -> TrialTask {
+    let duration = task.slices.map_or(task.duration, |plan| plan.slice_time());
+    TrialTask { duration, ..task.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::ExistingServer;
+    use tare_record::SlicePlan;
+
+    const SHELL: ExternalProgram = ExternalProgram::new("sh", "", &["-c", "echo 1"]);
+
+    const DESCRIPTION: ToolDescription = ToolDescription {
+        info: WorkloadInfo { name: "shell", summary: "", stands_for: "", source: "" },
+        metrics: &[Metric::Tps],
+        parameters: &[],
+        port_count: 1,
+        client: &SHELL,
+        servers: &[],
+    };
+
+    /// Tool that prints for how many seconds it is asked to run.
+    #[derive(Clone)]
+    struct Shell {
+        is_sliced: bool,
+    }
+
+    impl Tool for Shell {
+        fn description(&self) -> &'static ToolDescription {
+            &DESCRIPTION
+        }
+
+        fn can_run_in_slices(&self) -> bool {
+            self.is_sliced
+        }
+
+        fn validate(&self, _: &WorkloadRequest<'_>) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn serve(&self, _: &TrialTask) -> Result<Box<dyn Server>, Error> {
+            Ok(Box::new(ExistingServer))
+        }
+
+        fn client_command(
+            &self,
+            task: &TrialTask,
+            program: ToolCommand,
+        ) -> Result<ToolCommand, Error> {
+            Ok(program.with_arguments(["-c".to_owned(), format!("echo {}", whole_seconds(task))]))
+        }
+
+        fn parse_output(&self, _: &TrialTask, said: &ProgramOutput) -> Result<ToolReport, String> {
+            let operations = said.output.trim().parse().map_err(|_| "no number".to_owned())?;
+            Ok(ToolReport { operations, ..ToolReport::default() })
+        }
+    }
+
+    /// Returns a task of five seconds in slices of two.
+    fn sliced_task() -> TrialTask {
+        let length = Nanos(2 * SLICE_UNIT.0);
+        let slices = SlicePlan { rounds: 2, warm_up: 1, length, skip: Nanos(0) };
+        let alone =
+            TrialTask::single_flow("shell", Parameters::new(), Nanos(5 * SLICE_UNIT.0), SLICE_UNIT);
+        TrialTask { slices: Some(slices), ..alone }
+    }
+
+    #[test]
+    fn a_program_is_run_anew_in_every_slice_and_for_one_slice() {
+        let workload = ToolWorkload(Shell { is_sliced: true });
+        assert_eq!(workload.slice_unit(), Some(SLICE_UNIT));
+        let mut client = workload.connect(&sliced_task()).unwrap();
+        for _ in 0..3 {
+            assert_eq!(client.run_slice().unwrap(), 0);
+        }
+        let report = client.finish().unwrap();
+        let told: Vec<u64> = report.series[0].intervals.iter().map(|one| one.operations).collect();
+        assert_eq!(told, [2, 2]);
+        assert!(report.epoch.is_some());
+    }
+
+    #[test]
+    fn a_tool_that_cannot_run_in_slices_is_refused_slices() {
+        let workload = ToolWorkload(Shell { is_sliced: false });
+        assert_eq!(workload.slice_unit(), None);
+        let refused = workload.connect(&sliced_task()).err().unwrap().to_string();
+        assert!(refused.contains("--slice off"), "{refused}");
+        let whole = TrialTask { slices: None, ..sliced_task() };
+        assert!(workload.connect(&whole).unwrap().run_slice().is_err());
+        let report = workload.connect(&whole).unwrap().run().unwrap();
+        assert_eq!(report.series[0].intervals[0].operations, 5);
     }
 }

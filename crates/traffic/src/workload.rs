@@ -36,9 +36,17 @@ pub struct WorkloadRequest<'a> {
     pub shape: &'a Shape,
     /// Time for which payload flows.
     pub duration: Nanos,
+    /// Number of networks that are up at once, each with servers of its own.
+    pub networks: u32,
 }
 
 impl WorkloadRequest<'_> {
+    /// Returns the number of servers that run at the same time.
+    #[must_use]
+    pub fn servers_at_once(&self) -> u32 {
+        self.shape.servers.saturating_mul(self.networks.max(1))
+    }
+
     /// Returns the number of client processes, of all clients together.
     #[must_use]
     pub fn client_processes(&self) -> u32 {
@@ -128,9 +136,15 @@ pub trait Workload: Send + Sync {
         1
     }
 
-    /// Returns true if trials can run in slices, over connections that last from slice to slice.
+    /// Returns true if trials can run in slices, with a server that lasts from slice to slice.
     fn can_run_in_slices(&self) -> bool {
         false
+    }
+
+    /// Returns the time of which slices are a multiple, for a workload that runs a program anew in each. Returns `None` if
+    /// slices may have any length, as connections last.
+    fn slice_unit(&self) -> Option<Nanos> {
+        None
     }
 
     /// Starts the serving side. It listens on all addresses of the task when this returns.

@@ -348,7 +348,7 @@ fn workload_times(
 ) -> Result<WorkloadTimes, Error> {
     let workload = workloads.find(&job.workload)?;
     let (parameters, shape, duration) = (&job.parameters, &job.shape, job.duration);
-    workload.validate(&WorkloadRequest { parameters, shape, duration })?;
+    workload.validate(&WorkloadRequest { parameters, shape, duration, networks: 1 })?;
     Ok(WorkloadTimes {
         duration: tasks
             .clients

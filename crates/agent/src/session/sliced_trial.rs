@@ -19,6 +19,8 @@ pub(super) struct SlicedTrial {
     clock: AgentClocks,
     set_up: Duration,
     slice_time: Duration,
+    /// True if the servers are external programs, which may exit on their own.
+    external_servers: bool,
 }
 
 impl SlicedTrial {
@@ -42,6 +44,7 @@ impl SlicedTrial {
             clock,
             set_up: set_up_timeout(servers.len() + clients.len()),
             slice_time: slices.map_or(Duration::ZERO, |plan| plan.slice_time().into()),
+            external_servers: times.external_servers,
         };
         let orders = |side: Vec<(MemberId, TrialTask)>, order: fn(TrialTask) -> AgentOrder| {
             side.into_iter().map(|(member, task)| (member, order(task))).collect::<Vec<_>>()
@@ -60,7 +63,12 @@ impl SlicedTrial {
     ) -> Result<(), Error> {
         let at = common_start(self.clients.len(), self.clock);
         let go = self.clients.iter().map(|one| (*one, AgentOrder::Slice { at })).collect();
-        let sent = crew.run_slice(go, self.slice_time + self.set_up, cancelled)?;
+        let sent = match crew.run_slice(go, self.slice_time + self.set_up, cancelled) {
+            Err(error) if self.external_servers && !cancelled() => {
+                return Err(crew.prefer_server_error(self.servers.iter().copied().collect(), error));
+            }
+            sent => sent?,
+        };
         let mut expected: BTreeMap<MemberId, u64> =
             self.servers.iter().map(|server| (*server, 0)).collect();
         for (client, sent) in sent {

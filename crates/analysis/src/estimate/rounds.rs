@@ -24,7 +24,7 @@ pub(crate) fn round_figures(
     for &metric in metrics {
         let figures = match metric {
             Metric::Throughput => Some(traffic.rates(TrafficCount::Bytes)),
-            Metric::Transactions | Metric::Connections => {
+            Metric::Transactions | Metric::Connections | Metric::Tps => {
                 Some(traffic.rates(TrafficCount::Operations))
             }
             Metric::LatencyP50 => medians(traffic),
@@ -46,4 +46,28 @@ fn medians(traffic: &TrialTraffic<'_>) -> Option<Vec<f64>> {
         medians.push(Nanos(median?).as_micros_f64());
     }
     Some(medians)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_data::trial;
+    use tare_record::{SlicePlan, TrialSlices};
+
+    #[test]
+    fn a_rate_of_a_program_has_a_figure_in_every_round() {
+        let mut trial = trial("host", 0, &[0, 0]);
+        trial.series[0].intervals[0].operations = 50;
+        trial.series[0].intervals[1].operations = 75;
+        let figures = |trial: &Trial| {
+            let traffic = TrialTraffic::from_trial(trial);
+            round_figures(trial, &traffic, &[Metric::Tps, Metric::LatencyMean])
+        };
+        assert!(figures(&trial).is_empty(), "the trial is in one piece");
+        let length = trial.series[0].intervals[0].length;
+        let plan = SlicePlan { rounds: 2, warm_up: 1, length, skip: Nanos(0) };
+        trial.slices = Some(TrialSlices { plan, began: vec![Nanos(0), Nanos(1)] });
+        let rates = [50, 75].map(|count| f64::from(count) / length.as_secs_f64());
+        assert_eq!(figures(&trial), BTreeMap::from([(Metric::Tps, rates.to_vec())]));
+    }
 }

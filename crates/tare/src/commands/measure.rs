@@ -148,10 +148,20 @@ fn workload_requests(plan: &Plan) -> impl Iterator<Item = (&WorkloadPlan, Worklo
         let measured =
             move |shape: &usize| (0..networks).any(|network| plan.measures(network, at, *shape));
         (0..plan.shapes.len()).filter(measured).map(move |shape| {
+            let networks = networks_at_once(plan, at, shape);
             let (parameters, shape) = (&workload.parameters, &plan.shapes[shape]);
-            (workload, WorkloadRequest { parameters, shape, duration: workload.duration })
+            (workload, WorkloadRequest { parameters, shape, duration: workload.duration, networks })
         })
     })
+}
+
+/// Returns the number of networks over which a workload's servers run at the same time: all of them if it is woven.
+fn networks_at_once(plan: &Plan, workload: usize, shape: usize) -> u32 {
+    if plan.workloads[workload].slices.is_none() {
+        return 1;
+    }
+    let measured = |network: &usize| plan.measures(*network, workload, shape);
+    u32::try_from((0..plan.networks.len()).filter(measured).count()).unwrap_or(u32::MAX)
 }
 
 /// Rejects requests that a workload cannot serve, before any network is set up.

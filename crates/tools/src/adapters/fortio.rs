@@ -3,9 +3,9 @@
 use crate::adapters::http::{self, SIZE};
 use crate::adapters::parse::{json_member, json_number};
 use crate::child_process::ProgramOutput;
-use crate::client::ToolReport;
 use crate::command::ToolCommand;
 use crate::program::ExternalProgram;
+use crate::report::ToolReport;
 use crate::request::{dialled_address, whole_seconds};
 use crate::tool::{Tool, ToolDescription};
 use serde_json::Value;

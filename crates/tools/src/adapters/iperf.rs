@@ -1,9 +1,9 @@
 //! `iperf`: bulk traffic by iperf 2, read from its CSV.
 
 use crate::child_process::ProgramOutput;
-use crate::client::ToolReport;
 use crate::command::ToolCommand;
 use crate::program::ExternalProgram;
+use crate::report::ToolReport;
 use crate::request::{dialled_address, unsupported, whole_seconds};
 use crate::server::ToolServerSpec;
 use crate::tool::{Tool, ToolDescription};

@@ -2,9 +2,9 @@
 
 use crate::adapters::parse::{format_whole, json_member, json_number};
 use crate::child_process::ProgramOutput;
-use crate::client::ToolReport;
 use crate::command::ToolCommand;
 use crate::program::ExternalProgram;
+use crate::report::ToolReport;
 use crate::request::{dialled_address, require_server_per_client, unsupported, whole_seconds};
 use crate::server::ToolServerSpec;
 use crate::tool::{Tool, ToolDescription};

@@ -7,10 +7,10 @@ mod tables;
 
 use crate::adapters::sysbench;
 use crate::child_process::ProgramOutput;
-use crate::client::ToolReport;
 use crate::command::ToolCommand;
 use crate::datasets::dataset::{Dataset as _, STEP_TIMEOUT};
 use crate::program::ExternalProgram;
+use crate::report::ToolReport;
 use crate::request::{EXISTING_SERVER, dialled_address, unsupported, whole_seconds};
 use crate::server::{ExistingServer, ToolServerSpec};
 use crate::tool::{Tool, ToolDescription};
@@ -127,6 +127,10 @@ impl Tool for Mysql {
             .map_or(STEP_TIMEOUT, |tables| tables.create_timeout())
     }
 
+    fn can_run_in_slices(&self) -> bool {
+        true
+    }
+
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
         if address(&task.parameters, EXISTING_SERVER).is_some() {
             return Ok(Box::new(ExistingServer));
@@ -134,8 +138,13 @@ impl Tool for Mysql {
         let tables = MysqlTables::from_parameters(&task.parameters)?;
         let copy = tables.acquire_copy(&mut |_| (), &|| false)?;
         let call = tables.trial_command(&copy, dialled_address(task)?, task)?;
+        let socket = tables::socket(&copy);
         let mut serve = ToolServerSpec::new(&SERVER, call, task).with_dataset(copy);
         serve.start_timeout = STEP_TIMEOUT;
+        if task.slices.is_some() {
+            serve.is_ready = Box::new(move || tables::is_greeted(&socket));
+            serve.start_timeout = tables.create_timeout();
+        }
         serve.stop = (Signal::TERM, STOP_TIMEOUT);
         Ok(Box::new(serve.start()?))
     }
@@ -154,6 +163,7 @@ impl Tool for Mysql {
             None => (dialled_address(task)?, DATABASE.to_owned(), password(task)),
         };
         let program = program.with_arguments(tables.sysbench_arguments(threads(task)));
+        let program = program.with_arguments(task.slices.map(|_| "--histogram=on"));
         Ok(program.with_input(sysbench::password_option(&password)?).with_arguments([
             format!("--mysql-host={}", at.ip()),
             format!("--mysql-port={}", at.port()),
@@ -169,6 +179,9 @@ impl Tool for Mysql {
 
     fn parse_output(&self, task: &TrialTask, said: &ProgramOutput) -> Result<ToolReport, String> {
         let mut reading = sysbench::read(&said.output)?;
+        if task.slices.is_some() && reading.latencies.is_none() && reading.operations > 0 {
+            return Err("the report has no histogram of latencies".to_owned());
+        }
         reading.parameters.insert("threads".to_owned(), threads(task).into());
         Ok(reading)
     }
@@ -201,6 +214,7 @@ mod tests {
             parameters: &task.parameters,
             shape: &shape,
             duration: task.duration,
+            networks: 1,
         };
         assert!(Mysql.validate(&asked).unwrap_err().to_string().contains("--threads"));
     }

@@ -1,9 +1,9 @@
 //! `netperf`, `netperf-rr` and `netperf-crr`: TCP_STREAM, TCP_RR and TCP_CRR by netperf.
 
 use crate::child_process::ProgramOutput;
-use crate::client::ToolReport;
 use crate::command::ToolCommand;
 use crate::program::ExternalProgram;
+use crate::report::ToolReport;
 use crate::request::{dialled_address, require_one_flow, whole_seconds};
 use crate::server::ToolServerSpec;
 use crate::tool::{Tool, ToolDescription};

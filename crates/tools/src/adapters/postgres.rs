@@ -6,11 +6,11 @@
 use crate::adapters::parse::{first_number, number_after};
 use crate::adapters::progress;
 use crate::child_process::{ChildProcess, ProgramOutput};
-use crate::client::ToolReport;
 use crate::command::ToolCommand;
 use crate::datasets::dataset::{Dataset, STEP_TIMEOUT, await_listening};
 use crate::datasets::dataset_directory::{self, DatasetCopy, DatasetDirectory};
 use crate::program::ExternalProgram;
+use crate::report::ToolReport;
 use crate::request::{EXISTING_SERVER, dialled_address, whole_seconds};
 use crate::server::{ExistingServer, ToolServerSpec};
 use crate::sys::RunAs;

@@ -2,9 +2,9 @@
 
 use crate::adapters::parse::format_whole;
 use crate::child_process::{ChildProcess, ProgramOutput};
-use crate::client::ToolReport;
 use crate::command::ToolCommand;
 use crate::program::ExternalProgram;
+use crate::report::ToolReport;
 use crate::request::{EXISTING_SERVER, dialled_address, whole_seconds};
 use crate::server::{ExistingServer, ToolServerSpec};
 use crate::tool::{Tool, ToolDescription};

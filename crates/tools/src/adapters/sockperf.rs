@@ -2,9 +2,9 @@
 
 use crate::adapters::parse::{first_number, number_after};
 use crate::child_process::ProgramOutput;
-use crate::client::ToolReport;
 use crate::command::ToolCommand;
 use crate::program::ExternalProgram;
+use crate::report::ToolReport;
 use crate::request::{dialled_address, unsupported, whole_seconds};
 use crate::server::ToolServerSpec;
 use crate::socket_table::TransportProtocol;

@@ -2,8 +2,8 @@
 
 use crate::adapters::parse::{first_number, number_after};
 use crate::adapters::progress;
-use crate::client::ToolReport;
-use tare_record::{Interval, Metric};
+use crate::report::ToolReport;
+use tare_record::{Interval, LatencyHistogram, Metric};
 use tare_traffic::Error;
 
 /// Returns the option file with the password, which sysbench reads from standard input: there no other user can read
@@ -47,11 +47,25 @@ pub(crate) fn read(text: &str) -> Result<ToolReport, String> {
         return Err(missing("transactions per second"));
     }
     reading.intervals = intervals(text);
+    reading.latencies = histogram(text);
     Ok(reading)
 }
 
 fn micros(milliseconds: f64) -> f64 {
     milliseconds * 1000.0
+}
+
+/// Parses the histogram of latencies, `       0.030 |****      12` a line: ms, a bar, and a count. Returns `None` if the
+/// report has none. Its steps are 1.8 %.
+fn histogram(text: &str) -> Option<LatencyHistogram> {
+    let bucket = |line: &str| {
+        let (milliseconds, bar) = line.split_once('|')?;
+        let milliseconds: f64 = milliseconds.trim().parse().ok()?;
+        let count: u64 = bar.split_whitespace().last()?.parse().ok()?;
+        milliseconds.is_finite().then_some(((milliseconds * 1e6) as u64, count))
+    };
+    let buckets: Vec<(u64, u64)> = text.lines().filter_map(bucket).collect();
+    if buckets.is_empty() { None } else { LatencyHistogram::from_counts(buckets).ok() }
 }
 
 /// Parses the interval reports: `[ 2s ] thds: 4 tps: 99529.08 qps: …`.
@@ -98,6 +112,26 @@ mod tests {
         assert_eq!(reading.stated[&Metric::Tps], 8_201.55);
         assert_eq!(reading.stated[&Metric::Errors], 0.5);
         assert!((reading.stated[&Metric::LatencyP95] - 550.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_histogram_is_read_where_the_report_has_one() {
+        const HISTOGRAM: &str = "\
+Latency histogram (values are in milliseconds)
+       value  ------------- distribution ------------- count
+       0.266 |*                                        6
+       0.301 |**************************************** 338
+       0.330 |                                         3
+       8.122 |                                         1
+";
+        assert_eq!(read(V_1_0_20).unwrap().latencies, None);
+        let reading = read(&format!("{HISTOGRAM} \n{V_1_0_20}")).unwrap();
+        let latencies = reading.latencies.unwrap();
+        assert_eq!(latencies.count(), 348);
+        let micros = |share| latencies.quantile(share).map(|nanos| (nanos as f64 / 1e3).round());
+        assert_eq!((micros(0.01), micros(0.95)), (Some(266.0), Some(301.0)));
+        assert_eq!(micros(1.0), Some(8_122.0));
+        assert_eq!(reading.stated, read(V_1_0_20).unwrap().stated);
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use crate::adapters::http::{self, SIZE};
 use crate::adapters::parse::{first_number, number_after};
 use crate::child_process::ProgramOutput;
-use crate::client::ToolReport;
 use crate::command::ToolCommand;
 use crate::program::ExternalProgram;
+use crate::report::ToolReport;
 use crate::request::{dialled_address, unsupported, whole_seconds};
 use crate::tool::{Tool, ToolDescription};
 use tare_record::Metric;

@@ -42,15 +42,22 @@ pub(crate) trait Dataset {
         data.acquire_copy(|directory| self.create(&data, directory, say, cancelled))
     }
 
-    /// Makes sure that there are as many copies as the request has servers.
+    /// Makes sure that there are as many copies as servers of the request run at the same time.
     fn prepare(
         &self,
         asked: &WorkloadRequest<'_>,
         say: &mut dyn FnMut(&str),
         cancelled: &dyn Fn() -> bool,
     ) -> Result<(), Error> {
-        let servers = asked.shape.servers;
-        dataset_directory::check_memory(self.size().saturating_mul(servers.into()))?;
+        let servers = asked.servers_at_once();
+        dataset_directory::check_memory(self.size().saturating_mul(servers.into()))
+            .and_then(|()| dataset_directory::check_copies(servers))
+            .map_err(|error| match asked.networks {
+                0 | 1 => error,
+                _ => Error::Job(format!(
+                    "{error}, or measure one network after another (--slice off)"
+                )),
+            })?;
         // All are held at the same time, so that there are as many.
         let copies: Result<Vec<DatasetCopy>, Error> =
             (0..servers).map(|_| self.acquire_copy(say, cancelled)).collect();

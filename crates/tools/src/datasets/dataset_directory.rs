@@ -148,6 +148,19 @@ impl DatasetDirectory {
     }
 }
 
+/// Checks that this many servers can have a copy each.
+///
+/// # Errors
+/// With both numbers.
+pub(crate) fn check_copies(servers: u32) -> Result<(), Error> {
+    if servers as usize <= MAX_COPIES {
+        return Ok(());
+    }
+    Err(Error::Job(format!(
+        "{servers} servers need a copy of the data set each, but there are at most {MAX_COPIES}: use fewer servers (--servers)"
+    )))
+}
+
 /// Checks that `bytes` fit into the available memory of this machine.
 ///
 /// # Errors
@@ -298,6 +311,8 @@ pub(super) mod tests {
         let why = data.check_room(u64::MAX / 2).unwrap_err().to_string();
         assert!(why.contains("GB") && why.contains("--rows"), "{why}");
         assert!(check_memory(u64::MAX / 2).unwrap_err().to_string().contains("of memory"));
+        assert!(check_copies(64).is_ok());
+        assert!(check_copies(65).unwrap_err().to_string().contains("65 servers"));
         assert_eq!(
             (format_size(24_000_000_000), format_size(2_000_000)),
             ("24.0 GB".into(), "2 MB".into())

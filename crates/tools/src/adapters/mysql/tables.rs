@@ -7,8 +7,10 @@ use crate::datasets::dataset::{Dataset, STEP_TIMEOUT, await_listening};
 use crate::datasets::dataset_directory::{self, DatasetCopy, DatasetDirectory};
 use rustix::process::Signal;
 use std::fs;
+use std::io::Read;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tare_record::Parameters;
 use tare_traffic::parameters::optional_size;
@@ -16,6 +18,8 @@ use tare_traffic::{Error, TrialTask};
 
 /// Name of the server's socket in its data directory.
 const SOCKET: &str = "s.sock";
+/// Time for which a server's greeting is awaited before it is looked after again.
+const GREETING_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Size of a row with its index, bytes: 100 million of them are about 24 GB.
 const ROW_SIZE: u64 = 240;
@@ -77,6 +81,13 @@ impl MysqlTables {
             .in_directory(data))
     }
 
+    /// Returns statements that read all rows, one a line, so that no slice reads any from the disk.
+    fn reading_all(self) -> String {
+        (1..=self.tables)
+            .map(|table| format!("SELECT SUM(LENGTH(c)) FROM {DATABASE}.sbtest{table};\n"))
+            .collect()
+    }
+
     /// Returns the command of the server for a trial. Its only user may read, and has the trial's password.
     pub(super) fn trial_command(
         self,
@@ -84,10 +95,13 @@ impl MysqlTables {
         at: SocketAddr,
         task: &TrialTask,
     ) -> Result<ToolCommand, Error> {
-        let init = format!(
+        let mut init = format!(
             "CREATE OR REPLACE USER '{DATABASE}'@'%' IDENTIFIED BY '{}';\nGRANT SELECT ON {DATABASE}.* TO '{DATABASE}'@'%';\n",
             password(task)
         );
+        if task.slices.is_some() {
+            init.push_str(&self.reading_all());
+        }
         // The task of a server has the flows of all its clients. The parameter `threads`, where it is given, is per
         // client process.
         let threads = optional_size(&task.parameters, "threads").unwrap_or(1);
@@ -146,7 +160,7 @@ impl Dataset for MysqlTables {
         let call = self.server_command(directory, &init)?.with_arguments(["--skip-networking"]);
         let server = ChildProcess::start(&call)?;
         let socket = directory.join("data").join(SOCKET);
-        let listens = || std::os::unix::net::UnixStream::connect(&socket).is_ok();
+        let listens = || UnixStream::connect(&socket).is_ok();
         let server = await_listening(server, SERVER.name, listens)?;
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let fill = ToolCommand::new(
@@ -170,6 +184,18 @@ impl Dataset for MysqlTables {
         }
         Ok(())
     }
+}
+
+/// Returns the path of the socket of a server that has this copy.
+pub(super) fn socket(copy: &DatasetCopy) -> PathBuf {
+    copy.directory.join("data").join(SOCKET)
+}
+
+/// Returns true if a server greets whoever connects to its socket. It listens before, but greets only once it has
+/// executed its first statements.
+pub(super) fn is_greeted(socket: &Path) -> bool {
+    let Ok(mut stream) = UnixStream::connect(socket) else { return false };
+    stream.set_read_timeout(Some(GREETING_TIMEOUT)).is_ok() && stream.read_exact(&mut [0]).is_ok()
 }
 
 /// Returns the option of the directory for temporary tables. Two servers that are made at the same time use the same
