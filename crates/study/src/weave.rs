@@ -38,7 +38,7 @@ pub(crate) fn slices(
         return None;
     }
     match catalogue.slice_unit(workload) {
-        // What is chosen for connections that last is too short to run a program in.
+        // The lengths of `auto`, for connections that last, are too short to run a program in.
         Some(unit) => {
             Some(program_slices(together, length.filter(|length| *length >= unit)?, unit))
         }
