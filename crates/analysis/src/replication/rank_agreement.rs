@@ -29,14 +29,20 @@ fn is_same_column(one: &FigurePair, other: &FigurePair) -> bool {
 
 fn column_agreement(column: &[&FigurePair]) -> Option<RankAgreement> {
     let mut rows: BTreeSet<&str> = BTreeSet::new();
-    let mut both: Vec<(f64, f64, &str)> = column
+    let measured: Vec<&FigurePair> = column
         .iter()
+        .copied()
         .filter(|figure| figure.measured.is_some())
         // Of the networks that share a row, the first that was measured stands for it.
         .filter(|figure| figure.published.row.as_deref().is_none_or(|row| rows.insert(row)))
+        .collect();
+    // A ratio that was printed without a figure has its place among ratios only.
+    let by_figure = measured.iter().all(|figure| figure.published.value.is_some());
+    let mut both: Vec<(f64, f64, &str)> = measured
+        .iter()
         .filter_map(|figure| {
-            let published = figure.published.value.or(figure.published.ratio)?;
-            Some((published, figure.measured?.value, figure.published.cell.network.as_str()))
+            let published = if by_figure { figure.published.value } else { figure.published_ratio };
+            Some((published?, figure.measured?.value, figure.published.cell.network.as_str()))
         })
         .collect();
     if both.len() < MIN_NETWORKS {

@@ -107,6 +107,17 @@ fn a_row_that_two_networks_share_is_in_an_order_once() {
 }
 
 #[test]
+fn a_ratio_that_was_printed_without_a_figure_has_its_place_among_ratios() {
+    let mut figures = vec![figure("link", 300.0), figure("bridge", 200.0), figure("ovs", 100.0)];
+    for (one, ratio) in figures.iter_mut().zip([1.0, 0.7, 0.3]) {
+        one.ratio = Some(ratio);
+    }
+    figures[0].value = None;
+    let rerun = run_document(Publication { figures, ..Publication::default() }).rerun.unwrap();
+    assert_eq!(rerun.ranks[0].tau, 1.0, "{:?}", rerun.ranks);
+}
+
+#[test]
 fn conclusions_hold_fail_or_cannot_be_decided() {
     let test = |network: &str, is, right: Option<&str>, times, value| ConclusionTest {
         left: part(network),
